@@ -15,13 +15,16 @@ import forked
 ROOT = Path(__file__).parents[1]
 # Programs that tests start import the package and the logger plugin from here, not an installed plugin.
 os.environ["PYTHONPATH"] = str(ROOT / "workflow")
+# Models of tests are in folders; what asks the hub has an address of its own.
+os.environ["HF_HUB_OFFLINE"] = "1"
 # Run first, in this order, so that no worker is left with one of them at the end.
 LONG_FILES = ("test_sample.py", "test_acord_real.py", "test_reruns.py", "test_slurm.py", "test_faults.py")
-# ACORD's tables that need no training.
+# ACORD's tables that need no training, without the rows of linear models, which no test of them reads.
 ACORD_TABLES = (
     *("table2", "table_c1", "table_c2", "table_c3", "figure_c1"),
     *("table_d3", "table_d5", "table3", "table_e1", "table_e2"),
 )
+LINEAR = [f"BM25, {features} and a linear model / None" for features in ("words", "words, MiniLM")]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -77,7 +80,7 @@ def sample_run(shared) -> Path:
 
     def build(folder: Path) -> None:
         run = forked.pipeline(folder)
-        assert run.returncode == 0, run.stderr[-4000:]
+        assert run.code == 0, run.output[-4000:]
         digests = faults.Place(folder, ()).outputs()
         folder.with_suffix(".json").write_text(json.dumps(digests), encoding="utf-8")
 
@@ -94,11 +97,12 @@ def sample_outputs(sample_run) -> dict[str, str]:
 def release_results(shared, mirror) -> Path:
     """Results on real data, to be read only: ACORD's tables that need no training, and CUAD's data set."""
     config = ("data=release", f"mirror={mirror}", "models=available", "papers=[acord,cuad]", "device=cpu")
+    config += (f"exclude_rows={json.dumps(LINEAR)}",)
     targets = [*(f"acord_{name}" for name in ACORD_TABLES), "results/data/cuad/census.json"]
 
     def build(folder: Path) -> None:
         run = forked.pipeline(folder, *targets, "--config", *config)
-        assert run.returncode == 0, run.stderr[-4000:]
+        assert run.code == 0, run.output[-4000:]
 
     return shared("release", build) / "results"
 

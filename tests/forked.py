@@ -15,9 +15,18 @@ import traceback
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
-PIPELINE = ("--snakefile", ROOT / "Snakefile", "--workflow-profile", ROOT / "profiles/default", "--cores", 2)
+OURS = ("--snakefile", ROOT / "Snakefile")
+PIPELINE = (*OURS, "--workflow-profile", ROOT / "profiles/default", "--cores", 2)
+
+
+class Run(NamedTuple):
+    """The exit code of a command line, and all that it printed."""
+
+    code: int
+    output: str
 
 
 class Server:
@@ -36,38 +45,24 @@ class Server:
             env=os.environ | {"PYTHONPATH": f"{ROOT / 'workflow'}:{ROOT / 'tests'}"},
         )
 
-    def __call__(self, folder: Path, arguments: list[str], env: dict[str, str]) -> tuple[int, str]:
-        """Return the exit code of ``snakemake <arguments>`` in ``folder``, and all that it printed."""
+    def __call__(self, folder: Path, words: Iterable[str | Path], env: dict[str, str] | None = None) -> Run:
+        """Return how ``snakemake <words>`` ends in ``folder``; ``env`` are more variables."""
         with tempfile.NamedTemporaryFile("r", encoding="utf-8") as output:
-            words = ["--snakefile", str(ROOT / "Snakefile"), *arguments]
-            return self._ask([output.name, output.name], folder, words, env), output.read()
-
-    def run(self, folder: Path, words: Iterable[str]) -> subprocess.CompletedProcess[str]:
-        """Run ``snakemake <words>`` in ``folder``; return what `subprocess.run` would."""
-        words = [str(word) for word in words]
-        with (
-            tempfile.NamedTemporaryFile("r", encoding="utf-8") as out,
-            tempfile.NamedTemporaryFile("r", encoding="utf-8") as err,
-        ):
-            code = self._ask([out.name, err.name], folder, words, {})
-            return subprocess.CompletedProcess(words, code, out.read(), err.read())
-
-    def _ask(self, printed: list[str], folder: Path, words: list[str], env: dict[str, str]) -> int:
-        line = json.dumps([printed, str(folder), ["snakemake", *words], env])
-        print(line, file=self._process.stdin, flush=True)
-        return int(self._process.stdout.readline())
+            line = json.dumps([output.name, str(folder), ["snakemake", *map(str, words)], env or {}])
+            print(line, file=self._process.stdin, flush=True)
+            return Run(int(self._process.stdout.readline()), output.read())
 
     def close(self) -> None:
         self._process.stdin.close()
         self._process.wait()
 
 
-def snakemake(folder: Path, *words: str | Path, package: bool = True) -> subprocess.CompletedProcess[str]:
-    """Run ``snakemake <words>`` in ``folder`` by the server of this process."""
-    return _server(package).run(folder, words)
+def snakemake(folder: Path, *words: str | Path, package: bool = True, **env: str) -> Run:
+    """Run ``snakemake <words>`` in ``folder`` by the server of this process; ``env`` are more variables."""
+    return _server(package)(folder, words, env)
 
 
-def pipeline(folder: Path, *words: str | Path) -> subprocess.CompletedProcess[str]:
+def pipeline(folder: Path, *words: str | Path) -> Run:
     """Run this project's pipeline with its results in ``folder``."""
     return snakemake(folder, *PIPELINE, "--directory", folder, *words)
 
@@ -102,19 +97,16 @@ def _warm(package: bool) -> None:
             fingerprint._read(path.read_bytes(), "scripts")
 
 
-def _run(printed: list[str], folder: str, argv: list[str], env: dict[str, str]) -> int:
-    """Run one command line in a fork of this process and return its exit code.
-
-    ``printed`` are the files for its output and its errors, which may be the same.
-    """
+def _run(printed: str, folder: str, argv: list[str], env: dict[str, str]) -> int:
+    """Run one command line in a fork of this process, with its output in the file ``printed``."""
     if child := os.fork():
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     code = 70  # of an error in these lines
     try:
-        files = [os.open(name, os.O_WRONLY | os.O_TRUNC | os.O_APPEND) for name in printed]
-        for number, to in enumerate([os.open(os.devnull, os.O_RDONLY), *files]):
+        file = os.open(printed, os.O_WRONLY | os.O_TRUNC | os.O_APPEND)
+        for number, to in enumerate([os.open(os.devnull, os.O_RDONLY), file, file]):
             os.dup2(to, number)
-        sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w", buffering=1)  # noqa: SIM115
+        sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w", 1), open(2, "w", 1)  # noqa: SIM115
         os.chdir(folder)
         os.environ.update(env)
         sys.argv = argv

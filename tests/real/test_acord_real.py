@@ -1,23 +1,27 @@
 """ACORD from the released zip: the paper's tables of the data, and the two rows that can be reproduced."""
 
 import csv
-import shutil
 from pathlib import Path
 from statistics import fmean, median
 
 import pytest
 
-from acord_rows import METRICS as D3
-from acord_rows import collected, judged, without_first_hits
 from bench import measure_acord_split
+from lextables.papers.acord import tables as acord_tables
 from lextables.papers.packages import load
-from lextables.pipeline.dataset import read
+from lextables.pipeline.dataset import read, write
+from lextables.pipeline.run import SCORES
+from lextables.tables.cells import build
+from lextables.tables.inputs import Inputs
 from lextables.tables.published import load as load_published
+from lextables.tasks.retrieval.collection import prediction_rows
 from lextables.tasks.retrieval.lexical import retrieve_bm25
+from lextables.tasks.retrieval.scoring import scores
 
 ROOT = Path(__file__).parents[2]
 PAPER = load(ROOT / "resources/papers/acord.yaml")
 PUBLISHED = load_published(ROOT / "resources/published/acord.csv")
+D3 = ("NDCG@5", "NDCG@10", "3-star prec@5", "4-star prec@5", "5-star prec@5")
 
 
 @pytest.fixture(scope="module")
@@ -141,41 +145,55 @@ def test_c1_mean_and_median_are_off_and_both_counts_are_shown(tables):
     assert pairs == ["198", "130"]
 
 
-def test_queries_of_the_official_splits_share_relevant_clauses(release_results):
-    data = measure_acord_split.load(release_results / "data/acord")
+@pytest.fixture(scope="module")
+def collection(release_results):
+    return measure_acord_split.load(release_results / "data/acord")
+
+
+def test_queries_of_the_official_splits_share_relevant_clauses(collection):
     # Of the relevant test clauses, two in five are relevant to a training or validation query too.
-    assert measure_acord_split.shared(data) == (254, 620)
-    assert round(measure_acord_split.by_other_queries(data, "NDCG@5"), 2) == 0.40
+    assert measure_acord_split.shared(collection) == (254, 620)
+    assert round(measure_acord_split.by_other_queries(collection, "NDCG@5"), 2) == 0.40
 
 
 # Verdicts have power: wrong rankings are off on Table D-3's metrics.
 
 
 @pytest.fixture(scope="module")
-def data(release_results, tmp_path_factory):
-    return shutil.copytree(release_results / "data/acord", tmp_path_factory.mktemp("acord") / "data")
+def hits(release_results, collection):
+    """{"k1 b": predictions of BM25 with an index a query}."""
+    settings = {"index": "query", "pool": "judged", "top": PAPER.tasks["acord"].top, "k1": 3, "b": 1}
+    other = retrieve_bm25(collection, {"short": settings | {"queries": [*collection.of("test")]}})["short"]
+    run = release_results / "runs/acord/retrieve/bm25/short/seed0"
+    return {"0.9 0.4": list(read(run / "predictions.parquet")), "3 1": prediction_rows(other)}
 
 
-@pytest.fixture(scope="module")
-def hits(data):
-    """{"k1 b": hits of BM25 with an index a query}."""
-    settings = {"index": "query", "pool": "judged", "top": PAPER.tasks["acord"].top, "queries": None}
-    parameters = {f"{k1} {b}": {"k1": k1, "b": b} for k1, b in ((0.9, 0.4), (3, 1))}
-    collection = collected(data, PAPER)
-    return {
-        name: retrieve_bm25(collection, {"short": settings | each})["short"]
-        for name, each in parameters.items()
-    }
+@pytest.fixture
+def lines_of(release_results, collection, tmp_path):
+    """Returns the lines of a row of Table D-3 if a deterministic system has these predictions."""
+
+    def lines(row, predictions):
+        cells = [
+            cell for cell in PUBLISHED if (cell.table, cell.row) == ("table_d3", row) and cell.column in D3
+        ]
+        assert len(cells) == len(D3)
+        write(SCORES, scores(predictions, collection), tmp_path / "run/scores.parquet")
+        retriever, reranker = row.split(" / ")
+        system = {
+            "retriever": retriever, "reranker": reranker, "tuned": False, "own": False, "pairwise": False,
+            "baseline": False, "lenient": False, "averages": 1, "parameters": 0, "reason": "",
+            "runs": {"short": ["run"]},
+        }  # fmt: skip
+        inputs = Inputs(release_results / "data/acord", tmp_path, [system], cells, PAPER)
+        computed = [cell for cell in acord_tables.cells("table_d3", inputs) if cell.column in D3]
+        return [line for line in build(cells, computed, comparable=True) if line.published]
+
+    return lines
 
 
-def verdict_lines(data, row, hits):
-    cells = [cell for cell in PUBLISHED if (cell.table, cell.row) == ("table_d3", row) and cell.column in D3]
-    assert len(cells) == len(D3)
-    return judged(data, PAPER, cells, row, hits).values()
-
-
-def test_bm25_without_its_first_hits_is_off(data, hits):
-    lines = verdict_lines(data, "BM25 / None", without_first_hits(hits["0.9 0.4"]))
+def test_bm25_without_its_first_hits_is_off(lines_of, hits):
+    assert [line.verdict for line in lines_of("BM25 / None", hits["0.9 0.4"])] == ["match"] * 5
+    lines = lines_of("BM25 / None", [hit for hit in hits["0.9 0.4"] if hit["rank"] > 1])
     assert [line.verdict for line in lines] == ["off"] * 5
     # The sampling interval over queries has the published value, so that interval decides no verdict.
     assert all(float(line.low) <= float(line.published) <= float(line.high) for line in lines)
@@ -190,5 +208,5 @@ def test_bm25_without_its_first_hits_is_off(data, hits):
         ("BM25 / Cross-Encoder-MiniLM", "0.9 0.4"),
     ],
 )
-def test_bm25_with_other_parameters_or_in_the_row_of_another_system_is_off(data, hits, row, parameters):
-    assert [line.verdict for line in verdict_lines(data, row, hits[parameters])] == ["off"] * 5
+def test_bm25_with_other_parameters_or_in_the_row_of_another_system_is_off(lines_of, hits, row, parameters):
+    assert [line.verdict for line in lines_of(row, hits[parameters])] == ["off"] * 5

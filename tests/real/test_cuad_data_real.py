@@ -1,12 +1,10 @@
-"""CUAD from the real contracts: what the paper says of them, and that the sample takes nothing from them."""
+"""CUAD from its release: what the paper says of its answers, and how contracts are matched to files."""
 
 import io
 import json
-import re
 import shutil
 import subprocess
 import sys
-import tomllib
 import unicodedata
 import zipfile
 from collections import Counter, defaultdict
@@ -15,57 +13,20 @@ from pathlib import Path
 import pytest
 from pypdf import PdfWriter
 
+from bench import measure_cuad_split
 from lextables.papers.cuad.raw import read_release
-from lextables.papers.cuad.schema import TABLES
-from lextables.pipeline.dataset import census, write
+from lextables.papers.packages import load
 
 ROOT = Path(__file__).parents[2]
 RECORDED = ROOT / "resources/facts/cuad_contracts.csv"
+LEAST_WORDS = 8  # of a line that is compared
 FILES = ("data.zip", "CUAD_v1.zip", "category_descriptions.csv")
-
-# Table 3, and the folders of the release that each of its rows counts.
-TABLE_3 = {
-    "Affiliate Agreement": (10, ["Affiliate Agreement", "Affiliate_Agreements"]),
-    "Agency Agreement": (13, ["Agency Agreements"]),
-    "Collaboration Agreement": (26, ["Collaboration"]),
-    "Co-Branding Agreement": (22, ["Co_Branding"]),
-    "Consulting Agreement": (11, ["Consulting Agreements"]),
-    "Development Agreement": (29, ["Development"]),
-    "Distributor Agreement": (32, ["Distributor"]),
-    "Endorsement Agreement": (24, ["Endorsement", "Endorsement Agreement"]),
-    "Franchise Agreement": (15, ["Franchise"]),
-    "Hosting Agreement": (20, ["Hosting"]),
-    "IP Agreement": (17, ["IP"]),
-    "Joint Venture Agreement": (23, ["Joint Venture", "Joint Venture _ Filing"]),
-    "License Agreement": (33, ["License_Agreements"]),
-    "Maintenance Agreement": (34, ["Maintenance"]),
-    "Manufacturing Agreement": (17, ["Manufacturing"]),
-    "Marketing Agreement": (17, ["Marketing"]),
-    "Non-Compete Agreement": (3, ["Non_Compete_Non_Solicit"]),
-    "Outsourcing Agreement": (18, ["Outsourcing"]),
-    "Promotion Agreement": (12, ["Promotion"]),
-    "Reseller Agreement": (12, ["Reseller"]),
-    "Service Agreement": (28, ["Service"]),
-    "Sponsorship Agreement": (31, ["Sponsorship"]),
-    "Supply Agreement": (18, ["Supply"]),
-    "Strategic Alliance Agreement": (32, ["Strategic Alliance"]),
-    "Transportation Agreement": (13, ["Transportation"]),
-}
-TYPES = {folder: name for name, (_, folders) in TABLE_3.items() for folder in folders}
+TYPES = dict(load(ROOT / "resources/papers/cuad.yaml").contract_types)
 
 
 @pytest.fixture(scope="module")
 def rows(mirror):
     return read_release(*(mirror / "cuad" / name for name in FILES), RECORDED, TYPES)
-
-
-def test_contracts_and_their_types(rows):
-    assert Counter(row["split"] for row in rows.contracts) == {"train": 408, "test": 102}
-    assert Counter(row["contract_type"] for row in rows.contracts) == {
-        name: count for name, (count, _) in TABLE_3.items()
-    }
-    assert sum(row["pages"] for row in rows.contracts) == 9_348
-    assert all(row["characters"] == len(row["text"]) for row in rows.contracts)
 
 
 def test_each_title_is_found_by_the_name_of_its_pdf(mirror, rows, tmp_path):
@@ -113,12 +74,6 @@ def test_price_restrictions_alone_has_no_span_in_test(rows):
     assert [key for key, count in answered.items() if not count] == [("test", "Price Restrictions")]
 
 
-def test_training_examples(rows):
-    assert len(rows.training_examples) == 22_450
-    assert sum(row["start"] >= 0 for row in rows.training_examples) == 11_180
-    assert len({row["contract_id"] for row in rows.training_examples}) == 408
-
-
 def test_the_clause_table(rows):
     assert len(rows.clauses) == 13_101
     assert len(rows.supplementary) == 510 * 41
@@ -147,12 +102,6 @@ def test_what_is_odd(rows):
     }
 
 
-def test_the_tables_take_every_row(rows, tmp_path):
-    for table in TABLES["cuad"]:
-        write(table, getattr(rows, table.name), tmp_path / table.name)
-        assert census(table, tmp_path / table.name)["rows"] == len(getattr(rows, table.name))
-
-
 def test_less_than_two_gibibytes(mirror):
     code = (
         "import json, resource, sys\n"
@@ -172,17 +121,52 @@ def test_less_than_two_gibibytes(mirror):
     assert int(run.stdout) * unit < 2 * 2**30
 
 
-def test_no_ten_words_of_the_sample_are_the_releases(rows):
-    def runs(text):
-        found = re.findall(r"[a-z0-9]+", text.lower())
-        return zip(*(found[start:] for start in range(10)), strict=False)
+# Text that the test contracts share with the training contracts.
 
-    sample = ROOT / "resources/sample/cuad"
-    ours = set()
-    for name, kind, field in (("contracts", "contract", "text"), ("categories", "category", "description")):
-        for entry in tomllib.loads((sample / f"{name}.toml").read_text("utf-8"))[kind]:
-            # Without the marks of spans.
-            ours.update(runs(re.sub(r"<\+?[A-Z][a-z][^<>]*>|</>", "", entry[field])))
-    assert len(ours) > 4_000
-    texts = [row["text"] for row in rows.contracts] + [row["description"] for row in rows.categories]
-    assert not [(run, text[:60]) for text in texts for run in ours.intersection(runs(text))]
+
+@pytest.fixture(scope="module")
+def texts(mirror):
+    """{split: {title: text}} of the released question files."""
+    return measure_cuad_split.texts(mirror / "cuad/data.zip")
+
+
+def lines(text):
+    """The lines of eight words or more, in lower case and single blanks."""
+    words = (line.lower().split() for line in text.split("\n"))
+    return [" ".join(line) for line in words if len(line) >= LEAST_WORDS]
+
+
+@pytest.fixture(scope="module")
+def shared(texts):
+    """{test contract: for each of its lines, whether a training contract has it}."""
+    training = {line for text in texts["train"].values() for line in lines(text)}
+    return {title: [line in training for line in lines(text)] for title, text in texts["test"].items()}
+
+
+def test_less_than_a_hundredth_of_the_test_lines_are_in_training_too(shared):
+    lines_shared = [line for of_contract in shared.values() for line in of_contract]
+    assert len(lines_shared) > 7000
+    assert sum(lines_shared) < 0.01 * len(lines_shared)
+
+
+def test_no_title_or_text_is_in_both_and_few_contracts_share_a_fifth_of_their_lines(texts, shared):
+    assert not texts["train"].keys() & texts["test"].keys()
+    assert not set(texts["train"].values()) & set(texts["test"].values())
+    # A joint filing agreement is a form; the other is between parties that have one in training too.
+    assert {title.partition("_")[0] for title, lines in shared.items() if sum(lines) > 0.2 * len(lines)} == {
+        "GALERATHERAPEUTICS,INC",
+        "WOMENSGOLFUNLIMITEDINC",
+    }
+    assert not any(lines and all(lines) for lines in shared.values())
+
+
+def test_one_test_contract_is_mostly_in_a_training_contract_with_its_lines_wrapped_otherwise(texts, shared):
+    found = measure_cuad_split.shared(texts)
+    nearest = sorted(found, key=lambda title: -found[title][0])
+    assert sum(share > 0.5 for share, _ in found.values()) == 3
+    assert sum(share > 0.2 for share, _ in found.values()) == 7
+    share, training = found[nearest[0]]
+    assert (nearest[0].partition("_")[0], round(share, 2)) == ("IdeanomicsInc", 0.9)
+    assert training.startswith("IdeanomicsInc_20160330")
+    # Nothing of this shows by lines.
+    assert not any(shared[nearest[0]])

@@ -15,7 +15,6 @@ from lextables.papers.lawngnli import parsers
 from lextables.papers.lawngnli.contradiction import Contradiction, contradict
 from lextables.papers.lawngnli.parsers import UNPARSED, Benepar, Dependencies
 from lextables.papers.lawngnli.tree import Tree, well_formed
-from lextables.pipeline.errors import BadInput
 
 pytest.importorskip(parsers.SPACY_MODEL, reason="the spaCy pipeline is not installed")
 
@@ -94,11 +93,6 @@ def test_spacy_gives_the_same_bits_in_any_batch(dependencies, opinions):
         assert all(np.array_equal(one, other) for one, other in zip(alone, batched, strict=True))
 
 
-def test_padded_batches_give_the_same_trees_here(mirror, benepar, opinions):
-    padded = Benepar(str(mirror / "models/benepar_en_gum"), subbatch_tokens=500)
-    assert in_brackets(padded.parse(opinions[:60])) == in_brackets(parsed(benepar, opinions)[:60])
-
-
 @pytest.mark.parametrize(
     ("text", "joined"),
     [
@@ -146,8 +140,3 @@ def test_the_two_parsers_agree_on_most_outcomes(benepar, dependencies, opinions)
     assert sum(agreed) / len(agreed) > 0.7
     assert len(both) > 20
     assert sum(ours.text == fast.text for ours, fast in both) / len(both) > 0.7
-
-
-def test_an_unknown_parser_name_is_bad_input():
-    with pytest.raises(BadInput, match="benepar_none: the constituency parser is not on this machine"):
-        Benepar("benepar_none")

@@ -9,38 +9,12 @@ from lextables import ROOT
 from lextables.papers.maud import constraints
 from lextables.papers.maud.catalogue import read_author_settings, read_recorded
 from lextables.papers.maud.raw import contract_rows, read_catalogue, read_legalbench_rag, read_release
+from lextables.papers.packages import load
 from registered import read, written
 
+PAPER = load(ROOT / "resources/papers/maud.yaml")
 SINGLE = ("basic_post_contract_v1", "basic_legal_berts_v1", "basic_bb_post_contract_800_v0")
 SINGLE += ("basic_partial_post_contract_v1",)
-# LegalBench-RAG's questions that are about one of the extraction task's types.
-QUERIES = {
-    "What is the Type of Consideration": "Type of Consideration",
-    "Information about the Closing Condition: Accuracy of Target's Representations and Warranties": (
-        "Accuracy of Target R&W Closing Condition"
-    ),
-    "Information about the Closing Condition: Compliance with Covenants": (
-        "Compliance with Covenant Closing Condition"
-    ),
-    "Information about the Closing Condition: No Litigation clause": (
-        "Absence of Litigation Closing Condition"
-    ),
-    'What is the Definition of "Material Adverse Effect"': "MAE Definition",
-    'What is the Definition of "Knowledge"': "Knowledge Definition",
-    "Where is the No-Shop Clause": "No-Shop",
-    "What about the Fiduciary exception to the No-Shop Clause": (
-        "Fiduciary exception:  Board determination (no-shop)"
-    ),
-    'What is the Definition of "Superior Proposal"': "Superior Offer Definition",
-    'What is the Definition of "Interveining Event"': "Intervening Event Definition",
-    "Information about the Fiduciary Termination Right Triggers for termination": "FTR Triggers",
-    "Is there a Tail provision for acquisition proposals": "Tail Period & Acquisition Proposal Details",
-    "What happens during a Breach of No-Shop clause": "Breach of No Shop",
-    "What happens during a Breach of Shareholder Meeting Covenant": "Breach of Meeting Covenant",
-    "What are the Ordinary course of business covenants": "Ordinary course covenant",
-    "Where is the Closing Conditions: Regulatory Approvals clause": "General Antitrust Efforts Standard",
-    "Where is the Specific Performance clause": "Specific Performance",
-}
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +48,9 @@ def release(maud, catalogue, settings):
 
 @pytest.fixture(scope="module")
 def extraction(maud, catalogue):
-    return read_legalbench_rag(maud / "extraction_spans.json", maud / "maud_v1.zip", catalogue, QUERIES)
+    return read_legalbench_rag(
+        maud / "extraction_spans.json", maud / "maud_v1.zip", catalogue, PAPER.legalbench_queries
+    )
 
 
 @pytest.mark.parametrize(("name", "variant"), [("maud", "partial"), ("maud_extraction", "legalbench_rag")])
@@ -116,21 +92,6 @@ def test_the_authors_settings(settings):
     }
 
 
-def test_the_real_rows(release):
-    assert len(release.examples) == 961
-    assert Counter(row["split"] for row in release.examples) == {"train": 610, "dev": 157, "test": 194}
-    assert {row["data_type"] for row in release.examples} == {"main"}
-    assert {row["head_id"] for row in release.examples} == {"04", "50", "62", "73", "74", "76", "78"}
-    assert len(release.texts) == 704
-    assert release.notes == {
-        "answers_outside_the_list": 0,
-        "rare_rows_that_stand_twice": 0,
-        # The mirror's ids are its own, and some of its rows could not be traced to a contract.
-        "rows_whose_id_is_not_the_authors": 961,
-        "rows_without_a_contract": 39,
-    }
-
-
 def test_every_answer_of_the_real_rows_is_in_test(release, catalogue):
     assert constraints.undefined_in_test(constraints.answer_counts(release.examples, catalogue)) == []
 
@@ -149,20 +110,6 @@ def test_the_contracts(maud, release):
     # Of 152; the mirror has neither a text nor a row of contract_149.
     assert len(texts) == 151
     assert [contract for contract, has_text in texts.items() if not has_text] == ["contract_10"]
-
-
-def test_the_spans_of_legalbench_rag(extraction, catalogue):
-    assert extraction.notes == {
-        "annotations": 1676,
-        "annotations_of_no_type": 157,
-        "spans": 2839,
-        "spans_of_no_type": 213,
-    }
-    assert len(extraction.contracts) == 150
-    assert (len(extraction.questions), len(extraction.answers)) == (1519, 2626)
-    assert len({row["category"] for row in extraction.questions}) == 17
-    assert {row["category"] for row in extraction.questions} <= set(catalogue.text_types)
-    assert Counter(row["split"] for row in extraction.contracts) == {"train": 120, "dev": 15, "test": 15}
 
 
 def test_the_spans_are_those_of_the_deal_point_texts(extraction, release):

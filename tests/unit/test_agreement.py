@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from lextables.metrics.agreement import agreement, alpha, cramers_v
+from lextables.metrics.answers import agreement, alpha, cramers_v
 
 
 def test_alpha_of_two_coders_and_four_units():

@@ -45,13 +45,6 @@ def test_no_guess_is_worse_than_the_epsilon_allows():
     assert worst == pytest.approx([-log(EPSILON)], rel=1e-6)
 
 
-def test_to_tell_two_options_not_apart_costs_a_bit_whatever_was_chosen():
-    for counts in ([1, 0], [1, 1], [3, 1]):
-        found = Answered("q", "A", np.array(["d"]), shares(counts), np.array([[0.5, 0.5]]))
-        assert answers.cross_entropy(found, 0.1) == pytest.approx([log(2)])
-        assert answers.unsmoothed(found, 0.1) == pytest.approx([log(2)])
-
-
 def test_nothing_loses_less_than_the_target_itself():
     target = smoothed(YES_NO.shares, 0.1)
     perfect = Answered("q1", "A", YES_NO.documents, YES_NO.shares, target)

@@ -11,7 +11,6 @@ import textwrap
 import threading
 import time
 import traceback
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,16 +18,13 @@ import pytest
 from language_model_server import always, in_turn, reply
 from lextables.models import api
 from lextables.models.api import Api, Call, embed
-from lextables.models.cached_model import AnswerCache, CachedModel
-from lextables.models.language_model import Message, Request, Written
-from lextables.models.spending import Ledger, Limits
+from lextables.models.spending import AnswerCache, Ledger, Limits
 from lextables.pipeline.errors import BadInput
 
 SECRET = "sk-secret-key"
 QUESTION = Call("/completions", {"model": "served", "prompt": "?", "max_tokens": 1})
 ANSWER = {"choices": [{"text": "A"}], "usage": {"prompt_tokens": 20, "completion_tokens": 1}}
 FORK = multiprocessing.get_context("fork").Process
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(autouse=True)
@@ -118,53 +114,6 @@ def test_simultaneous_equal_questions_are_asked_once(tmp_path, kind):
     assert (tmp_path / "count").read_text() == "asked\n"
     assert AnswerCache(tmp_path).get(CACHED) == "A"
     assert not list(tmp_path.rglob("*.lock"))
-
-
-def test_a_killed_process_releases_its_question(tmp_path):
-    killed = FORK(target=_count_and_answer, args=(tmp_path, 60))
-    killed.start()
-    while not (tmp_path / "count").exists():
-        time.sleep(0.01)
-    waiting = threading.Thread(target=_count_and_answer, args=(tmp_path,))
-    waiting.start()
-    time.sleep(0.2)
-    assert (tmp_path / "count").read_text() == "asked\n"
-    killed.kill()
-    waiting.join(5)
-    assert (tmp_path / "count").read_text() == "asked\nasked\n"
-
-
-class SlowModel:
-    """A local model that records what it evaluates."""
-
-    name, window, tokens = "slow", None, len
-
-    def __init__(self):
-        self.evaluated = []
-
-    def writing(self, requests):
-        for request in requests:
-            yield lambda request=request: self._evaluate(request)
-
-    def _evaluate(self, request):
-        self.evaluated.append(request)
-        time.sleep(0.02)
-        return Written("A")
-
-
-def test_two_jobs_with_one_model_evaluate_a_question_once(tmp_path):
-    models = [SlowModel(), SlowModel()]
-    requests = [Request((Message("user", f"{number}?"),), 3) for number in range(20)]
-    jobs = [
-        threading.Thread(target=CachedModel(model, AnswerCache(tmp_path), {"by": "x"}).write, args=(order,))
-        for model, order in zip(models, (requests, requests[::-1]), strict=True)
-    ]
-    for job in jobs:
-        job.start()
-    for job in jobs:
-        job.join(30)
-    evaluated = [request for model in models for request in model.evaluated]
-    assert sorted(evaluated, key=str) == sorted(requests, key=str)
 
 
 def test_a_question_is_sent_once(serve, tmp_path):

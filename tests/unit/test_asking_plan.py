@@ -12,7 +12,7 @@ from lextables.papers import packages, planning
 from lextables.pipeline.config import load as load_config
 from lextables.tasks import plan
 from lextables.tasks.classification.plan import ClassificationTask
-from lextables.tasks.plan import ASK, NEEDS_GPU, Context
+from lextables.tasks.plan import ASK, Context
 from lextables.tasks.retrieval.plan import RetrievalTask
 from lextables.tasks.spans.plan import SpanTask
 
@@ -48,6 +48,8 @@ def test_a_users_model_is_asked_in_every_paper(paper):
     assert asked(found)
     for given in asked(found).values():
         assert (given["weights"], given["api"], given["kind"]) == ("my-llm", SERVED["llm"], "language-model")
+        for name in ("prompt",) if "prompt" in given else ("clause", "presence"):
+            assert plain_template(given[name]).fields
     for rows in found.rows.values():
         assert all(row["asked"] and row["own"] for row in rows if LLM["name"] in row["row"])
 
@@ -69,13 +71,6 @@ def test_what_shows_shares_or_training_shows_none():
     assert not shown(laid_out("cuad", **SERVED), LLM["name"]) & {"figure5", "figure6"}
     assert not shown(laid_out("maud", **SERVED), LLM["name"]) & {"figure2", "figure3", "table_validation"}
     assert not shown(laid_out("acord", **SERVED), LLM["name"]) & {"table_d2", "table_d4", "figure2"}
-
-
-@pytest.mark.parametrize("paper", PAPERS)
-def test_a_prompt_stands_whole_in_the_settings(paper):
-    for given in asked(laid_out(paper, **SERVED)).values():
-        for name in ("prompt",) if "prompt" in given else ("clause", "presence"):
-            assert plain_template(given[name]).fields
 
 
 def test_another_wording_is_another_run(tmp_path):
@@ -123,15 +118,6 @@ def test_a_registered_model_on_this_machine_wants_a_gpu(monkeypatch, paper):
     found = laid_out(paper, gpu=True, **real)
     assert {given["window"] for given in asked(found).values()} == {100}
     assert shown(found, OURS)
-
-
-def test_why_it_does_not_run_without_one(monkeypatch):
-    with_weights(monkeypatch, "smollm2-135m-instruct")
-    config = load_config({"papers": "maud", "data": "release", "models": "available"}, ["maud"], ROOT)
-    planner = planning.PLANNERS["classification"](
-        "maud", PAPERS["maud"].tasks["maud"], Context(config, MODELS, ROOT, False)
-    )
-    assert planner.language_model("smollm2-135m-instruct") == Missing(NEEDS_GPU)
 
 
 @pytest.mark.parametrize(

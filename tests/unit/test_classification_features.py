@@ -1,11 +1,5 @@
 """The tokens that a classifier reads, of texts and of pairs, and batches of them."""
 
-import os
-
-# Nothing here is on the hub.
-os.environ["HF_HUB_OFFLINE"] = "1"
-
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -17,7 +11,7 @@ from lextables.pipeline.dataset import Column, Table, read, write
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.classification.examples import Text, texts_of
 from lextables.tasks.classification.features import read_tokens, tokenise
-from lextables.tasks.classification.reading import inputs, padded
+from lextables.tasks.classification.reading import inputs
 from tiny_encoders import IDS
 
 TEXTS = Table(
@@ -146,12 +140,6 @@ def test_texts_that_cannot_be_read_are_named(folders, tmp_path, texts, family, l
     with pytest.raises(BadInput, match=message):
         tokenise(texts, folders[family], length, tmp_path / "tokens.parquet")
     assert not (tmp_path / "tokens.parquet").exists()
-
-
-def test_a_batch_is_padded_to_its_longest_text():
-    batch = padded([np.array([5, 6]), np.array([7, 8, 9])], 1)
-    assert batch["input_ids"].tolist() == [[5, 6, 1], [7, 8, 9]]
-    assert batch["attention_mask"].tolist() == [[1, 1, 0], [1, 1, 1]]
 
 
 def test_a_batch_of_pairs_tells_their_texts_apart(folders, tmp_path):

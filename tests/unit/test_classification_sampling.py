@@ -55,13 +55,6 @@ def test_draws_are_settled_by_the_seed_and_a_head_s_by_itself(sampling):
     assert (draws(LABELS, 160, 3, sampling)[:120] == together).all()
 
 
-def test_of_shuffled_draws_each_head_s_come_once_a_pass():
-    drawn = draws(LABELS, 3 * 12, 3, "shuffled")
-    for head, labels in enumerate(LABELS.values()):
-        of_head = drawn[drawn[:, 0] == head, 1]
-        assert Counter(of_head.tolist()) == {example: 12 / len(labels) for example in range(len(labels))}
-
-
 def test_a_subset_keeps_a_share_of_every_answer():
     training = [
         {"example_id": f"{head}/{i}", "head_id": head, "label": int(i >= 20)}

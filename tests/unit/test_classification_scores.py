@@ -181,9 +181,9 @@ def test_a_head_without_a_question_is_its_own():
 @BOTH
 @pytest.mark.parametrize("named", [False, True], ids=["examples", "documents"])
 def test_the_interval_leaves_out_one_unit_at_a_time(multi_label, named):
-    units = [i % 15 for i in range(60)] if named else None
+    units = [i % 10 for i in range(30)] if named else None
     heads = [
-        rows(*drawn(at, multi_label, n=60), name=name, units=units, question=question)
+        rows(*drawn(at, multi_label, n=30), name=name, units=units, question=question)
         for at, (name, question) in enumerate([("A", "Q1"), ("B", "Q1"), ("C", "Q2")])
     ]
     predictions, examples, tasks = together(*heads)
@@ -197,7 +197,7 @@ def test_the_interval_leaves_out_one_unit_at_a_time(multi_label, named):
         by_key(scores(predictions, [row for row in examples if row[unit] != one], tasks, **settings))
         for one in sorted({row[unit] for row in examples})
     ]
-    assert len(without) == (15 if named else 180)
+    assert len(without) == (10 if named else 90)
     for metric in METRICS:
         left = np.array([found[metric, "all"] for found in without])
         ends = jackknife_interval(value[metric, "all"], left, within=(0, 1))
@@ -229,34 +229,6 @@ def test_many_units_are_left_out_in_groups():
     # The half-width of a share, up to the error of a deviation that is estimated from so many groups.
     half = 1.96 * math.sqrt(exact.mean() * (1 - exact.mean()) / n)
     assert (high - low) / 2 == pytest.approx(half, rel=4 / math.sqrt(2 * GROUPS))
-
-
-def population(rng, documents):
-    """Five answers of unlike frequency; the three examples of a document share how hard they are."""
-    n = 3 * documents
-    labels = rng.choice(5, n, p=[0.4, 0.3, 0.15, 0.1, 0.05])
-    ease = 1.2 + np.repeat(rng.normal(size=documents), 3)
-    logits = rng.normal(size=(n, 5))
-    logits[np.arange(n), labels] += ease
-    return (
-        labels[:, None] == np.arange(5),
-        logits,
-        softmax(logits),
-        "h",
-        [f"{i:06}" for i in np.repeat(np.arange(documents), 3)],
-    )
-
-
-@pytest.mark.parametrize("metric", ["accuracy", "balanced accuracy", "macro F1", "AUPR"])
-def test_the_interval_covers_what_a_large_test_set_would_give(metric):
-    rng = np.random.default_rng(5)
-    truth = by_key(scores(*rows(*population(rng, 20_000)), metrics=[metric], unit="document"))[metric, "all"]
-    covered = 0
-    for _ in range(120):
-        found = by_key(scores(*rows(*population(rng, 80)), metrics=[metric], unit="document"))
-        covered += found[f"{metric}, low", "all"] <= truth <= found[f"{metric}, high", "all"]
-    # Of 120 intervals that cover 95 times in a hundred, fewer than 107 do once in a thousand.
-    assert covered >= 107
 
 
 def test_probabilities_serve_where_there_are_no_logits():

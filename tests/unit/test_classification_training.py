@@ -1,13 +1,7 @@
 """Training of single- and multi-task classifiers on tiny random encoders."""
 
 import gc
-import os
-
-os.environ["HF_HUB_OFFLINE"] = "1"
-
 import json
-import logging
-import runpy
 import shutil
 from pathlib import Path
 
@@ -30,6 +24,7 @@ from lextables.tasks.classification.features import read_tokens, tokenise
 from lextables.tasks.classification.reading import padded, read_heads
 from lextables.tasks.classification.schema import JOINT, PREDICTIONS, TRIED
 from lextables.tasks.classification.training import prepare, read_while_training, spread, usable
+from rule_script import Files, run_script
 from tiny_encoders import WORDS
 
 gc.freeze()  # later collections skip what is loaded by now
@@ -172,14 +167,13 @@ def test_with_one_head_the_family_s_model_is_transformers_own(folders):
         assert torch.equal(model.answer(model.represent(**batch), 0), theirs(**batch).logits)
 
 
-@pytest.mark.parametrize("kind", ["family", "own"])
-def test_multi_task_and_single_task_agree_when_only_one_question_is_present(train, kind):
+def test_multi_task_and_single_task_agree_when_only_one_question_is_present(train):
     head = {"3": HEADS["3"]}
-    single = train(head, head=kind, setting="single", name="single")
-    assert single == train(head, head=kind, name="multi")
+    single = train(head, setting="single", name="single")
+    assert single == train(head, name="multi")
     assert len(single) == 2 * 4
     # Also if the question is one of several in the single-task job.
-    among = train({"2-0": HEADS["2-0"], **head}, head=kind, setting="single", name="among")
+    among = train({"2-0": HEADS["2-0"], **head}, setting="single", name="among")
     assert [row for row in among if row["head_id"] == "3"] == single
 
 
@@ -296,42 +290,6 @@ def test_a_killed_job_continues_with_the_head_it_was_training(train, tmp_path, m
     assert files[0].read_bytes() == files[1].read_bytes()
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"head": "own", "accumulation": 2},
-        {"sampling": "shuffled", "loss": "cross_entropy", "class_weights": "balanced", "head": "own"},
-    ],
-)
-def test_a_killed_multi_task_training_resumes_with_the_same_result(train, tmp_path, monkeypatch, changes):
-    settings = {"save_every": 1} | changes
-    whole = train(name="whole", **settings)
-    with monkeypatch.context() as patched:
-        patched.setattr(training, "read_heads", dies_at(2, training.read_heads))
-        with pytest.raises(Killed):
-            train(name="cut", **settings)
-    (work,) = (tmp_path / "cut" / "work").iterdir()
-    (work / "checkpoint-4" / "whole").unlink()  # as if killed while it was written
-    assert train(name="cut", **settings) == whole
-
-
-@pytest.mark.parametrize("kind", ["family", "own"])
-def test_a_killed_training_keeps_the_weights_of_an_uninterrupted_one(kept, monkeypatch, kind):
-    settings = {"save_every": 2, "head": kind, "trial": ONE_TRIAL}
-    whole, _ = kept("whole", **settings)
-    with monkeypatch.context() as patched:
-        patched.setattr(multi_head.MultiHead, "forward", dies_at(4, multi_head.MultiHead.forward))
-        with pytest.raises(Killed):
-            kept("cut", **settings)
-    assert not (whole.parents[1] / "cut/weights").exists()
-    cut, record = kept("cut", **settings)
-    assert list(record["resumed_from_update"].values()) == [2]
-    files = [sorted(folder.iterdir()) for folder in (whole, cut)]
-    assert [path.name for path in files[0]] == [path.name for path in files[1]]
-    for path, other in zip(*files, strict=True):
-        assert path.read_bytes() == other.read_bytes(), path.name
-
-
 def test_work_of_other_inputs_is_not_reused(train, tokenised, tmp_path):
     reversed_texts = dict(zip(texts(), reversed(texts().values()), strict=True))
     changes = [{}, {"identity": {"code": "2"}}, {"seed": 1}, {"bf16": True}]
@@ -341,44 +299,25 @@ def test_work_of_other_inputs_is_not_reused(train, tokenised, tmp_path):
         assert len(list((tmp_path / "run" / "work").iterdir())) == number
 
 
-class Files(list):
-    """Files of a rule, by name and in order."""
-
-    def __init__(self, **named):
-        super().__init__(named.values())
-        vars(self).update(named)
-
-
 def test_other_weights_in_the_same_folder_are_trained_on(kept, tokens, tmp_path, monkeypatch):
     trained, original = [], training._train
     monkeypatch.setattr(training, "_train", lambda *given: trained.append(1) or original(*given))
     write_census(tmp_path / "census.json", {"data": {"examples": {"rows_sha256": "0"}}})
     start, output, data = tmp_path / "start/weights", tmp_path / "output", tmp_path / "data"
-    script = Path(__file__).parents[2] / "workflow/scripts/classification_train.py"
 
     def job():
         """Run the script as its rule does; return whether it trained, and the weights."""
         before = len(trained)
         shutil.rmtree(output, ignore_errors=True)
-        level, handlers = logging.root.level, logging.root.handlers[:]
-        params = Files(
-            settings=SETTINGS | {"weights": str(start)}, splits=list(SPLITS), device="cpu",
-            work=str(tmp_path / "work"), code="0",
+        files = Files(
+            census=tmp_path / "census.json", data=[data / "examples", data / "heads"], tokens=[tokens],
+            choice=[], start=[start, tmp_path / "start.json"],
         )  # fmt: skip
-        snakemake = Files(
-            input=Files(
-                census=tmp_path / "census.json", data=[data / "examples", data / "heads"], tokens=[tokens],
-                choice=[], start=[start, tmp_path / "start.json"],
-            ),
-            output=Files(weights=output / "weights", record=output / "run.json"),
-            log=[tmp_path / "log.txt"], params=params, threads=1,
-            wildcards=Files(seed="0", experiment="train"),
-        )  # fmt: skip
-        try:
-            runpy.run_path(str(script), {"snakemake": snakemake})
-        finally:
-            logging.root.setLevel(level)
-            logging.root.handlers[:] = handlers
+        made = Files(weights=output / "weights", record=output / "run.json")
+        params = {"settings": SETTINGS | {"weights": str(start)}, "splits": list(SPLITS), "device": "cpu"}
+        params |= {"work": str(tmp_path / "work"), "code": "0"}
+        names = {"seed": "0", "experiment": "train"}
+        run_script("classification_train.py", tmp_path / "log.txt", files, made, params=params, **names)
         return len(trained) > before, weights_in(output / "weights")
 
     kept("start", of=ONE_HEAD, updates=[1])
@@ -446,16 +385,6 @@ def test_a_linear_schedule_is_that_of_transformers(kept, rates, warmup):
 def test_a_constant_schedule_stays_after_its_warmup(kept, rates):
     kept(warmup=2, updates=[5])
     assert rates == pytest.approx([0, 5e-3, 1e-2, 1e-2, 1e-2])
-
-
-def test_without_an_update_an_encoder_gets_the_seed_s_head(kept, folders):
-    folder, record = kept(of=ONE_HEAD, updates=[0])
-    model, heads = multi_head.load_trained(folder, CPU)
-    fresh = multi_head.load(folders["bert"], [2], "family", 0)
-    assert heads == {"1": list(HEADS["1"])} and record["resumed_from_update"] == {}
-    states = model.state_dict(), fresh.state_dict()
-    assert states[0].keys() == states[1].keys()
-    assert all(torch.equal(states[0][name], states[1][name]) for name in states[0])
 
 
 def test_training_starts_from_trained_weights_and_their_head(kept):
@@ -596,14 +525,6 @@ def test_a_run_learns_from_its_splits_its_share_and_its_subset_only(prepared):
     assert len(subset.asked["3"]) == 4
 
 
-def test_other_examples_do_not_change_the_weights(kept):
-    rows = [row if row["subset"] else row | {"label": (row["label"] + 1) % 3} for row in examples()]
-    options = {"only": ["3"], "updates": [2]}
-    before, _ = kept("before", where="subset", **options)
-    assert same(before, kept("after", rows=rows, where="subset", **options)[0])
-    assert not same(before, kept("all", **options)[0])
-
-
 def test_the_number_of_single_task_models_is_limited(prepared):
     assert list(prepared(setting="single", heads=2).material.answers) == ["1", "2-1"]
     assert list(prepared(setting="multi", heads=2).material.answers) == list(HEADS)
@@ -613,18 +534,6 @@ def test_the_number_of_single_task_models_is_limited(prepared):
 
 
 # What is learnt.
-
-
-def test_it_learns_from_single_texts(prepared, tokenised, tmp_path):
-    said = {f"x{i:02}": f"the {'cash' if i % 2 else 'stock'} merger effect" for i in range(40)}
-    rows = [
-        {"example_id": text_id, "head_id": "2-0", "text_id": text_id, "label": int("cash" in text)}
-        | {"split": "train" if i < 20 else "test"}
-        for i, (text_id, text) in enumerate(said.items())
-    ]
-    given = prepared({"2-0": HEADS["2-0"]}, rows, tokens=tokenised(said), batch_size=8)
-    found = predicted(given, {"learning_rate": 3e-3, "updates": [40]}, tmp_path / "out.parquet")
-    assert [int(np.argmax(row["logits"])) for row in found] == [row["label"] for row in rows[20:]]
 
 
 def test_it_learns_from_pairs_of_texts(prepared, tokenised, tmp_path):
@@ -644,26 +553,6 @@ def test_it_learns_from_pairs_of_texts(prepared, tokenised, tmp_path):
     assert [int(np.argmax(row["logits"])) for row in found] == [row["label"] for row in rows[16:]]
     for row in found:
         assert row["probabilities"] == pytest.approx(torch.tensor(row["logits"]).softmax(0).tolist())
-
-
-def test_a_text_may_be_used_alone_and_in_several_pairs(prepared, tokenised, tmp_path):
-    said = {
-        ("x", ""): ("the cash",),
-        ("x", "y"): ("the cash", "the stock"),
-        ("x", "z"): ("the cash", "the merger"),
-    }
-    tokens = tokenised(said)
-    rows = [
-        {"example_id": f"{split}{number}", "head_id": "1", "text_id": "x", "pair_id": pair_id or None}
-        | {"label": number % 2, "split": split}
-        for split in ("train", "test")
-        for number, (_, pair_id) in enumerate(said)
-    ]
-    given = prepared(ONE_HEAD, rows, tokens=tokens)
-    found = predicted(given, TRIAL | {"updates": [1]}, tmp_path / "out.parquet")
-    assert len({tuple(row["logits"]) for row in found}) == 3
-    with pytest.raises(BadInput, match="example train0: text 'x' with 'w' has no tokens"):
-        prepared(ONE_HEAD, [rows[0] | {"pair_id": "w"}, *rows], tokens=tokens)
 
 
 # Several right answers.
@@ -700,7 +589,7 @@ def multi_label(prepared, tokenised):
 
 
 def test_it_learns_several_right_answers_for_heads_of_different_sizes(multi_label, tmp_path):
-    trial = {"learning_rate": 1e-3, "updates": [400]}
+    trial = {"learning_rate": 2e-3, "updates": [100]}
     found = predicted(multi_label(), trial, tmp_path / "out.parquet")
     rows, _ = multi_label_examples()
     for row in found:
@@ -709,7 +598,10 @@ def test_it_learns_several_right_answers_for_heads_of_different_sizes(multi_labe
         row["example_id"]: [at for at, share in enumerate(row["probabilities"]) if share > 0.5]
         for row in found
     }
-    assert predictions == {row["example_id"]: row["labels"] for row in rows if row["split"] == "test"}
+    labels = {row["example_id"]: row["labels"] for row in rows if row["split"] == "test"}
+    assert predictions.keys() == labels.keys()
+    # By chance one of eight sets of answers would be right for one head, and one of two for the other.
+    assert sum(predictions[name] == labels[name] for name in labels) >= 0.8 * len(labels)
 
 
 def test_heads_with_equal_labels_are_left_out(multi_label):
@@ -732,29 +624,15 @@ def test_a_wrong_number_of_labels_is_named(multi_label, prepared):
             prepared(rows=broken)
 
 
-def test_a_single_label_may_be_written_as_a_list(train):
-    listed = [row | {"labels": [row.pop("label")]} for row in examples()]
-    assert train(rows=listed, name="listed") == train()
-
-
-def test_weights_of_several_right_answers_and_their_training_resumes(
-    multi_label, loaded, monkeypatch, tmp_path
-):
+def test_weights_of_several_right_answers(multi_label, loaded, tmp_path):
     rows, _ = multi_label_examples()
     rare = [
         row | {"labels": [at for at in row["labels"] if at < 2 or row["example_id"] == "1/04"]}
         for row in rows
     ]
-    options = {"rows": rare, "heads": "1", "class_weights": "balanced", "save_every": 2, "batch_size": 4}
-    training.train(multi_label(name="whole", **options), ONE_TRIAL, tmp_path / "whole/weights")
+    run = multi_label(rows=rare, heads="1", class_weights="balanced")
+    training.train(run, ONE_TRIAL | {"updates": [1]}, tmp_path / "weights")
     # Of 17 right answers in training 8, 8 and 1.
     assert loaded[0].weights.tolist() == pytest.approx([17 / (3 * count) for count in (8, 8, 1)])
-    with monkeypatch.context() as patched:
-        patched.setattr(multi_head.MultiHead, "forward", dies_at(4, multi_head.MultiHead.forward))
-        with pytest.raises(Killed):
-            training.train(multi_label(name="cut", **options), ONE_TRIAL, tmp_path / "cut/weights")
-    record = training.train(multi_label(name="cut", **options), ONE_TRIAL, tmp_path / "cut/weights")
-    assert list(record["resumed_from_update"].values()) == [2]
-    assert same(tmp_path / "whole/weights", tmp_path / "cut/weights")
-    model, heads = multi_head.load_trained(tmp_path / "cut/weights", CPU)
+    model, heads = multi_head.load_trained(tmp_path / "weights", CPU)
     assert (model.loss, heads) == ("binary_cross_entropy", {"1": list(PLACES)})

@@ -70,12 +70,6 @@ def test_an_old_time_put_back_hides_nothing(tmp_path, folder):
     assert Contents(tmp_path / "kept").file(path) != before
 
 
-def test_the_same_folder_elsewhere_has_the_same_digest(tmp_path, folder):
-    shutil.copytree(folder, tmp_path / "copy")
-    contents = Contents(tmp_path / "kept")
-    assert contents.folder(folder) == contents.folder(tmp_path / "copy")
-
-
 def test_a_cache_that_cannot_be_written_or_read_is_no_fault(tmp_path, folder):
     (tmp_path / "file").write_text("no folder")
     expected = Contents(tmp_path / "kept").folder(folder)

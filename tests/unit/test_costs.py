@@ -10,15 +10,14 @@ import pytest
 from lextables.report.costs import (
     HOUR,
     KEY,
-    Calls,
     Job,
-    calls,
     estimates,
     load_records,
     load_texts,
     records,
     summary,
     text,
+    tokens,
     write,
 )
 
@@ -65,11 +64,6 @@ def jobs():
         Job(4, "table", True, "acord", before=(1, 2), table=("acord", "table2"), dollars=None),
         Job(5, "report", True, before=(3, 4), download=None),
     ]
-
-
-def test_nothing_to_do():
-    lines = summary([Job(0, "data", False)], estimates([Job(0, "data", False)], "release", RECORDS))
-    assert lines[["jobs", "finished"]].to_numpy().tolist() == [[0, 1], [0, 1]]
 
 
 def test_shared_jobs_count_in_each_table_and_once_in_all(jobs):
@@ -121,24 +115,22 @@ def test_the_committed_records_are_read_and_have_no_repeats():
     assert set(committed["data"]) == {"sample", "release"}
 
 
-def test_calls_of_a_server():
+def test_tokens_of_a_servers_models():
     texts = load_texts(ROOT / "resources/costs/texts.csv", "release", 0)
     prompt = [("system", "x" * 40)]
     settings = {"way": "pointwise", "hits": 10, "prompt": prompt}
-    assert calls("ask", "acord", settings, texts).requests == 570
-    pairwise = calls("ask", "acord", settings | {"way": "pairwise", "passes": 2}, texts)
-    assert pairwise.requests == 57 * (2 * 9 + 2 * 8)
+    # Each request is answered with one token.
+    assert tokens("ask", "acord", settings, texts)[1] == 570
+    pairwise = tokens("ask", "acord", settings | {"way": "pairwise", "passes": 2}, texts)
+    assert pairwise[1] == 57 * (2 * 9 + 2 * 8)
     settings = {"prompt": prompt, "orders": 2, "best": 5}
-    questions = calls("answers_ask", "privacy", settings, texts)
-    whole = calls("answers_ask", "privacy", settings | {"text": "whole"}, texts)
-    assert questions.requests == whole.requests > 1000 and whole.sent > questions.sent
-    assert calls("retrieve_api", "acord", {}, texts) == Calls(
-        3931 + 57, pytest.approx(3931 * 213.9 + 57 * 7.9), 0
-    )
-    whole = calls("spans_write", "contracteval", {"prompt": prompt, "questions": None}, texts)
-    candidates = calls(
-        "spans_write", "contracteval", {"prompt": prompt, "questions": None, "least": 0.01}, texts
-    )
-    assert whole.requests == 102 * 41 > candidates.requests and whole.sent > 10 * candidates.sent > 1e6
+    best = tokens("answers_ask", "privacy", settings, texts)
+    whole = tokens("answers_ask", "privacy", settings | {"text": "whole"}, texts)
+    assert best[1] == whole[1] > 1000 and whole[0] > best[0]
+    assert tokens("retrieve_api", "acord", {}, texts) == (pytest.approx(3931 * 213.9 + 57 * 7.9), 0)
+    asked = {"prompt": prompt, "questions": None}
+    whole = tokens("spans_write", "contracteval", asked, texts)
+    candidates = tokens("spans_write", "contracteval", asked | {"least": 0.01}, texts)
+    assert whole[1] > candidates[1] and whole[0] > 10 * candidates[0] > 1e6
     with pytest.raises(KeyError):
-        calls("answers_ask", "unknown", settings, texts)
+        tokens("answers_ask", "unknown", settings, texts)

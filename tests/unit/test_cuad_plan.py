@@ -2,13 +2,9 @@
 
 from pathlib import Path
 
-import pytest
-
 from lextables.models.resolve import load_models
 from lextables.papers import packages, planning
-from lextables.papers.cuad.tables import TABLES
 from lextables.pipeline.config import load as load_config
-from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import Run
 from lextables.tables.published import load as load_published
 from lextables.tasks.plan import Context
@@ -33,18 +29,6 @@ def laid_out(gpu=False, **values):
 
 def rows(table="table2", **values):
     return {row["row"]: row for row in laid_out(**values).rows[table]}
-
-
-def test_every_table_is_registered_printed_and_built():
-    assert set(PAPER.tables) == set(TABLES) == {cell.table for cell in PRINTED}
-    assert set(SHOWN) == {"table2", "figure3", "figure4", "figure5", "figure6", "figure8"}
-
-
-def test_every_printed_model_is_planned():
-    planned = rows()
-    for cell in PRINTED:
-        if cell.table == "table2":
-            assert planned[cell.row]["runs"] or planned[cell.row]["reason"]
 
 
 def test_the_sample_trains_what_is_installed_and_says_so_of_the_rest():
@@ -75,42 +59,6 @@ def test_models_paper_takes_the_released_weights_and_trains_the_rest():
     assert "edgar_quarters names no quarter" in reason
 
 
-def test_released_weights_can_be_left_aside_and_pretraining_wants_quarters():
-    found = laid_out(
-        data="release",
-        models="paper",
-        grid="paper",
-        released_checkpoints=False,
-        edgar_quarters=["2020-QTR1"],
-    )
-    assert not [run for run in found.specs if run.condition == "as-released"]
-    assert any((run.experiment, run.model) == ("pretrain", "roberta-base-contracts") for run in found.specs)
-
-
-@pytest.mark.parametrize("grid", ["auto", "small", "sample"])
-def test_a_small_budget_never_fills_a_printed_row(tmp_path, grid):
-    """`auto` without a GPU is the small grid, whose zeros would match the printed ones."""
-    values = with_models(tmp_path, "bert-base-uncased", "roberta-base") | {"grid": grid}
-    for table in SHOWN:
-        names = {cell.row.rpartition(" / ")[2] for cell in PRINTED if cell.table == table}
-        for name, row in rows(table, **values).items():
-            if name in names or not row["own"]:
-                assert not row["runs"] and row["reason"], (table, name)
-    found = rows(**values)
-    assert found["BERT-base"]["reason"] == "needs grid=paper, as in the paper"
-    assert {name for name, row in found.items() if row["runs"] and name.startswith("BERT-base")} == {
-        "BERT-base, sample budget: 3 updates of 8 windows of 64 tokens, 3 windows a question"
-        if grid == "sample"
-        else "BERT-base, small budget: 200 updates of 16 windows of 256 tokens, 4 windows a question, "
-        "bfloat16"
-    }
-
-
-def test_the_papers_grid_fills_the_printed_row_with_all_seeds(tmp_path):
-    row = rows(**with_models(tmp_path, "bert-base-uncased"), grid="paper")["BERT-base"]
-    assert (len(row["runs"]["100"]), row["trained"], row["own"], row["averages"]) == (3, True, False, 1)
-
-
 def test_the_authors_weights_read_in_short_windows_are_no_printed_row(tmp_path):
     (tmp_path / "cuad_checkpoints").mkdir()
     (tmp_path / "cuad_checkpoints/roberta-base.zip").write_text("")
@@ -128,16 +76,6 @@ def test_pretraining_on_contracts_of_ones_own_is_no_printed_row(tmp_path):
     found, printed = rows(**values), "RoBERTa-base + Contracts Pretraining"
     assert "the contracts that its authors pretrained on" in found[printed]["reason"]
     assert found[f"{printed}, on contracts of 2020-QTR1"]["runs"]
-
-
-def test_as_many_updates_with_fewer_contracts():
-    """Section 4.2: with 30 % of the contracts the epochs are 3 and 12 (the paper rounds)."""
-    specs = laid_out(**WHOLE).specs
-    epochs = {}
-    for run, spec in specs.items():
-        if (run.experiment, run.model) == ("search", "roberta-base"):
-            epochs.setdefault(spec.settings["percent"], set()).add(spec.settings["epochs"])
-    assert epochs == {100: {1, 4}, 30: {3, 13}, 10: {10, 40}, 3: {33, 133}}
 
 
 def test_only_figure6_shows_models_trained_on_a_part():
@@ -281,11 +219,3 @@ def test_pretrained_weights_are_what_searches_and_trainings_start_from():
             assert entry.settings["weights"].endswith(f"/{pretrained.folder}/weights")
     plain = [entry for name in ("search", "train") for entry in of(found.specs, name).values()]
     assert {entry.weights_of for entry in plain} == {None}
-
-
-def test_a_table_that_shows_the_rows_of_no_task_is_refused(tmp_path):
-    text = (ROOT / "resources/papers/cuad.yaml").read_text(encoding="utf-8")
-    path = tmp_path / "cuad.yaml"
-    path.write_text(text.replace("    of: cuad\n", "    of: cuads\n", 1), encoding="utf-8")
-    with pytest.raises(BadInput, match=r"^cuad.yaml: .*table table2 shows rows of 'cuads', which is no task"):
-        packages.load(path)

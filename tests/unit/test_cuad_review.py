@@ -124,44 +124,9 @@ def test_what_is_marked_in_the_test_contracts_stands_beside_what_is_marked_here(
     assert f"In the test contracts {said}" in page
 
 
-@pytest.mark.parametrize(("most", "windows", "said"), [(None, 99, 0), (8, 8, 0), (8, 9, 1)])
-def test_unread_windows(most: int | None, windows: int, said: int) -> None:
-    sentences = review.unread_windows(most, windows)
-    assert len(sentences) == said
-    assert all("9 overlapping windows" in x and "only the 8 most likely" in x for x in sentences)
-
-
 def test_41_categories_in_groups() -> None:
     categories = [category for _, members in review.GROUPS.values() for category in members]
     assert len(categories) == len(set(categories)) == 41
-
-
-@pytest.mark.parametrize(
-    ("probability", "words"),
-    [
-        (0, "0 %"),
-        (0.004, "<1 %"),
-        (0.006, "1 %"),
-        (0.5, "50 %"),
-        (0.994, "99 %"),
-        (0.999, ">99 %"),
-        (1, "100 %"),
-    ],
-)
-def test_percent(probability: float, words: str) -> None:
-    assert review.percent(probability) == words
-
-
-@pytest.mark.parametrize(
-    ("category", "name"),
-    [
-        ("Joint Ip Ownership", "Joint IP Ownership"),
-        ("Rofr/Rofo/Rofn", "ROFR/ROFO/ROFN"),
-        ("Termination For Convenience", "Termination For Convenience"),
-    ],
-)
-def test_shown_names(category: str, name: str) -> None:
-    assert review.shown(category) == name
 
 
 def test_csv_has_a_line_for_every_finding_and_every_lack() -> None:
@@ -341,14 +306,6 @@ def test_a_contract_of_300_000_characters_makes_a_small_page_fast() -> None:
     html = review.to_html(text, found, "R", About("m"))
     assert time.monotonic() - begun < 3
     assert len(html) < 3 * len(text)
-
-
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [("a\n  b", "a b"), ("x" * 91, "x" * 90 + " …"), ("a  b " * 100, ("a b " * 30)[:90].rstrip() + " …")],
-)
-def test_snippet(text: str, line: str) -> None:
-    assert review.snippet(text) == line
 
 
 # Marks in the test contracts

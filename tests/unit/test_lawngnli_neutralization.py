@@ -1,32 +1,22 @@
-import hashlib
+"""Neutral premises, and the network of citations that excludes some (LawngNLI, A.1.7)."""
+
 import random
 
 import numpy as np
 import pytest
-from gensim.corpora import Dictionary
-from gensim.models import OkapiBM25Model
 
 from lextables.models.okapi import OkapiBM25
 from lextables.papers.lawngnli import neutralization
+from lextables.papers.lawngnli.candidates import CITES
 from lextables.papers.lawngnli.neutralization import (
+    PREMISE_FIELDS,
     CitationNetwork,
-    chosen_premises,
     neutral_premises,
     neutralized,
+    pairs_of,
 )
-
-FIELDS = ("cited_case_id", "cited_jurisdiction", "short_premise")
-DIMENSIONS = 32
-
-
-def encode(texts):
-    """A bag of words: each word a fixed random direction, so that shared words bring texts together."""
-    vectors = np.zeros((len(texts), DIMENSIONS), dtype=np.float32)
-    for at, text in enumerate(texts):
-        for word in text.lower().split():
-            seed = int.from_bytes(hashlib.sha256(word.encode()).digest()[:4], "big")
-            vectors[at] += np.random.default_rng(seed).standard_normal(DIMENSIONS).astype(np.float32)
-    return vectors
+from lextables.pipeline import dataset
+from opinion_rows import encode
 
 
 def bm25_scores(query, documents):
@@ -34,7 +24,7 @@ def bm25_scores(query, documents):
 
 
 def row(example_id, citing, cited, hypothesis, premise, place="us", label="neutral"):
-    return {
+    return dict.fromkeys(PREMISE_FIELDS) | {
         "example_id": example_id,
         "citing_case_id": citing,
         "cited_case_id": cited,
@@ -67,35 +57,6 @@ def test_the_best_candidate_by_bm25_is_taken():
     others = [r["short_premise"] for r in (ROWS[0], ROWS[1], ROWS[3])]
     assert pairings[3].bm25 == pytest.approx(max(bm25_scores(ROWS[2]["hypothesis"], others)))
     assert pairings[3].candidates == 3
-
-
-def test_the_premise_of_the_row_itself_is_no_candidate():
-    rows = [row(1, 1, 2, "rent falls when due", "due rent"), row(2, 3, 4, "x", "nothing alike")]
-    assert ids_of(neutral_premises(rows, CitationNetwork([]), encode)) == {1: 2, 2: 1}
-
-
-@pytest.mark.parametrize(
-    ("edge", "expected"),
-    [
-        ((100, 201), 3),  # the hypothesis's case cites the case of premise 2
-        ((201, 100), 3),  # ... or is cited by it
-        ((100, 555), 2),
-    ],
-)
-def test_neighbours_are_left_out_in_both_directions(edge, expected):
-    rows = [*ROWS[:2], row(3, 102, 202, "unlike", "the tenant owes double"), *ROWS[3:]]
-    assert ids_of(neutral_premises(rows, CitationNetwork([edge]), encode))[1] == expected
-
-
-def test_the_citing_case_itself_is_left_out():
-    rows = [
-        row(1, 200, 300, "rent is due each month", "no word in common"),
-        row(2, 101, 200, "x y z", "rent is owed"),
-    ]
-    assert ids_of(neutral_premises(rows, CitationNetwork([(200, 300), (101, 200)]), encode)) == {
-        1: None,
-        2: 1,
-    }
 
 
 def test_premises_of_another_jurisdiction_are_no_candidates():
@@ -167,28 +128,6 @@ def test_ties_go_to_the_lower_example_id_even_past_the_thirtieth():
     assert (pairing.premise_example_id, pairing.candidates) == (20, 30)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_the_order_of_the_rows_does_not_matter(seed):
-    drawn = random.Random(11)
-    vocabulary = "rent duty notice tax breach court lease owner agent bond court's claim appeal trust".split()
-    rows = [
-        row(
-            i,
-            drawn.randrange(40),
-            drawn.randrange(40),
-            " ".join(drawn.choices(vocabulary, k=6)),
-            " ".join(drawn.choices(vocabulary, k=14)),
-            drawn.choice(["us", "ill"]),
-        )
-        for i in range(120)
-    ]
-    network = CitationNetwork([(r["citing_case_id"], r["cited_case_id"]) for r in rows])
-    shuffled = random.Random(seed).sample(rows, len(rows))
-    expected = neutral_premises(rows, network, encode)
-    assert list(neutral_premises(shuffled, network, encode).items()) == list(expected.items())
-    assert any(pairing is not None for pairing in expected.values())
-
-
 def test_against_a_search_without_an_index(monkeypatch):
     monkeypatch.setattr(neutralization, "QUERY_BATCH", 7)
     monkeypatch.setattr(neutralization, "ENCODE_BATCH", 5)
@@ -205,6 +144,8 @@ def test_against_a_search_without_an_index(monkeypatch):
     ]
     network = CitationNetwork([(r["citing_case_id"], r["cited_case_id"]) for r in rows])
     found = neutral_premises(rows, network, encode, top=3)
+    shuffled = neutral_premises(drawn.sample(rows, len(rows)), network, encode, top=3)
+    assert list(shuffled.items()) == list(found.items())
     for asked in rows:
         left_out = {
             asked["citing_case_id"],
@@ -219,63 +160,10 @@ def test_against_a_search_without_an_index(monkeypatch):
         ]
         top.sort(key=lambda i: allowed[i]["example_id"])
         kept = [i for i in top if f" {asked['hypothesis']} " not in f" {allowed[i]['short_premise']} "]
-        if not kept:
-            assert found[asked["example_id"]] is None
-            continue
         scores = bm25_scores(asked["hypothesis"], [allowed[i]["short_premise"] for i in kept])
         best = kept[int(np.argmax(scores))]
         assert found[asked["example_id"]].premise_example_id == allowed[best]["example_id"]
         assert found[asked["example_id"]].similarity == pytest.approx(products[best])
-
-
-def test_bm25_is_okapi_with_gensim_3s_floor_for_negative_idf():
-    documents = ["rent rent is due", "tax is due", "notice is sent"]
-    n, k1, b, mean = 3, 1.5, 0.75, 10 / 3
-    idf = {
-        w: np.log(n - f + 0.5) - np.log(f + 0.5)
-        for w, f in {"rent": 1, "is": 3, "due": 2, "tax": 1, "notice": 1, "sent": 1}.items()
-    }
-    floor = 0.25 * sum(idf.values()) / len(idf)
-    idf = {w: value if value >= 0 else floor for w, value in idf.items()}
-
-    def score(query, document):
-        words = document.split()
-        return sum(
-            idf[w] * words.count(w) * (k1 + 1) / (words.count(w) + k1 * (1 - b + b * len(words) / mean))
-            for w in query.split()
-            if w in words
-        )
-
-    for query in ("rent due", "rent rent due", "is unknown", "Rent"):
-        assert bm25_scores(query, documents) == pytest.approx([score(query, d) for d in documents])
-    assert bm25_scores("rent", ["", ""]).tolist() == [0.0, 0.0]
-    assert bm25_scores("rent", ["", "rent", "due", "tax"])[[0, 2, 3]].tolist() == [0.0, 0.0, 0.0]
-    assert bm25_scores("", documents).tolist() == [0.0, 0.0, 0.0]
-
-
-def test_bm25_is_that_of_a_gensim_dictionary():
-    drawn = random.Random(4)
-    vocabulary = [f"w{i}" for i in range(40)]
-    documents = [" ".join(drawn.choices(vocabulary, k=drawn.randrange(1, 60))) for _ in range(30)]
-    tokens = [document.split() for document in documents]
-    dictionary = Dictionary(tokens)
-    model = OkapiBM25Model(dictionary=dictionary)
-    for _ in range(20):
-        query = drawn.choices([*vocabulary, "unknown"], k=12)
-        asked = dict(dictionary.doc2bow(query))
-        expected = [
-            sum(weight * asked.get(term, 0) for term, weight in model[dictionary.doc2bow(words)])
-            for words in tokens
-        ]
-        assert bm25_scores(" ".join(query), documents) == pytest.approx(expected)
-
-
-def test_bm25_knows_only_the_texts_asked_about():
-    documents = ["rent rent is due", "tax is due", "notice is sent", "rent is paid", ""]
-    whole = OkapiBM25(documents)
-    for positions in ([2, 0], [3], [1, 2, 3], [0, 1, 2, 3, 4]):
-        few = bm25_scores("rent is due", [documents[at] for at in positions])
-        assert whole.scores("rent is due", positions).tolist() == few.tolist()
 
 
 def test_only_neutral_rows_are_paired_again_and_any_may_be_dropped():
@@ -289,8 +177,7 @@ def test_only_neutral_rows_are_paired_again_and_any_may_be_dropped():
         2: neutralization.Pairing(3, 1.0, 1.0, 1),
         3: None,
     }
-    assert chosen_premises(rows, pairings) == {3}
-    kept = list(neutralized(rows, pairings, {3: rows[2]}, FIELDS))
+    kept = list(neutralized(rows, pairings))
     assert kept == [
         {**rows[0], "premise_example_id": 1},
         {**rows[1], "cited_case_id": 6, "short_premise": "pc", "premise_example_id": 3},
@@ -308,3 +195,53 @@ def test_only_neutral_rows_are_paired_again_and_any_may_be_dropped():
 def test_an_encoder_that_breaks_its_word_is_found_out(broken, message):
     with pytest.raises(ValueError, match=message):
         neutral_premises(ROWS, CitationNetwork([]), broken)
+
+
+# The network of citations.
+
+PAIRS = [(10, 20), (10, 30), (20, 10), (40, 10), (10, 20), (50, 50), (7_000_000_000, 20)]
+
+
+@pytest.mark.parametrize(
+    ("case_id", "expected"),
+    [
+        (10, [20, 30, 40]),
+        (20, [10, 7_000_000_000]),
+        (30, [10]),
+        (7_000_000_000, [20]),
+        (50, []),  # a case that cites itself alone
+        (99, []),
+        (8_000_000_000, []),
+    ],
+)
+def test_neighbours_in_both_directions(case_id, expected):
+    found = CitationNetwork(PAIRS).neighbours(case_id)
+    assert found.dtype == np.int64
+    assert found.tolist() == expected
+
+
+@pytest.mark.parametrize("cases", [[], [10], [20, 40], [99]])
+def test_the_pairs_of_some_cases_give_them_all_their_neighbours(tmp_path, cases):
+    names = [column.name for column in CITES.columns]
+    for n, some in enumerate((PAIRS[:3], [], PAIRS[3:])):
+        dataset.write(
+            CITES, (dict(zip(names, pair, strict=True)) for pair in sorted(some)), tmp_path / str(n)
+        )
+    found = list(pairs_of(cases, (tmp_path / str(n) for n in range(3))))
+    assert all(set(pair) & set(cases) for pair in found)
+    part, whole = CitationNetwork(found), CitationNetwork(PAIRS)
+    for case in cases:
+        assert part.neighbours(case).tolist() == whole.neighbours(case).tolist()
+
+
+def test_the_order_of_pairs_does_not_matter():
+    drawn = random.Random(1)
+    pairs = [(drawn.randrange(60), drawn.randrange(60)) for _ in range(500)]
+    expected = {
+        a: sorted({y for x, y in pairs if x == a} | {x for x, y in pairs if y == a} - {a}) for a in range(60)
+    }
+    whole = CitationNetwork(iter(pairs))
+    reverse = CitationNetwork(reversed(pairs))
+    for case_id in range(60):
+        wanted = [n for n in expected[case_id] if n != case_id]
+        assert whole.neighbours(case_id).tolist() == reverse.neighbours(case_id).tolist() == wanted

@@ -7,10 +7,11 @@ import pytest
 from lextables.models.okapi import Paragraphs
 from lextables.papers.lawngnli.examples import EXAMPLES
 from lextables.papers.lawngnli.long_premises import LONG_PREMISES
-from lextables.papers.lawngnli.pairs import ANSWERS, write_pairs
+from lextables.papers.lawngnli.pairs import write_pairs
 from lextables.papers.lawngnli.readings import pair_name
 from lextables.pipeline.dataset import read, write
 from lextables.pipeline.errors import BadInput
+from opinion_rows import example
 
 RENT, NO_RENT = "The tenant owes the rent.", "The tenant does not owe the rent."
 SHORT = "\n".join(
@@ -37,32 +38,16 @@ ROWS = [
     ("e", False, 3, "test", False, "entail", True, None, RENT),
     ("f", False, 2, "val", True, "neutral", False, None, RENT),
 ]  # fmt: skip
-REST = {
-    "citing_case_id": 9,
-    "citing_jurisdiction": "U.S.",
-    "cited_jurisdiction": "U.S.",
-    "pages": ["1"],
-    "premise_example_id": "a",
-    "short_premise_original": "p",
-    "premise_start": 0,
-    "premise_end": 1,
-    "premise_spans": [{"start": 0, "end": 1}],
-}
-NAMES = (
-    "example_id",
-    "is_twin",
-    "cited_case_id",
-    "split",
-    "analysis",
-    "label",
-    "negated",
-    "fault",
-    "hypothesis",
-)
 
 
 def made(rows=ROWS):
-    return [REST | dict(zip(NAMES, row, strict=True)) | {"short_premise": SHORT} for row in rows]
+    return [
+        example(
+            name, case, hypothesis, label, is_twin=twin, split=split, analysis=analysis, negated=negated,
+            fault=fault, short_premise=SHORT,
+        )
+        for name, twin, case, split, analysis, label, negated, fault, hypothesis in rows
+    ]  # fmt: skip
 
 
 def opinions(*cases):
@@ -162,10 +147,6 @@ def test_two_heads_ask_and_of_two_labels_entail_stands_twice(written, pairs):
     thirds = [pairs[f"{name}:nli"]["label"] for name in ("a", "b", "c")]
     two = [pairs[f"{name}:entailment:1"]["label"] for name in ("a", "b", "c")]
     assert sorted(thirds) == [0, 1, 2] and two.count(0) * 2 == two.count(1)
-
-
-def test_answers_are_in_the_order_of_labels():
-    assert ANSWERS["nli"] == ("entail", "neutral", "contradict")
 
 
 def flagged(pairs, name):

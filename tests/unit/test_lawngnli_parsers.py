@@ -20,7 +20,9 @@ def converted(written: str) -> str:
     rows = [word.rsplit("/", 3) for word in written.split()]
     tokens = [Token(word, tag) for word, tag, _, _ in rows]
     arcs = [(int(head) - 1 if int(head) else i, label) for i, (*_, head, label) in enumerate(rows)]
-    return to_brackets(parsers._dependency_tree(tokens, arcs))
+    tree = parsers._dependency_tree(tokens, arcs)
+    assert well_formed(tree)
+    return to_brackets(tree)
 
 
 TREES = [
@@ -89,23 +91,14 @@ TREES = [
         "(S (NP (PRP it)) (VP (MD may) (RB not) (VP (VB sue))))",
     ),
     ("A/NN/0/ROOT B/NN/0/ROOT", "(X (NP (NN A)) (NP (NN B)))"),
+    # A subject after its noun makes no clause.
+    ("Tr/NN/0/ROOT Arg/NN/1/nsubj ././1/punct", "(NP (NP (NN Tr)) (NP (NN Arg)) (. .))"),
 ]
 
 
 @pytest.mark.parametrize(("written", "expected"), TREES, ids=[written for written, _ in TREES])
 def test_dependencies_become_constituents(written, expected):
     assert converted(written) == expected
-
-
-@pytest.mark.parametrize("written", [written for written, _ in TREES])
-def test_the_trees_are_well_formed(written):
-    rows = [word.rsplit("/", 3) for word in written.split()]
-    arcs = [(int(head) - 1 if int(head) else i, label) for i, (*_, head, label) in enumerate(rows)]
-    assert well_formed(parsers._dependency_tree([Token(word, tag) for word, tag, *_ in rows], arcs))
-
-
-def test_a_subject_after_its_noun_makes_no_clause():
-    assert converted("Tr/NN/0/ROOT Arg/NN/1/nsubj ././1/punct") == "(NP (NP (NN Tr)) (NP (NN Arg)) (. .))"
 
 
 def test_arcs_that_cross_are_lifted():
@@ -146,33 +139,25 @@ def test_prefixes_are_not_split_off():
     )
 
 
-def test_warnings_are_counted_by_category(recwarn, capfd):
-    counts: Counter[str] = Counter()
-    with parsers.counted(counts):
-        warnings.warn("a", UserWarning, stacklevel=1)
-        warnings.warn("a", UserWarning, stacklevel=1)
-        warnings.warn("b", FutureWarning, stacklevel=1)
-        logging.getLogger("transformers").warning("c")
-        logging.getLogger("transformers").info("not a warning")
-    assert counts == {"UserWarning": 2, "FutureWarning": 1, "transformers warning": 1}
-    assert not recwarn.list
-    assert capfd.readouterr() == ("", "")
-
-
-def test_loggers_are_as_before_after_an_error():
-    logger = logging.getLogger("transformers")
+def test_warnings_are_counted_by_category_and_loggers_are_as_before_after_an_error(recwarn, capfd):
+    logger, counts = logging.getLogger("transformers"), Counter[str]()
     before = (logger.propagate, logger.handlers[:])
-    counts: Counter[str] = Counter()
 
     def fail() -> None:
         with parsers.counted(counts):
             warnings.warn("a", UserWarning, stacklevel=1)
+            warnings.warn("a", UserWarning, stacklevel=1)
+            warnings.warn("b", FutureWarning, stacklevel=1)
+            logger.warning("c")
+            logger.info("not a warning")
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
         fail()
     assert (logger.propagate, logger.handlers) == before
-    assert counts == {"UserWarning": 1}
+    assert counts == {"UserWarning": 2, "FutureWarning": 1, "transformers warning": 1}
+    assert not recwarn.list
+    assert capfd.readouterr() == ("", "")
 
 
 def test_an_unknown_parser_is_bad_input():
@@ -183,11 +168,6 @@ def test_an_unknown_parser_is_bad_input():
 def test_a_missing_model_folder_is_bad_input():
     with pytest.raises(BadInput, match="/no/such/folder: there is no such parser; name the folder"):
         parsers.parser("benepar", model="/no/such/folder")
-
-
-def test_a_missing_spacy_pipeline_is_bad_input():
-    with pytest.raises(BadInput, match="en_core_web_none: the spaCy pipeline is not installed"):
-        parsers.parser("dependencies", spacy_model="en_core_web_none")
 
 
 @pytest.mark.parametrize(

@@ -23,11 +23,6 @@ def built(mirror=None, **values):
     return construction(load_config(given, ["lawngnli"], ROOT), PAPER, MODELS, ROOT)
 
 
-def test_a_range_that_does_not_parse_is_a_fault_of_the_config():
-    with pytest.raises(BadInput, match=r"^config: caselaw\.0 = 'us 436' is not allowed"):
-        built(caselaw="us 436")
-
-
 def test_volumes_are_those_of_the_collection_as_the_mirror_knows_it(tmp_path):
     (tmp_path / "caselaw").mkdir()
     listed = [

@@ -1,9 +1,8 @@
-"""LawngNLI from the sample's volumes: the same bytes however they are cut into shards."""
+"""LawngNLI from the sample's volumes: its labels, premises and twins, and the same bytes in any shards."""
 
-import hashlib
+from collections import Counter
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from lextables.corpora.caselaw.ingest import write_opinions
@@ -13,20 +12,16 @@ from lextables.papers.lawngnli.candidates import write_candidates
 from lextables.papers.lawngnli.case_index import CaseIndex, build_case_index
 from lextables.papers.lawngnli.citations import tokenizer
 from lextables.papers.lawngnli.contradictions import write_contradictions
-from lextables.papers.lawngnli.difficulty import difficulty_fault
+from lextables.papers.lawngnli.difficulty import bigram_overlap, difficulty_fault
 from lextables.papers.lawngnli.entail_examples import MajorityOpinions, write_parentheticals
-from lextables.papers.lawngnli.labels import assign_labels
+from lextables.papers.lawngnli.labels import LABELS, assign_labels, closed_group
 from lextables.papers.lawngnli.long_premises import LONG_PREMISES, by_shard, cited_cases, write_long_premises
+from lextables.papers.lawngnli.neutralization import CitationNetwork, pairs_of
 from lextables.papers.lawngnli.parsers import parser
 from lextables.pipeline import dataset
+from opinion_rows import encode
 
 VOLUMES = sorted((Path(__file__).parents[2] / "resources/sample/caselaw").glob("*/*.zip"))
-
-
-def encode(texts: list[str]) -> np.ndarray:
-    """A stand-in for an encoder: each text has a direction of its own."""
-    seeds = [int.from_bytes(hashlib.sha256(text.encode()).digest()[:4]) for text in texts]
-    return np.stack([np.random.default_rng(seed).normal(size=16) for seed in seeds]).astype(np.float32)
 
 
 def build(folder: Path, size: int, tools) -> tuple[dict[str, int], dict[str, bytes]]:
@@ -59,20 +54,70 @@ def tools(pytestconfig: pytest.Config):
     return tokenizer(pytestconfig.cache.mkdir("hyperscan")), tokens_of(), parser("dependencies")
 
 
-def test_same_bytes_for_one_shard_and_for_one_a_volume(tmp_path: Path, tools) -> None:
-    found = []
-    for size in (1, len(VOLUMES)):
-        folder = tmp_path / str(size)
-        folder.mkdir()
-        found.append(build(folder, size, tools))
-    assert found[0] == found[1]
-    counts, files = found[0]
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory, tools):
+    """The folder of the data set from one shard, with the counts and files."""
+    folder = tmp_path_factory.mktemp("finished")
+    return folder, *build(folder, len(VOLUMES), tools)
+
+
+@pytest.fixture(scope="module")
+def rows(finished) -> list[dict]:
+    return list(dataset.read(finished[0] / "examples"))
+
+
+@pytest.fixture(scope="module")
+def originals(finished) -> dict[str, dict]:
+    """The candidates by example, before labels, balance and twins."""
+    return {row["example_id"]: row for row in dataset.read(finished[0] / "unfiltered")}
+
+
+def test_same_bytes_for_one_shard_and_for_one_a_volume(tmp_path: Path, tools, finished, monkeypatch) -> None:
+    monkeypatch.setattr(built, "BATCH", 7)
+    counts, files = build(tmp_path, 1, tools)
+    assert (counts, files) == finished[1:]
     assert counts[built.TWINNED] == 2 * counts[built.BALANCED] > 100
     assert all(files.values())
-    rows = dataset.read(tmp_path / "1/examples", ["citing_jurisdiction", "cited_jurisdiction", "label"])
+
+
+def test_labels_come_from_the_citing_state_and_premises_from_its_citations(rows) -> None:
     of_the_state = [row for row in rows if row["citing_jurisdiction"] == "Illinois"]
     assert {row["cited_jurisdiction"] for row in of_the_state} == {"Illinois", "United States"}
-    assert {row["label"] for row in of_the_state} == {"entail", "neutral", "contradict"}
+    assert {row["label"] for row in of_the_state} == {*LABELS}
+
+
+def test_labels_and_negation_are_balanced_with_twins(rows) -> None:
+    assert Counter(row["label"] for row in rows) == dict.fromkeys(LABELS, len(rows) // 3)
+    assert Counter(row["label"] for row in rows if row["negated"]) == dict.fromkeys(LABELS, len(rows) // 6)
+    assert len(set(Counter(closed_group(row["label"], row["negated"]) for row in rows).values())) == 1
+    same = ("example_id", "split", "short_premise", "premise_example_id")
+    for first, second in zip(rows[::2], rows[1::2], strict=True):
+        assert (first["is_twin"], second["is_twin"]) == (False, True)
+        assert [first[name] for name in same] == [second[name] for name in same]
+
+
+def test_neutral_premises_come_from_elsewhere_in_the_same_jurisdiction(finished, rows, originals) -> None:
+    neutrals = [row for row in rows if row["label"] == "neutral"]
+    citing = {row["citing_case_id"] for row in neutrals}
+    network = CitationNetwork(pairs_of(citing, [finished[0] / "cites-0.parquet"]))
+    for row in neutrals:
+        before, source = originals[row["example_id"]], originals[row["premise_example_id"]]
+        assert row["cited_case_id"] != before["cited_case_id"]
+        assert row["cited_case_id"] not in network.neighbours(row["citing_case_id"])
+        assert row["cited_jurisdiction"] == before["cited_jurisdiction"]
+        for name in ("cited_case_id", "pages", "premise_start", "premise_end", "premise_spans"):
+            assert row[name] == source[name]
+        assert row["short_premise_original"] == source["short_premise"]
+        if not row["is_twin"]:
+            assert bigram_overlap(row["hypothesis"], source["short_premise"]) < 0.5
+
+
+def test_the_other_labels_keep_their_premise(rows, originals) -> None:
+    for row in rows:
+        before = originals[row["example_id"]]
+        if row["label"] != "neutral":
+            assert row["short_premise_original"] == before["short_premise"]
+            assert row["hypothesis"] == before["hypothesis" if row["label"] == "entail" else "twin"]
 
 
 def test_long_premises_of_interleaved_shards_come_by_case_from_files_opened_in_their_turn(
@@ -102,9 +147,9 @@ def test_long_premises_of_interleaved_shards_come_by_case_from_files_opened_in_t
     assert opened == ["early", "inside", "late"]
 
 
-def test_a_hypothesis_that_its_conversion_makes_easy_leaves(tmp_path: Path, tools, monkeypatch) -> None:
-    counts, _ = build(tmp_path, len(VOLUMES), tools)
-    shard = built.Shard(*(tmp_path / f"{name}-0.parquet" for name in ("par", "con", "cites", "long")))
+def test_a_hypothesis_that_its_conversion_makes_easy_leaves(tmp_path: Path, finished, monkeypatch) -> None:
+    folder, counts, _ = finished
+    shard = built.Shard(*(folder / f"{name}-0.parquet" for name in ("par", "con", "cites", "long")))
     rows = {row["example_id"]: row for row in built.entail_rows([shard])}
     labels = assign_labels(rows.values(), 0)
     converted = min(

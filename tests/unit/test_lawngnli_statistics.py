@@ -58,12 +58,6 @@ def test_a_column():
     assert (found.unique_premises, found.unique_hypotheses, found.examples) == (3, 3, 4)
 
 
-def test_no_rows():
-    found = column([], length)
-    assert found.examples == 0
-    assert (found.premise_length, found.hypothesis_length, found.hypothesis_negation) == ((), None, {})
-
-
 def test_a_text_is_measured_once_for_all_columns():
     asked = []
 

@@ -18,9 +18,9 @@ from lextables.papers.lawngnli.tables import PLAIN
 from lextables.papers.packages import load
 from lextables.pipeline.dataset import write, write_all
 from lextables.pipeline.errors import BadInput
-from lextables.tables.cells import build
 from lextables.tables.inputs import Inputs
 from lextables.tables.published import load as load_published
+from opinion_rows import example
 
 ROOT = Path(__file__).parents[2]
 PUBLISHED = load_published(ROOT / "resources/published/lawngnli.csv")
@@ -33,25 +33,6 @@ READ = [
     ("c", "neutral", True, ("neutral", "low"), ("neutral", "high")),
     ("d", "contradict", False, ("contradict", "high"), ("neutral", "high")),
 ]
-
-
-BLANK = {
-    "citing_case_id": 1,
-    "citing_jurisdiction": "U.S.",
-    "is_twin": False,
-    "split": "train",
-    "analysis": True,
-    "cited_case_id": 2,
-    "cited_jurisdiction": "U.S.",
-    "pages": ["1"],
-    "hypothesis": "h",
-    "premise_example_id": "a",
-    "short_premise": "p",
-    "short_premise_original": "p",
-    "premise_start": 0,
-    "premise_end": 1,
-    "premise_spans": [{"start": 0, "end": 1}],
-}
 DATA_SET = "0" * 64
 
 
@@ -88,10 +69,7 @@ def readings(tmp_path, monkeypatch):
     monkeypatch.setattr(tables, "READINGS", path)
 
 
-ROWS = [
-    BLANK | {"example_id": name, "hypothesis": name, "label": label, "negated": negated}
-    for name, label, negated, *_ in READ
-]
+ROWS = [example(name, 2, name, label, negated=negated, split="train") for name, label, negated, *_ in READ]
 
 
 @pytest.fixture
@@ -224,28 +202,6 @@ def test_the_columns_of_public_data_sets_are_counted_where_these_are_here(tmp_pa
     assert found["Premise length"].value == "[5, 5, 5.5, 6, 6]"
     assert found["Premise length"].comparable is False
     assert found["Hypothesis negation"].reason == "no training example in this subset is labelled contradict"
-
-
-def test_what_is_the_papers_is_judged_in_a_table_that_is_not(tmp_path):
-    public(
-        tmp_path / "lawngnli",
-        "docnli",
-        ["entail", "not entail"],
-        [("train", 0, "a", "b"), ("train", 1, "a", "c")],
-    )
-    given = inputs(tmp_path / "lawngnli", PRINTED_2, rows=ROWS, beside={"docnli": True})
-    lines = build(PRINTED_2, tables.cells("table2", given), comparable=False)
-    counted = [line for line in lines if line.row.endswith("Training examples")]
-    assert {line.column: (line.verdict, line.reproduced, line.ours) for line in counted} == {
-        'Long premises / "Analysis" subset': ("", "", "4"),
-        "Long premises / Full": ("", "", "4"),
-        'Short premises / "Analysis" subset': ("", "", "4"),
-        "Short premises / Full": ("", "", "4"),
-        "ContractNLI": ("not run", "", ""),
-        "anli": ("not run", "", ""),
-        "DocNLI": ("off", "2", ""),
-        "ConTRoL-dataset": ("not run", "", ""),
-    }
 
 
 def test_a_share_of_nothing_is_not_run(tmp_path):

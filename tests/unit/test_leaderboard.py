@@ -4,6 +4,8 @@ import math
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 import yaml
 
@@ -16,12 +18,15 @@ from lextables.report.leaderboard import (
     UNTESTED,
     benchmarks,
     leaderboard,
+    means,
     pages,
+    place_intervals,
+    resampled,
     short_names,
 )
 from lextables.tables import published
-from lextables.tables.cells import Line
-from lextables.tables.comparison import OTHERS, PRINTED, Pair
+from lextables.tables.cells import Cell, Line, Score, build
+from lextables.tables.comparison import OTHERS, PRINTED, Pair, compare, contributions
 
 RESOURCES = Path(__file__).parents[2] / "resources"
 
@@ -33,6 +38,7 @@ class Exhibit:
     lines: list
     pairs: list
     sources: tuple = ({"variant": "published", "comparable": True},)
+    units: object = None
 
 
 @dataclass
@@ -100,7 +106,7 @@ def test_a_benchmark_has_the_rows_that_ran_best_first_and_then_the_printed_ones(
         ("GPT", "", "80.0", True),
     ]  # fmt: skip
     assert [row.beside_best for row in one.rows] == [BEST, LEVEL, BEHIND, ""]
-    assert [row.rank for row in one.rows] == [1, 2, 3, 0]
+    assert [row.rank for row in one.rows] == [1, 1, 3, 0]
     assert one.rows[0].seeds == "75.00 to 77.00"
     assert [row.system for row in two.rows] == ["Prior", "MiniLM", "GPT-4"]
 
@@ -140,17 +146,10 @@ def test_where_no_row_is_better_than_random_ones_none_is_ranked(best):
     assert "random answers score best" in found.unranked
 
 
-def test_rows_that_score_alike_have_one_rank():
+def test_without_tests_rows_that_score_alike_have_one_rank():
     lines = [line(name, "NDCG", score, name) for name, score in (("a", "7.0"), ("b", "7.0"), ("c", "5.0"))]
     (found,) = benchmarks([Part("one", [exhibit(lines, [], column="NDCG")])])
     assert [row.rank for row in found.rows] == [1, 1, 3]
-
-
-def test_models_are_ordered_by_first_ranks_then_by_second_ones():
-    models = leaderboard(benchmarks(PARTS))
-    assert [(model.name, [row.rank for _, row in model.rows]) for model in models] == [
-        ("BERT", [1]), ("Prior", [1]), ("MiniLM", [2, 2]), ("BM25", [3]),
-    ]  # fmt: skip
 
 
 def test_what_is_first_in_three_benchmarks_comes_before_what_is_first_in_one():
@@ -200,7 +199,7 @@ def test_the_page_calls_a_user_s_model_by_its_name_and_says_why_a_benchmark_is_n
     lines = [line("x", "f1", "9.0", "bm25+own-oracle"), line("BM25", "f1", "8.0", "bm25")]
     parts = [Part("a", [exhibit(lines, [], column="f1")]), Part("b", [of_data(NDCG, "stand_in")])]
     (board,) = pages(parts, {"extra_models": [], "extra_predictions": [{"name": "Oracle"}]})
-    assert board.values["rows"] == [["Oracle", "1", "1: 9.0*"], ["BM25", "1", "2: 8.0"]]
+    assert board.values["rows"] == [["Oracle", "1", "1: 9.0"], ["BM25", "1", "2: 8.0"]]
     assert [benchmark.name for benchmark, _ in board.values["benchmarks"]] == ["A, Table 1: f1"]
     why = "Not ranked: B, Table 1: NDCG (stand_in data: not comparable with the paper)."
     assert board.values["notes"] == [why]
@@ -254,3 +253,84 @@ def test_a_row_on_other_units_is_untested_and_one_that_no_test_could_tell_apart_
     pairs = [replace(NDCG.pairs[0], untested=OTHERS), replace(NDCG.pairs[1], adjusted=1, detectable=math.inf)]
     (found,) = benchmarks([Part("one", [exhibit(NDCG.lines, [*pairs, NDCG.pairs[2]], column="NDCG")])])
     assert [row.beside_best for row in found.rows[:3]] == [BEST, UNTESTED, FEW]
+    assert [row.rank for row in found.rows] == [1, 0, 1, 0]
+
+
+# Places and means over resampled units.
+
+
+def scored(names, scores):
+    """An exhibit of systems with a score for each unit, float64 (systems, units), and the paired tests."""
+    cells = [
+        Cell(name, "NDCG", 100 * float(values.mean()), runs=(f"runs/any/read/{name}/all/seed0",),
+             score=Score("NDCG", name, "ndcg", "all", "queries", 100), decimals=2)
+        for name, values in zip(names, scores, strict=True)
+    ]  # fmt: skip
+    of_run = {
+        cell.runs[0]: {("ndcg", "all"): {f"q{unit:03}": value for unit, value in enumerate(values.tolist())}}
+        for cell, values in zip(cells, scores, strict=True)
+    }
+    found = exhibit(build([], cells, True), compare(cells, [], of_run.get), column="NDCG")
+    return replace(found, units=contributions(cells, of_run.get))
+
+
+def simulated(truth, units, draw):
+    """Scores of systems whose true scores are ``truth``: a unit is easy or hard for all of them."""
+    noise = draw.normal(0, 0.15, (1, units)) + draw.normal(0, 0.1, (len(truth), units))
+    return 0.5 + np.asarray(truth)[:, None] + noise
+
+
+def test_rows_that_the_tests_cannot_separate_share_a_rank_and_places_have_intervals():
+    scores = simulated([0.2, 0.195, 0.19, 0], 60, np.random.default_rng(1))
+    (found,) = benchmarks([Part("one", [scored("abcd", scores)])])
+    assert [row.rank for row in found.rows] == [1, 1, 1, 4]
+    assert found.rows[3].place == "4 [4, 4]"
+    firsts = {row.place.split(" ", 1)[1] for row in found.rows[:3]}
+    assert firsts <= {"[1, 3]", "[1, 2]", "[2, 3]"} and "[1, 3]" in firsts
+
+
+def test_intervals_of_places_and_of_means_cover_the_true_ones():
+    draw, hits, of_mean = np.random.default_rng(2), [], []
+    for _ in range(400):
+        truth = draw.normal(0, 0.015, 8)
+        names = [*"abcdefgh"]
+        units = pd.DataFrame(
+            [("NDCG", name, f"q{unit:03}", value)
+             for name, values in zip(names, simulated(truth, 57, draw), strict=True)
+             for unit, value in enumerate(values)],
+            columns=["measure", "system", "unit", "value"],
+        )  # fmt: skip
+        draws = resampled(units, "NDCG", names)
+        places = place_intervals(draws)
+        true = 1 + (truth[None] > truth[:, None]).sum(axis=1)
+        hits += [low <= place <= high for place, (low, high) in zip(true, places.values(), strict=True)]
+        low, high = np.quantile(draws["a"], [0.025, 0.975])
+        of_mean.append(low <= 0.5 + truth[0] <= high)
+    assert 0.925 <= np.mean(hits) <= 0.97
+    assert 0.925 <= np.mean(of_mean) <= 0.97
+
+
+def test_means_are_over_the_benchmarks_that_the_same_models_ran_in():
+    draw = np.random.default_rng(3)
+    first = scored("abc", simulated([0.3, 0.2, 0.1], 40, draw))
+    second = scored("abd", simulated([0.3, 0.2, 0.4], 40, draw))
+    few = scored("ab", simulated([0.3, 0.2], 5, draw))
+    parts = [Part("one", [first]), Part("two", [second]), Part("few", [few])]
+    models = leaderboard(benchmarks(parts))
+    (mean,) = means(models)
+    assert [benchmark.paper for benchmark in mean.benchmarks] == ["one", "two"]
+    assert [row[0] for row in mean.rows] == ["a", "b"]
+    _, value, low, high, *place = mean.rows[0]
+    own = [float(row.score) / 100 for model in models if model.name == "a" for _, row in model.rows]
+    assert low < value < high and place == [1, 1, 1] and value == pytest.approx(np.mean(own[:2]), abs=0.005)
+    assert means([model for model in models if model.name in "cd"]) == []
+
+
+def test_rows_on_other_units_and_losses_are_treated_as_such():
+    draw = np.random.default_rng(4)
+    found = scored("ab", simulated([0.3, 0.2], 40, draw))
+    other = found.units[found.units.system == "a"].assign(system="c")
+    other["unit"] = "x" + other.unit
+    assert resampled(pd.concat([found.units, other]), "NDCG", "abc").keys() == {"a", "b"}
+    assert place_intervals(resampled(found.units, "NDCG", "ab"), lower=True) == {"a": (2, 2), "b": (1, 1)}
+    assert resampled(found.units, "Size", "ab") == resampled(None, "NDCG", "ab") == {}

@@ -1,9 +1,7 @@
 """LegalBench-RAG's reader: which queries are drawn, what answers them, and how files are cut."""
 
-import hashlib
 import json
 import random
-import runpy
 import zipfile
 from pathlib import Path
 
@@ -14,7 +12,7 @@ from lextables.papers.legalbench_rag.schema import TABLES
 from lextables.papers.packages import load
 from lextables.pipeline.dataset import write_all
 from lextables.pipeline.errors import BadInput
-from registered import SAMPLE, read
+from registered import read
 
 ROOT = Path(__file__).parents[2]
 PAPER = load(ROOT / "resources/papers/legalbench_rag.yaml")
@@ -217,11 +215,3 @@ def test_an_agreement_is_identified_by_its_spans(tmp_path, texts, message):
 
 
 # The sample
-
-
-def test_the_sample_is_what_its_script_makes():
-    path = SAMPLE / "legalbench_rag/maud.json"
-    made = runpy.run_path(str(SAMPLE / "make_legalbench_rag.py"))["build"]()
-    assert made == path.read_bytes()
-    (variant,) = PAPER.sources["legalbench_rag"].files["maud.json"].variants.values()
-    assert (variant.size, variant.digest) == (len(made), f"sha256:{hashlib.sha256(made).hexdigest()}")

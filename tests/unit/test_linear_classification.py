@@ -6,9 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from lextables.metrics.classification import METRICS, answered, by_head
-from lextables.models.linear import NEVER, fit_weighed
-from lextables.models.word_runs import overlaps, runs
+from lextables.models.linear import NEVER, fit_weighed, overlaps, runs
 from lextables.pipeline.dataset import Column, Table, read, write
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.classification import examples as asked_of
@@ -21,7 +19,6 @@ from lextables.tasks.classification.linear import (
     predict,
     read_examples,
     save,
-    shares,
     sides_of,
     train,
 )  # fmt: skip
@@ -90,21 +87,6 @@ def test_a_head_learns_the_word_that_says_its_answer(answers):
         assert len(row["logits"]) == len(row["probabilities"]) == answers
         assert sum(row["probabilities"]) == pytest.approx(1)
         assert np.argmax(row["probabilities"]) == np.argmax(row["logits"])
-
-
-def test_shuffled_labels_give_chance():
-    labels = labels_of(400, 2)
-    texts = texts_about(labels)
-    wrong = np.random.default_rng(1).permutation(labels[:200]).tolist()
-    model = learn(texts[:200], {"h": rows_of("h", texts[:200], wrong)}, {"h": 2}, SETTINGS)
-    found = predict(model, texts[200:], {"h": rows_of("h", texts[200:], labels[200:])}, SETTINGS)
-    asked = [
-        {"head_id": "h", "example_id": row["example_id"], "labels": row["labels"]}
-        for row in rows_of("h", texts[200:], labels[200:])
-    ]
-    heads = answered(found, asked, [{"head_id": "h", "answers": ["a", "b"]}])
-    # 200 tosses of a coin: three standard deviations of an area under this curve are about 0.13.
-    assert by_head(METRICS["AUPR"], heads)["h"] == pytest.approx(0.5, abs=0.13)
 
 
 def test_heads_are_learnt_apart_whatever_the_threads():
@@ -342,12 +324,6 @@ def test_an_empty_second_text_is_no_text(tmp_path, files):
     rows = [example(0, 0, pair_id="t001")]
     with pytest.raises(BadInput, match="text t001: the text is empty"):
         train(files(rows, {"t000": "red", "t001": ""}, table=PAIRED), [], ["train"], SETTINGS, 1, tmp_path)
-
-
-def test_shares_of_several_answers_need_not_add_up():
-    logits = np.array([[0.0, 0.0, 0.0]])
-    assert shares(logits, multi_label=True).tolist() == [[0.5] * 3]
-    assert shares(logits, multi_label=False) == pytest.approx(np.full((1, 3), 1 / 3))
 
 
 @pytest.mark.parametrize(("count", "enough"), [(12, False), (100, True)])

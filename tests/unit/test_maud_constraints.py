@@ -74,19 +74,6 @@ def test_a_conditional_question_needs_the_others_answer(of_knowledge, constructi
     )
 
 
-def test_violations_fit_their_schema(tmp_path):
-    rows = constraints.constraint_violations(
-        examples(
-            {"question": CONSTRUCTIVE},
-            {"question": APC, "answer": "No, pendency"},
-            {"question": KNOWLEDGE, "answer": "Actual knowledge"},
-        ),
-        {APC: "No"},
-        [CONDITION],
-    )
-    assert write(schema.CONSTRAINT_VIOLATIONS, rows, tmp_path / "violations.parquet") == 2
-
-
 def test_a_condition_of_no_question_is_named():
     fixed = constraints.Condition(
         "Stock Deal: Fixed Ratio v. Fixed Value-Answer", "Type of Consideration-Answer", ()
@@ -131,10 +118,6 @@ def test_an_answer_without_a_test_example_is_told():
     assert first.only_answer is None
     assert first.sentence == "08: no example of test answers 'Each Covenant', so those have no AUPR"
     assert second.only_answer == "<OTHER>"
-
-
-def test_nothing_is_told_of_a_head_with_every_answer():
-    assert constraints.undefined_in_test(counted(("50", "test", 0, "main"), ("50", "test", 1, "main"))) == []
 
 
 def test_contracts_and_texts_in_two_splits(tmp_path):

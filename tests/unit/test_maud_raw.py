@@ -12,7 +12,6 @@ import yaml
 
 from lextables.papers.maud import raw
 from lextables.papers.maud.catalogue import (
-    OTHER,
     AuthorSettings,
     author_number,
     read_author_settings,
@@ -23,7 +22,7 @@ from lextables.pipeline.dataset import write
 from lextables.pipeline.errors import BadInput
 from registered import read, written
 from released_zips import altered as altered_zip
-from released_zips import line, replaced
+from released_zips import replaced
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "resources/sample/maud"
@@ -117,30 +116,6 @@ def first(rows, **wanted):
 # The questions
 
 
-def test_there_are_92_questions_and_144_heads():
-    assert (len(CATALOGUE.questions), len(CATALOGUE.heads)) == (92, 144)
-    assert len(CATALOGUE.text_types) == 22
-    multilabel = [question for question in CATALOGUE.questions if question.multilabel]
-    assert [len(question.answers) for question in multilabel] == [14, 4, 3, 4, 5, 5, 7, 6, 10, 4]
-    assert Counter(question.category for question in CATALOGUE.questions) == {
-        "Conditions to Closing": 9,
-        "Deal Protection and Related Provisions": 31,
-        "General Information": 1,
-        "Knowledge": 3,
-        "Material Adverse Effect": 39,
-        "Operating and Efforts Covenant": 8,
-        "Remedies": 1,
-    }
-
-
-def test_heads_are_in_order_of_their_ids():
-    ids = [head.head_id for head in CATALOGUE.heads]
-    assert ids == sorted(set(ids)) and ids[5:8] == ["06-00", "06-01", "06-02"]
-    assert [head.position for head in CATALOGUE.heads] == list(range(144))
-    assert CATALOGUE.heads[0].answers == CATALOGUE.questions[0].answers
-    assert CATALOGUE.heads[5].answers == (OTHER, "Approval")
-
-
 def test_a_question_is_found_with_any_white_space():
     wording = "Fiduciary exception: Board  determination standard-Answer (no-shop)"
     assert CATALOGUE.question(wording).number == 63
@@ -224,21 +199,6 @@ def test_an_error_in_the_record(edit, message):
 
 
 # The authors' settings
-
-
-def test_there_are_settings_for_each_model_share_and_head():
-    assert len(SETTINGS.hyperparameters) == 9 * 144
-    assert Counter((row["model"], row["share"]) for row in SETTINGS.hyperparameters) == {
-        ("bert-base-cased", 1.0): 144,
-        ("google/bigbird-roberta-base", 1.0): 144,
-        ("microsoft/deberta-v3-base", 1.0): 144,
-        ("nlpaueb/legal-bert-base-uncased", 1.0): 144,
-        **{("roberta-base", share): 144 for share in (0.05, 0.1, 0.25, 0.5, 1.0)},
-    }
-    assert len(SETTINGS.multi_task_grid) == 4 * 3 * 6
-    assert {row["learning_rate"] for row in SETTINGS.multi_task_grid} == {1e-5, 3e-5, 1e-4}
-    chosen = [(row["model"], row["abridged"]) for row in SETTINGS.multi_task_grid if row["chosen"]]
-    assert len(chosen) == len(set(chosen)) == 4
 
 
 def test_the_authors_tenth_answer_is_not_their_first():
@@ -334,18 +294,6 @@ def test_irregularities_are_counted(rows):
     }
 
 
-def test_columns_may_have_another_order_and_lines_may_end_as_on_windows(altered, rows):
-    def reorder(content):
-        found = records(content)
-        text = io.StringIO()
-        writer = csv.DictWriter(text, [*reversed(list(found[0])), "more"], restval="x", lineterminator="\r\n")
-        writer.writeheader()
-        writer.writerows(found)
-        return b"\xef\xbb\xbf" + text.getvalue().encode()
-
-    assert released(altered({"MAUD_dev.csv": reorder})) == rows
-
-
 def test_none_is_an_answer_and_not_a_missing_value(rows):
     assert [row["label"] for row in rows.examples if row["answer"] == "None"]
     assert not [row for row in rows.examples if not row["answer"]]
@@ -432,40 +380,6 @@ def test_another_id_is_counted(altered, rows):
     path = altered({"MAUD_dev.csv": edited(lambda found: [r.update(id="0") for r in found] and found)})
     notes = released(path).notes
     assert notes["rows_whose_id_is_not_the_authors"] == sum(row["split"] == "dev" for row in rows.examples)
-
-
-@pytest.mark.parametrize("column", raw.COLUMNS)
-def test_a_missing_column(altered, column):
-    def rename(header):
-        return b",".join(b"other" if name == column.encode() else name for name in header.split(b","))
-
-    with pytest.raises(BadInput, match=f"MAUD_train.csv, row 1: the column '{column}' is missing; the col"):
-        released(altered({"MAUD_train.csv": line(1, rename)}))
-
-
-@pytest.mark.parametrize(
-    ("stray", "message"),
-    [
-        (b"main,contract_0,a, b,All Cash,0,q,<NONE>,t,3,c", "has 11 cells where there should be 10; quote"),
-        (b'main,contract_0,"the "Offer", as made",All Cash,0,q,<NONE>,t,3,c', "is no csv ('"),
-        (b'main,contract_0,"the Offer,All Cash,0,q,<NONE>,t,3,c', "is no csv ("),  # runs over all rows below
-    ],
-)
-def test_stray_commas_and_quotes_have_the_line_of_their_row(altered, members, stray, message):
-    begins = line_of(members["data/MAUD_dev.csv"], 40)
-    path = altered({"MAUD_dev.csv": line(begins - 1, lambda last: last + b"\n" + stray)})
-    with pytest.raises(BadInput) as error:
-        released(path)
-    assert str(error.value).startswith(f"MAUD_dev.csv, row {begins}: ")
-    assert message in str(error.value)
-
-
-def test_commas_quotes_and_line_ends_in_quoted_cells_are_text(altered, rows):
-    text = 'The "Offer", so called,\nis open,, for "ten" days.\r\n(Page 4)'
-    found = released(altered({"MAUD_dev.csv": edited(lambda found: found[7].update(text=text))}))
-    texts = {row["text_id"]: row["text"] for row in found.texts}
-    assert texts[found.examples[7]["text_id"]] == text
-    assert len(found.examples) == len(rows.examples)
 
 
 # The contracts

@@ -1,10 +1,5 @@
 """Micro-batches, with a simulated lack of memory."""
 
-import os
-
-# Nothing here is on the hub.
-os.environ["HF_HUB_OFFLINE"] = "1"
-
 from contextlib import contextmanager
 
 import numpy as np
@@ -71,7 +66,7 @@ def trained(learnt, work, memory=99, after=0, **settings):
     dataset, folder, _ = learnt
     settings = {"batch_size": 8, "learning_rate": 1e-3, "epochs": 2, "save_every": 2, "seed": 5} | settings
     model = loading.load_span_model(folder, CPU)
-    with recorded(work, {}), Memory(memory, after).of(model):
+    with recorded(work / "run.json", {}), Memory(memory, after).of(model):
         resumed = spans.finetune(
             model, dataset, Collator.of(dataset.tokenizer), work=work / "work", **settings
         )
@@ -266,7 +261,7 @@ def readers(learnt, sentence_encoder, folder):
 @pytest.mark.parametrize("kind", ["vectors", "pairs", "spans", "classes"])
 def test_inference_with_halved_batches_gives_the_same_values(learnt, sentence_encoder, tmp_path, kind):
     model, read = readers(learnt, sentence_encoder, tmp_path / "encoder")[kind]
-    with Memory(3).of(model), recorded(tmp_path, {}):
+    with Memory(3).of(model), recorded(tmp_path / "run.json", {}):
         parts = read()
     assert np.allclose(parts, read(), atol=1e-5)
     if kind != "vectors":  # whose threads on a processor note nothing

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from lextables.corpora.nli import raw
-from lextables.corpora.nli.raw import Spool, text_id
+from lextables.corpora.nli.raw import text_id
 from lextables.corpora.nli.schema import TABLES
 from lextables.papers.lawngnli.labels import LABELS
 from lextables.pipeline.dataset import Published, read, write_all
@@ -259,15 +259,6 @@ def test_a_format_is_read(tmp_path, name, expected):
     assert tables["heads"] == [{"head_id": "entailment" if two else "nli", "answers": answers}]
 
 
-def test_the_same_files_give_the_same_bytes(tmp_path):
-    for folder in ("one", "two"):
-        (tmp_path / folder).mkdir()
-        made(tmp_path / folder, "anli")
-    for table in TABLES["anli"]:
-        one, two = (tmp_path / folder / f"out/{table.name}.parquet" for folder in ("one", "two"))
-        assert one.read_bytes() == two.read_bytes()
-
-
 RESTORE = "; restore the file from the release."
 FAULTS = {
     "snli, a key": (
@@ -281,16 +272,6 @@ FAULTS = {
         "mnli, multinli_1.0_dev_matched.jsonl, line 1: 'gold_label' is 'yes', not one of 'entailment', "
         "'neutral', 'contradiction', '-'",
     ),
-    "fever, a text": (
-        "anli",
-        {"dev_fitems.jsonl": lines(claim(["a"], "b", "hidden"))},
-        "fever, dev_fitems.jsonl, line 1: 'context' is list where str should be",
-    ),
-    "anli, no JSON": (
-        "anli",
-        {"test.jsonl": '{"uid": 1'},
-        "anli, R1/test.jsonl, line 1: is no JSON (Expecting ',' delimiter)",
-    ),
     "control, a label": (
         "control",
         {"dev": lines(passage("a", "b", "e"), passage("a", "b", "entailment"))},
@@ -301,36 +282,16 @@ FAULTS = {
         {"train.json": '[{"premise": "a", "hypothesis": "b", "label": "entailment"}, []]'},
         "docnli, train.json, item 2: holds list where an object should be",
     ),
-    "docnli, cut": (
-        "docnli",
-        {"dev.json": '[{"premise": "a"'},
-        "docnli, dev.json, item 1: is no JSON (Expecting ',' delimiter)",
-    ),
     "contractnli, a choice": (
         "contractnli",
         {"train.json": contracts({"nda-1": "Entailment", "nda-2": "Maybe"})},
         "contractnli, train.json, document 1, nda-2: 'choice' is 'Maybe', not one of 'Entailment', "
         "'NotMentioned', 'Contradiction'",
     ),
-    "contractnli, no annotation": (
-        "contractnli",
-        {"dev.json": contracts({"nda-1": "Entailment"})},
-        "contractnli, dev.json, document 1: the key 'nda-2' is missing",
-    ),
     "contractnli, no set": (
         "contractnli",
         {"dev.json": json.dumps({"labels": {}, "documents": [{"text": "a", "annotation_sets": []}]})},
         "contractnli, dev.json, document 1: has no annotation set",
-    ),
-    "contractnli, no hypothesis": (
-        "contractnli",
-        {"dev.json": json.dumps({"labels": {"nda-1": {}}, "documents": []})},
-        "contractnli, dev.json, label nda-1: the key 'hypothesis' is missing",
-    ),
-    "contractnli, no object": (
-        "contractnli",
-        {"dev.json": json.dumps({"labels": {}, "documents": ["text"]})},
-        "contractnli, dev.json, document 1: holds str where an object should be",
     ),
 }  # fmt: skip
 
@@ -340,23 +301,6 @@ def test_a_fault_is_one_sentence_that_names_file_and_place(tmp_path, name, chang
     with pytest.raises(BadInput) as error:
         raw.read(name, published(tmp_path, name, changes))
     assert str(error.value) == sentence + RESTORE
-
-
-def test_a_member_that_is_not_there_and_a_damaged_zip_are_said_so(tmp_path):
-    lacking = {"train_fitems.jsonl": None}
-    with pytest.raises(
-        BadInput, match=r"^fever: holds 0 files called train_fitems\.jsonl where there should be one"
-    ):
-        raw.read("anli", published(tmp_path, "anli", lacking))
-    given = published(tmp_path, "docnli")
-    whole = given.file("docnli").read_bytes()
-    given.file("docnli").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(BadInput, match=r"^docnli: the zip is cut short or damaged \(.*\); fetch it again\.$"):
-        raw.read("docnli", given)
-    # One letter of one text is another.
-    given.file("docnli").write_bytes(whole.replace(b"A place.", b"A plane."))
-    with pytest.raises(BadInput, match=r"^docnli: the zip is cut short or damaged \(Bad CRC-32 for "):
-        raw.read("docnli", given)
 
 
 def test_what_was_put_on_the_disk_goes_with_the_rows(tmp_path, monkeypatch):
@@ -372,16 +316,6 @@ def test_what_was_put_on_the_disk_goes_with_the_rows(tmp_path, monkeypatch):
         raw.read("control", published(tmp_path, "control", {"test": "{"}))
     gc.collect()
     assert list((tmp_path / "temporary").iterdir()) == []
-
-
-def test_texts_come_in_the_order_of_their_ids(tmp_path):
-    spool = Spool()
-    texts = [f"text {number}" for number in range(2000)]
-    spool.fill(({"example_id": str(number)}, text, texts[0], 1) for number, text in enumerate(texts))
-    found = list(spool.texts(len))
-    assert [row["text_id"] for row in found] == sorted(map(text_id, texts))
-    assert {row["text"]: row["tokens"] for row in found} == {text: len(text) for text in texts}
-    assert [row["text_id"] for row in spool.examples()] == list(map(text_id, texts))
 
 
 def test_answers_are_those_of_what_is_trained_after_them():

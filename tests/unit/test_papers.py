@@ -75,7 +75,7 @@ def laid_out(paper, **values):
     return planning.plan(paper, Context(config, MODELS, ROOT, False))
 
 
-def test_a_papers_file_is_all_where_its_room_adds_no_key(paper):
+def test_a_papers_file_is_all_where_its_package_adds_no_key(paper):
     assert type(paper).__bases__ == (Paper,)
     assert type(packages.load(ROOT / "resources/papers/acord.yaml")).__bases__ == (Acord,)
 
@@ -106,6 +106,10 @@ def test_a_papers_file_is_all_where_its_room_adds_no_key(paper):
             "data.ledgar.reader = 'a..b' is not allowed (",
         ),
         ({"data": {"ledgar": {"files": {}}}}, "ledgar.yaml: data.ledgar.files = {} is not allowed ("),
+        (
+            {"data": {"ledgar": {"files": {"all": "a/b"}, "given": ["labels"]}}},
+            "ledgar.yaml: the data set ledgar is given 'labels', which is no key of the paper",
+        ),
     ],
 )
 def test_a_fault_is_one_sentence_that_names_file_and_key(tmp_path, change, sentence):
@@ -117,6 +121,11 @@ def test_a_fault_is_one_sentence_that_names_file_and_key(tmp_path, change, sente
 def test_what_is_no_yaml_is_said_so(tmp_path):
     with pytest.raises(BadInput, match=r"ledgar\.yaml, row 2: not YAML \("):
         packages.load(written(tmp_path, "title: ["))
+
+
+def test_a_package_that_lacks_a_module_says_which():
+    with pytest.raises(BadInput, match=r"lextables/papers/somepaper: the package has no raw; write raw\.py"):
+        modules.module("somepaper", "raw")
 
 
 def excluded(paper, *names):

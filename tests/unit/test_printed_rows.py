@@ -1,5 +1,6 @@
 """Every plan there can be: a printed row has the paper's settings or no run, and no name is another row's."""
 
+import json
 from collections import Counter
 from itertools import product
 from operator import ne
@@ -47,7 +48,9 @@ def printed_names(paper):
 def test_each_explanation_of_a_difference_is_of_published_cells(path):
     """A row or column that is spelled otherwise than the table's would explain nothing."""
     published = load_published(ROOT / f"resources/published/{path.stem}.csv")
-    for table, entry in packages.load(path).tables.items():
+    tables = packages.load(path).tables
+    assert {cell.table for cell in published} <= tables.keys()
+    for table, entry in tables.items():
         places = {(cell.row, cell.column) for cell in published if cell.table == table}
         rows, columns = ({place[at] for place in places} for at in (0, 1))
         for found in entry.differences:
@@ -111,6 +114,11 @@ def test_a_printed_row_has_the_papers_settings_or_no_run(paper):
         config, gpu = given(combination, paper)
         found = planning.plan(entry, Context(config, MODELS, ROOT, gpu))
         specs = {run.folder: spec for run, spec in found.specs.items()}
+        for spec in specs.values():
+            assert {*spec.needs, *filter(None, (spec.weights_of, spec.choice))} <= found.specs.keys()
+        if combination in BASES:  # settings are plain values, which are compared after they are read back
+            settings = [spec.settings for spec in specs.values()]
+            assert json.loads(json.dumps(settings)) == settings
         for table, rows in found.rows.items():
             counted = Counter(map(name, rows))
             assert max(counted.values(), default=1) == 1, (combination, table, counted.most_common(1))

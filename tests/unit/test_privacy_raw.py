@@ -154,8 +154,6 @@ OUTSIDE = "for N-2 of b.example lies outside the site's documents"
 FIRST = (0, "responses", 0)
 MARKS = (*FIRST, "highlighted_sentences")
 FAULTS = {
-    "no JSON": ({"codings": ["{"]}, "codings.ndjson, line 1: is no JSON ("),
-    "no object": ({"policies": ["[]"]}, "policies.ndjson, line 1: holds list where an object should be"),
     "a key is missing": (
         {"questions": [{"label": "N-2"}]}, "questions.ndjson, line 1: the key 'options' is missing",
     ),
@@ -239,13 +237,6 @@ def test_of_other_snapshots_a_highlight_outside_is_counted(given):
 def test_a_sentence_that_our_splitter_does_not_have_is_counted_and_no_fault(given):
     codings = changed(CODINGS, *MARKS, to=[[0, 1, 2], [0, 1, 1]])
     assert tables(given(codings=codings))["notes"]["highlights_beyond_our_sentences"] == 1
-
-
-def test_a_byte_order_mark_and_blank_lines_are_passed_over(given):
-    published = given()
-    path = published.file("policies")
-    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\n\n"))
-    assert tables(published)["paragraphs"] == tables(given())["paragraphs"]
 
 
 @pytest.mark.parametrize(

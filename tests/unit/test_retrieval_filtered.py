@@ -1,10 +1,5 @@
 """Documents cut to the paragraphs that BM25 finds for a query, and what ranks and reorders them."""
 
-import os
-
-# Nothing here is on the hub.
-os.environ["HF_HUB_OFFLINE"] = "1"
-
 import random
 from pathlib import Path
 
@@ -20,7 +15,6 @@ from lextables.models.okapi import Paragraphs
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.retrieval import classifying, dense, lexical
 from lextables.tasks.retrieval.collection import Collection
-from lextables.tasks.retrieval.lexical import read_as
 
 SAMPLE_ENCODER = str(Path(__file__).parents[2] / "resources/sample/models/sample-encoder")
 CPU = torch.device("cpu")
@@ -145,15 +139,6 @@ def test_what_reorders_hits_has_them_alone_as_its_collection():
     assert [score for _, score in sorted(found["q1"])] == pytest.approx(
         gensims(data.queries["q1"]["text"], texts)
     )
-
-
-def test_pairs_are_read_whole_or_filtered():
-    data = made(3)
-    pairs = [(data.queries[query]["text"], document) for query in ("q1", "q2") for document in ("d03", "d01")]
-    assert read_as("whole", data.documents, pairs) == [data.documents[document] for _, document in pairs]
-    assert read_as("filtered", data.documents, pairs) == [
-        filtered(data, query, document) for query in ("q1", "q2") for document in ("d03", "d01")
-    ]
 
 
 HEADS = {"nli": ["entail", "neutral", "contradict"], "entailment": ["entail", "not entail"]}

@@ -5,15 +5,12 @@ import math
 import pytest
 
 from lextables.metrics import STRICT
-from lextables.pipeline.dataset import write
 from lextables.pipeline.errors import BadInput
-from lextables.pipeline.run import SCORES
 from lextables.tasks.retrieval.collection import Collection
 from lextables.tasks.retrieval.scoring import scores
 
 METRICS = ("NDCG@5", "Recall@2", *(f"{stars}-star precision@5" for stars in (3, 4, 5)))
 TASK = {"test": "test", "pool": "judged", "metrics": METRICS, "groups": ("category", "origin")}
-
 QUERIES = {
     "cap": {"category": "Liability", "origin": "one", "split": "test"},
     "tort": {"category": "Liability", "origin": "two", "split": "test"},
@@ -96,8 +93,3 @@ def test_some_queries_alone_are_scored_where_only_these_were_asked(table):
     found = scored(RUN, ["cap", "seen"])
     assert {group for _, group in found if group.startswith("query: ")} == {"query: cap"}
     assert found["NDCG@5", "all"]["value"] == table["NDCG@5", "query: cap"]["value"]
-
-
-def test_rows_fit_the_schema(tmp_path):
-    rows = scores(predictions({"cap": ["a"]}), Collection({}, QUERIES, GAINS, TASK))
-    assert write(SCORES, rows, tmp_path / "scores.parquet") == len(rows)

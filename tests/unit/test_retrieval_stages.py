@@ -166,11 +166,6 @@ def test_a_document_scores_as_the_best_of_its_paragraphs(read, hits):
     assert found["short"]["cap"] == hits
 
 
-def test_paragraphs_are_lines_with_words():
-    assert dense.paragraphs(LONG["a"]) == ["liability", "the seller pays", "liability and liability"]
-    assert dense.paragraphs("\n") == ["\n"]
-
-
 def test_first_hits_are_reordered_by_the_model_s_logits(monkeypatch):
     asked = []
 

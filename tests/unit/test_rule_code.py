@@ -91,6 +91,41 @@ def test_how_a_kind_of_model_is_trained_is_no_part_of_anothers_code():
 
 
 @pytest.mark.parametrize(
+    ("module", "scripts"),
+    [
+        # The linear baseline learns what the evaluator counts, by its own functions.
+        (
+            "metrics/spans",
+            "spans_choose spans_join spans_score spans_train_linear spans_read_linear spans_quote cuad_marks",
+        ),
+        # What weighs units encodes none, and what encodes units is read by all that weigh.
+        ("tasks/spans/linear", "spans_train_linear spans_read_linear spans_quote"),
+        ("tasks/spans/units", "spans_vectors spans_train_linear spans_read_linear spans_quote"),
+        ("tasks/spans/windows", "spans_features spans_train spans_search spans_read"),
+        ("tasks/spans/training", "spans_train spans_search"),
+        ("tasks/spans/reading", "spans_read spans_search"),
+        ("tasks/retrieval/training", "retrieval_train"),
+        ("tasks/classification/training", "classification_train"),
+        (
+            "tasks/classification/linear",
+            "classification_train_linear classification_read_linear lawngnli_matched",
+        ),
+        ("metrics/answers", "answers_score"),
+        ("models/multiple_choice", "answers_ask classification_ask retrieval_ask spans_ask spans_write"),
+        ("papers/lawngnli/contradiction", "lawngnli_contradictions lawngnli_examples"),
+        ("papers/lawngnli/examples", "lawngnli_examples"),
+        ("corpora/nli/raw", "data"),
+        *((f"tasks/{task}/plan", "") for task in ("retrieval", "spans", "classification", "answers")),
+        *((module, "") for module in ("papers/lawngnli/nli_tables", "papers/privacy/tables")),
+    ],
+)
+def test_a_module_is_part_of_the_code_of_these_scripts(module, scripts):
+    """Beside the table, the report, a user's contract and submitted predictions, which train nothing."""
+    found = {script for script in SCRIPTS if f"lextables/{module}.py" in covered(script)}
+    assert found - {"table", "report", "cuad_review", "submitted"} == set(scripts.split())
+
+
+@pytest.mark.parametrize(
     "script", [name for name in SCRIPTS if re.search("_(train|search|read|pretrain)$", name)]
 )
 def test_no_training_depends_on_sources_or_infrastructure(script):

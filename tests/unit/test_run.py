@@ -16,7 +16,7 @@ def test_a_run_lies_where_its_name_says():
 
 
 def test_a_record_says_what_ran_and_what_it_took(tmp_path):
-    with recorded(tmp_path, {"rate": 1e-4}) as record:
+    with recorded(tmp_path / "run.json", {"rate": 1e-4}) as record:
         record |= {"device": "a GPU", "choice": {"updates": [2]}}
     found = loaded(tmp_path / "run.json")
     assert (found["settings"], found["device"], found["choice"]) == (
@@ -28,7 +28,7 @@ def test_a_record_says_what_ran_and_what_it_took(tmp_path):
 
 
 def test_a_run_that_fails_leaves_no_record(tmp_path):
-    with pytest.raises(BadInput), recorded(tmp_path, {}):
+    with pytest.raises(BadInput), recorded(tmp_path / "run.json", {}):
         raise BadInput("no")
     assert not list(tmp_path.iterdir())
 

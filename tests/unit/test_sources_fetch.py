@@ -21,7 +21,7 @@ from lextables.sources.fetch import (
     manual_download,
 )
 from lextables.sources.registry import RELEASE, Candidate, SourceFile, load, resolve
-from lextables.sources.transfer import Client, Digests
+from lextables.sources.transfer import Client
 
 BODY = bytes(range(256)) * 40
 SIZE = len(BODY)
@@ -155,22 +155,6 @@ FROM_4000 = ("bytes=4000-", ONE)
 UNPINNED = {"digest": None, "unpinned": "none is published"}
 LATER = "try again later, or put the file at <folder>/acord/data.bin and set mirror to that folder."
 CHANGED = "see https://example.org, and correct the registry only if the publication has changed."
-
-
-KNOWN = {  # as sha256sum, md5sum and git hash-object print them for "hello"
-    "sha256": "sha256:5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03",
-    "md5": "md5:b1946ac92492d2347c6235b4d2611184",
-    "git-blob": "git-blob:ce013625030ba8dba906f756967f9e9ca394464a",
-}
-
-
-def test_digests_are_those_of_the_usual_tools():
-    digests = Digests(KNOWN, 6)
-    for data in (b"hel", b"", b"lo\n"):
-        digests.update(data)
-    assert ({kind: digests.of(kind) for kind in KNOWN}, digests.bytes) == (KNOWN, 6)
-    with pytest.raises(ValueError, match="a git-blob digest needs the length of the file"):
-        Digests(["git-blob"])
 
 
 # Over HTTP
@@ -321,12 +305,6 @@ def test_if_every_address_fails_each_has_its_reason(fetcher, server):
     assert (fetcher.sleeps, fetcher.files) == ([1, 1], [])
 
 
-def test_waits_double(fetcher, server):
-    server.answers["/a"] = [Answer(status=503)]
-    fetcher.error(fetcher.wanted())
-    assert (fetcher.sleeps, len(server.requests)) == ([1, 2, 4, 8], 5)
-
-
 @pytest.mark.parametrize(
     ("status", "retry_after", "slept"),
     [
@@ -399,12 +377,6 @@ def test_a_disk_without_space_is_an_error_before_the_download(fetcher, server):
         assert "needs 10,240 bytes more, and the disk of T/results/acord has 12;" in message
         assert not {"data.bin", "data.bin.part"} & {*fetcher.files}
     fetcher.fetch(fetcher.wanted(), free=lambda _: SIZE)
-
-
-def test_progress_goes_to_standard_error(fetcher, server, capsys):
-    server.answers["/a"] = [Answer()]
-    fetcher.fetch(fetcher.wanted())
-    assert "data.bin: 100%" in capsys.readouterr().err
 
 
 # From a mirror

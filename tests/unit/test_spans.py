@@ -10,7 +10,6 @@ import pytest
 
 from lextables.metrics.intervals import percentile_interval, resampled_weights
 from lextables.metrics.spans import (
-    LOW_THRESHOLDS,
     UNMATCHED,
     aupr,
     contract_intervals,
@@ -34,7 +33,6 @@ from lextables.metrics.spans import (
     sweep,
     threshold_group,
 )
-from lextables.papers.packages import load
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans.submitted import released_nbest
 
@@ -346,13 +344,6 @@ def test_what_is_in_the_table(table):
         curve = [found[name, threshold_group(t)]["value"] for t in sweep()]
         theirs = [math.nan if item is None else item for item in RELEASED["all"][name][1:]]
         np.testing.assert_array_equal(curve, theirs)
-
-
-def test_the_registries_hold_the_low_thresholds_of_the_two_releases():
-    tasks = {name: load(ROOT / f"resources/papers/{name}.yaml").tasks for name in ("cuad", "maud")}
-    cuad, maud = tasks["cuad"]["cuad"], tasks["maud"]["maud_extraction"]
-    assert (cuad.low_thresholds, cuad.relaxed) == (LOW_THRESHOLDS, "Parties") == ((0.001, 0.0), "Parties")
-    assert (maud.low_thresholds, maud.relaxed) == (MAUDS, None)
 
 
 def test_rows_in_any_order_give_the_same_scores(table, golden):

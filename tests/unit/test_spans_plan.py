@@ -78,16 +78,6 @@ def test_a_budget_that_teaches_a_model_nothing_makes_no_row(tmp_path):
     assert all(row.runs for row in laid_out(tmp_path, task)[0])
 
 
-def test_a_model_that_is_not_here_leaves_reasons_and_no_runs(tmp_path):
-    rows, specs = laid_out(
-        tmp_path, {"models": {"away": {"row": "Away", "model": "away", "joined": "Away, joined"}}}
-    )
-    assert [(row.row, row.runs, row.reason) for row in rows] == [
-        (name, {}, "org/away is not available here") for name in ("Away", "Away, joined")
-    ]
-    assert specs == {}
-
-
 def test_a_search_may_hold_out_a_split(tmp_path):
     several = TASK["grids"] | {"paper": GRID | {"learning_rates": [1e-4, 3e-4]}}
     _, specs = laid_out(tmp_path, {"grids": several})
@@ -96,22 +86,6 @@ def test_a_search_may_hold_out_a_split(tmp_path):
     assert {spec.settings["held_out"] for spec in searched} == {"dev"}
     (choice,) = (spec for run, spec in specs.items() if run.experiment == "choice")
     assert (choice.settings["held_out"], choice.settings["relaxed"]) == ("dev", None)
-
-
-def test_a_share_of_the_contracts_goes_round_more_often(tmp_path):
-    shares = {"models": {"here": {"row": "Here", "model": "here", "shares": True}}}
-    (row,), specs = laid_out(tmp_path, shares | {"grids": {"paper": GRID | {"percents": [25, 100]}}})
-    assert set(row.runs) == {"25", "100"}
-    epochs = {
-        spec.settings["percent"]: spec.settings["epochs"]
-        for run, spec in specs.items()
-        if run.experiment == "train"
-    }
-    assert epochs == {25: 8, 100: 2}
-    # Windows are read alike, whatever was trained on.
-    read = [spec.settings for run, spec in specs.items() if run.experiment == "read"]
-    kept = [{name: value for name, value in given.items() if name != "weights"} for given in read]
-    assert kept.count(kept[0]) == len(kept) == 6
 
 
 @pytest.mark.parametrize(

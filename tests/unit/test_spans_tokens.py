@@ -87,13 +87,6 @@ def test_white_space_and_neighbours_change_no_token(tokenizer, monkeypatch):
         assert getattr(in_parts, name).tolist() == getattr(plain, name).tolist()
 
 
-def test_words_have_a_space_in_front():
-    tokens = tokenise(TOKENIZERS["roberta"], "Agreement\nof", "a contract")
-    names = TOKENIZERS["roberta"].convert_ids_to_tokens(tokens.ids.tolist())
-    assert names[0].startswith("Ġ") and "".join(names).count("Ġ") == 2
-    assert (tokens.starts[0], tokens.ends[-1]) == (0, 12)
-
-
 def test_a_truncating_call_before_does_not_cut_a_contract():
     tokenizer = bert()
     tokenizer("one two three four five", truncation=True, max_length=4, padding="max_length")
@@ -159,13 +152,6 @@ def test_tokens_of_an_answer(name, text, answer, expected):
     else:
         first, last = found
         assert tokenizer.convert_ids_to_tokens(tokens.ids[first : last + 1].tolist()) == expected
-
-
-def test_the_mark_of_a_word_is_a_token_without_characters():
-    tokens = tokenise(TOKENIZERS["albert"], "law ∀s of", "a contract")
-    mark = TOKENIZERS["albert"].convert_tokens_to_ids("▁")
-    (at,) = np.nonzero(tokens.ids == mark)
-    assert tokens.starts[at].tolist() == tokens.ends[at].tolist() == [4]
 
 
 @each_tokenizer

@@ -32,8 +32,6 @@ from tokenizer_kinds import QUESTION, TEXT, albert, bert, roberta
 # Positions that transformers 4.57.6's squad_convert_examples_to_features gives for answers in TEXT with
 # the slow tokenizer of bert-base-uncased, windows of 32, a step of 10 and 8 tokens of QUESTION.
 NO = (0, 0)
-
-
 RELEASED = {
     "SUPPLY AGREEMENT": [(10, 11), NO, NO, NO, NO, NO, NO],
     "Acme-Widgets, Inc.": [NO, (20, 27), (10, 17), NO, NO, NO, NO],
@@ -53,8 +51,6 @@ RELEASED_FIRST = [
     101, 12944, 1996, 3033, 1006, 2065, 2151, 1007, 1997, 102, 4425, 3820, 2023, 4425, 3820, 1006, 1996,
     1523, 3820, 1524, 1007, 2003, 2081, 2006, 2233, 1017, 1010, 2249, 1010, 2090, 9353, 102,
 ]
-
-
 RELEASED_LAST = [
     101, 12944, 1996, 3033, 1006, 2065, 2151, 1007, 1997, 102, 2077, 1012, 1016, 1012, 2375, 1012, 1996,
     4277, 1997, 8452, 21208, 2023, 3820, 1012, 102,
@@ -73,24 +69,12 @@ def not_flushed():
 
 
 TOKENIZERS = {"bert": bert(), "roberta": roberta(), "albert": albert()}
-
-
 BERT = TOKENIZERS["bert"]
-
-
 each_tokenizer = pytest.mark.parametrize("tokenizer", TOKENIZERS.values(), ids=TOKENIZERS)
-
-
 # Every number up to 30 is one token of BERT's, and so is the question.
 NUMBERS = " ".join(str(number) for number in range(1, 26))
-
-
 SMALL = WindowSettings(max_length=14, step=5, max_question_length=8)
-
-
 ASKED = {"Parties": "parties"}
-
-
 BEFORE = 3  # [CLS] parties [SEP]
 
 
@@ -205,13 +189,6 @@ def test_labels(number, labelled):
     assert labelled.contract_from(4 * number) == BEFORE
 
 
-def test_a_contract_shorter_than_a_window(tmp_path):
-    folder = made(tmp_path, {"a": "1 2 3"}, [("e", "a", "Parties", 2, 3), ("f", "a", "Parties", -1, -1)])
-    assert positions(folder) == {"e": [(4, 4)], "f": [NO]}
-    first, _ = WindowDataset(folder, BERT, SMALL, ASKED)
-    assert BERT.decode(first["input_ids"]) == "[CLS] parties [SEP] 1 2 3 [SEP]"
-
-
 def test_a_long_question_is_cut_and_the_contract_has_the_rest(tmp_path):
     settings = WindowSettings(max_length=14, step=5, max_question_length=3)
     questions = {"Parties": QUESTION}
@@ -238,28 +215,12 @@ def test_max_context(starts, stops, expected):
     assert found.tolist() == expected
 
 
-def test_max_context_token_by_token():
-    starts, stops = spans(1000, 93, 37)
-    found = max_context(starts, stops)
-    for token in range(1000):
-        scores = {
-            window: min(token - start, stop - 1 - token) + 0.01 * (stop - start)
-            for window, (start, stop) in enumerate(zip(starts.tolist(), stops.tolist(), strict=True))
-            if start <= token < stop
-        }
-        assert found[token] == max(scores, key=lambda window: (scores[window], -window))
-
-
 TEXTS = {f"contract {number:02d}": f"{number} {NUMBERS} end" for number in range(5)}
-
-
 ROWS = [
     (f"{contract_id}__{category}", contract_id, category, start, end)
     for contract_id in TEXTS
     for category, start, end in (("Parties", 2, 5), ("Term", -1, -1))
 ]
-
-
 TWO = {"Parties": "parties", "Term": "when does it end"}
 
 
@@ -318,33 +279,6 @@ def test_writing_again_leaves_no_shard_of_before(tmp_path):
     made(tmp_path, TEXTS, ROWS, TWO, shards=5)
     folder = made(tmp_path, TEXTS, ROWS, TWO)
     assert len(contents(folder)) == 5
-
-
-def test_windows_of_questions_to_predict(tmp_path):
-    contracts, _ = write_tables(tmp_path, TEXTS, ROWS, split=["train", "test", "train", "test", "dev"])
-    questions = pa.table(
-        {
-            "question_id": [row[0] for row in ROWS],
-            "contract_id": [row[1] for row in ROWS],
-            "category": [row[2] for row in ROWS],
-        }
-    )
-    pq.write_table(questions, tmp_path / "questions.parquet")
-    record = write_features(
-        contracts,
-        tmp_path / "questions.parquet",
-        TWO,
-        tmp_path / "f",
-        BERT,
-        SMALL,
-        split="test",
-        labelled=False,
-    )
-    windows = open_windows(tmp_path / "f")
-    assert windows.contracts == ("contract 01", "contract 03")
-    assert windows.examples[0] == "contract 01__Parties"
-    assert not windows.start_positions.any() and not windows.end_positions.any()
-    assert record["counts"]["answered_windows"] == 0
 
 
 def test_an_example_that_the_release_does_not_find_has_no_window(tmp_path):
@@ -495,8 +429,6 @@ def test_a_tokenizer_without_padding_has_no_collator():
 
 
 STARTS = np.array([0, 4, 0, 0, 7, 0, 0, 9, 0, 0], dtype=np.int32)
-
-
 ENDS = np.array([0, 6, 0, 0, 7, 0, 0, 12, 0, 0], dtype=np.int32)  # the answer of window 4 is one token
 
 
@@ -535,8 +467,6 @@ def test_nothing_answered(of):
 
 
 SPLITS = {f"c{n:02}": "test" if n % 4 == 3 else "dev" if n % 4 == 2 else "train" for n in range(16)}
-
-
 RUN_SETTINGS = {
     "weights": "package:tiny",
     "revision": None,

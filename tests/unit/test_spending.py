@@ -125,7 +125,7 @@ def _spend(folder, most, each):
 
 def test_several_processes_do_not_exceed_the_budget_even_if_one_is_killed(tmp_path):
     context = multiprocessing.get_context("fork")
-    processes = [context.Process(target=_spend, args=(tmp_path, 1.0, 0.0013)) for _ in range(4)]
+    processes = [context.Process(target=_spend, args=(tmp_path, 1.0, 0.013)) for _ in range(4)]
     for process in processes:
         process.start()
     while ledger_of(tmp_path).spent.tokens < 20:
@@ -135,8 +135,8 @@ def test_several_processes_do_not_exceed_the_budget_even_if_one_is_killed(tmp_pa
         process.join(60)
     assert [process.exitcode for process in processes[1:]] == [0] * 3
     spent = ledger_of(tmp_path).spent
-    assert 1.0 - 0.0013 < spent.dollars <= 1.0
-    assert spent.tokens == 769  # 769 x 0.0013 = 0.9997
+    assert 1.0 - 0.013 < spent.dollars <= 1.0
+    assert spent.tokens == 76  # 76 x 0.013 = 0.988
 
 
 def test_a_damaged_ledger_is_an_error_with_its_path(tmp_path):

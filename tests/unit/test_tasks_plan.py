@@ -55,26 +55,6 @@ ROWS = [
 ]
 
 
-def test_a_row_is_plain_values():
-    assert ROWS[1].plain() == {
-        "row": "RoBERTa",
-        "own": False,
-        "submitted": False,
-        "asked": False,
-        "reason": "",
-        "parameters": None,
-        "trained": True,
-        "averages": 3,
-        "baseline": False,
-        "lenient": False,
-        "setting": "single",
-        "runs": {
-            "100": ["runs/maud/read/minilm/paper/seed0", "runs/maud/read/minilm/paper/seed1"],
-            "5": ["runs/maud/read/minilm/paper/seed1"],
-        },
-    }
-
-
 @pytest.mark.parametrize(
     ("where", "found"),
     [

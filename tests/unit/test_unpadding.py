@@ -163,16 +163,6 @@ def test_an_architecture_with_its_own_attention_stays_padded(family):
     assert torch.equal(model(**given).last_hidden_state, wanted)
 
 
-def test_an_architecture_is_tested_once(monkeypatch):
-    one, other = made(TAKEN["bert"]), made(TAKEN["bert"], AutoModelForQuestionAnswering)
-    tried = []
-    monkeypatch.setattr(unpadding, "_tested", lambda encoder, precision: tried.append(precision) or "")
-    settled = [unpadding.unpad_on(model, torch.device("cpu")) for model in (one, one, other)]
-    assert settled == ["unpadded: the encoder does not compute on padding"] * 3
-    assert tried == [torch.float32]
-    assert len(one._forward_hooks) == len(other.bert._forward_hooks) == 1
-
-
 def mixed(query, key, value, packed, dropout, scaling, window):
     """A kernel that lets every text see all others."""
     whole = SimpleNamespace(lengths=packed.lengths.sum()[None])

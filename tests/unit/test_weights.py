@@ -9,10 +9,11 @@ import sys
 import zipfile
 from pathlib import Path
 
+import httpx2
 import pytest
 
 import model_hub
-from lextables.models.weights import PLACES, assembled, place, weights_folder
+from lextables.models.weights import PLACES, assembled, fetched, place, weights_folder
 from lextables.pipeline.errors import BadInput
 from model_hub import ASKED, FILES, REVISION
 
@@ -75,21 +76,26 @@ def test_the_files_of_the_pinned_revision_are_fetched_and_completed(fetch):
         ({"weights": "org/none", "revision": None}, "models: the model hub does not give org/none ("),
         ({"weights": "org/none"}, f"models: the model hub does not give org/none at revision {REVISION} ("),
         (
-            {"weights": "org/enc", "hub": "http://127.0.0.1:9"},
-            "models: the model hub does not give org/enc at revision a",
-        ),
-        (
             {"weights": "own-mine", "places": {"own-mine": {"hub": "org/enc", "kind": "encoder"}}},
             "config, extra_models, own-mine: the folder ",  # a user's model is checked after fetching
         ),
     ],
-    ids=["no model", "no revision", "no hub", "incomplete model"],
+    ids=["no model", "no revision", "incomplete model"],
 )
 def test_a_failed_fetch_is_one_sentence(fetch, request_, message):
     run = fetch(**request_)
     assert run.returncode == 1
     assert run.stderr.splitlines()[-1].startswith(message)
     assert "Traceback" not in run.stderr
+
+
+def test_a_hub_that_does_not_answer_is_one_sentence(monkeypatch):
+    def snapshot_download(*_, **__):
+        raise httpx2.ConnectError("connection refused")
+
+    monkeypatch.setattr("huggingface_hub.snapshot_download", snapshot_download)
+    with pytest.raises(BadInput, match=r"^models: the model hub does not give org/enc \(connection ref"):
+        fetched("org/enc", None)
 
 
 def test_a_place_is_in_the_environment_or_the_location_itself(tmp_path, monkeypatch):

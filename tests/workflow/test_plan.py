@@ -5,17 +5,13 @@ import resource
 
 import pytest
 
-from forked import Server
+import forked
 
 PRIVACY = ["--config", "papers=[privacy]"]
 
 
-@pytest.fixture(scope="module")
-def run():
-    """Runs a command line in a folder; returns its exit code and output."""
-    server = Server()
-    yield lambda folder, *arguments: server(folder, [*arguments], {})
-    server.close()
+def run(folder, *words):
+    return forked.snakemake(folder, *forked.OURS, *words)
 
 
 def lines(folder, results="results/sample"):
@@ -24,7 +20,7 @@ def lines(folder, results="results/sample"):
         return {(row["paper"], row["table"]): row for row in csv.DictReader(file)}
 
 
-def test_a_plan_counts_finished_jobs_and_starts_nothing(run, tmp_path):
+def test_a_plan_counts_finished_jobs_and_starts_nothing(tmp_path):
     code, printed = run(tmp_path, "plan", *PRIVACY)
     assert code == 0 and "core hours" in printed, printed
     fresh = lines(tmp_path)
@@ -63,18 +59,18 @@ def test_a_plan_counts_finished_jobs_and_starts_nothing(run, tmp_path):
     assert (locks / "0.output.lock").exists()
 
 
-def test_without_the_profile_nothing_runs_by_mistake(run, tmp_path):
+def test_without_the_profile_nothing_runs_by_mistake(tmp_path):
     code, printed = run(tmp_path, "--workflow-profile", "none", "--cores", "1", "plan", *PRIVACY)
     assert code != 0 and "say snakemake -n plan" in printed
     # At most the cache of parsed modules.
     assert {path.name for path in (tmp_path / "results/sample").iterdir()} <= {".cache"}
 
 
-def test_the_full_panel_is_planned_in_twenty_seconds_of_a_processor(run, tmp_path):
+def test_the_full_panel_is_planned_in_twenty_seconds_of_a_processor(tmp_path):
     config = ["--config", "data=release", "models=paper", "device=cuda"]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    server = Server()
-    code, printed = server(tmp_path, ["plan", *config], {})
+    server = forked.Server()
+    code, printed = server(tmp_path, [*forked.OURS, "plan", *config])
     server.close()
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert code == 0, printed

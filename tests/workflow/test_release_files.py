@@ -62,8 +62,8 @@ def archives():
 
 def snakemake(project, folder, *arguments):
     run = forked.snakemake(project, "--directory", folder, "--cores", "2", *arguments, package=False)
-    assert run.returncode == 0, run.stderr[-4000:]
-    return run.stdout + run.stderr
+    assert run.code == 0, run.output[-4000:]
+    return run.output
 
 
 @pytest.fixture(scope="module")

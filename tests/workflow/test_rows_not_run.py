@@ -32,10 +32,10 @@ def test_a_row_that_is_not_run_stops_no_table_and_runs_later(tmp_path, server):
         mine = "extra_models={name: Mine, kind: language-model-api, model: mine}"
         config = ("papers=privacy", f"llm={server.base}", mine, f"exclude_rows={LEFT_OUT}")
         finished = forked.pipeline(tmp_path, "privacy_table2", "--config", *config)
-        assert finished.returncode == 0, finished.stderr[-3000:]
+        assert finished.code == 0, finished.output[-3000:]
         with (tmp_path / "results/sample/tables/privacy/table2.csv").open(newline="") as file:
             lines = {line["column"]: line for line in csv.DictReader(file) if line["row"] == "overall"}
-        return finished.stderr, lines
+        return finished.output, lines
 
     screen, table = run()
     assert server.asked

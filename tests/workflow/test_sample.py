@@ -41,8 +41,8 @@ def finished(sample_run):
 def test_a_second_run_does_nothing(finished):
     start = time.monotonic()
     run = snakemake(finished)
-    assert run.returncode == 0
-    assert "Nothing to be done" in run.stdout + run.stderr
+    assert run.code == 0
+    assert "Nothing to be done" in run.output
     assert time.monotonic() - start < 60
 
 
@@ -155,48 +155,6 @@ def test_the_effective_config_is_saved(finished):
     assert kept["seeds"] == [0, 1, 2]
 
 
-def test_lawngnli_examples_come_in_pairs(finished):
-    folder = finished / "results/sample/data/lawngnli"
-    examples = pq.read_table(folder / "examples.parquet").to_pylist()
-    census = json.loads((folder / "census.json").read_text())
-    assert dict(census["funnel"])["with twins"] == len(examples) > 100
-    assert {row["label"] for row in examples} == {"entail", "neutral", "contradict"}
-    assert sum(row["negated"] for row in examples) * 2 == len(examples)
-    cases = set(pq.read_table(folder / "long_premises.parquet")["case_id"].to_pylist())
-    assert {row["cited_case_id"] for row in examples} == cases
-    pairs = zip(examples[::2], examples[1::2], strict=True)
-    for original, twin in pairs:
-        assert (original["is_twin"], twin["is_twin"]) == (False, True)
-        assert original["split"] == twin["split"]
-        assert original["hypothesis"] != twin["hypothesis"]
-        assert (original["label"] == twin["label"]) == (original["label"] == "neutral")
-
-
-def test_maud_answers_every_question(finished):
-    heads = pq.read_table(finished / "results/sample/data/maud/questions.parquet").to_pylist()
-    assert (len(heads), len({row["question"] for row in heads})) == (144, 92)
-    runs = finished / "results/sample/runs/maud"
-    answered = {
-        setting: {
-            row["head_id"] for row in pq.read_table(runs / f"{run}/seed0/predictions.parquet").to_pylist()
-        }
-        for setting, run in (
-            ("single", "single-task/minilm/single-sample"),
-            ("multi", "read/minilm/multi-sample"),
-            ("baseline", "read/linear-both/linear"),
-        )
-    }
-    assert answered["multi"] == answered["baseline"] == {row["head_id"] for row in heads}
-    # The sample's grid trains 8 single-task models, for heads of all categories with several questions.
-    category = {row["head_id"]: row["category"] for row in heads}
-    assert len(answered["single"]) == 8
-    assert {category[head] for head in answered["single"]} >= set(category.values()) - {
-        "General Information",
-        "Knowledge",
-        "Remedies",
-    }
-
-
 def test_a_span_is_a_slice_of_its_contract(finished):
     for task, run in (("cuad", "read/minilm"), ("maud_extraction", "join/minilm")):
         data = finished / f"results/sample/data/{task}"
@@ -221,7 +179,7 @@ def test_a_users_contract_is_reviewed(finished, tmp_path):
     contract = tmp_path / "lease of land.txt"
     contract.write_text("THIS LEASE is made by Fenmoor Ltd <landlord> and Ada Quill.\n" * 40)
     run = snakemake(finished, "review", "--config", f"contract={contract}")
-    assert run.returncode == 0, run.stderr[-4000:]
+    assert run.code == 0, run.output[-4000:]
     folder = finished / "results/sample/review"
     (name,) = [path.stem for path in folder.glob("lease of land.txt-????????.html")]
     page = (folder / f"{name}.html").read_text(encoding="utf-8")
@@ -238,9 +196,9 @@ def test_a_users_contract_is_reviewed(finished, tmp_path):
     other.write_text("THIS LEASE is made by Ada Quill and nobody else.\n" * 40)
     config = (f"contract={other}", "review_model=minilm", "models=available", "grid=paper")
     run = snakemake(finished, "review", "--config", *config)
-    assert run.returncode == 0, run.stderr[-4000:]
-    assert "jobs to run." in run.stderr
-    assert "Fine-tuning" not in run.stderr
+    assert run.code == 0, run.output[-4000:]
+    assert "jobs to run." in run.output
+    assert "Fine-tuning" not in run.output
     assert (folder / f"{name}.html").read_text(encoding="utf-8") == page
     assert len(list(folder.glob("lease of land.txt-*.html"))) == 2
 
@@ -248,16 +206,16 @@ def test_a_users_contract_is_reviewed(finished, tmp_path):
 def test_the_report_shows_results_of_earlier_runs(finished):
     """With one paper requested, the pages of the others stay; a second such run does nothing."""
     run = snakemake(finished, "--config", "papers=acord")
-    assert run.returncode == 0, run.stderr[-4000:]
-    assert "3 jobs to run." in run.stderr, run.stderr  # config, report, all
+    assert run.code == 0, run.output[-4000:]
+    assert "3 jobs to run." in run.output, run.output  # config, report, all
     page = (finished / SITE / "index.html").read_text(encoding="utf-8")
     parts = re.findall(r'class="block" data-paper="(\w+)"', page)
     assert parts == ["acord", "cuad", "lawngnli", "maud", "privacy"]
     assert page.count("Left by an earlier run") == 4
     assert "maud_extraction: " in (finished / SITE / "papers/maud.html").read_text(encoding="utf-8")
     assert site_pages.faults(finished / SITE) == []
-    assert "Nothing to be done" in snakemake(finished, "--config", "papers=acord").stderr
-    assert snakemake(finished).returncode == 0
+    assert "Nothing to be done" in snakemake(finished, "--config", "papers=acord").output
+    assert snakemake(finished).code == 0
 
 
 def test_only_finished_trainings_are_left_in_the_work_folder_and_take_no_space(finished):
@@ -304,7 +262,7 @@ def test_a_users_model_becomes_a_row(finished):
     model = str(ROOT / "resources/sample/models/sample-encoder")
     extra = json.dumps([{"name": "Mine", "kind": "bi-encoder", "model": model}])
     run = snakemake(finished, "acord_table_d3", "acord_table_e2", "--config", f"extra_models={extra}")
-    assert run.returncode == 0, run.stderr[-4000:]
+    assert run.code == 0, run.output[-4000:]
     lines = table(finished, "table_d3")
     for column in ("NDCG@5", "NDCG@10", "3-star prec@5"):
         assert lines["Mine / None", column]["ours"] == lines["Bi-Encoder-MiniLM / None", column]["ours"]
@@ -347,7 +305,7 @@ def test_submitted_predictions_score_as_the_run_that_made_them(finished, tmp_pat
     entries = [{"name": "Theirs", "paper": name, "file": str(file)} for name, (_, file) in submitted.items()]
     tables = ("acord_table_d3", "cuad_table2", "maud_table4", "maud_table12")
     run = snakemake(finished, *tables, "--config", f"extra_predictions={json.dumps(entries)}")
-    assert run.returncode == 0, run.stderr[-4000:]
+    assert run.code == 0, run.output[-4000:]
     for name, (theirs, file) in submitted.items():
         (folder,) = runs.glob(f"{name}/given/own-theirs/*/seed0")
         scores = [(path / "scores.parquet").read_bytes() for path in (folder, runs / theirs)]
@@ -377,7 +335,7 @@ def published(finished):
     """The exports of the finished run."""
     # The tables too: earlier tests added rows to them.
     run = snakemake(finished, "tables", "publish")
-    assert run.returncode == 0, run.stderr[-4000:]
+    assert run.code == 0, run.output[-4000:]
     return finished / "results/sample/publish"
 
 
@@ -430,14 +388,14 @@ def test_programs_on_the_page_about_exports_run(finished, published, tmp_path, p
 
 def test_a_second_publish_does_nothing(finished, published):
     run = snakemake(finished, "publish")
-    assert "Nothing to be done" in run.stdout + run.stderr
+    assert "Nothing to be done" in run.output
 
 
 def test_exported_predictions_can_be_submitted_and_score_the_same(finished, published):
     (command,) = [command for command in blocks("exports.md", "") if "extra_predictions" in command]
     arguments = shlex.split(command)[3:]
     run = snakemake(finished, *arguments)
-    assert run.returncode == 0, run.stderr[-3000:]
+    assert run.code == 0, run.output[-3000:]
     lines = table(finished, "table2", "cuad")
     submitted = next(row for row, _ in lines if row.startswith("Given back"))
     (original,) = {
@@ -462,8 +420,8 @@ def test_answers_of_a_language_model_are_cached(finished):
     calls, before = {path: path.stat().st_mtime_ns for path in kept}, answers.read_bytes()
     assert len(calls) > 100
     run = snakemake(finished, "privacy_table2", "--forcerun", "answers_ask")
-    assert run.returncode == 0, run.stderr[-4000:]
-    assert "Asking smollm2" in run.stderr
+    assert run.code == 0, run.output[-4000:]
+    assert "Asking smollm2" in run.output
     kept = finished.glob("results/sample/work/calls/*/*.json.gz")
     assert {path: path.stat().st_mtime_ns for path in kept} == calls
     assert answers.read_bytes() == before
@@ -476,8 +434,8 @@ def test_a_training_is_not_repeated_if_model_selection_selects_the_same_settings
     weights = record.parent / "weights/model.safetensors"
     before, inode = json.loads(record.read_text()), weights.stat().st_ino
     run = snakemake(finished, record.relative_to(finished), "--forcerun", choice.relative_to(finished))
-    assert run.returncode == 0, run.stderr[-4000:]
-    assert "Fine-tuning minilm-fresh-head" in run.stderr.replace("bm25+", "")
+    assert run.code == 0, run.output[-4000:]
+    assert "Fine-tuning minilm-fresh-head" in run.output.replace("bm25+", "")
     assert json.loads(record.read_text()) == before
     assert weights.stat().st_ino == inode
     assert "was finished before" in (record.parent / "log.txt").read_text()

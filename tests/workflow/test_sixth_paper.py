@@ -56,7 +56,7 @@ def test_it_is_short():
 
 def test_its_tables_are_made_from_its_file(project):
     run = snakemake(project, "ledgar", "data", "--config", "papers=[ledgar]")
-    assert run.returncode == 0, run.stderr[-4000:]
+    assert run.code == 0, run.output[-4000:]
     counts = table(project, "table1")
     assert [counts[row, "Provisions"]["ours"] for row in ("Governing Laws", "Notices", "Amendments")] == [
         "12"
@@ -74,7 +74,7 @@ def test_its_tables_are_made_from_its_file(project):
 
 def test_it_is_exported_like_any_paper(project, tmp_path):
     run = snakemake(project, "publish", "--config", "papers=[ledgar]")
-    assert run.returncode == 0, run.stderr[-4000:]
+    assert run.code == 0, run.output[-4000:]
     export = project / "results/sample/publish/ledgar"
     rows = load_dataset(str(export), "examples", split="full", cache_dir=str(tmp_path))
     assert rows.num_rows == 36
@@ -84,11 +84,11 @@ def test_it_is_exported_like_any_paper(project, tmp_path):
 
 def test_its_targets_report_and_error_messages_are_those_of_any_paper(project):
     planned = snakemake(project, "ledgar_table2", "report", "-n", "--config", "papers=[ledgar]")
-    assert planned.returncode == 0, planned.stderr[-2000:]
-    assert re.search(r"^report +1$", planned.stdout + planned.stderr, re.M)
+    assert planned.code == 0, planned.output[-2000:]
+    assert re.search(r"^report +1$", planned.output, re.M)
     path = project / "resources/papers/ledgar.yaml"
     text = path.read_text(encoding="utf-8").replace("task: classification", "task: divination")
     path.write_text(text, encoding="utf-8")
     run = snakemake(project, "ledgar", "-n", "--config", "papers=[ledgar]")
-    assert run.returncode != 0
-    assert "ledgar.yaml" in run.stdout + run.stderr
+    assert run.code != 0
+    assert "ledgar.yaml" in run.output

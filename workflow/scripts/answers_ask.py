@@ -1,7 +1,5 @@
 """Ask a language model the questions about each document, or which paragraphs are relevant to one."""
 
-from pathlib import Path
-
 from lextables.models import cached_model, device
 from lextables.models.spending import Limits
 from lextables.pipeline.job import job
@@ -11,7 +9,7 @@ from lextables.tasks.answers.asking import answer, mark
 with job(snakemake.log[0]) as log:
     settings, asking = snakemake.params.settings, snakemake.params.asking
     made = mark if snakemake.params.marks else answer
-    with recorded(Path(snakemake.output.record).parent, settings) as record:
+    with recorded(snakemake.output.record, settings) as record:
         model = cached_model.open_language_model(
             settings, asking["kept"], Limits(**asking["limits"]), snakemake.params.device
         )

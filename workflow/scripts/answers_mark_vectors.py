@@ -1,20 +1,14 @@
 """Say of every paragraph how like an encoder finds it to each question with its options."""
 
-from pathlib import Path
-
 from lextables.models import bi_encoder, device
 from lextables.models.weights import weights_folder
 from lextables.pipeline.dataset import write
 from lextables.pipeline.job import job
 from lextables.pipeline.run import recorded
 from lextables.tasks.answers import baselines, collection
-from lextables.tasks.answers.collection import of_vectors
-from lextables.tasks.answers.schema import MARKED
+from lextables.tasks.answers.collection import MARKED, of_vectors
 
-with (
-    job(snakemake.log[0]),
-    recorded(Path(snakemake.output.record).parent, snakemake.params.settings) as record,
-):
+with job(snakemake.log[0]), recorded(snakemake.output.record, snakemake.params.settings) as record:
     settings, data = snakemake.params.settings, collection.load(snakemake.input, snakemake.params.names)
     model = bi_encoder.load(
         weights_folder(settings), device.pick(snakemake.params.device), settings["max_length"]

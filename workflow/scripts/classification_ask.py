@@ -1,7 +1,5 @@
 """Ask a language model about the test examples, as multiple-choice questions."""
 
-from pathlib import Path
-
 from lextables.models import cached_model, device
 from lextables.models.multiple_choice import counts
 from lextables.models.spending import Limits
@@ -13,7 +11,7 @@ from lextables.tasks.classification.schema import PREDICTIONS, READINGS
 
 with job(snakemake.log[0]) as log:
     settings, asking, (test,) = snakemake.params.settings, snakemake.params.asking, snakemake.params.splits
-    with recorded(Path(snakemake.output.record).parent, settings) as record:
+    with recorded(snakemake.output.record, settings) as record:
         questions = asked_examples(snakemake.input.data, settings, test)
         model = cached_model.open_language_model(
             settings, asking["kept"], Limits(**asking["limits"]), snakemake.params.device

@@ -1,7 +1,5 @@
 """Choose the settings of each head, or of all heads together: the authors' best, or the best of a search."""
 
-from pathlib import Path
-
 from lextables.pipeline.dataset import read
 from lextables.pipeline.job import job
 from lextables.pipeline.run import recorded
@@ -12,7 +10,7 @@ with job(snakemake.log[0]) as log:
     settings = snakemake.params.settings
     examples, heads = (list(read(path)) for path in snakemake.input.data)
     (validation,) = snakemake.params.splits
-    with recorded(Path(snakemake.output[0]).parent, settings) as record:
+    with recorded(snakemake.output[0], settings) as record:
         if snakemake.input.published:
             head_ids = sorted({row["head_id"] for row in examples})
             choice = scoring.published(settings, head_ids, read(snakemake.input.published[0]))

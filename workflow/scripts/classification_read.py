@@ -1,7 +1,5 @@
 """Predict the test examples with multi-task models, under each view if the task has views."""
 
-from pathlib import Path
-
 from lextables.models import device
 from lextables.pipeline.dataset import write
 from lextables.pipeline.job import job
@@ -17,7 +15,7 @@ with job(snakemake.log[0]):
     )
     weights, trained = snakemake.input.weights[::2], snakemake.input.weights[1::2]
     where = device.pick(snakemake.params.device)
-    with recorded(Path(snakemake.output.record).parent, settings) as record:
+    with recorded(snakemake.output.record, settings) as record:
         record |= {"device": device.describe(where)}
         if "readings" in settings:
             record |= {"trained": list(map(loaded, trained))}

@@ -1,7 +1,5 @@
 """Predict the test examples with a linear baseline."""
 
-from pathlib import Path
-
 from lextables.pipeline.job import job
 from lextables.pipeline.run import loaded, recorded
 from lextables.tasks.classification.linear import read_examples, read_views
@@ -9,7 +7,7 @@ from lextables.tasks.classification.linear import read_examples, read_views
 with job(snakemake.log[0]) as log:
     settings, (test,) = snakemake.params.settings, snakemake.params.splits
     weights, trained = snakemake.input.weights[::2], snakemake.input.weights[1::2]
-    with recorded(Path(snakemake.output.record).parent, settings) as record:
+    with recorded(snakemake.output.record, settings) as record:
         arguments = snakemake.input.data, snakemake.input.vectors, test, settings
         if "readings" in settings:
             record |= {"trained": list(map(loaded, trained))}

@@ -1,7 +1,6 @@
 """Rank the documents of every query by the bi-encoder that a run has trained."""
 
 from functools import partial
-from pathlib import Path
 
 from lextables.models import bi_encoder, device
 from lextables.pipeline.dataset import write
@@ -13,7 +12,7 @@ from lextables.tasks.retrieval.collection import PREDICTIONS, prediction_rows
 with job(snakemake.log[0]):
     settings, where = snakemake.params.settings, device.pick(snakemake.params.device)
     weights, trained = snakemake.input.weights
-    with recorded(Path(snakemake.output.record).parent, settings) as record:
+    with recorded(snakemake.output.record, settings) as record:
         record |= {"device": device.describe(where), "trained": loaded(trained)}
         model = bi_encoder.load(weights, where, settings["max_length"])
         found = dense.retrieve(

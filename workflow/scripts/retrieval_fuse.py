@@ -1,7 +1,5 @@
 """Rank the documents of every query by the mean of several systems' standardised scores."""
 
-from pathlib import Path
-
 from lextables.pipeline.dataset import write
 from lextables.pipeline.job import job
 from lextables.pipeline.run import recorded
@@ -10,6 +8,6 @@ from lextables.tasks.retrieval.lexical import fuse
 
 with job(snakemake.log[0]):
     settings = snakemake.params.settings
-    with recorded(Path(snakemake.output.record).parent, settings):
+    with recorded(snakemake.output.record, settings):
         hits = fuse([scored(path) for path in snakemake.input], settings["shares"], settings["top"])
         write(PREDICTIONS, prediction_rows(hits), snakemake.output.predictions)

@@ -1,7 +1,5 @@
 """Reorder a retriever's hits by the probability that a classifier gives each query's own answer."""
 
-from pathlib import Path
-
 from lextables.models import device, multi_head
 from lextables.models.weights import weights_folder
 from lextables.pipeline.dataset import write
@@ -14,7 +12,7 @@ from lextables.tasks.retrieval.collection import PREDICTIONS, prediction_rows, r
 with job(snakemake.log[0]):
     settings, where = snakemake.params.settings, device.pick(snakemake.params.device)
     weights, trained = snakemake.input.weights
-    with recorded(Path(snakemake.output.record).parent, settings) as record:
+    with recorded(snakemake.output.record, settings) as record:
         record |= {"device": device.describe(where), "trained": loaded(trained)}
         found = rerank(
             collection.load(snakemake.input.data, snakemake.params.task),

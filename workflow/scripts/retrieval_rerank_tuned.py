@@ -1,7 +1,5 @@
 """Reorder a retriever's hits with the cross-encoder that a run has trained."""
 
-from pathlib import Path
-
 from lextables.models import cross_encoder, device
 from lextables.pipeline.dataset import write
 from lextables.pipeline.job import job
@@ -13,7 +11,7 @@ from lextables.tasks.retrieval.reranking import rerank
 with job(snakemake.log[0]):
     settings, where = snakemake.params.settings, device.pick(snakemake.params.device)
     weights, trained = snakemake.input.weights
-    with recorded(Path(snakemake.output.record).parent, settings) as record:
+    with recorded(snakemake.output.record, settings) as record:
         record |= {"device": device.describe(where), "trained": loaded(trained)}
         found = rerank(
             collection.load(snakemake.input.data, snakemake.params.task),

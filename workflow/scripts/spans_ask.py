@@ -1,7 +1,5 @@
 """Ask a language model to quote the answers in the test contracts."""
 
-from pathlib import Path
-
 from lextables.models import cached_model, device
 from lextables.models.spending import Limits
 from lextables.pipeline.dataset import read, write
@@ -13,7 +11,7 @@ from lextables.tasks.spans.schema import NBEST
 with job(snakemake.log[0]) as log:
     settings, asking = snakemake.params.settings, snakemake.params.asking
     contracts, questions = snakemake.input.data
-    with recorded(Path(snakemake.output.record).parent, settings) as record:
+    with recorded(snakemake.output.record, settings) as record:
         model = cached_model.open_language_model(
             settings, asking["kept"], Limits(**asking["limits"]), snakemake.params.device
         )

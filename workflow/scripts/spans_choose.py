@@ -1,7 +1,5 @@
 """Choose the trial with the highest AUPR on the held-out contracts."""
 
-from pathlib import Path
-
 from lextables.pipeline.dataset import read
 from lextables.pipeline.job import job
 from lextables.pipeline.run import recorded
@@ -11,7 +9,7 @@ from lextables.tasks.spans.squad import held_out_contracts
 with job(snakemake.log[0]) as log:
     settings = snakemake.params.settings
     contracts, questions, answers = snakemake.input.data
-    with recorded(Path(snakemake.output[0]).parent, settings) as record:
+    with recorded(snakemake.output[0], settings) as record:
         splits = {row["contract_id"]: row["split"] for row in read(contracts, ["contract_id", "split"])}
         held_out = held_out_contracts(splits, settings["held_out"])
         choice, areas = choose(

@@ -1,14 +1,12 @@
 """Join the spans of adjacent windows."""
 
-from pathlib import Path
-
 from lextables.pipeline.dataset import read, write
 from lextables.pipeline.job import job
 from lextables.pipeline.run import recorded
 from lextables.tasks.spans.nbest import join
 from lextables.tasks.spans.schema import NBEST
 
-with job(snakemake.log[0]), recorded(Path(snakemake.output.record).parent, snakemake.params.settings):
+with job(snakemake.log[0]), recorded(snakemake.output.record, snakemake.params.settings):
     contracts, questions = snakemake.input.data
     texts = {row["contract_id"]: row["text"] for row in read(contracts, ["contract_id", "text"])}
     asked = {

@@ -1,7 +1,5 @@
 """Masked language modelling on contracts, before fine-tuning."""
 
-from pathlib import Path
-
 from lextables.models import device
 from lextables.models.checkpoints import clear, work_folder
 from lextables.models.weights import weights_folder
@@ -13,7 +11,7 @@ from lextables.tasks.spans.pretraining import pretrain
 
 with job(snakemake.log[0]):
     settings, where = snakemake.params.settings, device.pick(snakemake.params.device)
-    with recorded(Path(snakemake.output.record).parent, settings) as record:
+    with recorded(snakemake.output.record, settings) as record:
         record["device"] = device.describe(where)
         contracts = [sha256_of(path) for path in snakemake.input.contracts]
         owner = identity(contracts, snakemake.params.code, record["device"])

@@ -15,7 +15,7 @@ with job(snakemake.log[0]):
     # Released weights have a run, but no training.
     source_record = loaded(source) if source else {}
     trained = {"trained": source_record} if "trial" in source_record else {}
-    with recorded(Path(snakemake.output.record).parent, settings) as record:
+    with recorded(snakemake.output.record, settings) as record:
         record |= {"device": device.describe(where)} | trained
         record |= read_contracts(
             Reading(*map(Path, snakemake.input.data), windows, read),

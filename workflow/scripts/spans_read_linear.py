@@ -8,7 +8,7 @@ from lextables.tasks.spans.linear import read_contracts
 
 with job(snakemake.log[0]):
     settings, (weights, trained) = snakemake.params.settings, snakemake.input.weights
-    with recorded(Path(snakemake.output.record).parent, settings) as record:
+    with recorded(snakemake.output.record, settings) as record:
         record |= {"trained": loaded(trained)}
         contracts, questions = map(Path, snakemake.input.data)
         vectors = next(iter(snakemake.input.vectors), None)

@@ -1,13 +1,8 @@
 """Unpack one of the authors' fine-tuned models."""
 
-from pathlib import Path
-
 from lextables.pipeline.job import job
 from lextables.pipeline.run import recorded
 from lextables.tasks.spans.released import unpack
 
-with (
-    job(snakemake.log[0]),
-    recorded(Path(snakemake.output.record).parent, snakemake.params.settings) as record,
-):
+with job(snakemake.log[0]), recorded(snakemake.output.record, snakemake.params.settings) as record:
     record["files"] = unpack(snakemake.input[0], snakemake.output.weights)

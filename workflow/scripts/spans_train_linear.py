@@ -8,7 +8,7 @@ from lextables.tasks.spans.linear import train
 
 with job(snakemake.log[0]) as log:
     settings = snakemake.params.settings
-    with recorded(Path(snakemake.output.record).parent, settings) as record:
+    with recorded(snakemake.output.record, settings) as record:
         contracts, examples = map(Path, snakemake.input.data)
         vectors = next(iter(snakemake.input.vectors), None)
         record |= train(contracts, examples, settings, snakemake.threads, snakemake.output.weights, vectors)

@@ -1,17 +1,13 @@
 """Read submitted predictions, check them against the data set, and write them as the predictions of a run."""
 
 from importlib import import_module
-from pathlib import Path
 
 from lextables.pipeline.dataset import write
 from lextables.pipeline.job import job
 from lextables.pipeline.run import recorded
 from lextables.tasks.submitted import opened
 
-with (
-    job(snakemake.log[0]) as log,
-    recorded(Path(snakemake.output.record).parent, snakemake.params.settings) as record,
-):
+with job(snakemake.log[0]) as log, recorded(snakemake.output.record, snakemake.params.settings) as record:
     settings, task = snakemake.params.settings, snakemake.params.task
     reader = import_module(f"lextables.tasks.{task['task']}.submitted")
     file = opened(settings["content"])

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lextables.metrics.answers import groups
-from lextables.metrics.average_precision import weighted_precisions
-from lextables.metrics.classification import by_key, nanmean
+from lextables.metrics.classification import by_key, nanmean, weighted_precisions
 from lextables.metrics.intervals import interval_rows, jackknife_interval, pseudo_values, unit_rows
 from lextables.pipeline.dataset import Row
 

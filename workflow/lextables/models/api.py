@@ -22,8 +22,7 @@ import openai
 from tqdm import tqdm
 
 from lextables.models import spending
-from lextables.models.cached_model import AnswerCache, canonical
-from lextables.models.spending import FREE, Cost, Ledger, Limits, Price, cost, cost_of
+from lextables.models.spending import FREE, AnswerCache, Cost, Ledger, Limits, Price, canonical, cost, cost_of
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.redaction import SHORTEST
 

@@ -4,21 +4,24 @@ Results do not depend on the number of threads.  Models are saved as plain array
 bitwise equal scores.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.sparse import csr_matrix, hstack
-from sklearn.feature_extraction.text import TfidfVectorizer
+from scipy.sparse import csr_matrix, hstack, vstack
+from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 
 from lextables.pipeline.atomic import replacing
 from lextables.pipeline.errors import BadInput
 
 WORD = r"(?u)\b\w+\b"
+BUCKETS = 2**22  # of hashed n-grams
+BATCH = 1000  # texts
 STEPS = 200  # of the solver of `fit_few`, more than it needs
 DENSE_STEPS = 60  # of the solver of `fit_dense`; further steps do not change held-out scores
 NEWTON_STEPS = 12
@@ -220,6 +223,52 @@ def fit_shares(features: np.ndarray, shares: np.ndarray, *, penalty: float, pseu
     return Linear(
         np.column_stack([-model.coef_[0], model.coef_[0]]) / 2, np.array([-1, 1]) / 2 * model.intercept_
     )
+
+
+# Hashed n-grams of texts, without a vocabulary in memory or on disk
+
+
+def runs(texts: Iterable[str], longest: int, shortest: int = 1, *, buckets: int = BUCKETS) -> csr_matrix:
+    """Return 1 for each n-gram of ``shortest`` to ``longest`` words in a text, float32 (texts, buckets).
+
+    Case is ignored.  Among a million n-grams some share a bucket.
+    """
+    hashing = HashingVectorizer(
+        ngram_range=(shortest, longest), binary=True, norm=None, alternate_sign=False, n_features=buckets,
+        token_pattern=WORD, dtype=np.float32,
+    )  # fmt: skip
+    remaining = iter(texts)
+    parts = [csr_matrix((0, buckets), dtype=np.float32)]
+    while batch := list(islice(remaining, BATCH)):
+        parts.append(hashing.transform(batch))
+    return csr_matrix(vstack(parts))
+
+
+def standing_in(columns: csr_matrix) -> np.ndarray:
+    """Return the document frequency of each n-gram, int64 (buckets,)."""
+    return np.bincount(columns.indices, minlength=columns.shape[1])
+
+
+def overlaps(firsts: Sequence[csr_matrix], seconds: Sequence[csr_matrix], rare: np.ndarray) -> np.ndarray:
+    """Return the share of each pair's second text that is also in the first, float64 (pairs, 3).
+
+    Of its different words, of its bigrams, and of the weights ``rare`` (buckets,) of its words.  ``firsts``
+    and ``seconds`` are the words and the bigrams of the two texts of the pairs.
+    """
+    (words, bigrams), (second_words, second_bigrams) = firsts, seconds
+    shared = words.multiply(second_words)
+    return np.column_stack(
+        [
+            _share(shared.sum(axis=1), second_words.sum(axis=1)),
+            _share(bigrams.multiply(second_bigrams).sum(axis=1), second_bigrams.sum(axis=1)),
+            _share(shared @ rare, second_words @ rare),
+        ]
+    )
+
+
+def _share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
+    part, whole = (np.asarray(each, dtype=np.float64).ravel() for each in (part, whole))
+    return np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0)
 
 
 def probabilities(logits: np.ndarray) -> np.ndarray:

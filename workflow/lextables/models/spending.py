@@ -1,24 +1,34 @@
-"""Prices, costs and budget of API calls.
+"""Prices, costs and budget of API calls, and the cache of answers: nothing is asked, or paid for, twice.
 
 The maximum cost of a call is recorded before the call and replaced by its actual cost afterwards.  A call
 that a kill interrupts counts with its maximum, because the server may have charged for it.
+
+Cached answers are identified by the content of the question (model or server, and the full request), so
+neither code nor order matters.  The cache is no output of a rule: a rerun finds it as it was.
 """
 
+import gzip
+import hashlib
+import json
+import logging
 import re
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
+from zlib import error as ZlibError
 
+from filelock import FileLock
 from pydantic import Field
 
 from lextables import ROOT
+from lextables.pipeline.atomic import replacing
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.registry import Entry, entries
 
@@ -26,6 +36,8 @@ PRICES = ROOT / "resources/prices.yaml"
 MILLION = 1_000_000
 MAX_TOKENS = 1_000_000_000  # of one answer; a larger count in an answer is not believed
 LOCK_TIMEOUT = 600  # seconds
+_DAMAGE = (OSError, EOFError, ZlibError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
+_log = logging.getLogger("lextables")
 
 
 @dataclass(frozen=True)
@@ -194,3 +206,65 @@ class Ledger:
                 where=str(self._path),
                 do="put the results on a disk that supports file locks, or delete a damaged ledger",
             ) from error
+
+
+def canonical(value: Any) -> bytes:
+    """Return a JSON value as bytes; equal values give equal bytes."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return text.encode("utf-8", "surrogatepass")
+
+
+class AnswerCache:
+    """Answers below ``folder``, one file each: ``xx/<SHA-256 of the question>.json.gz``.
+
+    Files are written atomically; a damaged file counts as missing.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+
+    def path(self, question: Mapping[str, Any]) -> Path:
+        """Return the path of the answer to ``question``."""
+        key = hashlib.sha256(canonical(question)).hexdigest()
+        return self.folder / key[:2] / f"{key}.json.gz"
+
+    def get(self, question: Mapping[str, Any], check: Callable[[Any], object] = bool) -> Any | None:
+        """Return the answer to ``question``, or None if there is none for which ``check`` raises no error."""
+        path = self.path(question)
+        try:
+            record = json.loads(gzip.decompress(path.read_bytes()))
+            check(record["answered"])
+            if record["asked"] == question:
+                return record["answered"]
+        except FileNotFoundError:
+            return None
+        except _DAMAGE:
+            pass
+        _log.warning("%s is damaged; the question is asked again", path)
+        return None
+
+    def get_or_ask(
+        self, question: Mapping[str, Any], ask: Callable[[], Any], check: Callable[[Any], object] = bool
+    ) -> Any:
+        """Return the answer to ``question``; without one, call ``ask`` and store what it returns.
+
+        Only one thread of all processes asks a question at a time; the others wait and use its answer.  A
+        killed process releases its lock.
+        """
+        if (answer := self.get(question, check)) is None:
+            path = self.path(question)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            lock = path.with_name(f".{path.name}.lock")
+            with FileLock(lock):
+                if (answer := self.get(question, check)) is None:
+                    answer = ask()
+                    self.put(question, answer)
+                # Another process that now creates the lock file again finds the answer.
+                lock.unlink(missing_ok=True)
+        return answer
+
+    def put(self, question: Mapping[str, Any], answer: Any) -> None:
+        """Store an answer, a JSON value other than None."""
+        record = {"asked": question, "answered": answer}
+        with replacing(self.path(question)) as temporary:
+            temporary.write_bytes(gzip.compress(canonical(record), mtime=0))

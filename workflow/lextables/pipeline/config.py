@@ -93,8 +93,8 @@ class Config(BaseModel):
     test_share: Annotated[float, Field(gt=0, le=0.5)] | Literal["auto"] = "auto"
     parser: str = Field(default="auto", min_length=1)
     encoder: str = Field(default="auto", min_length=1)
+    lawngnli_data: Literal["built", "released"] = "built"
     bulk_export: str = ""
-    released_masks: bool = True
     edgar_quarters: tuple[Annotated[str, Field(pattern=r"^\d{4}-QTR[1-4]$")], ...] = ()
     edgar_contact: str = ""
     edgar_forms: tuple[str, ...] = ("10-K", "10-Q", "8-K", "S-1", "S-1/A")
@@ -156,6 +156,12 @@ class Config(BaseModel):
         # One system may have predictions for several data sets.
         predicted = dict.fromkeys(extra.name for extra in self.extra_predictions)
         user_rows.check_names([*(model.name for model in self.extra_models), *predicted])
+        return self
+
+    @model_validator(mode="after")
+    def _released_files(self) -> "Config":
+        if self.lawngnli_data == "released" and self.data == "sample":
+            raise ValueError("lawngnli_data = 'released' needs data=release: the sample has no ID files")
         return self
 
     @model_validator(mode="after")

@@ -70,8 +70,8 @@ _open: ContextVar[tuple[dict[str, Any], ...]] = ContextVar("open", default=())
 
 
 @contextmanager
-def recorded(folder: str | Path, settings: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Time the block and write `run.json`: settings, versions, commit, device, seconds, peak memory.
+def recorded(path: str | Path, settings: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Time the block and write a run's record: settings, versions, commit, device, seconds, peak memory.
 
     The block may add to the yielded record, and what it calls may (`noted`); ``device`` defaults to the
     processor.
@@ -88,7 +88,7 @@ def recorded(folder: str | Path, settings: Mapping[str, Any]) -> Iterator[dict[s
     record.setdefault("peak_memory_mib", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
     record.setdefault("libraries", versions())
     record.setdefault("lextables", made_by())
-    write_text(Path(folder) / "run.json", json.dumps(record, indent=2, sort_keys=True) + "\n")
+    write_text(path, json.dumps(record, indent=2, sort_keys=True) + "\n")
 
 
 @contextmanager
@@ -97,10 +97,7 @@ def recorded_all(
 ) -> Iterator[list[dict[str, Any]]]:
     """The same for several runs that one job makes, each with its settings; their times are the job's."""
     with ExitStack() as stack:
-        yield [
-            stack.enter_context(recorded(Path(path).parent, of_run))
-            for path, of_run in zip(paths, settings.values(), strict=True)
-        ]
+        yield [stack.enter_context(recorded(*run)) for run in zip(paths, settings.values(), strict=True)]
 
 
 def noted(name: str, add: Callable[[Any], Any]) -> None:

@@ -6,7 +6,7 @@ Seconds and bytes of a job are those of finished jobs of the same rule, data set
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -209,18 +209,9 @@ def _bytes(path: Path) -> int:
     return sum(file.stat().st_size for file in files if file.is_file())
 
 
-# Requests to a server's language models
+# Tokens that runs send to a server's language models, and receive
 
-
-@dataclass(frozen=True)
-class Calls:
-    """The number of requests of a run, and of tokens that it sends and receives."""
-
-    requests: float = 0
-    sent: float = 0
-    received: float = 0
-
-
+Tokens = tuple[float, float]
 Texts = Mapping[tuple[str, str], tuple[float, float]]
 Parts = Mapping[str, tuple[float, float]]
 
@@ -233,23 +224,22 @@ def load_texts(path: str | Path, data: str, volumes: int) -> Texts:
     return dict(zip(keys, zip(table["rows"] * grow, table["tokens"], strict=True), strict=True))
 
 
-def calls(rule: str, dataset: str, settings: Mapping[str, Any], texts: Texts) -> Calls:
-    """Return the requests of a run with ``settings``; `KeyError` if its data set is not in ``texts``."""
-    return _CALLS[rule](settings, {part: value for (name, part), value in texts.items() if name == dataset})
+def tokens(rule: str, dataset: str, settings: Mapping[str, Any], texts: Texts) -> Tokens:
+    """Return the tokens of a run with ``settings``; `KeyError` if its data set is not in ``texts``."""
+    return _TOKENS[rule](settings, {part: value for (name, part), value in texts.items() if name == dataset})
 
 
-def _asked(settings: Mapping[str, Any], requests: float, tokens: float) -> Calls:
+def _asked(settings: Mapping[str, Any], requests: float, tokens: float) -> Tokens:
     """Requests of the prompt and so many tokens each, with answers of one token."""
     prompt = sum(len(text) for _, text in settings["prompt"]) / CHARACTERS_PER_TOKEN
-    return Calls(requests, requests * (prompt + tokens), requests)
+    return requests * (prompt + tokens), requests
 
 
-def _embedding(settings: Mapping[str, Any], parts: Parts) -> Calls:
-    both = parts["documents"], parts["test"]
-    return Calls(sum(rows for rows, _ in both), sum(rows * tokens for rows, tokens in both))
+def _embedding(settings: Mapping[str, Any], parts: Parts) -> Tokens:
+    return sum(rows * tokens for rows, tokens in (parts["documents"], parts["test"])), 0
 
 
-def _reranking(settings: Mapping[str, Any], parts: Parts) -> Calls:
+def _reranking(settings: Mapping[str, Any], parts: Parts) -> Tokens:
     """One request for each hit, or two for each pair of neighbours and pass."""
     queries, tokens = parts["test"]
     hits = min(settings.get("hits") or TOP, parts["judged"][0] / max(1, queries))
@@ -260,49 +250,51 @@ def _reranking(settings: Mapping[str, Any], parts: Parts) -> Calls:
     return _asked(settings, requests, tokens + documents * parts["documents"][1])
 
 
-def _contracts(settings: Mapping[str, Any], parts: Parts) -> Calls:
+def _contracts(settings: Mapping[str, Any], parts: Parts) -> Tokens:
     """One request for each question and piece of a contract, and a second one for each answer."""
     (contracts, tokens), (questions, question) = parts["test"], parts["questions"]
     pieces = math.ceil(tokens / (settings["words"] * 1.4))
     first = contracts * pieces * min(questions, settings["questions"] or math.inf)
-    asked = _asked({"prompt": settings["presence"]}, first * (1 + QUOTED), question + tokens / pieces)
-    return replace(asked, received=first + first * QUOTED * settings["tokens"] / 2)
+    sent, _ = _asked({"prompt": settings["presence"]}, first * (1 + QUOTED), question + tokens / pieces)
+    return sent, first + first * QUOTED * settings["tokens"] / 2
 
 
-def _outputs(settings: Mapping[str, Any], parts: Parts) -> Calls:
+def _outputs(settings: Mapping[str, Any], parts: Parts) -> Tokens:
     """One request for each question, about the contract or the candidates; no answer from a cache counts."""
     (contracts, tokens), (questions, question) = parts["test"], parts["questions"]
     requests = contracts * min(questions, settings["questions"] or math.inf)
     if "least" in settings:
         requests, tokens = parts["candidates"]
-    return replace(_asked(settings, requests, question + tokens), received=requests * OUTPUT)
+    sent, _ = _asked(settings, requests, question + tokens)
+    return sent, requests * OUTPUT
 
 
-def _examples(settings: Mapping[str, Any], parts: Parts) -> Calls:
+def _examples(settings: Mapping[str, Any], parts: Parts) -> Tokens:
     """One request for each example, reading and order of the options."""
-    found = []
+    sent, received = 0.0, 0.0
     for reading in settings.get("readings", [{}]):
         view = reading.get("view") or settings.get("view") or {"text": "text_id", "pair": None}
         tokens = sum(parts[column][1] for column in (view["text"], view.get("pair")) if column)
-        found.append(_asked(settings, parts["test"][0] * settings["orders"], tokens))
-    return Calls(*(sum(values) for values in zip(*map(astuple, found), strict=True)))
+        more = _asked(settings, parts["test"][0] * settings["orders"], tokens)
+        sent, received = sent + more[0], received + more[1]
+    return sent, received
 
 
-def _questions(settings: Mapping[str, Any], parts: Parts) -> Calls:
+def _questions(settings: Mapping[str, Any], parts: Parts) -> Tokens:
     """One request for each document, question and order of the options."""
     documents, tokens = parts["documents"]
     shown = tokens if settings.get("text") == "whole" else settings.get("best", 1) * parts["paragraphs"][1]
     return _asked(settings, documents * parts["questions"][0] * settings["orders"], shown)
 
 
-def _paragraphs(settings: Mapping[str, Any], parts: Parts) -> Calls:
+def _paragraphs(settings: Mapping[str, Any], parts: Parts) -> Tokens:
     """One request for each document, question and selected paragraph."""
     requests = parts["documents"][0] * parts["questions"][0] * settings["best"]
     return _asked(settings, requests, parts["paragraphs"][1])
 
 
 # By the end of the rule's name: rules of a data set begin with its name.
-_CALLS: Mapping[str, Callable[[Mapping[str, Any], Parts], Calls]] = {
+_TOKENS: Mapping[str, Callable[[Mapping[str, Any], Parts], Tokens]] = {
     "retrieve_api": _embedding,
     "ask": _reranking,
     "spans_ask": _contracts,

@@ -1,29 +1,41 @@
 """The leaderboard: ranks of models over the headline scores of all papers.
 
 Of each table that names a headline (`papers.registry.Headline`) it shows that score of every row that ran
-here and, where the data are the paper's, of every published row that did not.  Rows are ranked within a
-benchmark. There is no mean over benchmarks: few models ran in all of them, and some are easier than others.
+here and, where the data are the paper's, of every published row that did not.
+
+A rank counts the rows that are distinguishably better, so rows that the tests cannot separate share a rank.
+A place, by score alone, has a percentile interval over resampled units (queries, contracts, examples), with
+the same draws for all rows of a benchmark.  Scores are averaged over benchmarks only for models that ran in
+the same ones.
 """
 
 import math
+import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+import pandas as pd
+
+from lextables.papers.registry import Headline
 from lextables.pipeline import user_rows
 from lextables.report.layout import Page
 from lextables.report.results import Exhibit, Part
 from lextables.sources.registry import SAMPLE
 from lextables.tables.cells import Line
-from lextables.tables.comparison import Comparison, comparisons
+from lextables.tables.comparison import FEW as FEW_UNITS
+from lextables.tables.comparison import MIN_UNITS, Comparison, comparisons
 from lextables.tables.published import number
 from lextables.tables.render import data_note, label
 
 PATH, TEMPLATE = "leaderboard.html", "leaderboard.html.j2"
 BEST, LEVEL, BEHIND = "the best that ran", "not distinguished from the best", "behind the best"
 UNTESTED, FEW = "not tested against the best", "too few units to be distinguished from the best"
-NONE, MARK = "–", "*"
+NONE = "–"
+RESAMPLES = 2_000
+INTERVAL = (0.025, 0.975)
 
 
 @dataclass(frozen=True)
@@ -32,9 +44,10 @@ class Row:
 
     ``model`` is the name of the model in the folders of its runs, and empty for a ``published`` row that did
     not run here.  ``seeds`` is the 95 % prediction interval of three or more seeds.  ``beside_best`` says
-    whether the tests tell it from the best row that ran; it is empty for published rows.  ``rank`` is its
-    place among the rows that ran, from 1, the same for equal scores; 0 for a published row, for random
-    answers and the like, and where fewer than two rows have a rank.
+    whether the tests tell it from the best row that ran; it is empty for published rows.  ``rank`` is 1 plus
+    the number of rows that are distinguishably better; 0 for a published row, for random answers and the
+    like, for a row that was not tested against the best one, and where fewer than two rows have a rank.
+    ``place`` is its place by score with its 95 % interval, of a row with a rank.
     """
 
     system: str
@@ -46,6 +59,7 @@ class Row:
     beside_best: str
     rank: int
     published: bool
+    place: str = ""
 
 
 @dataclass(frozen=True)
@@ -53,7 +67,8 @@ class Benchmark:
     """The headline of a table: its rows, best first, those that ran before published ones.
 
     ``comparison`` has the tests between the rows; it is None where fewer than two rows ran.  ``lower``: a
-    lower score is better.  ``data_note`` says that the data are not the paper's; it is empty for the sample,
+    lower score is better.  ``resampled`` are the scores of its ranked systems in each of `RESAMPLES` draws of
+    the units, from 0 to 1.  ``data_note`` says that the data are not the paper's; it is empty for the sample,
     whose pages all have a banner.
     """
 
@@ -65,6 +80,7 @@ class Benchmark:
     comparison: Comparison | None
     lower: bool
     data_note: str = ""
+    resampled: Mapping[str, np.ndarray] = field(default_factory=dict, repr=False)
 
     @property
     def unranked(self) -> str:
@@ -110,7 +126,10 @@ def _benchmark(part: Part, exhibit: Exhibit) -> Benchmark:
     ran = {name: lines[name] for name in names if name in lines and _value(lines[name]) is not None}
     sign = 1 if headline.lower else -1
     best_first = dict(sorted(ran.items(), key=lambda item: sign * _value(item[1])))
-    rows = [*_rows_that_ran(best_first, comparison, headline.chance)]
+    draws = resampled(
+        exhibit.units, headline.compared_by, [name for name in best_first if name not in headline.chance]
+    )
+    rows = [*_rows_that_ran(best_first, comparison, headline, draws)]
     note = data_note(exhibit.sources)
     if not note:
         published = {
@@ -124,7 +143,7 @@ def _benchmark(part: Part, exhibit: Exhibit) -> Benchmark:
     sample = all(source["variant"] == SAMPLE for source in exhibit.sources if not source["comparable"])
     return Benchmark(
         part.name, part.short, exhibit.name, headline.compared_by, tuple(rows), comparison, headline.lower,
-        "" if sample else note,
+        "" if sample else note, draws,
     )  # fmt: skip
 
 
@@ -133,29 +152,82 @@ def _value(line: Line) -> float | None:
 
 
 def _rows_that_ran(
-    lines: Mapping[str, Line], comparison: Comparison | None, chance: Sequence[str]
+    lines: Mapping[str, Line],
+    comparison: Comparison | None,
+    headline: Headline,
+    draws: Mapping[str, np.ndarray],
 ) -> Iterator[Row]:
-    """Rows of ``lines``, which are best first; rows in ``chance`` get no rank."""
+    """Rows of ``lines``, which are best first; rows at chance level get no rank."""
     best = next(iter(lines), "")
-    values = [_value(line) for name, line in lines.items() if name not in chance]
-    beaten = all(_value(lines[name]) != _value(lines[best]) for name in chance if name in lines)
+    knowing = [name for name in lines if name not in headline.chance]
+    beaten = all(_value(lines[name]) != _value(lines[best]) for name in headline.chance if name in lines)
+    beside = {name: _beside(name, best, comparison) for name in lines}
+    ranked = [name for name in knowing if not comparison or beside[name] != UNTESTED]
+    if not beaten or len(ranked) < 2:
+        ranked = []
+    places = place_intervals(draws, lower=headline.lower)
     for name, line in lines.items():
-        ranked = beaten and len(values) > 1 and name not in chance
-        rank = values.index(_value(line)) + 1 if ranked else 0
+        rank, place = 0, ""
+        if name in ranked:
+            rank = 1 + sum(_better(other, name, lines, comparison) for other in ranked)
+            place = str(1 + [_value(lines[other]) for other in ranked].index(_value(line)))
+            place += " [{}, {}]".format(*places[name]) if name in places else ""
         model = line.runs.split()[0].split("/")[3]
         seeds = f"{line.prediction_low} to {line.prediction_high}" if line.prediction_low else ""
         score = line.reproduced or line.ours
-        beside = BEST if name == best else _beside(name, best, comparison)
-        yield Row(name, model, score, line.low, line.high, seeds, beside, rank, False)
+        yield Row(name, model, score, line.low, line.high, seeds, beside[name], rank, False, place)
+
+
+def _better(one: str, other: str, lines: Mapping[str, Line], comparison: Comparison | None) -> bool:
+    """Whether a row is distinguishably better than another; without any test, whether it scores better."""
+    names = [*lines]
+    ahead = names.index(one) < names.index(other)
+    if comparison is None:
+        return ahead and _value(lines[one]) != _value(lines[other])
+    pair = comparison.pair(one, other)
+    return ahead and pair is not None and pair.differs
+
+
+def resampled(units: pd.DataFrame | None, measure: str, systems: Sequence[str]) -> dict[str, np.ndarray]:
+    """Return the scores of systems in draws of the test units, {system: float64 (RESAMPLES,)}.
+
+    ``units`` has columns measure, system, unit and value.  All systems have the same draws.  Systems that are
+    not scored on the units of the first one are left out; with fewer than `MIN_UNITS` units all are.
+    """
+    if units is None:
+        return {}
+    table = units[units.measure == measure].pivot(index="unit", columns="system", values="value")
+    known = [system for system in systems if system in table]
+    if not known:
+        return {}
+    scored = table.notna()
+    alike = [system for system in known if scored[system].equals(scored[known[0]])]
+    values = table.loc[scored[known[0]], alike].to_numpy()
+    if len(values) < MIN_UNITS:
+        return {}
+    draw = np.random.default_rng(zlib.crc32(measure.encode()))
+    weights = draw.multinomial(len(values), np.full(len(values), 1 / len(values)), size=RESAMPLES)
+    return dict(zip(alike, (weights @ values / len(values)).T, strict=True))
+
+
+def place_intervals(draws: Mapping[str, np.ndarray], *, lower: bool = False) -> dict[str, tuple[int, int]]:
+    """Return the 95 % percentile interval of each system's place by score, from 1 for the best."""
+    if not draws:
+        return {}
+    scores = np.array([*draws.values()]) * (-1 if lower else 1)
+    places = 1 + (scores[None] > scores[:, None]).sum(axis=1)
+    low, high = np.quantile(places, INTERVAL, axis=1, method="inverted_cdf").astype(int).tolist()
+    return dict(zip(draws, zip(low, high, strict=True), strict=True))
 
 
 def _beside(name: str, best: str, comparison: Comparison | None) -> str:
     """Whether the tests tell a row from the best one."""
-    pairs = comparison.pairs if comparison else ()
-    pair = next((pair for pair in pairs if {pair.one, pair.other} == {name, best}), None)
-    if pair is None:
+    if name == best:
+        return BEST
+    pair = comparison.pair(name, best) if comparison else None
+    if pair is None or pair.untested not in ("", FEW_UNITS):
         return UNTESTED
-    return BEHIND if pair.differs else FEW if pair.detectable == math.inf else LEVEL
+    return BEHIND if pair.differs else FEW if pair.untested or pair.detectable == math.inf else LEVEL
 
 
 def leaderboard(found: Iterable[Benchmark], names: Mapping[str, str] | None = None) -> list[Model]:
@@ -181,6 +253,56 @@ def leaderboard(found: Iterable[Benchmark], names: Mapping[str, str] | None = No
         return [-ranks.count(rank) for rank in range(1, last + 1)], model.name
 
     return sorted((Model(name, tuple(those)) for name, those in rows.items()), key=order)
+
+
+@dataclass(frozen=True)
+class Mean:
+    """The models that ran in all of some benchmarks, best mean first.
+
+    ``rows`` are (model, mean of its scores from 0 to 1, low, high, place, place_low, place_high).
+    """
+
+    benchmarks: tuple[Benchmark, ...]
+    rows: tuple[tuple[str, float, float, float, int, int, int], ...]
+
+
+def means(models: Iterable[Model]) -> list[Mean]:
+    """Return the means over each set of benchmarks in which the same two models or more ran.
+
+    A set that another one contains, with the same models, is left out, and so are losses.
+    """
+    draws = {
+        model.name: {
+            benchmark.name: (benchmark, benchmark.resampled[row.system])
+            for benchmark, row in model.rows
+            if row.system in benchmark.resampled and not benchmark.lower
+        }
+        for model in models
+    }
+    blocks = {}
+    for those in draws.values():
+        together = tuple(name for name in draws if those.keys() <= draws[name].keys())
+        if len(those) > 1 and len(together) > 1:
+            blocks[together] = max(blocks.get(together, ()), tuple(those), key=len)
+    return [_mean({name: draws[name] for name in together}, those) for together, those in blocks.items()]
+
+
+def _mean(draws: Mapping[str, Mapping[str, tuple[Benchmark, np.ndarray]]], names: Sequence[str]) -> Mean:
+    averages = {model: np.mean([found[name][1] for name in names], axis=0) for model, found in draws.items()}
+    intervals = place_intervals(averages)
+    best_first = sorted(averages, key=lambda model: -averages[model].mean())
+    rows = tuple(
+        (
+            model,
+            float(averages[model].mean()),
+            *np.quantile(averages[model], INTERVAL).tolist(),
+            place,
+            *intervals[model],
+        )
+        for place, model in enumerate(best_first, 1)
+    )
+    first = draws[best_first[0]]
+    return Mean(tuple(first[name][0] for name in names), rows)
 
 
 def short_names(benchmark: Benchmark) -> dict[str, str]:
@@ -211,7 +333,7 @@ def pages(parts: Sequence[Part], config: Mapping[str, Any]) -> list[Page]:
     return [page(models, found)]
 
 
-def page(models: Iterable[Model], found: Sequence[Benchmark]) -> Page:
+def page(models: Sequence[Model], found: Sequence[Benchmark]) -> Page:
     """Return the page of the models' ranks, and of the benchmarks that they ran in."""
     ranked = [benchmark for benchmark in found if not benchmark.unranked]
     rows = []
@@ -224,7 +346,21 @@ def page(models: Iterable[Model], found: Sequence[Benchmark]) -> Page:
         "rows": rows,
         "benchmarks": [(benchmark, _cells(benchmark)) for benchmark in ranked],
         "notes": [f"Not ranked: {each.name} ({each.unranked})." for each in found if each.unranked],
-        "mark": MARK,
+        "means": [
+            (
+                ", ".join(benchmark.name for benchmark in mean.benchmarks),
+                [
+                    [
+                        name,
+                        f"{100 * value:.1f}",
+                        f"[{100 * low:.1f}, {100 * high:.1f}]",
+                        f"{place} [{first}, {last}]",
+                    ]
+                    for name, value, low, high, place, first, last in mean.rows
+                ],
+            )
+            for mean in means(models)
+        ],
     }
     return Page(PATH, "Leaderboard", TEMPLATE, values, "page", [("Leaderboard", PATH)])
 
@@ -237,6 +373,7 @@ def _cells(benchmark: Benchmark) -> list[list[str]]:
             f"[{row.low}, {row.high}]" if row.low and row.high else NONE,
             row.seeds or NONE,
             str(row.rank or NONE),
+            row.place or NONE,
             row.beside_best or "published, not run here",
         ]
         for row in benchmark.rows
@@ -244,4 +381,4 @@ def _cells(benchmark: Benchmark) -> list[list[str]]:
 
 
 def _score(row: Row) -> str:
-    return f"{row.rank}: {row.score}{MARK if row.beside_best in (BEST, LEVEL) else ''}"
+    return f"{row.rank}: {row.score}"

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import yaml
 
 from lextables.papers.registry import Shown, TableEntry
@@ -24,6 +25,7 @@ class Exhibit:
     """A table or figure: its entry in the registry, lines, drawing, files, and compared pairs.
 
     ``files`` are paths below the results, by kind, and ``sources`` the provenance of its data set.
+    ``units`` is what each unit adds to the scores (`comparison.contributions`), of a table with a headline.
     """
 
     name: str
@@ -33,6 +35,7 @@ class Exhibit:
     files: Mapping[str, str]
     pairs: Sequence[Pair] = ()
     sources: Sequence[Mapping[str, Any]] = ()
+    units: pd.DataFrame | None = None
 
 
 @dataclass(frozen=True)
@@ -202,7 +205,9 @@ def _read_exhibit(
     pairs = pairs_from_csv(compared.read_text(encoding="utf-8")) if compared.exists() else []
     if pairs:
         files["comparison.csv"] = f"tables/{folder.name}/{name}.comparison.csv"
-    return Exhibit(name, entry, lines, svg, files, pairs, sources)
+    parquet = folder / f"{name}.units.parquet"
+    units = pd.read_parquet(parquet) if entry.headline and parquet.exists() else None
+    return Exhibit(name, entry, lines, svg, files, pairs, sources, units)
 
 
 def read_run(path: str | Path, *, earlier: bool = False) -> RunRecord:

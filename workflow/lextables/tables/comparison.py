@@ -6,7 +6,7 @@ these are no more than the resamples).  Holm's correction is over all tested pai
 is Student's interval of the differences.  A detectable difference is one that is found with 80 % power after
 the correction.  `bench/measure_comparison.py` measures the error rates, the coverage and the power.
 
-scipy and networkx are imported where they are used: most tables have nothing to compare.
+pandas, scipy and networkx are imported where they are used: most tables have nothing to compare.
 """
 
 import csv
@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache, cached_property
 from itertools import combinations, pairwise, product
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,6 +27,9 @@ from lextables.metrics.intervals import mean_interval
 from lextables.pipeline import spreadsheet
 from lextables.tables.cells import Cell
 from lextables.tables.published import PublishedCell
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 ALPHA = 0.05
 POWER = 0.8
@@ -116,10 +120,15 @@ class Comparison:
         but = f", and none by {lost} of {tests}, whose units are too few" if lost else ""
         return f"a difference of {median}{by_pair} is found in four cases of five{but}"
 
+    def pair(self, one: str, other: str) -> Pair | None:
+        """The pair of two systems, tested or not, in either order."""
+        names = {one, other}
+        return next((pair for pair in (*self.pairs, *self.untested) if {pair.one, pair.other} == names), None)
+
     def untested_against(self, system: str) -> list[str]:
         """The systems that this one was not tested against, best first."""
-        pairs = [{pair.one, pair.other} for pair in self.untested]
-        return [name for name in self.systems if name != system and {name, system} in pairs]
+        others = [name for name in self.systems if name != system]
+        return [name for name in others if (pair := self.pair(name, system)) and pair.untested]
 
 
 def to_csv(pairs: Iterable[Pair]) -> str:
@@ -172,12 +181,31 @@ def compare(cells: Iterable[Cell], published: Iterable[PublishedCell], of_run: O
     return [pair for some in by_measure.values() for pair in _pairs(some, numbers, units)]
 
 
+def contributions(cells: Iterable[Cell], of_run: OfRun) -> "DataFrame":
+    """Return what each unit adds to each score that `compare` compares: measure, system, unit, value.
+
+    Values are those of the metric, before a table scales them to per cent.
+    """
+    import pandas as pd
+
+    units = cache(of_run)
+    rows = [
+        (cell.score.measure, cell.score.system, unit, value / cell.score.scale)
+        for cell in cells
+        if cell.score and _ran(cell)
+        for unit, value in _system(cell, units).units.items()
+    ]
+    return pd.DataFrame(rows, columns=["measure", "system", "unit", "value"])
+
+
+def _ran(cell: Cell) -> bool:
+    return bool(cell.runs) and isinstance(cell.value, float) and not math.isnan(cell.value)
+
+
 def _pairs(cells: Sequence[Cell], numbers: Mapping[tuple[str, str], float], of_run: OfRun) -> Iterator[Pair]:
     if len({cell.score.system for cell in cells}) < len(cells):
         raise ValueError(f"two cells of the measure {cells[0].score.measure!r} name one system")
-    ran = [
-        cell for cell in cells if cell.runs and isinstance(cell.value, float) and not math.isnan(cell.value)
-    ]
+    ran = [cell for cell in cells if _ran(cell)]
     found = _best_first([_system(cell, of_run) for cell in ran]) if len(ran) > 1 else []
     pairs = [*_tested(found)]
     yield from pairs

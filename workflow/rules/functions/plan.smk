@@ -6,8 +6,7 @@ import re
 from snakemake.common import NOTHING_TO_BE_DONE_MSG
 from snakemake_interface_logger_plugins.common import LogEvent
 from lextables.pipeline.version import snakemake_path
-from lextables.models.spending import Limits
-from lextables.models.spending import cost, load_prices, price_of
+from lextables.models.spending import Limits, cost, load_prices, price_of
 from lextables.sources.fetch import in_mirror
 
 COSTS = ROOT / "resources/costs"
@@ -76,8 +75,8 @@ def dollars(costs, step, dataset, specs, texts):
         limits, total = Limits(CONFIG.llm_budget, CONFIG.llm_tokens), 0.0
         for settings in asked:
             price = price_of(settings["weights"], settings["api"], limits, load_prices())
-            calls = costs.calls(step, dataset, settings, texts)
-            total += cost(price, round(calls.sent), round(calls.received)).dollars
+            sent, received = costs.tokens(step, dataset, settings, texts)
+            total += cost(price, round(sent), round(received)).dollars
         return total
     except (BadInput, KeyError):
         return None

@@ -15,10 +15,10 @@ import tempfile
 import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from lextables.models.token_count import TokenCounter
 from lextables.pipeline.dataset import Published, Row, Rows
@@ -162,18 +162,12 @@ class Spool:
 
         Call it once, before reading.
         """
-        files = [path.open("w", encoding="utf-8") for path in self._texts]
-        try:
-            with self._examples.open("w", encoding="utf-8") as out:
-                for row, premise, hypothesis, times in examples:
-                    ids = {
-                        "text_id": _write_text(files, premise),
-                        "pair_id": _write_text(files, hypothesis),
-                    }
-                    out.write(f"{json.dumps([row | ids, times])}\n")
-        finally:
-            for file in files:
-                file.close()
+        with ExitStack() as opened_files:
+            files = [opened_files.enter_context(path.open("w", encoding="utf-8")) for path in self._texts]
+            out = opened_files.enter_context(self._examples.open("w", encoding="utf-8"))
+            for row, premise, hypothesis, times in examples:
+                ids = {"text_id": _write_text(files, premise), "pair_id": _write_text(files, hypothesis)}
+                out.write(f"{json.dumps([row | ids, times])}\n")
 
     def examples(self) -> Iterator[Row]:
         """Yield the examples; repeats get a number after their id."""
@@ -271,17 +265,14 @@ def _anli(settings: Mapping[str, Mapping[str, int]]) -> Iterator[Part]:
         yield Part("mnli", DEV, SNLI, "mnli", file, suffix=f"_{genres}")
 
 
-def _control(settings: Mapping[str, object]) -> Iterator[Part]:
-    return (Part("control", split, CONTROL, split) for split in SPLITS)
+def _splits(source: str, form: Form, file: str, inside: str = "") -> list[Part]:
+    """A part for each split, whose name stands for ``{}`` in the name of a file or of a zip's member."""
+    return [Part(source, split, form, file.format(split), inside.format(split)) for split in SPLITS]
 
 
-def _docnli(settings: Mapping[str, object]) -> Iterator[Part]:
-    return (Part("docnli", split, DOCNLI, "docnli", f"{split}.json") for split in SPLITS)
-
-
-def _contract_nli(settings: Mapping[str, object]) -> Iterator[Part]:
-    file = "contractnli"
-    return (Part(file, split, CONTRACT_NLI, file, f"{split}.json") for split in SPLITS)
-
-
-PARTS = {"anli": _anli, "contractnli": _contract_nli, "control": _control, "docnli": _docnli}
+PARTS: dict[str, Callable[[Mapping[str, Any]], Iterable[Part]]] = {
+    "anli": _anli,
+    "contractnli": lambda _: _splits("contractnli", CONTRACT_NLI, "contractnli", "{}.json"),
+    "control": lambda _: _splits("control", CONTROL, "{}"),
+    "docnli": lambda _: _splits("docnli", DOCNLI, "docnli", "{}.json"),
+}

@@ -7,9 +7,8 @@ in `parentheticals`.
 """
 
 import importlib
-import importlib.util
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from lextables.pipeline.errors import BadInput
@@ -26,9 +25,9 @@ _METADATA = re.compile(
 )
 # Words of the same kind that the paper's list lets through: about the print, or about who wrote.
 _MORE_METADATA = re.compile(
-    r"plurality|\bhereinafter\b|\bslip op|\bcert\. |\bsupplied\b|(?:marks|citations?) deleted|\bin original\b"
-    r"|\bfootnotes?\b|\binternal quotation|\bcollecting cases\b|\bJ{1,2}\.(?:,|$)|\bC\. ?J\."
-    r"|\bCircuit Justice\b|\bon rehearing\b|\bsub nom\b|\bmem\.|^table$",
+    r"plurality|\bhereinafter\b|\bslip op|\bcert\. |\bsupplied\b|\bemphases\b|\bin original\b"
+    r"|(?:marks|citations?) deleted|\bfootnotes?\b|\binternal quotation|\bcollecting cases\b"
+    r"|\bJ{1,2}\.(?:,|$)|\bC\. ?J\.|\bCircuit Justice\b|\bon rehearing\b|\bsub nom\b|\bmem\.|^table$",
     re.IGNORECASE,
 )
 _SEPARATE_OPINION = re.compile(r"concur|dissent|plurality|, J\.|, C\. ?J\.|opinion of", re.IGNORECASE)
@@ -124,14 +123,17 @@ def hypothesis_of(parenthetical: str, pipeline: Pipeline) -> str | None:
 
 
 def tokens_of(model: str = SPACY_MODEL) -> Pipeline:
-    """Return the tokenizer of the spaCy pipeline in package ``model``, with its table of norms.
+    """Return the tokenizer of a spaCy pipeline, with its table of norms."""
+    return spacy_pipeline(model, _COMPONENTS).make_doc
+
+
+def spacy_pipeline(model: str, exclude: Sequence[str]) -> Any:
+    """Return the spaCy pipeline in the package ``model`` without some components.
 
     Raises `BadInput` if the package is not installed.
     """
     try:
-        if importlib.util.find_spec(model) is None:
-            raise ModuleNotFoundError(f"no package {model}")
-        return importlib.import_module(model).load(exclude=_COMPONENTS).make_doc
+        return importlib.import_module(model).load(exclude=exclude)
     except (OSError, ModuleNotFoundError, ValueError) as error:
         raise BadInput(
             f"the spaCy pipeline cannot be loaded ({error})", where=model, do="install its package"

@@ -105,15 +105,12 @@ def write_candidates(
             for cited in reading.cited:
                 if isinstance(cited, int) and cited != citing:
                     pairs.extend((citing, cited))
-            heading = CaseHeading(
-                *(opinion[c] for c in ("case_id", "name", "date", "reporter", "volume", "first_page"))
-            )
             met_again: bool | None = None
             for read in reading.parentheticals:
                 # An opinion does not cite its own case: such a citation was resolved wrongly.
                 if not isinstance(read.resource, int) or read.resource == citing:
                     continue
-                met_again = index.met_again(heading) if met_again is None else met_again
+                met_again = index.met_again(CaseHeading.of(opinion)) if met_again is None else met_again
                 counts[RESOLVED] += 1
                 yield {
                     "example_id": f"{opinion['opinion_id']}:{read.start}",

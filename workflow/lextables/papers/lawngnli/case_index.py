@@ -8,10 +8,11 @@ different ones among ten million share a hash with probability 3 in a million.
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -43,19 +44,8 @@ _PARTIES = np.dtype(
     ]
 )
 _ARRAYS = {"citations": _CITATION, "cases": _CASE, "parties": _PARTIES}
-_COLUMNS = [
-    "case_id",
-    "position",
-    "citations",
-    "name",
-    "date",
-    "jurisdiction",
-    "reporter",
-    "volume",
-    "first_page",
-    "opinion_type",
-    "majorities",
-]
+_HEADING = ["case_id", "name", "date", "reporter", "volume", "first_page"]
+_COLUMNS = [*_HEADING, "citations", "jurisdiction", "opinion_type", "majorities"]
 
 
 @cache
@@ -112,7 +102,7 @@ def build_case_index(shards: Sequence[str | Path], folder: str | Path) -> dict[s
     codes: dict[str, int] = {}
     tables = [_shard(number, Path(path), codes) for number, path in enumerate(shards)]
     jurisdictions = sorted(codes)
-    cases = _joined(_CASE, [table.cases for table in tables])
+    cases = _joined(_CASE, [found for found, _, _ in tables])
     # They were numbered as they were met, which depends on how the volumes were cut.
     renumbered = np.array([jurisdictions.index(name) for name in codes], dtype=np.int32)
     cases["jurisdiction"] = renumbered[cases["jurisdiction"]]
@@ -131,12 +121,9 @@ def build_case_index(shards: Sequence[str | Path], folder: str | Path) -> dict[s
             where=where,
             do="give each volume once",
         )
-    citations = np.unique(_joined(_CITATION, [table.citations for table in tables]))
-    arrays = {
-        "citations": citations,
-        "cases": cases,
-        "parties": _joined(_PARTIES, [table.parties for table in tables]),
-    }
+    citations = np.unique(_joined(_CITATION, [found for _, found, _ in tables]))
+    names = _joined(_PARTIES, [found for _, _, found in tables])
+    arrays = {"citations": citations, "cases": cases, "parties": names}
     folder = Path(folder)
     for name, array in arrays.items():
         with replacing(folder / f"{name}.npy") as temporary, temporary.open("wb") as file:
@@ -147,7 +134,7 @@ def build_case_index(shards: Sequence[str | Path], folder: str | Path) -> dict[s
         "cases": len(cases),
         "cases with a single majority opinion": int((cases["row"] >= 0).sum()),
         "citations": len(np.unique(citations["key"])),
-        "citations of two cases": _shared(citations["key"]),
+        "citations of two cases": int((np.unique(citations["key"], return_counts=True)[1] > 1).sum()),
     }
 
 
@@ -168,11 +155,7 @@ class CaseIndex:
         # A search needs its keys side by side: 8 bytes for each citation, case and name in memory.
         self._citation_keys, self._case_ids, self._party_keys = (
             np.ascontiguousarray(array[field])
-            for array, field in (
-                (self._citations, "key"),
-                (self._cases, "case"),
-                (self._parties, "key"),
-            )
+            for array, field in ((self._citations, "key"), (self._cases, "case"), (self._parties, "key"))
         )
         self.shards: tuple[str, ...] = tuple(record["shards"])
         self._jurisdictions: list[str] = record["jurisdictions"]
@@ -215,6 +198,11 @@ class CaseHeading:
     reporter: str
     volume: str
     first_page: str
+
+    @classmethod
+    def of(cls, opinion: Mapping[str, Any]) -> "CaseHeading":
+        """The heading of the case of a row of opinions."""
+        return cls(*(opinion[column] for column in _HEADING))
 
 
 def parties(name: str) -> tuple[str, ...]:
@@ -282,19 +270,8 @@ def _joined(kind: np.dtype, arrays: Iterable[np.ndarray]) -> np.ndarray:
     return joined
 
 
-def _shared(keys: np.ndarray) -> int:
-    return len(np.unique(keys[1:][keys[1:] == keys[:-1]]))
-
-
-@dataclass(frozen=True)
-class _Shard:
-    cases: np.ndarray
-    citations: np.ndarray
-    parties: np.ndarray
-
-
-def _shard(number: int, path: Path, codes: dict[str, int]) -> _Shard:
-    """What the index has of one file; a jurisdiction that is new gets the next number of ``codes``."""
+def _shard(number: int, path: Path, codes: dict[str, int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The cases, citations and parties of one file; a new jurisdiction gets the next number of ``codes``."""
     cases: dict[int, tuple[int, int, int, int]] = {}
     citations: list[tuple[int, int]] = []
     headings: list[np.void] = []
@@ -308,12 +285,8 @@ def _shard(number: int, path: Path, codes: dict[str, int]) -> _Shard:
                     cases[case_id] = (case_id, number, -1, place)
                     keys = (citation_key(citation) for citation in row["citations"])
                     citations += [(_hash(key), case_id) for key in keys if key is not None]
-                    heading = CaseHeading(
-                        *(row[c] for c in ("case_id", "name", "date", "reporter", "volume", "first_page"))
-                    )
-                    headings.append(_heading_entry(heading))
+                    headings.append(_heading_entry(CaseHeading.of(row)))
                 if row["opinion_type"] == MAJORITY and row["majorities"] == 1:
                     cases[case_id] = (case_id, number, at, place)
-    return _Shard(
-        np.array(list(cases.values()), _CASE), np.array(citations, _CITATION), np.array(headings, _PARTIES)
-    )
+    rows = (list(cases.values()), citations, headings)
+    return tuple(np.array(*pair) for pair in zip(rows, (_CASE, _CITATION, _PARTIES), strict=True))

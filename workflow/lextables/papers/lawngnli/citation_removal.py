@@ -125,10 +125,12 @@ _NOTE = (
 )
 # "§ 20 of the Criminal Code" is a section of that code and not of the work cited.
 _SECTION = r"(?:,?\s+(?:§§?|¶¶?)\s*\d[\w.()-]*\w(?!\s+of\b|\w))"
+# "§§ 1471.2(b), 1473.25, and 1475.3(a)": a number with a full stop or parentheses inside is a section too.
+_MORE_SECTIONS = r"(?:,\s+(?:and\s+|or\s+)?\d[\w-]*(?:\.\d[\w-]*|\(\w+\))+)"
 # A number after the comma is a page only where the citation goes on or ends.
 _PINCITES = re.compile(
     rf"(?:(?<=\bat\s)|,?\s+at\s+(?:pp?\.\s*)?|,\s*|\s*[-–—]\s*){_PAGE}"
-    rf"(?={_NOTE}|\s*(?:$|[,;.:?!\])(\[—]|and\b|&))|{_NOTE}|{_SECTION}"
+    rf"(?={_NOTE}|\s*(?:$|[,;:?!\])(\[—]|\.(?!\d)|and\b|&))|{_NOTE}|{_SECTION}|{_MORE_SECTIONS}"
 )
 _PARENTHETICAL = re.compile(r"\s*+(?:\((?:[^()]++|\((?:[^()]++|\([^()]*+\))*+\))*+\)|\[\(\d{4}\)\])")
 # Cross-references inside the same report, which eyecite does not look for, and an "Ibid." that it misses.
@@ -166,19 +168,22 @@ _BEFORE_NUMBERS = re.compile(
     r"|Oct|Nov|Dec|Supp|Rev|Ann|App|Cas|Doc|Reps?|Sens?|L)\.$"
 )
 _OPENS_SENTENCE = re.compile(r"[\"“‘'(\[]*[A-Z](?![IVXLC]*[.,;]?$)|[IA]$|[*§]")
-# A word that ends in a full stop and yet does not end a sentence: initials, and what names abbreviate.
+# A word that ends in a full stop and yet does not end a sentence: initials, words with a full stop inside
+# ("H.R.Conf.Rep."), and what names abbreviate.
 _ABBREVIATION = re.compile(
-    r"(?:[A-Z]\.)+$|(?:Inc|Ltd|Co|Corp|Cos|Bros|Assn|Ass[’']n|Dept|Dep[’']t|Comm|Comm[’']n|Commr|Comm[’']r"
+    r"(?:[A-Z]\.)+$|[A-Z][A-Za-z]*\.[A-Z][\w.]*\.$"
+    r"|(?:Inc|Ltd|Co|Corp|Cos|Bros|Assn|Ass[’']n|Dept|Dep[’']t|Comm|Comm[’']n|Commr|Comm[’']r"
     r"|Intl|Int[’']l|Natl|Nat[’']l|Govt|Gov[’']t|Mfg|Ins|Ry|No|Nos|Dist|Cty|Cnty|Ct|Educ|Elec|Tel|Pac|Ste?|Mr"
     r"|Mrs|Ms|Dr|Jr|Sr|Univ|Sch|Bd|Auth|Hosp|Indus|Eng[’']g|Fed|Fin|Sav|Prods|Prod|Serv|Servs|Sec|Sys|Tech"
     r"|Transp|Util|Wash|Cal|Ill|Mass|Mich|Minn|Miss|Pa|Tex|Va|Fla|Ga|Ala|Ariz|Ark|Colo|Conn|Del|Ind|Kan|Ky"
     r"|La|Md|Me|Mo|Mont|Neb|Nev|Okla|Ore|Tenn|Vt|Wis|Wyo|Am|Broad|Chem|Constr|Dev|Distrib|Equip|Exch|Gen"
-    r"|Guar|Hous|Lab|Mach|Merch|Metro|Mun|Mut|Org|Petrol|Pub|R\.R|Reg[’']l|Rel|S\.S|Soc[’']y|Twp|Ent|Att[’']y"
-    r"|v|vs|al|rel)\.$"
+    r"|Acad|Admin|Bldg|Cent|Coll|Consol|Coop|Fid|Found|Guar|Hous|Indem|Inst|Lab|Mach|Mem|Merch|Metro|Mun"
+    r"|Mut|Nat|Org|Petrol|Pub|R\.R|Reg[’']l|Rel|S\.S|Soc[’']y|Twp|Ent|Att[’']y|v|vs|al|rel)\.$"
 )
+_FORENAME = re.compile(r"\([A-Z]\w+\)$")  # "Roberts (Harry) v. Louisiana"
 _NOT_A_NAME = frozenset(
     "in see under compare cf. accord but also contra with by from as to when where while since although "
-    "because thus moreover further furthermore however indeed similarly likewise finally first second third "
+    "because thus moreover further furthermore however indeed similarly likewise finally "
     "and both after before unlike like".split()
 )
 _CLOSERS = "\"'”’)] "
@@ -207,7 +212,7 @@ _NO_VERBS = frozenset(
 )
 _FOOTNOTE_MARK = re.compile(r"^\s*\[Footnote (?:\d+/)?[\d*]+\]\s*|\s*\[Footnote (?:\d+/)?[\d*]+\]")
 # The mark of a footnote, after a sentence or before the note's own text.
-_FOOTNOTE = re.compile(r"(?:\s*\[(?:Footnote )?\d+\]|(?<=[.?!\"”’)\]])\d{1,3}|^\s*\d{1,3})$")
+_FOOTNOTE = re.compile(r"(?:\s*\[(?:Footnote )?(?:\d+/)?[\d*]+\]|(?<=[.?!\"”’)\]])\d{1,3}|^\s*\d{1,3})$")
 
 
 @dataclass(frozen=True)
@@ -295,8 +300,8 @@ def _sentences(text: str) -> Iterator[tuple[int, int]]:
         start = word.start() if start is None else start
         bare = word.group().rstrip(_CLOSERS)
         abbreviated = bare[-2:] != ".." and (_ABBREVIATION.search(bare) or _BEFORE_NUMBERS.search(bare))
-        ends = bare[-1:] in _ENDS and len(bare) > 1 and bare.lower() not in _IN_STRINGS and not abbreviated
-        if ends and (following is None or _OPENS_SENTENCE.match(following.group())):
+        ends = bare[-1:] in _ENDS and len(bare) > 1 and bare.lower() not in _IN_STRINGS
+        if ends and (following is None or (not abbreviated and _OPENS_SENTENCE.match(following.group()))):
             yield start, word.end()
             start = None
 
@@ -399,7 +404,12 @@ def _walk(words: list[re.Match[str]], first: int, *, commas: bool) -> tuple[int,
         if word in ("v.", "vs.") and following is not None:
             if commas:
                 return first - 1, first - 1
-        elif not (word[0].isupper() or word[0].isdigit() or word.rstrip(",") in _NAME_JOINTS):
+        elif not (
+            _FORENAME.match(word)
+            or word[0].isupper()
+            or word[0].isdigit()
+            or word.rstrip(",") in _NAME_JOINTS
+        ):
             break
         first -= 1
     return first, None
@@ -412,7 +422,7 @@ def _breaks(word: str, following: str, commas: bool) -> bool:
     if word[-1] == ".":
         # On the way to a "v." a short word with a full stop is taken for an abbreviation.
         return not (_ABBREVIATION.search(word) or following in ("v.", "vs.") or (commas and len(word) <= 5))
-    return word[-1] in ';:?!"”)]'
+    return word[-1] in ';:?!"”)]' and not (_FORENAME.match(word) and following == "v.")
 
 
 def _begins_name(words: list[re.Match[str]], at: int) -> bool:

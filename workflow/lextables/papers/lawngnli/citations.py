@@ -6,12 +6,10 @@ citation are rewritten in place (see `searchable`), so that every offset holds i
 Short forms are resolved over the whole opinion, in its order.
 """
 
-import logging
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
@@ -37,6 +35,7 @@ from eyecite.models import (
 from eyecite.tokenizers import HyperscanTokenizer, Tokenizer
 
 from lextables.papers.lawngnli.case_index import page_key, reporter_name, volume_key
+from lextables.papers.lawngnli.steps import logged
 
 Resource = Hashable
 Resolver = Callable[[str], Resource]
@@ -164,7 +163,7 @@ def find_citations(text: str, tokens: Tokenizer, counts: Counter[str]) -> list[F
     """
     found: list[Found] = []
     prepared, start = searchable(text), 0
-    with _counted_warnings(counts):
+    with logged(counts, ("eyecite",), lambda record: "warnings of eyecite"):
         for paragraph in prepared.split("\n"):
             end = start + len(paragraph)
             try:
@@ -200,29 +199,6 @@ def citations_of(paragraph: str, tokens: Tokenizer) -> list[CitationBase]:
     if all(isinstance(token, _NO_CITATION) for _, token in tokenized[1]):
         return []
     return get_citations(" ", tokenizer=_Tokenized(tokenized))
-
-
-@contextmanager
-def _counted_warnings(counts: Counter[str]) -> Iterator[None]:
-    logger = logging.getLogger("eyecite")
-    handler = _Counting(counts)
-    propagate = logger.propagate
-    logger.addHandler(handler)
-    logger.propagate = False
-    try:
-        yield
-    finally:
-        logger.removeHandler(handler)
-        logger.propagate = propagate
-
-
-class _Counting(logging.Handler):
-    def __init__(self, counts: Counter[str]) -> None:
-        super().__init__(logging.WARNING)
-        self._counts = counts
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self._counts["warnings of eyecite"] += 1
 
 
 # Which citation is meant.

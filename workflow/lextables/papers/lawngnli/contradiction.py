@@ -7,7 +7,7 @@ docs/lawngnli.md.
 """
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from itertools import pairwise
@@ -91,6 +91,9 @@ def contradict(sentences: Sequence[Tree], *, example: str, seed: int) -> Contrad
         return Rejected("no rule applies")
     if isinstance(change, Rejected):
         return change
+    following = sentences[chosen + 1].words(sentences[chosen + 1].root) if chosen + 1 < len(sentences) else ()
+    if change.negated and next((word for word in following if word not in _QUOTES), "") in ("nor", "neither"):
+        return Rejected("not … nor")
     texts = [sentence.text for sentence in sentences]
     texts[chosen] = edited(tree, change.edits)
     return Contradiction("".join(texts), change.kind, change.negated, chosen, name)
@@ -112,6 +115,7 @@ _POSSIBLY = frozenset(
 # "30 percent of voters", and not in "a 30 percent limit".
 _WEAK = frozenset({"few", "many", "several", "certain", "various", "numerous", "half"})
 _SHARES = frozenset({"percent", "%"})
+_LIMITS = frozenset({"best", "least", "most", "worst"})  # after "at"
 
 # Each of the first is contradicted by the second; "anyone" and the like by the same as "someone".
 _PRONOUNS = {
@@ -237,12 +241,12 @@ _VERDICTS = _DISPOSITIONS - {"find", "impose", "limit", "set", "strike", "toll"}
 )
 # Adjectives that judge; of others a phrase may only describe: "provisions consistent with the Act".
 _JUDGING = frozenset(
-    "adequate appropriate constitutional discretionary effective enough excessive exempt guilty immaterial "
-    "immune improper inadequate inappropriate ineffective insufficient invalid irrelevant lawful mandatory "
-    "moot necessary overbroad premature proper sufficient unclear unconstitutional unlawful unnecessary "
-    "valid void".split()
+    "adequate appropriate binding compelling constitutional controlling discretionary effective enough "
+    "excessive exempt guilty immaterial immune improper inadequate inappropriate ineffective insufficient "
+    "invalid irrelevant lawful mandatory moot necessary overbroad premature proper sufficient unclear "
+    "unconstitutional unlawful unnecessary valid void".split()
 )
-_DESCRIBING = frozenset("attributable comparable possible right subject traceable".split())
+_DESCRIBING = frozenset("attributable comparable payable possible right subject traceable".split())
 
 
 def _auxiliary(word: str, following: str) -> bool:
@@ -293,9 +297,13 @@ def _unfit(tree: Tree, clause: Clause) -> Rejected | None:
     before = tokens[start - 1].lower if start else ""
     if next((token.text for token in reversed(tokens) if token.text not in _QUOTES), "") == "?":
         return Rejected("question")
+    if tree.text.count("[") > tree.text.count("]"):
+        return Rejected("bracket never closed")  # damaged print, as "[NJothing"
     if tokens[0].tag == "CC" and start > 1 and tokens[0].lower in ("and", "or", "but"):
         return Rejected("no independent clause")
-    if before in _SUBORDINATORS:
+    opening = next((token.lower for token in tokens if token.text not in _QUOTES), "")
+    joined = before in ("and", "or") and opening in _CONDITIONS  # "once A and B, C"
+    if before in _SUBORDINATORS | {"absent"} or opening == "whether" or joined:
         return Rejected("subordinate clause")
     if before in _AUXILIARIES:
         return Rejected("inverted clause")
@@ -310,7 +318,7 @@ def _unfit(tree: Tree, clause: Clause) -> Rejected | None:
     if any(
         tokens[i].lower in NOT and not _above(clause.subject, i) & {"SBAR", "S", "VP", "PP"}
         for i in range(start + 1, end)
-    ):
+    ) or (before in NOT and start > 1 and tokens[start - 2].text == ","):
         return Rejected("contrast in the subject")
     if words[0] in _FOCUS or (start and tokens[start - 1].lower in _FOCUS):
         return Rejected("only in the subject")
@@ -318,8 +326,8 @@ def _unfit(tree: Tree, clause: Clause) -> Rejected | None:
         return Rejected("verb phrase without a subject")
     if _starts_as_report(tree, clause):
         return Rejected("verb phrase without a subject")
-    if _after_noun_phrase(tree, start):
-        return Rejected("structure unclear")
+    if _after_noun_phrase(tree, start) or any("exception" in token.lower for token in tokens[:start]):
+        return Rejected("structure unclear")  # "with one exception, none"
     if _opened(tree, clause.predicate.start):
         return Rejected("subordinate clause")
     return None
@@ -348,9 +356,14 @@ def _opened(tree: Tree, end: int) -> bool:
     for i in range(end):
         token, following, before = tokens[i], tokens[i + 1], tokens[max(0, i - 1)]
         opens = token.lower in _OPENERS and token.tag in ("IN", "WDT", "WP", "WP$", "WRB")
+        opens |= token.lower == "that" and before.tag == "VBG"
         if opens or (token.lower == "as" and before.lower in ("far", "insofar", "long", "soon")):
             # "Where appropriate", "while waiting", "whether or not".
-            opened += following.tag not in ("JJ", "TO", "VBG", "VBN") and following.lower != "or"
+            noun = i + 2 < len(tokens) and tokens[i + 2].tag.startswith(
+                "NN"
+            )  # "when exhausted claims involve"
+            elliptic = following.tag in ("JJ", "TO", "VBG", "VBN") and not noun and token.lower != "that"
+            opened += not elliptic and following.lower != "or"
             opener = i
         elif token.text == "," and i > opener + 1:
             opened = 0
@@ -365,7 +378,7 @@ def _starts_as_report(tree: Tree, clause: Clause) -> bool:
     first, second = tokens[0].lower, tokens[1].lower if len(tokens) > 1 else ""
     if not first.endswith("ing") or first in _PREPOSITIONS or second == "of":
         return False
-    if "that" in [token.lower for token in tokens[1:start]]:
+    if second == "," or "that" in [token.lower for token in tokens[1:start]]:
         return True
     if start and tokens[start - 1].text == ",":
         return False
@@ -397,9 +410,13 @@ def indefinite_pronoun(tree: Tree, clause: Clause) -> Change | Rejected | None:
     if before > 0 and (tokens[before - 1].lower, tokens[before].lower) == ("not", "only"):
         return Rejected("not only")
     group = _group(tree, clause)
-    if group is None or _reading(tree, clause, group) is Reading.PARTICIPLE:
+    if group is not None and tokens[group.first - 1].lower == "to":
+        return Rejected("bare verb")  # "no power in courts to act"
+    # "No liability for sales after its interest fell", of which the parser puts the subordinator elsewhere.
+    fragment = group is not None and clause.node.label == "NP" and tokens[group.first].tag == "VBD"
+    if group is None or fragment or _reading(tree, clause, group) is Reading.PARTICIPLE:
         head = _predicate_head(tree, clause)
-        if head is None or not _states(tree, clause, head, True):
+        if head is None or tokens[head].tag == "VBG" or not _states(tree, clause, head, True):
             return None
     for i in sorted({clause.subject.start, *own}):
         word = tokens[i].text
@@ -410,7 +427,7 @@ def indefinite_pronoun(tree: Tree, clause: Clause) -> Change | Rejected | None:
             case "neither" | "either" if tokens[i + 1].tag.startswith(_VERBAL):
                 return Rejected("inverted clause")
             case "neither" | "either":
-                return _either(tree, i, clause.subject.end)
+                return _either(tree, clause, i, clause.subject.end)
             case "no" | "none" | "nobody" | "nothing" if joined:
                 return Rejected("negation in a coordinated subject")
             case "no" if _is_comparative(tree, i + 1):
@@ -437,7 +454,7 @@ def indefinite_pronoun(tree: Tree, clause: Clause) -> Change | Rejected | None:
                 return Rejected("contrast in the subject")
             case "not":
                 edit = Edit(i, i + 2, _like(word, tokens[i + 1].text))
-                return Change((edit, *_without_negation(tree, clause, i)), "not in the subject removed", True)
+                return _mended(tree, clause, i, edit, "not in the subject removed")
             case "some" if _is_about(tree, i):
                 continue
             case "some" if "others" in [token.lower for token in tokens[i:]] or (
@@ -456,9 +473,14 @@ def indefinite_pronoun(tree: Tree, clause: Clause) -> Change | Rejected | None:
                 return _negative_subject(tree, clause, edit)
             case _:
                 continue
-        repairs = _without_negation(tree, clause, clause.subject.end - 1)
-        return Change((edit, *repairs), "negative subject removed", True)
+        return _mended(tree, clause, clause.subject.end - 1, edit, "negative subject removed")
     return None
+
+
+def _mended(tree: Tree, clause: Clause, i: int, edit: Edit, kind: str) -> Change | Rejected:
+    """Return the change that removes a negation by ``edit``, with what that requires after token ``i``."""
+    repairs = _without_negation(tree, clause, i)
+    return repairs if isinstance(repairs, Rejected) else Change((edit, *repairs), kind, True)
 
 
 def _holds_clause(tree: Tree, subject: Node) -> bool:
@@ -478,7 +500,7 @@ def _joined(tree: Tree, i: int, end: int) -> bool:
     return bool({"or", "nor"} & {token.lower for token in tree.tokens[i:end]})
 
 
-def _either(tree: Tree, i: int, end: int) -> Change | Rejected:
+def _either(tree: Tree, clause: Clause, i: int, end: int) -> Change | Rejected:
     """Turn "neither … nor" into "either … or", or back, between token ``i`` and ``end``."""
     negated = tree.tokens[i].lower == "neither"
     this, that, joiner, other = (
@@ -487,8 +509,11 @@ def _either(tree: Tree, i: int, end: int) -> Change | Rejected:
     joiners = [j for j in range(i + 1, end) if tree.tokens[j].lower == joiner]
     if len(joiners) > 1:
         return Rejected(f"{this} with several alternatives")
+    repairs = _without_negation(tree, clause, i) if negated else ()
+    if isinstance(repairs, Rejected):
+        return repairs
     edits = (replace(i, *_like(tree.tokens[i].text, that)), *(replace(j, other) for j in joiners))
-    return Change(edits, f"{this} to {that}", negated)
+    return Change((*edits, *repairs), f"{this} to {that}", negated)
 
 
 def _negative_subject(tree: Tree, clause: Clause, edit: Edit) -> Change | Rejected:
@@ -497,6 +522,8 @@ def _negative_subject(tree: Tree, clause: Clause, edit: Edit) -> Change | Reject
     if group is not None and _negation(tree, clause, group) is not None:
         return Rejected("double negation")
     end = clause.subject.end
+    if _contrasted(tree, range(end, clause.node.end)):
+        return Rejected("contrasted with a negation")
     return Change((edit, *_under_negation(tree, clause, end, end - 1)), "negative subject", False)
 
 
@@ -515,7 +542,8 @@ def verb_phrase(tree: Tree, clause: Clause) -> Change | Rejected | None:
     if reading is Reading.UNCLEAR:
         return Rejected("past tense or participle")
     tokens, first = tree.tokens, group.first
-    if _later_finite(tree, clause, group, _FINITE | _HAVE | _DO) or _verb_in_subject(tree, clause):
+    later = _later_finite(tree, clause, group, _FINITE | _HAVE | _DO)
+    if later or _verb_in_subject(tree, clause) or _verb_as_noun(tree, range(group.main + 1, clause.node.end)):
         return Rejected("structure unclear")
     commas = sum(token.text == "," for token in tokens[clause.subject.start : first])
     if tokens[first - 1].lower in ("and", "or") or (tokens[first - 1].text == "," and commas == 1):
@@ -582,6 +610,17 @@ def _verb_in_subject(tree: Tree, clause: Clause) -> bool:
     )
 
 
+def _verb_as_noun(tree: Tree, places: range) -> bool:
+    """Tell whether a finite verb was taken for a noun: "company engaged in designing plans sues"."""
+    tokens = tree.tokens
+    return any(
+        tokens[i].tag in ("NNS", "NNPS")
+        and _is_finite(tokens[i], tokens[i - 1])
+        and tokens[i - 1].lower not in _OPENERS
+        for i in places
+    )
+
+
 class Reading(Enum):
     """What the first verb of a predicate is."""
 
@@ -626,19 +665,30 @@ def _past_reading(tree: Tree, clause: Clause, verb: int, head: int) -> Reading:
     after = [
         node
         for node in beside
-        if node.start > verb and node.label not in _BESIDE and tree.tokens[node.start].lower not in _QUOTES
+        if node.start > verb
+        and (node.label not in _BESIDE or tree.tokens[node.start].text == "[")
+        and not (node.is_leaf and tree.tokens[node.start].lower in _QUOTES)
     ]
     following = after[0] if after else None
-    word = tree.tokens[following.start].lower if following is not None else ""
+    word = _first_word(tree, following)
     if base in morphology.INTRANSITIVE:
         return Reading.FINITE
     if word == "by":
         return Reading.PARTICIPLE
-    if word == morphology.GOVERNING.get(base) and tree.tokens[following.start + 1].tag not in ("IN", "TO"):
+    if word.removeprefix("up") == morphology.GOVERNING.get(base) and tree.tokens[
+        following.start + 1
+    ].tag not in ("IN", "TO"):
         return Reading.FINITE
     label = following.label if following is not None else ""
-    if label in ("JJ", "VBN") and after[1:] and after[1].label.startswith(("JJ", "NN")):
+    bare = following is not None and tree.tokens[min(following.start + 1, clause.node.end - 1)].tag == "VB"
+    if label == "PRN" or (
+        label in ("JJ", "VBN") and after[1:] and after[1].label.startswith(("JJ", "NN", "NP"))
+    ):
         label = "NP"
+    elif label == "VP" and tree.tokens[following.start].tag == "VB":
+        label = "NP"  # "exception barred claim", a noun taken for a verb
+    elif word == "to" and label in ("TO", "VP") and bare:
+        label = "S"
     acts, grants = _acts(tree, head, morphology.AGENTS), _acts(tree, head, morphology.AUTHORITIES)
     tagged = tree.tokens[verb].tag
     if _is_object(tree, following, label):
@@ -656,6 +706,9 @@ def _past_reading(tree: Tree, clause: Clause, verb: int, head: int) -> Reading:
     opened = tree.tokens[following.start].tag if following is not None else ""
     if label in ("S", "VP", "VBN") and opened in ("JJ", "VBN") and base in morphology.PREDICATING:
         return Reading.PARTICIPLE  # "ordinance found authorized"
+    attempts = base in morphology.ATTEMPTING and any(_first_word(tree, node) == "to" for node in after[1:])
+    if attempts and label == "PP":
+        return Reading.FINITE  # "Congress endeavored, in the Act, to correct it"
     if label == "S" and word == "to":
         meant = acts and base in morphology.INTENDING
         return Reading.FINITE if meant or base in morphology.ATTEMPTING else Reading.PARTICIPLE
@@ -677,6 +730,12 @@ def _past_reading(tree: Tree, clause: Clause, verb: int, head: int) -> Reading:
     # A past tense without the object that its verb needs is the tagger's mistake, but only in a headline.
     full = _is_full_style(tree, clause.subject)
     return Reading.UNCLEAR if full and tagged == "VBD" else Reading.PARTICIPLE
+
+
+def _first_word(tree: Tree, node: Node | None) -> str:
+    """Return the lower-cased first word of ``node``, quotation marks skipped; empty for None."""
+    words = tree.words(node) if node is not None else ()
+    return next((word for word in words if word not in _QUOTES), "")
 
 
 def _head_noun(tree: Tree, subject: Node) -> int:
@@ -784,20 +843,22 @@ def _remove(tree: Tree, clause: Clause, group: Verbs, kind: str, i: int) -> Chan
     tokens = tree.tokens
     word, first = tokens[i].lower, tokens[group.first].lower
     if kind == "neither":
-        return _either(tree, i, clause.node.end)
+        return _either(tree, clause, i, clause.node.end)
     if "nor" in [token.lower for token in tokens[i + 1 :]]:
         return Rejected("not … nor")
     outside = _outside(clause, i + 1, "SBAR")
     if any(tokens[j].lower in NOT and tokens[j - 1].lower in _AUXILIARIES for j in outside):
         return Rejected("second negation")
-    for j in range(i + 1, clause.node.end - 1):
-        following = tokens[j + 1].lower
-        # "Not whether he was mistaken but how", of which the parser puts all into one subordinate clause.
-        if tokens[j].lower == "but" and following != "for" and (j in outside or following in _OPENERS):
+    for before, token, following in zip(tokens[i:], tokens[i + 1 :], tokens[i + 2 :], strict=False):
+        if token.lower == "but" and following.lower != "for" and before.lower not in ("nothing", "anything"):
             return Rejected("not … but")
     if "or" in group.joiners:
         return Rejected("alternative verb phrases")
+    if "alone" in [token.lower for token in tokens[group.main + 1 : group.main + 3]]:
+        return Rejected("not only")  # "does not turn alone on it"
     repairs = _without_negation(tree, clause, i)
+    if isinstance(repairs, Rejected):
+        return repairs
     match kind:
         case "no longer":
             return Change((Edit(i, i + 2, ("still",)),), "no longer to still", True)
@@ -872,15 +933,20 @@ def _add(tree: Tree, clause: Clause, group: Verbs) -> Change | Rejected:
     if following in _NEGATIVE_ADVERBS or (first.lower in _HAVE and following == "yet"):
         return Rejected("negative adverb")
     if following == "either":
-        return _either(tree, group.main + 1, end)
+        return _either(tree, clause, group.main + 1, end)
     auxiliary = len(group.chain) > 1 or first.lower in _BE | _MODALS
     partial = _POSSIBLY | (_PARTIAL if auxiliary else frozenset())
     if any(tokens[i].lower in partial for i in range(clause.node.start, group.first)):
         return Rejected("adverb of some cases")
+    able = first.lower in ("can", "may", "might")
+    if able and any(tokens[i].lower in _SENTENCE_ADVERBS for i in range(group.first, group.main)):
+        return Rejected("adverb of some cases")  # "can probably be", which "cannot" does not precede
+    if _some_cases(tree, [*before, *range(group.first, group.main)]):
+        return Rejected("adverb of some cases")
+    if _limited(tree, group.main):
+        return Rejected("at best")
     after = _outside(clause, group.main + 1, "SBAR")
-    if any(
-        tokens[i].lower in NOT and _word_before(tree, i) in (",", "but", "and", "or", "if") for i in after
-    ):
+    if _contrasted(tree, after):
         return Rejected("contrasted with a negation")
     if any(tokens[i].lower in _AUXILIARIES and tokens[i - 1].lower == "or" for i in after):
         return Rejected("alternative verb phrases")
@@ -900,10 +966,35 @@ def _add(tree: Tree, clause: Clause, group: Verbs) -> Change | Rejected:
         return Rejected("bare verb")
     if "or" in group.joiners:
         return Rejected("alternative verb phrases")
-    next_two = [token.lower for token in tokens[group.first + 1 : group.first + 3]]
-    if next_two and (next_two[0] in ("and", "or") or (next_two[0] == "," and next_two[-1] in ("and", "or"))):
-        return Rejected("coordinated auxiliaries")
+    for i in group.chain:
+        next_two = [token.lower for token in tokens[i + 1 : i + 3] if tokens[i].lower in _AUXILIARIES]
+        if next_two[:1] in (["and"], ["or"]) or next_two in ([",", "and"], [",", "or"], [",", "but"]):
+            return Rejected("coordinated auxiliaries")
     return Change((_not_after(tree, clause, group), *polar), "not added", False)
+
+
+def _contrasted(tree: Tree, places: Iterable[int]) -> bool:
+    """Tell whether a negation at one of ``places`` is set against what is said: "a tax, not a penalty"."""
+    tokens, joiners = tree.tokens, (",", "but", "and", "or", "if", "though", "although")
+    negations = [i for i in places if tokens[i].lower in NOT]
+    return any(
+        _word_before(tree, i) in joiners or "but" in [token.lower for token in tokens[i:]] for i in negations
+    ) or any(
+        token.lower in ("though", "although") and following.lower in NOT
+        for token, following in pairwise(tokens)
+    )
+
+
+def _some_cases(tree: Tree, places: Iterable[int]) -> bool:
+    """Tell whether a phrase says in how many cases: "at times", "in some States", "on occasion"."""
+    weak = _WEAK | {"some", "occasion", "occasions"}
+    pairs = [(tree.tokens[i].lower, tree.tokens[i + 1].lower) for i in places]
+    return any((a == "at" and b == "times") or (a in ("in", "on", "under") and b in weak) for a, b in pairs)
+
+
+def _limited(tree: Tree, start: int) -> bool:
+    """Tell whether "at best" or the like follows, of which a negation would deny the limit alone."""
+    return any(at.lower == "at" and last.lower in _LIMITS for at, last in pairwise(tree.tokens[start:]))
 
 
 def _word_before(tree: Tree, i: int) -> str:
@@ -1013,11 +1104,12 @@ def _singular(tree: Tree, subject: Node) -> bool:
 # What a negation licenses.
 
 
-def _without_negation(tree: Tree, clause: Clause, i: int) -> tuple[Edit, ...]:
+def _without_negation(tree: Tree, clause: Clause, i: int) -> tuple[Edit, ...] | Rejected:
     """Return the edits of the words after token ``i`` that only the removed negation had let stand.
 
     "did not find any error" becomes "found some error".  After a modal "any" stands by itself ("may
-    consider any evidence") and is left.
+    consider any evidence") and is left.  In a clause below it may mean some or all: "not shown that any
+    teacher preached".
     """
     tokens = tree.tokens
     modal = any(token.lower in _MODALS for token in tokens[clause.subject.end : clause.predicate.start + 2])
@@ -1026,7 +1118,10 @@ def _without_negation(tree: Tree, clause: Clause, i: int) -> tuple[Edit, ...]:
         word, above = tokens[j].lower, _above(clause.node, j)
         if word == "until" and "not" not in [token.lower for token in tokens[i + 1 : j]]:
             found.append(replace(j, "before"))
-        elif word in _UNDER_NEGATION and word != "until" and "SBAR" not in above:
+        elif word in _UNDER_NEGATION and word != "until" and "SBAR" in above:
+            if tokens[j - 1].lower in ("that", "whether"):
+                return Rejected("any in a clause below")
+        elif word in _UNDER_NEGATION and word != "until":
             free = word.startswith("any") and (modal or tokens[j - 1].lower in _WHICHEVER)
             new = _UNDER_NEGATION[word]
             if not free:
@@ -1061,8 +1156,11 @@ def adjective_phrase(tree: Tree, clause: Clause) -> Change | Rejected | None:
     head = _predicate_head(tree, clause)
     if head is None:
         return None
-    if tokens[head].tag.startswith("VB") and tokens[head].lower.endswith("ing"):
+    form = tokens[head].lower
+    if form.endswith("ing") and form not in _JUDGING:
         return Rejected("present participle")
+    if tokens[head].tag.startswith("VB") and morphology.is_verb(form) and not morphology.is_participle(form):
+        return Rejected("bare verb")
     if tokens[0].tag == "CC" or tokens[head].lower in _LIKE_PREPOSITIONS:
         return Rejected("no independent clause")
     if tree.text.rstrip("\"'”’ ").endswith(("...", ". . .", ". .", "…")):
@@ -1078,7 +1176,9 @@ def adjective_phrase(tree: Tree, clause: Clause) -> Change | Rejected | None:
     negations = [i for i in range(start, head) if tokens[i].lower in NOT | {"no"}]
     if (
         len(negations) > 1
-        or (start and (tokens[start - 1].text == "," or not tokens[start - 1].space))
+        or (start and (_word_before(tree, start) == "," or not tokens[start - 1].space))
+        or any(tokens[i].lower in NOT for i in range(clause.subject.start, start))
+        or _completes(tree, clause, start)
         or not tokens[start].tag.startswith(("JJ", "RB", "VB", "DT"))
         or tokens[start - 1].lower in _BE | {"and", "or", "but"}
         or _acts_before(tree, clause, start)
@@ -1094,9 +1194,11 @@ def adjective_phrase(tree: Tree, clause: Clause) -> Change | Rejected | None:
     if negations:
         if tokens[negations[0] + 1].lower in _FOCUS:
             return Rejected("not only")
-        if "but" in after:
+        if "but" in [token.lower for token in tokens[head:]]:
             return Rejected("not … but")
         return Change((delete(negations[0]),), "not removed", True)
+    if _limited(tree, head):
+        return Rejected("at best")
     words = [token.lower for token in tokens[start:head]]
     if _only_if(tree, clause, head):
         return Rejected("only if")
@@ -1145,7 +1247,9 @@ def _states(tree: Tree, clause: Clause, head: int, negated: bool) -> bool:
             return bool(after) and after[0].tag in ("DT", "JJ", "NN", "TO", "VBN")
         return base in _VERDICTS | morphology.RECEIVING and not by
     if token.tag in ("JJR", "JJS") or not after or after[0].tag in (".", ",", ":"):
-        return tokens[head - 1].lower not in ("less", "more")
+        noun = morphology.is_noun(token.lower) and token.lower not in _JUDGING  # "age minimum"
+        alone = not noun or tokens[head - 1].tag.startswith("RB")
+        return alone and tokens[head - 1].lower not in ("less", "more")
     return token.lower in _JUDGING or token.lower.endswith(("able", "ible"))
 
 
@@ -1183,6 +1287,12 @@ def _acts_before(tree: Tree, clause: Clause, end: int) -> bool:
     )
 
 
+def _completes(tree: Tree, clause: Clause, start: int) -> bool:
+    """Tell whether the adjective at ``start`` is what a verb makes: "factors making relief just"."""
+    forms = (tree.tokens[i].lower for i in range(clause.node.start, start) if tree.tokens[i].tag == "VBG")
+    return any(morphology.lemma(form, "VBG") in morphology.MAKING for form in forms)
+
+
 def _predicate_after(tree: Tree, clause: Clause, head: int) -> bool:
     """Tell whether another predicate follows the participle or adjective at ``head``.
 
@@ -1199,12 +1309,20 @@ def _predicate_after(tree: Tree, clause: Clause, head: int) -> bool:
         below = _above(tree.root, i)
         if token.text == ";":
             return False
-        if (token.lower in _OPENERS or (token.lower in _ADVERBIAL and "SBAR" in below)) and token.tag != "DT":
+        adverbial = token.lower in _ADVERBIAL and "SBAR" in below
+        if token.lower == "as":  # "allowed as damages should be small"
+            adverbial = before.lower in ("far", "long", "soon") or (
+                following is not None and following.tag in ("DT", "EX", "NNP", "PRP", "PRP$")
+            )
+        if (token.lower in _OPENERS or adverbial) and token.tag != "DT":
             opened += following is None or following.tag != "VBG"
             continue
-        if before.lower in ("and", "or", ",", "but") and token.lower not in NOT:
+        finite = _is_finite(token, before) and token.tag != "VB"
+        if before.lower in ("and", "or", "but") and token.lower not in NOT:
             continue
-        if any(
+        if before.text == "," and token.lower not in NOT and not finite:
+            continue
+        if not finite and any(
             tokens[j].tag.startswith(_VERBAL) and tokens[j].lower in _MODALS | _BE | _HAVE | _DO
             for j in range(max(head + 1, i - 3), i)
         ):
@@ -1212,7 +1330,7 @@ def _predicate_after(tree: Tree, clause: Clause, head: int) -> bool:
         if token.lower in NOT and before.lower not in _OPENERS | {"or"}:
             return True
         verb = token.tag in ("VBD", "VBN")
-        if _is_finite(token, before) or (verb and not morphology.is_participle(token.lower)):
+        if finite or (verb and not morphology.is_participle(token.lower)):
             if not opened:
                 return True
             opened -= 1

@@ -6,9 +6,11 @@ the accuracy filters. This needs the index of the whole corpus (`case_index`) an
 
 import bisect
 import itertools
-from collections import Counter, OrderedDict
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -71,52 +73,33 @@ class MajorityOpinions:
     def __init__(self, shards: Sequence[str | Path]) -> None:
         """``shards`` are the opinion files, in the order of `case_index`."""
         self._paths = [Path(shard) for shard in shards]
-        self._starts: dict[int, list[int]] = {}
-        self._held: OrderedDict[tuple[int, int], list[dict[str, Any]]] = OrderedDict()
-        self._open: tuple[int, pq.ParquetFile] | None = None
+        # With many volumes a file has so many row groups that opening it takes longer than reading one.
+        self._file = lru_cache(1)(self._file)
+        self._starts = cache(self._starts)
+        self._group = lru_cache(HELD)(self._group)
 
     def at(self, shard: int, row: int) -> MajorityOpinion:
         """Return the opinion in a row of a shard."""
-        if shard not in self._starts:
-            metadata = self._file(shard).metadata
-            starts = [0]
-            for group in range(metadata.num_row_groups):
-                starts.append(starts[-1] + metadata.row_group(group).num_rows)
-            self._starts[shard] = starts
-        starts = self._starts[shard]
+        starts = self._starts(shard)
         group = bisect.bisect_right(starts, row) - 1
         opinion = self._group(shard, group)[row - starts[group]]
-        return MajorityOpinion(
-            opinion_id=opinion["opinion_id"],
-            text=opinion["text"],
-            pages=tuple(Page(page["label"], page["offset"]) for page in opinion["pages"]),
-            body_end=opinion["body_end"],
-            reporter=opinion["reporter"],
-            volume=opinion["volume"],
-        )
-
-    def _group(self, shard: int, group: int) -> list[dict[str, Any]]:
-        key = (shard, group)
-        if key in self._held:
-            self._held.move_to_end(key)
-        else:
-            self._held[key] = self._file(shard).read_row_group(group, columns=_COLUMNS).to_pylist()
-            if len(self._held) > HELD:
-                self._held.popitem(last=False)
-        return self._held[key]
+        pages = tuple(Page(page["label"], page["offset"]) for page in opinion["pages"])
+        return MajorityOpinion(**opinion | {"pages": pages})
 
     def _file(self, shard: int) -> pq.ParquetFile:
-        """The open file of a shard; the previous file is closed.
+        return pq.ParquetFile(self._paths[shard])
 
-        With many volumes a file has so many row groups that opening it takes longer than reading one.
-        """
-        if self._open is None or self._open[0] != shard:
-            if self._open is not None:
-                self._open[1].close()
-            self._open = shard, pq.ParquetFile(self._paths[shard])
-        return self._open[1]
+    def _starts(self, shard: int) -> list[int]:
+        """The first row of each row group, and the number of rows."""
+        metadata = self._file(shard).metadata
+        sizes = (metadata.row_group(group).num_rows for group in range(metadata.num_row_groups))
+        return [0, *itertools.accumulate(sizes)]
+
+    def _group(self, shard: int, group: int) -> list[dict[str, Any]]:
+        return self._file(shard).read_row_group(group, columns=_COLUMNS).to_pylist()
 
 
+_WORD = re.compile(r"\w+")
 # Candidates whose premises are looked up together, in their order on disk.
 BATCH = 2048
 
@@ -151,13 +134,13 @@ def write_parentheticals(
     """Write the candidates that have a short premise and pass the accuracy filters (A.1.1, A.1.2).
 
     ``path`` becomes a table of `PARENTHETICALS`. Filters run in the paper's order. Then a hypothesis that
-    several opinions of a case take from the same cited case counts once, where it comes first.
+    several opinions of a case take from the same cited case counts once, where it comes first; case and
+    punctuation do not count.
     """
     counts: Counter[str] = Counter()
     hypotheses: set[tuple[int, int, str]] = set()
 
     def rows() -> Iterator[dict[str, Any]]:
-        names = [column.name for column in PARENTHETICALS.columns]
         remaining = dataset.read(candidates)
         while batch := list(itertools.islice(remaining, BATCH)):
             batch = [row for row in batch if _cites_pages(row, counts)]
@@ -166,11 +149,12 @@ def write_parentheticals(
                     continue
                 counts[PREMISE] += 1
                 hypothesis = _accurate(row, pipeline, counts)
-                key = (row["citing_case_id"], row["cited_case_id"], hypothesis or "")
+                words = _WORD.findall((hypothesis or "").lower())
+                key = (row["citing_case_id"], row["cited_case_id"], " ".join(words))
                 if hypothesis is not None and key not in hypotheses:
                     hypotheses.add(key)
                     counts[ONCE] += 1
-                    example = {
+                    yield {
                         **row,
                         "hypothesis": hypothesis,
                         "short_premise": premise.text,
@@ -178,7 +162,6 @@ def write_parentheticals(
                         "premise_end": premise.spans[-1][1],
                         "premise_spans": [{"start": start, "end": end} for start, end in premise.spans],
                     }
-                    yield {name: example[name] for name in names}
 
     dataset.write(PARENTHETICALS, rows(), path)
     funnel = {step: counts.pop(step, 0) for step in FUNNEL}
@@ -210,18 +193,16 @@ def _premises(
 
 def _accurate(row: Mapping[str, Any], pipeline: Pipeline, counts: Counter[str]) -> str | None:
     """The hypothesis of a row, or None if one of the accuracy filters drops it (A.1.2)."""
-    if row["met_again"]:
-        return None
-    counts[PARTIES] += 1
-    if row["history"]:
-        return None
-    counts[HISTORY] += 1
-    if metadata_keyword(row["parenthetical"]):
-        return None
-    counts[METADATA] += 1
-    if more_metadata(row["parenthetical"], row["following"]):
-        return None
-    counts[MORE_METADATA] += 1
+    filters = {
+        PARTIES: row["met_again"],
+        HISTORY: row["history"],
+        METADATA: metadata_keyword(row["parenthetical"]),
+        MORE_METADATA: more_metadata(row["parenthetical"], row["following"]),
+    }
+    for step, drops in filters.items():
+        if drops:
+            return None
+        counts[step] += 1
     hypothesis = hypothesis_of(row["parenthetical"], pipeline)
     counts[VERB] += hypothesis is not None
     return hypothesis

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice
+from itertools import groupby, islice
 from operator import itemgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,22 +22,19 @@ from lextables.papers.lawngnli.citation_removal import remove_citations
 from lextables.papers.lawngnli.contradictions import OUTCOME
 from lextables.papers.lawngnli.difficulty import difficulty_fault
 from lextables.papers.lawngnli.labels import (
+    ANALYSIS_TOKENS,
     CONTRADICT,
     OPPOSITE,
     TEST_SHARE,
     assign_labels,
     balance,
-    balanced,
     contradicted,
-    in_analysis,
     labelled,
 )
 from lextables.papers.lawngnli.long_premises import LONG_PREMISES, outcomes
 from lextables.papers.lawngnli.neutralization import (
-    PREMISE_FIELDS,
     CitationNetwork,
     Encode,
-    chosen_premises,
     neutral_premises,
     neutralized,
     pairs_of,
@@ -169,7 +166,8 @@ def write_examples(
         paired = list(_paired(converted, shards, encode, Path(folder, "paired")))
         splits = balance(_read(paired, ["example_id", "label", "negated", "analysis"]), seed, test_share)
         by_example = heapq.merge(*map(dataset.read, paired), key=itemgetter("example_id"))
-        written = dataset.write(EXAMPLES, _finished(balanced(by_example, splits)), examples)
+        kept = (row | {"split": splits[name]} for row in by_example if (name := row["example_id"]) in splits)
+        written = dataset.write(EXAMPLES, _finished(kept), examples)
         used = {
             row["cited_case_id"]
             for row in _read(paired, ["example_id", "cited_case_id"])
@@ -181,15 +179,9 @@ def write_examples(
 
 def write_unfiltered(shards: Sequence[Shard], path: str | Path) -> int:
     """Write every Entail candidate with its twin or the reason it was dropped (unfiltered-LawngNLI2)."""
-
-    def rows() -> Iterator[Row]:
-        names = [column.name for column in UNFILTERED.columns]
-        for shard in shards:
-            for outcome, row in outcomes(shard.contradictions, shard.parentheticals):
-                whole = row | outcome
-                yield {name: whole[name] for name in names}
-
-    return dataset.write(UNFILTERED, rows(), path)
+    files = ((shard.contradictions, shard.parentheticals) for shard in shards)
+    rows = (row | outcome for paths in files for outcome, row in outcomes(*paths))
+    return dataset.write(UNFILTERED, rows, path)
 
 
 def long_premises_of(cases: set[int], shards: Sequence[Shard]) -> Iterator[Row]:
@@ -244,7 +236,7 @@ def _paired(
         rows = sorted(dataset.read(path), key=itemgetter("example_id"))
         path.unlink()
         paired = (
-            row | {"analysis": in_analysis(tokens[row["cited_case_id"]])}
+            row | {"analysis": tokens[row["cited_case_id"]] <= ANALYSIS_TOKENS}
             for row in _with_premises(rows, network, encode)
         )
         dataset.write(PAIRED, paired, folder / path.name)
@@ -260,10 +252,7 @@ def _with_premises(rows: Sequence[Row], network: CitationNetwork, encode: Encode
     The search uses each hypothesis as it was before labelling, whatever its label.
     """
     originals = (contradicted(row) if row["label"] == CONTRADICT else row for row in rows)
-    pairings = neutral_premises(originals, network, encode)
-    premise_ids = chosen_premises(rows, pairings)
-    premises = {row["example_id"]: row for row in rows if row["example_id"] in premise_ids}
-    return neutralized(rows, pairings, premises, PREMISE_FIELDS)
+    return neutralized(rows, neutral_premises(originals, network, encode))
 
 
 def _tokens(shards: Sequence[Shard]) -> dict[int, int]:
@@ -284,12 +273,10 @@ def _rows(paths: Iterable[Path]) -> int:
 
 def _finished(kept: Iterable[Row]) -> Iterator[Row]:
     """The rows of `EXAMPLES`: each example and its twin, with short premises without citations."""
-    names = [column.name for column in EXAMPLES.columns]
     without = lru_cache(SHORT_PREMISES)(remove_citations)
     for row in twinned(kept):
         original = row["short_premise"]
-        whole = row | {"short_premise": without(original), "short_premise_original": original}
-        yield {name: whole[name] for name in names}
+        yield row | {"short_premise": without(original), "short_premise_original": original}
 
 
 def twin(row: Mapping[str, Any]) -> Row:
@@ -317,7 +304,7 @@ def split_by_jurisdiction(rows: Iterable[Mapping[str, Any]], table: Table, folde
     paths: dict[str, Path] = {}
     with ExitStack() as files:
         writers: dict[str, pq.ParquetWriter] = {}
-        for jurisdiction, group in _batches_by_jurisdiction(rows):
+        for jurisdiction, group in _by_jurisdiction(rows):
             if jurisdiction not in writers:
                 paths[jurisdiction] = folder / f"{len(paths)}.parquet"
                 writers[jurisdiction] = files.enter_context(
@@ -327,13 +314,9 @@ def split_by_jurisdiction(rows: Iterable[Mapping[str, Any]], table: Table, folde
     return [path for _, path in sorted(paths.items())]
 
 
-def _batches_by_jurisdiction(
-    rows: Iterable[Mapping[str, Any]],
-) -> Iterator[tuple[str, list[Mapping[str, Any]]]]:
-    """Group the rows of each batch by jurisdiction."""
-    remaining = iter(rows)
-    while batch := list(islice(remaining, BATCH)):
-        groups: dict[str, list[Mapping[str, Any]]] = {}
-        for row in batch:
-            groups.setdefault(row["cited_jurisdiction"], []).append(row)
-        yield from groups.items()
+def _by_jurisdiction(rows: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, list[Mapping[str, Any]]]]:
+    """The rows of each batch by jurisdiction."""
+    remaining, jurisdiction = iter(rows), itemgetter("cited_jurisdiction")
+    while batch := sorted(islice(remaining, BATCH), key=jurisdiction):
+        for name, group in groupby(batch, key=jurisdiction):
+            yield name, list(group)

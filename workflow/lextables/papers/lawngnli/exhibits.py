@@ -1,8 +1,7 @@
 """LawngNLI's report pages: the funnel of candidates, and examples with their twins."""
 
 import json
-from collections.abc import Iterator
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 
 from lextables.pipeline import dataset
@@ -49,22 +48,16 @@ def sections(data: Path) -> list[Section]:
 def chosen(path: Path) -> list[tuple[dataset.Row, dataset.Row]]:
     """Return `EACH` (example, twin) pairs per label, difficult ones with readable premises first."""
     by_label: dict[str, list[tuple[dataset.Row, dataset.Row]]] = {label: [] for label in LABELS}
-    for pair in _pairs(path):
-        by_label[pair[0]["label"]].append(pair)
+    rows = list(islice(dataset.read(path, COLUMNS), MAX_ROWS))
+    for row, twin in pairwise(rows):
+        if twin["is_twin"]:
+            by_label[row["label"]].append((row, twin))
     return [pair for pairs in by_label.values() for pair in sorted(pairs, key=_preference)[:EACH]]
 
 
 def _preference(pair: tuple[dataset.Row, dataset.Row]) -> tuple[bool, int, str]:
     row, _ = pair
     return row["fault"] is not None, abs(len(row["short_premise"]) - PREFERRED_CHARACTERS), row["example_id"]
-
-
-def _pairs(path: Path) -> Iterator[tuple[dataset.Row, dataset.Row]]:
-    rows = islice(dataset.read(path, COLUMNS), MAX_ROWS)
-    for row in rows:
-        twin = next(rows, None)
-        if twin is not None:
-            yield row, twin
 
 
 def _example(row: dataset.Row, twin: dataset.Row) -> Example:

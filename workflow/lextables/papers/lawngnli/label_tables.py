@@ -2,7 +2,8 @@
 
 An accuracy over three labels does not show what a model reads: Neutral pairs have premises from other
 opinions, so that their words differ, while an Entail and a Contradict twin have the same premise and nearly
-the same words.  These columns are not in the paper.
+the same words.  Two columns therefore leave Neutral out: `CHOICE` judges each example by itself, `TWINS`
+ranks an example against its twin.  These columns are not in the paper.
 """
 
 from collections import defaultdict
@@ -18,45 +19,46 @@ from lextables.papers.lawngnli.labels import CONTRADICT, ENTAIL, LABELS, NEUTRAL
 from lextables.papers.lawngnli.pairs import NLI
 from lextables.pipeline.dataset import Row, read
 
-TWINS = "Entail against Contradict, within twins"
+CHOICE = "Entail or Contradict"
+TWINS = "Entail above Contradict, within twins"
+PARTS = (*LABELS, CHOICE, TWINS)
 GUESSING = "Neutral detected by overlap of bigrams, Entail or Contradict guessed"
 TWIN = ":twin"
-# The rank of each label from Contradict to Entail, int64 (labels,).
-RANK = np.array([(CONTRADICT, NEUTRAL, ENTAIL).index(label) for label in LABELS])
-Correct = Mapping[str, Sequence[tuple[str, float]]]  # {column: (premise, share correct)}
+Correct = Mapping[str, Sequence[tuple[str, float]]]  # {part: (premise, share correct)}
 
 
-def by_label(rows: Sequence[Row], answers: Sequence[Sequence[float]]) -> Correct:
-    """Return {label or `TWINS`: (premise, share correct) of its examples, or of its pairs of twins}.
+def by_label(rows: Sequence[Row], probabilities: Sequence[Sequence[float]]) -> Correct:
+    """Return {part: (premise, share correct) of its examples, or of its pairs of twins} for `PARTS`.
 
-    ``rows`` are test examples of the three-label head; ``answers`` (examples, labels) are the probabilities
-    with which a system gives each label, or `one_hot`.  The answers for two twins are compared in the order
-    contradict, neutral, entail: 1 if that for the Entail example is higher, 0.5 if both are equal.  Guessing
-    has 0.5.
+    ``rows`` are test examples of the three-label head, ``probabilities`` (examples, labels) those of a
+    system.  `CHOICE` has the Entail and Contradict examples, correct if the right one of these two labels is
+    more probable.  `TWINS` is 1 if the probability of Entail less that of Contradict is higher for the Entail
+    example of two twins.  Ties count half, so guessing has 0.5 in both.
     """
-    chosen = np.asarray(answers, dtype=np.float64)
-    found: dict[str, list[tuple[str, float]]] = {label: [] for label in (*LABELS, TWINS)}
-    twins: dict[str, dict[str, tuple[str, np.ndarray]]] = {}
-    for row, shares in zip(rows, chosen, strict=True):
-        label = LABELS[row["label"]]
-        found[label].append((row["premise"], float(shares[row["label"]])))
+    given = np.asarray(probabilities, dtype=np.float64)
+    found: dict[str, list[tuple[str, float]]] = {part: [] for part in PARTS}
+    twins: dict[str, dict[str, tuple[str, float]]] = defaultdict(dict)
+    scores = given[:, LABELS.index(ENTAIL)] - given[:, LABELS.index(CONTRADICT)]
+    for row, share, score in zip(rows, decided(given), scores.tolist(), strict=True):
+        label, premise = LABELS[row["label"]], row["premise"]
+        found[label].append((premise, float(share[row["label"]])))
         if label != NEUTRAL:
-            twins.setdefault(row["example"].removesuffix(TWIN), {})[label] = (row["premise"], shares)
+            found[CHOICE].append((premise, _above(score, 0) if label == ENTAIL else _above(0, score)))
+            twins[row["example"].removesuffix(TWIN)][label] = (premise, score)
     for _, pair in sorted(twins.items()):
         if len(pair) == 2:
-            found[TWINS].append((pair[ENTAIL][0], _in_order(pair[ENTAIL][1], pair[CONTRADICT][1])))
+            found[TWINS].append((pair[ENTAIL][0], _above(pair[ENTAIL][1], pair[CONTRADICT][1])))
     return found
 
 
-def _in_order(entail: np.ndarray, contradict: np.ndarray) -> float:
-    """The probability that the first answer ranks above the second, plus half that of a tie."""
-    joint = np.outer(entail, contradict)
-    return float(joint[RANK[:, None] > RANK].sum() + joint[RANK[:, None] == RANK].sum() / 2)
+def _above(first: float, second: float) -> float:
+    return 0.5 if first == second else float(first > second)
 
 
-def one_hot(answers: Sequence[int]) -> np.ndarray:
-    """Return answers, as places among the labels, as probabilities, float64 (examples, labels)."""
-    return np.eye(len(LABELS))[np.asarray(answers, dtype=np.int64)]
+def decided(probabilities: np.ndarray) -> np.ndarray:
+    """Return 1 for the most probable label (last axis) and 0 for the others; labels that tie share it."""
+    most = probabilities == probabilities.max(axis=-1, keepdims=True)
+    return most / most.sum(axis=-1, keepdims=True)
 
 
 def share_of_premises(values: Sequence[tuple[str, float]]) -> tuple[float, tuple[float, float] | None]:

@@ -4,7 +4,7 @@ The seeded draw depends on names and never on the order of rows.
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 Row = Mapping[str, Any]
@@ -41,21 +41,19 @@ def draw(seed: int, *names: object) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
 
 
-def assign_labels(
-    rows: Iterable[Row], seed: int, *, jurisdiction: str = "citing_jurisdiction"
-) -> dict[Any, str]:
+def assign_labels(rows: Iterable[Row], seed: int) -> dict[Any, str]:
     """Return a label for each ``example_id``, a third of each stratum each (Appendix A.1.4).
 
     A stratum is the jurisdiction (a state, or the federal courts) crossed with ``negated``, whether
     the hypothesis holds pivotal negation.  "Cases from each state" are read as the cases that the
-    parentheticals come from; ``jurisdiction`` names the column, for the other reading.  Inside a
-    stratum the examples are put in seeded random order and dealt the three labels in turn; the order
-    of the three is itself drawn for each stratum, so that the one or two examples left over by the
-    division favour no label over many strata.  The released code does not show this step.
+    parentheticals come from.  Inside a stratum the examples are put in seeded random order and dealt the
+    three labels in turn; the order of the three is itself drawn for each stratum, so that the one or two
+    examples left over by the division favour no label over many strata.  The released code does not show
+    this step.
     """
     strata: dict[tuple[str, bool], list[Any]] = {}
     for row in rows:
-        strata.setdefault((row[jurisdiction], bool(row["negated"])), []).append(row["example_id"])
+        strata.setdefault((row["citing_jurisdiction"], bool(row["negated"])), []).append(row["example_id"])
     assigned: dict[Any, str] = {}
     for (place, negated), ids in sorted(strata.items()):
         order = sorted(LABELS, key=lambda label: draw(seed, "label order", place, negated, label))
@@ -83,11 +81,6 @@ def labelled(row: Row, label: str) -> dict[str, Any]:
     if label not in LABELS:
         raise ValueError(f"label is {label!r}, not one of {', '.join(LABELS)}")
     return {**(contradicted(row) if label == CONTRADICT else row), "label": label}
-
-
-def in_analysis(long_premise_tokens: int) -> bool:
-    """Return whether an example belongs to the "analysis" subset (Appendix A.1.8)."""
-    return long_premise_tokens <= ANALYSIS_TOKENS
 
 
 def closed_group(label: str, negated: bool) -> str:
@@ -137,10 +130,3 @@ def balance(rows: Iterable[Row], seed: int, test_share: float | None = TEST_SHAR
             names = [split for split in SPLITS for _ in range(sizes[split])]
             kept.update(zip(ids, names, strict=True))
     return dict(sorted(kept.items()))
-
-
-def balanced(rows: Iterable[Row], splits: dict[Any, str]) -> Iterator[dict[str, Any]]:
-    """Yield the rows that `balance` kept, each with its ``split``, in the order given."""
-    for row in rows:
-        if row["example_id"] in splits:
-            yield {**row, "split": splits[row["example_id"]]}

@@ -83,9 +83,13 @@ INTENDING = frozenset(("intend", "mean"))
 """Verbs whose past form before an infinitive is a past tense of those who act, else a participle: "Congress
 intended to preempt", "statute intended to preempt"."""
 
+MAKING = frozenset("keep leave make render".split())
+"""Verbs that have an adjective after their object: "factors making relief less just"."""
+
 VERBS_ALONE = frozenset(
-    "apply authorize comport confer constitute create exceed extend forbid include incorporate involve "
-    "pre-empt preclude preempt prevent prohibit protect provide require satisfy violate".split()
+    "apply arise authorize comport confer constitute create decide exceed extend forbid include "
+    "incorporate involve pre-empt preclude preempt prevent prohibit protect provide require satisfy seek "
+    "sue violate".split()
 )
 """Verbs whose forms taggers take for plural nouns, and that are no nouns."""
 
@@ -179,6 +183,13 @@ def is_verb(form: str) -> bool:
 
     spellings = {form.lower(), form.lower().replace("-", ""), form.lower().rpartition("-")[2]}
     return any(getLemma(spelling, "VERB", lemmatize_oov=False) for spelling in sorted(spellings))
+
+
+def is_noun(form: str) -> bool:
+    """Tell whether the lexicon has ``form`` as a form of a noun."""
+    from lemminflect import getLemma
+
+    return bool(getLemma(form.lower(), "NOUN", lemmatize_oov=False))
 
 
 @cache

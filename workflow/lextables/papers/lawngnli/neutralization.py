@@ -15,9 +15,10 @@ The released code does not hold this step, so what the paper leaves open is sett
 - Ties, of inner product and of BM25, go to the lower example id.
 """
 
-from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,24 @@ from lextables.models.okapi import OkapiBM25
 from lextables.papers.lawngnli.difficulty import MAX_OVERLAP, bigrams, overlap, spaced
 from lextables.papers.lawngnli.labels import NEUTRAL, Row
 
-_BATCH = 1 << 22
+TOP = 30
+QUERY_BATCH = 1024
+ENCODE_BATCH = 4096
+# Room for faiss's float32 rounding: inner products are taken again in float64 before they are ranked.
+_SPARE = 8
+_ROUNDING = 1e-4
+# The columns of the table of parentheticals that describe a premise, and not who cites it or how.
+PREMISE_FIELDS = (
+    "cited_case_id",
+    "cited_jurisdiction",
+    "pages",
+    "short_premise",
+    "premise_start",
+    "premise_end",
+    "premise_spans",
+)
+
+Encode = Callable[[list[str]], np.ndarray]
 
 
 def pairs_of(cases: Iterable[int], paths: Iterable[str | Path]) -> Iterator[tuple[int, int]]:
@@ -53,18 +71,13 @@ class CitationNetwork:
     """
 
     def __init__(self, pairs: Iterable[tuple[int, int]]) -> None:
-        """Read (citing case id, cited case id) pairs in any order, repeats allowed; streams them."""
-        edges = _distinct_edges(pairs)
-        self.case_ids = np.unique(edges)
-        low, high = (np.searchsorted(self.case_ids, edges[:, side]).astype(np.int32) for side in (0, 1))
-        sources, targets = np.concatenate([low, high]), np.concatenate([high, low])
-        order = np.lexsort((targets, sources))
-        self._targets = targets[order]
-        self._starts = np.searchsorted(sources[order], np.arange(len(self.case_ids) + 1))
-
-    def __len__(self) -> int:
-        """Return the number of distinct unordered pairs of cases."""
-        return len(self._targets) // 2
+        """Read (citing case id, cited case id) pairs in any order, repeats allowed."""
+        edges = np.fromiter(pairs, dtype=np.dtype((np.int64, 2)))
+        edges = edges[edges[:, 0] != edges[:, 1]]
+        edges = np.unique(np.concatenate([edges, edges[:, ::-1]]), axis=0)
+        self.case_ids, places = np.unique(edges, return_inverse=True)
+        sources, self._targets = places.reshape(edges.shape).astype(np.int32).T
+        self._starts = np.searchsorted(sources, np.arange(len(self.case_ids) + 1))
 
     def neighbours(self, case_id: int) -> np.ndarray:
         """Return the ids, ascending, of the cases that cite ``case_id`` or that it cites."""
@@ -72,49 +85,6 @@ class CitationNetwork:
         if at == len(self.case_ids) or self.case_ids[at] != case_id:
             return np.empty(0, dtype=np.int64)
         return self.case_ids[self._targets[self._starts[at] : self._starts[at + 1]]]
-
-
-def _distinct_edges(pairs: Iterable[tuple[int, int]]) -> np.ndarray:
-    """Return the distinct unordered pairs of different cases, shape (n, 2), low id first, sorted."""
-    distinct = np.empty((0, 2), dtype=np.int64)
-    waiting = array("q")
-    for citing, cited in pairs:
-        if citing != cited:
-            waiting.extend((min(citing, cited), max(citing, cited)))
-            # As much as is already there, so that sorting stays n log n over the whole stream.
-            if len(waiting) >= 2 * max(_BATCH, len(distinct)):
-                distinct = _merge(distinct, waiting)
-                waiting = array("q")
-    return _merge(distinct, waiting)
-
-
-def _merge(distinct: np.ndarray, waiting: array) -> np.ndarray:
-    new = np.frombuffer(waiting, dtype=np.int64).reshape(-1, 2)
-    both = np.concatenate([distinct, new])
-    both = both[np.lexsort((both[:, 1], both[:, 0]))]
-    fresh = np.ones(len(both), dtype=bool)
-    fresh[1:] = (both[1:] != both[:-1]).any(axis=1)
-    return both[fresh]
-
-
-TOP = 30
-QUERY_BATCH = 1024
-ENCODE_BATCH = 4096
-# Room for faiss's float32 rounding: inner products are taken again in float64 before they are ranked.
-_SPARE = 8
-_ROUNDING = 1e-4
-# The columns of the table of parentheticals that describe a premise, and not who cites it or how.
-PREMISE_FIELDS = (
-    "cited_case_id",
-    "cited_jurisdiction",
-    "pages",
-    "short_premise",
-    "premise_start",
-    "premise_end",
-    "premise_spans",
-)
-
-Encode = Callable[[list[str]], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -139,15 +109,6 @@ class _Query:
     hypothesis: str
 
 
-@dataclass
-class _Place:
-    """The examples of one jurisdiction: what asks, and what can be found."""
-
-    queries: list[_Query]
-    # (cited case, short premise) -> lowest example id
-    premises: dict[tuple[int, str], Any]
-
-
 def neutral_premises(
     rows: Iterable[Row], network: CitationNetwork, encode: Encode, *, top: int = TOP
 ) -> dict[Any, Pairing | None]:
@@ -160,30 +121,27 @@ def neutral_premises(
     most 4,096 texts at once, in an order that the rows' order does not change.  Memory: the rows' short
     premises, once more in words, and the float32 embeddings of one jurisdiction's candidates.
     """
-    places: dict[str, _Place] = {}
+    # {jurisdiction: its queries, and its premises (cited case, text) with their lowest example ids}
+    places: dict[str, tuple[list[_Query], dict[tuple[int, str], Any]]] = defaultdict(lambda: ([], {}))
     for row in rows:
-        place = places.setdefault(row["cited_jurisdiction"], _Place([], {}))
-        place.queries.append(
+        queries, premises = places[row["cited_jurisdiction"]]
+        queries.append(
             _Query(row["example_id"], row["citing_case_id"], row["cited_case_id"], row["hypothesis"])
         )
         key = (row["cited_case_id"], row["short_premise"])
-        known = place.premises.get(key)
-        place.premises[key] = row["example_id"] if known is None else min(known, row["example_id"])
+        premises[key] = min(premises.get(key, row["example_id"]), row["example_id"])
     found: dict[Any, Pairing | None] = {}
-    for _, place in sorted(places.items()):
-        found.update(_pairings(place, network, encode, top))
+    for _, (queries, premises) in sorted(places.items(), key=itemgetter(0)):
+        found.update(_pairings(queries, premises, network, encode, top))
     return dict(sorted(found.items()))
 
 
-def neutralized(
-    rows: Iterable[Row], pairings: dict[Any, Pairing | None], premises: dict[Any, Row], fields: Sequence[str]
-) -> Iterator[dict[str, Any]]:
+def neutralized(rows: Sequence[Row], pairings: Mapping[Any, Pairing | None]) -> Iterator[dict[str, Any]]:
     """Yield the rows that found a premise; Neutral ones with it, the others as they are (Appendix A.1.7).
 
-    ``premises`` holds, by example id, at least the rows that `chosen_premises` names; ``fields`` are the
-    columns that a premise brings along (`PREMISE_FIELDS`).
-    ``premise_example_id`` is added: the example whose premise a row now has.
+    ``premise_example_id`` is added: the example whose premise a row now has, a row too.
     """
+    premises = {row["example_id"]: row for row in rows}
     for row in rows:
         pairing = pairings[row["example_id"]]
         if pairing is None:
@@ -192,27 +150,23 @@ def neutralized(
         premise: dict[str, Any] = {}
         if row["label"] == NEUTRAL:
             source = pairing.premise_example_id
-            premise = {field: premises[source][field] for field in fields}
+            premise = {field: premises[source][field] for field in PREMISE_FIELDS}
         yield {**row, **premise, "premise_example_id": source}
 
 
-def chosen_premises(rows: Iterable[Row], pairings: dict[Any, Pairing | None]) -> set[Any]:
-    """Return the example ids whose premises the Neutral rows take, for a second pass over the rows."""
-    neutral = (row["example_id"] for row in rows if row["label"] == NEUTRAL)
-    return {
-        pairing.premise_example_id for pairing in map(pairings.__getitem__, neutral) if pairing is not None
-    }
-
-
 def _pairings(
-    place: _Place, network: CitationNetwork, encode: Encode, top: int
+    queries: Iterable[_Query],
+    examples: Mapping[tuple[int, str], Any],
+    network: CitationNetwork,
+    encode: Encode,
+    top: int,
 ) -> Iterator[tuple[Any, Pairing | None]]:
-    premises = sorted(place.premises, key=lambda key: (place.premises[key], key))
+    premises = sorted(examples, key=lambda key: (examples[key], key))
     texts = [text for _, text in premises]
     searchable = [spaced(text) for text in texts]
     bm25 = OkapiBM25(texts)
     nearest = _Nearest(_embed(encode, texts), np.array([case_id for case_id, _ in premises], dtype=np.int64))
-    for query, positions, similarities in nearest.search(place.queries, network, encode, top):
+    for query, positions, similarities in nearest.search(queries, network, encode, top):
         wanted = bigrams(query.hypothesis)
         kept = [i for i, p in enumerate(positions) if overlap(wanted, searchable[p]) < MAX_OVERLAP]
         if not kept:
@@ -222,7 +176,7 @@ def _pairings(
         kept.sort(key=lambda i: positions[i])
         scores = bm25.scores(query.hypothesis, [positions[i] for i in kept])
         best = int(np.argmax(scores))
-        source = place.premises[premises[positions[kept[best]]]]
+        source = examples[premises[positions[kept[best]]]]
         yield (
             query.example_id,
             Pairing(source, float(similarities[kept[best]]), float(scores[best]), len(kept)),

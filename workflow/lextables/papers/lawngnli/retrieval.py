@@ -23,7 +23,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby, islice
-from operator import attrgetter
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -112,16 +112,6 @@ Encode = Callable[[Sequence[str]], np.ndarray]
 Row = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Opinion:
-    """A majority opinion that may be a document."""
-
-    opinion_id: str
-    case_id: int
-    jurisdiction: str
-    text: str
-
-
 @dataclass
 class PoolCounts:
     """Counts for the census.
@@ -154,9 +144,9 @@ class Jurisdiction:
         self.ids: list[str] = []
         self.targets: dict[int, tuple[int, np.ndarray]] = {}  # {case id: its place, its product with each}
 
-    def search(self, batch: Sequence[Opinion], encode: Encode, most: int) -> None:
+    def search(self, batch: Sequence[Row], encode: Encode, most: int) -> None:
         """Search a batch; keep the ``most`` nearest opinions to each query so far."""
-        vectors = np.ascontiguousarray(encode([opinion.text for opinion in batch]), dtype=np.float32)
+        vectors = np.ascontiguousarray(encode([opinion["text"] for opinion in batch]), dtype=np.float32)
         index = faiss.IndexFlatIP(vectors.shape[1])
         index.add(vectors)
         products, places = index.search(self.vectors, min(most, len(batch)))
@@ -167,9 +157,9 @@ class Jurisdiction:
         self.products = np.take_along_axis(products, order, axis=1)
         target_cases = {row["cited_case_id"] for row in self.queries}
         for at, opinion in enumerate(batch):
-            if opinion.case_id in target_cases:
-                self.targets[opinion.case_id] = (len(self.ids) + at, self.vectors @ vectors[at])
-        self.ids += [opinion.opinion_id for opinion in batch]
+            if opinion["case_id"] in target_cases:
+                self.targets[opinion["case_id"]] = (len(self.ids) + at, self.vectors @ vectors[at])
+        self.ids += [opinion["opinion_id"] for opinion in batch]
 
     def near(self, at: int) -> list[str]:
         """The opinions nearest to query number ``at``, best first."""
@@ -248,41 +238,37 @@ def case_of(opinion_id: str) -> int:
 
 def queries_of(examples: str | Path) -> list[Row]:
     """Return the rows of `QUERIES`, sorted by id."""
-    return sorted(
-        (
-            {
-                "query_id": row["example_id"] + TWIN * row["is_twin"],
-                "split": row["split"],
-                "label": row["label"],
-                "negated": row["negated"],
-                "jurisdiction": row["cited_jurisdiction"],
-                "cited_case_id": row["cited_case_id"],
-                "citing_case_id": row["citing_case_id"],
-                "text": row["hypothesis"],
-            }
-            for row in dataset.read(examples, _EXAMPLE)
-            if row["split"] == TEST and row["analysis"] and row["label"] in (ENTAIL, CONTRADICT)
-        ),
-        key=lambda row: row["query_id"],
-    )
+    rows = [
+        _as_query(row)
+        for row in dataset.read(examples, _EXAMPLE)
+        if row["split"] == TEST and row["analysis"] and row["label"] in (ENTAIL, CONTRADICT)
+    ]
+    return sorted(rows, key=itemgetter("query_id"))
 
 
-def _majorities(opinions: Sequence[str | Path], jurisdictions: Collection[str]) -> Iterator[Opinion]:
+def _as_query(row: Row) -> Row:
+    return row | {
+        "query_id": row["example_id"] + TWIN * row["is_twin"],
+        "jurisdiction": row["cited_jurisdiction"],
+        "text": row["hypothesis"],
+    }
+
+
+def _majorities(opinions: Sequence[str | Path], jurisdictions: Collection[str]) -> Iterator[Row]:
     """The single majority opinions of these jurisdictions' cases, in the order of the files."""
     for path in opinions:
         for row in dataset.read(path, [*_OPINION, "text"]):
             single = row["opinion_type"] == MAJORITY and row["majorities"] == 1
             if single and row["jurisdiction"] in jurisdictions and row["text"].strip():
-                yield Opinion(row["opinion_id"], row["case_id"], row["jurisdiction"], row["text"])
+                yield row
 
 
-def _batches(opinions: Iterable[Opinion]) -> Iterator[tuple[str, list[Opinion]]]:
+def _batches(opinions: Iterable[Row]) -> Iterator[tuple[str, list[Row]]]:
     """Opinions by jurisdiction, at most `BATCH` in memory."""
-    opinions = iter(opinions)
-    while batch := list(islice(opinions, BATCH)):
-        batch.sort(key=attrgetter("jurisdiction"))
-        for jurisdiction, alike in groupby(batch, key=attrgetter("jurisdiction")):
-            yield jurisdiction, list(alike)
+    opinions, jurisdiction = iter(opinions), itemgetter("jurisdiction")
+    while batch := sorted(islice(opinions, BATCH), key=jurisdiction):
+        for name, alike in groupby(batch, key=jurisdiction):
+            yield name, list(alike)
 
 
 def _documents(opinions: Sequence[str | Path], wanted: set[str]) -> Iterator[Row]:
@@ -290,12 +276,7 @@ def _documents(opinions: Sequence[str | Path], wanted: set[str]) -> Iterator[Row
     for path in opinions:
         for row in dataset.read(path, [*_OPINION, "text"]):
             if row["opinion_id"] in wanted:
-                yield {
-                    "document_id": row["opinion_id"],
-                    "case_id": row["case_id"],
-                    "jurisdiction": row["jurisdiction"],
-                    "text": row["text"],
-                }
+                yield row | {"document_id": row["opinion_id"]}
 
 
 def write_reranking(
@@ -324,14 +305,6 @@ def write_reranking(
     dataset.write(TEXTS, _texts(by_opinion, opinions, written), tables["texts"])
     dataset.write(HEADS, [{"head_id": NLI, "answers": list(LABELS)}], tables["heads"])
     return dataset.write(EXAMPLES, sorted(written, key=lambda row: row["example_id"]), tables["examples"])
-
-
-def _as_query(row: Row) -> Row:
-    return row | {
-        "query_id": row["example_id"] + TWIN * row["is_twin"],
-        "jurisdiction": row["cited_jurisdiction"],
-        "text": row["hypothesis"],
-    }
 
 
 def _drawn(

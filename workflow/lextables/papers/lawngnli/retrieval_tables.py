@@ -59,27 +59,21 @@ def table6(inputs: Inputs) -> list[Cell]:
 def _recalls(
     inputs: Inputs, system: System, condition: str, label: str, row: str, columns: str
 ) -> Iterator[Cell]:
-    """The cells of a system's runs of one condition on the queries of a label."""
+    """The cells of a system's runs of one condition on the queries of a label, with exact intervals."""
     folders = tuple(system["runs"].get(condition, ()))
     for cutoff in CUTOFFS:
-        yield _recall(inputs, system, folders, label, cutoff, row, f"{columns} / Recall@{cutoff}")
-
-
-def _recall(
-    inputs: Inputs, system: System, folders: tuple[str, ...], label: str, cutoff: int, row: str, column: str
-) -> Cell:
-    """One share of the queries of a label, the mean over runs, with its exact interval."""
-    score = Score(f"{column}, {label}", row, f"Recall@{cutoff}", f"label: {label}", "queries")
-    interval = None
-    value = inputs.mean(folders, score.metric, score.group, 1)
-    if value is not None:
-        _, queries = inputs.scores[folders[0]][score.metric, score.group]
-        interval = exact_share_interval(round(value * queries), queries)
-    cell = score_cell(
-        inputs, system, row, column, score, runs=folders, interval=interval, decimals=3, baseline=row,
-        missing=f"no test query is {label}",
-    )  # fmt: skip
-    return cell if cell.value is not None else replace(cell, runs=())
+        column = f"{columns} / Recall@{cutoff}"
+        score = Score(f"{column}, {label}", row, f"Recall@{cutoff}", f"label: {label}", "queries")
+        interval = None
+        value = inputs.mean(folders, score.metric, score.group, 1)
+        if value is not None:
+            _, queries = inputs.scores[folders[0]][score.metric, score.group]
+            interval = exact_share_interval(round(value * queries), queries)
+        cell = score_cell(
+            inputs, system, row, column, score, runs=folders, interval=interval, decimals=3, baseline=row,
+            missing=f"no test query is {label}",
+        )  # fmt: skip
+        yield cell if cell.value is not None else replace(cell, runs=())
 
 
 def _counted(inputs: Inputs, column: str, cutoff: int, again: bool) -> Iterator[Cell]:

@@ -1,6 +1,6 @@
-"""LawngNLI's numbers: the funnel of its construction (Table 3), and Table 2 with the public NLI data sets.
+"""Table 2: LawngNLI and the public NLI data sets.
 
-Table 2 gives, for long and for short premises, in the "analysis" subset and in the full set: the
+It gives, for long and for short premises, in the "analysis" subset and in the full set: the
 [10, 25, 50, 75, 90] percentiles of premise length, the mean hypothesis length, the share of hypotheses
 with a negation word by label, and the numbers of distinct premises, distinct hypotheses and examples, all
 over the training split.  Lengths are in RoBERTa tokens with the two special tokens.  As in the released
@@ -10,7 +10,7 @@ code, LawngNLI's premises are those without citations and with nothing prepended
 import hashlib
 import re
 from array import array
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,28 +21,6 @@ import pyarrow.parquet as pq
 
 from lextables.papers.lawngnli.labels import LABELS, TRAIN
 from lextables.pipeline.dataset import read
-
-
-@dataclass(frozen=True)
-class FunnelStep:
-    """One line of the funnel: how many are left after a step, and as a share of those before it."""
-
-    step: str
-    left: int
-    of_previous: float | None
-
-
-def funnel(counts: Iterable[tuple[str, int]]) -> list[FunnelStep]:
-    """Return the funnel over (step, how many are left) in the order of the construction.
-
-    The share is above 1 where a step adds (twinning); there is none of nothing.
-    """
-    steps: list[FunnelStep] = []
-    for step, left in counts:
-        previous = steps[-1].left if steps else left
-        steps.append(FunnelStep(step, left, left / previous if previous else None))
-    return steps
-
 
 PERCENTILES = (10, 25, 50, 75, 90)
 NEGATION_WORDS = frozenset("no not never none nobody nothing neither nor cannot".split())
@@ -110,6 +88,20 @@ def table2(rows: Iterable[Row], length: Count) -> dict[tuple[str, str], DatasetS
             if subset == "full" or row["analysis"]:
                 gathered.add(row[f"{premise}_premise"], row["hypothesis"], row["label"])
     return {key: gathered.statistics() for key, gathered in columns.items()}
+
+
+def with_long_premises(data: Path) -> Iterator[Row]:
+    """Yield the examples in the folder ``data``, sorted by premise: one long premise is in memory."""
+    examples = sorted(
+        read(data / "examples.parquet"),
+        key=lambda row: (row["cited_case_id"], row["example_id"], row["is_twin"]),
+    )
+    premises = read(data / "long_premises.parquet", ["case_id", "text"])
+    premise: Mapping[str, object] = {"case_id": None}
+    for row in examples:
+        while premise["case_id"] != row["cited_case_id"]:
+            premise = next(premises)
+        yield row | {"long_premise": premise["text"]}
 
 
 def of_pairs(folder: Path) -> DatasetStatistics:

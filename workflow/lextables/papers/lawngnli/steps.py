@@ -1,6 +1,10 @@
-"""What the steps over a shard of opinions share: columns of their tables, and what each step counts."""
+"""What the steps over a shard of opinions share: columns, counts, and how libraries' warnings are counted."""
 
 import json
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -39,3 +43,21 @@ class StepCounts:
 def write_counts(counted: StepCounts, path: str | Path) -> None:
     """Write ``counted`` as JSON that keeps the order of the steps."""
     write_text(path, json.dumps(asdict(counted), indent=1, ensure_ascii=False) + "\n")
+
+
+@contextmanager
+def logged(
+    counts: Counter[str], loggers: Sequence[str], kind: Callable[[logging.LogRecord], str]
+) -> Iterator[None]:
+    """Count the warnings of some loggers by kind, and print none of them."""
+    handler = logging.Handler(logging.WARNING)
+    handler.emit = lambda record: counts.update([kind(record)])
+    found = [logging.getLogger(name) for name in loggers]
+    before = [(logger.propagate, logger.handlers[:]) for logger in found]
+    for logger in found:
+        logger.propagate, logger.handlers = False, [handler]
+    try:
+        yield
+    finally:
+        for logger, (propagate, handlers) in zip(found, before, strict=True):
+            logger.propagate, logger.handlers = propagate, handlers

@@ -15,7 +15,7 @@ from lextables.papers.lawngnli import matched, retrieval_tables
 from lextables.papers.lawngnli.labels import LABELS
 from lextables.papers.lawngnli.nli_tables import accuracy, accuracy_by_label, balanced_accuracy, by_readings
 from lextables.papers.lawngnli.readings import READINGS, Pair, load_readings, pair_name
-from lextables.papers.lawngnli.statistics import DatasetStatistics, funnel, of_pairs
+from lextables.papers.lawngnli.statistics import DatasetStatistics, of_pairs, with_long_premises
 from lextables.papers.lawngnli.statistics import table2 as statistics_of
 from lextables.pipeline.dataset import Row, read
 from lextables.pipeline.errors import BadInput
@@ -35,7 +35,7 @@ PLAIN = f"{GOLD_LABELS} / Accuracy, not balanced"
 def table2(inputs: Inputs) -> list[Cell]:
     """Table 2: our rebuild's columns, and those of the public NLI data sets that are here."""
     counter = TokenCounter()
-    columns = statistics_of(_with_long_premises(inputs.data), counter.sequence_length)
+    columns = statistics_of(with_long_premises(inputs.data), counter.sequence_length)
     public = {name: of_pairs(inputs.data.parent / name) for name in inputs.beside}
     cells = []
     for printed in inputs.published:
@@ -99,27 +99,20 @@ def _statistic(found: DatasetStatistics, row: str, printed: str) -> float | str 
     raise ValueError(f"Table 2 has no row {row!r}")
 
 
-def _with_long_premises(data: Path) -> Iterator[Row]:
-    """The examples, sorted by premise so that one long premise is in memory at a time."""
-    examples = sorted(
-        read(data / "examples.parquet"),
-        key=lambda row: (row["cited_case_id"], row["example_id"], row["is_twin"]),
-    )
-    premises = read(data / "long_premises.parquet", ["case_id", "text"])
-    premise: Mapping[str, object] = {"case_id": None}
-    for row in examples:
-        while premise["case_id"] != row["cited_case_id"]:
-            premise = next(premises)
-        yield row | {"long_premise": premise["text"]}
-
-
 def table3(inputs: Inputs) -> list[Cell]:
-    """The funnel from citations to twinned examples, with each step's share of the one before."""
-    cells = []
-    for step in funnel(_census(inputs)["funnel"]):
-        cells.append(Cell(step.step, "Left", float(step.left), decimals=0))
-        reason = "nothing was left before this step" if step.of_previous is None else ""
-        cells.append(Cell(step.step, "Of the step before", step.of_previous, decimals=3, reason=reason))
+    """The funnel from citations to twinned examples, with each step's share of the one before.
+
+    The share is above 1 where a step adds (twinning).
+    """
+    cells: list[Cell] = []
+    before = None
+    for step, left in _census(inputs)["funnel"]:
+        before = left if before is None else before
+        reason = "" if before else "nothing was left before this step"
+        share = left / before if before else None
+        cells.append(Cell(step, "Left", float(left), decimals=0))
+        cells.append(Cell(step, "Of the step before", share, decimals=3, reason=reason))
+        before = left
     return cells
 
 

@@ -213,16 +213,7 @@ def _grouped(node: Node) -> Node:
         return node
     stop = next(i for i in range(noun, verb + 1) if i == verb or node.children[i].label in ("ADVP", "RB"))
     end = len(node.children) - (node.children[-1].label == ".")
-    subject = node.children[noun:stop]
-    phrase = node.children[verb:end]
-    children = (
-        *node.children[:noun],
-        subject[0] if len(subject) == 1 and subject[0].label == "NP" else _over("NP", subject),
-        *node.children[stop:verb],
-        _over("VP", phrase),
-        *node.children[end:],
-    )
-    return Node(node.label, node.start, node.end, children)
+    return _wrapped(node, ("NP", noun, stop), ("VP", verb, end))
 
 
 def _predicated(node: Node) -> Node:
@@ -242,14 +233,7 @@ def _predicated(node: Node) -> Node:
         stop -= 1
     if "NP" not in labels[:stop] and not any(label.startswith("NN") for label in labels[:stop]):
         return node
-    subject, phrase = node.children[:stop], node.children[place:]
-    plain = len(subject) == 1 and subject[0].label == "NP"
-    children = (
-        subject[0] if plain else _over("NP", subject),
-        *node.children[stop:place],
-        _over("ADJP" if labels[place] != "VBN" else "VP", phrase),
-    )
-    return Node(node.label, node.start, node.end, children)
+    return _wrapped(node, ("NP", 0, stop), ("VP" if labels[place] == "VBN" else "ADJP", place, len(labels)))
 
 
 def _joined(tree: Tree, node: Node) -> Node:
@@ -265,19 +249,21 @@ def _joined(tree: Tree, node: Node) -> Node:
     between = {child.label for child in node.children[first : last + 1]}
     if "CC" not in between or between - {"NP", "CC", ",", "ADVP", "RB"}:
         return node
-    correlative = first > 0 and tree.tokens[node.children[first - 1].start].lower in (
-        "either",
-        "neither",
-        "both",
-    )
-    first -= correlative
-    subject = _over("NP", node.children[first : last + 1])
-    children = (*node.children[:first], subject, *node.children[last + 1 :])
-    return Node(node.label, node.start, node.end, children)
+    before = tree.tokens[node.children[first - 1].start].lower if first else ""
+    return _wrapped(node, ("NP", first - (before in ("either", "neither", "both")), last + 1))
 
 
-def _over(label: str, nodes: Sequence[Node]) -> Node:
-    return Node(label, nodes[0].start, nodes[-1].end, tuple(nodes))
+def _wrapped(node: Node, *phrases: tuple[str, int, int]) -> Node:
+    """Return ``node`` with a phrase (label, first, end) around some of its children; a lone NP stays."""
+    children: list[Node] = []
+    place = 0
+    for label, first, end in phrases:
+        inside = node.children[first:end]
+        lone = len(inside) == 1 and inside[0].label == label == "NP"
+        phrase = inside[0] if lone else Node(label, inside[0].start, inside[-1].end, inside)
+        children += [*node.children[place:first], phrase]
+        place = end
+    return Node(node.label, node.start, node.end, (*children, *node.children[place:]))
 
 
 def core(node: Node) -> Node:

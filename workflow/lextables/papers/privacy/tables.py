@@ -14,8 +14,8 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from lextables.metrics.agreement import agreement as agreement_of
-from lextables.metrics.agreement import alpha, cramers_v
+from lextables.metrics.answers import agreement as agreement_of
+from lextables.metrics.answers import alpha, cramers_v
 from lextables.papers.privacy.registry import Privacy
 from lextables.pipeline.dataset import Row, read
 from lextables.pipeline.errors import BadInput

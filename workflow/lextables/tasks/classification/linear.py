@@ -21,8 +21,7 @@ from sklearn.preprocessing import normalize
 from threadpoolctl import threadpool_limits
 
 from lextables.models import linear
-from lextables.models.linear import Linear, probabilities
-from lextables.models.word_runs import overlaps, runs, standing_in
+from lextables.models.linear import Linear, overlaps, probabilities, runs, standing_in
 from lextables.pipeline.dataset import Row, read, write
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.classification.examples import (

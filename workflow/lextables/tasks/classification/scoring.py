@@ -18,7 +18,7 @@ from lextables.tasks.classification.examples import labels_of, of_splits
 from lextables.tasks.classification.schema import JOINT
 
 LEFT_OUT = "heads left out"
-ANSWER = "answer"
+ANSWER, PROBABILITY = "answer", "probability"
 SUBMITTED = "given"  # the condition of submitted predictions
 
 
@@ -50,7 +50,8 @@ def by_condition(
     """Score each condition separately; groups are those of `_general` with the prefix `<condition>, `.
 
     With the prefix `<condition>, <column>, ` they are also computed for the examples for which a column of
-    the task's ``groups`` is true.  The metric `ANSWER` is the index of the predicted answer of each example.
+    the task's ``groups`` is true.  The metric `ANSWER` is the index of the predicted answer of each example,
+    `PROBABILITY` the probability of each of its answers.
     """
     of_condition: dict[str, list[Row]] = defaultdict(list)
     for row in predictions:
@@ -68,6 +69,13 @@ def by_condition(
                 ANSWER, f"{condition}, example: {row['example_id']}", float(np.argmax(row["logits"])), 1
             )
             for row in predicted
+        ]
+        rows += [
+            classification.score_row(
+                PROBABILITY, f"{condition}, example: {row['example_id']}, answer: {place}", value, 1
+            )
+            for row in predicted
+            for place, value in enumerate(row["probabilities"])
         ]
     return by_key(rows), by_key(units)
 
