@@ -208,8 +208,7 @@ def our_side(
 
     from lextables.models.loading import load_tokenizer
     from lextables.tasks.spans.features import spans, write_features
-    from lextables.tasks.spans.final_text import FinalText, Spelling
-    from lextables.tasks.spans.reading import Best, nbest, top
+    from lextables.tasks.spans.reading import Best, FinalText, Spelling, nbest, top
     from lextables.tasks.spans.tokens import layout, question_ids, tokenise
     from lextables.tasks.spans.windows import WindowDataset, WindowSettings
 

@@ -5,7 +5,7 @@ import hashlib
 import numpy as np
 
 from lextables.pipeline.dataset import write
-from lextables.tasks.answers import collection, schema
+from lextables.tasks.answers import collection
 
 QUESTIONS = {
     "SOLD": ("Sharing", "Does the policy say that data are sold to brokers?", ("No", "Yes")),
@@ -24,11 +24,11 @@ SAID = {
 }
 FILLER = ("Welcome to our service.", "Cookies help the pages load.", "Write to our office with any remark.")
 TABLES = {
-    "documents": schema.DOCUMENTS,
-    "questions": schema.QUESTIONS,
-    "responses": schema.RESPONSES,
-    "paragraphs": schema.PARAGRAPHS,
-    "highlights": schema.HIGHLIGHTS,
+    "documents": collection.DOCUMENTS,
+    "questions": collection.QUESTIONS,
+    "responses": collection.RESPONSES,
+    "paragraphs": collection.PARAGRAPHS,
+    "highlights": collection.HIGHLIGHTS,
 }
 NAMES = {name: name for name in TABLES} | {"document": "document_id"}
 

@@ -1,7 +1,6 @@
 """An OpenAI-compatible server on loopback that answers with a language model of this machine, or badly.
 
-It writes log-probabilities as OpenAI does: as a list for a conversation, as lists side by side for a
-completion.
+It writes the log-probabilities of a completion as OpenAI does, as lists side by side.
 """
 
 import http.server
@@ -91,19 +90,16 @@ def in_turn(*answers: Callable) -> Callable:
 
 
 class Answers:
-    """The answers of a model of this machine to both endpoints, one at a time."""
+    """The completions of a model of this machine, one at a time."""
 
     def __init__(self, engine: Any) -> None:
         self._engine, self._turn = engine, threading.Lock()
-        self._of = {kind: LocalLanguageModel("served", engine, kind) for kind in ("chat", "completions")}
+        self._model = LocalLanguageModel("served", engine, "completions")
 
     def __call__(self, handler: http.server.BaseHTTPRequestHandler, path: str, body: dict) -> None:
         with self._turn:
-            chat = path.endswith("/chat/completions")
-            model = self._of["chat" if chat else "completions"]
-            messages = body["messages"] if chat else [{"role": "user", "content": body["prompt"]}]
-            ids = list(model._ids(tuple(Message(**message) for message in messages)))
-            answer = self._chat(ids, body) if chat else self._completion(ids, body)
+            ids = list(self._model._ids((Message("user", body["prompt"]),)))
+            answer = self._completion(ids, body)
         usage = {"prompt_tokens": len(ids), "completion_tokens": body["max_tokens"]}
         reply(handler, 200, {"object": "answer", "choices": [answer], "usage": usage})
 
@@ -120,18 +116,6 @@ class Answers:
                 break
             answer.append(token)
         return self._engine.text(answer)
-
-    def _chat(self, ids: list[int], body: dict) -> dict[str, Any]:
-        text = self._text(ids, body["max_tokens"])
-        told = None
-        if body.get("logprobs"):
-            tokens = [
-                {"token": token, "logprob": value, "bytes": list(token.encode())}
-                for token, value in self._likeliest(ids, body["top_logprobs"])
-            ]
-            told = {"content": [tokens[0] | {"top_logprobs": tokens}]}
-        message = {"role": "assistant", "content": text}
-        return {"index": 0, "message": message, "logprobs": told, "finish_reason": "length"}
 
     def _completion(self, ids: list[int], body: dict) -> dict[str, Any]:
         text = self._text(ids, body["max_tokens"])

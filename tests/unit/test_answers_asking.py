@@ -7,7 +7,7 @@ from lextables.models import prompts
 from lextables.pipeline.dataset import read, write
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.answers import asking
-from lextables.tasks.answers.schema import PARAGRAPHS, QUESTIONS, RESPONSES
+from lextables.tasks.answers.collection import PARAGRAPHS, QUESTIONS, RESPONSES
 
 NAMES = {"document": "document_id"}
 SITES = {

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from answer_rows import QUESTIONS, collected, shares
-from lextables.metrics.answers import Answered, cross_entropy, smoothed
+from lextables.metrics.answers import Answered, cross_entropy
 from lextables.models.linear import fit_shares
+from lextables.models.soft_labels import smoothed
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.answers import baselines
 from lextables.tasks.answers.asking import texts

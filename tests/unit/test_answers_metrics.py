@@ -8,8 +8,9 @@ from sklearn.metrics import average_precision_score, f1_score, precision_score, 
 
 from answer_rows import shares
 from lextables.metrics import answers, marks
-from lextables.metrics.answers import EPSILON, Answered, binary_cross_entropy, smoothed
+from lextables.metrics.answers import Answered
 from lextables.metrics.marks import Marked
+from lextables.models.soft_labels import EPSILON, binary_cross_entropy, smoothed
 
 YES_NO = Answered(
     "q1", "A", np.array(["d1", "d2", "d3"]), shares([2, 0], [1, 1], [0, 2]),

@@ -12,6 +12,7 @@ from lextables.pipeline.fingerprint import digests
 from lextables.tasks.answers import baselines
 from lextables.tasks.answers.collection import (
     ANSWERED_FROM,
+    MARKED,
     load,
     marked_of,
     marked_rows,
@@ -20,7 +21,6 @@ from lextables.tasks.answers.collection import (
     questions_of,
     shares_of,
 )
-from lextables.tasks.answers.schema import MARKED
 from lextables.tasks.answers.scoring import WITH_TEXT, of_answers, of_marks
 
 

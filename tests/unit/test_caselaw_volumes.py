@@ -82,47 +82,31 @@ def test_a_listed_range_is_the_volumes_that_there_are():
     assert shards(["us:2-4"], 10, LISTED) == {"us-3": ["us/3", "us/3-2"]}
 
 
+NO_REPORTER, THERE = "which is no reporter of static.case.law", "name those that there are"
+
+
 @pytest.mark.parametrize(
-    ("collection", "ranges", "sentence"),
+    ("collection", "ranges", "fault"),
     [
-        (ANY, ["us:9-7"], "config: caselaw = 'us:9-7' ends before it begins; turn the range round."),
-        (ANY, ["us:5-9", "us:5"], "config: caselaw names us/5 twice; give each volume once."),
-        (ANY, ["us:1-3", "us:2-5"], "config: caselaw names us/2 twice; give each volume once."),
+        (ANY, ["us:9-7"], "= 'us:9-7' ends before it begins; turn the range round"),
+        (ANY, ["us:5-9", "us:5"], "names us/5 twice; give each volume once"),
+        (ANY, ["us:1-3", "us:2-5"], "names us/2 twice; give each volume once"),
         (
             ANY,
             ["us:1-99999"],
-            "config: caselaw = 'us:1-99999' names 99,999 volumes, and no reporter has more than 999;"
-            " name those that there are.",
+            f"= 'us:1-99999' names 99,999 volumes, and no reporter has more than 999; {THERE}",
         ),
-        (
-            ANY,
-            ["il:1"],
-            "config: caselaw = 'il:1' names 'il', which is no reporter of static.case.law;"
-            " use one such as ill.",
-        ),
-        (
-            ANY,
-            ["zzz:1-3"],
-            "config: caselaw = 'zzz:1-3' names 'zzz', which is no reporter of static.case.law;"
-            " see https://static.case.law.",
-        ),
-        (
-            LISTED,
-            ["us:1-13"],
-            "config: caselaw = 'us:1-13' goes beyond volume 12, the last of us; name those that there are.",
-        ),
-        (
-            LISTED,
-            ["us:5-11"],
-            "config: caselaw = 'us:5-11' names no volume that us has; name those that there are.",
-        ),
+        (ANY, ["il:1"], f"= 'il:1' names 'il', {NO_REPORTER}; use one such as ill"),
+        (ANY, ["zzz:1-3"], f"= 'zzz:1-3' names 'zzz', {NO_REPORTER}; see https://static.case.law"),
+        (LISTED, ["us:1-13"], f"= 'us:1-13' goes beyond volume 12, the last of us; {THERE}"),
+        (LISTED, ["us:5-11"], f"= 'us:5-11' names no volume that us has; {THERE}"),
     ],
 )
-def test_what_cannot_be_is_one_sentence_at_once(collection, ranges, sentence):
+def test_what_cannot_be_is_one_sentence_at_once(collection, ranges, fault):
     start = time.monotonic()
     with pytest.raises(BadInput) as error:
         shards(ranges, 2, collection)
-    assert str(error.value) == sentence
+    assert str(error.value) == f"config: caselaw {fault}."
     assert time.monotonic() - start < 1
 
 

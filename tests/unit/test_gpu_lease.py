@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -78,7 +77,6 @@ def test_a_third_job_waits_until_one_of_two_is_killed(machine, tmp_path, monkeyp
     while gpu_lease._locks:
         gpu_lease._locks.pop().release()
     monkeypatch.delenv(gpu_lease.VISIBLE)
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2] / "workflow"))
     command = [sys.executable, "-c", JOB, str(tmp_path / "locks")]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     jobs = []

@@ -219,10 +219,3 @@ def test_usual_names_are_accepted(encoder, tmp_path):
     model.append(Dense(size, 4, activation_function=torch.nn.GELU()))
     model.save(str(tmp_path / "saved"))
     assert bi_encoder.load(str(tmp_path / "saved"), CPU).get_embedding_dimension() == 4
-
-
-def test_a_users_pickled_model_is_an_error(encoder, marker, tmp_path):
-    folder = hostile(encoder, tmp_path / "model", marker, {}, {})
-    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-    with pytest.raises(BadInput, match="contains its weights only as a pickle .* convert them to"):
-        inspection.check(folder, "encoder", "Mine")

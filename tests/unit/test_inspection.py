@@ -198,15 +198,13 @@ def sharded(folder):
         (write("model.safetensors", b"version https://git-lfs.github.com/spec/v1\n"), "run git lfs pull"),
         (sharded, "contains no weights (model-00001-of-00002.safetensors)"),
         (no_tokenizer, "contains no tokenizer"),
-        (write("tokenizer.json", b""), "tokenizer.json is not a JSON object"),
+        (write("tokenizer.json", b""), "transformers cannot load it: "),
         (tokenizer_of([*WORDS, "more", "words"]), "the tokenizer has 10 tokens and the model vectors for 8"),
         (without("classifier"), "has no weights of a head for relevance"),
         (without("encoder.layer.1."), "the weights lack 16 tensors, such as bert.encoder.layer.1."),
-        (tokenizer_of(WORDS[:1]), "the tokenizer has 6 tokens and the model vectors for 8"),
         (config(architectures="BertModel"), "not as transformers writes it (architectures: 'BertModel')"),
         (config(architectures=[3]), "not as transformers writes it"),
         (write("model.safetensors.index.json", b'{"weight_map": ["x"]}'), "not as transformers writes it"),
-        (write("tokenizer.json", b'{"added_tokens": [{}]}'), "not as transformers writes it ('id')"),
         (config(num_hidden_layers=3), "the weights lack 16 tensors, such as bert.encoder.layer.2."),
         (
             config(hidden_size=16),
@@ -259,9 +257,9 @@ def test_a_vocabulary_of_another_size(model, name, kind):
         vocabulary_file(*"abcdef")(folder)
         assert "the tokenizer has 11 tokens and the model vectors for 8" in message(folder, kind)
     tokenizer_of([*WORDS, *"abcd"])(folder)
-    assert "tokenizer has 12 tokens and the model vectors for 8; save the tokenizer" in message(folder, kind)
+    says = f"tokenizer has 12 tokens and the model vectors for 8 (loaded as {kind}); save the tokenizer"
+    assert says in message(folder, kind)
     config(vocab_size=12)(folder)
-    assert "12" in message(folder, kind) and " for 8" in message(folder, kind)
     vocabulary_file(*"abcdefg")(folder)
     assert "vectors for 8 tokens, and config.json says vocab_size 12" in message(folder, kind)
     assert "set vocab_size to 8 there and save the tokenizer" in message(folder, kind)

@@ -1,6 +1,5 @@
 """How a job ends: a sentence on the screen and on its log's last line, and no traceback but in the log."""
 
-import os
 import re
 import signal
 import subprocess
@@ -11,18 +10,13 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-
 
 def run(log: Path | str, body: str) -> subprocess.CompletedProcess:
     """Run ``body`` as a script does, inside `job`."""
     lines = textwrap.indent(textwrap.dedent(body), "    ")
     imports = "from lextables.pipeline.errors import BadInput\nfrom lextables.pipeline.job import job\n"
     script = f"{imports}with job({str(log)!r}) as log:\n{lines}"
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "workflow")}
-    return subprocess.run(
-        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False
-    )
+    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
 
 
 def last_line(log: Path) -> str:
@@ -99,10 +93,9 @@ def test_a_bar_that_a_fault_cuts_short_does_not_stand_behind_the_sentence(tmp_pa
 def test_control_c_ends_a_job_without_a_traceback(tmp_path):
     work = "print('ready', flush=True); time.sleep(60)"
     script = f"import time\nfrom lextables.pipeline.job import job\nwith job('job.log'): {work}"
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "workflow")}
     process = subprocess.Popen(
         [sys.executable, "-c", script],
-        env=environment, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         # A shell lets what it starts in the background ignore Ctrl-C.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip

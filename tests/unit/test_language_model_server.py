@@ -75,20 +75,17 @@ def likeliest(engine, ids):
     return {text: texts[text] for text in valid if not any(text != o and text.startswith(o) for o in valid)}
 
 
-@pytest.mark.parametrize("endpoint", ["chat", "completions"])
-def test_a_server_and_local_weights_agree(engine, endpoint, model):
+def test_a_server_and_local_weights_agree(engine, model):
     prompts = [(Message("user", f"{PROMPT[0].content} Question {number}."),) for number in range(4)]
-    local = LocalLanguageModel("x", engine, endpoint)
+    local = LocalLanguageModel("x", engine, "completions")
     choices = [
         Choice(prompt, tuple(sorted(likeliest(engine, list(local._ids(prompt)))))) for prompt in prompts
     ]
-    served, _ = model(Answers(engine), endpoint)
+    served, _ = model(Answers(engine), "completions")
     for one, other, choice in zip(served.weigh(choices), local.weigh(choices), choices, strict=True):
         assert len(choice.continuations) > 3
         assert np.allclose(one.log_probabilities, other.log_probabilities, atol=2e-4), choice.continuations
-    if endpoint == "chat":
-        requests = [Request(PROMPT, 6)]
-        assert served.write(requests) == local.write(requests)
+    assert served.write([Request(PROMPT, 6)]) == local.write([Request(PROMPT, 6)])
 
 
 def test_continuations_of_several_tokens(engine, model):

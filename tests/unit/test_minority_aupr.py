@@ -8,9 +8,7 @@ from sklearn.metrics import average_precision_score
 
 from lextables.metrics.minority_aupr import (
     Answered,
-    averaged_curve,
     binarised,
-    curve,
     head_aupr,
     head_auprs,
     mean_curve,
@@ -118,13 +116,6 @@ def test_a_head_is_the_mean_of_scikit_learn_s_average_precisions(rounded):
         assert head_aupr(found) == pytest.approx(np.mean(values), abs=1e-12)
 
 
-def test_a_curve_keeps_the_best_precision_at_each_recall():
-    recalls, precisions = curve(np.array([False, True, False, True]), np.array([4.0, 3.0, 2.0, 1.0]))
-    assert recalls.tolist() == [0, 0.5, 1]
-    assert precisions.tolist() == [1, 0.5, 0.5]
-    assert area(recalls, precisions) == 0.5
-
-
 def test_the_mean_curve_takes_the_precision_of_the_next_higher_recall():
     halves = np.array([0, 0.5, 1]), np.array([1, 0.8, 0.4])
     thirds = np.array([0, 1 / 3, 1]), np.array([1, 0.6, 0.2])
@@ -132,17 +123,6 @@ def test_the_mean_curve_takes_the_precision_of_the_next_higher_recall():
     assert recalls.tolist() == [0, 1 / 3, 0.5, 1]
     assert precisions == pytest.approx([1, (0.8 + 0.6) / 2, (0.8 + 0.2) / 2, (0.4 + 0.2) / 2])
     assert area(recalls, precisions) == pytest.approx((area(*halves) + area(*thirds)) / 2)
-
-
-@pytest.mark.parametrize("rounded", [False, True], ids=["no ties", "ties"])
-def test_the_area_under_the_mean_curve_is_the_overall_score(rounded):
-    heads = random_heads(rounded=rounded)
-    recalls, precisions, questions = averaged_curve(heads)
-    by_question = [
-        np.mean([head_aupr(h) for h in heads if h.question == question]) for question in ("A", "B", "C", "D")
-    ]
-    assert questions == 4
-    assert area(recalls, precisions) == pytest.approx(np.mean(by_question), abs=1e-12)
 
 
 def tables(heads):

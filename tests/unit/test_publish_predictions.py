@@ -11,7 +11,7 @@ import answer_rows
 from lextables.metrics.classification import logits
 from lextables.pipeline.dataset import Column, Table, read
 from lextables.publish import predictions
-from lextables.tasks.answers import collection, schema
+from lextables.tasks.answers import collection
 from lextables.tasks.answers import submitted as answers_given
 from lextables.tasks.answers.scoring import of_answers
 from lextables.tasks.classification import submitted as classification_given
@@ -148,7 +148,7 @@ def distributions():
 
 
 def test_answers_can_be_given_back_and_score_the_same(answered):
-    one, _, path = answered(schema.PREDICTIONS, distributions())
+    one, _, path = answered(collection.PREDICTIONS, distributions())
     tables = [one.table(name) for name in collection.ANSWERED_FROM]
     file = File(path.name, path.read_text(encoding="utf-8"))
     found = answers_given.predictions(file, "jsonl", tables, {"names": NAMES})
@@ -158,7 +158,7 @@ def test_answers_can_be_given_back_and_score_the_same(answered):
 
 
 def test_beside_an_answer_stands_what_people_chose(answered):
-    _, forms, path = answered(schema.PREDICTIONS, distributions())
+    _, forms, path = answered(collection.PREDICTIONS, distributions())
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     chosen = {(line["document_id"], line["question_id"]): line["shares"] for line in lines}
     assert len(chosen) == 18
@@ -177,6 +177,6 @@ def test_marks_are_there_as_they_were_made(answered):
         }
         for place in range(3)
     ]
-    _, forms, path = answered(schema.MARKED, rows, name="mark")
+    _, forms, path = answered(collection.MARKED, rows, name="mark")
     assert pd.read_json(path, lines=True, precise_float=True).to_dict("records") == rows
     assert [form.files for form in forms] == ["predictions/<run>.jsonl", "predictions/mark.*.jsonl"]

@@ -8,7 +8,7 @@ import hashlib
 
 import pytest
 
-from lextables.tasks.spans.final_text import FinalText, Spelling, basic_words
+from lextables.tasks.spans.reading import FinalText, Spelling, basic_words
 from lextables.tasks.spans.squad import collapsed
 from lextables.tasks.spans.tokens import tokenise
 from tokenizer_kinds import albert, bert, roberta

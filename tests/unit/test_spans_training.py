@@ -17,12 +17,13 @@ from lextables.pipeline.dataset import read, write
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans import training, window_ranking
 from lextables.tasks.spans.features import write_features
-from lextables.tasks.spans.final_text import FinalText, Spelling
 from lextables.tasks.spans.reading import (
     RANKER,
     RECORD,
     Best,
+    FinalText,
     Reading,
+    Spelling,
     fit_ranker,
     nbest,
     predict,

@@ -6,8 +6,7 @@ from lextables.pipeline.dataset import write
 from lextables.pipeline.job import job
 from lextables.pipeline.run import recorded
 from lextables.tasks.answers import baselines, collection
-from lextables.tasks.answers.collection import of_vectors
-from lextables.tasks.answers.schema import MARKED
+from lextables.tasks.answers.collection import MARKED, of_vectors
 
 with job(snakemake.log[0]), recorded(snakemake.output.record, snakemake.params.settings) as record:
     settings, data = snakemake.params.settings, collection.load(snakemake.input, snakemake.params.names)

@@ -4,7 +4,7 @@ from lextables.pipeline.dataset import write
 from lextables.pipeline.job import job
 from lextables.pipeline.run import recorded
 from lextables.tasks.answers import baselines, collection
-from lextables.tasks.answers.schema import PREDICTIONS
+from lextables.tasks.answers.collection import PREDICTIONS
 
 with job(snakemake.log[0]), recorded(snakemake.output.record, snakemake.params.settings) as record:
     data = collection.load(snakemake.input, snakemake.params.names)

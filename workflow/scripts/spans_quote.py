@@ -11,7 +11,7 @@ from lextables.tasks.spans.outputs import OUTPUTS, best_threshold, contract_of, 
 
 with job(snakemake.log[0]) as log:
     settings, (contracts, questions, answers) = snakemake.params.settings, snakemake.input.data
-    with recorded(Path(snakemake.output.record).parent, settings) as record:
+    with recorded(snakemake.output.record, settings) as record:
         texts = {row["contract_id"]: row["text"] for row in read(contracts)}
         questions = list(read(questions))
         test = contract_of(questions, "test")

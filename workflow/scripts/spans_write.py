@@ -1,7 +1,5 @@
 """Ask a language model about contracts, or about the candidates of a linear model, and keep its outputs."""
 
-from pathlib import Path
-
 from lextables.models import cached_model, device
 from lextables.models.spending import Limits
 from lextables.pipeline.dataset import read, write
@@ -13,7 +11,7 @@ from lextables.tasks.spans.outputs import OUTPUTS, by_question, contract_of, pas
 with job(snakemake.log[0]) as log:
     settings, asking = snakemake.params.settings, snakemake.params.asking
     contracts, questions = snakemake.input.data
-    with recorded(Path(snakemake.output.record).parent, settings) as record:
+    with recorded(snakemake.output.record, settings) as record:
         model = cached_model.open_language_model(
             settings, asking["kept"], Limits(**asking["limits"]), snakemake.params.device
         )

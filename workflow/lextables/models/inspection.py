@@ -8,7 +8,6 @@ initialise at random.  Nothing is unpickled.
 
 import contextlib
 import json
-import math
 import os
 import subprocess
 import sys
@@ -34,12 +33,6 @@ HEADS = ("ForSequenceClassification", "ForQuestionAnswering", "ForTokenClassific
 LANGUAGE_MODELS = ("ForCausalLM", "LMHeadModel")
 GENERATORS = (*LANGUAGE_MODELS, "ForConditionalGeneration")
 RELEVANCE = ("classifier", "score", "classification_head", "logits_proj", "sequence_summary")
-EMBEDDINGS = (
-    "word_embeddings.weight",
-    "tok_embeddings.weight",
-    "embed_tokens.weight",
-    "word_embedding.weight",
-)
 
 
 class Unfit(Exception):
@@ -148,7 +141,7 @@ def _check_files(folder: Path, kind: str) -> None:
         raise Unfit(f"{body / 'config.json'} has no model_type")
     shapes = _shapes(body)
     _check_kind(kind, config, shapes, bool(modules))
-    _check_tokenizer(body, config, shapes)
+    _check_tokenizer(body)
 
 
 def _check_gguf(file: Path, kind: str) -> None:
@@ -198,7 +191,7 @@ def _check_kind(kind: str, config: Mapping[str, Any], shapes: Shapes, modules: b
         raise Unfit(f"{names} has a head of another kind and is no bi-encoder", KIND)
 
 
-def _check_tokenizer(folder: Path, config: Mapping[str, Any], shapes: Shapes) -> None:
+def _check_tokenizer(folder: Path) -> None:
     pairs = (folder / "vocab.json").is_file() and (folder / "merges.txt").is_file()
     single = any((folder / name).is_file() for name in ("tokenizer.json", "vocab.txt"))
     if not (pairs or single or any(folder.glob("*.model"))):
@@ -206,20 +199,6 @@ def _check_tokenizer(folder: Path, config: Mapping[str, Any], shapes: Shapes) ->
             f"the folder {str(folder)!r} contains no tokenizer (tokenizer.json, vocab.txt or another)",
             "save the model's tokenizer in the folder",
         )
-    if (folder / "tokenizer.json").is_file():
-        tokenizer = _json(folder / "tokenizer.json")
-        vocabulary = (tokenizer.get("model") or {}).get("vocab") or {}
-        ids = list(vocabulary.values()) if isinstance(vocabulary, Mapping) else [len(vocabulary) - 1]
-        ids += [token["id"] for token in tokenizer.get("added_tokens") or ()]
-        size = max(ids, default=-1) + 1
-        rows = [shape[0] for name, shape in shapes.items() if name.endswith(EMBEDDINGS) and len(shape) == 2]
-        embeddings = max(rows, default=config.get("vocab_size") or math.inf)
-        if size > embeddings:
-            raise Unfit(
-                f"the tokenizer has {size:,} tokens and the model vectors for {embeddings:,}",
-                "save the tokenizer that belongs to the model in its folder, or call "
-                "resize_token_embeddings first",
-            )
 
 
 def _json(path: Path) -> dict[str, Any]:

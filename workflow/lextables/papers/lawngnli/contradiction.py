@@ -91,6 +91,9 @@ def contradict(sentences: Sequence[Tree], *, example: str, seed: int) -> Contrad
         return Rejected("no rule applies")
     if isinstance(change, Rejected):
         return change
+    following = sentences[chosen + 1].words(sentences[chosen + 1].root) if chosen + 1 < len(sentences) else ()
+    if change.negated and next((word for word in following if word not in _QUOTES), "") in ("nor", "neither"):
+        return Rejected("not … nor")
     texts = [sentence.text for sentence in sentences]
     texts[chosen] = edited(tree, change.edits)
     return Contradiction("".join(texts), change.kind, change.negated, chosen, name)
@@ -243,7 +246,7 @@ _JUDGING = frozenset(
     "invalid irrelevant lawful mandatory moot necessary overbroad premature proper sufficient unclear "
     "unconstitutional unlawful unnecessary valid void".split()
 )
-_DESCRIBING = frozenset("attributable comparable possible right subject traceable".split())
+_DESCRIBING = frozenset("attributable comparable payable possible right subject traceable".split())
 
 
 def _auxiliary(word: str, following: str) -> bool:
@@ -299,7 +302,8 @@ def _unfit(tree: Tree, clause: Clause) -> Rejected | None:
     if tokens[0].tag == "CC" and start > 1 and tokens[0].lower in ("and", "or", "but"):
         return Rejected("no independent clause")
     opening = next((token.lower for token in tokens if token.text not in _QUOTES), "")
-    if before in _SUBORDINATORS or opening == "whether":
+    joined = before in ("and", "or") and opening in _CONDITIONS  # "once A and B, C"
+    if before in _SUBORDINATORS or opening == "whether" or joined:
         return Rejected("subordinate clause")
     if before in _AUXILIARIES:
         return Rejected("inverted clause")
@@ -322,8 +326,8 @@ def _unfit(tree: Tree, clause: Clause) -> Rejected | None:
         return Rejected("verb phrase without a subject")
     if _starts_as_report(tree, clause):
         return Rejected("verb phrase without a subject")
-    if _after_noun_phrase(tree, start):
-        return Rejected("structure unclear")
+    if _after_noun_phrase(tree, start) or any("exception" in token.lower for token in tokens[:start]):
+        return Rejected("structure unclear")  # "with one exception, none"
     if _opened(tree, clause.predicate.start):
         return Rejected("subordinate clause")
     return None
@@ -352,9 +356,11 @@ def _opened(tree: Tree, end: int) -> bool:
     for i in range(end):
         token, following, before = tokens[i], tokens[i + 1], tokens[max(0, i - 1)]
         opens = token.lower in _OPENERS and token.tag in ("IN", "WDT", "WP", "WP$", "WRB")
+        opens |= token.lower == "that" and before.tag == "VBG"
         if opens or (token.lower == "as" and before.lower in ("far", "insofar", "long", "soon")):
             # "Where appropriate", "while waiting", "whether or not".
-            opened += following.tag not in ("JJ", "TO", "VBG", "VBN") and following.lower != "or"
+            elliptic = following.tag in ("JJ", "TO", "VBG", "VBN") and token.lower != "that"
+            opened += not elliptic and following.lower != "or"
             opener = i
         elif token.text == "," and i > opener + 1:
             opened = 0
@@ -401,7 +407,11 @@ def indefinite_pronoun(tree: Tree, clause: Clause) -> Change | Rejected | None:
     if before > 0 and (tokens[before - 1].lower, tokens[before].lower) == ("not", "only"):
         return Rejected("not only")
     group = _group(tree, clause)
-    if group is None or _reading(tree, clause, group) is Reading.PARTICIPLE:
+    if group is not None and tokens[group.first - 1].lower == "to":
+        return Rejected("bare verb")  # "no power in courts to act"
+    # "No liability for sales after its interest fell", of which the parser puts the subordinator elsewhere.
+    fragment = group is not None and clause.node.label == "NP" and tokens[group.first].tag == "VBD"
+    if group is None or fragment or _reading(tree, clause, group) is Reading.PARTICIPLE:
         head = _predicate_head(tree, clause)
         if head is None or tokens[head].tag == "VBG" or not _states(tree, clause, head, True):
             return None
@@ -653,7 +663,7 @@ def _past_reading(tree: Tree, clause: Clause, verb: int, head: int) -> Reading:
         node
         for node in beside
         if node.start > verb
-        and node.label not in _BESIDE
+        and (node.label not in _BESIDE or tree.tokens[node.start].text == "[")
         and not (node.is_leaf and tree.tokens[node.start].lower in _QUOTES)
     ]
     following = after[0] if after else None
@@ -666,7 +676,9 @@ def _past_reading(tree: Tree, clause: Clause, verb: int, head: int) -> Reading:
         return Reading.FINITE
     label = following.label if following is not None else ""
     bare = following is not None and tree.tokens[min(following.start + 1, clause.node.end - 1)].tag == "VB"
-    if label in ("JJ", "VBN") and after[1:] and after[1].label.startswith(("JJ", "NN", "NP")):
+    if label == "PRN" or (
+        label in ("JJ", "VBN") and after[1:] and after[1].label.startswith(("JJ", "NN", "NP"))
+    ):
         label = "NP"
     elif label == "VP" and tree.tokens[following.start].tag == "VB":
         label = "NP"  # "exception barred claim", a noun taken for a verb
@@ -837,6 +849,8 @@ def _remove(tree: Tree, clause: Clause, group: Verbs, kind: str, i: int) -> Chan
             return Rejected("not … but")
     if "or" in group.joiners:
         return Rejected("alternative verb phrases")
+    if "alone" in [token.lower for token in tokens[group.main + 1 : group.main + 3]]:
+        return Rejected("not only")  # "does not turn alone on it"
     repairs = _without_negation(tree, clause, i)
     if isinstance(repairs, Rejected):
         return repairs
@@ -919,9 +933,12 @@ def _add(tree: Tree, clause: Clause, group: Verbs) -> Change | Rejected:
     partial = _POSSIBLY | (_PARTIAL if auxiliary else frozenset())
     if any(tokens[i].lower in partial for i in range(clause.node.start, group.first)):
         return Rejected("adverb of some cases")
+    able = first.lower in ("can", "may", "might")
+    if able and any(tokens[i].lower in _SENTENCE_ADVERBS for i in range(group.first, group.main)):
+        return Rejected("adverb of some cases")  # "can probably be", which "cannot" does not precede
     if _some_cases(tree, before):
         return Rejected("adverb of some cases")
-    if any(token.lower == "at" and last.lower in _LIMITS for token, last in pairwise(tokens[group.main :])):
+    if _limited(tree, group.main):
         return Rejected("at best")
     after = _outside(clause, group.main + 1, "SBAR")
     if _contrasted(tree, after):
@@ -953,14 +970,25 @@ def _add(tree: Tree, clause: Clause, group: Verbs) -> Change | Rejected:
 
 def _contrasted(tree: Tree, places: Iterable[int]) -> bool:
     """Tell whether a negation at one of ``places`` is set against what is said: "a tax, not a penalty"."""
-    joiners = (",", "but", "and", "or", "if", "though", "although")
-    return any(tree.tokens[i].lower in NOT and _word_before(tree, i) in joiners for i in places)
+    tokens, joiners = tree.tokens, (",", "but", "and", "or", "if", "though", "although")
+    negations = [i for i in places if tokens[i].lower in NOT]
+    return any(
+        _word_before(tree, i) in joiners or "but" in [token.lower for token in tokens[i:]] for i in negations
+    ) or any(
+        token.lower in ("though", "although") and following.lower in NOT
+        for token, following in pairwise(tokens)
+    )
 
 
 def _some_cases(tree: Tree, places: Iterable[int]) -> bool:
     """Tell whether a phrase says in how many cases: "at times", "in some States", "on occasion"."""
     weak, cases = _WEAK | {"some", "times", "occasion", "occasions"}, ("at", "in", "on", "under")
     return any(tree.tokens[i].lower in cases and tree.tokens[i + 1].lower in weak for i in places)
+
+
+def _limited(tree: Tree, start: int) -> bool:
+    """Tell whether "at best" or the like follows, of which a negation would deny the limit alone."""
+    return any(at.lower == "at" and last.lower in _LIMITS for at, last in pairwise(tree.tokens[start:]))
 
 
 def _word_before(tree: Tree, i: int) -> str:
@@ -1160,9 +1188,11 @@ def adjective_phrase(tree: Tree, clause: Clause) -> Change | Rejected | None:
     if negations:
         if tokens[negations[0] + 1].lower in _FOCUS:
             return Rejected("not only")
-        if "but" in after:
+        if "but" in [token.lower for token in tokens[head:]]:
             return Rejected("not … but")
         return Change((delete(negations[0]),), "not removed", True)
+    if _limited(tree, head):
+        return Rejected("at best")
     words = [token.lower for token in tokens[start:head]]
     if _only_if(tree, clause, head):
         return Rejected("only if")

@@ -26,6 +26,8 @@ from lextables.pipeline.dataset import write
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.answers import collection
 from lextables.tasks.answers.collection import (
+    MARKED,
+    PREDICTIONS,
     Collection,
     Space,
     marked_rows,
@@ -33,7 +35,6 @@ from lextables.tasks.answers.collection import (
     pairs,
     prediction_rows,
 )
-from lextables.tasks.answers.schema import MARKED, PREDICTIONS
 
 WHOLE_DOCUMENT = "whole"
 RELEVANT = ("Yes", "No")

@@ -18,8 +18,8 @@ import numpy as np
 from scipy.sparse import csr_matrix, hstack
 from threadpoolctl import threadpool_limits
 
-from lextables.metrics.answers import binary_cross_entropy, smoothed
 from lextables.models.linear import Linear, fit_many, fit_shares, probabilities, vocabulary
+from lextables.models.soft_labels import binary_cross_entropy, smoothed
 from lextables.tasks.answers.collection import Collection, Shares, Space, fold, of_words
 
 Settings = Mapping[str, Any]

@@ -71,8 +71,8 @@ def _check_distribution(probabilities: list[float], options: int, where: str) ->
 def of_marks(predictions: str | Path, data: Collection, marked: Mapping[str, set[str]], folds: int) -> Scored:
     """Score the marks of a run; see `metrics.marks.scores_and_units`.
 
-    ``predictions`` is a file of `schema.MARKED`, which is read one pair at a time; ``marked`` is {question:
-    marked paragraphs}.  Raises `BadInput` if an answered pair, or a paragraph of one, has no prediction.
+    ``predictions`` is a file of `MARKED`, which is read one pair at a time; ``marked`` is {question: marked
+    paragraphs}.  Raises `BadInput` if an answered pair, or a paragraph of one, has no prediction.
     """
     place = {document: at for at, document in enumerate(data.paragraphs)}
     ids = {document: sorted(each.paragraph_id for each in rows) for document, rows in data.paragraphs.items()}

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lextables.pipeline.errors import BadInput
-from lextables.tasks.answers.collection import Collection, load, pairs, prediction_rows
-from lextables.tasks.answers.schema import PREDICTIONS
+from lextables.tasks.answers.collection import PREDICTIONS, Collection, load, pairs, prediction_rows
 from lextables.tasks.submitted import PROBABILITY, Distributions, File, Submitted, named, probabilities_of
 
 __all__ = ["PREDICTIONS", "predictions"]
