@@ -87,8 +87,8 @@ def test_tables_of_the_released_data_set(folder):
     # The built data set has shards of its own; the finished files are the other variant's and are rebuilt.
     planned = run(folder, "-n", *TABLES, lawngnli_data="built")
     jobs = planned.output
-    assert "lawngnli_examples" in jobs
-    assert "lawngnli_released" not in jobs
+    assert "\nlawngnli_examples " in jobs
+    assert "\nlawngnli_released " not in jobs
     assert "results/sources/caselaw/us-1.json" in jobs
 
 
