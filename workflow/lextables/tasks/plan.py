@@ -176,7 +176,7 @@ class Context:
 
     ``gpu`` states whether training will find a GPU, which selects the grid under ``grid: auto``.
     ``submitted`` is {data set: its submitted predictions}.  ``absent`` is {auxiliary data set that is not
-    available: the reason} (`lextables.papers.auxiliary`).
+    available: the reason} (`papers.planning.absent_data`).
     """
 
     config: Config
