@@ -7,7 +7,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import torch
 
+from lextables.models import alignment
 from lextables.papers.lawngnli import matched
 from lextables.papers.lawngnli.label_tables import (
     CHOICE,
@@ -88,10 +90,11 @@ def test_both_designs_are_balanced_and_below_the_bound():
     first, known = families("ec", (ENTAIL, CONTRADICT), rng.uniform(0, 1, 400).tolist())
     second, more = families("n", (NEUTRAL, NEUTRAL), (rng.uniform(0, 0.7, 300) ** 2).tolist())
     pairs = matched.choose_pairs(first + second, known | more, seed=0)
-    assert max(row["overlap"] for row in pairs) < 0.5
+    assert len([row for row in pairs if row[matched.ALL]]) == len(first + second)
     means = {}
-    for design in matched.DESIGNS:
+    for design in (matched.BOUND, matched.MATCHED):
         chosen = [row for row in pairs if row[design]]
+        assert max(row["overlap"] for row in chosen) < 0.5
         assert len(set(Counter(row["label"] for row in chosen).values())) == 1
         of_label = [[row["overlap"] for row in chosen if row["label"] == label] for label in range(3)]
         means[design] = np.mean(of_label[ENTAIL]) - np.mean(of_label[NEUTRAL])
@@ -122,6 +125,40 @@ def test_the_interval_covers_a_difference_of_zero(monkeypatch):
     assert 0.925 <= covered / 400 <= 0.985
 
 
+def word_vectors(texts):
+    """{text: a unit vector for each word, drawn by the word}."""
+    drawn, texts = {}, set(texts)
+    for word in sorted({word for text in texts for word in text.split()}):
+        drawn[word] = np.random.default_rng([*word.encode()]).normal(size=32)
+        drawn[word] /= np.linalg.norm(drawn[word])
+    return {text: torch.tensor(np.array([drawn[word] for word in text.split()])).half() for text in texts}
+
+
+def test_alignment_learns_from_both_texts_but_not_from_one_alone():
+    """The label is whether the second text denies the word that the first names."""
+    rng, texts = np.random.default_rng(0), []
+    for number in range(400):
+        first, second = rng.choice(30, 2, replace=False)
+        denied, other = (first, second) if number % 2 else (second, first)
+        texts.append((f"word{first}", f"word{other} is here but not word{denied}"))
+    vectors = word_vectors([side for pair in texts for side in pair])
+    pairs, labels = [(vectors[first], vectors[second]) for first, second in texts], np.arange(400) % 2
+    alone = [(first, second[:1] * 0) for first, second in pairs]
+    shares = {}
+    for name, known in (("both", pairs), ("alone", alone)):
+        found = alignment.probabilities(known[:300], labels[:300], known[300:], updates=400, seed=0)
+        assert found.shape == (100, 2) and np.allclose(found.sum(axis=1), 1)
+        shares[name] = np.mean(found.argmax(axis=1) == labels[300:])
+    assert shares["both"] > 0.9 and 0.3 < shares["alone"] < 0.7
+
+
+def test_the_sentences_with_the_most_words_of_the_hypothesis_come_first():
+    premise = "The lease ended. The parties knew that it was void; Rent was due. We affirm."
+    found = matched.nearest(premise, "it was not due that the lease was void")
+    assert found == ["The parties knew that it was void;", "The lease ended."]
+    assert matched.nearest("", "a thing") == [""]
+
+
 @pytest.fixture(scope="module")
 def experiment(tmp_path_factory):
     """180 families.  The label is a word of the filtered long premise, so that only (6) can learn it."""
@@ -142,7 +179,9 @@ def experiment(tmp_path_factory):
     write(TEXTS, stored, folder / "texts.parquet")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(matched, "REPETITIONS", 2)
-        pairs, answers = matched.run(folder / "examples.parquet", folder / "texts.parquet", SETTINGS, 0)
+        patch.setattr(matched, "UPDATES", 2)
+        files = folder / "examples.parquet", folder / "texts.parquet"
+        pairs, answers = matched.run(*files, SETTINGS, 0, word_vectors)
     write(matched.PAIRS, pairs, folder / "pairs.parquet")
     write(matched.ANSWERS, answers, folder / "answers.parquet")
     return SimpleNamespace(data=folder)
@@ -153,6 +192,10 @@ def test_a_planted_difference_is_found(experiment):
     name = matched.DESIGN_NAMES[matched.BOUND]
     gap = cells[f"{name} / {matched.MODELS['words']}", "(6) less (3)"]
     assert gap.low > 0.2
+    for model in matched.MODELS.values():
+        of_model = {column: cell.value for (row, column), cell in cells.items() if row == f"{name} / {model}"}
+        gap = of_model[f"(6), {CHOICE}"] - of_model[f"(3), {CHOICE}"]
+        assert of_model[f"(6) less (3), {CHOICE}"] == pytest.approx(gap)
     assert cells[f"{name} / {matched.MODELS['words']}", f"(6), {TWINS}"].value > 0.9
     guess = cells[f"{name} / {matched.MODELS['guess']}", "(6) less (3)"]
     assert abs(guess.value) < 0.1
@@ -162,7 +205,10 @@ def test_a_planted_difference_is_found(experiment):
 def test_each_pair_is_answered_once_in_a_repetition(experiment):
     answers = list(read(experiment.data / "answers.parquet"))
     counts = Counter((row["design"], row["model"], row["condition"], row["repetition"]) for row in answers)
-    assert set(counts.values()) == {len(list(read(experiment.data / "pairs.parquet")))}
+    sizes = Counter(
+        design for row in read(experiment.data / "pairs.parquet") for design in matched.DESIGNS if row[design]
+    )
+    assert all(count == sizes[design] for (design, *_), count in counts.items())
 
 
 def test_too_few_pairs_are_not_run(tmp_path):

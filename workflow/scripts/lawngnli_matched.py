@@ -1,5 +1,9 @@
-"""The experiment on LawngNLI's pairs with matched overlap: the pairs, and what linear models answer."""
+"""The experiment on LawngNLI's pairs with matched overlap: the pairs, and what models answer."""
 
+from functools import partial
+
+from lextables.models.alignment import token_vectors
+from lextables.models.weights import weights_folder
 from lextables.papers.lawngnli.matched import ANSWERS, PAIRS, run
 from lextables.pipeline.dataset import census, write, write_census
 from lextables.pipeline.job import job
@@ -7,7 +11,8 @@ from lextables.pipeline.run import loaded
 
 with job(snakemake.log[0]):
     inputs, output, params = snakemake.input, snakemake.output, snakemake.params
-    found = run(inputs.examples, inputs.texts, params.settings, params.seed)
+    encode = partial(token_vectors, weights_folder(params.encoder))
+    found = run(inputs.examples, inputs.texts, params.settings, params.seed, encode)
     for table, rows in zip((PAIRS, ANSWERS), found, strict=True):
         write(table, rows, output[table.name])
     data = {table.name: census(table, output[table.name]) for table in (PAIRS, ANSWERS)}

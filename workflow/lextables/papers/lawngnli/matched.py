@@ -3,15 +3,17 @@
 Columns (3) and (6) of Table 13 differ in what a model is trained on: short premises, or long ones filtered by
 BM25.  In the rebuilt data a threshold on word overlap separates most Neutral pairs from the others, because
 A.1.7 bounds the overlap of Neutral pairs alone; a difference between the columns then says little about
-reading.  Here all three labels have the same bound, and in the design ``matched`` the same distribution of
-overlaps.  The data are split by opinion, several times.
+reading.  In the design ``bound`` all three labels have the same bound, and in ``matched`` the same
+distribution of overlaps; ``all`` has all pairs.  The data are split by opinion, several times.
 """
 
 import hashlib
 import math
+import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -22,6 +24,7 @@ from scipy.special import ndtri
 
 from lextables.papers.lawngnli.difficulty import MAX_OVERLAP
 from lextables.papers.lawngnli.label_tables import (
+    CHOICE,
     GUESSING,
     PARTS,
     TWIN,
@@ -40,8 +43,9 @@ from lextables.tasks.classification.examples import Text, texts_of
 
 REPETITIONS, FOLDS = 10, 5
 STRATUM = 0.1  # width of the strata of overlap
-BOUND, MATCHED = DESIGNS = ("bound", "matched")
+ALL, BOUND, MATCHED = DESIGNS = ("all", "bound", "matched")
 DESIGN_NAMES = {
+    ALL: "All pairs",
     BOUND: "Overlap below one half, all labels",
     MATCHED: "Overlap matched in strata of a tenth",
 }
@@ -51,15 +55,22 @@ CONDITIONS = {"(3)": (SHORT, FILTERED), "(6)": (FILTERED, FILTERED)}
 MODELS = {
     "overlap": "Overlap of words and a linear model",
     "words": "Words, their overlap and a linear model",
+    "aligned": "Frozen token vectors, aligned",
+    "alone": "Frozen token vectors of the hypothesis alone",
     "guess": GUESSING,
 }
+UPDATES = 320
+ALIGNED_REPETITIONS = 3  # of the models over token vectors, each of which takes half a minute
+SENTENCES = 2  # of a premise, whose token vectors are compared with the hypothesis
+SENTENCE_END = re.compile(r"(?<=[.!?;:])[\"”')\]]*\s+(?=[\"“(\[]?[A-Z0-9])|\n+")
+Encode = Callable[[Iterable[str]], Mapping[str, Any]]  # `alignment.token_vectors` of one encoder
 RESAMPLES = 10_000
 POWER = 0.8
 MIN_PAIRS = 100
 
 PAIRS = Table(
     "pairs",
-    "Pairs with less than half of the hypothesis's bigrams in the short premise, balanced over the labels.",
+    "All pairs, and those with less than half of the hypothesis's bigrams in the short premise.",
     (
         Column("example_id", pa.string(), "the example of lawngnli_nli"),
         Column("example", pa.string(), "`<example>[:twin]`"),
@@ -93,7 +104,7 @@ def choose_pairs(rows: Iterable[Row], overlap: Mapping[str, float], seed: int) -
     ``overlap`` has the overlap of each example by its id.  A family is an example with its twin; families
     with a pair at or above the bound of A.1.6 are dropped.  A design takes two families of Entail and
     Contradict for each one of Neutral, at random: ``bound`` from all, ``matched`` from each stratum of mean
-    overlap.
+    overlap; ``all`` has every pair.
     """
     families: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
@@ -106,6 +117,7 @@ def choose_pairs(rows: Iterable[Row], overlap: Mapping[str, float], seed: int) -
             strata[BOUND, 0][neutral].append(family)
             strata[MATCHED, int(fmean(overlaps) / STRATUM)][neutral].append(family)
     chosen: dict[str, set[str]] = {design: set() for design in DESIGNS}
+    chosen[ALL] = set(families)
     for (design, _), stratum in strata.items():
         for those in stratum.values():
             those.sort(key=lambda family: hashlib.sha256(f"{seed} {family}".encode()).digest())
@@ -116,8 +128,8 @@ def choose_pairs(rows: Iterable[Row], overlap: Mapping[str, float], seed: int) -
             {name: row[name] for name in ("example_id", "example", "premise", "label")}
             | {"overlap": overlap[row["example_id"]]}
             | {design: family in chosen[design] for design in DESIGNS}
-            for family in set().union(*chosen.values())
-            for row in families[family]
+            for family, members in families.items()
+            for row in members
         ),
         key=lambda row: row["example_id"],
     )
@@ -137,7 +149,7 @@ def splits(premises: Sequence[str], seed: int) -> Iterator[tuple[int, np.ndarray
 
 
 def run(
-    examples: str | Path, texts: str | Path, settings: Mapping[str, Any], seed: int
+    examples: str | Path, texts: str | Path, settings: Mapping[str, Any], seed: int, encode: Encode
 ) -> tuple[list[Row], list[Row]]:
     """Return the rows of `PAIRS` and of `ANSWERS`; no answers for a design with too few pairs.
 
@@ -152,6 +164,7 @@ def run(
         for text in texts_of(examples, texts, [{"text": view, "pair": "hypothesis"} for view in VIEWS])
     }
     found: list[Row] = []
+    tokens = _tokens(rows, shown, encode) if len(pairs) >= MIN_PAIRS else {}
     for design in DESIGNS:
         chosen = [row for row in pairs if row[design]]
         if len(chosen) < MIN_PAIRS:
@@ -164,11 +177,12 @@ def run(
         }
         overlaps = {view: overlap.of([rows[row["example_id"]] for row in chosen], view) for view in VIEWS}
         for model in MODELS:
-            given = (
-                _guessed(chosen, overlaps, seed)
-                if model == "guess"
-                else _answered(chosen, of_view, {**settings, "features": model}, seed)
-            )
+            if model == "guess":
+                given = _guessed(chosen, overlaps, seed)
+            elif model in ("aligned", "alone"):
+                given = _aligned(chosen, tokens, seed, alone=model == "alone")
+            else:
+                given = _answered(chosen, of_view, {**settings, "features": model}, seed)
             for condition, repetition, place, answer in given:
                 found.append(
                     {"design": design, "model": model, "condition": condition, "repetition": repetition}
@@ -202,6 +216,60 @@ def _answered(
             head = linear.fit(features, first[trained] + training, right[training], settings)
             logits = head.logits(features, first[shown] + test)
             answers = linear.shares(logits, multi_label=False)
+            for place, answer in zip(test.tolist(), answers, strict=True):
+                yield condition, repetition, place, answer
+
+
+def _tokens(
+    rows: Mapping[str, Row], shown: Mapping[tuple[str, str], Text], encode: Encode
+) -> dict[tuple[str, str], tuple[Any, Any]]:
+    """Return {(view, example): token vectors of the hypothesis and of the `nearest` sentences}."""
+    import torch  # slow to import, and tables do not need it
+
+    chosen = {}
+    for view in VIEWS:
+        for example, row in rows.items():
+            text = shown[row[view], row["hypothesis"]]
+            chosen[view, example] = text.second, nearest(text.text, text.second)
+    vectors = encode(side for first, second in chosen.values() for side in (first, *second))
+    return {
+        key: (vectors[first], torch.cat([vectors[sentence] for sentence in second]))
+        for key, (first, second) in chosen.items()
+    }
+
+
+def nearest(premise: str, hypothesis: str) -> list[str]:
+    """Return the sentences of a premise that have the most words of the hypothesis, best first.
+
+    Parts between semicolons are sentences too.
+    """
+    words = set(hypothesis.lower().split())
+    sentences = [sentence for sentence in SENTENCE_END.split(premise) if sentence.strip()] or [premise]
+    common = [len(words & set(sentence.lower().split())) for sentence in sentences]
+    return [sentences[place] for place in np.argsort(-np.array(common), kind="stable")[:SENTENCES]]
+
+
+def _aligned(
+    pairs: Sequence[Row], tokens: Mapping[tuple[str, str], tuple[Any, Any]], seed: int, *, alone: bool
+) -> Iterator[tuple[str, int, int, np.ndarray]]:
+    """Yield the same of models over frozen token vectors; ``alone`` hides the premise from them."""
+    from lextables.models.alignment import probabilities  # loads torch, which tables do not need
+
+    def read_in(view: str, places: np.ndarray) -> list[tuple[Any, Any]]:
+        found = (tokens[view, pairs[place]["example_id"]] for place in places)
+        return [(first, second[:1] * 0 if alone else second) for first, second in found]
+
+    labels = np.array([row["label"] for row in pairs])
+    of_repetitions = splits([row["premise"] for row in pairs], seed)
+    for repetition, training, test in islice(of_repetitions, ALIGNED_REPETITIONS * FOLDS):
+        for condition, (trained, shown) in CONDITIONS.items():
+            answers = probabilities(
+                read_in(trained, training),
+                labels[training],
+                read_in(shown, test),
+                updates=UPDATES,
+                seed=seed + repetition,
+            )
             for place, answer in zip(test.tolist(), answers, strict=True):
                 yield condition, repetition, place, answer
 
@@ -278,7 +346,7 @@ def _cells(
     """The accuracies under both conditions, by label and within twins, and the difference."""
     premises = [pair["premise"] for pair in pairs]
     labels = np.array([pair["label"] for pair in pairs])
-    right = {}
+    right, choices = {}, {}
     for condition, of_condition in answers.items():
         shares = np.array(
             [
@@ -293,6 +361,12 @@ def _cells(
         for part in PARTS:
             values = [value for of_repetition in split for _, value in of_repetition[part]]
             yield Cell(row, f"{condition}, {part}", fmean(values) if values else math.nan, decimals=3)
+        choices[condition] = np.array(
+            [[value for _, value in of_repetition[CHOICE]] for of_repetition in split]
+        )
+    of_choice = [pair["premise"] for pair in pairs if LABELS[pair["label"]] != NEUTRAL]
+    choice = difference(choices["(6)"] - choices["(3)"], of_choice)
+    yield Cell(row, f"(6) less (3), {CHOICE}", choice.value, choice.low, choice.high, decimals=3)
     gap = difference(right["(6)"] - right["(3)"], premises)
     yield Cell(row, "(6) less (3)", gap.value, gap.low, gap.high, decimals=3)
     yield Cell(row, "Smallest difference found with 80 % power", gap.detectable, decimals=3)
