@@ -113,7 +113,7 @@ def test_how_a_kind_of_model_is_trained_is_no_part_of_anothers_code():
         ("metrics/answers", "answers_score"),
         ("models/multiple_choice", "answers_ask classification_ask retrieval_ask spans_ask spans_write"),
         ("papers/lawngnli/contradiction", "lawngnli_contradictions"),
-        ("papers/lawngnli/examples", "lawngnli_examples lawngnli_released lawngnli_released_shard"),
+        ("papers/lawngnli/examples", "lawngnli_examples lawngnli_released"),
         ("corpora/nli/raw", "data"),
         *((f"tasks/{task}/plan", "") for task in ("retrieval", "spans", "classification", "answers")),
         *((module, "") for module in ("papers/lawngnli/nli_tables", "papers/privacy/tables")),

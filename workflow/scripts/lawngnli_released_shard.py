@@ -5,7 +5,7 @@ from pathlib import Path
 from lextables.corpora.caselaw import ingest
 from lextables.models.weights import place
 from lextables.papers.lawngnli.parsers import parser
-from lextables.papers.lawngnli.released_dataset import write_shard
+from lextables.papers.lawngnli.released_hypotheses import write_shard
 from lextables.pipeline.job import job
 from lextables.pipeline.run import loaded
 

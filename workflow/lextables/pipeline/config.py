@@ -221,9 +221,6 @@ def load(values: Mapping[str, Any], known_papers: list[str], root: Path) -> Conf
                 where="config",
                 do=f"choose from {', '.join(known_papers)}, several in brackets: papers='[…,…]'",
             )
-    if config.lawngnli_data == "released" and config.data == "sample":
-        what = "lawngnli_data = 'released' needs data=release: the sample has no ID files"
-        raise BadInput(what, where="config", do="set data to release, or lawngnli_data to built")
     if config.traffic_ranks and not (root / config.traffic_ranks).is_file():
         raise BadInput(
             f"traffic_ranks = {config.traffic_ranks!r} is not a file",

@@ -40,6 +40,9 @@ def construction(config: Config, paper: Lawngnli, models: Mapping[str, Model], r
 def _shards(config: Config, paper: Lawngnli, collection: Collection) -> dict[str, list[str]]:
     """The volumes; for the released data set they are shards of their own, with other contents."""
     released = config.lawngnli_data == "released"
+    if released and config.data == "sample":
+        what = "lawngnli_data = 'released' needs data=release: the sample has no ID files"
+        raise BadInput(what, where="config", do="set data to release, or lawngnli_data to built")
     if released and config.bulk_export:
         folder = Path(config.bulk_export).expanduser()
         names = sorted(file.name for suffix in BULK for file in folder.glob(f"*{suffix}"))

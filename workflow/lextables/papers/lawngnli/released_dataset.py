@@ -14,47 +14,27 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from lextables.models.token_count import TokenCounter
 from lextables.papers.lawngnli.citation_removal import remove_citations
 from lextables.papers.lawngnli.examples import EXAMPLES, UNFILTERED
 from lextables.papers.lawngnli.long_premises import LONG_PREMISES, closing_paragraphs
-from lextables.papers.lawngnli.parsers import Parser
-from lextables.papers.lawngnli.released_hypotheses import hypotheses
+from lextables.papers.lawngnli.released_hypotheses import NO_CLAUSE, NO_FIT
 from lextables.papers.lawngnli.released_ids import Mask
 from lextables.papers.lawngnli.released_text import (
-    CASES,
-    cases,
     majority,
-    parenthetical,
     short_premise,
     short_spans,
     unlabelled,
 )
 from lextables.papers.lawngnli.statistics import table2, with_long_premises
-from lextables.papers.lawngnli.steps import CITING
 from lextables.pipeline import dataset
-from lextables.pipeline.dataset import Column, Row, Table
+from lextables.pipeline.dataset import Row, Table
 from lextables.tables.published import PublishedCell
 
-HYPOTHESES = Table(
-    name="hypotheses",
-    description="The rows of the ID file whose citing case is in a shard.",
-    columns=(
-        *CITING,
-        Column("is_twin", pa.bool_(), "whether it is the later row of two twins"),
-        Column("hypothesis", pa.string(), "the statement to judge", nullable=True),
-        Column("fault", pa.string(), "why there is none", nullable=True),
-    ),
-    key=("example_id", "is_twin"),
-)
 # Why a row is left out, in the order of the funnel.
 NO_CITING, NO_CITED = "the citing case is not found", "the cited case is not found"
 NO_MAJORITY = "the cited case has not one majority opinion"
 NO_PAGES = "the opinion has none of the pages"
-NO_FIT = "the offsets do not fit"
-NO_CLAUSE = "the clause to contradict is not found"
 NO_TWIN = "the twin is left out"
 FAULTS = (NO_CITING, NO_CITED, NO_MAJORITY, NO_PAGES, NO_FIT, NO_CLAUSE, NO_TWIN)
 # What Table 2 counts, by the names of its rows.
@@ -65,51 +45,11 @@ COUNTS = {
 }
 
 
-def write_shard(
-    rows: str | Path, volumes: Sequence[str | Path], parser: Parser, found: str | Path, texts: str | Path
-) -> None:
-    """Write the cases of a shard's volumes that ``rows`` name, and the hypotheses that are from them.
-
-    ``rows`` is a table of `released_ids.ROWS`; ``found`` becomes one of `CASES`, ``texts`` of `HYPOTHESES`.
-    """
-    named = list(dataset.read(rows))
-    here = {
-        row["case_id"]: row
-        for row in cases(volumes, {row[key] for row in named for key in ("citing_case_id", "cited_case_id")})
-    }
-    dataset.write(CASES, here.values(), found)
-    # Both twins are of one parenthetical.
-    of_shard = sorted(
-        (row for row in named if row["citing_case_id"] in here), key=itemgetter("example_id", "is_twin")
-    )
-    read = [(row, _parenthetical(row, here[row["citing_case_id"]])) for row in of_shard]
-    made = iter(hypotheses([(row, text) for row, text in read if text is not None], parser))
-    dataset.write(HYPOTHESES, (_hypothesis(row, text, made, here) for row, text in read), texts)
-
-
-def _parenthetical(row: Row, case: Row) -> str | None:
-    if row["opinion"] >= len(case["opinions"]):
-        return None
-    return parenthetical(case["opinions"][row["opinion"]]["text"], row["start"], row["end"])
-
-
-def _hypothesis(
-    row: Row, text: str | None, made: Iterator[str | None], here: Mapping[int, Row]
-) -> dict[str, Any]:
-    hypothesis = None if text is None else next(made)
-    return {
-        **{key: row[key] for key in ("example_id", "is_twin", "citing_case_id")},
-        "citing_jurisdiction": here[row["citing_case_id"]]["jurisdiction"],
-        "hypothesis": hypothesis,
-        "fault": None if hypothesis is not None else NO_FIT if text is None else NO_CLAUSE,
-    }
-
-
 class Released:
     """The rows of the ID file with what the shards found for them.
 
-    ``found`` and ``texts`` are the tables of `write_shard`.  Memory: the rows with their hypotheses; while
-    `write` runs, the short premises; one cited opinion.
+    ``found`` and ``texts`` are the tables of `released_hypotheses.write_shard`.  Memory: the rows with their
+    hypotheses; while `write` runs, the short premises; one cited opinion.
     """
 
     def __init__(

@@ -9,17 +9,37 @@ them again, at the sentence and the clause that the ID file names, and then edit
 import csv
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from operator import itemgetter
+from pathlib import Path
 from typing import Any
+
+import pyarrow as pa
 
 from lextables import ROOT
 from lextables.papers.lawngnli.accuracy import SPACY_MODEL, spacy_pipeline
 from lextables.papers.lawngnli.morphology import inflect, tense_of
 from lextables.papers.lawngnli.parsers import Parser
+from lextables.papers.lawngnli.released_text import CASES, cases, parenthetical
+from lextables.papers.lawngnli.steps import CITING
 from lextables.papers.lawngnli.tree import Node, Token, Tree
+from lextables.pipeline import dataset
+from lextables.pipeline.dataset import Column, Row, Table
 
-Row = Mapping[str, Any]
+HYPOTHESES = Table(
+    name="hypotheses",
+    description="The rows of the ID file whose citing case is in a shard.",
+    columns=(
+        *CITING,
+        Column("is_twin", pa.bool_(), "whether it is the later row of two twins"),
+        Column("hypothesis", pa.string(), "the statement to judge", nullable=True),
+        Column("fault", pa.string(), "why there is none", nullable=True),
+    ),
+    key=("example_id", "is_twin"),
+)
+NO_FIT = "the offsets do not fit"
+NO_CLAUSE = "the clause to contradict is not found"
 
 EDITS = ROOT / "resources/facts/lawngnli_edits.csv"
 DO_NOT = 6941  # the index of the row whose "did not" becomes "do not"
@@ -29,6 +49,46 @@ _HAVE = ("has", "have", "had")
 _DO = {"VBP": "do", "VBZ": "does", "VBD": "did"}
 _VERBS = ("MD", "VBP", "VBZ", "VBD", "VBN", "VBG")
 _ADJECTIVES = ("JJ", "VBN")
+
+
+def write_shard(
+    rows: str | Path, volumes: Sequence[str | Path], parser: Parser, found: str | Path, texts: str | Path
+) -> None:
+    """Write the cases of a shard's volumes that ``rows`` name, and the hypotheses that are from them.
+
+    ``rows`` is a table of `released_ids.ROWS`; ``found`` becomes one of `CASES`, ``texts`` of `HYPOTHESES`.
+    """
+    named = list(dataset.read(rows))
+    here = {
+        row["case_id"]: row
+        for row in cases(volumes, {row[key] for row in named for key in ("citing_case_id", "cited_case_id")})
+    }
+    dataset.write(CASES, here.values(), found)
+    # Both twins are of one parenthetical.
+    of_shard = sorted(
+        (row for row in named if row["citing_case_id"] in here), key=itemgetter("example_id", "is_twin")
+    )
+    read = [(row, _parenthetical(row, here[row["citing_case_id"]])) for row in of_shard]
+    made = iter(hypotheses([(row, text) for row, text in read if text is not None], parser))
+    dataset.write(HYPOTHESES, (_hypothesis(row, text, made, here) for row, text in read), texts)
+
+
+def _parenthetical(row: Row, case: Row) -> str | None:
+    if row["opinion"] >= len(case["opinions"]):
+        return None
+    return parenthetical(case["opinions"][row["opinion"]]["text"], row["start"], row["end"])
+
+
+def _hypothesis(
+    row: Row, text: str | None, made: Iterator[str | None], here: Mapping[int, Row]
+) -> dict[str, Any]:
+    hypothesis = None if text is None else next(made)
+    return {
+        **{key: row[key] for key in ("example_id", "is_twin", "citing_case_id")},
+        "citing_jurisdiction": here[row["citing_case_id"]]["jurisdiction"],
+        "hypothesis": hypothesis,
+        "fault": None if hypothesis is not None else NO_FIT if text is None else NO_CLAUSE,
+    }
 
 
 def hypotheses(rows: Sequence[tuple[Row, str]], parser: Parser) -> list[str | None]:
