@@ -260,6 +260,10 @@ CASES = {
         "It was prayer. [Footnote 2/7] Ibid. The court agreed. [Footnote 2/8] See supra, at 86. So be it.",
         "It was prayer. The court agreed. So be it.",
     ),
+    "a name that begins a parenthesis or a quotation": (
+        'It binds (Poe v. Hill, 426 U.S. 229 (1976)), he said. "Doe v. Bolton, 410 U.S. 179, is the rule."',
+        'It binds, he said. "Doe v. Bolton, is the rule."',
+    ),
     "nothing to remove": ("The tenant | held over, and paid; rent (in 1973) was due.",) * 2,
     "empty": ("", ""),
 }

@@ -127,7 +127,7 @@ def test_the_interval_covers_a_difference_of_zero(monkeypatch):
 
 def word_vectors(texts):
     """{text: a unit vector for each word, drawn by the word}."""
-    drawn = {}
+    drawn, texts = {}, set(texts)
     for word in sorted({word for text in texts for word in text.split()}):
         drawn[word] = np.random.default_rng([*word.encode()]).normal(size=32)
         drawn[word] /= np.linalg.norm(drawn[word])
@@ -192,7 +192,10 @@ def test_a_planted_difference_is_found(experiment):
     name = matched.DESIGN_NAMES[matched.BOUND]
     gap = cells[f"{name} / {matched.MODELS['words']}", "(6) less (3)"]
     assert gap.low > 0.2
-    assert cells[f"{name} / {matched.MODELS['words']}", f"(6) less (3), {CHOICE}"].low > 0.2
+    for model in matched.MODELS.values():
+        of_model = {column: cell.value for (row, column), cell in cells.items() if row == f"{name} / {model}"}
+        gap = of_model[f"(6), {CHOICE}"] - of_model[f"(3), {CHOICE}"]
+        assert of_model[f"(6) less (3), {CHOICE}"] == pytest.approx(gap)
     assert cells[f"{name} / {matched.MODELS['words']}", f"(6), {TWINS}"].value > 0.9
     guess = cells[f"{name} / {matched.MODELS['guess']}", "(6) less (3)"]
     assert abs(guess.value) < 0.1

@@ -159,12 +159,6 @@ class Config(BaseModel):
         return self
 
     @model_validator(mode="after")
-    def _released_files(self) -> "Config":
-        if self.lawngnli_data == "released" and self.data == "sample":
-            raise ValueError("lawngnli_data = 'released' needs data=release: the sample has no ID files")
-        return self
-
-    @model_validator(mode="after")
     def _a_server_for_its_models(self) -> "Config":
         served = [model.name for model in self.extra_models if model.kind == "language-model-api"]
         if served and not self.llm:
@@ -227,6 +221,9 @@ def load(values: Mapping[str, Any], known_papers: list[str], root: Path) -> Conf
                 where="config",
                 do=f"choose from {', '.join(known_papers)}, several in brackets: papers='[…,…]'",
             )
+    if config.lawngnli_data == "released" and config.data == "sample":
+        what = "lawngnli_data = 'released' needs data=release: the sample has no ID files"
+        raise BadInput(what, where="config", do="set data to release, or lawngnli_data to built")
     if config.traffic_ranks and not (root / config.traffic_ranks).is_file():
         raise BadInput(
             f"traffic_ranks = {config.traffic_ranks!r} is not a file",
