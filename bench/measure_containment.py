@@ -1,6 +1,8 @@
 """Compare the scores of outputs with those of ContractEval's released code, run on the same outputs.
 
-The released code is not part of this repository: pass the folder of a clone.
+The released code is not part of this repository: pass the folder of a clone.  With the target `overlaps`
+made for CUAD, our scores are also printed without test contracts that share a tenth of their words with
+training contracts.
 
     PYTHONPATH=workflow python bench/measure_containment.py results/data/contracteval \\
         results/runs/contracteval/quote/linear/linear-f1/seed0 --released ContractEval
@@ -37,7 +39,8 @@ def released(outputs: Mapping[str, str], golds: Mapping[str, Sequence[str]], clo
 
     `Evaluation.py` runs unchanged in a folder of its own.  It reads whether each output contains the gold
     texts from a file that `proprietary_model.py` writes while it asks a model; that expression of the file is
-    evaluated here.  The script ends with an error when it draws its figures, after it has written the scores.
+    evaluated here.  The script ends with an error when it draws its figures, after it has written the scores;
+    without a correct output it divides by zero before.
     """
     tree = ast.parse((clone / "proprietary_model.py").read_text(encoding="utf-8"))
     contains = next(
@@ -76,11 +79,20 @@ def released(outputs: Mapping[str, str], golds: Mapping[str, Sequence[str]], clo
     return {metric: row[column] for metric, column in COLUMNS.items()}
 
 
-def ours(outputs: Mapping[str, str], golds: Mapping[str, Sequence[str]]) -> dict[str, float]:
-    """Return {metric: our score} of outputs."""
-    counted = {name: counts(output, golds.get(name, ())) for name, output in outputs.items()}
-    rows, _ = scores(counted, dict.fromkeys(outputs, "all"), resamples=1)
-    return {row["metric"]: row["value"] for row in rows if row["metric"] in COLUMNS}
+def ours(
+    outputs: Mapping[str, str], golds: Mapping[str, Sequence[str]], contracts: Mapping[str, str] | None = None
+) -> dict[str, float]:
+    """Return {metric: our score}, and the ends of its interval if there are several ``contracts``."""
+    contracts = contracts or dict.fromkeys(outputs, "all")
+    counted = {name: counts(outputs[name], golds.get(name, ())) for name in contracts}
+    return {row["metric"]: row["value"] for row in scores(counted, contracts)[0]}
+
+
+def overlapping(units: Path) -> set[str]:
+    """Return CUAD's test contracts that share a tenth of their words with training contracts."""
+    table = pd.read_parquet(units).query("dataset == 'cuad' and split == 'test' and other_split == 'train'")
+    table = table[table["other_dataset"] == "cuad"]
+    return set(table[table["shared"] >= 0.1 * table["words"]]["unit"])
 
 
 def main() -> None:
@@ -88,6 +100,7 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("run", type=Path, nargs="+")
     parser.add_argument("--released", type=Path, required=True)
+    parser.add_argument("--overlaps", type=Path, help="results/overlaps/units.parquet")
     arguments = parser.parse_args()
     golds = gold_texts(read(arguments.data / "answers.parquet"))
     test = contract_of(read(arguments.data / "questions.parquet"), "test")
@@ -98,6 +111,10 @@ def main() -> None:
         print(run, *(f"{name}: {own[name]:.6f}, released {theirs[name]:.3f}" for name in COLUMNS), sep="\n  ")
         if wrong := [name for name in COLUMNS if abs(own[name] - theirs[name]) > 0.0005 + 1e-9]:
             raise SystemExit(f"{', '.join(wrong)} differ")
+        if arguments.overlaps:
+            near = overlapping(arguments.overlaps)
+            kept = {name: contract for name, contract in test.items() if contract not in near}
+            print(f"  without {len(near)} contracts: {ours(outputs, golds, kept)}")
 
 
 if __name__ == "__main__":

@@ -13,6 +13,10 @@ category_descriptions.csv.
     PYTHONPATH=workflow python bench/measure_cuad_scoring.py RELEASED ../shared/mirror/cuad/data.zip
 
 --golden FILE recomputes the released numbers of a golden file from its questions and predictions instead.
+--predictions FILE compares the scores of a run's predictions; the data is then the folder results/data/cuad:
+
+    PYTHONPATH=workflow python bench/measure_cuad_scoring.py RELEASED results/data/cuad \\
+        --predictions results/runs/cuad/read/linear/linear/seed0/predictions.parquet
 """
 
 import argparse
@@ -23,6 +27,7 @@ import statistics
 import tempfile
 import time
 import zipfile
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import chdir
 from pathlib import Path
@@ -44,6 +49,7 @@ from lextables.metrics.spans import (
     sweep,
 )
 from lextables.pipeline.atomic import write_text
+from lextables.pipeline.dataset import read
 from lextables.tasks.spans.submitted import released_nbest
 from make_nbest import make_nbest, table_rows
 
@@ -169,6 +175,22 @@ def measure(released: ModuleType, data: Path, seed: int, scratch: Path) -> None:
             print(f"  {row['metric']:34} {row['value']!r}")
 
 
+def compare_run(released: ModuleType, data: Path, predictions: Path, scratch: Path) -> None:
+    """Write a run's predictions in the released n-best form, score and compare."""
+    found = defaultdict(list)
+    for row in sorted(read(predictions), key=lambda row: (row["question_id"], row["rank"])):
+        names = ("probability", "start_logit", "end_logit")
+        found[row["question_id"]].append({"text": row["released_text"]} | {name: row[name] for name in names})
+    path = scratch / "nbest_predictions_.json"
+    write_text(path, json.dumps(found))
+    nbest = released_nbest(json.loads(path.read_text()), str(path))
+    questions = (row for row in read(data / "questions.parquet") if row["split"] == "test")
+    asked = gold(questions, read(data / "answers.parquet"))
+    answers = dict(zip(asked.question_ids, map(list, asked.spans), strict=True))
+    result = released_result(released, released.load_json(path), answers, None)
+    print(f"{compare(overall(nbest, asked), result, 'all')} numbers compared, all equal")
+
+
 def refresh_golden(released: ModuleType, path: Path) -> None:
     """Write the released numbers into a golden file, one record per line for readable diffs."""
     content = json.loads(path.read_text(encoding="utf-8"))
@@ -208,6 +230,7 @@ def main() -> None:
     arguments.add_argument("released", type=Path)
     arguments.add_argument("data", nargs="?", type=Path, help="zip with the released test.json")
     arguments.add_argument("--golden", type=Path)
+    arguments.add_argument("--predictions", type=Path)
     arguments.add_argument("--seed", type=int, default=0)
     options = arguments.parse_args()
     if (options.data is None) == (options.golden is None):
@@ -215,8 +238,11 @@ def main() -> None:
     released = released_evaluator(options.released.resolve())
     if options.golden:
         refresh_golden(released, options.golden)
-    else:
-        with tempfile.TemporaryDirectory() as scratch:
+        return
+    with tempfile.TemporaryDirectory() as scratch:
+        if options.predictions:
+            compare_run(released, options.data, options.predictions, Path(scratch))
+        else:
             measure(released, options.data, options.seed, Path(scratch))
 
 

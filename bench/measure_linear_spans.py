@@ -7,7 +7,7 @@ contracts are read.
 --set changes a setting of the registry (`--set relaxed=` marks the answers of the relaxed category only),
 --vectors gives the output of `spans_vectors` for the features of that name, --percents trains on shares of
 the training contracts, --shuffled on answers that are random units of their contract (its score is chance),
---keep keeps the predictions of the test contracts for measure_released_scores.py, and --predictions scores
+--keep keeps the predictions of the test contracts for measure_cuad_scoring.py, and --predictions scores
 those of a finished run.  Scores are those of the released evaluator and those of the paper's text, each also
 without the category that the evaluator relaxes.
 

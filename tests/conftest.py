@@ -15,6 +15,8 @@ import forked
 ROOT = Path(__file__).parents[1]
 # Programs that tests start import the package and the logger plugin from here, not an installed plugin.
 os.environ["PYTHONPATH"] = str(ROOT / "workflow")
+# Models of tests are in folders; what asks the hub has an address of its own.
+os.environ["HF_HUB_OFFLINE"] = "1"
 # Run first, in this order, so that no worker is left with one of them at the end.
 LONG_FILES = ("test_sample.py", "test_acord_real.py", "test_reruns.py", "test_slurm.py", "test_faults.py")
 # ACORD's tables that need no training, without the rows of linear models, which no test of them reads.

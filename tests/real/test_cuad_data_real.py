@@ -18,6 +18,7 @@ from lextables.papers.packages import load
 
 ROOT = Path(__file__).parents[2]
 RECORDED = ROOT / "resources/facts/cuad_contracts.csv"
+LEAST_WORDS = 8  # of a line or sequence that is compared
 FILES = ("data.zip", "CUAD_v1.zip", "category_descriptions.csv")
 TYPES = dict(load(ROOT / "resources/papers/cuad.yaml").contract_types)
 
@@ -117,3 +118,81 @@ def test_less_than_two_gibibytes(mirror):
     )
     unit = 1 if sys.platform == "darwin" else 1024
     assert int(run.stdout) * unit < 2 * 2**30
+
+
+# Text that the test contracts share with the training contracts.
+
+
+@pytest.fixture(scope="module")
+def texts(mirror):
+    """{split: {title: text}} of the released question files."""
+    found = {}
+    with zipfile.ZipFile(mirror / "cuad/data.zip") as archive:
+        for split, name in (("train", "train_separate_questions.json"), ("test", "test.json")):
+            documents = json.loads(archive.read(name))["data"]
+            found[split] = {one["title"]: one["paragraphs"][0]["context"] for one in documents}
+    return found
+
+
+def sequences(text):
+    """The sequences of eight words of a text, in lower case and across line breaks."""
+    words = text.lower().split()
+    return set(zip(*(words[start:] for start in range(LEAST_WORDS)), strict=False))
+
+
+def nearest(texts):
+    """{test contract: (largest share of its sequences in one training contract, that contract)}."""
+    of_test = {title: sequences(text) for title, text in texts["test"].items()}
+    holders = defaultdict(list)
+    for title, found in of_test.items():
+        for sequence in found:
+            holders[sequence].append(title)
+    counts = {title: Counter() for title in of_test}
+    for training, text in texts["train"].items():
+        for sequence in sequences(text):
+            for title in holders.get(sequence, ()):
+                counts[title][training] += 1
+    best = {title: max(of.items(), key=lambda one: one[1], default=("", 0)) for title, of in counts.items()}
+    return {title: (count / len(of_test[title]), training) for title, (training, count) in best.items()}
+
+
+def lines(text):
+    """The lines of eight words or more, in lower case and single blanks."""
+    words = (line.lower().split() for line in text.split("\n"))
+    return [" ".join(line) for line in words if len(line) >= LEAST_WORDS]
+
+
+@pytest.fixture(scope="module")
+def shared(texts):
+    """{test contract: for each of its lines, whether a training contract has it}."""
+    training = {line for text in texts["train"].values() for line in lines(text)}
+    return {title: [line in training for line in lines(text)] for title, text in texts["test"].items()}
+
+
+def test_less_than_a_hundredth_of_the_test_lines_are_in_training_too(shared):
+    lines_shared = [line for of_contract in shared.values() for line in of_contract]
+    assert len(lines_shared) > 7000
+    assert sum(lines_shared) < 0.01 * len(lines_shared)
+
+
+def test_no_title_or_text_is_in_both_and_few_contracts_share_a_fifth_of_their_lines(texts, shared):
+    assert not texts["train"].keys() & texts["test"].keys()
+    assert not set(texts["train"].values()) & set(texts["test"].values())
+    # A joint filing agreement is a form; the other is between parties that have one in training too.
+    assert {title.partition("_")[0] for title, lines in shared.items() if sum(lines) > 0.2 * len(lines)} == {
+        "GALERATHERAPEUTICS,INC",
+        "WOMENSGOLFUNLIMITEDINC",
+    }
+    assert not any(lines and all(lines) for lines in shared.values())
+
+
+def test_one_test_contract_is_mostly_in_a_training_contract_with_its_lines_wrapped_otherwise(texts, shared):
+    found = nearest(texts)
+    first = max(found, key=lambda title: found[title][0])
+    assert sum(share > 0.5 for share, _ in found.values()) == 3
+    assert sum(share > 0.2 for share, _ in found.values()) == 7
+    share, training = found[first]
+    assert (first.partition("_")[0], round(share, 2)) == ("IdeanomicsInc", 0.9)
+    assert training.startswith("IdeanomicsInc_20160330")
+    # Nothing of this shows by lines.
+    assert not any(shared[first])

@@ -1,24 +1,14 @@
-"""LegalBench-RAG on the real files: the authors' own draw of MAUD, what CUAD's rule makes, and the scores.
+"""LegalBench-RAG on the real files: the authors' own draw of MAUD, and what CUAD's rule makes."""
 
-The environment variable LEXTABLES_LEGALBENCHRAG names a clone of the released code, for the last test.
-"""
-
-import os
 from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
 
-from bench.measure_character_scores import compare
 from lextables.papers.legalbench_rag import raw
 from lextables.papers.legalbench_rag.schema import TABLES
 from lextables.papers.packages import load
-from lextables.pipeline.dataset import Published, check_census, read, write, write_all
-from lextables.pipeline.run import SCORES
-from lextables.tasks.retrieval import collection
-from lextables.tasks.retrieval.collection import PREDICTIONS, prediction_rows
-from lextables.tasks.retrieval.lexical import retrieve_bm25
-from lextables.tasks.retrieval.scoring import scores
+from lextables.pipeline.dataset import Published, check_census, read, write_all
 
 ROOT = Path(__file__).parents[2]
 PAPER = load(ROOT / "resources/papers/legalbench_rag.yaml")
@@ -70,16 +60,3 @@ def test_mauds_files_are_the_eighteen_of_the_authors_draw(made):
     assert (len(of_maud), sum(of_maud)) == (18, 7_109_200)
     queries = Counter(row["benchmark"] for row in read(folder / "queries.parquet"))
     assert queries == {"cuad": 194, "maud": 194}
-
-
-def test_bm25s_scores_are_the_released_codes(made, tmp_path):
-    if "LEXTABLES_LEGALBENCHRAG" not in os.environ:
-        pytest.skip("no released code: set LEXTABLES_LEGALBENCHRAG to a clone of legalbenchrag")
-    name, folder, _, _ = made
-    task = PAPER.tasks[name].model_dump(mode="json")
-    found = collection.load([folder / f"{table}.parquet" for table in collection.files(task)], task)
-    settings = {"k1": 0.9, "b": 0.4, "index": "corpus", "pool": "all", "top": 64, "queries": None}
-    hits = retrieve_bm25(found, {"text": settings})["text"]
-    write(PREDICTIONS, prediction_rows(hits), tmp_path / "predictions.parquet")
-    write(SCORES, scores(prediction_rows(hits), found), tmp_path / "scores.parquet")
-    assert compare(folder, tmp_path, Path(os.environ["LEXTABLES_LEGALBENCHRAG"])) == 7 * 2 * (388 + 2)

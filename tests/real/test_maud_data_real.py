@@ -92,21 +92,6 @@ def test_the_authors_settings(settings):
     }
 
 
-def test_the_real_rows(release):
-    assert len(release.examples) == 961
-    assert Counter(row["split"] for row in release.examples) == {"train": 610, "dev": 157, "test": 194}
-    assert {row["data_type"] for row in release.examples} == {"main"}
-    assert {row["head_id"] for row in release.examples} == {"04", "50", "62", "73", "74", "76", "78"}
-    assert len(release.texts) == 704
-    assert release.notes == {
-        "answers_outside_the_list": 0,
-        "rare_rows_that_stand_twice": 0,
-        # The mirror's ids are its own, and some of its rows could not be traced to a contract.
-        "rows_whose_id_is_not_the_authors": 961,
-        "rows_without_a_contract": 39,
-    }
-
-
 def test_every_answer_of_the_real_rows_is_in_test(release, catalogue):
     assert constraints.undefined_in_test(constraints.answer_counts(release.examples, catalogue)) == []
 
@@ -125,20 +110,6 @@ def test_the_contracts(maud, release):
     # Of 152; the mirror has neither a text nor a row of contract_149.
     assert len(texts) == 151
     assert [contract for contract, has_text in texts.items() if not has_text] == ["contract_10"]
-
-
-def test_the_spans_of_legalbench_rag(extraction, catalogue):
-    assert extraction.notes == {
-        "annotations": 1676,
-        "annotations_of_no_type": 157,
-        "spans": 2839,
-        "spans_of_no_type": 213,
-    }
-    assert len(extraction.contracts) == 150
-    assert (len(extraction.questions), len(extraction.answers)) == (1519, 2626)
-    assert len({row["category"] for row in extraction.questions}) == 17
-    assert {row["category"] for row in extraction.questions} <= set(catalogue.text_types)
-    assert Counter(row["split"] for row in extraction.contracts) == {"train": 120, "dev": 15, "test": 15}
 
 
 def test_the_spans_are_those_of_the_deal_point_texts(extraction, release):

@@ -117,20 +117,9 @@ def tuned(tmp_path, **values):
     return {s.row: s for s in systems(**given) if s.about["tuned"] and s.row.startswith(RERANKED)}
 
 
-def test_the_papers_grid_and_nothing_else_fills_the_printed_row(tmp_path):
-    (system,) = tuned(tmp_path, grid="paper").values()
-    assert (system.row, system.own, len(system.runs["short"]), system.averages) == (RERANKED, False, 3, 3)
-    assert system.trained
-
-
 @pytest.mark.parametrize(
     ("values", "reason", "name"),
     [
-        (
-            {"grid": "auto"},  # no GPU
-            "needs grid=paper and three seeds, as in the paper",
-            f"{RERANKED}, small budget: 100 updates of 64 pairs of 128 tokens, bfloat16, one seed",
-        ),
         (
             {"grid": "sample", "seeds": [0, 1, 2]},
             "needs grid=paper and three seeds, as in the paper",
@@ -233,13 +222,6 @@ def test_what_is_asked_is_all_in_the_settings_of_a_run():
     in_e2 = {row["row"] for row in laid.rows["table_e2"] if row["own"] and row["asked"]}
     assert in_e2 == {"BM25 / My LLM"}
     assert not any(row["asked"] for table in ("table_d2", "table_d4", "figure2") for row in laid.rows[table])
-
-
-def test_the_sample_asks_about_three_hits_a_query():
-    laid = laid_out()
-    found = [laid.specs[run].settings for run in of(laid, "ask")]
-    assert {given["hits"] for given in found} == {3}
-    assert [given["way"] for given in found] == ["pointwise"] * 3 + ["pairwise"]
 
 
 def test_a_server_of_ones_own_fills_no_row_of_openais_embeddings():

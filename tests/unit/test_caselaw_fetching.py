@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from lextables.corpora.caselaw import fetching, shard
-from lextables.corpora.caselaw.ingest import Ingested
+from caselaw_volume import metadata, write_zip
+from lextables.corpora.caselaw import fetching, ingest
 from lextables.corpora.caselaw.opinion import Fault
 from lextables.pipeline.errors import BadInput
 from lextables.sources.fetch import DiskFull
@@ -29,7 +29,9 @@ def registry(tmp_path):
     }
     entry = {"title": "C", "licence": "CC0", "citation": "C 2018", "homepage": "https://example.org"}
     path = tmp_path / "sources.yaml"
-    path.write_text(yaml.safe_dump({"caselaw": entry | {"files": {"{reporter}/{volume}.zip": volumes}}}))
+    metadata = {"addresses": [f"{DEAD}/{{reporter}}/{{volume}}/CasesMetadata.json"], "unpinned": "none"}
+    files = {"{reporter}/{volume}.zip": volumes, "{reporter}/{volume}/CasesMetadata.json": metadata}
+    path.write_text(yaml.safe_dump({"caselaw": entry | {"files": files}}))
     return load(path)
 
 
@@ -49,9 +51,9 @@ class Desk:
         self.folder, self.registry = folder / "results/sources/caselaw", registry
         self.said, self.waits = [], []
 
-    def fetch_volumes(self, *volumes, mirrors=(), skip=False):
+    def fetch_volumes(self, *volumes, mirrors=(), skip=False, **more):
         client = Client(attempts=3, sleep=self.waits.append)
-        settings = {"mirrors": mirrors, "data": "release", "skip": skip, "client": client}
+        settings = {"mirrors": mirrors, "data": "release", "skip": skip, "client": client} | more
         return fetching.fetch_volumes(volumes, self.folder, self.registry, say=self.said.append, **settings)
 
     @property
@@ -72,7 +74,7 @@ def test_volumes_lie_one_by_one_with_what_they_are(desk, mirror):
     ]
     assert record["absent"] == []
     assert json.loads((desk.folder / "us/1.zip.json").read_text()) == record["volumes"][0]
-    assert shard.paths(record, desk.folder) == [desk.folder / "us/1.zip", desk.folder / "us/3.zip"]
+    assert ingest.paths(record, desk.folder) == [desk.folder / "us/1.zip", desk.folder / "us/3.zip"]
 
 
 def test_a_missing_volume_is_skipped_and_named(desk, mirror):
@@ -111,6 +113,29 @@ def test_an_address_that_gives_no_answer_is_asked_once_from_then_on(desk):
     assert len(desk.waits) == 2
 
 
+def test_only_volumes_with_a_named_case_are_fetched(desk, mirror):
+    """Cases are looked up in a volume that is here, else in its metadata; a file of the export stays."""
+    write_zip(mirror / "caselaw/us/1.zip", {"1": (metadata(11), b"")})
+    write_zip(mirror / "caselaw/us/2.zip", {"2": (metadata(12), b"")})
+    (mirror / "caselaw/us/4").mkdir()
+    (mirror / "caselaw/us/4/CasesMetadata.json").write_text('[{"id": 14}]')
+    (mirror / "us.jsonl").write_text("{}")
+    where = {"mirrors": [mirror], "cases": {12, 99}, "bulk": mirror}
+    record = desk.fetch_volumes("us/1", "us/2", "us/4", "us.jsonl", **where)
+    assert [Path(volume["file"]).name for volume in record["volumes"]] == ["2.zip", "us.jsonl"]
+    assert record["without"] == ["us/1", "us/4"]
+    assert desk.held == ["us/2.zip"]
+    assert ingest.paths(record, desk.folder)[1] == (mirror / "us.jsonl").resolve()
+    with pytest.raises(
+        BadInput, match=r"caselaw/us/5/CasesMetadata\.json could not be fetched.*, or set bad_vol"
+    ):
+        desk.fetch_volumes("us/5", **where)
+    assert desk.fetch_volumes("us/5", skip=True, **where)["absent"] == ["us/5"]
+    (desk.folder / "us/4/CasesMetadata.json").write_text("[")
+    with pytest.raises(BadInput, match=r"it is no list of cases .*; put it there"):
+        desk.fetch_volumes("us/4", **where)
+
+
 def test_a_full_disk_is_not_skipped(desk, monkeypatch):
     def full(*_, **__):
         raise DiskFull("caselaw/us/1.zip needs 3 bytes more")
@@ -126,21 +151,17 @@ def test_a_record_is_held_to_its_volumes(desk, mirror):
     with pytest.raises(
         BadInput, match=r"us/3\.zip: the volume differs from the one that was fetched; fetch it again"
     ):
-        shard.paths(record, desk.folder)
+        ingest.paths(record, desk.folder)
     (desk.folder / "us/1.zip").unlink()
     with pytest.raises(BadInput, match=r"us/1\.zip: the volume is missing; fetch it again with --forcerun"):
-        shard.paths(record, desk.folder)
-
-
-def test_a_volume_is_named_with_its_reporter():
-    assert shard.name(Path("results/sources/caselaw/ill-2d/7.zip")) == "ill-2d/7"
+        ingest.paths(record, desk.folder)
 
 
 def test_a_report_says_what_was_set_aside_and_why():
     """Volumes that could not be had stand before those that could not be read."""
     fault = Fault("3.zip", "", "it is no zip", "volume")
-    done = Ingested(12, (fault,), (Path("results/sources/caselaw/us/3.zip"),))
-    assert shard.report({"absent": ["us/2"], "volumes": []}, done) == {
+    done = ingest.Ingested(12, (fault,), (Path("results/sources/caselaw/us/3.zip"),))
+    assert ingest.report({"absent": ["us/2"], "volumes": []}, done) == {
         "opinions": 12,
         "set_aside": ["us/2", "us/3"],
         "faults": ["us/2: it could not be had; the volume is set aside.", str(fault)],

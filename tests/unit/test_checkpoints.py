@@ -137,12 +137,9 @@ class Points(Dataset):
         return {"x": torch.tensor(float(at)), "y": torch.tensor(2.0 * at)}
 
 
-@pytest.mark.parametrize("silent", [True, False])
-def test_progress_of_training_is_logged_and_not_printed(tmp_path, caplog, capfd, silent):
+def test_progress_of_training_is_logged_and_not_printed(tmp_path, caplog, capfd):
     settings = TrainingArguments(
-        **arguments(tmp_path, 4, seed=0, save_every=0, device=torch.device("cpu")),
-        logging_steps=2,
-        disable_tqdm=silent,
+        **arguments(tmp_path, 4, seed=0, save_every=0, device=torch.device("cpu"), log_lines=2),
         remove_unused_columns=False,
     )
     caplog.set_level("INFO", logger="lextables")

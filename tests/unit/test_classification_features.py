@@ -1,10 +1,5 @@
 """The tokens that a classifier reads, of texts and of pairs, and batches of them."""
 
-import os
-
-# Nothing here is on the hub.
-os.environ["HF_HUB_OFFLINE"] = "1"
-
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest

@@ -20,8 +20,6 @@ TASK = {
     "models": {"minilm": {"row": "MiniLM", "model": "all-minilm-l6-v2"}},
     "grids": {"paper": {"multi": GRID}},
 }
-
-
 LINEAR = {"longest": 2, "least": 5, "smoothing": 1.0, "penalty": {"words": 10.0}}
 
 

@@ -1,11 +1,6 @@
 """Tasks with views: what is laid out of one, shown to a model, read of it and scored."""
 
 import gc
-import os
-
-# Nothing here is on the hub.
-os.environ["HF_HUB_OFFLINE"] = "1"
-
 from dataclasses import replace
 
 import numpy as np

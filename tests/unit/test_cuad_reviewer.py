@@ -129,16 +129,6 @@ def test_the_review_reads_the_run_and_the_weights_in_these_results(model, condit
     assert list(without.files) == [f"{made.run.folder}/{name}" for name in read]
 
 
-def test_what_is_finished_goes_with_its_score_and_its_weights(tmp_path):
-    runs = [
-        stand(tmp_path, "linear-exact", "linear", 0.6),
-        stand(tmp_path, "own-mine", "as-it-is", 0.5),
-        stand(tmp_path, "roberta-base", "paper-p100", 0.42),
-        stand(tmp_path, "roberta-large", "as-released", 0.48),
-    ]
-    assert finished(tmp_path) == list(zip((0.6, 0.5, 0.42, 0.48), runs, strict=True))
-
-
 @pytest.mark.parametrize("other", [{"relaxed": "Parties"}, {"features": "vectors"}])
 def test_a_linear_model_that_marks_sentences_as_parties_or_wants_vectors_does_not_review(other, tmp_path):
     run = stand(tmp_path, "linear", "linear", 0.9).run

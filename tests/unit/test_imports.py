@@ -30,7 +30,6 @@ OFTEN = (
     "spans_join",
     "spans_score",
     "answers_score",
-    "report",
 )
 
 

@@ -68,6 +68,7 @@ def test_words_about_the_case_are_kept(parenthetical: str) -> None:
         "plurality",
         "Powell, J.",
         "hereinafter Roe",
+        "some emphases added",
         "footnote 5",
         "alterations in original",
         "table",

@@ -240,6 +240,30 @@ CASES = {
         "The treaty of 1916 (39 Stat. 1702), and another, bind us.",
         "The treaty of 1916, and another, bind us.",
     ),
+    "reports of Congress": (
+        "It was so. See H.R.Conf.Rep. No. 1030, supra, at 57; S.Rep. No. 744, supra, at 28. It is.",
+        "It was so. It is.",
+    ),
+    "a forename in parentheses": (
+        "Under Poe (Harry) v. Hill, 426 U.S. 229, it falls. See Poe (Ann) v. Hill, 428 U.S. 325. So be it.",
+        "Under Poe (Harry) v. Hill, it falls. So be it.",
+    ),
+    "sections with full stops and letters": (
+        "Some boards decide. 32 CFR §§ 1471.2(b), 1473.2(a), 1474.25, and 1475.3(a). Others advise.",
+        "Some boards decide. Others advise.",
+    ),
+    "a bank's abbreviation": (
+        "It may not tax. See Poe v. Hill, 426 U.S. 229; First Nat. Bank v. Roe, 392 U.S. 339. So be it.",
+        "It may not tax. So be it.",
+    ),
+    "after the mark of a footnote to a separate opinion": (
+        "It was prayer. [Footnote 2/7] Ibid. The court agreed. [Footnote 2/8] See supra, at 86. So be it.",
+        "It was prayer. The court agreed. So be it.",
+    ),
+    "a name that begins a parenthesis or a quotation": (
+        'It binds (Poe v. Hill, 426 U.S. 229 (1976)), he said. "Doe v. Bolton, 410 U.S. 179, is the rule."',
+        'It binds, he said. "Doe v. Bolton, is the rule."',
+    ),
     "nothing to remove": ("The tenant | held over, and paid; rent (in 1973) was due.",) * 2,
     "empty": ("", ""),
 }

@@ -3,6 +3,7 @@
 # ruff: noqa: E501  (a tree stands on one line)
 
 import csv
+import itertools
 import json
 from collections import Counter
 from pathlib import Path
@@ -593,6 +594,123 @@ MENDED = [
         "(NP (NP (NN defendant)) (VP (VBN questioned) (PP (IN in) (NP (NN jail)))))",
         "defendant not questioned in jail",
     ),
+    # Read on fresh volumes by someone who did not write the rules.
+    (
+        "(S (NP (JJ discretionary) (NN exception)) (VP (VBD barred) (VP (VB claim) (PP (IN for) (NP (NNS damages))))))",
+        "discretionary exception did not bar claim for damages",
+    ),
+    (
+        "(S (NP (NN aid) (NN statute)) (VBD created) (JJ impermissible) (`` \") (NP (NN relationship)) ('' \"))",
+        'aid statute did not create impermissible " relationship "',
+    ),
+    (
+        "(S (NP (NNP Congress)) (VP (VBD endeavored) (, ,) (PP (IN in) (NP (DT the) (NNP CRRA))) (, ,) (S (VP (TO to) (VP (VB correct) (NP (PRP it)))))))",
+        "Congress did not endeavor, in the CRRA, to correct it",
+    ),
+    (
+        "(S (NP (NNS defendants)) (VBD sought) (TO to) (VB discourage) (NP (PRP them)))",
+        "defendants did not seek to discourage them",
+    ),
+    (
+        "(S (NP (NNP Congress)) (VP (VBD interpreted) (PRN (-LRB- [) (NP (NNP Attleboro)) (-RRB- ])) (PP (IN as) (NP (DT a) (NN ban)))))",
+        "Congress did not interpret [Attleboro] as a ban",
+    ),
+    (
+        "(S (NP (DT [N]either) (NN law) (CC nor) (NNS economics)) (VP (VBZ has) (ADVP (RB yet)) (VP (VBN devised) (NP (NNS rules)))))",
+        "[E]ither law or economics has already devised rules",
+    ),
+    (
+        "(S (S (VP (S (VP (VBG enforcing))) (, ,) (PP (IN in) (NP (NN statutory) (NN case))))) (, ,) (NP (DT a) (NN line)) (VP (VBN based) (PP (IN on) (NP (NN form)))))",
+        None,
+    ),
+    ("(NP (NN age) (JJ minimum))", None),
+    ("(NP (NP (NN plant)) (JJ closing))", None),
+    (
+        "(S (NP (NNS factors)) (VBG making) (NP (NN recovery)) (ADJP (RBR less) (JJ effective)) (PP (IN than) (NP (NN suit))))",
+        None,
+    ),
+    (
+        "(S (NP (NN termination)) (IN of) (NP (NNS benefits)) (JJ payable) (PP (TO to) (NP (NNS aliens))))",
+        None,
+    ),
+    (
+        "(S (S (NP (NNS agencies)) (VBN authorized) (S (VP (TO to) (VP (VB sue) (CC and) (VP (VB be) (VP (VBN sued))))))) (VP (VBP are) (VP (VBN presumed) (S (VP (TO to) (VP (VB pay)))))))",
+        None,
+    ),
+    (
+        "(S (NP (NN company)) (VP (VBN engaged) (PP (IN in) (NP (NP (NNS plans)) (PP (IN for) (NP (NNS employees) (NNS sues))))) (S (VP (TO to) (VP (VB protect) (NP (PRP it)))))))",
+        None,
+    ),
+    (
+        "(S (NP (DT The) (NN rule)) (VP (MD may) (VB be) (, ,) (CC and) (ADVP (RB often)) (VP (VBZ is) (, ,) (VP (VBN blurred)))))",
+        None,
+    ),
+    (
+        "(S (NP (PRP We)) (VP (VBP do) (RB not) (VP (VB think) (SBAR (IN that) (S (S (NP (PRP it)) (VP (VBZ binds))) (, ,) (CC but) (RB rather) (IN that) (S (NP (PRP it)) (VP (VBZ helps))))))))",
+        None,
+    ),
+    (
+        "(S (S (NP (NN judge)) (VP (MD should) (RB not) (VP (VB scrutinize) (NP (DT the) (NN amount))))) (, ,) (CC but) (ADVP (RB merely)) (VB look) (PP (IN for) (NP (NN fraud))))",
+        None,
+    ),
+    (
+        "(S (S (NP (NNS procedures)) (RB not) (ADJP (JJ mandatory))) (, ,) (CC but) (VBP are) (NP (DT a) (NN resort)))",
+        None,
+    ),
+    (
+        "(S (NP (DT The) (NN prosecutor)) (VBZ is) (NP (DT the) (NN agent)) (RB not) (PP (IN of) (NP (DT a) (NN party))) (, ,) (CC but) (PP (IN of) (NP (DT the) (NNP State))))",
+        None,
+    ),
+    (
+        "(S (NP (DT the) (NN offer)) (VP (VBD implicated) (NP (NN privacy)) (, ,) (SBAR (IN though) (RB not) (NP (CD one) (NN kind)))))",
+        None,
+    ),
+    (
+        "(S (NP (NP (DT the) (NN test)) (PP (IN at) (NP (NNS times)))) (VP (VBZ has) (VP (VBN turned) (PP (IN on) (NP (NN fact))))))",
+        None,
+    ),
+    ("(S (NP (DT The) (NN line)) (VP (VBZ is) (, ,) (PP (IN at) (JJS best)) (, ,) (ADJP (JJ murky))))", None),
+    (
+        "(S (NP (NNS claims)) (VP (MD can) (ADVP (RB probably)) (VP (VB be) (VP (VBN brought)))))",
+        None,
+    ),
+    (
+        "(S (NP (DT The) (NN rule)) (VP (VBZ does) (RB not) (VP (VB turn) (ADVP (RB alone)) (PP (IN on) (NP (NN truth))))))",
+        None,
+    ),
+    (
+        "(S (IN [w]hether) (CC or) (RB not) (PP (IN in) (NP (DT some) (NNS cases))) (NP (DT some) (NN relief)) (VP (MD can) (VP (VB follow))))",
+        None,
+    ),
+    (
+        "(S (NP (DT The) (NNS parties)) (, ,) (RB not) (NP (DT the) (NNP Government)) (, ,) (VP (VBP control) (NP (PRP it))))",
+        None,
+    ),
+    (
+        "(S (NP (DT No) (NN evidence)) (VP (VBZ has) (VP (VBN shown) (SBAR (IN that) (S (NP (DT any) (NN teacher)) (VP (VBD preached)))))))",
+        None,
+    ),
+    (
+        "(S (IN once) (S (NP (NN guilt)) (VBZ has) (VBN been) (VBN shown)) (, ,) (CC and) (NP (NN nothing)) (VP (VBZ remains)) (, ,) (NP (PRP he)) (VP (VBZ is) (VP (VBN convicted))))",
+        None,
+    ),
+    (
+        "(NP (NP (DT no) (NN violation)) (PP (IN for) (NP (NN employer))) (TO to) (VP (VB discharge) (NP (NN alien))))",
+        None,
+    ),
+    (
+        "(S (NP (NP (DT all)) (S (VP (VBG holding) (NP (DT that) (JJ local) (NNS laws))))) (VP (VBP are) (VP (VBN preempted))))",
+        None,
+    ),
+    (
+        "(S (PP (IN With) (NP (CD one) (NN exception))) (, ,) (NP (NP (NN none)) (PP (IN of) (NP (PRP them)))) (VP (VBD was) (VP (VBN paid))))",
+        None,
+    ),
+    (
+        "(S (IN absent) (NP (DT some) (NN tie)) (, ,) (NP (DT the) (NN Act)) (VP (VBZ requires) (NP (NN privity))))",
+        "absent some tie, the Act does not require privity",
+    ),
+    ("(S (-LRB- [) (NN NJothing) (NP (PRP we)) (VP (VBP say) (VP (VBZ bars) (NP (NN relief)))))", None),
 ]
 
 
@@ -601,17 +719,24 @@ def test_kinds_of_outputs_that_were_wrong(brackets, expected):
     assert getattr(apply(brackets), "text", None) == expected
 
 
+def test_a_negation_stays_before_a_sentence_with_nor():
+    nor = "(S (ADVP (RB Nor)) (VBZ does) (NP (PRP it)) (VP (VB bar) (NP (NN suit))) (. .))"
+    outcomes = {type(two(SECOND, nor, str(example))) for example in range(20)}
+    assert outcomes == {Rejected}
+
+
 def test_the_documented_accuracy_is_that_of_the_readings():
     with (ROOT / "resources/readings/lawngnli_contradictions.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    assert len({(row["volume"], row["hypothesis"]) for row in rows}) == len(rows) >= 200
+    assert len({(row["volume"], row["hypothesis"]) for row in rows}) == len(rows)
     page = (ROOT / "docs/lawngnli.md").read_text(encoding="utf-8")
-    for judgement in ("strict", "lenient"):
-        assert {row[judgement] for row in rows} == {"right", "wrong"}
-        right = sum(row[judgement] == "right" for row in rows)
-        low, high = proportion_confint(right, len(rows), method="wilson")
-        share = f"{100 * right / len(rows):.1f} %; {100 * low:.1f} to {100 * high:.1f}"
-        assert f"{right} of {len(rows)} ({share})" in page
+    samples = sorted({row["sample"] for row in rows})
+    assert len(samples) == 10
+    for sample, judgement in itertools.product(samples, ("strict", "lenient")):
+        judged = [row[judgement] == "right" for row in rows if row["sample"] == sample]
+        low, high = proportion_confint(sum(judged), len(judged), method="wilson")
+        share = f"{100 * sum(judged) / len(judged):.1f} %; {100 * low:.1f} to {100 * high:.1f}"
+        assert f"{sum(judged)} of {len(judged)} ({share})" in page, (sample, judgement)
     assert all(bool(row["note"]) == (row["strict"] == "wrong") for row in rows)
     assert all(row["lenient"] == "right" for row in rows if row["strict"] == "right")
 

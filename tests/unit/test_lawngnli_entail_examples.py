@@ -63,7 +63,7 @@ CITING = {
     "Fee v. Paper, 1 U.S. 101, 102 (1950) (citations omitted).": METADATA,
     "Fee v. Paper, 1 U.S. 101, 102 (1950) (the fee is small) (Roe, J., dissenting).": MORE_METADATA,
     "Fee v. Paper, 1 U.S. 101, 102 (1950) (denying that the fee is small).": VERB,
-    "Fee v. Paper, 1 U.S. 101, 102 (1950) (a fee is owed by all).": ONCE,
+    "Fee v. Paper, 1 U.S. 101, 102 (1950) (A fee is owed, by all).": ONCE,
 }
 KEPT = [value for value in CITING.values() if value not in FUNNEL]
 # Beside them an opinion whose parties met again.

@@ -1,93 +1,239 @@
-"""The released data set from ID files and a bulk export, both of our own making."""
+"""The released data set from ID files and case bodies of our own making."""
 
 import json
-import lzma
 
 import pytest
-from test_lawngnli_released_ids import CASEBODY, id_row
 
-from lextables.papers.lawngnli import released_dataset
-from lextables.papers.lawngnli.released_dataset import chosen_bulk, write_released
-from lextables.pipeline.dataset import read
+from caselaw_volume import bulk_row, metadata, write_bulk, write_zip
+from lextables import ROOT
+from lextables.papers.lawngnli.parsers import parser
+from lextables.papers.lawngnli.released_dataset import Released, differences, judged, write_shard
+from lextables.papers.lawngnli.released_hypotheses import hypotheses
+from lextables.papers.lawngnli.released_ids import ROWS, read_ids, read_masks
+from lextables.papers.lawngnli.released_text import (
+    cases,
+    majority,
+    opinions,
+    parenthetical,
+    short_premise,
+    short_spans,
+    unlabelled,
+)
+from lextables.pipeline.dataset import read, write
 from lextables.pipeline.errors import BadInput
+from lextables.sources.registry import load, registry_texts, with_registry_texts
+from lextables.tables.inputs import comparable
+from lextables.tables.published import PublishedCell
+from released_files import CITED, CITING, DISSENT, body, twin_rows, write_ids, write_masks
 
-CITING = CASEBODY.replace("The lessee of Roe", "See Roe (the lessee may hold over). The lessee of Roe")
-
-
-def case(number, body, status="ok"):
-    return json.dumps({"id": number, "casebody": {"status": status, "data": body}}) + "\n"
-
-
-@pytest.fixture
-def bulk(tmp_path):
-    """Two files of an export: one plain, one compressed, with a case that nobody asks for."""
-    (tmp_path / "a.jsonl").write_text(case(1, CASEBODY) + case(7, CASEBODY))
-    with lzma.open(tmp_path / "b.jsonl.xz", "wt") as file:
-        file.write(case(2, CITING) + case(8, "", status="error_limit_exceeded"))
-    return [tmp_path / "b.jsonl.xz", tmp_path / "a.jsonl"]
+TEXT = "The lessee can't hold over & pay.\n A later @12@ page: he may not hold over.\n "
+BODIES = {1: body(CITED), 2: body(CITING, DISSENT)}
 
 
-@pytest.fixture
-def ids(monkeypatch):
-    """What the ID file says, without a pickle: `released_ids` has tests of its own for reading it."""
-    rows = [id_row(), id_row(index=42, cited_case=99), id_row(index=43, label=0, split="train")]
-    monkeypatch.setattr(released_dataset, "read_ids", lambda path: rows)
-    return "ids"
-
-
-def test_rows_whose_cases_are_there_are_rebuilt_in_order(tmp_path, bulk, ids):
-    counts = write_released(ids, None, bulk, tmp_path / "store", tmp_path / "released.parquet")
-    assert counts == {"rows of the ID file": 3, "cases found": 2, "rows rebuilt": 2}
-    first, second = read(tmp_path / "released.parquet")
-    assert (first["example_id"], second["example_id"]) == (41, 43)
-    assert (first["citing_case_id"], first["cited_case_id"], first["split"]) == (2, 1, "val")
-    assert first["long_premise_with_citations"].startswith("The lessee of Roe")
-    assert first["long_premise"] is None
-    assert json.loads(first["changed"]) == {
-        "clause_id": "0",
-        "e": False,
-        "flip": True,
-        "h": True,
-        "sent_id": 0,
-    }
-
-
-def test_the_order_of_the_bulk_files_does_not_matter(tmp_path, bulk, ids):
-    for name, files in (("one", bulk), ("two", bulk[::-1])):
-        write_released(ids, None, files, tmp_path / f"{name}.sqlite", tmp_path / name)
-    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+@pytest.mark.parametrize("markup", ["html", "xml"])
+def test_the_text_of_both_renderings_is_that_of_the_released_code(markup):
+    cited, dissent = opinions(body(CITED, DISSENT, markup=markup, note="A note."))
+    assert cited == {"type": "majority", "text": TEXT + "\n A note.\n \n "}
+    assert dissent == {"type": "dissent", "text": "I would affirm.\n \n A note.\n \n \n"}
+    assert majority([dissent, cited]) == (1, cited["text"])
+    assert majority([cited, cited]) is None
+    assert opinions("<casebody></casebody>\n") == []
 
 
 @pytest.mark.parametrize(
-    ("content", "sentence"),
+    ("pages", "expected"),
     [
-        (b'{"id": 1}\n', r"^c\.jsonl, row 1: not a case of the bulk export \(KeyError\('casebody'\)\)\.$"),
-        (b"\n{oops\n", r"^c\.jsonl, row 2: not a case of the bulk export"),
+        (["12"], "A later  page: he may not hold over.\n "),
+        (["11"], "The lessee can't hold over & pay.\n A later  page: he may not hold over."),
+        (["11", "12"], None),
+        (["99"], ""),
     ],
 )
-def test_a_line_that_is_no_case(tmp_path, ids, content, sentence):
-    (tmp_path / "c.jsonl").write_bytes(content)
-    with pytest.raises(BadInput, match=sentence):
-        write_released(ids, None, [tmp_path / "c.jsonl"], tmp_path / "store", tmp_path / "released.parquet")
-    assert not (tmp_path / "released.parquet").exists()
+def test_a_short_premise_is_the_paragraphs_of_its_pages(pages, expected):
+    found = short_premise(TEXT, short_spans(TEXT, pages))
+    if expected is not None:
+        assert found.rstrip("\n") == expected
+    else:
+        assert found.count("A later") == 2  # a paragraph on two pages comes twice
 
 
-def test_a_file_cut_short(tmp_path, bulk, ids):
-    path = tmp_path / "d.jsonl.xz"
-    path.write_bytes(bulk[0].read_bytes()[:40])
-    with pytest.raises(BadInput, match=r"^d\.jsonl\.xz: cannot be decompressed .*; fetch it again\.$"):
-        write_released(ids, None, [path], tmp_path / "store", tmp_path / "released.parquet")
+@pytest.mark.parametrize(
+    ("start", "end", "found"),
+    [
+        (9, 35, "lessee would not hold over"),
+        (8, 35, None),
+        (10, 35, None),
+        (9, 34, None),
+        (9, 36, None),
+        (9, 9, None),
+        (9, 9000, None),
+        (9000, 9009, None),
+    ],
+)
+def test_offsets_count_without_labels_and_contractions(start, end, found):
+    assert parenthetical("See @3@Roe (lessee wouldn't hold over) again.", start, end) == found
 
 
-def test_the_files_of_the_bulk_export(tmp_path):
-    for name in ("b.jsonl", "a.jsonl.xz", "notes.txt"):
-        (tmp_path / name).touch()
-    assert [path.name for path in chosen_bulk(str(tmp_path))] == ["a.jsonl.xz", "b.jsonl"]
+@pytest.fixture(scope="module")
+def trees():
+    return parser("dependencies")
 
 
-@pytest.mark.parametrize("folder", ["", "/no/such/folder"])
-def test_a_folder_without_the_bulk_export(folder):
+@pytest.mark.parametrize(
+    ("text", "changes", "expected"),
+    [
+        ("holding that the lessee may not hold over", {}, "the lessee may hold over"),
+        ("the lessee pays rent", {}, "the lessee does not pay rent"),
+        ("the court plainly did not err", {}, "the court plainly erred"),
+        ("the rule is clear", {"flipped": False}, "the rule is clear"),
+        ("the rule is clear", {"contradicted": False}, "the rule is clear"),
+        ("the court didn't err", {"expanded": True, "flipped": False}, "the court do not err"),  # its mistake
+        ("lessee saw it. It was void.", {}, "lessee did not saw it.  It was void."),  # two more
+        ("lessee saw it. It was void.", {"sentence": 1}, "lessee saw it. It was not void."),
+        ("lessee saw it. It was void.", {"sentence": 2}, None),
+        ("no one objected to it", {}, None),
+        ("the rule is clear", {"index": 70471}, "the rule is not clearnot"),  # edited by the authors
+        ("the lessee failed to pay", {"index": 7559}, "the lessee did not fail tonot  pay"),
+        ("the court did not err", {"index": 6941, "flipped": False}, "the court do not err"),
+    ],
+)
+def test_hypotheses_are_made_as_by_the_released_code(text, changes, expected, trees):
+    row = {"index": 1, "expanded": False, "contradicted": True, "flipped": True, "sentence": 0, "clause": []}
+    assert hypotheses([(row | changes, text)], trees) == [expected]
+
+
+def volume(tmp_path, markup="html"):
+    """A volume with cases 1 and 2, as a zip or as a file of the bulk export."""
+    if markup == "html":
+        entries = {str(n): (metadata(n), text) for n, text in BODIES.items()}
+        return write_zip(tmp_path / "1.zip", entries)
+    rows = [bulk_row(n, "") for n in BODIES]
+    for row, of in zip(rows, ((CITED,), (CITING, DISSENT)), strict=True):
+        row["casebody"]["data"] = body(*of, markup="xml")
+    return write_bulk(tmp_path / "us.jsonl.xz", [*rows, bulk_row(8, "")])
+
+
+@pytest.fixture
+def released(tmp_path, trees):
+    """Builds the data set of some rows of an ID file; returns it and its folder."""
+
+    def build(rows, markup="html", cut=None):
+        write(ROWS, read_ids(write_ids(tmp_path / "ids.xz", rows)), tmp_path / "rows.parquet")
+        shard = [volume(tmp_path, markup)], trees, tmp_path / "cases.parquet", tmp_path / "texts.parquet"
+        write_shard(tmp_path / "rows.parquet", *shard)
+        masks = cut and read_masks(write_masks(tmp_path / "masks.xz", *cut))
+        files = [tmp_path / "cases.parquet"], [tmp_path / "texts.parquet"]
+        made = Released(tmp_path / "rows.parquet", *files, masks)
+        names = ("examples", "long_premises", "unfiltered")
+        made.write(*(tmp_path / f"{name}.parquet" for name in names))
+        return made, [list(read(tmp_path / f"{name}.parquet")) for name in names]
+
+    return build
+
+
+@pytest.mark.parametrize("markup", ["html", "xml"])
+def test_a_pair_of_twins_in_the_built_schemas(released, markup):
+    made, (examples, long_premises, unfiltered) = released(twin_rows(41), markup)
+    first, twin = examples
+    assert first["hypothesis"] == "lessee would not hold over"
+    assert twin["hypothesis"] == "lessee would hold over"
+    assert [(row["label"], row["is_twin"]) for row in examples] == [("entail", False), ("contradict", True)]
+    original = first["short_premise_original"]
+    assert original.startswith("A later  page: he may not hold over.")
+    (span,) = first["premise_spans"]
+    (premise,) = long_premises
+    assert premise["original"].split() == unlabelled(TEXT).split()
+    assert premise["original"][span["start"] : span["end"]] == original
+    assert (premise["case_id"], premise["opinion_id"], first["cited_jurisdiction"]) == (1, "1-0", "Testland")
+    assert [row["example_id"] for row in unfiltered] == ["000041"]
+    assert made.masks_fault == "the filter file is not here"
+    assert made.named() == {}
+    assert made.funnel()[-1][1] == 2
+
+
+def test_the_masks_cut_the_premises(released):
+    rows = [*twin_rows(41), *twin_rows(51, caseid=2, cited_pages=frozenset({"11"}))]
+    made, (examples, _, _) = released(rows)
+    lengths = [{name: row["characters"][name] for name in ("long", "short")} for row in made.rows]
+    masks = ["".join("0" * 4 + "1" * (of[name] - 4) for of in lengths) for name in ("long", "short")]
+    made, (cut, premises, _) = released(rows, cut=masks)
+    assert made.masks_fault == ""
+    assert [row["short_premise"] for row in cut] == [row["short_premise_original"][4:] for row in cut]
+    assert premises[0]["text"] == premises[0]["original"][4:]
+    made, (other, _, _) = released(rows, cut=[masks[0] + "1", masks[1]])
+    assert made.masks_fault.startswith("the long premises have ")
+    assert [row["short_premise"] for row in other] == [row["short_premise"] for row in examples]
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"caseid": 98}, {"the citing case is not found: citing_case_id": [98]}),
+        ({"cited_case": 99}, {"the cited case is not found: cited_case_id": [99]}),
+        ({"cited_pages": frozenset({"70"})}, {"the opinion has none of the pages: index": [51, 52]}),
+        ({"cited_pages": None}, {"the opinion has none of the pages: index": [51, 52]}),
+        ({"end_index": 9000}, {"the offsets do not fit: index": [51, 52]}),
+        ({"start_index": 11}, {"the offsets do not fit: index": [51, 52]}),
+        ({"i": 7}, {"the offsets do not fit: index": [51, 52]}),
+        (
+            {"sent_id": 7},
+            {"the clause to contradict is not found: index": [52], "the twin is left out: index": [51]},
+        ),
+    ],
+)
+def test_a_row_that_cannot_be_made_is_left_out_with_its_twin_and_named(released, change, named, tmp_path):
+    made, (examples, _, _) = released([*twin_rows(41), *twin_rows(51, **change)])
+    assert [row["example_id"] for row in examples] == ["000041", "000041"]
+    assert made.named() == named
+    assert made.funnel()[-1][1] == 2
+    faults = [fault.partition(": ")[0] for fault in named]
+    found = differences(made, tmp_path, [], "")
+    assert [line.partition("rows: ")[2] for line in found[:-1]] == sorted(faults)
+    assert found[-1] == "citations are removed by our rules: the filter file is not here"
+
+
+def test_the_papers_data_has_its_counts_and_nothing_else_amiss(released, tmp_path):
+    rows = twin_rows(41)
+    made, _ = released(rows)
+    sizes = [[row["characters"][name] for row in made.rows] for name in ("long", "short")]
+    made, _ = released(rows, cut=["1" * sum(of) for of in sizes])
+    cells = [
+        PublishedCell("table2", f"LawngNLI / {row}", f"{premise} premises / Full", value, 0, "")
+        for premise in ("Long", "Short")
+        for row, value in (
+            ("Unique training premises", "1"),
+            ("Unique training hypotheses", "2"),
+            ("Training examples", "2"),
+        )
+    ]
+    assert differences(made, tmp_path, cells, "") == []
+    more = [*cells, PublishedCell("table2", cells[2].row, 'Long premises / "Analysis" subset', "3", 0, "")]
+    assert differences(made, tmp_path, more, "") == [
+        'Table 2, Training examples, Long premises / "Analysis" subset: 2 and not 3'
+    ]
+    assert differences(made, tmp_path, cells, "other trees") == ["other trees"]
+
+
+@pytest.mark.parametrize(
+    ("found", "variant"), [([], "release"), (["2 rows: …", "other trees"], "incomplete release")]
+)
+def test_the_verdicts_follow_from_the_counts_and_not_from_the_registry(found, variant):
+    texts = registry_texts(load(ROOT / "resources/sources.yaml"), ["lawngnli_ids", "caselaw"])
+    files = ("lawngnli_ids", "LawngNLI_minus_case_text.xz"), ("caselaw", "2 volumes")
+    sources = [{"source": of, "file": file, "variant": "unverified"} for of, file in files]
+    shown = with_registry_texts(judged(sources, found), texts)
+    assert {(source["variant"], source["comparable"]) for source in shown} == {(variant, not found)}
+    assert comparable(shown) == (not found)
+    assert "other trees" in shown[0]["note"] or not found
+
+
+def test_a_volume_that_cannot_be_read(tmp_path):
+    path = volume(tmp_path, "xml")
+    path.write_bytes(path.read_bytes()[:40])
+    with pytest.raises(BadInput, match=r"us\.jsonl\.xz: the volume cannot be read .*; fetch it again\.$"):
+        cases([path], {1})
+    (tmp_path / "c.jsonl").write_text(json.dumps({"id": 1}))
     with pytest.raises(
-        BadInput, match=f"^config: bulk_export = '{folder}' names no folder with .*; name the"
+        BadInput, match=r"c\.jsonl, row 1: the volume cannot be read \(KeyError\('casebody'\)\)"
     ):
-        chosen_bulk(folder)
+        cases([tmp_path / "c.jsonl"], {1})

@@ -1,27 +1,17 @@
+"""The two ID files of the released LawngNLI: what is read, and what is refused."""
+
 import base64
 import copyreg
 import lzma
 import os
 import pickle
-import sys
-import types
 
 import numpy as np
 import pytest
 
-from lextables.papers.lawngnli.released_ids import (
-    ID_COLUMNS,
-    Mask,
-    ReleasedOpinion,
-    load,
-    read_ids,
-    read_masks,
-    rebuild,
-    released_majority,
-    released_opinions,
-    released_short_premise,
-)
+from lextables.papers.lawngnli.released_ids import Mask, load, read_ids, read_masks
 from lextables.pipeline.errors import BadInput
+from released_files import Calls, id_row, old_pandas, twin_rows, write_ids
 
 
 def write(path, value, protocol=pickle.HIGHEST_PROTOCOL):
@@ -30,16 +20,6 @@ def write(path, value, protocol=pickle.HIGHEST_PROTOCOL):
 
 
 # Pickles that were meant to do harm ------------------------------------------------------------
-
-
-class Calls:
-    """Pickles as a call of ``function`` with ``parts``."""
-
-    def __init__(self, function, *parts):
-        self.call = function, parts
-
-    def __reduce__(self):
-        return self.call
 
 
 def global_opcode(module, name):
@@ -140,88 +120,15 @@ def test_a_missing_file(tmp_path):
 
 
 @pytest.fixture
-def old_pandas(monkeypatch):
-    """Classes that pickle under the names and in the shapes of pandas 1.2.4 and numpy 1.19."""
-    module = {}
-    for name in (
-        "numpy.core.multiarray",
-        "numpy.core.numeric",
-        "pandas.core.frame",
-        "pandas.core.internals.managers",
-        "pandas.core.indexes.base",
-        "pandas.core.indexes.numeric",
-        "pandas.core.indexes.range",
-    ):
-        module[name] = types.ModuleType(name)
-        monkeypatch.setitem(sys.modules, name, module[name])
-
-    def put(name, thing):
-        at, _, own = name.rpartition(".")
-        thing.__module__, thing.__qualname__, thing.__name__ = at, own, own
-        setattr(module[at], own, thing)
-        return thing
-
-    reconstruct = put("numpy.core.multiarray._reconstruct", lambda *parts: None)
-    from_buffer = put("numpy.core.numeric._frombuffer", lambda *parts: None)
-    scalar = put("numpy.core.multiarray.scalar", lambda *parts: None)
-    new_index = put("pandas.core.indexes.base._new_Index", lambda *parts: None)
-    index = put("pandas.core.indexes.base.Index", type("Index", (), {}))
-    ints = put("pandas.core.indexes.numeric.Int64Index", type("Int64Index", (), {}))
-    ranges = put("pandas.core.indexes.range.RangeIndex", type("RangeIndex", (), {}))
-    stated = {
-        "__init__": lambda self, state: vars(self).update(state=state),
-        "__getstate__": lambda self: self.state,
-    }
-    stated["__reduce_ex__"] = lambda self, protocol: (copyreg.__newobj__, (type(self),), self.state)
-    frame = put("pandas.core.frame.DataFrame", type("DataFrame", (), dict(stated)))
-    manager = put("pandas.core.internals.managers.BlockManager", type("BlockManager", (), dict(stated)))
-
-    class Array:
-        def __init__(self, array, buffered=False):
-            self.array, self.buffered = array, buffered
-
-        def __reduce__(self):
-            _, parts, state = self.array.__reduce__()
-            if not self.buffered:
-                return reconstruct, parts, state
-            order = "C" if self.array.flags.c_contiguous else "F"
-            return from_buffer, (
-                bytearray(self.array.tobytes("A")),
-                self.array.dtype,
-                self.array.shape,
-                order,
-            )
-
-    class Value:
-        def __init__(self, value):
-            self.value = value
-
-        def __reduce__(self):
-            return scalar, (self.value.dtype, self.value.tobytes())
-
-    def make_frame(columns, blocks, rows):
-        labels = Calls(new_index, index, {"data": Array(np.array(columns, dtype=object)), "name": None})
-        axes = [labels, rows]
-        pieces = [{"values": values, "mgr_locs": where} for values, where in blocks]
-        state = (axes, [], [], {"0.14.1": {"axes": axes, "blocks": pieces}})
-        return frame(
-            {"_mgr": manager(state), "_typ": "dataframe", "_metadata": [], "attrs": {}, "_flags": {"a": True}}
-        )
-
-    return types.SimpleNamespace(
-        Array=Array,
-        Value=Value,
-        frame=make_frame,
-        int_index=lambda values: Calls(new_index, ints, {"data": Array(np.array(values)), "name": None}),
-        range_index=lambda n: Calls(new_index, ranges, {"name": None, "start": 0, "stop": n, "step": 1}),
-    )
+def old():
+    with old_pandas() as classes:
+        yield classes
 
 
 @pytest.mark.parametrize("buffered", [False, True])
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("packed", [False, True])
-def test_a_frame_of_pandas_1_2_is_read(old_pandas, order, buffered, packed, tmp_path):
-    old = old_pandas
+def test_a_frame_of_pandas_1_2_is_read(old, order, buffered, packed, tmp_path):
     objects = np.empty((2, 3), dtype=object, order=order)
     objects[:] = [["a", None, "c"], [frozenset({"12"}), frozenset(), 5]]
     numbers = np.asarray(np.array([[1, 2, 3], [40, 50, 60]]), order=order)
@@ -245,10 +152,10 @@ def test_a_frame_of_pandas_1_2_is_read(old_pandas, order, buffered, packed, tmp_
     }
 
 
-def test_numpy_values_inside_an_object_column(old_pandas, tmp_path):
+def test_numpy_values_inside_an_object_column(old, tmp_path):
     column = np.empty((1, 2), dtype=object)
-    column[:] = [[old_pandas.Value(np.int64(12)), old_pandas.Value(np.bool_(True))]]
-    frame = old_pandas.frame(["v"], [(old_pandas.Array(column), slice(0, 1, 1))], old_pandas.range_index(2))
+    column[:] = [[old.Value(np.int64(12)), old.Value(np.bool_(True))]]
+    frame = old.frame(["v"], [(old.Array(column), slice(0, 1, 1))], old.range_index(2))
     assert load(write(tmp_path / "p", frame)).to_dict("list") == {"v": [12, True]}
 
 
@@ -262,198 +169,88 @@ def test_numpy_values_inside_an_object_column(old_pandas, tmp_path):
         lambda old: [("values", slice(0, 1, 1))],
     ],
 )
-def test_a_frame_whose_blocks_do_not_fit_is_refused(old_pandas, blocks, tmp_path):
-    frame = old_pandas.frame(["v"], blocks(old_pandas), old_pandas.range_index(2))
+def test_a_frame_whose_blocks_do_not_fit_is_refused(old, blocks, tmp_path):
+    frame = old.frame(["v"], blocks(old), old.range_index(2))
     with pytest.raises(BadInput, match="refused"):
         load(write(tmp_path / "p", frame))
 
 
-# What the rows say --------------------------------------------------------------------------------
+# What the rows and the masks say ------------------------------------------------------------------
 
 
-CASEBODY = """<casebody firstpage="11" lastpage="13" xmlns="http://example.org/">
-  <parties id="p">Roe &amp; Co. v. Doe</parties>
-  <opinion type="majority">
-    <author id="a">Hill, J.</author>
-    <p id="b1">The lessee of Roe &amp; Co. can't  hold over.</p>
-    <p id="b2">A later paragraph <page-number label="12">*12</page-number>runs over the page.</p>
-    <p id="b3">The end<page-number citation-index="1" label="13">*13</page-number> is here: a|b.</p>
-  </opinion>
-  <opinion type="dissent">
-    <author id="c">Poe, J.</author>
-    <p id="b4">I would affirm____.</p>
-  </opinion>
-</casebody>
-"""
-MAJORITY = (
-    "The lessee of Roe & Co. can't hold over.\n A later paragraph @12@runs over the page.\n"
-    " The end@13@ is here: a|b.\n "
-)
-
-
-def test_released_opinions():
-    majority, dissent = released_opinions(CASEBODY)
-    assert majority == ReleasedOpinion("majority", MAJORITY)
-    assert dissent == ReleasedOpinion("dissent", "I would affirm.\n \n")
-    assert majority.unpaged == MAJORITY.replace("@12@", "").replace("@13@", "")
-    assert released_opinions("<casebody></casebody>\n") == []
-    assert released_majority([majority, dissent]) == MAJORITY
-    assert released_majority([dissent]) is None
-    assert released_majority([majority, majority]) is None
+def test_rows_with_twins(tmp_path):
+    alone = id_row(
+        index=7, caseid=3.0, cited_pages=float("nan"), e=True, h=True, clause_id=None, sent_id=None
+    )
+    first, twin, other = read_ids(write_ids(tmp_path / "ids.xz", [*twin_rows(41, sample=0), alone]))
+    assert first == {
+        "example_id": "000041", "is_twin": False, "index": 41, "citing_case_id": 2, "opinion": 0, "start": 9,
+        "end": 35, "cited_case_id": 1, "pages": ["12"], "label": "entail", "negated": True, "analysis": False,
+        "split": "train", "expanded": False, "contradicted": True, "flipped": False, "sentence": 0,
+        "clause": [0],
+    }  # fmt: skip
+    changed = {"is_twin": True, "index": 42, "label": "contradict", "negated": False, "flipped": True}
+    assert twin == first | changed
+    assert (other["example_id"], other["pages"], other["citing_case_id"]) == ("000007", [], 3)
+    assert (other["expanded"], other["contradicted"], other["sentence"], other["clause"]) == (
+        True,
+        False,
+        None,
+        [],
+    )
 
 
 @pytest.mark.parametrize(
-    ("pages", "expected"),
+    ("rows", "sentence"),
     [
-        (["12"], "A later paragraph @12@runs over the page.\n The end@13@ is here: a|b."),
-        (["11"], "The lessee of Roe & Co. can't hold over.\n A later paragraph @12@runs over the page."),
-        (["13"], "The end@13@ is here: a|b.\n "),
-        (["99"], None),
+        ([id_row(), id_row()], r"ids\.xz, row 2: the index 41 repeats; download the file again"),
+        ([id_row(label=3)], r"ids\.xz, row 1: a value cannot be read \(IndexError"),
+        ([id_row(split="dev")], "row 1: a value cannot be read"),
+        ([id_row(start_index=-1)], "row 1: a value cannot be read .*-1 is no number"),
+        ([id_row(caseid=float("nan"))], "row 1: a value cannot be read"),
+        ([id_row(cited_pages={"xii"})], "row 1: a value cannot be read"),
+        ([id_row(), id_row(index=43, i=1 << 70)], "row 2: a value cannot be read"),
+        ([{"index": 41}], "ids.xz: lacks the column 'caseid'"),
     ],
 )
-def test_released_short_premise(pages, expected):
-    found = released_short_premise(MAJORITY, pages)
-    assert (found if found is None else found.rstrip("\n")) == expected
+def test_rows_that_no_such_file_has(rows, sentence, tmp_path):
+    with pytest.raises(BadInput, match=sentence):
+        list(read_ids(write_ids(tmp_path / "ids.xz", rows)))
 
 
-def id_row(**changes):
-    row = {
-        "index": 41,
-        "caseid": 2,
-        "cited_case": 1,
-        "cited_pages": frozenset({"12"}),
-        "i": 0,
-        "start_index": 9,
-        "end_index": 35,
-        "clause_id": "0",
-        "sent_id": 0,
-        "label": 2,
-        "negation": "negation",
-        "flip": True,
-        "e": False,
-        "h": True,
-        "sample": 1,
-        "split": "val",
-    }
-    return {**row, **changes}
+def test_an_id_file_that_is_cut_short(tmp_path):
+    path = write_ids(tmp_path / "ids.xz", [id_row()])
+    path.write_bytes(path.read_bytes()[:-40])
+    with pytest.raises(BadInput, match=r"ids\.xz: the pickle is refused: .*; download the file again"):
+        list(read_ids(path))
+    with pytest.raises(BadInput, match="holds a dict, not a frame"):
+        list(read_ids(write(tmp_path / "dict", {})))
 
 
-CITING = ReleasedOpinion("majority", "See @3@Roe (lessee wouldn't hold over).")
-CASES = {1: released_opinions(CASEBODY), 2: [CITING]}
-
-
-def masks_for(rows, cut):
-    """Masks, as the file holds them, that take ``cut`` out of each premise."""
-    out = {}
-    for name in ("long", "short"):
-        digits = ""
-        for row in rebuild(rows, CASES.get):
-            text = (row[f"{name}_premise_with_citations"] or "").replace("|", "")
-            at = text.find(cut)
-            digits += "".join("0" if at >= 0 and at <= i < at + len(cut) else "1" for i in range(len(text)))
-        out[name] = base64.b64encode(digits.encode())
-    return out
-
-
-def test_rebuild():
-    (row,) = rebuild([id_row()], CASES.get)
-    assert row["parenthetical"] == "lessee would not hold over"
-    assert row["long_premise_with_citations"] == MAJORITY.replace("@12@", "").replace("@13@", "")
-    assert row["short_premise_with_citations"].startswith(
-        "A later paragraph runs over the page.\n The end is"
-    )
-    assert (row["example_id"], row["citing_case_id"], row["cited_case_id"], row["pages"]) == (
-        41,
-        2,
-        1,
-        ["12"],
-    )
-    assert (row["label"], row["negated"], row["analysis"], row["split"]) == ("contradict", True, True, "val")
-    assert row["released"] == id_row()
-    assert "long_premise" not in row
-
-
-@pytest.mark.parametrize("pages", [frozenset(), None, float("nan"), frozenset({"99"})])
-def test_rows_without_pages_have_no_short_premise(pages):
-    (row,) = rebuild([id_row(cited_pages=pages)], CASES.get)
-    assert row["short_premise_with_citations"] is None
-
-
-def test_cases_outside_the_corpus_are_passed_over():
-    rows = [id_row(cited_case=99), id_row(index=42), id_row(caseid=98), id_row(i=3)]
-    assert [row["example_id"] for row in rebuild(rows, CASES.get)] == [42]
-
-
-def test_masks_cut_the_premises_one_after_the_other(tmp_path):
-    rows = [
-        id_row(),
-        id_row(index=42, cited_pages=frozenset()),
-        id_row(index=43, cited_pages=frozenset({"13"})),
-    ]
-    path = write(tmp_path / "LawngNLI_filter.xz", masks_for(rows, "The end "))
-    rebuilt = list(rebuild(rows, CASES.get, read_masks(path)))
-    for row in rebuilt:
-        assert row["long_premise"] == row["long_premise_with_citations"].replace("|", "").replace(
-            "The end ", ""
-        )
-    assert [row["short_premise"] and row["short_premise"][:9] for row in rebuilt] == [
-        "A later p",
-        None,
-        "is here: ",
-    ]
-
-
-def test_masks_that_do_not_fit_say_by_how_much():
-    rows = [id_row()]
-    masks = {name: Mask(encoded, name) for name, encoded in masks_for(rows * 2, "x").items()}
-    with pytest.raises(BadInput, match="the long premises have 103 characters and the mask has 206"):
-        next(rebuild(rows, CASES.get, masks))
-    with pytest.raises(BadInput, match="index 41: the masks need every case; case 2 or 99 is not"):
-        next(rebuild([id_row(cited_case=99)], CASES.get, masks))
-
-
-@pytest.mark.parametrize("digits", ["", "0", "01", "011", "0110", "1" * 1000])
 @pytest.mark.parametrize("encode", [base64.b64encode, base64.encodebytes])
-def test_mask_lengths_and_pieces(digits, encode):
-    mask = Mask(encode(digits.encode()), "here")
-    assert len(mask) == len(digits)
-    assert b"".join(mask.pieces(size=3)) == digits.encode()
+@pytest.mark.parametrize("start", range(5))
+def test_a_mask_cuts_a_text_at_any_place(start, encode):
+    mask = Mask(encode(b"0" * start + b"1101" + b"0" * 300), "here")
+    assert len(mask) == start + 304
+    assert mask.cut("a|bcd", start) == "abd"
+    with pytest.raises(BadInput, match="here: the mask holds anything but 0 and 1, or ends"):
+        mask.cut("a" * 400, start)
 
 
 @pytest.mark.parametrize(
     ("encoded", "message"),
-    [(b"abc", "not whole base64"), (b"a*b=", "not base64"), (base64.b64encode(b"012"), "other than 0 and 1")],
+    [
+        (b"abc", "not whole base64"),
+        (b"a*b=", "not base64"),
+        (base64.b64encode(b"012"), "anything but 0 and 1"),
+    ],
 )
 def test_bad_masks(encoded, message):
     with pytest.raises(BadInput, match=message):
-        b"".join(Mask(encoded, "here").pieces())
+        Mask(encoded, "here").cut("abc", 0)
 
 
 @pytest.mark.parametrize("value", [["long"], {"long": "MQ=="}, {"long": "MQ==", "short": 1}])
 def test_a_filter_file_of_another_shape_is_refused(value, tmp_path):
     with pytest.raises(BadInput, match="filter.xz"):
         read_masks(write(tmp_path / "filter.xz", value))
-
-
-def test_read_ids(old_pandas, tmp_path):
-    rows = [id_row(), id_row(index=42, cited_pages=frozenset({"12", "13"}))]
-    values = np.empty((len(ID_COLUMNS), 2), dtype=object)
-    for at, column in enumerate(ID_COLUMNS):
-        values[at] = [row[column] for row in rows]
-    frame = old_pandas.frame(
-        list(ID_COLUMNS),
-        [(old_pandas.Array(values), slice(0, len(ID_COLUMNS), 1))],
-        old_pandas.range_index(2),
-    )
-    path = tmp_path / "ids.xz"
-    path.write_bytes(lzma.compress(pickle.dumps(frame)))
-    assert read_ids(path) == rows
-    short = old_pandas.frame(
-        list(ID_COLUMNS[1:]),
-        [(old_pandas.Array(values[1:]), slice(0, len(ID_COLUMNS) - 1, 1))],
-        old_pandas.range_index(2),
-    )
-    with pytest.raises(BadInput, match="lacks the column 'index'"):
-        read_ids(write(tmp_path / "short", short))
-    with pytest.raises(BadInput, match="holds a dict, not a frame"):
-        read_ids(write(tmp_path / "dict", {}))

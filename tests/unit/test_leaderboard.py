@@ -152,13 +152,6 @@ def test_without_tests_rows_that_score_alike_have_one_rank():
     assert [row.rank for row in found.rows] == [1, 1, 3]
 
 
-def test_models_are_ordered_by_first_ranks_then_by_second_ones():
-    models = leaderboard(benchmarks(PARTS))
-    assert [(model.name, [row.rank for _, row in model.rows]) for model in models] == [
-        ("MiniLM", [1, 2]), ("BERT", [1]), ("Prior", [1]), ("BM25", [3]),
-    ]  # fmt: skip
-
-
 def test_what_is_first_in_three_benchmarks_comes_before_what_is_first_in_one():
     def benchmark(name, *best_first):
         scores = zip(best_first, ("9.0", "8.0", "7.0", "6.0"), strict=False)

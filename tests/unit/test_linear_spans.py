@@ -14,7 +14,6 @@ from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans import linear
 from lextables.tasks.spans.candidates import candidates, dates, new_answers, overlap_features, titles
 from lextables.tasks.spans.linear import Golds, fit, load, nbest, predict, read_contracts, save, train
-from lextables.tasks.spans.schema import NBEST
 from lextables.tasks.spans.squad import EXAMPLES
 from lextables.tasks.spans.units import answering, read_vectors, units, units_of, write_vectors
 
@@ -273,26 +272,6 @@ def tables(folder: Path, count: int, test: int):
     return [row for row in questions if row["split"] == "test"], answers
 
 
-def test_new_contracts_are_read_and_scored(tmp_path):
-    asked, answers = tables(tmp_path, 30, 6)
-    contracts, questions, examples = (
-        tmp_path / f"{name}.parquet" for name in ("contracts", "questions", "training_examples")
-    )
-    record = train(contracts, examples, SETTINGS, 1, tmp_path / "weights")
-    assert (record["contracts"], record["answers"]) == (24, 96)
-    read_contracts(contracts, questions, SETTINGS, tmp_path / "weights", tmp_path / "predictions.parquet")
-    rows = list(read(tmp_path / "predictions.parquet"))
-    assert len(rows) == len({(row["question_id"], row["text"]) for row in rows})
-    assert {row["question_id"] for row in rows} == {row["question_id"] for row in asked}
-    assert set(rows[0]) == {column.name for column in NBEST.columns}
-    found = {
-        row["metric"]: row["value"]
-        for row in scores(rows, asked, answers, relaxed="Parties", resamples=10)
-        if row["group"] == "all"
-    }
-    assert found["AUPR"] > 0.9
-
-
 def encoded(texts):
     """Vectors that say which of a few words a text holds."""
     return np.array(
@@ -300,32 +279,38 @@ def encoded(texts):
     )
 
 
-@pytest.mark.parametrize("features", ["vectors", "both"])
-def test_vectors_are_read_beside_words_or_alone(features, tmp_path):
+@pytest.mark.parametrize("features", ["words", "vectors", "both"])
+def test_new_contracts_are_read_and_scored(features, tmp_path):
     asked, answers = tables(tmp_path, 30, 6)
     contracts, questions, examples, vectors = (
         tmp_path / f"{name}.parquet" for name in ("contracts", "questions", "training_examples", "vectors")
     )
     counts = write_vectors(contracts, encoded, vectors)
     assert (counts["contracts"], counts["dimensions"]) == (30, 3)
-    names = ["c03", "c01"]
-    texts = [contract(number)[0] for number in (3, 1)]
-    assert np.array_equal(read_vectors(vectors, names), encoded(units_of(texts).words()))
-    settings = SETTINGS | {"features": features}
-    train(contracts, examples, settings, 1, tmp_path, vectors)
+    settings, given = SETTINGS | {"features": features}, () if features == "words" else (vectors,)
+    record = train(contracts, examples, settings, 1, tmp_path, *given)
+    assert (record["contracts"], record["answers"]) == (24, 96)
     assert (load(tmp_path / linear.WEIGHTS).units.vocabularies is None) == (features == "vectors")
-    read_contracts(contracts, questions, settings, tmp_path, tmp_path / "predictions.parquet", vectors)
-    found = {
-        (row["metric"], row["group"]): row["value"]
-        for row in scores(
-            read(tmp_path / "predictions.parquet"), asked, answers, relaxed="Parties", resamples=10
-        )
-    }
+    read_contracts(contracts, questions, settings, tmp_path, tmp_path / "predictions.parquet", *given)
+    rows = list(read(tmp_path / "predictions.parquet"))
+    assert len(rows) == len({(row["question_id"], row["text"]) for row in rows})
+    assert {row["question_id"] for row in rows} == {row["question_id"] for row in asked}
+    table = scores(rows, asked, answers, relaxed="Parties", resamples=10)
+    found = {(row["metric"], row["group"]): row["value"] for row in table}
     assert found["AUPR", "category: Governing Law"] > 0.9
+    assert features != "words" or found["AUPR", "all"] > 0.9
+
+
+def test_vectors_are_those_of_the_contracts_units(model, tmp_path):
+    tables(tmp_path, 30, 6)
+    write_vectors(tmp_path / "contracts.parquet", encoded, tmp_path / "vectors.parquet")
+    texts = [contract(number)[0] for number in (3, 1)]
+    found = read_vectors(tmp_path / "vectors.parquet", ["c03", "c01"])
+    assert np.array_equal(found, encoded(units_of(texts).words()))
     with pytest.raises(BadInput, match="the contract 'new' has no vectors"):
-        read_vectors(vectors, ["new"])
+        read_vectors(tmp_path / "vectors.parquet", ["new"])
     with pytest.raises(BadInput, match="1 vectors for 14 units"):
-        predict(load(tmp_path / linear.WEIGHTS), texts[:1], 6, np.zeros((1, 3), dtype=np.float32))
+        predict(model, texts[:1], 6, np.zeros((1, 3), dtype=np.float32))
 
 
 def test_a_share_of_the_contracts_is_the_same_each_time(tmp_path):

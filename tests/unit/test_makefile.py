@@ -65,6 +65,10 @@ def make(project, *arguments):
     )
 
 
+def refused(run):
+    return run.returncode != 0 and SENTENCE.fullmatch(run.stderr.splitlines()[0])
+
+
 @pytest.mark.parametrize(
     ("pythons", "chosen"),
     [
@@ -73,31 +77,19 @@ def make(project, *arguments):
         ({"python3.11": None, "python3.12": None, "python3.13": (3, 13)}, "python3.13"),
         ({"python3": (3, 12)}, "python3"),
         ({"python3": (3, 10), "python": (3, 11)}, "python"),
+        ({}, None),
+        ({"python3.11": None, "python3": None}, None),
+        ({"python3": (3, 10)}, None),
+        ({"python3": (3, 14)}, None),
+        ({"python": (2, 7)}, None),
     ],
 )
-def test_the_first_supported_python_is_used(project, pythons, chosen):
+def test_the_first_supported_python_is_used_or_the_error_says_what_to_install(project, pythons, chosen):
     install(project, pythons)
     run = make(project)
-    assert run.returncode == 0, run.stderr
-    assert (project / "made-by").read_text().strip() == chosen
-
-
-@pytest.mark.parametrize(
-    "pythons",
-    [
-        {},
-        {"python3.11": None, "python3": None},
-        {"python3": (3, 10)},
-        {"python3": (3, 14)},
-        {"python": (2, 7)},
-    ],
-)
-def test_without_a_supported_python_the_error_says_what_to_install(project, pythons):
-    install(project, pythons)
-    run = make(project)
-    assert run.returncode != 0
-    assert SENTENCE.fullmatch(run.stderr.splitlines()[0])
-    assert not (project / ".venv").exists()
+    assert (run.returncode == 0) if chosen else refused(run), run.stderr
+    assert (project / ".venv").exists() == bool(chosen)
+    assert chosen is None or (project / "made-by").read_text().strip() == chosen
 
 
 def test_a_python_given_by_the_user_is_used_or_refused(project):
@@ -106,9 +98,7 @@ def test_a_python_given_by_the_user_is_used_or_refused(project):
     for name, minor in (("new", 13), ("old", 9)):
         stub = STUB.format(real=sys.executable, major=3, minor=minor, name=name)
         executable(project / "my pythons" / name, stub)
-    refused = make(project, f"PYTHON={project / 'my pythons/old'}")
-    assert refused.returncode != 0
-    assert SENTENCE.fullmatch(refused.stderr.splitlines()[0])
+    assert refused(make(project, f"PYTHON={project / 'my pythons/old'}"))
     run = make(project, f"PYTHON={project / 'my pythons/new'}")
     assert run.returncode == 0, run.stderr
     assert (project / "made-by").read_text().strip() == "new"

@@ -110,5 +110,5 @@ def test_every_case_is_measured_and_a_failure_stops_no_other_case(
             assert row["model_flops_share"] > 0
             assert row["said"].startswith("unpadded") == case.unpadded
     read = [row for (work, _), row in rows.items() if work == "MAUD, reading"]
-    assert [row["batches"] for row in read] == [1, 1]
+    assert [row["batches"] for row in read] == [1, 1, 1]
     assert capsys.readouterr().out.endswith((tmp_path / "measured.md").read_text() + "\n")

@@ -1,10 +1,5 @@
 """Micro-batches, with a simulated lack of memory."""
 
-import os
-
-# Nothing here is on the hub.
-os.environ["HF_HUB_OFFLINE"] = "1"
-
 from contextlib import contextmanager
 
 import numpy as np

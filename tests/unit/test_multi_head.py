@@ -1,10 +1,5 @@
 """Encoders with classification heads: losses, saving and loading."""
 
-import os
-
-# Nothing here is on the hub.
-os.environ["HF_HUB_OFFLINE"] = "1"
-
 import json
 import shutil
 

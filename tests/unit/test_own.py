@@ -90,13 +90,6 @@ def test_a_row_of_the_papers_is_taken(name, other):
         user_rows.check_free(["bm25"], ["BM25"], "extra_predictions")
 
 
-def test_the_rows_of_a_registry_and_of_a_plan():
-    registry = {"models": {"bert-base": {"row": "BERT-base", "joined": "BERT, joined"}}, "top": 3}
-    plan = [[{"row": "Our row"}], [{"retriever": "BM25", "reranker": "None", "runs": {"short": ["x"]}}]]
-    assert user_rows.rows_of(registry) == ["bert-base", "BERT-base", "BERT, joined"]
-    assert user_rows.rows_of(plan) == ["Our row", "BM25", "None"]
-
-
 @pytest.mark.parametrize(
     ("paper", "keys", "rows"),
     [

@@ -12,7 +12,6 @@ from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import SCORES
 from lextables.tables.cells import Score, build
 from lextables.tables.inputs import Inputs
-from lextables.tables.published import PublishedCell
 from lextables.tables.published import load as load_published
 
 ROOT = Path(__file__).parents[2]
@@ -227,15 +226,6 @@ def test_without_runs_every_printed_cell_has_its_reason(data, name):
     published = [cell for cell in PUBLISHED if cell.table == name]
     found = computed(data, name)
     assert all(found[cell.row, cell.column] is None for cell in published)
-
-
-def test_a_loss_is_not_marked_by_a_baseline_that_lies_above_it(data, tmp_path):
-    scores(tmp_path, "prior", {("cross entropy", "all"): 0.5})
-    rows = [system("Claude 3", ["prior"]), system("The other sites", ["prior"], baseline=True)]
-    printed = [PublishedCell("table2", "overall", "Claude 3", "0.292", 3, "")]
-    inputs = Inputs(data=data, root=tmp_path, rows=rows, published=printed, paper=PAPER, name="table2")
-    line = build(printed, tables.cells("table2", inputs), comparable=True)[0]
-    assert (line.verdict, line.difference) == ("off", "+0.208")
 
 
 def test_of_losses_the_lower_is_the_better_and_single_questions_are_not_compared(data, tmp_path):

@@ -79,12 +79,6 @@ def test_other_brackets_are_unchanged(written):
     assert load(written("${text}")).filled(text=text)[0].content == text
 
 
-def test_settings_tell_the_wording(written):
-    first = load(written("Read.\n---\n${text}\n")).plain()
-    assert load(written("Read.\n---\n\n${text}")).plain() == first
-    assert load(written("Read!\n---\n${text}")).plain() != first
-
-
 def test_a_prompt_is_a_runs_setting_as_plain_values(written):
     template = load(written("Read.\n---\n${text}\n"))
     assert plain_template(json.loads(json.dumps(template.plain()))) == template

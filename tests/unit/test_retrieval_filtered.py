@@ -1,10 +1,5 @@
 """Documents cut to the paragraphs that BM25 finds for a query, and what ranks and reorders them."""
 
-import os
-
-# Nothing here is on the hub.
-os.environ["HF_HUB_OFFLINE"] = "1"
-
 import random
 from pathlib import Path
 

@@ -83,10 +83,6 @@ def test_of_large_pools_a_part_is_learnt_from_and_all_that_is_relevant(monkeypat
     some, other = linear.retrieve(COLLECTION, {"short": SETTINGS | {"pool": "all"}}, (encode, encode))
     assert not np.array_equal(ranker.weights, other.weights)
     assert score(whole["short"]) > 0.95 and score(some["short"]) > 0.9
-    gain = np.array([0.5, 0, 0, 1, 0, 0])
-    kept = linear._sample(gain, 3, np.random.default_rng(0))
-    assert len(kept) == 3 and {0, 3} < set(kept.tolist())
-    assert linear._sample(gain, 1, np.random.default_rng(0)).tolist()[:1] == [0]
 
 
 def test_other_forms_are_ranked_by_what_the_first_taught():

@@ -11,7 +11,6 @@ from lextables.tasks.retrieval.scoring import scores
 
 METRICS = ("NDCG@5", "Recall@2", *(f"{stars}-star precision@5" for stars in (3, 4, 5)))
 TASK = {"test": "test", "pool": "judged", "metrics": METRICS, "groups": ("category", "origin")}
-
 QUERIES = {
     "cap": {"category": "Liability", "origin": "one", "split": "test"},
     "tort": {"category": "Liability", "origin": "two", "split": "test"},

@@ -4,12 +4,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from lextables.models import cross_encoder
 from lextables.pipeline.dataset import Column, Table, write
 from lextables.tasks.retrieval import collection, dense, lexical
 from lextables.tasks.retrieval.collection import PREDICTIONS, Collection, prediction_rows, ranked, reorder
 from lextables.tasks.retrieval.lexical import fuse
-from lextables.tasks.retrieval.reranking import rerank
 
 TASK = {
     "names": {"documents": "clauses", "document": "clause_id", "text": "text", "gain": "score"},
@@ -166,17 +164,16 @@ def test_a_document_scores_as_the_best_of_its_paragraphs(read, hits):
     assert found["short"]["cap"] == hits
 
 
-def test_first_hits_are_reordered_by_the_model_s_logits(monkeypatch):
+def test_first_hits_are_reordered_by_the_model_s_logits():
     asked = []
 
-    def score(model, pairs):
+    def score(pairs):
         asked.extend(pairs)
         return np.array([-len(document) for _, document in pairs], dtype=np.float64)
 
-    monkeypatch.setattr(cross_encoder, "score", score)
     hits = {"short": {"cap": ["a", "d", "b"], "term": ["d"]}, "long": {"cap": ["b", "a"]}}
     settings = {"short": {"queries": None}, "long": {"queries": ["cap"]}}
-    found = rerank(COLLECTION, hits, settings, None)
+    found = lexical.rerank(COLLECTION, hits, settings, score)
     # The validation queries are not reordered; a test query without hits stays one.
     assert documents(found["short"]) == {"assign": [], "cap": ["d", "b", "a"]}
     assert documents(found["long"]) == {"cap": ["b", "a"]}

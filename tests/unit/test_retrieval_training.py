@@ -1,10 +1,5 @@
 """Fine-tuning of tiny cross-encoders and bi-encoders: batches, resumption, and the choice of trials."""
 
-import os
-
-# Nothing here is on the hub.
-os.environ["HF_HUB_OFFLINE"] = "1"
-
 import math
 from dataclasses import replace
 
@@ -86,16 +81,16 @@ def settings(encoder, monkeypatch):
 
 def train(kind, settings, folder, collection=COLLECTION, seed=0):
     """The record of a training, and the bytes of its weights."""
-    place = folder / "work", {}, folder / "weights"
-    record = training.train(TUNINGS[kind], collection, settings, seed, CPU, *place)
+    run = training.Training(TUNINGS[kind], collection, settings, seed, CPU, folder / "work", {})
+    record = training.train(run, folder / "weights")
     return record, (folder / "weights/model.safetensors").read_bytes()
 
 
 def searched(kind, settings, folder, updates):
     """The rows of a search, and its record."""
     output, settings = folder / f"{updates}.parquet", settings | {"updates": updates}
-    place = folder / "work", {"code": "1"}, output
-    record = training.search(TUNINGS[kind], COLLECTION, CANDIDATES, settings, 0, CPU, *place)
+    run = training.Training(TUNINGS[kind], COLLECTION, settings, 0, CPU, folder / "work", {"code": "1"})
+    record = training.search(run, CANDIDATES, output)
     return list(read(output)), record
 
 

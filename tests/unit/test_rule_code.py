@@ -96,11 +96,11 @@ def test_how_a_kind_of_model_is_trained_is_no_part_of_anothers_code():
         # The linear baseline learns what the evaluator counts, by its own functions.
         (
             "metrics/spans",
-            "spans_choose spans_join spans_score spans_train_linear spans_read_linear cuad_marks",
+            "spans_choose spans_join spans_score spans_train_linear spans_read_linear spans_quote cuad_marks",
         ),
         # What weighs units encodes none, and what encodes units is read by all that weigh.
-        ("tasks/spans/linear", "spans_train_linear spans_read_linear"),
-        ("tasks/spans/units", "spans_vectors spans_train_linear spans_read_linear"),
+        ("tasks/spans/linear", "spans_train_linear spans_read_linear spans_quote"),
+        ("tasks/spans/units", "spans_vectors spans_train_linear spans_read_linear spans_quote"),
         ("tasks/spans/windows", "spans_features spans_train spans_search spans_read"),
         ("tasks/spans/training", "spans_train spans_search"),
         ("tasks/spans/reading", "spans_read spans_search"),
@@ -111,9 +111,9 @@ def test_how_a_kind_of_model_is_trained_is_no_part_of_anothers_code():
             "classification_train_linear classification_read_linear lawngnli_matched",
         ),
         ("metrics/answers", "answers_score"),
-        ("models/multiple_choice", "answers_ask classification_ask retrieval_ask spans_ask"),
-        ("papers/lawngnli/contradiction", "lawngnli_contradictions lawngnli_examples"),
-        ("papers/lawngnli/examples", "lawngnli_examples"),
+        ("models/multiple_choice", "answers_ask classification_ask retrieval_ask spans_ask spans_write"),
+        ("papers/lawngnli/contradiction", "lawngnli_contradictions"),
+        ("papers/lawngnli/examples", "lawngnli_examples lawngnli_released lawngnli_released_shard"),
         ("corpora/nli/raw", "data"),
         *((f"tasks/{task}/plan", "") for task in ("retrieval", "spans", "classification", "answers")),
         *((module, "") for module in ("papers/lawngnli/nli_tables", "papers/privacy/tables")),

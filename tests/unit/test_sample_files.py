@@ -70,12 +70,6 @@ def test_the_script_reproduces_the_committed_bytes(remade, script):
             assert content == path.read_bytes(), path
 
 
-def test_zips_hold_no_time_of_the_day_and_sorted_names():
-    for path in sorted(SAMPLE.rglob("*.zip")):
-        members = entries(path.read_bytes())
-        assert len({date for _, date, _ in members}) == 1, path
-
-
 def registered():
     """{path in the sample: its registry entry} of sources.yaml and of the papers' own sources."""
     found = {}

@@ -8,11 +8,12 @@ from pydantic import ValidationError
 
 from fake_language_model import FakeModel, text_of
 from lextables.metrics.containment import NO_CLAUSE, counts, values
-from lextables.models.prompts import load
+from lextables.models.prompts import load, plain_template
 from lextables.models.resolve import load_models
 from lextables.papers import packages, planning
 from lextables.pipeline.config import load as load_config
 from lextables.pipeline.errors import BadInput
+from lextables.tables import published
 from lextables.tasks.plan import ASK, Context
 from lextables.tasks.spans import outputs, writing
 from lextables.tasks.spans.plan import SpanTask
@@ -42,13 +43,6 @@ def test_passages_are_in_the_order_of_the_contract(least, expected):
     assert outputs.quoted(TEXT, SPANS[::-1], least) == (" ".join(expected) or NO_CLAUSE)
 
 
-def nbest(question, *spans):
-    return [
-        {"question_id": question, "start": start, "end": end, "probability": share}
-        for start, end, share in spans
-    ]
-
-
 def test_the_threshold_is_the_best_of_all():
     rng = np.random.default_rng(0)
     texts = {"c": "".join(rng.choice(list("abc "), 400).tolist())}
@@ -56,20 +50,17 @@ def test_the_threshold_is_the_best_of_all():
     for number in range(60):
         name = f"q{number:02}"
         contracts[name] = "c"
-        spans = [
-            (at, at + 9, float(share)) for at, share in zip(range(0, 400, 40), rng.random(10), strict=True)
-        ]
+        spans = [(at, at + 9, float(rng.random())) for at in range(0, 400, 40)]
         if number % 3:
             golds[name] = [texts["c"][start:end] for start, end, share in spans if share > 0.8]
-        rows += nbest(name, *spans, (-1, -1, 0.5))
+        columns = ("start", "end", "probability")
+        rows += [dict(zip(columns, each, strict=True), question_id=name) for each in (*spans, (-1, -1, 0.5))]
     found = outputs.curve(rows, contracts, texts, golds)
     for place, least in enumerate(outputs.THRESHOLDS):  # one threshold at a time
         shown = outputs.outputs(rows, contracts, texts, least)
         counted = [counts(row["output"], golds.get(row["question_id"], ())) for row in shown]
         expected = values(np.array(counted, dtype=float).sum(axis=0))
-        assert {name: of[place] for name, of in found.items()} == {
-            name: pytest.approx(float(of)) for name, of in expected.items()
-        }
+        assert [found[name][place] for name in expected] == pytest.approx([*map(float, expected.values())])
     for metric in ("F1", "F2"):
         threshold, best = outputs.best_threshold(found, metric)
         assert best[metric] == found[metric].max() == found[metric][outputs.THRESHOLDS.index(threshold)]
@@ -84,12 +75,8 @@ def test_the_same_output_for_every_question():
 
 
 def question(name, contract="c"):
-    return {
-        "question_id": f"{contract}__{name}",
-        "contract_id": contract,
-        "question": f"Which {name}?",
-        "split": "test",
-    }
+    names = {"question_id": f"{contract}__{name}", "contract_id": contract}
+    return names | {"question": f"Which {name}?", "split": "test"}
 
 
 ASKED = [question("Fee"), question("Law"), question("Fee", "d"), question("Fee", "t") | {"split": "train"}]
@@ -118,19 +105,14 @@ def test_a_contract_stands_before_its_questions_one_after_another():
 
 def test_what_exceeds_the_window_is_read_in_parts_and_joined():
     writes = lambda text, seed: NO_CLAUSE if "Three" not in text else "Three laws."  # noqa: E731
-    whole = FakeModel()
-    fits = max(whole.tokens(prompt) for prompt in [(*PROMPT_OF("One fee. Two fees."),)])
-    model = FakeModel(writes=writes, window=fits + 7)
+    prompt = plain_template(PROMPT).filled(context="One fee. Two fees.", question="Which Fee?")
+    model = FakeModel(writes=writes, window=FakeModel().tokens(prompt) + 7)
     found, counted = wrote(model)
     assert found == {"c__Fee": "Three laws.", "c__Law": "Three laws.", "d__Fee": NO_CLAUSE}
     assert counted["in_parts"] == 2 and counted["requests"] > 4
     assert all(model.tokens(prompt) + 7 <= model.window for prompt in model.written)
     with pytest.raises(BadInput, match="a question and one word do not fit"):
         wrote(FakeModel(writes=writes, window=20))
-
-
-def PROMPT_OF(context):
-    return writing.plain_template(PROMPT).filled(context=context, question="Which Fee?")
 
 
 def test_only_questions_with_candidates_are_asked():
@@ -146,40 +128,32 @@ def test_only_questions_with_candidates_are_asked():
 # The plan
 
 
+LLM = {"name": "Mine", "kind": "language-model-api", "model": "my-llm"}
+
+
 def laid_out(**values_):
-    config = load_config(
-        {"papers": "contracteval", "data": "release", "models": "available"} | values_, ["contracteval"], ROOT
-    )
+    chosen = {"papers": "contracteval", "data": "release", "models": "available"} | values_
+    config = load_config(chosen, ["contracteval"], ROOT)
     found = planning.plan(PAPER, Context(config, MODELS, ROOT, gpu=False))
     return {row["row"]: row for row in found.rows["table3"]}, found.specs
 
 
-LLM = {"name": "Mine", "kind": "language-model-api", "model": "my-llm"}
-
-
 def test_a_linear_model_quotes_at_a_threshold_for_each_metric():
     rows, specs = laid_out()
-    for key, name in (
-        ("linear", "TF-IDF and a linear model"),
-        ("linear-exact", "TF-IDF and a linear model, parties by their names"),
+    for row, metric in (
+        (rows[f"TF-IDF and a linear model, threshold for {name}"], name) for name in ("F1", "F2")
     ):
-        for metric in ("F1", "F2"):
-            row = rows[f"{name}, threshold for {metric}"]
-            (folder,) = row["runs"]["100"]
-            (spec,) = (spec for run, spec in specs.items() if run.folder == folder)
-            assert spec.settings == {"kind": "linear", "metric": metric}
-            assert [(run.experiment, run.model) for run in (*spec.needs, *spec.sources)] == [
-                ("read", key),
-                ("train", key),
-            ]
-            assert specs[spec.weights_of].settings["out_of_fold"] and row["trained"] and row["baseline"]
+        (spec,) = (spec for run, spec in specs.items() if [run.folder] == row["runs"]["100"])
+        assert spec.settings == {"kind": "linear", "metric": metric}
+        assert [run.experiment for run in (*spec.needs, *spec.sources)] == ["read", "train"]
+        assert specs[spec.weights_of].settings["out_of_fold"] and row["trained"] and row["baseline"]
     assert rows["The whole contract for every question"]["lenient"]
 
 
 def test_published_models_are_asked_the_released_prompt_or_give_a_reason():
-    published = {cell.row for cell in _published()}
     rows, _ = laid_out()
-    assert {name for name, row in rows.items() if not row["own"]} == published
+    cells = published.load(ROOT / "resources/published/contracteval.csv")
+    assert {name for name, row in rows.items() if not row["own"]} == {cell.row for cell in cells}
     assert all(row["reason"] for row in rows.values() if not row["own"])
     rows, specs = laid_out(llm="https://api.openai.com/v1", extra_models=[LLM])
     ran = {name for name, row in rows.items() if row["asked"] and row["runs"]}
@@ -192,24 +166,13 @@ def test_published_models_are_asked_the_released_prompt_or_give_a_reason():
             assert [need.experiment for need in spec.needs] == ["read"] * (run.condition == "candidates")
 
 
-def _published():
-    from lextables.tables import published
-
-    return published.load(ROOT / "resources/published/contracteval.csv")
-
-
 @pytest.mark.parametrize(
     "changed",
     [
         {"thresholds": []},
         {"evaluator": "spans"},
         {"asking": {"prompt": "contract_passages", "candidates": "gpt-4.1"}},
-        {
-            "models": {
-                "linear": {"row": "A", "kind": "linear"},
-                "roberta": {"row": "B", "model": "roberta-base"},
-            }
-        },
+        {"models": {"linear": {"row": "A", "kind": "linear"}, "bert": {"row": "B", "model": "bert"}}},
     ],
 )
 def test_a_task_that_cannot_be_scored_so_is_an_error(changed):

@@ -8,11 +8,9 @@ import zipfile
 from pathlib import Path
 
 import pytest
-import torch
 
 import marked_contracts
 from lextables.metrics.spans import LOW_THRESHOLDS
-from lextables.models import loading
 from lextables.models.resolve import Model
 from lextables.models.weights import PLACES
 from lextables.pipeline.config import load as load_config
@@ -22,7 +20,7 @@ from lextables.tasks.plan import Context
 from lextables.tasks.spans.plan import SpanPlanner, SpanTask
 from lextables.tasks.spans.squad import held_out_contracts
 from lextables.tasks.spans.training import contract_splits
-from marked_contracts import WINDOWS, equal, weights
+from marked_contracts import WINDOWS
 from rule_script import Files, run_script
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -31,9 +29,8 @@ DATA = Path("results/data/any")
 TASK = {
     "task": "spans",
     "models": {
-        "ours": {"row": "Ours", "model": "tiny", "joined": "Ours, joined"},
+        "ours": {"row": "Ours", "model": "tiny"},
         "theirs": {"row": "Theirs", "model": "tiny", "released": "theirs.zip"},
-        "further": {"row": "Further", "model": "tiny", "pretrained": True},
     },
     "n_best": 5,
     "max_answer_length": 10,
@@ -47,7 +44,6 @@ TASK = {
             "windows_per_question": 1,
         },
     },
-    "pretraining": {"paper": {"updates": 2, "batch_size": 4, "max_length": 32, "learning_rate": 1e-3}},
 }  # fmt: skip
 OURS, THEIRS = (("ours", "paper-p100"), ("theirs", "as-released"))
 
@@ -86,7 +82,7 @@ def record(folder):
 
 def laid_out(mirror):
     values = {"data": "release", "models": "available", "grid": "paper", "mirror": str(mirror)}
-    more = {"papers": "cuad", "seeds": [0], "edgar_quarters": ["2020-QTR1"]}
+    more = {"papers": "cuad", "seeds": [0]}
     known = Model(kind="encoder", licence="MIT", use="tests", hub="org/tiny")
     config = load_config(values | more, ["cuad"], Path.cwd())
     context = Context(config, {"tiny": known}, Path.cwd(), gpu=False)
@@ -97,7 +93,7 @@ def laid_out(mirror):
 
 @pytest.fixture(scope="module")
 def done(one_thread, tmp_path_factory):
-    """Make every run of the plan but the one further pretrained model's; return the job."""
+    """Make every run of the plan; return the job."""
     here = tmp_path_factory.mktemp("project")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(here)
@@ -246,32 +242,3 @@ def test_released_weights_are_unpacked_and_read_and_were_not_trained(done):
     assert "trained" not in made
     ours, theirs = (list(read(folder("read", model) / "predictions.parquet")) for model in (OURS, THEIRS))
     assert ours == theirs
-
-
-def test_spans_are_joined_over_the_same_questions(done):
-    run = Run("any", "join", *OURS)
-    (needed,) = done.specs[run].needs
-    assert needed.folder == Run("any", "read", *OURS).folder
-    predictions = str(folder("read") / "predictions.parquet")
-    files = Files(predictions=[predictions], data=tables("contracts", "questions"))
-    made = score(done, done.run("spans_join.py", run, files, "predictions.parquet"))
-    joined, before = (list(read(path)) for path in (made / "predictions.parquet", predictions))
-    assert {row["question_id"] for row in joined} == {row["question_id"] for row in before}
-    assert len(joined) < len(before)
-    assert record(made)["settings"] == {"n_best": 5}
-
-
-def test_a_pretrained_model_is_what_its_windows_are_cut_for_and_its_training_starts_from(done):
-    run = Run("any", "pretrain", "further", "contracts")
-    made = done.run("spans_pretrain.py", run, Files(contracts=tables("contracts")), "weights")
-    assert record(made)["resumed_from_update"] == 0
-    further = loading.load_span_model(str(made / "weights"), torch.device("cpu"))
-    before = loading.load_span_model("mirror/models/tiny", torch.device("cpu"))
-    assert not equal(weights(further.bert), weights(before.bert))
-    features(done, "further", [str(made / "weights")])
-    cut = Path("results/features/further/train/windows-00.parquet").read_bytes()
-    assert cut == Path("results/features/ours/train/windows-00.parquet").read_bytes()
-    searched = [
-        spec for run, spec in done.specs.items() if (run.experiment, run.model) == ("search", "further")
-    ]
-    assert {spec.settings["weights"] for spec in searched} == {str(made / "weights")}

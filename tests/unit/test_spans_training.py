@@ -46,8 +46,6 @@ from marked_contracts import WINDOWS, WORDINGS, config, equal, features, weights
 from wordpiece import wordpiece
 
 pytestmark = pytest.mark.usefixtures("one_thread")
-
-
 CPU = torch.device("cpu")
 
 
@@ -84,25 +82,18 @@ def windows(contracts, answered):
 
 
 ROWS = {"percent": 100, "balance": "sample", "held_out": 0.1}
-
-
 TWENTY = {f"c{i:02}": "train" for i in range(20)} | {"t": "test"}
 
 
-def test_a_sample_has_as_many_empty_windows_as_answered_ones():
+def test_a_sample_has_as_many_empty_windows_as_answered_ones_and_weights_keep_all():
     found = windows(np.repeat(np.arange(20), 10), np.tile(np.arange(10) == 0, 20))
     rows, weight = training_rows(found, TWENTY, ROWS, seed=0, search=False)
     assert len(rows) == 40
     assert (found.start_positions[rows] > 0).sum() == 20
     assert weight is None
     assert rows.tolist() != training_rows(found, TWENTY, ROWS, seed=1, search=False)[0].tolist()
-
-
-def test_weighting_keeps_every_window():
-    found = windows(np.repeat(np.arange(20), 10), np.tile(np.arange(10) == 0, 20))
     rows, weight = training_rows(found, TWENTY, ROWS | {"balance": "weight"}, seed=0, search=False)
-    assert len(rows) == 200
-    assert weight == pytest.approx(20 / 180)
+    assert len(rows) == 200 and weight == pytest.approx(20 / 180)
 
 
 def test_a_search_leaves_the_held_out_contracts_and_a_share_takes_its_part():
@@ -236,8 +227,6 @@ def test_updates(windows, batch_size, epochs, most, expected):
 
 
 SPLITS = {f"c{n:02}": "test" if n % 5 == 4 else "train" for n in range(25)}
-
-
 RUN = {
     "model": "tiny",
     "revision": None,
@@ -360,8 +349,6 @@ def reference(
 
 
 LETTERS = wordpiece(["a", "bb", "c"])
-
-
 MARKED = wordpiece(["(", "the", "te", "##rm", ")", "ends"])
 
 

@@ -32,8 +32,6 @@ from tokenizer_kinds import QUESTION, TEXT, albert, bert, roberta
 # Positions that transformers 4.57.6's squad_convert_examples_to_features gives for answers in TEXT with
 # the slow tokenizer of bert-base-uncased, windows of 32, a step of 10 and 8 tokens of QUESTION.
 NO = (0, 0)
-
-
 RELEASED = {
     "SUPPLY AGREEMENT": [(10, 11), NO, NO, NO, NO, NO, NO],
     "Acme-Widgets, Inc.": [NO, (20, 27), (10, 17), NO, NO, NO, NO],
@@ -53,8 +51,6 @@ RELEASED_FIRST = [
     101, 12944, 1996, 3033, 1006, 2065, 2151, 1007, 1997, 102, 4425, 3820, 2023, 4425, 3820, 1006, 1996,
     1523, 3820, 1524, 1007, 2003, 2081, 2006, 2233, 1017, 1010, 2249, 1010, 2090, 9353, 102,
 ]
-
-
 RELEASED_LAST = [
     101, 12944, 1996, 3033, 1006, 2065, 2151, 1007, 1997, 102, 2077, 1012, 1016, 1012, 2375, 1012, 1996,
     4277, 1997, 8452, 21208, 2023, 3820, 1012, 102,
@@ -73,24 +69,12 @@ def not_flushed():
 
 
 TOKENIZERS = {"bert": bert(), "roberta": roberta(), "albert": albert()}
-
-
 BERT = TOKENIZERS["bert"]
-
-
 each_tokenizer = pytest.mark.parametrize("tokenizer", TOKENIZERS.values(), ids=TOKENIZERS)
-
-
 # Every number up to 30 is one token of BERT's, and so is the question.
 NUMBERS = " ".join(str(number) for number in range(1, 26))
-
-
 SMALL = WindowSettings(max_length=14, step=5, max_question_length=8)
-
-
 ASKED = {"Parties": "parties"}
-
-
 BEFORE = 3  # [CLS] parties [SEP]
 
 
@@ -232,15 +216,11 @@ def test_max_context(starts, stops, expected):
 
 
 TEXTS = {f"contract {number:02d}": f"{number} {NUMBERS} end" for number in range(5)}
-
-
 ROWS = [
     (f"{contract_id}__{category}", contract_id, category, start, end)
     for contract_id in TEXTS
     for category, start, end in (("Parties", 2, 5), ("Term", -1, -1))
 ]
-
-
 TWO = {"Parties": "parties", "Term": "when does it end"}
 
 
@@ -449,8 +429,6 @@ def test_a_tokenizer_without_padding_has_no_collator():
 
 
 STARTS = np.array([0, 4, 0, 0, 7, 0, 0, 9, 0, 0], dtype=np.int32)
-
-
 ENDS = np.array([0, 6, 0, 0, 7, 0, 0, 12, 0, 0], dtype=np.int32)  # the answer of window 4 is one token
 
 
@@ -489,8 +467,6 @@ def test_nothing_answered(of):
 
 
 SPLITS = {f"c{n:02}": "test" if n % 4 == 3 else "dev" if n % 4 == 2 else "train" for n in range(16)}
-
-
 RUN_SETTINGS = {
     "weights": "package:tiny",
     "revision": None,

@@ -101,7 +101,7 @@ def _number(cell: str) -> bool:
 
 
 @pytest.mark.parametrize("evil", FORMULAS)
-def test_names_and_texts_of_strangers_are_no_formulas(evil):
+def test_untrusted_names_and_texts_are_no_formulas(evil):
     lines = build([], [Cell(evil, f"{evil}.", -0.4, reason=evil), Cell("a", evil, None)], comparable=True)
     written = cells.to_csv(lines, note=evil)
     assert not dangerous(written)

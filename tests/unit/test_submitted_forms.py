@@ -4,7 +4,6 @@ import gzip
 import json
 import math
 import time
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -271,19 +270,6 @@ def test_the_position_of_a_text(taken, text, positions, start):
 )
 def test_spans_that_cannot_be_used(taken, content, sentence):
     refused(taken, "spans", content, "nbest", sentence)
-
-
-def test_released_columns_are_those_of_the_file():
-    golden = Path(__file__).parents[1] / "golden/cuad_scores.json"
-    content = json.loads(golden.read_text(encoding="utf-8"))["nbest"]
-    nbest = spans.released_nbest(content, "golden")
-    entries = [entry for name in nbest.question_ids for entry in content[name]]
-    assert sorted(nbest.question_ids) == sorted(content)
-    assert nbest.sizes.tolist() == [len(content[name]) for name in nbest.question_ids]
-    assert list(nbest.texts) == [entry["text"] for entry in entries]
-    assert nbest.confidence.tolist() == [entry["probability"] for entry in entries]
-    assert nbest.start.tolist() == [entry["token_doc_start"] for entry in entries]
-    assert nbest.end.tolist() == [entry["token_doc_end"] for entry in entries]
 
 
 def test_a_row_may_have_as_many_spans_as_the_longest_of_the_task(taken):

@@ -160,22 +160,26 @@ def test_a_name_is_never_markup(kind):
     assert "script" not in {node.tag.rpartition("}")[2] for node in ElementTree.fromstring(svg).iter()}
 
 
-def test_every_kind_is_tested():
-    assert KINDS.keys() == LINES.keys()
-
-
 @pytest.mark.parametrize("kind", KINDS)
-def test_bytes_are_the_same_each_time(kind):
+def test_a_drawing_fits_into_a_page(kind):
+    """The same bytes each time, letters of nine points on a phone, the ink of the page, and no network."""
     svg = draw(kind, LINES[kind][0], "A title <&>")
     assert svg == draw(kind, LINES[kind][0], "A title <&>")
     assert not re.search(r"20\d\d-\d\d", svg)
     title = ElementTree.fromstring(svg).find("{http://www.w3.org/2000/svg}title")
     assert title.text == "A title <&>"
+    width = float(re.search(r'viewBox="0 0 ([\d.]+) ', svg)[1])
+    sizes = [float(size) for size in re.findall(r"font(?:-size)?: ([\d.]+)px", svg)]
+    phone = 390 - 2 * 16  # pixels between the margins
+    assert min(sizes) * phone / width * 0.75 >= 9
+    assert "currentColor" in svg and set(re.findall(r"#[0-9a-f]{6}", svg)) == {"#4a7fbf"}
+    assert "<metadata" not in svg and not re.search(r'(href|src)="http', svg)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_rows_that_were_not_run_are_drawn(kind):
+def test_rows_without_values_are_drawn_and_a_figure_without_any_says_so(kind):
     assert "svg" in draw(kind, LINES[kind][1], "Not run")
+    assert _texts(draw(kind, [], "Nothing")) == ["No value to draw"]
 
 
 def test_bars_show_what_is_printed_and_ours_but_no_change():
@@ -246,30 +250,6 @@ def test_a_line_by_size_has_plain_numbers_on_its_axis():
     assert {"ours, RoBERTa", "printed, RoBERTa", "ours, Mine"} <= set(texts)
     legend = [text for text in _texts(draw("line_by_size", _sizes(False), "x")) if ", " in text]
     assert legend == ["printed, RoBERTa"]
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_figure_without_values_says_so(kind):
-    assert _texts(draw(kind, [], "Nothing")) == ["No value to draw"]
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_letters_keep_nine_points_on_a_phone(kind):
-    svg = _full(kind)
-    width = float(re.search(r'viewBox="0 0 ([\d.]+) ', svg)[1])
-    sizes = [float(size) for size in re.findall(r"font(?:-size)?: ([\d.]+)px", svg)]
-    phone = 390 - 2 * 16  # pixels between the margins
-    assert min(sizes) * phone / width * 0.75 >= 9
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_ink_is_the_pages(kind):
-    svg = _full(kind)
-    colours = set(re.findall(r"#[0-9a-f]{6}", svg))
-    assert "currentColor" in svg
-    assert colours == {"#4a7fbf"}
-    assert "<metadata" not in svg
-    assert not re.search(r'(href|src)="http', svg)
 
 
 def test_a_line_by_mark_draws_the_first_column_by_the_last():

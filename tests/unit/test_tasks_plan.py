@@ -10,11 +10,9 @@ from lextables.pipeline.run import Run
 from lextables.tasks.plan import (
     Context,
     Difference,
-    Grid,
     Plan,
     Planner,
     Row,
-    Trial,
     fewer_seeds,
     rate_name,
     shown,
@@ -22,7 +20,6 @@ from lextables.tasks.plan import (
 
 ROOT = Path(__file__).parents[2]
 MODELS = load_models(ROOT / "resources/models.yaml")
-GRID = Grid(learning_rates=(1e-4,), batch_size=8, max_length=16, seeds=2)
 
 
 class OneRow(Planner):
@@ -124,31 +121,9 @@ def test_fewer_seeds_than_the_paper_averages_are_a_difference(seeds, averages, f
     assert fewer_seeds(seeds, averages) == found
 
 
-def test_another_grid_than_the_papers_is_a_difference_in_words():
-    half = GRID.model_copy(update={"bf16": True})
-    assert planner(grid="paper").budget(half, ["40 updates"]) == []
-    assert planner(grid="small").budget(half, ["40 updates"]) == [
-        Difference("grid=paper", "small budget: 40 updates, bfloat16")
-    ]
-
-
 def test_a_rate_has_a_name_of_its_own():
     names = {1e-4: "lr1e-04", 5.0e-6: "lr5e-06", 1.5e-5: "lr1.5e-05", 2e-5: "lr2e-05", 0.25: "lr2.5e-01"}
     assert {rate: rate_name(rate) for rate in names} == names
-
-
-def test_a_search_is_a_run_for_each_trial_and_seed():
-    laid, needed = planner(seeds=[4, 5, 6]), Run("maud", "retrieve", "bm25", "short")
-    trials = [Trial(rate_name(rate), {"learning_rate": rate}) for rate in (1e-4, 1e-3)]
-    seeds = laid.seeds(GRID)
-    assert seeds == (4, 5)
-    found = laid.search("minilm", "small", {"grid": "small"}, trials, seeds, needs=(needed,))
-    assert [(run.experiment, run.condition, run.seed) for run in found] == [
-        ("search", f"small-{rate}", seed) for rate in ("lr1e-04", "lr1e-03") for seed in seeds
-    ]
-    assert list(laid.specs) == found
-    assert [laid.specs[run].settings["learning_rate"] for run in found] == [1e-4, 1e-4, 1e-3, 1e-3]
-    assert {laid.specs[run].needs for run in found} == {(needed,)}
 
 
 def test_parameters_are_counted_together_or_not_at_all():

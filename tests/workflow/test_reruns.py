@@ -241,7 +241,7 @@ def test_no_input_of_any_paper_is_an_absolute_path(finished):
     words = ("--filegraph", "--nolock", "data")
     run = forked.snakemake(finished / "one", *words, package=False)
     assert run.code == 0, run.output[-3000:]
-    assert "resources/facts/cuad_contracts.csv" in run.output
+    assert f"{RESULTS}/sources/cuad/" in run.output
     assert str(finished) not in run.output
 
 
@@ -402,107 +402,90 @@ def rerun(panel, tmp_path):
     return jobs
 
 
+def prompt(name):
+    return registered(f"prompts/{name}.txt", "an experienced", "a patient")
+
+
+def lawngnli(old, new):
+    return registered("papers/lawngnli.yaml", old, new)
+
+
 # The linear baseline of spans learns what the evaluator counts, by its own functions.
 LINEAR = "spans_join spans_score spans_train_linear spans_read_linear"
-
-
-@pytest.mark.parametrize(
-    ("name", "change", "rules"),
-    [
-        ("acord", NO_CHANGE, ""),
-        ("all", NO_CHANGE_OF_CODE, ""),
+# Registry texts rerun the pages that show them, whatever the time of the edited file.
+PAGES = "table figure report export"
+SCORED = "answers_score table"
+# {panel: [(change, the rules that rerun)]}
+RERUN_ONLY = {
+    "acord": [(NO_CHANGE, "")],
+    "all": [
+        (NO_CHANGE_OF_CODE, ""),
         (
-            "all",
             in_turn(grown("metrics/spans.py"), grown("papers/lawngnli/examples.py")),
             f"{LINEAR} lawngnli_examples table",
         ),
-        ("exports", table_of_another_run, "report"),
-        ("exports", grown("publish/card.py"), "export report"),
-        ("exports", backdated("published/cuad.csv", "Table", "In Table"), "printed"),
-        # Registry texts rerun the pages that show them, whatever the time of the edited file.
-        ("exports", registry("licence: ", "licence: not "), "table figure report export"),
-        (
-            "exports",
-            backdated("papers/acord.yaml", 'citation: "', 'citation: "New '),
-            "table figure report export",
-        ),
-        (
-            "nli",
-            registered("papers/lawngnli.yaml", "groups: [analysis, above_median", "groups: [above_median"),
-            "classification_score table",
-        ),
+    ],
+    "exports": [
+        (table_of_another_run, "report"),
+        (grown("publish/card.py"), "export report"),
+        (backdated("published/cuad.csv", "Table", "In Table"), "printed"),
+        (registry("licence: ", "licence: not "), PAGES),
+        (backdated("papers/acord.yaml", 'citation: "', 'citation: "New '), PAGES),
+    ],
+    "nli": [
+        (lawngnli("groups: [analysis, above_median", "groups: [above_median"), "classification_score table"),
         # The views that a model is tested on are not a setting of its training.
         (
-            "nli",
-            registered("papers/lawngnli.yaml", "short: [short, long, long_512", "short: [long, long_512"),
+            lawngnli("short: [short, long, long_512", "short: [long, long_512"),
             "classification_read classification_read_linear classification_score table",
         ),
-        (
-            "answers",
-            in_turn(commented("tasks/answers/asking.py"), registered("prices.yaml", ": 2.5", ": 3.5")),
-            "",
-        ),
-        (
-            "answers",
-            registered("prompts/policy_answer.txt", "an experienced", "a patient"),
-            "answers_ask answers_score table",
-        ),
-        (
-            "answers",
-            registered("prompts/policy_paragraph.txt", "an experienced", "a patient"),
-            "answers_mark_ask answers_score table",
-        ),
-        (
-            "answers",
-            registered("papers/privacy.yaml", "marked: 5", "marked: 4"),
-            "answers_mark_ask answers_score table",
-        ),
-        ("answers", registered("papers/privacy.yaml", "by category\n", "of each category\n"), "table"),
     ],
+    "answers": [
+        (in_turn(commented("tasks/answers/asking.py"), registered("prices.yaml", ": 2.5", ": 3.5")), ""),
+        (prompt("policy_answer"), f"answers_ask {SCORED}"),
+        (prompt("policy_paragraph"), f"answers_mark_ask {SCORED}"),
+        (registered("papers/privacy.yaml", "marked: 5", "marked: 4"), f"answers_mark_ask {SCORED}"),
+        (registered("papers/privacy.yaml", "by category\n", "of each category\n"), "table"),
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "rules"), [(name, *case) for name, cases in RERUN_ONLY.items() for case in cases]
 )
 def test_a_change_reruns_these_rules_only(rerun, name, change, rules):
     assert rerun(name, change).keys() == set(rules.split())
 
 
-@pytest.mark.parametrize(
-    ("name", "change", "reruns", "stays"),
-    [
+# {panel: [(change, {rule that reruns: number of jobs}, rules that do not)]}
+RERUN = {
+    "acord": [
         (
-            "acord",
             rewrite_weights,
             {"acord_retrieve_dense": 1, "retrieval_score": 1},
             "acord_data retrieval_train fetch_source",
         ),
         (
-            "acord",
             rewrite_predictions,
             {"given": 1, "retrieval_score": 1, "table": 2},
             "acord_data acord_retrieve_dense retrieval_train",
         ),
-        ("acord", rewrite_record, {"table": 2}, "acord_retrieve_dense retrieval_score"),
-        (
-            "acord",
-            registry("of our own writing", "that we wrote"),
-            {"table": 3},
-            "acord_data retrieval_train",
-        ),
-        (
-            "acord",
-            backdated("published/acord.csv", "fraud, negl", "fraud or negl"),
-            {"table": 3},
-            "acord_data",
-        ),
-        ("acord", other_archive, {"fetch_source": 1, "acord_data": 1}, ""),
+        (rewrite_record, {"table": 2}, "acord_retrieve_dense retrieval_score"),
+        (registry("of our own writing", "that we wrote"), {"table": 3}, "acord_data retrieval_train"),
+        (backdated("published/acord.csv", "fraud, negl", "fraud or negl"), {"table": 3}, "acord_data"),
+        (other_archive, {"fetch_source": 1, "acord_data": 1}, ""),
+    ],
+    "exports": [
         # Submitted predictions are not exported.
         (
-            "exports",
-            in_turn(grown("publish/printed.py"), without_submitted_predictions),
+            in_turn(grown("../scripts/publish_printed.py"), without_submitted_predictions),
             {"printed": 1},
             "export given table",
         ),
-        ("all", READ_BY_TABLES, {"table": 5}, "spans_score classification_score retrieval_score"),
+    ],
+    "all": [
+        (READ_BY_TABLES, {"table": 5}, "spans_score classification_score retrieval_score"),
         (
-            "all",
             in_turn(
                 backdated("facts/cuad_contracts.csv", ",", " ,"), grown("papers/lawngnli/contradiction.py")
             ),
@@ -510,7 +493,6 @@ def test_a_change_reruns_these_rules_only(rerun, name, change, rules):
             "maud_data retrieval_train lawngnli_parentheticals",
         ),
         (
-            "all",
             in_turn(
                 *map(grown, ("models/bm25.py", "tasks/spans/reading.py", "tasks/classification/linear.py"))
             ),
@@ -519,7 +501,6 @@ def test_a_change_reruns_these_rules_only(rerun, name, change, rules):
             " classification_train classification_read classification_vectors",
         ),
         (
-            "all",
             in_turn(
                 *(grown(f"tasks/{task}/training.py") for task in ("retrieval", "spans", "classification"))
             ),
@@ -527,25 +508,29 @@ def test_a_change_reruns_these_rules_only(rerun, name, change, rules):
             "acord_retrieve_dense spans_features classification_train_linear spans_train_linear",
         ),
         (
-            "all",
             registered("papers/cuad.yaml", "max_updates: 3\n", "max_updates: 2\n"),
             {"spans_train": 2},
             "spans_features cuad_data retrieval_train",
         ),
+    ],
+    "nli": [
         (
-            "nli",
             grown("papers/lawngnli/pairs.py"),
             {"lawngnli_pairs": 1, "classification_train": 4},
             "lawngnli_examples lawngnli_long_premises anli_data",
         ),
         # The training on the first data set, and those that start from it.
         (
-            "nli",
             grown("corpora/nli/raw.py"),
             {"anli_data": 1, "classification_train": 3},
             "lawngnli_pairs classification_train_linear",
         ),
     ],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "reruns", "stays"), [(name, *case) for name, cases in RERUN.items() for case in cases]
 )
 def test_a_change_reruns_what_it_can_change(rerun, name, change, reruns, stays):
     jobs = rerun(name, change)

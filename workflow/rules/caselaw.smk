@@ -1,6 +1,7 @@
 # Case law: opinions with their page labels, in shards of volumes.
 #
-#   in    resources/sources.yaml; a mirror's caselaw/<reporter>/<volume>.zip, or static.case.law
+#   in    resources/sources.yaml; a mirror's caselaw/<reporter>/<volume>.zip, or static.case.law; NAMED_CASES, where
+#         only volumes with a named case are wanted
 #   out   {RESULTS}/sources/caselaw/<shard>.json, which volumes there are and what they are
 #         {RESULTS}/data/caselaw/<shard>.parquet, one row an opinion; <shard>.json, what was set aside
 #   steps addresses -> zips -> cases -> opinions with page anchors
@@ -24,6 +25,8 @@ localrules:
 # The volumes, {RESULTS}/sources/caselaw/<reporter>/<volume>.zip, are no output: a failed job's outputs are
 # deleted, and these are what it goes on from.  Each is held to the digest in the shard's record.
 use rule base as caselaw_volumes with:
+    input:
+        NAMED_CASES,
     output:
         f"{RESULTS}/sources/caselaw/{{shard}}.json",
     log:

@@ -2,6 +2,7 @@
 #
 #   in    {RESULTS}/data/caselaw/<shard>.parquet
 #   out   {RESULTS}/data/lawngnli/examples.parquet, long_premises.parquet, unfiltered.parquet, census.json
+#         with lawngnli_data=released these files come from lawngnli_released.smk
 #   steps index of cases -> citations with parentheticals -> premises and accuracy filters -> difficulty
 #         filters and contradictions -> long premises -> labels, neutral premises, balance, twins
 
@@ -9,6 +10,9 @@ from lextables.papers.lawngnli.plan import construction
 
 LAWNGNLI = or_exit(construction, CONFIG, PAPERS["lawngnli"], MODELS, ROOT)
 VOLUMES = LAWNGNLI.shards  # {shard: its volumes}, what caselaw.smk brings
+LAWNGNLI_DATA = f"{RESULTS}/data/lawngnli"
+LAWNGNLI_RELEASED = CONFIG.lawngnli_data == "released"
+NAMED_CASES = [f"{LAWNGNLI_DATA}/released/cases.json"] if LAWNGNLI_RELEASED else []
 
 
 include: "caselaw.smk"
@@ -16,7 +20,6 @@ include: "functions/lawngnli.smk"
 
 
 FETCHED_WEIGHTS.append(LAWNGNLI.encoder)
-LAWNGNLI_DATA = f"{RESULTS}/data/lawngnli"
 LAWNGNLI_SHARD = f"{LAWNGNLI_DATA}/shards/{{shard}}"
 # Each of these two folders is built from all shards and read by the job of each shard. Listing all shards in
 # every job would grow with the square of their number.
@@ -127,42 +130,48 @@ use rule base as lawngnli_long_premises with:
         "Taking the citations out of the opinions of {wildcards.shard} that are premises (A.1.9)."
 
 
-use rule base as lawngnli_examples with:
-    input:
-        parentheticals=expand(f"{LAWNGNLI_SHARD}/parentheticals.parquet", shard=LAWNGNLI.shards),
-        contradictions=expand(f"{LAWNGNLI_SHARD}/contradictions.parquet", shard=LAWNGNLI.shards),
-        cites=expand(f"{LAWNGNLI_SHARD}/cites.parquet", shard=LAWNGNLI.shards),
-        long_premises=expand(f"{LAWNGNLI_SHARD}/long_premises.parquet", shard=LAWNGNLI.shards),
-        counts=expand(
-            f"{LAWNGNLI_SHARD}/{{step}}.json",
-            shard=LAWNGNLI.shards,
-            step=["candidates", "parentheticals", "contradictions"],
-        ),
-        opinions=[f"{RESULTS}/data/caselaw/{shard}.json" for shard in LAWNGNLI.shards],
-        provenance=[f"{RESULTS}/sources/caselaw/{shard}.json" for shard in LAWNGNLI.shards],
-    output:
-        examples=f"{LAWNGNLI_DATA}/examples.parquet",
-        long_premises=f"{LAWNGNLI_DATA}/long_premises.parquet",
-        unfiltered=f"{LAWNGNLI_DATA}/unfiltered.parquet",
-        census=f"{LAWNGNLI_DATA}/census.json",
-    log:
-        f"{RESULTS}/logs/lawngnli/examples.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/lawngnli/examples.tsv"
-    threads: MODEL_THREADS
-    resources:
-        **gpu_job(minutes=240),
-    params:
-        **script_params("lawngnli_examples"),
-        encoder=lambda wildcards: identified(LAWNGNLI.encoder),
-        vectors=KEPT_VECTORS,
-        parser=LAWNGNLI.parser["found"],
-        seed=PAPERS["lawngnli"].seed,
-        filtered=CONFIG.difficulty_filters,
-        test_share=None if CONFIG.test_share == "auto" else CONFIG.test_share,
-        device=CONFIG.device,
-    message:
-        "Labelling, finding neutral premises, balancing and twinning (A.1.4, A.1.7, A.1.8)."
+if LAWNGNLI_RELEASED:
+
+    include: "lawngnli_released.smk"
+
+else:
+
+    use rule base as lawngnli_examples with:
+        input:
+            parentheticals=expand(f"{LAWNGNLI_SHARD}/parentheticals.parquet", shard=LAWNGNLI.shards),
+            contradictions=expand(f"{LAWNGNLI_SHARD}/contradictions.parquet", shard=LAWNGNLI.shards),
+            cites=expand(f"{LAWNGNLI_SHARD}/cites.parquet", shard=LAWNGNLI.shards),
+            long_premises=expand(f"{LAWNGNLI_SHARD}/long_premises.parquet", shard=LAWNGNLI.shards),
+            counts=expand(
+                f"{LAWNGNLI_SHARD}/{{step}}.json",
+                shard=LAWNGNLI.shards,
+                step=["candidates", "parentheticals", "contradictions"],
+            ),
+            opinions=[f"{RESULTS}/data/caselaw/{shard}.json" for shard in LAWNGNLI.shards],
+            provenance=[f"{RESULTS}/sources/caselaw/{shard}.json" for shard in LAWNGNLI.shards],
+        output:
+            examples=f"{LAWNGNLI_DATA}/examples.parquet",
+            long_premises=f"{LAWNGNLI_DATA}/long_premises.parquet",
+            unfiltered=f"{LAWNGNLI_DATA}/unfiltered.parquet",
+            census=f"{LAWNGNLI_DATA}/census.json",
+        log:
+            f"{RESULTS}/logs/lawngnli/examples.log",
+        benchmark:
+            f"{RESULTS}/benchmarks/lawngnli/examples.tsv"
+        threads: MODEL_THREADS
+        resources:
+            **gpu_job(minutes=240),
+        params:
+            **script_params("lawngnli_examples"),
+            encoder=lambda wildcards: identified(LAWNGNLI.encoder),
+            vectors=KEPT_VECTORS,
+            parser=LAWNGNLI.parser["found"],
+            seed=PAPERS["lawngnli"].seed,
+            filtered=CONFIG.difficulty_filters,
+            test_share=None if CONFIG.test_share == "auto" else CONFIG.test_share,
+            device=CONFIG.device,
+        message:
+            "Labelling, finding neutral premises, balancing and twinning (A.1.4, A.1.7, A.1.8)."
 
 
 # The parentheticals of all shards as a separate data set.
@@ -249,28 +258,6 @@ use rule base as lawngnli_to_read with:
         seed=PAPERS["lawngnli"].seed,
     message:
         "Drawing a hundred examples to read, by label and negation, for Table 4."
-
-
-# The released data set, rebuilt from the authors' ID files and the former bulk export.
-use rule base as lawngnli_released with:
-    input:
-        ids=f"{RESULTS}/sources/lawngnli_ids/LawngNLI_minus_case_text.xz",
-        masks=f"{RESULTS}/sources/lawngnli_ids/LawngNLI_filter.xz" if CONFIG.released_masks else [],
-    output:
-        released=f"{RESULTS}/data/lawngnli_released/released.parquet",
-        census=f"{RESULTS}/data/lawngnli_released/census.json",
-    log:
-        f"{RESULTS}/logs/lawngnli/released.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/lawngnli/released.tsv"
-    params:
-        **script_params("lawngnli_released"),
-        # Not compared for reruns: the folder is identified by its content.
-        bulk=lambda wildcards, output: CONFIG.bulk_export,
-        bulk_content=bulk_content,
-        masks=CONFIG.released_masks,
-    message:
-        "Rebuilding the released LawngNLI from the authors' ID files."
 
 
 include: "lawngnli_retrieval.smk"

@@ -3,17 +3,16 @@
 import json
 from pathlib import Path
 
-from lextables.corpora.caselaw import shard
-from lextables.corpora.caselaw.ingest import write_opinions
+from lextables.corpora.caselaw import ingest
 from lextables.pipeline.atomic import write_text
 from lextables.pipeline.job import job
 
 with job(snakemake.log[0]) as log:
     source = Path(snakemake.input[0])
     record = json.loads(source.read_text(encoding="utf-8"))
-    volumes = shard.paths(record, source.parent)
-    done = write_opinions(volumes, snakemake.output.opinions, set_aside=snakemake.params.skip)
-    report = shard.report(record, done)
+    volumes = ingest.paths(record, source.parent)
+    done = ingest.write_opinions(volumes, snakemake.output.opinions, set_aside=snakemake.params.skip)
+    report = ingest.report(record, done)
     for fault in report["faults"]:
         log.info("%s", fault)
     write_text(snakemake.output.report, json.dumps(report, indent=1, ensure_ascii=False) + "\n")

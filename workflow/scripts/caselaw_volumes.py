@@ -11,13 +11,17 @@ from lextables.pipeline.job import job
 from lextables.sources.registry import load
 
 with job(snakemake.log[0]) as log:
+    config = Config.model_validate(dict(snakemake.config))
+    cases = [set(json.loads(Path(path).read_text(encoding="utf-8"))) for path in snakemake.input]
     record = fetch_volumes(
         snakemake.params.volumes,
         Path(snakemake.output[0]).parent,
         load(*(ROOT / name for name in snakemake.params.registries)),
-        mirrors=Config.model_validate(dict(snakemake.config)).mirrors(ROOT),
+        mirrors=config.mirrors(ROOT),
         data=snakemake.params.data,
         skip=snakemake.params.skip,
+        cases=cases[0] if cases else None,
+        bulk=config.bulk_export,
         say=log.info,
     )
     write_text(snakemake.output[0], json.dumps(record, indent=1, ensure_ascii=False) + "\n")

@@ -19,6 +19,8 @@ with job(snakemake.log[0]) as log:
     experiment, where = snakemake.wildcards.experiment, device.pick(snakemake.params.device)
     with recorded(snakemake.output.record, settings) as record:
         record |= {"device": device.describe(where)} | ({"choice": choice} if choice else {})
+        start = map(folder_content, snakemake.input.start[::2])  # weights that the training starts from
+        owner = identity(counts_of(snakemake.input.census), snakemake.params.code, record["device"], start)
         run = prepare(
             settings,
             *snakemake.input.data,
@@ -27,12 +29,7 @@ with job(snakemake.log[0]) as log:
             seed=int(snakemake.wildcards.seed),
             device=where,
             work_root=Path(snakemake.params.work),
-            identity=identity(
-                counts_of(snakemake.input.census),
-                snakemake.params.code,
-                record["device"],
-                map(folder_content, snakemake.input.start[::2]),  # weights that the training starts from
-            ),
+            identity=owner,
         )
         planned = trials(run.settings, run.material.answers, choice)
         if experiment == "train":

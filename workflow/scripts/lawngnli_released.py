@@ -1,29 +1,44 @@
-"""The released LawngNLI from the authors' ID files and the former bulk export."""
+"""The released LawngNLI in the built data set's schemas, and whether it is the paper's data."""
 
-import json
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
-from lextables.papers.lawngnli.released_dataset import RELEASED, chosen_bulk, write_released
+from lextables.papers.lawngnli.census import check_left, ingested, volume_sources
+from lextables.papers.lawngnli.examples import EXAMPLES, UNFILTERED
+from lextables.papers.lawngnli.long_premises import LONG_PREMISES
+from lextables.papers.lawngnli.released_dataset import Released, differences, judged
+from lextables.papers.lawngnli.released_ids import read_masks
 from lextables.pipeline.dataset import census, write_census
 from lextables.pipeline.job import job
+from lextables.pipeline.run import loaded
+from lextables.tables import published
+
+TABLES = (EXAMPLES, LONG_PREMISES, UNFILTERED)
 
 with job(snakemake.log[0]) as log:
-    bulk = chosen_bulk(snakemake.params.bulk)
-    # A store of its own each time: cases of another export must not be found in it.
-    with TemporaryDirectory(dir=snakemake.resources.tmpdir) as scratch:
-        counts = write_released(
-            snakemake.input.ids,
-            snakemake.input.masks if snakemake.params.masks else None,
-            bulk,
-            Path(scratch) / "cases.sqlite",
-            snakemake.output.released,
-        )
-    sources = [json.loads(Path(f"{path}.json").read_text(encoding="utf-8")) for path in snakemake.input]
-    record = {
-        "data": {"released": census(RELEASED, snakemake.output.released)},
-        "notes": counts,
-        "sources": sources,
-    }
-    write_census(snakemake.output.census, record)
-    log.info("%s", counts)
+    inputs, output, params = snakemake.input, snakemake.output, snakemake.params
+    masks = read_masks(inputs.masks[0]) if inputs.masks else None
+    released = Released(inputs.rows, inputs.cases, inputs.hypotheses, masks)
+    check_left(released.funnel())
+    released.write(output.examples, output.long_premises, output.unfiltered)
+    trees = "" if params.parser == params.parsers[0] else f"hypotheses contradicted over {params.parser}"
+    printed = [cell for cell in published.load(inputs.published) if cell.table == "table2"]
+    found = differences(released, Path(output.census).parent, printed, trees)
+    volumes = list(map(loaded, inputs.volumes))
+    files = [inputs.ids, *(f"{path}.json" for path in inputs.masks)]
+    notes, set_aside = ingested(map(loaded, inputs.opinions))
+    write_census(
+        output.census,
+        {
+            "data": {table.name: census(table, output[table.name]) for table in TABLES},
+            "notes": notes,
+            "funnel": released.funnel(),
+            "set_aside": set_aside,
+            "parser": params.parser,
+            "left_out": released.named(),
+            "differences": found,
+            # Pools of opinions are the paper's only if every volume was read.
+            "whole_collection": not set_aside and not any(shard.get("without") for shard in volumes),
+            "sources": judged([*map(loaded, files), *volume_sources(volumes)], found),
+        },
+    )
+    log.info("%s", found)

@@ -1,8 +1,6 @@
 """The retrieval data set and the training set for rerankers (Section 4.2)."""
 
-import json
 from dataclasses import asdict
-from pathlib import Path
 
 from lextables.models import bi_encoder, device
 from lextables.models.weights import weights_folder
@@ -17,6 +15,7 @@ from lextables.papers.lawngnli.retrieval import (
 )
 from lextables.pipeline.dataset import census, write_census
 from lextables.pipeline.job import job
+from lextables.pipeline.run import loaded
 
 with job(snakemake.log[0]) as log:
     inputs, output, params = snakemake.input, snakemake.output, snakemake.params
@@ -28,10 +27,16 @@ with job(snakemake.log[0]) as log:
         bi_encoder.cached(encode, encoder, params.encoder, params.vectors)
         for encode in (bi_encoder.encode_queries, bi_encoder.encode_documents)
     ]
-    common = {
-        "encoder": params.encoder["model"],
-        "sources": json.loads(Path(inputs.census).read_text(encoding="utf-8"))["sources"],
+    made = loaded(inputs.census)
+    # From a part of the collection the pools are not the paper's, even if the examples are.
+    part = {
+        "comparable": False,
+        "variant": "incomplete collection",
+        "note": "pools of a part",
     }
+    partial = not made.get("whole_collection", True)
+    sources = [source | part if partial and source["comparable"] else source for source in made["sources"]]
+    common = {"encoder": params.encoder["model"], "sources": sources}
     tables = (DOCUMENTS, JUDGEMENTS, QUERIES)
     paths = {table.name: output[table.name] for table in tables}
     counts = write_retrieval(inputs.examples, inputs.opinions, *encoders, paths)

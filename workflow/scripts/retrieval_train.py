@@ -23,13 +23,12 @@ with job(snakemake.log[0]) as log:
         data = collection.load(snakemake.input.data, snakemake.params.task)
         owner = identity(counts_of(snakemake.input.census), snakemake.params.code, record["device"])
         seed, work = int(snakemake.wildcards.seed), Path(snakemake.params.work)
+        run = training.Training(tuning, data, settings, seed, where, work, owner)
         if searching:
             hits = [ranked(path) for path in snakemake.input.candidates]
-            predictions = snakemake.output.predictions
-            record |= training.search(tuning, data, hits, settings, seed, where, work, owner, predictions)
+            record |= training.search(run, hits, snakemake.output.predictions)
         else:
-            weights = snakemake.output.weights
-            record |= training.train(tuning, data, settings, seed, where, work, owner, weights)
+            record |= training.train(run, snakemake.output.weights)
         log.info("%s", record)
     if searching:
         clear(work)

@@ -18,6 +18,8 @@ with job(snakemake.log[0]) as log, TemporaryDirectory() as scratch:
     windows, read = (Path(paths[0]).parent for paths in (snakemake.input.train, snakemake.input.read))
     with recorded(snakemake.output.record, settings) as record:
         record["device"] = device.describe(where)
+        start = map(folder_content, snakemake.input.weights[::2])  # weights that the training starts from
+        owner = identity(counts_of(snakemake.input.census), snakemake.params.code, record["device"], start)
         record |= train(
             contracts,
             questions,
@@ -27,12 +29,7 @@ with job(snakemake.log[0]) as log, TemporaryDirectory() as scratch:
             search=True,
             device=where,
             work_root=snakemake.params.work,
-            identity=identity(
-                counts_of(snakemake.input.census),
-                snakemake.params.code,
-                record["device"],
-                map(folder_content, snakemake.input.weights[::2]),  # weights that the training starts from
-            ),
+            identity=owner,
             output=f"{scratch}/weights",
         )
         log.info("trained: %s", record)

@@ -14,6 +14,8 @@ with job(snakemake.log[0]) as log:
     settings = snakemake.params.settings | choice
     with recorded(snakemake.output.record, settings) as record:
         record |= {"device": device.describe(where)} | ({"choice": choice} if choice else {})
+        start = map(folder_content, snakemake.input.weights[::2])  # weights that the training starts from
+        owner = identity(counts_of(snakemake.input.census), snakemake.params.code, record["device"], start)
         record |= train(
             *map(Path, snakemake.input.data),
             Path(snakemake.input.train[0]).parent,
@@ -22,12 +24,7 @@ with job(snakemake.log[0]) as log:
             search=False,
             device=where,
             work_root=snakemake.params.work,
-            identity=identity(
-                counts_of(snakemake.input.census),
-                snakemake.params.code,
-                record["device"],
-                map(folder_content, snakemake.input.weights[::2]),  # weights that the training starts from
-            ),
+            identity=owner,
             output=snakemake.output.weights,
         )
         log.info("trained: %s", record)

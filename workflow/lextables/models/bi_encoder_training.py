@@ -107,8 +107,6 @@ def finetune(
         weight_decay=weight_decay,
         lr_scheduler_type="constant",
         warmup_steps=0,
-        logging_steps=max(1, last // 20),
-        disable_tqdm=False,
         batch_sampler=in_order,
         prompts=prompts(model),
         router_mapping={part: part for part in PARTS} if any(isinstance(m, Router) for m in model) else {},

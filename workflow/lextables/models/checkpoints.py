@@ -154,11 +154,12 @@ def arguments(
     device: torch.device,
     bf16: bool = False,
     able: bool = True,
+    log_lines: int = 20,
 ) -> dict[str, Any]:
     """Return the trainer's arguments that all trainings share.
 
     ``updates`` of AdamW with ``seed`` on ``device``, and a checkpoint in ``work`` every ``save_every``
-    updates (0: none).  ``bf16`` and ``able`` as in `precision.mixed`.
+    updates (0: none); the loss is logged ``log_lines`` times.  ``bf16`` and ``able`` as in `precision.mixed`.
     """
     gpu = device.type == "cuda"
     return {
@@ -170,6 +171,7 @@ def arguments(
         "save_strategy": "steps" if save_every else "no",
         "save_steps": save_every or updates,
         "save_total_limit": 2,
+        "logging_steps": max(1, updates // log_lines),
         "report_to": "none",
         "use_cpu": device.type == "cpu",
         "bf16": mixed(bf16, device, able),

@@ -181,8 +181,6 @@ def finetune(
         weight_decay=weight_decay,
         lr_scheduler_type="constant",
         warmup_steps=0,
-        logging_steps=max(1, last // 20),
-        disable_tqdm=False,
         batch_sampler=partial(balanced_batches, batches=last),
     )
     trainer = _Trainer(

@@ -144,27 +144,28 @@ class TableEntry(Entry):
 class Responsible(Entry):
     """What a paper says of how its data came to be, in the words of Croissant's vocabulary of responsible AI.
 
-    Each sentence names the section that it is from.  Croissant's specification says what belongs where:
+    Each sentence names the section that it is from; titles are those of an export's card.  Croissant's
+    specification says what belongs where:
     https://docs.mlcommons.org/croissant/docs/croissant-rai-spec.html
     """
 
-    data_collection: str | None = None
-    data_collection_type: tuple[str, ...] = ()
-    data_collection_missing_data: str | None = None
-    data_collection_raw_data: str | None = None
-    data_preprocessing_protocol: tuple[str, ...] = ()
-    data_annotation_protocol: tuple[str, ...] = ()
-    data_annotation_platform: tuple[str, ...] = ()
-    data_annotation_analysis: tuple[str, ...] = ()
-    annotations_per_item: str | None = None
-    annotator_demographics: tuple[str, ...] = ()
-    machine_annotation_tools: tuple[str, ...] = ()
-    data_biases: tuple[str, ...] = ()
-    data_use_cases: tuple[str, ...] = ()
-    data_limitations: tuple[str, ...] = ()
-    data_social_impact: str | None = None
-    personal_sensitive_information: tuple[str, ...] = ()
-    data_release_maintenance_plan: str | None = None
+    data_collection: str | None = Field(None, title="Collection")
+    data_collection_type: tuple[str, ...] = Field((), title="Kind of collection")
+    data_collection_missing_data: str | None = Field(None, title="What is missing")
+    data_collection_raw_data: str | None = Field(None, title="Raw data")
+    data_preprocessing_protocol: tuple[str, ...] = Field((), title="Preparation")
+    data_annotation_protocol: tuple[str, ...] = Field((), title="Annotation")
+    data_annotation_platform: tuple[str, ...] = Field((), title="Tools of annotation")
+    data_annotation_analysis: tuple[str, ...] = Field((), title="Agreement and disputes")
+    annotations_per_item: str | None = Field(None, title="Annotations an item")
+    annotator_demographics: tuple[str, ...] = Field((), title="Who annotated")
+    machine_annotation_tools: tuple[str, ...] = Field((), title="Machine annotation")
+    data_biases: tuple[str, ...] = Field((), title="Biases")
+    data_use_cases: tuple[str, ...] = Field((), title="What it is for")
+    data_limitations: tuple[str, ...] = Field((), title="Limits")
+    data_social_impact: str | None = Field(None, title="Social impact")
+    personal_sensitive_information: tuple[str, ...] = Field((), title="Personal information")
+    data_release_maintenance_plan: str | None = Field(None, title="Upkeep")
 
 
 class Apart(Entry):

@@ -93,8 +93,8 @@ class Config(BaseModel):
     test_share: Annotated[float, Field(gt=0, le=0.5)] | Literal["auto"] = "auto"
     parser: str = Field(default="auto", min_length=1)
     encoder: str = Field(default="auto", min_length=1)
+    lawngnli_data: Literal["built", "released"] = "built"
     bulk_export: str = ""
-    released_masks: bool = True
     edgar_quarters: tuple[Annotated[str, Field(pattern=r"^\d{4}-QTR[1-4]$")], ...] = ()
     edgar_contact: str = ""
     edgar_forms: tuple[str, ...] = ("10-K", "10-Q", "8-K", "S-1", "S-1/A")
@@ -221,6 +221,9 @@ def load(values: Mapping[str, Any], known_papers: list[str], root: Path) -> Conf
                 where="config",
                 do=f"choose from {', '.join(known_papers)}, several in brackets: papers='[…,…]'",
             )
+    if config.lawngnli_data == "released" and config.data == "sample":
+        what = "lawngnli_data = 'released' needs data=release: the sample has no ID files"
+        raise BadInput(what, where="config", do="set data to release, or lawngnli_data to built")
     if config.traffic_ranks and not (root / config.traffic_ranks).is_file():
         raise BadInput(
             f"traffic_ranks = {config.traffic_ranks!r} is not a file",

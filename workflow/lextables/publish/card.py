@@ -13,6 +13,7 @@ import pyarrow as pa
 import yaml
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from lextables.papers.registry import Responsible
 from lextables.publish.export import OTHER, Export, Form, licence_of, licences_of, said
 from lextables.sources.registry import SAMPLE
 
@@ -31,25 +32,6 @@ SIZES = (
     (10**6, "100K<n<1M"),
     (10**7, "1M<n<10M"),
 )
-RESPONSIBLE = {
-    "data_collection": "Collection",
-    "data_collection_type": "Kind of collection",
-    "data_collection_missing_data": "What is missing",
-    "data_collection_raw_data": "Raw data",
-    "data_preprocessing_protocol": "Preparation",
-    "data_annotation_protocol": "Annotation",
-    "data_annotation_platform": "Tools of annotation",
-    "data_annotation_analysis": "Agreement and disputes",
-    "annotations_per_item": "Annotations an item",
-    "annotator_demographics": "Who annotated",
-    "machine_annotation_tools": "Machine annotation",
-    "data_biases": "Biases",
-    "data_use_cases": "What it is for",
-    "data_limitations": "Limits",
-    "data_social_impact": "Social impact",
-    "personal_sensitive_information": "Personal information",
-    "data_release_maintenance_plan": "Upkeep",
-}
 
 
 def card(export: Export, forms: Mapping[str, Sequence[Form]]) -> str:
@@ -63,8 +45,8 @@ def card(export: Export, forms: Mapping[str, Sequence[Form]]) -> str:
         other=other,
         warned=[source for source in other if source["variant"] != SAMPLE],
         responsible=[
-            (title, [fields[key]] if isinstance(fields[key], str) else fields[key])
-            for key, title in RESPONSIBLE.items()
+            (field.title, [fields[key]] if isinstance(fields[key], str) else fields[key])
+            for key, field in Responsible.model_fields.items()
             if fields.get(key)
         ],
         funnel=[

@@ -6,7 +6,7 @@ these are no more than the resamples).  Holm's correction is over all tested pai
 is Student's interval of the differences.  A detectable difference is one that is found with 80 % power after
 the correction.  `bench/measure_comparison.py` measures the error rates, the coverage and the power.
 
-scipy and networkx are imported where they are used: most tables have nothing to compare.
+pandas, scipy and networkx are imported where they are used: most tables have nothing to compare.
 """
 
 import csv
@@ -18,15 +18,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache, cached_property
 from itertools import combinations, pairwise, product
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from lextables.metrics.classification import GROUPED
 from lextables.metrics.intervals import mean_interval
 from lextables.pipeline import spreadsheet
 from lextables.tables.cells import Cell
 from lextables.tables.published import PublishedCell
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 ALPHA = 0.05
 POWER = 0.8
@@ -178,11 +181,13 @@ def compare(cells: Iterable[Cell], published: Iterable[PublishedCell], of_run: O
     return [pair for some in by_measure.values() for pair in _pairs(some, numbers, units)]
 
 
-def contributions(cells: Iterable[Cell], of_run: OfRun) -> pd.DataFrame:
+def contributions(cells: Iterable[Cell], of_run: OfRun) -> "DataFrame":
     """Return what each unit adds to each score that `compare` compares: measure, system, unit, value.
 
     Values are those of the metric, before a table scales them to per cent.
     """
+    import pandas as pd
+
     units = cache(of_run)
     rows = [
         (cell.score.measure, cell.score.system, unit, value / cell.score.scale)

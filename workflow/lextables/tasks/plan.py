@@ -277,11 +277,16 @@ class Planner(ABC):
             return Missing(NEEDS_GPU)
         return model_settings(model, weights) | ({} if here else {"api": config.llm})
 
+    def panel_row(self, panel: Panel, **fields: Any) -> Row:
+        """The row of a panel, with the ``fields`` that the panel does not have."""
+        own = {name: getattr(panel, name) for name in ("own", "baseline", "lenient")}
+        counted = self.context.parameters(*([panel.model] if panel.model else []))
+        return Row(panel.row, **{"parameters": counted, **own, **fields})
+
     def asked_row(self, key: str, panel: Panel, settings: Mapping[str, Any], about: dict[str, Any]) -> Row:
         """The additional row of a language model, with one run."""
         run = self.add(self.run(ASK, key, panel.kind), {**settings, "kind": panel.kind})
-        counted = self.context.parameters(panel.model)
-        return Row(panel.row, own=True, asked=True, parameters=counted, runs={self.MAIN: (run,)}, about=about)
+        return self.panel_row(panel, own=True, asked=True, runs={self.MAIN: (run,)}, about=about)
 
     def run(self, experiment: str, model: str, condition: str, seed: int = 0) -> Run:
         return Run(self.name, experiment, model, condition, seed)

@@ -3,6 +3,8 @@
 
 def volume_content(wildcards):
     """Param: the digest of the current content of a shard's volumes."""
+    if bulk := [Path(CONFIG.bulk_export, v).expanduser() for v in VOLUMES[wildcards.shard] if "/" not in v]:
+        return [CONTENTS.file(path) for path in bulk]
     record = record_of(Path(f"{RESULTS}/sources/caselaw/{wildcards.shard}.json")) or {"volumes": []}
     fetched = {entry["file"]: entry for entry in record["volumes"]}
     files = [f"{volume}.zip" for volume in VOLUMES[wildcards.shard]]
@@ -12,5 +14,9 @@ def volume_content(wildcards):
 
 def volume_pins(wildcards):
     """Param: the registered digests of a shard's volumes."""
-    wanted = [sources.resolve(SOURCES, "caselaw", f"{volume}.zip") for volume in VOLUMES[wildcards.shard]]
+    wanted = [
+        sources.resolve(SOURCES, "caselaw", f"{volume}.zip")
+        for volume in VOLUMES[wildcards.shard]
+        if "/" in volume
+    ]
     return [c.pin for file in wanted for c in file.among(file.variants_for(CONFIG.data))]

@@ -1,4 +1,6 @@
-# Params of LawngNLI's construction.
+# Params and inputs of LawngNLI's construction.
+
+from lextables.sources.fetch import manual_download
 
 
 def parser_settings(wildcards):
@@ -7,12 +9,9 @@ def parser_settings(wildcards):
     return LAWNGNLI.parser | ({"content": CONTENTS.folder(place(model))} if model else {})
 
 
-def bulk_content(wildcards):
-    """Param: the digest of the bulk export in the config."""
-    if not CONFIG.bulk_export:
-        return ""
-    # Imported here because it loads pandas.
-    from lextables.papers.lawngnli.released_dataset import bulk_files
-
-    folder = Path(CONFIG.bulk_export)
-    return CONTENTS.folder(folder, bulk_files(folder))
+def released_masks():
+    """Input: the authors' filter file, where it is."""
+    wanted = sources.resolve(SOURCES, "lawngnli_ids", "LawngNLI_filter.xz")
+    path = f"{RESULTS}/sources/{wanted.name}"
+    missing = manual_download(wanted, CONFIG.mirrors(ROOT), wanted.variants_for(CONFIG.data))
+    return [] if missing and not Path(path).is_file() else [path]

@@ -102,8 +102,9 @@ def planned_jobs(costs):
         named, made = dict(job.wildcards.items()), OF_DATASET.fullmatch(job.rule.name)
         step = made["step"] if made else job.rule.name
         dataset = made["dataset"] if made else named.get("dataset", "")
-        folders = {str(Path(output).parent) for output in job.output} & RUN_IN.keys()
-        specs = [SPECS[RUN_IN[folder]] for folder in sorted(folders)]
+        # Scoring writes into the folder of a run too.
+        folders = {str(Path(output).parent) for output in job.output if output.endswith("run.json")}
+        specs = [SPECS[RUN_IN[folder]] for folder in sorted(folders & RUN_IN.keys())]
         found.append(
             costs.Job(
                 numbers[job],

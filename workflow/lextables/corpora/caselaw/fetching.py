@@ -1,14 +1,18 @@
 """Download the volumes of a shard, one by one."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from lextables.corpora.caselaw.volume import case_ids, ids_of
+from lextables.pipeline.content import sha256_of
 from lextables.pipeline.errors import BadInput
-from lextables.sources.fetch import DiskFull, fetch, fetched_before
-from lextables.sources.registry import Source, resolve
+from lextables.sources.fetch import MIRROR, DiskFull, Provenance, fetch, fetched_before
+from lextables.sources.registry import UNVERIFIED, Source, resolve
 from lextables.sources.transfer import CLIENT, Client
+
+BULK = (".jsonl", ".jsonl.xz")
 
 
 def fetch_volumes(
@@ -19,22 +23,37 @@ def fetch_volumes(
     mirrors: Sequence[Path],
     data: str,
     skip: bool,
+    cases: Set[int] | None = None,
+    bulk: str | Path = "",
     client: Client = CLIENT,
     say: Callable[[str], None],
 ) -> dict[str, Any]:
     """Fetch ``volumes`` (`<reporter>/<volume>`) to ``folder``, each with a provenance file.
 
-    Returns the shard's record: ``volumes``, the provenance of each in order, and ``absent``, the volumes
-    that are not available. Volumes fetched by an earlier attempt are kept. Unless ``skip``, the first
+    With ``cases``, case ids, only volumes that have one of them are fetched; those of a volume that is not
+    here are looked up in its CasesMetadata.json.  A volume that is a file of the former bulk export, in the
+    folder ``bulk``, stays there.
+
+    Returns the shard's record: ``volumes``, the provenance of each in order, ``absent``, the volumes
+    that are not available, and, with ``cases``, ``without``, those that have none of them. Volumes fetched by
+    an earlier attempt are kept. Unless ``skip``, the first
     unavailable volume raises `BadInput`. After a failure the next volume gets a single attempt; after a
     success all attempts are allowed again.
     """
-    fetched, absent = [], []
+    fetched, absent, without = [], [], []
     current_client = client
     for volume in volumes:
+        if volume.endswith(BULK):
+            fetched.append(_bulk_file(Path(bulk, volume).expanduser(), registry))
+            continue
         file = resolve(registry, "caselaw", f"{volume}.zip")
         destination, variants = Path(folder, f"{volume}.zip"), file.variants_for(data)
         try:
+            if cases is not None and cases.isdisjoint(
+                _cases_of(volume, folder, registry, mirrors, current_client, say)
+            ):
+                without.append(volume)
+                continue
             provenance = None if _is_in(mirrors, file.name) else fetched_before(file, destination, variants)
             if provenance is None:
                 provenance = fetch(
@@ -52,7 +71,38 @@ def fetch_volumes(
             current_client = replace(client, attempts=1)
         else:
             fetched.append(asdict(provenance))
-    return {"volumes": fetched, "absent": absent}
+    return {"volumes": fetched, "absent": absent} | ({} if cases is None else {"without": without})
+
+
+def _cases_of(
+    volume: str, folder: str | Path, registry: Mapping[str, Source], mirrors: Sequence[Path],
+    client: Client, say: Callable[[str], None],
+) -> set[int]:  # fmt: skip
+    """The ids of a volume's cases, from the volume if it is here, else from its metadata."""
+    zips = [*(mirror / f"caselaw/{volume}.zip" for mirror in mirrors), Path(folder, f"{volume}.zip")]
+    if here := next((path for path in zips if path.is_file()), None):
+        return case_ids(here)
+    metadata = Path(folder, volume, "CasesMetadata.json")
+    if not metadata.is_file():
+        file = resolve(registry, "caselaw", f"{volume}/{metadata.name}")
+        fetch(file, metadata, mirrors=mirrors, client=client, say=say)
+    try:
+        return ids_of(metadata.read_bytes())
+    except (ValueError, KeyError, TypeError) as error:
+        what = f"it is no list of cases ({error!r})"
+        raise BadInput(what, where=str(metadata), do="delete it, and it is fetched again") from error
+
+
+def _bulk_file(path: Path, registry: Mapping[str, Source]) -> dict[str, Any]:
+    """The provenance of a file of the bulk export, whose digest nobody published."""
+    entry = registry["caselaw"]
+    return asdict(
+        Provenance(
+            source="caselaw", file=str(path.resolve()), variant=UNVERIFIED, comparable=False,
+            digest=f"sha256:{sha256_of(path)}", bytes=path.stat().st_size, obtained_from=MIRROR,
+            licence=entry.licence, citation=entry.citation, note="the former bulk export",
+        )
+    )  # fmt: skip
 
 
 def _is_in(mirrors: Iterable[Path], name: str) -> bool:

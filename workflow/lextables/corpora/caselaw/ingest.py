@@ -1,18 +1,24 @@
-"""Write the opinions of several volumes to one `opinions.parquet`."""
+"""Write the opinions of a shard, several volumes, to one `opinions.parquet`.
 
-from collections.abc import Iterator, Sequence
+The record of what was fetched is `sources/caselaw/<shard>.json`, the report `data/caselaw/<shard>.json`.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
 from lextables.corpora.caselaw.opinion import Fault
 from lextables.corpora.caselaw.volume import read_volume
 from lextables.pipeline import dataset
+from lextables.pipeline.content import sha256_of
 from lextables.pipeline.dataset import Column, Table
 from lextables.pipeline.errors import BadInput
 from lextables.sources.archives import BOUNDS, Bounds
 
+AGAIN = "fetch it again with --forcerun caselaw_volumes"
 _PAGE = pa.struct([pa.field("label", pa.string(), False), pa.field("offset", pa.int32(), False)])
 
 # Row groups are small so that one opinion can be read without decoding its volume.
@@ -109,3 +115,34 @@ def write_opinions(
             return Ingested(
                 count, tuple(faults), tuple(volume for volume in map(Path, volumes) if volume in lost)
             )
+
+
+def paths(record: Mapping[str, Any], folder: str | Path) -> list[Path]:
+    """Return the paths of a shard's volumes.
+
+    Raises `BadInput` if a volume is missing, or differs from the one that was fetched.
+    """
+    files = [Path(folder, volume["file"]) for volume in record["volumes"]]
+    for path, volume in zip(files, record["volumes"], strict=True):
+        if not path.is_file():
+            raise BadInput("the volume is missing", where=str(path), do=AGAIN)
+        if f"sha256:{sha256_of(path)}" != volume["digest"]:
+            raise BadInput("the volume differs from the one that was fetched", where=str(path), do=AGAIN)
+    return files
+
+
+def report(record: Mapping[str, Any], done: Ingested) -> dict[str, Any]:
+    """Return the number of opinions, the volumes that were left out, and one sentence per fault.
+
+    ``set_aside`` lists, as `<reporter>/<volume>`, the volumes that were not available (``absent`` in the
+    record) and those that could not be read.
+    """
+    absent = record["absent"]
+    return {
+        "opinions": done.opinions,
+        "set_aside": [*absent, *(f"{path.parent.name}/{path.stem}" for path in done.set_aside)],
+        "faults": [
+            *(f"{volume}: it could not be had; the volume is set aside." for volume in absent),
+            *map(str, done.faults),
+        ],
+    }

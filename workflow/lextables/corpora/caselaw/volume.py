@@ -4,7 +4,8 @@ import re
 import zipfile
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
+from contextlib import contextmanager, suppress
 from lzma import LZMAError
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,13 @@ import orjson
 from lextables.corpora.caselaw import casebody
 from lextables.corpora.caselaw.casebody import CONTROL, Casebody, Part, Unreadable
 from lextables.corpora.caselaw.opinion import MAJORITY, Fault, Opinion, Page
+from lextables.pipeline.errors import BadInput
 from lextables.sources.archives import BOUNDS, Bounds, OverBounds, check_volume, lines, read_member
 
 METADATA = "metadata/CasesMetadata.json"
 # Repeated or misprinted labels are dropped; above this share of them, all pages are.
 MISPRINTS = 0.25
+DAMAGE = (zipfile.BadZipFile, LZMAError, EOFError, OSError)
 _CITATION = re.compile(r"(\d+)\s+(.+?)\s+(\S+)")
 
 
@@ -37,6 +40,55 @@ def read_volume(path: str | Path, bounds: Bounds = BOUNDS) -> Iterator[Opinion |
         yield from _read_bulk(path, bounds)
     else:
         yield Fault(path.name, "", "it is neither .zip nor .jsonl nor .jsonl.xz", "volume")
+
+
+def case_ids(path: str | Path, bounds: Bounds = BOUNDS) -> set[int]:
+    """Return the ids of the cases of a volume, a zip; raises `BadInput` as `bodies` does."""
+    with _unreadable(path), zipfile.ZipFile(path) as archive:
+        return ids_of(read_member(archive, METADATA, bounds))
+
+
+def ids_of(metadata: bytes) -> set[int]:
+    """Return the ids of the cases in a CasesMetadata.json."""
+    return {case["id"] for case in orjson.loads(metadata)}
+
+
+def bodies(
+    path: str | Path, wanted: Set[int], bounds: Bounds = BOUNDS
+) -> Iterator[tuple[Mapping[str, Any], str]]:
+    """Yield metadata and body (HTML, or of the bulk export XML) of the ``wanted`` cases that are in a volume.
+
+    A case whose text is missing or damaged is passed over.  Raises `BadInput` for a volume that cannot be
+    read.
+    """
+    path = Path(path)
+    with _unreadable(path):
+        if path.suffix == ".zip":
+            with zipfile.ZipFile(path) as archive:
+                check_volume(archive, bounds)
+                for case in orjson.loads(read_member(archive, METADATA, bounds)):
+                    if case["id"] in wanted:
+                        with suppress(KeyError, zipfile.BadZipFile, OverBounds, UnicodeDecodeError):
+                            yield (
+                                case,
+                                read_member(archive, f"html/{case['file_name']}.html", bounds).decode(),
+                            )
+            return
+        for number, line in enumerate(lines(path, bounds), 1):
+            with _unreadable(f"{path}, row {number}"):
+                case = orjson.loads(line) if line.strip() else {"id": None}
+                if case["id"] in wanted and case["casebody"]["status"] == "ok":
+                    yield case, case["casebody"]["data"]
+
+
+@contextmanager
+def _unreadable(path: str | Path) -> Iterator[None]:
+    try:
+        yield
+    except (*DAMAGE, OverBounds, orjson.JSONDecodeError, KeyError, TypeError) as error:
+        raise BadInput(
+            f"the volume cannot be read ({error!r})", where=str(path), do="fetch it again"
+        ) from error
 
 
 def _read_zip(path: Path, bounds: Bounds) -> Iterator[Opinion | Fault]:

@@ -41,13 +41,9 @@ STATISTICS: dict[str, Callable[[Sequence[int]], float]] = {
 
 @dataclass(frozen=True)
 class Results(Inputs):
-    """The inputs, read as ACORD's tables need them; ``systems`` are the rows that come from runs."""
+    """The inputs, read as ACORD's tables need them; ``rows`` are systems with runs."""
 
     paper: Acord
-
-    @property
-    def systems(self) -> Sequence[Mapping[str, Any]]:
-        return self.rows
 
     @cached_property
     def queries(self) -> list[Row]:
@@ -186,7 +182,7 @@ def _metric_cells(
 def table_d3(results: Results) -> list[Cell]:
     """All systems on the test queries."""
     cells = []
-    for system in results.systems:
+    for system in results.rows:
         row = _system_row(system)
         cells += _metric_cells(results, system, row, SHORT_NAMES)
         if any(printed.row == row for printed in results.published):
@@ -208,7 +204,7 @@ def _size(row: str, parameters: int | None) -> Cell:
 def table3(results: Results) -> list[Cell]:
     """The part of Table D-3 without the bi-encoder, in percent."""
     printed = {cell.row for cell in results.published}
-    systems = [s for s in results.systems if _system_row(s) in printed or s["own"]]
+    systems = [s for s in results.rows if _system_row(s) in printed or s["own"]]
     return [
         cell
         for system in systems
@@ -241,7 +237,7 @@ def _label(system: Mapping[str, Any]) -> str:
 def table_d1(results: Results) -> list[Cell]:
     """BM25 with each reranker by category; the paper prints one of them."""
     cells = []
-    for system in results.systems:
+    for system in results.rows:
         if system["reranker"] == results.entry.names["printed"]:
             cells += _by_category(results, system, _label(system))
         elif system["own"]:
@@ -252,7 +248,7 @@ def table_d1(results: Results) -> list[Cell]:
 def table_d2(results: Results) -> list[Cell]:
     """BM25 with the cross-encoder by category, before and after fine-tuning; ours with their names."""
     cells = []
-    for system in results.systems:
+    for system in results.rows:
         state = "fine-tuned" if system["tuned"] else "not fine-tuned"
         if system["reranker"] == results.entry.names["printed"]:
             cells += _by_category(results, system, state, state)
@@ -317,9 +313,7 @@ def _change(
 def table_d4(results: Results) -> list[Cell]:
     """Fine-tuning, over both retrievers."""
     printed = {cell.row.split(" / ")[1] for cell in results.published}
-    return _fine_tuning(
-        results, (s for s in results.systems if s["own"] or s["reranker"] in printed | {"None"})
-    )
+    return _fine_tuning(results, (s for s in results.rows if s["own"] or s["reranker"] in printed | {"None"}))
 
 
 def figure2(results: Results) -> list[Cell]:
@@ -332,7 +326,7 @@ def table_d5(results: Results) -> list[Cell]:
     """Pointwise and pairwise reranking over BM25 by language models, and the baselines."""
     printed = {cell.row for cell in results.published}
     cells = []
-    for system in results.systems:
+    for system in results.rows:
         row = f"{_system_row(system)} / {'pairwise' if system['pairwise'] else 'pointwise'}"
         if system["baseline"]:
             row = _system_row(system)
@@ -364,7 +358,7 @@ def table_e2(results: Results) -> list[Cell]:
     columns = {metric: metric for metric in METRICS}
     held = {query["query_id"] for query in results.queries if query["split"] == "test"}
     cells = []
-    for system in results.systems:
+    for system in results.rows:
         label = None
         if system["retriever"] == names["retriever"]:
             printed, own = names["rerankers"].get(system["reranker"]), system["own"]

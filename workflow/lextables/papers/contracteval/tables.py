@@ -10,12 +10,15 @@ UNPUBLISHED = {"precision": "Precision", "recall": "Recall"}
 
 
 def cells(table: str, inputs: Inputs) -> list[Cell]:
-    """Return the computed cells of ``table``; precision and recall follow the published columns."""
+    """Return the computed cells of ``table``; precision and recall follow the published columns.
+
+    Rows that rest on the evaluator's leniency are not compared with others.
+    """
     return [
         score_cell(
             inputs, system, system["row"], column,
             Score(column, system["row"], metric, units="contracts", lower=metric == LOWER),
-            decimals=3, compared=metric in COLUMNS,
+            decimals=3, compared=metric in COLUMNS and not system["lenient"],
         )
         for system in inputs.rows
         for metric, column in (COLUMNS | (UNPUBLISHED if system["runs"] else {})).items()

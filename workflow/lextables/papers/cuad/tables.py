@@ -46,11 +46,7 @@ System = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Results(Inputs):
-    """The inputs, read as CUAD's tables need them; ``systems`` are the rows that come from runs."""
-
-    @property
-    def systems(self) -> Sequence[System]:
-        return self.rows
+    """The inputs, read as CUAD's tables need them; ``rows`` are systems with runs."""
 
     @cached_property
     def categories(self) -> list[Row]:
@@ -180,7 +176,7 @@ def table2(results: Results) -> list[Cell]:
     """Every model; the strict reading beside it where it differs."""
     return [
         cell
-        for system in results.systems
+        for system in results.rows
         for metric in COLUMNS
         for cell in _score_cells(results, system, metric)
     ]
@@ -211,7 +207,7 @@ def _score_cells(results: Results, system: System, metric: str, row: str = "") -
 def figure3(results: Results) -> list[Cell]:
     """Precision at 80 % recall as Table 2 has it, and the curve: the best precision at a recall or above."""
     cells = []
-    for system in results.systems:
+    for system in results.rows:
         cells += [cell for cell in _score_cells(results, system, AT_80) if STRICT not in cell.column]
         folders = _folders(system)
         curves = [_curve(results.scores[folder]) for folder in folders]
@@ -244,7 +240,7 @@ def figure4(results: Results) -> list[Cell]:
     from scipy.stats import spearmanr  # slow to load, and no other table needs it
 
     cells = _by_category(results, AUPR)
-    for system in results.systems:
+    for system in results.rows:
         ranks = _ranks(results, _folders(system))
         if len(ranks) > 2:
             place = "rank correlation with the printed order", f"Spearman: {system['row']}"
@@ -265,11 +261,11 @@ def figure8(results: Results) -> list[Cell]:
 def _by_category(results: Results, metric: str) -> list[Cell]:
     """Each category's place by the area of the model that the paper ranks by, beside every row's."""
     ranked_by = results.entry.names["ranked_by"]
-    (model,) = (system for system in results.systems if system["row"] == ranked_by)
+    (model,) = (system for system in results.rows if system["row"] == ranked_by)
     folders = _folders(model)
     ranks, of_seeds = _ranks(results, folders), [_ranks(results, (folder,)) for folder in folders]
     missing = "no test clause of this category" if folders else model["reason"] or OWN_SHARES
-    ran = [system for system in results.systems if _folders(system)]
+    ran = [system for system in results.rows if _folders(system)]
     at_rank = Counter(ranks.values())
     cells = []
     for printed in results.published:
@@ -332,7 +328,7 @@ def figure5(results: Results) -> list[Cell]:
         name, _, model = printed.row.partition(" / ")
         classes.setdefault(name, {})[model] = printed.number
     place = {cell.row.partition(" / ")[2]: cell.row for cell in results.published}
-    systems = {system["row"]: system for system in results.systems}
+    systems = {system["row"]: system for system in results.rows}
     cells = []
     for row, system in systems.items():
         if row in place:
@@ -365,7 +361,7 @@ def figure5(results: Results) -> list[Cell]:
 def figure6(results: Results) -> list[Cell]:
     """The area by share of the training contracts, with how many annotations that is."""
     cells = []
-    for system in results.systems:
+    for system in results.rows:
         rows = (_share(cell.row) for cell in results.published)
         printed = {share for model, share in rows if model == system["row"]}
         for share in sorted(printed | system["runs"].keys(), key=int):

@@ -25,9 +25,9 @@ _METADATA = re.compile(
 )
 # Words of the same kind that the paper's list lets through: about the print, or about who wrote.
 _MORE_METADATA = re.compile(
-    r"plurality|\bhereinafter\b|\bslip op|\bcert\. |\bsupplied\b|(?:marks|citations?) deleted|\bin original\b"
-    r"|\bfootnotes?\b|\binternal quotation|\bcollecting cases\b|\bJ{1,2}\.(?:,|$)|\bC\. ?J\."
-    r"|\bCircuit Justice\b|\bon rehearing\b|\bsub nom\b|\bmem\.|^table$",
+    r"plurality|\bhereinafter\b|\bslip op|\bcert\. |\bsupplied\b|\bemphases\b|\bin original\b"
+    r"|(?:marks|citations?) deleted|\bfootnotes?\b|\binternal quotation|\bcollecting cases\b"
+    r"|\bJ{1,2}\.(?:,|$)|\bC\. ?J\.|\bCircuit Justice\b|\bon rehearing\b|\bsub nom\b|\bmem\.|^table$",
     re.IGNORECASE,
 )
 _SEPARATE_OPINION = re.compile(r"concur|dissent|plurality|, J\.|, C\. ?J\.|opinion of", re.IGNORECASE)

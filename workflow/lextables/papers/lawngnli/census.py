@@ -43,7 +43,7 @@ def check_left(counts: Iterable[tuple[str, int]]) -> None:
 def ingested(reports: Iterable[Record]) -> tuple[dict[str, int], list[str]]:
     """Return the notes on the opinions that were read, and the volumes that were set aside.
 
-    ``reports`` are those beside the files of opinions (`caselaw.shard.report`).
+    ``reports`` are those beside the files of opinions (`caselaw.ingest.report`).
     """
     reports = list(reports)
     set_aside = [volume for report in reports for volume in report["set_aside"]]

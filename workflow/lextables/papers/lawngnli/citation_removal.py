@@ -173,17 +173,18 @@ _OPENS_SENTENCE = re.compile(r"[\"“‘'(\[]*[A-Z](?![IVXLC]*[.,;]?$)|[IA]$|[*�
 _ABBREVIATION = re.compile(
     r"(?:[A-Z]\.)+$|[A-Z][A-Za-z]*\.[A-Z][\w.]*\.$"
     r"|(?:Inc|Ltd|Co|Corp|Cos|Bros|Assn|Ass[’']n|Dept|Dep[’']t|Comm|Comm[’']n|Commr|Comm[’']r"
-    r"|Intl|Int[’']l|Natl|Nat[’']l|Govt|Gov[’']t|Mfg|Ins|Ry|No|Nos|Dist|Cty|Cnty|Ct|Educ|Elec|Tel|Pac|Ste?|Mr"
+    r"|Intl|Int[’']l|Natl|Nat[’']l|Govt|Gov[’']t|Mfg|Mfrs|Ins|Ry|No|Nos|Dist|Cty|Cnty|Ct|Educ|Elec|Tel|Pac|Ste?|Mr"
     r"|Mrs|Ms|Dr|Jr|Sr|Univ|Sch|Bd|Auth|Hosp|Indus|Eng[’']g|Fed|Fin|Sav|Prods|Prod|Serv|Servs|Sec|Sys|Tech"
     r"|Transp|Util|Wash|Cal|Ill|Mass|Mich|Minn|Miss|Pa|Tex|Va|Fla|Ga|Ala|Ariz|Ark|Colo|Conn|Del|Ind|Kan|Ky"
     r"|La|Md|Me|Mo|Mont|Neb|Nev|Okla|Ore|Tenn|Vt|Wis|Wyo|Am|Broad|Chem|Constr|Dev|Distrib|Equip|Exch|Gen"
     r"|Acad|Admin|Bldg|Cent|Coll|Consol|Coop|Fid|Found|Guar|Hous|Indem|Inst|Lab|Mach|Mem|Merch|Metro|Mun"
     r"|Mut|Nat|Org|Petrol|Pub|R\.R|Reg[’']l|Rel|S\.S|Soc[’']y|Twp|Ent|Att[’']y|v|vs|al|rel)\.$"
 )
+_OPENED_NAME = re.compile(r"[(\[\"“‘'][A-Z]")
 _FORENAME = re.compile(r"\([A-Z]\w+\)$")  # "Roberts (Harry) v. Louisiana"
 _NOT_A_NAME = frozenset(
     "in see under compare cf. accord but also contra with by from as to when where while since although "
-    "because thus moreover further furthermore however indeed similarly likewise finally first second third "
+    "because thus moreover further furthermore however indeed similarly likewise finally "
     "and both after before unlike like".split()
 )
 _CLOSERS = "\"'”’)] "
@@ -287,10 +288,8 @@ def _names_alone(paragraph: str, citations: Sequence[tuple[int, int]]) -> Iterat
     for start, end in _sentences(shorter):
         text = shorter[start:end]
         balanced = all(text.count(opening) == text.count(closing) for opening, closing in ("()", "[]"))
-        before = len(shorter[:start].rstrip())
-        goes_on = paragraph[: kept[start]].rstrip().endswith(";")
-        cut = not gaps.isdisjoint(range(before if goes_on else start + 1, end))
-        if balanced and cut and all(map(_is_name, text.split())):
+        if balanced and all(map(_is_name, text.split())) and not gaps.isdisjoint(range(start + 1, end)):
+            before = len(shorter[:start].rstrip())
             yield kept[before] if before else 0, kept[end - 1] + 1
 
 
@@ -389,7 +388,8 @@ def _name(paragraph: str, floor: int, start: int) -> tuple[int, int]:
         first += 1
     if first == len(words):
         return start, start
-    return floor + words[first].start(), floor + words[-1].end()
+    opened = _OPENED_NAME.match(words[first].group())
+    return floor + words[first].start() + bool(opened), floor + words[-1].end()
 
 
 def _walk(words: list[re.Match[str]], first: int, *, commas: bool) -> tuple[int, int | None]:
@@ -412,6 +412,8 @@ def _walk(words: list[re.Match[str]], first: int, *, commas: bool) -> tuple[int,
             or word[0].isdigit()
             or word.rstrip(",") in _NAME_JOINTS
         ):
+            if _OPENED_NAME.match(word):  # a name that begins a quotation or a parenthesis
+                first -= 1
             break
         first -= 1
     return first, None
@@ -432,7 +434,8 @@ def _begins_name(words: list[re.Match[str]], at: int) -> bool:
     following = words[at + 1].group().lower() if at + 1 < len(words) else ""
     if (word, following) in (("in", "re"), ("ex", "parte")):
         return True
-    return words[at].group()[0].isupper() and word not in _NOT_A_NAME
+    capital = words[at].group()[0].isupper() and word not in _NOT_A_NAME
+    return capital or (_OPENED_NAME.match(word.title()) is not None and word[1:] not in _NOT_A_NAME)
 
 
 def _chains(paragraph: str, cites: list[_Cite]) -> Iterator[list[_Cite]]:

@@ -303,7 +303,7 @@ def _unfit(tree: Tree, clause: Clause) -> Rejected | None:
         return Rejected("no independent clause")
     opening = next((token.lower for token in tokens if token.text not in _QUOTES), "")
     joined = before in ("and", "or") and opening in _CONDITIONS  # "once A and B, C"
-    if before in _SUBORDINATORS or opening == "whether" or joined:
+    if before in _SUBORDINATORS | {"absent"} or opening == "whether" or joined:
         return Rejected("subordinate clause")
     if before in _AUXILIARIES:
         return Rejected("inverted clause")
@@ -359,7 +359,10 @@ def _opened(tree: Tree, end: int) -> bool:
         opens |= token.lower == "that" and before.tag == "VBG"
         if opens or (token.lower == "as" and before.lower in ("far", "insofar", "long", "soon")):
             # "Where appropriate", "while waiting", "whether or not".
-            elliptic = following.tag in ("JJ", "TO", "VBG", "VBN") and token.lower != "that"
+            noun = i + 2 < len(tokens) and tokens[i + 2].tag.startswith(
+                "NN"
+            )  # "when exhausted claims involve"
+            elliptic = following.tag in ("JJ", "TO", "VBG", "VBN") and not noun and token.lower != "that"
             opened += not elliptic and following.lower != "or"
             opener = i
         elif token.text == "," and i > opener + 1:
@@ -672,7 +675,9 @@ def _past_reading(tree: Tree, clause: Clause, verb: int, head: int) -> Reading:
         return Reading.FINITE
     if word == "by":
         return Reading.PARTICIPLE
-    if word == morphology.GOVERNING.get(base) and tree.tokens[following.start + 1].tag not in ("IN", "TO"):
+    if word.removeprefix("up") == morphology.GOVERNING.get(base) and tree.tokens[
+        following.start + 1
+    ].tag not in ("IN", "TO"):
         return Reading.FINITE
     label = following.label if following is not None else ""
     bare = following is not None and tree.tokens[min(following.start + 1, clause.node.end - 1)].tag == "VB"
@@ -936,7 +941,7 @@ def _add(tree: Tree, clause: Clause, group: Verbs) -> Change | Rejected:
     able = first.lower in ("can", "may", "might")
     if able and any(tokens[i].lower in _SENTENCE_ADVERBS for i in range(group.first, group.main)):
         return Rejected("adverb of some cases")  # "can probably be", which "cannot" does not precede
-    if _some_cases(tree, before):
+    if _some_cases(tree, [*before, *range(group.first, group.main)]):
         return Rejected("adverb of some cases")
     if _limited(tree, group.main):
         return Rejected("at best")
@@ -982,8 +987,9 @@ def _contrasted(tree: Tree, places: Iterable[int]) -> bool:
 
 def _some_cases(tree: Tree, places: Iterable[int]) -> bool:
     """Tell whether a phrase says in how many cases: "at times", "in some States", "on occasion"."""
-    weak, cases = _WEAK | {"some", "times", "occasion", "occasions"}, ("at", "in", "on", "under")
-    return any(tree.tokens[i].lower in cases and tree.tokens[i + 1].lower in weak for i in places)
+    weak = _WEAK | {"some", "occasion", "occasions"}
+    pairs = [(tree.tokens[i].lower, tree.tokens[i + 1].lower) for i in places]
+    return any((a == "at" and b == "times") or (a in ("in", "on", "under") and b in weak) for a, b in pairs)
 
 
 def _limited(tree: Tree, start: int) -> bool:
@@ -1283,7 +1289,7 @@ def _acts_before(tree: Tree, clause: Clause, end: int) -> bool:
 
 def _completes(tree: Tree, clause: Clause, start: int) -> bool:
     """Tell whether the adjective at ``start`` is what a verb makes: "factors making relief just"."""
-    forms = (tree.tokens[i].lower for i in range(clause.subject.end, start) if tree.tokens[i].tag == "VBG")
+    forms = (tree.tokens[i].lower for i in range(clause.node.start, start) if tree.tokens[i].tag == "VBG")
     return any(morphology.lemma(form, "VBG") in morphology.MAKING for form in forms)
 
 

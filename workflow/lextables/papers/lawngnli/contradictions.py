@@ -14,16 +14,9 @@ import pyarrow as pa
 from lextables.papers.lawngnli.contradiction import Contradiction, Rejected, contradict
 from lextables.papers.lawngnli.difficulty import difficulty_fault
 from lextables.papers.lawngnli.parsers import Parser
-from lextables.papers.lawngnli.steps import EXAMPLE_ID, StepCounts
+from lextables.papers.lawngnli.steps import EXAMPLE_ID, OUTCOME, StepCounts
 from lextables.pipeline import dataset
 from lextables.pipeline.dataset import Column, Table
-
-OUTCOME = (
-    Column("fault", pa.string(), "the difficulty filter that drops the hypothesis (A.1.6)", nullable=True),
-    Column("rejection", pa.string(), "why the contradiction algorithm rejects it (A.1.3)", nullable=True),
-    Column("negated", pa.bool_(), "whether the hypothesis has pivotal negation", nullable=True),
-    Column("twin", pa.string(), "the hypothesis that contradicts it (A.1.5)", nullable=True),
-)
 
 CONTRADICTIONS = Table(
     name="contradictions",

@@ -6,6 +6,7 @@ the accuracy filters. This needs the index of the whole corpus (`case_index`) an
 
 import bisect
 import itertools
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -98,6 +99,7 @@ class MajorityOpinions:
         return self._file(shard).read_row_group(group, columns=_COLUMNS).to_pylist()
 
 
+_WORD = re.compile(r"\w+")
 # Candidates whose premises are looked up together, in their order on disk.
 BATCH = 2048
 
@@ -132,7 +134,8 @@ def write_parentheticals(
     """Write the candidates that have a short premise and pass the accuracy filters (A.1.1, A.1.2).
 
     ``path`` becomes a table of `PARENTHETICALS`. Filters run in the paper's order. Then a hypothesis that
-    several opinions of a case take from the same cited case counts once, where it comes first.
+    several opinions of a case take from the same cited case counts once, where it comes first; case and
+    punctuation do not count.
     """
     counts: Counter[str] = Counter()
     hypotheses: set[tuple[int, int, str]] = set()
@@ -146,7 +149,8 @@ def write_parentheticals(
                     continue
                 counts[PREMISE] += 1
                 hypothesis = _accurate(row, pipeline, counts)
-                key = (row["citing_case_id"], row["cited_case_id"], hypothesis or "")
+                words = _WORD.findall((hypothesis or "").lower())
+                key = (row["citing_case_id"], row["cited_case_id"], " ".join(words))
                 if hypothesis is not None and key not in hypotheses:
                     hypotheses.add(key)
                     counts[ONCE] += 1

@@ -19,7 +19,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lextables.papers.lawngnli.citation_removal import remove_citations
-from lextables.papers.lawngnli.contradictions import OUTCOME
 from lextables.papers.lawngnli.difficulty import difficulty_fault
 from lextables.papers.lawngnli.labels import (
     ANALYSIS_TOKENS,
@@ -39,7 +38,7 @@ from lextables.papers.lawngnli.neutralization import (
     neutralized,
     pairs_of,
 )
-from lextables.papers.lawngnli.steps import CITING, SPANS, STRINGS
+from lextables.papers.lawngnli.steps import CITING, OUTCOME, SPANS, STRINGS
 from lextables.pipeline import dataset
 from lextables.pipeline.dataset import Column, Table
 

@@ -1,7 +1,7 @@
 """LawngNLI's report pages: the funnel of candidates, and examples with their twins."""
 
 import json
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 
 from lextables.pipeline import dataset
@@ -49,8 +49,9 @@ def chosen(path: Path) -> list[tuple[dataset.Row, dataset.Row]]:
     """Return `EACH` (example, twin) pairs per label, difficult ones with readable premises first."""
     by_label: dict[str, list[tuple[dataset.Row, dataset.Row]]] = {label: [] for label in LABELS}
     rows = list(islice(dataset.read(path, COLUMNS), MAX_ROWS))
-    for pair in zip(rows[::2], rows[1::2], strict=True):
-        by_label[pair[0]["label"]].append(pair)
+    for row, twin in pairwise(rows):
+        if twin["is_twin"]:
+            by_label[row["label"]].append((row, twin))
     return [pair for pairs in by_label.values() for pair in sorted(pairs, key=_preference)[:EACH]]
 
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lextables.corpora.caselaw.volumes import known, shards
+from lextables.corpora.caselaw.fetching import BULK
+from lextables.corpora.caselaw.volumes import ALL, Collection, known, shards
 from lextables.models.resolve import PARSER, Model, Weights, model_settings, resolve
 from lextables.papers.lawngnli.registry import Lawngnli
 from lextables.pipeline.config import Config
@@ -29,15 +30,33 @@ def construction(config: Config, paper: Lawngnli, models: Mapping[str, Model], r
     Raises `BadInput` for volumes that there cannot be, and a parser or encoder that is missing.
     """
     mirrors = config.mirrors(root)
-    collection = known(mirrors, Path(config.results, "sources/caselaw"))
-    ranges = paper.sample_volumes if config.data == "sample" else config.caselaw
-    if ranges == DEFAULT and not collection.knows(*DEFAULT):
-        ranges = paper.default_volumes
     return Construction(
-        shards(ranges, config.volumes_a_job, collection),
+        _shards(config, paper, known(mirrors, Path(config.results, "sources/caselaw"))),
         _parser(config, paper, models, mirrors),
         _encoder(config, paper, models, mirrors),
     )
+
+
+def _shards(config: Config, paper: Lawngnli, collection: Collection) -> dict[str, list[str]]:
+    """The volumes; for the released data set they are shards of their own, with other contents."""
+    released = config.lawngnli_data == "released"
+    if released and config.bulk_export:
+        folder = Path(config.bulk_export).expanduser()
+        names = sorted(file.name for suffix in BULK for file in folder.glob(f"*{suffix}"))
+        if not names:
+            raise BadInput(
+                f"bulk_export = {config.bulk_export!r} names no folder with .jsonl or .jsonl.xz files",
+                where="config",
+                do="name the folder of the Caselaw Access Project's former bulk export",
+            )
+        return {f"released-{name.replace('.', '-')}": [name] for name in names}
+    ranges = paper.sample_volumes if config.data == "sample" else config.caselaw
+    if released and ranges == DEFAULT and collection.listed:
+        ranges = (ALL,)
+    if ranges == DEFAULT and not collection.knows(*DEFAULT):
+        ranges = paper.default_volumes
+    chosen = shards(ranges, config.volumes_a_job, collection)
+    return {f"released-{name}": volumes for name, volumes in chosen.items()} if released else chosen
 
 
 def _parser(

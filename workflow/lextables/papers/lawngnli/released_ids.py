@@ -1,4 +1,4 @@
-"""The authors' two ID files of LawngNLI, and the rows that they rebuild.
+"""The authors' two ID files of LawngNLI.
 
 The dataset is released without case text.  "LawngNLI_minus_case_text.xz" is an xz-compressed pickle of pandas
 1.2: a frame of ids and offsets.  "LawngNLI_filter.xz" is a pickle of a dict with the keys "long" and "short":
@@ -12,18 +12,18 @@ import base64
 import binascii
 import lzma
 import pickle
-import re
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from itertools import compress
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 import pandas as pd
-from eyecite import clean_text
+import pyarrow as pa
 
+from lextables.papers.lawngnli.labels import LABELS, SPLITS
+from lextables.papers.lawngnli.steps import STRINGS
+from lextables.pipeline.dataset import Column, Table
 from lextables.pipeline.errors import BadInput
 
 LIMIT_BYTES = 16 << 30
@@ -150,39 +150,119 @@ def load(path: str | Path, *, limit_bytes: int = LIMIT_BYTES) -> Any:
         raise BadInput(f"the pickle is refused: {error}", where=str(path), do=ADVICE) from error
 
 
-# What ``reconstruct_nli.py`` reads from the frame; the rest of its columns travel along.
+# What ``reconstruct_nli.py`` reads from the frame.
 ID_COLUMNS = (
-    "index",
-    "caseid",
-    "cited_case",
-    "cited_pages",
-    "i",
-    "start_index",
-    "end_index",
-    "clause_id",
-    "sent_id",
-    "label",
-    "negation",
-    "flip",
-    "e",
-    "h",
-    "sample",
-    "split",
+    *(
+        "index",
+        "caseid",
+        "cited_case",
+        "cited_pages",
+        "i",
+        "start_index",
+        "end_index",
+        "clause_id",
+        "sent_id",
+    ),
+    *("label", "negation", "flip", "e", "h", "sample", "split"),
 )
-LABELS_BY_NUMBER = {0: "entail", 1: "neutral", 2: "contradict"}
+
+ROWS = Table(
+    name="rows",
+    description="The rows of the ID file, in its order, which the masks depend on.",
+    columns=(
+        Column("example_id", pa.string(), "`index` of the authors' frame; of twins the first one's"),
+        Column("is_twin", pa.bool_(), "whether an earlier row has the other hypothesis and the same premise"),
+        Column("index", pa.int64(), "`index` of the authors' frame"),
+        Column("citing_case_id", pa.int64(), "the case whose opinion has the parenthetical"),
+        Column("opinion", pa.int64(), "place of that opinion in its case"),
+        Column("start", pa.int64(), "offset of the parenthetical in the opinion's text"),
+        Column("end", pa.int64(), "offset after it"),
+        Column("cited_case_id", pa.int64(), "the case whose majority opinion is the premise"),
+        Column("pages", STRINGS, "pages of the pincite, in the order of their labels as strings"),
+        Column("label", pa.string(), "entail, neutral or contradict"),
+        Column("negated", pa.bool_(), "whether the hypothesis has pivotal negation"),
+        Column("analysis", pa.bool_(), "whether it belongs to the analysis subset"),
+        Column("split", pa.string(), "train, val or test"),
+        Column("expanded", pa.bool_(), "whether the parenthetical is written without contractions first"),
+        Column("contradicted", pa.bool_(), "whether the contradiction algorithm makes the other text"),
+        Column("flipped", pa.bool_(), "whether the other text is the hypothesis"),
+        Column("sentence", pa.int64(), "the sentence that the algorithm changes", nullable=True),
+        Column("clause", pa.list_(pa.field("item", pa.int64(), False)), "the path to its clause"),
+    ),
+    key=("example_id", "is_twin"),
+    ordered=False,
+)
 
 
-def read_ids(path: str | Path) -> list[dict[str, Any]]:
-    """Return the rows of "LawngNLI_minus_case_text.xz", in the file's order, which the masks depend on.
+def read_ids(path: str | Path) -> Iterator[dict[str, Any]]:
+    """Yield the rows of "LawngNLI_minus_case_text.xz" as rows of `ROWS`.
 
-    Raises `BadInput` when the file is refused, is no frame, or lacks one of `ID_COLUMNS`.
+    Two rows of one parenthetical and one premise are twins if one is flipped and the other is not.  Raises
+    `BadInput` when the file is refused, is no frame, lacks one of `ID_COLUMNS`, has a value that no such file
+    has, or names a row twice.
     """
     frame = load(path)
     if not isinstance(frame, pd.DataFrame):
         raise BadInput(f"holds a {type(frame).__name__}, not a frame", where=str(path), do=ADVICE)
     if missing := [column for column in ID_COLUMNS if column not in frame.columns]:
         raise BadInput(f"lacks the column {missing[0]!r}", where=str(path), do=ADVICE)
-    return frame.to_dict("records")
+    waiting: dict[tuple, list[str]] = {}
+    known: set[tuple[str, bool]] = set()
+    for number, released in enumerate(frame.to_dict("records"), 1):
+        where = f"{path}, row {number}"
+        try:
+            row = _row(released)
+        except (TypeError, ValueError, KeyError, IndexError) as error:
+            raise BadInput(f"a value cannot be read ({error!r})", where=where, do=ADVICE) from error
+        pair = (
+            *(row[c] for c in ("citing_case_id", "opinion", "start", "end", "cited_case_id")),
+            *row["pages"],
+        )
+        if others := waiting.get((pair, not row["flipped"])):
+            row |= {"example_id": others.pop(0), "is_twin": True}
+        else:
+            waiting.setdefault((pair, row["flipped"]), []).append(row["example_id"])
+        name = row["example_id"], row["is_twin"]
+        if name in known:
+            raise BadInput(f"the index {row['index']} repeats", where=where, do=ADVICE)
+        known.add(name)
+        yield row
+
+
+def _row(released: Mapping[str, Any]) -> dict[str, Any]:
+    keys = ("index", "caseid", "i", "start_index", "end_index", "cited_case", "label", "sample")
+    number = {key: _number(released[key]) for key in keys}
+    # Without a pincite the frame has no pages, or pandas' nan for them.
+    pages = released["cited_pages"] if isinstance(released["cited_pages"], set | frozenset) else ()
+    changed, clause = released["e"] in (False,), released["clause_id"]
+    return {
+        "example_id": f"{number['index']:06}",
+        "is_twin": False,
+        "index": number["index"],
+        "citing_case_id": number["caseid"],
+        "opinion": number["i"],
+        "start": number["start_index"],
+        "end": number["end_index"],
+        "cited_case_id": number["cited_case"],
+        "pages": sorted(str(page) for page in pages if _number(page) >= 0),
+        "label": LABELS[number["label"]],
+        "negated": released["negation"] in (True, "negation"),
+        "analysis": number["sample"] == 1,
+        "split": SPLITS[SPLITS.index(released["split"])],
+        "expanded": released["h"] in (True,),
+        "contradicted": changed,
+        "flipped": released["flip"] in (True,),
+        "sentence": _number(released["sent_id"]) if changed else None,
+        "clause": [_number(part) for part in clause] if changed else [],
+    }
+
+
+def _number(value: Any) -> int:
+    """A whole number that is not negative, which may be written as text."""
+    number = int(value)
+    if not 0 <= number < 1 << 62 or (not isinstance(value, str) and number != value):
+        raise ValueError(f"{value!r} is no number of a row")
+    return number
 
 
 class Mask:
@@ -201,17 +281,23 @@ class Mask:
         """Return the number of digits."""
         return len(self._encoded) // 4 * 3 - len(self._encoded[-2:]) + len(self._encoded[-2:].rstrip(b"="))
 
-    def pieces(self, size: int = 3 << 20) -> Iterator[bytes]:
-        """Yield the digits in order, some millions at a time; `BadInput` at anything but 0 and 1."""
-        step = size // 3 * 4
-        for start in range(0, len(self._encoded), step):
-            try:
-                digits = base64.b64decode(self._encoded[start : start + step], validate=True)
-            except binascii.Error as error:
-                raise BadInput(f"the mask is not base64 ({error})", where=self._where, do=ADVICE) from error
-            if digits.strip(b"01"):
-                raise BadInput("the mask holds a digit other than 0 and 1", where=self._where, do=ADVICE)
-            yield digits
+    def cut(self, text: str, start: int) -> str:
+        """Return what of ``text`` stays by the digits from ``start`` on; a "|" has none and goes.
+
+        Raises `BadInput` at anything but 0 and 1, and past the end of the mask.
+        """
+        text = text.replace("|", "")
+        groups = slice(start // 3 * 4, -(-(start + len(text)) // 3) * 4)
+        try:
+            digits = base64.b64decode(self._encoded[groups], validate=True)[start % 3 :][: len(text)]
+        except binascii.Error as error:
+            raise BadInput(f"the mask is not base64 ({error})", where=self._where, do=ADVICE) from error
+        if digits.strip(b"01") or len(digits) < len(text):
+            raise BadInput("the mask holds anything but 0 and 1, or ends", where=self._where, do=ADVICE)
+        return "".join(compress(text, digits.translate(_TRUTH)))
+
+
+_TRUTH = bytes.maketrans(b"01", b"\x00\x01")
 
 
 def read_masks(path: str | Path) -> dict[str, Mask]:
@@ -226,184 +312,3 @@ def read_masks(path: str | Path) -> dict[str, Mask]:
             raise BadInput(f"has no text under {key!r}", where=str(path), do=ADVICE)
         masks[key] = Mask(encoded, f"{path}, {key!r}")
     return masks
-
-
-@dataclass(frozen=True)
-class ReleasedOpinion:
-    """One opinion as the released code saw it: ``text`` holds each page label as "@12@" where it stood."""
-
-    type: str
-    text: str
-
-    @property
-    def unpaged(self) -> str:
-        """The text without its page labels, in which the frame's offsets count."""
-        return _PAGE_LABEL.sub("", self.text)
-
-
-_PAGE_LABEL = re.compile(r"@[0-9]*@")
-_PAGE_NUMBER = re.compile(r'<page-number (?:citation-index="\d+" )?label="([0-9]*)[^>]*>[^>]*>')
-
-
-def released_opinions(casebody: str) -> list[ReleasedOpinion]:
-    """Return the opinions of a casebody XML (the former bulk export) as the released code read them.
-
-    The offsets and masks of the ID files count characters of this text, so its quirks are part of the
-    format: no XML parser, only "&amp;" is decoded, a text starts at the first paragraph after the first
-    closing tag (so an opinion with no author element loses its first paragraph), and the white space
-    between paragraphs stays as one space and the line ends.  The released pattern wants a page number's
-    label to be its first attribute; rows of another date put "citation-index" before it, which is allowed
-    here, because the pattern would otherwise leave "*12" in the text and find no page.
-    """
-    opening, closing = '<opinion type="', "</opinion>\n  " + '<opinion type="'
-    begin = casebody.find("<opinion type=")
-    if begin < 0:
-        return []
-    body = casebody[begin + len(opening) : casebody.find("</casebody>\n")]
-    opinions = []
-    for part in body.split(closing):
-        first = part.find("</")
-        text = part[first + part[first + 1 :].find("<p ") + 1 :].replace("&amp;", "&")
-        text = _PAGE_NUMBER.sub(r"@\1@", text)
-        text = clean_text(re.sub(r"<[^>]*>", "", text), ["inline_whitespace", "underscores"])
-        opinions.append(ReleasedOpinion(part[: part.find('"')], text))
-    return opinions
-
-
-def released_majority(opinions: Sequence[ReleasedOpinion]) -> str | None:
-    """Return the text of the one majority opinion, page labels in it; None when there is not exactly one."""
-    majorities = [opinion.text for opinion in opinions if opinion.type == "majority"]
-    return majorities[0] if len(majorities) == 1 else None
-
-
-def released_short_premise(majority: str, pages: Iterable[str]) -> str | None:
-    """Return the cited pages grown to whole paragraphs, as the released code cut them; labels in them.
-
-    Pages are taken in the order of their labels as strings; a paragraph on two pages comes twice; a page
-    whose label is missing begins at the start, and one whose next label is missing runs to the end.
-    None when both are missing.
-    """
-    # A line begins after its line end and the one space that is left of the indentation.
-    starts = [0, *(end.start() + 2 for end in re.finditer("\n", majority)), len(majority) + 1]
-    portions = []
-    for page in sorted(pages):
-        here, there = f"@{page}@", f"@{int(page) + 1}@"
-        at, end_at = majority.find(here), majority.find(there)
-        start = 0 if at < 0 else starts[bisect_right(starts, at + len(here)) - 1]
-        end = len(majority) if end_at < 0 else max(starts[bisect_left(starts, end_at)] - 2, 0)
-        if start == 0 and end == len(majority):
-            return None
-        portions.append(majority[start : end + 1])
-    return "\n".join(portions)
-
-
-def released_hypothesis(opinion: ReleasedOpinion, start: int, end: int) -> str:
-    """Return the parenthetical at the frame's offsets, which count after contractions are written out."""
-    text = opinion.unpaged.replace("n't", " not").replace("can not", "cannot")
-    return text[start:end]
-
-
-def rebuild(
-    ids: Sequence[Mapping[str, Any]],
-    opinions: Callable[[int], Sequence[ReleasedOpinion] | None],
-    masks: Mapping[str, Mask] | None = None,
-) -> Iterator[dict[str, Any]]:
-    """Yield the released rows whose cases ``opinions`` has, in the file's order.
-
-    ``opinions`` gives a case's opinions by its id, None for a case that is not in the corpus.  Each row
-    holds ``example_id`` (the frame's ``index``), ``citing_case_id``, ``cited_case_id``, ``pages``,
-    ``parenthetical`` (the text at the offsets, before any normalising or contradicting), ``label``,
-    ``negated`` (of the hypothesis), ``analysis``, ``split``, the two premises with citations, and
-    ``released``: the frame's own row, whose ``sent_id``, ``clause_id``, ``e``, ``h`` and ``flip`` say
-    which sentence and clause the contradiction algorithm changed and which of the two texts is the
-    hypothesis.
-
-    With ``masks``, the two premises without citations come too.  A mask does not say where one premise
-    ends, so it can only be used when every row is there and the lengths agree; otherwise `BadInput` says
-    which case is missing or by how much they differ, before the first row.  Without, use
-    `lextables.papers.lawngnli.citation_removal`.
-    """
-    if masks is not None:
-        _check_lengths(ids, opinions, masks)
-    cuts = {name: _Cut(mask) for name, mask in (masks or {}).items()}
-    for row in ids:
-        rebuilt = _rebuilt(row, opinions)
-        if rebuilt is None:
-            continue
-        for name, cut in cuts.items():
-            text = rebuilt[f"{name}_premise_with_citations"]
-            rebuilt[f"{name}_premise"] = None if text is None else cut.take(text)
-        yield rebuilt
-
-
-def _rebuilt(
-    row: Mapping[str, Any], opinions: Callable[[int], Sequence[ReleasedOpinion] | None]
-) -> dict[str, Any] | None:
-    citing, cited = opinions(int(row["caseid"])), opinions(int(row["cited_case"]))
-    majority = released_majority(cited) if cited is not None else None
-    at = int(row["i"])
-    if citing is None or majority is None or not 0 <= at < len(citing):
-        return None
-    # Without a pincite the frame has no pages, or pandas' nan for them.
-    pages = row["cited_pages"] if isinstance(row["cited_pages"], set | frozenset) else frozenset()
-    short = released_short_premise(majority, pages) if pages else None
-    short = None if short is None else _PAGE_LABEL.sub("", short)
-    return {
-        "example_id": row["index"],
-        "citing_case_id": int(row["caseid"]),
-        "cited_case_id": int(row["cited_case"]),
-        "pages": sorted(pages, key=lambda page: (len(page), page)),
-        "parenthetical": released_hypothesis(citing[at], int(row["start_index"]), int(row["end_index"])),
-        "label": LABELS_BY_NUMBER[int(row["label"])],
-        "negated": row["negation"] in (True, "negation"),
-        "analysis": int(row["sample"]) == 1,
-        "split": row["split"],
-        "long_premise_with_citations": _PAGE_LABEL.sub("", majority),
-        "short_premise_with_citations": short if short and not short.isspace() else None,
-        "released": dict(row),
-    }
-
-
-def _check_lengths(
-    ids: Sequence[Mapping[str, Any]],
-    opinions: Callable[[int], Sequence[ReleasedOpinion] | None],
-    masks: Mapping[str, Mask],
-) -> None:
-    totals = dict.fromkeys(masks, 0)
-    for row in ids:
-        rebuilt = _rebuilt(row, opinions)
-        if rebuilt is None:
-            raise BadInput(
-                f"the masks need every case; case {row['caseid']} or {row['cited_case']} is not here",
-                where=f"ID file, index {row['index']}",
-                do="add the volume, or rebuild without the masks",
-            )
-        for name in totals:
-            totals[name] += len((rebuilt[f"{name}_premise_with_citations"] or "").replace("|", ""))
-    for name, total in totals.items():
-        if total != len(masks[name]):
-            raise BadInput(
-                f"the {name} premises have {total:,} characters and the mask has {len(masks[name]):,}",
-                where="ID file",
-                do="use the bulk export of 21 April 2021, which they were made on, or rebuild without them",
-            )
-
-
-class _Cut:
-    """Cuts one premise after the other by a mask."""
-
-    def __init__(self, mask: Mask) -> None:
-        self._pieces = mask.pieces()
-        self._digits, self._at = b"", 0
-
-    def take(self, text: str) -> str:
-        """Return the characters of ``text`` that stay; a "|" has no digit and goes."""
-        text = text.replace("|", "")
-        while len(self._digits) - self._at < len(text):
-            self._digits, self._at = self._digits[self._at :] + next(self._pieces), 0
-        digits = self._digits[self._at : self._at + len(text)]
-        self._at += len(text)
-        return "".join(compress(text, digits.translate(_TRUTH)))
-
-
-_TRUTH = bytes.maketrans(b"01", b"\x00\x01")

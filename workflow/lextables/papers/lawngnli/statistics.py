@@ -10,7 +10,7 @@ code, LawngNLI's premises are those without citations and with nothing prepended
 import hashlib
 import re
 from array import array
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -88,6 +88,20 @@ def table2(rows: Iterable[Row], length: Count) -> dict[tuple[str, str], DatasetS
             if subset == "full" or row["analysis"]:
                 gathered.add(row[f"{premise}_premise"], row["hypothesis"], row["label"])
     return {key: gathered.statistics() for key, gathered in columns.items()}
+
+
+def with_long_premises(data: Path) -> Iterator[Row]:
+    """Yield the examples in the folder ``data``, sorted by premise: one long premise is in memory."""
+    examples = sorted(
+        read(data / "examples.parquet"),
+        key=lambda row: (row["cited_case_id"], row["example_id"], row["is_twin"]),
+    )
+    premises = read(data / "long_premises.parquet", ["case_id", "text"])
+    premise: Mapping[str, object] = {"case_id": None}
+    for row in examples:
+        while premise["case_id"] != row["cited_case_id"]:
+            premise = next(premises)
+        yield row | {"long_premise": premise["text"]}
 
 
 def of_pairs(folder: Path) -> DatasetStatistics:

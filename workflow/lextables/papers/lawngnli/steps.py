@@ -26,6 +26,13 @@ CITING = (
     Column("citing_jurisdiction", pa.string(), "its state, or `United States`"),
 )
 EXAMPLE_ID = CITING[0]
+# What becomes of a hypothesis.
+OUTCOME = (
+    Column("fault", pa.string(), "the difficulty filter that drops the hypothesis (A.1.6)", nullable=True),
+    Column("rejection", pa.string(), "why the contradiction algorithm rejects it (A.1.3)", nullable=True),
+    Column("negated", pa.bool_(), "whether the hypothesis has pivotal negation", nullable=True),
+    Column("twin", pa.string(), "the hypothesis that contradicts it (A.1.5)", nullable=True),
+)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from lextables.papers.lawngnli import matched, retrieval_tables
 from lextables.papers.lawngnli.labels import LABELS
 from lextables.papers.lawngnli.nli_tables import accuracy, accuracy_by_label, balanced_accuracy, by_readings
 from lextables.papers.lawngnli.readings import READINGS, Pair, load_readings, pair_name
-from lextables.papers.lawngnli.statistics import DatasetStatistics, of_pairs
+from lextables.papers.lawngnli.statistics import DatasetStatistics, of_pairs, with_long_premises
 from lextables.papers.lawngnli.statistics import table2 as statistics_of
 from lextables.pipeline.dataset import Row, read
 from lextables.pipeline.errors import BadInput
@@ -35,7 +35,7 @@ PLAIN = f"{GOLD_LABELS} / Accuracy, not balanced"
 def table2(inputs: Inputs) -> list[Cell]:
     """Table 2: our rebuild's columns, and those of the public NLI data sets that are here."""
     counter = TokenCounter()
-    columns = statistics_of(_with_long_premises(inputs.data), counter.sequence_length)
+    columns = statistics_of(with_long_premises(inputs.data), counter.sequence_length)
     public = {name: of_pairs(inputs.data.parent / name) for name in inputs.beside}
     cells = []
     for printed in inputs.published:
@@ -97,20 +97,6 @@ def _statistic(found: DatasetStatistics, row: str, printed: str) -> float | str 
         case _ if row == FROM:
             return "Legal case opinions"
     raise ValueError(f"Table 2 has no row {row!r}")
-
-
-def _with_long_premises(data: Path) -> Iterator[Row]:
-    """The examples, sorted by premise so that one long premise is in memory at a time."""
-    examples = sorted(
-        read(data / "examples.parquet"),
-        key=lambda row: (row["cited_case_id"], row["example_id"], row["is_twin"]),
-    )
-    premises = read(data / "long_premises.parquet", ["case_id", "text"])
-    premise: Mapping[str, object] = {"case_id": None}
-    for row in examples:
-        while premise["case_id"] != row["cited_case_id"]:
-            premise = next(premises)
-        yield row | {"long_premise": premise["text"]}
 
 
 def table3(inputs: Inputs) -> list[Cell]:

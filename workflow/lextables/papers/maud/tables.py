@@ -39,13 +39,9 @@ System = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Results(Inputs):
-    """The inputs, read as MAUD's tables need them; ``systems`` are the rows that come from runs."""
+    """The inputs, read as MAUD's tables need them; ``rows`` are systems with runs."""
 
     paper: Maud
-
-    @property
-    def systems(self) -> Sequence[System]:
-        return self.rows
 
     @cached_property
     def examples(self) -> list[Row]:
@@ -69,7 +65,7 @@ class Results(Inputs):
     @cached_property
     def random_scores(self) -> Scores:
         """What random scores are expected to reach, over the heads of the first run, or of all data."""
-        ran = [folder for system in self.systems for folder in _folders(system)]
+        ran = [folder for system in self.rows for folder in _folders(system)]
         if ran:
             return self.scores[ran[0]]
         tested = [row for row in self.examples if row["split"] == "test"]
@@ -195,7 +191,7 @@ def _by_category(results: Results, metric: str) -> list[Cell]:
 
 def _scored(results: Results, metric: str, groups: Mapping[str, str], missing: str) -> list[Cell]:
     """A row a group, {row: group}; the printed columns first, then those of further models."""
-    systems = {system["row"]: system for system in results.systems}
+    systems = {system["row"]: system for system in results.rows}
     columns = dict.fromkeys([*(cell.column for cell in results.published), *systems])
     return [
         _random(results, metric, row, group, missing)
@@ -231,7 +227,7 @@ def _score(
 def _trained(results: Results) -> list[Cell]:
     """A row a model that ran: what its overall score is over, and how far its runs differ."""
     cells = []
-    for system in results.systems:
+    for system in results.rows:
         if folders := _folders(system):
             first = results.scores[folders[0]]
             values = {
@@ -278,7 +274,7 @@ def table6(results: Results) -> list[Cell]:
 def figure2(results: Results) -> list[Cell]:
     """The averaged curve of every multi-task model, and the area under it."""
     cells = []
-    for system in results.systems:
+    for system in results.rows:
         row, folders = system["row"], _folders(system)
         cell = _score(results, AUPR, row, AUPR, "all", system, NOT_SCORED)
         cells.append(replace(cell, score=replace(cell.score, measure=AUPR, system=row)))
@@ -305,7 +301,7 @@ def figure3(results: Results) -> list[Cell]:
     cells = []
     (row,) = dict.fromkeys(cell.row for cell in results.published)
     shares = {re.fullmatch(r"(\d+)% .+", cell.column)[1]: cell.column for cell in results.published}
-    for system in results.systems:
+    for system in results.rows:
         runs = system["runs"]
         printed = system["row"] == results.entry.names["printed"]
         for share, column in shares.items():
@@ -324,7 +320,7 @@ def figure3(results: Results) -> list[Cell]:
                 )  # fmt: skip
             elif printed:
                 cells.append(Cell(row, column, None, reason=system["reason"] or NOT_TRAINED))
-    for system in results.systems:
+    for system in results.rows:
         for share, folders in sorted(system["runs"].items(), key=lambda item: int(item[0])):
             of_share, value = (
                 f"{system['row']} / {share}% of the training examples",
@@ -347,7 +343,7 @@ def table12(results: Results) -> list[Cell]:
     """Spans by deal point type and split, and the AUPR of every model."""
     spans = results.spans
     blanks = {" ".join(text_type.split()): text_type for text_type, _ in spans}
-    systems = {f"{system['row']} (AUPR)": system for system in results.systems}
+    systems = {f"{system['row']} (AUPR)": system for system in results.rows}
     columns = dict.fromkeys([*(cell.column for cell in results.published), *systems])
     cells = []
     for row in dict.fromkeys(cell.row for cell in results.published):
@@ -371,7 +367,7 @@ def table12(results: Results) -> list[Cell]:
 def _extracted(results: Results) -> list[Cell]:
     """A row a model that ran: its overall score as the text defines it."""
     cells = []
-    for system in results.systems:
+    for system in results.rows:
         folders = _folders(system)
         strict = results.mean(folders, AUPR + STRICT)
         if strict is not None:
@@ -398,7 +394,7 @@ def table_validation(results: Results) -> list[Cell]:
             value = values.get(name, math.nan)
             if not math.isnan(value):
                 cells.append(Cell(name, column, value, decimals=1))
-        cells += [cell for system in results.systems for cell in _of_question(results, system, name)]
+        cells += [cell for system in results.rows for cell in _of_question(results, system, name)]
     return cells + _means(results, cells)
 
 
@@ -439,7 +435,7 @@ def _means(results: Results, cells: Sequence[Cell]) -> list[Cell]:
     for cell in cells:
         if isinstance(cell.value, float) and cell.column != "Test examples here":
             found[cell.column].append(cell.value)
-    systems = {_column(system): _folders(system) for system in results.systems}
+    systems = {_column(system): _folders(system) for system in results.rows}
     means = []
     for column, values in found.items():
         mean, folders, ends = statistics.fmean(values), systems.get(column, ()), (None, None)

@@ -6,7 +6,7 @@ marks, at once.
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt, model_validator
 
@@ -29,7 +29,18 @@ ANSWER, MARK = "answer", "mark"  # experiments
 ANSWERS, MARKS = "answers", "marks"  # the part of the task that a row is of
 
 
-class Panel(plan.Panel):
+class _Panel(plan.Panel):
+    model: str = ""
+    unpublished: str = ""
+
+    @model_validator(mode="after")
+    def _has_model(self) -> Self:
+        if self.kind in ("vectors", "language-model") and not self.model:
+            raise ValueError(f"the row {self.row!r} wants a model")
+        return self
+
+
+class Panel(_Panel):
     """Who answers.
 
     `prior` gives what the other documents were answered, `random` all options alike; `linear` learns from the
@@ -42,17 +53,10 @@ class Panel(plan.Panel):
     """
 
     kind: Literal["prior", "random", "linear", "vectors", "language-model"]
-    model: str = ""
     text: Literal["whole", "retrieved"] = "retrieved"
-    unpublished: str = ""
-
-    @model_validator(mode="after")
-    def _named(self) -> "Panel":
-        _check_model(self, ("vectors", "language-model"))
-        return self
 
 
-class Marker(plan.Panel):
+class Marker(_Panel):
     """Who marks.
 
     `never` marks nothing, `random` anything; `overlap` and `vectors` go by how like a paragraph is to the
@@ -61,20 +65,12 @@ class Marker(plan.Panel):
     """
 
     kind: Literal["never", "random", "overlap", "linear", "vectors", "language-model", "unpublished"]
-    model: str = ""
-    unpublished: str = ""
 
     @model_validator(mode="after")
-    def _named(self) -> "Marker":
-        _check_model(self, ("vectors", "language-model"))
+    def _named(self) -> Self:
         if (self.kind == "unpublished") != bool(self.unpublished):
             raise ValueError(f"the row {self.row!r} wants the kind unpublished and words that say why")
         return self
-
-
-def _check_model(panel: plan.Panel, wanting: tuple[str, ...]) -> None:
-    if panel.kind in wanting and not panel.model:
-        raise ValueError(f"the row {panel.row!r} wants a model")
 
 
 class Learning(Entry):
@@ -255,15 +251,7 @@ class AnswersPlanner(Planner):
 
     def row(self, part: str, panel: Panel | Marker, **fields: Any) -> Row:
         """The row of a panel, and of which part of the task it is."""
-        return Row(
-            panel.row,
-            own=panel.own,
-            baseline=panel.baseline,
-            lenient=panel.lenient,
-            parameters=self.context.parameters(*([panel.model] if panel.model else [])),
-            about={"part": part},
-            **fields,
-        )
+        return self.panel_row(panel, about={"part": part}, **fields)
 
 
 def _named_for(panel: Panel | Marker, ours: str) -> Any:

@@ -315,14 +315,10 @@ class ClassificationPlanner(Planner):
         shares = (
             self.task.linear.percents if panel.shares and self.context.config.data != "sample" else (WHOLE,)
         )
-        return Row(
-            panel.row,
-            own=panel.own,
+        return self.panel_row(
+            panel,
             reason=weights.reason if missing else "",
-            parameters=self.context.parameters(*([panel.model] if panel.model else [])),
             trained=True,
-            baseline=panel.baseline,
-            lenient=panel.lenient,
             runs={} if missing else {str(share): self.learnt(key, panel, weights, share) for share in shares},
             about={"setting": "single"},
         )
@@ -373,15 +369,11 @@ class ClassificationPlanner(Planner):
                 str(percent): tuple(self.runs(key, panel, setting, grid, weights, percent))
                 for percent in shares
             }
-        return Row(
-            panel.row,
-            own=panel.own,
+        return self.panel_row(
+            panel,
             reason=weights.reason if isinstance(weights, Missing) else "",
-            parameters=self.context.parameters(panel.model),
             trained=True,
             averages=self.task.averages,
-            baseline=panel.baseline,
-            lenient=panel.lenient,
             runs=runs,
             about={"setting": setting},
         )
@@ -392,18 +384,9 @@ class ClassificationPlanner(Planner):
         """The runs that read the test examples, one a seed, and those before them."""
         name = f"{setting}-{self.context.grid}" + ("" if percent == WHOLE else f"-p{percent}")
         published = self.by_authors(panel)
-        settings = model_settings(panel.model, weights) | grid.training() | self.task.training_settings()
-        settings |= {
-            "setting": setting,
-            "grid": self.context.grid,
-            "percent": percent,
-            "published": published,
-            "view": None,
-            "only": [],
-            "where": None,
-            "tried": len(grid.learning_rates) * len(grid.tried),
-            "tokenizer": model_settings(panel.model, weights),
-        }
+        settings = self.training_settings(panel, grid, weights, setting=setting, percent=percent)
+        settings |= {"published": published, "tried": len(grid.learning_rates) * len(grid.tried)}
+        settings |= {"tokenizer": model_settings(panel.model, weights)}
         trials = [
             Trial(rate_name(rate), {"learning_rate": rate, "updates": grid.tried})
             for rate in grid.learning_rates
@@ -428,6 +411,15 @@ class ClassificationPlanner(Planner):
                 reading |= model_settings(panel.model, weights)
                 yield self.add(self.run("read", key, name, seed), reading, weights_of=training)
 
+    def training_settings(
+        self, panel: Panel, grid: ClassificationGrid, weights: Weights, setting: str = "multi",
+        percent: int = WHOLE,
+    ) -> dict[str, Any]:  # fmt: skip
+        """The settings of a training of one trial on all heads and examples, without a view."""
+        settings = model_settings(panel.model, weights) | grid.training() | self.task.training_settings()
+        settings |= {"setting": setting, "grid": self.context.grid, "percent": percent, "published": None}
+        return settings | {"view": None, "only": [], "where": None, "tried": 1}
+
     # Tasks with views.
 
     def viewed(self, key: str, panel: Panel) -> Row:
@@ -435,15 +427,11 @@ class ClassificationPlanner(Planner):
         start = self.start(panel)
         missing = isinstance(start, Missing)
         seeds = (0,) if panel.kind == "linear" else self.seeds(self.grid(panel, "multi"))
-        return Row(
-            panel.row,
-            own=panel.own,
+        return self.panel_row(
+            panel,
             reason=start.reason if missing else "",
-            parameters=self.context.parameters(*([panel.model] if panel.model else [])),
             trained=True,
             averages=self.task.averages,
-            baseline=panel.baseline,
-            lenient=panel.lenient,
             runs={} if missing else {self.MAIN: tuple(self.read(key, panel, start, seed) for seed in seeds)},
             about={"setting": "multi", "heads": ", ".join(self.heads(panel))},
         )
@@ -514,22 +502,10 @@ class ClassificationPlanner(Planner):
                 self.run("train", key, f"{panel.kind}-{view}"), settings | {"view": shown.columns()}
             )
         grid = self.grid(panel, "multi")
-        settings = (
-            model_settings(panel.model, start.weights) | grid.training() | self.task.training_settings()
-        )
-        settings |= {
-            "setting": "multi",
-            "grid": self.context.grid,
-            "percent": WHOLE,
-            "published": None,
-            "view": shown.columns(),
-            "only": self.heads(panel),
-            "where": panel.where,
-            "tried": 1,
-            "tokenizer": model_settings(start.cut_by, start.tokenizer),
-            "learning_rate": grid.learning_rates[0],
-            "updates": grid.tried[:1],
-        }
+        settings = self.training_settings(panel, grid, start.weights)
+        settings |= {"view": shown.columns(), "only": self.heads(panel), "where": panel.where}
+        settings |= {"tokenizer": model_settings(start.cut_by, start.tokenizer)}
+        settings |= {"learning_rate": grid.learning_rates[0], "updates": grid.tried[:1]}
         settings |= self.lengths(panel, seen) | self.min_test()
         if view == UNTRAINED:
             settings |= {"passes": None, "updates": [0]}

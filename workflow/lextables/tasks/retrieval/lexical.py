@@ -1,17 +1,17 @@
 """First stages without training: BM25, gensim's BM25 (Okapi), and fusion of several rankings.
 
-Also the texts of documents after LawngNLI's paragraph filter, for models that read pairs.
+Also the texts of documents after LawngNLI's paragraph filter, and reranking by a model that reads pairs.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from statistics import fmean, pstdev
 from typing import Any
 
 from lextables.models.bm25 import BM25Index, analyze
 from lextables.models.okapi import OkapiBM25, Paragraphs
-from lextables.tasks.retrieval.collection import Collection, Hits
+from lextables.tasks.retrieval.collection import Collection, Hits, reorder
 
 QUERY_BATCH = (
     64  # queries whose filtered pools are in memory together: with 1,000 documents each, some 200 MB
@@ -118,6 +118,30 @@ def read_as(how: str, documents: Mapping[str, str], pairs: Sequence[tuple[str, s
         for at in places:
             texts[at] = paragraphs.best(pairs[at][0])
     return texts
+
+
+def rerank(
+    collection: Collection,
+    hits: Mapping[str, Mapping[str, Sequence[str]]],
+    settings: Settings,
+    score: Callable[[Sequence[tuple[str, str]]], Sequence[float]],
+) -> dict[str, Hits]:
+    """Reorder first-stage hits of the test queries by a model; {form: hits}.
+
+    ``hits`` and ``settings`` are by form; the settings' ``documents`` are `whole` (the default) or
+    `filtered`.  ``score`` returns the relevance of each (query, document) text.
+    """
+    reranked = {}
+    for form, run in settings.items():
+        texts = collection.texts(form, ("test",), run["queries"])
+        candidates = {query_id: hits[form].get(query_id, []) for query_id in texts}
+        pairs = [(query_id, document) for query_id in sorted(texts) for document in candidates[query_id]]
+        asked = [(texts[query_id], document) for query_id, document in pairs]
+        documents = read_as(run.get("documents", "whole"), collection.documents, asked)
+        read = [(text, document) for (text, _), document in zip(asked, documents, strict=True)]
+        scores = score(read) if pairs else ()
+        reranked[form] = reorder(candidates, dict(zip(pairs, map(float, scores), strict=True)))
+    return reranked
 
 
 # Fusion.

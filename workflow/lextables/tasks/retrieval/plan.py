@@ -279,23 +279,11 @@ class RetrievalPlanner(Planner):
 
     def submitted_row(self, extra: SubmittedFiles) -> Row:
         """The row as `system` makes one, of the first form of the queries alone."""
-        row = super().submitted_row(extra)
-        return replace(
-            row,
-            row=f"{row.row} / None",
-            reason=f"its predictions are of the queries in their {self.MAIN} form",
-            about={
-                "retriever": row.row,
-                "reranker": "None",
-                "reranked": False,
-                "tuned": False,
-                "fused": False,
-                "pairwise": False,
-                "documents": "whole",
-                "read": {self.MAIN: "whole"},
-                "model": None,
-            },
-        )
+        submitted = super().submitted_row(extra)
+        row = self.system(Retriever(row=submitted.row, kind="bm25", own=True), None, submitted.runs)
+        reason = f"its predictions are of the queries in their {self.MAIN} form"
+        about = row.about | {"read": {self.MAIN: "whole"}}
+        return replace(row, submitted=True, reason=reason, parameters=None, about=about)
 
     def finetuned(self, kind: str) -> dict[str, Finetuned]:
         return {key: tuned for key, tuned in self.task.finetuned.items() if tuned.kind == kind}

@@ -7,6 +7,8 @@ training with the chosen settings keeps them.  How a kind of model is trained is
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -54,58 +56,59 @@ def pair_scores(
     return dict(zip(pairs, map(float, scores), strict=True))
 
 
-def search(
-    tuning: Tuning,
-    collection: Collection,
-    candidates: Sequence[Pairs],
-    settings: Settings,
-    seed: int,
-    device: torch.device,
-    work_root: Path,
-    identity: Mapping[str, Any],
-    output: str,
-) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Training:
+    """A training on the judgements of ``collection``.
+
+    ``identity`` (data, code, libraries, device), settings and seed identify the work under ``work_root``
+    whose checkpoints may be reused.
+    """
+
+    tuning: Tuning
+    collection: Collection
+    settings: Settings
+    seed: int
+    device: torch.device
+    work_root: Path
+    identity: Mapping[str, Any]
+
+    @cached_property
+    def work(self) -> Path:
+        """The folder of the checkpoints."""
+        key = {"settings": dict(self.settings), "seed": self.seed, "identity": dict(self.identity)}
+        return work_folder(self.work_root, key)
+
+
+def search(run: Training, candidates: Sequence[Pairs], output: str) -> dict[str, Any]:
     """Train, score the candidates at every number of updates, and write `TRIED` to ``output``.
 
-    ``candidates`` are the hits of retrievers.  ``identity`` (data, code, libraries, device) identifies the
-    checkpoints that may be reused.  Returns what `run.json` records of the training.
+    ``candidates`` are the hits of retrievers.  Returns what `run.json` records of the training.
     """
-    work = work_folder(work_root, {"settings": dict(settings), "seed": seed, "identity": dict(identity)})
-    texts = collection.texts(collection.task["forms"][0], ("validation",))
+    texts = run.collection.texts(run.collection.task["forms"][0], ("validation",))
     pools = {
         query_id: sorted({document for hits in candidates for document in hits.get(query_id, ())})
         for query_id in texts
     }
 
     def visit(model: torch.nn.Module, updates: int) -> None:
-        scores = pair_scores(tuning, model, collection, texts, pools)
+        scores = pair_scores(run.tuning, model, run.collection, texts, pools)
         rows = (
             {"updates": updates, "query_id": q, "document_id": d, "score": value}
             for (q, d), value in sorted(scores.items())
         )
-        write(TRIED, rows, work / f"scores-{updates}.parquet")
+        write(TRIED, rows, run.work / f"scores-{updates}.parquet")
 
-    _, record = _train(tuning, collection, settings, seed, device, work, visit)
-    parts = [work / f"scores-{updates}.parquet" for updates in sorted(settings["updates"])]
+    _, record = _train(run, visit)
+    parts = [run.work / f"scores-{updates}.parquet" for updates in sorted(run.settings["updates"])]
     write(TRIED, (row for part in parts for row in read(part)), output)
     return record
 
 
-def train(
-    tuning: Tuning,
-    collection: Collection,
-    settings: Settings,
-    seed: int,
-    device: torch.device,
-    work_root: Path,
-    identity: Mapping[str, Any],
-    output: str,
-) -> dict[str, Any]:
-    """Train and save the model to ``output``; other arguments and the result are as in `search`."""
-    work = work_folder(work_root, {"settings": dict(settings), "seed": seed, "identity": dict(identity)})
-    if record := checkpoints.finished(work, output):
+def train(run: Training, output: str) -> dict[str, Any]:
+    """Train and save the model to ``output``; return what `run.json` records of the training."""
+    if record := checkpoints.finished(run.work, output):
         return record
-    model, record = _train(tuning, collection, settings, seed, device, work, lambda model, updates: None)
+    model, record = _train(run, lambda model, updates: None)
     save(model, output)
     return record
 
@@ -117,15 +120,9 @@ def save(model: Any, folder: str | Path) -> None:
 
 
 def _train(
-    tuning: Tuning,
-    collection: Collection,
-    settings: Settings,
-    seed: int,
-    device: torch.device,
-    work: Path,
-    visit: Callable[[torch.nn.Module, int], None],
+    run: Training, visit: Callable[[torch.nn.Module, int], None]
 ) -> tuple[torch.nn.Module, dict[str, Any]]:
-    model = tuning.load(settings, device, seed)
+    model = run.tuning.load(run.settings, run.device, run.seed)
 
     def visit_unchanged(updates: int) -> None:
         # Dropout uses the same generator as training, so its state is restored.
@@ -135,5 +132,5 @@ def _train(
         model.train(training)
         torch.set_rng_state(state)
 
-    record = tuning.finetune(model, collection, settings, seed, work, visit_unchanged)
-    return model, record | {"work": work.name}
+    record = run.tuning.finetune(model, run.collection, run.settings, run.seed, run.work, visit_unchanged)
+    return model, record | {"work": run.work.name}

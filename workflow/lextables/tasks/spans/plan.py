@@ -235,8 +235,7 @@ class SpanPlanner(Planner):
         if panel.kind == "fixed":
             run = self.add(self.run(QUOTE, key, panel.kind), {"kind": panel.kind, "output": panel.output})
             about = {"family": panel.family}
-            marks = {"baseline": panel.baseline, "lenient": panel.lenient}
-            return [Row(panel.row, own=panel.own, runs={self.MAIN: (run,)}, about=about, **marks)]
+            return [self.panel_row(panel, parameters=None, runs={self.MAIN: (run,)}, about=about)]
         if panel.kind == "language-model":
             return self.asked(key, panel)
         rows = self.row(key, panel)
@@ -312,15 +311,8 @@ class SpanPlanner(Planner):
     def linear(self, key: str, panel: Panel) -> Row:
         """The row of a linear model, which runs wherever its frozen encoder is, if it has one."""
         encoders = () if panel.features == "words" else (panel.model,)
-        row = Row(
-            panel.row,
-            own=panel.own,
-            parameters=self.context.parameters(*encoders),
-            trained=True,
-            baseline=panel.baseline,
-            lenient=panel.lenient,
-            about={"family": panel.family},
-        )
+        parameters, about = self.context.parameters(*encoders), {"family": panel.family}
+        row = self.panel_row(panel, parameters=parameters, trained=True, about=about)
         relaxed = None if panel.exact else self.task.relaxed
         settings = self.task.linear.model_dump() | {"kind": panel.kind, "relaxed": relaxed}
         settings["features"] = panel.features
@@ -341,15 +333,7 @@ class SpanPlanner(Planner):
         return replace(row, runs=runs)
 
     def row(self, key: str, panel: Panel, *, as_it_is: bool = False) -> Row:
-        row = Row(
-            panel.row,
-            own=panel.own,
-            parameters=self.context.parameters(panel.model),
-            averages=self.task.averages,
-            baseline=panel.baseline,
-            lenient=panel.lenient,
-            about={"family": panel.family},
-        )
+        row = self.panel_row(panel, averages=self.task.averages, about={"family": panel.family})
         if released := self.released(key, panel):
             return replace(row, runs={self.MAIN: (released,)})
         if panel.grids and self.context.grid not in panel.grids:

@@ -79,8 +79,6 @@ def pretrain(
         learning_rate=learning_rate,
         weight_decay=0.01,
         lr_scheduler_type="linear",
-        logging_steps=max(1, updates // 20),
-        disable_tqdm=False,
         remove_unused_columns=False,
     )
     trainer = _Trainer(

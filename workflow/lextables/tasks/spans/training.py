@@ -184,8 +184,6 @@ def finetune(
         adam_epsilon=1e-8,
         max_grad_norm=1.0,
         lr_scheduler_type="linear",
-        logging_steps=max(1, last // 20),
-        disable_tqdm=False,
         remove_unused_columns=False,
     )
     trainer = _SpanTrainer(

@@ -1,0 +1,188 @@
+"""The two ID files of the released LawngNLI as pandas 1.2 wrote them, for tests."""
+
+import base64
+import copyreg
+import lzma
+import pickle
+import sys
+import types
+from contextlib import contextmanager
+from unittest.mock import patch
+
+import numpy as np
+import pandas  # noqa: F401  # before its modules are replaced
+
+NAMES = (
+    "numpy.core.multiarray",
+    "numpy.core.numeric",
+    "pandas.core.frame",
+    "pandas.core.internals.managers",
+    "pandas.core.indexes.base",
+    "pandas.core.indexes.numeric",
+    "pandas.core.indexes.range",
+)
+
+
+class Calls:
+    """Pickles as a call of ``function`` with ``parts``."""
+
+    def __init__(self, function, *parts):
+        self.call = function, parts
+
+    def __reduce__(self):
+        return self.call
+
+
+@contextmanager
+def old_pandas():
+    """Classes that pickle under the names and in the shapes of pandas 1.2.4 and numpy 1.19."""
+    with patch.dict(sys.modules):
+        yield _classes()
+
+
+def _classes():
+    module = {}
+    for name in NAMES:
+        module[name] = types.ModuleType(name)
+        sys.modules[name] = module[name]
+
+    def put(name, thing):
+        at, _, own = name.rpartition(".")
+        thing.__module__, thing.__qualname__, thing.__name__ = at, own, own
+        setattr(module[at], own, thing)
+        return thing
+
+    reconstruct = put("numpy.core.multiarray._reconstruct", lambda *parts: None)
+    from_buffer = put("numpy.core.numeric._frombuffer", lambda *parts: None)
+    scalar = put("numpy.core.multiarray.scalar", lambda *parts: None)
+    new_index = put("pandas.core.indexes.base._new_Index", lambda *parts: None)
+    index = put("pandas.core.indexes.base.Index", type("Index", (), {}))
+    ints = put("pandas.core.indexes.numeric.Int64Index", type("Int64Index", (), {}))
+    ranges = put("pandas.core.indexes.range.RangeIndex", type("RangeIndex", (), {}))
+    stated = {
+        "__init__": lambda self, state: vars(self).update(state=state),
+        "__getstate__": lambda self: self.state,
+    }
+    stated["__reduce_ex__"] = lambda self, protocol: (copyreg.__newobj__, (type(self),), self.state)
+    frame = put("pandas.core.frame.DataFrame", type("DataFrame", (), dict(stated)))
+    manager = put("pandas.core.internals.managers.BlockManager", type("BlockManager", (), dict(stated)))
+
+    class Array:
+        def __init__(self, array, buffered=False):
+            self.array, self.buffered = array, buffered
+
+        def __reduce__(self):
+            _, parts, state = self.array.__reduce__()
+            if not self.buffered:
+                return reconstruct, parts, state
+            order = "C" if self.array.flags.c_contiguous else "F"
+            return from_buffer, (
+                bytearray(self.array.tobytes("A")),
+                self.array.dtype,
+                self.array.shape,
+                order,
+            )
+
+    class Value:
+        def __init__(self, value):
+            self.value = value
+
+        def __reduce__(self):
+            return scalar, (self.value.dtype, self.value.tobytes())
+
+    def make_frame(columns, blocks, rows):
+        labels = Calls(new_index, index, {"data": Array(np.array(columns, dtype=object)), "name": None})
+        axes = [labels, rows]
+        pieces = [{"values": values, "mgr_locs": where} for values, where in blocks]
+        state = (axes, [], [], {"0.14.1": {"axes": axes, "blocks": pieces}})
+        return frame(
+            {"_mgr": manager(state), "_typ": "dataframe", "_metadata": [], "attrs": {}, "_flags": {"a": True}}
+        )
+
+    return types.SimpleNamespace(
+        Array=Array,
+        Value=Value,
+        frame=make_frame,
+        int_index=lambda values: Calls(new_index, ints, {"data": Array(np.array(values)), "name": None}),
+        range_index=lambda n: Calls(new_index, ranges, {"name": None, "start": 0, "stop": n, "step": 1}),
+    )
+
+
+def id_row(**changes):
+    """One row of the ID file: the parenthetical of case 2 on page 12 of case 1 (`CITED`, `CITING`)."""
+    row = {
+        "index": 41, "caseid": 2, "cited_case": 1, "cited_pages": frozenset({"12"}), "i": 0,
+        "start_index": 9, "end_index": 35, "clause_id": "0", "sent_id": 0, "label": 0, "negation": "negation",
+        "flip": False, "e": False, "h": False, "sample": 1, "split": "train",
+    }  # fmt: skip
+    return {**row, **changes}
+
+
+def twin_rows(index, label=0, **changes):
+    """A row and its twin, whose hypothesis is the contradicted one."""
+    twin = {"index": index + 1, "label": {0: 2, 1: 1, 2: 0}[label], "flip": True, "negation": "nonnegation"}
+    row = id_row(index=index, label=label, **changes)
+    return [row, row | twin]
+
+
+def page(number, markup):
+    if markup == "xml":
+        return f'<page-number label="{number}">*{number}</page-number>'
+    attributes = f'id="p{number}" href="#p{number}" data-label="{number}" data-citation-index="1"'
+    return f'<a {attributes} class="page-label">*{number}</a>'
+
+
+CITED = (
+    "majority",
+    "Hill, J.",
+    "The lessee can't  hold over &amp; pay.",
+    "A later ¶12¶ page: he may not hold over.",
+)
+CITING = ("majority", "Poe, J.", "See Roe (lessee wouldn't hold over). The end¶13¶.", "So ordered____.")
+DISSENT = ("dissent", "Doe, J.", "I would affirm.")
+
+
+def body(*opinions, markup="html", note=""):
+    """The body of a case in the layout of static.case.law or of the bulk export."""
+    html = markup == "html"
+    parts = []
+    for kind, author, *paragraphs in opinions:
+        lines = [f'<p class="author" id="a">{author}</p>' if html else f'<author id="a">{author}</author>']
+        for text in paragraphs:
+            pieces = [page(piece, markup) if at % 2 else piece for at, piece in enumerate(text.split("¶"))]
+            lines.append(f'<p id="b">{"".join(pieces)}</p>')
+        anchor = '<a href="#ref_footnote_1_1">1</a>\n      ' if html else ""
+        tag = (
+            ('aside data-label="1" class="footnote" id="f"', "aside")
+            if html
+            else ('footnote label="1"', "footnote")
+        )
+        lines += [f"<{tag[0]}>\n      {anchor}<p>{note}</p>\n    </{tag[1]}>"] if note else []
+        tag = (
+            (f'article class="opinion" data-type="{kind}"', "article")
+            if html
+            else (f'opinion type="{kind}"', "opinion")
+        )
+        parts.append(f"  <{tag[0]}>\n" + "".join(f"    {line}\n" for line in lines) + f"  </{tag[1]}>\n")
+    opening = '<section class="casebody">\n  <section class="head-matter">\n  </section>\n'
+    return opening + "".join(parts) + "</section>\n" if html else f"<casebody>\n{''.join(parts)}</casebody>\n"
+
+
+def write_ids(path, rows):
+    """Write the ID file with ``rows`` (`id_row`), which may lack columns."""
+    values = np.empty((len(rows[0]), len(rows)), dtype=object)
+    for at, column in enumerate(rows[0]):
+        values[at] = [row[column] for row in rows]
+    with old_pandas() as old:
+        blocks = [(old.Array(values), slice(0, len(rows[0]), 1))]
+        frame = pickle.dumps(old.frame(list(rows[0]), blocks, old.range_index(len(rows))), 5)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(lzma.compress(frame))
+    return path
+
+
+def write_masks(path, long, short):
+    """Write the filter file with the digits of all long and of all short premises."""
+    masks = {"long": long, "short": short}
+    path.write_bytes(pickle.dumps({name: base64.b64encode(of.encode()) for name, of in masks.items()}))
+    return path

@@ -1,0 +1,143 @@
+"""The released LawngNLI from its ID file and a mirror's volumes, up to Tables 2 and 5."""
+
+import csv
+import json
+
+import pytest
+
+import forked
+from caselaw_volume import bulk_row, metadata, write_bulk, write_zip
+from released_files import CITED, CITING, DISSENT, body, twin_rows, write_ids
+
+OWN = (
+    *("MiniLM encoder", "MiniLM encoder, analysis subset", "MiniLM encoder, after ANLI"),
+    *("Words, sentence embeddings and a linear model", "Words, their overlap and a linear model"),
+    "Words of the hypothesis alone and a linear model",
+)
+TABLES = ("results/tables/lawngnli/table2.csv", "results/tables/lawngnli/table5.csv")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A mirror with volumes 1 to 3, of which the third has no named case, and the ID file of 24 pairs."""
+    folder = tmp_path_factory.mktemp("released")
+    cited, citing = body(CITED), body(CITING, DISSENT)
+    volumes = {"1": dict.fromkeys((1, 3), cited), "2": dict.fromkeys((2, 4), citing), "3": {9: cited}}
+    (folder / "mirror/caselaw/us").mkdir(parents=True)
+    for name, bodies in volumes.items():
+        cases = {str(number): (metadata(number), html) for number, html in bodies.items()}
+        write_zip(folder / f"mirror/caselaw/us/{name}.zip", cases)
+    rows = []
+    for split in ("train", "train", "val", "test"):
+        for label in range(3):
+            for cited_case in (1, 3):
+                changes = {"caseid": cited_case + 1, "cited_case": cited_case, "split": split}
+                pages = frozenset((["11"], ["12"], ["11", "12"])[label])
+                rows += twin_rows(10 * len(rows), label, cited_pages=pages, **changes)
+    rows += twin_rows(9000, caseid=77, split="test")
+    write_ids(folder / "mirror/lawngnli_ids/LawngNLI_minus_case_text.xz", rows)
+    return folder
+
+
+def run(folder, *words, **config):
+    config = {
+        "data": "release", "mirror": folder / "mirror", "papers": "[lawngnli]", "parser": "dependencies",
+        "models": "available", "caselaw": "us:1-3", "lawngnli_data": "released",
+        "exclude_rows": json.dumps(OWN),
+    } | config  # fmt: skip
+    return forked.pipeline(folder, *words, "--config", *(f"{key}={value}" for key, value in config.items()))
+
+
+def rows_of(path):
+    with path.open(newline="", encoding="utf-8") as file:
+        return {(row["row"], row["column"]): row for row in csv.DictReader(file)}
+
+
+def test_tables_of_the_released_data_set(folder):
+    done = run(folder, *TABLES)
+    assert done.code == 0, done.output[-4000:]
+    census = json.loads((folder / "results/data/lawngnli/census.json").read_text())
+    assert census["data"]["examples"]["rows"] == 48
+    assert census["left_out"] == {"the citing case is not found: citing_case_id": [77]}
+    assert "2 rows: the citing case is not found" in census["differences"]
+    assert "hypotheses contradicted over spaCy's dependencies" in census["differences"]
+    assert {(source["variant"], source["comparable"]) for source in census["sources"]} == {
+        ("incomplete release", False)
+    }
+    record = json.loads((folder / "results/sources/caselaw/released-us-1.json").read_text())
+    assert record["without"] == ["us/3"]
+    assert not (folder / "results/sources/caselaw/us/3.zip").exists()
+
+    table2 = rows_of(folder / TABLES[0])
+    count = table2["LawngNLI / Training examples", "Long premises / Full"]
+    assert (count["published"], count["reproduced"], count["ours"], count["verdict"]) == (
+        "128520",
+        "",
+        "24",
+        "",
+    )
+    assert table2["LawngNLI / Unique training hypotheses", "Short premises / Full"]["ours"] == "2"
+    table5 = rows_of(folder / TABLES[1])
+    overlap = [
+        row for (name, _), row in table5.items() if name.endswith("Overlap of words and a linear model")
+    ]
+    assert overlap[0]["reason"].startswith("12 test examples, fewer than 100")
+    assert "Nothing to be done" in run(folder, "-n", *TABLES).output
+
+    # The built data set has shards of its own; the finished files are the other variant's and are rebuilt.
+    planned = run(folder, "-n", *TABLES, lawngnli_data="built")
+    jobs = planned.output
+    assert "\nlawngnli_examples " in jobs
+    assert "\nlawngnli_released " not in jobs
+    assert "results/sources/caselaw/us-1.json" in jobs
+
+
+def test_the_bulk_export_gives_the_same_examples(folder, tmp_path):
+    rows = [bulk_row(number, "") for number in (1, 2, 3, 4, 9)]
+    for row in rows:
+        opinions = (CITED,) if row["id"] % 2 else (CITING, DISSENT)
+        row["casebody"]["data"] = body(*opinions, markup="xml")
+    write_bulk(tmp_path / "us.jsonl.xz", rows)
+    target = "results/data/lawngnli/census.json"
+    done = run(tmp_path, target, mirror=folder / "mirror", bulk_export=tmp_path)
+    assert done.code == 0, done.output[-4000:]
+    assert run(folder, target).code == 0
+    exported, volumes = (json.loads((of / target).read_text()) for of in (tmp_path, folder))
+    assert exported["data"]["examples"] == volumes["data"]["examples"]
+    assert (exported["whole_collection"], volumes["whole_collection"]) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("config", "sentence"),
+    [
+        ({"data": "sample"}, "lawngnli_data = 'released' needs data=release"),
+        (
+            {"lawngnli_data": "theirs"},
+            "lawngnli_data = 'theirs' is not allowed (allowed: 'built' or 'released')",
+        ),
+        (
+            {"bulk_export": "no/folder"},
+            "bulk_export = 'no/folder' names no folder with .jsonl or .jsonl.xz files",
+        ),
+    ],
+)
+def test_a_configuration_that_there_cannot_be(folder, config, sentence):
+    stopped = run(folder, "-n", TABLES[0], **config)
+    assert stopped.code != 0
+    assert sentence in stopped.output
+
+
+def test_id_files_that_are_absent_or_no_id_files(folder, tmp_path):
+    (tmp_path / "mirror").symlink_to(folder / "mirror")
+    ids = folder / "mirror/lawngnli_ids/LawngNLI_minus_case_text.xz"
+    whole = ids.read_bytes()
+    try:
+        ids.unlink()
+        absent = run(tmp_path, "results/data/lawngnli/released/rows.parquet")
+        ids.write_bytes(b"cos\nsystem\n(S'touch here'\ntR.")
+        hostile = run(tmp_path, "results/data/lawngnli/released/rows.parquet")
+    finally:
+        ids.write_bytes(whole)
+    assert "the pickle is refused: it asks for os.system" in hostile.output
+    assert "LawngNLI_minus_case_text.xz must be downloaded manually: open https://drive" in absent.output
+    assert not list(tmp_path.rglob("here"))

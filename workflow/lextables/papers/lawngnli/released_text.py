@@ -1,0 +1,140 @@
+"""The opinions of the released LawngNLI, as the released code (``src/reconstruct_nli.py``) reads them.
+
+The offsets and masks of the ID files count characters of this text, so its quirks are part of the format.
+"""
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Mapping, Sequence, Set
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from eyecite import clean_text
+
+from lextables.corpora.caselaw.opinion import MAJORITY
+from lextables.corpora.caselaw.volume import bodies
+from lextables.pipeline.dataset import Column, Table
+
+_OPINION = pa.struct([pa.field("type", pa.string(), False), pa.field("text", pa.string(), False)])
+CASES = Table(
+    name="cases",
+    description="The cases of a shard that the ID file names.",
+    columns=(
+        Column("case_id", pa.int64(), "the case"),
+        Column("jurisdiction", pa.string(), "its state, or `United States`"),
+        Column(
+            "opinions", pa.list_(pa.field("item", _OPINION, False)), "its opinions; a page begins at `@12@`"
+        ),
+    ),
+    key=("case_id",),
+    row_group=64,
+)
+_PAGE_LABEL = re.compile(r"@[0-9]*@")
+_PAGE_NUMBER = re.compile(r'<page-number (?:citation-index="\d+" )?label="([0-9]*)[^>]*>[^>]*>')
+# From the HTML of static.case.law to the XML of the bulk export, which are two renderings of one structure.
+_TO_XML = tuple(
+    (re.compile(pattern, re.DOTALL), replacement)
+    for pattern, replacement in (
+        (
+            r'<a [^>]*data-label="([^"]*)"[^>]*class="page-label"[^>]*>.*?</a>',
+            r'<page-number label="\1">*</a>',
+        ),
+        (r'(<aside [^>]*>)\s*<a href="#ref_[^>]*>.*?</a>', r"\1"),
+        (r'<p class="([a-z]+)"[^>]*>(.*?)</p>', r"<\1>\2</\1>"),
+        (r"<img [^>]*>", "[[Image here]]"),
+        (r'<article class="opinion" data-type="([^"]*)"', r'<opinion type="\1"'),
+        (r"</article>", "</opinion>"),
+        (r"</section>\s*\Z", "</casebody>\n"),
+    )
+)
+
+
+def cases(volumes: Iterable[str | Path], wanted: Set[int]) -> list[dict[str, Any]]:
+    """Return the rows of `CASES` of the ``wanted`` cases in ``volumes``, sorted."""
+    found = {}
+    for volume in volumes:
+        for metadata, body in bodies(volume, wanted):
+            found[metadata["id"]] = {
+                "case_id": metadata["id"],
+                "jurisdiction": metadata["jurisdiction"]["name_long"],
+                "opinions": opinions(body),
+            }
+    return [row for _, row in sorted(found.items())]
+
+
+def opinions(body: str) -> list[dict[str, str]]:
+    """Return type and text of the opinions of a case body, XML of the bulk export or HTML of static.case.law.
+
+    No XML parser, only "&amp;" is decoded, a text starts at the first paragraph after the first
+    closing tag (so an opinion with no author element loses its first paragraph), and the white space
+    between paragraphs stays as one space and the line ends.  The released pattern wants a page number's
+    label to be its first attribute; rows of another date put "citation-index" before it, which is allowed
+    here, because the pattern would otherwise leave "*12" in the text and find no page.
+    """
+    if "<casebody" not in body:
+        for pattern, replacement in _TO_XML:
+            body = pattern.sub(replacement, body)
+    opening, closing = '<opinion type="', "</opinion>\n  " + '<opinion type="'
+    begin = body.find(opening)
+    if begin < 0:
+        return []
+    body = body[begin + len(opening) : body.find("</casebody>\n")]
+    found = []
+    for part in body.split(closing):
+        first = part.find("</")
+        text = part[first + part[first + 1 :].find("<p ") + 1 :].replace("&amp;", "&")
+        text = _PAGE_NUMBER.sub(r"@\1@", text)
+        text = clean_text(re.sub(r"<[^>]*>", "", text), ["inline_whitespace", "underscores"])
+        found.append({"type": part[: part.find('"')], "text": text})
+    return found
+
+
+def unlabelled(text: str) -> str:
+    """Return a text without the labels of its pages, as the offsets and masks count it."""
+    return _PAGE_LABEL.sub("", text)
+
+
+def majority(opinions: Sequence[Mapping[str, str]]) -> tuple[int, str] | None:
+    """Return place and text of the one majority opinion; None when there is not exactly one."""
+    texts = [(at, opinion["text"]) for at, opinion in enumerate(opinions) if opinion["type"] == MAJORITY]
+    return texts[0] if len(texts) == 1 else None
+
+
+def short_spans(text: str, pages: Iterable[str]) -> list[tuple[int, int]]:
+    """Return the spans of the cited pages grown to whole paragraphs, as the released code cut them.
+
+    Joined by line ends they are the short premise.  Offsets are in ``text`` with its labels.  Pages are taken
+    in the order of their labels as strings; a paragraph on two pages comes twice; a page whose label is
+    missing begins at the start, and one whose next label is missing runs to the end.  Empty when both are
+    missing.
+    """
+    # A line begins after its line end and the one space that is left of the indentation.
+    starts = [0, *(end.start() + 2 for end in re.finditer("\n", text)), len(text) + 1]
+    spans = []
+    for page in sorted(pages):
+        here, there = f"@{page}@", f"@{int(page) + 1}@"
+        at, end_at = text.find(here), text.find(there)
+        start = 0 if at < 0 else starts[bisect_right(starts, at + len(here)) - 1]
+        end = len(text) if end_at < 0 else max(starts[bisect_left(starts, end_at)] - 2, 0)
+        if start == 0 and end == len(text):
+            return []
+        spans.append((start, min(end + 1, len(text))))
+    return spans
+
+
+def short_premise(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    """Return the short premise of `short_spans`, without labels."""
+    return unlabelled("\n".join(text[start:end] for start, end in spans))
+
+
+def parenthetical(opinion: str, start: int, end: int) -> str | None:
+    """Return the parenthetical at the frame's offsets, which count after contractions are written out.
+
+    None where the offsets do not fit: outside the text, in the middle of a word, or over its parentheses.
+    """
+    text = unlabelled(opinion).replace("n't", " not").replace("can not", "cannot")
+    found = text[start:end]
+    if not 0 < start < end < len(text) or found != found.strip() or found.count("(") != found.count(")"):
+        return None
+    return None if text[start - 1].isalnum() or text[end].isalnum() else found
