@@ -215,4 +215,4 @@ def test_too_few_pairs_are_not_run(tmp_path):
     write(matched.PAIRS, [], tmp_path / "pairs.parquet")
     write(matched.ANSWERS, [], tmp_path / "answers.parquet")
     cells = list(matched.table(SimpleNamespace(data=tmp_path)))
-    assert {cell.reason for cell in cells if cell.column == "(6)"} == {"0 pairs, fewer than 100"}
+    assert {cell.reason for cell in cells if cell.column == "(6)"} == {"0 pairs, fewer than 300"}

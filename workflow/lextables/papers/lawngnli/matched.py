@@ -66,7 +66,7 @@ SENTENCE_END = re.compile(r"(?<=[.!?;:])[\"”')\]]*\s+(?=[\"“(\[]?[A-Z0-9])|\
 Encode = Callable[[Iterable[str]], Mapping[str, Any]]  # `alignment.token_vectors` of one encoder
 RESAMPLES = 10_000
 POWER = 0.8
-MIN_PAIRS = 100
+MIN_PAIRS = 300
 
 PAIRS = Table(
     "pairs",
