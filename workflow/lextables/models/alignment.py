@@ -31,7 +31,8 @@ def token_vectors(folder: str, texts: Iterable[str], max_length: int = 256) -> M
     A vector joins those of the encoder's middle and last layer, which have the same norm, and has length one.
     """
     body = loading.transformer(folder) or folder
-    tokenizer, model = loading.load_tokenizer(body), AutoModel.from_pretrained(body).eval()
+    tokenizer = loading.load_tokenizer(body)
+    model = AutoModel.from_pretrained(body, trust_remote_code=False).eval()
     unique = sorted(set(texts), key=lambda text: (len(text), text))
     found: dict[str, torch.Tensor] = {}
     with torch.inference_mode():

@@ -6,7 +6,6 @@ Party names are compared by `case_index.CaseIndex.met_again`, history flags are 
 in `parentheticals`.
 """
 
-import importlib
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -132,9 +131,11 @@ def spacy_pipeline(model: str, exclude: Sequence[str]) -> Any:
 
     Raises `BadInput` if the package is not installed.
     """
+    import spacy  # loads slowly, and most steps parse nothing
+
     try:
-        return importlib.import_module(model).load(exclude=exclude)
-    except (OSError, ModuleNotFoundError, ValueError) as error:
+        return spacy.load(model, exclude=exclude)
+    except (OSError, ValueError) as error:
         raise BadInput(
             f"the spaCy pipeline cannot be loaded ({error})", where=model, do="install its package"
         ) from error

@@ -60,7 +60,7 @@ MODELS = {
     "guess": GUESSING,
 }
 UPDATES = 320
-ALIGNED_REPETITIONS = 3  # of the models over token vectors, each of which takes half a minute
+ALIGNED_REPETITIONS = 1  # of the models over token vectors: a split takes ten minutes on two cores
 SENTENCES = 2  # of a premise, whose token vectors are compared with the hypothesis
 SENTENCE_END = re.compile(r"(?<=[.!?;:])[\"”')\]]*\s+(?=[\"“(\[]?[A-Z0-9])|\n+")
 Encode = Callable[[Iterable[str]], Mapping[str, Any]]  # `alignment.token_vectors` of one encoder
