@@ -272,15 +272,15 @@ def reading(tokens: Path, device: torch.device) -> dict[str, Callable[[str], dic
     texts = [found[key] for key in found.position]
     lengths = np.array([len(ids) for ids in texts])
     by_length = np.argsort(-lengths, kind="stable")
-    filled, room = [], np.empty(0, dtype=int)
+    filled, batch = [], np.empty(0, dtype=int)
     for at in by_length:
-        if len(room) and (len(room) + 1) * lengths[room[0]] > AT_ONCE:
-            filled, room = [*filled, room], np.empty(0, dtype=int)
-        room = np.append(room, at)
+        if len(batch) and (len(batch) + 1) * lengths[batch[0]] > AT_ONCE:
+            filled, batch = [*filled, batch], np.empty(0, dtype=int)
+        batch = np.append(batch, at)
     ways = {
         "as they come, 32 at a time": np.split(np.arange(len(texts)), range(32, len(texts), 32)),
         "by length, 32 at a time": np.split(by_length, range(32, len(texts), 32)),
-        f"by length, {AT_ONCE} tokens at a time": [*filled, room],
+        f"by length, {AT_ONCE} tokens at a time": [*filled, batch],
     }
 
     def read_in(batches: Sequence[np.ndarray], folder: str) -> dict[str, Any]:

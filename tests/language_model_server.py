@@ -119,13 +119,13 @@ class Answers:
 
     def _completion(self, ids: list[int], body: dict) -> dict[str, Any]:
         text = self._text(ids, body["max_tokens"])
-        told = None
+        likeliest = None
         if body.get("logprobs"):
             tokens = self._likeliest(ids, body["logprobs"])
-            told = {
+            likeliest = {
                 "tokens": [tokens[0][0]],
                 "token_logprobs": [tokens[0][1]],
                 "top_logprobs": [dict(tokens)],
                 "text_offset": [0],
             }
-        return {"index": 0, "text": text, "logprobs": told, "finish_reason": "length"}
+        return {"index": 0, "text": text, "logprobs": likeliest, "finish_reason": "length"}

@@ -76,8 +76,8 @@ def test_who_marks_has_rows_of_the_other_part():
     rows, runs = planned(models={}, marks=marks, marking={"alpha": 0.01, "epochs": 2, "least": 3}, folds=3)
     assert {row.about["part"] for row in rows.values()} == {"marks"}
     assert runs["mark", "never"] == {"kind": "never"}
-    told = {"longest": 2, "least": 3, "alpha": 0.01, "epochs": 2, "folds": 3}
-    assert runs["mark", "learnt"] == {"kind": "linear"} | told
+    expected = {"longest": 2, "least": 3, "alpha": 0.01, "epochs": 2, "folds": 3}
+    assert runs["mark", "learnt"] == {"kind": "linear"} | expected
     assert (rows["BERT"].reason, rows["BERT"].runs) == ("the paper does not say how", {})
     assert set(runs) == {("mark", "never"), ("mark", "learnt")}
 

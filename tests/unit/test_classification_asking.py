@@ -78,9 +78,9 @@ def test_a_model_that_reads_gives_each_example_its_answer(data):
     assert found["b"]["probabilities"] == [0, 1, 0]
     assert found["c"]["probabilities"] == [0, 0, 1]
     assert found["d"]["probabilities"] == [0, 1]
-    told = counts(answers)
-    assert (told["questions"], told["requests"], told["disagreements"]) == (4, 8, 0)
-    assert told["outside"] == pytest.approx(0.2)
+    counted = counts(answers)
+    assert (counted["questions"], counted["requests"], counted["disagreements"]) == (4, 8, 0)
+    assert counted["outside"] == pytest.approx(0.2)
 
 
 def test_the_logit_is_the_log_odds_and_no_infinity(data):

@@ -40,8 +40,8 @@ def specs(**changes):
 def test_a_plain_task_is_learnt_by_cross_entropy_in_a_shuffled_order():
     found, row = specs()
     for experiment in ("search", "train"):
-        told = ("loss", "sampling", "class_weights", "multi_label")
-        assert [found[experiment][name] for name in told] == ["cross_entropy", "shuffled", "none", False]
+        expected = ("loss", "sampling", "class_weights", "multi_label")
+        assert [found[experiment][name] for name in expected] == ["cross_entropy", "shuffled", "none", False]
     assert (row.row, row.trained, list(row.runs)) == ("MiniLM", True, ["100"])
 
 
@@ -106,7 +106,13 @@ def test_a_released_evaluator_needs_no_metrics():
 def test_a_linear_model_is_learnt_and_read_without_a_grid():
     found, row = specs(**linear(sides="second"))
     assert set(found) == {"train", "read"} and found["train"] == found["read"]
-    told = {"kind": "linear", "features": "words", "sides": "second", "percent": 100, "multi_label": False}
-    assert told.items() <= found["train"].items()
+    expected = {
+        "kind": "linear",
+        "features": "words",
+        "sides": "second",
+        "percent": 100,
+        "multi_label": False,
+    }
+    assert expected.items() <= found["train"].items()
     assert not {"weights", "learning_rate", "batch_size"} & found["train"].keys()
     assert (row.row, row.parameters, list(row.runs)) == ("Words", 0, ["100"])

@@ -140,8 +140,15 @@ def trainings(specs, model):
 def test_a_training_is_told_its_view_and_none_is_one_of_no_update(planned):
     _, _, specs = planned()
     found = trainings(specs, "small")
-    told = {"passes": 2, "updates": [], "schedule": "linear", "warmup": 2, "only": ["three"], "where": None}
-    assert told.items() <= found["short-paper"].items()
+    expected = {
+        "passes": 2,
+        "updates": [],
+        "schedule": "linear",
+        "warmup": 2,
+        "only": ["three"],
+        "where": None,
+    }
+    assert expected.items() <= found["short-paper"].items()
     assert found["alone-paper"]["view"] == {"text": "hypothesis", "pair": None}
     assert (found["none-paper"]["passes"], found["none-paper"]["updates"]) == (None, [0])
     # It is prepared for what it reads first.
@@ -154,8 +161,8 @@ def test_a_panel_says_what_it_is_trained_on_by_which_heads_grid_and_examples(pla
     rows, _, specs = planned({"small": panel | {"grid": "other", "where": "analysis", "lenient": True}})
     found = trainings(specs, "small")
     assert list(found) == ["none-paper", "long-paper"]
-    told = {"only": ["two", "four"], "where": "analysis", "passes": 1, "max_length": 48}
-    assert told.items() <= found["long-paper"].items()
+    expected = {"only": ["two", "four"], "where": "analysis", "passes": 1, "max_length": 48}
+    assert expected.items() <= found["long-paper"].items()
     read_by = specs[Run("second", "read", "small", "paper")].settings
     assert [(each["condition"], each["source"], each["max_length"]) for each in read_by["readings"]] == [
         ("none > short", 0, 48), ("none > long", 0, 48), ("long > long", 1, 48),
@@ -478,8 +485,8 @@ def test_each_condition_is_scored_over_all_examples_and_over_each_group_of_them(
             # Whether an answer is there or not, no prediction of another condition or group counts.
             ids = {row["example_id"] for row in rows}
             those = [row for row in of_it if row["example_id"] in ids]
-            told = {"metrics": ["accuracy", "balanced accuracy"], "unit": "premise"}
-            for row in classification.scores_and_jackknives(those, rows, KNOWN, **told)[0]:
+            expected = {"metrics": ["accuracy", "balanced accuracy"], "unit": "premise"}
+            for row in classification.scores_and_jackknives(those, rows, KNOWN, **expected)[0]:
                 whole = row["group"] == "all"
                 names = [condition, group, "" if whole and group else row["group"]]
                 place = row["metric"], ", ".join(filter(None, names))

@@ -49,9 +49,11 @@ def test_a_preference_for_the_first_position_is_counted_and_averaged_out():
     assert once.probabilities == pytest.approx((0.8, 0.1, 0.1))
     assert twice.probabilities == pytest.approx((0.45, 0.1, 0.45))
     assert twice.disagree and not once.disagree
-    told = counts([twice])
-    assert told["first_listed"] == 1 and told["first_listed_by_chance"] == pytest.approx(1 / 3, abs=1e-4)
-    assert told["disagreements"] == 1
+    counted = counts([twice])
+    assert counted["first_listed"] == 1 and counted["first_listed_by_chance"] == pytest.approx(
+        1 / 3, abs=1e-4
+    )
+    assert counted["disagreements"] == 1
 
 
 def test_without_probabilities_answers_are_sampled():
@@ -109,10 +111,12 @@ def test_parsed_answers(said, place):
 
 def test_counts_add_up_over_questions_and_are_empty_without_any():
     answers = ask(FakeModel(knows("Yes", 0.5)), [question(), question(("Yes", "No"))], samples=1, orders=2)
-    told = counts(answers)
-    assert (told["questions"], told["requests"]) == (2, 4)
-    assert told["outside"] == pytest.approx(0.5)
-    assert told["first_listed"] == 0.5 and told["first_listed_by_chance"] == pytest.approx(5 / 12, abs=1e-4)
+    counted = counts(answers)
+    assert (counted["questions"], counted["requests"]) == (2, 4)
+    assert counted["outside"] == pytest.approx(0.5)
+    assert counted["first_listed"] == 0.5 and counted["first_listed_by_chance"] == pytest.approx(
+        5 / 12, abs=1e-4
+    )
     assert counts([])["outside"] is None
 
 

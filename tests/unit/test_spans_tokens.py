@@ -183,7 +183,7 @@ def test_alberts_commas_stand_apart_behind_a_digit():
     tokenizer = AlbertTokenizer(vocab=[(piece, -float(at)) for at, piece in enumerate([*special, *pieces])])
     text = "may 1, 1,000, law, ,"
     tokens = tokenise(tokenizer, text, "a contract")
-    # As transformers 4's slow tokenizer, which writes 000 anew once its comma is apart.
+    # As transformers 4's slow tokenizer, which writes 000 again once its comma is apart.
     assert [
         (name, text[start:end])
         for name, start, end in zip(

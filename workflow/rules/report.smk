@@ -2,7 +2,7 @@
 #
 #   in    the tables and figures, the data sets' census, the record of every run, the effective config;
 #         and what earlier runs left in {RESULTS}, which is shown and never made again
-#   out   {RESULTS}/report/, which is made anew as a whole; index.html is where to begin
+#   out   {RESULTS}/report/, which is rebuilt as a whole; index.html is where to begin
 #         {RESULTS}/config.yaml, the effective configuration
 
 

@@ -63,11 +63,11 @@ class Table:
 
 @dataclass(frozen=True)
 class Published:
-    """What a room's reader is given of one data set.
+    """The input of the reader of one data set.
 
-    ``files`` are the published ones by the names that the registry gives them, ``facts`` our own notes beside
-    them, and ``given`` the keys of the paper's registry that the data set asks for.  ``variants`` are the
-    files' by the same names, of several the first one's.
+    ``files`` are the published files by their names in the registry, ``facts`` files of `resources/facts`,
+    and ``given`` the keys of the paper's registry that the data set names.  ``variants`` are the variants of
+    the files, by the same names; of several files the variant of the first.
     """
 
     files: Mapping[str, Sequence[Path]]
@@ -83,7 +83,7 @@ class Published:
 
 @dataclass(frozen=True)
 class Rows:
-    """What a room's reader makes: the rows of each table, and what was counted on the way."""
+    """The output of a reader: the rows of each table, and counts and other notes about them."""
 
     of: Mapping[str, Iterable[Row]]
     notes: Mapping[str, Any]

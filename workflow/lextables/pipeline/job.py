@@ -32,7 +32,7 @@ _CLEAR = "\r\x1b[K"
 class Lines(io.TextIOBase):
     """A stream that hands on each whole line to ``take``, without what only a terminal can show.
 
-    A progress bar that is drawn anew is a line as well.  What comes after `close` is dropped, such as the
+    A progress bar that is redrawn is a line as well.  What comes after `close` is dropped, such as the
     last state of a progress bar that an error interrupted: the log of a failed job ends with its sentence.
     """
 

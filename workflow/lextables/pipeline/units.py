@@ -1,6 +1,6 @@
 """What each unit of a test set adds to a run's scores: `units.parquet` beside `scores.parquet`.
 
-Apart from `pipeline.run`, which trainings import too: what compares runs is no reason to train anew.
+Apart from `pipeline.run`, which trainings import too: comparing runs differently must not rerun trainings.
 """
 
 import pyarrow as pa

@@ -43,7 +43,7 @@ def key(name: str) -> str:
 
 
 def spelled(name: str) -> str:
-    """Return ``name`` as letters and digits alone, by which rows are told apart.
+    """Return ``name`` as letters and digits alone, by which rows are distinguished.
 
     ``RoBERTa Base!`` and ``roberta-base`` are one row to a reader, whatever their case, quotes and dashes; so
     is one written with Cyrillic or Greek letters that look like Latin ones.

@@ -356,9 +356,9 @@ def _core(cite: CitationBase) -> tuple[int, int]:
     return start, end
 
 
-def _article(paragraph: str, floor: int, start: int) -> int | None:
+def _article(paragraph: str, begin: int, start: int) -> int | None:
     """Return where author and title of the article cited at ``start`` begin, if a signal shows it."""
-    match = _ARTICLE.search(paragraph, max(floor, start - _LONGEST_TITLE), start)
+    match = _ARTICLE.search(paragraph, max(begin, start - _LONGEST_TITLE), start)
     return match.start("article") if match else None
 
 
@@ -371,13 +371,13 @@ def _tail(paragraph: str, end: int) -> int:
         end = match.end()
 
 
-def _name(paragraph: str, floor: int, start: int) -> tuple[int, int]:
+def _name(paragraph: str, begin: int, start: int) -> tuple[int, int]:
     """Return where the case name right before ``start`` begins and ends; (start, start) if none is there.
 
     The name is the run of capitalised words and of the small words of names that ends at the comma (or,
     for "supra", at the space) before the citation.
     """
-    before = paragraph[floor:start].rstrip()
+    before = paragraph[begin:start].rstrip()
     if not before.endswith(","):
         return start, start
     words = list(re.finditer(r"\S+", before[:-1]))
@@ -389,7 +389,7 @@ def _name(paragraph: str, floor: int, start: int) -> tuple[int, int]:
     if first == len(words):
         return start, start
     opened = _OPENED_NAME.match(words[first].group())
-    return floor + words[first].start() + bool(opened), floor + words[-1].end()
+    return begin + words[first].start() + bool(opened), begin + words[-1].end()
 
 
 def _walk(words: list[re.Match[str]], first: int, *, commas: bool) -> tuple[int, int | None]:

@@ -271,7 +271,7 @@ def _full_resources(text: str, found: Sequence[Found], resource_of: Resolver) ->
     chain: list[Found] = []
     known: Resource | None = None
 
-    def settle() -> None:
+    def close_chain() -> None:
         if known is not None:
             resources.update({id(item.citation): known for item in chain})
 
@@ -282,13 +282,13 @@ def _full_resources(text: str, found: Sequence[Found], resource_of: Resolver) ->
         resource: Resource = _NoCase(place) if key is None else resource_of(key)
         parallel = chain and key is not None and _are_parallel(text, chain[-1], item)
         if not parallel:
-            settle()
+            close_chain()
             chain, known = [], resource if key is not None else None
         elif known is not None and isinstance(known, str) and not isinstance(resource, str):
             known = resource
         chain.append(item)
         resources[id(item.citation)] = resource
-    settle()
+    close_chain()
     return resources
 
 

@@ -719,8 +719,8 @@ def _past_reading(tree: Tree, clause: Clause, verb: int, head: int) -> Reading:
     ):
         return Reading.PARTICIPLE if acts and not grants else Reading.UNCLEAR
     if label in ("S", "SBAR") and word not in _ADVERBIAL | {"for"}:
-        told = base in morphology.TELLING and word in ("that", "whether") and not grants
-        return Reading.PARTICIPLE if told else Reading.FINITE
+        reported = base in morphology.TELLING and word in ("that", "whether") and not grants
+        return Reading.PARTICIPLE if reported else Reading.FINITE
     if any(node.label == "SBAR" and tree.tokens[node.start].lower == "that" for node in after):
         return Reading.FINITE if base in _STATING else Reading.UNCLEAR  # "impressed with the idea that"
     if _object_later(tree, after):

@@ -13,7 +13,7 @@ from itertools import pairwise
 MIN_WORDS = 4
 MAX_OVERLAP = 0.5
 
-# A single mark counts where it opens a quotation; a closing one cannot be told from an apostrophe.
+# A single mark counts where it opens a quotation; a closing one looks like an apostrophe.
 _QUOTATION = re.compile(r"[\"“”„‟«»‘]|``|''|(?<![\w'’])'(?=\w)|&quot;")
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
 

@@ -33,7 +33,7 @@ from lextables.papers.lawngnli.labels import NEUTRAL, Row
 TOP = 30
 QUERY_BATCH = 1024
 ENCODE_BATCH = 4096
-# Room for faiss's float32 rounding: inner products are taken again in float64 before they are ranked.
+# A margin for faiss's float32 rounding: inner products are taken again in float64 before they are ranked.
 _SPARE = 8
 _ROUNDING = 1e-4
 # The columns of the table of parentheticals that describe a premise, and not who cites it or how.
