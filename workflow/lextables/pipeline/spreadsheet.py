@@ -1,8 +1,8 @@
 """Cells of csv files that people open in spreadsheets, which take a text that begins like a formula for one.
 
 Names and texts may come from untrusted files, and a formula can send the content of other cells elsewhere.
-As OWASP advises ("CSV Injection") such a text gets an apostrophe in front, which `text` removes; a number gets
-none.
+As OWASP advises ("CSV Injection") such a text gets an apostrophe in front, which `text` removes; a number
+gets none.
 
 A spreadsheet may strip what stands before the sign of a formula (blanks, invisible characters, quotes).  It
 may also begin a new cell within a text: at a semicolon or tab where these part its cells, and then at a line
