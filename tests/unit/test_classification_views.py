@@ -485,8 +485,8 @@ def test_each_condition_is_scored_over_all_examples_and_over_each_group_of_them(
             # Whether an answer is there or not, no prediction of another condition or group counts.
             ids = {row["example_id"] for row in rows}
             those = [row for row in of_it if row["example_id"] in ids]
-            expected = {"metrics": ["accuracy", "balanced accuracy"], "unit": "premise"}
-            for row in classification.scores_and_jackknives(those, rows, KNOWN, **expected)[0]:
+            options = {"metrics": ["accuracy", "balanced accuracy"], "unit": "premise"}
+            for row in classification.scores_and_jackknives(those, rows, KNOWN, **options)[0]:
                 whole = row["group"] == "all"
                 names = [condition, group, "" if whole and group else row["group"]]
                 place = row["metric"], ", ".join(filter(None, names))
