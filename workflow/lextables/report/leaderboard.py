@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from lextables.metrics.intervals import resampled_weights
 from lextables.papers.registry import Headline
 from lextables.pipeline import user_rows
 from lextables.report.layout import Page
@@ -169,7 +170,8 @@ def _rows_that_ran(
     for name, line in lines.items():
         rank, place = 0, ""
         if name in ranked:
-            rank = 1 + sum(_better(other, name, lines, comparison) for other in ranked)
+            better = ranked[: ranked.index(name)]
+            rank = 1 + sum(_differ(other, name, lines, comparison) for other in better)
             place = str(1 + [_value(lines[other]) for other in ranked].index(_value(line)))
             place += " [{}, {}]".format(*places[name]) if name in places else ""
         model = line.runs.split()[0].split("/")[3]
@@ -178,14 +180,12 @@ def _rows_that_ran(
         yield Row(name, model, score, line.low, line.high, seeds, beside[name], rank, False, place)
 
 
-def _better(one: str, other: str, lines: Mapping[str, Line], comparison: Comparison | None) -> bool:
-    """Whether a row is distinguishably better than another; without any test, whether it scores better."""
-    names = [*lines]
-    ahead = names.index(one) < names.index(other)
+def _differ(one: str, other: str, lines: Mapping[str, Line], comparison: Comparison | None) -> bool:
+    """Whether the tests tell two rows apart; without any test, whether their scores differ."""
     if comparison is None:
-        return ahead and _value(lines[one]) != _value(lines[other])
+        return _value(lines[one]) != _value(lines[other])
     pair = comparison.pair(one, other)
-    return ahead and pair is not None and pair.differs
+    return pair is not None and pair.differs
 
 
 def resampled(units: pd.DataFrame | None, measure: str, systems: Sequence[str]) -> dict[str, np.ndarray]:
@@ -205,9 +205,9 @@ def resampled(units: pd.DataFrame | None, measure: str, systems: Sequence[str]) 
     values = table.loc[scored[known[0]], alike].to_numpy()
     if len(values) < MIN_UNITS:
         return {}
-    draw = np.random.default_rng(zlib.crc32(measure.encode()))
-    weights = draw.multinomial(len(values), np.full(len(values), 1 / len(values)), size=RESAMPLES)
-    return dict(zip(alike, (weights @ values / len(values)).T, strict=True))
+    seed = zlib.crc32(measure.encode())
+    sums = [weights @ values for weights in resampled_weights(len(values), seed, RESAMPLES)]
+    return dict(zip(alike, np.concatenate(sums).T / len(values), strict=True))
 
 
 def place_intervals(draws: Mapping[str, np.ndarray], *, lower: bool = False) -> dict[str, tuple[int, int]]:
