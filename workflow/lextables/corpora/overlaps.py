@@ -164,11 +164,11 @@ def _compare_batch(split: Split, batch: slice, others: Sequence[Split]) -> Itera
     different, places = np.unique(runs, return_inverse=True)
     for dataset, group in itertools.groupby(others, key=lambda other: other.dataset):
         group = list(group)
-        present = [other.contains(different)[places] for other in group]
-        names = [other.split for other in group]
+        compared = [(other.split, [other], other.contains(different)[places]) for other in group]
         if dataset != split.dataset and len(group) > 1:
-            names, present = [*names, ALL], [*present, np.logical_or.reduce(present)]
-        for name, found in zip(names, present, strict=True):
+            any_split = np.logical_or.reduce([found for _, _, found in compared])
+            compared.append((ALL, group, any_split))
+        for name, candidates, found in compared:
             shared = shared_words(found, starts, words)
             (at,) = np.nonzero(shared)
             frame = pd.DataFrame(
@@ -182,7 +182,6 @@ def _compare_batch(split: Split, batch: slice, others: Sequence[Split]) -> Itera
                     "shared": shared[at],
                 }
             )
-            candidates = group if name == ALL else [other for other in group if other.split == name]
             half = at[shared[at] >= HALF * words[at]]
             nearest = _nearest(runs, starts, found, half, candidates)
             frame[["nearest", "nearest_share"]] = nearest.reindex(at).to_numpy()

@@ -103,7 +103,6 @@ def page(table: pd.DataFrame, units: pd.DataFrame) -> tuple[str, str]:
         "column's split. Case, punctuation and line breaks are ignored, and all numbers count as equal.",
         f"“{ALL}” is a data set without splits, or all splits of another data set together.",
     ]
-    body = render.html(TITLE, "All ordered pairs of splits", shares, notes, svg=svg)
     top = units[(units.other_split != ALL) | ~units.other_dataset.isin(units.dataset[units.split != ALL])]
     top = top.assign(share=top.shared / top.words).sort_values(
         ["share", "words", *PAIR, "unit"], ascending=[False, False, *[True] * 5]
@@ -114,8 +113,8 @@ def page(table: pd.DataFrame, units: pd.DataFrame) -> tuple[str, str]:
         ("Counts for each pair", table.drop(columns="shared")),
         (f"The {len(top)} longest units with the highest shares", top[columns]),
     ]
-    more = "".join(f"<h2>{title}</h2>\n{_html(frame)}\n" for title, frame in parts)
-    return svg, body.replace("</main>", f"{more}</main>")
+    more = Markup("\n").join(Markup("<h2>{}</h2>\n{}").format(title, _html(frame)) for title, frame in parts)
+    return svg, render.html(TITLE, "All ordered pairs of splits", shares, notes, svg=svg, more=more)
 
 
 def _html(frame: pd.DataFrame) -> Markup:

@@ -250,15 +250,15 @@ MACROS = "table.html.j2"  # of the cells and rows
 
 def html(
     title: str, where: str, lines: Sequence[Line], notes: Sequence[str] = (), data_note: str = "", *,
-    name: str = "", svg: str = "",
+    name: str = "", svg: str = "", more: Markup | str = "",
 ) -> str:  # fmt: skip
-    """Return the table as a page of its own.  ``svg`` is the text of a drawing to stand above it."""
+    """Return the table as a page of its own: above it the drawing ``svg``, below it ``more``."""
     numbers = reasons(lines)
     body = TEMPLATES.get_template("alone.html.j2").render(
         heading=_heading(name, title), where=where, data_note=data_note, svg=Markup(svg),
         grids=[laid_out(grid, numbers) for grid in pivot(lines)],
         tally=tally(lines) if any(line.published for line in lines) else "", key=key(lines),
-        reasons=numbers, notes=notes,
+        reasons=numbers, notes=notes, more=more,
     )  # fmt: skip
     return page(_heading(name, title), Markup(body))
 
