@@ -104,6 +104,22 @@ def test_a_finished_project_has_nothing_to_do_here_or_elsewhere(finished, projec
     assert planned(project) == {}
 
 
+def test_a_project_in_another_place_fetches_and_reads_nothing_again(finished, project, tmp_path):
+    """Its results stay where they are; the tables, whose inputs include files of the project, rerun."""
+    (tmp_path / "further").mkdir()
+    shutil.move(project, tmp_path / "further/two")
+    run = forked.snakemake(
+        finished / "one",
+        *TARGETS, "--snakefile", tmp_path / "further/two/Snakefile", "--cores", "2", "--nolock", "--dry-run",
+        "--config", "papers=[acord]", "extra_models={name: Mine, kind: bi-encoder, model: ../mine}",
+        "extra_predictions={name: Theirs, paper: acord, file: ../theirs.txt}",
+        package=False,
+    )  # fmt: skip
+    assert run.code == 0, run.output[-3000:]
+    assert not {"fetch_source", "acord_data", "retrieval_train"} & set(run.output.split())
+    assert "table" in run.output.split()
+
+
 def weights(project):
     return project.parent / "mine/model.safetensors"
 

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from lextables import ROOT
 from lextables.papers.lawngnli.census import check_left, ingested, volume_sources
 from lextables.papers.lawngnli.examples import EXAMPLES, UNFILTERED
 from lextables.papers.lawngnli.long_premises import LONG_PREMISES
@@ -21,7 +22,9 @@ with job(snakemake.log[0]) as log:
     check_left(released.funnel())
     released.write(output.examples, output.long_premises, output.unfiltered)
     trees = "" if params.parser == params.parsers[0] else f"hypotheses contradicted over {params.parser}"
-    printed = [cell for cell in published.load(inputs.published) if cell.table == "table2"]
+    printed = [
+        cell for cell in published.load(ROOT / "resources/published/lawngnli.csv") if cell.table == "table2"
+    ]
     found = differences(released, Path(output.census).parent, printed, trees)
     volumes = list(map(loaded, inputs.volumes))
     files = [inputs.ids, *(f"{path}.json" for path in inputs.masks)]
