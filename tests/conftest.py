@@ -17,6 +17,9 @@ ROOT = Path(__file__).parents[1]
 os.environ["PYTHONPATH"] = str(ROOT / "workflow")
 # Models of tests are in folders; what asks the hub has an address of its own.
 os.environ["HF_HUB_OFFLINE"] = "1"
+# One thread adds in one order, so the same training gives the same weights; and the threads of several test
+# workers on two cores would wait for each other.  torch reads it when it is imported.
+os.environ["OMP_NUM_THREADS"] = "1"
 # Run first, in this order, so that no worker is left with one of them at the end.
 LONG_FILES = ("test_sample.py", "test_acord_real.py", "test_reruns.py", "test_slurm.py", "test_faults.py")
 # ACORD's tables that need no training, without the rows of linear models, which no test of them reads.
@@ -39,17 +42,6 @@ def mirror() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no real data: there is no folder {folder} (set LEXTABLES_MIRROR to a mirror)")
     return folder
-
-
-@pytest.fixture(scope="module")
-def one_thread():
-    """Sums in one order, so that the same training gives the same weights."""
-    import torch
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="session")

@@ -28,7 +28,6 @@ from rule_script import Files, run_script
 from tiny_encoders import WORDS
 
 gc.freeze()  # later collections skip what is loaded by now
-pytestmark = pytest.mark.usefixtures("one_thread")
 CPU = torch.device("cpu")
 HEADS = {"1": ("No", "Yes"), "2-0": ("other", "cash"), "2-1": ("other", "stock"), "3": ("a", "b", "c")}
 ONE_HEAD, TWO_HEADS = {"1": HEADS["1"]}, {name: HEADS[name] for name in ("1", "3")}

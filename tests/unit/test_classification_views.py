@@ -31,7 +31,6 @@ from tiny_encoders import WORDS
 # What is loaded by now need not be walked through each time a finished model is cleared away.
 gc.freeze()
 CPU = torch.device("cpu")
-pytestmark = pytest.mark.usefixtures("one_thread")
 
 # What is planned.
 

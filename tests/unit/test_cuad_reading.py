@@ -18,7 +18,6 @@ from lextables.tasks.spans.reading import RECORD, Reading, read_contracts
 from lextables.tasks.spans.squad import QUESTIONS
 from marked_contracts import CONTRACTS, WINDOWS, WORDINGS
 
-pytestmark = pytest.mark.usefixtures("one_thread")
 CPU = torch.device("cpu")
 TEXT = " ".join(np.random.default_rng(7).choice(marked_contracts.WORDS, 200).tolist())
 SETTINGS = {

@@ -24,7 +24,6 @@ from lextables.tasks.spans import training as spans
 from lextables.tasks.spans.windows import Collator, WindowDataset, balanced, open_windows
 from marked_contracts import WINDOWS, WORDINGS, config, equal, features, weights
 
-pytestmark = pytest.mark.usefixtures("one_thread")
 CPU = torch.device("cpu")
 
 

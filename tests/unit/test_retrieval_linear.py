@@ -11,7 +11,6 @@ from lextables.pipeline.errors import BadInput
 from lextables.tasks.retrieval import linear
 from lextables.tasks.retrieval.collection import Collection
 
-pytestmark = pytest.mark.usefixtures("one_thread")
 TASK = {"training": "train", "validation": "valid", "test": "test", "top_gain": 4}
 SUBJECTS = [f"subject{number}" for number in range(8)]
 SETTINGS = {"pool": "judged", "top": 10, "k1": 0.9, "b": 0.4, "topics": 12, "penalty": 0.1, "queries": None}

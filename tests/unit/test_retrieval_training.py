@@ -18,7 +18,6 @@ from lextables.tasks.retrieval.collection import TRIED, Collection
 from lextables.tasks.retrieval.scoring import choose
 from wordpiece import wordpiece
 
-pytestmark = pytest.mark.usefixtures("one_thread")
 CPU = torch.device("cpu")
 WORDS = "the seller bears cap liability term years law find clause".split()
 PROMPTS = {"query": "find ", "document": "clause "}

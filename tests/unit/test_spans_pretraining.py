@@ -15,7 +15,6 @@ from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans import pretraining
 from wordpiece import wordpiece
 
-pytestmark = pytest.mark.usefixtures("one_thread")
 CPU = torch.device("cpu")
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 WORDS = [f"w{number}" for number in range(12)]

@@ -23,7 +23,6 @@ from lextables.tasks.spans.training import contract_splits
 from marked_contracts import WINDOWS
 from rule_script import Files, run_script
 
-pytestmark = pytest.mark.usefixtures("one_thread")
 SPLITS = {f"c{n:03}": "test" if n % 6 == 5 else "train" for n in range(60)}
 DATA = Path("results/data/any")
 TASK = {
@@ -92,7 +91,7 @@ def laid_out(mirror):
 
 
 @pytest.fixture(scope="module")
-def done(one_thread, tmp_path_factory):
+def done(tmp_path_factory):
     """Make every run of the plan; return the job."""
     here = tmp_path_factory.mktemp("project")
     with pytest.MonkeyPatch.context() as patch:

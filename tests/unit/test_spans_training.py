@@ -45,7 +45,6 @@ from lextables.tasks.spans.windows import (
 from marked_contracts import WINDOWS, WORDINGS, config, equal, features, weights
 from wordpiece import wordpiece
 
-pytestmark = pytest.mark.usefixtures("one_thread")
 CPU = torch.device("cpu")
 
 
