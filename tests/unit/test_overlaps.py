@@ -5,8 +5,12 @@ import random
 import pandas as pd
 import pytest
 
+from lextables import ROOT
 from lextables.corpora.overlaps import ALL, RUN, WordHashes, compare, index, run_hashes
+from lextables.pipeline.dataset import read, write
+from lextables.pipeline.run import SCORES
 from lextables.report import overlaps as report
+from lextables.report import without_overlap
 
 VOCABULARY = [
     f"{first}{second}" for first in "bcdfghjklmnpqrst" for second in ("ane", "ole", "ire", "ust", "ept")
@@ -122,11 +126,82 @@ def test_pairs_without_common_text_are_in_the_table_and_splits_are_counted_toget
 
 def test_texts_are_read_by_unit_and_split(tmp_path):
     rows = [("a", "one "), ("a", "two"), ("b", "x"), ("c", "x")]
-    pd.DataFrame(rows, columns=["unit", "text"]).to_parquet(tmp_path / "texts.parquet")
+    rows = pd.DataFrame(rows, columns=["unit", "text"])
+    rows[:3].to_parquet(tmp_path / "texts.parquet")
+    rows[3:].to_parquet(tmp_path / "more.parquet")
     of = [("a", "test"), ("a", "train"), ("b", "train")]
     pd.DataFrame(of, columns=["unit", "split"]).to_parquet(tmp_path / "rows.parquet")
-    entry = {"table": "texts", "unit": "unit", "text": "text", "split": "", "splits": "", "separator": ""}
+    entry = {"tables": ["texts", "more"], "unit": "unit", "text": "text"}
+    entry |= dict.fromkeys(("split", "splits", "separator"), "")
     assert [*report.read_texts(tmp_path, entry)] == [(ALL, "a", "one two"), (ALL, "b", "x")]
     assert [*report.read_texts(tmp_path, entry | {"splits": "rows"})] == [
         ("test", "a", "one two"), ("train", "a", "one two"), ("train", "b", "x"),
     ]  # fmt: skip
+
+
+# Scores without overlap
+
+RUN_FOLDER = "runs/contracteval/quote/m/c/seed0"
+
+
+@pytest.fixture
+def project(tmp_path):
+    """Results with a run on three test contracts: only the answer about the one without overlap is wrong."""
+    data, run = tmp_path / "data/contracteval", tmp_path / RUN_FOLDER
+    texts = {"clean": prose(60, 1), "copied": prose(60, 2), "twin": prose(60, 2), "old": prose(60, 2)}
+    golds = {"clean?": "deposit", "copied?": "rent", "twin?": "rent"}
+    of = {name: "train" if name == "old" else "test" for name in texts}
+    tables = {
+        data / "contracts": [{"contract_id": n, "split": of[n], "text": t} for n, t in texts.items()],
+        data / "questions": [{"question_id": q, "contract_id": q[:-1], "split": "test"} for q in golds],
+        data / "answers": [{"question_id": q, "index": 0, "text": text} for q, text in golds.items()],
+        run / "predictions": [{"question_id": q, "output": "rent"} for q in golds],
+    }
+    for path, rows in tables.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        pd.DataFrame(rows).to_parquet(f"{path}.parquet")
+    (run / "run.json").write_text('{"settings": {}}')
+    task = {"task": "spans", "evaluator": "containment"}
+    predictions = [*read(run / "predictions.parquet")]
+    scores = without_overlap.rescored(task, data, predictions, "contract_id", set())
+    write(SCORES, scores, run / "scores.parquet")
+    return tmp_path
+
+
+def scores_without(project, task="spans", run=RUN_FOLDER):
+    """The scores of a planned row, and the page with them."""
+    row = {"row": "M", "own": True, "reason": "", "averages": 1, "runs": {"100": [run]}}
+    row |= dict.fromkeys(("trained", "baseline", "lenient"), False)
+    texts = {"tables": ["contracts"], "unit": "contract_id", "text": "text", "split": "split"}
+    texts |= dict.fromkeys(("splits", "separator", "without"), "")
+    benchmark = {"paper": "contracteval", "table": "table3", "dataset": "contracteval", "texts": texts}
+    benchmark |= {"task": {"task": task, "evaluator": "containment"}, "rows": [row]}
+    benchmark["registry"] = ROOT / "resources/papers/contracteval.yaml"
+    benchmark["published"] = project / "published.csv"
+    benchmark["published"].write_text("table,row,column,value,decimals,where\n")
+    splits = index("contracteval", report.read_texts(project / "data/contracteval", texts), project)
+    units = pd.concat(compare(splits))
+    found = without_overlap.scores_without(benchmark, units, {("contracteval", "train")}, project)
+    return found, report.page(report.pairs(splits, units), units, pd.DataFrame(found))[1]
+
+
+def test_scores_without_overlap_leave_out_shared_units_and_their_twins(project):
+    found = {row["score"]: row for row in scores_without(project)[0]}["F1"]
+    assert found["all test units"].startswith("0.800 [")
+    assert (found["below 10% of overlap"], found["units"]) == ("0.000", "1 of 3")
+
+
+def test_where_nothing_remains_or_nothing_can_be_scored_the_page_says_so(project):
+    assert "answers are not scored on a part of the units" in scores_without(project, task="answers")[1]
+    path = project / "data/contracteval/contracts.parquet"
+    pd.read_parquet(path).assign(text=prose(60, 2)).to_parquet(path)
+    found, page = scores_without(project)
+    assert {row["below 10% of overlap"] for row in found} == {"no unit without overlap"}
+    assert "no unit without overlap" in page and "nan" not in page.lower()
+
+
+def test_runs_that_do_not_exist_have_no_scores(project):
+    found, page = scores_without(project, run="runs/contracteval/quote/other/c/seed0")
+    assert found == [] and "without overlap" not in page
+    (project / RUN_FOLDER / "scores.parquet").unlink()
+    assert scores_without(project)[0] == []

@@ -5,9 +5,12 @@ import runpy
 import zipfile
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
+import edgar_server
 import forked
+import registered
 from caselaw_volume import html, metadata, write_zip
 
 
@@ -80,3 +83,26 @@ def test_edgar_without_quarters_says_which_key_to_set(tmp_path):
     sentence = "config: edgar_quarters is empty; name quarters, as in --config edgar_quarters='[2020-QTR1]'."
     assert sentence in stopped.output
     assert "Traceback" not in stopped.output
+
+
+def test_contracts_of_edgar_are_compared_with_the_data_sets(tmp_path):
+    contract = next(iter(registered.read("cuad", "cuad").of["contracts"]))
+    pages = edgar_server.small_quarter(2020, 1, 2)
+    path = next(path for path in pages if path.endswith(".txt"))
+    accession = Path(path).stem
+    filed = edgar_server.document("EX-10.1", 2, contract["text"])
+    pages[path] = edgar_server.submission(accession, edgar_server.document("8-K", 1, "Report."), filed)
+    with edgar_server.serving(pages) as server:
+        config = ("papers=[cuad]", "edgar_quarters=[2020-QTR1]", f"edgar_base={server.base}")
+        run = forked.pipeline(
+            tmp_path, "overlaps", "--config", *config, f"edgar_contact={edgar_server.CONTACT}"
+        )
+    assert run.code == 0, run.output[-2000:]
+    found = pd.read_parquet(tmp_path / "results/sample/overlaps/units.parquet")
+    (unit,) = found[(found.dataset == "edgar") & (found.other_split == contract["split"])].itertuples()
+    assert (unit.unit, unit.split, unit.nearest) == (accession, "all", contract["contract_id"])
+    assert unit.shared > 0.95 * unit.words
+    assert "nan" not in (tmp_path / "results/sample/overlaps/overlaps.html").read_text(encoding="utf-8")
+    # Only data as published are facts.
+    facts = (tmp_path / "results/sample/overlaps/facts.csv").read_text(encoding="utf-8")
+    assert facts == "dataset,split,other_dataset,other_split,share\n"

@@ -1,15 +1,13 @@
 # Overlaps: how much text the splits of all data sets of the chosen papers share (docs/overlaps.md).
 #
-#   in    {RESULTS}/data/<data set>/*.parquet, the tables with texts that resources/papers/<paper>.yaml names in `texts`
-#   out   {RESULTS}/overlaps/overlaps.csv, .svg, .html: shares by pair of splits; units.parquet: the units of each pair
-#   steps texts -> hashed runs of words -> runs in common -> words and units
+#   in    {RESULTS}/data/<data set>/*.parquet, the tables with texts that resources/papers/<paper>.yaml names in `texts`,
+#         and the contracts of edgar_quarters; runs of headline tables, as far as they exist
+#   out   {RESULTS}/overlaps/overlaps.csv, .svg, .html: shares by pair of splits; units.parquet: the units of each pair;
+#         facts.csv: the shares between published data; scores.csv: headline scores on test units without overlap
+#   steps texts -> hashed runs of words -> runs in common -> words and units -> scores without these units
 
-OVERLAPS = {
-    name: texts.model_dump()
-    for paper in CONFIG.papers
-    for name, texts in PAPERS[paper].texts.items()
-    if name not in ABSENT
-}
+
+include: "functions/overlaps.smk"
 
 
 rule overlaps:
@@ -19,16 +17,14 @@ rule overlaps:
 
 use rule base as shared_texts with:
     input:
-        [f"{RESULTS}/data/{name}/census.json" for name in OVERLAPS],
-        tables=[
+        [
             f"{RESULTS}/data/{name}/{table}.parquet"
             for name, texts in OVERLAPS.items()
-            for table in filter(None, (texts["table"], texts["splits"]))
+            for table in filter(None, (*texts["tables"], texts["splits"]))
         ],
     output:
         csv=f"{RESULTS}/overlaps/overlaps.csv",
-        svg=f"{RESULTS}/overlaps/overlaps.svg",
-        html=f"{RESULTS}/overlaps/overlaps.html",
+        facts=f"{RESULTS}/overlaps/facts.csv",
         units=f"{RESULTS}/overlaps/units.parquet",
     log:
         f"{RESULTS}/logs/overlaps.log",
@@ -42,3 +38,28 @@ use rule base as shared_texts with:
         texts=OVERLAPS,
     message:
         "Comparing the texts of all data sets."
+
+
+# Runs are no input: they are used as far as they exist, and none is made for this page.
+use rule base as overlaps_page with:
+    input:
+        csv=f"{RESULTS}/overlaps/overlaps.csv",
+        units=f"{RESULTS}/overlaps/units.parquet",
+    output:
+        svg=f"{RESULTS}/overlaps/overlaps.svg",
+        html=f"{RESULTS}/overlaps/overlaps.html",
+        scores=f"{RESULTS}/overlaps/scores.csv",
+    log:
+        f"{RESULTS}/logs/overlaps_page.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/overlaps_page.tsv"
+    resources:
+        mem_mb=per_attempt(4000),
+    params:
+        **script_params("overlaps_page", *TABLE_CODE),
+        root=lambda wildcards, output: output.html.rpartition("/overlaps/")[0],
+        benchmarks=lambda wildcards, output: BENCHMARKS,
+        benchmarks_digest=lambda wildcards: digest_of(BENCHMARKS),
+        runs_digest=scores_digest,
+    message:
+        "Scoring the runs of {RESULTS} on the test units without overlap."

@@ -61,6 +61,10 @@ class Texts(Entry):
     rows, whose texts are joined with ``separator``.  ``split`` is the column of the unit's split; or
     ``splits`` is another table, with the columns ``unit`` and ``split``, that puts a unit into one or more
     splits.
+
+    Headline scores are also shown on the units that share less than a tenth of their words with the split
+    ``without``, such as `cuad/train`; by default with the data set's own training split.  ``collection`` is
+    the raw collection that the texts were taken from, `edgar` or `caselaw`.
     """
 
     table: str
@@ -69,6 +73,8 @@ class Texts(Entry):
     split: str = ""
     splits: str = ""
     separator: str = "\n"
+    without: str = ""
+    collection: str = ""
 
 
 class Headline(Entry):

@@ -12,8 +12,10 @@ from markupsafe import Markup
 
 from lextables.corpora.overlaps import ALL, HALF, RUN, Split
 from lextables.pipeline.dataset import read
+from lextables.pipeline.run import loaded
 from lextables.tables import figures, render
 from lextables.tables.cells import Line
+from lextables.tables.inputs import comparable
 
 NEAR = 0.8  # of a unit's runs in one other unit: a near-duplicate
 SHOWN = 40  # units on the page
@@ -22,17 +24,21 @@ PAIR = ["dataset", "split", "other_dataset", "other_split"]
 TITLE = "Text that the data sets share"
 
 
-def read_texts(folder: Path, texts: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+def read_texts(
+    folder: Path, texts: Mapping[str, Any], *, once: bool = True
+) -> Iterator[tuple[str, str, str]]:
     """Yield (split, unit, text) of a data set, as `papers.registry.Texts` describes it.
 
-    Rows of one unit that follow each other are one text.  The same text counts once in a split.
+    Rows of one unit that follow each other are one text.  With ``once`` the same text counts once in a split.
     """
     splits_of = defaultdict(set)
     if texts["splits"]:
         for row in read(folder / f"{texts['splits']}.parquet", [texts["unit"], "split"]):
             splits_of[row[texts["unit"]]].add(row["split"])
     columns = [texts["unit"], texts["text"], *([texts["split"]] if texts["split"] else [])]
-    rows = read(folder / f"{texts['table']}.parquet", columns)
+    rows = itertools.chain.from_iterable(
+        read(folder / f"{table}.parquet", columns) for table in texts["tables"]
+    )
     seen = set()
     for unit, group in itertools.groupby(rows, key=lambda row: str(row[texts["unit"]])):
         parts = list(group)
@@ -40,7 +46,7 @@ def read_texts(folder: Path, texts: Mapping[str, Any]) -> Iterator[tuple[str, st
         split = parts[0].get(texts["split"], ALL)
         digest = hashlib.blake2b(text.encode(), digest_size=16).digest()
         for name in sorted(splits_of[unit]) if texts["splits"] else [split]:
-            if (name, digest) not in seen:
+            if not once or (name, digest) not in seen:
                 seen.add((name, digest))
                 yield name, unit, text
 
@@ -74,7 +80,7 @@ def pairs(splits: Sequence[Split], units: pd.DataFrame) -> pd.DataFrame:
     found = compared.merge(counts.reset_index(), how="left", on=PAIR)
     numbers = ["touched", "half", "near_duplicates", "shared"]
     found[numbers] = found[numbers].fillna(0).astype("int64")
-    found["share"] = found.shared / found.words
+    found["share"] = (found.shared / found.words).fillna(0)  # a split of short units has no words
     return found.sort_values(PAIR, ignore_index=True)
 
 
@@ -94,8 +100,16 @@ def lines(table: pd.DataFrame) -> list[Line]:
     ]  # fmt: skip
 
 
-def page(table: pd.DataFrame, units: pd.DataFrame) -> tuple[str, str]:
-    """Return the figure as svg, and the page with it as html."""
+def facts(table: pd.DataFrame, data: Path) -> pd.DataFrame:
+    """Return the shares of pairs of data sets in ``data`` that are as published (`resources/facts`)."""
+    censuses = ((name, data / name / "census.json") for name in table.dataset.unique())
+    known = [name for name, path in censuses if path.is_file() and comparable(loaded(path)["sources"])]
+    kept = table[table.dataset.isin(known) & table.other_dataset.isin(known)]
+    return kept[[*PAIR, "share"]].round({"share": 3})
+
+
+def page(table: pd.DataFrame, units: pd.DataFrame, scores: pd.DataFrame) -> tuple[str, str]:
+    """Return the figure as svg, and the page with it as html; ``scores`` are those without overlap."""
     shares = lines(table)
     svg = figures.draw("heat_map", shares, TITLE)
     notes = [
@@ -103,13 +117,20 @@ def page(table: pd.DataFrame, units: pd.DataFrame) -> tuple[str, str]:
         "column's split. Case, punctuation and line breaks are ignored, and all numbers count as equal.",
         f"“{ALL}” is a data set without splits, or all splits of another data set together.",
     ]
+    if len(scores):
+        notes.append(
+            "Scores without overlap are those of the runs at hand on the other test units. In retrieval, "
+            "documents are left out, and queries without another relevant one. There are then fewer "
+            "documents to rank, so such scores are compared with each other and not with those on all units."
+        )
     top = units[(units.other_split != ALL) | ~units.other_dataset.isin(units.dataset[units.split != ALL])]
     top = top.assign(share=top.shared / top.words).sort_values(
         ["share", "words", *PAIR, "unit"], ascending=[False, False, *[True] * 5]
     )
     top = top.drop_duplicates(UNITS).head(SHOWN)
     columns = [*UNITS, "words", "share", "other_dataset", "other_split", "nearest", "nearest_share"]
-    parts = [
+    parts = [("Scores on test units without overlap", scores)] if len(scores) else []
+    parts += [
         ("Counts for each pair", table.drop(columns="shared")),
         (f"The {len(top)} longest units with the highest shares", top[columns]),
     ]
