@@ -111,6 +111,12 @@ def test_a_benchmark_has_the_rows_that_ran_best_first_and_then_the_printed_ones(
     assert [row.system for row in two.rows] == ["Prior", "MiniLM", "GPT-4"]
 
 
+def test_a_row_says_what_its_model_was_trained_on():
+    (page,) = pages(PARTS, {}, {"runs/any/read/bert/all/seed0": "cuad"})
+    (_, cells), *_ = page.values["benchmarks"]
+    assert [row[-1] for row in cells] == ["cuad", "–", "–", "–"]
+
+
 def test_of_data_that_are_not_the_paper_s_no_printed_value_is_shown():
     (found,) = benchmarks([Part("one", [of_data(NDCG, "stand_in")])])
     assert [row.system for row in found.rows] == ["BERT", "MiniLM", "BM25"]
@@ -198,14 +204,14 @@ def test_a_name_is_without_what_all_rows_of_its_benchmark_begin_or_end_with():
 def test_the_page_calls_a_user_s_model_by_its_name_and_says_why_a_benchmark_is_not_ranked():
     lines = [line("x", "f1", "9.0", "bm25+own-oracle"), line("BM25", "f1", "8.0", "bm25")]
     parts = [Part("a", [exhibit(lines, [], column="f1")]), Part("b", [of_data(NDCG, "stand_in")])]
-    (board,) = pages(parts, {"extra_models": [], "extra_predictions": [{"name": "Oracle"}]})
+    (board,) = pages(parts, {"extra_models": [], "extra_predictions": [{"name": "Oracle"}]}, {})
     assert board.values["rows"] == [["Oracle", "1", "1: 9.0"], ["BM25", "1", "2: 8.0"]]
     assert [benchmark.name for benchmark, _ in board.values["benchmarks"]] == ["A, Table 1: f1"]
     why = "Not ranked: B, Table 1: NDCG (stand_in data: not comparable with the paper)."
     assert board.values["notes"] == [why]
-    (alone,) = pages(parts[1:], {})
+    (alone,) = pages(parts[1:], {}, {})
     assert alone.values["benchmarks"] == [] and alone.values["notes"] == [why]
-    assert pages([], {}) == []
+    assert pages([], {}, {}) == []
 
 
 def test_rows_of_one_key_and_two_names_are_two_models():

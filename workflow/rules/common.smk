@@ -42,7 +42,7 @@ os.environ.update(
 )
 
 try:
-    from lextables.papers import modules, packages, planning, submitted
+    from lextables.papers import modules, packages, planning, submitted, trained_on
     from lextables.pipeline import user_rows, version
 except ModuleNotFoundError as error:
     sys.exit(
@@ -93,6 +93,8 @@ WEIGHT_PATHS = or_exit(places, CONFIG, MODELS, CONFIG.mirrors(ROOT))
 os.environ[PLACES] = json.dumps(WEIGHT_PATHS)
 PAPERS = {name: or_exit(packages.load, path) for name, path in PAPER_FILES.items()}
 
+
+or_exit(trained_on.check, CONFIG, MODELS, PAPERS)
 
 # {auxiliary data set that is not available: the reason}.
 ABSENT = or_exit(planning.absent_data, CONFIG, PAPERS, SOURCES, ROOT)

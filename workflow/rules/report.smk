@@ -48,6 +48,8 @@ use rule base as report with:
         root=lambda wildcards, input: input.config.rpartition("/")[0],
         words=lambda wildcards, input: {paper: source_words(paper) for paper in PAPER_FILES},
         earlier=lambda wildcards, input: of_earlier_runs(),
+        trained_on=lambda wildcards, input: trained_on_by_run(),
+        trained_on_digest=lambda wildcards: digest_of(trained_on_by_run()),
         sources_digest=digest_of({paper: source_words(paper) for paper in PAPER_FILES}),
         earlier_digest=lambda wildcards: digest_of(of_earlier_runs()),
         files_digest=content_of(PAPER_FILES.values()),

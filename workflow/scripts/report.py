@@ -40,7 +40,7 @@ with job(snakemake.log[0]):
                 for part in shown
                 if modules.has(part.name, "exhibits")
             },
-            leaderboard=leaderboard.pages(shown, config),
+            leaderboard=leaderboard.pages(shown, config, snakemake.params.trained_on),
             made_by=words(made_by()),
             date=day(),
         ),

@@ -8,7 +8,7 @@ from lextables.pipeline.atomic import replacing, write_text
 from lextables.pipeline.job import job
 from lextables.tables import comparison, published, render
 from lextables.tables.cells import build, to_csv
-from lextables.tables.inputs import Inputs, comparable, provenance, rows_that_ran, with_counts
+from lextables.tables.inputs import Inputs, comparable, explained, provenance, rows_that_ran
 
 with job(snakemake.log[0]):
     paper, name = snakemake.wildcards.paper, snakemake.wildcards.table
@@ -31,7 +31,7 @@ with job(snakemake.log[0]):
     )
     cells = list(import_module(f"lextables.papers.{paper}.tables").cells(name, inputs))
     entry = registry.tables[name]
-    lines = build(inputs.published, with_counts(cells, inputs.root), comparable(sources), entry.why_off)
+    lines = build(inputs.published, explained(cells, inputs), comparable(sources), entry.why_off)
 
     svg = ""
     if entry.kind:

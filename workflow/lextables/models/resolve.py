@@ -50,7 +50,8 @@ class Model(Entry):
     the weights together.  ``gated`` weights are only served to users who accepted their licence on the hub.
     ``endpoint`` and ``max_length`` (tokens, including the answer) are those of a language model.  A server's
     model is the published one only at the ``hosts`` of its provider.  ``sample`` marks the models of
-    ``models: sample``; on the sample's data the entry ``stand_in`` replaces the model.
+    ``models: sample``; on the sample's data the entry ``stand_in`` replaces the model.  ``trained_on`` are
+    the data sets here that its training data had a part of; without the key they are unknown.
     """
 
     kind: Kind
@@ -67,6 +68,7 @@ class Model(Entry):
     gated: bool = False
     sample: bool = False
     stand_in: str | None = None
+    trained_on: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)

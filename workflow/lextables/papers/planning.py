@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from lextables.papers.registry import Paper, TableEntry
+from lextables.papers.trained_on import with_training_data
 from lextables.pipeline.config import Config
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import Run
@@ -44,7 +45,13 @@ def plan(paper: Paper, context: Context, excluded: Collection[str] = ()) -> Plan
     needed = _runs_of((row for row in every if row.row not in excluded), specs)
     for run in _runs_of((row for row in every if row.row in excluded), specs) - needed:
         del specs[run]
-    rows = {name: [*_without(those, excluded)] for name, those in rows.items()}
+    rows = {
+        name: [
+            with_training_data(row, name, _runs_of([row], specs), specs, paper, context)
+            for row in _without(those, excluded)
+        ]
+        for name, those in rows.items()
+    }
     tables = {name: _shown(table, rows, planners) for name, table in paper.tables.items()}
     return Plan(specs, tables, frozenset(row.row for row in every))
 

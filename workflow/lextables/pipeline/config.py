@@ -12,7 +12,28 @@ from lextables.pipeline.errors import BadInput
 from lextables.pipeline.redaction import redacted
 
 
-class ExtraModel(BaseModel):
+class UserRow(BaseModel):
+    """What a user's model and a user's predictions have: the row's name, and the model's training data.
+
+    ``trained_on`` are data sets or splits (`papers.trained_on`); without it they are unknown.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    name: str = Field(pattern=r"^[^/\n]{1,60}$")
+    trained_on: tuple[str, ...] | None = None
+
+    @field_validator("trained_on", "file", mode="before", check_fields=False)
+    @classmethod
+    def _listed(cls, value: Any) -> Any:
+        return (value,) if isinstance(value, str) else value
+
+    @property
+    def key(self) -> str:
+        """What stands for the row in paths, where no registered model can be."""
+        return user_rows.key(self.name)
+
+
+class ExtraModel(UserRow):
     """A user's own model: becomes the row ``name`` in every table that a model of its kind fits.
 
     ``model`` is a folder, a hub id, of a `language-model` also a GGUF file, and of a `language-model-api` its
@@ -20,8 +41,6 @@ class ExtraModel(BaseModel):
     turns of a conversation (`chat`, where nothing is said), or to go on with a text (`completions`).
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-    name: str = Field(pattern=r"^[^/\n]{1,60}$")
     kind: Literal[
         "bi-encoder",
         "cross-encoder",
@@ -40,33 +59,16 @@ class ExtraModel(BaseModel):
             raise ValueError(f"endpoint is for language models, and the kind is {self.kind}")
         return self
 
-    @property
-    def key(self) -> str:
-        """What stands for the model in paths, where no registered model can be."""
-        return user_rows.key(self.name)
 
-
-class ExtraPredictions(BaseModel):
+class ExtraPredictions(UserRow):
     """Predictions that a user has already: become the row ``name`` in every table that they fit.
 
     ``paper`` is a paper or one of its data sets; of several ``file`` each is another seed's.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-    name: str = Field(pattern=r"^[^/\n]{1,60}$")
     paper: str = Field(min_length=1)
     file: tuple[Annotated[str, Field(min_length=1)], ...] = Field(min_length=1)
     format: Literal["trec", "csv", "jsonl", "nbest"] | None = None
-
-    @field_validator("file", mode="before")
-    @classmethod
-    def _files(cls, value: Any) -> Any:
-        return (value,) if isinstance(value, str) else value
-
-    @property
-    def key(self) -> str:
-        """What stands for the row in paths, where no registered model can be."""
-        return user_rows.key(self.name)
 
 
 # What a scheduler's jobs can ask for beside a GPU, as the rules' resources are called.

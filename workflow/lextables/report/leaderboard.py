@@ -48,7 +48,8 @@ class Row:
     whether the tests tell it from the best row that ran; it is empty for published rows.  ``rank`` is 1 plus
     the number of rows that are distinguishably better; 0 for a published row, for random answers and the
     like, for a row that was not tested against the best one, and where fewer than two rows have a rank.
-    ``place`` is its place by score with its 95 % interval, of a row with a rank.
+    ``place`` is its place by score with its 95 % interval, of a row with a rank.  ``run`` is the folder of
+    its first run.
     """
 
     system: str
@@ -61,6 +62,7 @@ class Row:
     rank: int
     published: bool
     place: str = ""
+    run: str = ""
 
 
 @dataclass(frozen=True)
@@ -174,10 +176,11 @@ def _rows_that_ran(
             rank = 1 + sum(_differ(other, name, lines, comparison) for other in better)
             place = str(1 + [_value(lines[other]) for other in ranked].index(_value(line)))
             place += " [{}, {}]".format(*places[name]) if name in places else ""
-        model = line.runs.split()[0].split("/")[3]
+        run = line.runs.split()[0]
+        model = run.split("/")[3]
         seeds = f"{line.prediction_low} to {line.prediction_high}" if line.prediction_low else ""
         score = line.reproduced or line.ours
-        yield Row(name, model, score, line.low, line.high, seeds, beside[name], rank, False, place)
+        yield Row(name, model, score, line.low, line.high, seeds, beside[name], rank, False, place, run)
 
 
 def _differ(one: str, other: str, lines: Mapping[str, Line], comparison: Comparison | None) -> bool:
@@ -323,17 +326,21 @@ def short_names(benchmark: Benchmark) -> dict[str, str]:
 # The page
 
 
-def pages(parts: Sequence[Part], config: Mapping[str, Any]) -> list[Page]:
-    """Return the page, none if no row of a headline ran; ``config`` has the names of a user's models."""
+def pages(parts: Sequence[Part], config: Mapping[str, Any], trained_on: Mapping[str, str]) -> list[Page]:
+    """Return the page, none if no row of a headline ran.
+
+    ``config`` has the names of a user's models.  ``trained_on`` is {folder of a run: the data sets that its
+    models have read, in words}.
+    """
     found = benchmarks(parts)
     if not found:
         return []
     extras = [*(config.get("extra_models") or ()), *(config.get("extra_predictions") or ())]
     models = leaderboard(found, {user_rows.key(extra["name"]): extra["name"] for extra in extras})
-    return [page(models, found)]
+    return [page(models, found, trained_on)]
 
 
-def page(models: Sequence[Model], found: Sequence[Benchmark]) -> Page:
+def page(models: Sequence[Model], found: Sequence[Benchmark], trained_on: Mapping[str, str]) -> Page:
     """Return the page of the models' ranks, and of the benchmarks that they ran in."""
     ranked = [benchmark for benchmark in found if not benchmark.unranked]
     rows = []
@@ -344,7 +351,7 @@ def page(models: Sequence[Model], found: Sequence[Benchmark]) -> Page:
     values = {
         "columns": ["Model", "Benchmarks", *(benchmark.name for benchmark in ranked)],
         "rows": rows,
-        "benchmarks": [(benchmark, _cells(benchmark)) for benchmark in ranked],
+        "benchmarks": [(benchmark, _cells(benchmark, trained_on)) for benchmark in ranked],
         "notes": [f"Not ranked: {each.name} ({each.unranked})." for each in found if each.unranked],
         "means": [
             (
@@ -365,7 +372,7 @@ def page(models: Sequence[Model], found: Sequence[Benchmark]) -> Page:
     return Page(PATH, "Leaderboard", TEMPLATE, values, "page", [("Leaderboard", PATH)])
 
 
-def _cells(benchmark: Benchmark) -> list[list[str]]:
+def _cells(benchmark: Benchmark, trained_on: Mapping[str, str]) -> list[list[str]]:
     return [
         [
             row.system,
@@ -375,6 +382,7 @@ def _cells(benchmark: Benchmark) -> list[list[str]]:
             str(row.rank or NONE),
             row.place or NONE,
             row.beside_best or "published, not run here",
+            trained_on.get(row.run, NONE),
         ]
         for row in benchmark.rows
     ]

@@ -155,6 +155,14 @@ def with_counts(cells: Iterable[Cell], root: Path) -> Iterator[Cell]:
         yield replace(cell, reason="; ".join([*([cell.reason] if cell.reason else []), *clauses]))
 
 
+def explained(cells: Iterable[Cell], inputs: Inputs) -> Iterator[Cell]:
+    """Yield the cells `with_counts`; those of a row whose model has read test texts also say so."""
+    seen = {run: row["seen"] for row in inputs.rows for runs in row["runs"].values() for run in runs}
+    for cell in with_counts(cells, inputs.root):
+        clauses = dict.fromkeys((cell.reason, *(seen.get(run, "") for run in cell.runs)))
+        yield replace(cell, reason="; ".join(filter(None, clauses)))
+
+
 def in_words(counts: Mapping[str, Any]) -> str:
     """Return the counts of a run's requests (`asked` in its record) as one clause."""
     clauses = [clause.format(counts[name]) for name, clause in COUNTS.items() if name in counts]

@@ -62,6 +62,7 @@ class Panel(Entry):
     ``lenient``: then its score rests on a leniency of the released evaluator.  With ``shares`` the model is
     also trained on each share of the training examples.  It is trained only under the ``grids`` that are
     named, or under any: a model that learns next to nothing with a small budget has no row there.
+    ``also_trained_on`` are data sets or splits that it learns from beside the training split.
     """
 
     row: str
@@ -71,6 +72,7 @@ class Panel(Entry):
     lenient: bool = False
     shares: bool = False
     grids: tuple[str, ...] = ()
+    also_trained_on: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,8 @@ class Row:
     ``submitted`` rows show submitted predictions, ``asked`` rows a language model without training.
     ``parameters`` is the total parameter count of the row's models, None if unknown.  ``trained`` rows were
     trained here, and ``averages`` is the number of runs that a published score is the mean of.  ``about`` are
-    the fields by which tables select rows.
+    the fields by which tables select rows.  ``trained_on`` are the data sets that its models have read, in
+    words, and ``seen`` says which of them contain the test texts.
     """
 
     row: str
@@ -111,6 +114,8 @@ class Row:
     averages: int = 1
     baseline: bool = False
     lenient: bool = False
+    trained_on: str = ""
+    seen: str = ""
     runs: dict[str, tuple[Run, ...]] = field(default_factory=dict)
     about: dict[str, Any] = field(default_factory=dict)
 
@@ -118,7 +123,7 @@ class Row:
         """The row as plain values, for a rule's params."""
         names = (
             *("row", "own", "submitted", "asked", "reason", "parameters", "trained", "averages"),
-            *("baseline", "lenient"),
+            *("baseline", "lenient", "trained_on", "seen"),
         )
         runs = {name: [run.folder for run in runs] for name, runs in sorted(self.runs.items())}
         return self.about | {name: getattr(self, name) for name in names} | {"runs": runs}

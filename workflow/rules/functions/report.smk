@@ -16,3 +16,15 @@ def of_earlier_runs():
     return left_over(
         RESULTS, [path for kind in ("census", "data", "tables", "runs") for path in REPORTED[kind]]
     )
+
+
+def trained_on_by_run():
+    """{folder of a run: the data sets that the model of its row has read, in words}, of the leaderboard's tables."""
+    return {
+        folder: row["trained_on"]
+        for paper in CONFIG.papers
+        for name, table in PAPERS[paper].tables.items()
+        for row in (PLANS[paper].rows.get(name, []) if table.headline else [])
+        for runs in row["runs"].values()
+        for folder in runs
+    }

@@ -71,6 +71,7 @@ class Retriever(Entry):
     reranked: bool = True
     baseline: bool = False
     lenient: bool = False
+    also_trained_on: tuple[str, ...] = ()
 
     @property
     def handed_on(self) -> str:
@@ -149,6 +150,7 @@ class Finetuned(Entry):
     model: str
     kind: Literal["cross-encoder", "bi-encoder"] = "cross-encoder"
     own: bool = False
+    also_trained_on: tuple[str, ...] = ()
     grids: Mapping[str, RetrievalGrid] = {}
     temperature: PositiveFloat = 0.05
     documents: PositiveInt = 8
