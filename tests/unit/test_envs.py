@@ -49,7 +49,7 @@ UNIMPORTED = {
     "snakemake-executor-plugin-slurm": "profiles/slurm",
     "hyperscan": "eyecite's tokenizer",
 }
-TOOLS = {"axe-core-python", "ruff", "snakefmt", "pytest-xdist"}
+TOOLS = {"axe-core-python", "playwright", "ruff", "snakefmt", "pytest-xdist"}
 OPTIONAL = {"llama_cpp"}
 
 

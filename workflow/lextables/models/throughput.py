@@ -22,6 +22,7 @@ from torch.nn import functional
 from transformers import PretrainedConfig, PreTrainedModel
 
 from lextables.models.precision import linear_by_onednn, precision_name
+from lextables.pipeline.job import PROGRESS
 from lextables.pipeline.run import noted
 
 TRAINING, READING = "training", "reading"
@@ -86,7 +87,7 @@ class _Meter:
 
     device: torch.device
     cost: Cost | None
-    passes: int
+    kind: str
     tokens: Any = 0
     places: int = 0
     flops: Any = 0
@@ -98,8 +99,10 @@ class _Meter:
             self.start()
         self.tokens = self.tokens + lengths.sum()
         self.places += places
+        batches = f"batches of {self.kind}"
+        PROGRESS[batches] = PROGRESS.get(batches, 0) + 1
         if self.cost:
-            self.flops = self.flops + self.passes * self.cost.flops(lengths)
+            self.flops = self.flops + PASSES[self.kind] * self.cost.flops(lengths)
 
     def start(self) -> None:
         self.since = time.monotonic()
@@ -125,7 +128,7 @@ def measured(kind: str, model: torch.nn.Module, dtype: torch.dtype | None = None
     one.
     """
     parameter, body = next(model.parameters()), encoder(model)
-    meter = _Meter(parameter.device, None if body is None else cost(body), PASSES[kind])
+    meter = _Meter(parameter.device, None if body is None else cost(body), kind)
     with aside():
         token = _meters.set((*_meters.get(), meter))
         if kind == READING:

@@ -3,6 +3,9 @@
 What a script prints is for the user and stands on the screen.  What it writes to standard error, as libraries
 do their warnings and progress, is a line of the log.
 
+A job that works without a line says so once a minute, with what it has done (`PROGRESS`); a job that waits or
+hangs does not.
+
 The last line of a failed job's log is ``failed: `` and a sentence, which the screen repeats when the run ends
 (`snakemake_logger_plugin_lextables`).
 """
@@ -12,11 +15,15 @@ import io
 import logging
 import re
 import sys
+import threading
+import time
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, redirect_stderr, redirect_stdout
+from contextlib import closing, contextmanager, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from typing import TextIO
+
+import psutil
 
 from lextables.pipeline import not_run
 from lextables.pipeline.errors import BadInput, BadSetting
@@ -27,6 +34,9 @@ _ENDS = re.compile(r"[\r\n]")
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _OBEYED = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _CLEAR = "\r\x1b[K"
+QUIET, LOOK = 40.0, 15.0  # seconds without a line, and between two looks: together less than a minute
+BUSY = 0.2  # processor seconds a second of a job that works
+PROGRESS: dict[str, int] = {}  # what a job has done so far, such as {"batches of training": 12}
 
 
 class Lines(io.TextIOBase):
@@ -89,6 +99,7 @@ def job(log: str | Path) -> Iterator[logging.Logger]:
                 redirect_stdout(words),
                 redirect_stderr(progress),
                 _rows_left_out(log),
+                _heartbeat(log, logger),
             ):
                 yield logger
     except KeyboardInterrupt:
@@ -98,6 +109,40 @@ def job(log: str | Path) -> Iterator[logging.Logger]:
     except Exception as error:
         what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         _fail(f"{what} (the traceback is in {log}).")
+
+
+@contextmanager
+def _heartbeat(log: Path, logger: logging.Logger) -> Iterator[None]:
+    """Write a line whenever the log has had none for `QUIET` seconds and the job has worked."""
+    over = threading.Event()
+
+    def beat() -> None:
+        before, since = _processor_seconds(), time.monotonic()
+        while not over.wait(LOOK):
+            # A full disk, or processes that end meanwhile, are no reason to stop.
+            with suppress(OSError, psutil.Error):
+                if time.time() - log.stat().st_mtime < QUIET:
+                    before, since = _processor_seconds(), time.monotonic()
+                    continue
+                used, passed = _processor_seconds() - before, time.monotonic() - since
+                if used >= BUSY * passed:
+                    done = "".join(f"; {n:,} {what}" for what, n in PROGRESS.items())
+                    logger.info("working: %.0f processor seconds in the last %.0f s%s", used, passed, done)
+
+    thread = threading.Thread(target=beat, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()  # the last line is that of the job
+
+
+def _processor_seconds() -> float:
+    """The processor time of this process and of those that it started."""
+    this = psutil.Process()
+    times = [each.cpu_times() for each in (this, *this.children(recursive=True))]
+    return sum(each.user + each.system for each in times)
 
 
 @contextmanager
