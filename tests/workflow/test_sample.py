@@ -218,6 +218,24 @@ def test_the_report_shows_results_of_earlier_runs(finished):
     assert snakemake(finished).code == 0
 
 
+def test_the_page_of_results_counts_every_published_value(finished):
+    run = snakemake(finished, "results_page")
+    assert run.code == 0, run.output[-4000:]
+    assert "Nothing to be done" in snakemake(finished, "results_page").output
+    folder = finished / "results/sample/page"
+    page = (folder / "docs/results.md").read_text(encoding="utf-8")
+    papers = ("acord", "cuad", "lawngnli", "maud", "privacy")
+    published = sum(
+        len((ROOT / f"resources/published/{paper}.csv").read_text(encoding="utf-8").splitlines()) - 1
+        for paper in papers
+    )
+    assert f"| **all** | {published:,} | 0 | 0 | 0 |" in page
+    assert "Sample data, written for lextables" in page
+    assert "| the model hub |" in page
+    assert page[page.index("<!--") : page.rindex("-->")] in (folder / "README.md").read_text(encoding="utf-8")
+    assert (folder / "docs/results.svg").read_text(encoding="utf-8").startswith("<svg ")
+
+
 def test_only_finished_trainings_are_left_in_the_work_folder_and_take_no_space(finished):
     runs = finished / "results/sample/runs"
     kept = [path for path in finished.glob("results/sample/work/**/*") if path.is_file()]

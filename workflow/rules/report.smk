@@ -3,6 +3,7 @@
 #   in    the tables and figures, the data sets' census, the record of every run, the effective config;
 #         and what earlier runs left in {RESULTS}, which is shown and never made again
 #   out   {RESULTS}/report/, which is rebuilt as a whole; index.html is where to begin
+#         {RESULTS}/page/, docs/results.md with its picture and README.md with its summary: for the repository, not made by `all`
 #         {RESULTS}/config.yaml, the effective configuration
 
 
@@ -32,6 +33,7 @@ EXHIBITS = [name for paper in PAPER_FILES for name in package_modules(paper, "ex
 localrules:
     effective_config,
     report,
+    results_page,
 
 
 use rule base as report with:
@@ -55,6 +57,29 @@ use rule base as report with:
         files_digest=content_of(PAPER_FILES.values()),
     message:
         "Making the report: a page for every table, run and data set."
+
+
+use rule report as results_page with:
+    input:
+        **REPORTED,
+        overlaps=earlier_overlaps(),
+        readme=str(PROJECT_PATH / "README.md"),
+    output:
+        page=f"{RESULTS}/page/docs/results.md",
+        picture=f"{RESULTS}/page/docs/results.svg",
+        readme=f"{RESULTS}/page/README.md",
+    log:
+        f"{RESULTS}/logs/results_page.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/results_page.tsv"
+    params:
+        **script_params("results_page"),
+        baselines=lambda wildcards, output: baseline_runs(),
+        needs=lambda wildcards, output: needed_by_rows(),
+        baselines_digest=lambda wildcards: digest_of(baseline_runs()),
+        needs_digest=lambda wildcards: digest_of(needed_by_rows()),
+    message:
+        "Writing the page of results: copy {RESULTS}/page over the repository to publish it."
 
 
 use rule base as effective_config with:

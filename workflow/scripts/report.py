@@ -5,7 +5,6 @@ from pathlib import Path
 import yaml
 
 from lextables.papers import modules
-from lextables.pipeline import not_run
 from lextables.pipeline.job import job
 from lextables.pipeline.version import day, made_by, words
 from lextables.report import datasets, leaderboard, results, site
@@ -13,20 +12,13 @@ from lextables.report import datasets, leaderboard, results, site
 with job(snakemake.log[0]):
     root, earlier = Path(snakemake.params.root), snakemake.params.earlier
     config = yaml.safe_load(Path(snakemake.input.config).read_text(encoding="utf-8"))
-    made = {Path(census).parent.name for census in snakemake.input.census}
-    registries, wordings = {Path(path).stem: path for path in snakemake.input.papers}, snakemake.params.words
-    parts = [
-        results.read_part(paper, registry, root, wordings[paper], earlier=paper not in made)
-        for paper, registry in registries.items()
-    ]
-    left = (root / path for path in earlier if path.startswith("runs/"))
-    runs = [results.read_run(path) for path in not_run.made(snakemake.input.runs)]
-    runs += [results.read_run(path, earlier=True) for path in not_run.made(left)]
-    runs.sort(key=lambda run: run.place)
+    wordings = snakemake.params.words
+    shown, runs = results.read_all(
+        root, snakemake.input.papers, wordings, snakemake.input.census, snakemake.input.runs, earlier
+    )
     said = {name: about for wording in wordings.values() for name, about in wording.items()}
     censuses = {*map(Path, [*snakemake.input.census, *snakemake.input.data])}
     censuses |= {root / path for path in earlier if path.endswith("/census.json")}
-    shown = [part for part in parts if part]
     site.write(
         snakemake.output[0],
         site.Material(

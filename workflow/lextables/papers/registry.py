@@ -120,6 +120,7 @@ class TableEntry(Entry):
     rows and columns that the table's code refers to.  ``beside`` are other data sets that it shows if they
     are available, and ``file`` is the config key of a user's file that it shows.  ``headline`` is its score
     in the leaderboard.  ``differences`` explain cells that are off; the first one that names a cell counts.
+    The page of results shows a table ``in_full`` that compares published rows with additional ones.
     """
 
     title: str
@@ -134,6 +135,7 @@ class TableEntry(Entry):
     file: str = ""
     headline: Headline | None = None
     differences: tuple[Difference, ...] = ()
+    in_full: bool = False
 
     def why_off(self, row: str, column: str) -> str:
         """The explanation of a cell that is off, or nothing."""

@@ -20,7 +20,7 @@ def command(config: Mapping[str, Any], *targets: str) -> str:
 
     It names the keys that are not the default and, without targets, the papers.
     """
-    changed = _changed(config)
+    changed = changed_keys(config)
     if not targets:
         changed.append(f"papers=[{','.join(config['papers'])}]")
     words = [snakemake_path(), "--cores", "4"]
@@ -31,7 +31,7 @@ def command(config: Mapping[str, Any], *targets: str) -> str:
     return shlex.join(words)
 
 
-def _changed(config: Mapping[str, Any]) -> list[str]:
+def changed_keys(config: Mapping[str, Any]) -> list[str]:
     """The keys, as `key=value`, whose value is not the default; without the papers, which have no default."""
     usual = Config(papers=("any",)).model_dump(mode="json", exclude={"papers"})
     return [

@@ -114,16 +114,22 @@ def benchmarks(parts: Iterable[Part]) -> list[Benchmark]:
     return [each for each in found if each.rows and not each.rows[0].published]
 
 
+def headline_lines(exhibit: Exhibit) -> dict[str, Line]:
+    """Return {system: its line} of a table's headline."""
+    headline = exhibit.entry.headline
+    return {
+        line.row if headline.column else line.column: line
+        for line in exhibit.lines
+        if (headline.column or headline.row) == (line.column if headline.column else line.row)
+    }
+
+
 def _benchmark(part: Part, exhibit: Exhibit) -> Benchmark:
     headline = exhibit.entry.headline
     comparison = next(
         (one for one in comparisons(exhibit.pairs) if one.measure == headline.compared_by), None
     )
-    lines = {
-        line.row if headline.column else line.column: line
-        for line in exhibit.lines
-        if (headline.column or headline.row) == (line.column if headline.column else line.row)
-    }
+    lines = headline_lines(exhibit)
     # A column may hold rows that are compared by two measures.
     names = comparison.systems if comparison else [name for name, line in lines.items() if line.runs]
     ran = {name: lines[name] for name in names if name in lines and _value(lines[name]) is not None}

@@ -12,7 +12,8 @@ import pandas as pd
 import yaml
 
 from lextables.papers.registry import Shown, TableEntry
-from lextables.pipeline.version import words
+from lextables.pipeline import not_run
+from lextables.pipeline.version import words as version_words
 from lextables.sources.registry import with_registry_texts
 from lextables.tables import render
 from lextables.tables.cells import Line, from_csv
@@ -110,7 +111,7 @@ class RunRecord:
     def versions(self) -> Mapping[str, str]:
         """The versions of lextables, with its commit, and of the libraries that the run had."""
         ours = self.record.get("lextables")  # a run of before this was recorded is still a run
-        return self.record["libraries"] | ({"lextables": words(ours)} if ours else {})
+        return self.record["libraries"] | ({"lextables": version_words(ours)} if ours else {})
 
 
 def left_over(results: str | Path, made: Iterable[str]) -> dict[str, str]:
@@ -126,6 +127,30 @@ def left_over(results: str | Path, made: Iterable[str]) -> dict[str, str]:
         for path in sorted(results.glob(kind))
         if str(path) not in made
     }
+
+
+def read_all(
+    results: str | Path,
+    papers: Iterable[str | Path],
+    words: Mapping[str, Mapping[str, Any]],
+    censuses: Iterable[str | Path],
+    runs: Iterable[str],
+    earlier: Iterable[str],
+) -> tuple[list[Part], list[RunRecord]]:
+    """Return the parts of all papers and the sorted records of all runs that were made.
+
+    ``papers`` are the files in resources/papers and ``words`` {paper: the texts of the sources' registry}.
+    ``censuses`` and ``runs`` are those of this run, and ``earlier`` the paths of `left_over`.
+    """
+    made = {Path(census).parent.name for census in censuses}
+    parts = [
+        read_part(name, path, results, words[name], earlier=name not in made)
+        for name, path in ((Path(path).stem, path) for path in papers)
+    ]
+    left = [f"{results}/{path}" for path in earlier if path.startswith("runs/")]
+    records = [read_run(path) for path in not_run.made(runs)]
+    records += [read_run(path, earlier=True) for path in not_run.made(left)]
+    return [part for part in parts if part], sorted(records, key=lambda run: run.place)
 
 
 def read_part(

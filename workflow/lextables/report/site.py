@@ -84,7 +84,7 @@ def files(material: Material) -> dict[str, str]:
         trail = [(part.short, overview.paper_path(part))] if part else []
         add([runs.page(run, by_folder, shown, reads, trail, material.config, material.root)])
     texts |= {
-        f"figures/{part.name}-{exhibit.name}.svg": _drawing(exhibit.svg)
+        f"figures/{part.name}-{exhibit.name}.svg": drawing(exhibit.svg)
         for part in material.parts
         for exhibit in part.exhibits
         if exhibit.svg
@@ -95,10 +95,10 @@ def files(material: Material) -> dict[str, str]:
     return texts
 
 
-def _drawing(svg: str) -> str:
-    """A drawing as a separate file, with two decimals."""
+def drawing(svg: str, style: str = INK) -> str:
+    """Return a drawing as a separate file, with two decimals."""
     svg = re.sub(r"(\d+\.\d{2})\d+", r"\1", svg)
-    return re.sub(r"(<svg [^>]*>)", lambda tag: tag[1] + INK, svg, count=1)
+    return re.sub(r"(<svg [^>]*>)", lambda tag: tag[1] + style, svg, count=1)
 
 
 def search(pages: Sequence[Page]) -> str:

@@ -63,6 +63,17 @@ def draw(kind: str, lines: Sequence[Line], title: str, comparable: bool = True) 
     printed = any(line.published for line in lines)
     if not comparable:
         lines = [replace(line, published="") for line in lines if not line.column.endswith(OF_PRINTED)]
+
+    def drawing(figure: Figure) -> None:
+        KINDS[kind](figure, lines)
+        if printed and not comparable:
+            figure.supxlabel(OTHER_DATA, fontsize=FONT)
+
+    return to_svg(drawing, title, kind)
+
+
+def to_svg(drawing: Callable[[Figure], None], title: str, kind: str) -> str:
+    """Return what ``drawing`` draws as svg; ``kind`` and ``title`` make its ids its own."""
     style = {
         "svg.hashsalt": f"{kind} {title}", "svg.fonttype": "none", "text.parse_math": False,
         "font.family": ["sans-serif"], "font.sans-serif": ["DejaVu Sans"], "font.size": FONT,
@@ -74,9 +85,7 @@ def draw(kind: str, lines: Sequence[Line], title: str, comparable: bool = True) 
     with matplotlib.rc_context(style):
         figure = Figure(figsize=(WIDTH, WIDTH), layout="constrained")
         FigureCanvasSVG(figure)
-        KINDS[kind](figure, lines)
-        if printed and not comparable:
-            figure.supxlabel(OTHER_DATA, fontsize=FONT)
+        drawing(figure)
         figure.savefig(
             out, format="svg", transparent=True, metadata={"Date": None, "Creator": None, "Title": title}
         )

@@ -179,26 +179,26 @@ def markdown(
     """Return the table as Markdown.  ``figure`` is the path of a drawing beside it."""
     numbers = reasons(lines)
     heading = _heading(name, title)
-    blocks = [f"# {_plain(heading)}", _plain(f"{where}. {data_note}." if data_note else f"{where}.")]
-    blocks += [f"![{_plain(heading)}]({figure})"] * bool(figure)
+    blocks = [f"# {plain(heading)}", plain(f"{where}. {data_note}." if data_note else f"{where}.")]
+    blocks += [f"![{plain(heading)}]({figure})"] * bool(figure)
     blocks += ["\n".join(_markdown_grid(grid, numbers)) for grid in pivot(lines)]
-    blocks += [f"**{tally(lines)}.** {_plain(key(lines))}"] * any(line.published for line in lines)
-    blocks += ["\n".join(f"{n}. {_plain(reason)}" for reason, n in numbers.items())] * bool(numbers)
-    blocks += ["\n".join(f"- {_plain(note)}" for note in notes)] * bool(notes)
+    blocks += [f"**{tally(lines)}.** {plain(key(lines))}"] * any(line.published for line in lines)
+    blocks += ["\n".join(f"{n}. {plain(reason)}" for reason, n in numbers.items())] * bool(numbers)
+    blocks += ["\n".join(f"- {plain(note)}" for note in notes)] * bool(notes)
     return "\n\n".join(blocks) + "\n"
 
 
 def _markdown_grid(grid: Grid, numbers: Mapping[str, int]) -> Iterable[str]:
     table = laid_out(grid, numbers)
     columns = table["columns"]
-    yield _markdown_row("", *(_noted(_plain(column["name"]), column["note"]) for column in columns))
-    yield _markdown_row("---", *("---" if column["kind"] else "---:" for column in columns))
+    yield markdown_row("", *(_noted(plain(column["name"]), column["note"]) for column in columns))
+    yield markdown_row("---", *("---" if column["kind"] else "---:" for column in columns))
     for body in table["bodies"]:
         if body["additional"]:
-            yield _markdown_row("**Additional rows**", *[""] * len(columns))
+            yield markdown_row("**Additional rows**", *[""] * len(columns))
         for row in body["rows"]:
             cells = (_markdown_cell(cell) if cell else "" for cell in row["cells"])
-            yield _markdown_row(_noted(_plain(row["name"]), row["note"]), *cells)
+            yield markdown_row(_noted(plain(row["name"]), row["note"]), *cells)
 
 
 def _noted(text: str, note: int) -> str:
@@ -206,20 +206,21 @@ def _noted(text: str, note: int) -> str:
     return f"{text} {str(note).translate(SUPERSCRIPTS)}" if note else text
 
 
-def _markdown_row(*cells: str) -> str:
+def markdown_row(*cells: str) -> str:
+    """Return a row of a Markdown table."""
     return f"| {' | '.join(cells)} |"
 
 
 def _markdown_cell(cell: Shown) -> str:
     printed = cell.printed + MARK * cell.reached
-    values = " → ".join(_plain(text) for text in (printed, cell.value) if text)
+    values = " → ".join(plain(text) for text in (printed, cell.value) if text)
     if cell.apart:
-        values = f"{_plain(cell.value)} (printed: {_plain(cell.printed)})"
+        values = f"{plain(cell.value)} (printed: {plain(cell.printed)})"
     said = (values, cell.mark, f"{cell.word}," if cell.word and cell.seeds else cell.word, cell.seeds)
     return " ".join(filter(None, (_noted(" ".join(filter(None, said)), cell.note), cell.interval)))
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Escape what Markdown or the HTML in it would act on; a line break would end the table's row."""
     text = re.sub(r"&(?=#?\w+;)", "&amp;", " ".join(text.split())).replace("<", "&lt;")
     return re.sub(r"[\\`*|\[\]]|(?<!\w)_|_(?!\w)", r"\\\g<0>", text)

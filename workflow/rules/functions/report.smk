@@ -28,3 +28,80 @@ def trained_on_by_run():
         for runs in row["runs"].values()
         for folder in runs
     }
+
+
+# The page of results
+
+
+def earlier_overlaps():
+    """Input: the shared texts, if the target `overlaps` has compared them."""
+    path = f"{RESULTS}/overlaps/overlaps.csv"
+    return [path] if Path(path).exists() else []
+
+
+@cache
+def baseline_runs():
+    """Param: the folders of the runs of baselines."""
+    rows = [row for plan in PLANS.values() for rows in plan.rows.values() for row in rows]
+    baselines = [row for row in rows if row["baseline"] and not row["lenient"]]
+    return sorted({folder for row in baselines for runs in row["runs"].values() for folder in runs})
+
+
+# What a machine may lack, from the least to the most: (name, with a GPU, with the hub, a server of language models).
+# Each server has other models.
+API_HOSTS = sorted({host for model in MODELS.values() for host in model.hosts})
+OFFERS = [
+    ("other settings alone", False, False, ""),
+    ("a GPU", True, False, ""),
+    ("the model hub", False, True, ""),
+    *(("an API key", False, False, host) for host in API_HOSTS),
+    ("a GPU and the model hub", True, True, ""),
+    *(("a GPU, the model hub and an API key", True, True, host) for host in API_HOSTS),
+]
+
+
+def offered(gpu, hub, host):
+    """The context in which rows would be planned with these."""
+    usual = {name: DEFAULTS[name] for name in ("grid", "seeds", "hyperparameters")}
+    models, llm = "paper" if hub else CONFIG.models, f"https://{host}/v1" if host else CONFIG.llm
+    chosen = CONFIG.model_copy(update={**usual, "models": models, "llm": llm})
+    absent = planning.absent_data(chosen, PAPERS, SOURCES, ROOT)
+    return Context(chosen, MODELS, ROOT, gpu or GPU, SUBMITTED.rows, absent)
+
+
+OF_PLANS = {
+    "reason",
+    "runs",
+    "parameters",
+    "trained",
+    "averages",
+    "asked",
+    "trained_on",
+}  # fields that differ between plans
+
+
+def identity_of(row):
+    """What distinguishes a row of a plan from others, some of which have its name."""
+    return digest_of({key: value for key, value in row.items() if key not in OF_PLANS})
+
+
+@cache
+def needed_by_rows():
+    """Param: {paper: {table: {reason of published rows that are not run: what they need}}}.
+
+    A row needs the first of `OFFERS` with which it would be planned, and a reason what its last row needs.
+    """
+    contexts = [offered(*offer) for _, *offer in OFFERS]
+    found = {}
+    for paper in CONFIG.papers:
+        plans = [planning.plan(PAPERS[paper], context).rows for context in contexts]
+        found[paper] = {}
+        for table, rows in PLANS[paper].rows.items():
+            runs = [{identity_of(row) for row in plan[table] if row["runs"]} for plan in plans]
+            needs = {}
+            for row in rows:
+                if not (row["runs"] or row["own"]):
+                    first = next((n for n, those in enumerate(runs) if identity_of(row) in those), -1)
+                    needs[row["reason"]] = max(first, needs.get(row["reason"], -1))
+            found[paper][table] = {reason: OFFERS[n][0] for reason, n in needs.items() if n >= 0}
+    return found

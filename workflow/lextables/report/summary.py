@@ -1,0 +1,344 @@
+"""The page of results (docs/results.md): what a run reproduced of all papers, as Markdown and a picture."""
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from textwrap import shorten
+from typing import Any
+
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from lextables.pipeline.version import words
+from lextables.report import site, wording
+from lextables.report.commands import changed_keys
+from lextables.report.leaderboard import NONE, Benchmark, benchmarks, headline_lines
+from lextables.report.results import Exhibit, Part, RunRecord
+from lextables.tables import figures
+from lextables.tables.cells import Line
+from lextables.tables.published import number
+from lextables.tables.render import data_note, label, markdown, markdown_row, plain
+
+NAME = "results"  # of the page and the picture
+BEGIN, END = "<!-- summary -->", "<!-- end of summary -->"
+NAMES = wording.OUTCOMES | {"unjudged": "no verdict", "elsewhere": "other data"}
+EXPLAINED = ("off", "unjudged", "elsewhere", "not run")
+CELLS = 3  # that a line names
+LONGEST = 40  # letters of a value
+REASONS = 10  # of one outcome of a paper
+RANKED = 3  # rows of a benchmark
+OVERLAPS, LEAST = 10, 0.05  # pairs of splits, and the share of words from which they are shown
+NOTHING_ELSE = "none of these"
+PLACES = ("mirror", "results", "device")  # settings of a machine
+LOOKS = {
+    "match": {"facecolor": figures.OURS},
+    "near": {"facecolor": figures.OURS, "alpha": 0.6, "hatch": "////"},
+    "off": {"facecolor": "none", "hatch": "xxxx"},
+    "unjudged": {"facecolor": figures.OURS, "alpha": 0.25},
+    "elsewhere": {"facecolor": figures.OURS, "alpha": 0.25, "hatch": ".."},
+    "not run": {"facecolor": "none"},
+}
+# The theme of the page that shows the picture is not known to it.
+PAPER = "<style>svg{color:#1b1d20;background:#fff}</style>"
+WIDTH, BAR = 7.4, 0.34  # inches
+
+
+@dataclass(frozen=True)
+class Material:
+    """What the page shows.
+
+    ``date`` is the day of the last run.  ``baselines`` are the folders of the baselines' runs.  ``needs`` is
+    {paper: {table: {reason of a row that is not run: what it needs}}}.  ``overlaps`` is `overlaps.pairs`, if
+    there is one.
+    """
+
+    config: Mapping[str, Any]
+    parts: Sequence[Part]
+    runs: Sequence[RunRecord]
+    date: str
+    baselines: Collection[str] = ()
+    needs: Mapping[str, Mapping[str, Mapping[str, str]]] | None = None
+    overlaps: pd.DataFrame | None = None
+
+    @property
+    def exhibits(self) -> list[tuple[Part, Exhibit]]:
+        """The tables of all papers."""
+        return [(part, exhibit) for part in self.parts for exhibit in part.exhibits]
+
+
+def picture(material: Material) -> str:
+    """Return the picture as svg: outcomes by paper, and baselines beside the best published values."""
+    counts, found = _counts(material.parts), _besides(material)
+
+    def drawing(figure: Figure) -> None:
+        rows = [max(len(counts), 1), *[len(found)] * bool(found)]
+        figure.set_size_inches(WIDTH, BAR * (sum(rows) + 5 + 2 * bool(found)))
+        axes = figure.subplots(len(rows), 1, squeeze=False, height_ratios=rows)
+        _draw_counts(axes[0, 0], counts)
+        if found:
+            _draw_besides(axes[1, 0], found)
+
+    svg = site.drawing(figures.to_svg(drawing, "Published values and baselines", NAME), PAPER)
+    return f"{' '.join(svg.split())}\n"
+
+
+def _draw_counts(axes: Any, counts: Mapping[str, wording.Counts]) -> None:
+    shown = _outcomes(counts.values())
+    for at, found in enumerate(counts.values()):
+        start, total = 0.0, sum(found.values())
+        for name in shown:
+            share = 100 * found[name] / total
+            axes.barh(at, share, left=start, height=0.7, edgecolor=figures.INK, linewidth=0.8, **LOOKS[name])
+            start += share
+    axes.set_yticks(range(len(counts)), [f"{name} ({sum(n.values()):,})" for name, n in counts.items()])
+    axes.set(xlim=(0, 100), ylim=(max(len(counts), 1) - 0.5, -0.5), xlabel="Published values (%)")
+    axes.tick_params(axis="y", length=0)
+    patches = [Patch(edgecolor=figures.INK, label=NAMES[name], **LOOKS[name]) for name in shown]
+    axes.figure.legend(handles=patches, loc="outside upper left", ncols=6, columnspacing=1, handlelength=1.4)
+
+
+def _draw_besides(axes: Any, found: Mapping[str, tuple[float, str]]) -> None:
+    for at, (share, text) in enumerate(found.values()):
+        axes.barh(at, share, height=0.6, facecolor=figures.OURS, edgecolor=figures.INK, linewidth=0.8)
+        axes.annotate(text, (max(share, 100), at), (5, 0), textcoords="offset points", va="center")
+    axes.axvline(100, color=figures.INK, linewidth=1.2)
+    axes.set_yticks(range(len(found)), [*found])
+    axes.set(ylim=(len(found) - 0.5, -0.5), xlabel="Best baseline, best published value = 100")
+    axes.set_xlim(0, 1.65 * max(100, *(share for share, _ in found.values())))
+    axes.tick_params(axis="y", length=0)
+
+
+def page(material: Material) -> str:
+    """Return the page as Markdown."""
+    return "\n\n".join(_blocks(material)) + "\n"
+
+
+def summary(material: Material) -> str:
+    """Return the table of outcomes by paper, between `BEGIN` and `END`, with what it was made from."""
+    counts = _counts(material.parts)
+    shown = _outcomes(counts.values())
+    rows = [(plain(name), found) for name, found in counts.items()]
+    rows += [("**all**", wording.summed(counts.values()))] * (len(rows) > 1)
+    table = _table(
+        ["paper", "published values", *(NAMES[name] for name in shown)],
+        ([name, f"{sum(n.values()):,}", *(f"{n[each]:,}" for each in shown)] for name, n in rows),
+    )
+    return "\n\n".join([BEGIN, table, _made(material), END])
+
+
+def with_summary(text: str, block: str) -> str:
+    """Return ``text`` with its part between `BEGIN` and `END` replaced by ``block``."""
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    return f"{before}{block}{after}" if begin and end else text
+
+
+def _blocks(material: Material) -> Iterator[str]:
+    yield "# Results"
+    yield (
+        f"What one run reproduced. The target `{NAME}_page` writes this page and its picture. "
+        "[Verdicts](reference.md#tables) are explained in the reference."
+    )
+    if banner := wording.banner(material.config, material.runs):
+        yield f"**{plain(banner)}**"
+    yield f"![Outcomes by paper, and baselines beside the best published values]({NAME}.svg)"
+    yield summary(material)
+    yield _settings(material.config)
+    yield from _section("What more would be reproduced", _needs(material))
+    for part in material.parts:
+        yield from _section(part.short, _explained(part))
+    yield from _section("Leaderboard", _leaderboard(benchmarks(material.parts)))
+    for part, exhibit in material.exhibits:
+        if exhibit.entry.in_full:
+            about = exhibit.entry.title, f"{part.short}, {exhibit.entry.where}", exhibit.lines, (), ""
+            yield f"#{markdown(*about, name=exhibit.name).rstrip()}"
+    if material.overlaps is not None:
+        yield from _section("Overlaps between data sets", _overlaps(material.overlaps))
+
+
+def _section(title: str, blocks: Iterable[str]) -> Iterator[str]:
+    found = [*blocks]
+    if found:
+        yield f"## {plain(title)}"
+        yield from found
+
+
+def _table(columns: Sequence[str], rows: Iterable[Sequence[str]], texts: Collection[str] = ()) -> str:
+    """A Markdown table; columns but the first and ``texts`` are right-aligned."""
+    sides = ["---" if not at or name in texts else "---:" for at, name in enumerate(columns)]
+    return "\n".join(markdown_row(*row) for row in (columns, sides, *rows))
+
+
+def _made(material: Material) -> str:
+    """By which commits, when and on which processors."""
+    ours = [run for run in material.runs if not run.submitted]
+    versions = Counter(words(run.record["lextables"]) for run in ours if run.record.get("lextables"))
+    devices = Counter(run.record["device"] for run in ours)
+    return (
+        f"{len(ours):,} runs, the last on {material.date}, by lextables {_counted(versions)}, on "
+        f"{_counted(devices)}."
+    )
+
+
+def _settings(config: Mapping[str, Any]) -> str:
+    """The settings that are not the default, without places on this machine."""
+    chosen = changed_keys({key: value for key, value in config.items() if key not in PLACES})
+    return f"Settings: {', '.join(f'`{each}`' for each in chosen) or 'the default'}."
+
+
+def _counted(found: Counter[str]) -> str:
+    if len(found) < 2:
+        return next(iter(found), "none")
+    return " and ".join(f"{name} ({n:,} run{'s' * (n > 1)})" for name, n in sorted(found.items()))
+
+
+def _counts(parts: Iterable[Part]) -> dict[str, wording.Counts]:
+    """{paper: its outcomes} of the papers with published values."""
+    found = {
+        part.short: wording.summed(wording.outcome_counts(exhibit.lines) for exhibit in part.exhibits)
+        for part in parts
+    }
+    return {name: counts for name, counts in found.items() if any(counts.values())}
+
+
+def _outcomes(counts: Iterable[wording.Counts]) -> list[str]:
+    """The outcomes with a column: verdicts always, others where there is a value."""
+    total = wording.summed(counts)
+    return [name for name in NAMES if total[name] or name not in ("unjudged", "elsewhere")]
+
+
+def _published(part: Part) -> Iterator[tuple[Exhibit, Line, str]]:
+    """The published values with their table and outcome."""
+    for exhibit in part.exhibits:
+        for line in exhibit.lines:
+            if line.published:
+                yield exhibit, line, wording.outcome(line)
+
+
+def _explained(part: Part) -> Iterator[str]:
+    """The table of outcomes that are neither match nor near, by reason."""
+    groups: dict[str, dict[tuple[str, str], list[str]]] = {name: defaultdict(list) for name in EXPLAINED}
+    for exhibit, line, outcome in _published(part):
+        if outcome in groups:
+            where, cell = "", label(exhibit.name)
+            if outcome == "off":
+                values = (
+                    shorten(text, LONGEST, placeholder="…") for text in (line.published, line.reproduced)
+                )
+                where, cell = cell, f"{line.row}, {line.column}: {' → '.join(values)}"
+            reason = line.reason or (data_note(exhibit.sources) if outcome == "elsewhere" else "")
+            groups[outcome][where, reason].append(cell)
+    rows = [row for outcome, found in groups.items() for row in _outcome_rows(outcome, found)]
+    if rows:
+        yield _table(["", "values", "where", "why"], rows, ["where", "why"])
+    elif any(True for _ in _published(part)):
+        yield "Every published value is reproduced."
+
+
+def _outcome_rows(outcome: str, groups: Mapping[tuple[str, str], Sequence[str]]) -> Iterator[list[str]]:
+    """The largest groups; those of values that are off in the paper's order, and all of them."""
+    order = [*groups.items()]
+    if outcome != "off":
+        order.sort(key=lambda group: (-len(group[1]), group[0]))
+    shown = order if outcome == "off" else order[:REASONS]
+    for (table, reason), cells in shown:
+        names = [*dict.fromkeys(cells)]
+        more = f" and {len(names) - CELLS} more" if len(names) > CELLS else ""
+        where = "; ".join(names[:CELLS]) + more
+        where = f"{table}: {where}" if table else where
+        yield [NAMES[outcome], f"{len(cells):,}", plain(where), plain(reason or "not known")]
+    if rest := order[len(shown) :]:
+        values = sum(len(cells) for _, cells in rest)
+        yield [NAMES[outcome], f"{values:,}", "", f"{len(rest)} other reasons"]
+
+
+def _needs(material: Material) -> Iterator[str]:
+    """The table of what values that are not run need."""
+    if material.needs is None:
+        return
+    found: dict[str, Counter[str]] = defaultdict(Counter)
+    for part in material.parts:
+        of_tables = material.needs.get(part.name, {})
+        for exhibit, line, outcome in _published(part):
+            if outcome == "not run":
+                found[of_tables.get(exhibit.name, {}).get(line.reason, NOTHING_ELSE)][part.short] += 1
+    if found:
+        yield "Published values that are not run, by what their rows need at most (the reasons are below)."
+        order = sorted(found.items(), key=lambda item: (item[0] == NOTHING_ELSE, -item[1].total(), item[0]))
+        yield _table(
+            ["needs", "values", "of"],
+            (
+                [what, f"{n.total():,}", ", ".join(f"{plain(paper)} {k:,}" for paper, k in n.items())]
+                for what, n in order
+            ),
+            ["of"],
+        )
+
+
+def _besides(material: Material) -> dict[str, tuple[float, str]]:
+    """{table: best baseline of its headline in per cent of the best published value, both as text}.
+
+    Where lower is better, it is the inverse.
+    """
+    found = {}
+    for part, exhibit in material.exhibits:
+        headline = exhibit.entry.headline
+        if not headline or data_note(exhibit.sources):
+            continue
+        published, baselines = {}, {}
+        for system, line in headline_lines(exhibit).items():
+            if system not in headline.chance and (value := number(line.published)) is not None:
+                published[value] = line.published
+            elif line.runs and {*line.runs.split()} <= {*material.baselines}:
+                baselines[number(line.ours)] = line.ours
+        best = min if headline.lower else max
+        one, other = (best(filter(None, values), default=0) for values in (published, baselines))
+        if one and other:
+            share = 100 * (one / other if headline.lower else other / one)
+            text = f"{baselines[other]} (published: {published[one]})"
+            found[f"{part.short}, {label(exhibit.name)}"] = share, text
+    return found
+
+
+def _leaderboard(found: Sequence[Benchmark]) -> Iterator[str]:
+    rows = [row for benchmark in found if not benchmark.unranked for row in _ranked(benchmark)]
+    if rows:
+        yield (
+            f"For each main score, the {RANKED} best rows that ran and the best published row that did not. "
+            "A rank is 1 plus the number of distinguishably better rows; a place is by score alone, with "
+            "its 95 % interval."
+        )
+        columns = ["table and score", "row", "score", "95 % interval", "rank", "place"]
+        yield _table(columns, rows, ["row"])
+    for benchmark in found:
+        if benchmark.unranked:
+            yield f"Not ranked: {plain(benchmark.name)} ({plain(benchmark.unranked)})."
+
+
+def _ranked(benchmark: Benchmark) -> Iterator[list[str]]:
+    ran = [row for row in benchmark.rows if row.rank][:RANKED]
+    published = [row for row in benchmark.rows if row.published][:1]
+    for at, row in enumerate([*ran, *published]):
+        interval = f"[{row.low}, {row.high}]" if row.low and row.high else NONE
+        cells = [row.score, interval, str(row.rank or NONE), row.place or NONE]
+        yield [plain(benchmark.name) * (not at), plain(row.system) + " (published)" * row.published, *cells]
+
+
+def _overlaps(table: pd.DataFrame) -> Iterator[str]:
+    top = table[table.share >= LEAST].sort_values(
+        ["share", "dataset", "split", "other_dataset", "other_split"], ascending=[False, *[True] * 4]
+    )
+    yield "The pairs of splits that share most of their words ([how they are counted](overlaps.md))."
+    yield _table(
+        ["split", "also in", "share of words", "units", "with a shared text", "near-duplicates"],
+        (
+            [
+                f"{pair.dataset} {pair.split}", f"{pair.other_dataset} {pair.other_split}",
+                f"{100 * pair.share:.0f} %", f"{pair.units:,}", f"{pair.touched:,}",
+                f"{pair.near_duplicates:,}",
+            ]
+            for pair in top.head(OVERLAPS).itertuples()
+        ),
+        ["also in"],
+    )  # fmt: skip
