@@ -109,15 +109,15 @@ def test_control_c_ends_a_job_without_a_traceback(tmp_path):
 
 def test_a_job_that_works_without_a_line_says_so_and_one_that_waits_does_not(tmp_path):
     before = (
-        "import time\nfrom lextables.pipeline import job as module\nmodule.QUIET, module.LOOK = 0.3, 0.1\n"
+        "import time\nfrom lextables.pipeline import job as module\nmodule.QUIET, module.LOOK = 0.3, 0.4\n"
         "module.PROGRESS['batches of training'] = 1200"
     )
-    busy = "end = time.process_time() + 1.5\nwhile time.process_time() < end: pass"
+    busy = "end = time.process_time() + 2\nwhile time.process_time() < end: pass"
     said = {}
     for name, work in (("busy", busy), ("idle", "time.sleep(1.5)")):
         assert run(tmp_path / name, f"log.info('begun')\n{work}", before).returncode == 0
         said[name] = [line.split(" ", 2)[2] for line in (tmp_path / name).read_text().splitlines()[1:]]
     assert said["idle"] == []
-    assert len(said["busy"]) >= 2
+    assert len(said["busy"]) >= 1
     pattern = r"working: \d+ processor seconds in the last \d+ s; 1,200 batches of training"
     assert all(re.fullmatch(pattern, line) for line in said["busy"])

@@ -35,7 +35,7 @@ _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _OBEYED = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _CLEAR = "\r\x1b[K"
 QUIET, LOOK = 40.0, 15.0  # seconds without a line, and between two looks: together less than a minute
-BUSY = 0.2  # processor seconds a second of a job that works
+BUSY = 0.05  # processor seconds a second of a job that works
 PROGRESS: dict[str, int] = {}  # what a job has done so far, such as {"batches of training": 12}
 
 
