@@ -1,5 +1,6 @@
 """The experiment on pairs with matched overlap, and accuracies by label and within twins."""
 
+import queue
 from collections import Counter
 from types import SimpleNamespace
 
@@ -177,14 +178,16 @@ def experiment(tmp_path_factory):
     pq.write_table(pa.Table.from_pylist(rows), folder / "examples.parquet")
     stored = [{"text_id": text_id, "text": text} for text_id, text in sorted(texts.items())]
     write(TEXTS, stored, folder / "texts.parquet")
+    messages = []
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(matched._log, "info", lambda *message: messages.append(message))
         patch.setattr(matched, "REPETITIONS", 2)
         patch.setattr(matched, "UPDATES", 2)
         files = folder / "examples.parquet", folder / "texts.parquet"
         pairs, answers = matched.run(*files, SETTINGS, 0, word_vectors)
     write(matched.PAIRS, pairs, folder / "pairs.parquet")
     write(matched.ANSWERS, answers, folder / "answers.parquet")
-    return SimpleNamespace(data=folder)
+    return SimpleNamespace(data=folder, messages=messages)
 
 
 def test_a_planted_difference_is_found(experiment):
@@ -209,6 +212,19 @@ def test_each_pair_is_answered_once_in_a_repetition(experiment):
         design for row in read(experiment.data / "pairs.parquet") for design in matched.DESIGNS if row[design]
     )
     assert all(count == sizes[design] for (design, *_), count in counts.items())
+
+
+def test_the_log_counts_the_fits(experiment, monkeypatch):
+    answers = read(experiment.data / "answers.parquet")
+    fits = matched.FOLDS * len({tuple(row[name] for name in matched.ANSWERS.key[:-1]) for row in answers})
+    assert experiment.messages[-1] == ("%d of %d fits done", fits, fits)
+    messages = queue.SimpleQueue()
+    monkeypatch.setattr(matched, "LOG_SECONDS", 0.01)
+    monkeypatch.setattr(matched._log, "info", lambda *message: messages.put(message[1:]))
+    with matched.progress(2) as done:
+        done.append({})
+        while messages.get(timeout=10) != (1, 2):  # written while the fit runs
+            pass
 
 
 def test_too_few_pairs_are_not_run(tmp_path):

@@ -8,10 +8,13 @@ distribution of overlaps; ``all`` has all pairs.  The data are split by opinion,
 """
 
 import hashlib
+import logging
 import math
 import re
+import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -59,14 +62,22 @@ MODELS = {
     "alone": "Frozen token vectors of the hypothesis alone",
     "guess": GUESSING,
 }
+TOKEN_MODELS = ("aligned", "alone")
 UPDATES = 320
-ALIGNED_REPETITIONS = 1  # of the models over token vectors: a split takes ten minutes on two cores
+# Repetitions of the models over token vectors: one split takes ten minutes on two cores.
+TOKEN_REPETITIONS = 1
 SENTENCES = 2  # of a premise, whose token vectors are compared with the hypothesis
 SENTENCE_END = re.compile(r"(?<=[.!?;:])[\"”')\]]*\s+(?=[\"“(\[]?[A-Z0-9])|\n+")
+# Condition, repetition, places of the test pairs, probabilities of their labels (pairs, labels)
+Fit = tuple[str, int, np.ndarray, np.ndarray]
 Encode = Callable[[Iterable[str]], Mapping[str, Any]]  # `alignment.token_vectors` of one encoder
 RESAMPLES = 10_000
 POWER = 0.8
+# With 522 to 540 pairs a difference of 5 to 8 points is found with 80 % power, with 300 one of 7 to 10.
+# Column (6) of Table 13 is 3 to 10 points above column (3): fewer pairs would find almost none of that.
 MIN_PAIRS = 300
+LOG_SECONDS = 60
+_log = logging.getLogger(__name__)
 
 PAIRS = Table(
     "pairs",
@@ -86,7 +97,7 @@ ANSWERS = Table(
     "answers",
     "The probability of each label by each model, in each repetition of the split by opinion.",
     (
-        Column("design", pa.string(), "bound or matched"),
+        Column("design", pa.string(), "all, bound or matched"),
         Column("model", pa.string(), "features of the linear model, or guess"),
         Column("condition", pa.string(), "(3) or (6)"),
         Column("repetition", pa.int32(), "from 0"),
@@ -119,8 +130,8 @@ def choose_pairs(rows: Iterable[Row], overlap: Mapping[str, float], seed: int) -
     chosen: dict[str, set[str]] = {design: set() for design in DESIGNS}
     chosen[ALL] = set(families)
     for (design, _), stratum in strata.items():
-        for those in stratum.values():
-            those.sort(key=lambda family: hashlib.sha256(f"{seed} {family}".encode()).digest())
+        for stratum_families in stratum.values():
+            stratum_families.sort(key=lambda family: hashlib.sha256(f"{seed} {family}".encode()).digest())
         count = min(len(stratum[True]), len(stratum[False]) // 2)
         chosen[design] |= {*stratum[True][:count], *stratum[False][: 2 * count]}
     return sorted(
@@ -151,52 +162,79 @@ def splits(premises: Sequence[str], seed: int) -> Iterator[tuple[int, np.ndarray
 def run(
     examples: str | Path, texts: str | Path, settings: Mapping[str, Any], seed: int, encode: Encode
 ) -> tuple[list[Row], list[Row]]:
-    """Return the rows of `PAIRS` and of `ANSWERS`; no answers for a design with too few pairs.
+    """Return the rows of `PAIRS` and of `ANSWERS`; no answers for a design with fewer than `MIN_PAIRS`.
 
-    ``settings`` are those of the task's linear models.
+    ``settings`` are those of the task's linear models.  The log has the number of fits done every minute.
     """
     rows = {row["example_id"]: row for row in read(examples) if row["head_id"] == NLI}
     overlap = Overlap(texts)
     of_pair = overlap.of(list(rows.values()), SHORT)
     pairs = choose_pairs(rows.values(), dict(zip(rows, of_pair.tolist(), strict=True)), seed)
-    shown = {
+    text_of = {
         text.key: text
         for text in texts_of(examples, texts, [{"text": view, "pair": "hypothesis"} for view in VIEWS])
     }
-    found: list[Row] = []
-    tokens = _tokens(rows, shown, encode) if len(pairs) >= MIN_PAIRS else {}
-    for design in DESIGNS:
-        chosen = [row for row in pairs if row[design]]
-        if len(chosen) < MIN_PAIRS:
-            continue
-        of_view = {
-            view: [
-                shown[rows[row["example_id"]][view], rows[row["example_id"]]["hypothesis"]] for row in chosen
-            ]
-            for view in VIEWS
-        }
-        overlaps = {view: overlap.of([rows[row["example_id"]] for row in chosen], view) for view in VIEWS}
-        for model in MODELS:
-            if model == "guess":
-                given = _guessed(chosen, overlaps, seed)
-            elif model in ("aligned", "alone"):
-                given = _aligned(chosen, tokens, seed, alone=model == "alone")
-            else:
-                given = _answered(chosen, of_view, {**settings, "features": model}, seed)
-            for condition, repetition, place, answer in given:
-                found.append(
-                    {"design": design, "model": model, "condition": condition, "repetition": repetition}
-                    | {"example_id": chosen[place]["example_id"], "answer": answer.tolist()}
-                )
-    return pairs, found
+    designs = {design: [row for row in pairs if row[design]] for design in DESIGNS}
+    designs = {design: chosen for design, chosen in designs.items() if len(chosen) >= MIN_PAIRS}
+    repetitions = sum(TOKEN_REPETITIONS if model in TOKEN_MODELS else REPETITIONS for model in MODELS)
+    answers: list[Row] = []
+    with progress(len(designs) * repetitions * FOLDS * len(CONDITIONS)) as fits:
+        tokens = _tokens(rows, text_of, encode) if designs else {}
+        for design, chosen in designs.items():
+            of_view = {
+                view: [
+                    text_of[rows[row["example_id"]][view], rows[row["example_id"]]["hypothesis"]]
+                    for row in chosen
+                ]
+                for view in VIEWS
+            }
+            overlaps = {view: overlap.of([rows[row["example_id"]] for row in chosen], view) for view in VIEWS}
+            for model in MODELS:
+                if model == "guess":
+                    of_model = _guess_answers(chosen, overlaps, seed)
+                elif model in TOKEN_MODELS:
+                    of_model = _token_answers(chosen, tokens, seed, alone=model == "alone")
+                else:
+                    of_model = _linear_answers(chosen, of_view, {**settings, "features": model}, seed)
+                for condition, repetition, places, shares in of_model:
+                    fit = {"design": design, "model": model, "condition": condition, "repetition": repetition}
+                    fits.append(fit)
+                    answers.extend(
+                        fit | {"example_id": chosen[place]["example_id"], "answer": answer.tolist()}
+                        for place, answer in zip(places.tolist(), shares, strict=True)
+                    )
+    return pairs, answers
 
 
-def _answered(
+@contextmanager
+def progress(total: int) -> Iterator[list[Row]]:
+    """Yield a list of the fits done, and log its length against ``total`` every `LOG_SECONDS`.
+
+    A thread does it, because a fit over token vectors takes minutes.
+    """
+    fits: list[Row] = []
+    ended = threading.Event()
+
+    def report() -> None:
+        while not ended.wait(LOG_SECONDS):
+            _log.info("%d of %d fits done", len(fits), total)
+
+    thread = threading.Thread(target=report, daemon=True)
+    thread.start()
+    try:
+        yield fits
+    finally:
+        ended.set()
+        thread.join()
+    _log.info("%d of %d fits done", len(fits), total)
+
+
+def _linear_answers(
     pairs: Sequence[Row], texts: Mapping[str, Sequence[Text]], settings: Mapping[str, Any], seed: int
-) -> Iterator[tuple[str, int, int, np.ndarray]]:
-    """Yield (condition, repetition, place of the pair, answer) of a linear model.
+) -> Iterator[Fit]:
+    """Yield the fits of a linear model.
 
-    ``texts`` are the premises and hypotheses of the pairs under each view.  How rare a word is is counted in
+    ``texts`` are the premises and hypotheses of the pairs under each view.  Word frequencies are counted in
     all texts, which uses no label.
     """
     from lextables.tasks.classification import linear  # loads scikit-learn, which tables do not need
@@ -212,16 +250,14 @@ def _answered(
     first = {view: at * len(pairs) for at, view in enumerate(VIEWS)}
     right = np.array([row["label"] for row in pairs])[:, None] == np.arange(len(LABELS))
     for repetition, training, test in splits([row["premise"] for row in pairs], seed):
-        for condition, (trained, shown) in CONDITIONS.items():
-            head = linear.fit(features, first[trained] + training, right[training], settings)
-            logits = head.logits(features, first[shown] + test)
-            answers = linear.shares(logits, multi_label=False)
-            for place, answer in zip(test.tolist(), answers, strict=True):
-                yield condition, repetition, place, answer
+        for condition, (training_view, test_view) in CONDITIONS.items():
+            head = linear.fit(features, first[training_view] + training, right[training], settings)
+            logits = head.logits(features, first[test_view] + test)
+            yield condition, repetition, test, linear.shares(logits, multi_label=False)
 
 
 def _tokens(
-    rows: Mapping[str, Row], shown: Mapping[tuple[str, str], Text], encode: Encode
+    rows: Mapping[str, Row], text_of: Mapping[tuple[str, str], Text], encode: Encode
 ) -> dict[tuple[str, str], tuple[Any, Any]]:
     """Return {(view, example): token vectors of the hypothesis and of the `nearest` sentences}."""
     import torch  # slow to import, and tables do not need it
@@ -229,7 +265,7 @@ def _tokens(
     chosen = {}
     for view in VIEWS:
         for example, row in rows.items():
-            text = shown[row[view], row["hypothesis"]]
+            text = text_of[row[view], row["hypothesis"]]
             chosen[view, example] = text.second, nearest(text.text, text.second)
     vectors = encode(side for first, second in chosen.values() for side in (first, *second))
     return {
@@ -249,41 +285,37 @@ def nearest(premise: str, hypothesis: str) -> list[str]:
     return [sentences[place] for place in np.argsort(-np.array(common), kind="stable")[:SENTENCES]]
 
 
-def _aligned(
+def _token_answers(
     pairs: Sequence[Row], tokens: Mapping[tuple[str, str], tuple[Any, Any]], seed: int, *, alone: bool
-) -> Iterator[tuple[str, int, int, np.ndarray]]:
-    """Yield the same of models over frozen token vectors; ``alone`` hides the premise from them."""
+) -> Iterator[Fit]:
+    """Yield the fits of a model over frozen token vectors; ``alone`` hides the premise from it."""
     from lextables.models.alignment import probabilities  # loads torch, which tables do not need
 
     def read_in(view: str, places: np.ndarray) -> list[tuple[Any, Any]]:
-        found = (tokens[view, pairs[place]["example_id"]] for place in places)
-        return [(first, second[:1] * 0 if alone else second) for first, second in found]
+        sides = (tokens[view, pairs[place]["example_id"]] for place in places)
+        return [(first, second[:1] * 0 if alone else second) for first, second in sides]
 
     labels = np.array([row["label"] for row in pairs])
     of_repetitions = splits([row["premise"] for row in pairs], seed)
-    for repetition, training, test in islice(of_repetitions, ALIGNED_REPETITIONS * FOLDS):
-        for condition, (trained, shown) in CONDITIONS.items():
+    for repetition, training, test in islice(of_repetitions, TOKEN_REPETITIONS * FOLDS):
+        for condition, (training_view, test_view) in CONDITIONS.items():
             answers = probabilities(
-                read_in(trained, training),
+                read_in(training_view, training),
                 labels[training],
-                read_in(shown, test),
+                read_in(test_view, test),
                 updates=UPDATES,
                 seed=seed + repetition,
             )
-            for place, answer in zip(test.tolist(), answers, strict=True):
-                yield condition, repetition, place, answer
+            yield condition, repetition, test, answers
 
 
-def _guessed(
-    pairs: Sequence[Row], overlaps: Mapping[str, np.ndarray], seed: int
-) -> Iterator[tuple[str, int, int, np.ndarray]]:
-    """Yield the same of a threshold on the overlap of bigrams, learnt on the training pairs."""
+def _guess_answers(pairs: Sequence[Row], overlaps: Mapping[str, np.ndarray], seed: int) -> Iterator[Fit]:
+    """Yield the fits of a threshold on the overlap of bigrams, learnt on the training pairs."""
     labels = np.array([row["label"] for row in pairs])
     for repetition, training, test in splits([row["premise"] for row in pairs], seed):
-        for condition, (trained, shown) in CONDITIONS.items():
-            threshold = fit_threshold(overlaps[trained][training], labels[training])
-            for place, answer in zip(test.tolist(), guesses(overlaps[shown][test], threshold), strict=True):
-                yield condition, repetition, place, answer
+        for condition, (training_view, test_view) in CONDITIONS.items():
+            threshold = fit_threshold(overlaps[training_view][training], labels[training])
+            yield condition, repetition, test, guesses(overlaps[test_view][test], threshold)
 
 
 @dataclass(frozen=True)
