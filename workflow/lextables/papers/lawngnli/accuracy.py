@@ -79,7 +79,10 @@ def without_leading_verb(parenthetical: str) -> str | None:
     if match is None or match[1].lower() in _MANDATIVE:
         return parenthetical
     rest = parenthetical[match.end() :]
-    verbs = {match[1].lower(), *(found[1].lower() for found in _NEXT_VERB_THAT.finditer(rest) if found[1])}
+    verbs = {
+        match[1].lower(),
+        *(next_match[1].lower() for next_match in _NEXT_VERB_THAT.finditer(rest) if next_match[1]),
+    }
     return None if verbs & _UNSUPPORTIVE else _NEXT_VERB_THAT.sub("", rest)
 
 

@@ -102,7 +102,7 @@ def build_case_index(shards: Sequence[str | Path], folder: str | Path) -> dict[s
     codes: dict[str, int] = {}
     tables = [_shard(number, Path(path), codes) for number, path in enumerate(shards)]
     jurisdictions = sorted(codes)
-    cases = _joined(_CASE, [found for found, _, _ in tables])
+    cases = _joined(_CASE, [part for part, _, _ in tables])
     # They were numbered as they were met, which depends on how the volumes were cut.
     renumbered = np.array([jurisdictions.index(name) for name in codes], dtype=np.int32)
     cases["jurisdiction"] = renumbered[cases["jurisdiction"]]
@@ -121,8 +121,8 @@ def build_case_index(shards: Sequence[str | Path], folder: str | Path) -> dict[s
             where=where,
             do="give each volume once",
         )
-    citations = np.unique(_joined(_CITATION, [found for _, found, _ in tables]))
-    names = _joined(_PARTIES, [found for _, _, found in tables])
+    citations = np.unique(_joined(_CITATION, [part for _, part, _ in tables]))
+    names = _joined(_PARTIES, [part for _, _, part in tables])
     arrays = {"citations": citations, "cases": cases, "parties": names}
     folder = Path(folder)
     for name, array in arrays.items():
@@ -183,9 +183,9 @@ class CaseIndex:
         """
         if not parties(case.name):
             return False
-        own = _heading_entry(case)
-        start, end = _group(self._party_keys, int(own["key"]))
-        return any(_later(other, own) for other in self._parties[start:end])
+        entry = _heading_entry(case)
+        start, end = _group(self._party_keys, int(entry["key"]))
+        return any(_later(other, entry) for other in self._parties[start:end])
 
 
 @dataclass(frozen=True)
@@ -227,17 +227,17 @@ def _heading_entry(case: CaseHeading) -> np.void:
     return np.array([values], _PARTIES)[0]
 
 
-def _later(other: np.void, own: np.void) -> bool:
-    if other["case"] == own["case"]:
+def _later(other: np.void, entry: np.void) -> bool:
+    if other["case"] == entry["case"]:
         return False
-    for first, second in zip(_parts(int(other["date"])), _parts(int(own["date"])), strict=True):
+    for first, second in zip(_parts(int(other["date"])), _parts(int(entry["date"])), strict=True):
         if not first or not second:
             break  # from here on one of the dates is not given
         if first != second:
             return first > second
-    if other["reporter"] != own["reporter"]:
+    if other["reporter"] != entry["reporter"]:
         return False
-    return (int(other["volume"]), int(other["page"])) > (int(own["volume"]), int(own["page"]))
+    return (int(other["volume"]), int(other["page"])) > (int(entry["volume"]), int(entry["page"]))
 
 
 def _date(date: str) -> int:
@@ -260,8 +260,8 @@ def _hash(text: str) -> int:
 
 
 def _group(keys: np.ndarray, key: int) -> tuple[int, int]:
-    wanted = np.uint64(key)
-    return int(np.searchsorted(keys, wanted, "left")), int(np.searchsorted(keys, wanted, "right"))
+    unsigned = np.uint64(key)
+    return int(np.searchsorted(keys, unsigned, "left")), int(np.searchsorted(keys, unsigned, "right"))
 
 
 def _joined(kind: np.dtype, arrays: Iterable[np.ndarray]) -> np.ndarray:

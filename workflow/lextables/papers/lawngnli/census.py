@@ -29,15 +29,15 @@ def total(steps: Iterable[Record]) -> StepCounts:
 
 def check_left(counts: Iterable[tuple[str, int]]) -> None:
     """Raise `BadInput` naming the first step that left nothing: no one can train on an empty data set."""
-    before = ""
-    for step, left in counts:
-        if not left:
+    previous = ""
+    for step, remaining in counts:
+        if not remaining:
             raise BadInput(
-                f"no example is left: 0 after the step {step!r}{before}",
+                f"no example is left: 0 after the step {step!r}{previous}",
                 where="LawngNLI",
                 do="name more volumes in caselaw, such as those that these cite",
             )
-        before = f", {left:,} before it"
+        previous = f", {remaining:,} before it"
 
 
 def ingested(reports: Iterable[Record]) -> tuple[dict[str, int], list[str]]:
@@ -59,12 +59,13 @@ def volume_sources(shards: Iterable[Record]) -> list[dict[str, Any]]:
     """
     alike: dict[tuple[tuple[str, Any], ...], list[int]] = {}
     for volume in chain.from_iterable(shard["volumes"] for shard in shards):
-        kept = {key: volume[key] for key in ("source", "variant", "licence", "citation")}
-        kept["obtained_from"] = _host(volume["obtained_from"])
-        alike.setdefault(tuple(kept.items()), []).append(volume["bytes"])
+        entry = {key: volume[key] for key in ("source", "variant", "licence", "citation")}
+        entry["obtained_from"] = _host(volume["obtained_from"])
+        alike.setdefault(tuple(entry.items()), []).append(volume["bytes"])
     return [
-        dict(kept) | {"file": f"{len(sizes)} volumes", "bytes": sum(sizes), "comparable": False, "note": NOTE}
-        for kept, sizes in alike.items()
+        dict(entry)
+        | {"file": f"{len(sizes)} volumes", "bytes": sum(sizes), "comparable": False, "note": NOTE}
+        for entry, sizes in alike.items()
     ]
 
 

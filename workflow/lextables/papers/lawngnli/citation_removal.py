@@ -237,12 +237,12 @@ def remove_citations(text: str, tokenizer: Tokenizer | None = None) -> str:
     Characters are only taken out, never added.  Paragraphs are lines; one that held nothing else goes
     with its line.  ``tokenizer`` is eyecite's, by default `citations.tokenizer`.
     """
-    kept = []
+    paragraphs = []
     for paragraph in text.split("\n"):
         shorter = _without(paragraph, removed_spans(paragraph, tokenizer))
         if shorter.strip() or not paragraph.strip():
-            kept.append(shorter)
-    return "\n".join(kept)
+            paragraphs.append(shorter)
+    return "\n".join(paragraphs)
 
 
 def removed_spans(paragraph: str, tokenizer: Tokenizer | None = None) -> list[tuple[int, int]]:
@@ -282,15 +282,15 @@ def _names_alone(paragraph: str, citations: Sequence[tuple[int, int]]) -> Iterat
     June 24, 1948, c. 5."
     """
     bounds = [0, *(at for span in citations for at in span), len(paragraph)]
-    kept = [at for start, end in zip(bounds[::2], bounds[1::2], strict=True) for at in range(start, end)]
-    shorter = "".join(map(paragraph.__getitem__, kept))
-    gaps = {at for at in range(1, len(kept)) if kept[at] != kept[at - 1] + 1}
+    positions = [at for start, end in zip(bounds[::2], bounds[1::2], strict=True) for at in range(start, end)]
+    shorter = "".join(map(paragraph.__getitem__, positions))
+    gaps = {at for at in range(1, len(positions)) if positions[at] != positions[at - 1] + 1}
     for start, end in _sentences(shorter):
         text = shorter[start:end]
         balanced = all(text.count(opening) == text.count(closing) for opening, closing in ("()", "[]"))
         if balanced and all(map(_is_name, text.split())) and not gaps.isdisjoint(range(start + 1, end)):
             before = len(shorter[:start].rstrip())
-            yield kept[before] if before else 0, kept[end - 1] + 1
+            yield positions[before] if before else 0, positions[end - 1] + 1
 
 
 def _sentences(text: str) -> Iterator[tuple[int, int]]:
@@ -322,10 +322,10 @@ def _without(text: str, spans: Iterable[tuple[int, int]]) -> str:
 
 
 def _cites(paragraph: str, tokenizer: Tokenizer) -> list[_Cite]:
-    found = citations_of(searchable(paragraph), tokenizer)
+    citations = citations_of(searchable(paragraph), tokenizer)
     # eyecite's own full span is not used: its end can run over the next citation, and its start, where
     # the name holds no "v.", into the sentence before.
-    spans = [(*_core(cite), type(cite)) for cite in found if isinstance(cite, _REMOVED)]
+    spans = [(*_core(cite), type(cite)) for cite in citations if isinstance(cite, _REMOVED)]
     spans += [(*match.span(), None) for match in _CROSS_REFERENCE.finditer(paragraph)]
     cites: list[_Cite] = []
     for start, end, kind in sorted(spans, key=lambda span: span[:2]):

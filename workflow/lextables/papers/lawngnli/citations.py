@@ -93,9 +93,9 @@ def tokenizer(cache_dir: str | Path = CACHE) -> Tokenizer:
     """
     folder = Path(cache_dir) / f"hyperscan-{version('hyperscan')}-{machine()}"
     folder.mkdir(parents=True, exist_ok=True)
-    found = HyperscanTokenizer(cache_dir=str(folder))
-    found.hyperscan_db  # noqa: B018 - compiles or loads now, not in the middle of the first opinion
-    return found
+    hyperscan = HyperscanTokenizer(cache_dir=str(folder))
+    hyperscan.hyperscan_db  # noqa: B018 - compiles or loads now, not in the middle of the first opinion
+    return hyperscan
 
 
 def ascii_text(text: str) -> str:
@@ -126,7 +126,7 @@ def _date_alone(match: re.Match[str]) -> str:
 
 
 @dataclass(frozen=True)
-class Found:
+class LocatedCitation:
     """A citation that eyecite found, with the offset in the opinion of the paragraph it found it in.
 
     ``start`` and ``end`` are offsets in the opinion; ``end`` is after the pincite for short forms and
@@ -155,25 +155,25 @@ class Found:
         return KINDS.get(type(self.citation))
 
 
-def find_citations(text: str, tokens: Tokenizer, counts: Counter[str]) -> list[Found]:
+def find_citations(text: str, tokens: Tokenizer, counts: Counter[str]) -> list[LocatedCitation]:
     """Return the citations of an opinion in its order; ``text`` is the opinion's own.
 
     Adds to ``counts`` the warnings of eyecite, and the paragraphs on which it failed, which then have
     no citation.
     """
-    found: list[Found] = []
+    citations: list[LocatedCitation] = []
     prepared, start = searchable(text), 0
     with logged(counts, ("eyecite",), lambda record: "warnings of eyecite"):
         for paragraph in prepared.split("\n"):
             end = start + len(paragraph)
             try:
-                citations = citations_of(paragraph, tokens)
+                of_paragraph = citations_of(paragraph, tokens)
             except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
                 counts["paragraphs that eyecite failed on"] += 1
-                citations = []
-            found.extend(Found(citation, start, end) for citation in citations)
+                of_paragraph = []
+            citations.extend(LocatedCitation(citation, start, end) for citation in of_paragraph)
             start = end + 1
-    return found
+    return citations
 
 
 class _Tokenized(Tokenizer):
@@ -224,24 +224,26 @@ class Cited:
 
 
 def resolve(
-    text: str, found: Sequence[Found], nested: Sequence[bool], resource_of: Resolver
+    text: str, citations: Sequence[LocatedCitation], nested: Sequence[bool], resource_of: Resolver
 ) -> list[Cited | None]:
-    """Return what each citation is to, in the order of ``found``; None where that is not known.
+    """Return what each citation is to, in the order of ``citations``; None where that is not known.
 
     ``resource_of`` maps a `case_index.citation_key` to a case of the corpus, or to itself.  Parallel
     citations are to one resource.  Short forms, id. and supra go through eyecite's resolution, with two
     differences: id. never refers to a citation that stands inside another's parenthetical (``nested``)
     unless it stands in one itself, and supra needs its whole word in one party's name.
     """
-    resources = _full_resources(text, found, resource_of)
-    everything = _resolved([f.citation for f in found], resources)
-    outside = _resolved([f.citation for f, inner in zip(found, nested, strict=True) if not inner], resources)
+    resources = _full_resources(text, citations, resource_of)
+    all_resolved = _resolved([f.citation for f in citations], resources)
+    outside_resolved = _resolved(
+        [f.citation for f, inner in zip(citations, nested, strict=True) if not inner], resources
+    )
     volumes: dict[Resource, str] = {}
     cited: list[Cited | None] = []
-    for item, inner in zip(found, nested, strict=True):
+    for item, inner in zip(citations, nested, strict=True):
         citation = item.citation
-        by = outside if isinstance(citation, IdCitation) and not inner else everything
-        resource = by.get(id(citation))
+        resolved = outside_resolved if isinstance(citation, IdCitation) and not inner else all_resolved
+        resource = resolved.get(id(citation))
         if resource is None or isinstance(resource, _NoCase):
             cited.append(None)
             continue
@@ -262,20 +264,22 @@ class _NoCase:
     place: int
 
 
-def _full_resources(text: str, found: Sequence[Found], resource_of: Resolver) -> dict[int, Resource]:
+def _full_resources(
+    text: str, citations: Sequence[LocatedCitation], resource_of: Resolver
+) -> dict[int, Resource]:
     """The resource of each full citation, by its id(); a chain of parallel citations has one.
 
     A citation of the chain that is to a case of the corpus decides; its key is then not itself.
     """
     resources: dict[int, Resource] = {}
-    chain: list[Found] = []
-    known: Resource | None = None
+    chain: list[LocatedCitation] = []
+    chain_resource: Resource | None = None
 
     def close_chain() -> None:
-        if known is not None:
-            resources.update({id(item.citation): known for item in chain})
+        if chain_resource is not None:
+            resources.update({id(item.citation): chain_resource for item in chain})
 
-    for place, item in enumerate(found):
+    for place, item in enumerate(citations):
         if not isinstance(item.citation, FullCitation):
             continue
         key = key_of(item.citation) if isinstance(item.citation, FullCaseCitation) else None
@@ -283,16 +287,16 @@ def _full_resources(text: str, found: Sequence[Found], resource_of: Resolver) ->
         parallel = chain and key is not None and _are_parallel(text, chain[-1], item)
         if not parallel:
             close_chain()
-            chain, known = [], resource if key is not None else None
-        elif known is not None and isinstance(known, str) and not isinstance(resource, str):
-            known = resource
+            chain, chain_resource = [], resource if key is not None else None
+        elif chain_resource is not None and isinstance(chain_resource, str) and not isinstance(resource, str):
+            chain_resource = resource
         chain.append(item)
         resources[id(item.citation)] = resource
     close_chain()
     return resources
 
 
-def _are_parallel(text: str, first: Found, second: Found) -> bool:
+def _are_parallel(text: str, first: LocatedCitation, second: LocatedCitation) -> bool:
     """Whether two citations follow each other with nothing but pincites between, in two reporters."""
     if not isinstance(first.citation, FullCaseCitation) or first.paragraph_start != second.paragraph_start:
         return False
@@ -314,11 +318,11 @@ def _supra(citation: SupraCitation, fulls: Sequence[tuple[FullCitation, Resource
     word = (citation.metadata.antecedent_guess or "").strip(".,;:()[]'\" ")
     if not word or not word[0].isupper():
         return None
-    whole = re.compile(rf"\b{re.escape(word)}\b")
+    pattern = re.compile(rf"\b{re.escape(word)}\b")
     matches = {
         resource: None
         for full, resource in fulls
         if isinstance(full, FullCaseCitation)
-        and (whole.search(full.metadata.plaintiff or "") or whole.search(full.metadata.defendant or ""))
+        and (pattern.search(full.metadata.plaintiff or "") or pattern.search(full.metadata.defendant or ""))
     }
     return next(iter(matches)) if len(matches) == 1 else None

@@ -78,11 +78,11 @@ def contradict(sentences: Sequence[Tree], *, example: str, seed: int) -> Contrad
     draw = hashlib.sha256(f"{example}\0{seed}".encode()).digest()
     chosen = int.from_bytes(draw[:8]) % len(sentences)
     tree = sentences[chosen]
-    found = clauses(tree)
-    if not found:
+    candidates = clauses(tree)
+    if not candidates:
         return _no_clause(tree)
-    clause = found[int.from_bytes(draw[8:16]) % len(found)]
-    change = _unfit(tree, clause)
+    clause = candidates[int.from_bytes(draw[8:16]) % len(candidates)]
+    change = _reason_to_reject(tree, clause)
     for rule in RULES:
         if change is None:
             change = rule(tree, clause)
@@ -260,7 +260,7 @@ def _auxiliary(word: str, following: str) -> bool:
     return word in _MODALS | {"need"} | _REDUCED.keys()
 
 
-def _like(model: str, words: str) -> tuple[str, ...]:
+def _with_case_of(model: str, words: str) -> tuple[str, ...]:
     """Return ``words``, the first with a capital or with a letter in brackets if ``model`` has one."""
     bracketed = model[:1] == "[" and model[2:3] == "]"
     first = words[0].upper() if model[bracketed : bracketed + 1].isupper() else words[0]
@@ -289,7 +289,7 @@ def _no_clause(tree: Tree) -> Rejected:
     return Rejected("verb phrase without a subject" if node.label == "VP" else "no independent clause")
 
 
-def _unfit(tree: Tree, clause: Clause) -> Rejected | None:
+def _reason_to_reject(tree: Tree, clause: Clause) -> Rejected | None:
     """Return why the clause must not be changed, or None."""
     tokens = tree.tokens
     subject = core(clause.subject)
@@ -328,7 +328,7 @@ def _unfit(tree: Tree, clause: Clause) -> Rejected | None:
         return Rejected("verb phrase without a subject")
     if _after_noun_phrase(tree, start) or any("exception" in token.lower for token in tokens[:start]):
         return Rejected("structure unclear")  # "with one exception, none"
-    if _opened(tree, clause.predicate.start):
+    if _has_open_subordinator(tree, clause.predicate.start):
         return Rejected("subordinate clause")
     return None
 
@@ -347,7 +347,7 @@ def _after_noun_phrase(tree: Tree, start: int) -> bool:
     return not any(token.tag in ("IN", "TO") for token in before[commas[-1] + 1 if commas else 0 :])
 
 
-def _opened(tree: Tree, end: int) -> bool:
+def _has_open_subordinator(tree: Tree, end: int) -> bool:
     """Tell whether a subordinator before token ``end`` has no verb yet.
 
     The verb at ``end`` is then that of the subordinate clause: "the fact that a firm performs a function".
@@ -416,7 +416,7 @@ def indefinite_pronoun(tree: Tree, clause: Clause) -> Change | Rejected | None:
     fragment = group is not None and clause.node.label == "NP" and tokens[group.first].tag == "VBD"
     if group is None or fragment or _reading(tree, clause, group) is Reading.PARTICIPLE:
         head = _predicate_head(tree, clause)
-        if head is None or tokens[head].tag == "VBG" or not _states(tree, clause, head, True):
+        if head is None or tokens[head].tag == "VBG" or not _is_predicate(tree, clause, head, True):
             return None
     for i in sorted({clause.subject.start, *own}):
         word = tokens[i].text
@@ -439,13 +439,13 @@ def indefinite_pronoun(tree: Tree, clause: Clause) -> Change | Rejected | None:
             case "none" if following != "of" and group and _is_singular_verb(tokens[group.first]):
                 return Rejected("none alone")
             case "no" if following == "one":
-                edit = Edit(i, i + 2, _like(word, "someone"))
+                edit = Edit(i, i + 2, _with_case_of(word, "someone"))
             case "no":
-                edit = replace(i, *_like(word, "some"))
+                edit = replace(i, *_with_case_of(word, "some"))
             case "none" if following == "of" and group and _is_singular_verb(tokens[group.first]):
-                edit = replace(i, *_like(word, "one"))
+                edit = replace(i, *_with_case_of(word, "one"))
             case "none" | "nobody" | "nothing" as negative:
-                edit = replace(i, *_like(word, _PRONOUNS[negative]))
+                edit = replace(i, *_with_case_of(word, _PRONOUNS[negative]))
             case "not" if following in _FOCUS:
                 return Rejected("not only")
             case "not" if following == "guilty":
@@ -453,8 +453,8 @@ def indefinite_pronoun(tree: Tree, clause: Clause) -> Change | Rejected | None:
             case "not" if i > base.start:
                 return Rejected("contrast in the subject")
             case "not":
-                edit = Edit(i, i + 2, _like(word, tokens[i + 1].text))
-                return _mended(tree, clause, i, edit, "not in the subject removed")
+                edit = Edit(i, i + 2, _with_case_of(word, tokens[i + 1].text))
+                return _with_repairs(tree, clause, i, edit, "not in the subject removed")
             case "some" if _is_about(tree, i):
                 continue
             case "some" if "others" in [token.lower for token in tokens[i:]] or (
@@ -466,18 +466,18 @@ def indefinite_pronoun(tree: Tree, clause: Clause) -> Change | Rejected | None:
             case "some" | "any" if _holds_clause(tree, clause.subject):
                 return Rejected("structure unclear")
             case "some" | "any" if not joined:
-                edit = replace(i, *_like(word, "no" if i + 1 < base.end else "none"))
+                edit = replace(i, *_with_case_of(word, "no" if i + 1 < base.end else "none"))
                 return _negative_subject(tree, clause, edit)
             case positive if positive in _PRONOUNS and not joined:
-                edit = replace(i, *_like(word, _PRONOUNS[positive]))
+                edit = replace(i, *_with_case_of(word, _PRONOUNS[positive]))
                 return _negative_subject(tree, clause, edit)
             case _:
                 continue
-        return _mended(tree, clause, clause.subject.end - 1, edit, "negative subject removed")
+        return _with_repairs(tree, clause, clause.subject.end - 1, edit, "negative subject removed")
     return None
 
 
-def _mended(tree: Tree, clause: Clause, i: int, edit: Edit, kind: str) -> Change | Rejected:
+def _with_repairs(tree: Tree, clause: Clause, i: int, edit: Edit, kind: str) -> Change | Rejected:
     """Return the change that removes a negation by ``edit``, with what that requires after token ``i``."""
     repairs = _without_negation(tree, clause, i)
     return repairs if isinstance(repairs, Rejected) else Change((edit, *repairs), kind, True)
@@ -503,17 +503,20 @@ def _joined(tree: Tree, i: int, end: int) -> bool:
 def _either(tree: Tree, clause: Clause, i: int, end: int) -> Change | Rejected:
     """Turn "neither … nor" into "either … or", or back, between token ``i`` and ``end``."""
     negated = tree.tokens[i].lower == "neither"
-    this, that, joiner, other = (
+    removed, inserted, joiner, new_joiner = (
         ("neither", "either", "nor", "or") if negated else ("either", "neither", "or", "nor")
     )
     joiners = [j for j in range(i + 1, end) if tree.tokens[j].lower == joiner]
     if len(joiners) > 1:
-        return Rejected(f"{this} with several alternatives")
+        return Rejected(f"{removed} with several alternatives")
     repairs = _without_negation(tree, clause, i) if negated else ()
     if isinstance(repairs, Rejected):
         return repairs
-    edits = (replace(i, *_like(tree.tokens[i].text, that)), *(replace(j, other) for j in joiners))
-    return Change((*edits, *repairs), f"{this} to {that}", negated)
+    edits = (
+        replace(i, *_with_case_of(tree.tokens[i].text, inserted)),
+        *(replace(j, new_joiner) for j in joiners),
+    )
+    return Change((*edits, *repairs), f"{removed} to {inserted}", negated)
 
 
 def _negative_subject(tree: Tree, clause: Clause, edit: Edit) -> Change | Rejected:
@@ -589,13 +592,13 @@ def _is_reduced(tree: Tree, clause: Clause, group: Verbs) -> bool:
 
 def _later_finite(tree: Tree, clause: Clause, group: Verbs, words: frozenset[str]) -> list[int]:
     """Return where those of the finite verbs ``words`` follow, in no clause below and in no coordination."""
-    known = {*group.chain, *group.peers, *group.main_peers}
+    verb_places = {*group.chain, *group.peers, *group.main_peers}
     return [
         i
         for i in _outside(clause, group.main + 1, "SBAR", "S", "PRN")
         if tree.tokens[i].lower in words
         and tree.tokens[i].tag in ("MD", "VBZ", "VBP", "VBD")
-        and i not in known
+        and i not in verb_places
     ]
 
 
@@ -661,10 +664,10 @@ def _reading(tree: Tree, clause: Clause, group: Verbs) -> Reading:
 def _past_reading(tree: Tree, clause: Clause, verb: int, head: int) -> Reading:
     """Return the reading of a form that can be past tense and participle; ``head`` is the subject's noun."""
     base = morphology.lemma(tree.tokens[verb].lower, "VBD")
-    beside = path_to(clause.node, verb)[-2].children
+    siblings = path_to(clause.node, verb)[-2].children
     after = [
         node
-        for node in beside
+        for node in siblings
         if node.start > verb
         and (node.label not in _BESIDE or tree.tokens[node.start].text == "[")
         and not (node.is_leaf and tree.tokens[node.start].lower in _QUOTES)
@@ -865,7 +868,7 @@ def _remove(tree: Tree, clause: Clause, group: Verbs, kind: str, i: int) -> Chan
         case "no comparative":
             return Change((delete(i),), "comparative no removed", True)
         case "negative pronoun":
-            edit = replace(i, *_like(tokens[i].text, _PRONOUNS[word]))
+            edit = replace(i, *_with_case_of(tokens[i].text, _PRONOUNS[word]))
             return Change((edit, *repairs), "negative object removed", True)
         case "no phrase" if (tokens[i - 1].lower, tokens[i + 1].lower) == ("by", "means"):
             return Change((delete(i - 1, i + 2), *repairs), "negative phrase removed", True)
@@ -874,7 +877,7 @@ def _remove(tree: Tree, clause: Clause, group: Verbs, kind: str, i: int) -> Chan
         case "no object":
             return Change((_no_object(tree, clause, group, i), *repairs), "negative object removed", True)
     if first in _DO and group.first < i < group.main:
-        return Change((*_undo(tree, group, i), *repairs), "do not removed", True)
+        return Change((*_without_do(tree, group, i), *repairs), "do not removed", True)
     if first in _DO and i == group.first + 1:
         return Rejected("no verb after do")
     if tokens[i - 1].lower == "need" and first != "need":
@@ -885,11 +888,11 @@ def _remove(tree: Tree, clause: Clause, group: Verbs, kind: str, i: int) -> Chan
         return Rejected("might not")
     edits = [delete(i)]
     if first in _REDUCED:
-        edits.append(replace(group.first, *_like(tokens[group.first].text, _REDUCED[first])))
+        edits.append(replace(group.first, *_with_case_of(tokens[group.first].text, _REDUCED[first])))
     return Change((*edits, *repairs), "never removed" if word == "never" else "not removed", True)
 
 
-def _undo(tree: Tree, group: Verbs, i: int) -> list[Edit]:
+def _without_do(tree: Tree, group: Verbs, i: int) -> list[Edit]:
     """Return the edits that take away "do" and "not" and give their tense to the verbs under them."""
     tag = morphology.tense_of(tree.tokens[group.first].lower)
     words = [(j, tree.tokens[j].lower) for j in (group.main, *group.main_peers)]
@@ -918,8 +921,11 @@ def _add(tree: Tree, clause: Clause, group: Verbs) -> Change | Rejected:
     if any(tokens[i].lower in _NEGATIVES for i in before):
         return Rejected("double negation")
     first = tokens[group.first]
-    beside = [*range(clause.subject.end, group.main), *([group.main + 1] if first.lower in _BE else [])]
-    for i in beside:
+    adverb_places = [
+        *range(clause.subject.end, group.main),
+        *([group.main + 1] if first.lower in _BE else []),
+    ]
+    for i in adverb_places:
         match tokens[i].lower if i < end else "":
             case word if word in _NEGATIVE_ADVERBS:
                 return Rejected("negative adverb")
@@ -1021,11 +1027,11 @@ def _not_after(tree: Tree, clause: Clause, group: Verbs) -> Edit:
     possible = word.lower in ("may", "might")
     # "may have" and "may not have" can both be true; so can "might" and "might not".
     if word.lower == "might" or (possible and len(chain) > 2 and chain[1] == "have"):
-        return replace(group.first, *_like(word.text, "could not"))
+        return replace(group.first, *_with_case_of(word.text, "could not"))
     head = _head_noun(tree, clause.subject)
     acts = tree.tokens[head].tag.startswith(("NNP", "PRP")) or _acts(tree, head, morphology.AGENTS)
     if word.lower == "can" or (possible and ("be" in chain or chain[-1] in _STATES or not acts)):
-        return replace(group.first, *_like(word.text, "cannot"))
+        return replace(group.first, *_with_case_of(word.text, "cannot"))
     place = group.first + 1
     while place < clause.node.end and tree.tokens[place].lower in _SENTENCE_ADVERBS:
         place += 1
@@ -1078,8 +1084,10 @@ def _misses_its_verb(tree: Tree, clause: Clause, group: Verbs) -> bool:
     if word not in _HAVE or word == "having":
         return False
     # Adverbs between the two, which may be tagged as adjectives ("long").
-    beside = next((token for token in rest if not token.tag.startswith("RB") and token.lower != "long"), None)
-    return beside is not None and beside.tag in ("VBN", "VBD") and beside is not rest[0]
+    next_word = next(
+        (token for token in rest if not token.tag.startswith("RB") and token.lower != "long"), None
+    )
+    return next_word is not None and next_word.tag in ("VBN", "VBD") and next_word is not rest[0]
 
 
 def _plural(tree: Tree, subject: Node) -> bool:
@@ -1113,20 +1121,20 @@ def _without_negation(tree: Tree, clause: Clause, i: int) -> tuple[Edit, ...] | 
     """
     tokens = tree.tokens
     modal = any(token.lower in _MODALS for token in tokens[clause.subject.end : clause.predicate.start + 2])
-    found = []
+    edits = []
     for j in range(i + 1, clause.node.end):
         word, above = tokens[j].lower, _above(clause.node, j)
         if word == "until" and "not" not in [token.lower for token in tokens[i + 1 : j]]:
-            found.append(replace(j, "before"))
+            edits.append(replace(j, "before"))
         elif word in _UNDER_NEGATION and word != "until" and "SBAR" in above:
             if tokens[j - 1].lower in ("that", "whether"):
                 return Rejected("any in a clause below")
         elif word in _UNDER_NEGATION and word != "until":
             free = word.startswith("any") and (modal or tokens[j - 1].lower in _WHICHEVER)
-            new = _UNDER_NEGATION[word]
+            replacement = _UNDER_NEGATION[word]
             if not free:
-                found.append(delete(j) if new is None else replace(j, new))
-    return tuple(found)
+                edits.append(delete(j) if replacement is None else replace(j, replacement))
+    return tuple(edits)
 
 
 def _under_negation(tree: Tree, clause: Clause, first: int, main: int) -> tuple[Edit, ...]:
@@ -1185,7 +1193,7 @@ def adjective_phrase(tree: Tree, clause: Clause) -> Change | Rejected | None:
         or _predicate_after(tree, clause, head)
     ):
         return Rejected("structure unclear")
-    if not _states(tree, clause, head, bool(negations)):
+    if not _is_predicate(tree, clause, head, bool(negations)):
         return Rejected("noun phrase that states nothing")
     subject = [token.lower for token in tokens[clause.subject.start : start]]
     after = [tokens[i].lower for i in _outside(clause, head + 1, "SBAR")]
@@ -1221,7 +1229,7 @@ def _predicate_head(tree: Tree, clause: Clause) -> int | None:
     return head
 
 
-def _states(tree: Tree, clause: Clause, head: int, negated: bool) -> bool:
+def _is_predicate(tree: Tree, clause: Clause, head: int, negated: bool) -> bool:
     """Tell whether a participle or adjective is a predicate, and does not only describe its noun.
 
     It is one if a clause of reason or condition follows, if it tells what was decided or judges, and, a
@@ -1239,8 +1247,8 @@ def _states(tree: Tree, clause: Clause, head: int, negated: bool) -> bool:
         by = not negated and following == "by"
         noun = _head_noun(tree, clause.subject)
         people = morphology.AGENTS - morphology.AUTHORITIES if by else morphology.AGENTS
-        beside = not any(t.tag.startswith("NN") for t in tokens[noun + 1 : head])
-        if beside and morphology.singular(tokens[noun].text) in people:
+        adjacent = not any(t.tag.startswith("NN") for t in tokens[noun + 1 : head])
+        if adjacent and morphology.singular(tokens[noun].text) in people:
             return True
         base = morphology.lemma(token.lower, "VBN")
         if base in morphology.PREDICATING:  # "found invalid", and not "note held in trust"

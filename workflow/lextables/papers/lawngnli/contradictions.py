@@ -60,7 +60,7 @@ def write_contradictions(
             trees = parser.parse(row["hypothesis"] for row, ok in zip(batch, passed, strict=True) if ok)
             for row, fault, ok in zip(batch, faults, passed, strict=True):
                 result = contradict(next(trees), example=row["example_id"], seed=seed) if ok else None
-                counts.update(_counted(fault, result))
+                counts.update(_steps_and_reasons(fault, result))
                 yield {"example_id": row["example_id"], **_outcome(fault, result)}
 
     dataset.write(CONTRADICTIONS, rows(), path)
@@ -71,7 +71,7 @@ def write_contradictions(
     return StepCounts(funnel, dict(sorted(counts.items())))
 
 
-def _counted(fault: str | None, result: Contradiction | Rejected | None) -> tuple[str, ...]:
+def _steps_and_reasons(fault: str | None, result: Contradiction | Rejected | None) -> tuple[str, ...]:
     """The steps that a hypothesis passed, and the reasons that dropped it."""
     reasons = (f"difficulty: {fault}",) if fault else ()
     if result is None:

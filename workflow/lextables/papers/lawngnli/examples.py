@@ -165,8 +165,10 @@ def write_examples(
         paired = list(_paired(converted, shards, encode, Path(folder, "paired")))
         splits = balance(_read(paired, ["example_id", "label", "negated", "analysis"]), seed, test_share)
         by_example = heapq.merge(*map(dataset.read, paired), key=itemgetter("example_id"))
-        kept = (row | {"split": splits[name]} for row in by_example if (name := row["example_id"]) in splits)
-        written = dataset.write(EXAMPLES, _finished(kept), examples)
+        split_rows = (
+            row | {"split": splits[name]} for row in by_example if (name := row["example_id"]) in splits
+        )
+        written = dataset.write(EXAMPLES, _with_twins(split_rows), examples)
         used = {
             row["cited_case_id"]
             for row in _read(paired, ["example_id", "cited_case_id"])
@@ -270,10 +272,10 @@ def _rows(paths: Iterable[Path]) -> int:
     return sum(pq.read_metadata(path).num_rows for path in paths)
 
 
-def _finished(kept: Iterable[Row]) -> Iterator[Row]:
+def _with_twins(rows: Iterable[Row]) -> Iterator[Row]:
     """The rows of `EXAMPLES`: each example and its twin, with short premises without citations."""
     without = lru_cache(SHORT_PREMISES)(remove_citations)
-    for row in twinned(kept):
+    for row in twinned(rows):
         original = row["short_premise"]
         yield row | {"short_premise": without(original), "short_premise_original": original}
 

@@ -35,14 +35,14 @@ def sections(data: Path) -> list[Section]:
         "What is left after each step, from every citation of a case to pairs of examples.",
         [(step, n) for step, n in census.get("funnel", [])],
     )
-    shown = [_example(*pair) for pair in chosen(folder / "examples.parquet")]
+    pairs = [_example(*pair) for pair in chosen(folder / "examples.parquet")]
     examples = Examples(
         "Examples, and the edit that turns them round",
         "A premise is what the cited pages say, and a hypothesis what the citing court says of them. The "
         "twin has the same premise and the hypothesis turned round; what was changed is marked.",
-        shown,
+        pairs,
     )
-    return [section for section, there in ((funnel, funnel.steps), (examples, shown)) if there]
+    return [section for section, content in ((funnel, funnel.steps), (examples, pairs)) if content]
 
 
 def chosen(path: Path) -> list[tuple[dataset.Row, dataset.Row]]:

@@ -35,20 +35,20 @@ def by_label(rows: Sequence[Row], probabilities: Sequence[Sequence[float]]) -> C
     more probable.  `TWINS` is 1 if the probability of Entail less that of Contradict is higher for the Entail
     example of two twins.  Ties count half, so guessing has 0.5 in both.
     """
-    given = np.asarray(probabilities, dtype=np.float64)
-    found: dict[str, list[tuple[str, float]]] = {part: [] for part in PARTS}
+    answers = np.asarray(probabilities, dtype=np.float64)
+    correct: dict[str, list[tuple[str, float]]] = {part: [] for part in PARTS}
     twins: dict[str, dict[str, tuple[str, float]]] = defaultdict(dict)
-    scores = given[:, LABELS.index(ENTAIL)] - given[:, LABELS.index(CONTRADICT)]
-    for row, share, score in zip(rows, decided(given), scores.tolist(), strict=True):
+    scores = answers[:, LABELS.index(ENTAIL)] - answers[:, LABELS.index(CONTRADICT)]
+    for row, share, score in zip(rows, decided(answers), scores.tolist(), strict=True):
         label, premise = LABELS[row["label"]], row["premise"]
-        found[label].append((premise, float(share[row["label"]])))
+        correct[label].append((premise, float(share[row["label"]])))
         if label != NEUTRAL:
-            found[CHOICE].append((premise, _above(score, 0) if label == ENTAIL else _above(0, score)))
+            correct[CHOICE].append((premise, _above(score, 0) if label == ENTAIL else _above(0, score)))
             twins[row["example"].removesuffix(TWIN)][label] = (premise, score)
     for _, pair in sorted(twins.items()):
         if len(pair) == 2:
-            found[TWINS].append((pair[ENTAIL][0], _above(pair[ENTAIL][1], pair[CONTRADICT][1])))
-    return found
+            correct[TWINS].append((pair[ENTAIL][0], _above(pair[ENTAIL][1], pair[CONTRADICT][1])))
+    return correct
 
 
 def _above(first: float, second: float) -> float:
@@ -76,7 +76,7 @@ class Overlap:
 
     def __init__(self, texts: str | Path) -> None:
         self._texts = texts
-        self._known: dict[tuple[str, str], float] = {}
+        self._overlaps: dict[tuple[str, str], float] = {}
 
     def of(self, rows: Sequence[Row], view: str) -> np.ndarray:
         """Return the overlap of each example's hypothesis with its premise under ``view``, (examples,).
@@ -84,18 +84,20 @@ class Overlap:
         One premise is in memory at a time.
         """
         keys = [(row[view], row["hypothesis"]) for row in rows]
-        wanted: dict[str, set[str]] = defaultdict(set)
+        hypotheses_of: dict[str, set[str]] = defaultdict(set)
         for premise, hypothesis in keys:
-            if (premise, hypothesis) not in self._known:
-                wanted[premise].add(hypothesis)
-        named = set().union(*wanted.values())
-        known = {row["text_id"]: bigrams(row["text"]) for row in read(self._texts) if row["text_id"] in named}
-        for row in read(self._texts) if wanted else ():
-            if row["text_id"] in wanted:
+            if (premise, hypothesis) not in self._overlaps:
+                hypotheses_of[premise].add(hypothesis)
+        hypotheses = set().union(*hypotheses_of.values())
+        bigrams_of = {
+            row["text_id"]: bigrams(row["text"]) for row in read(self._texts) if row["text_id"] in hypotheses
+        }
+        for row in read(self._texts) if hypotheses_of else ():
+            if row["text_id"] in hypotheses_of:
                 premise = spaced(row["text"])
-                for hypothesis in wanted[row["text_id"]]:
-                    self._known[row["text_id"], hypothesis] = overlap_of(known[hypothesis], premise)
-        return np.array([self._known[key] for key in keys])
+                for hypothesis in hypotheses_of[row["text_id"]]:
+                    self._overlaps[row["text_id"], hypothesis] = overlap_of(bigrams_of[hypothesis], premise)
+        return np.array([self._overlaps[key] for key in keys])
 
 
 def guesses(overlap: np.ndarray, threshold: float) -> np.ndarray:
@@ -123,8 +125,8 @@ def guessing(
 
     None for a condition without training, or without a premise.
     """
-    trained, _, shown = condition.partition(" > ")
-    views = {view: view.removesuffix("_512") for view in (trained, shown)}
+    training_view, _, test_view = condition.partition(" > ")
+    views = {view: view.removesuffix("_512") for view in (training_view, test_view)}
     if not all(view in ("short", "short_bm25", "long", "long_bm25") for view in views.values()):
         return None
     rows = [row for row in examples if row["head_id"] == NLI]
@@ -132,5 +134,5 @@ def guessing(
     if not training or not test:
         return None
     labels = np.array([row["label"] for row in training])
-    threshold = fit_threshold(overlap.of(training, views[trained]), labels)
-    return test, guesses(overlap.of(test, views[shown]), threshold)
+    threshold = fit_threshold(overlap.of(training, views[training_view]), labels)
+    return test, guesses(overlap.of(test, views[test_view]), threshold)

@@ -112,7 +112,7 @@ def balance(rows: Iterable[Row], seed: int, test_share: float | None = TEST_SHAR
     for row in rows:
         cell = bool(row["analysis"]), closed_group(row["label"], row["negated"])
         cells[cell].append(row["example_id"])
-    kept: dict[Any, str] = {}
+    split_of: dict[Any, str] = {}
     smallest_of = {
         analysis: min(len(cells[analysis, group]) for group in GROUPS) for analysis in (False, True)
     }
@@ -128,5 +128,5 @@ def balance(rows: Iterable[Row], seed: int, test_share: float | None = TEST_SHAR
             ids.sort(key=lambda example_id: (draw(seed, "split", example_id), example_id))
             sizes = split_sizes(smallest, test_share)
             names = [split for split in SPLITS for _ in range(sizes[split])]
-            kept.update(zip(ids, names, strict=True))
-    return dict(sorted(kept.items()))
+            split_of.update(zip(ids, names, strict=True))
+    return dict(sorted(split_of.items()))

@@ -110,7 +110,7 @@ def closing_paragraphs(text: str, count: Callable[[str], int], tokens: int = PRE
     that. Results differ only at runs of empty lines.
     """
     paragraphs = text.split("\n")
-    taken = 1
-    while taken < len(paragraphs) and count("\n".join(paragraphs[-taken:])) < tokens:
-        taken += 1
-    return taken
+    number = 1
+    while number < len(paragraphs) and count("\n".join(paragraphs[-number:])) < tokens:
+        number += 1
+    return number

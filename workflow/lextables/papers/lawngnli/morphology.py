@@ -201,9 +201,9 @@ def singular(form: str) -> str:
     from lemminflect import getLemma
 
     lowered = form.lower()
-    found = getLemma(lowered, "NOUN", lemmatize_oov=False)
-    if found:
-        return found[0]
+    lemmas = getLemma(lowered, "NOUN", lemmatize_oov=False)
+    if lemmas:
+        return lemmas[0]
     return lowered[:-1] if lowered.endswith("s") and not lowered.endswith("ss") else lowered
 
 

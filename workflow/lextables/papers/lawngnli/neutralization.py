@@ -55,12 +55,12 @@ def pairs_of(cases: Iterable[int], paths: Iterable[str | Path]) -> Iterator[tupl
 
     They are all that a network needs to know the neighbours of these cases.
     """
-    wanted = np.array(sorted(set(cases)), dtype=np.int64)
+    case_ids = np.array(sorted(set(cases)), dtype=np.int64)
     for path in paths:
         table = pq.read_table(path, columns=["citing_case_id", "cited_case_id"])
         citing, cited = (column.to_numpy() for column in table.columns)
-        found = np.isin(citing, wanted) | np.isin(cited, wanted)
-        yield from zip(citing[found].tolist(), cited[found].tolist(), strict=True)
+        is_involved = np.isin(citing, case_ids) | np.isin(cited, case_ids)
+        yield from zip(citing[is_involved].tolist(), cited[is_involved].tolist(), strict=True)
 
 
 class CitationNetwork:
@@ -130,10 +130,10 @@ def neutral_premises(
         )
         key = (row["cited_case_id"], row["short_premise"])
         premises[key] = min(premises.get(key, row["example_id"]), row["example_id"])
-    found: dict[Any, Pairing | None] = {}
+    pairings: dict[Any, Pairing | None] = {}
     for _, (queries, premises) in sorted(places.items(), key=itemgetter(0)):
-        found.update(_pairings(queries, premises, network, encode, top))
-    return dict(sorted(found.items()))
+        pairings.update(_pairings(queries, premises, network, encode, top))
+    return dict(sorted(pairings.items()))
 
 
 def neutralized(rows: Sequence[Row], pairings: Mapping[Any, Pairing | None]) -> Iterator[dict[str, Any]]:
@@ -167,30 +167,32 @@ def _pairings(
     bm25 = OkapiBM25(texts)
     nearest = _Nearest(_embed(encode, texts), np.array([case_id for case_id, _ in premises], dtype=np.int64))
     for query, positions, similarities in nearest.search(queries, network, encode, top):
-        wanted = bigrams(query.hypothesis)
-        kept = [i for i, p in enumerate(positions) if overlap(wanted, searchable[p]) < MAX_OVERLAP]
-        if not kept:
+        hypothesis_bigrams = bigrams(query.hypothesis)
+        allowed = [
+            i for i, p in enumerate(positions) if overlap(hypothesis_bigrams, searchable[p]) < MAX_OVERLAP
+        ]
+        if not allowed:
             yield query.example_id, None
             continue
         # In the order of example ids, so that it settles the sums of floats and the first of the best.
-        kept.sort(key=lambda i: positions[i])
-        scores = bm25.scores(query.hypothesis, [positions[i] for i in kept])
+        allowed.sort(key=lambda i: positions[i])
+        scores = bm25.scores(query.hypothesis, [positions[i] for i in allowed])
         best = int(np.argmax(scores))
-        source = examples[premises[positions[kept[best]]]]
+        source = examples[premises[positions[allowed[best]]]]
         yield (
             query.example_id,
-            Pairing(source, float(similarities[kept[best]]), float(scores[best]), len(kept)),
+            Pairing(source, float(similarities[allowed[best]]), float(scores[best]), len(allowed)),
         )
 
 
 def _embed(encode: Encode, texts: list[str]) -> np.ndarray:
     """Return the embeddings of ``texts``, float32, shape (n, d), asked for in batches."""
     first = _checked(encode, texts[:ENCODE_BATCH])
-    whole = np.empty((len(texts), first.shape[1]), dtype=np.float32)
-    whole[: len(first)] = first
+    embeddings = np.empty((len(texts), first.shape[1]), dtype=np.float32)
+    embeddings[: len(first)] = first
     for start in range(ENCODE_BATCH, len(texts), ENCODE_BATCH):
-        whole[start : start + ENCODE_BATCH] = _checked(encode, texts[start : start + ENCODE_BATCH])
-    return whole
+        embeddings[start : start + ENCODE_BATCH] = _checked(encode, texts[start : start + ENCODE_BATCH])
+    return embeddings
 
 
 def _checked(encode: Encode, texts: list[str]) -> np.ndarray:
@@ -223,40 +225,40 @@ class _Nearest:
         """
         waiting: dict[int, list[tuple[_Query, np.ndarray | None]]] = {}
         for query in sorted(queries, key=lambda query: query.example_id):
-            wanted = top + self._held(_left_out(query, network)) + _SPARE
-            waiting.setdefault(self._depth(wanted), []).append((query, None))
+            count = top + self._candidate_count(_left_out(query, network)) + _SPARE
+            waiting.setdefault(self._depth(count), []).append((query, None))
         while waiting:
             depth = min(waiting)
-            here = waiting.pop(depth)
-            for start in range(0, len(here), QUERY_BATCH):
-                batch = here[start : start + QUERY_BATCH]
+            entries = waiting.pop(depth)
+            for start in range(0, len(entries), QUERY_BATCH):
+                batch = entries[start : start + QUERY_BATCH]
                 # A query asked again brings its vector along: all of this depth do, or none.
                 new = [query.hypothesis for query, vector in batch if vector is None]
                 fresh = iter(_checked(encode, new)) if new else iter(())
                 vectors = np.stack([next(fresh) if vector is None else vector for _, vector in batch])
                 products, positions = self.index.search(vectors, depth)
-                for (query, _), vector, found, lowest in zip(
+                for (query, _), vector, hits, lowest in zip(
                     batch, vectors, positions, products[:, -1], strict=True
                 ):
-                    ranked, exact = self._ranked(vector, found, _left_out(query, network), top)
+                    ranked, exact = self._ranked(vector, hits, _left_out(query, network), top)
                     if depth == len(self.case_ids) or _settled(exact, float(lowest), top):
                         yield query, ranked, exact
                     else:
                         waiting.setdefault(self._depth(2 * depth), []).append((query, vector.copy()))
 
-    def _held(self, cases: np.ndarray) -> int:
+    def _candidate_count(self, cases: np.ndarray) -> int:
         """Return how many candidates come from ``cases``."""
         at = np.minimum(np.searchsorted(self.cases, cases), len(self.cases) - 1)
         return int(self.counts[at[self.cases[at] == cases]].sum())
 
-    def _depth(self, wanted: int) -> int:
+    def _depth(self, count: int) -> int:
         """Round up to a power of two, so that queries of like depth share a batch."""
-        return min(1 << (wanted - 1).bit_length(), len(self.case_ids))
+        return min(1 << (count - 1).bit_length(), len(self.case_ids))
 
     def _ranked(
-        self, query: np.ndarray, found: np.ndarray, cases: np.ndarray, top: int
+        self, query: np.ndarray, hits: np.ndarray, cases: np.ndarray, top: int
     ) -> tuple[list[int], np.ndarray]:
-        allowed = np.sort(found[~np.isin(self.case_ids[found], cases)])
+        allowed = np.sort(hits[~np.isin(self.case_ids[hits], cases)])
         # Row by row, so that equal embeddings have equal products whatever stands around them.
         products = np.einsum("ij,j->i", self.embeddings[allowed].astype(np.float64), query.astype(np.float64))
         order = np.argsort(-products, kind="stable")[:top]

@@ -109,10 +109,10 @@ def accuracy(inputs: Inputs) -> Iterator[Cell]:
             continue
         of_system = [SUBMITTED_COLUMN] if system["submitted"] else columns
         longer = system["own"] and not all(example[ANALYSIS] for example in tested.examples)
-        everywhere = [_all_lengths(column) for column in of_system if longer and column.group == ANALYSIS]
-        shown = of_system + everywhere
-        yield from _accuracies(inputs, system, row, shown)
-        for column in shown if versus and system["runs"] else ():
+        all_lengths = [_all_lengths(column) for column in of_system if longer and column.group == ANALYSIS]
+        all_columns = of_system + all_lengths
+        yield from _accuracies(inputs, system, row, all_columns)
+        for column in all_columns if versus and system["runs"] else ():
             value = _p_value(tested, system, column, versus)
             if value is not None and system["own"]:
                 yield Cell(row + VERSUS, column.name, value, decimals=3, runs=_folders(system))
@@ -126,8 +126,10 @@ def accuracy(inputs: Inputs) -> Iterator[Cell]:
 def _guesses(tested: Tested, columns: Sequence[Column]) -> Iterator[Cell]:
     """The accuracy of detecting Neutral by overlap and guessing the rest, over examples of all lengths."""
     for column in (column for column in columns if column.group == ANALYSIS):
-        if found := guessing(tested.all_splits, tested.overlap, column.condition):
-            values = [(row["premise"], float(share[row["label"]])) for row, share in zip(*found, strict=True)]
+        if guessed := guessing(tested.all_splits, tested.overlap, column.condition):
+            values = [
+                (row["premise"], float(share[row["label"]])) for row, share in zip(*guessed, strict=True)
+            ]
             yield _share_cell(PREFIX[NLI] + GUESSING, column.name + ALL_LENGTHS, values)
 
 
@@ -136,8 +138,8 @@ def accuracy_by_label(inputs: Inputs) -> Iterator[Cell]:
     tested = Tested(inputs)
     rows = tested.of(NLI, "")
     # However the examples are answered, there are equally many.
-    anything = np.ones((len(rows), len(ANSWERS[NLI])))
-    sizes = {part: len(values) for part, values in by_label(rows, anything).items()}
+    uniform = np.ones((len(rows), len(ANSWERS[NLI])))
+    sizes = {part: len(values) for part, values in by_label(rows, uniform).items()}
     for name, entry in inputs.entry.names["columns"].items():
         condition = entry["condition"]
         for part, size in sizes.items():
@@ -148,10 +150,10 @@ def accuracy_by_label(inputs: Inputs) -> Iterator[Cell]:
                 ("accuracy", f"{condition}, all") in inputs.scores[folder] for folder in folders
             ):
                 continue
-            given = [tested.probabilities(folder, condition, rows) for folder in folders]
-            yield from _by_label(system["row"], name, rows, given, folders)
-        if found := guessing(tested.all_splits, tested.overlap, condition):
-            yield from _by_label(GUESSING, name, found[0], [found[1]], ())
+            probabilities = [tested.probabilities(folder, condition, rows) for folder in folders]
+            yield from _by_label(system["row"], name, rows, probabilities, folders)
+        if guessed := guessing(tested.all_splits, tested.overlap, condition):
+            yield from _by_label(GUESSING, name, guessed[0], [guessed[1]], ())
 
 
 def _by_label(
@@ -162,10 +164,10 @@ def _by_label(
     folders: Sequence[str],
 ) -> Iterator[Cell]:
     """The cells of one system under one condition; ``seeds`` are the probabilities of each seed."""
-    found = [by_label(rows, probabilities) for probabilities in seeds]
+    by_seed = [by_label(rows, probabilities) for probabilities in seeds]
     for part in PARTS:
         # Premises are in the same order for all seeds.
-        of_seeds = zip(*(correct[part] for correct in found), strict=True)
+        of_seeds = zip(*(correct[part] for correct in by_seed), strict=True)
         values = [(same[0][0], statistics.fmean(value for _, value in same)) for same in of_seeds]
         if values:
             yield _share_cell(row, f"{name}, {part}", values, folders)
@@ -220,12 +222,12 @@ def _p_value(tested: Tested, system: Mapping[str, Any], column: Column, versus: 
     None for that column itself, and where the system was not read under both.
     """
     rows = tested.of(system["heads"], column.group)
-    there = all(
+    has_scores = all(
         ("accuracy", f"{condition}, all") in tested.inputs.scores[folder]
         for folder in _folders(system)
         for condition in (column.condition, versus)
     )
-    if column.condition == versus or not there or not rows:
+    if column.condition == versus or not has_scores or not rows:
         return None
     return max(
         mcnemar(
@@ -246,16 +248,16 @@ def mcnemar(right: Sequence[Sequence[bool]]) -> float:
     from scipy.stats import binomtest
 
     first, second = right
-    only = [one for one, other in zip(first, second, strict=True) if one != other]
+    only = [a for a, b in zip(first, second, strict=True) if a != b]
     return float(binomtest(sum(only), len(only)).pvalue) if only else 1.0
 
 
 def _p_value_row(inputs: Inputs, p_values: Mapping[str, Sequence[float]]) -> Iterator[Cell]:
     for printed in inputs.published:
         if printed.row == P_VALUES:
-            found = p_values.get(printed.column)
-            reason = "" if found else NO_PRINTED
-            yield Cell(P_VALUES, printed.column, max(found) if found else None, reason=reason)
+            values = p_values.get(printed.column)
+            reason = "" if values else NO_PRINTED
+            yield Cell(P_VALUES, printed.column, max(values) if values else None, reason=reason)
 
 
 def _counts(inputs: Inputs, tested: Tested, columns: Sequence[Column]) -> Iterator[Cell]:
@@ -282,8 +284,8 @@ def by_readings(inputs: Inputs) -> Iterator[Cell]:
             continue
         for column, entry in columns.items():
             condition = entry["condition"]
-            there = all(("accuracy", f"{condition}, all") in inputs.scores[folder] for folder in folders)
-            if not folders or not rows or not there:
+            has_scores = all(("accuracy", f"{condition}, all") in inputs.scores[folder] for folder in folders)
+            if not folders or not rows or not has_scores:
                 reason = system["reason"] or (NOT_UNDER if rows else NOT_READ)
                 if not system["own"]:
                     yield Cell(row, column, None, reason=reason)
@@ -301,8 +303,8 @@ def by_readings(inputs: Inputs) -> Iterator[Cell]:
 
 def _gold(inputs: Inputs) -> dict[str, int]:
     """{reading: the place of the label that both readers gave} of the data set that the examples are from."""
-    made = loaded(inputs.data / "census.json")["notes"]["rows_sha256 of lawngnli's examples"]
-    pairs = load_readings(READINGS).get(made, {})
+    rows_sha256 = loaded(inputs.data / "census.json")["notes"]["rows_sha256 of lawngnli's examples"]
+    pairs = load_readings(READINGS).get(rows_sha256, {})
     return {
         name: ANSWERS[NLI].index(first.label)
         for name, (first, second) in pairs.items()

@@ -76,22 +76,22 @@ def write_pairs(
     Memory: one long premise, the examples with their short premises, and the ids of all texts. Raises
     `BadInput` for an example without a long premise.
     """
-    shown: list[Row] = []
+    rows: list[Row] = []
 
     def each_once() -> Iterator[Row]:
-        known: set[str] = set()
+        text_ids: set[str] = set()
         for row in _in_order_of_premises(examples, long_premises):
             of_row = _texts_of(row)
-            shown.append(_shown(row, of_row))
+            rows.append(_pair_row(row, of_row))
             for text_id, text in of_row.values():
-                if text_id not in known:
-                    known.add(text_id)
+                if text_id not in text_ids:
+                    text_ids.add(text_id)
                     yield {"text_id": text_id, "text": text}
 
     dataset.write(TEXTS, each_once(), texts)
-    answers = ({"head_id": head, "answers": list(those)} for head, those in sorted(ANSWERS.items()))
+    answers = ({"head_id": head, "answers": list(labels)} for head, labels in sorted(ANSWERS.items()))
     dataset.write(HEADS, answers, heads)
-    dataset.write(PAIRS, _of_heads(shown), pairs)
+    dataset.write(PAIRS, _of_heads(rows), pairs)
 
 
 def _in_order_of_premises(examples: str | Path, long_premises: str | Path) -> Iterator[Row]:
@@ -101,7 +101,7 @@ def _in_order_of_premises(examples: str | Path, long_premises: str | Path) -> It
     premise: Row = {"case_id": None}
     for row in sorted(rows, key=itemgetter("cited_case_id", "example_id", "is_twin")):
         if premise["case_id"] != (case := row["cited_case_id"]):
-            premise = next((found for found in premises if found["case_id"] == case), {})
+            premise = next((opinion for opinion in premises if opinion["case_id"] == case), {})
             if not premise:
                 what = f"there is no opinion of case {case}, the premise of the example {row['example_id']}"
                 raise BadInput(what, where="long_premises")
@@ -123,7 +123,7 @@ def _texts_of(row: Row) -> dict[str, tuple[str, str]]:
     return {column: (content_id(text), text) for column, text in texts.items()}
 
 
-def _shown(row: Row, texts: dict[str, tuple[str, str]]) -> Row:
+def _pair_row(row: Row, texts: dict[str, tuple[str, str]]) -> Row:
     return {
         "example": row["example_id"] + ":twin" * row["is_twin"],
         "answer": row["label"],
@@ -137,24 +137,24 @@ def _shown(row: Row, texts: dict[str, tuple[str, str]]) -> Row:
     }
 
 
-def _of_heads(shown: Sequence[Row]) -> list[Row]:
+def _of_heads(examples: Sequence[Row]) -> list[Row]:
     """The rows of `PAIRS`: the examples of both heads."""
     # The released code writes out 2,339, which is the training split's median in Table 2.
-    lengths = [row["tokens"] for row in shown if row["analysis"] and row["split"] == TRAIN]
+    lengths = [row["tokens"] for row in examples if row["analysis"] and row["split"] == TRAIN]
     middle = median(lengths) if lengths else 0
     rows = [
         row
         | {"head_id": head, "label": ANSWERS[head].index(row["answer"])}
         | {"above_median": row["analysis"] and row["tokens"] > middle}
         for head in ANSWERS
-        for row in _of_head(head, shown)
+        for row in _of_head(head, examples)
     ]
     return sorted(rows, key=itemgetter("example_id"))
 
 
-def _of_head(head: str, shown: Sequence[Row]) -> Iterator[Row]:
+def _of_head(head: str, examples: Sequence[Row]) -> Iterator[Row]:
     """The examples of a head; for the two-label head, Entail examples occur twice."""
-    for row in shown:
+    for row in examples:
         if head == NLI:
             yield row | {"example_id": f"{row['example']}:{head}"}
             continue

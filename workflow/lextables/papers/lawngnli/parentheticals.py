@@ -14,7 +14,7 @@ from eyecite.tokenizers import Tokenizer
 
 from lextables.papers.lawngnli.citations import (
     Cited,
-    Found,
+    LocatedCitation,
     Resolver,
     Resource,
     ascii_text,
@@ -165,26 +165,30 @@ def read_parentheticals(text: str, tokens: Tokenizer, resource_of: Resolver = la
     with its pincite, as in the paper.
     """
     counts: Counter[str] = Counter()
-    found = find_citations(text, tokens, counts)
+    citations = find_citations(text, tokens, counts)
     plain = ascii_text(text)
-    counts.update(f"{item.kind} citations" for item in found if item.kind)
-    claims, spans, unread = _claims(plain, found)
-    nested = _nested(found, spans)
-    cited = resolve(text, found, nested, resource_of)
+    counts.update(f"{item.kind} citations" for item in citations if item.kind)
+    claims, spans, unread = _claims(plain, citations)
+    nested = _nested(citations, spans)
+    cited = resolve(text, citations, nested, resource_of)
     read = tuple(
-        _parenthetical(text, plain, found, cited, claimants, start, spans[start])
+        _parenthetical(text, plain, citations, cited, claimants, start, spans[start])
         for start, claimants in sorted(claims.items())
     )
-    seen = dict.fromkeys(c.resource for c, f in zip(cited, found, strict=True) if c is not None and f.kind)
+    seen = dict.fromkeys(
+        c.resource for c, f in zip(cited, citations, strict=True) if c is not None and f.kind
+    )
     return Reading(read, tuple(unread), tuple(seen), counts)
 
 
-def _claims(plain: str, found: Sequence[Found]) -> tuple[dict[int, list[int]], dict[int, int], list[Unread]]:
+def _claims(
+    plain: str, citations: Sequence[LocatedCitation]
+) -> tuple[dict[int, list[int]], dict[int, int], list[Unread]]:
     """Which citations each parenthesis follows, where it closes, and the parentheses not read."""
     claims: dict[int, list[int]] = {}
     spans: dict[int, int] = {}
     unread: dict[int, Unread] = {}
-    for number, item in enumerate(found):
+    for number, item in enumerate(citations):
         if item.kind is None:
             continue
         after = _AFTER_FULL if item.kind == "full" else _AFTER_SHORT
@@ -216,12 +220,12 @@ def _closing(plain: str, start: int, limit: int) -> int | None:
     return None
 
 
-def _nested(found: Sequence[Found], spans: dict[int, int]) -> list[bool]:
+def _nested(citations: Sequence[LocatedCitation], spans: dict[int, int]) -> list[bool]:
     """For each citation, whether it stands inside the parenthetical of another."""
     events = sorted(spans.items())
     nested, at, end = [], 0, 0
-    for item in sorted(range(len(found)), key=lambda number: found[number].start):
-        start = found[item].start
+    for item in sorted(range(len(citations)), key=lambda number: citations[number].start):
+        start = citations[item].start
         while at < len(events) and events[at][0] < start:
             end = max(end, events[at][1])
             at += 1
@@ -232,7 +236,7 @@ def _nested(found: Sequence[Found], spans: dict[int, int]) -> list[bool]:
 def _parenthetical(
     text: str,
     plain: str,
-    found: Sequence[Found],
+    citations: Sequence[LocatedCitation],
     cited: Sequence[Cited | None],
     claimants: list[int],
     start: int,
@@ -245,7 +249,7 @@ def _parenthetical(
         if to is None or before is None or before.resource != to.resource:
             break
         number = earlier
-    item, to = found[number], cited[number]
+    item, to = citations[number], cited[number]
     pincite = item.citation.metadata.pin_cite
     return Parenthetical(
         start=start,
@@ -270,7 +274,7 @@ def _following(text: str, plain: str, end: int, limit: int) -> str:
     return text[match.end() : closing - 1] if closing else ""
 
 
-def _has_history(plain: str, item: Found, start: int, end: int) -> bool:
+def _has_history(plain: str, item: LocatedCitation, start: int, end: int) -> bool:
     """Whether a history flag stands before the citation, between it and its parenthetical, or after.
 
     A.1.2, second filter.  The released code looks for eleven flags between two commas right before

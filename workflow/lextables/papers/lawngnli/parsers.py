@@ -159,10 +159,10 @@ def _bracketed(trees: Sequence[Tree], text: str) -> tuple[Tree, ...]:
     if "[" not in text:
         return tuple(trees)
     brackets = {at for match in _BRACKETED.finditer(text) for at in (match.start(), match.end() - 1)}
-    kept = [at for at in range(len(text)) if at not in brackets]
+    positions = [at for at in range(len(text)) if at not in brackets]
     # Where a word that begins with this character begins, and where one that ends before it ends.
-    begins = [at - (at - 1 in brackets and text[at - 1] == "[") for at in kept] + [len(text)]
-    ends = [0, *(at + 1 + (at + 1 in brackets and text[at + 1] == "]") for at in kept)]
+    begins = [at - (at - 1 in brackets and text[at - 1] == "[") for at in positions] + [len(text)]
+    ends = [0, *(at + 1 + (at + 1 in brackets and text[at + 1] == "]") for at in positions)]
     at = 0
     rewritten = []
     for tree in trees:
@@ -187,10 +187,10 @@ def _arcs(document) -> list[tuple[list[Token], list[tuple[int, str]]]]:
         tokens: list[Token] = []
         for token in span:
             if token.is_space:
-                held = tokens or (sentences[-1][0] if sentences else None)
-                if held:
-                    last = held[-1]
-                    held[-1] = Token(last.text, last.tag, last.space + token.text_with_ws)
+                preceding = tokens or (sentences[-1][0] if sentences else None)
+                if preceding:
+                    last = preceding[-1]
+                    preceding[-1] = Token(last.text, last.tag, last.space + token.text_with_ws)
                 continue
             places[token.i] = len(tokens)
             tokens.append(Token(token.text, token.tag_, token.whitespace_))

@@ -69,8 +69,8 @@ def _parser(
     if config.parser == "dependencies" or (config.parser == "auto" and config.data == "sample"):
         return dependencies
     if config.parser in ("auto", "benepar"):
-        if found := _first(paper.parsers, models, "available", mirrors):
-            return {"name": "benepar", "model": found[1].location, "found": found[0]}
+        if available := _first(paper.parsers, models, "available", mirrors):
+            return {"name": "benepar", "model": available[1].location, "found": available[0]}
         if config.parser == "auto":
             return dependencies
         raise BadInput(
@@ -101,8 +101,8 @@ def _encoder(
     if unknown := [name for name in names if name not in models]:
         what = f"encoder = {unknown[0]!r} is not in resources/models.yaml"
         raise BadInput(what, where="config", do="name a bi-encoder of it, or set encoder to auto")
-    if found := _first(names, models, config.models, mirrors):
-        return model_settings(*found)
+    if available := _first(names, models, config.models, mirrors):
+        return model_settings(*available)
     raise BadInput(
         f"encoder = {config.encoder!r} is not available here", where="config", do="set encoder to auto"
     )
@@ -113,8 +113,8 @@ def pool_encoder(config: Config, paper: Lawngnli, models: Mapping[str, Model], r
 
     Raises `BadInput` where none is.
     """
-    if found := _first(paper.pool_encoders, models, config.models, config.mirrors(root)):
-        return model_settings(*found) | {"max_length": models[found[0]].max_length}
+    if available := _first(paper.pool_encoders, models, config.models, config.mirrors(root)):
+        return model_settings(*available) | {"max_length": models[available[0]].max_length}
     raise BadInput(
         f"none of {', '.join(paper.pool_encoders)} is available here, which choose LawngNLI's pools",
         where="models",

@@ -79,20 +79,20 @@ def drawn(rows: Sequence[Row], seed: int, size: int = SIZE) -> list[Row]:
         strata.setdefault((row["label"], row["negated"]), []).append(row)
     size = min(size, len(rows))
     quota = {key: divmod(size * len(group), len(rows)) for key, group in sorted(strata.items())}
-    remaining = size - sum(whole for whole, _ in quota.values())
+    remaining = size - sum(count for count, _ in quota.values())
     largest = sorted(quota, key=lambda key: -quota[key][1])[:remaining]
     chosen = [
         row
-        for key, (whole, _) in quota.items()
+        for key, (count, _) in quota.items()
         for row in sorted(strata[key], key=lambda row: _drawn(seed, "reading", row))[
-            : whole + (key in largest)
+            : count + (key in largest)
         ]
     ]
     return sorted(chosen, key=lambda row: _drawn(seed, "reading order", row))
 
 
-def _drawn(seed: int, what: str, row: Row) -> tuple[int, str, bool]:
-    return draw(seed, what, row["example_id"], row["is_twin"]), row["example_id"], row["is_twin"]
+def _drawn(seed: int, purpose: str, row: Row) -> tuple[int, str, bool]:
+    return draw(seed, purpose, row["example_id"], row["is_twin"]), row["example_id"], row["is_twin"]
 
 
 def sheet(rows: Iterable[Row], data_set: str) -> str:

@@ -46,17 +46,17 @@ COUNTS = {
 
 
 class Released:
-    """The rows of the ID file with what the shards found for them.
+    """The rows of the ID file with the cases and hypotheses of the shards.
 
-    ``found`` and ``texts`` are the tables of `released_hypotheses.write_shard`.  Memory: the rows with their
+    ``cases`` and ``texts`` are the tables of `released_hypotheses.write_shard`.  Memory: the rows with their
     hypotheses; while `write` runs, the short premises; one cited opinion.
     """
 
     def __init__(
-        self, rows: str | Path, found: Sequence[str | Path], texts: Sequence[str | Path],
+        self, rows: str | Path, cases: Sequence[str | Path], texts: Sequence[str | Path],
         masks: Mapping[str, Mask] | None,
     ) -> None:  # fmt: skip
-        self._found, self._masks = found, masks
+        self._cases, self._masks = cases, masks
         self.rows = [row | {"fault": NO_CITING} for row in dataset.read(rows)]
         by_name = {(row["example_id"], row["is_twin"]): row for row in self.rows}
         for path in texts:
@@ -67,10 +67,10 @@ class Released:
             self._citing[row["cited_case_id"]].append(row)
         self._measure()
         self.masks_fault = self._masks_fault()
-        left = Counter(row["example_id"] for row in self.rows if not row["fault"])
+        remaining = Counter(row["example_id"] for row in self.rows if not row["fault"])
         twins = Counter(row["example_id"] for row in self.rows)
         for row in self.rows:
-            if not row["fault"] and left[row["example_id"]] < twins[row["example_id"]]:
+            if not row["fault"] and remaining[row["example_id"]] < twins[row["example_id"]]:
                 row["fault"] = NO_TWIN
 
     def _measure(self) -> None:
@@ -108,7 +108,7 @@ class Released:
 
     def _majorities(self) -> Iterator[tuple[Row, tuple[int, str] | None]]:
         """Each cited case, in order of their numbers, with place and text of its one majority opinion."""
-        merged = heapq.merge(*map(_lazily, self._found), key=itemgetter(0))
+        merged = heapq.merge(*map(_lazily, self._cases), key=itemgetter(0))
         for case_id, group in groupby(merged, key=itemgetter(0)):
             case = next((row for _, row in group if row), None)
             if case is not None and case_id in self._citing:
@@ -129,15 +129,15 @@ class Released:
                 if not rows:
                     continue
                 original = unlabelled(text[1])
-                whole = self._without_citations("long", original, rows[0])
+                long_premise = self._without_citations("long", original, rows[0])
                 finished.extend(self._example(row, case, text[1]) for row in rows)
                 yield {
                     "case_id": case["case_id"],
                     "opinion_id": f"{case['case_id']}-{text[0]}",
                     "original": original,
-                    "text": whole,
-                    "tokens": counter.sequence_length(whole),
-                    "closing_paragraphs": closing_paragraphs(whole, counter.tokens),
+                    "text": long_premise,
+                    "tokens": counter.sequence_length(long_premise),
+                    "closing_paragraphs": closing_paragraphs(long_premise, counter.tokens),
                 }
 
         dataset.write(LONG_PREMISES, premises(), long_premises)
@@ -163,11 +163,11 @@ class Released:
 
     def funnel(self) -> list[tuple[str, int]]:
         """Return how many rows are left after each fault."""
-        counts, left = Counter(row["fault"] for row in self.rows), len(self.rows)
-        steps = [("rows of the ID file", left)]
+        counts, remaining = Counter(row["fault"] for row in self.rows), len(self.rows)
+        steps = [("rows of the ID file", remaining)]
         for fault in FAULTS:
-            left -= counts[fault]
-            steps.append((f"less those of which {fault}", left))
+            remaining -= counts[fault]
+            steps.append((f"less those of which {fault}", remaining))
         return steps
 
     def named(self) -> dict[str, list[int]]:
@@ -202,9 +202,9 @@ def differences(released: Released, data: Path, published: Sequence[PublishedCel
     # Lengths are not compared.
     columns = table2(with_long_premises(data), lambda text: 0)
     faults = Counter(row["fault"] for row in released.rows if row["fault"])
-    found = [f"{n:,} rows: {fault}" for fault, n in sorted(faults.items())]
-    found += [f"citations are removed by our rules: {released.masks_fault}"] * bool(released.masks_fault)
-    found += [trees] * bool(trees)
+    reasons = [f"{n:,} rows: {fault}" for fault, n in sorted(faults.items())]
+    reasons += [f"citations are removed by our rules: {released.masks_fault}"] * bool(released.masks_fault)
+    reasons += [trees] * bool(trees)
     for cell in published:
         group, _, name = cell.row.partition(" / ")
         if group == "LawngNLI" and name in COUNTS:
@@ -212,15 +212,17 @@ def differences(released: Released, data: Path, published: Sequence[PublishedCel
             subset = "full" if cell.column.endswith("Full") else "analysis"
             count = getattr(columns[premise, subset], COUNTS[name])
             if count != int(cell.value):
-                found.append(f"Table 2, {name}, {cell.column}: {count:,} and not {int(cell.value):,}")
-    return found
+                reasons.append(f"Table 2, {name}, {cell.column}: {count:,} and not {int(cell.value):,}")
+    return reasons
 
 
-def judged(sources: Iterable[Mapping[str, Any]], found: Sequence[str]) -> list[dict[str, Any]]:
+def judged(sources: Iterable[Mapping[str, Any]], reasons: Sequence[str]) -> list[dict[str, Any]]:
     """Return the provenance of the files with whether they gave the paper's data, by its `differences`.
 
     Nobody published digests of these files; Table 2's counts stand for them.
     """
-    variant = "incomplete release" if found else "release"
-    note = "; ".join(found) or "the data set has the counts of the paper's Table 2"
-    return [dict(source) | {"comparable": not found, "variant": variant, "note": note} for source in sources]
+    variant = "incomplete release" if reasons else "release"
+    note = "; ".join(reasons) or "the data set has the counts of the paper's Table 2"
+    return [
+        dict(source) | {"comparable": not reasons, "variant": variant, "note": note} for source in sources
+    ]

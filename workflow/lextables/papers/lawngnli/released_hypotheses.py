@@ -52,25 +52,26 @@ _ADJECTIVES = ("JJ", "VBN")
 
 
 def write_shard(
-    rows: str | Path, volumes: Sequence[str | Path], parser: Parser, found: str | Path, texts: str | Path
+    rows: str | Path, volumes: Sequence[str | Path], parser: Parser, cases_path: str | Path, texts: str | Path
 ) -> None:
     """Write the cases of a shard's volumes that ``rows`` name, and the hypotheses that are from them.
 
-    ``rows`` is a table of `released_ids.ROWS`; ``found`` becomes one of `CASES`, ``texts`` of `HYPOTHESES`.
+    ``rows`` is a table of `released_ids.ROWS`; ``cases_path`` becomes one of `CASES`, ``texts`` one of
+    `HYPOTHESES`.
     """
     named = list(dataset.read(rows))
-    here = {
+    case_by_id = {
         row["case_id"]: row
         for row in cases(volumes, {row[key] for row in named for key in ("citing_case_id", "cited_case_id")})
     }
-    dataset.write(CASES, here.values(), found)
+    dataset.write(CASES, case_by_id.values(), cases_path)
     # Both twins are of one parenthetical.
     of_shard = sorted(
-        (row for row in named if row["citing_case_id"] in here), key=itemgetter("example_id", "is_twin")
+        (row for row in named if row["citing_case_id"] in case_by_id), key=itemgetter("example_id", "is_twin")
     )
-    read = [(row, _parenthetical(row, here[row["citing_case_id"]])) for row in of_shard]
-    made = iter(hypotheses([(row, text) for row, text in read if text is not None], parser))
-    dataset.write(HYPOTHESES, (_hypothesis(row, text, made, here) for row, text in read), texts)
+    read = [(row, _parenthetical(row, case_by_id[row["citing_case_id"]])) for row in of_shard]
+    converted = iter(hypotheses([(row, text) for row, text in read if text is not None], parser))
+    dataset.write(HYPOTHESES, (_hypothesis(row, text, converted, case_by_id) for row, text in read), texts)
 
 
 def _parenthetical(row: Row, case: Row) -> str | None:
@@ -80,12 +81,12 @@ def _parenthetical(row: Row, case: Row) -> str | None:
 
 
 def _hypothesis(
-    row: Row, text: str | None, made: Iterator[str | None], here: Mapping[int, Row]
+    row: Row, text: str | None, converted: Iterator[str | None], case_by_id: Mapping[int, Row]
 ) -> dict[str, Any]:
-    hypothesis = None if text is None else next(made)
+    hypothesis = None if text is None else next(converted)
     return {
         **{key: row[key] for key in ("example_id", "is_twin", "citing_case_id")},
-        "citing_jurisdiction": here[row["citing_case_id"]]["jurisdiction"],
+        "citing_jurisdiction": case_by_id[row["citing_case_id"]]["jurisdiction"],
         "hypothesis": hypothesis,
         "fault": None if hypothesis is not None else NO_FIT if text is None else NO_CLAUSE,
     }
@@ -105,12 +106,12 @@ def hypotheses(rows: Sequence[tuple[Row, str]], parser: Parser) -> list[str | No
     ]
     changed = [at for at, (row, _) in enumerate(rows) if row["flipped"] and row["contradicted"]]
     trees = parser.parse(_expanded(nlp, texts[at]) for at in changed)
-    found: list[str | None] = [*texts]
+    results: list[str | None] = [*texts]
     for at, sentences in zip(changed, trees, strict=True):
-        found[at] = _edited(
+        results[at] = _edited(
             _contradicted(sentences, rows[at][0], parser), edits.get(rows[at][0]["index"], ())
         )
-    return found
+    return results
 
 
 @cache
@@ -174,7 +175,7 @@ def _clause(tree: Tree, path: Sequence[int], parser: Parser) -> str | None:
             words = _text(tree.tokens[subject.start : subject.end])
             for old, new in (("no one", "someone"), ("No one", "Someone")):
                 if old in words:
-                    return _with(tree, subject.start, words, words.replace(old, new, 1))
+                    return _replaced(tree, subject.start, words, words.replace(old, new, 1))
             for name in ("VP", "ADJP"):
                 if len(at[name]) == 1:
                     return _phrase(tree, children, labels, at[name][0], parser)
@@ -207,11 +208,13 @@ def _phrase(
         tokens, adjective = phrase.tokens, _chain(phrase.root)[0] == ("ADJP",)
     negated = _negated(tokens, adjective)
     return (
-        None if negated is None else _with(tree, start, _text(tokens), negated).replace("can not", "cannot")
+        None
+        if negated is None
+        else _replaced(tree, start, _text(tokens), negated).replace("can not", "cannot")
     )
 
 
-def _with(tree: Tree, start: int, old: str, new: str) -> str:
+def _replaced(tree: Tree, start: int, old: str, new: str) -> str:
     before = _text(tree.tokens[:start])
     return before + new + tree.text[len(before + old) :]
 

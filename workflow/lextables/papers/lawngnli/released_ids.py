@@ -207,7 +207,7 @@ def read_ids(path: str | Path) -> Iterator[dict[str, Any]]:
     if missing := [column for column in ID_COLUMNS if column not in frame.columns]:
         raise BadInput(f"lacks the column {missing[0]!r}", where=str(path), do=ADVICE)
     waiting: dict[tuple, list[str]] = {}
-    known: set[tuple[str, bool]] = set()
+    names: set[tuple[str, bool]] = set()
     for number, released in enumerate(frame.to_dict("records"), 1):
         where = f"{path}, row {number}"
         try:
@@ -223,9 +223,9 @@ def read_ids(path: str | Path) -> Iterator[dict[str, Any]]:
         else:
             waiting.setdefault((pair, row["flipped"]), []).append(row["example_id"])
         name = row["example_id"], row["is_twin"]
-        if name in known:
+        if name in names:
             raise BadInput(f"the index {row['index']} repeats", where=where, do=ADVICE)
-        known.add(name)
+        names.add(name)
         yield row
 
 

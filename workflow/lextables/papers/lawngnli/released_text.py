@@ -50,17 +50,17 @@ _TO_XML = tuple(
 )
 
 
-def cases(volumes: Iterable[str | Path], wanted: Set[int]) -> list[dict[str, Any]]:
-    """Return the rows of `CASES` of the ``wanted`` cases in ``volumes``, sorted."""
-    found = {}
+def cases(volumes: Iterable[str | Path], case_ids: Set[int]) -> list[dict[str, Any]]:
+    """Return the rows of `CASES` of the ``case_ids`` cases in ``volumes``, sorted."""
+    rows = {}
     for volume in volumes:
-        for metadata, body in bodies(volume, wanted):
-            found[metadata["id"]] = {
+        for metadata, body in bodies(volume, case_ids):
+            rows[metadata["id"]] = {
                 "case_id": metadata["id"],
                 "jurisdiction": metadata["jurisdiction"]["name_long"],
                 "opinions": opinions(body),
             }
-    return [row for _, row in sorted(found.items())]
+    return [row for _, row in sorted(rows.items())]
 
 
 def opinions(body: str) -> list[dict[str, str]]:
@@ -80,14 +80,14 @@ def opinions(body: str) -> list[dict[str, str]]:
     if begin < 0:
         return []
     body = body[begin + len(opening) : body.find("</casebody>\n")]
-    found = []
+    rows = []
     for part in body.split(closing):
         first = part.find("</")
         text = part[first + part[first + 1 :].find("<p ") + 1 :].replace("&amp;", "&")
         text = _PAGE_NUMBER.sub(r"@\1@", text)
         text = clean_text(re.sub(r"<[^>]*>", "", text), ["inline_whitespace", "underscores"])
-        found.append({"type": part[: part.find('"')], "text": text})
-    return found
+        rows.append({"type": part[: part.find('"')], "text": text})
+    return rows
 
 
 def unlabelled(text: str) -> str:
@@ -113,9 +113,9 @@ def short_spans(text: str, pages: Iterable[str]) -> list[tuple[int, int]]:
     starts = [0, *(end.start() + 2 for end in re.finditer("\n", text)), len(text) + 1]
     spans = []
     for page in sorted(pages):
-        here, there = f"@{page}@", f"@{int(page) + 1}@"
-        at, end_at = text.find(here), text.find(there)
-        start = 0 if at < 0 else starts[bisect_right(starts, at + len(here)) - 1]
+        page_mark, next_mark = f"@{page}@", f"@{int(page) + 1}@"
+        at, end_at = text.find(page_mark), text.find(next_mark)
+        start = 0 if at < 0 else starts[bisect_right(starts, at + len(page_mark)) - 1]
         end = len(text) if end_at < 0 else max(starts[bisect_left(starts, end_at)] - 2, 0)
         if start == 0 and end == len(text):
             return []
@@ -134,7 +134,11 @@ def parenthetical(opinion: str, start: int, end: int) -> str | None:
     None where the offsets do not fit: outside the text, in the middle of a word, or over its parentheses.
     """
     text = unlabelled(opinion).replace("n't", " not").replace("can not", "cannot")
-    found = text[start:end]
-    if not 0 < start < end < len(text) or found != found.strip() or found.count("(") != found.count(")"):
+    passage = text[start:end]
+    if (
+        not 0 < start < end < len(text)
+        or passage != passage.strip()
+        or passage.count("(") != passage.count(")")
+    ):
         return None
-    return None if text[start - 1].isalnum() or text[end].isalnum() else found
+    return None if text[start - 1].isalnum() or text[end].isalnum() else passage

@@ -168,10 +168,10 @@ class Jurisdiction:
     def pool(self, at: int, others: int) -> dict[str, tuple[int, float]]:
         """{opinion: gain and product} of the pool of query number ``at``, the target first."""
         target, products = self.targets[self.queries[at]["cited_case_id"]]
-        found = {self.ids[target]: (1, float(products[at]))}
+        target_entry = {self.ids[target]: (1, float(products[at]))}
         near = zip(self.nearest[at], self.products[at], strict=True)
-        beside = [(place, product) for place, product in near if place != target][:others]
-        return found | {self.ids[place]: (0, float(product)) for place, product in beside}
+        neighbours = [(place, product) for place, product in near if place != target][:others]
+        return target_entry | {self.ids[place]: (0, float(product)) for place, product in neighbours}
 
 
 def write_retrieval(
@@ -271,11 +271,11 @@ def _batches(opinions: Iterable[Row]) -> Iterator[tuple[str, list[Row]]]:
             yield name, list(alike)
 
 
-def _documents(opinions: Sequence[str | Path], wanted: set[str]) -> Iterator[Row]:
+def _documents(opinions: Sequence[str | Path], opinion_ids: set[str]) -> Iterator[Row]:
     """The rows of `DOCUMENTS`, in the order of the files."""
     for path in opinions:
         for row in dataset.read(path, [*_OPINION, "text"]):
-            if row["opinion_id"] in wanted:
+            if row["opinion_id"] in opinion_ids:
                 yield row | {"document_id": row["opinion_id"]}
 
 
@@ -327,7 +327,7 @@ def _texts(
     by_opinion: Mapping[int | str, Sequence[Row]], opinions: Sequence[str | Path], written: list[Row]
 ) -> Iterator[Row]:
     """The rows of `TEXTS`, each text once; those of `EXAMPLES` are added to ``written``."""
-    known: set[str] = set()
+    text_ids: set[str] = set()
     columns = ["opinion_id", "case_id", "opinion_type", "majorities", "text"]
     for path in opinions:
         for opinion in dataset.read(path, columns):
@@ -340,8 +340,8 @@ def _texts(
                 ids = [content_id(text) for text in (premise, row["text"])]
                 written.append(_example(row, opinion["opinion_id"], *ids))
                 for text_id, text in zip(ids, (premise, row["text"]), strict=True):
-                    if text_id not in known:
-                        known.add(text_id)
+                    if text_id not in text_ids:
+                        text_ids.add(text_id)
                         yield {"text_id": text_id, "text": text}
 
 

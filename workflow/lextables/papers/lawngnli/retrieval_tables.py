@@ -36,7 +36,7 @@ def table17(inputs: Inputs) -> list[Cell]:
                 cells += _recalls(inputs, system, condition, label, *place)
     for at, column in enumerate((WHOLE, FILTERED)):
         for cutoff in CUTOFFS:
-            cells += _counted(inputs, f"{column} / Recall@{cutoff}", cutoff, again=at > 0)
+            cells += _count_cells(inputs, f"{column} / Recall@{cutoff}", cutoff, again=at > 0)
     return cells
 
 
@@ -76,7 +76,7 @@ def _recalls(
         yield cell if cell.value is not None else replace(cell, runs=())
 
 
-def _counted(inputs: Inputs, column: str, cutoff: int, again: bool) -> Iterator[Cell]:
+def _count_cells(inputs: Inputs, column: str, cutoff: int, again: bool) -> Iterator[Cell]:
     """The queries of each label, of which the paper has as many; the pools, and what chance makes of them."""
     labels, sizes = _queries(inputs.data)
     counts = Counter(labels.values())
@@ -85,10 +85,10 @@ def _counted(inputs: Inputs, column: str, cutoff: int, again: bool) -> Iterator[
     yield Cell("N", column, float(counts[ENTAIL]), reason=reason)
     if again or not labels:
         return
-    wanted = json.loads((inputs.data / "census.json").read_text(encoding="utf-8"))["pools"]
-    short = [f"{place} has {size:,} opinions" for place, size in sorted(wanted["small"].items())]
-    said = f"{'; '.join(short)} where a pool wants {wanted['size']:,}" if short else ""
-    yield Cell("Candidates a query", column, fmean(sizes.values()), decimals=0, reason=said)
+    pools = json.loads((inputs.data / "census.json").read_text(encoding="utf-8"))["pools"]
+    short = [f"{place} has {size:,} opinions" for place, size in sorted(pools["small"].items())]
+    shortage = f"{'; '.join(short)} where a pool wants {pools['size']:,}" if short else ""
+    yield Cell("Candidates a query", column, fmean(sizes.values()), decimals=0, reason=shortage)
     for label, group in LABELS.items():
         if chances := [min(1, cutoff / sizes[query]) for query, of in labels.items() if of == label]:
             yield Cell(f"{group} / {RANDOM}", column, fmean(chances), decimals=3)

@@ -111,14 +111,14 @@ def of_pairs(folder: Path) -> DatasetStatistics:
     9 a pair.  A hypothesis is looked through for negation words once.
     """
     texts = folder / "texts.parquet"
-    known = pq.read_table(texts, columns=["text_id", "tokens"])
-    ids, tokens = known["text_id"].to_numpy().astype("S16"), known["tokens"].to_numpy()
+    text_table = pq.read_table(texts, columns=["text_id", "tokens"])
+    ids, tokens = text_table["text_id"].to_numpy().astype("S16"), text_table["tokens"].to_numpy()
     (head,) = read(folder / "heads.parquet")
     premises, hypotheses, labels = _training(folder / "examples.parquet", ids)
-    asked = np.zeros(len(ids), dtype=bool)
-    asked[hypotheses] = True
-    each = zip(asked, read(texts, ["text"]), strict=True)
-    negation = np.array([wanted and has_negation_word(row["text"]) for wanted, row in each], dtype=bool)
+    is_hypothesis = np.zeros(len(ids), dtype=bool)
+    is_hypothesis[hypotheses] = True
+    flagged_texts = zip(is_hypothesis, read(texts, ["text"]), strict=True)
+    negation = np.array([flag and has_negation_word(row["text"]) for flag, row in flagged_texts], dtype=bool)
     return DatasetStatistics(
         tuple(map(float, np.percentile(tokens[premises], PERCENTILES))) if len(premises) else (),
         float(tokens[hypotheses].mean()) if len(hypotheses) else None,
@@ -128,7 +128,7 @@ def of_pairs(folder: Path) -> DatasetStatistics:
             if (labels == label).any()
         },
         len(np.unique(premises)),
-        int(asked.sum()),
+        int(is_hypothesis.sum()),
         len(premises),
         tuple(head["answers"]),
     )

@@ -59,12 +59,12 @@ def logged(
     """Count the warnings of some loggers by kind, and print none of them."""
     handler = logging.Handler(logging.WARNING)
     handler.emit = lambda record: counts.update([kind(record)])
-    found = [logging.getLogger(name) for name in loggers]
-    before = [(logger.propagate, logger.handlers[:]) for logger in found]
-    for logger in found:
+    muted = [logging.getLogger(name) for name in loggers]
+    previous = [(logger.propagate, logger.handlers[:]) for logger in muted]
+    for logger in muted:
         logger.propagate, logger.handlers = False, [handler]
     try:
         yield
     finally:
-        for logger, (propagate, handlers) in zip(found, before, strict=True):
+        for logger, (propagate, handlers) in zip(muted, previous, strict=True):
             logger.propagate, logger.handlers = propagate, handlers

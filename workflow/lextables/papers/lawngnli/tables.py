@@ -42,58 +42,58 @@ def table2(inputs: Inputs) -> list[Cell]:
         group, _, row = printed.row.partition(" / ")
         if group != "LawngNLI":
             name = inputs.entry.names["public"][printed.column]
-            cells.append(_public(printed, row, name, public.get(name), inputs))
+            cells.append(_public_cell(printed, row, name, public.get(name), inputs))
             continue
         premise = "long" if printed.column.startswith("Long") else "short"
         subset = "full" if printed.column.endswith("Full") else "analysis"
-        found = columns[premise, subset]
-        if reason := _missing(found, row):
+        column = columns[premise, subset]
+        if reason := _missing(column, row):
             cells.append(Cell(printed.row, printed.column, None, reason=reason))
         else:
-            cells.append(Cell(printed.row, printed.column, _statistic(found, row, printed.value)))
+            cells.append(Cell(printed.row, printed.column, _statistic(column, row, printed.value)))
     return cells
 
 
-def _public(
-    printed: PublishedCell, row: str, name: str, found: DatasetStatistics | None, inputs: Inputs
+def _public_cell(
+    printed: PublishedCell, row: str, name: str, column: DatasetStatistics | None, inputs: Inputs
 ) -> Cell:
     """One cell of the public NLI data set ``name``, which may be the paper's where LawngNLI is not."""
-    reason = NAMED if row == FROM else _missing(found, row) if found else inputs.absent[name]
+    reason = NAMED if row == FROM else _missing(column, row) if column else inputs.absent[name]
     if reason:
         return Cell(printed.row, printed.column, None, reason=reason)
-    value = _statistic(found, row, printed.value)
+    value = _statistic(column, row, printed.value)
     return Cell(printed.row, printed.column, value, comparable=inputs.beside[name])
 
 
-def _missing(found: DatasetStatistics, row: str) -> str:
+def _missing(column: DatasetStatistics, row: str) -> str:
     """Why a column has no such statistic, or nothing."""
     if not row.endswith(("length", "negation")):
         return ""
-    if not found.examples:
+    if not column.examples:
         return EMPTY
-    without = [label for label in found.labels if label not in found.hypothesis_negation]
+    without = [label for label in column.labels if label not in column.hypothesis_negation]
     if without and row.endswith("negation"):
         return f"no training example in this subset is labelled {' or '.join(without)}"
     return ""
 
 
-def _statistic(found: DatasetStatistics, row: str, printed: str) -> float | str | None:
+def _statistic(column: DatasetStatistics, row: str, printed: str) -> float | str | None:
     """What stands in a row; several lengths at one number of decimals, without trailing zeros as printed."""
     match row:
         case "Premise length":
             decimals = max(len(number.partition(".")[2]) for number in re.findall(r"[\d.]+", printed))
-            lengths = (round(float(length), decimals) for length in found.premise_length)
+            lengths = (round(float(length), decimals) for length in column.premise_length)
             return f"[{', '.join(str(length).removesuffix('.0') for length in lengths)}]"
         case "Hypothesis length":
-            return found.hypothesis_length
+            return column.hypothesis_length
         case "Hypothesis negation":
-            return f"[{', '.join(f'{found.hypothesis_negation[label]:.3f}' for label in found.labels)}]"
+            return f"[{', '.join(f'{column.hypothesis_negation[label]:.3f}' for label in column.labels)}]"
         case "Unique training premises":
-            return float(found.unique_premises)
+            return float(column.unique_premises)
         case "Unique training hypotheses":
-            return float(found.unique_hypotheses)
+            return float(column.unique_hypotheses)
         case "Training examples":
-            return float(found.examples)
+            return float(column.examples)
         case _ if row == FROM:
             return "Legal case opinions"
     raise ValueError(f"Table 2 has no row {row!r}")
@@ -105,14 +105,14 @@ def table3(inputs: Inputs) -> list[Cell]:
     The share is above 1 where a step adds (twinning).
     """
     cells: list[Cell] = []
-    before = None
-    for step, left in _census(inputs)["funnel"]:
-        before = left if before is None else before
-        reason = "" if before else "nothing was left before this step"
-        share = left / before if before else None
-        cells.append(Cell(step, "Left", float(left), decimals=0))
+    previous = None
+    for step, count in _census(inputs)["funnel"]:
+        previous = count if previous is None else previous
+        reason = "" if previous else "nothing was left before this step"
+        share = count / previous if previous else None
+        cells.append(Cell(step, "Left", float(count), decimals=0))
         cells.append(Cell(step, "Of the step before", share, decimals=3, reason=reason))
-        before = left
+        previous = count
     return cells
 
 
@@ -129,7 +129,7 @@ def table4(inputs: Inputs) -> list[Cell]:
     """
     data_set = _census(inputs)["data"]["examples"]["rows_sha256"]
     readings = load_readings(READINGS)
-    pairs = list(_read_again(inputs.data, readings.get(data_set, {})))
+    pairs = list(_with_readings(inputs.data, readings.get(data_set, {})))
     cells = []
     for printed in inputs.published:
         length, _, subset = printed.column.partition(" / ")
@@ -138,16 +138,18 @@ def table4(inputs: Inputs) -> list[Cell]:
             cells.append(Cell(printed.row, printed.column, None, reason=reason))
             continue
         chosen = [pair for pair in pairs if subset == "All" or pair[0]["negated"]]
-        cells.append(_assessed(printed.row, printed.column, chosen))
+        cells.append(_reading_cell(printed.row, printed.column, chosen))
     if pairs:
-        cells.append(_assessed(PLAIN, "Short premise / All", pairs))
+        cells.append(_reading_cell(PLAIN, "Short premise / All", pairs))
     for label in LABELS if pairs else ():
         chosen = [pair for pair in pairs if pair[0]["label"] == label]
-        cells += [_assessed(row, f"Short premise / {label}", chosen) for row in (PLAIN, f"{GOLD_LABELS} / N")]
+        cells += [
+            _reading_cell(row, f"Short premise / {label}", chosen) for row in (PLAIN, f"{GOLD_LABELS} / N")
+        ]
     return cells
 
 
-def _read_again(data: Path, readings: Mapping[str, Pair]) -> Iterator[tuple[Row, Pair]]:
+def _with_readings(data: Path, readings: Mapping[str, Pair]) -> Iterator[tuple[Row, Pair]]:
     columns = ["hypothesis", "short_premise", "label", "negated"]
     examples = {
         pair_name(row["hypothesis"], row["short_premise"]): row
@@ -160,7 +162,7 @@ def _read_again(data: Path, readings: Mapping[str, Pair]) -> Iterator[tuple[Row,
         yield examples[name], pair
 
 
-def _assessed(row: str, column: str, pairs: Sequence[tuple[Row, Pair]]) -> Cell:
+def _reading_cell(row: str, column: str, pairs: Sequence[tuple[Row, Pair]]) -> Cell:
     """One cell of Table 4 over examples with their two readings.
 
     Shares have a Wilson interval, balanced accuracies a jackknife.

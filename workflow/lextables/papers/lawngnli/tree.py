@@ -315,38 +315,40 @@ def verbs(tree: Tree, phrase: Node, auxiliary, not_verbs: frozenset[str] = froze
     def firsts(node: Node) -> tuple[list[tuple[int, tuple[Node, ...]]], list[str]]:
         """The first verb of each conjunct with what stands after it in its phrase, and the coordinators."""
         coordinators = [tree.tokens[c.start].lower for c in node.children if c.label in ("CC", "CONJP")]
-        found: list[tuple[int, tuple[Node, ...]]] = []
+        conjuncts: list[tuple[int, tuple[Node, ...]]] = []
         for place, child in enumerate(node.children):
             if is_verb(child):
-                found.append((child.start, node.children[place + 1 :]))
+                conjuncts.append((child.start, node.children[place + 1 :]))
             elif child.label == "VP":
                 below, joiners = firsts(child)
-                found.extend(below)
+                conjuncts.extend(below)
                 coordinators.extend(joiners)
-            elif child.label == "TO" and not found:
+            elif child.label == "TO" and not conjuncts:
                 break
-            if found and not any(c.label in ("CC", "CONJP") for c in node.children):
+            if conjuncts and not any(c.label in ("CC", "CONJP") for c in node.children):
                 break
-        return found, coordinators if len(found) > 1 else []
+        return conjuncts, coordinators if len(conjuncts) > 1 else []
 
-    found, joiners = firsts(phrase)
-    if not found:
+    conjuncts, joiners = firsts(phrase)
+    if not conjuncts:
         return None
-    peers = tuple(index for index, _ in found[1:])
-    chain = [found[0][0]]
+    peers = tuple(index for index, _ in conjuncts[1:])
+    chain = [conjuncts[0][0]]
     main_peers: tuple[int, ...] = ()
-    rest = found[0][1]
+    rest = conjuncts[0][1]
     while True:
         place = next(
             (i for i, c in enumerate(rest) if c.label == "VP" or c.label == "CC" or is_verb(c)), None
         )
         if place is None or rest[place].label == "CC":
             break
-        found = [(rest[place].start, rest[place + 1 :])] if rest[place].is_leaf else firsts(rest[place])[0]
-        if not found or not auxiliary(tree.tokens[chain[-1]].lower, tree.tokens[found[0][0]].tag):
+        conjuncts = (
+            [(rest[place].start, rest[place + 1 :])] if rest[place].is_leaf else firsts(rest[place])[0]
+        )
+        if not conjuncts or not auxiliary(tree.tokens[chain[-1]].lower, tree.tokens[conjuncts[0][0]].tag):
             break
-        chain.append(found[0][0])
-        main_peers, rest = tuple(index for index, _ in found[1:]), found[0][1]
+        chain.append(conjuncts[0][0])
+        main_peers, rest = tuple(index for index, _ in conjuncts[1:]), conjuncts[0][1]
     return Verbs(tuple(chain), peers, tuple(joiners), main_peers)
 
 
