@@ -88,20 +88,20 @@ def count(
     rows_of: dict[str, list[Row]] = defaultdict(list)
     for row in predictions:
         rows_of[row["question_id"]].append(row)
-    asked = gold(questions, answers)
+    gold_questions = gold(questions, answers)
     # With the empty prediction, a question without marks is not a missing question.
     spans = {name: marked_spans(rows, minimum) for name, rows in rows_of.items()}
     empty = {name: [row for row in rows if row["start"] < 0][:1] for name, rows in rows_of.items()}
     nbest = nbest_rows(row for name in spans for row in (*spans[name], *empty[name]))
-    check_questions(nbest, asked)
-    matches = strict_matches(nbest, asked, relaxed)
-    place = {name: at for at, name in enumerate(asked.question_ids)}
+    check_questions(nbest, gold_questions)
+    matches = strict_matches(nbest, gold_questions, relaxed)
+    place = {name: at for at, name in enumerate(gold_questions.question_ids)}
     marked = [(place[name], row["probability"]) for name, rows in spans.items() for row in rows]
     mark_question = np.array([question for question, _ in marked], dtype=np.int64)
     mark_confidence = np.array([confidence for _, confidence in marked])
-    category = np.array(asked.categories)
+    category = np.array(gold_questions.categories)
     groups = {ALL: np.ones(len(category), dtype=bool)}
-    groups |= {name: category == name for name in asked.category_names}
+    groups |= {name: category == name for name in gold_questions.category_names}
 
     def row(name: str, inside: np.ndarray, above: float) -> Row:
         marks = int((inside[mark_question] & (mark_confidence > above)).sum())
@@ -122,9 +122,9 @@ def count(
 
 def by_category(rows: Iterable[Row], minimum: float) -> dict[str, Marks]:
     """Return {category: marks above ``minimum``} from rows of `MARKS`."""
-    wanted = (row for row in rows if row["above"] == minimum and row["category"] != ALL)
+    category_rows = (row for row in rows if row["above"] == minimum and row["category"] != ALL)
     names = ("marked", "right", "annotated", "found")
-    return {row["category"]: Marks(*(row[name] for name in names)) for row in wanted}
+    return {row["category"]: Marks(*(row[name] for name in names)) for row in category_rows}
 
 
 def bands(rows: Iterable[Row]) -> list[Band]:

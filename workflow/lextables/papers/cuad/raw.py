@@ -87,7 +87,7 @@ def read_release(
     described = _descriptions(Path(category_descriptions_csv))
     documents = _contracts(Path(data_zip), described)
     names = [question.category for question in next(iter(documents.values())).questions]
-    test = _test(Path(data_zip), documents, described)
+    test = _test_titles(Path(data_zip), documents, described)
     examples = _training_examples(Path(data_zip), documents, test, described)
     titles = _Titles(documents)
     recorded = _recorded(Path(recorded_csv))
@@ -194,7 +194,7 @@ def _contracts(data_zip: Path, described: Mapping[str, Row]) -> dict[str, Docume
     documents: dict[str, Document] = {}
     wordings: dict[str, tuple[str, str]] = {}
     for document in read_squad(_member(data_zip, ALL), ALL, _category(ALL, described)):
-        asked = set()
+        keys = set()
         for question in document.questions:
             key, wording = question.category.casefold(), (question.category, question.question)
             if wordings.setdefault(key, wording) != wording:
@@ -203,9 +203,9 @@ def _contracts(data_zip: Path, described: Mapping[str, Row]) -> dict[str, Docume
                     where=f"{ALL}, question {question.question_id!r}",
                     do="give each category one name and one wording",
                 )
-            asked.add(key)
+            keys.add(key)
         for key, category in described.items():
-            if key not in asked:
+            if key not in keys:
                 raise BadInput(
                     f"has no question of the category {category['title']!r}",
                     where=f"{ALL}, contract {document.contract_id!r}",
@@ -217,7 +217,7 @@ def _contracts(data_zip: Path, described: Mapping[str, Row]) -> dict[str, Docume
     return documents
 
 
-def _test(data_zip: Path, documents: Mapping[str, Document], described: Mapping[str, Row]) -> set[str]:
+def _test_titles(data_zip: Path, documents: Mapping[str, Document], described: Mapping[str, Row]) -> set[str]:
     """Return the titles of the test contracts, which must be the same as in `ALL`."""
     titles = set()
     for document in read_squad(_member(data_zip, TEST), TEST, _category(TEST, described)):

@@ -66,10 +66,10 @@ class Results(Inputs):
             row["question_id"]: (row["contract_id"], row["category"])
             for row in read(self.data / "questions.parquet", columns)
         }
-        found = defaultdict(list)
+        spans_of = defaultdict(list)
         for row in read(self.data / "answers.parquet", ["question_id", "start", "end"]):
-            found[questions[row["question_id"]]].append((row["start"], row["end"]))
-        return dict(found)
+            spans_of[questions[row["question_id"]]].append((row["start"], row["end"]))
+        return dict(spans_of)
 
     @cached_property
     def training_annotations(self) -> dict[str, int]:
@@ -98,9 +98,9 @@ def descriptions(results: Results) -> list[Cell]:
     columns = {"Category": "title", "Description": "description"}
     cells = []
     for printed in results.published:
-        found = results.category(printed.row)
-        value = found[columns[printed.column]] if found else None
-        reason = "" if found else "no such category in these data"
+        category = results.category(printed.row)
+        value = category[columns[printed.column]] if category else None
+        reason = "" if category else "no such category in these data"
         cells.append(Cell(printed.row, printed.column, value, reason=reason))
     return cells
 
@@ -155,12 +155,12 @@ def _labeled(results: Results) -> tuple[float, float]:
     single = 0.0
     for (contract, _), spans in sorted(results.spans.items()):
         together[contract] += spans
-        single += _covered(spans) / characters[contract]
-    share = statistics.fmean(_covered(together[name]) / size for name, size in characters.items())
+        single += _covered_characters(spans) / characters[contract]
+    share = statistics.fmean(_covered_characters(together[name]) / size for name, size in characters.items())
     return share, single / (len(characters) * len(results.categories))
 
 
-def _covered(spans: Iterable[tuple[int, int]]) -> int:
+def _covered_characters(spans: Iterable[tuple[int, int]]) -> int:
     """How many characters lie in at least one span."""
     covered = last = 0
     for start, end in sorted(spans):
@@ -229,9 +229,9 @@ def _curve(scores: Scores) -> dict[int, float]:
     ]
     curve = {}
     for recall in CURVE:
-        reached = [precision for found, precision in points if 100 * found >= recall]
-        if reached:
-            curve[recall] = 100 * max(reached)
+        precisions = [precision for recall_reached, precision in points if 100 * recall_reached >= recall]
+        if precisions:
+            curve[recall] = 100 * max(precisions)
     return curve
 
 
@@ -303,15 +303,15 @@ def _ranks(results: Results, folders: Sequence[str]) -> dict[str, float]:
 
     Categories with the same area have the mean of the ranks that they take up.
     """
-    found = {}
+    areas = {}
     for printed in results.published if folders else ():
         value = _category_score(results, folders, AUPR, printed.row)
         if value is not None:
-            found[printed.row] = value
-    values = list(found.values())
+            areas[printed.row] = value
+    values = list(areas.values())
     return {
         name: sum(other > value for other in values) + (values.count(value) + 1) / 2
-        for name, value in found.items()
+        for name, value in areas.items()
     }
 
 
