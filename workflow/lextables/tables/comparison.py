@@ -120,9 +120,9 @@ class Comparison:
         but = f", and none by {lost} of {tests}, whose units are too few" if lost else ""
         return f"a difference of {median}{by_pair} is found in four cases of five{but}"
 
-    def pair(self, one: str, other: str) -> Pair | None:
+    def pair(self, first: str, second: str) -> Pair | None:
         """The pair of two systems, tested or not, in either order."""
-        names = {one, other}
+        names = {first, second}
         return next((pair for pair in (*self.pairs, *self.untested) if {pair.one, pair.other} == names), None)
 
     def untested_against(self, system: str) -> list[str]:
@@ -178,7 +178,7 @@ def compare(cells: Iterable[Cell], published: Iterable[PublishedCell], of_run: O
             by_measure[cell.score.measure].append(cell)
     numbers = {(cell.row, cell.column): cell.number for cell in published if cell.number is not None}
     units = cache(of_run)  # a run may have several measures
-    return [pair for some in by_measure.values() for pair in _pairs(some, numbers, units)]
+    return [pair for measure_cells in by_measure.values() for pair in _pairs(measure_cells, numbers, units)]
 
 
 def contributions(cells: Iterable[Cell], of_run: OfRun) -> "DataFrame":
@@ -192,22 +192,22 @@ def contributions(cells: Iterable[Cell], of_run: OfRun) -> "DataFrame":
     rows = [
         (cell.score.measure, cell.score.system, unit, value / cell.score.scale)
         for cell in cells
-        if cell.score and _ran(cell)
+        if cell.score and _has_score(cell)
         for unit, value in _system(cell, units).units.items()
     ]
     return pd.DataFrame(rows, columns=["measure", "system", "unit", "value"])
 
 
-def _ran(cell: Cell) -> bool:
+def _has_score(cell: Cell) -> bool:
     return bool(cell.runs) and isinstance(cell.value, float) and not math.isnan(cell.value)
 
 
 def _pairs(cells: Sequence[Cell], numbers: Mapping[tuple[str, str], float], of_run: OfRun) -> Iterator[Pair]:
     if len({cell.score.system for cell in cells}) < len(cells):
         raise ValueError(f"two cells of the measure {cells[0].score.measure!r} name one system")
-    ran = [cell for cell in cells if _ran(cell)]
-    found = _best_first([_system(cell, of_run) for cell in ran]) if len(ran) > 1 else []
-    pairs = [*_tested(found)]
+    ran = [cell for cell in cells if _has_score(cell)]
+    systems = _best_first([_system(cell, of_run) for cell in ran]) if len(ran) > 1 else []
+    pairs = [*_tested(systems)]
     yield from pairs
     places = {cell: (cell.row, cell.column) for cell in cells}
     printed = _best_first(
@@ -220,15 +220,15 @@ def _pairs(cells: Sequence[Cell], numbers: Mapping[tuple[str, str], float], of_r
     tested = [pair for pair in pairs if not pair.untested]
     if tested:
         units, median = _all_units(tested), _median_detectable(tested)
-        for one, other in pairwise(printed):
-            yield replace(_untested(one, other, units, PRINTED), detectable=median)
+        for better, worse in pairwise(printed):
+            yield replace(_untested(better, worse, units, PRINTED), detectable=median)
     baseline = [_System(cell.score.system, cell.value, {}, cell) for cell in ran if cell.baseline]
     if printed and baseline:
         yield _untested(printed[0], _best_first(baseline)[0], "", BASELINE)
 
 
 def _best_first(systems: Sequence[_System]) -> list[_System]:
-    return sorted(systems, key=lambda one: one.value if one.cell.score.lower else -one.value)
+    return sorted(systems, key=lambda system: system.value if system.cell.score.lower else -system.value)
 
 
 def _system(cell: Cell, of_run: OfRun) -> _System:
@@ -244,63 +244,63 @@ def _tested(systems: Sequence[_System]) -> Iterator[Pair]:
     """Yield all pairs, better ones first, those on the same units with their test."""
     both = list(combinations(systems, 2))
     alike: dict[tuple[str, ...], list[tuple[_System, _System]]] = defaultdict(list)
-    for one, other in both:
-        if one.units.keys() == other.units.keys() and len(one.units) >= MIN_UNITS:
-            alike[tuple(one.units)].append((one, other))
+    for better, worse in both:
+        if better.units.keys() == worse.units.keys() and len(better.units) >= MIN_UNITS:
+            alike[tuple(better.units)].append((better, worse))
     p_values: dict[tuple[str, str], float] = {}
     for pairs in alike.values():
-        differences = np.array([_differences(one, other) for one, other in pairs])
-        names = [(one.name, other.name) for one, other in pairs]
+        differences = np.array([_differences(better, worse) for better, worse in pairs])
+        names = [(better.name, worse.name) for better, worse in pairs]
         p_values |= dict(zip(names, sign_flip(differences).tolist(), strict=True))
     adjusted = dict(zip(p_values, holm([*p_values.values()]), strict=True))
-    for one, other in both:
-        names, units = (one.name, other.name), _counted(one)
+    for better, worse in both:
+        names, units = (better.name, worse.name), _unit_count(better)
         if names in p_values:
-            yield _pair(one, other, p_values[names], adjusted[names], units, len(p_values))
-        elif one.units.keys() == other.units.keys():
-            yield _untested(one, other, units, FEW)
+            yield _pair(better, worse, p_values[names], adjusted[names], units, len(p_values))
+        elif better.units.keys() == worse.units.keys():
+            yield _untested(better, worse, units, FEW)
         else:
-            yield _untested(one, other, f"{units} and {_counted(other)}", OTHERS)
+            yield _untested(better, worse, f"{units} and {_unit_count(worse)}", OTHERS)
 
 
-def _differences(one: _System, other: _System) -> list[float]:
-    return [value - other.units[unit] for unit, value in one.units.items()]
+def _differences(better: _System, worse: _System) -> list[float]:
+    return [value - worse.units[unit] for unit, value in better.units.items()]
 
 
-def _counted(system: _System) -> str:
+def _unit_count(system: _System) -> str:
     n, units = len(system.units), system.cell.score.units
     grouped = n and all(unit.startswith(GROUPED) for unit in system.units)
     return f"{n} groups of {units}" if grouped else f"{n} {units}"
 
 
-def _pair(one: _System, other: _System, p: float, adjusted: float, units: str, tests: int) -> Pair:
-    differences = np.array(_differences(one, other))
+def _pair(better: _System, worse: _System, p: float, adjusted: float, units: str, tests: int) -> Pair:
+    differences = np.array(_differences(better, worse))
     mean = float(differences.mean())
     low, high = mean_interval(differences) or (mean, mean)
-    score, found = one.cell.score, detectable(differences, tests)
-    if not score.lower and found > score.scale:  # from 0 to 1 before it is scaled, but for a loss
-        found = math.inf
+    score, detected = better.cell.score, detectable(differences, tests)
+    if not score.lower and detected > score.scale:  # from 0 to 1 before it is scaled, but for a loss
+        detected = math.inf
     return Pair(
         score.measure,
-        one.name,
-        other.name,
+        better.name,
+        worse.name,
         mean,
         low,
         high,
         p,
         adjusted,
         units,
-        found,
+        detected,
     )
 
 
-def _untested(one: _System, other: _System, units: str, why: str) -> Pair:
+def _untested(better: _System, worse: _System, units: str, why: str) -> Pair:
     nothing = dict.fromkeys(("low", "high", "p", "adjusted", "detectable"), math.nan)
     return Pair(
-        one.cell.score.measure,
-        one.name,
-        other.name,
-        one.value - other.value,
+        better.cell.score.measure,
+        better.name,
+        worse.name,
+        better.value - worse.value,
         units=units,
         untested=why,
         **nothing,
@@ -395,9 +395,9 @@ def effect(units: int, tests: int) -> float:
 
 def _median_detectable(pairs: Iterable[Pair]) -> float:
     """The median detectable difference; infinite if no pair has one, NaN if all rows are the same."""
-    found = [pair.detectable for pair in pairs if pair.detectable > 0]
-    finite = [value for value in found if value < math.inf]
-    return statistics.median(finite) if finite else math.inf if found else math.nan
+    values = [pair.detectable for pair in pairs if pair.detectable > 0]
+    finite = [value for value in values if value < math.inf]
+    return statistics.median(finite) if finite else math.inf if values else math.nan
 
 
 # Comparisons, and the notes below a table
@@ -409,21 +409,21 @@ def comparisons(pairs: Iterable[Pair]) -> list[Comparison]:
     for pair in pairs:
         if pair.untested != BASELINE:
             by_measure[pair.measure].append(pair)
-    return [_of(measure, found) for measure, found in by_measure.items()]
+    return [_comparison(measure, measure_pairs) for measure, measure_pairs in by_measure.items()]
 
 
-def _of(measure: str, pairs: Sequence[Pair]) -> Comparison:
-    here = [pair for pair in pairs if pair.untested != PRINTED]
-    systems = tuple(dict.fromkeys([*(pair.one for pair in here), *(pair.other for pair in here)]))
-    tested = tuple(pair for pair in here if not pair.untested)
+def _comparison(measure: str, pairs: Sequence[Pair]) -> Comparison:
+    ours = [pair for pair in pairs if pair.untested != PRINTED]
+    systems = tuple(dict.fromkeys([*(pair.one for pair in ours), *(pair.other for pair in ours)]))
+    tested = tuple(pair for pair in ours if not pair.untested)
     return Comparison(
         measure,
-        _all_units(tested or here),
+        _all_units(tested or ours),
         systems,
         _groups(systems, [(pair.one, pair.other) for pair in tested if not pair.differs]),
         tested,
         tuple(pair for pair in pairs if pair.untested == PRINTED),
-        tuple(pair for pair in here if pair.untested),
+        tuple(pair for pair in ours if pair.untested),
     )
 
 
@@ -439,9 +439,9 @@ def _groups(systems: tuple[str, ...], level: Sequence[tuple[str, str]]) -> tuple
     graph = networkx.Graph()
     graph.add_nodes_from(range(len(systems)))
     place = {name: at for at, name in enumerate(systems)}
-    graph.add_edges_from((place[one], place[other]) for one, other in level)
-    found = sorted(map(sorted, networkx.find_cliques(graph)))
-    return tuple(tuple(systems[at] for at in group) for group in found)
+    graph.add_edges_from((place[first], place[second]) for first, second in level)
+    cliques = sorted(map(sorted, networkx.find_cliques(graph)))
+    return tuple(tuple(systems[at] for at in group) for group in cliques)
 
 
 SHOWN = 4  # measures with a note
@@ -461,7 +461,7 @@ def notes(comparisons: Sequence[Comparison], data_note: str = "") -> list[str]:
     tested = sorted((one for one in comparisons if one.pairs), key=lambda one: -_number(one.units))
     lines = [f"{METHOD} Computed on {data_note}." if data_note else METHOD] * bool(tested)
     for each in tested[:SHOWN]:
-        lines += [_leading(each), *_in_print(each)]
+        lines += [_leading(each), *_published_leads(each)]
     if len(tested) > SHOWN:
         lines.append(f"{_measures(tested[SHOWN:])} compared in that file too.")
     few = [one for one in comparisons if not one.pairs and {pair.untested for pair in one.untested} == {FEW}]
@@ -502,17 +502,19 @@ def _leading(comparison: Comparison) -> str:
     else:
         clauses = []
         if level:
-            clauses.append(f"not distinguished from {_listed(level)}")
+            clauses.append(f"not distinguished from {_joined_names(level)}")
         elif behind:
-            clauses.append(f"ahead of {_listed(behind) if untested or not behind[1:] else 'all others'}")
+            clauses.append(
+                f"ahead of {_joined_names(behind) if untested or not behind[1:] else 'all others'}"
+            )
         if untested:
-            clauses.append(f"not tested against {_listed(untested)}")
+            clauses.append(f"not tested against {_joined_names(untested)}")
         result = f"{best} is {' and '.join(clauses)}"
     power = f"; {comparison.power}" if comparison.power else ""
     return f"{comparison.measure}, {comparison.units}: {result}{power}."
 
 
-def _in_print(comparison: Comparison) -> Iterator[str]:
+def _published_leads(comparison: Comparison) -> Iterator[str]:
     """Whether the published leads are at least the median detectable difference."""
     if not comparison.printed or not comparison.detectable < math.inf:
         return
@@ -523,9 +525,9 @@ def _in_print(comparison: Comparison) -> Iterator[str]:
     yield f"In print {first.one} leads {first.other} by {short(abs(first.difference))}, {less}{rest}."
 
 
-def _listed(names: Sequence[str], most: int = 4) -> str:
-    some = [*names[:most], *([f"{len(names) - most} more"] if len(names) > most else [])]
-    return some[0] if len(some) == 1 else f"{', '.join(some[:-1])} and {some[-1]}"
+def _joined_names(names: Sequence[str], most: int = 4) -> str:
+    shown_names = [*names[:most], *([f"{len(names) - most} more"] if len(names) > most else [])]
+    return shown_names[0] if len(shown_names) == 1 else f"{', '.join(shown_names[:-1])} and {shown_names[-1]}"
 
 
 def short(value: float) -> str:

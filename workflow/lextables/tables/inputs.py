@@ -87,10 +87,10 @@ class Inputs:
 
     def units(self, folder: str) -> Units:
         """{(metric, group): {unit: its contribution}} of one run."""
-        found: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
+        units: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
         for row in read(self.root / folder / "units.parquet"):
-            found[row["metric"], row["group"]][row["unit"]] = row["value"]
-        return found
+            units[row["metric"], row["group"]][row["unit"]] = row["value"]
+        return units
 
 
 def rows_that_ran(rows: Iterable[Mapping[str, Any]], root: Path) -> list[dict[str, Any]]:
@@ -98,16 +98,18 @@ def rows_that_ran(rows: Iterable[Mapping[str, Any]], root: Path) -> list[dict[st
 
     ``root`` is the folder that the folders of runs lie in.
     """
-    found = []
+    kept_rows = []
     for row in rows:
-        whys = {
+        reasons = {
             condition: next(filter(None, (not_run.reason(root / run / "run.json") for run in runs)), "")
             for condition, runs in row["runs"].items()
         }
-        reason = "; ".join(dict.fromkeys(filter(None, (row["reason"], *whys.values()))))
-        runs = {condition: row["runs"][condition] for condition, why in whys.items() if not why}
-        found.append({**row, "runs": runs, "reason": reason})
-    return found
+        reason = "; ".join(dict.fromkeys(filter(None, (row["reason"], *reasons.values()))))
+        runs = {
+            condition: row["runs"][condition] for condition, why_not_run in reasons.items() if not why_not_run
+        }
+        kept_rows.append({**row, "runs": runs, "reason": reason})
+    return kept_rows
 
 
 def provenance(census: Path, words: Mapping[str, Any]) -> list[dict[str, Any]]:

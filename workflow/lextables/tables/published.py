@@ -113,16 +113,16 @@ def to_csv(published: Iterable[str | Path]) -> str:
 
 def _check_more_decimals(cells: Iterable[PublishedCell], places: Mapping[tuple[str, str, str], str]) -> None:
     """A value has more decimals than it shows only where another value of its table shows as many."""
-    shown: dict[str, set[int]] = defaultdict(set)
+    decimals_of: dict[str, set[int]] = defaultdict(set)
     more = []
     for cell in cells:
         if cell.decimals is not None:
             shows = _shown_decimals(cell.value)
-            shown[cell.table].add(shows)
+            decimals_of[cell.table].add(shows)
             if shows < cell.decimals:
                 more.append(cell)
     for cell in more:
-        if cell.decimals not in shown[cell.table]:
+        if cell.decimals not in decimals_of[cell.table]:
             raise BadInput(
                 f"decimals is {cell.decimals}, but no value of {cell.table} shows {cell.decimals} decimals",
                 where=places[cell.table, cell.row, cell.column],
@@ -147,26 +147,26 @@ def _records(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
 
 def _check_header(header: list[str], path: Path) -> None:
     where, do = f"{path}, row 1", f"the columns are {', '.join(COLUMNS)}"
-    for found, problem in (
+    for columns, problem in (
         ([name for name in COLUMNS if name not in header], "missing"),
         ([name for name in header if name not in COLUMNS], "unknown"),
         (sorted({name for name in header if header.count(name) > 1}), "repeated"),
     ):
-        if found:
-            raise BadInput(f"{problem} column: {', '.join(map(repr, found))}", where=where, do=do)
+        if columns:
+            raise BadInput(f"{problem} column: {', '.join(map(repr, columns))}", where=where, do=do)
 
 
 def _decimals(value: str, decimals: str, where: str) -> int | None:
     """Return ``decimals`` as a number (``None`` for text) after checking it against the printed ``value``."""
-    shown = _shown_decimals(value)
-    if shown is None and not decimals:
+    shown_decimals = _shown_decimals(value)
+    if shown_decimals is None and not decimals:
         return None
-    if shown is None or not re.fullmatch(r"\d", decimals) or int(decimals) < shown:
-        means = "is text" if shown is None else f"is a number with {shown} decimals"
+    if shown_decimals is None or not re.fullmatch(r"\d", decimals) or int(decimals) < shown_decimals:
+        means = "is text" if shown_decimals is None else f"is a number with {shown_decimals} decimals"
         raise BadInput(
             f"decimals is {decimals!r}, but the value {value!r} {means}",
             where=where,
-            do="leave decimals empty" if shown is None else f"write {shown} as decimals",
+            do="leave decimals empty" if shown_decimals is None else f"write {shown_decimals} as decimals",
         )
     return int(decimals)
 

@@ -191,17 +191,17 @@ def markdown(
 def _markdown_grid(grid: Grid, numbers: Mapping[str, int]) -> Iterable[str]:
     table = laid_out(grid, numbers)
     columns = table["columns"]
-    yield markdown_row("", *(_noted(plain(column["name"]), column["note"]) for column in columns))
+    yield markdown_row("", *(_with_note(plain(column["name"]), column["note"]) for column in columns))
     yield markdown_row("---", *("---" if column["kind"] else "---:" for column in columns))
     for body in table["bodies"]:
         if body["additional"]:
             yield markdown_row("**Additional rows**", *[""] * len(columns))
         for row in body["rows"]:
             cells = (_markdown_cell(cell) if cell else "" for cell in row["cells"])
-            yield markdown_row(_noted(plain(row["name"]), row["note"]), *cells)
+            yield markdown_row(_with_note(plain(row["name"]), row["note"]), *cells)
 
 
-def _noted(text: str, note: int) -> str:
+def _with_note(text: str, note: int) -> str:
     """A text with the number of a note, where it has one."""
     return f"{text} {str(note).translate(SUPERSCRIPTS)}" if note else text
 
@@ -216,8 +216,8 @@ def _markdown_cell(cell: Shown) -> str:
     values = " → ".join(plain(text) for text in (printed, cell.value) if text)
     if cell.apart:
         values = f"{plain(cell.value)} (printed: {plain(cell.printed)})"
-    said = (values, cell.mark, f"{cell.word}," if cell.word and cell.seeds else cell.word, cell.seeds)
-    return " ".join(filter(None, (_noted(" ".join(filter(None, said)), cell.note), cell.interval)))
+    parts = (values, cell.mark, f"{cell.word}," if cell.word and cell.seeds else cell.word, cell.seeds)
+    return " ".join(filter(None, (_with_note(" ".join(filter(None, parts)), cell.note), cell.interval)))
 
 
 def plain(text: str) -> str:
@@ -276,10 +276,10 @@ def laid_out(grid: Grid, numbers: Mapping[str, int]) -> dict[str, Any]:
         for part in (grid.paper, grid.additional)
         for row, cells in part.items()
     }
-    row_notes = {row: _shared(cells) or _why_not_run(cells) for row, cells in rows.items()}
+    row_notes = {row: _common_note(cells) or _why_not_run(cells) for row, cells in rows.items()}
     for row, note in row_notes.items():
         rows[row] = [cell and (replace(cell, note=0) if cell.note == note else cell) for cell in rows[row]]
-    column_notes = [_shared(column) for column in zip(*rows.values(), strict=True)]
+    column_notes = [_common_note(column) for column in zip(*rows.values(), strict=True)]
     for row, cells in rows.items():
         rows[row] = [
             cell and replace(cell, note=0) if note else cell
@@ -310,7 +310,7 @@ def _why_not_run(cells: Iterable[Shown | None]) -> int:
     return next((note for note, count in notes.most_common(1) if count > 1), 0)
 
 
-def _shared(cells: Iterable[Shown | None]) -> int:
+def _common_note(cells: Iterable[Shown | None]) -> int:
     """The note that each of several cells has, 0 where there is none."""
     notes = [cell.note for cell in cells if cell]
     return notes[0] if len(notes) > 1 and len(set(notes)) == 1 else 0
