@@ -235,7 +235,7 @@ def test_a_text_is_encoded_once_for_all_heads(prepared, folders, monkeypatch):
     )
     model = multi_head.load(folders["bert"], [len(answers) for answers in HEADS.values()], "own", seed=0)
     model.train()
-    rows = read_heads(model, list(HEADS), given.material.asked, given.tokens, CPU)
+    rows = read_heads(model, list(HEADS), given.material.to_predict, given.tokens, CPU)
     assert (sizes, len(rows), model.training) == ([4], 4 * 4, True)
 
 
@@ -497,7 +497,7 @@ def test_a_head_needs_two_answers_in_training_and_an_example_to_predict(prepared
     rows = [row for row in rows if row["head_id"] != "1" or row["split"] == "train"]
     given = prepared(rows=rows)
     assert list(given.material.answers) == ["2-0", "2-1"]
-    assert given.material.training.keys() == given.material.asked.keys() == {"2-0", "2-1"}
+    assert given.material.training.keys() == given.material.to_predict.keys() == {"2-0", "2-1"}
     unusable = [row for row in rows if row["head_id"] in ("1", "3")]
     with pytest.raises(BadInput, match="no head has two answers in training and an example to read"):
         usable(head_rows(), unusable, unusable[:0])

@@ -34,8 +34,10 @@ def asked_examples(
         if not settings["only"] or row["head_id"] in settings["only"]
     ]
     readings = settings.get("readings") or [{"condition": "", "view": None}]
-    found = [(reading["condition"], row) for reading in readings for row in shown(rows, reading["view"])]
-    return sorted(found, key=lambda one: (*key_of(one[1]), one[0], one[1]["head_id"], one[1]["example_id"]))
+    examples = [(reading["condition"], row) for reading in readings for row in shown(rows, reading["view"])]
+    return sorted(
+        examples, key=lambda pair: (*key_of(pair[1]), pair[0], pair[1]["head_id"], pair[1]["example_id"])
+    )
 
 
 def answer(
@@ -57,20 +59,20 @@ def answer(
     answers: list[Answered] = []
     while several := list(islice(questions, ASKED_AT_ONCE)):
         answers += ask(model, several, settings["samples"], settings["orders"])
-    rows = [_row(condition, row, found) for (condition, row), found in zip(asked, answers, strict=True)]
+    rows = [_row(condition, row, answered) for (condition, row), answered in zip(asked, answers, strict=True)]
     return sorted(
         rows, key=lambda row: (row.get("condition", ""), row["head_id"], row["example_id"])
     ), answers
 
 
 def _texts(asked: Iterable[tuple[str, Row]], path: str | Path) -> dict[str, str]:
-    wanted = {text_id for _, row in asked for text_id in key_of(row) if text_id}
-    found = {
-        row["text_id"]: row["text"] for row in read(path, ["text_id", "text"]) if row["text_id"] in wanted
+    text_ids = {text_id for _, row in asked for text_id in key_of(row) if text_id}
+    texts = {
+        row["text_id"]: row["text"] for row in read(path, ["text_id", "text"]) if row["text_id"] in text_ids
     }
-    if missing := sorted(wanted - found.keys()):
+    if missing := sorted(text_ids - texts.keys()):
         raise BadInput(f"the text {missing[0]!r} is not there", where=str(path), do="make the data set again")
-    return found
+    return texts
 
 
 def _questions(
@@ -86,11 +88,11 @@ def _questions(
         yield Question(template, fields, options, cut=("text",))
 
 
-def _row(condition: str, row: Row, found: Answered) -> Row:
-    shares = [min(max(share, _CERTAIN), 1 - _CERTAIN) for share in found.probabilities]
+def _row(condition: str, row: Row, answered: Answered) -> Row:
+    shares = [min(max(share, _CERTAIN), 1 - _CERTAIN) for share in answered.probabilities]
     return ({"condition": condition} if condition else {}) | {
         "head_id": row["head_id"],
         "example_id": row["example_id"],
         "logits": [math.log(share) - math.log1p(-share) for share in shares],
-        "probabilities": list(found.probabilities),
+        "probabilities": list(answered.probabilities),
     }

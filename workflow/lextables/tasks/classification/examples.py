@@ -56,21 +56,21 @@ def check_test_size(rows: Iterable[Row], settings: Mapping[str, Any]) -> None:
     """
     if not settings.get("min_test"):
         return
-    asked = learnt_from(rows, settings["test"], settings.get("where"))
-    count = sum(row["head_id"] in (settings["only"] or (row["head_id"],)) for row in asked)
+    test_rows = learnt_from(rows, settings["test"], settings.get("where"))
+    count = sum(row["head_id"] in (settings["only"] or (row["head_id"],)) for row in test_rows)
     if count < settings["min_test"]:
         raise BadInput(f"{count} test examples, fewer than {settings['min_test']}")
 
 
 def by_head(rows: Iterable[Row], heads: Iterable[str], *, labelled: bool = False) -> dict[str, list[Row]]:
     """Return {head: its examples, sorted}: example_id, text_id, pair_id and, if ``labelled``, labels."""
-    found: dict[str, list[Row]] = {head: [] for head in heads}
+    examples: dict[str, list[Row]] = {head: [] for head in heads}
     for row in rows:
-        if row["head_id"] in found:
+        if row["head_id"] in examples:
             text_id, pair_id = key_of(row)
-            kept = {"example_id": row["example_id"], "text_id": text_id, "pair_id": pair_id}
-            found[row["head_id"]].append(kept | ({"labels": labels_of(row)} if labelled else {}))
-    return {head: sorted(rows, key=lambda row: row["example_id"]) for head, rows in found.items()}
+            example = {"example_id": row["example_id"], "text_id": text_id, "pair_id": pair_id}
+            examples[row["head_id"]].append(example | ({"labels": labels_of(row)} if labelled else {}))
+    return {head: sorted(rows, key=lambda row: row["example_id"]) for head, rows in examples.items()}
 
 
 def check_labels(rows: Iterable[Row], answers: Mapping[str, int], multi_label: bool) -> None:
@@ -106,15 +106,17 @@ def texts_of(examples: str | Path, texts: str | Path, views: Iterable[View] = ()
     texts are held in memory.  Raises `BadInput` for a missing second text.
     """
     several = list(views) or [PLAIN]
-    there = pq.read_schema(examples).names
-    columns = sorted({name for view in several for name in view.values() if name in there})
+    column_names = pq.read_schema(examples).names
+    columns = sorted({name for view in several for name in view.values() if name in column_names})
     seconds_of: dict[str, set[str]] = defaultdict(set)
     for row in read(examples, columns):
         for text_id, pair_id in (key_of(row, view) for view in several):
             seconds_of[text_id].add(pair_id)
-    wanted = set().union(*seconds_of.values()) - {""}
-    seconds = {text_id: text for text_id, text in _stored(texts) if text_id in wanted} if wanted else {}
-    if missing := sorted(wanted - seconds.keys()):
+    second_ids = set().union(*seconds_of.values()) - {""}
+    seconds = (
+        {text_id: text for text_id, text in _stored(texts) if text_id in second_ids} if second_ids else {}
+    )
+    if missing := sorted(second_ids - seconds.keys()):
         named = " or ".join(sorted({view["pair"] for view in several if view["pair"]}))
         raise BadInput(f"the text {missing[0]!r} of the column {named} is not there", where="texts")
     for text_id, text in _stored(texts):
@@ -140,12 +142,12 @@ def subset(rows: Sequence[Row], fraction: float, seed: int, *, multi_label: bool
     groups: dict[tuple[str, str], list[int]] = defaultdict(list)
     for index, row in enumerate(rows):
         groups[row["head_id"], "" if multi_label else str(labels_of(row)[0])].append(index)
-    kept: set[int] = set()
+    drawn: set[int] = set()
     for (head_id, label), members in groups.items():
         members.sort(key=lambda index: rows[index]["example_id"])
         order = _generator(seed, "subset", head_id, label).permutation(len(members))
-        kept.update(members[i] for i in order[: math.ceil(len(members) * fraction)])
-    return [row for index, row in enumerate(rows) if index in kept]
+        drawn.update(members[i] for i in order[: math.ceil(len(members) * fraction)])
+    return [row for index, row in enumerate(rows) if index in drawn]
 
 
 def _generator(seed: int, *names: str) -> np.random.Generator:

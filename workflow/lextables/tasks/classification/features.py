@@ -69,18 +69,18 @@ def tokenise(texts: Iterable[Text], folder: str, max_length: int, path: str | Pa
         # One side of a pair may be blank, as in some published data sets.
         if not any(side.strip() for side in (text.text, text.second) if side is not None):
             raise BadInput("the text is empty", where=f"text {text.key[0]}")
-        found = tokenizer(text.text, text.second, truncation=False, **options)
-        length = len(found["input_ids"])
+        encoding = tokenizer(text.text, text.second, truncation=False, **options)
+        length = len(encoding["input_ids"])
         if length > max_length:
             counts["cut"] += 1
             cut = {"truncation": "longest_first", "max_length": max_length}
-            found = tokenizer(text.text, text.second, **cut, **options)
+            encoding = tokenizer(text.text, text.second, **cut, **options)
         counts["texts"] += 1
         counts["longest"] = max(counts["longest"], length)
         return {
             **dict(zip(("text_id", "pair_id"), text.key, strict=True)),
-            "ids": np.asarray(found["input_ids"], dtype=np.int32),
-            "first": _first(found),
+            "ids": np.asarray(encoding["input_ids"], dtype=np.int32),
+            "first": _first(encoding),
             "length": length,
         }
 
@@ -88,21 +88,21 @@ def tokenise(texts: Iterable[Text], folder: str, max_length: int, path: str | Pa
     return counts
 
 
-def _first(found: BatchEncoding) -> int:
+def _first(encoding: BatchEncoding) -> int:
     """Return the number of tokens before the second segment, or of all if there is none."""
-    segments = found.get("token_type_ids", ())
-    return segments.index(1) if 1 in segments else len(found["input_ids"])
+    segments = encoding.get("token_type_ids", ())
+    return segments.index(1) if 1 in segments else len(encoding["input_ids"])
 
 
-def read_tokens(path: str | Path, wanted: Collection[Key] | None = None) -> Tokens:
-    """Read a file of `tokenise`, or its ``wanted`` texts only; four bytes of memory for each token."""
+def read_tokens(path: str | Path, keys_to_read: Collection[Key] | None = None) -> Tokens:
+    """Read a file of `tokenise`, or its ``keys_to_read`` texts only; four bytes of memory for each token."""
     ids, lengths, firsts, position = [], [], [], {}
     with pq.ParquetFile(path) as file:
         for group in range(file.num_row_groups):
             table = file.read_row_group(group, columns=["text_id", "pair_id", "ids", "first"])
-            if wanted is not None:
+            if keys_to_read is not None:
                 keys = zip(table["text_id"].to_pylist(), table["pair_id"].to_pylist(), strict=True)
-                table = table.filter(pa.array([key in wanted for key in keys], pa.bool_()))
+                table = table.filter(pa.array([key in keys_to_read for key in keys], pa.bool_()))
             for key in zip(table["text_id"].to_pylist(), table["pair_id"].to_pylist(), strict=True):
                 position[key] = len(position)
             lists = table["ids"].combine_chunks()

@@ -108,7 +108,7 @@ def linear_features(
     if features in ("words", "both"):
         words = csr_matrix(hstack([runs(_words(side), longest) for side in sides]))
     if features != "vectors":
-        blocks += [_compared(*sides, rare)] if len(sides) > 1 else []
+        blocks += [_comparison_features(*sides, rare)] if len(sides) > 1 else []
     if features in ("vectors", "both"):
         blocks += _of_vectors(sides, vectors or {})
     return Features(words, tuple(block.astype(np.float32) for block in blocks))
@@ -118,7 +118,7 @@ def _words(side: Sides) -> Iterable[str]:
     return (text for _, text in side)
 
 
-def _compared(first: Sides, second: Sides, rare: np.ndarray) -> np.ndarray:
+def _comparison_features(first: Sides, second: Sides, rare: np.ndarray) -> np.ndarray:
     grams = [
         [runs(_words(side), length, length, buckets=WORDS) for length in (1, 2)] for side in (first, second)
     ]
@@ -132,22 +132,26 @@ def _of_vectors(sides: Sequence[Sides], vectors: Vectors) -> list[np.ndarray]:
     if len(sides) == 1:
         return [np.hstack([means[0], maxima[0]])]
     first, second = means
-    closest = [float((these @ vector).max()) for these, vector in zip(pieces[0], second, strict=True)]
+    closest = [
+        float((piece_vectors @ vector).max()) for piece_vectors, vector in zip(pieces[0], second, strict=True)
+    ]
     return [np.hstack([first, second, first * second, np.abs(first - second)]), np.array(closest)[:, None]]
 
 
 def _pooled(side: Sides, vectors: Vectors) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
     """Return the normalised mean, the maximum of each dimension, and all vectors of each text."""
     width = next(iter(vectors.values())).shape[1] if vectors else 0
-    found = []
+    vectors_of = []
     for text_id, text in side:
         if text and text_id not in vectors:
             raise BadInput("the text has no vectors", where=f"text {text_id}")
-        found.append(vectors[text_id].astype(np.float32) if text else np.zeros((1, width), dtype=np.float32))
-    means = np.array([each.mean(axis=0) for each in found])
+        vectors_of.append(
+            vectors[text_id].astype(np.float32) if text else np.zeros((1, width), dtype=np.float32)
+        )
+    means = np.array([text_vectors.mean(axis=0) for text_vectors in vectors_of])
     lengths = np.linalg.norm(means, axis=1, keepdims=True)
     means /= np.where(lengths > 0, lengths, 1)
-    return means, np.array([each.max(axis=0) for each in found]), found
+    return means, np.array([text_vectors.max(axis=0) for text_vectors in vectors_of]), vectors_of
 
 
 WEIGHTS = "linear.npz"
@@ -205,9 +209,10 @@ def fit(features: Features, rows: np.ndarray, right: np.ndarray, settings: Setti
     scale /= counts
     options = {"penalty": settings["penalty"][settings["features"]], "smoothing": settings["smoothing"]}
     answers = right.shape[1]
-    asked = [1] if answers == 2 and not settings["multi_label"] else range(answers)
+    modelled = [1] if answers == 2 and not settings["multi_label"] else range(answers)
     models = [
-        linear.fit_weighed(words, (numbers - mean) / scale, right[:, answer], **options) for answer in asked
+        linear.fit_weighed(words, (numbers - mean) / scale, right[:, answer], **options)
+        for answer in modelled
     ]
     weights = np.hstack([model.weights for model in models])
     weights[len(columns) :] /= scale[:, None]
@@ -255,21 +260,21 @@ def learn(
 def predict(
     model: Classifier,
     texts: Sequence[Text],
-    asked: Mapping[str, Sequence[Row]],
+    to_predict: Mapping[str, Sequence[Row]],
     settings: Settings,
     vectors: Vectors | None = None,
 ) -> list[Row]:
     """Return the rows of `schema.PREDICTIONS`, sorted, for the heads that the model has."""
     sides = sides_of(texts, settings["sides"], pairs=len(model.rare) > 0)
     features = linear_features(sides, **_feature_settings(settings), rare=model.rare, vectors=vectors)
-    place, found = {text.key: at for at, text in enumerate(texts)}, []
+    place, predictions = {text.key: at for at, text in enumerate(texts)}, []
     with threadpool_limits(1):
-        for head, rows in sorted(asked.items()):
+        for head, rows in sorted(to_predict.items()):
             if not rows or head not in model.heads:
                 continue
             logits = model.heads[head].logits(features, _places(rows, place))
             probabilities_ = shares(logits, multi_label=settings["multi_label"])
-            found += [
+            predictions += [
                 {
                     "head_id": head,
                     "example_id": row["example_id"],
@@ -278,7 +283,7 @@ def predict(
                 }
                 for row, of_row, share in zip(rows, logits, probabilities_, strict=True)
             ]
-    return found
+    return predictions
 
 
 def _feature_settings(settings: Settings) -> dict[str, Any]:
@@ -309,7 +314,7 @@ def train(
     check_test_size(read(examples), settings)
     answers = {row["head_id"]: len(row["answers"]) for row in read(heads)}
     answers = {head: size for head, size in answers.items() if head in (settings["only"] or answers)}
-    rows = list(_asked(learnt_from(read(examples), final, settings["where"]), settings, settings["view"]))
+    rows = list(_selected(learnt_from(read(examples), final, settings["where"]), settings, settings["view"]))
     several = settings["multi_label"]
     if not rows:
         raise BadInput(f"no example is in {' or '.join(final)}", where="examples", do="check the splits")
@@ -339,9 +344,9 @@ def read_examples(
 
     Examples of heads without a model are left out and counted.
     """
-    rows, left = _read(files, _vectors(vectors), test, settings, weights, None)
+    rows, left_out = _read(files, _vectors(vectors), test, settings, weights, None)
     write(PREDICTIONS, rows, output)
-    return {"heads_left_out": left}
+    return {"heads_left_out": left_out}
 
 
 def read_views(
@@ -356,14 +361,14 @@ def read_views(
 
     ``weights`` are the folders of the trainings; the ``source`` of a reading is an index into them.
     """
-    known, found, left = _vectors(vectors), [], {}
+    read_in, predictions, left_out = _vectors(vectors), [], {}
     for reading in sorted(settings["readings"], key=itemgetter("condition")):
-        under = reading["condition"]
+        condition = reading["condition"]
         source = weights[reading["source"]]
-        rows, left[under] = _read(files, known, test, settings, source, reading["view"])
-        found += [{"condition": under, **row} for row in rows]
-    write(READINGS, found, output)
-    return {"heads_left_out": left}
+        rows, left_out[condition] = _read(files, read_in, test, settings, source, reading["view"])
+        predictions += [{"condition": condition, **row} for row in rows]
+    write(READINGS, predictions, output)
+    return {"heads_left_out": left_out}
 
 
 def _read(
@@ -377,16 +382,16 @@ def _read(
     """Return the predictions under a view, and the number of heads without a model."""
     examples, heads, texts = files
     model = load(Path(weights) / WEIGHTS)
-    asked = by_head(
-        _asked(of_splits(read(examples), test), settings, view), [row["head_id"] for row in read(heads)]
+    to_predict = by_head(
+        _selected(of_splits(read(examples), test), settings, view), [row["head_id"] for row in read(heads)]
     )
-    learnt = {head: rows for head, rows in asked.items() if head in model.heads}
+    learnt = {head: rows for head, rows in to_predict.items() if head in model.heads}
     learnt_texts = _texts_of(learnt, examples, texts, view)
-    left = sum(bool(rows) for head, rows in asked.items() if head not in learnt)
-    return predict(model, learnt_texts, learnt, settings, vectors), left
+    left_out = sum(bool(rows) for head, rows in to_predict.items() if head not in learnt)
+    return predict(model, learnt_texts, learnt, settings, vectors), left_out
 
 
-def _asked(rows: Iterable[Row], settings: Settings, view: View | None) -> Iterator[Row]:
+def _selected(rows: Iterable[Row], settings: Settings, view: View | None) -> Iterator[Row]:
     """Yield the examples of the heads in the settings, under a view."""
     return (row for row in shown(rows, view) if row["head_id"] in (settings["only"] or (row["head_id"],)))
 
@@ -395,15 +400,15 @@ def _texts_of(
     rows: Mapping[str, Sequence[Row]], examples: str | Path, texts: str | Path, view: View | None
 ) -> list[Text]:
     """Return the texts of these examples; raises `BadInput` for a missing or empty text."""
-    wanted = {key_of(row): row["example_id"] for of_head in rows.values() for row in of_head}
-    found = [text for text in texts_of(examples, texts, [view] if view else ()) if text.key in wanted]
-    if missing := sorted(wanted.keys() - {text.key for text in found}):
-        raise BadInput(f"there is no text {missing[0][0]!r}", where=f"example {wanted[missing[0]]}")
-    for text in found:
+    example_of = {key_of(row): row["example_id"] for of_head in rows.values() for row in of_head}
+    contents = [text for text in texts_of(examples, texts, [view] if view else ()) if text.key in example_of]
+    if missing := sorted(example_of.keys() - {text.key for text in contents}):
+        raise BadInput(f"there is no text {missing[0][0]!r}", where=f"example {example_of[missing[0]]}")
+    for text in contents:
         for text_id, content in zip(text.key, (text.text, text.second), strict=True):
             if content is not None and not content.strip():
                 raise BadInput("the text is empty", where=f"text {text_id}")
-    return found
+    return contents
 
 
 def _vectors(path: Sequence[str | Path]) -> Vectors | None:

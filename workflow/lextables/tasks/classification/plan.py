@@ -69,7 +69,7 @@ class Panel(plan.Panel):
     checkpoint: str | None = None
 
     @model_validator(mode="after")
-    def _named(self) -> "Panel":
+    def _check_model(self) -> "Panel":
         if not self.model and (self.kind != "linear" or self.features in OF_VECTORS):
             raise ValueError(f"the row {self.row!r} wants a model")
         return self
@@ -216,14 +216,14 @@ class ClassificationTask(Entry):
 
     @field_validator("metrics", "choose_by")
     @classmethod
-    def _known(cls, names: Any) -> Any:
+    def _check_metrics(cls, names: Any) -> Any:
         for name in (names,) if isinstance(names, str) else names:
             if name not in METRICS:
                 raise ValueError(f"there is no metric {name!r}; use {', '.join(METRICS)}")
         return names
 
     @model_validator(mode="after")
-    def _fits(self) -> "ClassificationTask":
+    def _check_settings(self) -> "ClassificationTask":
         if self.evaluator == "general" and not self.metrics:
             raise ValueError("the general evaluator wants metrics")
         several = (self.loss, self.sampling, self.evaluator)
@@ -262,30 +262,30 @@ class ClassificationPlanner(Planner):
             return []  # models are only trained on it
         panels = dict(self.task.models)
         encoders = [panel for panel in panels.values() if panel.kind == "encoder"]
-        wanted = {name: any(getattr(panel, name) for panel in encoders) for name in SETTINGS}
+        settings = {name: any(getattr(panel, name) for panel in encoders) for name in SETTINGS}
         for extra in self.own_models("encoder"):
-            panels[extra.key] = Panel(row=extra.name, model=extra.key, own=True, **wanted)
+            panels[extra.key] = Panel(row=extra.name, model=extra.key, own=True, **settings)
         for extra in self.own_models(*LANGUAGE_MODELS) if self.task.asking else ():
             panels[extra.key] = Panel(row=extra.name, model=extra.key, kind="language-model", own=True)
-        found = []
+        rows = []
         for key, panel in panels.items():
             if panel.grids and self.context.grid not in panel.grids:
                 continue
             if panel.kind == "language-model":
-                found += self.asked(key, panel)
+                rows += self.asked(key, panel)
                 continue
             if self.task.views:
                 row = self.viewed(key, panel)
-                found += self.placed(row, self.differences(row, panel, "multi")) if row.trained else [row]
+                rows += self.placed(row, self.differences(row, panel, "multi")) if row.trained else [row]
                 continue
             if panel.kind == "linear":
-                found.append(self.linear(key, panel))
+                rows.append(self.linear(key, panel))
                 continue
             for setting in SETTINGS:
                 if getattr(panel, setting):
                     row = self.row(key, panel, setting)
-                    found += self.placed(row, self.differences(row, panel, setting))
-        return found
+                    rows += self.placed(row, self.differences(row, panel, setting))
+        return rows
 
     def min_test(self) -> dict[str, Any]:
         """Settings: the smallest test that a model is trained for; none on the sample."""
@@ -354,10 +354,10 @@ class ClassificationPlanner(Planner):
             words.append(f"{updates} update{'s' * (updates > 1)} of {grid.batch_size} examples")
         words.append(f"texts cut at {grid.max_length} tokens")
         words += [f"{grid.heads} heads"] * (grid.heads is not None and setting == "single")
-        found = self.budget(grid, words)
+        differences = self.budget(grid, words)
         if panel.published and not self.by_authors(panel):
-            found.append(Difference("hyperparameters=published", "settings of our own search"))
-        return found + fewer_seeds(len(row.runs.get(self.MAIN, ())), self.task.averages)
+            differences.append(Difference("hyperparameters=published", "settings of our own search"))
+        return differences + fewer_seeds(len(row.runs.get(self.MAIN, ())), self.task.averages)
 
     def row(self, key: str, panel: Panel, setting: str) -> Row:
         weights = self.context.weights(panel.model)
@@ -456,12 +456,12 @@ class ClassificationPlanner(Planner):
 
     def made(self, model: str) -> "Start | Missing":
         """What a model has become by training on this data set, for a training on another one."""
-        found = [(key, panel) for key, panel in self.task.models.items() if panel.model == model]
-        if not found:
+        panels = [(key, panel) for key, panel in self.task.models.items() if panel.model == model]
+        if not panels:
             raise BadInput(
                 f"{model!r} is to be trained on it first and is none of its models", where=self.name
             )
-        key, panel = found[0]
+        key, panel = panels[0]
         if panel.checkpoint:
             ready = self.context.weights(panel.checkpoint)
             if isinstance(ready, Weights):
@@ -487,23 +487,23 @@ class ClassificationPlanner(Planner):
 
     def trained_on(self, panel: Panel) -> list[str]:
         """The views that a panel's model is trained under with this grid, in the order of the task's."""
-        wanted = set(panel.trained_on or self.task.readings)
+        views = set(panel.trained_on or self.task.readings)
         if panel.kind == "encoder" and (within := self.grid(panel, "multi").trained_on):
-            wanted &= {*within}
-        return [view for view in self.task.readings if view in wanted]
+            views &= {*within}
+        return [view for view in self.task.readings if view in views]
 
     def training(self, key: str, panel: Panel, start: "Start", view: str, seed: int) -> Run:
         """The run that trains under a view; under `UNTRAINED` it keeps what it starts from."""
         seen = self.task.readings[UNTRAINED][0] if view == UNTRAINED else view
-        shown = self.task.views[seen]
+        view_columns = self.task.views[seen]
         if panel.kind == "linear":
             settings = self.linear_settings(panel, start.weights) | {"percent": WHOLE}
             return self.add(
-                self.run("train", key, f"{panel.kind}-{view}"), settings | {"view": shown.columns()}
+                self.run("train", key, f"{panel.kind}-{view}"), settings | {"view": view_columns.columns()}
             )
         grid = self.grid(panel, "multi")
         settings = self.training_settings(panel, grid, start.weights)
-        settings |= {"view": shown.columns(), "only": self.heads(panel), "where": panel.where}
+        settings |= {"view": view_columns.columns(), "only": self.heads(panel), "where": panel.where}
         settings |= {"tokenizer": model_settings(start.cut_by, start.tokenizer)}
         settings |= {"learning_rate": grid.learning_rates[0], "updates": grid.tried[:1]}
         settings |= self.lengths(panel, seen) | self.min_test()

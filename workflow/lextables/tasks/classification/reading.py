@@ -35,8 +35,8 @@ def read_examples(
 ) -> list[Row]:
     """Return rows of `PREDICTIONS` of the model in ``weights`` for the examples of the splits ``test``."""
     model, heads = multi_head.load_trained(weights, device)
-    asked = by_head(of_splits(read(examples), test), heads)
-    return read_heads(model, list(heads), asked, read_tokens(tokens), device)
+    to_predict = by_head(of_splits(read(examples), test), heads)
+    return read_heads(model, list(heads), to_predict, read_tokens(tokens), device)
 
 
 def read_views(
@@ -60,13 +60,13 @@ def read_views(
         if loaded[0] != reading["source"]:
             loaded = reading["source"], multi_head.load_trained(weights[reading["source"]], device)
         model, heads = loaded[1]
-        asked = by_head(shown(rows, reading["view"]), heads)
-        wanted = {key_of(row) for rows_ in asked.values() for row in rows_}
-        batch_tokens = read_tokens(tokens[lengths.index(reading["max_length"])], wanted)
-        if missing := sorted(wanted - batch_tokens.position.keys()):
+        to_predict = by_head(shown(rows, reading["view"]), heads)
+        keys = {key_of(row) for rows_ in to_predict.values() for row in rows_}
+        batch_tokens = read_tokens(tokens[lengths.index(reading["max_length"])], keys)
+        if missing := sorted(keys - batch_tokens.position.keys()):
             named = " with ".join(repr(text_id) for text_id in missing[0] if text_id)
             raise BadInput(f"text {named} has no tokens", where=reading["condition"])
-        for row in read_heads(model, list(heads), asked, batch_tokens, device):
+        for row in read_heads(model, list(heads), to_predict, batch_tokens, device):
             yield {"condition": reading["condition"], **row}
 
 
@@ -94,25 +94,25 @@ def padding(model: MultiHead) -> int:
 
 @torch.no_grad()
 def read_heads(
-    model: MultiHead, names: Sequence[str], asked: Asked, tokens: Tokens, device: torch.device
+    model: MultiHead, names: Sequence[str], to_predict: Asked, tokens: Tokens, device: torch.device
 ) -> list[dict[str, Any]]:
     """Return the rows of `schema.PREDICTIONS`, sorted; ``names`` are the model's heads in their order.
 
     Each text is encoded once for all heads, in single precision.  The model's mode and the state of random
     number generators are restored.
     """
-    wanted: dict[Key, dict[int, list[str]]] = defaultdict(lambda: defaultdict(list))
+    examples_of: dict[Key, dict[int, list[str]]] = defaultdict(lambda: defaultdict(list))
     for number, name in enumerate(names):
-        for row in asked.get(name, ()):
-            wanted[key_of(row)][number].append(row["example_id"])
-    order = sorted(wanted, key=lambda key: (-len(tokens[key]), key))
+        for row in to_predict.get(name, ()):
+            examples_of[key_of(row)][number].append(row["example_id"])
+    order = sorted(examples_of, key=lambda key: (-len(tokens[key]), key))
 
     def read_part(part: Sequence[Key]) -> list[dict[str, Any]]:
         batch = inputs(tokens, part, padding(model))
         represented = model.represent(**{name: value.to(device) for name, value in batch.items()})
         count(batch)
         rows = []
-        for number in sorted({number for key in part for number in wanted[key]}):
+        for number in sorted({number for key in part for number in examples_of[key]}):
             logits = model.answer(represented, number).double().cpu()
             shares = SHARES[model.loss](logits)
             rows += [
@@ -123,7 +123,7 @@ def read_heads(
                     "probabilities": shares[at].tolist(),
                 }
                 for at, key in enumerate(part)
-                for example_id in wanted[key].get(number, ())
+                for example_id in examples_of[key].get(number, ())
             ]
         return rows
 

@@ -36,12 +36,14 @@ def score(
     and ``groups``.  For a task with ``views``, each ``condition`` of the predictions is scored separately
     (`by_condition`); submitted predictions are a condition of their own.
     """
-    rows, asked = list(predictions), list(of_splits(examples, test))
+    rows, test_examples = list(predictions), list(of_splits(examples, test))
     if task["evaluator"] == "minority AUPR":
-        return _minority_aupr(rows, asked, heads, task, census)
+        return _minority_aupr(rows, test_examples, heads, task, census)
     if task["views"]:
-        return by_condition([{"condition": SUBMITTED} | row for row in rows], asked, list(heads), task)
-    return _general(rows, asked, heads, task)
+        return by_condition(
+            [{"condition": SUBMITTED} | row for row in rows], test_examples, list(heads), task
+        )
+    return _general(rows, test_examples, heads, task)
 
 
 def by_condition(
@@ -59,11 +61,13 @@ def by_condition(
     rows, units = [], []
     for condition, predicted in sorted(of_condition.items()):
         for group in ("all", *task["groups"]):
-            asked = [row for row in examples if group == "all" or row[group]]
-            if asked:
-                scored = _general(predicted, asked, heads, task)
-                for every, some in zip((rows, units), scored, strict=True):
-                    every += [row | {"group": _prefixed(condition, group, row["group"])} for row in some]
+            group_examples = [row for row in examples if group == "all" or row[group]]
+            if group_examples:
+                scored = _general(predicted, group_examples, heads, task)
+                for all_rows, scored_rows in zip((rows, units), scored, strict=True):
+                    all_rows += [
+                        row | {"group": _prefixed(condition, group, row["group"])} for row in scored_rows
+                    ]
         rows += [
             classification.score_row(
                 ANSWER, f"{condition}, example: {row['example_id']}", float(np.argmax(row["logits"])), 1
@@ -96,11 +100,11 @@ def _minority_aupr(
     """
     comparable = all(source["comparable"] for source in loaded(census)["sources"])
     answered = {row["head_id"] for row in predictions}
-    asked = [row for row in examples if comparable or row["head_id"] in answered]
-    rows, left = minority_aupr.scores_and_jackknives(
-        predictions, asked, heads, partial=not comparable, unit=task["unit"]
+    scored_examples = [row for row in examples if comparable or row["head_id"] in answered]
+    rows, jackknives = minority_aupr.scores_and_jackknives(
+        predictions, scored_examples, heads, partial=not comparable, unit=task["unit"]
     )
-    return rows, _by_unit(left)
+    return rows, _by_unit(jackknives)
 
 
 def _general(
@@ -108,8 +112,8 @@ def _general(
 ) -> tuple[list[Row], list[Row]]:
     """The task's metrics over the heads with predictions, and the number of heads without."""
     answered = {row["head_id"] for row in predictions}
-    asked = {row["head_id"] for row in examples}
-    rows, left = classification.scores_and_jackknives(
+    heads_with_examples = {row["head_id"] for row in examples}
+    rows, jackknives = classification.scores_and_jackknives(
         predictions,
         [{**row, "labels": labels_of(row)} for row in examples if row["head_id"] in answered],
         [head for head in heads if head["head_id"] in answered],
@@ -117,17 +121,24 @@ def _general(
         multi_label=task["multi_label"],
         unit=task["unit"],
     )
-    rows.append(classification.score_row(LEFT_OUT, "all", float(len(asked - answered)), len(asked)))
-    return by_key(rows), _by_unit(left)
+    rows.append(
+        classification.score_row(
+            LEFT_OUT, "all", float(len(heads_with_examples - answered)), len(heads_with_examples)
+        )
+    )
+    return by_key(rows), _by_unit(jackknives)
 
 
-def _by_unit(left: Iterable[Jackknife]) -> list[Row]:
+def _by_unit(jackknives: Iterable[Jackknife]) -> list[Row]:
     """Return the jackknife pseudo-value of each unit, as sorted rows of `units.UNITS`."""
     return by_key(
         row
-        for found in left
+        for jackknife in jackknives
         for row in unit_rows(
-            found.metric, found.group, found.names, pseudo_values(found.value, found.without)
+            jackknife.metric,
+            jackknife.group,
+            jackknife.names,
+            pseudo_values(jackknife.value, jackknife.without),
         )
     )
 
@@ -147,8 +158,8 @@ def published(settings: Settings, heads: Iterable[str], best: Iterable[Row]) -> 
         for row in best
         if (row["model"], row["setting"], row["share"]) == (name, settings["setting"], share)
     }
-    wanted = [JOINT] if settings["setting"] == "multi" else list(heads)
-    if absent := [head for head in wanted if head not in rows]:
+    names = [JOINT] if settings["setting"] == "multi" else list(heads)
+    if absent := [head for head in names if head not in rows]:
         raise BadInput(
             f"the authors give no settings of {name} for head {absent[0]!r}",
             where="published_settings",
@@ -160,7 +171,7 @@ def published(settings: Settings, heads: Iterable[str], best: Iterable[Row]) -> 
             "learning_rate": rows[head]["learning_rate"],
             "updates": [rows[head]["updates"] or rows[head]["epochs"] * per_epoch],
         }
-        for head in wanted
+        for head in names
     }
 
 
@@ -183,10 +194,12 @@ def searched(
             by_updates[row["updates"]].append(row)
         for updates, rows in sorted(by_updates.items()):
             scored = {row["head_id"] for row in rows}
-            found = _scores(settings, rows, [row for row in examples if row["head_id"] in scored], heads)
+            head_scores = _scores(
+                settings, rows, [row for row in examples if row["head_id"] in scored], heads
+            )
             if settings["setting"] == "multi":
-                found = {JOINT: _question_mean(found, heads)}
-            for head, value in found.items():
+                head_scores = {JOINT: _question_mean(head_scores, heads)}
+            for head, value in head_scores.items():
                 values[head][rate, updates].append(value)
     return {head: _best(trials) for head, trials in values.items()}
 
@@ -198,8 +211,8 @@ def _scores(
     if settings["evaluator"] == "minority AUPR":
         return head_auprs(predictions, examples, heads)
     labelled = [{**row, "labels": labels_of(row)} for row in examples]
-    found = answered(predictions, labelled, heads, multi_label=settings["multi_label"])
-    return by_head(METRICS[settings["choose_by"]], found)
+    answered_heads = answered(predictions, labelled, heads, multi_label=settings["multi_label"])
+    return by_head(METRICS[settings["choose_by"]], answered_heads)
 
 
 def _question_mean(of_heads: Mapping[str, float], heads: Sequence[Row]) -> float:

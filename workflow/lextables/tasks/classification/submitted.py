@@ -34,34 +34,37 @@ def predictions(file: File, form: str, data: Sequence[str | Path], task: Mapping
     """
     examples, heads = data
     answers = {row["head_id"]: row["answers"] for row in read(heads, ["head_id", "answers"])}
-    known = {row["example_id"]: row for row in read(examples, ["example_id", "split", "head_id"])}
+    example_of = {row["example_id"]: row for row in read(examples, ["example_id", "split", "head_id"])}
     scored_heads = task["heads"] or answers
-    wanted = {
-        name for name, row in known.items() if row["split"] in task["test"] and row["head_id"] in scored_heads
+    test_ids = {
+        name
+        for name, row in example_of.items()
+        if row["split"] in task["test"] and row["head_id"] in scored_heads
     }
     shares, skipped = Distributions("example", "answer"), set()
     for line in FORMS[form](file):
-        if line.example not in known:
+        if line.example not in example_of:
             what = f"the data set has no example {line.example!r}"
             raise BadInput(what, where=line.place, do="correct its id")
-        head = known[line.example]["head_id"]
+        head = example_of[line.example]["head_id"]
         if line.head not in (None, head):
             what = f"example {line.example!r} belongs to the head {head!r}, not to {line.head!r}"
             raise BadInput(what, where=line.place, do="correct one of the two")
-        if line.example in wanted:
+        if line.example in test_ids:
             shares.add(line.example, answers[head], line.probabilities, line.place)
         else:
             skipped.add(line.example)
-    if missing := sorted(wanted - shares.values.keys()):
+    if missing := sorted(test_ids - shares.values.keys()):
         raise BadInput(
-            f"no prediction for {len(missing)} of the {len(wanted)} test examples, the first {missing[0]!r}",
+            f"no prediction for {len(missing)} of the {len(test_ids)} test examples, the first "
+            f"{missing[0]!r}",
             where=file.name,
             do="predict each of them",
         )
     exclusive = task["loss"] == "cross_entropy" and not task["multi_label"]
     rows = []
     for example in shares.values:
-        head = known[example]["head_id"]
+        head = example_of[example]["head_id"]
         values = shares.of(example, answers[head], sum_to_one=exclusive)
         row = {"head_id": head, "example_id": example, "probabilities": values}
         rows.append(row | {"logits": logits(row).tolist()})

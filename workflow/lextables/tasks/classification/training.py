@@ -55,7 +55,7 @@ class Material:
 
     answers: Mapping[str, Sequence[str]]
     training: Mapping[str, Sequence[Row]]
-    asked: Mapping[str, Sequence[Row]]
+    to_predict: Mapping[str, Sequence[Row]]
 
 
 def material(
@@ -72,33 +72,35 @@ def material(
     ``only`` some or, for single-task models, to a number (``heads``).  Raises `BadInput` for invalid rows, or
     if no head is left.
     """
-    rows, known, multi_label = list(examples), list(heads), settings["multi_label"]
+    rows, used_heads, multi_label = list(examples), list(heads), settings["multi_label"]
     if settings["only"]:
-        rows, known = ([row for row in part if row["head_id"] in settings["only"]] for part in (rows, known))
+        rows, used_heads = (
+            [row for row in part if row["head_id"] in settings["only"]] for part in (rows, used_heads)
+        )
     training = list(learnt_from(rows, splits[0], settings["where"]))
-    asked = list(of_splits(rows, splits[1]))
-    check_labels(training, {head["head_id"]: len(head["answers"]) for head in known}, multi_label)
+    to_predict = list(of_splits(rows, splits[1]))
+    check_labels(training, {head["head_id"]: len(head["answers"]) for head in used_heads}, multi_label)
     training = subset(training, settings["percent"] / 100, seed, multi_label=multi_label)
     most = settings["heads"] if settings["setting"] == "single" else None
-    answers = spread(usable(known, training, asked), most)
-    _check_texts((row for row in (*training, *asked) if row["head_id"] in answers), tokens)
-    return Material(answers, by_head(training, answers, labelled=True), by_head(asked, answers))
+    answers = spread(usable(used_heads, training, to_predict), most)
+    _check_texts((row for row in (*training, *to_predict) if row["head_id"] in answers), tokens)
+    return Material(answers, by_head(training, answers, labelled=True), by_head(to_predict, answers))
 
 
-def usable(heads: Iterable[Row], training: Iterable[Row], asked: Iterable[Row]) -> dict[str, list[str]]:
+def usable(heads: Iterable[Row], training: Iterable[Row], to_predict: Iterable[Row]) -> dict[str, list[str]]:
     """Return {head: answers} of the heads that can be trained and read, sorted by head."""
     seen: dict[str, set[tuple[int, ...]]] = defaultdict(set)
     for row in training:
         seen[row["head_id"]].add(labels_of(row))
-    wanted = {row["head_id"] for row in asked}
-    found = {
+    heads_to_predict = {row["head_id"] for row in to_predict}
+    answers_of = {
         head["head_id"]: list(head["answers"])
         for head in heads
-        if len(seen[head["head_id"]]) > 1 and head["head_id"] in wanted
+        if len(seen[head["head_id"]]) > 1 and head["head_id"] in heads_to_predict
     }
-    if not found:
+    if not answers_of:
         raise BadInput("no head has two answers in training and an example to read", where="examples")
-    return dict(sorted(found.items()))
+    return dict(sorted(answers_of.items()))
 
 
 def spread(answers: Mapping[str, list[str]], most: int | None) -> dict[str, list[str]]:
@@ -160,15 +162,15 @@ def prepare(
     rows = list(shown(read(examples), settings["view"]))
     check_test_size(rows, settings)
     read_in = read_tokens(tokens, {key_of(row) for row in rows})
-    found = material(settings, rows, read(heads), read_in, splits, seed)
+    data = material(settings, rows, read(heads), read_in, splits, seed)
     if settings["passes"] is not None:
-        count = sum(map(len, found.training.values()))
+        count = sum(map(len, data.training.values()))
         updates = max(1, round(settings["passes"] * count / settings["batch_size"]))
         settings = {**settings, "updates": [updates]}
     # Work is reused only with the same weights, wherever they are stored.
     owner = {name: settings.get(name) for name in ("weights", "revision", "content")}
     return Training(
-        settings, found, read_in, weights_folder(settings), seed, device, work_root, {**identity, **owner}
+        settings, data, read_in, weights_folder(settings), seed, device, work_root, {**identity, **owner}
     )
 
 
@@ -184,7 +186,7 @@ def read_while_training(
     groups = [sorted(run.material.answers)] if JOINT in trials else [[head] for head in sorted(trials)]
     parts, records = [], []
     for heads in groups:
-        part, record = _finished(run, heads, trials[JOINT if JOINT in trials else heads[0]])
+        part, record = _train_once(run, heads, trials[JOINT if JOINT in trials else heads[0]])
         parts.append(part)
         records.append(record)
     if tried:
@@ -233,14 +235,17 @@ def _work(run: Training, heads: Sequence[str], trial: Trial) -> Path:
 def _digest(run: Training, heads: Sequence[str]) -> str:
     digest = hashlib.sha256()
     for head in heads:
-        for name, rows in (("training", run.material.training[head]), ("asked", run.material.asked[head])):
+        for name, rows in (
+            ("training", run.material.training[head]),
+            ("asked", run.material.to_predict[head]),
+        ):
             for row in rows:
                 digest.update(f"{name} {sorted(row.items())!r}".encode())
                 digest.update(run.tokens[key_of(row)].tobytes())
     return digest.hexdigest()[:16]
 
 
-def _finished(run: Training, heads: Sequence[str], trial: Trial) -> tuple[Path, dict[str, Any]]:
+def _train_once(run: Training, heads: Sequence[str], trial: Trial) -> tuple[Path, dict[str, Any]]:
     """Train one model unless it was finished before; return the path of its predictions and its record."""
     work = _work(run, heads, trial)
     record = {
@@ -252,17 +257,17 @@ def _finished(run: Training, heads: Sequence[str], trial: Trial) -> tuple[Path, 
     if not record["finished_before"]:
 
         def visit(model: MultiHead, updates: int) -> None:
-            asked = {head: run.material.asked[head] for head in heads}
-            found = read_heads(model, heads, asked, run.tokens, run.device)
-            write(TRIED, ({"updates": updates, **row} for row in found), work / _part(updates))
+            to_predict = {head: run.material.to_predict[head] for head in heads}
+            rows = read_heads(model, heads, to_predict, run.tokens, run.device)
+            write(TRIED, ({"updates": updates, **row} for row in rows), work / _part(updates))
 
         _, record["resumed_from"] = _train(run, heads, trial, work, visit)
         parts = [work / _part(updates) for updates in sorted(set(trial["updates"]))]
         with replacing_folder(work / _FINISHED) as temporary:
             write(TRIED, itertools.chain.from_iterable(map(read, parts)), temporary / _PREDICTIONS)
             checkpoints.seal(temporary)
-    for left in [*work.glob("checkpoint-*"), *work.glob(_part("*"))]:
-        shutil.rmtree(left) if left.is_dir() else left.unlink()
+    for unfinished in [*work.glob("checkpoint-*"), *work.glob(_part("*"))]:
+        shutil.rmtree(unfinished) if unfinished.is_dir() else unfinished.unlink()
     return work / _FINISHED / _PREDICTIONS, record
 
 
@@ -327,7 +332,7 @@ def _train(
         )
     training = [run.material.training[head] for head in heads]
     labels = {head: [row["labels"] for row in rows] for head, rows in zip(heads, training, strict=True)}
-    model = _fresh(run, heads, labels)
+    model = _untrained_model(run, heads, labels)
     if not last:
         visit(model, 0)
         return model, 0
@@ -338,7 +343,9 @@ def _train(
         return {
             **inputs(run.tokens, [key_of(row) for row in rows], padding(model)),
             "head": list(numbers),
-            "label": _several(right, max(model.sizes)) if settings["multi_label"] else _single(right),
+            "label": _multi_label_targets(right, max(model.sizes))
+            if settings["multi_label"]
+            else _single_label_targets(right),
         }
 
     drawn = draws(labels, last * settings["batch_size"], run.seed, settings["sampling"])
@@ -377,7 +384,7 @@ def _train(
     return model, resumed
 
 
-def _fresh(run: Training, heads: Sequence[str], labels: Mapping[str, Labels]) -> MultiHead:
+def _untrained_model(run: Training, heads: Sequence[str], labels: Mapping[str, Labels]) -> MultiHead:
     """Return the encoder with untrained heads, for examples with these ``labels``."""
     settings, sizes = run.settings, [len(run.material.answers[head]) for head in heads]
     weights = None
@@ -390,12 +397,12 @@ def _fresh(run: Training, heads: Sequence[str], labels: Mapping[str, Labels]) ->
     ).to(run.device)
 
 
-def _single(labels: Labels) -> torch.Tensor:
+def _single_label_targets(labels: Labels) -> torch.Tensor:
     """Return the one right answer of each example, int64 (examples,)."""
     return torch.tensor([answer for (answer,) in labels])
 
 
-def _several(labels: Labels, answers: int) -> torch.Tensor:
+def _multi_label_targets(labels: Labels, answers: int) -> torch.Tensor:
     """Return 1 for each right answer of an example and 0 for others, float32 (examples, answers)."""
     right = torch.zeros(len(labels), answers)
     for row, of_example in zip(right, labels, strict=True):

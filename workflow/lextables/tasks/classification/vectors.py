@@ -28,8 +28,8 @@ BATCH = 512  # texts encoded together
 
 def pieces(text: str, words: int) -> list[str]:
     """Return the pieces of a text, of ``words`` words each; an empty text is one empty piece."""
-    found = text.split()
-    return [" ".join(found[at : at + words]) for at in range(0, len(found), words)] or [""]
+    all_words = text.split()
+    return [" ".join(all_words[at : at + words]) for at in range(0, len(all_words), words)] or [""]
 
 
 def encode_texts(
@@ -63,11 +63,11 @@ def _each_once(texts: Iterable[Text]) -> Iterator[tuple[str, str]]:
 
 def read_vectors(path: str | Path) -> Mapping[str, np.ndarray]:
     """Return {text id: vectors of its pieces, float16 (pieces, dimensions)} from a file of `encode_texts`."""
-    found: dict[str, list[np.ndarray]] = {}
+    pieces_of: dict[str, list[np.ndarray]] = {}
     with pq.ParquetFile(path) as file:
         for group in range(file.num_row_groups):
             table = file.read_row_group(group, columns=["text_id", "vector"])
             vectors = table["vector"].combine_chunks().flatten().to_numpy().reshape(table.num_rows, -1)
             for text_id, vector in zip(table["text_id"].to_pylist(), vectors, strict=True):
-                found.setdefault(text_id, []).append(vector)
-    return {text_id: np.array(rows) for text_id, rows in found.items()}
+                pieces_of.setdefault(text_id, []).append(vector)
+    return {text_id: np.array(rows) for text_id, rows in pieces_of.items()}
