@@ -109,23 +109,26 @@ def answer(
     which alone may know its tokens, refuses it before anything is paid for.
     """
     loaded = collection.load(data, names)
-    asker, shown = Asker(model, settings), dict(texts(loaded, settings))
-    batches = [(document, [name for _, name in keys]) for document, keys in groupby(shown, itemgetter(0))]
+    asker, text_of = Asker(model, settings), dict(texts(loaded, settings))
+    batches = [(document, [name for _, name in keys]) for document, keys in groupby(text_of, itemgetter(0))]
 
     def questions(document: str, names: Iterable[str]) -> list[Question]:
-        each = ((shown[document, name], loaded.questions[name]) for name in names)
-        return [asker.question(text, question, question.options) for text, question in each]
+        answer_pairs = ((text_of[document, name], loaded.questions[name]) for name in names)
+        return [asker.question(text, question, question.options) for text, question in answer_pairs]
 
     if settings["text"] == WHOLE_DOCUMENT and batches:
-        longest = max(batches, key=lambda batch: len(shown[batch[0], batch[1][0]]))
+        longest = max(batches, key=lambda batch: len(text_of[batch[0], batch[1][0]]))
         _check_window(model, questions(*longest), longest[0])
         batches = [longest, *(batch for batch in batches if batch is not longest)]
-    log.info("%d questions about %d documents for %s", len(shown), len(batches), model.name)
-    asker.expect(shown.values())
+    log.info("%d questions about %d documents for %s", len(text_of), len(batches), model.name)
+    asker.expect(text_of.values())
     predicted, answered = {}, []
-    for document, asked in tqdm(batches, desc="documents", mininterval=10):
-        answers = asker.ask(questions(document, asked))
-        predicted |= {(document, name): each.probabilities for name, each in zip(asked, answers, strict=True)}
+    for document, question_names in tqdm(batches, desc="documents", mininterval=10):
+        answers = asker.ask(questions(document, question_names))
+        predicted |= {
+            (document, name): answer_pairs.probabilities
+            for name, answer_pairs in zip(question_names, answers, strict=True)
+        }
         answered += answers
     write(PREDICTIONS, prediction_rows(predicted), output)
     return {"pairs": len(predicted), "asked": counts(answered)}
@@ -156,8 +159,8 @@ def mark(
         answers = asker.ask(
             [asker.question(paragraphs[row], questions[column], RELEVANT) for row, column in batch]
         )
-        for (row, column), each in zip(batch, answers, strict=True):
-            probabilities[row, column] = each.probabilities[0]
+        for (row, column), reply in zip(batch, answers, strict=True):
+            probabilities[row, column] = reply.probabilities[0]
         answered += answers
     written = write(MARKED, marked_rows(loaded, probabilities), output)
     return {"rows": written, "asked": counts(answered)}

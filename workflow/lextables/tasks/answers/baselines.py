@@ -127,8 +127,8 @@ def rotated(rows: np.ndarray) -> np.ndarray:
     """
     centred = rows - rows.mean(axis=0)
     values, axes = np.linalg.eigh(centred @ centred.T)
-    kept = values > _NEGLIGIBLE * max(values.max(initial=0), _NEGLIGIBLE)
-    return axes[:, kept] * np.sqrt(values[kept])
+    is_kept = values > _NEGLIGIBLE * max(values.max(initial=0), _NEGLIGIBLE)
+    return axes[:, is_kept] * np.sqrt(values[is_kept])
 
 
 def _penalty_losses(question: QuestionData, settings: Settings) -> Losses:
@@ -157,7 +157,9 @@ def _choose_penalties(by_question: Sequence[Losses], settings: Settings) -> dict
             penalty: [loss for losses in by_question for loss in losses.get((fold_, penalty), ())]
             for penalty in penalties
         }
-        means = {penalty: np.concatenate(each).mean() for penalty, each in losses.items() if each}
+        means = {
+            penalty: np.concatenate(of_penalty).mean() for penalty, of_penalty in losses.items() if of_penalty
+        }
         chosen[fold_] = min(means, key=means.get, default=penalties[0])
     return chosen
 
@@ -238,5 +240,5 @@ def linear_marks(
 
 def is_marked(data: Collection, marked: Mapping[str, set[str]]) -> np.ndarray:
     """Return which paragraphs were marked for which question, bool (paragraphs, questions)."""
-    ids = [paragraph.paragraph_id for each in data.paragraphs.values() for paragraph in each]
+    ids = [paragraph.paragraph_id for paragraphs in data.paragraphs.values() for paragraph in paragraphs]
     return np.stack([np.isin(ids, [*marked.get(question, ())]) for question in data.questions], axis=1)

@@ -141,7 +141,7 @@ class Collection:
 
     def texts(self) -> list[str]:
         """The texts of all paragraphs, by document."""
-        return [paragraph.text for each in self.paragraphs.values() for paragraph in each]
+        return [paragraph.text for paragraphs in self.paragraphs.values() for paragraph in paragraphs]
 
 
 def load(data: Sequence[str | Path], names: Mapping[str, str]) -> Collection:
@@ -193,7 +193,7 @@ def paragraphs_of(path: str | Path, document: str) -> dict[str, list[Paragraph]]
     numbered: dict[str, list[tuple[int, Paragraph]]] = defaultdict(list)
     for row in read(path, [document, "paragraph_id", "place", "text"]):
         numbered[row[document]].append((row["place"], Paragraph(row["paragraph_id"], row["text"])))
-    return {name: [paragraph for _, paragraph in sorted(each)] for name, each in sorted(numbered.items())}
+    return {name: [paragraph for _, paragraph in sorted(placed)] for name, placed in sorted(numbered.items())}
 
 
 def marked_of(path: str | Path) -> dict[str, set[str]]:
@@ -206,12 +206,12 @@ def marked_of(path: str | Path) -> dict[str, set[str]]:
 
 def pairs(shares: Shares, documents: Iterable[str] | None = None) -> list[tuple[str, str]]:
     """Return the answered (document, question) pairs, sorted; only those of ``documents`` unless None."""
-    wanted = None if documents is None else set(documents)
+    selected = None if documents is None else set(documents)
     return sorted(
         (document, question)
         for question, of_question in shares.items()
         for document in of_question
-        if wanted is None or document in wanted
+        if selected is None or document in selected
     )
 
 
@@ -242,7 +242,7 @@ def marked_rows(data: Collection, probabilities: np.ndarray) -> Iterator[Row]:
     ``probabilities`` are float64 (paragraphs, questions).
     """
     column = {question: at for at, question in enumerate(data.questions)}
-    sizes = [len(each) for each in data.paragraphs.values()]
+    sizes = [len(of_document) for of_document in data.paragraphs.values()]
     starts = dict(zip(data.paragraphs, np.cumsum([0, *sizes]).tolist(), strict=False))
     for document, question in pairs(data.shares, data.paragraphs):
         paragraphs, first = data.paragraphs[document], starts[document]
@@ -306,7 +306,7 @@ class Space:
 
     def _means(self, question: int, count: int) -> np.ndarray:
         rows = [self.paragraphs[self.best(at, question, count)] for at in range(len(self.documents))]
-        means = np.stack([np.asarray(each.mean(axis=0), dtype=np.float64).ravel() for each in rows])
+        means = np.stack([np.asarray(vectors.mean(axis=0), dtype=np.float64).ravel() for vectors in rows])
         return means / np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1e-12)
 
 
@@ -323,7 +323,7 @@ def of_words(data: Collection) -> Space:
 
 def of_vectors(data: Collection, encode_paragraphs: Encode, encode_questions: Encode) -> Space:
     """Return the space of an encoder with unit vectors; see `of_words` for the questions' texts."""
-    counts = [len(each) for each in data.paragraphs.values()]
+    counts = [len(paragraphs) for paragraphs in data.paragraphs.values()]
     return Space(
         tuple(data.paragraphs),
         np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]),

@@ -141,7 +141,7 @@ class AnswersTask(Entry):
     asking: Asking | None = None
 
     @model_validator(mode="after")
-    def _asked(self) -> "AnswersTask":
+    def _check_language_models(self) -> "AnswersTask":
         for named, panels in ((self.asking, self.models), (self.asking and self.asking.marks, self.marks)):
             if not named and any(panel.kind == "language-model" for panel in panels.values()):
                 raise ValueError("language models want asking, with the name of a prompt")
@@ -164,15 +164,15 @@ class AnswersPlanner(Planner):
             panels[extra.key] = Panel(row=extra.name, kind="language-model", model=extra.key, own=True)
             if self.task.asking.marks:
                 markers[extra.key] = Marker(row=extra.name, kind="language-model", model=extra.key, own=True)
-        found = []
+        rows = []
         for key, panel in panels.items():
             if panel.grids and self.context.grid not in panel.grids:
                 continue
-            found += self.asked(key, panel) if panel.kind == "language-model" else [self.answered(key, panel)]
+            rows += self.asked(key, panel) if panel.kind == "language-model" else [self.answered(key, panel)]
         for key, marker in markers.items():
             if not marker.grids or self.context.grid in marker.grids:
-                found.append(self.marked(key, marker))
-        return found
+                rows.append(self.marked(key, marker))
+        return rows
 
     def submitted_row(self, extra: SubmittedFiles) -> Row:
         return replace(super().submitted_row(extra), about={"part": ANSWERS})
@@ -218,12 +218,12 @@ class AnswersPlanner(Planner):
             panel = _named_for(panel, f"{self.task.asking.best} retrieved paragraphs")
         if isinstance(settings, Missing):
             return [self.row(ANSWERS, panel, reason=panel.unpublished or settings.reason, asked=True)]
-        found = []
+        rows = []
         if panel.unpublished:
-            found.append(self.row(ANSWERS, panel, reason=panel.unpublished, asked=True))
+            rows.append(self.row(ANSWERS, panel, reason=panel.unpublished, asked=True))
             panel = _named_for(panel, OUR_PROMPT).model_copy(update={"own": True})
         run = self.add(self.run(ASK, key, self.MAIN), settings)
-        return [*found, self.row(ANSWERS, panel, runs={self.MAIN: (run,)}, asked=True)]
+        return [*rows, self.row(ANSWERS, panel, runs={self.MAIN: (run,)}, asked=True)]
 
     def asking(self, panel: Panel) -> dict[str, Any] | Missing:
         """What a language model is asked, or why it is not."""
