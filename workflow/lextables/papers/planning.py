@@ -41,18 +41,18 @@ def plan(paper: Paper, context: Context, excluded: Collection[str] = ()) -> Plan
         name: [*planner.rows(), *planner.submitted()] for name, planner in planners.items()
     }
     specs = {run: spec for planner in planners.values() for run, spec in planner.specs.items()}
-    every = [row for those in rows.values() for row in those]
+    every = [row for of_data_set in rows.values() for row in of_data_set]
     needed = _runs_of((row for row in every if row.row not in excluded), specs)
     for run in _runs_of((row for row in every if row.row in excluded), specs) - needed:
         del specs[run]
     rows = {
         name: [
             with_training_data(row, name, _runs_of([row], specs), specs, paper, context)
-            for row in _without(those, excluded)
+            for row in _exclude(of_data_set, excluded)
         ]
-        for name, those in rows.items()
+        for name, of_data_set in rows.items()
     }
-    tables = {name: _shown(table, rows, planners) for name, table in paper.tables.items()}
+    tables = {name: _table_rows(table, rows, planners) for name, table in paper.tables.items()}
     return Plan(specs, tables, frozenset(row.row for row in every))
 
 
@@ -85,7 +85,7 @@ def _runs_of(rows: Iterable[Row], specs: Mapping[Run, Spec]) -> set[Run]:
     return needed
 
 
-def _without(rows: Iterable[Row], excluded: Container[str]) -> Iterator[Row]:
+def _exclude(rows: Iterable[Row], excluded: Container[str]) -> Iterator[Row]:
     for row in rows:
         if row.row not in excluded:
             yield row
@@ -93,7 +93,9 @@ def _without(rows: Iterable[Row], excluded: Container[str]) -> Iterator[Row]:
             yield replace(row, runs={}, reason=EXCLUDED)
 
 
-def _shown(table: TableEntry, rows: Mapping[str, list[Row]], planners: Mapping[str, Planner]) -> list[dict]:
+def _table_rows(
+    table: TableEntry, rows: Mapping[str, list[Row]], planners: Mapping[str, Planner]
+) -> list[dict]:
     if not table.rows:
         return []
     conditions = table.conditions or (planners[table.of].MAIN,)
@@ -112,24 +114,25 @@ def absent_data(
     address and the config asks for ``models: paper``, the full rebuild.  Only names of files are looked at.
     """
     mirrors = config.mirrors(root)
-    found = {}
+    reasons = {}
     for paper in papers.values():
         for name, entry in paper.data.items():
             files = [file for several in entry.named(mirrors).values() for file in several]
             if entry.auxiliary and (reason := _why_absent(files, config, registry, mirrors)):
-                found[name] = reason
-    return found
+                reasons[name] = reason
+    return reasons
 
 
 def _why_absent(files: list[str], config: Config, registry: Registry, mirrors: list[Path]) -> str:
     """Why at least one of the files is not available; empty if all are."""
     lacking = [
-        wanted
-        for wanted in (resolve(registry, *file.split("/", 1)) for file in files)
-        if not _fetched(wanted, config) and not in_mirror(wanted, mirrors, wanted.variants_for(config.data))
+        source_file
+        for source_file in (resolve(registry, *file.split("/", 1)) for file in files)
+        if not _fetched(source_file, config)
+        and not in_mirror(source_file, mirrors, source_file.variants_for(config.data))
     ]
-    for wanted in lacking:
-        if record := manual_download(wanted, mirrors, wanted.variants_for(config.data)):
+    for source_file in lacking:
+        if record := manual_download(source_file, mirrors, source_file.variants_for(config.data)):
             return record.sentence
     release = config.data == "release"
     if not lacking or (release and config.models == "paper"):
@@ -141,6 +144,6 @@ def _why_absent(files: list[str], config: Config, registry: Registry, mirrors: l
     return f"no mirror has {named}; models=paper fetches such data"
 
 
-def _fetched(wanted: SourceFile, config: Config) -> bool:
-    file = Path(config.results, "sources", wanted.name)
+def _fetched(source_file: SourceFile, config: Config) -> bool:
+    file = Path(config.results, "sources", source_file.name)
     return file.is_file() and file.with_name(f"{file.name}.json").is_file()

@@ -44,13 +44,17 @@ class DataSet(Entry):
         for name, files in self.files.items():
             several = [files] if isinstance(files, str) else list(files)
             other = self.instead.get(name)
-            if other and _in(mirrors, other) and not all(_in(mirrors, file) for file in several):
+            if (
+                other
+                and _is_in_mirror(mirrors, other)
+                and not all(_is_in_mirror(mirrors, file) for file in several)
+            ):
                 several = [other]
             files_of[name] = several
         return files_of
 
 
-def _in(mirrors: list[Path], file: str) -> bool:
+def _is_in_mirror(mirrors: list[Path], file: str) -> bool:
     return any((mirror / file).is_file() for mirror in mirrors)
 
 
@@ -93,7 +97,7 @@ class Headline(Entry):
     chance: tuple[str, ...] = ()
 
     @model_validator(mode="after")
-    def _in_one_place(self) -> "Headline":
+    def _check_place(self) -> "Headline":
         if bool(self.column) == bool(self.row):
             raise ValueError("a headline is a column or a row")
         return self

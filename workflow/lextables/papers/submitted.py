@@ -33,13 +33,13 @@ def find(config: Config, papers: Mapping[str, Paper], contents: Contents) -> Fou
     ``papers`` are all of the registry.  Raises `BadInput`, in one sentence, for a paper, data set, form or
     file that there is none of, an empty file, one that is given twice, and two rows of one name.
     """
-    asked = {name for paper in config.papers for name in papers[paper].tasks}
+    data_sets = {name for paper in config.papers for name in papers[paper].tasks}
     rows: dict[str, list[SubmittedFiles]] = {}
     places: dict[str, str] = {}
     for extra in config.extra_predictions:
         where = f"config, extra_predictions, {extra.name}"
         name, form = fits(extra, papers, where)
-        if name not in asked:
+        if name not in data_sets:
             continue
         if any(other.key == extra.key for other in rows.get(name, ())):
             raise BadInput(
@@ -68,49 +68,49 @@ def fits(extra: ExtraPredictions, papers: Mapping[str, Paper], where: str) -> tu
     A paper's name stands for those of its data sets that are predicted in such a form.  Those that models are
     only trained on, of which no table shows a score, are none.
     """
-    of_paper = {name: _scored(paper) for name, paper in papers.items()}
+    of_paper = {name: _tasks_in_tables(paper) for name, paper in papers.items()}
     tasks = {name: task for scored in of_paper.values() for name, task in scored.items()}
     names = list(of_paper[extra.paper]) if extra.paper in papers else [extra.paper]
     if not set(names) <= tasks.keys():
-        known = ", ".join(sorted({*tasks, *(name for name, scored in of_paper.items() if scored)}))
+        choices = ", ".join(sorted({*tasks, *(name for name, scored in of_paper.items() if scored)}))
         raise BadInput(
             f"paper = {extra.paper!r} is no paper and no data set of the registry",
             where=where,
-            do=f"choose from {known}",
+            do=f"choose from {choices}",
         )
     forms = {name: PLANNERS[tasks[name].task].forms(tasks[name]) for name in names}
     allowed = sorted({form for several in forms.values() for form in several})
     if not allowed:
         raise BadInput(f"nothing of {extra.paper} is scored from predictions", where=where, do="leave it out")
-    found = {name: form for name, several in forms.items() if (form := _form(extra, several))}
-    if extra.paper in found:
-        return extra.paper, found[extra.paper]
-    if not found and extra.format:
+    form_of = {name: form for name, several in forms.items() if (form := _form(extra, several))}
+    if extra.paper in form_of:
+        return extra.paper, form_of[extra.paper]
+    if not form_of and extra.format:
         raise BadInput(
             f"format = {extra.format!r} is none that {extra.paper} is predicted in",
             where=where,
             do=f"choose from {', '.join(allowed)}",
         )
-    if not found:
+    if not form_of:
         several = "the files' names do not say one form"
         raise BadInput(
             several if len(extra.file) > 1 else f"the name of {extra.file[0]!r} does not say its form",
             where=where,
             do=f"add a format: {' or '.join(allowed)}",
         )
-    if len(found) > 1:
+    if len(form_of) > 1:
         raise BadInput(
             f"paper = {extra.paper!r} has several data sets that are predicted so",
             where=where,
-            do=f"name one of {', '.join(sorted(found))} in its place",
+            do=f"name one of {', '.join(sorted(form_of))} in its place",
         )
-    return next(iter(found.items()))
+    return next(iter(form_of.items()))
 
 
-def _scored(paper: Paper) -> dict[str, Any]:
+def _tasks_in_tables(paper: Paper) -> dict[str, Any]:
     """{data set: its task} of those whose scores a table shows."""
-    shown = {table.of for table in paper.tables.values()}
-    return {name: task for name, task in paper.tasks.items() if name in shown}
+    table_data = {table.of for table in paper.tables.values()}
+    return {name: task for name, task in paper.tasks.items() if name in table_data}
 
 
 def _form(extra: ExtraPredictions, forms: Mapping[str, Iterable[str]]) -> str | None:
@@ -118,7 +118,7 @@ def _form(extra: ExtraPredictions, forms: Mapping[str, Iterable[str]]) -> str | 
     if extra.format:
         return extra.format if extra.format in forms else None
     endings = {Path(file.lower().removesuffix(PACKED)).suffix for file in extra.file}
-    return next((form for form, known in forms.items() if endings <= set(known)), None)
+    return next((form for form, suffixes in forms.items() if endings <= set(suffixes)), None)
 
 
 def _content(file: str, contents: Contents, where: str) -> str:

@@ -85,17 +85,17 @@ def table2(results: Results) -> list[Cell]:
     return cells
 
 
-def _likeness(one: str, other: str) -> float:
-    return difflib.SequenceMatcher(None, one.casefold(), other.casefold()).ratio()
+def _likeness(first: str, second: str) -> float:
+    return difflib.SequenceMatcher(None, first.casefold(), second.casefold()).ratio()
 
 
 def table_c1(results: Results) -> list[Cell]:
     """The queries by number; a number that these data do not reach is not run."""
-    found = {str(query["number"]): query for query in results.queries}
+    query_of = {str(query["number"]): query for query in results.queries}
     values = {"Clause Category": "category", "Query": "short"}
     cells = []
     for printed in results.published:
-        query = found.get(printed.row)
+        query = query_of.get(printed.row)
         value = query[values[printed.column]] if query else None
         cells.append(Cell(printed.row, printed.column, value, reason="" if query else "sample data"))
     return cells
@@ -106,10 +106,10 @@ def table_c2(results: Results) -> list[Cell]:
     counts = Counter((row["query_id"], row["stars"]) for row in results.judgements)
     cells = []
     for stars in range(1, 6):
-        found = [n for (_, k), n in counts.items() if k == stars]
+        clause_counts = [n for (_, k), n in counts.items() if k == stars]
         for column, statistic in STATISTICS.items():
-            enough = len(found) >= (2 if column == "Std. Dev." else 1)
-            value = float(statistic(found)) if enough else None
+            enough = len(clause_counts) >= (2 if column == "Std. Dev." else 1)
+            value = float(statistic(clause_counts)) if enough else None
             reason = "" if enough else "too few queries have a clause of this score"
             cells.append(Cell(f"{stars}-star", column, value, reason=reason))
     return cells
@@ -215,12 +215,12 @@ def table3(results: Results) -> list[Cell]:
 def _by_category(results: Results, system: Mapping[str, Any], name: str, label: str = "") -> list[Cell]:
     """The cells of a system called ``name``; its row of a category ends in its ``label``."""
     categories = list(dict.fromkeys(cell.row.split(" / ")[0] for cell in results.published))
-    held = {query["category"] for query in results.queries if query["split"] == "test"}
+    test_categories = {query["category"] for query in results.queries if query["split"] == "test"}
     columns = {metric: metric for metric in METRICS}
     cells = []
     for category in categories:
         row = f"{category} / {label}" if label else category
-        if category in held or not system["runs"]:
+        if category in test_categories or not system["runs"]:
             cells += _metric_cells(
                 results, system, row, columns, group=f"category: {category}", strict=False, name=name
             )
@@ -301,11 +301,11 @@ def _change(
         new = results.by_query(runs, metric)
         return [100 * (new[query] - old[query]) for query in sorted(new) if not math.isnan(new[query])]
 
-    found = changes(folders[0])
-    low, high = mean_interval(found, (-100, 100)) or (None, None)
+    gains = changes(folders[0])
+    low, high = mean_interval(gains, (-100, 100)) or (None, None)
     seeds = tuple(statistics.fmean(changes([run])) for run in folders[0])
     return Cell(
-        row, column, statistics.fmean(found), low, high, decimals=1, runs=folders[0] + folders[1],
+        row, column, statistics.fmean(gains), low, high, decimals=1, runs=folders[0] + folders[1],
         seeds=seeds, averages=after["averages"],
     )  # fmt: skip
 
@@ -318,8 +318,8 @@ def table_d4(results: Results) -> list[Cell]:
 
 def figure2(results: Results) -> list[Cell]:
     """The bars of Figure 2: BM25 with the cross-encoder, before and after fine-tuning."""
-    shown = f"{results.entry.names['retriever']} / "
-    return [cell for cell in table_d4(results) if cell.row.startswith(shown) and STRICT not in cell.column]
+    prefix = f"{results.entry.names['retriever']} / "
+    return [cell for cell in table_d4(results) if cell.row.startswith(prefix) and STRICT not in cell.column]
 
 
 def table_d5(results: Results) -> list[Cell]:
@@ -337,11 +337,11 @@ def table_d5(results: Results) -> list[Cell]:
 
 def table_e1(results: Results) -> list[Cell]:
     """The two queries in three formats, as the released sheet has them."""
-    found = {query["query_id"]: query for query in results.queries}
+    query_of = {query["query_id"]: query for query in results.queries}
     cells = []
     for printed in results.published:
         name, style = printed.row.split(" / ")
-        query = found.get(results.paper.format_queries[name])
+        query = query_of.get(results.paper.format_queries[name])
         value = query[style.lower()] if query else None
         cells.append(
             Cell(printed.row, printed.column, value, reason="" if query else "the query is not in these data")
@@ -356,7 +356,7 @@ def table_e2(results: Results) -> list[Cell]:
     """
     names = results.entry.names
     columns = {metric: metric for metric in METRICS}
-    held = {query["query_id"] for query in results.queries if query["split"] == "test"}
+    test_ids = {query["query_id"] for query in results.queries if query["split"] == "test"}
     cells = []
     for system in results.rows:
         label = None
@@ -370,7 +370,7 @@ def table_e2(results: Results) -> list[Cell]:
         for name, query_id in results.paper.format_queries.items():
             for style in ("Short", "Medium", "Long"):
                 row = f"{label} / {name} / {style}"
-                if query_id in held:
+                if query_id in test_ids:
                     cells += _metric_cells(
                         results,
                         system,

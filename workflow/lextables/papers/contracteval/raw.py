@@ -37,7 +37,7 @@ def read(name: str, published: Published) -> Rows:
                 for document, split in ordered
             ],
             "questions": sorted(
-                (row for each in ordered for row in question_rows(*each)), key=itemgetter("question_id")
+                (row for entry in ordered for row in question_rows(*entry)), key=itemgetter("question_id")
             ),
             "answers": sorted(
                 (row for document, _ in ordered for row in answer_rows(document)),

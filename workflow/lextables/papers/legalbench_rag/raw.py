@@ -87,14 +87,14 @@ def maud(path: Path) -> tuple[list[Query], dict[str, list[Snippet]]]:
     snippets_of: dict[str, list[Snippet]] = defaultdict(list)
     for number, (where, text, file, snippets) in enumerate(read_queries(path), 1):
         spans = tuple(sorted(snippet.span for snippet in snippets))
-        if not _apart(spans):
+        if not _are_disjoint(spans):
             raise BadInput("has spans that are empty, overlap or touch", where=where)
         queries.append(Query("maud", number, text, file, spans))
         snippets_of[file] += snippets
     return queries, snippets_of
 
 
-def _apart(spans: Sequence[Span]) -> bool:
+def _are_disjoint(spans: Sequence[Span]) -> bool:
     """Whether sorted spans are not empty and have characters between them."""
     ends = [-1, *(end for _, end in spans)]
     return all(before < start < end for before, (start, end) in zip(ends, spans, strict=False))
@@ -138,9 +138,9 @@ def cuad(
             if any(document.text.count(answer.text) > 1 for answer in question.answers):
                 notes["questions_with_repeated_answers"] += 1
                 continue
-            asked = question.question.partition("Details: ")[2] or question.category
+            question_text = question.question.partition("Details: ")[2] or question.category
             spans = _merged((answer.start, answer.end) for answer in question.answers)
-            text = f"Consider the {title}; {asked}"
+            text = f"Consider the {title}; {question_text}"
             queries.append(Query("cuad", len(queries) + 1, text, file, spans))
     return queries, texts, dict(notes)
 

@@ -33,17 +33,17 @@ def cells(table: str, inputs: Inputs) -> list[Cell]:
     """Return the computed cells of ``table``; each shows the rows of one data set."""
     queries = _queries(inputs)
     places = [(system, name) for system in inputs.rows for name in queries]
-    found = [cell for place in places for cell in _scored(inputs, queries, *place)]
-    return [*found, *_random(inputs, queries)]
+    system_cells = [cell for place in places for cell in _scored(inputs, queries, *place)]
+    return [*system_cells, *_random(inputs, queries)]
 
 
 def _queries(inputs: Inputs) -> dict[str, list[Query]]:
     """{a benchmark, or `ALL`: its queries}."""
-    found: dict[str, list[Query]] = {ALL: []}
+    queries: dict[str, list[Query]] = {ALL: []}
     for row in read(inputs.data / "queries.parquet", [*Query.__dataclass_fields__]):
         for name in (ALL, row["benchmark"]):
-            found.setdefault(name, []).append(Query(**row))
-    return found
+            queries.setdefault(name, []).append(Query(**row))
+    return queries
 
 
 def mean(queries: Sequence[Query], values: Mapping[str, float], without: str = "") -> float:
@@ -59,16 +59,16 @@ def _scored(
     inputs: Inputs, queries: Mapping[str, Sequence[Query]], system: Mapping[str, Any], name: str
 ) -> Iterator[Cell]:
     """A system's row on one benchmark, or on all, with intervals over files."""
-    row, those = f"{system['retriever']} / {name}", queries[name]
+    row, scored_queries = f"{system['retriever']} / {name}", queries[name]
     folders = tuple(folder for runs in system["runs"].values() for folder in runs)
-    files = sorted({query.file for query in those})
+    files = sorted({query.file for query in scored_queries})
     for metric, column in columns():
         score = Score(f"{column}, {name}", row, metric, f"benchmark: {name}", "queries", 100)
         values, interval = [], None
         if folders:
-            by_query = _by_query(inputs, folders, metric, those)
-            values = [mean(those, by_query)]
-            left_out = np.array([mean(those, by_query, file) for file in files])
+            by_query = _by_query(inputs, folders, metric, scored_queries)
+            values = [mean(scored_queries, by_query)]
+            left_out = np.array([mean(scored_queries, by_query, file) for file in files])
             interval = jackknife_interval(values[0], left_out, (0, 100))
         yield score_cell(
             inputs, system, row, column, score, runs=folders, values=values, interval=interval, decimals=2,
@@ -100,8 +100,8 @@ def _random(inputs: Inputs, queries: Mapping[str, Sequence[Query]]) -> Iterator[
     """What a random order of all passages would score: each is among the first k as likely as any other."""
     lengths = [row["end"] - row["start"] for row in read(inputs.data / "documents.parquet", ["start", "end"])]
     shares = {query.query_id: query.characters / sum(lengths) for query in queries[ALL]}
-    for name, those in queries.items():
+    for name, of_benchmark in queries.items():
         for metric, column in columns():
             cutoff = int(metric.rpartition("@")[2])
-            by_chance = mean(those, shares) if "precision" in metric else min(1, cutoff / len(lengths))
+            by_chance = mean(of_benchmark, shares) if "precision" in metric else min(1, cutoff / len(lengths))
             yield Cell(f"{RANDOM} / {name}", column, 100 * by_chance, decimals=2)

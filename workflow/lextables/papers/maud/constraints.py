@@ -72,12 +72,12 @@ def unchecked(catalogue: Catalogue, conditions: Sequence[Condition]) -> list[str
 def answer_counts(examples: Iterable[Row], catalogue: Catalogue) -> list[Row]:
     """Return the rows of `answer_counts`: all answers of all heads that have examples, zeros included."""
     counts = Counter((e["head_id"], e["split"], e["label"], e["data_type"]) for e in examples)
-    asked = {head_id for head_id, *_ in counts}
+    head_ids = {head_id for head_id, *_ in counts}
     return [
         {"head_id": head.head_id, "split": split, "label": label, "answer": answer}
         | {data_type: counts[head.head_id, split, label, data_type] for data_type in PRINTED_TYPES}
         for head in catalogue.heads
-        if head.head_id in asked
+        if head.head_id in head_ids
         for split in sorted(SPLITS)
         for label, answer in enumerate(head.answers)
     ]

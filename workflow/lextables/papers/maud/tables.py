@@ -111,14 +111,14 @@ def table2(results: Results) -> list[Cell]:
     cells = [Cell(cell.row, cell.column, count(cell.row, cell.column)) for cell in results.published]
     overlap = list(read(results.data / "split_overlap.parquet"))
     for kind in ("contract", "text"):
-        found = [row for row in overlap if row["kind"] == kind]
+        rows = [row for row in overlap if row["kind"] == kind]
         for column, number in (
-            ("In more than one split", len(found)),
+            ("In more than one split", len(rows)),
             (
                 "In test and in train or dev",
-                sum(row["test"] > 0 and row["train"] + row["dev"] > 0 for row in found),
+                sum(row["test"] > 0 and row["train"] + row["dev"] > 0 for row in rows),
             ),
-            ("In more than one split for one and the same head", sum(row["heads"] > 0 for row in found)),
+            ("In more than one split for one and the same head", sum(row["heads"] > 0 for row in rows)),
         ):
             cells.append(Cell(f"{kind}s", column, float(number), decimals=0))
     return cells
@@ -132,11 +132,11 @@ def table9(results: Results) -> list[Cell]:
         for row in read(results.data / "texts.parquet", ["text_id", "text"])
     }
     lengths: dict[str, list[int]] = defaultdict(list)
-    asked: dict[str, set[str]] = defaultdict(set)
+    questions: dict[str, set[str]] = defaultdict(set)
     for row in results.examples:
         for category in (row["category"], "All Categories"):
             lengths[category].append(tokens[row["text_id"]])
-            asked[category].add(row["question"])
+            questions[category].add(row["question"])
     listed: dict[str, set[str]] = defaultdict(set)
     for head in results.heads:
         for category in (head["category"], "All Categories"):
@@ -153,7 +153,9 @@ def table9(results: Results) -> list[Cell]:
     cells = []
     for row in dict.fromkeys(cell.row for cell in results.published):
         cells.append(Cell(row, "Deal Point Questions", float(len(listed[row]))))
-        cells.append(Cell(row, "Questions with examples in these data", float(len(asked[row])), decimals=0))
+        cells.append(
+            Cell(row, "Questions with examples in these data", float(len(questions[row])), decimals=0)
+        )
         cells += long_texts(row, lengths[row])
     cells += long_texts("All Categories, each different text once", list(tokens.values()))
     return cells
@@ -186,10 +188,10 @@ def _by_category(results: Results, metric: str) -> list[Cell]:
     names = {printed: category for category, printed in results.paper.categories.items()}
     rows = dict.fromkeys(cell.row for cell in results.published)
     groups = {row: "all" if row == OVERALL else f"category: {names[row]}" for row in rows}
-    return _scored(results, metric, groups, "no question of this category can be scored in these data")
+    return _score_cells(results, metric, groups, "no question of this category can be scored in these data")
 
 
-def _scored(results: Results, metric: str, groups: Mapping[str, str], missing: str) -> list[Cell]:
+def _score_cells(results: Results, metric: str, groups: Mapping[str, str], missing: str) -> list[Cell]:
     """A row a group, {row: group}; the printed columns first, then those of further models."""
     systems = {system["row"]: system for system in results.rows}
     columns = dict.fromkeys([*(cell.column for cell in results.published), *systems])
@@ -233,7 +235,7 @@ def _trained(results: Results) -> list[Cell]:
             values = {
                 "Questions scored": float(first[AUPR, "all"][1]),
                 "Answers left out": first["answers left out", "all"][0],
-                "Overall, least to greatest run": _spread(results.values(folders, AUPR)),
+                "Overall, least to greatest run": _range_text(results.values(folders, AUPR)),
             }
             cells += [
                 Cell(system["row"], column, value, decimals=0, runs=folders)
@@ -243,7 +245,7 @@ def _trained(results: Results) -> list[Cell]:
     return cells
 
 
-def _spread(values: Sequence[float]) -> str:
+def _range_text(values: Sequence[float]) -> str:
     return (
         f"{min(values):.1f} to {max(values):.1f}" if len(values) > 1 and not math.isnan(sum(values)) else ""
     )
@@ -255,9 +257,9 @@ def table6(results: Results) -> list[Cell]:
         row: f"data type: {row.lower()}" for row in dict.fromkeys(cell.row for cell in results.published)
     }
     missing = "no head with every answer among the abridged test examples can be scored in these data"
-    cells = _scored(results, AUPR, groups, missing)
+    cells = _score_cells(results, AUPR, groups, missing)
     strict = {row + STRICT: group for row, group in groups.items()}
-    read_strictly = _scored(results, AUPR + STRICT, strict, NOT_SCORED)
+    read_strictly = _score_cells(results, AUPR + STRICT, strict, NOT_SCORED)
     cells += [cell for cell in read_strictly if cell.value is not None]
     for row, suffix in (
         ("Heads of which every answer is among the abridged test examples", ""),
@@ -311,7 +313,7 @@ def figure3(results: Results) -> list[Cell]:
                 name = row if printed else f"{row}: {system['row']}"
                 whole, part = map(statistics.fmean, scores)
                 # The shares are drawn and trained with the same seeds.
-                seeds = tuple(one - other for one, other in zip(*scores, strict=True))
+                seeds = tuple(of_whole - of_part for of_whole, of_part in zip(*scores, strict=True))
                 cells.append(
                     Cell(
                         name, column, whole - part, decimals=1, runs=folders, seeds=seeds,
@@ -353,8 +355,8 @@ def table12(results: Results) -> list[Cell]:
             if row != OVERALL and text_type is None:
                 cell = Cell(row, column, None, reason="these data ask nothing about this type")
             elif column in ("Train", "Dev", "Test"):
-                wanted = column.lower()
-                number = sum(n for (t, s), n in spans.items() if s == wanted and text_type in (None, t))
+                split = column.lower()
+                number = sum(n for (t, s), n in spans.items() if s == split and text_type in (None, t))
                 cell = Cell(row, column, float(number))
             else:
                 group = "all" if row == OVERALL else f"category: {text_type}"
@@ -404,15 +406,15 @@ def _authors(results: Results) -> dict[str, dict[str, float]]:
     rows = {
         panel.published: panel.row for panel in results.paper.tasks["maud"].models.values() if panel.published
     }
-    found: dict[str, dict[str, list[float]]] = {model: defaultdict(list) for model in rows}
+    aupr_of: dict[str, dict[str, list[float]]] = {model: defaultdict(list) for model in rows}
     for row in read(results.data / "hyperparameters.parquet"):
         if row["model"] in rows and row["share"] == 1:
-            found[row["model"]][question[row["head_id"]]].append(100 * row["validation_aupr"])
+            aupr_of[row["model"]][question[row["head_id"]]].append(100 * row["validation_aupr"])
     return {
         f"{rows[model]} (authors, dev)": {
             name: statistics.fmean(values) for name, values in by_question.items()
         }
-        for model, by_question in found.items()
+        for model, by_question in aupr_of.items()
     }
 
 
@@ -425,19 +427,19 @@ def _of_question(results: Results, system: System, name: str) -> Iterator[Cell]:
     column, group = _column(system), f"question: {name}"
     yield _score(results, AUPR, name, column, group, system, NOT_SCORED)
     folders = _folders(system)
-    if spread := _spread(results.values(folders, AUPR, group)):
+    if spread := _range_text(results.values(folders, AUPR, group)):
         yield Cell(name, f"{column}, least to greatest run", spread, runs=folders)
 
 
 def _means(results: Results, cells: Sequence[Cell]) -> list[Cell]:
     """The mean of each column; the interval is the overall score's, where the mean is that score."""
-    row, found = "Mean of these questions", defaultdict(list)
+    row, values_of = "Mean of these questions", defaultdict(list)
     for cell in cells:
         if isinstance(cell.value, float) and cell.column != "Test examples here":
-            found[cell.column].append(cell.value)
+            values_of[cell.column].append(cell.value)
     systems = {_column(system): _folders(system) for system in results.rows}
     means = []
-    for column, values in found.items():
+    for column, values in values_of.items():
         mean, folders, ends = statistics.fmean(values), systems.get(column, ()), (None, None)
         if folders and math.isclose(mean, results.mean(folders, AUPR), rel_tol=1e-9):
             ends = results.interval(folders, AUPR)

@@ -60,8 +60,8 @@ class Results(Inputs):
     def questions(self) -> dict[str, str]:
         """{question id: the printed name of its category}, in the order of their names."""
         rows = read(self.data / "questions.parquet", ["question_id", "category"])
-        found = {row["question_id"]: self.paper.categories[row["category"]] for row in rows}
-        return dict(sorted(found.items(), key=lambda item: _order(item[0])))
+        category_of = {row["question_id"]: self.paper.categories[row["category"]] for row in rows}
+        return dict(sorted(category_of.items(), key=lambda item: _order(item[0])))
 
     @property
     def categories(self) -> list[str]:
@@ -74,11 +74,11 @@ class Results(Inputs):
     @cached_property
     def answers(self) -> dict[str, dict[str, list[Answer]]]:
         """{question: {site: what each coder chose, as a set}}; who chose nothing is left out."""
-        found: dict[str, dict[str, list[Answer]]] = {name: defaultdict(list) for name in self.questions}
+        answers: dict[str, dict[str, list[Answer]]] = {name: defaultdict(list) for name in self.questions}
         for row in self.responses:
             if row["options"]:
-                found[row["question_id"]][row["site"]].append(frozenset(row["options"]))
-        return found
+                answers[row["question_id"]][row["site"]].append(frozenset(row["options"]))
+        return answers
 
     def of_category(self, category: str) -> list[str]:
         """The questions of a category."""
@@ -113,11 +113,11 @@ def table1(results: Results) -> list[Cell]:
     totals = {"Questions": results.questions, "Categories": results.categories, "Total Coders": readers}
     cells = [Cell(row, "All", float(len(values))) for row, values in totals.items()]
     for row, counts in of_site.items():
-        for column, wanted in (("2+ coders", lambda n: n > 1), ("1 coder", lambda n: n == 1)):
-            value = sum(n for site, n in counts.items() if wanted(coders[site]))
+        for column, counted in (("2+ coders", lambda n: n > 1), ("1 coder", lambda n: n == 1)):
+            value = sum(n for site, n in counts.items() if counted(coders[site]))
             cells.append(Cell(row, column, float(value)))
-    here = sum(row["paragraphs"] > 0 for row in results.sites)
-    cells.append(Cell("Policies whose text is here", "All", float(here), decimals=0))
+    policies = sum(row["paragraphs"] > 0 for row in results.sites)
+    cells.append(Cell("Policies whose text is here", "All", float(policies), decimals=0))
     return cells
 
 
@@ -127,29 +127,31 @@ def table_agreement(results: Results) -> list[Cell]:
     An answer is the set of options that a coder chose.  A category's alpha is the mean of its questions'.
     """
     alphas = {name: alpha(list(units.values())) for name, units in results.answers.items()}
-    known = [value for value in alphas.values() if not math.isnan(value)]
+    defined = [value for value in alphas.values() if not math.isnan(value)]
     cells = [
-        _of(known, of, ALL, f"{ALPHA}, {name}", 2)
+        _summary_cell(defined, of, ALL, f"{ALPHA}, {name}", 2)
         for name, of in (("least", min), ("greatest", max), ("mean", statistics.fmean))
     ]
-    cells.append(_of(_agreements(results, results.questions), _per_cent, ALL, "Absolute agreement", 0))
+    cells.append(
+        _summary_cell(_agreements(results, results.questions), _per_cent, ALL, "Absolute agreement", 0)
+    )
     apart = sum(1 - share for share in _agreements(results, results.questions))
     rows = {category: results.of_category(category) for category in results.categories}
     rows |= {question: [question] for question in results.questions}
     for row, questions in {ALL: list(results.questions), **rows}.items():
-        found = [alphas[name] for name in questions if not math.isnan(alphas[name])]
+        values = [alphas[name] for name in questions if not math.isnan(alphas[name])]
         shares = _agreements(results, questions)
         of_all = _part(len(shares) - sum(shares), apart)
         cells += [
-            _of(found, statistics.fmean, row, ALPHA, 2),
-            _of(shares, _per_cent, row, AGREEMENT, 1),
+            _summary_cell(values, statistics.fmean, row, ALPHA, 2),
+            _summary_cell(shares, _per_cent, row, AGREEMENT, 1),
             Cell(row, "Share of all disagreement (%)", 100 * of_all, decimals=1),
             Cell(row, "Answers of two coders or more", float(len(shares)), decimals=0),
         ]
     return cells
 
 
-def _of(values: Sequence[float], of: Callable, row: str, column: str, decimals: int) -> Cell:
+def _summary_cell(values: Sequence[float], of: Callable, row: str, column: str, decimals: int) -> Cell:
     """A cell with what ``of`` makes of some values; without any its reason."""
     value = of(values) if values else None
     return Cell(row, column, value, decimals=decimals, reason="" if values else ONE_ANSWER)
@@ -174,17 +176,17 @@ def figure1(results: Results) -> list[Cell]:
     if results.file is None:
         reason = "the config key traffic_ranks names no list of ranks"
         return [Cell("All sites", "Documents", None, reason=reason)]
-    here = [row for row in results.sites if row["documents"]]
-    rank = traffic_ranks(results.file, [row["site"] for row in here])
+    sites = [row for row in results.sites if row["documents"]]
+    rank = traffic_ranks(results.file, [row["site"] for row in sites])
     cells = []
-    for row in sorted(here, key=lambda row: (rank.get(row["site"], math.inf), row["site"])):
+    for row in sorted(sites, key=lambda row: (rank.get(row["site"], math.inf), row["site"])):
         values = {"Traffic rank": rank.get(row["site"]), "Documents": row["documents"], "Words": row["words"]}
         cells += [
             Cell(row["site"], column, float(value), decimals=0)
             for column, value in values.items()
             if value is not None
         ]
-    cells.append(Cell("All sites", "Without a rank", float(len(here) - len(rank)), decimals=0))
+    cells.append(Cell("All sites", "Without a rank", float(len(sites) - len(rank)), decimals=0))
     return cells
 
 
@@ -194,14 +196,14 @@ def traffic_ranks(path: str | Path, sites: Collection[str]) -> dict[str, int]:
     A site that is not in the list gets the rank of the domain it belongs to; other sites are left out.
     Raises `BadInput` for a row that is not a rank and a domain.
     """
-    wanted = {domain for site in sites for domain in _domains(site)}
+    domains = {domain for site in sites for domain in _domains(site)}
     listed: dict[str, int] = {}
     with Path(path).open("rb") as file:
         for where, cells in csv_rows(file, Path(path).name):
             if len(cells) != 2 or not cells[0].isascii() or not cells[0].isdigit() or not int(cells[0]):
                 do = "write a rank and a domain in each row, as Tranco's list has them, and no header"
                 raise BadInput(f"{','.join(cells)!r:.60} is no rank and domain", where=where, do=do)
-            if cells[1] in wanted:
+            if cells[1] in domains:
                 listed.setdefault(cells[1], int(cells[0]))
     ranks = {site: [listed[domain] for domain in _domains(site) if domain in listed] for site in sites}
     return {site: of_domains[0] for site, of_domains in ranks.items() if of_domains}
@@ -222,15 +224,15 @@ def figure3(results: Results) -> list[Cell]:
     shares: dict[float, list[float]] = defaultdict(list)
     for question, units in results.answers.items():
         for site, unit in units.items():
-            share, said = agreement_of(unit), confidence.get((question, site))
-            if said and not math.isnan(share):
-                shares[math.floor(2 * statistics.fmean(said) + 0.5) / 2].append(share)
+            share, confidences = agreement_of(unit), confidence.get((question, site))
+            if confidences and not math.isnan(share):
+                shares[math.floor(2 * statistics.fmean(confidences) + 0.5) / 2].append(share)
     cells = []
-    for mean, found in sorted(shares.items()):
+    for mean, of_mean in sorted(shares.items()):
         row = f"Coders / {mean:.1f}"
         cells += [
-            Cell(row, AGREEMENT, 100 * statistics.fmean(found), decimals=1),
-            Cell(row, "Answers", float(len(found)), decimals=0),
+            Cell(row, AGREEMENT, 100 * statistics.fmean(of_mean), decimals=1),
+            Cell(row, "Answers", float(len(of_mean)), decimals=0),
             Cell(row, "Mean confidence", mean, decimals=1),
         ]
     return cells
@@ -246,18 +248,18 @@ def figure5(results: Results) -> list[Cell]:
         for question, units in results.answers.items()
     }
     values = {}
-    for one, other in combinations(results.questions, 2):
-        sites = [site for site in answer[one] if site in answer[other]]
-        codes = [_coded([answer[name][site] for site in sites]) for name in (one, other)]
-        values[one, other] = cramers_v(*codes)
+    for first, second in combinations(results.questions, 2):
+        sites = [site for site in answer[first] if site in answer[second]]
+        codes = [_coded([answer[name][site] for site in sites]) for name in (first, second)]
+        values[first, second] = cramers_v(*codes)
     cells = []
-    for at, other in enumerate(results.questions):
+    for at, second in enumerate(results.questions):
         cells += [
-            Cell(other, one, values[one, other], decimals=2)
-            for one in list(results.questions)[:at]
-            if not math.isnan(values[one, other])
+            Cell(second, first, values[first, second], decimals=2)
+            for first in list(results.questions)[:at]
+            if not math.isnan(values[first, second])
         ]
-        cells.append(Cell(other, other, 1.0, decimals=2))
+        cells.append(Cell(second, second, 1.0, decimals=2))
     return cells + _means(results, values)
 
 
@@ -268,15 +270,15 @@ def _coded(answers: Sequence[Answer]) -> list[int]:
 
 def _means(results: Results, values: Mapping[tuple[str, str], float]) -> list[Cell]:
     """The mean over the pairs of a category's questions, and over all pairs across categories."""
-    found: dict[str, list[float]] = defaultdict(list)
-    for (one, other), value in values.items():
-        category = results.questions[one]
-        alike = category == results.questions[other]
+    pooled: dict[str, list[float]] = defaultdict(list)
+    for (first, second), value in values.items():
+        category = results.questions[first]
+        alike = category == results.questions[second]
         if not math.isnan(value):
-            found[f"Pairs within {category}" if alike else "Pairs across categories"].append(value)
+            pooled[f"Pairs within {category}" if alike else "Pairs across categories"].append(value)
     return [
         Cell(row, column, value, decimals=decimals)
-        for row, pairs in sorted(found.items())
+        for row, pairs in sorted(pooled.items())
         for column, value, decimals in (("Mean", statistics.fmean(pairs), 2), ("Pairs", float(len(pairs)), 0))
     ]
 
@@ -318,7 +320,7 @@ def _by_group(results: Results, metric: str, groups: Mapping[str, str], decimals
     printed = dict.fromkeys(cell.column for cell in results.published)
     columns = {column: results.entry.names.get(column, column) for column in printed}
     columns |= {called.get(row, row): row for row in results.systems if called.get(row, row) not in printed}
-    asked = {(cell.row, cell.column) for cell in results.published}
+    printed_cells = {(cell.row, cell.column) for cell in results.published}
     cells = [
         _score(
             results, results.systems.get(name), row, column, decimals,
@@ -336,7 +338,7 @@ def _by_group(results: Results, metric: str, groups: Mapping[str, str], decimals
     return [
         cell
         for cell in cells
-        if cell.value is not None or cell.column in idle or (cell.row, cell.column) in asked
+        if cell.value is not None or cell.column in idle or (cell.row, cell.column) in printed_cells
     ]
 
 
@@ -357,7 +359,7 @@ def table3(results: Results) -> list[Cell]:
     """Marking of paragraphs, over all questions."""
     columns = {"acc.": ACCURACY, "recall": "recall", "f1": F1, "precision": "precision"}
     rows = dict.fromkeys([*_printed_rows(results), *results.systems])
-    asked = {(cell.row, cell.column) for cell in results.published}
+    printed_cells = {(cell.row, cell.column) for cell in results.published}
     cells = [
         _score(
             results, results.systems.get(row), row, column, 2, Score(column, row, metric, "all", UNITS, 100)
@@ -365,12 +367,12 @@ def table3(results: Results) -> list[Cell]:
         for row in rows
         for column, metric in columns.items()
     ]  # fmt: skip
-    return [cell for cell in cells if cell.value is not None or (cell.row, cell.column) in asked]
+    return [cell for cell in cells if cell.value is not None or (cell.row, cell.column) in printed_cells]
 
 
 def marking_by_question(results: Results) -> list[Cell]:
     """Marking of paragraphs by question: the printed model's four scores, and F1 of the others."""
-    asked = {(cell.row, cell.column) for cell in results.published}
+    printed_cells = {(cell.row, cell.column) for cell in results.published}
     printed = results.entry.names["printed"]
     columns = {column: (printed, metric) for column, metric in MARKING.items()}
     columns |= {f"F1, {name}": (name, F1) for name in results.systems if name != printed}
@@ -382,7 +384,7 @@ def marking_by_question(results: Results) -> list[Cell]:
         for row in _all_questions(results)
         for column, (name, metric) in columns.items()
     ]  # fmt: skip
-    return [cell for cell in cells if cell.value is not None or (cell.row, cell.column) in asked]
+    return [cell for cell in cells if cell.value is not None or (cell.row, cell.column) in printed_cells]
 
 
 TABLES: dict[str, Table] = {
