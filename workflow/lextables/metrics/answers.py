@@ -24,7 +24,7 @@ Unit = Sequence[Hashable]  # the answers of coders to one question
 class Answered:
     """A question with m options and the n documents for which it was answered.
 
-    ``documents`` (n,): their ids.  ``shares`` and ``given`` float64 (n, m): the coders' and the model's
+    ``documents`` (n,): their ids.  ``shares`` and ``predicted`` float64 (n, m): the coders' and the model's
     distributions; rows add up to one.
     """
 
@@ -32,7 +32,7 @@ class Answered:
     category: str
     documents: np.ndarray
     shares: np.ndarray
-    given: np.ndarray
+    predicted: np.ndarray
 
 
 Metric = Callable[[Answered, float], np.ndarray]
@@ -43,7 +43,7 @@ Metric = Callable[[Answered, float], np.ndarray]
 
 def cross_entropy(question: Answered, alpha: float) -> np.ndarray:
     """Return `binary_cross_entropy` against the smoothed shares."""
-    return binary_cross_entropy(smoothed(question.shares, alpha), question.given)
+    return binary_cross_entropy(smoothed(question.shares, alpha), question.predicted)
 
 
 def excess(question: Answered, alpha: float) -> np.ndarray:
@@ -54,12 +54,12 @@ def excess(question: Answered, alpha: float) -> np.ndarray:
 
 def unsmoothed(question: Answered, alpha: float) -> np.ndarray:
     """Return `binary_cross_entropy` against the unsmoothed shares."""
-    return binary_cross_entropy(question.shares, question.given)
+    return binary_cross_entropy(question.shares, question.predicted)
 
 
 def log_loss(question: Answered, alpha: float) -> np.ndarray:
     """Return the cross entropy of the whole distribution against the shares, in nats."""
-    return -(question.shares * np.log(np.clip(question.given, EPSILON, 1))).sum(axis=1)
+    return -(question.shares * np.log(np.clip(question.predicted, EPSILON, 1))).sum(axis=1)
 
 
 def accuracy(question: Answered, alpha: float) -> np.ndarray:
@@ -68,7 +68,7 @@ def accuracy(question: Answered, alpha: float) -> np.ndarray:
     With several most probable options it is the share of them that most coders chose, so that ties are not
     decided by the order of the options.
     """
-    predicted = question.given == question.given.max(axis=1, keepdims=True)
+    predicted = question.predicted == question.predicted.max(axis=1, keepdims=True)
     chosen = question.shares == question.shares.max(axis=1, keepdims=True)
     return (predicted & chosen).sum(axis=1) / predicted.sum(axis=1)
 

@@ -482,7 +482,12 @@ def scores_and_jackknives(
     for name in dict.fromkeys(metrics):
         rows += averaged(name, answered_heads, by_head(METRICS[name], answered_heads))
         jackknifed += jackknives(name, METRICS[name], answered_heads, of_heads=True)
-    rows += [row for each in jackknifed if not each.group.startswith("head: ") for row in each.ends()]
+    rows += [
+        row
+        for jackknife in jackknifed
+        if not jackknife.group.startswith("head: ")
+        for row in jackknife.ends()
+    ]
     return by_key(rows), jackknifed
 
 

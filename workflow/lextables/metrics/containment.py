@@ -40,11 +40,11 @@ COUNTS = 5
 
 def counts(output: str, golds: Sequence[str]) -> tuple[float, ...]:
     """Return the `COUNTS` of one output; ``golds`` are the gold texts of its question."""
-    shown, denied = output.strip(_ENDS), denies(output)
+    text, denied = output.strip(_ENDS), denies(output)
     if not golds:
         return 0, not denied, 0, 0, 0
-    correct = all(gold.strip(_ENDS) in shown for gold in golds)
-    return correct, 0, not correct, denied, _jaccard(" ".join(golds), shown)
+    correct = all(gold.strip(_ENDS) in text for gold in golds)
+    return correct, 0, not correct, denied, _jaccard(" ".join(golds), text)
 
 
 def denies(output: str) -> bool:

@@ -26,14 +26,14 @@ class Marked:
     """A question and the n paragraphs of all documents for which it was answered.
 
     ``documents`` int (n,): index of each paragraph's document.  ``right`` bool (n,): whether a coder marked
-    anything in it.  ``given`` float (n,): the model's probability of that.
+    anything in it.  ``probabilities`` float (n,): the model's probability of that.
     """
 
     question_id: str
     category: str
     documents: np.ndarray
     right: np.ndarray
-    given: np.ndarray
+    probabilities: np.ndarray
 
 
 # Metrics take counts (4, ...) as from `counted` and return float64 (...).
@@ -90,13 +90,13 @@ def counted(question: Marked, chosen: np.ndarray, documents: int) -> np.ndarray:
 # Thresholds.
 
 
-def threshold(right: np.ndarray, given: np.ndarray) -> float:
+def threshold(right: np.ndarray, probabilities: np.ndarray) -> float:
     """Return the threshold with the highest F1, of equals the highest threshold.
 
     Paragraphs of probability 0 are never marked.  `NOTHING` where all right paragraphs have probability 0.
     """
-    order = np.argsort(-given, kind="stable")
-    scores, hits = given[order], np.cumsum(right[order])
+    order = np.argsort(-probabilities, kind="stable")
+    scores, hits = probabilities[order], np.cumsum(right[order])
     f1_scores = 2 * hits / (np.arange(1, len(hits) + 1) + max(int(right.sum()), 1))
     # Paragraphs of equal probability are marked together.
     ends = np.flatnonzero(np.append(np.diff(scores) != 0, True)[: len(scores)] & (scores > 0))
@@ -109,10 +109,12 @@ def marked(question: Marked, folds: np.ndarray) -> np.ndarray:
     ``folds`` (documents,): the fold of each document.
     """
     of_paragraph = folds[question.documents]
-    chosen = np.zeros(len(question.given), dtype=bool)
+    chosen = np.zeros(len(question.probabilities), dtype=bool)
     for fold in np.unique(of_paragraph):
         inside = of_paragraph == fold
-        chosen[inside] = question.given[inside] >= threshold(question.right[~inside], question.given[~inside])
+        chosen[inside] = question.probabilities[inside] >= threshold(
+            question.right[~inside], question.probabilities[~inside]
+        )
     return chosen
 
 
@@ -136,7 +138,9 @@ def scores_and_units(
     by_folds = np.stack(
         [counted(question, marked(question, folds), len(folds)) for question in questions], axis=-1
     )
-    at_best = [question.given >= threshold(question.right, question.given) for question in questions]
+    at_best = [
+        question.probabilities >= threshold(question.right, question.probabilities) for question in questions
+    ]
     best = [
         counted(question, chosen, len(folds)) for question, chosen in zip(questions, at_best, strict=True)
     ]
@@ -152,7 +156,9 @@ def average_precision(question: Marked) -> float:
     """Return the area under the stepwise precision-recall curve; NaN where no paragraph is right."""
     if not question.right.any():
         return math.nan
-    return float(weighted_precisions(question.right, question.given, np.ones((1, len(question.right))))[0])
+    return float(
+        weighted_precisions(question.right, question.probabilities, np.ones((1, len(question.right))))[0]
+    )
 
 
 def _scored(

@@ -188,7 +188,7 @@ def scores_and_jackknives(
     for metric, function in (("micro F1", micro_f1), ("macro F1", macro_f1)):
         rows += averaged(metric, answered_heads, classification.by_head(function, answered_heads))
     jackknifed = [*jackknives("AUPR", classification.aupr, answered_heads, math.inf)]
-    rows += [row for each in jackknifed for row in each.ends()]
+    rows += [row for jackknife in jackknifed for row in jackknife.ends()]
     for metric, function in (("micro F1", micro_f1), ("macro F1", macro_f1)):
         jackknifed += jackknives(metric, function, answered_heads, math.inf)
     rows += _by_data_type(answered_heads, partial)
@@ -220,9 +220,9 @@ def _by_data_type(heads: Sequence[Answered], partial: bool) -> list[Row]:
     abridged = {head.question for head in heads if (head.data_types == "abridged").any()}
     printed = [head for head in heads if head.only(head.data_types == "abridged").complete]
     rows = []
-    for suffix, kept in (("", printed), (STRICT, [head for head in heads if head.question in abridged])):
+    for suffix, of_table in (("", printed), (STRICT, [head for head in heads if head.question in abridged])):
         for data_type in DATA_TYPES:
-            restricted = [head.only(head.data_types == data_type) for head in kept]
+            restricted = [head.only(head.data_types == data_type) for head in of_table]
             if not suffix and not partial:
                 _refuse_gaps(restricted, f"{data_type} test examples")
             for metric, function in (("AUPR", head_aupr), ("random AUPR", random_aupr)):

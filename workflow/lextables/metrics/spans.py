@@ -202,10 +202,10 @@ def strict_words(text: str) -> frozenset[str]:
     return frozenset(text.translate(_PUNCTUATION).lower().split())
 
 
-def similar(one: frozenset[str], other: frozenset[str]) -> bool:
+def similar(first: frozenset[str], second: frozenset[str]) -> bool:
     """Whether the Jaccard coefficient of two sets of words is at least 0.5; not if both are empty."""
     # In integers: with s shared words, s / (a + b - s) is at least 0.5 if 3 s >= a + b.
-    return bool(one) and 3 * len(one & other) >= len(one) + len(other)
+    return bool(first) and 3 * len(first & second) >= len(first) + len(second)
 
 
 def last_by_text(nbest: Nbest) -> np.ndarray:
@@ -215,14 +215,14 @@ def last_by_text(nbest: Nbest) -> np.ndarray:
     lower.  Only the text "" is the empty prediction; the word "empty", which the released prediction step
     writes where a question has nothing else, counts as a prediction.
     """
-    kept: list[int] = []
+    indices: list[int] = []
     first = 0
     for size in nbest.sizes.tolist():
         last = dict(zip(nbest.texts[first : first + size], range(first, first + size), strict=True))
         last.pop("", None)
-        kept += last.values()
+        indices += last.values()
         first += size
-    return np.array(kept, dtype=np.int64)
+    return np.array(indices, dtype=np.int64)
 
 
 def most_probable_by_span(nbest: Nbest) -> np.ndarray:
@@ -231,7 +231,7 @@ def most_probable_by_span(nbest: Nbest) -> np.ndarray:
     Spans are distinguished by their offsets, or by text where these are unknown.  A prediction without text,
     or with the start `EMPTY`, is the empty prediction and left out.
     """
-    kept: list[int] = []
+    indices: list[int] = []
     starts, ends, confidence = nbest.start.tolist(), nbest.end.tolist(), nbest.confidence.tolist()
     first = 0
     for size in nbest.sizes.tolist():
@@ -242,9 +242,9 @@ def most_probable_by_span(nbest: Nbest) -> np.ndarray:
                 span = text if start == NO_PLACE else (start, ends[index])
                 if span not in best or confidence[index] > confidence[best[span]]:
                     best[span] = index
-        kept += best.values()
+        indices += best.values()
         first += size
-    return np.array(kept, dtype=np.int64)
+    return np.array(indices, dtype=np.int64)
 
 
 # Which predictions and gold spans match.
@@ -285,27 +285,27 @@ def strict_matches(nbest: Nbest, gold: Gold, relaxed: str | None) -> Matches:
 
 def _matches(
     nbest: Nbest,
-    kept: np.ndarray,
+    indices: np.ndarray,
     gold: Gold,
     is_relaxed: Sequence[bool],
     words: Callable[[str], frozenset[str]],
 ) -> Matches:
-    """Match the predictions with the indices ``kept``; ``is_relaxed`` by question."""
-    question = np.repeat(np.arange(len(gold.spans)), nbest.sizes)[kept]
-    confidence = nbest.confidence[kept]
+    """Match the predictions with the indices ``indices``; ``is_relaxed`` by question."""
+    question = np.repeat(np.arange(len(gold.spans)), nbest.sizes)[indices]
+    confidence = nbest.confidence[indices]
     ends = np.searchsorted(question, np.arange(len(gold.spans) + 1)).tolist()
     best: list[float] = []
-    matched = np.zeros(len(kept), dtype=bool)
+    matched = np.zeros(len(indices), dtype=bool)
     for number, (spans, first, last) in enumerate(zip(gold.spans, ends, ends[1:], strict=False)):
         # Predictions for questions without gold spans match nothing.
-        texts = [nbest.texts[index] for index in kept[first:last].tolist()] if spans else []
+        texts = [nbest.texts[index] for index in indices[first:last].tolist()] if spans else []
         predicted = [words(text) for text in texts]
         for span in spans:
-            wanted = words(span)
+            gold_words = words(span)
             rows = [
                 first + at
-                for at, (text, found) in enumerate(zip(texts, predicted, strict=True))
-                if similar(wanted, found) or (is_relaxed[number] and span in text)
+                for at, (text, predicted_words) in enumerate(zip(texts, predicted, strict=True))
+                if similar(gold_words, predicted_words) or (is_relaxed[number] and span in text)
             ]
             matched[rows] = True
             best.append(float(confidence[rows].max()) if rows else UNMATCHED)
@@ -409,8 +409,8 @@ def paper_counts(matches: Matches, gold: Gold, thresholds: np.ndarray) -> tuple[
     groups = np.vstack([np.ones((1, size)), substring_groups(gold)])
     # Sums of small integers are exact in floating point, whose matrix product is fast.
     summed = [
-        np.rint(groups @ each).astype(np.int64)
-        for each in (single.true_positives, single.false_positives, single.gold_spans)
+        np.rint(groups @ by_question).astype(np.int64)
+        for by_question in (single.true_positives, single.false_positives, single.gold_spans)
     ]
     return ["all", *(f"category: {name}" for name in gold.category_names)], Counts(*summed)
 
