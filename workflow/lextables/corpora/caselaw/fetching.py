@@ -80,8 +80,8 @@ def _cases_of(
 ) -> set[int]:  # fmt: skip
     """The ids of a volume's cases, from the volume if it is here, else from its metadata."""
     zips = [*(mirror / f"caselaw/{volume}.zip" for mirror in mirrors), Path(folder, f"{volume}.zip")]
-    if here := next((path for path in zips if path.is_file()), None):
-        return case_ids(here)
+    if local := next((path for path in zips if path.is_file()), None):
+        return case_ids(local)
     metadata = Path(folder, volume, "CasesMetadata.json")
     if not metadata.is_file():
         file = resolve(registry, "caselaw", f"{volume}/{metadata.name}")

@@ -70,7 +70,7 @@ class Ingested:
     set_aside: tuple[Path, ...]
 
 
-class _Lost(Exception):
+class _MissingVolume(Exception):
     def __init__(self, volume: Path) -> None:
         self.volume = volume
 
@@ -98,13 +98,13 @@ def write_opinions(
                         yield item.row()
                     elif item.lost == "volume":
                         lost[volume] = item
-                        raise _Lost(volume)
+                        raise _MissingVolume(volume)
                     else:
                         faults.append(item)
 
         try:
             count = dataset.write(OPINIONS, rows(), path)
-        except _Lost as broken:
+        except _MissingVolume as broken:
             if not set_aside:
                 raise BadInput(
                     lost[broken.volume].what,

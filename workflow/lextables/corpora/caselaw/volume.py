@@ -54,9 +54,9 @@ def ids_of(metadata: bytes) -> set[int]:
 
 
 def bodies(
-    path: str | Path, wanted: Set[int], bounds: Bounds = BOUNDS
+    path: str | Path, selected: Set[int], bounds: Bounds = BOUNDS
 ) -> Iterator[tuple[Mapping[str, Any], str]]:
-    """Yield metadata and body (HTML, or of the bulk export XML) of the ``wanted`` cases that are in a volume.
+    """Yield metadata and body (HTML; XML of the bulk export) of the ``selected`` cases that are in a volume.
 
     A case whose text is missing or damaged is passed over.  Raises `BadInput` for a volume that cannot be
     read.
@@ -67,7 +67,7 @@ def bodies(
             with zipfile.ZipFile(path) as archive:
                 check_volume(archive, bounds)
                 for case in orjson.loads(read_member(archive, METADATA, bounds)):
-                    if case["id"] in wanted:
+                    if case["id"] in selected:
                         with suppress(KeyError, zipfile.BadZipFile, OverBounds, UnicodeDecodeError):
                             yield (
                                 case,
@@ -77,7 +77,7 @@ def bodies(
         for number, line in enumerate(lines(path, bounds), 1):
             with _unreadable(f"{path}, row {number}"):
                 case = orjson.loads(line) if line.strip() else {"id": None}
-                if case["id"] in wanted and case["casebody"]["status"] == "ok":
+                if case["id"] in selected and case["casebody"]["status"] == "ok":
                     yield case, case["casebody"]["data"]
 
 
@@ -289,11 +289,11 @@ def _in_order(pages: tuple[Page, ...]) -> tuple[tuple[Page, ...], list[str]]:
         if ends[length : length + 1] != [number]:  # of a repeated label the first counts
             ends[length : length + 1] = [number]
             last[length : length + 1] = [index]
-    kept, index = set(), last[-1] if last else -1
+    ordered, index = set(), last[-1] if last else -1
     while index >= 0:
-        kept.add(numbered[index][1])
+        ordered.add(numbered[index][1])
         index = chain[index][1]
-    dropped = {at for _, at in numbered} - kept
+    dropped = {at for _, at in numbered} - ordered
     return tuple(p for at, p in enumerate(pages) if at not in dropped), [
         pages[at].label for at in sorted(dropped)
     ]

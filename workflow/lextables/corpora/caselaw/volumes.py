@@ -47,7 +47,7 @@ class Collection:
                 yield text
                 continue
             if not self.listed:
-                raise _fault(text, f"wants the collection's {LIST}", "fetch it, by config.yaml's command")
+                raise _bad_range(text, f"wants the collection's {LIST}", "fetch it, by config.yaml's command")
             for reporter, volumes in sorted(self.listed.items()):
                 yield f"{reporter}:{min(volumes)}-{max(volumes)}"
 
@@ -60,43 +60,43 @@ class Collection:
         reporter, _, span = text.partition(":")
         if reporter not in self.reporters:
             near = get_close_matches(reporter, sorted(self.reporters), 3)
-            known = f"use one such as {', '.join(near)}" if near else "see https://static.case.law"
-            raise _fault(text, f"names {reporter!r}, which is no reporter of static.case.law", known)
+            advice = f"use one such as {', '.join(near)}" if near else "see https://static.case.law"
+            raise _bad_range(text, f"names {reporter!r}, which is no reporter of static.case.law", advice)
         if not span:
-            return self._whole(text)
+            return self._all_volumes(text)
         start, _, end = span.partition("-")
         first, last = int(start), int(end or start)
         if last < first:
-            raise _fault(text, "ends before it begins", "turn the range round")
+            raise _bad_range(text, "ends before it begins", "turn the range round")
         if reporter not in self.listed:
             if last - first >= MOST:
-                asked = f"names {last - first + 1:,} volumes, and no reporter has more than {MOST}"
-                raise _fault(text, asked, "name those that there are")
+                what = f"names {last - first + 1:,} volumes, and no reporter has more than {MOST}"
+                raise _bad_range(text, what, "name those that there are")
             return {number: (str(number),) for number in range(first, last + 1)}
         listed = self.listed[reporter]
         if last > max(listed):
             beyond = f"goes beyond volume {max(listed)}, the last of {reporter}"
-            raise _fault(text, beyond, "name those that there are")
+            raise _bad_range(text, beyond, "name those that there are")
         in_range = {number: names for number, names in sorted(listed.items()) if first <= number <= last}
         if not in_range:
-            raise _fault(text, f"names no volume that {reporter} has", "name those that there are")
+            raise _bad_range(text, f"names no volume that {reporter} has", "name those that there are")
         return in_range
 
     def knows(self, reporter: str) -> bool:
         """Return whether the volumes of a reporter are known, from the list or from a mirror."""
         return reporter in self.listed or reporter in self.mirrored
 
-    def _whole(self, reporter: str) -> Volumes:
+    def _all_volumes(self, reporter: str) -> Volumes:
         if self.knows(reporter):
             return self.listed.get(reporter) or self.mirrored[reporter]
-        raise _fault(
+        raise _bad_range(
             reporter,
             f"needs the volumes of {reporter!r} in a mirror, or the collection's {LIST}",
             f"name a range such as {reporter}:1-100, or fetch the list, by config.yaml's command",
         )
 
 
-def _fault(text: str, what: str, do: str) -> BadInput:
+def _bad_range(text: str, what: str, do: str) -> BadInput:
     return BadInput(f"caselaw = {text!r} {what}", where="config", do=do)
 
 

@@ -199,9 +199,9 @@ def _filing(line: str) -> Filing | None:
         return None
 
 
-def _merged(left: Filing, right: Filing) -> Filing:
-    first, second = sorted((left, right), key=lambda f: f.cik)
-    others = {*left.co_filers, *right.co_filers, second.cik} - {first.cik}
+def _merged(a: Filing, b: Filing) -> Filing:
+    first, second = sorted((a, b), key=lambda f: f.cik)
+    others = {*a.co_filers, *b.co_filers, second.cik} - {first.cik}
     return replace(first, co_filers=tuple(sorted(others)))
 
 
@@ -268,11 +268,11 @@ def contracts(
     ``faults`` counts what is dropped (``not found``, ``cut short``, ``no exhibit``, ``binary``, ``empty``)
     and what is kept with a repair (``charset``, ``sequence``).
     """
-    wanted = in_families(exhibits)
+    is_wanted = in_families(exhibits)
     for filing in chosen:
         address, count, last = pages.address(filing.path), 0, 0
         try:
-            for document in documents(pages.lines(filing.path), wanted):
+            for document in documents(pages.lines(filing.path), is_wanted):
                 count += 1
                 number = document.sequence
                 if number is None or number <= last:

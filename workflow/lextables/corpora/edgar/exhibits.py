@@ -68,8 +68,8 @@ def in_families(families: Iterable[str]) -> Callable[[str], bool]:
     return lambda type_: pattern.match(type_) is not None
 
 
-def documents(lines: Iterable[bytes], wanted: Callable[[str], bool]) -> Iterator[Document]:
-    """Yield the documents whose type is ``wanted``, in order; of the others nothing is kept.
+def documents(lines: Iterable[bytes], is_wanted: Callable[[str], bool]) -> Iterator[Document]:
+    """Yield the documents whose type is ``is_wanted``, in order; of the others nothing is kept.
 
     Raises `CutShort` if the lines end inside a document; that one is not yielded.
     """
@@ -91,11 +91,11 @@ def documents(lines: Iterable[bytes], wanted: Callable[[str], bool]) -> Iterator
         elif head is None:
             continue
         elif mark.startswith(b"</DOCUMENT>") or (body is not None and mark.startswith(b"</TEXT>")):
-            if take or (body is None and wanted(head.get("TYPE", ""))):
+            if take or (body is None and is_wanted(head.get("TYPE", ""))):
                 yield _document(head, body or [])
             head, body, take = None, None, False
         elif body is None and mark.startswith(b"<TEXT>"):
-            body, take = [line.lstrip()[len(b"<TEXT>") :]], wanted(head.get("TYPE", ""))
+            body, take = [line.lstrip()[len(b"<TEXT>") :]], is_wanted(head.get("TYPE", ""))
         elif body is None:
             if match := _HEAD.match(line):
                 head.setdefault(match[1].decode().upper(), _words(match[2]))
@@ -234,14 +234,14 @@ class _Flow:
         if breaks or (tag == "hr" and not self.cells):
             self._page()
         if tag == "br":
-            self._ask(_PARAGRAPH if self.gap == _LINE else _LINE)
+            self._request_gap(_PARAGRAPH if self.gap == _LINE else _LINE)
         elif tag == "tr":
-            self._ask(_LINE)
+            self._request_gap(_LINE)
         elif tag in ("td", "th"):
-            self._ask(_SPACE)
+            self._request_gap(_SPACE)
             self.cells.append((len(self.out), self.gap))
         elif tag in _BLOCKS:
-            self._ask(_PARAGRAPH)
+            self._request_gap(_PARAGRAPH)
         self.pre += tag == "pre"
 
     def _leave(self, tag: str, breaks: bool) -> None:
@@ -250,13 +250,13 @@ class _Flow:
             written, gap = self.cells.pop()
             self.gap = gap if written == len(self.out) else _SPACE
         elif tag == "tr":
-            self._ask(_LINE)
+            self._request_gap(_LINE)
         elif tag in _BLOCKS:
-            self._ask(_PARAGRAPH)
+            self._request_gap(_PARAGRAPH)
         if breaks:
             self._page()
 
-    def _ask(self, gap: int) -> None:
+    def _request_gap(self, gap: int) -> None:
         # A block that opens a cell stays on the row's line.
         if not self.cells or self.cells[-1][0] != len(self.out):
             self.gap = max(self.gap, gap)

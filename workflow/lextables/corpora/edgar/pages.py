@@ -67,7 +67,7 @@ class Pace:
         while True:
             with locked(self.path) as file:
                 now = time.time()
-                ahead = _next(file, now) - now
+                ahead = _next_time(file, now) - now
                 if ahead <= apart:
                     # Sleep under the lock: a process that wakes late delays the slots of the others too.
                     time.sleep(max(0.0, ahead))
@@ -79,7 +79,7 @@ class Pace:
         """Let no process send a request for ``seconds``."""
         until = time.time() + min(seconds, LONGEST_HOLD)
         with locked(self.path) as file:
-            _store(file, max(_next(file, time.time()), until))
+            _store(file, max(_next_time(file, time.time()), until))
 
 
 @contextmanager
@@ -97,7 +97,7 @@ def locked(path: Path) -> Iterator[int]:
         os.close(file)
 
 
-def _next(file: int, now: float) -> float:
+def _next_time(file: int, now: float) -> float:
     try:
         stored = float(os.pread(file, 64, 0))
     except ValueError:
@@ -114,7 +114,7 @@ class Gone(Exception):
     """The archive has no page at this address."""
 
 
-class _Again(Exception):
+class _Retry(Exception):
     """An answer that justifies another attempt; ``everyone`` if all jobs must wait."""
 
     def __init__(self, reason: str, *, after: float = 0.0, everyone: bool = False) -> None:
@@ -215,22 +215,22 @@ class Pages:
             try:
                 self._ask(address, cached)
                 return
-            except _Again as again:
-                if attempt == self.tries or again.after > LONGEST_HOLD:
+            except _Retry as temporary:
+                if attempt == self.tries or temporary.after > LONGEST_HOLD:
                     raise BadInput(
-                        f"the page is not available now ({again}, try {attempt})",
+                        f"the page is not available now ({temporary}, try {attempt})",
                         where=address,
                         do="run again later; pages fetched before are cached",
-                    ) from again
-                wait = max(self.first_wait * 2 ** (attempt - 1), again.after)
+                    ) from temporary
+                wait = max(self.first_wait * 2 ** (attempt - 1), temporary.after)
                 _log.info(
                     "%s: %s; %s for %.1f s",
                     address,
-                    again,
-                    "all jobs wait" if again.everyone else "wait",
+                    temporary,
+                    "all jobs wait" if temporary.everyone else "wait",
                     wait,
                 )
-                if again.everyone:
+                if temporary.everyone:
                     self.pace.hold(wait)
                 else:
                     time.sleep(wait)
@@ -239,7 +239,7 @@ class Pages:
         try:
             with self.session.get(address, stream=True, timeout=TIMEOUT, allow_redirects=False) as answer:
                 if answer.status_code == 200:
-                    _keep(answer, cached)
+                    _write_cached(answer, cached)
                     return
                 beginning = answer.raw.read(2048, decode_content=True) or b""
                 status, after = (
@@ -249,22 +249,22 @@ class Pages:
         except OverBounds as error:
             raise BadInput(str(error), where=address, do="leave out its quarter") from None
         except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
-            raise _Again(f"the connection failed, {type(error).__name__}") from error
+            raise _Retry(f"the connection failed, {type(error).__name__}") from error
         # The store behind EDGAR answers 404 or 403 in XML for what it does not have; EDGAR's own refusal is a
         # web page.
         if status in (404, 410) or (status == 403 and _GONE.search(beginning)):
             raise Gone(address)
         if status in (403, 429):
-            raise _Again(f"EDGAR refuses, status {status}", after=after, everyone=True)
+            raise _Retry(f"EDGAR refuses, status {status}", after=after, everyone=True)
         if status >= 500 or status == 408:
-            raise _Again(f"status {status}", after=after)
+            raise _Retry(f"status {status}", after=after)
         raise BadInput(f"EDGAR answers with status {status}", where=address, do="check edgar_base")
 
 
-def _keep(answer: requests.Response, cached: Path) -> None:
+def _write_cached(answer: requests.Response, cached: Path) -> None:
     encoding = answer.headers.get("Content-Encoding", "identity").strip().lower()
     if encoding not in ("gzip", "x-gzip", "identity", ""):
-        raise _Again(f"the page is encoded as {encoding!r}, which was not asked for")
+        raise _Retry(f"the page is encoded as {encoding!r}, which was not asked for")
     received = 0
     with replacing(cached) as part:
         # Gzip answers are stored as received, others are compressed to about a fifth.
@@ -274,7 +274,7 @@ def _keep(answer: requests.Response, cached: Path) -> None:
                 out.write(chunk)
         declared = answer.headers.get("Content-Length")
         if declared is not None and declared.isdigit() and received != int(declared):
-            raise _Again(f"{received} bytes came of {declared} declared")
+            raise _Retry(f"{received} bytes came of {declared} declared")
         _check(part)
 
 
@@ -289,8 +289,8 @@ def _check(part: Path) -> None:
                 if size > LARGEST:
                     raise OverBounds(f"the page expands beyond {LARGEST:,} bytes")
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise _Again(f"the gzip on the wire is damaged, {error}") from error
+        raise _Retry(f"the gzip on the wire is damaged, {error}") from error
     if not beginning.strip():
-        raise _Again("the page is empty")
+        raise _Retry("the page is empty")
     if _WEB_PAGE.match(beginning):
-        raise _Again("a web page came where an archive page should be", everyone=True)
+        raise _Retry("a web page came where an archive page should be", everyone=True)
