@@ -280,18 +280,7 @@ def _pair(better: _System, worse: _System, p: float, adjusted: float, units: str
     score, detected = better.cell.score, detectable(differences, tests)
     if not score.lower and detected > score.scale:  # from 0 to 1 before it is scaled, but for a loss
         detected = math.inf
-    return Pair(
-        score.measure,
-        better.name,
-        worse.name,
-        mean,
-        low,
-        high,
-        p,
-        adjusted,
-        units,
-        detected,
-    )
+    return Pair(score.measure, better.name, worse.name, mean, low, high, p, adjusted, units, detected)
 
 
 def _untested(better: _System, worse: _System, units: str, why: str) -> Pair:

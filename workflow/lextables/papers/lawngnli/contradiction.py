@@ -260,7 +260,7 @@ def _auxiliary(word: str, following: str) -> bool:
     return word in _MODALS | {"need"} | _REDUCED.keys()
 
 
-def _with_case_of(model: str, words: str) -> tuple[str, ...]:
+def _cased(model: str, words: str) -> tuple[str, ...]:
     """Return ``words``, the first with a capital or with a letter in brackets if ``model`` has one."""
     bracketed = model[:1] == "[" and model[2:3] == "]"
     first = words[0].upper() if model[bracketed : bracketed + 1].isupper() else words[0]
@@ -439,13 +439,13 @@ def indefinite_pronoun(tree: Tree, clause: Clause) -> Change | Rejected | None:
             case "none" if following != "of" and group and _is_singular_verb(tokens[group.first]):
                 return Rejected("none alone")
             case "no" if following == "one":
-                edit = Edit(i, i + 2, _with_case_of(word, "someone"))
+                edit = Edit(i, i + 2, _cased(word, "someone"))
             case "no":
-                edit = replace(i, *_with_case_of(word, "some"))
+                edit = replace(i, *_cased(word, "some"))
             case "none" if following == "of" and group and _is_singular_verb(tokens[group.first]):
-                edit = replace(i, *_with_case_of(word, "one"))
+                edit = replace(i, *_cased(word, "one"))
             case "none" | "nobody" | "nothing" as negative:
-                edit = replace(i, *_with_case_of(word, _PRONOUNS[negative]))
+                edit = replace(i, *_cased(word, _PRONOUNS[negative]))
             case "not" if following in _FOCUS:
                 return Rejected("not only")
             case "not" if following == "guilty":
@@ -453,7 +453,7 @@ def indefinite_pronoun(tree: Tree, clause: Clause) -> Change | Rejected | None:
             case "not" if i > base.start:
                 return Rejected("contrast in the subject")
             case "not":
-                edit = Edit(i, i + 2, _with_case_of(word, tokens[i + 1].text))
+                edit = Edit(i, i + 2, _cased(word, tokens[i + 1].text))
                 return _with_repairs(tree, clause, i, edit, "not in the subject removed")
             case "some" if _is_about(tree, i):
                 continue
@@ -466,10 +466,10 @@ def indefinite_pronoun(tree: Tree, clause: Clause) -> Change | Rejected | None:
             case "some" | "any" if _holds_clause(tree, clause.subject):
                 return Rejected("structure unclear")
             case "some" | "any" if not joined:
-                edit = replace(i, *_with_case_of(word, "no" if i + 1 < base.end else "none"))
+                edit = replace(i, *_cased(word, "no" if i + 1 < base.end else "none"))
                 return _negative_subject(tree, clause, edit)
             case positive if positive in _PRONOUNS and not joined:
-                edit = replace(i, *_with_case_of(word, _PRONOUNS[positive]))
+                edit = replace(i, *_cased(word, _PRONOUNS[positive]))
                 return _negative_subject(tree, clause, edit)
             case _:
                 continue
@@ -503,20 +503,17 @@ def _joined(tree: Tree, i: int, end: int) -> bool:
 def _either(tree: Tree, clause: Clause, i: int, end: int) -> Change | Rejected:
     """Turn "neither … nor" into "either … or", or back, between token ``i`` and ``end``."""
     negated = tree.tokens[i].lower == "neither"
-    removed, inserted, joiner, new_joiner = (
+    old_word, new_word, joiner, new_joiner = (
         ("neither", "either", "nor", "or") if negated else ("either", "neither", "or", "nor")
     )
     joiners = [j for j in range(i + 1, end) if tree.tokens[j].lower == joiner]
     if len(joiners) > 1:
-        return Rejected(f"{removed} with several alternatives")
+        return Rejected(f"{old_word} with several alternatives")
     repairs = _without_negation(tree, clause, i) if negated else ()
     if isinstance(repairs, Rejected):
         return repairs
-    edits = (
-        replace(i, *_with_case_of(tree.tokens[i].text, inserted)),
-        *(replace(j, new_joiner) for j in joiners),
-    )
-    return Change((*edits, *repairs), f"{removed} to {inserted}", negated)
+    edits = (replace(i, *_cased(tree.tokens[i].text, new_word)), *(replace(j, new_joiner) for j in joiners))
+    return Change((*edits, *repairs), f"{old_word} to {new_word}", negated)
 
 
 def _negative_subject(tree: Tree, clause: Clause, edit: Edit) -> Change | Rejected:
@@ -868,7 +865,7 @@ def _remove(tree: Tree, clause: Clause, group: Verbs, kind: str, i: int) -> Chan
         case "no comparative":
             return Change((delete(i),), "comparative no removed", True)
         case "negative pronoun":
-            edit = replace(i, *_with_case_of(tokens[i].text, _PRONOUNS[word]))
+            edit = replace(i, *_cased(tokens[i].text, _PRONOUNS[word]))
             return Change((edit, *repairs), "negative object removed", True)
         case "no phrase" if (tokens[i - 1].lower, tokens[i + 1].lower) == ("by", "means"):
             return Change((delete(i - 1, i + 2), *repairs), "negative phrase removed", True)
@@ -888,7 +885,7 @@ def _remove(tree: Tree, clause: Clause, group: Verbs, kind: str, i: int) -> Chan
         return Rejected("might not")
     edits = [delete(i)]
     if first in _REDUCED:
-        edits.append(replace(group.first, *_with_case_of(tokens[group.first].text, _REDUCED[first])))
+        edits.append(replace(group.first, *_cased(tokens[group.first].text, _REDUCED[first])))
     return Change((*edits, *repairs), "never removed" if word == "never" else "not removed", True)
 
 
@@ -921,11 +918,8 @@ def _add(tree: Tree, clause: Clause, group: Verbs) -> Change | Rejected:
     if any(tokens[i].lower in _NEGATIVES for i in before):
         return Rejected("double negation")
     first = tokens[group.first]
-    adverb_places = [
-        *range(clause.subject.end, group.main),
-        *([group.main + 1] if first.lower in _BE else []),
-    ]
-    for i in adverb_places:
+    between = [*range(clause.subject.end, group.main), *([group.main + 1] if first.lower in _BE else [])]
+    for i in between:
         match tokens[i].lower if i < end else "":
             case word if word in _NEGATIVE_ADVERBS:
                 return Rejected("negative adverb")
@@ -1027,11 +1021,11 @@ def _not_after(tree: Tree, clause: Clause, group: Verbs) -> Edit:
     possible = word.lower in ("may", "might")
     # "may have" and "may not have" can both be true; so can "might" and "might not".
     if word.lower == "might" or (possible and len(chain) > 2 and chain[1] == "have"):
-        return replace(group.first, *_with_case_of(word.text, "could not"))
+        return replace(group.first, *_cased(word.text, "could not"))
     head = _head_noun(tree, clause.subject)
     acts = tree.tokens[head].tag.startswith(("NNP", "PRP")) or _acts(tree, head, morphology.AGENTS)
     if word.lower == "can" or (possible and ("be" in chain or chain[-1] in _STATES or not acts)):
-        return replace(group.first, *_with_case_of(word.text, "cannot"))
+        return replace(group.first, *_cased(word.text, "cannot"))
     place = group.first + 1
     while place < clause.node.end and tree.tokens[place].lower in _SENTENCE_ADVERBS:
         place += 1
@@ -1084,10 +1078,8 @@ def _misses_its_verb(tree: Tree, clause: Clause, group: Verbs) -> bool:
     if word not in _HAVE or word == "having":
         return False
     # Adverbs between the two, which may be tagged as adjectives ("long").
-    next_word = next(
-        (token for token in rest if not token.tag.startswith("RB") and token.lower != "long"), None
-    )
-    return next_word is not None and next_word.tag in ("VBN", "VBD") and next_word is not rest[0]
+    verb = next((token for token in rest if not token.tag.startswith("RB") and token.lower != "long"), None)
+    return verb is not None and verb.tag in ("VBN", "VBD") and verb is not rest[0]
 
 
 def _plural(tree: Tree, subject: Node) -> bool:

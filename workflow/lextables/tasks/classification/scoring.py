@@ -36,14 +36,12 @@ def score(
     and ``groups``.  For a task with ``views``, each ``condition`` of the predictions is scored separately
     (`by_condition`); submitted predictions are a condition of their own.
     """
-    rows, test_examples = list(predictions), list(of_splits(examples, test))
+    rows, tested = list(predictions), list(of_splits(examples, test))
     if task["evaluator"] == "minority AUPR":
-        return _minority_aupr(rows, test_examples, heads, task, census)
+        return _minority_aupr(rows, tested, heads, task, census)
     if task["views"]:
-        return by_condition(
-            [{"condition": SUBMITTED} | row for row in rows], test_examples, list(heads), task
-        )
-    return _general(rows, test_examples, heads, task)
+        return by_condition([{"condition": SUBMITTED} | row for row in rows], tested, list(heads), task)
+    return _general(rows, tested, heads, task)
 
 
 def by_condition(
@@ -64,10 +62,8 @@ def by_condition(
             group_examples = [row for row in examples if group == "all" or row[group]]
             if group_examples:
                 scored = _general(predicted, group_examples, heads, task)
-                for all_rows, scored_rows in zip((rows, units), scored, strict=True):
-                    all_rows += [
-                        row | {"group": _prefixed(condition, group, row["group"])} for row in scored_rows
-                    ]
+                for total, part in zip((rows, units), scored, strict=True):
+                    total += [row | {"group": _prefixed(condition, group, row["group"])} for row in part]
         rows += [
             classification.score_row(
                 ANSWER, f"{condition}, example: {row['example_id']}", float(np.argmax(row["logits"])), 1
@@ -112,7 +108,7 @@ def _general(
 ) -> tuple[list[Row], list[Row]]:
     """The task's metrics over the heads with predictions, and the number of heads without."""
     answered = {row["head_id"] for row in predictions}
-    heads_with_examples = {row["head_id"] for row in examples}
+    head_ids = {row["head_id"] for row in examples}
     rows, jackknives = classification.scores_and_jackknives(
         predictions,
         [{**row, "labels": labels_of(row)} for row in examples if row["head_id"] in answered],
@@ -121,11 +117,7 @@ def _general(
         multi_label=task["multi_label"],
         unit=task["unit"],
     )
-    rows.append(
-        classification.score_row(
-            LEFT_OUT, "all", float(len(heads_with_examples - answered)), len(heads_with_examples)
-        )
-    )
+    rows.append(classification.score_row(LEFT_OUT, "all", float(len(head_ids - answered)), len(head_ids)))
     return by_key(rows), _by_unit(jackknives)
 
 
@@ -133,12 +125,9 @@ def _by_unit(jackknives: Iterable[Jackknife]) -> list[Row]:
     """Return the jackknife pseudo-value of each unit, as sorted rows of `units.UNITS`."""
     return by_key(
         row
-        for jackknife in jackknives
+        for left_out in jackknives
         for row in unit_rows(
-            jackknife.metric,
-            jackknife.group,
-            jackknife.names,
-            pseudo_values(jackknife.value, jackknife.without),
+            left_out.metric, left_out.group, left_out.names, pseudo_values(left_out.value, left_out.without)
         )
     )
 
@@ -194,12 +183,10 @@ def searched(
             by_updates[row["updates"]].append(row)
         for updates, rows in sorted(by_updates.items()):
             scored = {row["head_id"] for row in rows}
-            head_scores = _scores(
-                settings, rows, [row for row in examples if row["head_id"] in scored], heads
-            )
+            results = _scores(settings, rows, [row for row in examples if row["head_id"] in scored], heads)
             if settings["setting"] == "multi":
-                head_scores = {JOINT: _question_mean(head_scores, heads)}
-            for head, value in head_scores.items():
+                results = {JOINT: _question_mean(results, heads)}
+            for head, value in results.items():
                 values[head][rate, updates].append(value)
     return {head: _best(trials) for head, trials in values.items()}
 

@@ -72,17 +72,15 @@ def material(
     ``only`` some or, for single-task models, to a number (``heads``).  Raises `BadInput` for invalid rows, or
     if no head is left.
     """
-    rows, used_heads, multi_label = list(examples), list(heads), settings["multi_label"]
+    rows, used, multi_label = list(examples), list(heads), settings["multi_label"]
     if settings["only"]:
-        rows, used_heads = (
-            [row for row in part if row["head_id"] in settings["only"]] for part in (rows, used_heads)
-        )
+        rows, used = ([row for row in part if row["head_id"] in settings["only"]] for part in (rows, used))
     training = list(learnt_from(rows, splits[0], settings["where"]))
     to_predict = list(of_splits(rows, splits[1]))
-    check_labels(training, {head["head_id"]: len(head["answers"]) for head in used_heads}, multi_label)
+    check_labels(training, {head["head_id"]: len(head["answers"]) for head in used}, multi_label)
     training = subset(training, settings["percent"] / 100, seed, multi_label=multi_label)
     most = settings["heads"] if settings["setting"] == "single" else None
-    answers = spread(usable(used_heads, training, to_predict), most)
+    answers = spread(usable(used, training, to_predict), most)
     _check_texts((row for row in (*training, *to_predict) if row["head_id"] in answers), tokens)
     return Material(answers, by_head(training, answers, labelled=True), by_head(to_predict, answers))
 
