@@ -21,7 +21,7 @@ Its quirks are documented where they are implemented: `sweep`, `paper_words`, `l
 - a category without a gold span in the data (CUAD: Price Restrictions) has no score.  Its false positives
   still count among all categories.
 
-Both modes count alike: a true positive is a gold span with a matching prediction, a false negative a gold
+Both modes count equally: a true positive is a gold span with a matching prediction, a false negative a gold
 span without one, and a false positive a prediction that matches no gold span of its question.  Whether
 a gold span is found at a threshold depends only on the highest confidence of its matching predictions, so
 each pair of a gold span and a prediction is compared once.

@@ -57,7 +57,7 @@ def plan(paper: Paper, context: Context, excluded: Collection[str] = ()) -> Plan
 
 
 def check_excluded(names: Iterable[str], plans: Mapping[str, Plan], papers: Container[str]) -> None:
-    """Raise `BadInput` for a name in config key exclude_rows that is no row of the planned papers.
+    """Raise `BadInput` for a name in config key exclude_rows that is not a row of the planned papers.
 
     A name may begin with its paper's name and a slash; papers that are not planned are not checked.
     """

@@ -122,7 +122,7 @@ class TableEntry(Entry):
     ``rows`` selects rows of the runs on the data set ``of``: a row is shown if it has all fields of one of
     these mappings.  ``conditions`` are the conditions shown, by default the task's main one.  ``names`` are
     rows and columns that the table's code refers to.  ``beside`` are other data sets that it shows if they
-    are available, and ``file`` is the config key of a user's file that it shows.  ``headline`` is its score
+    are available, and ``file`` is the config key of a user file that it shows.  ``headline`` is its score
     in the leaderboard.  ``differences`` explain cells that are off; the first one that names a cell counts.
     The page of results shows a table ``in_full`` that compares published rows with additional ones.
     """
@@ -181,16 +181,16 @@ class Responsible(Entry):
 
 
 class Apart(Entry):
-    """A data set that is handed on in an export of its own: its title, and what there is to say of it."""
+    """A data set with an export of its own: its title, and notes on its responsible use."""
 
     title: str
     responsible: Responsible = Responsible()
 
 
 class Publication(Entry):
-    """What goes with a paper's data sets when they are handed on (`snakemake publish`).
+    """Texts in the export of a paper's data sets (`snakemake publish`).
 
-    ``bibtex`` is the paper's entry, and ``redistribution`` what stands against handing its texts on.
+    ``bibtex`` is the paper's entry, ``redistribution`` the reasons not to redistribute its texts.
     ``apart`` are data sets that get an export of their own.
     """
 
@@ -201,7 +201,7 @@ class Publication(Entry):
 
 
 class Shown(Entry):
-    """What pages show of a paper: its title, its citation and its tables."""
+    """The parts of a paper that pages show: its title, its citation and its tables."""
 
     title: str
     citation: str

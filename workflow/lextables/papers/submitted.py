@@ -1,7 +1,7 @@
 """Submitted predictions (config key ``extra_predictions``): for which data set, in which form.
 
-All of it is looked at before anything runs, but for what the files hold: that is checked by the rule which
-takes them up (`lextables.tasks.submitted`).
+This is checked before anything runs.  The content of the files is checked by the rule that reads them
+(`lextables.tasks.submitted`).
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,17 +21,17 @@ PACKED = ".gz"
 
 @dataclass(frozen=True)
 class Found:
-    """``rows``: {data set: what was given for it}; ``places``: {digest of a file: where it is}."""
+    """``rows``: {data set: its submitted files}; ``places``: {digest of a file: where it is}."""
 
     rows: Mapping[str, list[SubmittedFiles]]
     places: Mapping[str, str]
 
 
 def find(config: Config, papers: Mapping[str, Paper], contents: Contents) -> Found:
-    """Find what the config's ``extra_predictions`` are of, for the papers that it asks for.
+    """Find the data set of each of the config's ``extra_predictions``, for the config's papers.
 
-    ``papers`` are all of the registry.  Raises `BadInput`, in one sentence, for a paper, data set, form or
-    file that there is none of, an empty file, one that is given twice, and two rows of one name.
+    ``papers`` are all of the registry.  Raises `BadInput` for an unknown paper, data set or form, for a file
+    that is missing, empty or listed twice, and for two rows of one name.
     """
     data_sets = {name for paper in config.papers for name in papers[paper].tasks}
     rows: dict[str, list[SubmittedFiles]] = {}
@@ -63,10 +63,10 @@ def find(config: Config, papers: Mapping[str, Paper], contents: Contents) -> Fou
 
 
 def fits(extra: ExtraPredictions, papers: Mapping[str, Paper], where: str) -> tuple[str, str]:
-    """Return the data set that predictions are of, and their form; `BadInput` where none or several fit.
+    """Return the data set of submitted predictions, and their form; `BadInput` if none or several fit.
 
-    A paper's name stands for those of its data sets that are predicted in such a form.  Those that models are
-    only trained on, of which no table shows a score, are none.
+    The name of a paper means its data sets with predictions in such a form.  Data sets without a score in
+    a table, which are only trained on, do not count.
     """
     of_paper = {name: _tasks_in_tables(paper) for name, paper in papers.items()}
     tasks = {name: task for scored in of_paper.values() for name, task in scored.items()}
@@ -108,7 +108,7 @@ def fits(extra: ExtraPredictions, papers: Mapping[str, Paper], where: str) -> tu
 
 
 def _tasks_in_tables(paper: Paper) -> dict[str, Any]:
-    """{data set: its task} of those whose scores a table shows."""
+    """{data set: its task} of the data sets with a score in a table."""
     table_data = {table.of for table in paper.tables.values()}
     return {name: task for name, task in paper.tasks.items() if name in table_data}
 
@@ -122,7 +122,7 @@ def _form(extra: ExtraPredictions, forms: Mapping[str, Iterable[str]]) -> str | 
 
 
 def _content(file: str, contents: Contents, where: str) -> str:
-    """The digest of a file that is there and holds something."""
+    """The digest of a file that exists and is not empty."""
     path = Path(file).expanduser()
     fault = ""
     try:

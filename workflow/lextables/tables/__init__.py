@@ -1,1 +1,1 @@
-"""Tables: what was published next to what was reproduced, with a verdict a cell."""
+"""Tables: published next to reproduced values, with a verdict for each cell."""

@@ -1,8 +1,8 @@
 """Which rows of a table differ: paired tests by the task's test unit, and groups that do not differ.
 
-Two systems are compared by what each unit of the test set (a query, a contract) adds to their scores, the
-mean over runs that differ in their seed.  The test is a two-sided sign-flip test (all 2^n sign patterns if
-these are no more than the resamples).  Holm's correction is over all tested pairs of a measure.  The interval
+Two systems are compared by the contribution of each unit of the test set (a query, a contract) to their
+scores, the mean over runs that differ in their seed.  The test is a two-sided sign-flip test (all 2^n sign
+patterns if these are no more than the resamples).  Holm's correction is over all tested pairs of a measure.  The interval
 is Student's interval of the differences.  A detectable difference is one that is found with 80 % power after
 the correction.  `bench/measure_comparison.py` measures the error rates, the coverage and the power.
 
@@ -74,7 +74,7 @@ class Pair:
 
     @property
     def differs(self) -> bool:
-        """Whether the test tells the two apart."""
+        """Whether the test finds a difference."""
         return not self.untested and self.adjusted < ALPHA
 
 
@@ -142,7 +142,7 @@ def to_csv(pairs: Iterable[Pair]) -> str:
 
 
 def from_csv(text: str) -> list[Pair]:
-    """Read back what `to_csv` wrote."""
+    """Read a file of `to_csv`."""
     return [
         Pair(**{field.name: field.type(spreadsheet.text(row[field.name])) for field in fields(Pair)})
         for row in csv.DictReader(io.StringIO(text))
@@ -156,7 +156,7 @@ OfRun = Callable[[str], Mapping[tuple[str, str], Mapping[str, float]]]
 
 @dataclass(frozen=True)
 class _System:
-    """A system: its score as the table has it, and what each unit adds to it, in the table's unit."""
+    """A system: its score in the table and the contribution of each unit to it, in the table's unit."""
 
     name: str
     value: float
@@ -167,7 +167,7 @@ class _System:
 def compare(cells: Iterable[Cell], published: Iterable[PublishedCell], of_run: OfRun) -> list[Pair]:
     """Return the pairs of each measure of a table, measures in the order of its cells.
 
-    ``of_run`` returns what each unit adds to the scores of a run's folder (`inputs.Inputs.units`).
+    ``of_run`` returns the contribution of each unit to the scores of a run's folder (`inputs.Inputs.units`).
     ``published`` are the published cells, none if the data are not the paper's.  They add pairs of neighbours
     in the order of the published values, and one pair of the best published value and the best baseline.
     Raises ValueError if two cells of a measure name the same system.
@@ -182,7 +182,7 @@ def compare(cells: Iterable[Cell], published: Iterable[PublishedCell], of_run: O
 
 
 def contributions(cells: Iterable[Cell], of_run: OfRun) -> "DataFrame":
-    """Return what each unit adds to each score that `compare` compares: measure, system, unit, value.
+    """Return the contribution of each unit to each compared score: measure, system, unit, value.
 
     Values are those of the metric, before a table scales them to per cent.
     """

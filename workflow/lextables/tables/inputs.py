@@ -41,7 +41,7 @@ class Inputs:
 
     ``data`` is the folder of its data set, ``root`` that of the results, and ``rows`` are its
     `plan.Plan.rows`. ``published`` are its published cells, ``name`` its id, and ``paper`` the registry entry
-    of its paper. ``beside`` are the other data sets that it shows, with whether they are the paper's;
+    of its paper. ``beside`` are the other data sets that it shows, and whether they are the paper's;
     ``absent`` are those that are not available, with the reason.  ``file`` is a user's file that the table
     shows.
     """

@@ -71,7 +71,7 @@ class Shown:
 def pivot(lines: Iterable[Line]) -> list[Grid]:
     """Return the grids of a table, rows and columns in first-seen order.
 
-    Rows that share no column, such as the bins of a histogram and its mean, stand in separate grids.
+    Rows that share no column, such as the bins of a histogram and its mean, are in separate grids.
     """
     rows: dict[str, dict[str, Line]] = {}
     for line in lines:
@@ -227,7 +227,7 @@ def plain(text: str) -> str:
 
 
 def _is_text(grid: Grid, column: str) -> bool:
-    """Whether a column holds texts to read and not values to compare."""
+    """Whether a column has texts and not values to compare."""
     cells = (
         cells[column] for part in (grid.paper, grid.additional) for cells in part.values() if column in cells
     )
@@ -265,12 +265,12 @@ def html(
 
 
 def page(title: str, body: Markup, style: str = "") -> str:
-    """Return a page that holds its style and needs no other file; ``style`` is added to `STYLE`."""
+    """Return a page that includes its style and needs no other file; ``style`` is added to `STYLE`."""
     return TEMPLATES.get_template("page.html.j2").render(title=title, body=body, style=Markup(STYLE + style))
 
 
 def laid_out(grid: Grid, numbers: Mapping[str, int]) -> dict[str, Any]:
-    """Return a grid for the macros of `MACROS`; what is said of a whole row or column is said there."""
+    """Return a grid for the macros of `MACROS`; notes on a whole row or column are at its heading."""
     rows = {
         row: [shown(cells[column], numbers) if column in cells else None for column in grid.columns]
         for part in (grid.paper, grid.additional)
@@ -311,6 +311,6 @@ def _why_not_run(cells: Iterable[Shown | None]) -> int:
 
 
 def _common_note(cells: Iterable[Shown | None]) -> int:
-    """The note that each of several cells has, 0 where there is none."""
+    """The note that all of several cells have, else 0."""
     notes = [cell.note for cell in cells if cell]
     return notes[0] if len(notes) > 1 and len(set(notes)) == 1 else 0

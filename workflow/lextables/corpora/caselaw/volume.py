@@ -58,7 +58,7 @@ def bodies(
 ) -> Iterator[tuple[Mapping[str, Any], str]]:
     """Yield metadata and body (HTML; XML of the bulk export) of the ``selected`` cases that are in a volume.
 
-    A case whose text is missing or damaged is passed over.  Raises `BadInput` for a volume that cannot be
+    A case whose text is missing or damaged is skipped.  Raises `BadInput` for a volume that cannot be
     read.
     """
     path = Path(path)
@@ -300,7 +300,7 @@ def _in_order(pages: tuple[Page, ...]) -> tuple[tuple[Page, ...], list[str]]:
 
 
 def _from_start(pages: tuple[Page, ...], running: str) -> tuple[Page, ...]:
-    """Put the page on which the opinion starts before the labels met in it.
+    """Put the page on which the opinion starts before the labels in it.
 
     That page is one less than the first label; without a label, the page still running when the
     opinion starts.

@@ -1,6 +1,6 @@
 """Exhibits of a filing: the documents of its full submission, and their text in paragraphs.
 
-A submission is SGML, read as a stream of lines.  Each document stands between ``<DOCUMENT>`` and
+A submission is SGML, read as a stream of lines.  Each document is between ``<DOCUMENT>`` and
 ``</DOCUMENT>``: a head of unclosed tags, one per line, then the body between ``<TEXT>`` and ``</TEXT>``.
 
 The text of an HTML or plain text body has paragraphs separated by a blank line.  A plain text keeps its lines
@@ -69,7 +69,7 @@ def in_families(families: Iterable[str]) -> Callable[[str], bool]:
 
 
 def documents(lines: Iterable[bytes], is_wanted: Callable[[str], bool]) -> Iterator[Document]:
-    """Yield the documents whose type is ``is_wanted``, in order; of the others nothing is kept.
+    """Yield the documents whose type ``is_wanted``, in order; the others are skipped.
 
     Raises `CutShort` if the lines end inside a document; that one is not yielded.
     """

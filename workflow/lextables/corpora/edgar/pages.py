@@ -143,7 +143,7 @@ class Pages:
 
     A page is stored at ``<folder>/<host>/<path>.gz``, completely or not at all.  While a process fetches
     a page, other processes wait for it.  Waits after a refusal start at
-    ``first_wait`` seconds and double; what a Retry-After header asks for is the least of them.
+    ``first_wait`` seconds and double; a Retry-After header sets their minimum.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
-"""ACORD's tables: which computed value stands in which printed cell.
+"""ACORD's tables: the computed value of each published cell.
 
-Each function takes `Results` and returns cells; `cells` calls the one of a table, and
-`lextables.tables.cells.build` sets what it returns beside the published cells.  Appendix sections and
+Each function takes `Results` and returns cells; `cells` calls the function of a table, and
+`lextables.tables.cells.build` joins its result with the published cells.  Appendix sections and
 table numbers are the paper's.
 """
 
@@ -230,7 +230,7 @@ def _by_category(results: Results, system: Mapping[str, Any], name: str, label: 
 
 
 def _label(system: Mapping[str, Any]) -> str:
-    """What a row of ours is called in a table of rerankers; a first stage alone by its own name."""
+    """The name of an additional row in a table of rerankers; a first stage alone has its own name."""
     return system["reranker"] if system["reranked"] else system["retriever"]
 
 
@@ -352,7 +352,7 @@ def table_e1(results: Results) -> list[Cell]:
 def table_e2(results: Results) -> list[Cell]:
     """Retrieval for the two queries in three formats; our own models follow the paper's.
 
-    The paper writes ``BM25 + Cross-Encoder``; a row of ours has the slash that no model's name may hold.
+    The paper writes ``BM25 + Cross-Encoder``; an additional row has a slash, which no model's name can contain.
     """
     names = results.entry.names
     columns = {metric: metric for metric in METRICS}

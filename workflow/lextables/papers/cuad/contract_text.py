@@ -1,6 +1,6 @@
 """The text of a user's contract: plain text, PDF or Word.
 
-There is no text recognition (OCR).  `Contract.notes` lists what was not read.
+There is no text recognition (OCR).  `Contract.notes` lists the parts that were not read.
 """
 
 import logging
@@ -43,7 +43,7 @@ log = logging.getLogger("lextables")
 
 @dataclass(frozen=True)
 class Contract:
-    """A contract's text, with ``\\n`` as the only line end, and notes on what was not read."""
+    """A contract's text, with ``\\n`` as the only line end, and notes on the parts that were not read."""
 
     text: str
     notes: tuple[str, ...] = ()

@@ -1,7 +1,7 @@
-"""CUAD's tables: which computed value stands in which printed cell.
+"""CUAD's tables: the computed value of each published cell.
 
-Each function takes `Results` and returns cells; `cells` calls the one of a table, and
-`lextables.tables.cells.build` sets what it returns beside the published cells.  Sections and table
+Each function takes `Results` and returns cells; `cells` calls the function of a table, and
+`lextables.tables.cells.build` joins its result with the published cells.  Sections and table
 numbers are the paper's.
 """
 
@@ -173,7 +173,7 @@ def _covered_characters(spans: Iterable[tuple[int, int]]) -> int:
 
 
 def table2(results: Results) -> list[Cell]:
-    """Every model; the strict reading beside it where it differs."""
+    """Every model, and its strict score if it differs."""
     return [
         cell
         for system in results.rows
@@ -259,7 +259,7 @@ def figure8(results: Results) -> list[Cell]:
 
 
 def _by_category(results: Results, metric: str) -> list[Cell]:
-    """Each category's place by the area of the model that the paper ranks by, beside every row's."""
+    """Each category's rank by the area of the model in the paper's ranking, and of every row."""
     ranked_by = results.entry.names["ranked_by"]
     (model,) = (system for system in results.rows if system["row"] == ranked_by)
     folders = _folders(model)
@@ -301,7 +301,7 @@ def _by_category(results: Results, metric: str) -> list[Cell]:
 def _ranks(results: Results, folders: Sequence[str]) -> dict[str, float]:
     """{printed category: its rank by the area of these runs, 1 the best}, in the printed order.
 
-    Categories with the same area have the mean of the ranks that they take up.
+    Categories with the same area have the mean of their ranks.
     """
     areas = {}
     for printed in results.published if folders else ():

@@ -1,7 +1,7 @@
 """LawngNLI, Appendix A.1.2: the accuracy filters, and the hypothesis that a parenthetical becomes.
 
-The released code holds two of the filters (history flags, and the words at the start of a
-hypothesis); the other two happened before the ids that it starts from, so they follow the paper's text.
+The released code has two of the filters (history flags, and the words at the start of a hypothesis).
+The other two were applied before its input was written, so they follow the paper's text.
 Party names are compared by `case_index.CaseIndex.met_again`, history flags are read with the citation
 in `parentheticals`.
 """
@@ -22,7 +22,7 @@ _METADATA = re.compile(
     r"|lexis|opinion| v\. |^[\[$]*[0-9]",
     re.IGNORECASE,
 )
-# Words of the same kind that the paper's list lets through: about the print, or about who wrote.
+# Words of the same kind that the paper's list lacks: about the print, or about the author.
 _MORE_METADATA = re.compile(
     r"plurality|\bhereinafter\b|\bslip op|\bcert\. |\bsupplied\b|\bemphases\b|\bin original\b"
     r"|(?:marks|citations?) deleted|\bfootnotes?\b|\binternal quotation|\bcollecting cases\b"
@@ -40,7 +40,7 @@ _UNSUPPORTIVE = frozenset(
     "disavowing disclaiming disputing doubting fearing hoping hypothesizing imagining presuming "
     "pretending questioning rejecting speculating supposing wondering".split()
 )
-# All that a pipeline has beside its tokenizer and vocabulary.
+# All components of a pipeline except its tokenizer and vocabulary.
 _COMPONENTS = ["tok2vec", "tagger", "parser", "senter", "attribute_ruler", "lemmatizer", "ner"]
 # Verbs whose clause is asked for and not stated; they stay, as in "requiring that notice be given".
 _MANDATIVE = frozenset(
@@ -71,7 +71,7 @@ def without_leading_verb(parenthetical: str) -> str | None:
     """Return the parenthetical without a verb in "ing" and "that" at its start (A.1.2, fourth).
 
     ``holding that the search was unlawful`` becomes ``the search was unlawful``.  None if the verb
-    does not support its clause (``denying that``): what is left would not be entailed.  A verb that
+    does not support its clause (``denying that``): the rest would not be entailed.  A verb that
     demands its clause (``requiring that``) stays.  The paper removes all of them, and leaves a second
     one behind: here ``noting that A and that B`` becomes ``A and B``, as does ``and holding that B``.
     """
@@ -93,7 +93,7 @@ def normalised(text: str, pipeline: Pipeline) -> str:
     is replaced: ``can't`` becomes ``cannot``, ``they'll`` ``they will``, ``colour`` ``color``.
     Possessives, abbreviations, marks and figures stay as they are.  The released code replaces every
     norm, so that ``didn't`` becomes ``do not``, ``hadn't`` ``have not``, ``Id.`` ``Idaho``, a pound a
-    dollar; here those stay what they were.
+    dollar; here those stay unchanged.
     """
     parts: list[str] = []
     for token in pipeline(text):
@@ -117,7 +117,7 @@ def _is_word(text: str) -> bool:
 def hypothesis_of(parenthetical: str, pipeline: Pipeline) -> str | None:
     """Return the hypothesis that a parenthetical becomes (A.1.2, fourth and last), or None.
 
-    None if `without_leading_verb` gives none.  Marks of footnotes inside it are taken out.
+    None if `without_leading_verb` returns None.  Footnote marks in it are removed.
     """
     text = " ".join(_FOOTNOTE_MARK.sub("", parenthetical).split())
     rest = without_leading_verb(text)

@@ -1,8 +1,8 @@
-"""The cases of a corpus: which case a citation is to, where its opinion is, and who met in court again.
+"""An index of the cases of a corpus: by citation and by the names of the parties.
 
 Built once from all opinions, then shared read-only by the jobs that work on one volume each: three
-arrays on disk, sorted, searched where they lie.  Citations and parties are kept as 64-bit hashes; two
-different ones among ten million share a hash with probability 3 in a million.
+sorted arrays on disk, searched there.  Citations and parties are stored as 64-bit hashes; the
+probability that two different ones among ten million share a hash is 3 in a million.
 """
 
 import hashlib
@@ -96,14 +96,14 @@ def build_case_index(shards: Sequence[str | Path], folder: str | Path) -> dict[s
     """Write the index of the cases in ``shards`` (files of `caselaw.ingest.OPINIONS`) to ``folder``.
 
     Returns counts: cases, those with a single majority opinion, citations, and citations that belong
-    to two cases.  Reads no opinion's text.  The same cases give the same answers in whatever files
-    and order they come.  Raises `BadInput` when there is no case, or one stands in two files.
+    to two cases.  Reads no opinion's text.  The result does not depend on the files and the order
+    of the cases.  Raises `BadInput` if there is no case, or one is in two files.
     """
     codes: dict[str, int] = {}
     tables = [_shard(number, Path(path), codes) for number, path in enumerate(shards)]
     jurisdictions = sorted(codes)
     cases = _joined(_CASE, [part for part, _, _ in tables])
-    # They were numbered as they were met, which depends on how the volumes were cut.
+    # Jurisdictions were numbered in order of occurrence, which depends on the division into volumes.
     renumbered = np.array([jurisdictions.index(name) for name in codes], dtype=np.int32)
     cases["jurisdiction"] = renumbered[cases["jurisdiction"]]
     if not len(cases):

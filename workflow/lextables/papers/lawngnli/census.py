@@ -1,4 +1,4 @@
-"""What the census of the finished LawngNLI says beside its tables: the funnel, and what went into it."""
+"""The census of the finished LawngNLI in addition to its tables: the funnel, and its sources."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -15,9 +15,9 @@ NOTE = "rebuilt from chosen volumes, where the paper had the whole corpus of Apr
 
 
 def total(steps: Iterable[Record]) -> StepCounts:
-    """Add up what each step counted in each shard, records of `steps.write_counts`.
+    """Return the sum over shards of the counts of each step (records of `steps.write_counts`).
 
-    The funnel has the steps in the order in which they first come, so a shard's are to come in theirs.
+    The funnel has the steps in the order of their first occurrence, so each shard must list them in order.
     """
     funnel: Counter[str] = Counter()
     counts: Counter[str] = Counter()
@@ -28,7 +28,7 @@ def total(steps: Iterable[Record]) -> StepCounts:
 
 
 def check_left(counts: Iterable[tuple[str, int]]) -> None:
-    """Raise `BadInput` naming the first step that left nothing: no one can train on an empty data set."""
+    """Raise `BadInput` with the first step that left nothing: training on an empty data set is impossible."""
     previous = ""
     for step, remaining in counts:
         if not remaining:
@@ -43,7 +43,7 @@ def check_left(counts: Iterable[tuple[str, int]]) -> None:
 def ingested(reports: Iterable[Record]) -> tuple[dict[str, int], list[str]]:
     """Return the notes on the opinions that were read, and the volumes that were set aside.
 
-    ``reports`` are those beside the files of opinions (`caselaw.ingest.report`).
+    ``reports`` are those next to the files of opinions (`caselaw.ingest.report`).
     """
     reports = list(reports)
     set_aside = [volume for report in reports for volume in report["set_aside"]]
@@ -54,8 +54,8 @@ def ingested(reports: Iterable[Record]) -> tuple[dict[str, int], list[str]]:
 def volume_sources(shards: Iterable[Record]) -> list[dict[str, Any]]:
     """Return the provenance of the volumes in the shards' records (`caselaw.fetching.fetch_volumes`).
 
-    Volumes that are alike have one entry; of an address only the host is the same for all.  They were chosen,
-    and are not the paper's export: never comparable, whatever the bytes.
+    Volumes with the same source, variant, licence and host of the address have one entry.  They were chosen
+    by the user and are not the paper's export, so they are never comparable.
     """
     alike: dict[tuple[tuple[str, Any], ...], list[int]] = {}
     for volume in chain.from_iterable(shard["volumes"] for shard in shards):
@@ -70,6 +70,6 @@ def volume_sources(shards: Iterable[Record]) -> list[dict[str, Any]]:
 
 
 def _host(place: str) -> str:
-    """The host of an address; a path as it is."""
+    """The host of an address; a path unchanged."""
     parts = urlsplit(place)
     return f"{parts.scheme}://{parts.netloc}" if parts.netloc else parts.path

@@ -1,7 +1,7 @@
 """LawngNLI, Appendix A.1.1: the citations of an opinion, found by eyecite and resolved to cases.
 
-eyecite is run paragraph by paragraph with its Hyperscan tokenizer.  What that changes is small and on
-purpose: characters that Hyperscan cannot count are replaced one for one, and the court and date of a
+eyecite is run paragraph by paragraph with its Hyperscan tokenizer, on a slightly changed text:
+characters that Hyperscan cannot count are replaced one by one, and the court and date of a
 citation are rewritten in place (see `searchable`), so that every offset holds in the opinion's text.
 Short forms are resolved over the whole opinion, in its order.
 """
@@ -51,7 +51,7 @@ CACHE = Path.home() / ".cache/lextables"
 """Where compiled patterns are kept; they belong to this machine and not to the results."""
 
 _NO_CITATION = (StopWordToken, ParagraphToken, PlaceholderCitationToken)
-# A paragraph without any of these holds no citation.
+# A paragraph without any of these has no citation.
 _MAY_CITE = re.compile(r"\d|\bid\.|ibid|supra|§", re.IGNORECASE)
 # " (CA9 1975)", but neither a statute, "(39 Stat. 1702)", nor the year before a citation, as in "Smith v.
 # Jones (1975) 5 Cal. 3d 1".
@@ -101,19 +101,19 @@ def tokenizer(cache_dir: str | Path = CACHE) -> Tokenizer:
 def ascii_text(text: str) -> str:
     """Return ``text`` with every character outside ASCII, § and ¶ replaced by one like it.
 
-    Hyperscan counts bytes, so beside a longer character it loses citations: without this, an en dash
-    cost 7 of 170.  The length is unchanged.
+    Hyperscan counts bytes, so it misses citations next to characters of several bytes: an en dash caused
+    7 of 170 to be missed.  The length is unchanged.
     """
     return text if text.isascii() else text.translate(_ASCII)
 
 
 def searchable(text: str) -> str:
-    """Return ``text`` as it is given to eyecite, of the same length.
+    """Return ``text`` in the form for eyecite, of the same length.
 
-    Beside `ascii_text`, `` (CA9 1975)`` becomes ``,    [1975)`` and ``(1975)`` becomes ``[1975)``.
-    eyecite reads both alike, and three of its slips go: a year in parentheses runs on to the court and
-    parenthetical of a later citation, the name of a case takes in the one before such a year, and the
-    court of each citation costs a search through all courts, the greater part of its time.
+    In addition to `ascii_text`, `` (CA9 1975)`` becomes ``,    [1975)`` and ``(1975)`` becomes ``[1975)``.
+    eyecite reads both in the same way, without three of its errors: a year in parentheses is joined with the
+    court and parenthetical of a later citation, the name of a case includes the one before such a year, and
+    each court is searched among all courts, which takes most of the time.
     """
     return _COURT_AND_YEAR.sub(_date_alone, ascii_text(text))
 
@@ -177,7 +177,7 @@ def find_citations(text: str, tokens: Tokenizer, counts: Counter[str]) -> list[L
 
 
 class _Tokenized(Tokenizer):
-    """Tokens that were made before, in the place where eyecite asks for a tokenizer."""
+    """A tokenizer for eyecite that returns existing tokens."""
 
     def __init__(self, tokens: tuple[Tokens, list[tuple[int, Token]]]) -> None:
         self._tokens = tokens
@@ -187,7 +187,7 @@ class _Tokenized(Tokenizer):
 
 
 def citations_of(paragraph: str, tokens: Tokenizer) -> list[CitationBase]:
-    """Return eyecite's citations of one paragraph, as `searchable` gives it.
+    """Return eyecite's citations of one paragraph, after `searchable`.
 
     eyecite would look through the text after every full citation for the party's name with a page
     alone ("Roe at 240"), with a new regular expression each time.  That takes half of its time and
@@ -214,7 +214,7 @@ def key_of(citation: FullCaseCitation) -> str | None:
 
 @dataclass(frozen=True)
 class Cited:
-    """What a citation was resolved to.
+    """The case to which a citation was resolved.
 
     ``volume`` is the `case_index.volume_key` of the volume whose pages its pincite counts.
     """
@@ -226,12 +226,12 @@ class Cited:
 def resolve(
     text: str, citations: Sequence[LocatedCitation], nested: Sequence[bool], resource_of: Resolver
 ) -> list[Cited | None]:
-    """Return what each citation is to, in the order of ``citations``; None where that is not known.
+    """Return the resource of each citation, in the order of ``citations``; None if it is not known.
 
     ``resource_of`` maps a `case_index.citation_key` to a case of the corpus, or to itself.  Parallel
     citations are to one resource.  Short forms, id. and supra go through eyecite's resolution, with two
-    differences: id. never refers to a citation that stands inside another's parenthetical (``nested``)
-    unless it stands in one itself, and supra needs its whole word in one party's name.
+    differences: id. never refers to a citation inside another's parenthetical (``nested``)
+    unless it is in one itself, and the word of supra must be a whole word of a party's name.
     """
     resources = _full_resources(text, citations, resource_of)
     all_resolved = _resolved([f.citation for f in citations], resources)
@@ -259,7 +259,7 @@ def resolve(
 
 @dataclass(frozen=True)
 class _NoCase:
-    """What a statute, an article or a case without a page is to: itself, so that id. can follow it."""
+    """The resource of a statute, an article or a case without a page: id. can refer to it."""
 
     place: int
 

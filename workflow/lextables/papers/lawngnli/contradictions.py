@@ -72,7 +72,7 @@ def write_contradictions(
 
 
 def _steps_and_reasons(fault: str | None, result: Contradiction | Rejected | None) -> tuple[str, ...]:
-    """The steps that a hypothesis passed, and the reasons that dropped it."""
+    """The steps that a hypothesis passed, and the reasons why it was dropped."""
     reasons = (f"difficulty: {fault}",) if fault else ()
     if result is None:
         return reasons

@@ -1,9 +1,9 @@
 """LawngNLI, Appendix A.1.6: the difficulty filters.
 
-The released code does not hold this step (it starts from the ids of what passed), so the three terms
-are defined here: a word of the length filter is what white space separates; a bigram is two words that
-stand together once case and punctuation are dropped; the overlap is the share of the hypothesis's
-distinct bigrams that the premise holds.  The premise is the short one: Appendix A.1.7 repeats the
+The released code lacks this step (it starts from the ids of examples that passed), so the three terms
+are defined here: words of the length filter are separated by white space; a bigram is two adjacent words
+after case and punctuation are removed; the overlap is the share of the hypothesis's distinct bigrams
+that are in the premise.  The premise is the short one: Appendix A.1.7 repeats the
 filter on short premises "to preserve" it.
 """
 
@@ -41,7 +41,7 @@ def bigrams(text: str) -> list[str]:
 
 
 def bigram_overlap(hypothesis: str, premise: str) -> float:
-    """Return the share, 0 to 1, of the hypothesis's distinct bigrams that the premise holds.
+    """Return the share, 0 to 1, of the hypothesis's distinct bigrams that are in the premise.
 
     A hypothesis of fewer than two words has no bigram and no overlap: 0.
     """
@@ -49,21 +49,21 @@ def bigram_overlap(hypothesis: str, premise: str) -> float:
 
 
 def overlap(hypothesis_bigrams: list[str], spaced_premise: str) -> float:
-    """Return `bigram_overlap` from the hypothesis's `bigrams` and the premise as `spaced` gives it."""
+    """Return `bigram_overlap` from the hypothesis's `bigrams` and the premise after `spaced`."""
     if not hypothesis_bigrams:
         return 0.0
     return sum(bigram in spaced_premise for bigram in hypothesis_bigrams) / len(hypothesis_bigrams)
 
 
 def has_quotation_mark(hypothesis: str) -> bool:
-    """Return whether ``hypothesis`` holds a double quotation mark or opens a single one."""
+    """Return whether ``hypothesis`` has a double quotation mark or opens a single one."""
     return _QUOTATION.search(hypothesis) is not None
 
 
 def difficulty_fault(hypothesis: str, short_premise: str) -> str | None:
-    """Return why an example is dropped, the first fault that holds, or None (Appendix A.1.6).
+    """Return the first reason to drop an example, or None (Appendix A.1.6).
 
-    The hypothesis is the one the example has after the conversion to Contradict, if it was converted.
+    The hypothesis is that after the conversion to Contradict, if it was converted.
     """
     if has_quotation_mark(hypothesis):
         return QUOTATION

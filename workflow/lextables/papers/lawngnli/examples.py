@@ -78,7 +78,7 @@ _JUDGED = (
 )
 _FOUND_BY = Column("premise_example_id", pa.string(), "the example that the premise comes from")
 
-# What stands on disk while the examples are made, a file for each jurisdiction.
+# Intermediate files while the examples are made, one per jurisdiction.
 LABELLED = Table(
     name="labelled",
     description="A.1.4: one row an example, still with the premise that its parenthetical cites.",
@@ -151,7 +151,7 @@ def write_examples(
     """Write the finished data set and its long premises; return the funnel's last steps, in order.
 
     Order: labels in strata (A.1.4), the difficulty filters on the hypotheses as converted (A.1.6), neutral
-    premises (A.1.7), citations out of the premises (A.1.9), the analysis subset, balance and split, twins
+    premises (A.1.7), citations removed from premises (A.1.9), the analysis subset, balance and split, twins
     (A.1.8).  Unless ``filtered``, examples that fail a difficulty filter are kept with their ``fault``,
     and the funnel has no such step. Memory: the accepted examples of the largest jurisdiction with their
     short premises and one embedding each; the id, label and split of all examples; the citations of their
@@ -188,7 +188,7 @@ def write_unfiltered(shards: Sequence[Shard], path: str | Path) -> int:
 def long_premises_of(cases: set[int], shards: Sequence[Shard]) -> Iterator[Row]:
     """Yield the long premises of ``cases``, sorted by case, so that the order does not depend on the shards.
 
-    A shard's file is only read once its first case is due: all files at once would not fit in memory.
+    A shard's file is opened at its first case: all files at once would not fit in memory.
     """
 
     def opened(path: str | Path, first: Row) -> Iterator[Row]:
@@ -250,7 +250,7 @@ def _paired(
 def _with_premises(rows: Sequence[Row], network: CitationNetwork, encode: Encode) -> Iterator[Row]:
     """The rows of one jurisdiction that have a neutral premise, in their order.
 
-    The search uses each hypothesis as it was before labelling, whatever its label.
+    The search uses the hypotheses before labelling, for all labels.
     """
     originals = (contradicted(row) if row["label"] == CONTRADICT else row for row in rows)
     return neutralized(rows, neutral_premises(originals, network, encode))

@@ -1,4 +1,4 @@
-"""LawngNLI's accuracies by label and within twins, and what detecting Neutral alone reaches.
+"""LawngNLI's accuracies by label and within twins, and the accuracy of detecting only Neutral.
 
 An accuracy over three labels does not show what a model reads: Neutral pairs have premises from other
 opinions, so that their words differ, while an Entail and a Contradict twin have the same premise and nearly

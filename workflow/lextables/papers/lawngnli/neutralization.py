@@ -1,13 +1,12 @@
 """LawngNLI, Appendix A.1.7: another premise for each Neutral hypothesis.
 
-The released code does not hold this step, so what the paper leaves open is settled here:
+The released code lacks this step.  Where the paper is not specific, we chose:
 
-- Candidates are the distinct (cited case, short premise) pairs of all examples, whatever their label,
-  so that one much-cited page takes one of the 30 places and not several.  Each is known by the lowest
-  example id that has it.
+- Candidates are the distinct (cited case, short premise) pairs of all examples of all labels, so that a
+  page that is cited often takes one of the 30 places and not several.  Its id is the lowest example id.
 - "Same state" is the jurisdiction of the cited case, the one the premise comes from.
-- Neighbours in the citation network are taken out before the 30 are counted.  Beside the cases citing
-  or cited by the hypothesis's case, that case itself is taken out.
+- Neighbours in the citation network are excluded before the 30 are counted: the cases citing or cited by
+  the hypothesis's case, and that case itself.
 - BM25 is gensim 3.8.3's (`lextables.models.okapi`), its collection the candidates left for that hypothesis.
 - The citation network has every citation that resolves to a case of the corpus, with a parenthetical or not,
   as the released code's ``exclude`` dictionary has.  That dictionary goes from citing to cited case only; the
@@ -53,7 +52,7 @@ Encode = Callable[[list[str]], np.ndarray]
 def pairs_of(cases: Iterable[int], paths: Iterable[str | Path]) -> Iterator[tuple[int, int]]:
     """Yield the (citing, cited) pairs of tables of `candidates.CITES` that one of ``cases`` is in.
 
-    They are all that a network needs to know the neighbours of these cases.
+    A network of these pairs has all neighbours of these cases.
     """
     case_ids = np.array(sorted(set(cases)), dtype=np.int64)
     for path in paths:
@@ -114,12 +113,12 @@ def neutral_premises(
 ) -> dict[Any, Pairing | None]:
     """Return the premise found for each ``example_id``, None where no candidate is left (Appendix A.1.7).
 
-    Rows of every label are asked about, because the paper drops an example of any label that has no
-    candidate.  They carry ``example_id``, ``citing_case_id``, ``cited_case_id``,
+    Rows of every label are searched, because the paper drops examples of any label without a
+    candidate.  They have ``example_id``, ``citing_case_id``, ``cited_case_id``,
     ``cited_jurisdiction``, ``hypothesis`` and ``short_premise``, in any order.  ``encode`` turns n
     texts into an array of shape (n, d) whose inner product is the similarity; it is called with at
     most 4,096 texts at once, in an order that the rows' order does not change.  Memory: the rows' short
-    premises, once more in words, and the float32 embeddings of one jurisdiction's candidates.
+    premises, a copy of them as words, and the float32 embeddings of one jurisdiction's candidates.
     """
     # {jurisdiction: its queries, and its premises (cited case, text) with their lowest example ids}
     places: dict[str, tuple[list[_Query], dict[tuple[int, str], Any]]] = defaultdict(lambda: ([], {}))
@@ -137,9 +136,9 @@ def neutral_premises(
 
 
 def neutralized(rows: Sequence[Row], pairings: Mapping[Any, Pairing | None]) -> Iterator[dict[str, Any]]:
-    """Yield the rows that found a premise; Neutral ones with it, the others as they are (Appendix A.1.7).
+    """Yield the rows with a candidate: Neutral ones with the new premise, the others unchanged (A.1.7).
 
-    ``premise_example_id`` is added: the example whose premise a row now has, a row too.
+    ``premise_example_id`` is added: the example whose premise the row has now.
     """
     premises = {row["example_id"]: row for row in rows}
     for row in rows:
@@ -186,7 +185,7 @@ def _pairings(
 
 
 def _embed(encode: Encode, texts: list[str]) -> np.ndarray:
-    """Return the embeddings of ``texts``, float32, shape (n, d), asked for in batches."""
+    """Return the embeddings of ``texts``, float32, shape (n, d), computed in batches."""
     first = _checked(encode, texts[:ENCODE_BATCH])
     embeddings = np.empty((len(texts), first.shape[1]), dtype=np.float32)
     embeddings[: len(first)] = first
@@ -252,14 +251,14 @@ class _Nearest:
         return int(self.counts[at[self.cases[at] == cases]].sum())
 
     def _depth(self, count: int) -> int:
-        """Round up to a power of two, so that queries of like depth share a batch."""
+        """Round up to a power of two, so that queries of similar depth share a batch."""
         return min(1 << (count - 1).bit_length(), len(self.case_ids))
 
     def _ranked(
         self, query: np.ndarray, hits: np.ndarray, cases: np.ndarray, top: int
     ) -> tuple[list[int], np.ndarray]:
         allowed = np.sort(hits[~np.isin(self.case_ids[hits], cases)])
-        # Row by row, so that equal embeddings have equal products whatever stands around them.
+        # Row by row: equal embeddings then have equal products in every batch.
         products = np.einsum("ij,j->i", self.embeddings[allowed].astype(np.float64), query.astype(np.float64))
         order = np.argsort(-products, kind="stable")[:top]
         return allowed[order].tolist(), products[order]

@@ -1,6 +1,6 @@
 """LawngNLI's Tables 5 and 12 to 16: models that judge a hypothesis by a premise (Section 4.1).
 
-What a column shows stands in the registry: the condition, `<trained under> > <read>`, and the examples.
+The registry defines each column: the condition, `<view in training> > <view in the test>`, and the examples.
 """
 
 import statistics
@@ -35,7 +35,7 @@ PREFIX = {NLI: "Entail/Neutral/Contradict. Chance=1/3 / ", ENTAILMENT: "Entail/N
 P_VALUES = PREFIX[NLI] + "Maximum of p-values versus (6)"
 VERSUS = ", p-value versus (6)"
 ANALYSIS = "analysis"
-ALL_LENGTHS = ", all lengths"  # what a column is called that is not of the analysis subset alone
+ALL_LENGTHS = ", all lengths"  # suffix of columns that are not limited to the analysis subset
 NO_PRINTED = "no printed model was run"
 NOT_UNDER = "not trained under this view with this budget"
 NOT_READ = "no test example of this data set was read"
@@ -59,7 +59,7 @@ SUBMITTED_COLUMN = Column("Predictions given", SUBMITTED, ANALYSIS)
 
 
 class Tested:
-    """The test examples of a table's data set: what stands in them, and what models answered."""
+    """The test examples of a table's data set: their rows, and the models' answers."""
 
     def __init__(self, inputs: Inputs) -> None:
         self.inputs = inputs
@@ -217,9 +217,9 @@ def _accuracies(
 
 
 def _p_value(tested: Tested, system: Mapping[str, Any], column: Column, versus: str) -> float | None:
-    """McNemar's exact p-value between a column and ``versus``, of several seeds the greatest.
+    """McNemar's exact p-value between a column and ``versus``, for several seeds the greatest.
 
-    None for that column itself, and where the system was not read under both.
+    None for ``versus`` itself, and if the system has no predictions for both.
     """
     rows = tested.of(system["heads"], column.group)
     has_scores = all(
@@ -243,7 +243,7 @@ def _p_value(tested: Tested, system: Mapping[str, Any], column: Column, versus: 
 def mcnemar(right: Sequence[Sequence[bool]]) -> float:
     """Return the exact two-sided p-value of McNemar's test (1947) between two systems, on the same examples.
 
-    The binomial one over the examples that one of them has right and the other wrong; 1 without any.
+    A binomial test over the examples that exactly one of them has right; 1 without such examples.
     """
     from scipy.stats import binomtest
 
@@ -272,7 +272,7 @@ def _counts(inputs: Inputs, tested: Tested, columns: Sequence[Column]) -> Iterat
 def by_readings(inputs: Inputs) -> Iterator[Cell]:
     """Yield the cells of Table 16: balanced accuracy against the automatic labels, and against gold ones.
 
-    Gold labels are those that both readers gave, of the test examples of this very data set.
+    Gold labels are those on which both readers agree, for the test examples of this data set.
     """
     tested, printed = Tested(inputs), {cell.row for cell in inputs.published}
     gold = _gold(inputs)
@@ -302,7 +302,7 @@ def by_readings(inputs: Inputs) -> Iterator[Cell]:
 
 
 def _gold(inputs: Inputs) -> dict[str, int]:
-    """{reading: the place of the label that both readers gave} of the data set that the examples are from."""
+    """{reading: the place of the label on which both readers agree} in the data set of the examples."""
     rows_sha256 = loaded(inputs.data / "census.json")["notes"]["rows_sha256 of lawngnli's examples"]
     pairs = load_readings(READINGS).get(rows_sha256, {})
     return {
@@ -313,7 +313,7 @@ def _gold(inputs: Inputs) -> dict[str, int]:
 
 
 def balanced_accuracy(answers: Sequence[int | str], labels: Sequence[int | str]) -> float:
-    """Return the mean, over the labels that there are, of the share of examples with it that have it."""
+    """Return the mean of the recalls of the labels that occur."""
     right: dict[int | str, list[bool]] = defaultdict(list)
     for answer, label in zip(answers, labels, strict=True):
         right[label].append(answer == label)

@@ -1,4 +1,4 @@
-"""LawngNLI, Appendix A.1.1: the parentheticals that follow citations, the case and the pages of each.
+"""LawngNLI, Appendix A.1.1: the parentheticals that follow citations, with their cases and pages.
 
 eyecite finds and resolves the citations.  Which parenthesis belongs to which citation is read here,
 because eyecite looks at 300 characters only: a longer parenthetical is lost or cut at the last inner
@@ -35,7 +35,7 @@ LONGEST = 2000
 """A parenthetical of more characters is not read: by then a parenthesis has been lost in print."""
 
 _YEAR = r"(?:1[6-9]|2\d)\d\d(?:-\d\d)?"
-# A court or a year alone is the date of the citation, not a word about the case.
+# A court or a year alone is the date of the citation and does not describe the case.
 _COURT_AND_YEAR = rf"(?:[A-Z0-9][\w.&']*,? )*(?:[A-Z][\w.&']*\.)?{_YEAR}"
 # Between a full citation and the parenthesis of its parenthetical: pincites and parallel citations, the
 # number that the Federal Cases add, then the court and the year.
@@ -65,13 +65,13 @@ _HISTORY_AFTER = re.compile(rf"[,;]? ?(?:and )?{_HISTORY}")
 def pages_of(pincite: str | None) -> tuple[str, ...]:
     """Return the pages that a pincite names, ascending; empty if it cannot be resolved (A.1.1).
 
-    Understood are ``12``, ``12-14``, ``112-14``, ``12, 15-16``, ``at 23``, ``p. 23`` and footnotes
-    (``153, n. 5``; ``153-154, and nn. 5-6``); a page that only says where a footnote stands is not among
+    Accepted are ``12``, ``12-14``, ``112-14``, ``12, 15-16``, ``at 23``, ``p. 23`` and footnotes
+    (``153, n. 5``; ``153-154, and nn. 5-6``); the page of a footnote is not among
     the pages.  Not resolvable are pages with letters, sections, paragraphs, lines, star pages, and ranges
     that run backwards or past `LONGEST_RANGE` pages.
     """
     pages: set[int] = set()
-    # In "155 n. 15" the note stands on the page with no comma between.
+    # In "155 n. 15" there is no comma between page and note.
     text = (pincite or "").translate(_DASHES)
     text = re.sub(r"(?<=\d)\s+(?=(?:&|and\b)? ?(?:nn?\.|fn?\.|notes?\b))", ", ", text)
     alone: int | None = None
@@ -114,11 +114,11 @@ class Parenthetical:
     """A parenthetical and the citation it is about.
 
     ``start`` is the offset of the opening parenthesis in the opinion, ``end`` that after the closing
-    one, ``text`` what stands between, as printed.  ``pincite`` is as eyecite read it, ``pages`` what
+    one, ``text`` the text between, as printed.  ``pincite`` is as eyecite read it, ``pages`` what
     it names (empty if nothing resolvable).  ``resource`` is the case cited, None if that is not known,
     and ``volume`` the volume whose pages the pincite counts.  ``history`` says whether the citation
-    has a flag such as "cert. denied" or "aff'd" (A.1.2).  ``following`` is the parenthetical right
-    behind this one, or empty.
+    has a flag such as "cert. denied" or "aff'd" (A.1.2).  ``following`` is the parenthetical directly
+    after this one, or empty.
     """
 
     start: int
@@ -144,9 +144,9 @@ class Unread:
 
 @dataclass(frozen=True)
 class Reading:
-    """What was read in one opinion.
+    """The parentheticals and citations of one opinion.
 
-    ``cited`` holds the resource of every resolved citation, with a parenthetical or not, in order of
+    ``cited`` has the resource of every resolved citation, with a parenthetical or not, in order of
     first citation.  ``counts`` has the citations by kind, and the failures and warnings of eyecite.
     """
 
@@ -221,7 +221,7 @@ def _closing(plain: str, start: int, limit: int) -> int | None:
 
 
 def _nested(citations: Sequence[LocatedCitation], spans: dict[int, int]) -> list[bool]:
-    """For each citation, whether it stands inside the parenthetical of another."""
+    """For each citation, whether it is inside the parenthetical of another."""
     events = sorted(spans.items())
     nested, at, end = [], 0, 0
     for item in sorted(range(len(citations)), key=lambda number: citations[number].start):
@@ -275,7 +275,7 @@ def _following(text: str, plain: str, end: int, limit: int) -> str:
 
 
 def _has_history(plain: str, item: LocatedCitation, start: int, end: int) -> bool:
-    """Whether a history flag stands before the citation, between it and its parenthetical, or after.
+    """Whether a history flag is before the citation, between it and its parenthetical, or after.
 
     A.1.2, second filter.  The released code looks for eleven flags between two commas right before
     or after the citation; here they count between citation and parenthetical too, and written out.

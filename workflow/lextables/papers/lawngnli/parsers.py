@@ -1,7 +1,7 @@
 """From sentences to constituency trees: benepar, or the fast choice over spaCy's dependencies.
 
-Both take tokens and sentence ends from the same spaCy pipeline, so that their trees differ in structure
-and tags alone.  The paper used benepar_en3 with en_core_web_lg (A.1.5, footnote 21).
+Both take tokens and sentence ends from the same spaCy pipeline, so that their trees differ only in structure
+and tags.  The paper used benepar_en3 with en_core_web_lg (A.1.5, footnote 21).
 """
 
 import logging
@@ -26,7 +26,7 @@ class Parser(Protocol):
     """Anything that maps texts to the trees of their sentences.
 
     ``parse`` yields one tuple of trees for each text, in order; the trees' texts joined are the text
-    without white space around it.  ``warnings`` counts what the libraries warned of, by category.
+    without white space around it.  ``warnings`` counts the warnings of the libraries by category.
     """
 
     warnings: Counter[str]
@@ -111,7 +111,7 @@ def _benepar_tree(sentence: Sequence[Token], parse) -> Tree:
 class Dependencies(_Batched):
     """spaCy's dependency parse, written as a constituency tree with the labels that the rules read.
 
-    A sentence whose dependencies make no tree of constituents is `UNPARSED`, and counted as a warning.
+    A sentence whose dependencies do not form a constituency tree is `UNPARSED`, and counted as a warning.
     """
 
     def __init__(self, *, spacy_model: str = SPACY_MODEL, batch: int = 256) -> None:
@@ -155,7 +155,7 @@ def _unbracketed(text: str) -> str:
 
 
 def _bracketed(trees: Sequence[Tree], text: str) -> tuple[Tree, ...]:
-    """Return the trees of ``_unbracketed(text)`` with the words as they stand in ``text``."""
+    """Return the trees of ``_unbracketed(text)`` with the words of ``text``."""
     if "[" not in text:
         return tuple(trees)
     brackets = {at for match in _BRACKETED.finditer(text) for at in (match.start(), match.end() - 1)}
@@ -211,7 +211,7 @@ def _arcs(document) -> list[tuple[list[Token], list[tuple[int, str]]]]:
 
 @contextmanager
 def counted(counts: Counter[str]) -> Iterator[None]:
-    """Add to ``counts`` what Python and the libraries' loggers warn of meanwhile, and print none of it."""
+    """Add the warnings of Python and of the libraries' loggers to ``counts`` instead of printing them."""
 
     def kind(record: logging.LogRecord) -> str:
         return f"{record.name.split('.')[0]} {record.levelname.lower()}"

@@ -109,9 +109,9 @@ def _encoder(
 
 
 def pool_encoder(config: Config, paper: Lawngnli, models: Mapping[str, Model], root: Path) -> dict[str, Any]:
-    """Return the settings of the first of the registry's ``pool_encoders`` that is to be had.
+    """Return the settings of the first available encoder of the registry's ``pool_encoders``.
 
-    Raises `BadInput` where none is.
+    Raises `BadInput` if none is available.
     """
     if available := _first(paper.pool_encoders, models, config.models, config.mirrors(root)):
         return model_settings(*available) | {"max_length": models[available[0]].max_length}

@@ -1,4 +1,4 @@
-"""What LawngNLI's file in the registry holds beside what every paper's does."""
+"""Keys of LawngNLI's file in the registry in addition to those of every paper."""
 
 from collections.abc import Mapping
 
@@ -8,9 +8,9 @@ from lextables.papers.registry import Paper
 
 
 class Lawngnli(Paper):
-    """`resources/papers/lawngnli.yaml`: what its construction draws from and goes by.
+    """`resources/papers/lawngnli.yaml`: the settings of its construction.
 
-    ``anli_repeats`` is how often the pairs of each of ANLI's rounds stand in training.
+    ``anli_repeats`` is how often the pairs of each of ANLI's rounds are repeated in training.
     """
 
     seed: int

@@ -1,9 +1,9 @@
 """The released LawngNLI in the schemas of the built one, and whether it is the paper's data.
 
-Every row of the ID file comes with its twin or not at all: without one of its two cases, the pages, fitting
-offsets or the clause to contradict, the pair is left out, counted, and its cases or rows are named.  Premises
-are cut by the authors' masks where every premise is there and the lengths agree; otherwise citations are
-removed as from the built data set's.
+Rows of the ID file are used together with their twin.  If one of its two cases, the pages, fitting offsets or
+the clause to contradict is missing, the pair is dropped and counted, and its cases or rows are reported.
+Citations are removed with the authors' masks if every premise is available and the lengths agree; otherwise
+as in the built data set.
 """
 
 import heapq
@@ -31,13 +31,13 @@ from lextables.pipeline import dataset
 from lextables.pipeline.dataset import Row, Table
 from lextables.tables.published import PublishedCell
 
-# Why a row is left out, in the order of the funnel.
+# Reasons to drop a row, in the order of the funnel.
 NO_CITING, NO_CITED = "the citing case is not found", "the cited case is not found"
 NO_MAJORITY = "the cited case has not one majority opinion"
 NO_PAGES = "the opinion has none of the pages"
 NO_TWIN = "the twin is left out"
 FAULTS = (NO_CITING, NO_CITED, NO_MAJORITY, NO_PAGES, NO_FIT, NO_CLAUSE, NO_TWIN)
-# What Table 2 counts, by the names of its rows.
+# The counts of Table 2, by the names of its rows.
 COUNTS = {
     "Unique training premises": "unique_premises",
     "Unique training hypotheses": "unique_hypotheses",
@@ -90,7 +90,7 @@ class Released:
                 row["fault"] = NO_CITED
 
     def _masks_fault(self) -> str:
-        """Why the masks cannot be used, or nothing; each row then has its places in them."""
+        """Why the masks cannot be used; if empty, each row has its places in them."""
         if self._masks is None:
             return "the filter file is not here"
         if not all("characters" in row for row in self.rows):
@@ -162,7 +162,7 @@ class Released:
         }
 
     def funnel(self) -> list[tuple[str, int]]:
-        """Return how many rows are left after each fault."""
+        """Return the number of rows that remain after each fault."""
         counts, remaining = Counter(row["fault"] for row in self.rows), len(self.rows)
         steps = [("rows of the ID file", remaining)]
         for fault in FAULTS:
@@ -194,7 +194,7 @@ def _columns(table: Table, rows: Iterable[Row]) -> Iterator[Row]:
 
 
 def differences(released: Released, data: Path, published: Sequence[PublishedCell], trees: str) -> list[str]:
-    """Return what shows that the data set in the folder ``data`` is not the paper's; nothing if it is.
+    """Return the differences between the data set in the folder ``data`` and the paper's.
 
     Table 2's counts must be the ``published`` ones.  They do not show the test split and the wording, so in
     addition no row may be left out, and the masks and the parser must be the paper's (``trees`` says if not).
@@ -217,9 +217,9 @@ def differences(released: Released, data: Path, published: Sequence[PublishedCel
 
 
 def judged(sources: Iterable[Mapping[str, Any]], reasons: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the provenance of the files with whether they gave the paper's data, by its `differences`.
+    """Return the provenance of the files, comparable if the data set has no `differences`.
 
-    Nobody published digests of these files; Table 2's counts stand for them.
+    No digests of these files are published; Table 2's counts are checked instead.
     """
     variant = "incomplete release" if reasons else "release"
     note = "; ".join(reasons) or "the data set has the counts of the paper's Table 2"

@@ -1,9 +1,9 @@
 """The hypotheses of the released LawngNLI, half of which its contradiction algorithm makes.
 
-Half of the released hypotheses are not in the opinions: ``src/reconstruct_nli.py`` of the released code makes
-them again, at the sentence and the clause that the ID file names, and then edits 36 of them by hand
-(`resources/facts/lawngnli_edits.csv`).  This module does what that code does, mistakes among it
-(docs/lawngnli.md); the trees are to be those of benepar_en3.
+Half of the released hypotheses are not in the opinions: ``src/reconstruct_nli.py`` of the released code
+rebuilds them from the sentence and the clause that the ID file names, and then replaces words in 36 of them
+(`resources/facts/lawngnli_edits.csv`).  This module does the same, mistakes included (docs/lawngnli.md); the
+trees must be those of benepar_en3.
 """
 
 import csv
@@ -54,7 +54,7 @@ _ADJECTIVES = ("JJ", "VBN")
 def write_shard(
     rows: str | Path, volumes: Sequence[str | Path], parser: Parser, cases_path: str | Path, texts: str | Path
 ) -> None:
-    """Write the cases of a shard's volumes that ``rows`` name, and the hypotheses that are from them.
+    """Write the cases of a shard's volumes that ``rows`` name, and the hypotheses from these cases.
 
     ``rows`` is a table of `released_ids.ROWS`; ``cases_path`` becomes one of `CASES`, ``texts`` one of
     `HYPOTHESES`.
@@ -95,7 +95,7 @@ def _hypothesis(
 def hypotheses(rows: Sequence[tuple[Row, str]], parser: Parser) -> list[str | None]:
     """Return the hypotheses of (row of `released_ids.ROWS`, its parenthetical).
 
-    None where the algorithm finds nothing to change in the clause that the row names.
+    None if the algorithm finds nothing to change in the clause that the row names.
     """
     nlp = _words()
     edits = _edits()
@@ -220,7 +220,7 @@ def _replaced(tree: Tree, start: int, old: str, new: str) -> str:
 
 
 def _negated(tokens: Sequence[Token], adjective: bool) -> str | None:
-    """The words of a predicate with "not" added or taken away (`negate2` of the released code)."""
+    """The words of a predicate with "not" added or removed (`negate2` of the released code)."""
     tags = _ADJECTIVES if adjective else _VERBS
     n = next((at for at, token in enumerate(tokens) if token.tag in tags), None)
     if n is None:

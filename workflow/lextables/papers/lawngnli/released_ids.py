@@ -2,7 +2,7 @@
 
 The dataset is released without case text.  "LawngNLI_minus_case_text.xz" is an xz-compressed pickle of pandas
 1.2: a frame of ids and offsets.  "LawngNLI_filter.xz" is a pickle of a dict with the keys "long" and "short":
-one digit for each character of the premises, which says whether it stays when citations are removed.
+one digit for each character of the premises, which says whether it remains when citations are removed.
 ``src/reconstruct_nli.py`` of the released code is the only description of both files; this module follows it.
 
 A pickle can call any function that it names, so `load` admits only the names that such a frame needs.
@@ -59,7 +59,7 @@ _FROM_BUFFER = np.empty(0).__reduce_ex__(5)[0]
 
 
 class _Restricted(pickle.Unpickler):
-    """Reads the names of pandas 1.2 and numpy 1.19 that stand in the two files, and refuses all others."""
+    """Reads the names of pandas 1.2 and numpy 1.19 that are in the two files, and refuses all others."""
 
     def __init__(self, file: IO[bytes]) -> None:
         super().__init__(file)
@@ -132,7 +132,7 @@ class _Limited:
 def load(path: str | Path, *, limit_bytes: int = LIMIT_BYTES) -> Any:
     """Return the content of a pickle, plain or xz-compressed: a `pandas.DataFrame`, or a dict of strings.
 
-    Raises `BadInput` for a name outside the expected ones, for a file that is no pickle or is truncated, and
+    Raises `BadInput` for an unexpected name, for a file that is not a pickle or is truncated, and
     for one that unpacks to more than ``limit_bytes``.
     """
     path = Path(path)
@@ -258,7 +258,7 @@ def _row(released: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _number(value: Any) -> int:
-    """A whole number that is not negative, which may be written as text."""
+    """A whole number from 0, possibly as text."""
     number = int(value)
     if not 0 <= number < 1 << 62 or (not isinstance(value, str) and number != value):
         raise ValueError(f"{value!r} is no number of a row")
@@ -266,10 +266,10 @@ def _number(value: Any) -> int:
 
 
 class Mask:
-    """One digit for each character of all premises, one after the other: "1" stays, "0" goes."""
+    """One digit for each character of all premises, one after the other: "1" is kept, "0" removed."""
 
     def __init__(self, encoded: bytes | str, where: str) -> None:
-        """Take the mask as the file holds it, in base64; it is decoded piece by piece as it is used."""
+        """Take the mask of the file, in base64; it is decoded in pieces during use."""
         self._encoded = encoded.encode() if isinstance(encoded, str) else encoded
         if b"\n" in self._encoded[:100]:
             self._encoded = self._encoded.replace(b"\n", b"")
@@ -282,7 +282,7 @@ class Mask:
         return len(self._encoded) // 4 * 3 - len(self._encoded[-2:]) + len(self._encoded[-2:].rstrip(b"="))
 
     def cut(self, text: str, start: int) -> str:
-        """Return what of ``text`` stays by the digits from ``start`` on; a "|" has none and goes.
+        """Return the characters of ``text`` whose digit, from ``start`` on, is 1; "|" has none and goes.
 
         Raises `BadInput` at anything but 0 and 1, and past the end of the mask.
         """

@@ -1,6 +1,6 @@
 """The opinions of the released LawngNLI, as the released code (``src/reconstruct_nli.py``) reads them.
 
-The offsets and masks of the ID files count characters of this text, so its quirks are part of the format.
+The offsets and masks of the ID files count characters of this text, so its errors are part of the format.
 """
 
 import re
@@ -68,9 +68,9 @@ def opinions(body: str) -> list[dict[str, str]]:
 
     No XML parser, only "&amp;" is decoded, a text starts at the first paragraph after the first
     closing tag (so an opinion with no author element loses its first paragraph), and the white space
-    between paragraphs stays as one space and the line ends.  The released pattern wants a page number's
-    label to be its first attribute; rows of another date put "citation-index" before it, which is allowed
-    here, because the pattern would otherwise leave "*12" in the text and find no page.
+    between paragraphs stays as one space and the line ends.  The released pattern needs the label as
+    the first attribute of a page number; files of another date have "citation-index" before it, which is
+    allowed here, because the pattern would otherwise leave "*12" in the text and find no page.
     """
     if "<casebody" not in body:
         for pattern, replacement in _TO_XML:
@@ -96,7 +96,7 @@ def unlabelled(text: str) -> str:
 
 
 def majority(opinions: Sequence[Mapping[str, str]]) -> tuple[int, str] | None:
-    """Return place and text of the one majority opinion; None when there is not exactly one."""
+    """Return place and text of the majority opinion; None unless there is exactly one."""
     texts = [(at, opinion["text"]) for at, opinion in enumerate(opinions) if opinion["type"] == MAJORITY]
     return texts[0] if len(texts) == 1 else None
 

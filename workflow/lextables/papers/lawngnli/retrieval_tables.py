@@ -1,4 +1,4 @@
-"""LawngNLI's tables of retrieval: the first stages (Table 17) and what reorders their hits (Table 6)."""
+"""LawngNLI's tables of retrieval: the first stages (Table 17) and rerankers of their hits (Table 6)."""
 
 import json
 from collections import Counter
@@ -19,7 +19,7 @@ from lextables.tables.scored import score_cell
 CUTOFFS = (1, 10, 100)
 LABELS = {ENTAIL: "Entail hypotheses as queries", CONTRADICT: "Contradict hypotheses as queries"}
 WHOLE, FILTERED = "Long premise", "Long premise filtered by BM25 retrieval"
-# Table 17 has two groups of columns.  What reads every paragraph has a row of our own in the first.
+# Table 17 has two groups of columns.  In the first, systems that read every paragraph are additional rows.
 COLUMNS = {"whole": (WHOLE, ""), "paragraphs": (WHOLE, ", best paragraph"), "filtered": (FILTERED, "")}
 RANDOM = "a random order, as expected"
 System = Mapping[str, Any]
@@ -41,7 +41,7 @@ def table17(inputs: Inputs) -> list[Cell]:
 
 
 def table6(inputs: Inputs) -> list[Cell]:
-    """Table 6: a row for each reranker of the printed first stage; ours name the stage that is theirs."""
+    """Table 6: a row for each reranker of the printed first stage; additional rows name their first stage."""
     printed, cells = inputs.entry.names["retriever"], []
     for system in inputs.rows:
         row = system["reranker"] if system["reranked"] else "no reranker"
@@ -77,7 +77,7 @@ def _recalls(
 
 
 def _count_cells(inputs: Inputs, column: str, cutoff: int, again: bool) -> Iterator[Cell]:
-    """The queries of each label, of which the paper has as many; the pools, and what chance makes of them."""
+    """The number of queries of each label (equal in the paper), pool sizes, and chance recall."""
     labels, sizes = _queries(inputs.data)
     counts = Counter(labels.values())
     alike = counts[ENTAIL] == counts[CONTRADICT]

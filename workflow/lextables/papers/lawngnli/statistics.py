@@ -34,17 +34,17 @@ Count = Callable[[str], int]
 
 
 def has_negation_word(hypothesis: str) -> bool:
-    """Return whether a hypothesis holds one of Table 2's negation words or "n't".
+    """Return whether a hypothesis has one of Table 2's negation words or "n't".
 
-    As in the released code, the words are NLTK's Treebank tokens and a capital letter makes another
-    word ("No" is none of them); but the text is not cut into sentences first, so a full stop that NLTK
+    As in the released code, the words are NLTK's Treebank tokens and case matters ("No"
+    is not one of them); but the text is not cut into sentences first, so a full stop that NLTK
     leaves on a word is taken off.
     """
     if NEGATION_PART in hypothesis:
         return True
     if not _MAYBE.search(hypothesis):
         return False
-    from nltk.tokenize import word_tokenize  # slow to load, and Tables 3 and 4 do without
+    from nltk.tokenize import word_tokenize  # slow to import, and Tables 3 and 4 do not need it
 
     return any(word.rstrip(".") in NEGATION_WORDS for word in word_tokenize(hypothesis, preserve_line=True))
 
@@ -108,7 +108,7 @@ def of_pairs(folder: Path) -> DatasetStatistics:
     """Return the column of the public NLI data set in ``folder`` (`nli.schema`), of training pairs.
 
     A pair that training repeats counts that many times, as in the paper's ANLI.  Memory: 21 bytes a text and
-    9 a pair.  A hypothesis is looked through for negation words once.
+    9 a pair.  A hypothesis is searched for negation words once.
     """
     texts = folder / "texts.parquet"
     text_table = pq.read_table(texts, columns=["text_id", "tokens"])
@@ -153,7 +153,7 @@ def _key(text: str) -> bytes:
 
 
 class _Cached:
-    """A count that is taken once for each distinct text."""
+    """Counts, each computed once per distinct text."""
 
     def __init__(self, length: Count) -> None:
         self._length, self._known = length, dict[bytes, int]()

@@ -56,7 +56,7 @@ def write_counts(counted: StepCounts, path: str | Path) -> None:
 def logged(
     counts: Counter[str], loggers: Sequence[str], kind: Callable[[logging.LogRecord], str]
 ) -> Iterator[None]:
-    """Count the warnings of some loggers by kind, and print none of them."""
+    """Count the warnings of some loggers by kind instead of printing them."""
     handler = logging.Handler(logging.WARNING)
     handler.emit = lambda record: counts.update([kind(record)])
     muted = [logging.getLogger(name) for name in loggers]

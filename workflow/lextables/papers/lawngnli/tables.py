@@ -78,7 +78,7 @@ def _missing(column: DatasetStatistics, row: str) -> str:
 
 
 def _statistic(column: DatasetStatistics, row: str, printed: str) -> float | str | None:
-    """What stands in a row; several lengths at one number of decimals, without trailing zeros as printed."""
+    """The value of a row; several lengths at one number of decimals, without trailing zeros as printed."""
     match row:
         case "Premise length":
             decimals = max(len(number.partition(".")[2]) for number in re.findall(r"[\d.]+", printed))

@@ -1,7 +1,7 @@
 """An immutable constituency tree over the tokens of a sentence, and the few operations that rules need.
 
-Nothing here knows a verb form or a negation: which token is a verb is read from its Penn Treebank tag.
-Tokens keep the white space that followed them, so that an edited sentence keeps the original spacing.
+This module has no verb forms or negations: the Penn Treebank tag says which token is a verb.  Tokens keep
+the white space after them, so that an edited sentence keeps the original spacing.
 """
 
 from collections.abc import Iterator, Sequence
@@ -197,9 +197,9 @@ def _clauses(tree: Tree, node: Node) -> Iterator[Clause]:
 
 
 def _grouped(node: Node) -> Node:
-    """Return an S whose noun and finite verb lie bare among its children with an NP and a VP around them.
+    """Return an S with an NP and a VP added around a noun and a finite verb without a phrase.
 
-    Weak parsers leave long subjects so: (S (NN failure) (S (VP to disclose it)) (VBZ violates) (NP ...)).
+    Weak parsers return for long subjects: (S (NN failure) (S (VP to disclose it)) (VBZ violates) (NP ...)).
     """
     verb = next(
         (i for i, child in enumerate(node.children) if child.label in ("MD", "VBZ", "VBP", "VBD")), None
@@ -217,9 +217,9 @@ def _grouped(node: Node) -> Node:
 
 
 def _predicated(node: Node) -> Node:
-    """Return a node whose predicate adjective or participle lies bare after its noun with an ADJP around it.
+    """Return a node with an ADJP added around a predicate adjective or participle without a phrase.
 
-    Weak parsers leave headlines so: (NP (NP evidence) (RB not) (JJ admissible) (PP at trial)).
+    Weak parsers return for headlines: (NP (NP evidence) (RB not) (JJ admissible) (PP at trial)).
     """
     labels = [child.label for child in node.children]
     if node.label not in CLAUSES or "VP" in labels or "ADJP" in labels:
@@ -237,9 +237,9 @@ def _predicated(node: Node) -> Node:
 
 
 def _joined(tree: Tree, node: Node) -> Node:
-    """Return an S whose coordinated subjects lie side by side with an NP around them.
+    """Return an S with an NP added around coordinated subjects.
 
-    Weak parsers leave "neither A nor B" so: (S (CC neither) (NP A) (CC nor) (NP B) (VP ...)).
+    Weak parsers return for "neither A nor B": (S (CC neither) (NP A) (CC nor) (NP B) (VP ...)).
     """
     stop = next((i for i, child in enumerate(node.children) if child.label == "VP"), 0)
     phrases = [i for i, child in enumerate(node.children[:stop]) if child.label == "NP"]
@@ -305,7 +305,7 @@ def verbs(tree: Tree, phrase: Node, auxiliary, not_verbs: frozenset[str] = froze
     """Return the verbs of the VP ``phrase``, or None if it starts with none.
 
     ``auxiliary(word, next_tag)`` tells whether a verb leads to a further VP whose first verb has
-    ``next_tag``; ``not_verbs`` are words that a parser may tag as verbs and that are none.
+    ``next_tag``; ``not_verbs`` are words that a parser may wrongly tag as verbs.
     """
 
     def is_verb(node: Node) -> bool:
@@ -313,7 +313,7 @@ def verbs(tree: Tree, phrase: Node, auxiliary, not_verbs: frozenset[str] = froze
         return node.is_leaf and tagged and tree.tokens[node.start].lower not in not_verbs
 
     def firsts(node: Node) -> tuple[list[tuple[int, tuple[Node, ...]]], list[str]]:
-        """The first verb of each conjunct with what stands after it in its phrase, and the coordinators."""
+        """The first verb of each conjunct with the nodes after it in its phrase, and the coordinators."""
         coordinators = [tree.tokens[c.start].lower for c in node.children if c.label in ("CC", "CONJP")]
         conjuncts: list[tuple[int, tuple[Node, ...]]] = []
         for place, child in enumerate(node.children):

@@ -1,4 +1,4 @@
-"""MAUD's data sets: examples and their texts, the questions, contracts, and what was checked of them."""
+"""MAUD's data sets: examples and their texts, the questions, contracts, and checks of them."""
 
 import pyarrow as pa
 

@@ -1,7 +1,7 @@
-"""MAUD's tables: which computed value stands in which printed cell.
+"""MAUD's tables: the computed value of each published cell.
 
-Each function takes `Results` and returns cells; `cells` calls the one of a table, and
-`lextables.tables.cells.build` sets what it returns beside the published cells.  Sections and table
+Each function takes `Results` and returns cells; `cells` calls the function of a table, and
+`lextables.tables.cells.build` joins its result with the published cells.  Sections and table
 numbers are the paper's.
 """
 
@@ -100,7 +100,7 @@ def table1(results: Results) -> list[Cell]:
 
 
 def table2(results: Results) -> list[Cell]:
-    """Examples by split and data type, and what stands in more than one split."""
+    """Examples by split and data type, and contracts and texts in more than one split."""
     counts = Counter((row["data_type"], row["split"]) for row in results.examples)
 
     def count(row: str, column: str) -> float:
@@ -125,7 +125,7 @@ def table2(results: Results) -> list[Cell]:
 
 
 def table9(results: Results) -> list[Cell]:
-    """Questions a category, and the share of examples whose text is long, with special tokens and without."""
+    """Questions per category, and the share of examples with a long text, with and without special tokens."""
     counter = TokenCounter()
     tokens = {
         row["text_id"]: counter.tokens(row["text"])
@@ -165,12 +165,12 @@ def table9(results: Results) -> list[Cell]:
 
 
 def table3(results: Results) -> list[Cell]:
-    """Single-task AUPR by category, and what each model's overall score is over."""
+    """Single-task AUPR by category, and the number of questions in each model's overall score."""
     return _by_category(results, AUPR) + _trained(results)
 
 
 def table4(results: Results) -> list[Cell]:
-    """Multi-task AUPR by category, and what each model's overall score is over."""
+    """Multi-task AUPR by category, and the number of questions in each model's overall score."""
     return _by_category(results, AUPR) + _trained(results)
 
 
@@ -215,7 +215,7 @@ def _random(results: Results, metric: str, row: str, group: str, missing: str) -
 def _score(
     results: Results, metric: str, row: str, column: str, group: str, system: System | None, missing: str
 ) -> Cell:
-    """A score of a system; a row is what systems are compared by."""
+    """A score of a system; systems are compared by row."""
     if system is None:
         return Cell(row, column, None, reason="not in the panel of models", measure=row)
     by_category = group.startswith("category: ") and results.entry.of != EXTRACTION
@@ -227,7 +227,7 @@ def _score(
 
 
 def _trained(results: Results) -> list[Cell]:
-    """A row a model that ran: what its overall score is over, and how far its runs differ."""
+    """A row per model that ran: the numbers in its overall score, and the range of its runs."""
     cells = []
     for system in results.rows:
         if folders := _folders(system):
@@ -299,7 +299,7 @@ def _curve(scores: Scores) -> dict[int, float]:
 
 
 def figure3(results: Results) -> list[Cell]:
-    """AUPR by share of the training examples, and what the text prints of it: differences to all of them."""
+    """AUPR by share of the training examples, and the differences to all examples that the text reports."""
     cells = []
     (row,) = dict.fromkeys(cell.row for cell in results.published)
     shares = {re.fullmatch(r"(\d+)% .+", cell.column)[1]: cell.column for cell in results.published}
@@ -377,7 +377,7 @@ def _extracted(results: Results) -> list[Cell]:
     return cells
 
 
-# A table of our own
+# an additional table
 
 
 def table_validation(results: Results) -> list[Cell]:

@@ -1,1 +1,1 @@
-"""The privacy policy corpus: policies of websites, questions about them, and what law students answered."""
+"""The privacy policy corpus: policies of websites, questions about them, and answers of law students."""

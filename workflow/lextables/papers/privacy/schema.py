@@ -1,7 +1,6 @@
 """The privacy policy corpus as tables: policies by site, document, paragraph, sentence; questions; codings.
 
-A site's policy is the text of all its documents, one after another, and what the task of answers takes for a
-document.
+A site's policy is the joined text of all its documents; the task of answers uses it as one document.
 """
 
 import pyarrow as pa

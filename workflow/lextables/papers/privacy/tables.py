@@ -1,7 +1,7 @@
-"""The privacy policy corpus's tables: which computed value stands in which printed cell.
+"""The privacy policy corpus's tables: the computed value of each published cell.
 
-Each function takes `Results` and returns cells; `cells` calls the one of a table.  Sections and table numbers
-are the paper's.  Coders are interchangeable: the release does not tell them apart.
+Each function takes `Results` and returns cells; `cells` calls the function of a table.  Sections and table
+numbers are the paper's.  Coders are interchangeable: the release does not identify them.
 """
 
 import math
@@ -73,7 +73,7 @@ class Results(Inputs):
 
     @cached_property
     def answers(self) -> dict[str, dict[str, list[Answer]]]:
-        """{question: {site: what each coder chose, as a set}}; who chose nothing is left out."""
+        """{question: {site: the set of options that each coder chose}}, without empty sets."""
         answers: dict[str, dict[str, list[Answer]]] = {name: defaultdict(list) for name in self.questions}
         for row in self.responses:
             if row["options"]:
@@ -122,7 +122,7 @@ def table1(results: Results) -> list[Cell]:
 
 
 def table_agreement(results: Results) -> list[Cell]:
-    """Krippendorff's alpha and the share of like answers, by question, by category and over all.
+    """Krippendorff's alpha and the share of equal answers, by question, by category and over all.
 
     An answer is the set of options that a coder chose.  A category's alpha is the mean of its questions'.
     """
@@ -152,7 +152,7 @@ def table_agreement(results: Results) -> list[Cell]:
 
 
 def _summary_cell(values: Sequence[float], of: Callable, row: str, column: str, decimals: int) -> Cell:
-    """A cell with what ``of`` makes of some values; without any its reason."""
+    """A cell with ``of(values)``; without values, with the reason."""
     value = of(values) if values else None
     return Cell(row, column, value, decimals=decimals, reason="" if values else ONE_ANSWER)
 
@@ -166,13 +166,13 @@ def _per_cent(shares: Sequence[float]) -> float:
 
 
 def _agreements(results: Results, questions: Sequence[str] | Mapping[str, Any]) -> list[float]:
-    """The share of like answers for each question and site that two coders or more answered."""
+    """The share of equal answers for each question and site with at least two coders."""
     shares = [agreement_of(unit) for name in questions for unit in results.answers[name].values()]
     return [share for share in shares if not math.isnan(share)]
 
 
 def figure1(results: Results) -> list[Cell]:
-    """Documents and words of each site whose policy is here, by its traffic rank."""
+    """Documents and words of each site with a policy in these data, by its traffic rank."""
     if results.file is None:
         reason = "the config key traffic_ranks names no list of ranks"
         return [Cell("All sites", "Documents", None, reason=reason)]
@@ -216,7 +216,7 @@ def _domains(site: str) -> list[str]:
 
 
 def figure3(results: Results) -> list[Cell]:
-    """The share of like answers by the coders' mean confidence, on the Likert scale, to the next half."""
+    """The share of equal answers by the coders' mean confidence (Likert scale), rounded to halves."""
     confidence: dict[tuple[str, str], list[float]] = defaultdict(list)
     for row in results.responses:
         if row["confidence"] is not None:
@@ -239,9 +239,9 @@ def figure3(results: Results) -> list[Cell]:
 
 
 def figure5(results: Results) -> list[Cell]:
-    """How far the answer to one question tells that to another: Cramér's V over the sites.
+    """How well the answer to one question predicts that to another: Cramér's V over the sites.
 
-    A site's answer is the one that most of its coders gave; of equals the first that was given.
+    A site's answer is the most frequent one of its coders, of equally frequent ones the first.
     """
     answer = {
         question: {site: Counter(unit).most_common(1)[0][0] for site, unit in units.items()}
@@ -287,7 +287,7 @@ def _means(results: Results, values: Mapping[tuple[str, str], float]) -> list[Ce
 
 
 def table2(results: Results) -> list[Cell]:
-    """Loss of the holistic classification by category, and what else our own runs are scored by."""
+    """Loss of the holistic classification by category, and further scores of our own runs."""
     released = {printed: category for category, printed in results.paper.categories.items()}
     groups = {
         row: f"category: {released[row]}" if row in released else "all" for row in _printed_rows(results)
@@ -315,7 +315,7 @@ def _all_questions(results: Results) -> list[str]:
 
 
 def _by_group(results: Results, metric: str, groups: Mapping[str, str], decimals: int) -> list[Cell]:
-    """A row a group, {row: group}, and a column a model: the printed ones, then those of our own."""
+    """A row per group, {row: group}, and a column per model: the printed ones, then additional ones."""
     called = {row: column for column, row in results.entry.names.items()}
     printed = dict.fromkeys(cell.column for cell in results.published)
     columns = {column: results.entry.names.get(column, column) for column in printed}
@@ -329,7 +329,7 @@ def _by_group(results: Results, metric: str, groups: Mapping[str, str], decimals
         for row, group in groups.items()
         for column, name in columns.items()
     ]  # fmt: skip
-    # A row of ours has no cell where it has no value, unless nothing of it is run.
+    # An additional row has only cells with a value, unless none of its runs ran.
     idle = {
         column
         for column, name in columns.items()

@@ -1,1 +1,1 @@
-"""Answers: a document and a question with options; a distribution over these comes back, and marked text."""
+"""Answers: a document and a question with options; the output is a distribution over them, and marks."""

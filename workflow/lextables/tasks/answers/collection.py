@@ -1,7 +1,7 @@
-"""The tables of the task, as answering and scoring read them, and documents and questions in a vector space.
+"""The tables of the task for answering and scoring, and documents and questions in a vector space.
 
-A person who answered, or a model, gives each question of a document a distribution over the question's
-options, and may mark the paragraphs that say so.
+A person or a model answers each question about a document with a distribution over the question's options,
+and can mark the paragraphs that support the answer.
 The names of a data set's tables, and of the column with the document ids, are the task's ``names``.
 """
 

@@ -1,7 +1,7 @@
-"""The runs of a task of answers: who answers the questions about each document, and who marks its paragraphs.
+"""The runs of a task of answers: models that answer questions about documents or mark their paragraphs.
 
-No split is set: what is learnt for a document comes from others, in folds, so a run learns and answers, or
-marks, at once.
+There are no splits: the model for a document is trained on documents of other folds, so one run both trains
+and predicts.
 """
 
 from collections.abc import Mapping
@@ -41,15 +41,16 @@ class _Panel(plan.Panel):
 
 
 class Panel(_Panel):
-    """Who answers.
+    """A model that answers.
 
-    `prior` gives what the other documents were answered, `random` all options alike; `linear` learns from the
-    words of the paragraphs most like a question, `vectors` from what the encoder ``model`` makes of them; a
-    `language-model` is asked about the ``text``: the whole document, or those paragraphs.
+    `prior` predicts the mean answer of the other documents, `random` the same probability for all options;
+    `linear` is trained on the words of the paragraphs most similar to a question, `vectors` on the vectors
+    of these paragraphs by the encoder ``model``; a `language-model` is asked about the ``text``: the whole
+    document, or these paragraphs.
 
-    A printed row that wants what the paper left ``unpublished`` says so in these words; of a language model
-    a row of ours stands beside it, by a prompt of ours.  The name of a language model's row says where it is
-    asked about paragraphs.
+    If a printed row needs something that the paper did not publish, ``unpublished`` is the reason; for a
+    language model there is an additional row with our prompt.  The name of a language model's row tells if
+    it is asked about paragraphs.
     """
 
     kind: Literal["prior", "random", "linear", "vectors", "language-model"]
@@ -57,11 +58,11 @@ class Panel(_Panel):
 
 
 class Marker(_Panel):
-    """Who marks.
+    """A model that marks paragraphs.
 
-    `never` marks nothing, `random` anything; `overlap` and `vectors` go by how like a paragraph is to the
-    question with its options, by words or by the encoder ``model``; `linear` learns from words; a
-    `language-model` is asked.  Of an `unpublished` row the paper does not say what it would take.
+    `never` marks nothing, `random` marks at random; `overlap` and `vectors` use the similarity of a paragraph
+    to the question with its options, by words or by the encoder ``model``; `linear` is trained on words; a
+    `language-model` is asked.  An `unpublished` row needs something that the paper did not publish.
     """
 
     kind: Literal["never", "random", "overlap", "linear", "vectors", "language-model", "unpublished"]
@@ -74,14 +75,14 @@ class Marker(_Panel):
 
 
 class Learning(Entry):
-    """How answers are learnt, as `learning.answers` has it; each fold's penalty is chosen on the others."""
+    """Settings of trained answers (`baselines.linear_answers`); a fold's penalty is chosen on the others."""
 
     best: tuple[PositiveInt, ...] = Field((2, 20), min_length=1)
     penalties: tuple[PositiveFloat, ...] = Field((0.001, 0.01, 0.1, 1.0, 10.0, 100.0), min_length=1)
 
 
 class Marking(Entry):
-    """How marks are learnt, as `marking.learnt` has it."""
+    """Settings of trained marks (`baselines.linear_marks`)."""
 
     longest: PositiveInt = 2
     least: PositiveInt = 5
@@ -92,10 +93,10 @@ class Marking(Entry):
 class Asking(Entry):
     """How language models are asked, by prompts of `resources/prompts`.
 
-    By ``prompt`` a question about a text is asked, which is the ``best`` paragraphs for a model that reads no
-    whole documents; and by ``marks``, if it is named, whether a paragraph is relevant to a question: of each
-    document and question the ``marked`` paragraphs most like it.  Options are listed in so many ``orders``,
-    and where a model tells no probabilities ``samples`` answers are drawn.
+    ``prompt`` asks a question about a text: the whole document or its ``best`` paragraphs.  ``marks``, if
+    set, asks whether a paragraph is relevant to a question, for the ``marked`` paragraphs of each document
+    that are most similar to the question.  ``orders`` is the number of orders of the options, ``samples``
+    the number of sampled answers of a model without probabilities.
     """
 
     prompt: str
@@ -110,7 +111,7 @@ class Asking(Entry):
 
 
 class Names(Entry):
-    """What the data set calls the tables that the task reads, and the column of a document's id."""
+    """Names of the data set's tables that the task reads, and of the column with a document's id."""
 
     documents: str = "documents"
     document: str = "document_id"
@@ -121,11 +122,11 @@ class Names(Entry):
 
 
 class AnswersTask(Entry):
-    """What a paper fixed of a task of answers.
+    """The settings of a task of answers that a paper fixed.
 
-    Answers are scored against shares of options smoothed by ``smoothing``; a prior counts ``pseudo`` more
-    documents of which all options were chosen alike.  What is learnt for a document comes from those of other
-    ``folds``.  The longest document has some ``tokens``, which a model that reads it whole must hold.
+    Answers are scored against shares of options smoothed by ``smoothing``; a prior adds ``pseudo`` documents
+    with equal shares of all options.  The model for a document is trained on documents of other ``folds``.
+    ``tokens`` is the length of the longest document: the least window of a model that reads whole documents.
     """
 
     task: Literal["answers"]
@@ -212,7 +213,7 @@ class AnswersPlanner(Planner):
         return self.row(part, panel, runs={self.MAIN: (run,)}, trained=trained)
 
     def asked(self, key: str, panel: Panel) -> list[Row]:
-        """The row of a language model; a printed one whose prompt is unpublished has ours beside it."""
+        """The row of a language model, and one with our prompt if that of a printed row is unpublished."""
         settings = self.asking(panel)
         if panel.own and panel.text == "retrieved":
             panel = _named_for(panel, f"{self.task.asking.best} retrieved paragraphs")

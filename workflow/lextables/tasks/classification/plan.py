@@ -34,24 +34,24 @@ from lextables.tasks.plan import (
 )
 
 SETTINGS = ("single", "multi")  # single-task, and multi-task
-OF_VECTORS = ("vectors", "both")  # the features of linear models that want an encoder
-UNTRAINED = "none"  # the view of a model that is read as it comes to the task
+OF_VECTORS = ("vectors", "both")  # the features of linear models that need an encoder
+UNTRAINED = "none"  # the view of a model that is not trained on the task
 
 
 class Panel(plan.Panel):
     """A model of the panel: whether it is trained ``single``-task, ``multi``-task, or both.
 
-    ``grid`` names the part of the grid that it is trained by, if not its setting's.  ``published`` is the
-    name that the authors' own settings give the model.  Of a task with views it is ``trained_on`` some (none:
-    all that the task trains on), its ``heads`` are those that the task names, or other ones, and it learns
-    from the examples for which the column ``where`` is true, if it names one.
+    ``grid`` names the part of the grid that it is trained with, by default the part of its setting.
+    ``published`` is the name of the model in the authors' own settings.  In a task with views, ``trained_on``
+    are the views that it is trained on (none: all of the task), ``heads`` its heads (none: those of the
+    task), and ``where`` a column that is true for its training examples.
 
-    It is trained ``after`` the model was on another data set of the paper.  A ``checkpoint`` is a registered
-    model that somebody made so of this one on this very data set, and is taken where it is to be had.
+    ``after`` is another data set of the paper that the model is trained on first.  ``checkpoint`` is a
+    registered model that others trained in this way on this data set; it is used if it is available.
 
-    A panel of kind `linear` has a model a head, over ``features``: words, the frozen sentence vectors of
-    ``model``, or both, or of pairs the overlap of their words alone; of pairs of texts it sees the ``sides``
-    that it may.  One of kind `language-model` is asked as it is (`Asking`).
+    A panel of kind `linear` has one model per head, with ``features``: words, the frozen sentence vectors of
+    ``model``, both, or, for pairs, only the overlap of their words; ``sides`` are the texts of a pair that it
+    reads.  One of kind `language-model` is not trained (`Asking`).
     """
 
     kind: Literal["encoder", "linear", "language-model"] = "encoder"
@@ -76,10 +76,10 @@ class Panel(plan.Panel):
 
 
 class View(Entry):
-    """What of its examples a model is shown.
+    """The texts of an example that a model reads.
 
-    ``text`` and, of a pair, ``pair`` are the columns of the examples that hold the ids of what it reads, cut
-    at ``max_length`` tokens if that is less than the model's.
+    ``text`` and, for a pair, ``pair`` are columns with the ids of the texts, which are cut at ``max_length``
+    tokens if that is less than the model's limit.
     """
 
     text: str = "text_id"
@@ -87,18 +87,18 @@ class View(Entry):
     max_length: PositiveInt | None = None
 
     def columns(self) -> dict[str, str | None]:
-        """As `examples.View` has it."""
+        """Return an `examples.View`."""
         return {"text": self.text, "pair": self.pair}
 
 
 class ClassificationGrid(Grid):
-    """What is searched, and how heads are trained.
+    """The search grid, and how heads are trained.
 
-    ``updates`` are the numbers of updates that are tried, all of them in one training; or ``epochs`` are, of
-    ``updates_per_epoch`` each; or it is so many ``passes`` over the training examples, however many they are.
-    The rate rises over the first ``warmup`` updates and then stays, or by a linear ``schedule`` falls to 0.
+    ``updates`` are the numbers of updates to try, all of them in one training; or ``epochs`` are the numbers
+    of epochs, of ``updates_per_epoch`` each; or ``passes`` is the number of passes over the examples.
+    The rate rises over the first ``warmup`` updates, then stays or, with a linear ``schedule``, falls to 0.
     ``head`` is the kind of classification head; ``heads`` limits the number of single-task models.
-    Of the views those ``trained_on`` are (none: all that the panel says).
+    ``trained_on`` are the views to train on (none: all of the panel).
     """
 
     updates: tuple[int, ...] = ()
@@ -122,12 +122,12 @@ class ClassificationGrid(Grid):
 
 
 class LinearSettings(Entry):
-    """How linear models are learnt; all of it was chosen on the final splits, by cross-validation.
+    """Settings of linear models; all were chosen on the final splits, by cross-validation.
 
-    Words count in runs of up to ``longest``, those that stand in ``least`` texts of a head or more, by their
-    log odds with ``smoothing``.  ``penalty`` is scikit-learn's C, by the panel's features.  Texts are encoded
-    in pieces of so many words (``piece``), and ``numbers`` is how much vectors and what is counted of pairs
-    weigh beside words.  A panel with ``shares`` is learnt from ``percents`` of the examples too.
+    Features are n-grams of up to ``longest`` words that occur in at least ``least`` texts of a head, weighted
+    by their log odds with ``smoothing``.  ``penalty`` is scikit-learn's C, by the panel's features.  Texts
+    are encoded in pieces of ``piece`` words; ``numbers`` is the weight of vectors and of the numeric features
+    of pairs relative to words.  A panel with ``shares`` is also trained on ``percents`` of the examples.
     """
 
     longest: PositiveInt
@@ -143,9 +143,9 @@ class Asking(Entry):
     """How language models are asked about examples, whose answers are the options of a question.
 
     ``prompt`` is the name of its text, with the fields `text`, `options`, of pairs `second`, and `question`
-    if one column of the heads is the ``question``.  ``wordings`` say some answers in other words.
-    Options are listed in so many ``orders``, and where a model tells no probabilities ``samples`` answers are
-    drawn.  Of a task with views it is asked under ``views``.
+    if a column of the heads is the ``question``.  ``wordings`` replace the words of some answers.
+    ``orders`` is the number of orders of the options, ``samples`` the number of sampled answers of a model
+    without probabilities.  In a task with views, ``views`` are those of the questions.
     """
 
     prompt: str
@@ -157,34 +157,34 @@ class Asking(Entry):
 
 
 class Names(Entry):
-    """What the data set calls the tables that the task reads."""
+    """Names of the data set's tables that the task reads."""
 
     heads: str = "heads"
     texts: str = "texts"
 
 
 class ClassificationTask(Entry):
-    """What a paper fixed of a classification task.
+    """The settings of a classification task that a paper fixed.
 
-    A search trains on the splits ``training`` and reads ``validation``; what is chosen is trained on
-    ``final`` and reads ``test``.  ``evaluator`` is `general`, with the ``metrics`` of
-    `metrics.classification`, of which a search goes by ``choose_by``; or the name of a released one.
+    A search trains on the splits ``training`` and predicts ``validation``; the chosen settings are trained on
+    ``final`` and predict ``test``.  ``evaluator`` is `general`, with ``metrics`` of `metrics.classification`
+    and ``choose_by`` as the one that a search maximises; or it is the name of a released evaluator.
     ``unit`` is the column of the examples whose values are drawn together for intervals.
 
     Examples have one right answer (``label``, its place among the head's), or, ``multi_label``, any number
     (``labels``).  ``loss`` is one of `multi_head.LOSSES`, ``sampling`` one of `sampling.QUEUES`; with
-    ``class_weights`` the answers of a head count alike in its loss.
+    ``class_weights`` the answers of a head have equal weight in its loss.
 
-    ``heads`` are those that a model has whose panel names none (none: all of the data set).
+    ``heads`` are the heads of a model whose panel names none (none: all of the data set).
 
-    ``views`` are what a model may be shown of the examples.  A model that is trained under one reads what
-    ``readings`` says of it; under `none`, what it reads without being trained here.  Scores are also those of
-    the examples for which a column of ``groups`` is true.
+    ``views`` are the texts that a model can read.  ``readings`` are {view in training: views in the test};
+    the key `none` is for models that are not trained on the task.  Scores are also computed for the examples
+    for which a column of ``groups`` is true.
 
     With fewer than ``min_test`` test examples nothing is trained or scored, except on the sample.
 
-    ``averages`` is how many runs a printed score is the mean of.  ``grids`` go by the size of the search
-    (`paper` is the paper's), then by `single`, `multi` or a name that models of the panel give.  ``linear``
+    ``averages`` is the number of runs whose mean is a printed score.  ``grids`` are {size of the search
+    (`paper`: the paper's): {`single`, `multi`, or the ``grid`` of a panel: grid}}.  ``linear``
     is for panels of that kind, and ``asking`` for language models.
     """
 
@@ -437,16 +437,16 @@ class ClassificationPlanner(Planner):
         )
 
     def heads(self, panel: Panel) -> list[str]:
-        """The heads that a panel's model is trained for; none stands for all of the data set."""
+        """The heads that a panel's model is trained for; none means all of the data set."""
         return list(panel.heads or self.task.heads)
 
     def submitted_row(self, extra: SubmittedFiles) -> Row:
-        """The row, and of a task with views the heads that it is shown among."""
+        """The row; in a task with views, with the heads that it is listed under."""
         row = super().submitted_row(extra)
         return replace(row, about={"heads": ", ".join(self.task.heads)}) if self.task.views else row
 
     def start(self, panel: Panel) -> "Start | Missing":
-        """What the training of a panel's model starts from, or why there is nothing."""
+        """The weights from which the training of a panel's model starts, or why there are none."""
         if panel.after:
             return self.others[panel.after].made(panel.model)
         if panel.kind == "linear" and panel.features not in OF_VECTORS:
@@ -455,11 +455,11 @@ class ClassificationPlanner(Planner):
         return weights if isinstance(weights, Missing) else Start(weights, weights, panel.model)
 
     def made(self, model: str) -> "Start | Missing":
-        """What a model has become by training on this data set, for a training on another one."""
+        """The weights of a model after training on this data set, for a training on another one."""
         panels = [(key, panel) for key, panel in self.task.models.items() if panel.model == model]
         if not panels:
             raise BadInput(
-                f"{model!r} is to be trained on it first and is none of its models", where=self.name
+                f"{model!r} must be trained on this data set first, which has no such model", where=self.name
             )
         key, panel = panels[0]
         if panel.checkpoint:
@@ -477,7 +477,7 @@ class ClassificationPlanner(Planner):
         return Start(weights, start.tokenizer, start.cut_by, run)
 
     def trained(self, key: str, view: str) -> tuple[Run, ...] | Missing:
-        """The trainings of a model of the panel under a view, one a seed, for who reads by their weights."""
+        """The trainings of a model of the panel under a view, one per seed, for runs that use them."""
         panel = self.task.models[key]
         start = self.start(panel)
         if isinstance(start, Missing):
@@ -493,17 +493,17 @@ class ClassificationPlanner(Planner):
         return [view for view in self.task.readings if view in views]
 
     def training(self, key: str, panel: Panel, start: "Start", view: str, seed: int) -> Run:
-        """The run that trains under a view; under `UNTRAINED` it keeps what it starts from."""
+        """The run that trains under a view; under `UNTRAINED` it keeps the weights that it starts from."""
         seen = self.task.readings[UNTRAINED][0] if view == UNTRAINED else view
-        view_columns = self.task.views[seen]
+        text_view = self.task.views[seen]
         if panel.kind == "linear":
             settings = self.linear_settings(panel, start.weights) | {"percent": WHOLE}
             return self.add(
-                self.run("train", key, f"{panel.kind}-{view}"), settings | {"view": view_columns.columns()}
+                self.run("train", key, f"{panel.kind}-{view}"), settings | {"view": text_view.columns()}
             )
         grid = self.grid(panel, "multi")
         settings = self.training_settings(panel, grid, start.weights)
-        settings |= {"view": view_columns.columns(), "only": self.heads(panel), "where": panel.where}
+        settings |= {"view": text_view.columns(), "only": self.heads(panel), "where": panel.where}
         settings |= {"tokenizer": model_settings(start.cut_by, start.tokenizer)}
         settings |= {"learning_rate": grid.learning_rates[0], "updates": grid.tried[:1]}
         settings |= self.lengths(panel, seen) | self.min_test()
@@ -513,9 +513,9 @@ class ClassificationPlanner(Planner):
         return self.add(run, settings, weights_of=start.run)
 
     def read(self, key: str, panel: Panel, start: "Start", seed: int) -> Run:
-        """The run that reads the test examples under all views, each with all trainings that read it.
+        """The run that predicts the test examples under all views, with all trainings that a view is for.
 
-        A linear model reads whole texts, so there is no view for it that cuts them.
+        A linear model reads whole texts, so it has no views that cut them.
         """
         trainings = {view: self.training(key, panel, start, view, seed) for view in self.trained_on(panel)}
         readings = [

@@ -125,7 +125,7 @@ Visit = Callable[[MultiHead, int], None]
 
 @dataclass(frozen=True)
 class Training:
-    """What all models of a run share.  ``folder`` holds the encoder.
+    """The common inputs of all models of a run.  ``folder`` has the encoder.
 
     ``identity`` (data, weights, code, libraries, device), settings, seed and material together identify the
     work under ``work_root`` that may be reused.
