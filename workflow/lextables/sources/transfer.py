@@ -94,9 +94,9 @@ class Client:
     timeouts: tuple[float, float] = (20, 60)  # to connect, and between two reads
     sleep: Callable[[float], None] = field(default=time.sleep, repr=False)
 
-    def wait(self, attempt: int, requested: float | None) -> None:
-        """Sleep after the failed ``attempt`` (from 1): ``requested`` seconds, or twice as long each time."""
-        seconds = self.first_wait * 2 ** (attempt - 1) if requested is None else requested
+    def wait(self, attempt: int, asked: float | None) -> None:
+        """Sleep after the failed ``attempt`` (from 1): ``asked`` seconds, or twice as long each time."""
+        seconds = self.first_wait * 2 ** (attempt - 1) if asked is None else asked
         self.sleep(min(seconds, self.longest_wait))
 
 

@@ -2,9 +2,10 @@
 
 Two systems are compared by the contribution of each unit of the test set (a query, a contract) to their
 scores, the mean over runs that differ in their seed.  The test is a two-sided sign-flip test (all 2^n sign
-patterns if these are no more than the resamples).  Holm's correction is over all tested pairs of a measure.  The interval
-is Student's interval of the differences.  A detectable difference is one that is found with 80 % power after
-the correction.  `bench/measure_comparison.py` measures the error rates, the coverage and the power.
+patterns if these are no more than the resamples).  Holm's correction is over all tested pairs of a measure.
+The interval is Student's interval of the differences.  A detectable difference is one that is found with 80
+% power after the correction.  `bench/measure_comparison.py` measures the error rates, the coverage and the
+power.
 
 pandas, scipy and networkx are imported where they are used: most tables have nothing to compare.
 """

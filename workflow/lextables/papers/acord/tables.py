@@ -352,7 +352,8 @@ def table_e1(results: Results) -> list[Cell]:
 def table_e2(results: Results) -> list[Cell]:
     """Retrieval for the two queries in three formats; our own models follow the paper's.
 
-    The paper writes ``BM25 + Cross-Encoder``; an additional row has a slash, which no model's name can contain.
+    The paper writes ``BM25 + Cross-Encoder``; an additional row has a slash, which no model's name can
+    contain.
     """
     names = results.entry.names
     columns = {metric: metric for metric in METRICS}

@@ -1,8 +1,8 @@
 """Baselines for answers and for marked paragraphs, which anyone can run on a CPU in minutes.
 
 Answers: equal probabilities, the mean of other documents' answers (the prior), or a linear model per
-question.  Its features describe the paragraphs most similar to the question.  Marks: none, random, similarity to the
-question, or a linear model of words and similarities.
+question.  Its features describe the paragraphs most similar to the question.  Marks: none, random,
+similarity to the question, or a linear model of words and similarities.
 
 All models are trained on documents of other folds.  Documents without a text have the mean features of the
 others: a model uses only their shares of the options.
