@@ -122,10 +122,12 @@ def test_a_documents_threshold_is_chosen_on_other_folds():
     chosen = marks.marked(question, folds)
     for fold in range(3):
         here = folds[question.documents] == fold
-        cut = marks.threshold(question.right[~here], question.given[~here])
-        assert (chosen[here] == (question.given[here] >= cut)).all()
+        cut = marks.threshold(question.right[~here], question.probabilities[~here])
+        assert (chosen[here] == (question.probabilities[here] >= cut)).all()
     # What is right in a document moves no mark of its own fold.
-    turned = Marked("q", "A", question.documents, question.right ^ (question.documents == 0), question.given)
+    turned = Marked(
+        "q", "A", question.documents, question.right ^ (question.documents == 0), question.probabilities
+    )
     here = folds[question.documents] == 0
     assert (marks.marked(turned, folds)[here] == chosen[here]).all()
 
@@ -140,8 +142,10 @@ def test_marks_are_counted_as_scikit_learn_counts_them():
         "recall": recall_score(one.right, chosen),
         "F1": f1_score(one.right, chosen),
         "accuracy": (one.right == chosen).mean(),
-        "average precision": average_precision_score(one.right, one.given),
-        "F1, best threshold": max(f1_score(one.right, one.given >= cut) for cut in np.unique(one.given)),
+        "average precision": average_precision_score(one.right, one.probabilities),
+        "F1, best threshold": max(
+            f1_score(one.right, one.probabilities >= cut) for cut in np.unique(one.probabilities)
+        ),
     }
     for metric, value in expected.items():
         assert found[metric, "question: q1"] == (pytest.approx(value), 240)
