@@ -12,7 +12,7 @@ from lextables.models.prompts import Template
 from lextables.pipeline.dataset import write
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.classification.asking import answer, asked_examples
-from lextables.tasks.classification.examples import shown
+from lextables.tasks.classification.examples import under_view
 from lextables.tasks.classification.schema import EXAMPLES, HEADS, TEXTS
 
 TEMPLATE = Template((Message("user", "${fence}\n${text}\n${fence}\n${options}"),))
@@ -97,15 +97,15 @@ def test_some_heads_alone_are_asked(data):
 def test_questions_about_a_text_follow_one_another(data):
     model = FakeModel(reads)
     asked(data(), model, orders=1)
-    shown = [prompt[0].content.split("=====")[1].strip() for prompt in model.weighed]
-    assert shown == [TEXT_ROWS[place]["text"] for place in (0, 0, 1, 2)]
+    under_view = [prompt[0].content.split("=====")[1].strip() for prompt in model.weighed]
+    assert under_view == [TEXT_ROWS[place]["text"] for place in (0, 0, 1, 2)]
 
 
 def test_views_are_read_each_under_its_condition(data):
     paths = data()
     examples = [row | {"pair_id": "t2"} for row in EXAMPLE_ROWS[:1]]
     views = {name: dict(zip(("text", "pair"), ids, strict=True)) for name, ids in VIEWS.items()}
-    found = [(name, row) for name, view in views.items() for row in shown(examples, view)]
+    found = [(name, row) for name, view in views.items() for row in under_view(examples, view)]
     rows, _ = answer(found, paths, SETTINGS | {"prompt": PAIRED.plain()}, FakeModel(reads))
     assert [(row["condition"], row["probabilities"]) for row in rows] == [
         ("none > pair", [1, 0, 0]),

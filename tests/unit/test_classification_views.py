@@ -18,7 +18,7 @@ from lextables.pipeline.dataset import Column, Table, read, write
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import SCORES, Run
 from lextables.tasks.classification import linear
-from lextables.tasks.classification.examples import Text, by_head, of_splits, shown, texts_of
+from lextables.tasks.classification.examples import Text, by_head, of_splits, texts_of, under_view
 from lextables.tasks.classification.features import read_tokens, tokenise
 from lextables.tasks.classification.plan import ClassificationPlanner, ClassificationTask
 from lextables.tasks.classification.reading import read_heads, read_views
@@ -407,7 +407,7 @@ def test_trainings_read_views_of_several_lengths_as_each_would_alone(
     expected = []
     for condition, (source, view, length) in sorted(CONDITIONS.items()):
         model, _ = load(weights[source], CPU)
-        asked = by_head(shown(of_splits(examples(), ["test"]), view), heads)
+        asked = by_head(under_view(of_splits(examples(), ["test"]), view), heads)
         alone = read_heads(model, list(heads), asked, read_tokens(tokens[length == 24]), CPU)
         expected += [{"condition": condition, **row} for row in alone]
     assert found == expected and len(found) == 3 * 2 * 8
@@ -443,7 +443,7 @@ def test_linear_models_read_views_as_they_would_those_texts_alone(stored, tmp_pa
     names = {column.name for column in PAIRED.columns}
     expected = []
     for condition, (source, view) in sorted(conditions.items()):
-        rows = [{name: row[name] for name in names} for row in shown(examples(), view)]
+        rows = [{name: row[name] for name in names} for row in under_view(examples(), view)]
         write(PAIRED, rows, tmp_path / "shown.parquet")
         as_shown = [tmp_path / "shown.parquet", *files[1:]]
         linear.read_examples(as_shown, [], ["test"], LINEAR, weights[source], tmp_path / "alone.parquet")

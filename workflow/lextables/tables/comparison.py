@@ -448,20 +448,20 @@ def notes(comparisons: Sequence[Comparison], data_note: str = "") -> list[str]:
     The measures with the most units come first, at most `SHOWN`.  ``data_note`` describes data that are not
     the paper's.
     """
-    tested = sorted((one for one in comparisons if one.pairs), key=lambda one: -_number(one.units))
+    tested = sorted((c for c in comparisons if c.pairs), key=lambda c: -_number(c.units))
     lines = [f"{METHOD} Computed on {data_note}." if data_note else METHOD] * bool(tested)
-    for each in tested[:SHOWN]:
-        lines += [_leading(each), *_published_leads(each)]
+    for comparison in tested[:SHOWN]:
+        lines += [_leading(comparison), *_published_leads(comparison)]
     if len(tested) > SHOWN:
         lines.append(f"{_measures(tested[SHOWN:])} compared in that file too.")
-    few = [one for one in comparisons if not one.pairs and {pair.untested for pair in one.untested} == {FEW}]
+    few = [c for c in comparisons if not c.pairs and {pair.untested for pair in c.untested} == {FEW}]
     if few:
         units = few[0].units.partition(" ")[2]
         lines.append(f"{_measures(few)} not tested: a test needs at least {MIN_UNITS} {units}.")
-    rest = [one for one in comparisons if one not in few]
-    untested = [pair.untested for one in rest for pair in one.untested]
+    rest = [c for c in comparisons if c not in few]
+    untested = [pair.untested for c in rest for pair in c.untested]
     if untested:
-        pairs = len(untested) + sum(len(one.pairs) for one in rest)
+        pairs = len(untested) + sum(len(c.pairs) for c in rest)
         lines.append(
             f"{len(untested)} of {pairs} pairs are untested: {' or '.join(dict.fromkeys(untested))}."
         )

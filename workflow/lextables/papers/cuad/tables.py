@@ -332,15 +332,15 @@ def figure5(results: Results) -> list[Cell]:
     cells = []
     for row, system in systems.items():
         if row in place:
-            found = _score_cells(results, system, AT_80, place[row])
-            cells += [cell for cell in found if STRICT not in cell.column]
+            row_cells = _score_cells(results, system, AT_80, place[row])
+            cells += [cell for cell in row_cells if STRICT not in cell.column]
     column = f"{COLUMNS[AT_80]}: mean of"
     for name, models in classes.items():
         cells.append(
             Cell(name, f"{column} the printed values", statistics.fmean(models.values()), decimals=1)
         )
         folders = [_folders(systems[model]) for model in models]
-        values = [results.mean(found, AT_80) for found in folders if found]
+        values = [results.mean(of_model, AT_80) for of_model in folders if of_model]
         runs = tuple(itertools.chain(*folders))
         if len(values) == len(models):
             cells.append(Cell(name, f"{column} ours", statistics.fmean(values), decimals=1, runs=runs))

@@ -14,7 +14,7 @@ from lextables.models.multiple_choice import Answered, Question, ask
 from lextables.models.prompts import Template, plain_template
 from lextables.pipeline.dataset import Row, read
 from lextables.pipeline.errors import BadInput
-from lextables.tasks.classification.examples import key_of, of_splits, shown
+from lextables.tasks.classification.examples import key_of, of_splits, under_view
 
 ASKED_AT_ONCE = 256  # questions; their prompts are in memory together
 _CERTAIN = 1e-9
@@ -34,7 +34,9 @@ def asked_examples(
         if not settings["only"] or row["head_id"] in settings["only"]
     ]
     readings = settings.get("readings") or [{"condition": "", "view": None}]
-    examples = [(reading["condition"], row) for reading in readings for row in shown(rows, reading["view"])]
+    examples = [
+        (reading["condition"], row) for reading in readings for row in under_view(rows, reading["view"])
+    ]
     return sorted(
         examples, key=lambda pair: (*key_of(pair[1]), pair[0], pair[1]["head_id"], pair[1]["example_id"])
     )

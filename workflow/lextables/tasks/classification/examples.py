@@ -27,7 +27,7 @@ def key_of(row: Row, view: View = PLAIN) -> Key:
     return row[view["text"]], second or ""
 
 
-def shown(rows: Iterable[Row], view: View | None) -> Iterator[Row]:
+def under_view(rows: Iterable[Row], view: View | None) -> Iterator[Row]:
     """Yield the examples with the ``text_id`` and ``pair_id`` of a view; unchanged if it is None."""
     for row in rows:
         yield row | dict(zip(("text_id", "pair_id"), key_of(row, view), strict=True)) if view else row

@@ -34,9 +34,9 @@ from lextables.tasks.classification.examples import (
     key_of,
     learnt_from,
     of_splits,
-    shown,
     subset,
     texts_of,
+    under_view,
 )
 from lextables.tasks.classification.schema import PREDICTIONS, READINGS
 from lextables.tasks.classification.vectors import read_vectors
@@ -393,7 +393,9 @@ def _read(
 
 def _selected(rows: Iterable[Row], settings: Settings, view: View | None) -> Iterator[Row]:
     """Yield the examples of the heads in the settings, under a view."""
-    return (row for row in shown(rows, view) if row["head_id"] in (settings["only"] or (row["head_id"],)))
+    return (
+        row for row in under_view(rows, view) if row["head_id"] in (settings["only"] or (row["head_id"],))
+    )
 
 
 def _texts_of(

@@ -18,7 +18,7 @@ from lextables.models.precision import tf32
 from lextables.models.throughput import READING, count, measured
 from lextables.pipeline.dataset import Row, read
 from lextables.pipeline.errors import BadInput
-from lextables.tasks.classification.examples import Key, by_head, key_of, of_splits, shown
+from lextables.tasks.classification.examples import Key, by_head, key_of, of_splits, under_view
 from lextables.tasks.classification.features import Tokens, read_tokens
 
 READ_AT_ONCE = 32  # texts
@@ -60,7 +60,7 @@ def read_views(
         if loaded[0] != reading["source"]:
             loaded = reading["source"], multi_head.load_trained(weights[reading["source"]], device)
         model, heads = loaded[1]
-        to_predict = by_head(shown(rows, reading["view"]), heads)
+        to_predict = by_head(under_view(rows, reading["view"]), heads)
         keys = {key_of(row) for rows_ in to_predict.values() for row in rows_}
         batch_tokens = read_tokens(tokens[lengths.index(reading["max_length"])], keys)
         if missing := sorted(keys - batch_tokens.position.keys()):

@@ -41,8 +41,8 @@ from lextables.tasks.classification.examples import (
     labels_of,
     learnt_from,
     of_splits,
-    shown,
     subset,
+    under_view,
 )
 from lextables.tasks.classification.features import Tokens, read_tokens
 from lextables.tasks.classification.reading import inputs, padding, read_heads
@@ -157,7 +157,7 @@ def prepare(
 
     ``passes`` over the training examples in the settings are converted to ``updates``, at least one.
     """
-    rows = list(shown(read(examples), settings["view"]))
+    rows = list(under_view(read(examples), settings["view"]))
     check_test_size(rows, settings)
     read_in = read_tokens(tokens, {key_of(row) for row in rows})
     data = material(settings, rows, read(heads), read_in, splits, seed)
