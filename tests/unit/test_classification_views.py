@@ -227,7 +227,9 @@ def test_what_a_model_wants_and_is_not_here_is_its_row_s_reason(planned, panel, 
 
 
 def test_a_model_that_the_first_data_set_does_not_train_is_refused(planned):
-    with pytest.raises(BadInput, match="first: 'ready' is to be trained on it first and is none of its"):
+    with pytest.raises(
+        BadInput, match="first: 'ready' must be trained on this data set first, but is none of its models"
+    ):
         planned({"ready": {"row": "Ready", "model": "ready", "after": "first"}})
 
 

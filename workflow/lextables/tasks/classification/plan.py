@@ -459,7 +459,8 @@ class ClassificationPlanner(Planner):
         panels = [(key, panel) for key, panel in self.task.models.items() if panel.model == model]
         if not panels:
             raise BadInput(
-                f"{model!r} must be trained on this data set first, which has no such model", where=self.name
+                f"{model!r} must be trained on this data set first, but is none of its models",
+                where=self.name,
             )
         key, panel = panels[0]
         if panel.checkpoint:
