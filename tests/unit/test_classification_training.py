@@ -509,19 +509,19 @@ def test_a_run_learns_from_its_splits_its_share_and_its_subset_only(prepared):
     ]
     whole = prepared(rows=rows).material
     assert {len(of_head) for of_head in whole.training.values()} == {8}
-    assert {len(of_head) for of_head in whole.asked.values()} == {4}
-    assert not {"label", "labels"} & whole.asked["1"][0].keys()
+    assert {len(of_head) for of_head in whole.to_predict.values()} == {4}
+    assert not {"label", "labels"} & whole.to_predict["1"][0].keys()
     part = prepared(rows=rows, percent=25).material
     assert {head: len(of_head) for head, of_head in part.training.items()} == {
         "1": 2, "2-0": 2, "2-1": 2, "3": 3,
     }  # fmt: skip
-    assert part.asked == whole.asked
+    assert part.to_predict == whole.to_predict
     subset = prepared(rows=rows, where="subset", only=["3"]).material
-    assert list(subset.answers) == list(subset.training) == list(subset.asked) == ["3"]
+    assert list(subset.answers) == list(subset.training) == list(subset.to_predict) == ["3"]
     assert [row["example_id"] for row in subset.training["3"]] == [
         f"3/t{number:02}" for number in (1, 2, 3, 5, 6, 7)
     ]
-    assert len(subset.asked["3"]) == 4
+    assert len(subset.to_predict["3"]) == 4
 
 
 def test_the_number_of_single_task_models_is_limited(prepared):
