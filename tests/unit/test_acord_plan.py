@@ -48,6 +48,7 @@ def test_the_sample_runs_what_is_installed_and_says_so_of_the_rest():
         "BM25, words, MiniLM and a linear model / None",
         "Bi-Encoder-MiniLM / None",
         "BM25 + MiniLM, mean of standardised scores / None",
+        "BM25 + MiniLM, with feedback / None",
         "BM25 / SmolLM2-135M-Instruct, asked",
     }
     assert rows()["BM25 / Cross-Encoder-MiniLM"].reason == "sample data"

@@ -101,6 +101,28 @@ def test_a_fusion_with_a_fine_tuned_bi_encoder_has_its_seeds():
         assert (second.experiment, second.seed) == ("retrieve-tuned", run.seed)
 
 
+def test_feedback_loads_the_encoder_whose_ranking_it_fuses():
+    specs, rows = laid_out()
+    untrained, tuned = (
+        rows[f"BM25 + {name}, with feedback / None"] for name in ("MiniLM", "MiniLM fine-tuned")
+    )
+    assert {run.experiment for row in (untrained, tuned) for runs in row.runs.values() for run in runs} == {
+        "feedback"
+    }
+    assert (
+        list(untrained.runs) == ["short", "medium", "long"] and untrained.baseline and not untrained.trained
+    )
+    for form, (run,) in untrained.runs.items():
+        settings = specs[run].settings
+        assert (settings["model"], settings["form"], settings["feedback"]) == ("all-minilm-l6-v2", form, 5)
+        assert settings["weights"] and not specs[run].sources
+    assert [run.seed for run in tuned.runs["short"]] == [0, 1, 2] and tuned.trained
+    for run in tuned.runs["short"]:
+        assert specs[run].weights_of == specs[specs[run].needs[-1]].weights_of
+        assert specs[run].weights_of.seed == run.seed
+        assert specs[run].settings["weights_of"] == specs[run].weights_of.folder
+
+
 def test_what_lacks_a_model_is_not_run():
     task = PAPER.tasks["acord"]
     tuned = task.finetuned["minilm-retriever"].model_copy(update={"model": "roberta-base"})
@@ -133,6 +155,11 @@ def test_documents_are_read_whole_or_by_paragraphs_and_never_by_words():
         ({"fusion-bm25-minilm": {"of": ["minilm-fresh-head"]}}, "minilm-fresh-head is no other retriever"),
         ({"fusion-bm25-minilm": {"of": []}}, "fusion-bm25-minilm: a fusion, and nothing else"),
         ({"fusion-bm25-minilm": {"shares": [1.0]}}, "fusion-bm25-minilm: a share for each"),
+        ({"bm25": {"feedback": 5}}, "retrievers.bm25: feedback wants a fusion whose last"),
+        (
+            {"fusion-bm25-minilm": {"of": ["minilm-retriever", "bm25"], "feedback": 5}},
+            "feedback wants a fusion",
+        ),
         ({"bm25": {"of": ["bi-encoder-minilm"]}}, "retrievers.bm25: a fusion, and nothing else"),
         ({"minilm-retriever": {"row": "R", "kind": "bm25"}}, "minilm-retriever is both a retriever and"),
     ],

@@ -7,7 +7,7 @@ import pytest
 from lextables.pipeline.dataset import Column, Table, write
 from lextables.tasks.retrieval import collection, dense, lexical
 from lextables.tasks.retrieval.collection import PREDICTIONS, Collection, prediction_rows, ranked, reorder
-from lextables.tasks.retrieval.lexical import fuse
+from lextables.tasks.retrieval.lexical import fuse, fuse_with_feedback
 
 TASK = {
     "names": {"documents": "clauses", "document": "clause_id", "text": "text", "gain": "score"},
@@ -222,3 +222,36 @@ def test_ties_go_by_id_and_no_more_than_the_top_are_kept():
 
 def test_a_query_that_one_system_alone_answers_is_ranked_by_it():
     assert [document for document, _ in fuse([{"q": {"a": 1.0, "b": 2.0}}, {}], (1, 1), 5)["q"]] == ["b", "a"]
+
+
+def test_feedback_finds_what_is_similar_to_the_first_hits():
+    vectors = {"a": (1, 0, 0), "b": (0, 1, 0), "c": (0.6, 0, 0.8), "d": (0, 0.6, 0.8)}
+    of_text = {DOCUMENTS[name]: vector for name, vector in vectors.items()}
+    query = np.array([[0.6, 0.8, 0]], dtype=np.float32)
+    systems = [{"cap": {"b": 3.0, "a": 1.0}}, {"cap": {"b": 0.8, "a": 0.6, "d": 0.48, "c": 0.36}}]
+    settings = {"form": "short", "feedback": 2, "shares": (1, 2), "top": 3}
+
+    def moved(weights):
+        """The fusion with the similarities to the query and these weights of a, b, c and d."""
+        vector = query[0] + lexical.FEEDBACK_SHARE * np.average(
+            list(vectors.values()), axis=0, weights=weights
+        )
+        similarities = {name: round(float(vector @ of), 6) for name, of in vectors.items()}
+        return fuse([systems[0], {"cap": similarities}], (1, 2), 3)
+
+    def found(**changes):
+        asked = []
+        hits = fuse_with_feedback(
+            COLLECTION,
+            systems,
+            settings | changes,
+            lambda texts: np.array([of_text[text] for text in texts], dtype=np.float32),
+            lambda texts: asked.extend(texts) or query,
+        )
+        assert asked == ["cap on liability"]
+        return {query: [(name, pytest.approx(score)) for name, score in of] for query, of in hits.items()}
+
+    assert documents(fuse(systems, (1, 2), 3)) == {"cap": ["b", "a", "d"]}
+    assert moved([1, 2, 0, 0]) == found() and moved([0, 1, 0, 0]) == found(feedback=1)
+    assert documents(moved([0, 1, 0, 0])) == {"cap": ["b", "d", "a"]}
+    assert moved([6, 12, 3, 4]) == found(feedback=9)  # more than there are: b, a, d, c

@@ -3,7 +3,7 @@
 #   in    {RESULTS}/data/{dataset}/{documents,queries,judgements}.parquet, by the registry's names
 #   out   {RESULTS}/runs/{dataset}/..., scores beside each run
 #   steps retrieve -> (rerank ->) score, or search -> choice -> train -> rerank-tuned or retrieve-tuned -> score;
-#         fuse makes one first stage of several
+#         fuse and feedback make one first stage of several
 
 from lextables.tasks.retrieval.collection import files as collection_files
 
@@ -168,6 +168,17 @@ use rule retrieval_rerank_tuned as retrieval_dense_tuned with:
         **script_params("retrieval_dense_tuned"),
     message:
         "Ranking the documents of every query of {wildcards.dataset} with the fine-tuned {wildcards.model} (seed {wildcards.seed})."
+
+
+use rule retrieval_rerank_tuned as retrieval_feedback with:
+    wildcard_constraints:
+        dataset=RETRIEVED,
+        experiment="feedback",
+    params:
+        **script_params("retrieval_feedback"),
+        vectors=KEPT_VECTORS,
+    message:
+        "Ranking the documents of every query of {wildcards.dataset} by several systems and the similarity to the first hits ({wildcards.model}, {wildcards.condition}, seed {wildcards.seed})."
 
 
 use rule base_run as retrieval_fuse with:

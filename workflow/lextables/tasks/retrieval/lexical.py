@@ -1,4 +1,4 @@
-"""First stages without training: BM25, gensim's BM25 (Okapi), and fusion of several rankings.
+"""First stages without training: BM25, gensim's BM25 (Okapi), and fusion of rankings, with feedback too.
 
 Also the texts of documents after LawngNLI's paragraph filter, and reranking by a model that reads pairs.
 """
@@ -9,6 +9,8 @@ from itertools import islice
 from statistics import fmean, pstdev
 from typing import Any
 
+import numpy as np
+
 from lextables.models.bm25 import BM25Index, analyze
 from lextables.models.okapi import OkapiBM25, Paragraphs
 from lextables.tasks.retrieval.collection import Collection, Hits, reorder
@@ -17,6 +19,10 @@ QUERY_BATCH = (
     64  # queries whose filtered pools are in memory together: with 1,000 documents each, some 200 MB
 )
 
+FEEDBACK_SHARE = 2.0
+DIGITS = 6  # of a similarity; the number of threads changes only later digits
+
+Encode = Callable[[Sequence[str]], np.ndarray]
 Settings = Mapping[str, Mapping[str, Any]]
 Scores = Mapping[str, Mapping[str, float]]
 
@@ -147,7 +153,7 @@ def rerank(
 # Fusion.
 
 
-def fuse(systems: Sequence[Scores], shares: Sequence[float], top: int) -> Hits:
+def fuse(systems: Sequence[Scores], shares: Sequence[float], top: int | None) -> Hits:
     """Rank documents by the weighted mean of the systems' standardised scores, ties by id ascending.
 
     ``systems`` map queries to {document: score}; ``shares`` are their weights; at most ``top`` hits per query
@@ -159,8 +165,38 @@ def fuse(systems: Sequence[Scores], shares: Sequence[float], top: int) -> Hits:
     return {query: _fused([system.get(query, {}) for system in systems], shares, top) for query in queries}
 
 
+def fuse_with_feedback(
+    collection: Collection,
+    systems: Sequence[Scores],
+    settings: Mapping[str, Any],
+    encode_document: Encode,
+    encode_query: Encode,
+) -> Hits:
+    """Fuse, move each query's vector towards its first hits, and fuse again; ties as in `fuse`.
+
+    Pseudo-relevance feedback (Rocchio 1971); no judgement is used.  To the query's unit vector the mean of
+    its first ``feedback`` hits' is added, weighted by 1/rank, `FEEDBACK_SHARE` times.  The similarities to
+    the sum replace the scores of the last of ``systems``, which are the encoder's, for all documents that any
+    system returned.  ``settings``: ``form``, ``feedback``, and ``shares`` and ``top`` as for `fuse`.  The
+    encoders return float32 (texts, dimensions) with unit rows.
+    """
+    first = fuse(systems, settings["shares"], None)
+    names = sorted({document for hits in first.values() for document, _ in hits})
+    rows = {document: row for row, document in enumerate(names)}
+    documents = encode_document([collection.documents[name] for name in names]).astype(np.float64)
+    queries = encode_query([collection.queries[query][settings["form"]] for query in first])
+    similarities = {}
+    for (query, hits), vector in zip(first.items(), queries.astype(np.float64), strict=True):
+        of_hits = documents[[rows[document] for document, _ in hits]]
+        ranks = np.arange(1, min(settings["feedback"], len(hits)) + 1)
+        moved = vector + FEEDBACK_SHARE * np.average(of_hits[: len(ranks)], axis=0, weights=1 / ranks)
+        scores = np.round(of_hits @ moved, DIGITS).tolist()
+        similarities[query] = {document: score for (document, _), score in zip(hits, scores, strict=True)}
+    return fuse([*systems[:-1], similarities], settings["shares"], settings["top"])
+
+
 def _fused(
-    systems: Sequence[Mapping[str, float]], shares: Sequence[float], top: int
+    systems: Sequence[Mapping[str, float]], shares: Sequence[float], top: int | None
 ) -> list[tuple[str, float]]:
     documents = sorted({document for scores in systems for document in scores})
     columns = [_standardised(scores, documents) for scores in systems]

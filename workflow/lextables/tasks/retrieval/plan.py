@@ -46,9 +46,11 @@ class Retriever(Entry):
 
     ``okapi`` is gensim's BM25, whose collection is a query's pool (`lextables.models.okapi`).  A fusion ranks
     by the mean of the standardised scores of those that it is ``of``: keys of other retrievers, or of
-    fine-tuned bi-encoders; they count by their ``shares``, or alike.  A linear one learns from the judgements
-    of the training and validation queries, by words in so many ``topics`` and, where it names a ``model``, by
-    its vectors; ``penalty`` is scikit-learn's C.  ``baseline`` and ``lenient`` are those of a `Panel`.
+    fine-tuned bi-encoders; they count by their ``shares``, or alike.  With ``feedback`` it fuses twice: in
+    between, the query is moved towards its first so many hits, by the vectors of the last of ``of``
+    (`lexical.fuse_with_feedback`).  A linear one learns from the judgements of the training and validation
+    queries, by words in so many ``topics`` and, where it names a ``model``, by its vectors; ``penalty`` is
+    scikit-learn's C.  ``baseline`` and ``lenient`` are those of a `Panel`.
 
     One that goes by vectors reads ``documents`` whole, cut at its model's length, or by paragraphs, whose
     best counts; it and okapi may read them filtered, cut to the paragraphs that BM25 finds for the query.
@@ -63,6 +65,7 @@ class Retriever(Entry):
     model: str | None = None
     of: tuple[str, ...] = ()
     shares: tuple[PositiveFloat, ...] = ()
+    feedback: PositiveInt | None = None
     documents: tuple[Reading, ...] = ("whole",)
     want_gpu: tuple[Reading, ...] = ()
     topics: PositiveInt | None = None
@@ -233,6 +236,12 @@ class RetrievalTask(Entry):
                 raise ValueError(f"retrievers.{key}: okapi reads documents whole or filtered")
             if len(retriever.shares) not in (0, len(retriever.of)):
                 raise ValueError(f"retrievers.{key}: a share for each system that it is `of`, or none")
+            last = self.retrievers.get(retriever.of[-1]) if retriever.of else None
+            encodes = retriever.of and (not last or (last.kind, last.documents) == ("bi-encoder", ("whole",)))
+            if retriever.feedback and not encodes:
+                raise ValueError(
+                    f"retrievers.{key}: feedback wants a fusion whose last system is a bi-encoder"
+                )
             if unknown := set(retriever.of) - single:
                 raise ValueError(
                     f"retrievers.{key}: {min(unknown)} is no other retriever and no fine-tuned bi-encoder"
@@ -244,7 +253,8 @@ class RetrievalPlanner(Planner):
     """Lays out a retrieval task; a row is called `<retriever> / <reranker>`."""
 
     STAGES = (
-        "retrieve", "rerank", "rerank-tuned", "rerank-classified", "retrieve-tuned", "fuse", ASK, SUBMITTED,
+        "retrieve", "rerank", "rerank-tuned", "rerank-classified", "retrieve-tuned", "fuse", "feedback", ASK,
+        SUBMITTED,
     )  # fmt: skip
     FORMS: ClassVar = {"trec": (".txt", ".run", ".trec"), "csv": (".csv",), "jsonl": (".jsonl",)}
     task: RetrievalTask
@@ -384,18 +394,28 @@ class RetrievalPlanner(Planner):
                 return part
         forms = [form for form in self.task.forms if all(form in part for part in parts)]
         shares = fusion.shares or (1.0,) * len(parts)
-        return {form: self.fused(key, form, [part[form] for part in parts], shares) for form in forms}
+        return {
+            form: self.fused(key, form, [part[form] for part in parts], shares, fusion.feedback)
+            for form in forms
+        }
 
     def fused(
-        self, key: str, form: str, parts: Sequence[tuple[Run, ...]], shares: Sequence[float]
-    ) -> tuple[Run, ...]:
+        self, key: str, form: str, parts: Sequence[tuple[Run, ...]], shares: Sequence[float],
+        feedback: int | None,
+    ) -> tuple[Run, ...]:  # fmt: skip
         longest = max(parts, key=len)
         fused = []
         for place, run in enumerate(longest):
             needs = tuple(runs[place % len(runs)] for runs in parts)
             settings = {"of": [needed.folder for needed in needs], "shares": list(shares)}
             settings |= {"top": self.task.top, "queries": self.wanted(form)}
-            fused.append(self.add(self.run("fuse", key, form, run.seed), settings, needs=needs))
+            stage, sources = "fuse", ()
+            if feedback:
+                encoder = self.specs[needs[-1]]
+                stage, sources = "feedback", encoder.sources
+                settings = {**encoder.settings, **settings, "form": form, "feedback": feedback}
+            made = self.run(stage, key, form, run.seed)
+            fused.append(self.add(made, settings, needs=needs, sources=sources))
         return tuple(fused)
 
     def max_length(self, model: str) -> int | None:
