@@ -28,41 +28,6 @@ TREES = golden("contradiction_trees")
 CHANGED = [row for row in GOLDEN if "contradiction" in row]
 REFUSED = [row for row in GOLDEN if "rejected" in row]
 
-# What twice applied says the same in other words, or is weaker: the rule has no inverse here.
-NO_INVERSE = {
-    "any person may intervene in the proceeding",  # any → no → some
-    "Anyone may challenge the regulation.",
-    "anybody may inspect the records",
-    "anything said in custody is admissible",
-    "not all searches require a warrant",  # not all → all → all … not
-    "Not every error is reversible.",
-    "no suit may be brought until the agency has ruled",  # until → before
-    "the claim did not accrue until the injury was discovered",
-    "appellate jurisdiction does exist",  # the emphasis is lost
-    "the confession may have been coerced",  # may → could not, may → cannot
-    "the error may be harmless",
-    "the error might be harmless",
-    "the delay may raise due process concerns",
-    "estoppel sometimes runs against the government",  # sometimes → never
-    "the contract was never signed",  # never → … → not
-    "the court has never recognized the defense",
-    "the exemption is ordinarily not available",  # the adverb changes sides
-    "the parties agreed not to sue",
-    "a plaintiff need not prove malice",  # need not → must → must not
-    "the burden is no greater than the benefit",  # no → … → not
-    "the vessel was no different from a barge",
-    "the trial court saw no error",  # no → some → not any
-    "there is no constitutional right to an appeal",
-    "the plaintiff has no standing",
-    "the statute may not, however, be applied retroactively",  # may → cannot
-    "the statute required nothing more",
-    "the court found no violation of any right",
-    "good faith is no defense",  # no → a → not a
-    "ignorance is no excuse",
-    "the decision may at no time be reopened",
-    "the petition is in no way defective",
-}
-
 
 def apply(*brackets: str, example: str = "golden", seed: int = 0) -> Contradiction | Rejected:
     return contradict([from_brackets(tree) for tree in brackets], example=example, seed=seed)
@@ -85,12 +50,13 @@ def test_golden_sentences_are_refused(row):
 def test_twice_applied_the_change_is_undone(row):
     again = apply(row["contradiction_tree"])
     assert again.text == row["back"]
-    assert (again.text == row["text"]) == (row["text"] not in NO_INVERSE)
+    # A rule without an inverse says the same in other words, or something weaker.
+    assert (again.text == row["text"]) == ("no_inverse" not in row)
 
 
 @pytest.mark.parametrize("row", CHANGED, ids=lambda row: row["text"])
 def test_twice_applied_the_negation_flips_back(row):
-    assert apply(row["contradiction_tree"]).negated != row["negated"] or row["text"] in NO_INVERSE
+    assert apply(row["contradiction_tree"]).negated != row["negated"] or "no_inverse" in row
 
 
 def test_the_golden_file_covers_rules_kinds_and_refusals():

@@ -1,10 +1,10 @@
 """From dependencies to constituents, warnings, and what a missing model says; no model is loaded."""
 
-# ruff: noqa: E501  (a tree stands on one line)
-
+import json
 import logging
 import warnings
 from collections import Counter
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -25,80 +25,15 @@ def converted(written: str) -> str:
     return to_brackets(tree)
 
 
-TREES = [
-    ("tax/NN/2/nsubj applies/VBZ/0/ROOT ././2/punct", "(S (NP (NN tax)) (VP (VBZ applies)) (. .))"),
-    (
-        "it/PRP/5/nsubj may/MD/5/aux not/RB/5/neg be/VB/5/auxpass taxed/VBN/0/ROOT",
-        "(S (NP (PRP it)) (VP (MD may) (RB not) (VP (VB be) (VP (VBN taxed)))))",
-    ),
-    (
-        "it/PRP/4/nsubj has/VBZ/4/aux long/RB/4/advmod held/VBN/0/ROOT so/RB/4/advmod",
-        "(S (NP (PRP it)) (VP (VBZ has) (ADVP (RB long)) (VP (VBN held) (ADVP (RB so)))))",
-    ),
-    (
-        "it/PRP/3/nsubj plainly/RB/3/advmod errs/VBZ/0/ROOT",
-        "(S (NP (PRP it)) (ADVP (RB plainly)) (VP (VBZ errs)))",
-    ),
-    (
-        "it/PRP/2/nsubj erred/VBD/0/ROOT and/CC/2/cc left/VBD/2/conj",
-        "(S (NP (PRP it)) (VP (VP (VBD erred)) (CC and) (VP (VBD left))))",
-    ),
-    (
-        "it/PRP/3/nsubj may/MD/3/aux sue/VB/0/ROOT or/CC/3/cc settle/VB/3/conj",
-        "(S (NP (PRP it)) (VP (MD may) (VP (VP (VB sue)) (CC or) (VP (VB settle)))))",
-    ),
-    (
-        "it/PRP/3/nsubj may/MD/3/aux sue/VB/0/ROOT and/CC/3/cc must/MD/6/aux pay/VB/3/conj",
-        "(S (NP (PRP it)) (VP (VP (MD may) (VP (VB sue))) (CC and) (VP (MD must) (VP (VB pay)))))",
-    ),
-    (
-        "A/NN/2/nsubj won/VBD/0/ROOT ,/,/2/punct but/CC/2/cc B/NN/6/nsubj lost/VBD/2/conj",
-        "(S (S (NP (NN A)) (VP (VBD won))) (, ,) (CC but) (S (NP (NN B)) (VP (VBD lost))))",
-    ),
-    (
-        "A/NN/2/nsubj won/VBD/0/ROOT or/CC/2/cc tied/VBD/2/conj and/CC/4/cc B/NN/7/nsubj lost/VBD/4/conj",
-        "(S (S (NP (NN A)) (VP (VP (VBD won)) (CC or) (VP (VBD tied)))) (CC and) (S (NP (NN B)) (VP (VBD lost))))",
-    ),
-    (
-        "it/PRP/2/nsubj held/VBD/0/ROOT that/IN/5/mark tax/NN/5/nsubj applies/VBZ/2/ccomp",
-        "(S (NP (PRP it)) (VP (VBD held) (SBAR (IN that) (S (NP (NN tax)) (VP (VBZ applies))))))",
-    ),
-    (
-        "even/RB/4/advmod if/IN/4/mark it/PRP/4/nsubj errs/VBZ/7/advcl ,/,/7/punct we/PRP/7/nsubj defer/VBP/0/ROOT",
-        "(S (SBAR (ADVP (RB even)) (IN if) (S (NP (PRP it)) (VP (VBZ errs)))) (, ,) (NP (PRP we)) (VP (VBP defer)))",
-    ),
-    (
-        "one/NN/4/nsubj who/WP/3/nsubj sues/VBZ/1/relcl pays/VBZ/0/ROOT",
-        "(S (NP (NP (NN one)) (SBAR (S (NP (WP who)) (VP (VBZ sues))))) (VP (VBZ pays)))",
-    ),
-    (
-        "tariffs/NNS/0/ROOT barred/VBN/1/acl by/IN/2/agent law/NN/3/pobj",
-        "(NP (NP (NNS tariffs)) (VP (VBN barred) (PP (IN by) (NP (NN law)))))",
-    ),
-    (
-        "the/DT/3/det state/NN/3/compound law/NN/0/ROOT of/IN/3/prep fraud/NN/4/pobj",
-        "(NP (NP (DT the) (NN state) (NN law)) (PP (IN of) (NP (NN fraud))))",
-    ),
-    ("evidence/NN/2/nsubj insufficient/JJ/0/ROOT", "(S (NP (NN evidence)) (ADJP (JJ insufficient)))"),
-    ("holding/VBG/0/ROOT so/RB/1/advmod", "(S (VP (VBG holding) (ADVP (RB so))))"),
-    (
-        "it/PRP/2/nsubj agreed/VBD/0/ROOT to/TO/4/aux sue/VB/2/xcomp",
-        "(S (NP (PRP it)) (VP (VBD agreed) (S (VP (TO to) (VP (VB sue))))))",
-    ),
-    # What hangs on an auxiliary goes to the verb.
-    (
-        "it/PRP/4/nsubj may/MD/4/aux not/RB/2/neg sue/VB/0/ROOT",
-        "(S (NP (PRP it)) (VP (MD may) (RB not) (VP (VB sue))))",
-    ),
-    ("A/NN/0/ROOT B/NN/0/ROOT", "(X (NP (NN A)) (NP (NN B)))"),
-    # A subject after its noun makes no clause.
-    ("Tr/NN/0/ROOT Arg/NN/1/nsubj ././1/punct", "(NP (NP (NN Tr)) (NP (NN Arg)) (. .))"),
-]
+# Two rows test a special case each: what hangs on an auxiliary goes to the verb ("it may not sue" with "not"
+# below "may"), and a subject after its noun makes no clause ("Tr Arg.").
+GOLDEN = Path(__file__).parents[1] / "golden/dependency_trees.jsonl"
+TREES = [json.loads(line) for line in GOLDEN.read_text(encoding="utf-8").splitlines()]
 
 
-@pytest.mark.parametrize(("written", "expected"), TREES, ids=[written for written, _ in TREES])
-def test_dependencies_become_constituents(written, expected):
-    assert converted(written) == expected
+@pytest.mark.parametrize("row", TREES, ids=lambda row: row["dependencies"])
+def test_dependencies_become_constituents(row):
+    assert converted(row["dependencies"]) == row["constituents"]
 
 
 def test_arcs_that_cross_are_lifted():
