@@ -2,9 +2,8 @@
 
 The project's own code trains on CUAD's windows, MAUD's texts and ACORD's pairs, with the papers' lengths and
 batches, first without and then with one technique more at a time.  For each: tokens per second without
-padding, the share of padding, the share of the device's rate in large matrix products, and peak memory.
-Results are written after every measurement (`measured.json`, `measured.md`), so an interrupted run keeps
-them.
+padding, the share of padding, and peak memory.  Results are written after every measurement (`measured.json`,
+`measured.md`), so an interrupted run keeps them.
 
 First make a folder that is small enough to copy, where results are (60 contracts and a small encoder in half
 precision are about 46 MiB):
@@ -128,23 +127,20 @@ class Watch(TrainerCallback):
 
     def __init__(self, device: torch.device, warm: int, steps: int, seconds: float) -> None:
         self.device, self.warm, self.steps, self.most = device, warm, steps, seconds
-        self.cost: throughput.Cost | None = None
         self.begun = self.ended = self.done = 0
         self.said = ""
 
     def count(self, batch: Mapping[str, Any]) -> None:
         for name, mask in batch.items():
             if name.endswith("attention_mask"):
-                lengths = mask.sum(1)
-                self.tokens = self.tokens + lengths.sum()
+                self.tokens = self.tokens + mask.sum()
                 self.places += mask.numel()
-                self.flops = self.flops + throughput.PASSES[throughput.TRAINING] * self.cost.flops(lengths)
 
     def on_step_begin(self, args, state, control, **kwargs):
         if state.global_step == self.warm:
             self.begun = now(self.device)
         if state.global_step <= self.warm:
-            self.tokens, self.places, self.flops = 0, 0, 0.0
+            self.tokens, self.places = 0, 0
 
     def on_step_end(self, args, state, control, **kwargs):
         self.done = state.global_step - self.warm
@@ -172,7 +168,6 @@ def trained(case: Case, watch: Watch) -> Iterator[None]:
         self.args.dataloader_pin_memory = bool(case.workers) and watch.device.type == "cuda"
         self.rows //= case.parts
         body = throughput.encoder(self.model)
-        watch.cost = throughput.cost(body)
         if case.unpadded:
             watch.said = unpad_on(body, watch.device)
         if case.compiled:
@@ -286,18 +281,15 @@ def reading(tokens: Path, device: torch.device) -> dict[str, Callable[[str], dic
     def read_in(batches: Sequence[np.ndarray], folder: str) -> dict[str, Any]:
         model = AutoModel.from_pretrained(folder, dtype=torch.float32).to(device).eval()
         given = [padded([texts[at] for at in batch], model.config.pad_token_id or 0) for batch in batches]
-        flops = throughput.cost(model).flops(torch.from_numpy(lengths))
         with torch.inference_mode(), tf32(device):
             for _ in range(2):  # the first sets all up
                 begun = now(device)
                 for batch in given:
                     model(**{name: part.to(device) for name, part in batch.items()})
             seconds, precision = now(device) - begun, precision_name(torch.float32, device)
-            rate = throughput.matrix_rate(device, torch.float32, precision)
         return {
             "tokens_per_second": round(int(lengths.sum()) / seconds),
             "padding_share": round(1 - lengths.sum() / sum(b["input_ids"].numel() for b in given), 4),
-            "model_flops_share": float(f"{float(flops) / seconds / rate:.3g}"),
             "precision": precision,
             "batches": len(batches),
         }
@@ -316,12 +308,10 @@ def one(case: Case, work: Work, folder: str, watch: Watch) -> dict[str, Any]:
     seconds, dtype = watch.ended - watch.begun, torch.bfloat16 if case.bf16 else torch.float32
     with tf32(device, wanted=case.tf32):
         precision = precision_name(dtype, device)
-        rate = throughput.matrix_rate(device, dtype, precision)
     peak = torch.cuda.max_memory_allocated(device) // 2**20 if device.type == "cuda" else None
     return {
         "tokens_per_second": round(int(watch.tokens) / seconds),
         "padding_share": round(1 - int(watch.tokens) / watch.places, 4),
-        "model_flops_share": float(f"{float(watch.flops) / seconds / rate:.3g}"),
         "peak_gpu_memory_mib": peak,
         "updates_per_second": round(watch.done / seconds, 3),
         "updates": watch.done,
@@ -375,19 +365,18 @@ class Report:
 
 def table(about: Mapping[str, Any]) -> str:
     """The measurements in Markdown, as docs/cluster.md shows them."""
-    rates = ", ".join(f"{name} {rate / 1e12:.4g}" for name, rate in about["rates"].items())
     libraries = ", ".join(f"{name} {number}" for name, number in about["libraries"].items())
-    columns = ("tokens_per_second", "padding_share", "model_flops_share", "peak_gpu_memory_mib")
+    columns = ("tokens_per_second", "padding_share", "peak_gpu_memory_mib")
     lines = [
-        f"{about['device']}; {libraries}. Matrix products, TFLOP/s: {rates}.",
+        f"{about['device']}; {libraries}.",
         "",
-        "| model | work | case | tokens a second | padding | of the matrix rate | memory, MiB |",
-        "|---|---|---|---|---|---|---|",
+        "| model | work | case | tokens a second | padding | memory, MiB |",
+        "|---|---|---|---|---|---|",
     ]
     for row in about["measured"]:
         said = [row.get(name) for name in columns]
         cells = (
-            [row["failed"], "", "", ""]
+            [row["failed"], "", ""]
             if "failed" in row
             else ["" if one is None else f"{one:,}" for one in said]
         )
@@ -402,11 +391,7 @@ def measure(options: argparse.Namespace) -> int:
     logging.disable_progress_bar()
     names = ("torch", "transformers", "sentence-transformers", "accelerate")
     about = {"device": describe(device), "libraries": {name: version(name) for name in names}}
-    report = Report(options.to, about | {"rates": {}, "measured": []}, begun + 60 * options.minutes)
-    for dtype, wanted in ((torch.bfloat16, False), (torch.float32, True), (torch.float32, False)):
-        with tf32(device, wanted=wanted):
-            precision = precision_name(dtype, device)
-            report.about["rates"][precision] = throughput.matrix_rate(device, dtype, precision)
+    report = Report(options.to, about | {"measured": []}, begun + 60 * options.minutes)
     with tempfile.TemporaryDirectory() as scratch:
         for name, folder in encoders(options, Path(scratch)).items():
             encoder(report, options, name, folder, Path(scratch) / f"{name} features")

@@ -99,7 +99,6 @@ def test_every_case_is_measured_and_a_failure_stops_no_other_case(
     assert script.main(["measure", str(carried), str(tmp_path), *options]) == 1
     about = json.loads((tmp_path / "measured.json").read_text())
     rows = {(row["work"], row["case"]): row for row in about["measured"]}
-    assert about["rates"].keys() == {"bfloat16", "float32"}
     for work in ("CUAD", "MAUD", "ACORD"):
         assert rows[work, "fails"]["failed"].startswith("InvalidBackend: ")
         for case in cases[:-1]:
@@ -107,7 +106,6 @@ def test_every_case_is_measured_and_a_failure_stops_no_other_case(
             assert "failed" not in row, row
             assert row["updates"] == 1
             assert row["tokens_per_second"] > 0
-            assert row["model_flops_share"] > 0
             assert row["said"].startswith("unpadded") == case.unpadded
     read = [row for (work, _), row in rows.items() if work == "MAUD, reading"]
     assert [row["batches"] for row in read] == [1, 1, 1]

@@ -88,7 +88,7 @@ class InParts(Trainer):
         noted("micro_batches", add)
 
     def floating_point_ops(self, inputs):
-        """Return 0: `throughput` counts operations, and a sum over all parameters would slow each step."""
+        """Return 0: nothing reads the number, and a sum over all parameters would slow each step."""
         return 0
 
     def _get_grad_norm(self, model, grad_norm=None):
