@@ -20,6 +20,8 @@ from lextables.models import api
 from lextables.models.api import Api, Call, embed
 from lextables.models.spending import AnswerCache, Ledger, Limits
 from lextables.pipeline.errors import BadInput
+from lextables.tasks.retrieval import collection, dense
+from rule_script import Files, run_script
 
 SECRET = "sk-secret-key"
 QUESTION = Call("/completions", {"model": "served", "prompt": "?", "max_tokens": 1})
@@ -438,6 +440,19 @@ def test_embeddings_follow_their_texts(serve, tmp_path):
     with pytest.raises(BadInput, match="llm_budget, text-embedding-3-large"):
         embed(server.base, "text-embedding-3-large", ["a"], cache=tmp_path, limits=Limits(dollars=0))
     assert len(server.asked) == 3
+
+
+def test_the_script_of_the_rule_embeds_with_the_cache_and_limits_of_its_params(serve, tmp_path, monkeypatch):
+    server = serve(always(200, {"data": [{"index": 0, "embedding": [2.0]}], "usage": {"prompt_tokens": 1}}))
+    monkeypatch.setattr(collection, "load", lambda *_: None)
+    monkeypatch.setattr(
+        dense, "retrieve", lambda *given: {"short": {"q": [("d", float(given[-1](["a"])[0, 0]))]}}
+    )
+    params = {"settings": {"short": {"api": server.base, "weights": "served"}}, "task": {}}
+    params["asking"] = {"kept": str(tmp_path / "calls"), "limits": {}}
+    output = Files(predictions=[tmp_path / "predictions.parquet"], records=[tmp_path / "run.json"])
+    run_script("retrieval_api.py", tmp_path / "log.txt", Files(data=[]), output, params=params)
+    assert len(files(tmp_path / "calls")) == 1
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), 1e400, 0.0, [1.0], None, "x"])

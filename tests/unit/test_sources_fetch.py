@@ -444,22 +444,6 @@ def test_a_wrong_file_in_a_mirror_is_described(fetcher, server, body, message):
     assert (fetcher.files, server.requests) == ([], [])
 
 
-@pytest.mark.parametrize(
-    ("place", "do"),
-    [
-        ("data.bin", "T/m/data.bin has its name: move it to T/m/acord/data.bin."),
-        ("acord/data (1).bin", "rename T/m/acord/data (1).bin to data.bin if it is that."),
-        ("acord/data.bin/part", "T/m/acord/data.bin is a folder: put the file itself there"),
-        ("acord/readme.txt", "try again later, or put the file at <folder>/acord/data.bin"),
-    ],
-)
-def test_a_misplaced_file_is_found_if_no_address_answers(fetcher, server, tmp_path, place, do):
-    server.answers["/a"] = [Answer(status=404)]
-    (tmp_path / "m" / place).parent.mkdir(parents=True)
-    (tmp_path / "m" / place).write_bytes(BODY)
-    assert f"; {do}" in fetcher.error(fetcher.wanted(), mirrors=[tmp_path / "m"])
-
-
 def test_bytes_without_a_digest_are_unverified(fetcher, server):
     server.answers["/a"] = [Answer()]
     wanted = fetcher.wanted(**UNPINNED, size=None, variants=REBUILT)

@@ -14,7 +14,7 @@ with job(snakemake.log[0]), recorded_all(snakemake.output.records, snakemake.par
     settings = snakemake.params.settings
     first = next(iter(settings.values()))
     asking = snakemake.params.asking
-    how = {"kept": asking["kept"], "limits": Limits(**asking["limits"])}
+    how = {"cache": asking["kept"], "limits": Limits(**asking["limits"])}
     embed = partial(api.embed, first["api"], first["weights"], **how)
     hits = dense.retrieve(
         collection.load(snakemake.input.data, snakemake.params.task), settings, embed, embed

@@ -1,7 +1,6 @@
 """Reorder a retriever's hits by what a language model says of them, in all ways and forms of the queries."""
 
-from lextables.models import cached_model, device
-from lextables.models.spending import Limits
+from lextables.models import cached_model
 from lextables.pipeline.dataset import write
 from lextables.pipeline.job import job
 from lextables.pipeline.run import recorded_all
@@ -13,20 +12,17 @@ with (
     job(snakemake.log[0]) as log,
     recorded_all(snakemake.output.records, snakemake.params.settings) as records,
 ):
-    settings, asking = snakemake.params.settings, snakemake.params.asking
+    settings = snakemake.params.settings
     first = next(iter(settings.values()))
     documents = collection.load(snakemake.input.data, snakemake.params.task)
     hits = dict(zip(settings, map(ranked, snakemake.input.hits), strict=True))
-    model = cached_model.open_language_model(
-        first, asking["kept"], Limits(**asking["limits"]), snakemake.params.device
-    )
+    model = cached_model.of_rule(first, snakemake.params)
     counts = [expected(candidates_of(documents, hits[name], run), run) for name, run in settings.items()]
     model.expect(*map(sum, zip(*counts, strict=True)))
-    where = first["api"] if "api" in first else device.describe(device.pick(snakemake.params.device))
     for path, record, (name, run) in zip(
         snakemake.output.predictions, records, settings.items(), strict=True
     ):
         found = rerank(documents, hits[name], run, model)
         write(PREDICTIONS, prediction_rows(found.hits), path)
-        record |= {"asked": found.counts, "device": where}
+        record |= {"asked": found.counts, "device": model.device}
         log.info("%s: %s", name, found.counts)

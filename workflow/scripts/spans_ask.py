@@ -1,20 +1,18 @@
 """Ask a language model to quote the answers in the test contracts."""
 
-from lextables.models import cached_model, device
-from lextables.models.spending import Limits
+from lextables.models import cached_model
 from lextables.pipeline.dataset import read, write
 from lextables.pipeline.job import job
 from lextables.pipeline.run import recorded
 from lextables.tasks.spans.asking import Extracted, Reader, asked_questions, nbest
+from lextables.tasks.spans.outputs import contract_of
 from lextables.tasks.spans.schema import NBEST
 
 with job(snakemake.log[0]) as log:
-    settings, asking = snakemake.params.settings, snakemake.params.asking
+    settings = snakemake.params.settings
     contracts, questions = snakemake.input.data
     with recorded(snakemake.output.record, settings) as record:
-        model = cached_model.open_language_model(
-            settings, asking["kept"], Limits(**asking["limits"]), snakemake.params.device
-        )
+        model = cached_model.of_rule(settings, snakemake.params)
         reader, found = Reader(model, settings), Extracted()
         texts = {row["contract_id"]: row["text"] for row in read(contracts) if row["split"] == "test"}
         questions = list(read(questions))
@@ -33,14 +31,11 @@ with job(snakemake.log[0]) as log:
         for name, rows in of_contracts.items():
             for piece in pieces[name]:
                 reader.read(piece, texts[name], rows, found)
-        test = sorted(row["question_id"] for row in questions if row["split"] == "test")
-        contract_of = {row["question_id"]: row["contract_id"] for row in questions}
         rows = (
             row
-            for name in test
-            for row in nbest(name, texts[contract_of[name]], found.spans[name], settings["n_best"])
+            for name, contract in sorted(contract_of(questions, "test").items())
+            for row in nbest(name, texts[contract], found.spans[name], settings["n_best"])
         )
         write(NBEST, rows, snakemake.output.predictions)
-        where = settings.get("api") or device.describe(device.pick(snakemake.params.device))
-        record |= {"asked": dict(found.counts), "device": where}
+        record |= {"asked": dict(found.counts), "device": model.device}
         log.info("asked: %s", record["asked"])

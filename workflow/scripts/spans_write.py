@@ -1,7 +1,6 @@
 """Ask a language model about contracts, or about the candidates of a linear model, and keep its outputs."""
 
-from lextables.models import cached_model, device
-from lextables.models.spending import Limits
+from lextables.models import cached_model
 from lextables.pipeline.dataset import read, write
 from lextables.pipeline.job import job
 from lextables.pipeline.run import recorded
@@ -9,12 +8,10 @@ from lextables.tasks.spans import writing
 from lextables.tasks.spans.outputs import OUTPUTS, by_question, contract_of, passages
 
 with job(snakemake.log[0]) as log:
-    settings, asking = snakemake.params.settings, snakemake.params.asking
+    settings = snakemake.params.settings
     contracts, questions = snakemake.input.data
     with recorded(snakemake.output.record, settings) as record:
-        model = cached_model.open_language_model(
-            settings, asking["kept"], Limits(**asking["limits"]), snakemake.params.device
-        )
+        model = cached_model.of_rule(settings, snakemake.params)
         texts = {row["contract_id"]: row["text"] for row in read(contracts) if row["split"] == "test"}
         questions, candidates = list(read(questions)), None
         if snakemake.input.predictions:
@@ -25,6 +22,5 @@ with job(snakemake.log[0]) as log:
             }
         rows, counts = writing.write(model, settings, questions, texts, candidates)
         write(OUTPUTS, rows, snakemake.output.predictions)
-        where = settings.get("api") or device.describe(device.pick(snakemake.params.device))
-        record |= {"asked": dict(counts), "device": where}
+        record |= {"asked": dict(counts), "device": model.device}
         log.info("asked: %s", record["asked"])

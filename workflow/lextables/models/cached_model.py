@@ -35,6 +35,12 @@ def open_language_model(
     return _local(settings, cache, device)
 
 
+def of_rule(settings: Mapping[str, Any], params: Any) -> LanguageModel:
+    """Return the model of ``settings`` for a rule with the params ``asking`` and ``device``."""
+    asking = params.asking
+    return open_language_model(settings, asking["kept"], Limits(**asking["limits"]), params.device)
+
+
 def _local(settings: Mapping[str, Any], cache: str | Path, device_choice: str) -> "CachedModel":
     from lextables.models import local_language_model
     from lextables.models.device import describe, pick
@@ -77,6 +83,7 @@ class CachedModel:
     def __init__(self, model: OneByOne, cache: AnswerCache, identity: Mapping[str, Any]) -> None:
         self.name, self.window, self.tokens = model.name, model.window, model.tokens
         self._model, self._cache, self._identity = model, cache, dict(identity)
+        self.device = identity["device"]
 
     def expect(self, requests: int, characters: int) -> None:
         """Log the maximum number and size of the requests that follow."""

@@ -65,12 +65,13 @@ class Written:
 class LanguageModel(Protocol):
     """A model that scores continuations and generates text.
 
-    ``window`` is the context length in tokens, prompt and answer together; None where unknown.  Answers are
-    in the order of the requests.
+    ``window`` is the context length in tokens, prompt and answer together; None where unknown.  ``device``
+    is the name of the device, or a server's base address.  Answers are in the order of the requests.
     """
 
     name: str
     window: int | None
+    device: str
 
     def tokens(self, prompt: Prompt) -> int:
         """Return the number of tokens of a prompt.

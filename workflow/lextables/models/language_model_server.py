@@ -49,7 +49,7 @@ class ServerLanguageModel:
 
     def __init__(self, settings: Mapping[str, Any], cache: str | Path, limits: Limits) -> None:
         """Open the model of a run's ``settings`` (`cached_model.open_language_model`)."""
-        self.name, self.window = settings["model"], settings.get("window")
+        self.name, self.window, self.device = settings["model"], settings.get("window"), settings["api"]
         self._model, self._endpoint = settings["weights"], settings.get("endpoint") or "chat"
         self._api = Api(settings["api"], self._model, cache, limits)
         self._top, self._lock = 0, threading.Lock()

@@ -133,7 +133,7 @@ def fetch(
             folders = ", ".join(map(str, mirrors)) or "a mirror, for none is set"
             what = f"{wanted.name} ({' or '.join(allowed)}) is not in {folders}"
             raise BadInput(what, do=f"put it there as {wanted.name}")
-        place, digests = _from_addresses(wanted, candidate, destination, mirrors, check_space, client, say)
+        place, digests = _from_addresses(wanted, candidate, destination, check_space, client, say)
     provenance = Provenance(
         source=wanted.source,
         file=wanted.file,
@@ -270,7 +270,6 @@ def _from_addresses(
     wanted: SourceFile,
     release: Candidate,
     destination: Path,
-    mirrors: Sequence[str | Path],
     check_space: Callable[[int], None],
     client: Client,
     say: Callable[[str], None],
@@ -301,8 +300,7 @@ def _from_addresses(
         do = f"see {wanted.homepage}, and correct the registry only if the publication has changed"
         raise BadInput(what, do=do)
     place = f"put the file at <folder>/{wanted.name} and set mirror to that folder"
-    do = _misplaced(wanted.source, wanted.file, mirrors) or f"try again later, or {place}"
-    raise BadInput(what, do=do)
+    raise BadInput(what, do=f"try again later, or {place}")
 
 
 def _state_licence(wanted: SourceFile, destination: Path, say: Callable[[str], None]) -> None:
@@ -324,19 +322,3 @@ def _no_data(path: Path) -> str:
     if not start:
         return "an empty file"
     return next((kind_of_file for mark, kind_of_file in NO_DATA.items() if start.startswith(mark)), "")
-
-
-def _misplaced(source: str, file: str, mirrors: Sequence[str | Path]) -> str:
-    """Return a hint if a mirror seems to have ``<source>/<file>`` in another place or unpacked, else ""."""
-    name = Path(file).name
-    for mirror in map(Path, mirrors):
-        if (mirror / source / file).is_dir():
-            return f"{mirror / source / file} is a folder: put the file itself there, as it was published"
-        for place in (mirror / name, mirror.parent / source / name):
-            if place.is_file():
-                return f"{place} has its name: move it to {mirror / source / file}"
-        folder = mirror / source
-        siblings = sorted(folder.iterdir()) if folder.is_dir() else []
-        if similar := [path for path in siblings if path.suffix == Path(name).suffix and path.is_file()]:
-            return f"rename {similar[0]} to {name} if it is that"
-    return ""
