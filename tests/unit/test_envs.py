@@ -50,7 +50,6 @@ UNIMPORTED = {
     "hyperscan": "eyecite's tokenizer",
 }
 TOOLS = {"axe-core-python", "playwright", "ruff", "snakefmt", "pytest-xdist"}
-OPTIONAL = {"llama_cpp"}
 
 
 def imported(*folders):
@@ -67,7 +66,7 @@ def imported(*folders):
                 elif isinstance(node, ast.ImportFrom) and not node.level:
                     modules.add(node.module.split(".")[0])
     own = {path.stem for folder in OWN for path in (ROOT / folder).glob("*")}
-    return modules - set(sys.stdlib_module_names) - own - OPTIONAL
+    return modules - set(sys.stdlib_module_names) - own
 
 
 OWN = (

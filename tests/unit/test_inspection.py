@@ -318,7 +318,7 @@ GGUF = b"GGUF" + bytes([3, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0]) + bytes(8)
     ("content", "kind", "reads", "says"),
     [
         (GGUF, "language-model", True, None),
-        (GGUF, "language-model", False, "install gguf or llama-cpp-python."),
+        (GGUF, "language-model", False, "install gguf."),
         (GGUF, "encoder", True, "can only be a language-model"),
         (b"GGML" + bytes(40), "language-model", True, "is no GGUF file with weights"),
         (b"GGUF" + bytes([3, 0]), "language-model", True, "is no GGUF file with weights"),

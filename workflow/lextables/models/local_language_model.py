@@ -1,25 +1,21 @@
 """Language models with weights on this machine.
 
-The beginning that consecutive prompts share is evaluated once: an engine keeps the keys and values of the
-last prompt.  Only the log-probabilities after the last token are kept, so memory is little more than the keys
+The beginning that consecutive prompts share is evaluated once: the keys and values of the last prompt are
+kept.  Only the log-probabilities after the last token are kept, so memory is little more than the keys
 and values.
 """
 
-import atexit
-import ctypes
-import importlib.util
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, DynamicCache
 from transformers.cache_utils import DynamicLayer
-from transformers.utils.chat_template_utils import render_jinja_template
 
 from lextables.models import loading
 from lextables.models.files import gguf_file
@@ -30,40 +26,6 @@ from lextables.pipeline.errors import BadInput, loading_weights
 SEAM = 64
 # Tokens evaluated at once.  Attention of these to a long prompt needs the most memory.
 AT_ONCE = 512
-_LENGTH = "{}.context_length"
-_TEMPLATE = "tokenizer.chat_template"
-
-
-class Engine(Protocol):
-    """Evaluates tokens.
-
-    ``window`` is the context length in tokens, None for no limit; ``ends`` are the tokens that end an answer.
-    """
-
-    window: int | None
-    ends: frozenset[int]
-
-    def template(self, prompt: Prompt) -> str | None:
-        """Return a prompt in the model's own chat template; None if it has none.
-
-        A final message of the assistant is the beginning of the answer.
-        """
-        ...
-
-    def ids(self, text: str, begins: bool) -> list[int]:
-        """Return the tokens of a text, after the model's initial token if the text ``begins`` a prompt."""
-        ...
-
-    def text(self, ids: Sequence[int]) -> str:
-        """Return the text of tokens."""
-        ...
-
-    def after(self, ids: Sequence[int], shared: int) -> np.ndarray:
-        """Return float32 (vocabulary): log-probabilities of the token after ``ids``, which are not empty.
-
-        The first ``shared`` of them, fewer than all, are the same as in the last call.
-        """
-        ...
 
 
 class LocalLanguageModel:
@@ -73,7 +35,9 @@ class LocalLanguageModel:
     `completions`, it is the text of the messages, separated by blank lines.
     """
 
-    def __init__(self, name: str, engine: Engine, endpoint: Literal["chat", "completions"] = "chat") -> None:
+    def __init__(
+        self, name: str, engine: "CausalModel", endpoint: Literal["chat", "completions"] = "chat"
+    ) -> None:
         self.name, self.window = name, engine.window
         self._engine, self._chat = engine, endpoint == "chat"
         self._last: Sequence[int] = ()
@@ -176,8 +140,9 @@ def _sample(log_probabilities: np.ndarray, temperature: float, generator: np.ran
 
 
 class CausalModel:
-    """Engine that uses transformers: a model folder, or a GGUF file, which is converted to float32.
+    """Evaluates tokens with transformers: a model folder, or a GGUF file, which is converted to float32.
 
+    ``window`` is the context length in tokens, None for no limit; ``ends`` are the tokens that end an answer.
     A GPU computes in the type of the weights; log-probabilities are always float32.
     """
 
@@ -205,24 +170,36 @@ class CausalModel:
         self._cache = DynamicCache(config=self._model.config)
 
     def template(self, prompt: Prompt) -> str | None:
-        """See `Engine`."""
+        """Return a prompt in the model's own chat template; None if it has none.
+
+        A final message of the assistant is the beginning of the answer.
+        """
         if not self._tokenizer.chat_template:
             return None
-        return self._tokenizer.apply_chat_template(tokenize=False, **_conversation(prompt))
+        begun = prompt[-1].role == "assistant"
+        return self._tokenizer.apply_chat_template(
+            [message._asdict() for message in prompt],
+            tokenize=False,
+            add_generation_prompt=not begun,
+            continue_final_message=begun,
+        )
 
     def ids(self, text: str, begins: bool) -> list[int]:
-        """See `Engine`."""
+        """Return the tokens of a text, after the model's initial token if the text ``begins`` a prompt."""
         # verbose=False: texts longer than the window are counted too, without a warning.
         ids = self._tokenizer(text, add_special_tokens=False, verbose=False).input_ids
         return [*self._begin, *ids] if begins else ids
 
     def text(self, ids: Sequence[int]) -> str:
-        """See `Engine`."""
+        """Return the text of tokens."""
         return self._tokenizer.decode(list(ids), skip_special_tokens=True)
 
     @torch.inference_mode()
     def after(self, ids: Sequence[int], shared: int) -> np.ndarray:
-        """See `Engine`."""
+        """Return float32 (vocabulary): log-probabilities of the token after ``ids``, which are not empty.
+
+        The first ``shared`` of them, fewer than all, are the same as in the last call.
+        """
         # Layers with a sliding window cannot be cropped.
         if shared and all(type(layer) is DynamicLayer for layer in self._cache.layers):
             self._cache.crop(shared - self._cache.get_seq_length())
@@ -234,84 +211,3 @@ class CausalModel:
                 input_ids=part, past_key_values=self._cache, use_cache=True, logits_to_keep=1
             ).logits
         return torch.log_softmax(logits[0, -1].float(), dim=-1).cpu().numpy()
-
-
-def llama_cpp_installed() -> bool:
-    """Whether llama-cpp-python can be imported."""
-    return importlib.util.find_spec("llama_cpp") is not None
-
-
-class LlamaCppModel:
-    """Engine that evaluates a quantised GGUF file with llama.cpp (an optional dependency).
-
-    llama.cpp multiplies quantised weights differently for one token and for many.  With four-bit weights a
-    log-probability therefore varies by up to 0.5 with the number of shared tokens, that is with the previous
-    prompts; the first value is cached.
-
-    ``window`` None means the context length from the file.
-    """
-
-    @loading_weights()
-    def __init__(self, file: str | Path, window: int | None, gpu: bool) -> None:
-        import llama_cpp
-
-        self._model = llama_cpp.Llama(
-            str(file), n_ctx=window or 0, n_batch=AT_ONCE, n_gpu_layers=-1 if gpu else 0, verbose=False
-        )
-        # At interpreter exit the library may be unloaded before the model.
-        atexit.register(self._model.close)
-        metadata = self._model.metadata
-        trained = int(metadata.get(_LENGTH.format(metadata.get("general.architecture")), 0))
-        self.window = min(filter(None, (window, trained, self._model.n_ctx())))
-        # A model may end its turn with a token other than the end of a text; llama.cpp knows all of them.
-        vocabulary = self._model._model.vocab
-        self.ends = frozenset(
-            token for token in range(self._model.n_vocab()) if llama_cpp.llama_vocab_is_eog(vocabulary, token)
-        )
-        self._begin = [self._model.token_bos()] if llama_cpp.llama_vocab_get_add_bos(vocabulary) else []
-        self._template = metadata.get(_TEMPLATE)
-
-    def template(self, prompt: Prompt) -> str | None:
-        """See `Engine`."""
-        if not self._template:
-            return None
-        conversation = _conversation(prompt)
-        ((text,), _) = render_jinja_template(
-            [conversation.pop("conversation")],
-            chat_template=self._template,
-            bos_token=self._token_text(self._model.token_bos()),
-            eos_token=self._token_text(self._model.token_eos()),
-            **conversation,
-        )
-        return text
-
-    def _token_text(self, token: int) -> str:
-        return self._model._model.token_get_text(token) if token >= 0 else ""
-
-    def ids(self, text: str, begins: bool) -> list[int]:
-        """See `Engine`."""
-        ids = self._model.tokenize(text.encode("utf-8"), add_bos=False, special=True)
-        return [*self._begin, *ids] if begins else ids
-
-    def text(self, ids: Sequence[int]) -> str:
-        """See `Engine`."""
-        return self._model.detokenize(list(ids)).decode("utf-8", errors="replace")
-
-    def after(self, ids: Sequence[int], shared: int) -> np.ndarray:
-        """See `Engine`."""
-        self._model.n_tokens = min(shared, self._model.n_tokens)
-        self._model.eval(list(ids[self._model.n_tokens :]))
-        row = ctypes.cast(self._model._ctx.get_logits_ith(-1), ctypes.POINTER(ctypes.c_float))
-        logits = np.ctypeslib.as_array(row, shape=(self._model.n_vocab(),)).astype(np.float32)
-        shifted = logits - logits.max()
-        return shifted - np.log(np.exp(shifted).sum(dtype=np.float64)).astype(np.float32)
-
-
-def _conversation(prompt: Prompt) -> dict[str, Any]:
-    """Return the arguments of transformers' chat templates for a prompt."""
-    begun = prompt[-1].role == "assistant"
-    return {
-        "conversation": [message._asdict() for message in prompt],
-        "add_generation_prompt": not begun,
-        "continue_final_message": begun,
-    }

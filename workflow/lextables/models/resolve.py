@@ -134,7 +134,7 @@ def resolve(
     if model.package and package_folder(model.package):
         module = model.package.partition("/")[0]
         if model.package.endswith(".gguf") and not reads_gguf():
-            return Missing(f"{name} is a GGUF file, and neither gguf nor llama-cpp-python is installed here")
+            return Missing(f"{name} is a GGUF file, and the package gguf is not installed here")
         return Weights(f"{PACKAGE}{model.package}", None, f"installed package {module}")
     if _assembled(name, model):
         first = model.parts.packages[0]

@@ -7,8 +7,10 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+import yaml
 from markupsafe import Markup, escape
 
 from lextables.papers.cuad import marks
@@ -21,82 +23,9 @@ from lextables.tables import render
 MINIMUM = 0.1  # spans above this probability are shown
 SURE = 0.5  # spans of at least this probability are shaded
 
-# The paper has three kinds of labels, defined by examples only (Section 3.1); these six groups are ours.
-GROUPS = {
-    "general": (
-        "General information",
-        (
-            "Document Name",
-            "Parties",
-            "Agreement Date",
-            "Effective Date",
-            "Expiration Date",
-            "Renewal Term",
-            "Notice Period To Terminate Renewal",
-            "Governing Law",
-        ),
-    ),
-    "restrictions": (
-        "Restrictive covenants",
-        (
-            "Most Favored Nation",
-            "Non-Compete",
-            "Exclusivity",
-            "No-Solicit Of Customers",
-            "Competitive Restriction Exception",
-            "No-Solicit Of Employees",
-            "Non-Disparagement",
-            "Rofr/Rofo/Rofn",
-        ),
-    ),
-    "change": (
-        "Termination and transfer",
-        (
-            "Termination For Convenience",
-            "Change Of Control",
-            "Anti-Assignment",
-            "Post-Termination Services",
-            "Third Party Beneficiary",
-        ),
-    ),
-    "money": (
-        "Price and volume",
-        (
-            "Revenue/Profit Sharing",
-            "Price Restrictions",
-            "Minimum Commitment",
-            "Volume Restriction",
-            "Audit Rights",
-        ),
-    ),
-    "property": (
-        "Intellectual property",
-        (
-            "Ip Ownership Assignment",
-            "Joint Ip Ownership",
-            "License Grant",
-            "Non-Transferable License",
-            "Affiliate License-Licensor",
-            "Affiliate License-Licensee",
-            "Unlimited/All-You-Can-Eat-License",
-            "Irrevocable Or Perpetual License",
-            "Source Code Escrow",
-            "Covenant Not To Sue",
-        ),
-    ),
-    "liability": (
-        "Liability",
-        (
-            "Uncapped Liability",
-            "Cap On Liability",
-            "Liquidated Damages",
-            "Warranty Duration",
-            "Insurance",
-        ),
-    ),
-}
+GROUPS = yaml.safe_load((Path(__file__).parent / "groups.yaml").read_text(encoding="utf-8"))
 OTHER = ("other", "Other")
-_GROUP_OF = {category: group for group, (_, categories) in GROUPS.items() for category in categories}
+_GROUP_OF = {category: key for key, group in GROUPS.items() for category in group["categories"]}
 # The release capitalizes abbreviations like words.
 _ABBREVIATION = re.compile(r"\b(?:Ip|Rofr|Rofo|Rofn)\b")
 
@@ -342,7 +271,7 @@ def _group(category: str) -> str:
 
 
 def _title(group: str) -> str:
-    return GROUPS[group][0] if group in GROUPS else OTHER[1]
+    return GROUPS[group]["title"] if group in GROUPS else OTHER[1]
 
 
 def _slug(category: str) -> str:
