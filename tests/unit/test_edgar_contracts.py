@@ -207,9 +207,9 @@ def test_memory_holds_one_filing_at_a_time(tmp_path):
 # The index
 
 
-def read_index(page: bytes, forms=("8-K",), limit=0):
+def read_index(page: bytes, forms=("8-K",)):
     faults = Faults()
-    return filings(page.splitlines(keepends=True), forms, "master.idx", faults, limit), faults.record()
+    return filings(page.splitlines(keepends=True), forms, "master.idx", faults), faults.record()
 
 
 def test_filings_of_the_chosen_forms_come_once_and_in_order():
@@ -250,16 +250,6 @@ def test_a_line_that_does_not_parse_is_counted_and_the_rest_survives(line):
     assert [f.filer for f in found] == ["CAFÉ"]
     assert faults["index line"]["count"] == 1
     assert faults["index line"]["sentences"][0].startswith("master.idx, row 7: the line does not parse ('")
-
-
-def test_a_limit_draws_the_same_filings_whatever_the_order_of_the_lines():
-    rows = [row(n, "A CO", "8-K", f"2020-01-{n:02d}", f"{n:010d}-20-000001") for n in range(1, 20)]
-    few, _ = read_index(index_page(rows), limit=5)
-    assert len(few) == 5
-    assert few == sorted(few)
-    assert few == read_index(index_page(rows[::-1]), limit=5)[0]
-    assert set(few) < set(read_index(index_page(rows))[0])
-    assert few != read_index(index_page(rows))[0][:5]
 
 
 def test_a_page_that_is_no_index_is_refused():

@@ -151,13 +151,10 @@ class Filing:
     co_filers: tuple[int, ...] = ()
 
 
-def filings(
-    lines: Iterable[bytes], forms: Collection[str], where: str, faults: Faults, limit: int = 0
-) -> list[Filing]:
+def filings(lines: Iterable[bytes], forms: Collection[str], where: str, faults: Faults) -> list[Filing]:
     """Return the filings of ``forms`` in an index, each once, by date and accession number.
 
-    With a ``limit``, that many filings are drawn by the hash of their accession numbers: always the same
-    ones, spread over the quarter.  A line that does not parse is counted as ``index line``.  Raises
+    A line that does not parse is counted as ``index line``.  Raises
     `BadInput` if ``lines`` have no index header.
     """
     by_accession: dict[str, Filing] = {}
@@ -179,10 +176,7 @@ def filings(
             where=where,
             do="check edgar_base, and remove the cached page",
         )
-    chosen = sorted(
-        by_accession.values(), key=lambda f: hashlib.sha256(f.accession.encode()).digest() if limit else b""
-    )
-    return sorted(chosen[:limit] if limit else chosen)
+    return sorted(by_accession.values())
 
 
 def _filing(line: str) -> Filing | None:
@@ -219,20 +213,19 @@ def collect(
     *,
     forms: Collection[str] = FORMS,
     exhibits: Collection[str] = EXHIBITS,
-    limit: int = 0,
 ) -> dict[str, Any]:
     """Write a quarter's contracts to ``path`` (see `TABLE`) and return what was counted.
 
-    Takes the exhibits of the types ``exhibits`` from the filings of ``forms``; ``limit`` draws that many
-    filings by the hash of their accession numbers. Memory: one filing and one row group. The same pages give
-    the same bytes. Cached pages are not fetched again, so an interrupted run continues. Raises `BadInput` if
-    the quarter has no index or EDGAR keeps refusing; other faults are counted and skipped.
+    Takes the exhibits of the types ``exhibits`` from the filings of ``forms``.  Memory: one filing and one
+    row group.  The same pages give the same bytes.  Cached pages are not fetched again, so an interrupted run
+    continues.  Raises `BadInput` if the quarter has no index or EDGAR keeps refusing; other faults are
+    counted and skipped.
     """
     faults = Faults()
     address = pages.address(quarter.path)
     try:
         digest = hashlib.sha256()
-        chosen = filings(_hashed(pages.lines(quarter.path), digest), frozenset(forms), address, faults, limit)
+        chosen = filings(_hashed(pages.lines(quarter.path), digest), frozenset(forms), address, faults)
     except Gone:
         raise BadInput(
             f"EDGAR has no index of {quarter}", where=address, do="choose another quarter"
@@ -252,7 +245,6 @@ def collect(
         "index": {"address": address, "sha256": digest.hexdigest()},
         "forms": sorted(forms),
         "exhibit_types": sorted(exhibits),
-        "limit": limit,
         "filings": len(chosen),
         "contracts": written,
         "characters": characters,
