@@ -24,8 +24,8 @@ def gguf_file(place: str | Path) -> Path | None:
 
 
 def reads_gguf() -> bool:
-    """Whether the package with which transformers reads GGUF files is installed."""
-    return importlib.util.find_spec("gguf") is not None
+    """Whether a package that reads GGUF files is installed."""
+    return any(importlib.util.find_spec(name) for name in ("llama_cpp", "gguf"))
 
 
 def model_files(folder: str | Path) -> list[Path]:
