@@ -251,18 +251,6 @@ def test_forms_of_log_probabilities(choice):
     assert read_text({"choices": [choice]}).text == "A"
 
 
-def old_llama_cpp(probability):
-    probs = [{"tok_str": "A", "prob": 0.75}, {"tok_str": "B", "prob": probability}]
-    return {"choices": [{"text": "A"}], "completion_probabilities": [{"content": "A", "probs": probs}]}
-
-
-def test_probabilities_of_llama_cpp_before_2025():
-    assert read_tokens(old_llama_cpp(0.0)) == {b"A": pytest.approx(math.log(0.75))}
-    for invalid in (1.5, -0.1, math.nan, math.inf, "0.5"):
-        with pytest.raises(ValueError, match="is no probability"):
-            read_tokens(old_llama_cpp(invalid))
-
-
 def test_log_probabilities_may_be_rounded_or_minus_infinity():
     tokens = [{"token": "A", "logprob": 1e-6}, {"token": "B", "logprob": -math.inf}]
     tokens.append({"token": "C", "logprob": -9999.0})

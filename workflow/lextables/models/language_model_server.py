@@ -201,16 +201,14 @@ def read_tokens(answer: Mapping[str, Any]) -> dict[bytes, float] | None:
 
     Raises ValueError for invalid probabilities, and if their sum exceeds one.
 
-    Servers use three forms: a list of tokens (chat of OpenAI, vLLM, llama.cpp), parallel lists (completions
-    of OpenAI, vLLM and llama-cpp-python), and probabilities (llama.cpp's server before 2025).
+    Servers use two forms: a list of tokens (chat of OpenAI, vLLM, llama.cpp), and parallel lists (completions
+    of OpenAI, vLLM and llama-cpp-python).
     """
     logprobs = answer["choices"][0].get("logprobs")
     if logprobs and logprobs.get("content"):
         tokens = _listed(logprobs["content"][0])
     elif logprobs and logprobs.get("tokens") and logprobs.get("top_logprobs"):
         tokens = _parallel(logprobs)
-    elif answer.get("completion_probabilities"):
-        tokens = _listed(answer["completion_probabilities"][0])
     else:
         return None
     sums: dict[bytes, float] = {}
@@ -230,28 +228,22 @@ def _ended(answer: Mapping[str, Any]) -> bool:
 
 
 def _listed(position: Mapping[str, Any]) -> Iterator[tuple[bytes, float]]:
-    others = position.get("top_logprobs") or position.get("probs") or position.get("top_probs") or []
     seen = set()
-    for token in (*others, position):
-        probability = token.get("prob")
-        if token.get("logprob") is not None:
-            probability = _probability(token["logprob"])
-        elif probability is not None and not (_is_number(probability) and 0 <= probability <= 1 + TOLERANCE):
-            raise ValueError(f"{probability!r} is no probability")
+    for token in (*(position.get("top_logprobs") or ()), position):
+        if token.get("logprob") is None:
+            continue
+        probability = _probability(token["logprob"])
         # Two tokens may have the same bytes; the generated one is usually also in the list.
         name = (token.get("id"), _bytes(token))
         repeated = (name, probability) in seen or (token is position and name in seen)
-        if probability is not None and not repeated:
+        if not repeated:
             seen |= {name, (name, probability)}
             yield name[1], probability
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
 def _probability(log_probability: Any) -> float:
-    if not (_is_number(log_probability) and log_probability <= TOLERANCE):
+    number = isinstance(log_probability, int | float) and not isinstance(log_probability, bool)
+    if not (number and log_probability <= TOLERANCE):
         raise ValueError(f"{log_probability!r} is no log-probability")
     return math.exp(log_probability)
 
@@ -259,7 +251,7 @@ def _probability(log_probability: Any) -> float:
 def _bytes(token: Mapping[str, Any]) -> bytes:
     if token.get("bytes") is not None:
         return bytes([*token["bytes"]])
-    return str(token.get("token", token.get("tok_str", token.get("content", "")))).encode()
+    return str(token.get("token", "")).encode()
 
 
 def _parallel(logprobs: Mapping[str, Any]) -> Iterator[tuple[bytes, float]]:
