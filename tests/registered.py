@@ -2,11 +2,15 @@
 
 from pathlib import Path
 
+from lextables.models.resolve import load_models
 from lextables.papers import modules, packages
+from lextables.pipeline.config import load as load_config
 from lextables.pipeline.dataset import Published, Rows, check_census, write_all
+from lextables.tasks.plan import Context
 
 ROOT = Path(__file__).parents[1]
 SAMPLE = ROOT / "resources/sample"
+MODELS = load_models(ROOT / "resources/models.yaml")
 
 
 def read(paper: str, name: str, folder: Path = SAMPLE, files=None, variants=None, **given) -> Rows:
@@ -28,6 +32,11 @@ def written(paper: str, name: str, folder: Path, rows: Rows, variant: str = "sam
     check_census(census, entry.data[name].census[variant], name)
     assert census.keys() == entry.data[name].census[variant].keys()
     return census
+
+
+def context(paper: str, gpu: bool = False, root: Path = ROOT, **config) -> Context:
+    """Return what a plan of the paper under this configuration depends on."""
+    return Context(load_config({"papers": paper} | config, [paper], ROOT), MODELS, root, gpu)
 
 
 def with_models(folder: Path, *names: str) -> dict[str, str]:

@@ -7,17 +7,16 @@ import yaml
 from pydantic import ValidationError
 
 from lextables.models.prompts import plain_template
-from lextables.models.resolve import Missing, Weights, load_models
+from lextables.models.resolve import Missing, Weights
 from lextables.papers import packages, planning
-from lextables.pipeline.config import load as load_config
 from lextables.tasks import plan
 from lextables.tasks.classification.plan import ClassificationTask
-from lextables.tasks.plan import ASK, Context
+from lextables.tasks.plan import ASK
 from lextables.tasks.retrieval.plan import RetrievalTask
 from lextables.tasks.spans.plan import SpanTask
+from registered import context
 
 ROOT = Path(__file__).parents[2]
-MODELS = load_models(ROOT / "resources/models.yaml")
 PAPERS = {
     name: packages.load(ROOT / f"resources/papers/{name}.yaml")
     for name in ("acord", "cuad", "lawngnli", "maud")
@@ -28,8 +27,7 @@ SERVED = {"extra_models": [LLM], "llm": "http://127.0.0.1:8000/v1", "data": "rel
 
 
 def laid_out(paper, gpu=False, **values):
-    config = load_config({"papers": paper} | values, [paper], ROOT)
-    return planning.plan(PAPERS[paper], Context(config, MODELS, ROOT, gpu))
+    return planning.plan(PAPERS[paper], context(paper, gpu, **values))
 
 
 def asked(found):
@@ -77,8 +75,7 @@ def test_another_wording_is_another_run(tmp_path):
     prompts = tmp_path / "resources/prompts"
     prompts.mkdir(parents=True)
     (prompts / "maud_question.txt").write_text("${text} ${question} ${options}")
-    config = load_config({"papers": "maud"} | SERVED, ["maud"], ROOT)
-    ((_, other),) = asked(planning.plan(PAPERS["maud"], Context(config, MODELS, tmp_path, False))).items()
+    ((_, other),) = asked(planning.plan(PAPERS["maud"], context("maud", root=tmp_path, **SERVED))).items()
     ((_, given),) = asked(laid_out("maud", **SERVED)).items()
     assert other["prompt"] == [["user", "${text} ${question} ${options}"]]
     assert given | {"prompt": None} == other | {"prompt": None}

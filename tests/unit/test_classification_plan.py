@@ -1,17 +1,11 @@
 """What a paper fixes of a classification task, and the runs that come of it."""
 
-from pathlib import Path
-
 import pytest
 from pydantic import ValidationError
 
-from lextables.models.resolve import load_models
-from lextables.pipeline.config import load as load_config
 from lextables.tasks.classification.plan import ClassificationPlanner, ClassificationTask
-from lextables.tasks.plan import Context
+from registered import context
 
-ROOT = Path(__file__).parents[2]
-MODELS = load_models(ROOT / "resources/models.yaml")
 GRID = {"learning_rates": [1e-4, 3e-4], "updates": [2, 4], "batch_size": 2, "max_length": 16}
 TASK = {
     "task": "classification",
@@ -29,10 +23,8 @@ def linear(**panel):
 
 
 def specs(**changes):
-    config = load_config({"papers": "acord", "grid": "paper", "seeds": [0]}, ["acord"], ROOT)
-    planner = ClassificationPlanner(
-        "ledgar", ClassificationTask(**TASK | changes), Context(config, MODELS, ROOT, False)
-    )
+    task = ClassificationTask(**TASK | changes)
+    planner = ClassificationPlanner("ledgar", task, context("acord", grid="paper", seeds=[0]))
     (row,) = planner.rows()
     return {run.experiment: spec.settings for run, spec in planner.specs.items()}, row
 

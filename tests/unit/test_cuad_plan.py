@@ -2,29 +2,19 @@
 
 from pathlib import Path
 
-from lextables.models.resolve import load_models
 from lextables.papers import packages, planning
-from lextables.pipeline.config import load as load_config
 from lextables.pipeline.run import Run
-from lextables.tables.published import load as load_published
-from lextables.tasks.plan import Context
-from registered import with_models
+from registered import context, with_models
 
 ROOT = Path(__file__).parents[2]
 PAPER = packages.load(ROOT / "resources/papers/cuad.yaml")
-MODELS = load_models(ROOT / "resources/models.yaml")
-PRINTED = load_published(ROOT / "resources/published/cuad.csv")
 SHOWN = [name for name, table in PAPER.tables.items() if table.rows]
 # Every printed model, trained with the paper's settings.
 WHOLE = {"data": "release", "models": "paper", "grid": "paper", "released_checkpoints": False}
 
 
-def config(**values):
-    return load_config({"papers": "cuad"} | values, ["cuad"], ROOT)
-
-
 def laid_out(gpu=False, **values):
-    return planning.plan(PAPER, Context(config(**values), MODELS, ROOT, gpu))
+    return planning.plan(PAPER, context("cuad", gpu, **values))
 
 
 def rows(table="table2", **values):

@@ -10,7 +10,6 @@ from sklearn.metrics import balanced_accuracy_score
 from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
 from statsmodels.stats.proportion import proportion_confint
 
-from lextables.models.resolve import load_models
 from lextables.papers.lawngnli import nli_tables
 from lextables.papers.lawngnli.label_tables import GUESSING
 from lextables.papers.lawngnli.nli_tables import (
@@ -24,14 +23,13 @@ from lextables.papers.lawngnli.nli_tables import (
 from lextables.papers.lawngnli.pairs import ANSWERS, PAIRS, TEXTS
 from lextables.papers.packages import load
 from lextables.papers.planning import plan
-from lextables.pipeline.config import load as load_config
 from lextables.pipeline.dataset import write
 from lextables.pipeline.run import SCORES
 from lextables.tables.cells import build
 from lextables.tables.inputs import Inputs
 from lextables.tables.published import load as load_published
 from lextables.tasks.classification.scoring import SUBMITTED, score
-from lextables.tasks.plan import Context
+from registered import context
 
 ROOT = Path(__file__).parents[2]
 PAPER = load(ROOT / "resources/papers/lawngnli.yaml")
@@ -86,9 +84,7 @@ def test_models_of_two_labels_are_those_that_come_from_docnli():
 
 def planned(grid):
     """The plan of LawngNLI with all weights, trained by this grid."""
-    given = {"papers": "lawngnli", "data": "release", "models": "paper", "grid": grid, "seeds": [0]}
-    config = load_config(given, ["lawngnli"], ROOT)
-    return plan(PAPER, Context(config, load_models(ROOT / "resources/models.yaml"), ROOT, gpu=False))
+    return plan(PAPER, context("lawngnli", data="release", models="paper", grid=grid, seeds=[0]))
 
 
 @pytest.mark.parametrize("table", TABLES)

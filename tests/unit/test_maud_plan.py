@@ -2,17 +2,11 @@
 
 from pathlib import Path
 
-from lextables.models.resolve import load_models
 from lextables.papers import packages, planning
-from lextables.pipeline.config import load as load_config
-from lextables.tables.published import load as load_published
-from lextables.tasks.plan import Context
-from registered import with_models
+from registered import context, with_models
 
 ROOT = Path(__file__).parents[2]
 PAPER = packages.load(ROOT / "resources/papers/maud.yaml")
-MODELS = load_models(ROOT / "resources/models.yaml")
-PRINTED = load_published(ROOT / "resources/published/maud.csv")
 # The paper prints no value of the first; the second is ours.
 LINEAR = ("linear", "linear-vectors", "linear-both")
 BASELINE = [
@@ -23,8 +17,7 @@ BASELINE = [
 
 
 def laid_out(**values):
-    config = load_config({"papers": "maud"} | values, ["maud"], ROOT)
-    return planning.plan(PAPER, Context(config, MODELS, ROOT, False))
+    return planning.plan(PAPER, context("maud", **values))
 
 
 def runs(found, experiment, model=None, setting=""):
@@ -103,7 +96,7 @@ def test_a_multi_task_model_is_read_by_a_run_of_its_own():
     assert updates == {(3600, 7200, 10800, 14400, 18000, 21600)}
 
 
-def test_linear_models_are_the_baseline_of_every_table_of_models(tmp_path):
+def test_linear_models_are_the_baseline_of_every_table_of_models():
     found = laid_out()
     for table in ("table3", "table4", "table6", "table7", "table8"):
         rows = {row["row"]: row for row in found.rows[table] if row["baseline"]}

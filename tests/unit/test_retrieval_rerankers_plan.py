@@ -5,24 +5,19 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from lextables.models.resolve import Missing, load_models
+from lextables.models.resolve import Missing
 from lextables.papers.packages import load
 from lextables.papers.planning import plan
-from lextables.pipeline.config import load as load_config
-from lextables.tasks.plan import Context
 from lextables.tasks.retrieval.plan import Reranker, RetrievalPlanner, Retriever
+from registered import context
 
 ROOT = Path(__file__).parents[2]
 PAPER = load(ROOT / "resources/papers/lawngnli.yaml")
-MODELS = load_models(ROOT / "resources/models.yaml")
 MINILM = "all-MiniLM-L6-v2 / MiniLM encoder, trained for reranking"
 
 
 def laid_out(gpu=True, table="table6", **values):
-    config = load_config(
-        {"papers": "lawngnli", "data": "release", "models": "paper"} | values, ["lawngnli"], ROOT
-    )
-    found = plan(PAPER, Context(config, MODELS, ROOT, gpu))
+    found = plan(PAPER, context("lawngnli", gpu, **{"data": "release", "models": "paper"} | values))
     return found.specs, {row["row"]: row for row in found.rows[table]}
 
 
@@ -82,8 +77,7 @@ def test_where_the_encoders_are_not_there_printed_rows_say_so_and_ours_are_left_
 
 def test_a_data_set_that_is_not_planned_gives_a_reason():
     task = PAPER.tasks["lawngnli_retrieval"]
-    config = load_config({"papers": "lawngnli", "models": "paper"}, ["lawngnli"], ROOT)
-    planner = RetrievalPlanner("lawngnli_retrieval", task, Context(config, MODELS, ROOT, gpu=False))
+    planner = RetrievalPlanner("lawngnli_retrieval", task, context("lawngnli", models="paper"))
     found = planner.classifiers(task.rerankers["minilm-lawngnli"])
     assert found == Missing("lawngnli_reranking is no data set of this configuration")
 

@@ -9,19 +9,17 @@ from pydantic import ValidationError
 from fake_language_model import FakeModel, text_of
 from lextables.metrics.containment import NO_CLAUSE, counts, values
 from lextables.models.prompts import load, plain_template
-from lextables.models.resolve import load_models
 from lextables.papers import packages, planning
-from lextables.pipeline.config import load as load_config
 from lextables.pipeline.errors import BadInput
 from lextables.tables import published
-from lextables.tasks.plan import ASK, Context
+from lextables.tasks.plan import ASK
 from lextables.tasks.spans import outputs, writing
 from lextables.tasks.spans.plan import SpanTask
+from registered import context
 
 ROOT = Path(__file__).parents[2]
 PROMPT = load(ROOT / "resources/prompts/contract_passages.txt").plain()
 PAPER = packages.load(ROOT / "resources/papers/contracteval.yaml")
-MODELS = load_models(ROOT / "resources/models.yaml")
 TEXT = "One fee.\nTwo  fees.  Three laws. Four."
 SPANS = [(0, 8, 0.9), (9, 19, 0.4), (21, 32, 0.6), (26, 37, 0.2), (-1, -1, 0.1)]
 
@@ -132,9 +130,8 @@ LLM = {"name": "Mine", "kind": "language-model-api", "model": "my-llm"}
 
 
 def laid_out(**values_):
-    chosen = {"papers": "contracteval", "data": "release", "models": "available"} | values_
-    config = load_config(chosen, ["contracteval"], ROOT)
-    found = planning.plan(PAPER, Context(config, MODELS, ROOT, gpu=False))
+    chosen = {"data": "release", "models": "available"} | values_
+    found = planning.plan(PAPER, context("contracteval", **chosen))
     return {row["row"]: row for row in found.rows["table3"]}, found.specs
 
 

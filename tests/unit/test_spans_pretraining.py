@@ -16,7 +16,6 @@ from lextables.tasks.spans import pretraining
 from wordpiece import wordpiece
 
 CPU = torch.device("cpu")
-SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 WORDS = [f"w{number}" for number in range(12)]
 MAX_LENGTH = 18
 SETTINGS = {
