@@ -8,87 +8,71 @@ folder has, are kept.
 """
 
 import argparse
-import csv
+from functools import partial
 from pathlib import Path
 from statistics import mean
 
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
+import pandas as pd
 
 from lextables import ROOT
 from lextables.models.token_count import TokenCounter
 from lextables.papers import packages
-from lextables.pipeline.atomic import replacing
+from lextables.pipeline.atomic import write_text
 
 TEXTS = ROOT / "resources/costs/texts.csv"
-HEAD = ("data", "dataset", "part", "rows", "tokens", "volumes", "source")
+KEY = ["data", "dataset", "part"]
 MOST, MEASURED = 200, "measured"
 COUNTER = TokenCounter()
 
 
 def tokens(texts):
     """Return the mean length of evenly spaced texts."""
-    some = texts[:: max(1, len(texts) // MOST)]
-    return round(mean(COUNTER.tokens(text) for text in some), 1) if some else 0
+    some = list(texts)[:: max(1, len(texts) // MOST)]
+    return round(mean(map(COUNTER.tokens, some)), 1) if some else 0
 
 
-def read(folder, table, columns=None):
-    return pq.read_table(folder / f"{table}.parquet", columns=columns)
+def table(folder, name):
+    return pd.read_parquet(folder / f"{name}.parquet")
 
 
-def by_split(table, column="split"):
-    return {
-        split: table.filter(pc.equal(table[column], split)) for split in pc.unique(table[column]).to_pylist()
-    }
-
-
-def retrieval(folder, task):
-    names = task.names
-    documents = read(folder, names.documents, [names.text])[names.text].to_pylist()
-    queries = read(folder, "queries")
+def retrieval(read, task):
+    documents, queries = read(task.names.documents)[task.names.text], read("queries")
     yield "documents", len(documents), tokens(documents)
     for part, split in (("train", task.training), ("valid", task.validation), ("test", task.test)):
-        texts = queries.filter(pc.equal(queries["split"], split))[task.forms[0]].to_pylist()
+        texts = queries.loc[queries["split"] == split, task.forms[0]]
         yield part, len(texts), tokens(texts)
-    test = queries.filter(pc.equal(queries["split"], task.test))["query_id"]
-    judged = read(folder, "judgements", ["query_id"])["query_id"]
-    yield "judged", pc.sum(pc.is_in(judged, pc.unique(test))).as_py(), 0
+    test = queries.loc[queries["split"] == task.test, "query_id"]
+    yield "judged", read("judgements")["query_id"].isin(test).sum(), 0
 
 
-def spans(folder, task):
-    for split, those in by_split(read(folder, "contracts", ["split", "text"])).items():
-        yield split, len(those), tokens(those["text"].to_pylist())
-    asked = pc.unique(read(folder, "questions", ["question"])["question"]).to_pylist()
-    kinds = len(pc.unique(read(folder, "questions", ["category"])["category"]))
-    yield "questions", kinds, tokens(asked)
-    yield "answered", read(folder, "training_examples", ["example_id"]).num_rows, 0
+def spans(read, task):
+    for split, texts in read("contracts").groupby("split")["text"]:
+        yield split, len(texts), tokens(texts)
+    questions = read("questions")
+    yield "questions", questions["category"].nunique(), tokens(questions["question"].unique())
+    yield "answered", len(read("training_examples")), 0
 
 
-def classification(folder, task):
-    examples = read(folder, "examples")
-    texts = read(folder, task.names.texts, ["text_id", "text"])
-    texts = dict(zip(texts["text_id"].to_pylist(), texts["text"].to_pylist(), strict=True))
-    parts = (("train", task.final), ("dev", task.validation), ("test", task.test))
-    for part, splits in parts:
-        yield part, sum(split in splits for split in examples["split"].to_pylist()), 0
+def classification(read, task):
+    examples, texts = read("examples"), read(task.names.texts).set_index("text_id")["text"]
+    for part, splits in (("train", task.final), ("dev", task.validation), ("test", task.test)):
+        yield part, examples["split"].isin(splits).sum(), 0
+    final = examples[examples["split"].isin(task.final)]
     for column in sorted({panel.where for panel in task.models.values() if panel.where}):
-        final = pc.is_in(examples["split"], pa.array(task.final))
-        yield f"train {column}", len(examples.filter(pc.and_(final, examples[column]))), 0
-    yield "heads", read(folder, task.names.heads, ["head_id"]).num_rows, 0
+        yield f"train {column}", final[column].sum(), 0
+    yield "heads", len(read(task.names.heads)), 0
     columns = {c for view in task.views.values() for c in (view.text, view.pair) if c} or {"text_id"}
     for column in sorted(columns):
-        shown = [texts[one] for one in pc.unique(examples[column]).to_pylist() if one in texts]
-        yield column, len(shown), tokens(sorted(shown))
+        shown = sorted(texts[texts.index.isin(examples[column])])
+        yield column, len(shown), tokens(shown)
 
 
-def answers(folder, task):
-    paragraphs = read(folder, task.names.paragraphs, ["site", "text"])
-    each = paragraphs["text"].to_pylist()
-    sites, length = len(pc.unique(paragraphs["site"])), tokens(each)
-    yield "documents", sites, round(length * len(each) / sites, 1)
-    yield "paragraphs", len(each), length
-    yield "questions", read(folder, "questions", ["question_id"]).num_rows, 0
+def answers(read, task):
+    paragraphs = read(task.names.paragraphs)
+    sites, length = paragraphs["site"].nunique(), tokens(paragraphs["text"])
+    yield "documents", sites, round(length * len(paragraphs) / sites, 1)
+    yield "paragraphs", len(paragraphs), length
+    yield "questions", len(read("questions")), 0
 
 
 KINDS = {"retrieval": retrieval, "spans": spans, "classification": classification, "answers": answers}
@@ -97,11 +81,12 @@ KINDS = {"retrieval": retrieval, "spans": spans, "classification": classificatio
 def measured(data, volumes, results):
     """Return the rows of all data sets in one results folder."""
     for path in sorted((ROOT / "resources/papers").glob("*.yaml")):
-        for name, task in packages.load(str(path)).tasks.items():
+        paper = packages.load(str(path))
+        for name, task in paper.tasks.items():
             folder = Path(results, "data", name)
             if (folder / "census.json").is_file():
-                built = volumes if not packages.load(str(path)).data.get(name) else ""
-                for part, rows, length in KINDS[task.task](folder, task):
+                built = "" if paper.data.get(name) else volumes
+                for part, rows, length in KINDS[task.task](partial(table, folder), task):
                     grows = "" if part == "heads" else built
                     yield data, name, part, str(rows), str(length), grows, MEASURED
 
@@ -109,14 +94,12 @@ def measured(data, volumes, results):
 def main():
     arguments = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     arguments.add_argument("results", nargs="+", help="data:volumes:folder")
-    with TEXTS.open(encoding="utf-8", newline="") as file:
-        found = {tuple(row.values())[:3]: tuple(row.values()) for row in csv.DictReader(file)}
-    for given in arguments.parse_args().results:
-        for row in measured(*given.split(":", 2)):
-            if found.get(row[:3], row)[-1] == MEASURED:
-                found[row[:3]] = row
-    with replacing(TEXTS) as path, path.open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows([HEAD, *(found[key] for key in sorted(found))])
+    kept = pd.read_csv(TEXTS, dtype=str, keep_default_na=False)
+    rows = [row for given in arguments.parse_args().results for row in measured(*given.split(":", 2))]
+    new = pd.DataFrame(rows, columns=kept.columns)
+    others = kept[kept["source"] != MEASURED]
+    merged = pd.concat([kept, new, others]).drop_duplicates(KEY, keep="last").sort_values(KEY)
+    write_text(TEXTS, merged.to_csv(index=False))
 
 
 if __name__ == "__main__":
