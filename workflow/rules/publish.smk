@@ -3,6 +3,7 @@
 #   in    the data sets' tables and census, predictions and scores of the runs that tables show, the registries
 #   out   {RESULTS}/publish/<export>/    one for each paper, and for each data set that its file sets apart
 #         {RESULTS}/publish/printed/     what all papers printed, one tidy csv
+#         {RESULTS}/publish/results/     the tables as records of other collections, and capsules.csv
 
 
 include: "functions/publish.smk"
@@ -14,6 +15,7 @@ PUBLISH = f"{RESULTS}/publish"
 
 localrules:
     printed,
+    records,
 
 
 use rule base as export with:
@@ -67,7 +69,26 @@ use rule base as printed with:
         "Gathering the published values."
 
 
+use rule base as records with:
+    input:
+        [path for paper in CONFIG.papers for path in table_files(paper) if is_table(path)],
+    output:
+        directory(f"{PUBLISH}/results"),
+    log:
+        f"{RESULTS}/logs/publish/records.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/publish/records.tsv"
+    params:
+        **script_params("publish_records"),
+        papers={paper: record_texts(paper) for paper in CONFIG.papers},
+        config=CONFIG.model_dump(mode="json"),
+        results=RESULTS,
+    message:
+        "Writing the tables as records of other collections."
+
+
 rule publish:
     input:
         expand(f"{PUBLISH}/{{export}}/README.md", export=EXPORTS),
         rules.printed.output,
+        rules.records.output,

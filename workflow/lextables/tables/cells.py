@@ -90,7 +90,10 @@ class Cell:
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a table's csv."""
+    """One line of a table's csv.
+
+    Of a score by which systems are compared: the ``system``, and the ``worst`` and ``best`` score.
+    """
 
     row: str
     column: str
@@ -107,6 +110,9 @@ class Line:
     reason: str
     runs: str
     baselines: str = ""
+    system: str = ""
+    worst: str = ""
+    best: str = ""
 
 
 COLUMNS = tuple(field.name for field in fields(Line))
@@ -201,7 +207,7 @@ def _additional_line(cell: Cell, decimals: Mapping[str, int]) -> Line:
     return Line(
         cell.row, cell.column, "", "", written(cell.value, places), *_intervals(cell, places),
         None if isinstance(cell.value, str) else places,
-        "not run" if cell.value is None else "", cell.reason, " ".join(cell.runs),
+        "not run" if cell.value is None else "", cell.reason, " ".join(cell.runs), **_scale(cell),
     )  # fmt: skip
 
 
@@ -212,6 +218,7 @@ def _line_of_other_data(published: PublishedCell, cell: Cell) -> Line:
         published.row, published.column, published.value, "", written(cell.value, places),
         *_intervals(cell, places), places,
         "not run" if cell.value is None and cell.judged else "", cell.reason, " ".join(cell.runs),
+        **_scale(cell),
     )  # fmt: skip
 
 
@@ -228,8 +235,17 @@ def _compared_line(
     return Line(
         published.row, published.column, published.value, written(cell.value, places), "",
         *_intervals(cell, places, difference), places, outcome, _joined(evidence, cell.reason, why),
-        " ".join(cell.runs), _reached(published, cell, baselines),
+        " ".join(cell.runs), _reached(published, cell, baselines), **_scale(cell),
     )  # fmt: skip
+
+
+def _scale(cell: Cell) -> dict[str, str]:
+    """The fields from ``system`` to ``best``; none for values that systems are not compared by."""
+    if not cell.score:
+        return {}
+    ends = ("0", f"{cell.score.scale:g}")
+    worst, best = reversed(ends) if cell.score.lower else ends
+    return {"system": cell.score.system, "worst": worst, "best": best}
 
 
 def _intervals(cell: Cell, decimals: int | None, difference: str = "") -> tuple[str, ...]:

@@ -50,3 +50,17 @@ def export_rows(export):
 def export_files(file):
     """Input function: a file of each run in an export."""
     return lambda wildcards: [f"{RESULTS}/{folder}/{file}" for folder in export_rows(wildcards.export)]
+
+
+def is_table(path):
+    """Whether a file of `table_files` is the csv of a table."""
+    return path.endswith(".csv") and not path.endswith(".comparison.csv")
+
+
+def record_texts(paper):
+    """Param: what records say of a paper: its citation, the page of its data, and {table: title}."""
+    entry = PAPERS[paper]
+    words = source_words(paper)
+    pages = [words[name]["homepage"] for name in sorted(sources_of(paper)) if words[name].get("homepage")]
+    titles = {name: table.title for name, table in entry.tables.items()}
+    return {"citation": entry.citation, "homepage": pages[0] if pages else "", "titles": titles}

@@ -1,0 +1,100 @@
+"""Capsules: each matched value as a question, the command that answers it, and which answers count.
+
+    PYTHONPATH=workflow .venv/bin/python -m lextables.publish.capsules results/publish/results/capsules.csv
+
+runs all commands in an empty folder and checks their answers.
+"""
+
+import csv
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+from lextables.pipeline import spreadsheet
+from lextables.pipeline.atomic import replacing
+from lextables.pipeline.errors import BadInput
+from lextables.publish.records import ResultTable
+from lextables.tables.cells import from_csv, same_words
+from lextables.tables.published import number
+
+FOLDER = "capsules"  # where the commands run
+COLUMNS = ("question", "command", "answer", "low", "high", "file", "row", "column")
+
+
+def write(
+    tables: Iterable[ResultTable], command: Callable[[str], str], results: str, path: str | Path
+) -> None:
+    """Write a csv with each value of ``tables`` that matches the published one.
+
+    ``command`` returns the command for a target, to which the folder of a fresh run is added; ``results`` is
+    the results folder below it.  Of a trained or
+    sampled row the answers from ``low`` to ``high`` count, its prediction interval; otherwise only equal ones
+    do.  ``low`` and ``high`` are empty for texts, of which the words count.
+    """
+    with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
+        rows = csv.writer(file, lineterminator="\n")
+        rows.writerow(COLUMNS)
+        for table in tables:
+            program, *words = shlex.split(command(f"{table.paper}_{table.name}"))
+            file_of_table = f"{FOLDER}/{results}/tables/{table.paper}/{table.name}.csv"
+            for line in table.lines:
+                if line["verdict"] == "match":
+                    answer = line["reproduced"]
+                    exact = answer if number(answer) is not None else ""
+                    values = (
+                        f"{table.title}: what is {line['column']!r} of {line['row']!r}?",
+                        shlex.join([program, "--directory", FOLDER, *words]), answer,
+                        line["prediction_low"] or exact, line["prediction_high"] or exact,
+                        file_of_table, line["row"], line["column"],
+                    )  # fmt: skip
+                    rows.writerow(map(spreadsheet.cell, values))
+
+
+def check(path: str | Path, run: Callable[[list[str]], int]) -> list[str]:
+    """Run the commands of a csv of `write` and return a sentence for each answer that does not count.
+
+    ``run`` returns the exit status of a command.  Raises `BadInput` if their folder exists.
+    """
+    with Path(path).open(encoding="utf-8", newline="") as file:
+        capsules = [
+            {name: spreadsheet.text(cell) for name, cell in row.items()} for row in csv.DictReader(file)
+        ]
+    if Path(FOLDER).exists():
+        raise BadInput("the folder of a fresh run exists", where=FOLDER, do="move or delete it")
+    failed = {words for words in dict.fromkeys(one["command"] for one in capsules) if run(shlex.split(words))}
+    wrong = []
+    for capsule in capsules:
+        problem = "the command failed" if capsule["command"] in failed else _problem(capsule)
+        if problem:
+            wrong.append(f"{capsule['question']} {problem}: {capsule['command']}")
+    print(f"{len(capsules) - len(wrong)} of {len(capsules)} answers count", flush=True)
+    return wrong
+
+
+def _problem(capsule: Mapping[str, str]) -> str:
+    """Why the answer in a capsule's file does not count; empty if it does."""
+    lines = from_csv(Path(capsule["file"]).read_text(encoding="utf-8"))
+    place = capsule["row"], capsule["column"]
+    found = next((line.reproduced for line in lines if (line.row, line.column) == place), "")
+    value, low, high = (number(text) for text in (found, capsule["low"], capsule["high"]))
+    if low is None or high is None:
+        counts = same_words(found, capsule["answer"])
+    else:
+        counts = value is not None and low <= value <= high
+    return "" if counts else f"the answer is {found or 'missing'}, not {capsule['answer']}"
+
+
+def main(path: str) -> None:
+    """Check the capsules of a csv, print what fails, and exit with 1 if anything does."""
+    wrong = check(path, lambda words: subprocess.run(words, check=False).returncode)
+    print(*wrong, sep="\n", flush=True)
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    try:
+        main(sys.argv[1])
+    except BadInput as error:
+        sys.exit(str(error))

@@ -1,0 +1,238 @@
+"""The tables as records of other result collections: Every Eval Ever and the model hub's `.eval_results`.
+
+Every Eval Ever (schema 0.2.2) has one log for each system of a table and each origin of its values:
+`published` by the paper or `computed` here.  A result's ``details`` are the line of the table's csv.  Cells
+without a number (texts, values that are not run) have no score; their lines are in ``additional_details``.
+`.eval_results` has a file for each system, table and origin, with the cells that have a number.
+"""
+
+import csv
+import hashlib
+import io
+import json
+import re
+import unicodedata
+import uuid
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import yaml
+from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
+
+from lextables import __version__
+from lextables.pipeline import spreadsheet
+from lextables.pipeline.version import RELEASED
+from lextables.tables.cells import COLUMNS
+from lextables.tables.published import number
+
+SCHEMA = "0.2.2"
+LOGS, HUB = "every_eval_ever", "hugging_face"
+PUBLISHED, COMPUTED = "published", "computed"
+UNSCORED = "cells without a number"
+TIME = f"{datetime.fromisoformat(RELEASED).replace(tzinfo=UTC).timestamp():.0f}"
+UNITS = {1.0: "proportion", 100.0: "percent"}
+Fields = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class ResultTable:
+    """A table: the ``rows`` of its csv as they are written, and the registry's texts on it and its paper.
+
+    ``data`` is the config key: values computed on the sample are not comparable with published ones.
+    """
+
+    paper: str
+    name: str
+    title: str
+    citation: str
+    homepage: str
+    data: str
+    rows: Sequence[Fields]
+
+    @cached_property
+    def lines(self) -> list[dict[str, str]]:
+        """The rows as texts, without the apostrophes that protect spreadsheets."""
+        return [{name: spreadsheet.text(cell) for name, cell in row.items()} for row in self.rows]
+
+
+def read(path: str | Path, **about: str) -> ResultTable:
+    """Read a table's csv; ``about`` are the other fields of `ResultTable`."""
+    with Path(path).open(encoding="utf-8", newline="") as file:
+        return ResultTable(rows=[*csv.DictReader(file)], **about)
+
+
+def write(tables: Iterable[ResultTable], folder: Path) -> None:
+    """Write the records of ``tables`` below ``folder``, which exists."""
+    for table in tables:
+        for system, origin, cells in _systems(table):
+            log = _log(table, system, origin, cells)
+            digest = hashlib.sha256(log["evaluation_id"].encode()).digest()
+            owner, model = log["model_info"]["id"].split("/")
+            name = uuid.UUID(bytes=digest[:16], version=4)
+            path = folder / LOGS / "data" / table.name / owner / model / f"{name}.json"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            text = json.dumps(log, ensure_ascii=False, indent=1, allow_nan=False)
+            path.write_text(text + "\n", encoding="utf-8", newline="\n")
+            if entries := _entries(table, log, origin):
+                path = folder / HUB / owner / model / ".eval_results" / f"{table.name}.{origin}.yaml"
+                path.parent.mkdir(parents=True, exist_ok=True)
+                text = yaml.safe_dump(entries, sort_keys=False, allow_unicode=True)
+                path.write_text(text, encoding="utf-8", newline="\n")
+
+
+def tables(folder: str | Path) -> dict[str, str]:
+    """Return {`<paper>/<table>`: its csv text} from the logs of Every Eval Ever below ``folder``."""
+    found: dict[str, dict[int, Fields]] = defaultdict(dict)
+    for path in Path(folder).rglob("*.json"):
+        log = json.loads(path.read_text(encoding="utf-8"))
+        details = log["source_metadata"]["additional_details"]
+        cells = [result["score_details"]["details"] for result in log["evaluation_results"]]
+        for cell in (*cells, *json.loads(details[UNSCORED])):
+            found[details["table"]][int(cell["line"])] = cell
+    return {name: _csv(lines) for name, lines in sorted(found.items())}
+
+
+def _csv(lines: Mapping[int, Fields]) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows([lines[place].get(name, "") for name in COLUMNS] for place in sorted(lines))
+    return out.getvalue()
+
+
+def _systems(table: ResultTable) -> Iterator[tuple[str, str, list[int]]]:
+    """Each system and origin of values, with the places of its lines."""
+    found: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for place, line in enumerate(table.lines):
+        system = line["system"] or line["row"]
+        if line["published"]:
+            found[system, PUBLISHED].append(place)
+        if line["reproduced"] or line["ours"] or not line["published"]:
+            found[system, COMPUTED].append(place)
+    for (system, origin), places in found.items():
+        yield system, origin, places
+
+
+def slug(name: str) -> str:
+    """Return ``name`` in lower-case ASCII for paths and ids; its digest keeps different names apart."""
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+    short = re.sub(r"[^a-z0-9.]+", "-", plain)[:60].strip("-.")
+    return f"{short or 'row'}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+
+
+def _log(table: ResultTable, system: str, origin: str, places: Iterable[int]) -> dict[str, Any]:
+    results, unscored = [], []
+    for place in places:
+        details = {"line": str(place)} | {name: cell for name, cell in table.rows[place].items() if cell}
+        line = table.lines[place]
+        score = _score(line, origin)
+        if score is None:
+            unscored.append(details)
+        else:
+            results.append(_result(table, line, score, origin, details))
+    published = origin == PUBLISHED
+    return {
+        "schema_version": SCHEMA,
+        "evaluation_id": f"{table.paper}/{table.name}/{origin}/{system}/{TIME}",
+        "retrieved_timestamp": TIME,
+        "source_metadata": {
+            "source_name": table.citation if published else f"lextables, {table.title}",
+            "source_type": "documentation" if published else "evaluation_run",
+            "source_organization_name": "the authors of the paper" if published else "lextables",
+            "evaluator_relationship": "other" if published else "third_party",
+            "additional_details": {
+                "table": f"{table.paper}/{table.name}",
+                "origin": origin,
+                UNSCORED: json.dumps(unscored, ensure_ascii=False),
+            },
+        },
+        "eval_library": {
+            "name": "unknown" if published else "lextables",
+            "version": "unknown" if published else __version__,
+        },
+        "model_info": {
+            "name": system,
+            "id": f"{table.paper}/{slug(system)}",
+            "additional_details": {"deployment_type": "unknown", "model_availability": "unknown"},
+        },
+        "evaluation_results": results,
+    }
+
+
+def _score(line: Fields, origin: str) -> float | None:
+    return number(line["published"] if origin == PUBLISHED else line["reproduced"] or line["ours"])
+
+
+def _result(table: ResultTable, line: Fields, score: float, origin: str, details: Fields) -> dict[str, Any]:
+    # A system may be in a column: then the row is what it is scored by.
+    metric = line["row"] if line["system"] == line["column"] else line["column"]
+    found: dict[str, Any] = {"score": score, "details": details}
+    low, high = number(line["low"]), number(line["high"])
+    if origin == COMPUTED and low is not None and high is not None:
+        bounds = {"lower": low, "upper": high, "confidence_level": 0.95, "method": "resampled test units"}
+        found["uncertainty"] = {"confidence_interval": bounds}
+    return {
+        "evaluation_result_id": f"{table.paper}/{table.name}/{origin}/{details['line']}",
+        "evaluation_name": f"{table.paper}.{table.name}",
+        "source_data": {
+            "dataset_name": table.paper,
+            **(
+                {"source_type": "url", "url": [table.homepage]}
+                if table.homepage
+                else {"source_type": "other"}
+            ),
+            "additional_details": {"data": "release" if origin == PUBLISHED else table.data},
+        },
+        "metric_config": _metric(table, line, metric, score),
+        "score_details": found,
+    }
+
+
+def _metric(table: ResultTable, line: Fields, metric: str, score: float) -> dict[str, Any]:
+    """The metric with its direction and range; without a scale the range is that of the table's values."""
+    same = _same_metric(table, line)
+    worst, best = next(((float(one["worst"]), float(one["best"])) for one in same if one["best"]), (0.0, 0.0))
+    low, high = sorted((worst, best))
+    known = low <= score <= high != low
+    if not known:
+        values = [_score(one, origin) for one in same for origin in (PUBLISHED, COMPUTED)]
+        low, *_, high = sorted([low, high, *(value for value in values if value is not None)])
+    unit = {"metric_unit": UNITS[high]} if known and high in UNITS else {}
+    return unit | {
+        "evaluation_description": table.title,
+        "metric_id": f"{table.paper}.{slug(metric)}",
+        "metric_name": metric,
+        "lower_is_better": worst > best,
+        "score_type": "continuous",
+        "min_score": low,
+        "max_score": high,
+        "additional_details": {"range": "of the metric" if known else "of the values in the table"},
+    }
+
+
+def _same_metric(table: ResultTable, line: Fields) -> list[dict[str, str]]:
+    key = "row" if line["system"] == line["column"] else "column"
+    return [one for one in table.lines if one[key] == line[key]]
+
+
+def _entries(table: ResultTable, log: Mapping[str, Any], origin: str) -> list[dict[str, Any]]:
+    """The log's results as entries of `.eval_results`; the notes are the line of the csv as JSON."""
+    return eval_result_entries_to_yaml(
+        [
+            EvalResultEntry(
+                dataset_id=f"lextables/{table.paper}",
+                task_id=f"{table.name}.{result['metric_config']['metric_id'].partition('.')[2]}",
+                value=result["score_details"]["score"],
+                date=RELEASED,
+                source_url=table.homepage or None,
+                source_name=log["source_metadata"]["source_name"] if table.homepage else None,
+                notes=json.dumps(result["score_details"]["details"], ensure_ascii=False),
+            )
+            for result in log["evaluation_results"]
+        ]
+    )

@@ -1,0 +1,29 @@
+"""The tables of all papers as records of other collections, and their matched values as capsules."""
+
+from functools import partial
+from pathlib import Path
+
+from lextables.pipeline.atomic import replacing_folder
+from lextables.pipeline.job import job
+from lextables.publish import capsules, records
+from lextables.report.commands import command
+
+with job(snakemake.log[0]):
+    params = snakemake.params
+    tables = []
+    for path in map(Path, snakemake.input):
+        paper, texts = path.parent.name, params.papers[path.parent.name]
+        tables.append(
+            records.read(
+                path,
+                paper=paper,
+                name=path.stem,
+                title=texts["titles"][path.stem],
+                citation=texts["citation"],
+                homepage=texts["homepage"],
+                data=params.config["data"],
+            )
+        )
+    with replacing_folder(snakemake.output[0]) as folder:
+        records.write(tables, folder)
+        capsules.write(tables, partial(command, params.config), params.results, folder / "capsules.csv")
