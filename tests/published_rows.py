@@ -1,6 +1,12 @@
 """Small data sets and runs as the pipeline writes them, for tests of the export."""
 
+import os
+import subprocess
+import sys
+from functools import cache
 from pathlib import Path
+
+import pytest
 
 from lextables.pipeline.dataset import write, write_all, write_census
 from lextables.pipeline.run import SCORES
@@ -56,3 +62,12 @@ def export(census, runs=(), tasks=None, name="quill", publish=None, **texts):
         made_by="0.1.0",
         command="snakemake publish",
     )
+
+
+@cache
+def harness(module):
+    """A Python with ``module``: that of LEXTABLES_HARNESSES, or this one; without one the test is skipped."""
+    for python in filter(None, (os.environ.get("LEXTABLES_HARNESSES"), sys.executable)):
+        if not subprocess.run([python, "-c", f"import {module}"], capture_output=True, check=False).returncode:
+            return python
+    pytest.skip(f"{module} is not installed: set LEXTABLES_HARNESSES to a Python that has it")

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import subprocess
 from itertools import pairwise
 
 import ir_measures
@@ -17,7 +18,7 @@ from lextables.tasks.retrieval import collection, submitted
 from lextables.tasks.retrieval.collection import PREDICTIONS, prediction_rows
 from lextables.tasks.retrieval.scoring import scores
 from lextables.tasks.submitted import File
-from published_rows import data_set, export, run
+from published_rows import data_set, export, harness, run
 
 TASK = {
     "task": "retrieval",
@@ -179,3 +180,16 @@ def test_scores_fall_by_as_little_as_single_precision_has():
     assert np.allclose(found, given, atol=1e-6)
     # As text and back, as trec_eval keeps them.
     assert [np.float32(str(score)) for score in found] == found
+
+
+def test_mteb_gives_the_scores_of_the_table(written):
+    one, _, scored, out = written
+    program = [harness("mteb"), "mteb_task.py", "results"]
+    result = subprocess.run(program, cwd=out, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr[-3000:]
+    (file,) = (out / "results/results").rglob("quill.json")
+    assert one.runs[0].name in file.parts[-3]
+    (scores,) = json.loads(file.read_text(encoding="utf-8"))["scores"]["test"]
+    (ours,) = [row["value"] for row in scored if (row["metric"], row["group"]) == ("NDCG@10", "all")]
+    assert scores["ndcg_at_10_unrounded"] == pytest.approx(ours, abs=1e-6)
+    assert scores["main_score"] == scores["ndcg_at_10"] == pytest.approx(ours, abs=5.1e-6)

@@ -19,6 +19,8 @@ import yaml
 import forked
 import site_browser
 import site_pages
+from lextables.publish import records
+from published_rows import harness
 
 ROOT = Path(__file__).parents[2]
 SEARCHED = "results/sample/runs/acord/search/minilm-fresh-head/sample-lr1e-04/seed0"
@@ -359,8 +361,9 @@ def published(finished):
 
 def test_the_export_of_every_paper_has_the_same_tables(finished, published):
     names = {path.name for path in published.iterdir()}
-    assert names == {*("acord", "cuad", "lawngnli", "maud", "privacy", "lawngnli_parentheticals", "printed")}
-    for name in names - {"printed"}:
+    papers = {*("acord", "cuad", "lawngnli", "maud", "privacy", "lawngnli_parentheticals")}
+    assert names == papers | {"printed", "results"}
+    for name in papers:
         assert {"README.md", "croissant.json", "LICENSE.md", "CITATION.bib"} <= {
             path.name for path in (published / name).iterdir()
         }
@@ -385,6 +388,37 @@ def test_each_run_of_a_table_is_exported(finished, published):
         }
         files = {path.stem for path in (published / paper / folder).iterdir()} - {"qrels.test"}
         assert runs and runs <= files
+
+
+def test_every_table_is_exported_as_records_that_convert_back(finished, published):
+    tables = records.tables(published / "results")
+    files = [*(finished / "results/sample/tables").glob("*/*.csv")]
+    files = [path for path in files if not path.name.endswith(".comparison.csv")]
+    assert tables == {f"{path.parent.name}/{path.stem}": path.read_bytes().decode("utf-8") for path in files}
+
+
+@pytest.mark.parametrize("run", ["retrieve.bm25.short.seed0", "retrieve.bi-encoder-minilm.short.seed0"])
+def test_mteb_scores_exported_runs_as_the_tables_do(published, tmp_path, run):
+    """The run, and for the encoder what mteb itself encodes, ranks and scores."""
+    folder = published / "acord"
+    encoder = ROOT / "resources/sample/models/sample-encoder"
+    program = f"""
+import mteb, mteb_task
+from sentence_transformers import SentenceTransformer
+model = SentenceTransformer({str(encoder)!r}) if "encoder" in {run!r} else None
+for model in filter(None, (model, mteb_task.ExportedRun(mteb_task.FOLDER / "trec/{run}.run"))):
+    found = mteb.evaluate(model, mteb_task.Task(), cache=None, co2_tracker=False)
+    print("NDCG@10", found[0].scores["test"][0]["ndcg_at_10_unrounded"])
+"""
+    done = subprocess.run(
+        [harness("mteb"), "-c", program], cwd=folder, capture_output=True, text=True, check=False,
+        env=os.environ | {"HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+    scores = pq.read_table(folder / f"scores/{run}.parquet").to_pylist()
+    (ours,) = [row["value"] for row in scores if (row["metric"], row["group"]) == ("NDCG@10", "all")]
+    theirs = [float(line.split()[1]) for line in done.stdout.splitlines() if line.startswith("NDCG@10")]
+    assert theirs and theirs == pytest.approx([ours] * len(theirs), abs=1e-6)
 
 
 def test_parentheticals_of_all_volumes_are_exported_with_their_pages(finished, published):

@@ -7,6 +7,7 @@ own, lowered by as little as parts it from the one before.
 """
 
 import csv
+import hashlib
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -39,6 +40,7 @@ def write(given: PublishedSet, folder: Path) -> list[Form]:
     for run in given.runs:
         _write_run(run, found, folder / f"trec/{run.name}.run")
     judged = found.task["pool"] == "judged"
+    _write_mteb_task(given.name, judged, folder)
     pool = (
         "The pool of a query is the documents judged for it, those without a gain among them: a document "
         "that is not judged is unknown, and hits are among the judged ones alone. What ranks the whole "
@@ -62,7 +64,23 @@ def write(given: PublishedSet, folder: Path) -> list[Form]:
             "the corpus, the queries and the judgements as BEIR lays them out; ids are those of the "
             "tables. Other wordings of a query stand in its `metadata`.",
         ),
+        Form(
+            "mteb_task.py",
+            "the data set as a task of mteb that reads `beir/`, and the runs as its models; "
+            "`python mteb_task.py results` writes result files in mteb's format.",
+        ),
     ]
+
+
+def _write_mteb_task(name: str, judged: bool, folder: Path) -> None:
+    """Write the task class, whose revision is a digest of the BEIR folder."""
+    digest = hashlib.sha256()
+    for path in sorted(path for path in (folder / "beir").rglob("*") if path.is_file()):
+        digest.update(path.read_bytes())
+    program = Path(__file__).with_name("mteb_task.txt").read_text(encoding="utf-8")
+    for field, value in (("name", name), ("judged", str(judged)), ("revision", digest.hexdigest()[:16])):
+        program = program.replace(f"<{field}>", value)
+    (folder / "mteb_task.py").write_text(program, encoding="utf-8", newline="\n")
 
 
 def trec_id(name: str) -> str:
