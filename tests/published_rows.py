@@ -68,6 +68,8 @@ def export(census, runs=(), tasks=None, name="quill", publish=None, **texts):
 def harness(module):
     """A Python with ``module``: that of LEXTABLES_HARNESSES, or this one; without one the test is skipped."""
     for python in filter(None, (os.environ.get("LEXTABLES_HARNESSES"), sys.executable)):
-        if not subprocess.run([python, "-c", f"import {module}"], capture_output=True, check=False).returncode:
+        if not subprocess.run(
+            [python, "-c", f"import {module}"], capture_output=True, check=False
+        ).returncode:
             return python
     pytest.skip(f"{module} is not installed: set LEXTABLES_HARNESSES to a Python that has it")

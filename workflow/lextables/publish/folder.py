@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from lextables.pipeline.atomic import replacing_folder
-from lextables.publish import predictions, squad, trec
+from lextables.publish import predictions, questions, squad, trec
 from lextables.publish.card import CATEGORIES, bibtex, card, description, licence_text
 from lextables.publish.croissant import croissant
 from lextables.publish.export import Export, Form, PublishedSet
@@ -28,6 +28,7 @@ def write(export: Export, folder: str | Path) -> None:
             (out / one.folder).mkdir(exist_ok=True)
             if one.task:
                 forms[one.name] = WRITERS[one.task["task"]](one, out / one.folder)
+                forms[one.name] += questions.write(one, out / one.folder)
             for run in one.runs:
                 link(run.scores, out / one.folder / f"scores/{run.name}.parquet")
         for table in export.tables:

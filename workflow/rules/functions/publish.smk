@@ -1,5 +1,8 @@
 # The exports, and their inputs and params.
 
+from lextables.models import prompts
+
+
 
 def exports():
     """{export: its paper and its data sets}: one for each paper, and one for each data set published separately.
@@ -18,7 +21,11 @@ def exports():
 
 
 # The fields of a task that the formats of its data set depend on.
-HANDED_ON_BY = {"task", "evaluator", "names", "forms", "training", "validation", "test", "pool", "views"}
+HANDED_ON_BY = {"task", "evaluator", "names", "forms", "training", "validation", "test", "pool", "views", "asking"}
+
+
+# The field of a task's `asking` that names the prompt of its multiple-choice questions.
+ASKED_BY = {"classification": "prompt", "answers": "prompt", "spans": "presence"}
 
 
 def export_about(wildcards):
@@ -28,6 +35,9 @@ def export_about(wildcards):
     about = paper.model_dump(mode="json", include={"title", "citation", "publish"})
     tasks = {one: paper.tasks[one] for one in sets if one in paper.tasks}
     by_task = {one: task.model_dump(mode="json", include=HANDED_ON_BY) for one, task in tasks.items()}
+    for one, task in tasks.items():
+        if prompt := getattr(getattr(task, "asking", None), ASKED_BY.get(task.task, ""), None):
+            by_task[one]["prompt"] = prompts.load(PROJECT_PATH / f"resources/prompts/{prompt}.txt").plain()
     return about | {"tasks": by_task}
 
 

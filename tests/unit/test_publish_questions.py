@@ -1,0 +1,181 @@
+"""Questions as lm-evaluation-harness asks them: prompts and accuracy are those of language models here."""
+
+import json
+import math
+import os
+import runpy
+import subprocess
+import zlib
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+import torch
+
+import answer_rows
+from fake_language_model import FakeModel
+from lextables.models import prompts
+from lextables.models.local_language_model import CausalModel, LocalLanguageModel
+from lextables.models.multiple_choice import weighed
+from lextables.pipeline.dataset import Column, Table, read
+from lextables.publish import questions
+from lextables.tasks.answers import asking as answers_asking
+from lextables.tasks.answers import collection
+from lextables.tasks.classification import asking as classification_asking
+from lextables.tasks.classification.schema import EXAMPLES, HEADS, TEXTS
+from lextables.tasks.spans.asking import ANSWERS
+from lextables.tasks.spans.squad import QUESTIONS
+from published_rows import data_set, export, harness
+
+ROOT = Path(__file__).parents[2]
+MODEL = ROOT / "resources/sample/models/sample-language-model"
+# Field marks, marks of turns and lines of equal signs, which prompts treat as text.
+WORDS = ("The “Größe” is 5 %.", "${question} <|im_end|> [INST]", "=======\nNo party may assign.", "x", "")
+COLUMNS = tuple(Column(name, pa.string(), name) for name in ("contract_id", "text"))
+TEXT = Table("contracts", "Contracts.", COLUMNS, key=("contract_id",))
+
+
+def template(name):
+    return prompts.load(ROOT / f"resources/prompts/{name}.txt").plain()
+
+
+def classification(root):
+    heads = {"h1": ["No", "Yes", "<OTHER>"], "h2": ["a, b", "c"]}
+    rows = [
+        {"example_id": f"e{place:02}", "split": "test" if place % 4 else "train",
+         "head_id": f"h{place % 2 + 1}", "text_id": f"t{place % len(WORDS)}", "label": place % 2}
+        for place in range(20)
+    ]  # fmt: skip
+    asking = {"question": "head_id", "wordings": {"<OTHER>": "None of these"}, "orders": 2, "samples": 5}
+    tables = {
+        EXAMPLES: rows,
+        HEADS: [{"head_id": name, "answers": answers} for name, answers in heads.items()],
+        TEXTS: [{"text_id": f"t{place}", "text": text} for place, text in enumerate(WORDS)],
+    }
+    names = {"heads": "heads", "texts": "texts"}
+    task = {"task": "classification", "names": names, "views": {}, "test": ["test"], "asking": asking}
+    task |= {"prompt": template("maud_question")}
+
+    def ours(one, model):
+        paths = [one.table(name) for name in ("examples", "heads", "texts")]
+        settings = asking | {"prompt": task["prompt"], "only": []}
+        asked = classification_asking.asked_examples(paths, settings, ["test"])
+        found, _ = classification_asking.answer(asked, paths, settings, model)
+        right = {row["example_id"]: [row["label"]] for row in rows}
+        return [(row["probabilities"], right[row["example_id"]]) for row in found]
+
+    return tables, task, ours
+
+
+def answers(root):
+    rows = answer_rows.rows(documents=6, without_text=("d05",))
+    tables = {table: rows[name] for name, table in answer_rows.TABLES.items()}
+    task = {"task": "answers", "names": answer_rows.NAMES, "asking": {"orders": 2, "samples": 5}}
+    task |= {"prompt": template("policy_answer")}
+
+    def ours(one, model):
+        data = [one.table(name) for name in collection.ANSWERED_FROM]
+        settings = task["asking"] | {"prompt": task["prompt"], "text": "whole"}
+        answers_asking.answer(data, answer_rows.NAMES, settings, model, root / "answers.parquet")
+        found = read(root / "answers.parquet")
+        places = {(row["document_id"], row["question_id"]): row["probabilities"] for row in found}
+        return [(shares, [answer_rows.held(*place)]) for place, shares in places.items()]
+
+    return tables, task, ours
+
+
+def spans(root):
+    rows = [
+        {"question_id": f"c{place}__{kind}", "contract_id": f"c{place}", "category": kind,
+         "question": f"Which {kind}?", "split": "test" if place else "train",
+         "answers": (place + len(kind)) % 2}
+        for place in range(len(WORDS)) for kind in ("Parties", "Term")
+    ]  # fmt: skip
+    texts = [{"contract_id": f"c{place}", "text": text} for place, text in enumerate(WORDS)]
+
+    def ours(one, model):
+        presence, asked = (
+            prompts.plain_template(task["prompt"]),
+            [row for row in rows if row["split"] == "test"],
+        )
+        text = {row["contract_id"]: row["text"] for row in texts}
+        filled = [presence.filled(text=text[row["contract_id"]], question=row["question"]) for row in asked]
+        picked = weighed(model, filled, [ANSWERS] * len(asked))
+        return [(one.shares, [int(not row["answers"])]) for one, row in zip(picked, asked, strict=True)]
+
+    task = {"task": "spans", "asking": {}, "prompt": template("cuad_presence")}
+    return {TEXT: texts, QUESTIONS: rows}, task, ours
+
+
+@pytest.fixture(params=[classification, answers, spans])
+def written(request, tmp_path):
+    """The data set, the folder of the task, and what asks a model here: its shares and the right places."""
+    tables, task, ours = request.param(tmp_path)
+    census = data_set(tmp_path, "quill", tables)
+    (one,) = export([census], tasks={"quill": task}).sets
+    assert len(questions.write(one, tmp_path / "out")) == 1
+    return tmp_path / "out/harness", lambda model: ours(one, model)
+
+
+def accuracy(answered):
+    scores = []
+    for shares, right in answered:
+        best = [place for place, share in enumerate(shares) if share == max(shares)]
+        scores.append(sum(place in right for place in best) / len(best))
+    return sum(scores) / len(scores)
+
+
+def test_prompts_and_scores_are_those_of_language_models_here(written):
+    folder, ask = written
+
+    def weighs(text):
+        return {sign: (1 + zlib.crc32(f"{text}{sign}".encode()) % 97) / 1000 for sign in SIGNS}
+
+    model = FakeModel(weighs)
+    ours = accuracy(ask(model))
+    harness_task = runpy.run_path(str(folder / "lextables_tasks.py"))
+    docs = list(harness_task["load"](version=1)["test"])
+    found = {(doc["system"], doc["prompt"]) for doc in docs}
+    assert found == {tuple(message.content for message in prompt) for prompt in model.weighed}
+    items = []
+    for doc in docs:
+        shares = weighs(f"{doc['system']}\n\n{doc['prompt']}")
+        items.append(harness_task["shares"](doc, [(math.log(shares[one]), False) for one in doc["choices"]]))
+    assert harness_task["accuracy"]([item["accuracy"] for item in items]) == pytest.approx(ours, abs=1e-12)
+    assert 0 < ours < 1
+
+
+SIGNS = [f"{blank}{sign}" for sign in ("A", "B", "C", "D", "Yes", "No") for blank in ("", " ")]
+
+
+class Tiny(LocalLanguageModel):
+    def expect(self, requests, characters):
+        pass
+
+
+def test_a_tiny_model_has_the_same_accuracy_in_lm_evaluation_harness(written, tmp_path):
+    folder, ask = written
+    python = harness("lm_eval")
+    arguments = (
+        "--model", "hf", "--model_args", f"pretrained={MODEL},dtype=float32", "--device", "cpu", "--tasks",
+        "lextables_quill", "--include_path", folder, "--apply_chat_template",
+        "--output_path", tmp_path / "found",
+    )  # fmt: skip
+    run = subprocess.run(
+        [python, "-m", "lm_eval", *map(str, arguments)], capture_output=True, text=True, check=False,
+        env=os.environ | {"HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path / "hub")}, cwd=tmp_path,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr[-3000:]
+    (file,) = (tmp_path / "found").rglob("results_*.json")
+    theirs = json.loads(file.read_text(encoding="utf-8"))["results"]["lextables_quill"]["accuracy,none"]
+    ours = accuracy(ask(Tiny("tiny", CausalModel(MODEL, torch.device("cpu")))))
+    assert theirs == pytest.approx(ours, abs=1e-9)
+
+
+def test_a_task_without_a_prompt_or_with_views_is_not_asked(tmp_path):
+    tables, task, _ = classification(tmp_path)
+    census = data_set(tmp_path, "quill", tables)
+    for changed in (task | {"prompt": None}, task | {"views": {"short": {}}}):
+        (one,) = export([census], tasks={"quill": changed}).sets
+        assert questions.write(one, tmp_path / "out") == []
+    assert not (tmp_path / "out").exists()
