@@ -82,7 +82,7 @@ use rule base as records with:
         **script_params("publish_records"),
         papers={paper: record_texts(paper) for paper in CONFIG.papers},
         config=CONFIG.model_dump(mode="json"),
-        results=RESULTS,
+        results=lambda wildcards, output: output[0].rpartition("/publish/")[0],
     message:
         "Writing the tables as records of other collections."
 

@@ -3,7 +3,6 @@
 from lextables.models import prompts
 
 
-
 def exports():
     """{export: its paper and its data sets}: one for each paper, and one for each data set published separately.
 
@@ -21,7 +20,18 @@ def exports():
 
 
 # The fields of a task that the formats of its data set depend on.
-HANDED_ON_BY = {"task", "evaluator", "names", "forms", "training", "validation", "test", "pool", "views", "asking"}
+HANDED_ON_BY = {
+    "task",
+    "evaluator",
+    "names",
+    "forms",
+    "training",
+    "validation",
+    "test",
+    "pool",
+    "views",
+    "asking",
+}
 
 
 # The field of a task's `asking` that names the prompt of its multiple-choice questions.
