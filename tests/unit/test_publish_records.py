@@ -175,7 +175,9 @@ def test_the_hubs_files_hold_each_cell_with_a_number(written):
 
 def test_no_tables_give_no_records(tmp_path):
     records.write([], tmp_path)
-    assert records.tables(tmp_path) == {} and not [*tmp_path.iterdir()]
+    capsules.write([], str, "results", tmp_path / "capsules.csv")
+    assert records.tables(tmp_path) == {}
+    assert [path.read_text() for path in tmp_path.iterdir()] == [",".join(capsules.COLUMNS) + "\n"]
 
 
 # Capsules

@@ -55,12 +55,13 @@ def write(
 def check(path: str | Path, run: Callable[[list[str]], int]) -> list[str]:
     """Run the commands of a csv of `write` and return a sentence for each answer that does not count.
 
-    ``run`` returns the exit status of a command.  Raises `BadInput` if their folder exists.
+    ``run`` returns the exit status of a command.  Raises `BadInput` without the file, or if `FOLDER` exists.
     """
+    if not Path(path).is_file():
+        raise BadInput("no such file", where=str(path), do="run the target publish")
     with Path(path).open(encoding="utf-8", newline="") as file:
-        capsules = [
-            {name: spreadsheet.text(cell) for name, cell in row.items()} for row in csv.DictReader(file)
-        ]
+        rows = [*csv.DictReader(file)]
+    capsules = [{name: spreadsheet.text(cell) for name, cell in row.items()} for row in rows]
     if Path(FOLDER).exists():
         raise BadInput("the folder of a fresh run exists", where=FOLDER, do="move or delete it")
     failed = {words for words in dict.fromkeys(one["command"] for one in capsules) if run(shlex.split(words))}
@@ -80,21 +81,15 @@ def _problem(capsule: Mapping[str, str]) -> str:
     found = next((line.reproduced for line in lines if (line.row, line.column) == place), "")
     value, low, high = (number(text) for text in (found, capsule["low"], capsule["high"]))
     if low is None or high is None:
-        counts = same_words(found, capsule["answer"])
+        counts = bool(found) and same_words(found, capsule["answer"])
     else:
         counts = value is not None and low <= value <= high
     return "" if counts else f"the answer is {found or 'missing'}, not {capsule['answer']}"
 
 
-def main(path: str) -> None:
-    """Check the capsules of a csv, print what fails, and exit with 1 if anything does."""
-    wrong = check(path, lambda words: subprocess.run(words, check=False).returncode)
-    print(*wrong, sep="\n", flush=True)
-    sys.exit(1 if wrong else 0)
-
-
 if __name__ == "__main__":
     try:
-        main(sys.argv[1])
+        wrong = check(sys.argv[1], lambda words: subprocess.run(words, check=False).returncode)
     except BadInput as error:
         sys.exit(str(error))
+    sys.exit("\n".join(wrong) or None)

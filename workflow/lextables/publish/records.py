@@ -14,7 +14,7 @@ import re
 import unicodedata
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -59,6 +59,11 @@ class ResultTable:
         """The rows as texts, without the apostrophes that protect spreadsheets."""
         return [{name: spreadsheet.text(cell) for name, cell in row.items()} for row in self.rows]
 
+    def of_metric(self, line: Fields) -> list[dict[str, str]]:
+        """The lines with the metric of ``line``: its column, or its row where the system is in the column."""
+        key = "row" if line["system"] == line["column"] else "column"
+        return [one for one in self.lines if one[key] == line[key]]
+
 
 def read(path: str | Path, **about: str) -> ResultTable:
     """Read a table's csv; ``about`` are the other fields of `ResultTable`."""
@@ -69,20 +74,28 @@ def read(path: str | Path, **about: str) -> ResultTable:
 def write(tables: Iterable[ResultTable], folder: Path) -> None:
     """Write the records of ``tables`` below ``folder``, which exists."""
     for table in tables:
-        for system, origin, cells in _systems(table):
-            log = _log(table, system, origin, cells)
-            digest = hashlib.sha256(log["evaluation_id"].encode()).digest()
-            owner, model = log["model_info"]["id"].split("/")
-            name = uuid.UUID(bytes=digest[:16], version=4)
-            path = folder / LOGS / "data" / table.name / owner / model / f"{name}.json"
-            path.parent.mkdir(parents=True, exist_ok=True)
+        systems: dict[tuple[str, str], list[int]] = defaultdict(list)
+        for place, line in enumerate(table.lines):
+            system = line["system"] or line["row"]
+            if line["published"]:
+                systems[system, PUBLISHED].append(place)
+            if line["reproduced"] or line["ours"] or not line["published"]:
+                systems[system, COMPUTED].append(place)
+        for (system, origin), places in systems.items():
+            log = _log(table, system, origin, places)
+            name = uuid.UUID(bytes=hashlib.sha256(log["evaluation_id"].encode()).digest()[:16], version=4)
+            model = log["model_info"]["id"]
             text = json.dumps(log, ensure_ascii=False, indent=1, allow_nan=False)
-            path.write_text(text + "\n", encoding="utf-8", newline="\n")
-            if entries := _entries(table, log, origin):
-                path = folder / HUB / owner / model / ".eval_results" / f"{table.name}.{origin}.yaml"
-                path.parent.mkdir(parents=True, exist_ok=True)
+            _write(folder / LOGS / "data" / table.name / model / f"{name}.json", f"{text}\n")
+            if log["evaluation_results"]:
+                entries = eval_result_entries_to_yaml([*map(_entry, log["evaluation_results"])])
                 text = yaml.safe_dump(entries, sort_keys=False, allow_unicode=True)
-                path.write_text(text, encoding="utf-8", newline="\n")
+                _write(folder / HUB / model / ".eval_results" / f"{table.name}.{origin}.yaml", text)
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8", newline="\n")
 
 
 def tables(folder: str | Path) -> dict[str, str]:
@@ -94,28 +107,14 @@ def tables(folder: str | Path) -> dict[str, str]:
         cells = [result["score_details"]["details"] for result in log["evaluation_results"]]
         for cell in (*cells, *json.loads(details[UNSCORED])):
             found[details["table"]][int(cell["line"])] = cell
-    return {name: _csv(lines) for name, lines in sorted(found.items())}
-
-
-def _csv(lines: Mapping[int, Fields]) -> str:
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows([lines[place].get(name, "") for name in COLUMNS] for place in sorted(lines))
-    return out.getvalue()
-
-
-def _systems(table: ResultTable) -> Iterator[tuple[str, str, list[int]]]:
-    """Each system and origin of values, with the places of its lines."""
-    found: dict[tuple[str, str], list[int]] = defaultdict(list)
-    for place, line in enumerate(table.lines):
-        system = line["system"] or line["row"]
-        if line["published"]:
-            found[system, PUBLISHED].append(place)
-        if line["reproduced"] or line["ours"] or not line["published"]:
-            found[system, COMPUTED].append(place)
-    for (system, origin), places in found.items():
-        yield system, origin, places
+    texts = {}
+    for name, lines in sorted(found.items()):
+        out = io.StringIO()
+        writer = csv.DictWriter(out, COLUMNS, extrasaction="ignore", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(lines[place] for place in sorted(lines))
+        texts[name] = out.getvalue()
+    return texts
 
 
 def slug(name: str) -> str:
@@ -129,13 +128,12 @@ def _log(table: ResultTable, system: str, origin: str, places: Iterable[int]) ->
     results, unscored = [], []
     for place in places:
         details = {"line": str(place)} | {name: cell for name, cell in table.rows[place].items() if cell}
-        line = table.lines[place]
-        score = _score(line, origin)
-        if score is None:
+        if (score := _score(table.lines[place], origin)) is None:
             unscored.append(details)
         else:
-            results.append(_result(table, line, score, origin, details))
+            results.append(_result(table, table.lines[place], score, origin, details))
     published = origin == PUBLISHED
+    library = ("unknown", "unknown") if published else ("lextables", __version__)
     return {
         "schema_version": SCHEMA,
         "evaluation_id": f"{table.paper}/{table.name}/{origin}/{system}/{TIME}",
@@ -151,10 +149,7 @@ def _log(table: ResultTable, system: str, origin: str, places: Iterable[int]) ->
                 UNSCORED: json.dumps(unscored, ensure_ascii=False),
             },
         },
-        "eval_library": {
-            "name": "unknown" if published else "lextables",
-            "version": "unknown" if published else __version__,
-        },
+        "eval_library": dict(zip(("name", "version"), library, strict=True)),
         "model_info": {
             "name": system,
             "id": f"{table.paper}/{slug(system)}",
@@ -169,44 +164,37 @@ def _score(line: Fields, origin: str) -> float | None:
 
 
 def _result(table: ResultTable, line: Fields, score: float, origin: str, details: Fields) -> dict[str, Any]:
-    # A system may be in a column: then the row is what it is scored by.
-    metric = line["row"] if line["system"] == line["column"] else line["column"]
     found: dict[str, Any] = {"score": score, "details": details}
     low, high = number(line["low"]), number(line["high"])
     if origin == COMPUTED and low is not None and high is not None:
         bounds = {"lower": low, "upper": high, "confidence_level": 0.95, "method": "resampled test units"}
         found["uncertainty"] = {"confidence_interval": bounds}
+    place = {"source_type": "url", "url": [table.homepage]} if table.homepage else {"source_type": "other"}
+    data = {"data": "release" if origin == PUBLISHED else table.data}
     return {
         "evaluation_result_id": f"{table.paper}/{table.name}/{origin}/{details['line']}",
         "evaluation_name": f"{table.paper}.{table.name}",
-        "source_data": {
-            "dataset_name": table.paper,
-            **(
-                {"source_type": "url", "url": [table.homepage]}
-                if table.homepage
-                else {"source_type": "other"}
-            ),
-            "additional_details": {"data": "release" if origin == PUBLISHED else table.data},
-        },
-        "metric_config": _metric(table, line, metric, score),
+        "source_data": {"dataset_name": table.paper, **place, "additional_details": data},
+        "metric_config": _metric(table, line, score),
         "score_details": found,
     }
 
 
-def _metric(table: ResultTable, line: Fields, metric: str, score: float) -> dict[str, Any]:
+def _metric(table: ResultTable, line: Fields, score: float) -> dict[str, Any]:
     """The metric with its direction and range; without a scale the range is that of the table's values."""
-    same = _same_metric(table, line)
+    same = table.of_metric(line)
     worst, best = next(((float(one["worst"]), float(one["best"])) for one in same if one["best"]), (0.0, 0.0))
     low, high = sorted((worst, best))
     known = low <= score <= high != low
     if not known:
         values = [_score(one, origin) for one in same for origin in (PUBLISHED, COMPUTED)]
         low, *_, high = sorted([low, high, *(value for value in values if value is not None)])
-    unit = {"metric_unit": UNITS[high]} if known and high in UNITS else {}
-    return unit | {
+    metric = line["row"] if line["system"] == line["column"] else line["column"]
+    return {
         "evaluation_description": table.title,
         "metric_id": f"{table.paper}.{slug(metric)}",
         "metric_name": metric,
+        **({"metric_unit": UNITS[high]} if known and high in UNITS else {}),
         "lower_is_better": worst > best,
         "score_type": "continuous",
         "min_score": low,
@@ -215,24 +203,14 @@ def _metric(table: ResultTable, line: Fields, metric: str, score: float) -> dict
     }
 
 
-def _same_metric(table: ResultTable, line: Fields) -> list[dict[str, str]]:
-    key = "row" if line["system"] == line["column"] else "column"
-    return [one for one in table.lines if one[key] == line[key]]
-
-
-def _entries(table: ResultTable, log: Mapping[str, Any], origin: str) -> list[dict[str, Any]]:
-    """The log's results as entries of `.eval_results`; the notes are the line of the csv as JSON."""
-    return eval_result_entries_to_yaml(
-        [
-            EvalResultEntry(
-                dataset_id=f"lextables/{table.paper}",
-                task_id=f"{table.name}.{result['metric_config']['metric_id'].partition('.')[2]}",
-                value=result["score_details"]["score"],
-                date=RELEASED,
-                source_url=table.homepage or None,
-                source_name=log["source_metadata"]["source_name"] if table.homepage else None,
-                notes=json.dumps(result["score_details"]["details"], ensure_ascii=False),
-            )
-            for result in log["evaluation_results"]
-        ]
+def _entry(result: Mapping[str, Any]) -> EvalResultEntry:
+    """A result as an entry of `.eval_results`; the notes are the line of the csv as JSON."""
+    table, metric = result["evaluation_name"].partition(".")[2], result["metric_config"]["metric_id"]
+    return EvalResultEntry(
+        dataset_id=f"lextables/{result['source_data']['dataset_name']}",
+        task_id=f"{table}.{metric.partition('.')[2]}",
+        value=result["score_details"]["score"],
+        date=RELEASED,
+        source_url=next(iter(result["source_data"].get("url", ())), None),
+        notes=json.dumps(result["score_details"]["details"], ensure_ascii=False),
     )
