@@ -61,8 +61,7 @@ def classification(root):
         settings = asking | {"prompt": task["prompt"], "only": []}
         asked = classification_asking.asked_examples(paths, settings, ["test"])
         found, _ = classification_asking.answer(asked, paths, settings, model)
-        right = {row["example_id"]: [row["label"]] for row in rows}
-        return [(row["probabilities"], right[row["example_id"]]) for row in found]
+        return [(row["probabilities"], [int(row["example_id"][1:]) % 2]) for row in found]
 
     return tables, task, ours
 
@@ -78,8 +77,8 @@ def answers(root):
         settings = task["asking"] | {"prompt": task["prompt"], "text": "whole"}
         answers_asking.answer(data, answer_rows.NAMES, settings, model, root / "answers.parquet")
         found = read(root / "answers.parquet")
-        places = {(row["document_id"], row["question_id"]): row["probabilities"] for row in found}
-        return [(shares, [answer_rows.held(*place)]) for place, shares in places.items()]
+        held = answer_rows.held
+        return [(row["probabilities"], [held(row["document_id"], row["question_id"])]) for row in found]
 
     return tables, task, ours
 
@@ -91,20 +90,20 @@ def spans(root):
          "answers": (place + len(kind)) % 2}
         for place in range(len(WORDS)) for kind in ("Parties", "Term")
     ]  # fmt: skip
-    texts = [{"contract_id": f"c{place}", "text": text} for place, text in enumerate(WORDS)]
+    contracts = [{"contract_id": f"c{place}", "text": text} for place, text in enumerate(WORDS)]
 
     def ours(one, model):
-        presence, asked = (
-            prompts.plain_template(task["prompt"]),
-            [row for row in rows if row["split"] == "test"],
-        )
-        text = {row["contract_id"]: row["text"] for row in texts}
-        filled = [presence.filled(text=text[row["contract_id"]], question=row["question"]) for row in asked]
+        asked, presence = rows[2:], prompts.plain_template(task["prompt"])
+        texts = [WORDS[int(row["contract_id"][1:])] for row in asked]
+        filled = [
+            presence.filled(text=text, question=row["question"])
+            for text, row in zip(texts, asked, strict=True)
+        ]
         picked = weighed(model, filled, [ANSWERS] * len(asked))
         return [(one.shares, [int(not row["answers"])]) for one, row in zip(picked, asked, strict=True)]
 
     task = {"task": "spans", "asking": {}, "prompt": template("cuad_presence")}
-    return {TEXT: texts, QUESTIONS: rows}, task, ours
+    return {TEXT: contracts, QUESTIONS: rows}, task, ours
 
 
 @pytest.fixture(params=[classification, answers, spans])
