@@ -12,18 +12,10 @@ with job(snakemake.log[0]):
     params = snakemake.params
     tables = []
     for path in map(Path, snakemake.input):
-        paper, texts = path.parent.name, params.papers[path.parent.name]
-        tables.append(
-            records.read(
-                path,
-                paper=paper,
-                name=path.stem,
-                title=texts["titles"][path.stem],
-                citation=texts["citation"],
-                homepage=texts["homepage"],
-                data=params.config["data"],
-            )
-        )
+        paper, name = path.parent.name, path.stem
+        about = {key: params.papers[paper][key] for key in ("citation", "homepage")}
+        title, data = params.papers[paper]["titles"][name], params.config["data"]
+        tables.append(records.read(path, paper=paper, name=name, title=title, data=data, **about))
     with replacing_folder(snakemake.output[0]) as folder:
         records.write(tables, folder)
         capsules.write(tables, partial(command, params.config), params.results, folder / "capsules.csv")
