@@ -267,10 +267,19 @@ def test_csv_round_trip_and_count():
     text = to_csv(lines)
     assert text.splitlines()[0] == (
         "row,column,published,reproduced,ours,low,high,difference,prediction_low,prediction_high,"
-        "decimals,verdict,reason,runs,baselines"
+        "decimals,verdict,reason,runs,baselines,system,worst,best"
     )
     assert from_csv(text) == lines
     assert count(lines)["match"] == 1
+
+
+@pytest.mark.parametrize("comparable", [True, False])
+def test_a_score_has_its_system_and_the_ends_of_its_scale(comparable):
+    ends = {("a", "x"): ("a", "0", "100"), ("a", "y"): ("a", "1", "0"), ("b", "x"): ("", "", "")}
+    scores = [Score("x", "a", "m", scale=100), Score("y", "a", "m", lower=True), None]
+    cells = [Cell(*place, 0.5, score=score) for place, score in zip(ends, scores, strict=True)]
+    lines = build([printed("0.5", 1, "a", "x")], cells, comparable)
+    assert {(line.row, line.column): (line.system, line.worst, line.best) for line in lines} == ends
 
 
 def test_words_and_numbers():
