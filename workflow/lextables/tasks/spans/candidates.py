@@ -8,12 +8,14 @@ the words in it and beside it.
 A unit and the runs that contain it are candidates for the same answer.  Once one of them is predicted, the
 evaluator gives nothing for the others, and every wrong prediction counts.  `overlap_features` therefore
 describe a candidate together with the higher-ranked candidates of its contract and category.
+`context_features` are the scores of its units in the other categories, and `text_features` its form.
 """
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from operator import itemgetter
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -64,6 +66,8 @@ _COMPANY_END = re.compile(rf",?\s+{_FORM}{_NEXT}")
 _LEFT_OVER = re.compile(r"(?:\s+(?:and|of|for|the|in|&))+$")
 _QUOTED = re.compile(r"[“\"]\s*([^“”\"\n]{2,60}?)\s*,?[”\"]")
 _DEFINED = re.compile(r"\(([^()]{0,40}[“\"][^()]{2,80})\)")  # (the "Buyer")
+_COMPANY = re.compile(_FORM)
+_NOT_NAME = re.compile(r"^the\s+|[\"“”().,;]")
 _LETTER = re.compile(r"[^\W\d_]")
 _AND = re.compile(r"\s+and\s+")
 
@@ -117,6 +121,7 @@ TOKENS = 1 << 14  # hash buckets for the words in and beside a part
 WORDS_WEIGHT = 2.0
 BESIDE = 4  # words on each side of a part, within BESIDE_CHARACTERS
 BESIDE_CHARACTERS = 60
+SIGNATURES = 3000  # the last characters of a contract, at least a tenth of it
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 
 
@@ -135,6 +140,10 @@ class Candidates:
     end: np.ndarray
     part: np.ndarray
 
+    def take(self, rows: np.ndarray) -> "Candidates":
+        """The candidates in these rows (numbers or bool)."""
+        return Candidates(*(column[rows] for column in vars(self).values()))
+
     def texts(self, units: Units) -> list[str]:
         """The text of each candidate."""
         places = zip(self.contract.tolist(), self.start.tolist(), self.end.tolist(), strict=True)
@@ -147,19 +156,24 @@ def candidates(
     """Return the candidates of a category with these ``logits`` (units,).
 
     These are the ``likely`` highest-scored units of each contract; if ``runs``, also runs of two and three of
-    them that are adjacent; and the ``parts`` of these units (names of `PARTS`).
+    them that are adjacent; and the ``parts`` of these units (names of `PARTS`).  Of names with the same text
+    only the first in the contract is a candidate: a mention that looks more probable is no better answer.
     """
     rows: list[tuple[int, int, int, int, int, bool]] = []
-    for contract in range(len(units.texts)):
+    for contract, text in enumerate(units.texts):
         own = units.of(contract)
         best = own.start + np.argsort(-logits[own], kind="stable")[:likely]
-        chosen = set(best.tolist())
+        chosen, found = set(best.tolist()), []
         for unit in best.tolist():
             last = unit
             while last in chosen and last - unit < (LONGEST_RUN if runs else 1):
-                rows.append((contract, unit, last, int(units.start[unit]), int(units.end[last]), False))
+                found.append((contract, unit, last, int(units.start[unit]), int(units.end[last]), False))
                 last += 1
-            rows += [(contract, unit, unit, *span, True) for span in _parts(units, contract, unit, parts)]
+            found += [(contract, unit, unit, *span, True) for span in _parts(units, contract, unit, parts)]
+        if "name" in parts:
+            in_order = sorted(found, key=itemgetter(3))
+            found = list({text[row[3] : row[4]]: row for row in reversed(in_order)}.values())
+        rows += found
     columns = np.array(rows, dtype=np.int64).reshape(-1, 6).T
     return Candidates(*columns[:5], part=columns[5].astype(bool))
 
@@ -241,7 +255,66 @@ def _tokens(candidates: Candidates, units: Units) -> Iterator[list[str]]:
         ]
 
 
-OVERLAP_HINGES = (-2.0, 0.0)
+_KEYWORDS = tuple(
+    re.compile(words) for words in (r"shall|will", r"not ", r"provided|except", r"means", r"hereby")
+)
+_QUOTES = '"“”('
+FAR = 14.0  # the logarithm of a position beyond all contracts
+
+
+def context_features(candidates: Candidates, logits: np.ndarray, category: int) -> np.ndarray:
+    """Return scores of each candidate's units in the other categories, float64 (candidates, 3).
+
+    The highest and the second one, and by how much its own is above the highest.  ``logits`` (units,
+    categories); the score of a run is the mean of its ends.
+    """
+    scores = (logits[candidates.first] + logits[candidates.last]) / 2
+    padded = np.pad(np.delete(scores, category, axis=1), ((0, 0), (2, 0)), constant_values=OUTSIDE)
+    second, best = np.partition(padded, (-2, -1), axis=1)[:, -2:].T
+    return np.column_stack([best, scores[:, category] - best, second])
+
+
+def text_features(candidates: Candidates, units: Units) -> np.ndarray:
+    """Return the form of each text and, for parts, of its mentions, float32 (candidates, features)."""
+    columns = (candidates.contract, candidates.start, candidates.end, candidates.part)
+    places = list(zip(*(column.tolist() for column in columns), strict=True))
+    with_parts = np.unique(candidates.contract[candidates.part]).tolist()
+    defined = {contract: _defined(units.texts[contract]) for contract in with_parts}
+    rows = []
+    for contract, start, end, part in places:
+        text, span = units.texts[contract], units.texts[contract][start:end]
+        words, low = span.split(), span.lower()
+        row = [
+            *(len(words), sum(word[0].isupper() for word in words) / len(words), span.isupper()),
+            *(span[-1] in ".;", span[-1] == ":", span[0].isupper(), span[0].isdigit() or span[0] == "("),
+            *("\n" in text[max(0, start - 3) : start], "\n" in text[end : end + 3]),
+            *(span.count(","), sum(map(str.isdigit, span))),
+            *(len(pattern.findall(low)) for pattern in _KEYWORDS),
+        ]
+        if part:
+            name = _bare(low)
+            row += [
+                *(np.log1p(text.count(span)), name in defined[contract]),
+                np.log1p(defined[contract][name]) if name in defined[contract] else FAR,
+                any(mark in text[max(0, start - 4) : start] for mark in _QUOTES),
+                any(mark in text[end : end + 4] for mark in _QUOTES),
+                bool(_COMPANY.search(span)),
+                text.find(span, len(text) - max(SIGNATURES, len(text) // 10)) >= 0,
+            ]
+        else:
+            row += [0] * 7
+        rows.append(row)
+    return np.array(rows, dtype=np.float32).reshape(len(rows), 23)
+
+
+def _defined(text: str) -> dict[str, int]:
+    """Return {quoted words, in lower case: where they are first quoted}."""
+    return {_bare(match[1].lower()): match.start() for match in reversed(list(_QUOTED.finditer(text)))}
+
+
+def _bare(name: str) -> str:
+    """Return a name without article, quotes, brackets and punctuation."""
+    return _NOT_NAME.sub("", name).strip()
 
 
 def overlap_features(candidates: Candidates, logits: np.ndarray) -> np.ndarray:
@@ -264,8 +337,7 @@ def overlap_features(candidates: Candidates, logits: np.ndarray) -> np.ndarray:
         apart = above & ~over
         total = np.logaddexp.reduce(np.where(apart, own, OUTSIDE), axis=1, initial=OUTSIDE)
         elsewhere[rows] = np.column_stack([np.log1p(apart.sum(axis=1)), total])
-    hinges = [np.maximum(0, logits - hinge) for hinge in OVERLAP_HINGES]
-    return np.column_stack([logits, *hinges, overlapping, overlapping[:, 0] * logits, elsewhere])
+    return np.column_stack([logits, overlapping, elsewhere])
 
 
 def new_answers(

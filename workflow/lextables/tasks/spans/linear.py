@@ -1,11 +1,12 @@
-"""Linear baselines for span extraction.  Training takes minutes on a CPU.
+"""Baselines for span extraction: linear models and trees.  Training takes minutes on a CPU.
 
 Three stacked models:
 
 1. `units`: probability that a text unit (sentence or line) answers a category.
 2. `candidates`: probability that a candidate span is a correct answer under the evaluator's matching rule.
-3. `candidates.overlap_features`: probability that a candidate is correct and not already covered by a
-   higher-ranked one.
+3. `models.trees`: probability that a candidate is correct and not already covered by a higher-ranked one.
+   One model for all categories.  It sees the features of the second, the candidates that are ranked higher,
+   the other categories' scores and the form of the text.
 
 Each model is trained on out-of-fold predictions of the previous one, which keeps probabilities calibrated on
 unseen contracts and comparable across categories.
@@ -13,9 +14,9 @@ unseen contracts and comparable across categories.
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
-from itertools import pairwise
+from itertools import compress, pairwise
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -26,8 +27,9 @@ from threadpoolctl import threadpool_limits
 
 from lextables.metrics.spans import paper_words
 from lextables.metrics.spans import similar as similar_words
-from lextables.models import linear
+from lextables.models import linear, trees
 from lextables.models.linear import Linear, Vocabulary, probabilities
+from lextables.models.trees import Trees
 from lextables.pipeline.dataset import Row, read, write
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans import candidates as spans
@@ -40,6 +42,7 @@ from lextables.tasks.spans.units import Span, UnitModel, Units, read_vectors, un
 WEIGHTS = "linear.npz"
 OUT_OF_FOLD = "out_of_fold.parquet"
 ALL_TRAINING_DATA = 100  # per cent of the training contracts
+LEAST = -6.0  # the second model's logit; candidates below it are dropped (under 0.3 % of the correct ones)
 MIN_PART_SHARE = 0.1  # of a category's answers, for a kind of part to become candidates
 
 Answers = Mapping[int, Sequence[tuple[int, Span]]]
@@ -49,8 +52,8 @@ Answers = Mapping[int, Sequence[tuple[int, Span]]]
 class SpanModel:
     """The trained models, with the kinds of ``parts`` and the matching rule (``relaxed``) of each category.
 
-    For each category, ``second`` has weights for `candidates.candidate_features` and `candidates.part_words`,
-    and ``third`` for `spans.overlap_features`.
+    For each category, ``second`` has weights for `candidates.candidate_features` and `candidates.part_words`;
+    ``third`` reads `third_features`.
     """
 
     categories: tuple[str, ...]
@@ -58,7 +61,7 @@ class SpanModel:
     parts: tuple[tuple[str, ...], ...]
     units: UnitModel
     second: tuple[Linear, ...]
-    third: tuple[Linear, ...]
+    third: Trees
 
 
 def fit(
@@ -105,21 +108,51 @@ def fit(
     )
     has_parts = [bool(each) for each in parts]
     second, scores = _second(units, candidates, logits, matched, has_parts, folds, fit_categories)
-    pairs = list(zip(candidates, scores, strict=True))
-    features = [spans.overlap_features(own, score) for own, score in pairs]
-    new = [spans.new_answers(own, score, each) for (own, score), each in zip(pairs, matched, strict=True)]
-    targets, rows = ([each[at] for each in new] for at in (0, 1))
-    no_words = [None] * len(candidates)
-    third = fit_categories(features, targets, no_words, rows)
+    kept = [score > LEAST for score in scores]
+    candidates = [own.take(rows) for own, rows in zip(candidates, kept, strict=True)]
+    scores = [score[rows] for score, rows in zip(scores, kept, strict=True)]
+    features = third_features(candidates, scores, units, logits)
+    new = [
+        spans.new_answers(own, score, list(compress(each, rows)))
+        for own, score, each, rows in zip(candidates, scores, matched, kept, strict=True)
+    ]
+    is_new, used = (np.concatenate([each[at] for each in new]) for at in (0, 1))
+    third = trees.fit(features[used], is_new[used])
     if out_of_fold is not None:
-        logits_of = [np.zeros(len(own.contract)) for own in candidates]
+        contract = np.concatenate([own.contract for own in candidates])
+        held = np.zeros(len(features))
         for fold in folds:
-            out = [fold[own.contract] for own in candidates]
-            training = [used & ~each for used, each in zip(rows, out, strict=True)]
-            for at, model in enumerate(fit_categories(features, targets, no_words, training)):
-                logits_of[at][out[at]] = model.logits(features[at][out[at]])[:, 0]
-        out_of_fold += zip(candidates, logits_of, strict=True)
+            out = fold[contract]
+            held[out] = trees.fit(features[used & ~out], is_new[used & ~out]).logits(features[out])
+        out_of_fold += _by_category(candidates, held)
     return SpanModel(tuple(categories), relaxed_flags, parts, unit_model, second, third)
+
+
+def third_features(
+    candidates: Sequence[Candidates], scores: Sequence[np.ndarray], units: Units, logits: np.ndarray
+) -> np.ndarray:
+    """Return the features of all candidates, category by category, float32 (candidates, features).
+
+    ``scores``: the second model's logits of each category; ``logits`` (units, categories): the first model's.
+    """
+    each = [
+        np.hstack(
+            [
+                spans.candidate_features(own, units, logits[:, category]),
+                spans.overlap_features(own, score),
+                spans.context_features(own, logits, category),
+                spans.text_features(own, units),
+            ]
+        ).astype(np.float32)
+        for category, (own, score) in enumerate(zip(candidates, scores, strict=True))
+    ]
+    return np.concatenate(each)
+
+
+def _by_category(candidates: Sequence[Candidates], logits: np.ndarray) -> list[tuple[Candidates, np.ndarray]]:
+    """Return the candidates of each category with their part of ``logits``, category by category."""
+    ends = np.cumsum([len(own.contract) for own in candidates])
+    return list(zip(candidates, np.split(logits, ends[:-1]), strict=True))
 
 
 def _second(
@@ -234,15 +267,16 @@ def predict(
     """
     units = units_of(texts)
     logits = model.units.logits(units, vectors)
-    predicted = []
-    models = zip(model.relaxed, model.parts, model.second, model.third, strict=True)
-    for category, (relaxed, parts, second, third) in enumerate(models):
+    kept, scores = [], []
+    models = zip(model.relaxed, model.parts, model.second, strict=True)
+    for category, (relaxed, parts, second) in enumerate(models):
         own = spans.candidates(units, logits[:, category], likely, parts, not relaxed)
         features = spans.candidate_features(own, units, logits[:, category])
         words = spans.part_words(own, units) if parts else None
         score = second.logits(_with_words(features, words, np.ones(len(features), dtype=bool)))[:, 0]
-        predicted.append((own, third.logits(spans.overlap_features(own, score))[:, 0]))
-    return predicted
+        kept.append(own.take(score > LEAST))
+        scores.append(score[score > LEAST])
+    return _by_category(kept, model.third.logits(third_features(kept, scores, units, logits)))
 
 
 # The files of a run.
@@ -279,10 +313,11 @@ def train(
     if held:
         asked = {row["question_id"]: row for row in rows}.values()
         write(NBEST, _rows(categories, held, texts, asked, settings["n_best"]), Path(output) / OUT_OF_FOLD)
+    weights = [*(each.weights for each in model.units.linear + model.second), model.third.value]
     return {
         "contracts": len(names),
         "answers": sum(map(len, answers.values())),
-        "weights": sum(each.weights.size for each in model.units.linear + model.second + model.third),
+        "weights": sum(each.size for each in weights),
     }
 
 
@@ -377,7 +412,8 @@ def save(model: SpanModel, path: str | Path) -> None:
     arrays = {"relaxed": np.array(model.relaxed), "share": np.array(units.share)}
     if units.vocabularies:
         arrays |= {"idf": words.idf, "idf_beside": beside.idf}
-    stages = {"units": units.linear, "second": model.second, "third": model.third}
+    arrays |= {f"third_{name}": array for name, array in model.third.arrays().items()}
+    stages = {"units": units.linear, "second": model.second}
     for name, each_of in stages.items():
         for number, each in enumerate(each_of):
             arrays |= {f"{name}_weights_{number}": each.weights, f"{name}_intercept_{number}": each.intercept}
@@ -405,6 +441,7 @@ def load(path: str | Path) -> SpanModel:
         vocabularies = words, Vocabulary(names["beside"], arrays["idf_beside"], 1)
     units = UnitModel(vocabularies, stage("units"), float(arrays["share"]))
     parts = tuple(tuple(line.split()) for line in names["parts"])
+    third = Trees(**{field.name: arrays[f"third_{field.name}"] for field in fields(Trees)})
     return SpanModel(
-        names["categories"], tuple(arrays["relaxed"].tolist()), parts, units, stage("second"), stage("third")
+        names["categories"], tuple(arrays["relaxed"].tolist()), parts, units, stage("second"), third
     )
