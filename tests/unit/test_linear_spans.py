@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 
 from lextables.metrics.spans import NO_PLACE, Gold, Nbest, paper_matches, scores
@@ -13,7 +14,15 @@ from lextables.models.linear import fit_dense, fit_few, fit_many, fit_near, prob
 from lextables.pipeline.dataset import Column, Table, read, write
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans import linear
-from lextables.tasks.spans.candidates import candidates, dates, new_answers, overlap_features, titles
+from lextables.tasks.spans.candidates import (
+    candidates,
+    context_features,
+    dates,
+    new_answers,
+    overlap_features,
+    text_features,
+    titles,
+)
 from lextables.tasks.spans.linear import Golds, fit, load, nbest, predict, read_contracts, save, train
 from lextables.tasks.spans.squad import EXAMPLES
 from lextables.tasks.spans.units import answering, read_vectors, units, units_of, write_vectors
@@ -164,6 +173,48 @@ def test_candidates_are_units_runs_of_them_and_parts():
     assert given.texts(found) == ["First one.", f"First one. {second}", second, "May 1, 2001"]
     assert given.part.tolist() == [False, False, False, True]
     assert candidates(found, np.zeros(4), 2, [], runs=False).last.tolist() == [0, 1]
+
+
+def test_a_name_is_a_candidate_where_it_is_first_mentioned():
+    text = "we pay Acme at once. They pay Acme at once. He and Acme pay."
+    found = units_of([text])
+    given = candidates(found, np.array([0.0, 2.0, 1.0]), 3, ["name"])
+    starts = [text.index(name) for name in ("Acme", "They", "He and Acme", "He and Acme")]
+    assert sorted(given.take(given.part).start.tolist()) == starts
+    dated = units_of(["On May 1, 2001 we met. On May 1, 2001 we left."])
+    assert candidates(dated, np.zeros(2), 2, ["date"]).part.sum() == 2
+
+
+def test_features_of_other_categories_and_of_the_text():
+    found = units_of(['We, Acme Inc. ("Acme"), shall pay.\nYou: 20 days', ""])
+    given = candidates(found, np.array([1.0, 0.0]), 2, ["name"])
+    scores_ = np.array([[1.0, 3.0, 2.0], [0.0, -1.0, -4.0]])
+    others = context_features(given, scores_, 0)
+    whole = given.first == given.last
+    assert others[whole & (given.first == 0)][0].tolist() == [3.0, -2.0, 2.0]
+    assert others[~whole].tolist() == [[1.0, -0.5, -1.0]]
+    assert context_features(given, scores_[:, :1], 0)[0, 0] < -10  # there is no other category
+    form = dict(zip(given.texts(found), text_features(given, found), strict=True))
+    length, capitals, *_ = form["Acme"]
+    assert (length, capitals) == (1, 1)
+    defined, quoted = form["Acme"][-6], form["Acme"][-4]
+    assert (defined, quoted, form["We"][-6]) == (1, 1, 0)
+    assert text_features(given.take(np.zeros(0, dtype=int)), found).shape == (0, len(form["Acme"]))
+
+
+def test_trees_are_the_librarys_and_learn_what_lines_cannot():
+    rng = np.random.default_rng(0)
+    known = rng.normal(size=(3000, 5)).astype(np.float32)
+    held = known[:, 0] * known[:, 1] > 0
+    grown = trees.fit(known, held)
+    model = GradientBoostingClassifier(
+        n_estimators=trees.TREES, learning_rate=trees.RATE, random_state=0, **trees.OPTIONS
+    )
+    assert np.allclose(grown.logits(known), model.fit(known, held).decision_function(known), atol=1e-9)
+    new = rng.normal(size=(1000, 5)).astype(np.float32)
+    right = (grown.logits(new) > 0) == (new[:, 0] * new[:, 1] > 0)
+    assert right.mean() > 0.9
+    assert trees.fit(known, np.ones(3000, dtype=bool)).logits(new).min() == 20
 
 
 def test_only_answers_that_no_higher_ranked_candidate_finds_are_new():
