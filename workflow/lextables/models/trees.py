@@ -11,7 +11,7 @@ from lextables.models.linear import NEVER
 
 # As in stochastic gradient boosting (Friedman 2002), a tree sees a share of the rows.
 TREES, RATE, DEPTH = 150, 0.08, 6
-OPTIONS = {"max_depth": DEPTH, "subsample": 0.15, "max_features": 0.2, "min_samples_leaf": 20}
+OPTIONS = {"max_depth": DEPTH, "subsample": 0.3, "max_features": 0.2, "min_samples_leaf": 30}
 
 
 @dataclass(frozen=True)
