@@ -106,8 +106,8 @@ def test_the_model_in_words() -> None:
         assert review.model_of(record) == "minilm (hub cache), as it was released"
     linear = {"settings": {"kind": "linear"}, "trained": {"answers": 11_180, "contracts": 408}}
     assert review.model_of(linear) == (
-        "linear models over the words of a contract, trained on 11,180 annotated passages in 408 training "
-        "contracts of CUAD"
+        "linear models over words and trees over their scores, trained on 11,180 annotated passages in "
+        "408 training contracts of CUAD"
     )
 
 

@@ -122,7 +122,7 @@ def model_of(record: Mapping[str, Any]) -> str:
     settings, trained = record["settings"], record.get("trained", {})
     if settings.get("kind") == LINEAR:
         data = f"{trained['answers']:,} annotated passages in {trained['contracts']} training contracts"
-        return f"linear models over the words of a contract, trained on {data} of CUAD"
+        return f"linear models over words and trees over their scores, trained on {data} of CUAD"
     name = f"{settings['model']} ({settings['found']})"
     if "updates" not in trained:
         return f"{name}, as it was released"
