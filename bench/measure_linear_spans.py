@@ -35,19 +35,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from lextables.metrics import STRICT
+from lextables.metrics import STRICT, spans
 from lextables.metrics.intervals import RESAMPLES, resampled_weights
-from lextables.metrics.spans import (
-    METRICS,
-    Counts,
-    counts,
-    gold,
-    nbest_rows,
-    paper_matches,
-    paper_values,
-    scores,
-    sweep,
-)
+from lextables.metrics.spans import METRICS, scores
 from lextables.papers import packages
 from lextables.pipeline.dataset import read, write
 from lextables.tasks.spans.linear import read_contracts, train
@@ -146,17 +136,21 @@ def compare(paths: list[Path], data: Path, task: Any) -> None:
     rows = [list(read(path)) for path in paths]
     ids = {row["question_id"] for row in rows[0]}
     asked = (row for row in read(data / "questions.parquet") if row["question_id"] in ids)
-    golds = gold(asked, read(data / "answers.parquet"))
+    golds = spans.gold(asked, read(data / "answers.parquet"))
     names, unit = np.unique(golds.contracts, return_inverse=True)
-    thresholds = sweep(task.low_thresholds)
+    thresholds = spans.sweep(task.low_thresholds)
     each = [
-        counts(paper_matches(nbest_rows(own), golds, task.relaxed), unit, len(names), thresholds)
+        spans.counts(
+            spans.paper_matches(spans.nbest_rows(own), golds, task.relaxed), unit, len(names), thresholds
+        )
         for own in rows
     ]
 
     def gains(weights: np.ndarray) -> np.ndarray:
         new, old = (
-            paper_values(Counts(*(weights @ part.astype(float) for part in vars(own).values())).curve())
+            spans.paper_values(
+                spans.Counts(*(weights @ part.astype(float) for part in vars(own).values())).curve()
+            )
             for own in each
         )
         return np.array([new[metric] - old[metric] for metric in METRICS])

@@ -1,8 +1,6 @@
 """Gradient-boosted trees over dense features, trained in seconds and saved as plain arrays."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from itertools import accumulate
+from dataclasses import dataclass
 
 import numpy as np
 from sklearn.ensemble import GradientBoostingClassifier
@@ -41,10 +39,6 @@ class Trees:
             logits += self.value[node]
         return logits
 
-    def arrays(self) -> Mapping[str, np.ndarray]:
-        """Return the arrays by name, for `linear.save`; ``Trees(**arrays)`` is equal."""
-        return asdict(self)
-
 
 def fit(features: np.ndarray, labels: np.ndarray) -> Trees:
     """Return `TREES` boosted trees that predict ``labels``, bool (rows,).
@@ -56,20 +50,13 @@ def fit(features: np.ndarray, labels: np.ndarray) -> Trees:
         return Trees(np.array(start), *(np.zeros(0, dtype=np.int64) for _ in range(6)))
     model = GradientBoostingClassifier(n_estimators=TREES, learning_rate=RATE, random_state=0, **OPTIONS)
     grown = [each.tree_ for each in model.fit(features, labels).estimators_[:, 0]]
-    roots = np.array([0, *accumulate(tree.node_count for tree in grown)])[:-1]
-
-    def children(side: str) -> np.ndarray:
-        own = [getattr(tree, f"children_{side}") for tree in grown]
-        moved = (np.where(at < 0, np.arange(len(at)), at) + root for at, root in zip(own, roots, strict=True))
-        return np.concatenate(list(moved))
-
-    share = labels.mean()
-    return Trees(
-        np.array(np.log(share / (1 - share))),
-        roots,
-        np.maximum(np.concatenate([tree.feature for tree in grown]), 0),
-        np.concatenate([tree.threshold for tree in grown]),
-        children("left"),
-        children("right"),
-        RATE * np.concatenate([tree.value.ravel() for tree in grown]),
+    sizes = [tree.node_count for tree in grown]
+    roots = np.cumsum(sizes) - sizes
+    names = ("feature", "threshold", "children_left", "children_right", "value")
+    feature, threshold, left, right, value = (
+        np.concatenate([getattr(tree, name).ravel() for tree in grown]) for name in names
     )
+    # Children are numbered within their tree, and -1 at a leaf.
+    left, right = (np.where(at < 0, np.arange(len(at)), at + np.repeat(roots, sizes)) for at in (left, right))
+    start = np.log(labels.mean() / (1 - labels.mean()))
+    return Trees(np.array(start), roots, np.maximum(feature, 0), threshold, left, right, RATE * value)

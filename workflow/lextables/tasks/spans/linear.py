@@ -412,7 +412,7 @@ def save(model: SpanModel, path: str | Path) -> None:
     arrays = {"relaxed": np.array(model.relaxed), "share": np.array(units.share)}
     if units.vocabularies:
         arrays |= {"idf": words.idf, "idf_beside": beside.idf}
-    arrays |= {f"third_{name}": array for name, array in model.third.arrays().items()}
+    arrays |= {f"third_{name}": array for name, array in vars(model.third).items()}
     stages = {"units": units.linear, "second": model.second}
     for name, each_of in stages.items():
         for number, each in enumerate(each_of):
