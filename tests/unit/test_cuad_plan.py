@@ -26,10 +26,10 @@ def test_the_sample_trains_what_is_installed_and_says_so_of_the_rest():
     assert {row for row, values in found.items() if values["runs"]} == {
         "MiniLM encoder, span head",
         "MiniLM encoder + contracts pretraining, span head",
-        "TF-IDF and a linear model",
-        "TF-IDF and a linear model, parties by their names",
-        "Sentence embeddings and a linear model",
-        "TF-IDF, sentence embeddings and a linear model",
+        "TF-IDF, linear models and trees",
+        "TF-IDF, linear models and trees, parties by their names",
+        "Sentence embeddings, linear models and trees",
+        "TF-IDF, sentence embeddings, linear models and trees",
         "SmolLM2-135M-Instruct, asked",
     }
     assert found["RoBERTa-large"]["reason"] == "sample data"
@@ -108,15 +108,18 @@ def test_linear_baselines_run_where_their_encoder_is_and_on_every_share(monkeypa
         panel.row for panel in PAPER.tasks["cuad"].models.values() if panel.baseline and not panel.lenient
     ]
     assert marked == [row for row in baselines if not baselines[row]["lenient"]]
-    assert marked == ["TF-IDF and a linear model, parties by their names"]
+    assert marked == ["TF-IDF, linear models and trees, parties by their names"]
     assert settings["linear-both"]["model"] == "all-minilm-l6-v2"
-    (curve,) = [row for row in found.rows["figure6"] if row["row"] == "TF-IDF and a linear model"]
+    (curve,) = [row for row in found.rows["figure6"] if row["row"] == "TF-IDF, linear models and trees"]
     assert set(curve["runs"]) == {"3", "10", "30", "100"}
     monkeypatch.setattr("lextables.models.weights.package_folder", lambda package: None)
     gone = rows(data="release", models="available", mirror=str(tmp_path))
-    assert gone["TF-IDF and a linear model"]["runs"]
+    assert gone["TF-IDF, linear models and trees"]["runs"]
     reason = "sentence-transformers/all-MiniLM-L6-v2 is not available here"
-    for name in ("Sentence embeddings and a linear model", "TF-IDF, sentence embeddings and a linear model"):
+    for name in (
+        "Sentence embeddings, linear models and trees",
+        "TF-IDF, sentence embeddings, linear models and trees",
+    ):
         assert (gone[name]["runs"], gone[name]["reason"]) == ({}, reason)
 
 

@@ -138,7 +138,7 @@ def laid_out(**values_):
 def test_a_linear_model_quotes_at_a_threshold_for_each_metric():
     rows, specs = laid_out()
     for row, metric in (
-        (rows[f"TF-IDF and a linear model, threshold for {name}"], name) for name in ("F1", "F2")
+        (rows[f"TF-IDF, linear models and trees, threshold for {name}"], name) for name in ("F1", "F2")
     ):
         (spec,) = (spec for run, spec in specs.items() if [run.folder] == row["runs"]["100"])
         assert spec.settings == {"kind": "linear", "metric": metric}

@@ -67,7 +67,7 @@ def test_a_users_row_says_what_its_model_has_read_of_the_test_split(names, shown
 def test_a_training_here_adds_the_training_split_and_documents_without_a_split_count_as_a_whole():
     found = rows("cuad", configured("encoder", trained_on="acord/train"), "table2")
     assert found["Mine"]["trained_on"] == "acord/train (13 % of the words of this test split), cuad/train"
-    assert found["TF-IDF and a linear model"]["trained_on"] == "cuad/train"
+    assert found["TF-IDF, linear models and trees"]["trained_on"] == "cuad/train"
 
 
 @pytest.mark.parametrize(("data", "share"), [("release", f" ({SHARE})"), ("sample", "")])
