@@ -107,9 +107,9 @@ def test_baselines_mark_values_and_not_verdicts(tables):
     of_d5 = tables["table_d5"]
     rows = ("Llama-1B / pointwise", "Llama-1B / pairwise", "Llama-3B / pairwise")
     assert all(of_d5[f"BM25 / {row}", column]["baselines"] for row in rows for column in D3)
-    for model in ("GPT4o", "GPT4o-mini"):
+    for model, not_reached in (("GPT4o", {"5-star prec@5"}), ("GPT4o-mini", set())):
         pairwise = {column for column in D3 if of_d5[f"BM25 / {model} / pairwise", column]["baselines"]}
-        assert pairwise == {"NDCG@5", "NDCG@10", "3-star prec@5"}
+        assert pairwise == {*D3} - not_reached
         assert not any(of_d5[f"BM25 / {model} / pointwise", column]["baselines"] for column in D3)
         assert not any(of_d3[f"Bi-Encoder-MiniLM / {model}", column]["baselines"] for column in D3)
 
