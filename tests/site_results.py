@@ -134,7 +134,7 @@ def material(root: Path, config: dict | None = None, **more) -> site.Material:
         "runs": runs,
         "datasets": [datasets.read(path) for path in sorted(root.glob("data/*/census.json"))],
         "sections": {"acord": sections},
-        "leaderboard": [leaderboard.page(models, benchmarks)],
+        "leaderboard": [leaderboard.page(models, benchmarks, {})],
         "made_by": "0.2.0",
         "date": "2026-01-02",
     }

@@ -374,7 +374,7 @@ def test_the_leaderboard_is_a_page_of_the_site(results):
     benchmark = Benchmark("acord", "ACORD", "table3", "NDCG@5", rows, None, False)
     stand_in = replace(benchmark, table="table9", data_note="stand_in data: not comparable with the paper")
     model = Model(f"the {EVIL}", ((benchmark, rows[0]),))
-    found = material(results, leaderboard=[leaderboard.page([model], [benchmark, stand_in])])
+    found = material(results, leaderboard=[leaderboard.page([model], [benchmark, stand_in], {})])
     site.write(results / "report", found)
     assert site_pages.faults(results / "report") == []
     files = site.files(found)

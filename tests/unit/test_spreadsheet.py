@@ -118,8 +118,8 @@ def test_untrusted_names_and_texts_are_no_formulas(evil):
 
 
 # Exports are read by programs, which want a text as it is: printed.csv has what papers printed, and the files
-# of TREC and BEIR have ids and numbers.
-FOR_PROGRAMS = {"tables/published.py", "publish/trec.py"}
+# of TREC and BEIR have ids and numbers.  Records give back a table's csv, whose cells are safe already.
+FOR_PROGRAMS = {"tables/published.py", "publish/trec.py", "publish/records.py"}
 
 
 def test_every_writer_of_csv_for_people_asks_for_safe_cells():
@@ -127,4 +127,4 @@ def test_every_writer_of_csv_for_people_asks_for_safe_cells():
     writers = {name for name, text in code.items() if "csv.writer(" in text or "csv.DictWriter(" in text}
     safe = {name for name in writers if "spreadsheet.cell" in code[name]}
     assert writers - safe == FOR_PROGRAMS
-    assert len(safe) == 4
+    assert len(safe) == 5
