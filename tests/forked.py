@@ -1,25 +1,54 @@
-"""Runs Snakemake command lines without the seconds that it takes to import Snakemake and to parse our code.
+"""Runs Snakemake command lines and their jobs without the seconds that imports take.
 
-A server process imports both once and forks for each command line.  The fork runs Snakemake's own entry point
-with the real Snakefile, profiles and package.  The server is a separate process because a process with
+A server process imports Snakemake and our package once and forks for each command line.  The fork runs
+Snakemake's own entry point with the real Snakefile, profiles and package.  A second server imports the
+libraries of jobs, and forks for each script of a rule.  Servers are separate processes because a process with
 threads, such as a test worker, should not be forked.
 """
 
 import atexit
 import json
 import os
+import runpy
+import select
+import socket
 import subprocess
 import sys
 import tempfile
 import traceback
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
 OURS = ("--snakefile", ROOT / "Snakefile")
 PIPELINE = (*OURS, "--workflow-profile", ROOT / "profiles/default", "--cores", 2)
+# What plans and jobs import.  A copy of the project may change modules of ours, so none of these is ours.
+PLANS = (
+    *("filelock", "huggingface_hub", "nbformat.v4", "pyarrow.parquet", "pydantic", "pytrec_eval", "requests"),
+    *("scipy.sparse", "smart_open", "snakemake.notebook", "snakemake.profiles", "snakemake.workflow"),
+    *("tqdm", "yte"),
+)
+JOBS = (
+    *("faiss", "matplotlib.figure", "pandas", "pyarrow.parquet", "sentence_transformers", "spacy"),
+    *("statsmodels.stats.multitest", "transformers.trainer", "transformers.models.bert.modeling_bert"),
+)
+# Replaces Python where Snakemake runs a script: it passes its files, folder and variables to the server of
+# jobs, and ends with the exit code of the job.
+INTERPRETER = """#!{python} -IS
+import json, os, socket, sys
+if sys.argv[1].startswith("-"):
+    os.execv({python!r}, [{python!r}, *sys.argv[1:]])
+server = socket.socket(socket.AF_UNIX)
+server.connect({address!r})
+socket.send_fds(server, [b" "], [0, 1, 2])
+server.sendall(json.dumps([os.getcwd(), sys.argv[1:], dict(os.environ)]).encode())
+server.shutdown(socket.SHUT_WR)
+sys.exit(int(server.recv(9) or 70))
+"""
 
 
 class Run(NamedTuple):
@@ -37,13 +66,7 @@ class Server:
     """
 
     def __init__(self, package: bool = True) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "forked", *(["package"] if package else [])],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env=os.environ | {"PYTHONPATH": f"{ROOT / 'workflow'}:{ROOT / 'tests'}"},
-        )
+        self._process = _started("package" if package else "no package", _interpreter())
 
     def __call__(self, folder: Path, words: Iterable[str | Path], env: dict[str, str] | None = None) -> Run:
         """Return how ``snakemake <words>`` ends in ``folder``; ``env`` are more variables."""
@@ -74,21 +97,56 @@ def _server(package: bool) -> Server:
     return server
 
 
-def _warm(package: bool) -> None:
-    import pyarrow  # noqa: F401
-    import pydantic  # noqa: F401
-    import snakemake.cli
-    import snakemake.workflow  # noqa: F401
+@cache
+def _interpreter() -> str:
+    """The path of `INTERPRETER` for a new server of jobs, which ends with this process."""
+    folder = tempfile.TemporaryDirectory()
+    address, path = f"{folder.name}/jobs", Path(folder.name, "python")
+    path.write_text(INTERPRETER.format(python=sys.executable, address=address), encoding="utf-8")
+    path.chmod(0o700)
+    server = _started("jobs", address)
+    server.stdout.readline()  # it listens
 
+    def close() -> None:
+        server.stdin.close()
+        server.wait()
+        folder.cleanup()
+
+    atexit.register(close)
+    return str(path)
+
+
+def _started(*words: str) -> subprocess.Popen:
+    """A server: this module as a program."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "forked", *words],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": f"{ROOT / 'workflow'}:{ROOT / 'tests'}"},
+    )
+
+
+def _warm(package: bool) -> None:
+    from snakemake.cli import get_argument_parser
+
+    get_argument_parser()  # imports Snakemake's plugins
+    for library in PLANS:
+        import_module(library)
     if not package:
         return
 
     from lextables.corpora.caselaw import volumes  # noqa: F401
     from lextables.models import inspection  # noqa: F401
-    from lextables.papers import submitted  # noqa: F401
-    from lextables.pipeline import fingerprint
+    from lextables.papers import packages, submitted  # noqa: F401
+    from lextables.papers.cuad import reviewer  # noqa: F401
+    from lextables.papers.lawngnli import plan  # noqa: F401
+    from lextables.pipeline import fingerprint, locks, not_run  # noqa: F401
     from lextables.tables import published  # noqa: F401
+    from lextables.tasks.answers import collection  # noqa: F401
 
+    for path in ROOT.glob("resources/papers/*.yaml"):
+        packages.load(path)
     workflow = fingerprint.ROOT
     for path in [*workflow.glob("lextables/**/*.py"), *workflow.glob("scripts/*.py")]:
         inside = path.relative_to(workflow).parent.parts
@@ -97,28 +155,90 @@ def _warm(package: bool) -> None:
             fingerprint._read(path.read_bytes(), "scripts")
 
 
-def _run(printed: str, folder: str, argv: list[str], env: dict[str, str]) -> int:
+def _run(interpreter: str, printed: str, folder: str, argv: list[str], env: dict[str, str]) -> int:
     """Run one command line in a fork of this process, with its output in the file ``printed``."""
+    file = os.open(printed, os.O_WRONLY | os.O_TRUNC | os.O_APPEND)
+    files = (os.open(os.devnull, os.O_RDONLY), file, file)
+
+    def main() -> None:
+        from snakemake.cli import main
+
+        sys.executable = interpreter
+        main()
+
+    child = _forked(main, files, folder, argv, os.environ | env)
+    for opened in set(files):
+        os.close(opened)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def _serve_jobs(address: str) -> None:
+    """Fork for each script that an `INTERPRETER` sends, until standard input ends."""
+    own = {"", str(Path.cwd()), *os.environ["PYTHONPATH"].split(":")}
+    libraries = [part for part in sys.path if part not in own]
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(address)
+        server.listen(64)
+        print(flush=True)
+        while server in select.select([server, sys.stdin], [], [])[0]:
+            connection, _ = server.accept()
+            with connection:
+                _fork_job(connection, libraries)
+            with suppress(ChildProcessError):
+                while os.waitpid(-1, os.WNOHANG)[0]:
+                    pass
+
+
+def _fork_job(connection: socket.socket, libraries: list[str]) -> None:
+    """Run the script that a connection sends in a fork, which answers with its exit code."""
+    _, files, _, _ = socket.recv_fds(connection, 1, 3)
+    with connection.makefile("rb") as sent:
+        folder, argv, env = json.load(sent)
+    os.environ.update(env)  # some libraries read variables when they are imported
+    for library in JOBS:
+        import_module(library)
+
+    def main() -> None:
+        modules = env.get("PYTHONPATH", "").split(":")
+        sys.path[:] = [str(Path(argv[0]).parent), *filter(None, modules), *libraries]
+        runpy.run_path(argv[0], run_name="__main__")
+
+    _forked(main, files, folder, argv, env, lambda code: connection.send(str(code).encode()))
+    for file in files:
+        os.close(file)
+
+
+def _forked(
+    main: Callable[[], None],
+    files: Iterable[int],
+    folder: str,
+    argv: list[str],
+    env: dict[str, str],
+    end: Callable[[int], object] = lambda code: None,
+) -> int:
+    """Call ``main`` in a fork with these standard files, and then ``end`` with its exit code.
+
+    Returns the process id of the fork.
+    """
     if child := os.fork():
-        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        return child
     code = 70  # of an error in these lines
     try:
-        file = os.open(printed, os.O_WRONLY | os.O_TRUNC | os.O_APPEND)
-        for number, to in enumerate([os.open(os.devnull, os.O_RDONLY), file, file]):
-            os.dup2(to, number)
+        for number, file in enumerate(files):
+            os.dup2(file, number)
         sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w", 1), open(2, "w", 1)  # noqa: SIM115
         os.chdir(folder)
+        os.environ.clear()
         os.environ.update(env)
         sys.argv = argv
-        code = _main()
+        code = _exit_code(main)
+        end(code)
     finally:
         os._exit(code)
 
 
-def _main() -> int:
-    """Call the entry point as Python does: print the message of an exit, and the traceback of an error."""
-    from snakemake.cli import main
-
+def _exit_code(main: Callable[[], None]) -> int:
+    """Call ``main`` as Python does: print the message of an exit, and the traceback of an error."""
     code = 0
     try:
         main()
@@ -135,6 +255,10 @@ def _main() -> int:
 
 
 if __name__ == "__main__":
-    _warm("package" in sys.argv)
-    for line in sys.stdin:
-        print(_run(*json.loads(line)), flush=True)
+    kind, path = sys.argv[1:]
+    if kind == "jobs":
+        _serve_jobs(path)
+    else:
+        _warm(kind == "package")
+        for line in sys.stdin:
+            print(_run(path, *json.loads(line)), flush=True)
