@@ -56,15 +56,6 @@ def test_the_sample_runs_what_is_installed_and_says_so_of_the_rest():
     assert {run.condition for run in of(found, "search")} == {"sample-lr1e-04"}
 
 
-def test_models_paper_plans_all_that_has_weights():
-    found = laid_out(data="release", models="paper", grid="paper")
-    assert rows(data="release", models="paper")["Bi-Encoder-MiniLM / Cross-Encoder-MiniLM"].runs
-    searched = of(found, "search")
-    assert len(searched) == 2 * 5 * 3  # two models, five learning rates, three seeds
-    updates = {tuple(found.specs[run].settings["updates"]) for run in searched}
-    assert updates == {(100, 200, 400, 600, 800, 1000, 1500, 2000, 2500, 3000)}
-
-
 def test_what_is_searched_is_chosen_trained_and_read_by_runs_of_their_own():
     found = laid_out(data="release", models="paper", grid="paper")
     for read in of(found, "rerank-tuned"):

@@ -52,25 +52,6 @@ def test_a_users_model_is_asked_in_every_paper(paper):
         assert all(row["asked"] and row["own"] for row in rows if LLM["name"] in row["row"])
 
 
-@pytest.mark.parametrize(
-    ("paper", "tables"),
-    [
-        ("acord", {"table3", "table_d1", "table_d3", "table_d5", "table_e2"}),
-        ("cuad", {"table2", "figure3", "figure4", "figure8"}),
-        ("maud", {"table3", "table4", "table6", "table7", "table8"}),
-        ("lawngnli", {"table5", "table12", "table13", "table14", "table15", "table16"}),
-    ],
-)
-def test_it_stands_where_scores_of_models_as_they_are_stand(paper, tables):
-    assert shown(laid_out(paper, **SERVED), LLM["name"]) >= tables & PAPERS[paper].tables.keys()
-
-
-def test_what_shows_shares_or_training_shows_none():
-    assert not shown(laid_out("cuad", **SERVED), LLM["name"]) & {"figure5", "figure6"}
-    assert not shown(laid_out("maud", **SERVED), LLM["name"]) & {"figure2", "figure3", "table_validation"}
-    assert not shown(laid_out("acord", **SERVED), LLM["name"]) & {"table_d2", "table_d4", "figure2"}
-
-
 def test_another_wording_is_another_run(tmp_path):
     prompts = tmp_path / "resources/prompts"
     prompts.mkdir(parents=True)
@@ -79,16 +60,6 @@ def test_another_wording_is_another_run(tmp_path):
     ((_, given),) = asked(laid_out("maud", **SERVED)).items()
     assert other["prompt"] == [["user", "${text} ${question} ${options}"]]
     assert given | {"prompt": None} == other | {"prompt": None}
-
-
-def test_the_sample_asks_a_model_once_a_task():
-    jobs = {paper: {(run.paper, run.model) for run in asked(laid_out(paper))} for paper in PAPERS}
-    assert jobs == {
-        "acord": {("acord", "bm25+smollm2")},
-        "cuad": {("cuad", "smollm2")},
-        "lawngnli": {("lawngnli_nli", "smollm2")},
-        "maud": set(),
-    }
 
 
 def test_whole_premises_are_read_by_a_model_that_is_trained_under_no_view():
@@ -129,8 +100,3 @@ def test_a_language_model_in_a_panel_wants_to_be_told_what_it_is_asked(paper, ta
     del entry["asking"]
     with pytest.raises(ValidationError, match=r"wants? asking, with the name"):
         form.model_validate(entry)
-
-
-def test_a_task_without_prompts_asks_nobody():
-    found = laid_out("lawngnli", **SERVED)
-    assert {run.paper for run in asked(found)} == {"lawngnli_nli"}

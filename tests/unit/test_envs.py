@@ -1,14 +1,10 @@
-"""One lock: the conda environment and make install the same pins, and every direct dependency is pinned."""
+"""One lock: every pin is exact, and every direct dependency is pinned."""
 
 import ast
 import re
 import sys
 from importlib.metadata import packages_distributions
 from pathlib import Path
-
-import yaml
-
-from export import environment
 
 ROOT = Path(__file__).parents[2]
 ENVS = ROOT / "envs"
@@ -18,13 +14,6 @@ LOCK = (ENVS / "requirements.txt").read_text(encoding="utf-8")
 def names(text):
     lines = re.findall(r"^([A-Za-z0-9._-]+)", re.sub(r"(?m)^(#|-c|-r).*$", "", text), re.M)
     return {re.sub(r"[._-]+", "-", name).lower() for name in lines}
-
-
-def test_conda_environment_is_exported_from_the_lock():
-    exported = (ENVS / "lextables.yaml").read_text(encoding="utf-8")
-    assert exported == environment(LOCK)
-    pip = yaml.safe_load(exported)["dependencies"][-1]["pip"]
-    assert pip == [line for line in LOCK.splitlines() if line and not line.startswith("#")]
 
 
 def test_every_pin_is_exact_and_no_pin_names_a_build():

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import pytest
 from snakemake_interface_logger_plugins.common import LogEvent
 
+import forked
 import snakemake_logger_plugin_lextables as plugin
 
 WORKFLOW = """
@@ -26,7 +27,7 @@ rule part:
         if [ -e reason ] && [ {wildcards.part} = b ]; then cat reason > {log}; exit 1; fi
         touch {output}'''
 """
-COMMAND = [sys.executable, "-m", "snakemake", "--cores", "1", "--logger", "lextables"]
+ARGUMENTS = ("--cores", "1", "--logger", "lextables")
 
 
 @pytest.fixture
@@ -37,9 +38,8 @@ def folder(tmp_path):
 
 def lines(folder, *arguments):
     """The exit code, and what is written to a file, without times of day."""
-    both = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-    run = subprocess.run([*COMMAND, *arguments], cwd=folder, **both, check=False)
-    return run.returncode, re.sub(r"^\d\d:\d\d:\d\d  ", "", run.stdout, flags=re.MULTILINE).splitlines()
+    code, output = forked.snakemake(folder, *ARGUMENTS, *arguments, package=False)
+    return code, re.sub(r"^\d\d:\d\d:\d\d  ", "", output, flags=re.MULTILINE).splitlines()
 
 
 def handler():
@@ -119,7 +119,8 @@ def test_without_a_terminal_progress_is_written_at_an_interval(folder, monkeypat
 def test_a_terminal_has_one_bar_which_is_removed_at_the_end(folder):
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, (30, 100))
-    subprocess.run(COMMAND, cwd=folder, stdout=theirs, stderr=theirs, check=True)
+    command = [sys.executable, "-m", "snakemake", *ARGUMENTS]
+    subprocess.run(command, cwd=folder, stdout=theirs, stderr=theirs, check=True)
     os.close(theirs)
     written = os.read(ours, 1 << 16).decode()
     assert re.search(r"\d of 4 jobs \|[^|]*\| \d\d:\d\d, \S+ left", written)

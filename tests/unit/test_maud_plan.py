@@ -142,13 +142,6 @@ def test_a_search_of_our_own_in_a_small_grid_is_named_too(tmp_path):
     ]
 
 
-def test_long_encoders_read_whole_texts():
-    found = laid_out(**PAPER_RUN)
-    lengths = {run.model: found.specs[run].settings["max_length"] for run in runs(found, "single-task")}
-    assert lengths["bigbird"] == lengths["modernbert"] == 4096
-    assert lengths["roberta-base"] == 512
-
-
 def test_only_figure3_shows_models_trained_on_a_part():
     found = laid_out(**PAPER_RUN)
     shown = {
@@ -156,11 +149,3 @@ def test_only_figure3_shows_models_trained_on_a_part():
     }
     assert set(shown["figure3"]["runs"]) == {"5", "10", "25", "50", "100"}
     assert set(shown["table3"]["runs"]) == {"100"}
-
-
-def test_the_extraction_task_reads_as_both_released_scripts_do():
-    found = laid_out(data="release", models="paper", grid="paper")
-    spans = [spec.settings for run, spec in found.specs.items() if run.paper == "maud_extraction"]
-    assert {settings["n_best"] for settings in spans if "n_best" in settings} == {100}
-    assert {settings["batch_size"] for settings in spans if "batch_size" in settings} == {40}
-    assert {settings["accumulation"] for settings in spans if "batch_size" in settings} == {1}

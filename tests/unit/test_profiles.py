@@ -18,25 +18,6 @@ def profile(name):
     return yaml.safe_load((PROFILES / name / "config.yaml").read_text(encoding="utf-8"))
 
 
-def test_both_see_changes_through_fingerprints_and_mend_what_a_kill_left():
-    for name in ("default", "slurm"):
-        assert "code" not in profile(name)["rerun-triggers"]
-        assert profile(name)["rerun-incomplete"] is True
-
-
-def test_waiting_jobs_are_not_looked_at_every_second():
-    # Snakemake looks again after each span, and waits for the last look before it ends: seconds, not minutes.
-    _, args = parse_args(["--workflow-profile", str(PROFILES / "default")])
-    assert args.scheduler == "greedy"
-    assert args.max_jobs_per_timespan.max_jobs >= 1000
-    assert 1 <= args.max_jobs_per_timespan.timespan <= 10
-
-
-def test_one_local_gpu_at_a_time():
-    assert profile("default")["resources"] == {"gpu": 1}
-    assert "resources" not in profile("slurm")
-
-
 def test_the_cluster_is_told_its_device_and_so_is_every_node():
     assert profile("slurm")["slurm-status-command"] == "squeue"
     assert "config" not in profile("slurm")
