@@ -110,10 +110,27 @@ def test_without_a_terminal_progress_is_written_at_an_interval(folder, monkeypat
     screen = handler()
     screen.stream = sys.stdout
     screen.emit(record(LogEvent.RUN_INFO, stats={"total": 10}))
+    screen.emit(record(None, msg="", expected={1: 4.0, 2: 4.0}))
+    screen.emit(record(LogEvent.JOB_INFO, jobid=1, rule_msg="", rule_name="a", output=[]))
+    screen.emit(record(LogEvent.JOB_FINISHED, job_id=1))
     screen.emit(record(LogEvent.PROGRESS, done=2, total=10))
     screen.over.wait(0.1)
     screen.close()
     assert re.search(r"2 of 10 jobs done in 00:00, 00:00 left\n", capsys.readouterr().out)
+
+
+def test_the_remaining_time_is_estimated_from_what_jobs_took_before():
+    expected = {1: 10.0, 2: 10.0, 3: 100.0, 4: 80.0}
+    # A tenth of the work is done, on a machine half as fast as that of the records.
+    assert plugin.seconds_left(40, expected, {1: 20, 2: 20}, {}) == pytest.approx(360)
+    # A running job counts with its part, at the pace of the finished ones, and never as finished.
+    assert plugin.seconds_left(80, expected, {1: 20, 2: 20}, {3: 40}) == pytest.approx(320)
+    assert plugin.seconds_left(1000, expected, {1: 20, 2: 20}, {3: 960}) == pytest.approx(
+        1000 * (200 / 110 - 1)
+    )
+    # Jobs that nothing is known of, such as a target, do not count.
+    assert plugin.seconds_left(40, expected, {1: 20, 2: 20, 9: 0}, {8: 5}) == pytest.approx(360)
+    assert plugin.seconds_left(40, {}, {1: 20}, {}) is None
 
 
 def test_a_terminal_has_one_bar_which_is_removed_at_the_end(folder):
@@ -123,7 +140,7 @@ def test_a_terminal_has_one_bar_which_is_removed_at_the_end(folder):
     subprocess.run(command, cwd=folder, stdout=theirs, stderr=theirs, check=True)
     os.close(theirs)
     written = os.read(ours, 1 << 16).decode()
-    assert re.search(r"\d of 4 jobs \|[^|]*\| \d\d:\d\d, \S+ left", written)
+    assert re.search(r"\d of 4 jobs \|[^|]*\| \d\d:\d\d", written)
     assert written.rstrip().split("\r")[-1].count("|") == 0
     assert re.search(r"\r\d\d:\d\d:\d\d  Making part a \[seed 0\]\.\r\n", written)
 

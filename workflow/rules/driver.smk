@@ -9,6 +9,7 @@ import difflib
 
 from snakemake.cli import get_argument_parser
 from snakemake_interface_logger_plugins.common import LogEvent
+from tqdm import tqdm
 
 from lextables.pipeline import locks, not_run
 
@@ -77,6 +78,9 @@ onstart:
         for number in workflow.persistence.external_jobids(job)
     ]
     or_exit(locks.refuse_cluster_jobs, ids)
+    seconds = expected_seconds(workflow.dag.needrun_jobs())
+    text = f"Expected time: {tqdm.format_interval(sum(seconds.values()))} of one core, by earlier runs of these rules."
+    logger.info(text, extra={"show": not GPU, "expected": seconds})
 
 
 onsuccess:

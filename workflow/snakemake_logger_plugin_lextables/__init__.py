@@ -9,6 +9,7 @@ import re
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from logging import WARNING, LogRecord
 from pathlib import Path
 from textwrap import shorten
@@ -20,8 +21,9 @@ from snakemake_interface_logger_plugins.common import LogEvent
 from tqdm import tqdm
 
 INTERVAL = 60  # seconds between two progress lines where there is no terminal
-BAR = "{n} of {total} jobs |{bar:30}| {elapsed}, {remaining} left"
-LINE = "{n} of {total} jobs done in {elapsed}, {remaining} left"
+BAR = "{n} of {total} jobs |{bar:30}| {elapsed}{postfix}"
+LINE = "{n} of {total} jobs done in {elapsed}{postfix}"
+RUNNING = 0.9  # the largest share of its expected time that a running job counts with
 LOCKED = (
     "Another run, or a job of a run that was killed, works in this folder; wait for it or stop it. "
     "If nothing runs any more on any machine, run snakemake --unlock."
@@ -47,6 +49,8 @@ class LogHandler(LogHandlerBase):
         self.stream = sys.stderr
         self.bar: tqdm | None = None
         self.started: dict[int, tuple[float, str]] = {}  # job: time and message
+        self.finished: dict[int, float] = {}  # job: seconds
+        self.expected: Mapping[int, float] = {}  # job: seconds (see `seconds_left`)
         self.failures: dict[int, str] = {}  # job: sentence
         self.errors: list[str] = []  # of the run itself
         self.notes: list[str] = []  # records to show last
@@ -70,6 +74,8 @@ class LogHandler(LogHandlerBase):
             self.bar.n, self.bar.total = record.done, record.total
         elif event is LogEvent.JOB_FINISHED:
             self.failures.pop(record.job_id, None)
+            started, _ = self.started.get(record.job_id, (record.created, ""))
+            self.finished[record.job_id] = record.created - started
         elif event is LogEvent.JOB_ERROR:
             started, message = self.started.get(record.jobid, (0, record.rule_name))
             self.failures[record.jobid] = cause(record, started)
@@ -79,6 +85,7 @@ class LogHandler(LogHandlerBase):
         elif getattr(record, "last", False):
             self.notes.append(record.msg)
         elif event is None:
+            self.expected = getattr(record, "expected", self.expected)
             wanted = getattr(record, "show", False) or record.msg == NOTHING_TO_BE_DONE_MSG
             if wanted or record.levelno >= WARNING:
                 self._show(record.msg)
@@ -114,7 +121,6 @@ class LogHandler(LogHandlerBase):
             total=total,
             file=self.stream if terminal else io.StringIO(),
             bar_format=BAR if terminal else LINE,
-            smoothing=0,  # the mean over all jobs
             dynamic_ncols=True,
             leave=False,
         )
@@ -122,6 +128,14 @@ class LogHandler(LogHandlerBase):
 
     def _tick(self, bar: tqdm, terminal: bool) -> None:
         while not self.over.wait(1 if terminal else INTERVAL):
+            now, elapsed = time.time(), bar.format_dict["elapsed"]
+            running = {
+                job: now - started
+                for job, (started, _) in [*self.started.items()]
+                if job not in self.finished
+            }
+            left = seconds_left(elapsed, self.expected, dict(self.finished), running)
+            bar.set_postfix_str(f"{tqdm.format_interval(left)} left" if left else "", refresh=False)
             if terminal:
                 bar.refresh()
             else:
@@ -141,6 +155,24 @@ class LogHandler(LogHandlerBase):
             print(sentence, file=self.stream, flush=True)
         self.errors, self.failures, self.notes = [], {}, []
         super().close()
+
+
+def seconds_left(
+    elapsed: float,
+    expected: Mapping[int, float],
+    finished: Mapping[int, float],
+    running: Mapping[int, float],
+) -> float | None:
+    """Return the estimated seconds until the end of a run; None if nothing is known.
+
+    ``expected`` are the seconds of each job that is to run, on any machine: only their ratios matter.
+    ``finished`` and ``running`` are the seconds that jobs took here, or have taken so far.
+    """
+    done = sum(expected.get(job, 0) for job in finished)
+    spent = sum(seconds for job, seconds in finished.items() if job in expected)
+    pace = done / spent if spent else 1.0
+    done += sum(min(seconds * pace, RUNNING * expected.get(job, 0)) for job, seconds in running.items())
+    return elapsed * (sum(expected.values()) / done - 1) if done else None
 
 
 def cause(record: LogRecord, started: float) -> str:

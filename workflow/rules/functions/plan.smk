@@ -1,7 +1,10 @@
 # What `snakemake plan` counts for each job of Snakemake's graph.
 
+import csv
 import logging
 import re
+from collections import defaultdict
+from statistics import fmean
 
 from snakemake.common import NOTHING_TO_BE_DONE_MSG
 from snakemake_interface_logger_plugins.common import LogEvent
@@ -82,6 +85,33 @@ def dollars(costs, step, dataset, specs, texts):
         return None
 
 
+def kind(job):
+    """The rule, data set and model of a job, as in resources/costs/records.csv."""
+    named, made = dict(job.wildcards.items()), OF_DATASET.fullmatch(job.rule.name)
+    step = made["step"] if made else job.rule.name
+    dataset = made["dataset"] if made else named.get("dataset", "")
+    dataset = dataset or named.get("paper") or named.get("source") or ""
+    return step, dataset, named.get("model") or named.get("encoder") or ""
+
+
+def expected_seconds(jobs):
+    """{job: seconds of a core, a second at least}, from records of the same rule, data set and model, else of the
+    rule, else of all.
+    """
+    seconds = defaultdict(list)
+    with (COSTS / "records.csv").open(encoding="utf-8", newline="") as file:
+        for record in csv.DictReader(file):
+            if record["data"] == CONFIG.data:
+                names = record["rule"], record["dataset"], record["model"]
+                for known in (names, names[:1], ()):
+                    seconds[known].append(float(record["seconds"]))
+    like = {job.jobid: (kind(job), kind(job)[:1], ()) for job in jobs if not job.is_norun}
+    return {
+        number: max(1.0, fmean(next(seconds[names] for names in choices if names in seconds)))
+        for number, choices in like.items()
+    }
+
+
 def planned_jobs(costs):
     """Every job of the graph but targets, with what is known of it."""
     dag = workflow.dag
@@ -99,9 +129,7 @@ def planned_jobs(costs):
             brought[job] |= brought[other]
         if job.is_norun:  # a target
             continue
-        named, made = dict(job.wildcards.items()), OF_DATASET.fullmatch(job.rule.name)
-        step = made["step"] if made else job.rule.name
-        dataset = made["dataset"] if made else named.get("dataset", "")
+        step, dataset, model = kind(job)
         # Scoring writes into the folder of a run too.
         folders = {str(Path(output).parent) for output in job.output if output.endswith("run.json")}
         specs = [SPECS[RUN_IN[folder]] for folder in sorted(folders & RUN_IN.keys())]
@@ -110,8 +138,8 @@ def planned_jobs(costs):
                 numbers[job],
                 step,
                 job in to_run,
-                dataset or named.get("paper") or named.get("source") or "",
-                named.get("model") or named.get("encoder") or "",
+                dataset,
+                model,
                 before=tuple(sorted(numbers[other] for other in before)),
                 table=(job.wildcards.paper, job.wildcards.table) if step in ("table", "figure") else None,
                 gpu=bool(job.resources.get("gpu")),
