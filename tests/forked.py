@@ -33,8 +33,11 @@ PLANS = (
     *("tqdm", "yte"),
 )
 JOBS = (
-    *("faiss", "matplotlib.figure", "pandas", "pyarrow.parquet", "sentence_transformers", "spacy"),
-    *("statsmodels.stats.multitest", "transformers.trainer", "transformers.models.bert.modeling_bert"),
+    *("eyecite", "faiss", "google.protobuf", "lxml.html", "matplotlib.figure", "nltk", "openpyxl", "orjson"),
+    *("pandas", "pyarrow.parquet", "pytrec_eval", "sentence_transformers", "sentencepiece", "spacy"),
+    *("sklearn.decomposition", "sklearn.ensemble", "sklearn.feature_extraction.text", "sklearn.linear_model"),
+    *("snakemake.script", "statsmodels.stats.multitest", "transformers.models.bert.modeling_bert"),
+    *("transformers.models.auto.modeling_auto", "transformers.trainer"),
 )
 # Replaces Python where Snakemake runs a script: it passes its files, folder and variables to the server of
 # jobs, and ends with the exit code of the job.
