@@ -510,14 +510,6 @@ RERUN = {
         ),
         (
             in_turn(
-                *map(grown, ("models/bm25.py", "tasks/spans/reading.py", "tasks/classification/linear.py"))
-            ),
-            {"acord_retrieve_lexical": 2, "spans_read": 3, "classification_train_linear": 3},
-            "acord_retrieve_dense spans_features spans_train spans_train_linear"
-            " classification_train classification_read classification_vectors",
-        ),
-        (
-            in_turn(
                 *(grown(f"tasks/{task}/training.py") for task in ("retrieval", "spans", "classification"))
             ),
             {"retrieval_search": 2, "spans_train": 3, "classification_train": 1},
