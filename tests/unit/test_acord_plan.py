@@ -128,15 +128,6 @@ def test_other_settings_are_a_row_of_our_own_that_names_them(tmp_path, values, r
     assert name not in {cell.row for cell in PRINTED}
 
 
-def test_a_baseline_that_is_lenient_says_so_in_its_row():
-    task = PAPER.tasks["acord"]
-    lenient = {key: entry.model_copy(update={"lenient": True}) for key, entry in task.retrievers.items()}
-    planner = RetrievalPlanner("acord", task.model_copy(update={"retrievers": lenient}), context())
-    found = {row.row: row.lenient for row in planner.rows()}
-    assert found["BM25, one index over the corpus / None"]
-    assert not any(system.lenient for system in systems())
-
-
 def test_longer_forms_are_ranked_for_the_queries_of_appendix_e_alone():
     found = laid_out(data="release", models="paper")
     for run, spec in found.specs.items():
@@ -144,31 +135,6 @@ def test_longer_forms_are_ranked_for_the_queries_of_appendix_e_alone():
             longer = ['"as-is" clause', "Change Of Control"]
             assert spec.settings["queries"] == (None if run.condition == "short" else longer)
     assert set(PAPER.format_queries.values()) == set(longer)
-
-
-def test_a_users_models_become_rows_without_code(tmp_path):
-    (tmp_path / "config.json").write_text("{}")
-    extra = [
-        {"name": "My Encoder", "kind": "bi-encoder", "model": str(tmp_path)},
-        {"name": "My Reranker", "kind": "cross-encoder", "model": str(tmp_path)},
-    ]
-    planned = rows(extra_models=extra)
-    assert {row for row, system in planned.items() if row.startswith("My ") or "My " in row} == {
-        "My Encoder / None",
-        "My Encoder / My Reranker",
-        "BM25 / My Reranker",
-        "Bi-Encoder-MiniLM / My Reranker",
-    }
-    assert planned["My Encoder / My Reranker"].runs
-    assert planned["BM25 / My Reranker"].own
-
-
-def test_a_table_needs_only_its_own_runs():
-    found = laid_out()
-    assert found.folders("table_c2") == []
-    assert not any("rerank" in folder or "/medium/" in folder for folder in found.folders("table_d3"))
-    assert any("/medium/" in folder for folder in found.folders("table_e2"))
-    assert any("tuned" in folder for folder in found.folders("figure2"))
 
 
 # Language models

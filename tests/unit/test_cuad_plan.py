@@ -8,7 +8,6 @@ from registered import context, with_models
 
 ROOT = Path(__file__).parents[2]
 PAPER = packages.load(ROOT / "resources/papers/cuad.yaml")
-SHOWN = [name for name, table in PAPER.tables.items() if table.rows]
 # Every printed model, trained with the paper's settings.
 WHOLE = {"data": "release", "models": "paper", "grid": "paper", "released_checkpoints": False}
 
@@ -35,20 +34,6 @@ def test_the_sample_trains_what_is_installed_and_says_so_of_the_rest():
     assert found["RoBERTa-large"]["reason"] == "sample data"
 
 
-def test_models_paper_takes_the_released_weights_and_trains_the_rest():
-    found = laid_out(data="release", models="paper", grid="paper")
-    assert {run.model for run in found.specs if run.experiment == "release"} == {
-        "roberta-base",
-        "roberta-large",
-        "deberta-xlarge",
-    }
-    assert len([run for run in found.specs if (run.experiment, run.model) == ("search", "bert-base")]) == 6
-    reason = {row["row"]: row["reason"] for row in found.rows["table2"]}[
-        "RoBERTa-base + Contracts Pretraining"
-    ]
-    assert "edgar_quarters names no quarter" in reason
-
-
 def test_the_authors_weights_read_in_short_windows_are_no_printed_row(tmp_path):
     (tmp_path / "cuad_checkpoints").mkdir()
     (tmp_path / "cuad_checkpoints/roberta-base.zip").write_text("")
@@ -66,28 +51,6 @@ def test_pretraining_on_contracts_of_ones_own_is_no_printed_row(tmp_path):
     found, printed = rows(**values), "RoBERTa-base + Contracts Pretraining"
     assert "the contracts that its authors pretrained on" in found[printed]["reason"]
     assert found[f"{printed}, on contracts of 2020-QTR1"]["runs"]
-
-
-def test_only_figure6_shows_models_trained_on_a_part():
-    assert set(rows("figure6", **WHOLE)["RoBERTa-base"]["runs"]) == {"3", "10", "30", "100"}
-    for table in SHOWN:
-        if table != "figure6":
-            shares = {share for row in rows(table, **WHOLE).values() for share in row["runs"]}
-            assert shares == {"100"}, table
-
-
-def test_a_users_models_become_rows(tmp_path):
-    (tmp_path / "config.json").write_text("{}")
-    mine = {"name": "My Model", "kind": "encoder", "model": str(tmp_path)}
-    ready = {"name": "Ready", "kind": "question-answering", "model": str(tmp_path)}
-    found = laid_out(extra_models=[mine, ready], data="release", grid="paper")
-    experiments = {"search", "choice", "train", "read"}
-    assert {run.experiment for run in found.specs if run.model == "own-my-model"} == experiments
-    (ready,) = [run for run in found.specs if run.model == "own-ready"]
-    assert ready == Run("cuad", "read", "own-ready", "as-it-is")
-    assert found.specs[ready].weights_of is None
-    assert found.specs[ready].settings["weights"] == "own-ready"
-    assert [row["own"] for row in found.rows["table2"] if row["row"] in ("My Model", "Ready")] == [True, True]
 
 
 def test_linear_baselines_run_where_their_encoder_is_and_on_every_share(monkeypatch, tmp_path):

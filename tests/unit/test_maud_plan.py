@@ -109,16 +109,6 @@ def test_linear_models_are_the_baseline_of_every_table_of_models():
     assert "weights" not in found.specs[runs(found, "train", "linear")[0]].settings
 
 
-def test_words_alone_are_learnt_from_shares_of_the_examples_too():
-    rows = {row["row"]: row for row in laid_out(**PAPER_RUN).rows["figure3"]}
-    assert set(rows[BASELINE[0]]["runs"]) == {"5", "10", "25", "50", "100"}
-    assert list(rows[BASELINE[1]]["runs"]) == ["100"]
-    found = laid_out(**PAPER_RUN)
-    for run in runs(found, "train", "linear"):
-        part = run.condition.partition("-p")[2] or "100"
-        assert found.specs[run].settings["percent"] == int(part)
-
-
 def test_vectors_want_their_encoder_and_words_want_none(tmp_path, monkeypatch):
     monkeypatch.setattr("lextables.models.weights.package_folder", lambda package: None)
     monkeypatch.setattr("lextables.models.weights.cached", lambda hub, revision: None)
@@ -140,12 +130,3 @@ def test_a_search_of_our_own_in_a_small_grid_is_named_too(tmp_path):
         "RoBERTa, sample budget: 1 update of 4 examples, texts cut at 16 tokens, 8 heads, "
         "settings of our own search, one seed",
     ]
-
-
-def test_only_figure3_shows_models_trained_on_a_part():
-    found = laid_out(**PAPER_RUN)
-    shown = {
-        table: next(r for r in found.rows[table] if r["row"] == "RoBERTa") for table in ("table3", "figure3")
-    }
-    assert set(shown["figure3"]["runs"]) == {"5", "10", "25", "50", "100"}
-    assert set(shown["table3"]["runs"]) == {"100"}

@@ -6,8 +6,6 @@ from pathlib import Path
 
 import yaml
 
-from lextables.pipeline.version import RELEASED
-
 ROOT = Path(__file__).parents[2]
 
 
@@ -23,23 +21,6 @@ def test_the_documentation_gives_the_licence_of_every_source_and_model():
     for path in (ROOT / "resources/papers").glob("*.yaml"):
         registered |= loaded(path).get("sources", {})
     assert listed == {name: entry["licence"] for name, entry in registered.items()}
-
-
-def test_the_licence_is_complete_and_the_same_everywhere():
-    text = (ROOT / "LICENSE").read_text(encoding="utf-8")
-    assert "Version 2.0, January 2004" in text
-    assert "END OF TERMS AND CONDITIONS" in text
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert project["license"] == loaded("CITATION.cff")["license"] == "Apache-2.0"
-    assert all((ROOT / name).is_file() for name in (project["readme"], *project["license-files"]))
-
-
-def test_the_citation_has_what_its_format_requires():
-    citation = loaded("CITATION.cff")
-    assert citation["cff-version"] == "1.2.0"
-    assert citation["authors"] == [{"name": "The lextables authors"}]
-    assert citation["title"] and citation["message"]
-    assert str(citation["date-released"]) == RELEASED
 
 
 def test_a_commit_is_checked_with_the_pinned_versions():

@@ -7,7 +7,6 @@ from pydantic import ValidationError
 
 from lextables.models.resolve import load_models
 from lextables.papers.packages import load
-from lextables.papers.planning import plan
 from lextables.pipeline.config import load as load_config
 from lextables.tasks.plan import Context
 from lextables.tasks.retrieval.plan import RetrievalPlanner, RetrievalTask
@@ -172,31 +171,6 @@ def test_a_fusion_is_of_first_stages_that_there_are(changes, fault):
     }
     with pytest.raises(ValidationError, match=fault):
         RetrievalTask.model_validate(given)
-
-
-@pytest.mark.parametrize(
-    ("table", "rows"), [("table3", {FUSED}), ("table_d3", {FUSED}), ("table_d4", {TUNED, BOTH})]
-)
-def test_a_table_of_systems_as_they_are_waits_for_no_training(table, rows):
-    config = load_config({"papers": "acord", "data": "release"}, ["acord"], ROOT)
-    shown = {row["row"] for row in plan(PAPER, Context(config, MODELS, ROOT, gpu=False)).rows[table]}
-    assert shown & {TUNED, FUSED, BOTH} == rows
-
-
-def test_a_linear_first_stage_wants_weights_only_where_it_names_a_model():
-    specs, rows = laid_out()
-    words, vectors = (
-        rows[f"{name} / None"]
-        for name in ("BM25, words and a linear model", "BM25, words, MiniLM and a linear model")
-    )
-    for row in (words, vectors):
-        assert row.own and row.baseline and row.trained and row.averages == 1
-        assert {form: len(runs) for form, runs in row.runs.items()} == {"short": 1, "medium": 1, "long": 1}
-    without, with_ = (specs[row.runs["short"][0]].settings for row in (words, vectors))
-    assert "weights" not in without and with_["model"] == "all-minilm-l6-v2"
-    assert {name: without[name] for name in ("kind", "topics", "k1", "b", "pool", "queries")} == {
-        "kind": "linear", "topics": 100, "k1": 0.9, "b": 0.4, "pool": "judged", "queries": None,
-    }  # fmt: skip
 
 
 @pytest.mark.parametrize("left_out", ["topics", "penalty", "reranked"])

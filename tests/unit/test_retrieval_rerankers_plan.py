@@ -116,13 +116,6 @@ def test_a_retriever_that_reads_in_several_ways_has_a_run_for_each_and_hands_on_
             assert [needed.condition for needed in spec.needs] == ["text-filtered"]
 
 
-def test_a_users_bi_encoder_reads_documents_as_the_others_do():
-    model = [{"name": "Mine", "kind": "bi-encoder", "model": "someone/encoder"}]
-    _, rows = laid_out(grid="small", extra_models=model)
-    assert list(rows["Mine / None"]["runs"]) == ["text", "text-filtered"]
-    assert rows["Mine / MiniLM encoder, trained for reranking"]["own"]
-
-
 def test_what_wants_a_gpu_is_left_out_where_there_is_none_and_says_so():
     _, rows = laid_out(gpu=False, table="table17", grid="paper")
     row = rows["all-mpnet-base-v2 / None"]

@@ -69,13 +69,6 @@ def test_an_unpacked_archive_has_no_commit(checkout, tmp_path, monkeypatch):
     assert version.words(record) == lextables.__version__
 
 
-def test_the_day_is_that_of_the_commit(checkout):
-    git(checkout, "commit", "--amend", "--no-edit", "--date", "2001-02-03T12:00:00")
-    command = [*GIT, "-C", checkout, "log", "-1", "--format=%cI"]
-    date = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    assert version.day() == date[:10] != "2001-02-03"
-
-
 @pytest.mark.parametrize("broken", ["no git", "no commit"])
 def test_without_git_or_a_commit_there_is_none(tmp_path, monkeypatch, broken):
     git(tmp_path, "init")
