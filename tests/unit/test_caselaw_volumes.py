@@ -144,5 +144,5 @@ def test_a_list_in_another_layout_is_one_sentence(tmp_path, text):
     path.write_text(text)
     with pytest.raises(BadInput) as error:
         known([tmp_path], tmp_path)
-    assert str(error.value).startswith(f"{path}: it is not a list of volumes (")
+    assert str(error.value).startswith(f"{path}: not a list of volumes (")
     assert str(error.value).endswith("; fetch it again from static.case.law.")

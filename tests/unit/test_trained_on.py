@@ -30,14 +30,8 @@ def rows(paper, config, table, **context):
 @pytest.mark.parametrize(
     ("names", "sentence"),
     [
-        (
-            ["cuda"],
-            "Mine: trained_on = 'cuda' is not a data set of the registry; choose from acord, anli, case",
-        ),
-        (
-            "cuad/training",
-            "'cuad/training' is not a data set of the registry; choose from cuad/test, cuad/tr",
-        ),
+        (["cuda"], "Mine: trained_on = 'cuda' is not a data set of the registry; choose from acord, anli"),
+        ("cuad/training", "'cuad/training' is not a data set of the registry; choose from cuad/test, "),
         (["cuad", "Mine"], "trained_on = 'Mine' is not a data set of the registry; choose from acord, "),
     ],
 )

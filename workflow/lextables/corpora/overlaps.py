@@ -195,9 +195,8 @@ def shared_words(is_shared: np.ndarray, starts: np.ndarray, word_counts: np.ndar
     (units + 1,), ``words`` their numbers of words, int64 (units,).
     """
     unit = np.repeat(np.arange(len(word_counts)), np.diff(starts))
-    first_word = np.flatnonzero(is_shared) + unit[is_shared] * (
-        RUN - 1
-    )  # a unit has RUN - 1 words more than runs
+    # A unit has RUN - 1 words more than runs.
+    first_word = np.flatnonzero(is_shared) + unit[is_shared] * (RUN - 1)
     depth = np.zeros(word_counts.sum() + 1, np.int64)
     depth[first_word] += 1
     depth[first_word + RUN] -= 1

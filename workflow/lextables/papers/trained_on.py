@@ -99,12 +99,10 @@ def with_training_data(
         name for run, key, panel in panels if key in run.model.split("+") for name in panel.also_trained_on
     )
     parts = {name: _part(name, _texts_of(paper, dataset), paper, context) for name in sorted(names)}
-    descriptions = [f"{name} ({part})" if part else name for name, part in parts.items()]
-    descriptions += ["unknown"] * any(of_models[key] is None for key in keys)
+    texts = [f"{name} ({part})" if part else name for name, part in parts.items()]
+    texts += ["unknown"] * any(of_models[key] is None for key in keys)
     seen = [f"its model was trained on {name}, which contains {part}" for name, part in parts.items() if part]
-    return replace(
-        row, trained_on=", ".join(descriptions) or "none of the data sets here", seen="; ".join(seen)
-    )
+    return replace(row, trained_on=", ".join(texts) or "none of the data sets here", seen="; ".join(seen))
 
 
 def _texts_of(paper: Paper, dataset: str) -> str:

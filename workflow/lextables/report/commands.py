@@ -46,9 +46,7 @@ def _value(value: Any) -> str:
         return value[0]
     # On the command line null would be read as text.
     entries = [
-        {name: content for name, content in entry.items() if content is not None}
-        if isinstance(entry, dict)
-        else entry
+        {name: item for name, item in entry.items() if item is not None} if isinstance(entry, dict) else entry
         for entry in value
     ]
     return json.dumps(entries, ensure_ascii=False)

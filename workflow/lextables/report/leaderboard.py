@@ -126,8 +126,7 @@ def headline_lines(exhibit: Exhibit) -> dict[str, Line]:
 def _benchmark(part: Part, exhibit: Exhibit) -> Benchmark:
     headline = exhibit.entry.headline
     comparison = next(
-        (candidate for candidate in comparisons(exhibit.pairs) if candidate.measure == headline.compared_by),
-        None,
+        (pairs for pairs in comparisons(exhibit.pairs) if pairs.measure == headline.compared_by), None
     )
     lines = headline_lines(exhibit)
     # A column may hold rows that are compared by two measures.
@@ -297,9 +296,7 @@ def means(models: Iterable[Model]) -> list[Mean]:
 
 
 def _mean(draws: Mapping[str, Mapping[str, tuple[Benchmark, np.ndarray]]], names: Sequence[str]) -> Mean:
-    averages = {
-        model: np.mean([scores[name][1] for name in names], axis=0) for model, scores in draws.items()
-    }
+    averages = {model: np.mean([drawn[name][1] for name in names], axis=0) for model, drawn in draws.items()}
     intervals = place_intervals(averages)
     best_first = sorted(averages, key=lambda model: -averages[model].mean())
     rows = tuple(
@@ -328,10 +325,7 @@ def short_names(benchmark: Benchmark) -> dict[str, str]:
         if len({parts_of[0] for parts_of in parts.values()}) > 1:
             break
         parts = {name: parts_of[1:] for name, parts_of in parts.items()}
-    return {
-        name: " / ".join(part for part in parts_of if part != "None") or name
-        for name, parts_of in parts.items()
-    }
+    return {name: " / ".join(part for part in kept if part != "None") or name for name, kept in parts.items()}
 
 
 # The page

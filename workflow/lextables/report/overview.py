@@ -91,25 +91,19 @@ def paper_page(
         "tables": rows,
         "sources": wording.sources_in_words(part.sources),
         "datasets": [dataset for dataset in datasets if owner(dataset.name, [part])],
-        "runs": [(task, extremes(entries), entries) for task, entries in groups.items()],
+        "runs": [(task, extremes(group), group) for task, group in groups.items()],
         "place": place,
         "anchor": anchor,
         "duration": duration,
         "sections": [(section, isinstance(section, Funnel)) for section in sections],
         "command": commands.command(config, part.name),
     }
-    entries = [
+    items = [
         Found(f"{part.short}: {section.title}", "section", f"{paper_path(part)}#{anchor(section)}")
         for section in sections
     ]
     return Page(
-        paper_path(part),
-        part.title,
-        PAPER_TEMPLATE,
-        values,
-        "paper",
-        [(part.short, paper_path(part))],
-        entries,
+        paper_path(part), part.title, PAPER_TEMPLATE, values, "paper", [(part.short, paper_path(part))], items
     )
 
 

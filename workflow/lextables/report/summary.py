@@ -293,14 +293,10 @@ def _besides(material: Material) -> dict[str, tuple[float, str]]:
             elif line.runs and {*line.runs.split()} <= {*material.baselines}:
                 baselines[number(line.ours)] = line.ours
         best = min if headline.lower else max
-        best_published, best_baseline = (
-            best(filter(None, values), default=0) for values in (published, baselines)
-        )
-        if best_published and best_baseline:
-            share = 100 * (
-                best_published / best_baseline if headline.lower else best_baseline / best_published
-            )
-            text = f"{baselines[best_baseline]} (published: {published[best_published]})"
+        paper, ours = (best(filter(None, values), default=0) for values in (published, baselines))
+        if paper and ours:
+            share = 100 * (paper / ours if headline.lower else ours / paper)
+            text = f"{baselines[ours]} (published: {published[paper]})"
             shares[f"{part.short}, {label(exhibit.name)}"] = share, text
     return shares
 

@@ -341,11 +341,9 @@ def bars_by_group(figure: Figure, lines: Sequence[Line]) -> None:
 
     A number published for the row, such as its rank, is before its name.
     """
-    drawn_columns = {
-        line.column: None for line in lines if ": " in line.column and _number(_ours(line)) is not None
-    }
-    measure = next(iter(drawn_columns), "").partition(": ")[0]
-    columns = [column for column in drawn_columns if column.startswith(f"{measure}: ")]
+    drawn = {line.column: None for line in lines if ": " in line.column and _number(_ours(line)) is not None}
+    measure = next(iter(drawn), "").partition(": ")[0]
+    columns = [column for column in drawn if column.startswith(f"{measure}: ")]
     if not columns:
         _empty(figure)
         return

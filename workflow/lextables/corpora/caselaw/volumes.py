@@ -136,9 +136,7 @@ def _listed(path: Path) -> dict[str, dict[int, list[str]]]:
                 numbers.setdefault(int(volume["volume_number"]), []).append(volume["volume_folder"])
     except (orjson.JSONDecodeError, TypeError, KeyError, AttributeError) as error:
         raise BadInput(
-            f"it is not a list of volumes ({error!r})",
-            where=str(path),
-            do="fetch it again from static.case.law",
+            f"not a list of volumes ({error!r})", where=str(path), do="fetch it again from static.case.law"
         ) from error
     return {
         reporter: {number: sorted(names) for number, names in numbers.items()}

@@ -307,9 +307,7 @@ def figure3(results: Results) -> list[Cell]:
         runs = system["runs"]
         printed = system["row"] == results.entry.names["printed"]
         for share, column in shares.items():
-            scores = [
-                results.values(runs[of_share], AUPR) for of_share in (WHOLE, share) if runs.get(of_share)
-            ]
+            scores = [results.values(runs[part], AUPR) for part in (WHOLE, share) if runs.get(part)]
             if len(scores) == 2 and not math.isnan(sum(map(sum, scores))):
                 folders = (*runs[WHOLE], *runs[share])
                 name = row if printed else f"{row}: {system['row']}"

@@ -273,11 +273,9 @@ def _means(results: Results, values: Mapping[tuple[str, str], float]) -> list[Ce
     pooled: dict[str, list[float]] = defaultdict(list)
     for (first, second), value in values.items():
         category = results.questions[first]
-        is_same_category = category == results.questions[second]
+        within = category == results.questions[second]
         if not math.isnan(value):
-            pooled[f"Pairs within {category}" if is_same_category else "Pairs across categories"].append(
-                value
-            )
+            pooled[f"Pairs within {category}" if within else "Pairs across categories"].append(value)
     return [
         Cell(row, column, value, decimals=decimals)
         for row, pairs in sorted(pooled.items())

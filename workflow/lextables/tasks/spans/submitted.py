@@ -87,11 +87,9 @@ def predictions(file: File, form: str, data: Sequence[str | Path], task: Mapping
         released_nbest(content, file.name)
     else:
         content = _written(file, form)
-    question_rows = {
-        row["question_id"]: row for row in read(questions, ["question_id", "contract_id", "split"])
-    }
-    test = {question: row["contract_id"] for question, row in question_rows.items() if row["split"] == "test"}
-    if unknown := sorted(content.keys() - question_rows.keys()):
+    asked = {row["question_id"]: row for row in read(questions, ["question_id", "contract_id", "split"])}
+    test = {question: row["contract_id"] for question, row in asked.items() if row["split"] == "test"}
+    if unknown := sorted(content.keys() - asked.keys()):
         what = f"the data set has no question {unknown[0]!r}"
         raise BadInput(what, where=file.name, do="correct its id")
     if missing := sorted(test.keys() - content.keys()):
