@@ -108,9 +108,7 @@ def test_a_balanced_accuracy_has_a_jackknife_interval_and_a_plain_one_wilsons(ce
 
 
 def test_what_was_not_read_says_so(cells):
-    assert (
-        cells["Full assessment set / N", "Long premise / All"].reason == "only short premises were annotated"
-    )
+    assert "only short premises" in cells["Full assessment set / N", "Long premise / All"].reason
 
 
 def test_readings_of_another_data_set_fill_no_cell(tmp_path, readings):

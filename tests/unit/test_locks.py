@@ -94,9 +94,7 @@ def test_a_run_on_another_machine_keeps_its_lock(state):
 
 def test_a_file_in_the_place_of_the_results_is_bad_input(state):
     Path("config.yaml").touch()
-    with pytest.raises(
-        BadInput, match=r"^config\.yaml: cannot be used \(File exists\); make it a writable folder"
-    ):
+    with pytest.raises(BadInput, match=r"^config\.yaml: cannot be used \(File exists\); make it a writable"):
         locks.acquire(state, Path("config.yaml"))
 
 
