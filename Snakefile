@@ -1,14 +1,14 @@
 # lextables: five legal-NLP papers, from raw sources to result tables.
 #
-#   .venv/bin/snakemake --cores 4                     everything in config.yaml, ending in results/*/report/index.html
+#   .venv/bin/snakemake --cores 4                     all papers in config.yaml, and results/*/report/index.html
 #   .venv/bin/snakemake --cores 4 acord               all tables of one paper
 #   .venv/bin/snakemake --cores 4 acord_table_d3      one table
-#   .venv/bin/snakemake --cores 4 data|tables|check   data sets with their census | tables | tables, then a summary
-#   .venv/bin/snakemake plan [a target]               what it would take: jobs, hours, disk, downloads, dollars
-#   .venv/bin/snakemake --cores 4 fetch               sources and weights, for jobs on machines without a network
-#   .venv/bin/snakemake --cores 4 publish             data sets and predictions in the forms that other tools read
+#   .venv/bin/snakemake --cores 4 data|tables|check   data sets with their census | tables | tables and a summary
+#   .venv/bin/snakemake plan [a target]               estimate without running: jobs, hours, disk, downloads, dollars
+#   .venv/bin/snakemake --cores 4 fetch               download sources and weights, for machines without a network
+#   .venv/bin/snakemake --cores 4 publish             data sets and predictions in the formats of other tools
 #
-# source -> data set -> features -> run -> predictions -> scores -> table -> report: each arrow is a kind of rule.
+# Steps: source -> data set -> features -> run -> predictions -> scores -> table -> report.
 
 
 from pathlib import Path
@@ -35,7 +35,7 @@ include: "workflow/rules/publish.smk"
 include: "workflow/rules/overlaps.smk"
 
 
-# What a paper does beside its tasks, such as making its data set, is in a file of its name.
+# Rules of one paper, such as the construction of its data set, are in <paper>.smk.
 for paper in CONFIG.papers:
     if (ROOT / f"workflow/rules/{paper}.smk").is_file():
 

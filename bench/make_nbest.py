@@ -1,9 +1,9 @@
 """Synthetic 20-best predictions for a SQuAD 2.0 file, in the released format of n-best predictions.
 
-They are not from a model and are meant to exercise a scorer.  A question gets a mix of its gold spans,
-random slices of the contract, variants of its spans with characters removed or added at either end (most of
-a real n-best list is such variants of a few passages), repeated texts with another probability, and the
-empty prediction.  Scores are drawn so that the empty prediction is probable if there is no answer, and a gold
+They are not from a model and are meant to exercise a scorer.  A question gets a mix of its gold spans, random
+slices of the contract, variants of its spans with characters removed or added at either end (most of a real
+n-best list is such variants of a few passages), repeated texts with another probability, and the empty
+prediction.  Scores are sampled so that the empty prediction is probable if there is no answer, and a gold
 span mostly ranks high if there is one.  Probabilities are the softmax over the question's predictions, as in
 the released prediction step.
 

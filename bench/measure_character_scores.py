@@ -22,7 +22,7 @@ CUTOFFS = (1, 2, 4, 8, 16, 32, 64)
 
 
 def asked(data: Path, types: Any) -> dict[str, Any]:
-    """Return {query id: the query as the released code has it}; its own checks run over the spans."""
+    """Return {query id: the query in the released code's class}, which checks the spans."""
     snippets = defaultdict(list)
     queries = {row["query_id"]: row for row in read(data / "queries.parquet")}
     for row in read(data / "snippets.parquet"):

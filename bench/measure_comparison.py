@@ -11,7 +11,7 @@ For each kind of score and number of rows on the same units:
 
 The truth is the score of a very large sample from the same source.
 
-With `--results FOLDER` real rows follow: the differences of each two rows in that folder minus their mean, so
+`--results FOLDER` adds real rows: the differences of each two rows in that folder minus their mean, so
 that no rows differ, with units resampled with replacement.
 
     PYTHONPATH=workflow python bench/measure_comparison.py [--sets 400] [--rows 2 4 6 10] [--only NAME]
@@ -45,8 +45,8 @@ Draw = Callable[[np.random.Generator, int, np.ndarray], np.ndarray]
 
 
 def means(rng: np.random.Generator, queries: int, skills: np.ndarray, values: Callable) -> np.ndarray:
-    """A score a query: what is easy is so for all rows, and a row of skill s has s more unless it has
-    nothing."""
+    """A score per query: difficulty is common to all rows, and a row of skill s scores s more unless it
+    has 0."""
     shared = values(rng, queries)
     own = np.array([values(rng, queries) for _ in skills])
     found = np.where(rng.random(own.shape) < 0.6, shared, own)
@@ -54,7 +54,7 @@ def means(rng: np.random.Generator, queries: int, skills: np.ndarray, values: Ca
 
 
 def open_ended(rng: np.random.Generator, queries: int, skills: np.ndarray) -> np.ndarray:
-    """A score without a ceiling, half of which all rows share: however large a lead, the spread stays."""
+    """A score without a maximum; half of its variance is common to all rows, independent of the lead."""
     return 0.2 * (rng.normal(size=queries) + rng.normal(size=(len(skills), queries))) + skills[:, None]
 
 
@@ -63,7 +63,7 @@ def ndcg(rng: np.random.Generator, queries: int, skills: np.ndarray) -> np.ndarr
 
 
 def five_star(rng: np.random.Generator, queries: int, skills: np.ndarray) -> np.ndarray:
-    """Precision in fifths, mostly 0 and mostly alike; a better row has a fifth more on some queries."""
+    """Precision in fifths, mostly 0 and mostly equal; a better row has a fifth more on some queries."""
     shared = five_star_values(rng, queries)
     own = np.array([five_star_values(rng, queries) for _ in skills])
     found = np.where(rng.random(own.shape) < 0.6, shared, own)
@@ -77,7 +77,7 @@ def sizes(rng: np.random.Generator, units: int) -> np.ndarray:
 
 
 def classified(metric: str) -> Draw:
-    """A classifier's score over units of unequal size, whose examples are alike in ease."""
+    """A classifier's score over units of unequal size, whose examples are similarly difficult."""
 
     def draw(rng: np.random.Generator, units: int, skills: np.ndarray) -> np.ndarray:
         of_unit = np.repeat(np.arange(units), sizes(rng, units))
@@ -122,7 +122,7 @@ def maud(rng: np.random.Generator, contracts: int, skills: np.ndarray) -> np.nda
 
 
 def _jackknifed(metric: classification.Metric, heads: list, units: int) -> np.ndarray:
-    """What each unit adds; of a large sample, of which the score alone is wanted, the score for each."""
+    """The contribution of each unit; for a large sample, the score for each, because only it is needed."""
     if units >= LARGE:
         names = np.unique(np.concatenate([head.units for head in heads]))
         return np.full(units, classification.weighted(metric, heads, names, np.ones((1, len(names))))[0])
@@ -134,8 +134,8 @@ THRESHOLDS = np.linspace(1, 0, 60)
 
 
 def _span_counts(rng: np.random.Generator, contracts: int, skills: np.ndarray) -> Iterator[Counts]:
-    """Counts a contract and threshold as span extraction has them; contracts are as long and as hard for
-    all."""
+    """Counts per contract and threshold, as in span extraction; length and difficulty are common to all
+    rows."""
     length = rng.gamma(2, 0.5, contracts)
     gold, ease = rng.poisson(13 * length), np.clip(rng.normal(0.86, 0.08, contracts), 0.5, 0.95)
     for skill in 2 + skills:
@@ -151,7 +151,7 @@ def span_area(rng: np.random.Generator, contracts: int, skills: np.ndarray) -> n
 
 
 def span_precision(rng: np.random.Generator, contracts: int, skills: np.ndarray) -> np.ndarray:
-    """The precision at 80 % recall, which no table compares rows by; here to show why."""
+    """The precision at 80 % recall; the result shows why no table compares rows by it."""
     (recall, *_) = RECALLS.values()
     found = []
     for each in _span_counts(rng, contracts, skills):
@@ -164,7 +164,7 @@ def span_precision(rng: np.random.Generator, contracts: int, skills: np.ndarray)
 
 
 def loss(rng: np.random.Generator, documents: int, skills: np.ndarray) -> np.ndarray:
-    """A mean loss over pairs of a document and a question, of which documents have unequally many."""
+    """A mean loss over pairs of a document and a question, with different numbers per document."""
     answered = rng.integers(20, 101, documents)
     hard = rng.gamma(4, 0.1, documents)
     totals = np.array(
@@ -191,7 +191,7 @@ SIMULATIONS: dict[str, tuple[Draw, tuple[int, ...], float]] = {
 
 
 def measured(draw: Draw, units: int, rows: int, gap: float, sets: int, seed: int) -> dict[str, float]:
-    """Return the shares that a line prints, of ``sets`` data sets without and with a difference."""
+    """Return the shares of a line, over ``sets`` data sets without and with a difference."""
     rng = np.random.default_rng(seed)
     tests = math.comb(rows, 2)
     nothing = [_shares(draw(rng, units, np.zeros(rows)), 0.0) for _ in range(sets)]
@@ -225,7 +225,7 @@ def _detectable(rows: np.ndarray, tests: int) -> float:
 
 
 def _shares(rows: np.ndarray, truth: float) -> dict[str, float]:
-    """What one data set shows: whether any pair differs, and of the first and last row whether they do, and
+    """The outcome of a data set: whether any pair differs, whether the first and last row do, and
     whether their interval covers the truth."""
     rows = rows[:, ~np.isnan(rows).any(axis=0)]
     differences = np.array([one - other for one, other in combinations(rows, 2)])
@@ -271,10 +271,10 @@ def real(results: Path, sets: int) -> Iterator[tuple[str, float, float, int]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--sets", type=int, default=400, help="data sets a line")
+    parser.add_argument("--sets", type=int, default=400, help="data sets per line")
     parser.add_argument("--rows", type=int, nargs="+", default=ROWS, help="numbers of rows")
     parser.add_argument("--only", choices=SIMULATIONS, nargs="+", default=[*SIMULATIONS], help="scores")
-    parser.add_argument("--results", type=Path, help="a folder of results whose rows follow")
+    parser.add_argument("--results", type=Path, help="a folder of results with real rows")
     parser.add_argument("--seed", type=int, default=0)
     chosen = parser.parse_args()
     print(f"{'score':48} rows  false alarms  covers 0  covers a difference  found  difference / detectable")

@@ -1,7 +1,7 @@
 """Compare the scores of outputs with those of ContractEval's released code, run on the same outputs.
 
-The released code is not part of this repository: pass the folder of a clone.  With the target `overlaps`
-made for CUAD, our scores are also printed without test contracts that share a tenth of their words with
+The released code is not part of this repository: pass the folder of a clone.  If the target `overlaps`
+was run for CUAD, our scores are also printed without test contracts that share a tenth of their words with
 training contracts.
 
     PYTHONPATH=workflow python bench/measure_containment.py results/data/contracteval \\
@@ -37,7 +37,7 @@ COLUMNS = {
 def released(outputs: Mapping[str, str], golds: Mapping[str, Sequence[str]], clone: Path) -> dict[str, float]:
     """Return {metric: the released code's score} of at least 4,000 outputs.
 
-    `Evaluation.py` runs unchanged in a folder of its own.  It reads whether each output contains the gold
+    `Evaluation.py` runs unchanged in a separate folder.  It reads whether each output contains the gold
     texts from a file that `proprietary_model.py` writes while it asks a model; that expression of the file is
     evaluated here.  The script ends with an error when it draws its figures, after it has written the scores;
     without a correct output it divides by zero before.

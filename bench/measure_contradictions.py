@@ -1,8 +1,8 @@
-r"""Measure what the contradiction algorithm accepts of real parentheticals, with both parsers.
+r"""Measure which real parentheticals the contradiction algorithm accepts, with both parsers.
 
 The hypotheses are the parentheticals of the named volumes that pass the filters of A.1.2 and have no
 quotation mark and four words or more, with a pincite or without; each text counts once.  The script prints
-for each parser: how many are accepted and why the others are rejected, the share with pivotal negation, how
+for each parser: the number of accepted ones, the reasons for rejections, the share with pivotal negation, how
 often the algorithm reverses its own change, and seconds; then how often the parsers agree.  --outputs writes
 a JSON line for each hypothesis, for reading; with --quoted, hypotheses with quotation marks or of two words
 count too (read: volumes 390 to 574, drawn by the hash of "reading 3:" and the hypothesis's example id).
@@ -46,7 +46,7 @@ def hypotheses(volume: Path, tokens, pipeline, quoted: bool) -> Iterator[str]:
 
 
 def outcomes(texts: list[str], chosen: Parser) -> list[Contradiction | Rejected]:
-    """Return what the algorithm makes of each text; the text is its own example id."""
+    """Return the algorithm's output for each text; the text is its own example id."""
     return [
         contradict(trees, example=text, seed=SEED)
         for text, trees in zip(texts, chosen.parse(texts), strict=True)
@@ -56,7 +56,7 @@ def outcomes(texts: list[str], chosen: Parser) -> list[Contradiction | Rejected]
 def report(
     name: str, texts: list[str], found: list[Contradiction | Rejected], chosen: Parser, seconds: float
 ) -> None:
-    """Print what became of the texts with one parser; it is asked again about the contradictions."""
+    """Print the outcomes of one parser; it is also applied to the contradictions."""
     taken = [(text, one) for text, one in zip(texts, found, strict=True) if isinstance(one, Contradiction)]
     again = outcomes([one.text for _, one in taken], chosen)
     twice = [
@@ -82,7 +82,7 @@ def main() -> None:
     arguments.add_argument("volumes", nargs="+", type=Path)
     arguments.add_argument("--model", required=True, help="benepar's model")
     arguments.add_argument("--quoted", action="store_true", help="count quotations and short texts too")
-    arguments.add_argument("--outputs", type=Path, help="where the outcomes of benepar are written")
+    arguments.add_argument("--outputs", type=Path, help="file for the outcomes of benepar")
     options = arguments.parse_args()
     logging.disable(logging.WARNING)
     tokens, pipeline = tokenizer(), tokens_of()

@@ -5,7 +5,7 @@ batches, first without and then with one technique more at a time.  For each: to
 padding, the share of padding, and peak memory.  Results are written after every measurement (`measured.json`,
 `measured.md`), so an interrupted run keeps them.
 
-First make a folder that is small enough to copy, where results are (60 contracts and a small encoder in half
+First make a small folder to copy, on the machine with the results (60 contracts and a small encoder in half
 precision are about 46 MiB):
 
     PYTHONPATH=workflow python bench/measure_gpu.py pack results/release <folder of an encoder> carried
@@ -71,8 +71,8 @@ from lextables.tasks.spans.windows import (
 )
 
 ROOT = Path(__file__).parents[1]
-LONGEST = 512  # tokens, as the papers have it
-UPDATES = 2000  # more than there is time for
+LONGEST = 512  # tokens, as in the papers
+UPDATES = 2000  # more than can be reached in the time
 AT_ONCE = 65_536  # tokens, in reading
 # MAUD's settings for one model with all heads (resources/papers/maud.yaml).
 MAUD = {
@@ -106,7 +106,7 @@ class Case:
 
 
 def cases() -> list[Case]:
-    """Return the cases: each adds one technique to the one before, except the last two."""
+    """Return the cases: each adds one technique to the previous one, except the last two."""
     found = [Case("single precision")]
     more: dict[str, dict[str, Any]] = {
         "TF32": {"tf32": True},
@@ -262,7 +262,7 @@ def acord(data: Path, longest: int) -> Work:
 
 
 def reading(tokens: Path, device: torch.device) -> dict[str, Callable[[str], dict[str, Any]]]:
-    """Ways to have an encoder read MAUD's texts: {way: a reading by the encoder in a folder}."""
+    """Orders in which an encoder reads MAUD's texts: {name: a reading by the encoder in a folder}."""
     found = read_tokens(tokens)
     texts = [found[key] for key in found.position]
     lengths = np.array([len(ids) for ids in texts])
@@ -322,7 +322,7 @@ def one(case: Case, work: Work, folder: str, watch: Watch) -> dict[str, Any]:
 
 @contextmanager
 def ended_after(seconds: float) -> Iterator[None]:
-    """End what takes longer with a `TimeoutError`."""
+    """Raise `TimeoutError` if the block takes longer."""
 
     def late(*_: Any) -> None:
         raise TimeoutError(f"not done after {seconds:.0f} seconds")
@@ -351,7 +351,7 @@ class Report:
             try:
                 with ended_after(limit):
                     found = measure()
-            except Exception as error:  # the other measurements go on, and the script's end tells of this
+            except Exception as error:  # the other measurements continue; the exit code reports it
                 found = {"failed": f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"}
         print(model, work, case, json.dumps(found), flush=True)
         self.about["measured"].append({"model": model, "work": work, "case": case, **found})
@@ -364,13 +364,13 @@ class Report:
 
 
 def table(about: Mapping[str, Any]) -> str:
-    """The measurements in Markdown, as docs/cluster.md shows them."""
+    """The measurements as a Markdown table, for docs/cluster.md."""
     libraries = ", ".join(f"{name} {number}" for name, number in about["libraries"].items())
     columns = ("tokens_per_second", "padding_share", "peak_gpu_memory_mib")
     lines = [
         f"{about['device']}; {libraries}.",
         "",
-        "| model | work | case | tokens a second | padding | memory, MiB |",
+        "| model | work | case | tokens per second | padding | memory, MiB |",
         "|---|---|---|---|---|---|",
     ]
     for row in about["measured"]:
@@ -468,20 +468,20 @@ def pack(options: argparse.Namespace) -> int:
 def main(given: Sequence[str] | None = None) -> int:
     arguments = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     commands = arguments.add_subparsers(required=True)
-    packing = commands.add_parser("pack", help="make the folder that is carried to the GPU")
+    packing = commands.add_parser("pack", help="make the folder to copy to the GPU")
     packing.add_argument("results", type=Path, help="results with the data sets of CUAD, MAUD and ACORD")
     packing.add_argument("weights", type=Path, help="folder of an encoder")
     packing.add_argument("to", type=Path)
-    packing.add_argument("--contracts", type=int, default=60, help="how many of CUAD's are carried")
+    packing.add_argument("--contracts", type=int, default=60, help="number of CUAD's contracts")
     packing.set_defaults(run=pack)
     measuring = commands.add_parser("measure", help="measure on this machine")
-    measuring.add_argument("data", type=Path, help="what `pack` made")
+    measuring.add_argument("data", type=Path, help="the output of `pack`")
     measuring.add_argument("to", type=Path)
     measuring.add_argument("--device", default="cuda", choices=["cuda", "cpu"])
     measuring.add_argument("--base", action="store_true", help="an encoder of BERT-base's size as well")
-    measuring.add_argument("--minutes", type=float, default=18, help="nothing is begun after these")
-    measuring.add_argument("--seconds", type=float, default=10, help="the most that a case is watched")
-    measuring.add_argument("--steps", type=int, default=500, help="the most updates that are watched")
+    measuring.add_argument("--minutes", type=float, default=18, help="no measurement starts after these")
+    measuring.add_argument("--seconds", type=float, default=10, help="maximum time of a case")
+    measuring.add_argument("--steps", type=int, default=500, help="maximum number of updates")
     measuring.add_argument("--warm", type=int, default=8, help="updates before these")
     measuring.set_defaults(run=measure)
     options = arguments.parse_args(given)

@@ -22,7 +22,7 @@ Simulation = Callable[[np.random.Generator, int], Iterator[tuple[str, float, Int
 
 
 def ndcg_values(rng: np.random.Generator, queries: int) -> np.ndarray:
-    """NDCG per query as in retrieval: a seventh are 0, a twelfth 1, the rest spread between."""
+    """NDCG per query as in retrieval: a seventh are 0, a twelfth 1, the others in between."""
     kind = rng.random(queries)
     return np.where(kind < 0.15, 0.0, np.where(kind < 0.23, 1.0, rng.beta(1.2, 1.0, queries)))
 
@@ -69,7 +69,7 @@ HEADS = (2, 2, 2, 3, 4, 2, 2)
 def maud_heads(rng: np.random.Generator, contracts: int, skill: float) -> list[minority_aupr.Answered]:
     """MAUD's shape: seven questions, a quarter of the contracts asked each, some answers rare.
 
-    Examples of a contract share a tilt of their scores, so that contracts and not examples are the units.
+    Examples of a contract share an offset of their scores, so the units are contracts, not examples.
     """
     tilt = rng.normal(size=contracts)
     heads = []
@@ -114,7 +114,7 @@ def overall(heads: list[minority_aupr.Answered]) -> float:
 
 
 def answered_head(rng: np.random.Generator, documents: int) -> classification.Head:
-    """One head of five answers, from 40 to 5 % of the examples; a document's three are alike in ease."""
+    """One head of five answers, 40 to 5 % of the examples; a document's three are similarly difficult."""
     labels = rng.choice(5, 3 * documents, p=[0.4, 0.3, 0.15, 0.1, 0.05])
     logits = rng.normal(size=(len(labels), 5))
     logits[np.arange(len(labels)), labels] += 1.2 + np.repeat(rng.normal(size=documents), 3)
@@ -140,7 +140,7 @@ THRESHOLDS = np.linspace(1, 0, 60)
 
 
 def span_counts(rng: np.random.Generator, contracts: int, skill: float) -> Counts:
-    """Counts a contract and threshold as span extraction has them; long contracts hold more of everything."""
+    """Counts per contract and threshold, as in span extraction; long contracts have higher counts."""
     length = rng.gamma(2, 0.5, contracts)
     gold = rng.poisson(13 * length)
     wrong = rng.poisson(60 * length)
@@ -177,7 +177,7 @@ SIMULATIONS: dict[str, Simulation] = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--sets", type=int, default=400, help="data sets a line")
+    parser.add_argument("--sets", type=int, default=400, help="data sets per line")
     parser.add_argument("--only", choices=SIMULATIONS, help="one kind of interval")
     parser.add_argument("--seed", type=int, default=0)
     chosen = parser.parse_args()

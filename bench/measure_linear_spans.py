@@ -20,7 +20,7 @@ without the category that the evaluator relaxes.
 
 With --against, only differences from the released evaluator's scores of other predictions are printed, with
 paired 95 % bootstrap intervals over contracts; the out-of-fold predictions in the weights of a run that keeps
-them show what a change gains on the training contracts.
+them show the gain of a change on the training contracts.
 """
 
 import argparse
@@ -132,7 +132,7 @@ def show(predictions: Path, questions: Path, answers: Path, task: Any) -> None:
 
 
 def compare(paths: list[Path], data: Path, task: Any) -> None:
-    """Print by how much the first predictions score higher than the second, with paired intervals."""
+    """Print the differences of the first predictions' scores from the second's, with paired intervals."""
     rows = [list(read(path)) for path in paths]
     ids = {row["question_id"] for row in rows[0]}
     asked = (row for row in read(data / "questions.parquet") if row["question_id"] in ids)
@@ -167,7 +167,7 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     arguments.add_argument("data", type=Path)
     arguments.add_argument("--folds", type=int, default=0)
-    arguments.add_argument("--only", type=int, help="of the folds, only so many")
+    arguments.add_argument("--only", type=int, help="maximum number of folds")
     arguments.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
     arguments.add_argument("--threads", type=int, default=2)
     arguments.add_argument("--vectors", type=Path)

@@ -1,7 +1,7 @@
-"""Write the conda environment from the lock, so that `make` and `--sdm conda` install the same versions.
+"""Write the conda environment from the pinned versions: `make` and `--sdm conda` install the same ones.
 
 python envs/export.py           write envs/lextables.yaml
-python envs/export.py --check   exit 1 if it is not what the lock says
+python envs/export.py --check   exit 1 if it is out of date
 """
 
 import sys
@@ -12,7 +12,7 @@ PYTHON = "3.11"
 
 
 def environment(lock: str) -> str:
-    """Return the conda environment, as YAML, whose pip section is the lock."""
+    """Return the conda environment as YAML; its pip section has the pinned versions."""
     pins = [line.strip() for line in lock.splitlines() if line.strip() and not line.lstrip().startswith("#")]
     lines = [
         "# Written by envs/export.py from envs/requirements.txt; do not edit.",

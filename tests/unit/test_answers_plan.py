@@ -118,25 +118,25 @@ def test_what_a_user_has_already_answers():
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"models": {"v": {"row": "V", "kind": "vectors"}}}, "the row 'V' wants a model"),
-        ({"models": {"l": {"row": "L", "kind": "language-model"}}}, "the row 'L' wants a model"),
-        ({"models": {}, "marks": {"v": {"row": "V", "kind": "vectors"}}}, "the row 'V' wants a model"),
+        ({"models": {"v": {"row": "V", "kind": "vectors"}}}, "the row 'V' needs a model"),
+        ({"models": {"l": {"row": "L", "kind": "language-model"}}}, "the row 'L' needs a model"),
+        ({"models": {}, "marks": {"v": {"row": "V", "kind": "vectors"}}}, "the row 'V' needs a model"),
         (
             {"models": {"l": {"row": "L", "kind": "language-model", "model": "x"}}},
-            "language models want asking, with the name of a prompt",
+            "language models need asking, with the name of a prompt",
         ),
         (
             {"models": {}, "marks": {"b": {"row": "B", "kind": "unpublished"}}},
-            "the row 'B' wants the kind unpublished and words that say why",
+            "the row 'B' needs the kind unpublished and the reason",
         ),
         (
             {"models": {}, "marks": {"b": {"row": "B", "kind": "never", "unpublished": "why"}}},
-            "the row 'B' wants the kind unpublished and words that say why",
+            "the row 'B' needs the kind unpublished and the reason",
         ),
         ({"models": {"s": {"row": "S", "kind": "spells"}}}, "Input should be 'prior', 'random'"),
         ({"folds": 1}, "greater than or equal to 2"),
         ({"smoothing": 1}, "less than 1"),
-        ({"pseudo": 0}, "an option may be chosen nowhere else"),
+        ({"pseudo": 0}, "if an option has no other answers"),
         ({"learning": {"penalties": []}}, "at least 1 item"),
     ],
 )

@@ -98,5 +98,5 @@ def test_a_language_model_in_a_panel_wants_to_be_told_what_it_is_asked(paper, ta
     ]
     form.model_validate(entry)
     del entry["asking"]
-    with pytest.raises(ValidationError, match=r"wants? asking, with the name"):
+    with pytest.raises(ValidationError, match=r"needs? asking, with the name"):
         form.model_validate(entry)

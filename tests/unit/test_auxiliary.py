@@ -58,7 +58,7 @@ def gone(tmp_path, monkeypatch):
 
 def test_what_is_nowhere_is_absent_with_the_reason_and_what_is_needed_is_not_asked_about(gone):
     assert gone() == {
-        "extra": "no mirror has one/a.zip and 2 more of its files; models=paper fetches such data",
+        "extra": "no mirror has one/a.zip and 2 more of its files; models=paper downloads such data",
         "by_hand": ASK,
     }
 
@@ -68,7 +68,7 @@ def test_a_full_rebuild_fetches_what_has_an_address(gone):
 
 
 def test_what_a_mirror_has_under_any_name_of_its_variants_is_there(gone):
-    rest = "no mirror has one/c.zip; models=paper fetches such data"
+    rest = "no mirror has one/c.zip; models=paper downloads such data"
     assert gone(["one/old.zip", "one/b.zip"]) == {"extra": rest, "by_hand": ASK}
     assert gone(["one/c.zip", "two/d.zip"]) == {}
 

@@ -58,7 +58,7 @@ def test_a_reporter_alone_is_all_of_its_volumes_within_reach(tmp_path):
     with pytest.raises(BadInput, match=r"caselaw = 'ill' needs the volumes of 'ill' in a mirror, or"):
         shards(["ill"], 10, collection)
     with pytest.raises(
-        BadInput, match="names 'uss', which is no reporter of static.case.law; use one such as us"
+        BadInput, match="has 'uss', which is not a reporter of static.case.law; use one such as us"
     ):
         shards(["uss"], 10, ANY)
 
@@ -66,7 +66,7 @@ def test_a_reporter_alone_is_all_of_its_volumes_within_reach(tmp_path):
 def test_all_is_what_is_listed():
     both = Collection(frozenset({"us", "ill"}), LISTED.listed | {"ill": {5: ["5"], 7: ["7"]}})
     assert shards(["all"], 10, both) == shards(["ill:5-7", "us:1-12"], 10, both)
-    with pytest.raises(BadInput, match=r"caselaw = 'all' wants the collection's Vol\w+\.json; fetch it"):
+    with pytest.raises(BadInput, match=r"caselaw = 'all' needs the collection's Vol\w+\.json; fetch it"):
         shards(["all"], 10, ANY)
 
 
@@ -82,24 +82,24 @@ def test_a_listed_range_is_the_volumes_that_there_are():
     assert shards(["us:2-4"], 10, LISTED) == {"us-3": ["us/3", "us/3-2"]}
 
 
-NO_REPORTER, THERE = "which is no reporter of static.case.law", "name those that there are"
+NO_REPORTER, THERE = "which is not a reporter of static.case.law", "use existing volumes"
 
 
 @pytest.mark.parametrize(
     ("collection", "ranges", "fault"),
     [
-        (ANY, ["us:9-7"], "= 'us:9-7' ends before it begins; turn the range round"),
-        (ANY, ["us:5-9", "us:5"], "names us/5 twice; give each volume once"),
-        (ANY, ["us:1-3", "us:2-5"], "names us/2 twice; give each volume once"),
+        (ANY, ["us:9-7"], "= 'us:9-7' ends before it begins; reverse the range"),
+        (ANY, ["us:5-9", "us:5"], "has us/5 twice; list each volume once"),
+        (ANY, ["us:1-3", "us:2-5"], "has us/2 twice; list each volume once"),
         (
             ANY,
             ["us:1-99999"],
-            f"= 'us:1-99999' names 99,999 volumes, and no reporter has more than 999; {THERE}",
+            f"= 'us:1-99999' has 99,999 volumes, but no reporter has more than 999; {THERE}",
         ),
-        (ANY, ["il:1"], f"= 'il:1' names 'il', {NO_REPORTER}; use one such as ill"),
-        (ANY, ["zzz:1-3"], f"= 'zzz:1-3' names 'zzz', {NO_REPORTER}; see https://static.case.law"),
+        (ANY, ["il:1"], f"= 'il:1' has 'il', {NO_REPORTER}; use one such as ill"),
+        (ANY, ["zzz:1-3"], f"= 'zzz:1-3' has 'zzz', {NO_REPORTER}; see https://static.case.law"),
         (LISTED, ["us:1-13"], f"= 'us:1-13' goes beyond volume 12, the last of us; {THERE}"),
-        (LISTED, ["us:5-11"], f"= 'us:5-11' names no volume that us has; {THERE}"),
+        (LISTED, ["us:5-11"], f"= 'us:5-11' contains no volume of us; {THERE}"),
     ],
 )
 def test_what_cannot_be_is_one_sentence_at_once(collection, ranges, fault):
@@ -144,5 +144,5 @@ def test_a_list_in_another_layout_is_one_sentence(tmp_path, text):
     path.write_text(text)
     with pytest.raises(BadInput) as error:
         known([tmp_path], tmp_path)
-    assert str(error.value).startswith(f"{path}: it is no list of volumes (")
+    assert str(error.value).startswith(f"{path}: not a list of volumes (")
     assert str(error.value).endswith("; fetch it again from static.case.law.")

@@ -61,6 +61,7 @@ def test_a_cell_of_other_data_than_its_tables_is_judged_by_its_own():
         assert [line.verdict for line in build(published, cells, table)] == verdicts
 
 
+NO_NUMBER = "the reproduced value is not a number"
 NEEDED = "a verdict needs three"
 NO = ("",) * 3  # no difference and no prediction interval
 
@@ -79,7 +80,7 @@ def test_a_difference_is_ours_less_the_printed_value_in_its_unit():
     assert judged(printed("0.525"), 0.5119).difference == "-0.013"
     assert judged(printed("54.0%", 1), 55.26).difference == "+1.3"
     assert judged(printed("1,898", 0), 1900.0).difference == "+2"
-    assert judged(printed("0.525"), float("nan")).reason == "ours is no number"
+    assert judged(printed("0.525"), float("nan")).reason == NO_NUMBER
     line = judged(printed("0.525"), 0.5119, reason="on a Tuesday")
     assert (line.difference, line.reason) == ("-0.013", "on a Tuesday")
 
@@ -122,7 +123,7 @@ def test_a_cell_that_is_not_judged_has_no_verdict(value):
         (printed("52.5", 1), (52.5,), 1, "", (*NO, f"trained with one seed; {NEEDED}")),
         (printed("60.0", 1), (52.5, 52.6), 1, "", (*NO, f"trained with two seeds; {NEEDED}")),
         (printed("52.5", 1), (52.5, 52.5, math.nan), 1, "", (*NO, f"2 of 3 seeds have a value; {NEEDED}")),
-        (printed("52.5", 1), (52.4, 52.5, 52.6, math.nan), 1, "off", (*NO, "ours is no number")),
+        (printed("52.5", 1), (52.4, 52.5, 52.6, math.nan), 1, "off", (*NO, NO_NUMBER)),
         (printed("NaN", None), (math.nan,) * 3, 1, "match", ("", "", "", "")),
     ],
 )  # fmt: skip
@@ -148,14 +149,14 @@ def test_an_interval_that_tells_no_printed_values_apart_says_so():
         for row, value in rows.items()
     ]
     line = trained(printed("52.5", 1), (52, 53, 54), *others, measure="NDCG@5")
-    assert line.reason.endswith("too wide to tell the printed value from 2 of the 3 others printed for it")
+    assert line.reason.endswith("too wide to distinguish 2 of the 3 other published values from this one")
     narrow = trained(printed("52.5", 1), (52.8, 52.9, 53.0), *others, measure="NDCG@5")
     assert "too wide" not in narrow.reason
     # What is printed for something else is nothing to be distinguished from.
     apart = trained(printed("52.5", 1), (52, 53, 54), *others, measure="NDCG@5 of terms")
     assert "too wide" not in apart.reason
     alone = trained(printed("2.0", 1), (1, 2, 3))
-    assert alone.reason.endswith("it reaches further than half the printed value either way")
+    assert alone.reason.endswith("more than half of the published value to either side")
 
 
 def test_a_loss_is_reached_by_a_baseline_that_is_as_low():

@@ -62,24 +62,24 @@ def test_a_choice_is_told_the_evaluator_and_the_metric_and_no_training_is():
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"metrics": []}, "the general evaluator wants metrics"),
+        ({"metrics": []}, "the general evaluator needs metrics"),
         ({"metrics": ["MRR"]}, "there is no metric 'MRR'; use accuracy, balanced accuracy, micro F1"),
         ({"choose_by": "F1"}, "there is no metric 'F1'; use accuracy"),
-        ({"multi_label": True}, "multi_label wants binary_cross_entropy, shuffled and the general evaluator"),
+        ({"multi_label": True}, "multi_label needs binary_cross_entropy, shuffled and the general evaluator"),
         (
             {"multi_label": True, "loss": "binary_cross_entropy", "sampling": "balanced"},
-            "multi_label wants binary_cross_entropy, shuffled and the general evaluator",
+            "multi_label needs binary_cross_entropy, shuffled and the general evaluator",
         ),
         (
             {"multi_label": True, "loss": "binary_cross_entropy", "evaluator": "minority AUPR"},
-            "multi_label wants binary_cross_entropy, shuffled and the general evaluator",
+            "multi_label needs binary_cross_entropy, shuffled and the general evaluator",
         ),
-        (linear(features="vectors"), "the row 'Words' wants a model"),
-        ({"models": {"bert": {"row": "BERT"}}}, "the row 'BERT' wants a model"),
-        (linear() | {"linear": None}, "the row 'Words' wants a penalty for words under linear"),
+        (linear(features="vectors"), "the row 'Words' needs a model"),
+        ({"models": {"bert": {"row": "BERT"}}}, "the row 'BERT' needs a model"),
+        (linear() | {"linear": None}, "the row 'Words' needs a penalty for words under linear"),
         (
             linear(features="both", model="all-minilm-l6-v2"),
-            "the row 'Words' wants a penalty for both under linear",
+            "the row 'Words' needs a penalty for both under linear",
         ),
         (linear(sides="left"), "Input should be 'both', 'first' or 'second'"),
         ({"loss": "hinge"}, "Input should be 'binary_cross_entropy' or 'cross_entropy'"),

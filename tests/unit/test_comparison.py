@@ -266,7 +266,7 @@ def test_printed_neighbours_and_the_baseline_stand_beside_with_what_can_be_found
     assert baseline.difference == pytest.approx(64.5 - found[1].value)
     (comparison,) = comparisons(pairs)
     assert (comparison.printed, comparison.pairs, set(comparison.systems)) == ((lead,), (tested,), {"a", "b"})
-    assert notes([comparison])[2] == "In print c leads a by 4.5, less than that."
+    assert notes([comparison])[2] == "In the published values c leads a by 4.5, less than that."
 
 
 def test_pairs_are_read_back_from_csv_as_they_were():
@@ -290,8 +290,7 @@ def test_groups_overlap_where_neighbours_do_not_differ_and_the_ends_do():
     assert comparison.groups == (("a", "b"), ("b", "c"))
     assert notes([comparison]) == [
         METHOD,
-        "AUPR, 57 contracts: a is not distinguished from b; "
-        "a difference of 4.0 is found in four cases of five.",
+        "AUPR, 57 contracts: a is not distinguished from b; a difference of 4.0 is detected with 80 % power.",
     ]
 
 
@@ -300,9 +299,9 @@ def test_what_can_be_found_is_said_with_its_range_and_where_units_are_too_few():
     found = [pair(*names, 0.6, detectable=size) for names, size in sizes.items()]
     (comparison,) = comparisons(found)
     assert comparison.detectable == 4.0
-    assert comparison.power == "a difference of 4.0 (by pair 2.0 to 7.0) is found in four cases of five"
+    assert comparison.power == "a difference of 4.0 (by pair 2.0 to 7.0) is detected with 80 % power"
     (comparison,) = comparisons([*found[:2], replace(found[2], detectable=math.inf)])
-    assert comparison.power.endswith(", and none by 1 of 3 tests, whose units are too few")
+    assert comparison.power.endswith(", and none by 1 of 3 tests with too few units")
     assert comparison.detectable == 3.0
 
 
@@ -313,7 +312,7 @@ def test_where_no_difference_can_be_found_nothing_else_is_said():
     assert comparison.detectable == math.inf
     assert notes([comparison]) == [
         METHOD,
-        "NDCG@5: 8 queries are too few for 66 tests: no difference is found in four cases of five.",
+        "NDCG@5: 8 queries are too few for 66 tests: no difference is detected with 80 % power.",
     ]
 
 
@@ -339,7 +338,7 @@ def test_of_many_measures_those_over_the_most_units_are_told():
     tested = [pair("a", "b", 0.2, measure=f"m{n}", units=f"{n} contracts") for n in range(6, 16)]
     said = notes(comparisons(tested))
     assert [one.split(",")[0] for one in said[1:5]] == ["m15", "m14", "m13", "m12"]
-    assert said[5:] == ["6 measures are compared in that file too."]
+    assert said[5:] == ["6 measures are compared in that file, too."]
 
 
 # How often it is right, in small; bench/measure_comparison.py has the figures.

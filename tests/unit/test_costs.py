@@ -87,11 +87,11 @@ def test_the_screen_says_what_is_in_no_sum(jobs, tmp_path):
     lines = summary(jobs, estimated)
     shown = text(lines, estimated)
     assert re.search(r"^all +5 +1 +2 +0 +>2 +>1 GB +>7 MB +>0\.00$", shown, re.M), shown
-    assert "3 jobs have no record and are in no sum (1 report, 2 table)" in shown
+    assert "3 jobs have no record and are not counted (1 report, 2 table)" in shown
     assert "jobs.csv every job" in write(tmp_path / "plan", lines, estimated, RECORDS)
     assert pd.read_csv(tmp_path / "plan/plan.csv").shape[0] == 5
     (tmp_path / "file").write_text("")
-    assert "cannot be written to" in write(tmp_path / "file", lines, estimated, RECORDS)
+    assert "is not writable" in write(tmp_path / "file", lines, estimated, RECORDS)
 
 
 def test_records_are_medians_of_finished_jobs(tmp_path):

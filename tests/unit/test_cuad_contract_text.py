@@ -117,8 +117,8 @@ DAMAGED_WORD = "the Word file is damaged (BadZipFile); save it again as .docx"
 @pytest.mark.parametrize(
     ("name", "raw", "message"),
     [
-        ("a.txt", b"", "the file holds no text."),
-        ("a.txt", b"\xef\xbb\xbf \n\x0c\t", "the file holds no text."),
+        ("a.txt", b"", "the file contains no text."),
+        ("a.txt", b"\xef\xbb\xbf \n\x0c\t", "the file contains no text."),
         ("a.txt", b"Term\0", "byte 4 is NUL, so this is not text; save it as UTF-8."),
         (
             "a.txt",
@@ -257,5 +257,5 @@ def test_word_reads_changes_as_accepted_and_notes_what_was_left_out(tmp_path):
         "automatic numbers of clauses and lists, pictures.",
     )
     picture = paragraph("<w:r><w:drawing><a:blip/></w:drawing></w:r>")
-    with pytest.raises(BadInput, match="the file holds no text"):
+    with pytest.raises(BadInput, match="the file contains no text"):
         read_contract(word(tmp_path / "b.docx", picture))

@@ -49,7 +49,7 @@ def test_the_authors_weights_read_in_short_windows_are_no_printed_row(tmp_path):
 def test_pretraining_on_contracts_of_ones_own_is_no_printed_row(tmp_path):
     values = with_models(tmp_path, "roberta-base") | {"edgar_quarters": ["2020-QTR1"], "grid": "paper"}
     found, printed = rows(**values), "RoBERTa-base + Contracts Pretraining"
-    assert "the contracts that its authors pretrained on" in found[printed]["reason"]
+    assert "the contracts of its authors' pretraining" in found[printed]["reason"]
     assert found[f"{printed}, on contracts of 2020-QTR1"]["runs"]
 
 

@@ -276,7 +276,7 @@ def test_the_page_says_what_it_is() -> None:
         "This is not legal advice.",
         "Model: MiniLM.",
         "it has AUPR 45.2 %, precision at 80% recall 31.0 %.",
-        "25 % or less is left out",
+        "25 % or less are not shown",
         "Trained on the sample.",
         "Page 3 was not read. Footnotes were not read.",
         "Joint IP Ownership 12.3 %",

@@ -234,7 +234,7 @@ def test_figures_4_and_8_rank_by_area_and_show_every_row_that_ran(data):
     # Without a gold span there is no score, whatever the evaluator says.
     assert cells["Rofr/Rofo/Rofn", "Rank"].value is None
     assert ("Rofr/Rofo/Rofn", "AUPR: Mine") not in cells
-    assert cells["rank correlation with the printed order", "Spearman: Mine"].value == pytest.approx(1)
+    assert cells["rank correlation with the published order", "Spearman: Mine"].value == pytest.approx(1)
     eight = computed(data, "figure8", *systems)
     assert {
         row: cell.value for (row, column), cell in eight.items() if cell.value and "Place" in column
@@ -267,7 +267,7 @@ def test_a_model_whose_areas_are_all_equal_has_no_rank_correlation(data):
     equal = {("AUPR", f"category: {name}"): 0.0 for name in TITLES}
     runs = [run(data, "zeros/seed0", 0.0, values=equal)]
     lines = verdicts(data, "figure4", system("DeBERTa-xlarge", runs, trained=False))
-    line = lines["rank correlation with the printed order", "Spearman: DeBERTa-xlarge"]
+    line = lines["rank correlation with the published order", "Spearman: DeBERTa-xlarge"]
     assert (line.ours, line.reason) == ("undefined", "all categories have the same area")
     ranked = [line for (_, column), line in lines.items() if column == "Rank" and line.reproduced]
     assert [(line.reproduced, line.verdict) for line in ranked] == [("2", "")] * 3
@@ -298,7 +298,7 @@ def test_figure5_averages_printed_values_and_ours_when_all_ran(data):
     ran = {"BERT-base": 0.2, "BERT-large": 0.4, "ALBERT-base": 0.3}
     systems = [system(row, [run(data, f"{row}/seed0", ran[row])] if row in ran else None) for row in PANEL]
     cells = computed(data, "figure5", *systems, system("Mine", [run(data, "m/seed0", 0.2)], own=True))
-    printed, ours = (f"Precision@80% Recall: mean of {which}" for which in ("the printed values", "ours"))
+    printed, ours = (f"Precision@80% Recall: mean of {which}" for which in ("the published values", "ours"))
     assert cells["BERT (2018)", printed].value == pytest.approx((8.2 + 7.6) / 2)
     assert cells["BERT (2018)", ours].value == pytest.approx(15)
     assert cells["ALBERT (2019)", ours].reason == "1 of the 4 models of this class ran"

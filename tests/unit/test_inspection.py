@@ -298,7 +298,7 @@ def test_a_valid_model_is_checked_again_only_after_a_change(model, monkeypatch, 
 @pytest.mark.parametrize(
     ("named", "fetch", "says"),
     [
-        ("org/enc", False, "'org/enc' is not available here: it is no folder, and not in the hub's cache"),
+        ("org/enc", False, "'org/enc' is not available here: it is neither a folder nor in the hub's cache"),
         ("org/enc", True, None),  # checked by the job that fetches it
         ("./nowhere", True, "the folder './nowhere' does not exist"),
         ("/no/where", True, "the folder '/no/where' does not exist"),

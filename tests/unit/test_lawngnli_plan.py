@@ -38,7 +38,7 @@ def test_volumes_are_those_of_the_collection_as_the_mirror_knows_it(tmp_path):
         "us-449",
     }
     assert len(built().shards) == 55
-    with pytest.raises(BadInput, match="names 99,999 volumes, and no reporter has more than 999"):
+    with pytest.raises(BadInput, match="has 99,999 volumes, but no reporter has more than 999"):
         built(caselaw="us:1-99999")
 
 
@@ -54,7 +54,7 @@ def test_parser_by_folder_by_mirror_and_by_name(tmp_path):
     folder = tmp_path / "models/benepar_en_gum"
     folder.mkdir(parents=True)
     (folder / "config.json").write_text("{}")
-    with pytest.raises(BadInput, match="is a folder without benepar_model.bin; name the folder of a benepar"):
+    with pytest.raises(BadInput, match="is a folder without benepar_model.bin; give the folder of a benepar"):
         built(parser=str(folder))
     (folder / "benepar_model.bin").touch()
     benepar = {"name": "benepar", "found": "benepar_en_gum"}
@@ -63,7 +63,7 @@ def test_parser_by_folder_by_mirror_and_by_name(tmp_path):
     assert built(parser=str(folder)).parser == benepar | {"model": "own-parser"}
     with pytest.raises(BadInput, match="no benepar model is in the mirror's models folder; set parser to"):
         built(parser="benepar")
-    with pytest.raises(BadInput, match="neither auto, benepar nor dependencies nor a folder"):
+    with pytest.raises(BadInput, match="neither auto, benepar, dependencies nor a folder"):
         built(parser="no/such/folder")
 
 

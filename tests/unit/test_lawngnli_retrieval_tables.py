@@ -115,8 +115,8 @@ def test_table17_says_how_many_candidates_there_are_and_what_chance_makes_of_the
     found = made("table17", {"a": (system("BM25"), {"text": SHARES})})
     column = "Long premise / Recall@10"
     assert found["N", column].value == 2
-    assert found["Candidates a query", column].value == pytest.approx(65 / 4)
-    assert found["Candidates a query", column].reason == "Ohio has 20 opinions where a pool wants 1,000"
+    assert found["Candidates per query", column].value == pytest.approx(65 / 4)
+    assert found["Candidates per query", column].reason == "Ohio has 20 opinions (a pool has 1,000)"
     assert found[f"{ENTAIL} / a random order, as expected", column].value == pytest.approx((0.5 + 1) / 2)
     assert found["Contradict hypotheses as queries / a random order, as expected", column].value == 0.5
 

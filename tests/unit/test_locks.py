@@ -57,7 +57,7 @@ def is_locked():
 @pytest.mark.parametrize("content", ["", "process 1 on log", "\0\0"])
 def test_the_lock_of_a_killed_run_is_removed_whatever_its_record_holds(state, content):
     (state / "lextables.lock").write_text(content)
-    assert acquired(state) == "Removed the lock of a run that was killed (unknown process)."
+    assert acquired(state) == "Removed the lock of a killed run (unknown process)."
     assert not is_locked()
     assert Path("results/A.zip.part").exists()  # a download continues from it
     assert acquired(state) == ""
@@ -68,10 +68,10 @@ def test_a_run_or_a_job_keeps_the_lock_until_it_is_killed(state, code):
     with process(code) as run:
         (state / "locks/0.output.lock").touch()
         name = f"(process {run.pid} on {socket.gethostname()}, since "
-        words = "Another run, or a job of a run that was killed, works in this folder "
+        words = "Another run, or a job of a killed run, uses this folder "
         assert acquired(state).startswith(words + name)
         assert is_locked() == {"0.output.lock"}
-    assert acquired(state).startswith(f"Removed the lock of a run that was killed {name}")
+    assert acquired(state).startswith(f"Removed the lock of a killed run {name}")
     assert not is_locked()
 
 
@@ -94,7 +94,7 @@ def test_a_run_on_another_machine_keeps_its_lock(state):
 
 def test_a_file_in_the_place_of_the_results_is_bad_input(state):
     Path("config.yaml").touch()
-    with pytest.raises(BadInput, match=r"^config\.yaml: cannot be used \(File exists\); make it a folder"):
+    with pytest.raises(BadInput, match=r"^config\.yaml: cannot be used \(File exists\); make it a writable"):
         locks.acquire(state, Path("config.yaml"))
 
 

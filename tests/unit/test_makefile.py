@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SENTENCE = re.compile(
-    r"lextables wants Python 3\.11, 3\.12 or 3\.13: install one, or name it .*PYTHON=/path/to/python."
+    r"lextables needs Python 3\.11, 3\.12 or 3\.13: install it, or set its path .*PYTHON=/path/to/python."
 )
 # Runs -c as the real Python would in another version; -m venv installs a Python that does nothing.
 STUB = """#!/bin/sh

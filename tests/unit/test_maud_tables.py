@@ -230,7 +230,7 @@ def test_table3_sets_categories_and_our_model_beside_the_printed_ones(data):
     assert about == {
         "Questions scored": "2",
         "Answers left out": "2",
-        "Overall, least to greatest run": "60.0 to 70.0",
+        "Overall, minimum to maximum of runs": "60.0 to 70.0",
     }
 
 
@@ -384,7 +384,7 @@ def test_table12_counts_spans_and_sets_the_joined_row_beside(data):
     assert cells["Fiduciary exception to COR convent", "Train"].value == 1
     assert cells[fiduciary, "Train"].value == 4
     assert cells["Overall", "Train"].value == 8
-    assert cells["Specific Performance", "Test"].reason == "these data ask nothing about this type"
+    assert cells["Specific Performance", "Test"].reason == "these data have no question about this type"
     assert cells["No-Shop", column].value == 25
     assert cells["MAE Definition", column].reason == "no test span of this type in these data"
     assert (cells["Overall", column].value, cells["Overall", column].low) == pytest.approx((60, 50))
@@ -408,7 +408,7 @@ def test_the_validation_table_keeps_the_splits_apart(data):
     ]
     ours = "MiniLM, single-task (ours, test)"
     assert (cells["Who", ours].ours, cells["Who", ours].low) == ("75.0", "")
-    assert cells["Who", f"{ours}, least to greatest run"].ours == "70.0 to 80.0"
+    assert cells["Who", f"{ours}, minimum to maximum of runs"].ours == "70.0 to 80.0"
     mean = cells["Mean of these questions", ours]
     assert (mean.ours, mean.low, mean.high) == ("65.0", "50.0", "70.0")
     assert cells["Who", "Random, our test"].ours == "30.0"

@@ -192,7 +192,7 @@ def test_scores_without_overlap_leave_out_shared_units_and_their_twins(project):
 
 
 def test_where_nothing_remains_or_nothing_can_be_scored_the_page_says_so(project):
-    assert "answers are not scored on a part of the units" in scores_without(project, task="answers")[1]
+    assert "answers cannot be scored on a part of the units" in scores_without(project, task="answers")[1]
     path = project / "data/contracteval/contracts.parquet"
     pd.read_parquet(path).assign(text=prose(60, 2)).to_parquet(path)
     found, page = scores_without(project)

@@ -47,7 +47,7 @@ def test_a_long_key_stays_short_and_its_own():
 @pytest.mark.parametrize(
     ("names", "sentence"),
     [
-        (("!!!",), "extra_models and extra_predictions: the name '!!!' has no letter and no digit; mend it"),
+        (("!!!",), "extra_models and extra_predictions: the name '!!!' has no letter and no digit; correct"),
         (("My Model", "my-model?"), "the names 'My Model' and 'my-model?' read alike"),
         (("Mine", "Mine"), "the names 'Mine' and 'Mine' read alike"),
         (("École", "E\u0301cole"), "read alike"),

@@ -83,11 +83,11 @@ def test_a_papers_file_is_all_where_its_package_adds_no_key(paper):
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"titel": "A"}, "ledgar.yaml: titel is not a known key; mend it there"),
+        ({"titel": "A"}, "ledgar.yaml: titel is not a known key; correct it there"),
         ({"tables": {}}, "ledgar.yaml: tables = {} is not allowed ("),
         (
             {"tables": {"table1": {"title": "A", "where": "B", "of": "maud", "rows": [{}]}}},
-            "table table1 shows rows of 'maud', which is no task of the paper.",
+            "table table1 shows rows of 'maud', which is not a task of the paper.",
         ),
         (
             {"tasks": {"ledgar": {"task": "parsing"}}},
@@ -99,7 +99,7 @@ def test_a_papers_file_is_all_where_its_package_adds_no_key(paper):
         ),
         (
             {"tables": {"table1": {"title": "A", "where": "B", "beside": ["maud"]}}},
-            "table table1 shows 'maud', which is no data set of the paper.",
+            "table table1 shows 'maud', which is not a data set of the paper.",
         ),
         (
             {"data": {"ledgar": {"files": {"a": "b/c"}, "reader": "a..b"}}},
@@ -108,7 +108,7 @@ def test_a_papers_file_is_all_where_its_package_adds_no_key(paper):
         ({"data": {"ledgar": {"files": {}}}}, "ledgar.yaml: data.ledgar.files = {} is not allowed ("),
         (
             {"data": {"ledgar": {"files": {"all": "a/b"}, "given": ["labels"]}}},
-            "ledgar.yaml: the data set ledgar is given 'labels', which is no key of the paper",
+            "ledgar.yaml: the data set ledgar: given has 'labels', not a key of the paper",
         ),
     ],
 )

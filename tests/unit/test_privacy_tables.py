@@ -97,7 +97,7 @@ def test_table_1_counts_by_coders(data):
         "Policy Classifications": (17, 2), "Confidence Scores": (15, 2),
     }  # fmt: skip
     assert {row: (found[row, "2+ coders"], found[row, "1 coder"]) for row in by_coders} == by_coders
-    assert found["Policies whose text is here", "All"] == 4
+    assert found["Policies with an available text", "All"] == 4
 
 
 def test_agreement_by_question_and_category(data):
@@ -196,7 +196,7 @@ def test_losses_stand_by_category_and_question_and_those_of_our_own_beside(data,
     assert found["overall", "The other sites"] == 0.5 and found["N", "The other sites"] == 0.3
     assert ("E", "The other sites") not in found and found["E", "GPT-4"] is None
     assert found["overall, log loss", "The other sites"] == 0.9
-    assert found["overall, of policies whose text is here", "The other sites"] == 0.45
+    assert found["overall, policies with an available text", "The other sites"] == 0.45
     found = computed(data, "table_b", rows, tmp_path)
     assert found["N-1", "The other sites"] == 0.25 and found["N-1", 'Claude 3 "haiku"'] == 0.1
     assert ("N-1", "Claude 3") not in found and found["N-2", 'Claude 3 "haiku"'] is None
@@ -261,8 +261,8 @@ def test_a_site_has_its_own_rank_or_that_of_its_domain(ranks_of):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("rank,site\n1,a.com\n", "ranks.csv, row 1: 'rank,site' is no rank and domain; write a rank"),
-        ("1,a.com\n0,b.com\n", "ranks.csv, row 2: '0,b.com' is no rank"),
+        ("rank,site\n1,a.com\n", "ranks.csv, row 1: 'rank,site' is not a rank and a domain; write a rank"),
+        ("1,a.com\n0,b.com\n", "ranks.csv, row 2: '0,b.com' is not a rank"),
         ("1,a.com\n2\n", "ranks.csv, row 2: has 1 cells where there should be 2"),
     ],
 )

@@ -86,7 +86,7 @@ def test_a_data_set_that_is_not_planned_gives_a_reason():
     ("fields", "fault"),
     [
         ({"kind": "okapi", "model": "x"}, "is okapi and wants none"),
-        ({"kind": "bi-encoder"}, "wants a model"),
+        ({"kind": "bi-encoder"}, "needs a model"),
         ({"kind": "classifier", "model": "x", "of": "y"}, "has of, head and by"),
         ({"kind": "cross-encoder", "model": "x", "head": "nli"}, "has of, head and by"),
     ],

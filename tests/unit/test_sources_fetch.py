@@ -419,21 +419,21 @@ def test_a_variant_is_accepted_only_where_it_is_allowed(fetcher, server):
     assert (found.variant, found.comparable, fetcher.file.read_bytes()) == ("stand_in", False, b"x")
 
 
-WEB_PAGE = "this is a web page, such as one that asks to log in, and not acord/data.bin; put the published"
+WEB_PAGE = "this is a web page, such as a login page, not acord/data.bin; replace it by the published"
 
 
 @pytest.mark.parametrize(
     ("body", "message"),
     [
         (b"short", f"5 bytes, where acord/data.bin as published has {SIZE:,}; copy or fetch it again."),
-        (OTHER + b"longer", "are none of those registered for acord/data.bin (release sha256:"),
-        (OTHER[1:] + b"x", f"{SIZE:,} bytes with digest {digest(OTHER[1:] + b'x')} are none of those reg"),
-        (b"", "this is an empty file, and not acord/data.bin;"),
+        (OTHER + b"longer", "are not registered for acord/data.bin (release sha256:"),
+        (OTHER[1:] + b"x", f"{SIZE:,} bytes with digest {digest(OTHER[1:] + b'x')} are not registered"),
+        (b"", "this is an empty file, not acord/data.bin;"),
         (b"\xef\xbb\xbf\n <!DOCTYPE HTML><title>Sign in</title>", WEB_PAGE),
         (b"<html>" * SIZE, WEB_PAGE),
         (
             b"version https://git-lfs.github.com/spec/v1\n",
-            "this is a pointer of Git LFS, which holds no data",
+            "this is a pointer of Git LFS without data",
         ),
     ],
 )
@@ -453,7 +453,7 @@ def test_bytes_without_a_digest_are_unverified(fetcher, server):
         found = fetcher.fetch(wanted, mirrors=mirrors, variants=allowed)
         assert (found.variant, found.comparable, found.note) == ("unverified", False, "none is published")
     message = fetcher.error(fetcher.wanted(**UNPINNED), mirrors=[fetcher.mirror(b"too long" * SIZE)])
-    assert "are none of those registered for acord/data.bin (unverified without a digest);" in message
+    assert "are not registered for acord/data.bin (unverified without a digest);" in message
 
 
 def test_a_fetched_file_is_recognised_while_bytes_and_registry_are_unchanged(fetcher, server):

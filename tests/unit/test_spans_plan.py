@@ -69,7 +69,7 @@ def test_what_a_small_budget_joins_says_so_in_its_name(tmp_path):
 def test_a_budget_that_teaches_a_model_nothing_makes_no_row(tmp_path):
     task = {"models": {"here": TASK["models"]["here"] | {"grids": ["paper"]}}}
     rows, specs = laid_out(tmp_path, task, grid="small")
-    reason = "grid=small teaches it next to nothing: set grid=paper"
+    reason = "with grid=small it learns almost nothing: set grid=paper"
     assert [(row.row, row.runs, row.reason) for row in rows] == [
         ("Here", {}, reason),
         ("Here, joined", {}, reason),

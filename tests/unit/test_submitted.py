@@ -70,22 +70,22 @@ def test_the_form_says_of_which_data_set_predictions_are(find, extra, name, form
 @pytest.mark.parametrize(
     ("entries", "sentence"),
     [
-        ([entry(paper="acrod")], "paper = 'acrod' is no paper and no data set of the registry; choose from"),
-        ([entry(paper="opp")], "paper = 'opp' is no paper and no data set"),
-        ([entry(paper="anli")], "paper = 'anli' is no paper and no data set of the registry; choose from"),
-        ([entry(format="nbest")], "format = 'nbest' is none that acord is predicted in; choose from csv"),
-        ([entry("run.dat")], "the name of 'run.dat' does not say its form; add a format: csv or jsonl or"),
-        ([entry(paper="cuad")], "the name of 'run.txt' does not say its form; add a format: nbest."),
-        ([entry(["run.txt", "run.csv"])], "the files' names do not say one form; add a format: csv or"),
-        ([entry("none.txt")], "the file 'none.txt' is not there; name an existing file."),
-        ([entry("folder.txt")], "the file 'folder.txt' is a folder; name the file in it."),
+        ([entry(paper="acrod")], "paper = 'acrod' is neither a paper nor a data set of the registry; choose"),
+        ([entry(paper="opp")], "paper = 'opp' is neither a paper nor a data set"),
+        ([entry(paper="anli")], "paper = 'anli' is neither a paper nor a data set of the registry; choose"),
+        ([entry(format="nbest")], "format = 'nbest' is not a format for acord; choose from csv"),
+        ([entry("run.dat")], "the format is not clear from the name 'run.dat'; add a format: csv or"),
+        ([entry(paper="cuad")], "the format is not clear from the name 'run.txt'; add a format: nbest."),
+        ([entry(["run.txt", "run.csv"])], "the format is not clear from the files' names; add a format"),
+        ([entry("none.txt")], "the file 'none.txt' does not exist; give an existing file."),
+        ([entry("folder.txt")], "the file 'folder.txt' is a folder; give the file in it."),
         ([entry("empty.txt")], "the file 'empty.txt' is empty; write it again."),
-        ([entry("pipe.txt")], "the file 'pipe.txt' is no file; name a file."),
+        ([entry("pipe.txt")], "the file 'pipe.txt' is not a file; give a file."),
         ([entry("a" * 300 + ".txt")], "the file 'aaa"),
         ([entry("a\0.txt")], "the file 'a\\x00.txt' "),
-        ([entry(["run.txt", "./run.txt"])], "the files 'run.txt' and './run.txt' are the same, byte by"),
-        ([entry(), entry("run.csv")], "the row is given twice for acord; name each row once, "),
-        ([entry("run.csv", "maud"), entry("run.jsonl", "maud")], "the row is given twice for maud; "),
+        ([entry(["run.txt", "./run.txt"])], "the files 'run.txt' and './run.txt' have the same content;"),
+        ([entry(), entry("run.csv")], "the row appears twice for acord; list each row once, "),
+        ([entry("run.csv", "maud"), entry("run.jsonl", "maud")], "the row appears twice for maud; "),
     ],
 )  # fmt: skip
 def test_what_cannot_be_found_is_one_sentence(find, entries, sentence):
@@ -101,7 +101,7 @@ def test_a_paper_with_several_data_sets_of_one_form_wants_the_data_set(find, mon
     paper = PAPERS["maud"].model_copy(update={"tasks": {"a": task, "b": task}, "tables": tables})
     monkeypatch.setitem(PAPERS, "maud", paper)
     with pytest.raises(
-        BadInput, match=r"paper = 'maud' has several data sets .*; name one of a, b in its place\.$"
+        BadInput, match=r"paper = 'maud' has several data sets .*; use one of a, b instead\.$"
     ):
         find(entry("run.csv", "maud"))
     assert list(find(entry("run.csv", "b"))[0].rows) == ["b"]
@@ -121,15 +121,15 @@ def test_one_system_may_have_predictions_for_several_data_sets(find):
 
 KEYS = (
     "config: extra_predictions.0 = 'run.txt' is not allowed "
-    "(allowed: keys with values, such as {name: …, paper: …, file: …}); mend it"
+    "(allowed: keys with values, such as {name: …, paper: …, file: …}); correct it"
 )
 
 
 @pytest.mark.parametrize(
     ("values", "sentence"),
     [
-        ([{"name": "X", "paper": "acord"}], "config: extra_predictions.0.file is missing; mend it"),
-        ([entry(file=[])], "config: extra_predictions.0.file = [] is not allowed (allowed: one at least)"),
+        ([{"name": "X", "paper": "acord"}], "config: extra_predictions.0.file is missing; correct it"),
+        ([entry(file=[])], "config: extra_predictions.0.file = [] is not allowed (allowed: at least one)"),
         ([entry(file=7)], "config: extra_predictions.0.file = 7 is not allowed (allowed: one value or a"),
         ([entry(form="trec")], "config: extra_predictions.0.form is not a known key (nearest: format)"),
         ([entry(format="xml")], "config: extra_predictions.0.format = 'xml' is not allowed (allowed: 'tr"),
@@ -202,5 +202,5 @@ def test_a_paper_of_which_no_table_shows_a_score_takes_no_predictions(tmp_path):
     tables = {name: table.model_copy(update={"of": None}) for name, table in PAPERS["acord"].tables.items()}
     papers = PAPERS | {"acord": PAPERS["acord"].model_copy(update={"tables": tables})}
     config = load_config({"papers": ALL, "extra_predictions": [entry()]}, ALL, ROOT)
-    with pytest.raises(BadInput, match="nothing of acord is scored from predictions; leave it out"):
+    with pytest.raises(BadInput, match="acord has no scores of predictions; remove the entry"):
         submitted.find(config, papers, Contents(tmp_path))

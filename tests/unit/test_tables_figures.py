@@ -56,7 +56,7 @@ def _groups(values: bool) -> list[Line]:
     cells = []
     for n, name in enumerate(names, 1):
         cells.append(Cell(name, "Rank", float(n) if values else None, reason="no weights"))
-        for model in ("DeBERTa", "Mine, <b> $x$", "mean of the printed values") if values else ():
+        for model in ("DeBERTa", "Mine, <b> $x$", "mean of the published values") if values else ():
             cells.append(Cell(name, f"AUPR: {model}", 90.0 - 7 * n, decimals=1))
     cells += [Cell("correlation", "Spearman: DeBERTa", 0.87)] * values
     return build(printed, cells, True)
@@ -144,7 +144,7 @@ def test_other_data_answer_no_printed_value(kind):
     assert not [text for text in texts if "printed" in text]
     if kind not in ("bars_by_group", "heat_map"):
         assert [text for text in texts if text.startswith("ours")]
-    assert not {"59.3", "61.3", "printed, mean 225", "1 Governing Law"} & set(texts)
+    assert not {"59.3", "61.3", "published, mean 225", "1 Governing Law"} & set(texts)
     # A figure of which the paper prints no value has none to leave out.
     own = [replace(line, published="") for line in apart]
     assert OTHER_DATA not in _texts(draw(kind, own, "Full", comparable=False))
@@ -185,26 +185,26 @@ def test_rows_without_values_are_drawn_and_a_figure_without_any_says_so(kind):
 def test_bars_show_what_is_printed_and_ours_but_no_change():
     texts = _texts(_full("bars_before_after"))
     assert {"59.3", "61.3", "57.1", "NDCG@5"} <= set(texts)
-    assert {"printed, not fine-tuned", "ours, fine-tuned", "ours, Mine <b> $x$, fine-tuned"} <= set(texts)
+    assert {"published, not fine-tuned", "ours, fine-tuned", "ours, Mine <b> $x$, fine-tuned"} <= set(texts)
     assert not [text for text in texts if "change" in text or "2.0" in text]
 
 
 def test_the_histogram_sets_printed_centres_beside_ours():
     texts = set(_texts(_full("histogram")))
-    assert {"printed, mean 225", "printed, median 146", "ours, mean 47", "ours, median 47"} <= texts
+    assert {"published, mean 225", "published, median 146", "ours, mean 47", "ours, median 47"} <= texts
     assert {"Words", "Clauses"} <= texts
     texts = set(_texts(draw("histogram", _histogram(False), "Words")))
-    assert {text for text in texts if "mean" in text} == {"printed, mean 225"}
+    assert {text for text in texts if "mean" in text} == {"published, mean 225"}
 
 
 def test_curves_are_a_line_a_row_and_keep_what_is_printed():
     texts = _texts(_full("curves"))
     for row in ("DeBERTa", "RoBERTa"):
-        assert {f"ours, {row}", f"printed, {row}"} <= set(texts)
-    assert "ours, Mine" in texts and "printed, Mine" not in texts
+        assert {f"ours, {row}", f"published, {row}"} <= set(texts)
+    assert "ours, Mine" in texts and "published, Mine" not in texts
     assert {"Recall (%)", "Precision (%)"} <= set(texts)
     legend = [text for text in _texts(draw("curves", _curves(False), "x")) if ", " in text]
-    assert legend == ["printed, DeBERTa", "printed, RoBERTa"]
+    assert legend == ["published, DeBERTa", "published, RoBERTa"]
 
 
 def test_the_marks_of_a_curve_that_is_nearly_level_are_whole():
@@ -247,14 +247,14 @@ def test_bars_by_group_leave_out_a_series_without_a_value():
 def test_a_line_by_size_has_plain_numbers_on_its_axis():
     texts = _texts(_full("line_by_size"))
     assert {"300", "1,000", "3,000", "10,000", "AUPR", "Training annotations"} <= set(texts)
-    assert {"ours, RoBERTa", "printed, RoBERTa", "ours, Mine"} <= set(texts)
+    assert {"ours, RoBERTa", "published, RoBERTa", "ours, Mine"} <= set(texts)
     legend = [text for text in _texts(draw("line_by_size", _sizes(False), "x")) if ", " in text]
-    assert legend == ["printed, RoBERTa"]
+    assert legend == ["published, RoBERTa"]
 
 
 def test_a_line_by_mark_draws_the_first_column_by_the_last():
     texts = _texts(_full("line_by_mark"))
-    assert {"Mean confidence", "Agreement (%)", "ours, Coders", "printed, Coders"} <= set(texts)
+    assert {"Mean confidence", "Agreement (%)", "ours, Coders", "published, Coders"} <= set(texts)
     assert "Answers" not in " ".join(texts)
 
 

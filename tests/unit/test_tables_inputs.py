@@ -35,8 +35,9 @@ COUNTED = {
     "first_listed_by_chance": 0.5, "outside": 0.031,
 }  # fmt: skip
 WORDS = (
-    "asked in 5,700 requests, 3 unparseable, 12 ties, 40 on which the two orders disagree, 0 with a text cut "
-    "to the window, what is listed first won 61.2 % (by chance 50.0 %), 3.1 % of the probability on no answer"
+    "asked in 5,700 requests, 3 unparseable, 12 ties, 40 with different answers in the two orders, "
+    "0 with a text cut to the context length, the first option won in 61.2 % (by chance 50.0 %), "
+    "3.1 % of the probability not on any answer"
 )
 ASKED, READ = "runs/p/ask/bm25+llm/short-pairwise/seed0", "runs/p/retrieve/bm25/short/seed0"
 

@@ -110,9 +110,9 @@ def test_every_verdict_has_a_mark_and_a_word(row, said):
     words = Page(html("Retrieval", "Section 4", _lines(), name="table3")).words
     printed, _, rest = said.partition(" → ")
     if row == "Llama":
-        assert "Llama note 1 printed 52.5 not run printed 52.5 not run" in words
+        assert "Llama note 1 published 52.5 not run published 52.5 not run" in words
     else:
-        assert f"printed {printed} → reproduced {rest.replace('near,', 'near')}" in words
+        assert f"published {printed} → reproduced {rest.replace('near,', 'near')}" in words
 
 
 def test_a_value_that_a_baseline_reaches_is_marked_beside_the_value_and_explained_once():
@@ -129,8 +129,8 @@ def test_a_value_that_a_baseline_reaches_is_marked_beside_the_value_and_explaine
     text, page = markdown("CUAD", "Section 4", lines), Page(html("CUAD", "Section 4", lines)).words
     assert "| BERT | 0.0† → 0.0 ✓ match, 3 seeds: 0.00 to 0.00 |" in text
     assert "| GPT | 9.0† → – not run ¹ |" in text
-    assert "printed 0.0† reached by a baseline → reproduced 0.0 ✓ match" in page.replace(" †", "†")
-    assert "printed 9.0† reached by a baseline not run" in page.replace(" †", "†")
+    assert "published 0.0† reached by a baseline → reproduced 0.0 ✓ match" in page.replace(" †", "†")
+    assert "published 9.0† reached by a baseline not run" in page.replace(" †", "†")
     names = "Here: Words {}; a model that answers nothing."
     assert f"not the reproduction. {names.format(chr(92) + '*')}" in text
     assert f"not the reproduction. {names.format('*')}" in page
@@ -148,9 +148,9 @@ def test_data_that_are_not_comparable_have_no_verdict():
         assert "0 match, 0 near, 0 off, 2 not run, 6 without a verdict." in text
         assert "✓" not in text
         assert "✗" not in text
-    assert "| BM25 | 52.5 (printed: 52.5) [52.4, 52.6] |" in markdown("Retrieval", "Section 4", _lines(False))
+    assert "| BM25 | 52.5 (published: 52.5) [52.4, 52.6] |" in markdown("Retrieval", "4", _lines(False))
     page = Page(html("Retrieval", "Section 4", _lines(False))).words
-    assert "BM25 52.5 [52.4, 52.6] printed: 52.5" in page
+    assert "BM25 52.5 [52.4, 52.6] published: 52.5" in page
     assert "→" not in page.split("Each cell")[0]
 
 

@@ -30,9 +30,9 @@ def rows(paper, config, table, **context):
 @pytest.mark.parametrize(
     ("names", "sentence"),
     [
-        (["cuda"], "Mine: trained_on = 'cuda' is no data set of the registry; choose from acord, anli, case"),
-        ("cuad/training", "'cuad/training' is no data set of the registry; choose from cuad/test, cuad/tr"),
-        (["cuad", "Mine"], "trained_on = 'Mine' is no data set of the registry; choose from acord, "),
+        (["cuda"], "Mine: trained_on = 'cuda' is not a data set of the registry; choose from acord, anli"),
+        ("cuad/training", "'cuad/training' is not a data set of the registry; choose from cuad/test, "),
+        (["cuad", "Mine"], "trained_on = 'Mine' is not a data set of the registry; choose from acord, "),
     ],
 )
 def test_a_wrong_name_is_one_sentence_with_the_right_ones(names, sentence):
@@ -84,7 +84,7 @@ def test_a_collection_that_texts_are_from_marks_a_row_too(tmp_path):
     values = registered.with_models(tmp_path, "legal-bert-base-uncased") | {"papers": ["maud"]}
     found = rows("maud", load_config(values, ["maud"], ROOT), "table3").values()
     (row,) = [row for row in found if row["row"].startswith("LegalBERT") and row["runs"]]
-    assert row["trained_on"] == "caselaw, edgar (texts of this kind, it is not known which), maud/train"
+    assert row["trained_on"] == "caselaw, edgar (texts of this kind, possibly these), maud/train"
 
 
 def test_a_panel_may_name_more_data():

@@ -69,7 +69,7 @@ def test_kills_of_one_run(tmp_path_factory, sample_outputs):
     # Nor does a record block that was cut short.
     (place.folder / ".snakemake/lextables.lock").write_text("")
     assert place.run() == 0, place.screen.read_text()[-3000:]
-    assert "Removed the lock of a run that was killed" in place.screen.read_text()
+    assert "Removed the lock of a killed run" in place.screen.read_text()
     assert place.outputs().items() <= sample_outputs.items()
     assert (place.folder / RESULTS / "tables" / PAPER / f"{TABLE}.csv").exists()
     assert place.unfinished() == []

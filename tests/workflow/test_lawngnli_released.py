@@ -115,7 +115,7 @@ def test_tables_of_the_released_data_set(folder, tmp_path):
         ),
         (
             {"bulk_export": "no/folder"},
-            "bulk_export = 'no/folder' names no folder with .jsonl or .jsonl.xz files",
+            "bulk_export = 'no/folder' is not a folder with .jsonl or .jsonl.xz files",
         ),
     ],
 )

@@ -52,7 +52,7 @@ def test_a_plan_counts_finished_jobs_and_starts_nothing(tmp_path):
     (tmp_path / "results/sample/plan").rmdir()
     (tmp_path / "results/sample/plan").write_text("")
     code, printed = run(tmp_path, "plan", *PRIVACY)
-    assert code == 0 and "Nothing is written" in printed
+    assert code == 0 and "The plan is not saved" in printed
     finished = int(done["all", ""]["finished"])
     last = next(line for line in printed.splitlines() if line.startswith("all ")).split()
     assert [int(number) for number in last[1:3]] == [int(everything["jobs"]) - finished, finished]

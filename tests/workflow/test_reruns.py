@@ -487,7 +487,7 @@ RERUN = {
             "acord_data acord_retrieve_dense retrieval_train",
         ),
         (rewrite_record, {"table": 2}, "acord_retrieve_dense retrieval_score"),
-        (registry("of our own writing", "that we wrote"), {"table": 3}, "acord_data retrieval_train"),
+        (registry("written for the sample", "that we wrote"), {"table": 3}, "acord_data retrieval_train"),
         (backdated("published/acord.csv", "fraud, negl", "fraud or negl"), {"table": 3}, "acord_data"),
         (other_archive, {"fetch_source": 1, "acord_data": 1}, ""),
     ],

@@ -111,7 +111,7 @@ def test_the_report_does_not_compare_the_sample_with_published_values(finished):
         assert "→" not in words.split("How to read a cell")[0], page.name
         assert not re.search(r"[✓≈✗] (match|near|off)", words), page.name
     first = site_pages.read(finished / SITE / "index.html").words
-    assert re.search(r"Of [\d,]+ printed values, [\d,]+ have a reproduced value here.", first)
+    assert re.search(r"Of [\d,]+ published values, [\d,]+ have a reproduced value here.", first)
     assert "0 match" not in first
 
 
@@ -149,7 +149,7 @@ def test_every_run_is_recorded_with_its_settings_and_weights(finished):
         weights = record["settings"].get("weights")
         if weights and not weights.startswith("results/"):
             assert weights in ("mirror:sample-encoder", "mirror:sample-language-model")
-            assert record["settings"]["found"] == "a tiny model of the sample's own in its place"
+            assert record["settings"]["found"] == "a tiny model of the sample in its place"
 
 
 def test_the_effective_config_is_saved(finished):
@@ -187,7 +187,7 @@ def test_a_users_contract_is_reviewed(finished, tmp_path):
     (name,) = [path.stem for path in folder.glob("lease of land.txt-????????.html")]
     page = (folder / f"{name}.html").read_text(encoding="utf-8")
     assert "Fenmoor Ltd &lt;landlord&gt;" in page
-    assert "what it marks here means nothing" in page
+    assert "its marks here are meaningless" in page
     with (folder / f"{name}.csv").open(encoding="utf-8", newline="") as file:
         lines = list(csv.DictReader(file))
     assert len({line["category"] for line in lines}) == 41

@@ -99,7 +99,7 @@ def test_after_a_killed_run_the_next_one_waits_for_its_jobs_to_be_gone(cluster, 
     with snakemake(cluster, folder, TARGETS[0], **options) as (run, screen):
         assert run.wait(400) == 1
     message, _, command = screen.read_text().splitlines()[-1].partition("; wait for them, or run ")
-    assert message == "Jobs of a run that was killed may still be in the cluster's queue"
+    assert message == "jobs of a killed run may still be in the cluster's queue"
     assert command == f"scancel {number}."
     cluster.ask(*command.rstrip(".").split())
     cluster.ask("scontrol", "update", "partition=accelerated", "state=up")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]  # the folder of the Snakefile, config.yaml and resources/
 
-# The version stands in pyproject.toml and not here, where a new one would be a change of code to every rule.
+# The version is in pyproject.toml: here, a new version would change the code of every rule.
 _PROJECT = ROOT / "pyproject.toml"
 __version__: str = (
     tomllib.loads(_PROJECT.read_text(encoding="utf-8"))["project"]["version"]

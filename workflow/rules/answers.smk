@@ -1,7 +1,7 @@
 # Answers: a document, questions with options; the predictions are a distribution over the options, and marked
 # paragraphs.
 #
-#   in    {RESULTS}/data/{dataset}/{questions,responses,paragraphs,highlights}.parquet, by the registry's names
+#   in    {RESULTS}/data/{dataset}/{questions,responses,paragraphs,highlights}.parquet, under the names in the registry
 #   out   {RESULTS}/runs/{dataset}/{answer,mark}/..., scores beside each run
 #   steps answer or ask -> score; mark -> score; each document is predicted by a model of the other folds
 
@@ -19,7 +19,7 @@ localrules:
 include: "functions/answers.smk"
 
 
-# Without the text: the other documents' answers, or random ones.
+# Baselines that do not read the text: the distribution of other documents' answers, or random answers.
 use rule base_run as answers_prior with:
     input:
         answers_tables("questions", "responses"),

@@ -1,12 +1,12 @@
 # Case law: opinions with their page labels, in shards of volumes.
 #
-#   in    resources/sources.yaml; a mirror's caselaw/<reporter>/<volume>.zip, or static.case.law; NAMED_CASES, where
-#         only volumes with a named case are wanted
-#   out   {RESULTS}/sources/caselaw/<shard>.json, which volumes there are and what they are
-#         {RESULTS}/data/caselaw/<shard>.parquet, one row an opinion; <shard>.json, what was set aside
+#   in    resources/sources.yaml; a mirror's caselaw/<reporter>/<volume>.zip, or static.case.law; NAMED_CASES, if
+#         only volumes that contain one of these cases are needed
+#   out   {RESULTS}/sources/caselaw/<shard>.json, the volumes with their digests
+#         {RESULTS}/data/caselaw/<shard>.parquet, one row per opinion; <shard>.json, counts of excluded cases
 #   steps addresses -> zips -> cases -> opinions with page anchors
 #
-# A shard is one job: the whole corpus has 40,000 volumes, which would be as many.
+# One job per shard of volumes: the whole corpus has 40,000 volumes, too many for one job each.
 
 
 import hashlib
@@ -22,8 +22,8 @@ localrules:
     caselaw_volumes,
 
 
-# The volumes, {RESULTS}/sources/caselaw/<reporter>/<volume>.zip, are no output: a failed job's outputs are
-# deleted, and these are what it goes on from.  Each is held to the digest in the shard's record.
+# The volumes, {RESULTS}/sources/caselaw/<reporter>/<volume>.zip, are not declared as outputs: Snakemake deletes the
+# outputs of a failed job, and the next attempt continues from them.  The shard's record has their digests.
 use rule base as caselaw_volumes with:
     input:
         NAMED_CASES,

@@ -1,11 +1,11 @@
-# Data sets: one rule for all papers, each data set's by its name.
+# Data sets: one rule per data set, named after it.
 #
-#   in    {RESULTS}/sources/..., the files that resources/papers/<paper>.yaml names; resources/facts
-#   out   {RESULTS}/data/<data set>/*.parquet, as lextables/<paper>/schema.py writes them; census.json
-#   steps published bytes -> rows (lextables/<paper>/raw.py) -> parquet, held to the registered census
+#   in    {RESULTS}/sources/..., the files listed in resources/papers/<paper>.yaml; resources/facts
+#   out   {RESULTS}/data/<data set>/*.parquet, with the schemas of lextables/papers/<paper>/schema.py; census.json
+#   steps published bytes -> rows (lextables/papers/<paper>/raw.py) -> parquet, checked against the registered census
 #
-# A data set that is made, and not read from published files, has rules of its own in a file of its name.  One that
-# a paper can do without, and that is not to be had here, has no rule.
+# Data sets that are constructed, not read from published files, have rules in their own file.  An optional data set
+# that is not available has no rule.
 
 READ_FROM_FILES = {
     name: (paper, entry.package(paper), entry)

@@ -1,7 +1,7 @@
 # Checks of the command line, the lock of the working folder, and the plan.  Included last, when all targets are
 # known; skipped in jobs and where another workflow uses this one as a module.
 #
-#   in    .snakemake/locks, which a killed run leaves
+#   in    .snakemake/locks, left by a killed run
 #   out   .snakemake/lextables.lock, held by this run and its jobs (lextables/pipeline/locks.py)
 
 import atexit

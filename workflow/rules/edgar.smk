@@ -1,10 +1,10 @@
-# EDGAR: contracts filed as exhibits, the corpus that CUAD's authors pretrained on.
+# EDGAR: contracts filed as exhibits, the corpus that CUAD's authors used for pretraining.
 #
-#   in    nothing on disk; pages of the archive are fetched at EDGAR's pace and kept in {RESULTS}/sources/edgar
-#   out   {RESULTS}/data/edgar/<quarter>.parquet, with .census.json and .report.json beside it
+#   in    pages of the archive, downloaded within EDGAR's rate limit and kept in {RESULTS}/sources/edgar
+#   out   {RESULTS}/data/edgar/<quarter>.parquet, .census.json and .report.json
 #   steps full index -> submissions of the chosen forms -> exhibits of the chosen types -> text
 #
-# Jobs of several quarters share one pace, so three or four at once are as fast as EDGAR allows.
+# Jobs of several quarters share one rate limit; three or four concurrent jobs reach it.
 
 EDGAR = f"{RESULTS}/data/edgar/{{quarter}}"
 
@@ -25,7 +25,7 @@ rule edgar:
         edgar_contracts,
 
 
-# The pages are no output: a failed job's outputs are deleted, and these are what it resumes from.
+# Pages are not declared as outputs: Snakemake deletes the outputs of a failed job, and the next attempt needs them.
 use rule base as edgar_quarter with:
     output:
         contracts=f"{EDGAR}.parquet",

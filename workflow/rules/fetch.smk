@@ -1,7 +1,7 @@
-# All that jobs would need a network for, fetched first: on a machine that has one, for nodes that have none.
+# Download everything that jobs would need a network for, so that they can run on nodes without a network.
 #
-#   in    {RESULTS}/sources/..., of every data set of the papers; the hub's models of every planned run
-#   out   nothing but the models in the hub's cache (HF_HOME), so it looks again whenever it is asked
+#   in    {RESULTS}/sources/... of every data set of the papers; the hub models of every planned run
+#   out   no files in the results, only models in the hub's cache (HF_HOME): the target always checks them
 
 
 localrules:
@@ -21,6 +21,6 @@ rule fetch:
     params:
         weights=hub_weights(),
     message:
-        "Fetching the weights of all planned models into the hub's cache."
+        "Downloading the weights of all planned models into the hub's cache."
     script:
         "../scripts/fetch.py"

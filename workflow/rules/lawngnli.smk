@@ -9,7 +9,7 @@
 from lextables.papers.lawngnli.plan import construction
 
 LAWNGNLI = or_exit(construction, CONFIG, PAPERS["lawngnli"], MODELS, ROOT)
-VOLUMES = LAWNGNLI.shards  # {shard: its volumes}, what caselaw.smk brings
+VOLUMES = LAWNGNLI.shards  # {shard: its volumes}, read by caselaw.smk
 LAWNGNLI_DATA = f"{RESULTS}/data/lawngnli"
 LAWNGNLI_RELEASED = CONFIG.lawngnli_data == "released"
 NAMED_CASES = [f"{LAWNGNLI_DATA}/released/cases.json"] if LAWNGNLI_RELEASED else []
@@ -57,7 +57,7 @@ use rule base as lawngnli_candidates with:
     params:
         **script_params("lawngnli_candidates"),
     message:
-        "Finding the citations of {wildcards.shard} and what their parentheticals say (A.1.1)."
+        "Finding the citations of {wildcards.shard} and their parentheticals (A.1.1)."
 
 
 use rule base as lawngnli_parentheticals with:
@@ -94,7 +94,7 @@ use rule base as lawngnli_contradictions with:
         seed=PAPERS["lawngnli"].seed,
         filtered=CONFIG.difficulty_filters,
     message:
-        "Parsing the hypotheses of {wildcards.shard} and contradicting them (A.1.3, A.1.5, A.1.6)."
+        "Parsing the hypotheses of {wildcards.shard} and generating contradictions (A.1.3, A.1.5, A.1.6)."
 
 
 use rule base as lawngnli_cited with:
@@ -127,7 +127,7 @@ use rule base as lawngnli_long_premises with:
     params:
         **script_params("lawngnli_long_premises"),
     message:
-        "Taking the citations out of the opinions of {wildcards.shard} that are premises (A.1.9)."
+        "Removing citations from the opinions of {wildcards.shard} that are premises (A.1.9)."
 
 
 if LAWNGNLI_RELEASED:
@@ -171,7 +171,7 @@ else:
             test_share=None if CONFIG.test_share == "auto" else CONFIG.test_share,
             device=CONFIG.device,
         message:
-            "Labelling, finding neutral premises, balancing and twinning (A.1.4, A.1.7, A.1.8)."
+            "Labelling, finding neutral premises, balancing and pairing examples (A.1.4, A.1.7, A.1.8)."
 
 
 # The parentheticals of all shards as a separate data set.
@@ -194,7 +194,7 @@ use rule base as lawngnli_parenthetical_set with:
     params:
         **script_params("lawngnli_parenthetical_set"),
     message:
-        "Gathering the parentheticals of all shards."
+        "Combining the parentheticals of all shards."
 
 
 # The examples as input of the classification task (Section 4.1).
@@ -218,7 +218,7 @@ use rule base as lawngnli_pairs with:
         "Preparing whole and BM25-filtered premises as model input (Section 4.1)."
 
 
-# Pairs with matched overlap, and what small models answer (does training on short premises suffice?).
+# Pairs with matched overlap, and the answers of small models (does training on short premises suffice?).
 use rule base as lawngnli_matched_pairs with:
     input:
         examples=f"{RESULTS}/data/lawngnli_nli/examples.parquet",
@@ -242,7 +242,7 @@ use rule base as lawngnli_matched_pairs with:
         "Comparing training on short and on long premises over pairs with matched overlap."
 
 
-# A sheet for blind readings. Rows filled in by two readers go into resources/readings/lawngnli.csv.
+# A sheet for blind annotation.  Rows that two annotators completed go into resources/readings/lawngnli.csv.
 use rule base as lawngnli_to_read with:
     input:
         examples=f"{LAWNGNLI_DATA}/examples.parquet",
@@ -257,7 +257,7 @@ use rule base as lawngnli_to_read with:
         **script_params("lawngnli_to_read"),
         seed=PAPERS["lawngnli"].seed,
     message:
-        "Drawing a hundred examples to read, by label and negation, for Table 4."
+        "Sampling a hundred examples to annotate, by label and negation, for Table 4."
 
 
 include: "lawngnli_retrieval.smk"

@@ -1,8 +1,8 @@
-# The released LawngNLI: the authors' two ID files and the opinions that they name, as the built data set's files.
+# The released LawngNLI, from the authors' two ID files and the opinions they name, in the format of the built one.
 #
 #   in    {RESULTS}/sources/lawngnli_ids/*.xz, {RESULTS}/sources/caselaw/<shard>.json
 #   out   {RESULTS}/data/lawngnli/examples.parquet, long_premises.parquet, unfiltered.parquet, census.json
-#   steps rows of the ID file -> volumes with a named case -> opinions and hypotheses -> premises, Table 2's counts
+#   steps rows of the ID file -> volumes of these cases -> opinions and hypotheses -> premises, counts of Table 2
 
 LAWNGNLI_IDS = f"{RESULTS}/sources/lawngnli_ids"
 
@@ -38,7 +38,7 @@ use rule base as lawngnli_released_shard with:
         **script_params("lawngnli_released_shard"),
         parser=parser_settings,
     message:
-        "Reading the named opinions of {wildcards.shard} and contradicting the hypotheses that are from them."
+        "Reading the listed opinions of {wildcards.shard} and generating contradictions of their hypotheses."
 
 
 use rule base as lawngnli_released with:
@@ -63,7 +63,7 @@ use rule base as lawngnli_released with:
         **script_params("lawngnli_released"),
         parser=LAWNGNLI.parser["found"],
         parsers=PAPERS["lawngnli"].parsers,
-        # No input: its path depends on where the project is, and another place must not trigger trainings.
+        # Not an input: its path depends on the project's location, and moving the project must not rerun trainings.
         published_digest=content_of([PROJECT_PATH / "resources/published/lawngnli.csv"]),
     message:
-        "Cutting the released premises and comparing the counts with Table 2's."
+        "Cutting the released premises and comparing the counts with Table 2."

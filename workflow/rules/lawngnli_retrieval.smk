@@ -43,4 +43,4 @@ use rule base as lawngnli_retrieval with:
         vectors=KEPT_VECTORS,
         device=CONFIG.device,
     message:
-        "Encoding the majority opinions and finding those most like each test hypothesis (Section 4.2)."
+        "Encoding the majority opinions and finding the most similar ones of each test hypothesis (Section 4.2)."

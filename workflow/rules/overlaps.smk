@@ -1,10 +1,10 @@
 # Overlaps: how much text the splits of all data sets of the chosen papers share (docs/overlaps.md).
 #
-#   in    {RESULTS}/data/<data set>/*.parquet, the tables with texts that resources/papers/<paper>.yaml names in `texts`,
-#         and the contracts of edgar_quarters; runs of headline tables, as far as they exist
+#   in    {RESULTS}/data/<data set>/*.parquet, the tables listed under `texts` in resources/papers/<paper>.yaml,
+#         and the contracts of edgar_quarters; existing runs of headline tables
 #   out   {RESULTS}/overlaps/overlaps.csv, .svg, .html: shares by pair of splits; units.parquet: the units of each pair;
 #         facts.csv: the shares between published data; scores.csv: headline scores on test units without overlap
-#   steps texts -> hashed runs of words -> runs in common -> words and units -> scores without these units
+#   steps texts -> hashed word n-grams -> shared n-grams -> words and units -> scores without these units
 
 
 include: "functions/overlaps.smk"
@@ -40,7 +40,7 @@ use rule base as shared_texts with:
         "Comparing the texts of all data sets."
 
 
-# Runs are no input: they are used as far as they exist, and none is made for this page.
+# Runs are not inputs: existing ones are used, and none is made for this page.
 use rule base as overlaps_page with:
     input:
         csv=f"{RESULTS}/overlaps/overlaps.csv",

@@ -1,7 +1,7 @@
-# The plan: what the run would take that the same command without `plan` would start (docs/reference.md).
+# The plan: time, disk space and cost of the command without `plan` (docs/reference.md).
 #
-#   in    Snakemake's own graph of jobs, after a dry run has made it; resources/costs, the model of cost
-#   out   {RESULTS}/plan/plan.csv, jobs.csv; no job is ever started, and no rule makes these
+#   in    Snakemake's graph of jobs in a dry run; resources/costs, measured costs
+#   out   {RESULTS}/plan/plan.csv, jobs.csv; written without running any job or rule
 
 
 include: "functions/plan.smk"

@@ -1,8 +1,8 @@
 # Exports: data sets and predictions in the formats of other tools, with cards and metadata (docs/exports.md).
 #
 #   in    the data sets' tables and census, predictions and scores of the runs that tables show, the registries
-#   out   {RESULTS}/publish/<export>/    one for each paper, and for each data set that its file sets apart
-#         {RESULTS}/publish/printed/     what all papers printed, one tidy csv
+#   out   {RESULTS}/publish/<export>/    one per paper, and one per data set that is published separately
+#         {RESULTS}/publish/printed/     the published values of all papers, one tidy csv
 #         {RESULTS}/publish/results/     the tables as records of other collections, and capsules.csv
 
 
@@ -24,7 +24,7 @@ use rule base as export with:
         predictions=export_files("predictions.parquet"),
         scores=export_files("scores.parquet"),
     output:
-        # The folder appears whole, with the tables, which the census names, and the forms of the runs.
+        # One folder with the tables, listed in the census, and the predictions in several formats.
         card=f"{PUBLISH}/{{export}}/README.md",
         croissant=f"{PUBLISH}/{{export}}/croissant.json",
         licence=f"{PUBLISH}/{{export}}/LICENSE.md",
@@ -50,7 +50,7 @@ use rule base as export with:
             f"papers='[{EXPORTS[wildcards.export][0]}]'"
         ),
     message:
-        "Putting {wildcards.export} into the forms that other tools read."
+        "Exporting {wildcards.export} to the formats of other tools."
 
 
 use rule base as printed with:
@@ -66,7 +66,7 @@ use rule base as printed with:
         **script_params("publish_printed"),
         files_digest=lambda wildcards: content_of([*rules.printed.input]),
     message:
-        "Gathering the published values."
+        "Exporting the published values of all papers."
 
 
 use rule base as records with:

@@ -1,9 +1,9 @@
-# The report: a small site with a page for every table, run and data set, opened from disk with no network.
+# The report: a static site with a page for every table, run and data set.  It needs no server and no network.
 #
 #   in    the tables and figures, the data sets' census, the record of every run, the effective config;
-#         and what earlier runs left in {RESULTS}, which is shown and never made again
-#   out   {RESULTS}/report/, which is rebuilt as a whole; index.html is where to begin
-#         {RESULTS}/page/, docs/results.md with its picture and README.md with its summary: for the repository, not made by `all`
+#         and files of earlier runs in {RESULTS}, which are shown but not rebuilt
+#   out   {RESULTS}/report/, always rebuilt completely; the start page is index.html
+#         {RESULTS}/page/, docs/results.md with its figure and README.md with its summary, for the repository; not part of `all`
 #         {RESULTS}/config.yaml, the effective configuration
 
 
@@ -26,7 +26,7 @@ REPORTED = {
 }
 
 
-# Modules of paper packages with sections beside their tables.
+# Modules of paper packages with additional sections below their tables.
 EXHIBITS = [name for paper in PAPER_FILES for name in package_modules(paper, "exhibits")]
 
 
@@ -56,7 +56,7 @@ use rule base as report with:
         earlier_digest=lambda wildcards: digest_of(of_earlier_runs()),
         files_digest=content_of(PAPER_FILES.values()),
     message:
-        "Making the report: a page for every table, run and data set."
+        "Writing the report: a page for every table, run and data set."
 
 
 use rule report as results_page with:
@@ -79,7 +79,7 @@ use rule report as results_page with:
         baselines_digest=lambda wildcards: digest_of(baseline_runs()),
         needs_digest=lambda wildcards: digest_of(needed_by_rows()),
     message:
-        "Writing the page of results: copy {RESULTS}/page over the repository to publish it."
+        "Writing the results page: copy {RESULTS}/page into the repository to publish it."
 
 
 use rule base as effective_config with:
@@ -93,4 +93,4 @@ use rule base as effective_config with:
         script="effective_config",
         config=CONFIG.model_dump(mode="json"),
     message:
-        "Writing down the effective configuration."
+        "Saving the effective configuration."

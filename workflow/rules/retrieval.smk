@@ -1,9 +1,9 @@
 # Retrieval: queries, a pool of documents, judgements; the predictions are ranked hits.
 #
-#   in    {RESULTS}/data/{dataset}/{documents,queries,judgements}.parquet, by the registry's names
+#   in    {RESULTS}/data/{dataset}/{documents,queries,judgements}.parquet, under the names in the registry
 #   out   {RESULTS}/runs/{dataset}/..., scores beside each run
 #   steps retrieve -> (rerank ->) score, or search -> choice -> train -> rerank-tuned or retrieve-tuned -> score;
-#         fuse and feedback make one first stage of several
+#         fuse and feedback combine several first stages
 
 from lextables.tasks.retrieval.collection import files as collection_files
 
@@ -20,7 +20,7 @@ localrules:
 include: "functions/retrieval.smk"
 
 
-# Each kind of retriever and reranker has its own script, so that a change of one does not rerun the others.
+# Each kind of retriever and reranker has its own script, so that changing it does not rerun the others.
 STAGES = {
     ("retrieve", "bm25"): "lexical",
     ("retrieve", "okapi"): "okapi",
@@ -39,7 +39,7 @@ RANKING_MESSAGES = {
     "ask": "Asking a language model about the first hits of {wildcards.dataset} ({wildcards.model}).",
 }
 
-# One job makes all runs of a model: every form of the queries, and every way to read the documents.
+# One job makes all runs of a model: every form of the queries, and every view of the documents.
 for name, experiment, stage, conditions, model, title in ranking_rules():
 
     rule:

@@ -1,11 +1,11 @@
-# Sources: the published bytes, checked against the registry.
+# Sources: published files, checked against the registry.
 #
-#   in    resources/sources.yaml and what a paper's file brings; resources/sample, or the mirror folders and
-#         then the registered addresses
-#   out   {RESULTS}/sources/<source>/<file>        the bytes
-#         {RESULTS}/sources/<source>/<file>.json   which variant they are, where they came from, the licence
+#   in    resources/sources.yaml and `sources` of the papers' files; resources/sample, or the mirror folders and
+#         then the registered URLs
+#   out   {RESULTS}/sources/<source>/<file>        the file
+#         {RESULTS}/sources/<source>/<file>.json   its variant, origin and licence
 #
-# A transfer that is cut leaves <file>.part, from which the next attempt goes on.
+# An interrupted download leaves <file>.part; the next attempt resumes it.
 
 
 localrules:
@@ -15,8 +15,8 @@ localrules:
 include: "functions/sources.smk"
 
 
-# What the target fetch brings: the files, which each file of rules adds that reads one, and the settings of weights
-# that no run names.
+# What the target `fetch` downloads: files (each .smk file adds those that it reads), and the settings of weights that
+# belong to no run.
 FETCHED, FETCHED_WEIGHTS = [], []
 
 
@@ -29,7 +29,7 @@ use rule base as fetch_source with:
     benchmark:
         f"{RESULTS}/benchmarks/sources/{{source}}/{{file}}.tsv"
     wildcard_constraints:
-        # Registered names only: of x.json and x.json.json the first is a file and the second its provenance.
+        # Registered names only: x.json can be a file, and x.json.json its provenance.
         source="|".join(SOURCES),
         file="|".join(
             sorted({sources.file_regex(name) for entry in SOURCES.values() for name in entry.files})
@@ -42,4 +42,4 @@ use rule base as fetch_source with:
         pins=source_pins,
         content=source_content,
     message:
-        "Fetching {wildcards.file} of {wildcards.source}: a mirror first, then its addresses."
+        "Fetching {wildcards.file} of {wildcards.source}, from a mirror or else from its URLs."

@@ -4,11 +4,11 @@
 #   out   {RESULTS}/features/spans/...; {RESULTS}/runs/{dataset}/..., scores beside each run
 #   steps windows -> (pretrain ->) search -> choice -> train, or the released weights -> read -> (join ->) score;
 #         linear baselines: (vectors of text units ->) train -> read -> score, without windows
-#         where text outputs are scored: train -> read -> quote -> score, or a language model's outputs -> score
+#         for text outputs: train -> read -> quote -> score, or a language model's outputs -> score
 
 SPANS = of_task("spans")
 SPANNED = any_of(SPANS)
-# Data sets of which text outputs are scored, and those of which spans are.
+# Data sets with scores of text outputs, and data sets with scores of spans.
 QUOTED = any_of({name for name, task in SPANS.items() if task.quotes})
 NOT_QUOTED = any_of({name for name, task in SPANS.items() if not task.quotes})
 SPAN_SHARDS = 8
@@ -265,7 +265,7 @@ use rule base_asking as spans_write with:
         "Asking {wildcards.model} about the test contracts of {wildcards.dataset} ({wildcards.condition})."
 
 
-# Outputs that quote the spans of a linear model above a probability, or that are the same for each question.
+# Text outputs: the spans of a linear model above a threshold, or a constant output for every question.
 use rule base_run as spans_quote with:
     input:
         data=data("{dataset}", "contracts", "questions", "answers"),

@@ -1,7 +1,7 @@
-# Predictions that a user has already: checked against the data set, and then scored as any run's are.
+# Submitted predictions of a user: checked against the data set, then scored like those of any run.
 #
-#   in    the files that the config key extra_predictions names, {RESULTS}/data/{dataset}/...
-#   out   {RESULTS}/runs/{dataset}/given/own-<name>/..., which the scoring rule of the task reads
+#   in    the files named by the config key extra_predictions, {RESULTS}/data/{dataset}/...
+#   out   {RESULTS}/runs/{dataset}/given/own-<name>/..., read by the scoring rule of the task
 #   steps a TREC run, n-best JSON, csv or JSON lines -> predictions.parquet
 
 

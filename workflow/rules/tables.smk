@@ -1,7 +1,7 @@
-# Tables: what was published next to what was reproduced, one rule for all papers.
+# Tables: published next to reproduced values; one rule for all papers.
 #
-#   in    resources/published/<paper>.csv, the data sets' census, scores, units and records of the runs that a table shows;
-#         a file of the user's that the config names, for a table that shows it
+#   in    resources/published/<paper>.csv, the data sets' census; scores, units and records of the runs of a table;
+#         a user's file named in the config, if the table shows it
 #   out   {RESULTS}/tables/<paper>/<table>.csv, .md, .html, .comparison.csv (which rows differ); for a figure also .svg
 #   steps scores -> cells -> verdicts -> csv, md, html; units -> pairs -> comparison.csv, units.parquet
 

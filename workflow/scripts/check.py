@@ -1,4 +1,4 @@
-"""Print how many published cells match, are near, off, not run or without a verdict, table by table."""
+"""Print the number of published cells by verdict (match, near, off, not run, none), table by table."""
 
 from pathlib import Path
 

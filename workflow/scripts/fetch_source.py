@@ -1,4 +1,4 @@
-"""Fetch one file of one source, and write its provenance beside it."""
+"""Fetch one file of one source, and write its provenance."""
 
 from lextables import ROOT
 from lextables.pipeline.config import Config
@@ -12,8 +12,8 @@ with job(snakemake.log[0]) as log:
         snakemake.wildcards.source,
         snakemake.wildcards.file,
     )
-    # Mirrors come from the config and are no param: a place is no setting of the result, so naming another
-    # one reruns nothing.
+    # Mirrors come from the config and are not params: another location of the same files must not rerun
+    # anything.
     mirrors = Config.model_validate(dict(snakemake.config)).mirrors(ROOT)
     provenance = fetch(wanted, snakemake.output.file, mirrors=mirrors, variants=snakemake.params.variants)
     log.info("%s", provenance)

@@ -1,4 +1,4 @@
-"""The page of results with its picture, and README with the page's summary."""
+"""The results page with its figure, and README with the page's summary."""
 
 import time
 from pathlib import Path

@@ -35,10 +35,10 @@ with job(snakemake.log[0]):
 
     svg = ""
     if entry.kind:
-        from lextables.tables import figures  # loads matplotlib, which no table needs
+        from lextables.tables import figures  # loads matplotlib, which tables do not need
 
         svg = figures.draw(entry.kind, lines, entry.title, comparable(sources))
-    # From other data than the paper's nothing follows for what it printed.
+    # Other data than the paper's allow no conclusion about its values.
     pairs = comparison.compare(cells, inputs.published if comparable(sources) else (), inputs.units)
     note = render.data_note(sources)
     notes = [*entry.notes, *comparison.notes(comparison.comparisons(pairs), note)]

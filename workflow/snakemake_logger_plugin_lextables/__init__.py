@@ -20,13 +20,13 @@ from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 from tqdm import tqdm
 
-INTERVAL = 60  # seconds between two progress lines where there is no terminal
+INTERVAL = 60  # seconds between two progress lines without a terminal
 BAR = "{n} of {total} jobs |{bar:30}| {elapsed}{postfix}"
 LINE = "{n} of {total} jobs done in {elapsed}{postfix}"
-RUNNING = 0.9  # the largest share of its expected time that a running job counts with
+RUNNING = 0.9  # maximum share of its expected time that counts for a running job
 LOCKED = (
-    "Another run, or a job of a run that was killed, works in this folder; wait for it or stop it. "
-    "If nothing runs any more on any machine, run snakemake --unlock."
+    "Another run, or a job of a killed run, uses this folder; wait for it or stop it. "
+    "If nothing is running on any machine, run snakemake --unlock."
 )
 # The last line of a failed job's log (`pipeline.job`), and an error that a function of a rule raised.
 FAILED = re.compile(r"\S+ \S+ failed: (.+)")
@@ -42,9 +42,9 @@ class LogHandler(LogHandlerBase):
     def __post_init__(self) -> None:
         asked = self.common_settings
         details = asked.verbose or asked.printshellcmds or asked.debug_dag or asked.show_failed_logs
-        # Of a dry run that is quiet in this way, as a plan is, Snakemake shows its preparations alone.
+        # Of a dry run with these quiet options, such as a plan, Snakemake shows only its preparations.
         plan = asked.quiet == {Quietness.RULES, Quietness.PROGRESS}
-        # Where no plugin writes to the screen, Snakemake does.
+        # If no plugin writes to the screen, Snakemake does.
         self.writes_to_stream = not (details or (asked.dryrun and not plan))
         self.stream = sys.stderr
         self.bar: tqdm | None = None
@@ -57,7 +57,7 @@ class LogHandler(LogHandlerBase):
         self.over = threading.Event()
 
     def emit(self, record: LogRecord) -> None:
-        """Show what a user wants to know of an event, and keep what went wrong for `close`."""
+        """Show the events that matter to a user, and keep errors for `close`."""
         try:
             self._emit(record, getattr(record, "event", None))
         except Exception:
@@ -97,7 +97,7 @@ class LogHandler(LogHandlerBase):
             self.errors.append(bad_input[1])
         elif exception == "LockException":
             self.errors.append(LOCKED)
-        # An event says more of a job that failed, and so do causes of the run's own end.
+        # The event of a failed job, and causes of the end of a run, are more informative.
         elif exception != "RuleException" and not (exception == "WorkflowError" and self._causes()):
             if text.startswith("Traceback"):
                 text = f"{text.strip().splitlines()[-1]} (--verbose shows the traceback)"
@@ -142,7 +142,7 @@ class LogHandler(LogHandlerBase):
                 self._show(str(bar))
 
     def close(self) -> None:
-        """Remove the bar, and write how many jobs were done and why others failed."""
+        """Remove the bar, and write the number of finished jobs and the reasons of failures."""
         self.over.set()
         if self.bar is not None:
             done, total, seconds = self.bar.n, self.bar.total, self.bar.format_dict["elapsed"]
@@ -178,7 +178,7 @@ def seconds_left(
 def cause(record: LogRecord, started: float) -> str:
     """Return why a job failed: the last line of its log, or else what the executor reports.
 
-    A log that is older than the job's start is that of an earlier run.
+    A log that is older than the job's start belongs to an earlier run.
     """
     for log in map(Path, record.log):
         if log.is_file() and log.stat().st_mtime >= started:

@@ -1,12 +1,12 @@
-"""Text that data sets share: the words of a unit in runs of words that also occur in another split.
+"""Text that data sets share: the words of a unit in n-grams that also occur in another split.
 
-A run is `RUN` consecutive words of one unit (a clause, a contract, a premise).  Words are compared without
-case and punctuation, so line breaks and layout make no difference, and all numbers are the same word, so a
-clause is recognised with other amounts and dates.  A run of fewer than `DISTINCT` different words, as in a
-table of numbers, does not count.  Runs are compared by 64-bit hashes: against a hundred million runs, about
-one run in 10^11 is found although it is not there.
+An n-gram ("run") is `RUN` consecutive words of one unit (a clause, a contract, a premise).  Words are
+compared without case and punctuation, so line breaks and layout make no difference, and all numbers are the
+same word, so a clause is recognised with other amounts and dates.  A run of fewer than `DISTINCT` different
+words, as in a table of numbers, does not count.  Runs are compared by 64-bit hashes: against a hundred
+million runs, about one run in 10^11 is a false match.
 
-Hashes are stored on disk, and a job holds some arrays of `CHUNK` of them in memory.
+Hashes are stored on disk; a job has a few arrays of `CHUNK` hashes in memory.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ import pandas as pd
 RUN = 20  # words
 DISTINCT = 10  # different words of a run
 CHUNK = 4_000_000  # hashes
-HALF = 0.5  # of a unit's words: from here on its nearest unit is determined
+HALF = 0.5  # of a unit's words: the nearest unit is determined from this share on
 SAMPLE = 100  # shared runs of a unit, by which its nearest unit is determined
 ALL = "all"  # all splits of a data set together
 
@@ -49,20 +49,20 @@ def run_hashes(text: str, hashes: WordHashes) -> tuple[int, np.ndarray]:
     The hash is 0 for a run of fewer than `DISTINCT` different words.  A text of fewer than `RUN` words has
     no run.
     """
-    found = WORD.findall(unicodedata.normalize("NFKC", text).lower())
-    words = np.fromiter(map(hashes.__getitem__, found), dtype=np.uint64, count=len(found))
-    runs = max(len(words) - RUN + 1, 0)
+    tokens = WORD.findall(unicodedata.normalize("NFKC", text).lower())
+    word_hashes = np.fromiter(map(hashes.__getitem__, tokens), dtype=np.uint64, count=len(tokens))
+    runs = max(len(word_hashes) - RUN + 1, 0)
     # A word is new in a run if its previous occurrence is before the run.
-    order = np.argsort(words, kind="stable")
-    repeated = words[order][1:] == words[order][:-1]
-    previous = np.full(len(words), -1)
+    order = np.argsort(word_hashes, kind="stable")
+    repeated = word_hashes[order][1:] == word_hashes[order][:-1]
+    previous = np.full(len(word_hashes), -1)
     previous[order[1:][repeated]] = order[:-1][repeated]
     total, distinct, start = np.zeros(runs, np.uint64), np.zeros(runs, np.uint8), np.arange(runs)
     for place, multiplier in enumerate(MULTIPLIERS):
-        total += words[place : place + runs] * multiplier
+        total += word_hashes[place : place + runs] * multiplier
         distinct += previous[place : place + runs] < start
     total[distinct < DISTINCT] = 0
-    return len(words), total
+    return len(word_hashes), total
 
 
 @dataclass
@@ -90,7 +90,7 @@ class Split:
 
     @property
     def starts(self) -> np.ndarray:
-        """The place of each unit's first run, and the end; int64 (units + 1,)."""
+        """The index of each unit's first run, and the end; int64 (units + 1,)."""
         return np.concatenate([[0], np.cumsum(np.array(self.words, np.int64) - RUN + 1)])
 
     def hashes(self) -> np.ndarray:
@@ -118,11 +118,11 @@ class Split:
     def batches(self) -> Iterator[slice]:
         """Slices of the units, each of at most `CHUNK` words or of one unit."""
         start, total = 0, 0
-        for unit, words in enumerate(self.words):
-            if total and total + words > CHUNK:
+        for unit, count in enumerate(self.words):
+            if total and total + count > CHUNK:
                 yield slice(start, unit)
                 start, total = unit, 0
-            total += words
+            total += count
         if self.units:
             yield slice(start, len(self.units))
 
@@ -160,16 +160,16 @@ def _compare_batch(split: Split, batch: slice, others: Sequence[Split]) -> Itera
     starts = split.starts[batch.start : batch.stop + 1]
     runs = np.array(split.hashes()[starts[0] : starts[-1]])
     starts = starts - starts[0]
-    words = np.array(split.words[batch])
+    word_counts = np.array(split.words[batch])
     different, places = np.unique(runs, return_inverse=True)
     for dataset, group in itertools.groupby(others, key=lambda other: other.dataset):
         group = list(group)
         compared = [(other.split, [other], other.contains(different)[places]) for other in group]
         if dataset != split.dataset and len(group) > 1:
-            any_split = np.logical_or.reduce([found for _, _, found in compared])
+            any_split = np.logical_or.reduce([is_shared for _, _, is_shared in compared])
             compared.append((ALL, group, any_split))
-        for name, candidates, found in compared:
-            shared = shared_words(found, starts, words)
+        for name, candidates, is_shared in compared:
+            shared = shared_words(is_shared, starts, word_counts)
             (at,) = np.nonzero(shared)
             frame = pd.DataFrame(
                 {
@@ -178,41 +178,42 @@ def _compare_batch(split: Split, batch: slice, others: Sequence[Split]) -> Itera
                     "unit": [split.units[batch.start + unit] for unit in at],
                     "other_dataset": dataset,
                     "other_split": name,
-                    "words": words[at],
+                    "words": word_counts[at],
                     "shared": shared[at],
                 }
             )
-            half = at[shared[at] >= HALF * words[at]]
-            nearest = _nearest(runs, starts, found, half, candidates)
+            half = at[shared[at] >= HALF * word_counts[at]]
+            nearest = _nearest(runs, starts, is_shared, half, candidates)
             frame[["nearest", "nearest_share"]] = nearest.reindex(at).to_numpy()
             yield frame.astype({"nearest": "string", "nearest_share": "float64"})
 
 
-def shared_words(found: np.ndarray, starts: np.ndarray, words: np.ndarray) -> np.ndarray:
+def shared_words(is_shared: np.ndarray, starts: np.ndarray, word_counts: np.ndarray) -> np.ndarray:
     """Return how many words of each unit are in one of its found runs, int64 (units,).
 
     ``found`` are the runs of all units, bool (runs,), ``starts`` the first run of each and the end, int64
     (units + 1,), ``words`` their numbers of words, int64 (units,).
     """
-    unit = np.repeat(np.arange(len(words)), np.diff(starts))
-    first_word = np.flatnonzero(found) + unit[found] * (RUN - 1)  # a unit has RUN - 1 words more than runs
-    depth = np.zeros(words.sum() + 1, np.int64)
+    unit = np.repeat(np.arange(len(word_counts)), np.diff(starts))
+    # A unit has RUN - 1 words more than runs.
+    first_word = np.flatnonzero(is_shared) + unit[is_shared] * (RUN - 1)
+    depth = np.zeros(word_counts.sum() + 1, np.int64)
     depth[first_word] += 1
     depth[first_word + RUN] -= 1
-    return np.add.reduceat(np.cumsum(depth[:-1]) > 0, np.cumsum(words) - words, dtype=np.int64)
+    return np.add.reduceat(np.cumsum(depth[:-1]) > 0, np.cumsum(word_counts) - word_counts, dtype=np.int64)
 
 
 def _nearest(
-    runs: np.ndarray, starts: np.ndarray, found: np.ndarray, units: np.ndarray, others: Sequence[Split]
+    runs: np.ndarray, starts: np.ndarray, is_shared: np.ndarray, units: np.ndarray, others: Sequence[Split]
 ) -> pd.DataFrame:
     """Return the name of the nearest unit among those of ``others``, and its share of the runs, by unit."""
     samples, shares = [], {}
     for unit in units:
         part = slice(starts[unit], starts[unit + 1])
-        shared = np.unique(runs[part][found[part]])
+        shared = np.unique(runs[part][is_shared[part]])
         kept = shared[np.linspace(0, len(shared) - 1, min(SAMPLE, len(shared))).astype(int)]
         samples.append(pd.DataFrame({"hash": kept, "unit": unit}))
-        shares[unit] = found[part].mean() / len(kept)
+        shares[unit] = is_shared[part].mean() / len(kept)
     if not samples:
         return pd.DataFrame(columns=["nearest", "nearest_share"])
     sample = pd.concat(samples)

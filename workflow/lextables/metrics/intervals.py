@@ -123,7 +123,7 @@ def pseudo_values(estimate: float, left_out: np.ndarray) -> np.ndarray:
     ``left_out`` are the scores with each unit left out in turn; NaN (no score without the unit) stays NaN.
     For a mean these are the units' own values.  For any other score they are the jackknife's pseudo-values,
     n times the estimate less n - 1 times the value without the unit (Tukey, 1958), shifted so that their
-    mean is the printed score.  Tukey's own mean is bias-corrected: it differs from the printed score, and
+    mean is the published score.  Tukey's own mean is bias-corrected: it differs from the published score, and
     for an average precision it varies more than the spread of the pseudo-values shows.
     """
     defined = ~np.isnan(left_out)

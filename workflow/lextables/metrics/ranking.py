@@ -46,7 +46,7 @@ def by_name(metric: str, lengths: Mapping[str, int] | None = None) -> Metric:
 
 
 def strict_reading(metric: str) -> Metric | None:
-    """Return the metric as the paper's text defines it; None where the printed tables agree with the text."""
+    """Return the metric as the paper's text defines it; None if the published tables agree with the text."""
     if parsed := re.fullmatch(r"([1-9])-star precision@(\d+)", metric):
         return partial(star_precision_strict, stars=int(parsed[1]), cutoff=int(parsed[2]))
     return None
@@ -83,10 +83,10 @@ def ndcg(qrels: Qrels, run: Hits, cutoffs: Sequence[int]) -> dict[int, dict[str,
 
 
 def star_precision_printed(qrels: Qrels, run: Hits, stars: int, cutoff: int = 5) -> dict[str, float]:
-    """Return {query id: share of clauses of at least ``stars`` among those returned in the top ``cutoff``}.
+    """Return {query id: share of clauses with at least ``stars`` among those returned in the top ``cutoff``}.
 
-    ACORD's tables print this.  The denominator is the number of returned clauses, which may be below
-    ``cutoff``, without the normalisation of Eq. 2.  NaN where the query has no such clause; means leave
+    This is the metric in ACORD's tables.  The denominator is the number of returned clauses, which may be
+    below ``cutoff``, without the normalisation of Eq. 2.  NaN where the query has no such clause; means leave
     those queries out.
     """
     return {query: _printed(qrels[query], run.get(query, ())[:cutoff], stars - 1) for query in sorted(qrels)}

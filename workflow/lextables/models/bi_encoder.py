@@ -101,7 +101,7 @@ def cached(
 def batches(lengths: Sequence[int], tokens: int) -> Iterator[np.ndarray]:
     """Yield positions of texts of equal length, longest first, in batches of at most ``tokens`` tokens.
 
-    A longer text is a batch of its own.
+    A longer text is a separate batch.
     """
     counts = np.asarray(lengths)
     for length in np.unique(counts)[::-1]:

@@ -91,7 +91,7 @@ def _check_hub_name(extra: ExtraModel, fetch: bool) -> None:
         raise BadInput(f"the folder {extra.model!r} does not exist", where=where, do=do)
     if not fetch:
         raise BadInput(
-            f"{extra.model!r} is not available here: it is no folder, and not in the hub's cache",
+            f"{extra.model!r} is not available here: it is neither a folder nor in the hub's cache",
             where=where,
             do="name a folder, or set models=paper to fetch it from the hub",
         )

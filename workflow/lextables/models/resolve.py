@@ -30,7 +30,7 @@ Kind = Literal[
     "language-model-api",
 ]
 MIRROR = "mirror:"
-STANDS_IN = "a tiny model of the sample's own in its place"
+STANDS_IN = "a tiny model of the sample in its place"
 # `Weights.found` of a server's model.
 API = "API"
 PARSER = "own-parser"

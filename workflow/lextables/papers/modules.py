@@ -15,7 +15,7 @@ def module(package: str, name: str) -> Any:
     if not has(package, name):
         where, do = (
             f"lextables/{place(package)}".replace(".", "/"),
-            f"write {name}.py, as docs/adding.md says",
+            f"write {name}.py (docs/adding.md)",
         )
         raise BadInput(f"the package has no {name}", where=where, do=do)
     return import_module(f"lextables.{place(package)}.{name}")

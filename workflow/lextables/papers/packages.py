@@ -13,7 +13,7 @@ from lextables.pipeline.errors import BadInput
 from lextables.pipeline.registry import Entry, content
 
 TASKS = ("retrieval", "spans", "classification", "answers")
-SEE_SCHEMA = "mend it there, as the schema in workflow/schemas says"
+SEE_SCHEMA = "correct it there (the schema is in workflow/schemas)"
 
 
 def task_type(kind: str) -> type[Entry]:
@@ -35,7 +35,7 @@ def load(path: str | Path) -> Paper:
     values = content(path)
     try:
         kinds = {task["task"] for task in values["tasks"].values()}
-    except (AttributeError, KeyError, TypeError):  # the check says what is wrong
+    except (AttributeError, KeyError, TypeError):  # the validation below reports the error
         kinds = set()
     if not kinds or not kinds <= {*TASKS}:
         kinds = {*TASKS}

@@ -31,7 +31,7 @@ EXCLUDED = "excluded in the configuration"
 def plan(paper: Paper, context: Context, excluded: Collection[str] = ()) -> Plan:
     """Plan the runs of a paper under a configuration, and the rows of each of its tables.
 
-    Of the rows named in ``excluded``, published ones are not run and additional ones are left out, with the
+    Published rows in ``excluded`` are not run, and additional rows are removed, with the
     runs that no other row needs.
     """
     planners = {name: PLANNERS[task.task](name, task, context) for name, task in paper.tasks.items()}
@@ -102,7 +102,7 @@ def _table_rows(
     return shown(rows[table.of], table.rows, () if conditions == ALL else conditions)
 
 
-# Data sets that a paper can do without
+# Optional data sets of a paper
 
 
 def absent_data(
@@ -138,10 +138,10 @@ def _why_absent(files: list[str], config: Config, registry: Registry, mirrors: l
     if not lacking or (release and config.models == "paper"):
         return ""
     more = f" and {len(lacking) - 1} more of its files" if len(lacking) > 1 else ""
-    named = f"{lacking[0].name}{more}"
+    file_names = f"{lacking[0].name}{more}"
     if not release:
-        return f"the sample has no {named}"
-    return f"no mirror has {named}; models=paper fetches such data"
+        return f"the sample has no {file_names}"
+    return f"no mirror has {file_names}; models=paper downloads such data"
 
 
 def _fetched(source_file: SourceFile, config: Config) -> bool:

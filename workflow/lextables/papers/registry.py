@@ -42,15 +42,15 @@ class DataSet(Entry):
         """{name: its files}, after replacement by ``instead``."""
         files_of = {}
         for name, files in self.files.items():
-            several = [files] if isinstance(files, str) else list(files)
+            names = [files] if isinstance(files, str) else list(files)
             other = self.instead.get(name)
             if (
                 other
                 and _is_in_mirror(mirrors, other)
-                and not all(_is_in_mirror(mirrors, file) for file in several)
+                and not all(_is_in_mirror(mirrors, file) for file in names)
             ):
-                several = [other]
-            files_of[name] = several
+                names = [other]
+            files_of[name] = names
         return files_of
 
 
@@ -154,26 +154,26 @@ class TableEntry(Entry):
 
 
 class Responsible(Entry):
-    """What a paper says of how its data came to be, in the words of Croissant's vocabulary of responsible AI.
+    """Statements of a paper on the origin of its data, in Croissant's vocabulary of responsible AI.
 
-    Each sentence names the section that it is from; titles are those of an export's card.  Croissant's
-    specification says what belongs where:
+    Each sentence cites its section; titles are those of an export's card.  Croissant's
+    specification defines the fields:
     https://docs.mlcommons.org/croissant/docs/croissant-rai-spec.html
     """
 
     data_collection: str | None = Field(None, title="Collection")
     data_collection_type: tuple[str, ...] = Field((), title="Kind of collection")
-    data_collection_missing_data: str | None = Field(None, title="What is missing")
+    data_collection_missing_data: str | None = Field(None, title="Missing data")
     data_collection_raw_data: str | None = Field(None, title="Raw data")
     data_preprocessing_protocol: tuple[str, ...] = Field((), title="Preparation")
     data_annotation_protocol: tuple[str, ...] = Field((), title="Annotation")
     data_annotation_platform: tuple[str, ...] = Field((), title="Tools of annotation")
     data_annotation_analysis: tuple[str, ...] = Field((), title="Agreement and disputes")
-    annotations_per_item: str | None = Field(None, title="Annotations an item")
+    annotations_per_item: str | None = Field(None, title="Annotations per item")
     annotator_demographics: tuple[str, ...] = Field((), title="Who annotated")
     machine_annotation_tools: tuple[str, ...] = Field((), title="Machine annotation")
     data_biases: tuple[str, ...] = Field((), title="Biases")
-    data_use_cases: tuple[str, ...] = Field((), title="What it is for")
+    data_use_cases: tuple[str, ...] = Field((), title="Intended uses")
     data_limitations: tuple[str, ...] = Field((), title="Limits")
     data_social_impact: str | None = Field(None, title="Social impact")
     personal_sensitive_information: tuple[str, ...] = Field((), title="Personal information")
@@ -191,7 +191,7 @@ class Publication(Entry):
     """Texts in the export of a paper's data sets (`snakemake publish`).
 
     ``bibtex`` is the paper's entry, ``redistribution`` the reasons not to redistribute its texts.
-    ``apart`` are data sets that get an export of their own.
+    ``apart`` are data sets with a separate export.
     """
 
     bibtex: str = ""
@@ -211,7 +211,7 @@ class Shown(Entry):
 class Paper(Shown):
     """The keys of every paper's file.
 
-    ``sources`` are entries as in `resources/sources.yaml`, for a paper with sources of its own.  ``tasks``
+    ``sources`` are entries as in `resources/sources.yaml`, for sources of this paper only.  ``tasks``
     are checked by the classes of their kinds (`packages.load`).
     """
 
@@ -225,10 +225,10 @@ class Paper(Shown):
     def _names_exist(self) -> "Paper":
         for name, table in self.tables.items():
             if table.rows and table.of not in self.tasks:
-                raise ValueError(f"table {name} shows rows of {table.of!r}, which is no task of the paper")
+                raise ValueError(f"table {name} shows rows of {table.of!r}, which is not a task of the paper")
             if unknown := sorted(set(table.beside) - self.data.keys()):
-                raise ValueError(f"table {name} shows {unknown[0]!r}, which is no data set of the paper")
+                raise ValueError(f"table {name} shows {unknown[0]!r}, which is not a data set of the paper")
         for name, entry in self.data.items():
             if unknown := sorted(set(entry.given) - type(self).model_fields.keys()):
-                raise ValueError(f"the data set {name} is given {unknown[0]!r}, which is no key of the paper")
+                raise ValueError(f"the data set {name}: given has {unknown[0]!r}, not a key of the paper")
         return self

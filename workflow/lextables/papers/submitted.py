@@ -1,4 +1,4 @@
-"""Submitted predictions (config key ``extra_predictions``): for which data set, in which form.
+"""Submitted predictions (config key ``extra_predictions``): their data set and format.
 
 This is checked before anything runs.  The content of the files is checked by the rule that reads them
 (`lextables.tasks.submitted`).
@@ -30,8 +30,8 @@ class Found:
 def find(config: Config, papers: Mapping[str, Paper], contents: Contents) -> Found:
     """Find the data set of each of the config's ``extra_predictions``, for the config's papers.
 
-    ``papers`` are all of the registry.  Raises `BadInput` for an unknown paper, data set or form, for a file
-    that is missing, empty or listed twice, and for two rows of one name.
+    ``papers`` are all papers of the registry.  Raises `BadInput` for an unknown paper, data set or format,
+    for a file that is missing, empty or listed twice, and for two rows with the same name.
     """
     data_sets = {name for paper in config.papers for name in papers[paper].tasks}
     rows: dict[str, list[SubmittedFiles]] = {}
@@ -43,18 +43,18 @@ def find(config: Config, papers: Mapping[str, Paper], contents: Contents) -> Fou
             continue
         if any(other.key == extra.key for other in rows.get(name, ())):
             raise BadInput(
-                f"the row is given twice for {name}",
+                f"the row appears twice for {name}",
                 where=where,
-                do="name each row once, its files as a list where they differ in their seed",
+                do="list each row once, with a list of files for several seeds",
             )
         digests: dict[str, str] = {}
         for file in extra.file:
             digest = _content(file, contents, where)
             if other := digests.get(digest):
                 raise BadInput(
-                    f"the files {other!r} and {file!r} are the same, byte by byte",
+                    f"the files {other!r} and {file!r} have the same content",
                     where=where,
-                    do="name a file for each seed",
+                    do="list a different file for each seed",
                 )
             digests[digest] = file
             places[digest] = str(Path(file).expanduser().resolve())
@@ -63,10 +63,10 @@ def find(config: Config, papers: Mapping[str, Paper], contents: Contents) -> Fou
 
 
 def fits(extra: ExtraPredictions, papers: Mapping[str, Paper], where: str) -> tuple[str, str]:
-    """Return the data set of submitted predictions, and their form; `BadInput` if none or several fit.
+    """Return the data set and the format of submitted predictions; `BadInput` if none or several fit.
 
-    The name of a paper means its data sets with predictions in such a form.  Data sets without a score in
-    a table, which are only trained on, do not count.
+    The name of a paper stands for its data sets with predictions in this format.  Data sets without a score
+    in a table, which are only used for training, do not count.
     """
     of_paper = {name: _tasks_in_tables(paper) for name, paper in papers.items()}
     tasks = {name: task for scored in of_paper.values() for name, task in scored.items()}
@@ -74,35 +74,35 @@ def fits(extra: ExtraPredictions, papers: Mapping[str, Paper], where: str) -> tu
     if not set(names) <= tasks.keys():
         choices = ", ".join(sorted({*tasks, *(name for name, scored in of_paper.items() if scored)}))
         raise BadInput(
-            f"paper = {extra.paper!r} is no paper and no data set of the registry",
+            f"paper = {extra.paper!r} is neither a paper nor a data set of the registry",
             where=where,
             do=f"choose from {choices}",
         )
     forms = {name: PLANNERS[tasks[name].task].forms(tasks[name]) for name in names}
-    allowed = sorted({form for several in forms.values() for form in several})
+    allowed = sorted({form for problem in forms.values() for form in problem})
     if not allowed:
-        raise BadInput(f"nothing of {extra.paper} is scored from predictions", where=where, do="leave it out")
-    form_of = {name: form for name, several in forms.items() if (form := _form(extra, several))}
+        raise BadInput(f"{extra.paper} has no scores of predictions", where=where, do="remove the entry")
+    form_of = {name: form for name, problem in forms.items() if (form := _form(extra, problem))}
     if extra.paper in form_of:
         return extra.paper, form_of[extra.paper]
     if not form_of and extra.format:
         raise BadInput(
-            f"format = {extra.format!r} is none that {extra.paper} is predicted in",
+            f"format = {extra.format!r} is not a format for {extra.paper}",
             where=where,
             do=f"choose from {', '.join(allowed)}",
         )
     if not form_of:
-        several = "the files' names do not say one form"
+        problem = "the format is not clear from the files' names"
         raise BadInput(
-            several if len(extra.file) > 1 else f"the name of {extra.file[0]!r} does not say its form",
+            problem if len(extra.file) > 1 else f"the format is not clear from the name {extra.file[0]!r}",
             where=where,
             do=f"add a format: {' or '.join(allowed)}",
         )
     if len(form_of) > 1:
         raise BadInput(
-            f"paper = {extra.paper!r} has several data sets that are predicted so",
+            f"paper = {extra.paper!r} has several data sets with predictions in this format",
             where=where,
-            do=f"name one of {', '.join(sorted(form_of))} in its place",
+            do=f"use one of {', '.join(sorted(form_of))} instead",
         )
     return next(iter(form_of.items()))
 
@@ -114,7 +114,7 @@ def _tasks_in_tables(paper: Paper) -> dict[str, Any]:
 
 
 def _form(extra: ExtraPredictions, forms: Mapping[str, Iterable[str]]) -> str | None:
-    """The form of a user's files among ``forms``: as the config says, or as all of their names do."""
+    """The format of a user's files: as configured, or by the file names; one of ``forms``."""
     if extra.format:
         return extra.format if extra.format in forms else None
     endings = {Path(file.lower().removesuffix(PACKED)).suffix for file in extra.file}
@@ -127,16 +127,16 @@ def _content(file: str, contents: Contents, where: str) -> str:
     fault = ""
     try:
         if path.is_dir():
-            fault = "is a folder; name the file in it"
+            fault = "is a folder; give the file in it"
         elif not path.exists():
-            fault = "is not there; name an existing file"
+            fault = "does not exist; give an existing file"
         elif not path.is_file():
-            fault = "is no file; name a file"
+            fault = "is not a file; give a file"
         elif not path.stat().st_size:
             fault = "is empty; write it again"
         else:
             return contents.file(path)
-    except (OSError, ValueError) as error:  # a name may be too long, or have a NUL in it
-        fault = f"cannot be read ({getattr(error, 'strerror', None) or error}); name another"
+    except (OSError, ValueError) as error:  # for example a name that is too long or has a NUL
+        fault = f"cannot be read ({getattr(error, 'strerror', None) or error}); give another file"
     what, _, do = fault.partition("; ")
     raise BadInput(f"the file {file!r} {what}", where=where, do=do)

@@ -1,10 +1,10 @@
-"""What the model of a row was trained on, and how much of the test split it has therefore read.
+"""The training data of a row's model, and the part of the test split in it.
 
-``trained_on`` of a model or of predictions names data sets (`cuad`) or splits of them (`cuad/train`), of
-which all or a part was in the training data.  An empty list is none of those here; None is unknown.
+``trained_on`` of a model or of predictions lists data sets (`cuad`) or splits (`cuad/train`) whose texts,
+or a part of them, were in the training data.  An empty list means none of the data sets here; None: unknown.
 
-How much text two splits share is a fact on record (`resources/facts/overlaps.csv`), so that no table depends
-on the data of another paper.  It is about the published data and is not used on the sample.
+The share of text in two splits is a recorded fact (`resources/facts/overlaps.csv`), so that no table depends
+on the data of another paper.  It was measured on the published data and is not used on the sample.
 """
 
 import csv
@@ -24,7 +24,7 @@ from lextables.pipeline.run import Run
 from lextables.tasks.plan import Context, Row, Spec
 
 FACTS = ROOT / "resources/facts/overlaps.csv"
-COLLECTIONS = ("caselaw", "edgar")  # raw collections, whose texts several data sets are taken from
+COLLECTIONS = ("caselaw", "edgar")  # raw collections from which several data sets were taken
 MARKED = 0.1  # of the words of a test split
 
 Names = tuple[str, ...] | None
@@ -41,7 +41,7 @@ def known(papers: Mapping[str, Paper]) -> set[str]:
 
 
 def check(config: Config, models: Mapping[str, Model], papers: Mapping[str, Paper]) -> None:
-    """Raise `BadInput` for a name in a ``trained_on`` that is no data set here."""
+    """Raise `BadInput` for a name in a ``trained_on`` that is not a data set here."""
     declared = [(f"models.yaml, {name}", model.trained_on) for name, model in models.items()]
     for key in ("extra_models", "extra_predictions"):
         declared += [(f"config, {key}, {extra.name}", extra.trained_on) for extra in getattr(config, key)]
@@ -53,8 +53,8 @@ def check(config: Config, models: Mapping[str, Model], papers: Mapping[str, Pape
         if unknown := sorted({*(names or ())} - allowed):
             of_one = sorted(name for name in allowed if name.startswith(f"{unknown[0].partition('/')[0]}/"))
             choice = ", ".join(of_one or sorted(name for name in allowed if "/" not in name))
-            what = f"trained_on = {unknown[0]!r} is no data set of the registry"
-            raise BadInput(what, where=where, do=f"choose from {choice}, or leave it out if it is unknown")
+            what = f"trained_on = {unknown[0]!r} is not a data set of the registry"
+            raise BadInput(what, where=where, do=f"choose from {choice}, or omit trained_on if it is unknown")
 
 
 def _panels(task: Any) -> Iterator[tuple[str, Any]]:
@@ -68,7 +68,7 @@ def measured(path: Path) -> dict[tuple[str, str], float]:
     """Return {(`cuad/test`, other split): share of the split's words that are in the other one}."""
     with path.open(encoding="utf-8", newline="") as file:
         rows = [*csv.reader(file)][1:]
-    return {(f"{one}/{split}", f"{other}/{part}"): float(share) for one, split, other, part, share in rows}
+    return {(f"{name}/{split}", f"{other}/{part}"): float(share) for name, split, other, part, share in rows}
 
 
 def with_training_data(
@@ -76,13 +76,13 @@ def with_training_data(
 ) -> Row:
     """Return a row of a data set's task with ``trained_on`` and ``seen`` (`Row`).
 
-    ``runs`` are the row's runs and all that these depend on, and ``specs`` their settings.  What is trained
-    here has read the training split of its data set, or the folds of the other documents.
+    ``runs`` are the row's runs and their dependencies, and ``specs`` their settings.  A model trained
+    here has read the training split of its data set, or the other folds of the documents.
     """
     if not row.runs:
         return row
     of_models = _of_models(context)
-    # A user's predictions name no model in their settings.
+    # The settings of a user's predictions have no model.
     keys = {run.model for run in runs if run.model.startswith(user_rows.PREFIX)}
     keys |= {specs[run].settings.get(name) for run in runs for name in ("model", "weights")}
     keys &= of_models.keys()
@@ -99,10 +99,10 @@ def with_training_data(
         name for run, key, panel in panels if key in run.model.split("+") for name in panel.also_trained_on
     )
     parts = {name: _part(name, _texts_of(paper, dataset), paper, context) for name in sorted(names)}
-    shown = [f"{name} ({part})" if part else name for name, part in parts.items()]
-    shown += ["unknown"] * any(of_models[key] is None for key in keys)
+    texts = [f"{name} ({part})" if part else name for name, part in parts.items()]
+    texts += ["unknown"] * any(of_models[key] is None for key in keys)
     seen = [f"its model was trained on {name}, which contains {part}" for name, part in parts.items() if part]
-    return replace(row, trained_on=", ".join(shown) or "none of the data sets here", seen="; ".join(seen))
+    return replace(row, trained_on=", ".join(texts) or "none of the data sets here", seen="; ".join(seen))
 
 
 def _texts_of(paper: Paper, dataset: str) -> str:
@@ -111,25 +111,25 @@ def _texts_of(paper: Paper, dataset: str) -> str:
 
 
 def _of_models(context: Context) -> dict[str, Names]:
-    """{name of a model, or where its weights are: what it was trained on}, and those of the user's rows."""
-    found: dict[str, Names] = {}
+    """{name of a model, or location of its weights: its training data}, including the user's rows."""
+    trained_on: dict[str, Names] = {}
     for name, model in context.models.items():
-        found |= dict.fromkeys(filter(None, (name, model.hub, f"{MIRROR}{name}")), model.trained_on)
+        trained_on |= dict.fromkeys(filter(None, (name, model.hub, f"{MIRROR}{name}")), model.trained_on)
     for extra in (*context.config.extra_models, *context.config.extra_predictions):
-        before = found.get(extra.key)  # one system may have predictions for several data sets
-        found[extra.key] = before if extra.trained_on is None else (*(before or ()), *extra.trained_on)
-    return found
+        before = trained_on.get(extra.key)  # one system may have predictions for several data sets
+        trained_on[extra.key] = before if extra.trained_on is None else (*(before or ()), *extra.trained_on)
+    return trained_on
 
 
 def _part(name: str, texts: str, paper: Paper, context: Context) -> str:
-    """How much of the test split of ``texts`` the data set ``name`` has, in words; empty if little."""
+    """A text on the part of the test split of ``texts`` in the data set ``name``; empty if it is small."""
     dataset, _, split = name.partition("/")
     if dataset == texts and split in ("", "test"):
         return "this test split"
     if texts in paper.texts and name == paper.texts[texts].collection:
-        return "texts of this kind, it is not known which"
+        return "texts of this kind, possibly these"
     shares = measured(FACTS) if context.config.data == "release" else {}
-    # Documents that are searched have no split.
+    # Documents of a retrieval corpus have no split.
     pairs = [
         (f"{texts}/{test}", f"{dataset}/{part}")
         for test in ("test", "all")

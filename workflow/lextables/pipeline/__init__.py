@@ -1,1 +1,1 @@
-"""What every rule stands on: configuration, registries, runs, data sets, fingerprints, logs and errors."""
+"""Infrastructure of all rules: configuration, registries, runs, data sets, fingerprints, logs and errors."""

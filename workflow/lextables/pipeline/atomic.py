@@ -1,4 +1,4 @@
-"""Files and folders that appear whole or not at all."""
+"""Atomic writes of files and folders: complete or not at all."""
 
 import os
 import shutil
@@ -9,9 +9,9 @@ from pathlib import Path
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[Path]:
-    """Yield a temporary path beside ``path``; on success flush it to disk and rename it over ``path``.
+    """Yield a temporary path next to ``path``; on success flush it to disk and rename it to ``path``.
 
-    On any error the temporary file is removed and ``path`` keeps what it held before.
+    On any error the temporary file is removed and ``path`` is unchanged.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -26,21 +26,21 @@ def replacing(path: str | Path) -> Iterator[Path]:
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Write ``text`` to ``path`` as UTF-8 with Unix line ends, whole or not at all."""
+    """Write ``text`` to ``path`` atomically, as UTF-8 with Unix line ends."""
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
 @contextmanager
 def replacing_folder(folder: str | Path) -> Iterator[Path]:
-    """Yield an empty folder beside ``folder``; on success flush its files and let it take ``folder``'s place.
+    """Yield an empty folder next to ``folder``; on success flush its files and replace ``folder`` by it.
 
-    On any error it is removed and ``folder`` holds what it held before.
+    On any error it is removed and ``folder`` is unchanged.
     """
     folder = Path(folder)
     temporary = folder.with_name(f".{folder.name}.{os.getpid()}.part")
     old = folder.with_name(f".{folder.name}.{os.getpid()}.old")
-    for left in (temporary, old):  # by a killed process of the same number
+    for left in (temporary, old):  # left by a killed process with the same number
         shutil.rmtree(left, ignore_errors=True)
     try:
         temporary.mkdir(parents=True)
@@ -57,7 +57,7 @@ def replacing_folder(folder: str | Path) -> Iterator[Path]:
 
 
 def flush(folder: str | Path) -> None:
-    """Have all files below ``folder`` on the disk, so that a power cut leaves them whole."""
+    """Flush all files below ``folder`` to disk, so that they survive a power cut."""
     for path in sorted(path for path in Path(folder).rglob("*") if path.is_file()):
         with path.open("rb") as written:
             os.fsync(written.fileno())

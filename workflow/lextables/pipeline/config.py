@@ -13,7 +13,7 @@ from lextables.pipeline.redaction import redacted
 
 
 class UserRow(BaseModel):
-    """What a user's model and a user's predictions have: the row's name, and the model's training data.
+    """Common fields of a user's model and a user's predictions: the row's name and the model's training data.
 
     ``trained_on`` are data sets or splits (`papers.trained_on`); without it they are unknown.
     """
@@ -29,16 +29,16 @@ class UserRow(BaseModel):
 
     @property
     def key(self) -> str:
-        """What stands for the row in paths, where no registered model can be."""
+        """The row's name in paths; it differs from the keys of all registered models."""
         return user_rows.key(self.name)
 
 
 class ExtraModel(UserRow):
-    """A user's own model: becomes the row ``name`` in every table that a model of its kind fits.
+    """A user's model: the row ``name`` in every table that fits a model of its kind.
 
     ``model`` is a folder, a hub id, of a `language-model` also a GGUF file, and of a `language-model-api` its
-    name on the server that config key ``llm`` names.  ``endpoint`` says how a language model is asked: in
-    turns of a conversation (`chat`, where nothing is said), or to go on with a text (`completions`).
+    name on the server of config key ``llm``.  ``endpoint`` is the kind of request to a language model:
+    turns of a conversation (`chat`, the default), or the continuation of a text (`completions`).
     """
 
     kind: Literal[
@@ -56,14 +56,14 @@ class ExtraModel(UserRow):
     @model_validator(mode="after")
     def _endpoint_of_a_language_model(self) -> "ExtraModel":
         if self.endpoint and not self.kind.startswith("language-model"):
-            raise ValueError(f"endpoint is for language models, and the kind is {self.kind}")
+            raise ValueError(f"endpoint is for language models, but the kind is {self.kind}")
         return self
 
 
 class ExtraPredictions(UserRow):
-    """Predictions that a user has already: become the row ``name`` in every table that they fit.
+    """A user's existing predictions: the row ``name`` in every table that they fit.
 
-    ``paper`` is a paper or one of its data sets; of several ``file`` each is another seed's.
+    ``paper`` is a paper or one of its data sets; several ``file`` are one per seed.
     """
 
     paper: str = Field(min_length=1)
@@ -71,7 +71,7 @@ class ExtraPredictions(UserRow):
     format: Literal["trec", "csv", "jsonl", "nbest"] | None = None
 
 
-# What a scheduler's jobs can ask for beside a GPU, as the rules' resources are called.
+# Resources that cluster jobs can request in addition to a GPU, by the names of the rules' resources.
 GpuResource = Literal[
     *("constraint", "gpu_model", "gres", "qos", "cpus_per_gpu"),
     *("slurm_account", "slurm_partition", "slurm_extra"),
@@ -111,14 +111,14 @@ class Config(BaseModel):
     extra_models: tuple[ExtraModel, ...] = ()
     extra_predictions: tuple[ExtraPredictions, ...] = ()
     exclude_rows: tuple[Annotated[str, Field(min_length=1)], ...] = ()
-    # What every library takes for a seed.
+    # The range of seeds that every library accepts.
     seeds: tuple[Annotated[int, Field(strict=True, ge=0, lt=2**32)], ...] = Field(
         default=(0, 1, 2), min_length=1
     )
     grid: Literal["auto", "sample", "small", "paper"] = "auto"
     device: Literal["auto", "cpu", "cuda"] = "auto"
     gpu_resources: dict[GpuResource, str | int] = {}
-    # A name or a password in an address would stand in records and logs.
+    # A user name or password in a URL would be written to records and logs.
     llm: str = Field(default="", pattern=r"^(https?://[^@\s?#]+)?$")
     llm_budget: float = Field(default=5.0, ge=0, allow_inf_nan=False)
     llm_tokens: int = Field(default=0, strict=True, ge=0)
@@ -144,9 +144,9 @@ class Config(BaseModel):
     @field_validator("seeds", mode="before")
     @classmethod
     def _numbers(cls, value: Any) -> Any:
-        # A list on the command line holds texts.
-        several = value if isinstance(value, list | tuple) else (value,)
-        return tuple(int(n) if isinstance(n, str) and n.isdecimal() else n for n in several)
+        # Items of a list on the command line are strings.
+        values = value if isinstance(value, list | tuple) else (value,)
+        return tuple(int(n) if isinstance(n, str) and n.isdecimal() else n for n in values)
 
     @field_validator("papers", "seeds", mode="after")
     @classmethod
@@ -164,57 +164,59 @@ class Config(BaseModel):
     def _a_server_for_its_models(self) -> "Config":
         served = [model.name for model in self.extra_models if model.kind == "language-model-api"]
         if served and not self.llm:
-            raise ValueError(f"{served[0]} is a language-model-api, and llm names no server")
+            raise ValueError(f"{served[0]} is a language-model-api, but llm is empty")
         return self
 
     def excluded(self, paper: str) -> set[str]:
-        """The names of the rows of a paper that are left out; any paper's, where no paper is named."""
+        """The names of excluded rows of a paper, including names without a paper."""
         return {name.removeprefix(f"{paper}/") for name in self.exclude_rows}
 
     def heading(self, gpu: bool) -> str:
-        """One line for the head of a plan: what the keys that decide most came to, and why for ``auto``."""
-        found = f"device={self.device}" if self.device != "auto" else "a GPU" if gpu else "no GPU found"
+        """One line with the values of the most important keys, and the reason for values of ``auto``."""
+        gpu_state = f"device={self.device}" if self.device != "auto" else "a GPU" if gpu else "no GPU found"
         grid, device = self.grid_name(gpu), self.device
         if self.grid == "auto":
-            grid += f" ({'sample data' if self.data == 'sample' else found})"
+            grid += f" ({'sample data' if self.data == 'sample' else gpu_state})"
         if self.device == "auto":
-            device = f"{'cuda' if gpu else 'cpu'} ({found})"
+            device = f"{'cuda' if gpu else 'cpu'} ({gpu_state})"
         papers = ",".join(self.papers)
         return f"data={self.data}, models={self.models}, grid={grid}, device={device}, papers={papers}"
 
     @property
     def results(self) -> str:
-        """Where everything made lies; the sample's outputs never share a file with the release's."""
+        """The folder of all results; the sample and the release have different ones."""
         return "results/sample" if self.data == "sample" else "results"
 
     def grid_name(self, gpu: bool) -> str:
-        """The grid that is searched; ``gpu`` says whether training will find one, for ``grid: auto``."""
+        """The name of the search grid; with ``grid: auto`` it depends on whether training has a ``gpu``."""
         if self.grid != "auto":
             return self.grid
         return "sample" if self.data == "sample" else "paper" if gpu else "small"
 
     def mirrors(self, root: Path) -> list[Path]:
-        """The folders tried before any address; for the sample, only the embedded one."""
+        """The folders searched before any URL; for the sample, only the included one."""
         if self.data == "sample":
             return [root / "resources/sample"]
         return self.named_mirrors(root)
 
     def named_mirrors(self, root: Path) -> list[Path]:
-        """The folders that ``mirror`` names, whether this data is looked for in them or not."""
+        """The folders in ``mirror``, even if ``data`` does not use them."""
         return [(root / Path(folder).expanduser()).resolve() for folder in self.mirror]
 
 
 def load(values: Mapping[str, Any], known_papers: list[str], root: Path) -> Config:
-    """Check the raw key-value mapping that Snakemake hands over and return the `Config`.
+    """Check Snakemake's mapping of keys to values and return the `Config`.
 
-    Raises `BadInput` with one sentence for the first fault: an unknown key, a bad value, a paper that
+    Raises `BadInput` with one sentence for the first error: an unknown key, a bad value, a paper that
     the registry does not have, a mirror folder or a file that does not exist.
     """
     try:
         config = Config.model_validate(dict(values))
     except ValidationError as error:
         raise BadInput(
-            _sentence(_first(error.errors())), where="config", do="mend it in config.yaml or after --config"
+            _sentence(_first(error.errors())),
+            where="config",
+            do="correct it in config.yaml or after --config",
         ) from None
     for paper in config.papers:
         if paper not in known_papers:
@@ -239,17 +241,17 @@ def load(values: Mapping[str, Any], known_papers: list[str], root: Path) -> Conf
     return config
 
 
-# What a value of a pattern looks like; the last part of a key finds it.
+# Descriptions of values with a pattern, by the last part of the key.
 PATTERNS = {
-    "caselaw": "a reporter alone or with a volume or a range of them, such as us or us:436-544, or all",
+    "caselaw": "a reporter, optionally with a volume or a range, such as us or us:436-544; or all",
     "edgar_quarters": "a year and its quarter, such as 2020-QTR1",
-    "edgar_base": "an address with a slash at its end and no @, such as https://www.sec.gov/Archives/",
+    "edgar_base": "a URL with a slash at its end and no @, such as https://www.sec.gov/Archives/",
     "contract": "a path without braces",
     "traffic_ranks": "a path without braces",
-    "llm": "an address that begins with http:// or https:// and holds no @, ? or #, or nothing",
-    "name": "1 to 60 characters, no slash and no line end among them",
+    "llm": "empty, or a URL that begins with http:// or https:// and has no @, ? or #",
+    "name": "1 to 60 characters without slash and line end",
 }
-# What a value of a kind is, by pydantic's name for the fault, in words that name no Python.
+# Descriptions of allowed values by pydantic's type of error, without Python terms.
 KINDS = {
     "bool_parsing": "true or false",
     "bool_type": "true or false",
@@ -260,26 +262,26 @@ KINDS = {
     "less_than": "a whole number, 0 to 4294967295",
     "literal_error": "{expected}",
     "model_type": "keys with values, such as {{{keys}}}",
-    "string_too_short": "one character at least",
-    "string_type": "text; put quotes around it where it reads as a number, a date, true or false",
-    "too_short": "one at least",
+    "string_too_short": "at least one character",
+    "string_type": "text; put quotes around it if it looks like a number, a date, true or false",
+    "too_short": "at least one",
     "tuple_type": "one value or a list",
 }
-# What the number of a key is, whatever is amiss with it.
+# Descriptions of allowed numbers by key, for any type of error.
 NUMBERS = {
-    "test_share": "auto, or a share of one, above 0 and 0.5 at most",
-    "seeds": "whole numbers, 0 to 4294967295, several as seeds='[0,1,2]'",
+    "test_share": "auto, or a share above 0 and at most 0.5",
+    "seeds": "whole numbers from 0 to 4294967295, such as seeds='[0,1,2]'",
     "llm_budget": "dollars, 0 or more",
     "llm_tokens": "a whole number, 0 or more",
     "llm_concurrency": "a whole number above 0",
     "llm_requests_a_minute": "a whole number, 0 or more",
 }
-# What an entry of a key that holds several looks like.
+# The classes of entries of keys with several entries.
 ENTRIES = {"extra_models": ExtraModel, "extra_predictions": ExtraPredictions}
 
 
 def _first(faults: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
-    """The fault to speak of: a misspelt key before the one that is therefore missing."""
+    """The error to report: a misspelt key has priority over the key that is missing because of it."""
     return min(faults, key=lambda fault: fault["type"] != "extra_forbidden")
 
 
@@ -288,8 +290,8 @@ def _sentence(fault: Mapping[str, Any]) -> str:
     if fault["type"] == "extra_forbidden":
         scope = ENTRIES[fault["loc"][0]] if len(fault["loc"]) > 1 else Config
         near = get_close_matches(str(fault["loc"][-1]), scope.model_fields, n=1)
-        known = f"nearest: {near[0]}" if near else f"known: {', '.join(scope.model_fields)}"
-        return f"{key} is not a known key ({known})"
+        suggestion = f"nearest: {near[0]}" if near else f"known: {', '.join(scope.model_fields)}"
+        return f"{key} is not a known key ({suggestion})"
     field = Config.model_fields.get(str(fault["loc"][0])) if fault["loc"] else None
     annotation = field.annotation if field else None
     if get_origin(annotation) is Literal:
@@ -297,12 +299,12 @@ def _sentence(fault: Mapping[str, Any]) -> str:
         return f"{key} = {_shown(fault['input'])} is not allowed (allowed: {allowed})"
     if fault["type"] == "missing":
         return f"{key} is missing"
-    if fault["type"] == "value_error":  # a fault of several values together: its words say it all
+    if fault["type"] == "value_error":  # an error of several values, with its own message
         return f"{key}: {fault['ctx']['error']}"
     name = next(str(part) for part in reversed(fault["loc"]) if not isinstance(part, int))
     pattern = fault["type"] == "string_pattern_mismatch"
-    said = {"msg": fault["msg"], "keys": _keys(fault)} | fault.get("ctx", {})
-    kind = NUMBERS.get(name) or KINDS.get(fault["type"], "{msg}").format(**said)
+    fields = {"msg": fault["msg"], "keys": _keys(fault)} | fault.get("ctx", {})
+    kind = NUMBERS.get(name) or KINDS.get(fault["type"], "{msg}").format(**fields)
     allowed = PATTERNS[name] if pattern else kind
     return f"{key} = {_shown(fault['input'])} is not allowed (allowed: {allowed})"
 
@@ -312,7 +314,7 @@ def _shown(value: Any) -> str:
 
 
 def _keys(fault: Mapping[str, Any]) -> str:
-    """The keys that an entry needs, as in ``name: …, kind: …``; empty where the fault is in no entry."""
+    """The required keys of an entry, as ``name: …, kind: …``; empty if the error is not in an entry."""
     entry = ENTRIES.get(str(fault["loc"][0]))
     needed = [name for name, field in entry.model_fields.items() if field.is_required()] if entry else []
     return ", ".join(f"{name}: …" for name in needed)

@@ -1,6 +1,6 @@
-"""What a file or folder holds, as a digest: what a user names by its path is identified by it.
+"""Digests of the content of files and folders, which identify what a user passes by path.
 
-Digests are kept by path, size and times, so that nothing is read twice that did not change.
+Digests are cached by path, size and times, so that unchanged files are not read again.
 """
 
 import contextlib
@@ -13,7 +13,7 @@ from lextables.pipeline.atomic import write_text
 
 
 class Contents:
-    """Digests of files and folders, kept in the folder ``kept`` if it can be written to."""
+    """Digests of files and folders, cached in the folder ``kept`` if it is writable."""
 
     def __init__(self, kept: str | Path) -> None:
         self.kept = Path(kept)
@@ -26,7 +26,7 @@ class Contents:
     def folder(self, path: str | Path, files: Iterable[str | Path] | None = None) -> str:
         """Return ``sha256:…`` over the names and digests of ``files`` below a folder (None: all of them).
 
-        Hidden files and folders, such as what git or a file manager leaves, are no content.
+        Hidden files and folders, such as those of git or a file manager, are ignored.
         """
         path = Path(path).absolute()
         if files is None:
@@ -34,26 +34,26 @@ class Contents:
         return _together(self._each(path, sorted(path / f for f in files)))
 
     def _each(self, path: Path, files: list[Path]) -> dict[str, str]:
-        """Return {name below ``path``, or the name of the file that it is: digest}."""
+        """Return {name below the folder ``path``, or name of the file ``path``: digest}."""
         place = self.kept / f"{hashlib.sha256(str(path).encode('utf-8', 'surrogateescape')).hexdigest()}.json"
         old = _read(place)
         new = {}
         for file in files:
             stat = file.stat()
-            # The time of the last change of any kind catches bytes whose older time was put back.
+            # The time of the last metadata change detects content with a restored modification time.
             state = [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns]
             name = path.name if file == path else file.relative_to(path).as_posix()
             known = old.get(name, [None, ""])
             new[name] = known if known[0] == state else [state, _digest(file)]
         if new != old:
-            # A folder of results that is read only makes planning slower, and no worse.
+            # A read-only results folder only makes planning slower.
             with contextlib.suppress(OSError):
                 write_text(place, json.dumps(new, indent=1, sort_keys=True) + "\n")
         return {name: digest for name, (_, digest) in new.items()}
 
 
 def folder_content(path: str | Path) -> str:
-    """Return ``sha256:…`` over the names and digests of all files below a folder that a rule has made."""
+    """Return ``sha256:…`` over the names and digests of all files below a rule's output folder."""
     files = sorted(file for file in Path(path).rglob("*") if file.is_file())
     return _together({file.relative_to(path).as_posix(): _digest(file) for file in files})
 

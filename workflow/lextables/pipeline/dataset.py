@@ -1,6 +1,6 @@
-"""Data sets: parquet tables with a written schema, and the census that holds them to it.
+"""Data sets: parquet tables with a schema, and a census (counts and hashes) to check them.
 
-A `Table` says what each column means; the words travel inside the parquet file as field metadata.
+A `Table` describes each column; the descriptions are stored in the parquet file as field metadata.
 Rows are written in the order given, in row groups of fixed size, so that the same rows give the same
 bytes and memory stays bounded by one row group.
 """
@@ -27,7 +27,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Column:
-    """One column: its name, Arrow type, and a sentence that says what is in it (with its unit)."""
+    """One column: its name, Arrow type, and a description (with its unit)."""
 
     name: str
     type: pa.DataType
@@ -37,7 +37,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """The written schema of one parquet file.
+    """The schema of one parquet file.
 
     ``key`` names the columns that identify a row; rows come sorted by it unless ``ordered`` is False
     (the order of the source then carries meaning).  ``labels`` names the columns whose histogram
@@ -92,8 +92,8 @@ class Rows:
 def write(table: Table, rows: Iterable[Row], path: str | Path) -> int:
     """Stream ``rows`` to ``path`` as parquet and return how many there were.
 
-    Raises `BadInput` when a key repeats, when a sorted table's keys step back, or when a value does
-    not fit its column; the file then keeps what it held before.
+    Raises `BadInput` if a key is repeated, if a sorted table is out of order, or if a value does
+    not fit its column; the file is then unchanged.
     """
     count, seen, last = 0, set(), None
     with replacing(path) as temporary, pq.ParquetWriter(temporary, table.schema, compression="zstd") as out:
@@ -178,14 +178,14 @@ def write_all(
 
 
 def write_census(path: str | Path, record: Mapping[str, Any]) -> None:
-    """Write a census as JSON that a person can read and ``diff`` can compare."""
+    """Write a census as indented JSON, readable for people and ``diff``."""
     write_text(path, json.dumps(record, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
 
 
 def check_census(found: Mapping[str, Any], expected: Mapping[str, Any], where: str) -> None:
-    """Hold a table's census to the registered one; every registered figure must be found.
+    """Compare a table's census with the registered one, which may have fewer figures.
 
-    Raises `BadInput` naming the first figure that differs, so that no run starts on other data.
+    Raises `BadInput` with the first figure that differs, so that no run starts on other data.
     """
     for key, want in expected.items():
         have = found.get(key)

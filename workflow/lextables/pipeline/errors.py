@@ -1,9 +1,9 @@
-"""The one kind of error that a user is meant to read."""
+"""The errors that a user reads."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-LONGEST = 400  # characters of each part of a sentence: what it quotes may be as long as a file
+LONGEST = 400  # maximum characters of each part of a sentence, which may quote a whole file
 
 
 def _short(text: str) -> str:
@@ -11,7 +11,7 @@ def _short(text: str) -> str:
 
 
 class BadInput(Exception):
-    """Input that cannot be used, said in one sentence: what is wrong, where, and what to do.
+    """Input that cannot be used, described in one sentence: what is wrong, where, and how to fix it.
 
     ``where`` is a file, optionally with a row (1-based, as an editor counts lines) or a key, such as
     ``qrels/test.tsv, row 17``.  Raised before anything is built from the input.
@@ -25,16 +25,16 @@ class BadInput(Exception):
 
 @contextmanager
 def loading_weights() -> Iterator[None]:
-    """Raise `BadInput` for what a library raises while it loads weights; errors of code stay as they are."""
+    """Raise `BadInput` for errors of a library that loads weights; errors in code are not changed."""
     try:
         yield
     except (BadInput, MemoryError, AssertionError, AttributeError, NameError, TypeError):
         raise
-    except Exception as error:  # each library has errors of its own
+    except Exception as error:  # each library has different errors
         first = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
-        said = f"{type(error).__name__}: {first}" if first else type(error).__name__
-        raise BadInput(f"the weights do not load ({said})", do="copy or fetch them again") from error
+        message = f"{type(error).__name__}: {first}" if first else type(error).__name__
+        raise BadInput(f"the weights do not load ({message})", do="copy or fetch them again") from error
 
 
 class BadSetting(BadInput):
-    """A setting that no job can work with: it stops the run, where other bad input may cost a row alone."""
+    """A setting that affects all jobs: it stops the run; other bad input may affect only one row."""

@@ -1,6 +1,6 @@
 """One GPU for each job: a job locks a GPU and makes it the only one that it sees.
 
-CUDA shows every GPU of a machine to a process, and a trainer spreads over all that it sees.  The lock is one
+CUDA shows every GPU of a machine to a process, and a trainer uses all visible ones.  The lock is one
 file per GPU in a folder that all runs of a user share; the kernel releases it when the process ends.
 """
 
@@ -65,9 +65,9 @@ def _candidates() -> list[str]:
     if in_slurm and len(entries) == 1:
         return []
     numbered = {str(number): parts[0] for number, parts in enumerate(gpus.values())}
-    known = [name for gpu, parts in gpus.items() for name in (gpu, *parts)]
+    uuids = [name for gpu, parts in gpus.items() for name in (gpu, *parts)]
     return [
-        numbered.get(entry) or next((name for name in known if name.startswith(entry)), entry)
+        numbered.get(entry) or next((name for name in uuids if name.startswith(entry)), entry)
         for entry in entries
     ]
 

@@ -1,10 +1,10 @@
-"""What every script of a rule does around its work: a log, and errors that a user can read.
+"""The frame of every rule's script: a log, and errors that a user can read.
 
-What a script prints is for the user and stands on the screen.  What it writes to standard error, as libraries
-do their warnings and progress, is a line of the log.
+What a script prints is shown on the screen.  What it or a library writes to standard error, such as
+warnings and progress, goes to the log.
 
-A job that works without a line says so once a minute, with what it has done (`PROGRESS`); a job that waits or
-hangs does not.
+A job that works without logging writes a line once a minute, with its progress (`PROGRESS`); a job that waits
+or hangs does not.
 
 The last line of a failed job's log is ``failed: `` and a sentence, which the screen repeats when the run ends
 (`snakemake_logger_plugin_lextables`).
@@ -35,14 +35,14 @@ _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _OBEYED = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _CLEAR = "\r\x1b[K"
 QUIET, LOOK = 40.0, 15.0  # seconds without a line, and between two looks: together less than a minute
-BUSY = 0.05  # processor seconds a second of a job that works
-PROGRESS: dict[str, int] = {}  # what a job has done so far, such as {"batches of training": 12}
+BUSY = 0.05  # minimum CPU seconds per second of a working job
+PROGRESS: dict[str, int] = {}  # counts of completed work, such as {"batches of training": 12}
 
 
 class Lines(io.TextIOBase):
-    """A stream that hands on each whole line to ``take``, without what only a terminal can show.
+    """A stream that passes each complete line to ``take``, without control characters of terminals.
 
-    A progress bar that is redrawn is a line as well.  What comes after `close` is dropped, such as the
+    A redrawn progress bar is also a line.  Text after `close` is dropped, such as the
     last state of a progress bar that an error interrupted: the log of a failed job ends with its sentence.
     """
 
@@ -59,13 +59,13 @@ class Lines(io.TextIOBase):
         return len(text)
 
     def close(self) -> None:
-        """Hand on what no line end followed."""
+        """Pass on a last line without a line end."""
         self.write("\n")
         super().close()
 
 
 def on(stream: TextIO) -> Callable[[str], None]:
-    """Return what writes a line to ``stream``; on a terminal, in place of the progress bar of the run."""
+    """Return a function that writes a line to ``stream``, on a terminal over the run's progress bar."""
 
     def write(line: str) -> None:
         print(f"{_CLEAR if stream.isatty() else ''}{redacted(line)}", file=stream, flush=True)
@@ -77,14 +77,14 @@ def on(stream: TextIO) -> Callable[[str], None]:
 def job(log: str | Path) -> Iterator[logging.Logger]:
     """Run a rule's work with a log at ``log``.
 
-    What fails the job is one sentence on standard error and the last line of the log: that of a `BadInput`,
-    or what the error was and that the log has its traceback.
+    An error that fails the job is one sentence on standard error and the last line of the log: that of a
+    `BadInput`, or the error's type and message, with a reference to the traceback in the log.
 
-    A job that only fills rows of tables and meets a `BadInput`, or reads what such a job left, succeeds and
-    leaves the sentence in place of its outputs (`lextables.pipeline.not_run`).
+    A job that only fills rows of tables and raises a `BadInput`, or reads the outputs of such a job, succeeds
+    and writes the sentence instead of its outputs (`lextables.pipeline.not_run`).
     """
     log = Path(log)
-    # A log that cannot be written is one error of the job, and not one at every line.
+    # An unwritable log is a single error of the job, not one per line.
     logging.raiseExceptions, logging.lastResort = False, None
     try:
         with held_by_job():
@@ -94,16 +94,16 @@ def job(log: str | Path) -> Iterator[logging.Logger]:
             logging.basicConfig(level=logging.INFO, handlers=[writing], force=True)
             logger = logging.getLogger("lextables")
             with (
-                closing(Lines(on(sys.stdout))) as words,
+                closing(Lines(on(sys.stdout))) as output,
                 closing(Lines(logger.info)) as progress,
-                redirect_stdout(words),
+                redirect_stdout(output),
                 redirect_stderr(progress),
                 _rows_left_out(log),
                 _heartbeat(log, logger),
             ):
                 yield logger
     except KeyboardInterrupt:
-        sys.exit(130)  # what a shell says of Ctrl-C
+        sys.exit(130)  # the exit code of shells for Ctrl-C
     except BadInput as error:
         _fail(str(error))
     except Exception as error:
@@ -113,13 +113,13 @@ def job(log: str | Path) -> Iterator[logging.Logger]:
 
 @contextmanager
 def _heartbeat(log: Path, logger: logging.Logger) -> Iterator[None]:
-    """Write a line whenever the log has had none for `QUIET` seconds and the job has worked."""
+    """Write a line whenever the log has had none for `QUIET` seconds and the job is working."""
     over = threading.Event()
 
     def beat() -> None:
         before, since = _processor_seconds(), time.monotonic()
         while not over.wait(LOOK):
-            # A full disk, or processes that end meanwhile, are no reason to stop.
+            # Continue after errors such as a full disk or processes that just ended.
             with suppress(OSError, psutil.Error):
                 if time.time() - log.stat().st_mtime < QUIET:
                     before, since = _processor_seconds(), time.monotonic()
@@ -139,7 +139,7 @@ def _heartbeat(log: Path, logger: logging.Logger) -> Iterator[None]:
 
 
 def _processor_seconds() -> float:
-    """The processor time of this process and of those that it started."""
+    """The CPU time of this process and its child processes."""
     this = psutil.Process()
     times = [each.cpu_times() for each in (this, *this.children(recursive=True))]
     return sum(each.user + each.system for each in times)
@@ -147,7 +147,7 @@ def _processor_seconds() -> float:
 
 @contextmanager
 def _rows_left_out(log: Path) -> Iterator[None]:
-    """End a job of rows well where these are not run, with the reason in place of what it was to make."""
+    """End a job whose rows are not run successfully, with the reason instead of its outputs."""
     outputs = _files("output")
     fills_rows = not_run.fills_rows(outputs)
     why = not_run.inherited(_files("input")) if fills_rows else ""
@@ -169,8 +169,8 @@ def _rows_left_out(log: Path) -> Iterator[None]:
 
 def _files(kind: str) -> list[str]:
     """Return the job's files, ``input`` or ``output``: Snakemake puts them before a script's code."""
-    given = getattr(sys.modules["__main__"], "snakemake", None)
-    return [*map(str, getattr(given, kind, ()))]
+    snakemake = getattr(sys.modules["__main__"], "snakemake", None)
+    return [*map(str, getattr(snakemake, kind, ()))]
 
 
 def _fail(sentence: str) -> None:
@@ -182,5 +182,5 @@ def _fail(sentence: str) -> None:
 
 
 def one_line(text: str) -> str:
-    """Return ``text`` with every run of white space as one space, and nothing that a terminal would obey."""
+    """Return ``text`` with single spaces and without control characters of terminals."""
     return _OBEYED.sub("?", " ".join(text.split()))

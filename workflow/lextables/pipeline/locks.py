@@ -1,9 +1,9 @@
-"""A lock for the working folder, with which a run that was killed does not block the next one.
+"""A lock of the working folder that a killed run does not leave behind.
 
 A run and each of its jobs hold a shared lock (`flock`) on `.snakemake/lextables.lock`, which the kernel
-releases when the process ends.  A new run that gets the exclusive lock is therefore alone on this machine:
-locks that Snakemake left are stale, and so are unfinished files.  The file names the run that was alone last.
-Jobs compare that, so that none starts after its run was killed and replaced.
+releases when the process ends.  So a new run that gets the exclusive lock is the only one on this machine:
+Snakemake's remaining locks and unfinished files are stale.  The file names the last run with the exclusive
+lock.  Jobs compare this record, so that none starts after its run was killed and replaced.
 """
 
 import fcntl
@@ -20,7 +20,7 @@ from typing import TextIO
 
 from lextables.pipeline.errors import BadInput
 
-# Tell a job the lock's file and what it held when the run started.
+# Environment variables for jobs: the lock's file, and its content when the run started.
 PATH, RUN = "LEXTABLES_LOCK", "LEXTABLES_RUN"
 RECORD = re.compile(r"process \d+ on (\S+), since .+\n")
 UNFINISHED = re.compile(r"\..+\.\d+\.(part|old)")  # temporary names of `lextables.pipeline.atomic`
@@ -28,11 +28,10 @@ _held: list[TextIO] = []  # open until this process ends
 
 
 def acquire(state: Path, results: Path, clean: Callable[[], None] = lambda: None) -> str:
-    """Hold the lock in Snakemake's folder ``state`` until this process ends; return a message, or nothing.
+    """Hold the lock in Snakemake's folder ``state`` until this process ends; return a message or "".
 
-    Where this run is alone, Snakemake's stale locks and unfinished files below ``results`` are removed, and
-    ``clean`` is called.
-    Raises `BadInput` where nothing can be written.
+    If this run is the only one, Snakemake's stale locks and unfinished files below ``results`` are removed,
+    and ``clean`` is called. Raises `BadInput` if the folders are not writable.
     """
     try:
         results.mkdir(parents=True, exist_ok=True)
@@ -42,7 +41,7 @@ def acquire(state: Path, results: Path, clean: Callable[[], None] = lambda: None
         with suppress(OSError):  # a disk without such locks
             fcntl.flock(file, fcntl.LOCK_SH)
     except OSError as error:
-        do = "make it a folder that you may write to, with free space, or choose another with --directory"
+        do = "make it a writable folder with free space, or choose another with --directory"
         raise BadInput(f"cannot be used ({error.strerror})", where=str(error.filename), do=do) from None
     file.seek(0)
     os.environ[PATH], os.environ[RUN] = file.name, file.read().strip()
@@ -52,12 +51,12 @@ def acquire(state: Path, results: Path, clean: Callable[[], None] = lambda: None
 
 def _clean(file: TextIO, state: Path, results: Path, clean: Callable[[], None]) -> str:
     file.seek(0)
-    before = RECORD.fullmatch(file.read())  # a file that is empty or was cut short names no run
+    before = RECORD.fullmatch(file.read())  # an empty or truncated file names no run
     name = before[0].strip() if before else "unknown process"
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        return f"Another run, or a job of a run that was killed, works in this folder ({name})."
+        return f"Another run, or a job of a killed run, uses this folder ({name})."
     except OSError:
         return ""  # a disk without such locks: nothing is known to be stale
     stale = sorted((state / "locks").glob("*.lock"))
@@ -72,29 +71,29 @@ def _clean(file: TextIO, state: Path, results: Path, clean: Callable[[], None]) 
     since = time.strftime("%Y-%m-%d %H:%M:%S")
     file.write(f"process {os.getpid()} on {socket.gethostname()}, since {since}\n")
     file.flush()
-    return f"Removed the lock of a run that was killed ({name})." if stale else ""
+    return f"Removed the lock of a killed run ({name})." if stale else ""
 
 
 def unfinished(folder: Path) -> list[Path]:
-    """What a process that was killed left below ``folder`` under temporary names."""
-    found = []
+    """Temporary files and folders of a killed process below ``folder``."""
+    paths = []
     for place, folders, files in os.walk(folder):
         names = [name for name in (*folders, *files) if UNFINISHED.fullmatch(name)]
-        found += [Path(place, name) for name in names]
+        paths += [Path(place, name) for name in names]
         folders[:] = set(folders) - set(names)
-    return found
+    return paths
 
 
 @contextmanager
 def held_by_job() -> Iterator[None]:
     """Hold the lock of the run that started this job, if it has one, while the job works.
 
-    Raises `BadInput` where that run was killed and another has started since.
+    Raises `BadInput` if that run was killed and another one has started since.
     """
     if PATH not in os.environ:
         yield
         return
-    replaced = BadInput("the run that started this job was killed", do="run the same command again")
+    replaced = BadInput("the run that started this job was killed", do="repeat the command")
     with Path(os.environ[PATH]).open(encoding="utf-8") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -108,16 +107,14 @@ def held_by_job() -> Iterator[None]:
 
 
 def refuse_cluster_jobs(ids: Iterable[str]) -> None:
-    """Raise `BadInput` where SLURM still has one of these jobs of a killed run, or cannot be asked."""
-    if not (left := sorted(set(ids))):
+    """Raise `BadInput` if SLURM still has one of these jobs of a killed run, or does not answer."""
+    if not (running := sorted(set(ids))):
         return
-    what = "Jobs of a run that was killed may still be in the cluster's queue"
+    what = "jobs of a killed run may still be in the cluster's queue"
     try:
         listed = subprocess.check_output(["squeue", "--noheader", "--format=%i"], text=True).split()
     except (FileNotFoundError, subprocess.CalledProcessError):
-        do = (
-            f"squeue does not answer here, so make sure that {', '.join(left)} have ended, and add --no-hooks"
-        )
+        do = f"squeue does not answer here: check that {', '.join(running)} have ended, and add --no-hooks"
         raise BadInput(what, do=do) from None
-    if left := [job for job in left if job in listed]:
-        raise BadInput(what, do=f"wait for them, or run scancel {' '.join(left)}")
+    if running := [job for job in running if job in listed]:
+        raise BadInput(what, do=f"wait for them, or run scancel {' '.join(running)}")

@@ -1,8 +1,8 @@
-"""Rows that are not run: what a job leaves where its row cannot be computed, such as for a refused key.
+"""Rows that are not run: outputs of a job whose row cannot be computed, for example after a refused API key.
 
-Each of the job's outputs then holds the reason, as `{"not_run": "<sentence>"}`, and no result.  Jobs that
-read such a file leave the same, up to the table, which shows the reason.  Before the next run is planned
-these files are deleted (`drop`), and what shows them, so that their jobs run again.
+Each of the job's outputs then has the reason, as `{"not_run": "<sentence>"}`, instead of a result.  Jobs that
+read such a file write the same, up to the table, which shows the reason.  Before the next run is planned
+these files and the pages that show them are deleted (`drop`), so that their jobs run again.
 """
 
 import json
@@ -16,10 +16,10 @@ from lextables.pipeline.atomic import write_text
 
 KEY = "not_run"
 LONGEST = 1000  # characters of a reason
-PLACES = ("runs", "features")  # folders of the results in which an output may hold a reason
-_IN_FOLDER = f"{KEY}.json"  # what stands for a folder is a file in it
+PLACES = ("runs", "features")  # folders of the results whose outputs may contain a reason
+_IN_FOLDER = f"{KEY}.json"  # for an output folder: a file in it
 _START = f'{{"{KEY}": '.encode()
-_BYTES = 16 * LONGEST  # JSON writes a character in 12 at most
+_BYTES = 16 * LONGEST  # JSON writes a character in at most 12 bytes
 
 
 def reason(path: str | Path) -> str:
@@ -33,18 +33,18 @@ def reason(path: str | Path) -> str:
 
 
 def inherited(inputs: Iterable[str]) -> str:
-    """Return the first reason among a job's inputs; empty where all of them were made."""
+    """Return the first reason among a job's inputs; empty if all of them are results."""
     return next(filter(None, map(reason, filter(_of_a_row, inputs))), "")
 
 
 def fills_rows(outputs: Iterable[str]) -> bool:
-    """Whether a job works for rows of tables alone, and not on predictions that a user has to correct."""
+    """Whether a job only fills rows of tables, and does not check predictions that a user must correct."""
     outputs = list(outputs)
     return bool(outputs) and all(_of_a_row(path) and "/given/" not in path for path in outputs)
 
 
 def leave(outputs: Iterable[str], why: str) -> None:
-    """Write the reason ``why`` in place of each output; one without a suffix is a folder."""
+    """Write the reason ``why`` to each output; an output without a suffix is a folder."""
     text = json.dumps({KEY: why[:LONGEST]}) + "\n"
     for path in map(Path, outputs):
         if path.suffix:
@@ -55,17 +55,17 @@ def leave(outputs: Iterable[str], why: str) -> None:
 
 
 def made(paths: Iterable[str]) -> list[str]:
-    """Return those of ``paths`` that hold no reason."""
+    """Return the ``paths`` of results, without those that contain a reason."""
     return [path for path in paths if not reason(path)]
 
 
 def reasons(results: str | Path) -> list[str]:
-    """Return the reasons that stand below ``results``, each once."""
+    """Return the different reasons in the outputs below ``results``."""
     return [*dict.fromkeys(why for _, why in _left(Path(results)))]
 
 
 def drop(results: str | Path) -> set[str]:
-    """Delete all that `leave` wrote below ``results``; return the folders, below ``results``, that had it."""
+    """Delete all files written by `leave` below ``results``; return their folders, relative to it."""
     places = set()
     for path, _ in [*_left(Path(results))]:
         path.unlink()

@@ -1,4 +1,4 @@
-"""Keys and passwords, kept out of what is written: logs with tracebacks, and sentences on the screen."""
+"""Removes keys and passwords from logs, tracebacks and messages on the screen."""
 
 import json
 import logging
@@ -6,23 +6,23 @@ import os
 import re
 from urllib.parse import quote
 
-# The names of variables of the environment whose values are secrets, whole or by a word at the end of a part.
+# Names of environment variables whose values are secrets: complete, or by the last word of a part.
 _SECRET = re.compile(
     r"PASSWORD|PASSWD|PASSPHRASE|SECRET|CREDENTIAL|API_?KEY|CONNECTION_?STRING|WEBHOOK|COOKIE"
     r"|(?:(?:^|_|ACCESS|ACCOUNT|AUTH|ENCRYPTION|LICEN[CS]E|MASTER|PRIVATE|SIGNING)KEY|TOKEN|(?:^|_)(?:PAT|AUTH)"
     r"|(?<!COM)(?<!BY)PASS|(?<!^)(?<!OLD)PWD)(?:_?\d+|_ID|_B(?:ASE)?64)?$",
     re.IGNORECASE,
 )
-SHORTEST = 8  # characters; a shorter value may be any word
-# A name and a password in an address, as of a proxy.
+SHORTEST = 8  # minimum characters; shorter values may be common words
+# A user name and password in a URL, such as a proxy's.
 _LOGIN = re.compile(r"(?<=://)[^/\s'\"]+@")
 
 
 def redacted(text: str) -> str:
-    """Return ``text`` with the names of secret variables for their values, and no login in an address.
+    """Return ``text`` with the values of secret variables replaced by their names, and URLs without logins.
 
-    A value is found as it is, line by line, and as JSON, Python and addresses write it.  One that names a
-    file here is none.
+    A value is found as it is, line by line, and in the notations of JSON, Python and URLs.  The name of an
+    existing file is not a secret.
     """
     secrets = {
         written: name
@@ -39,7 +39,7 @@ def redacted(text: str) -> str:
 
 
 class Redacting(logging.Formatter):
-    """Writes each record of a log as `redacted`, with its traceback."""
+    """Formats log records, including tracebacks, as `redacted`."""
 
     def format(self, record: logging.LogRecord) -> str:
         return redacted(super().format(record))

@@ -1,4 +1,4 @@
-"""What every registry is: a YAML file whose keys are known and stand once, and entries that do not change."""
+"""Base of all registries: YAML files with known, unrepeated keys, and immutable entries."""
 
 from collections.abc import Hashable
 from pathlib import Path
@@ -30,7 +30,7 @@ def entries(path: str | Path, kind: type[EntryType]) -> dict[str, EntryType]:
 
 
 def content(path: str | Path) -> Any:
-    """Return what a registry's file holds; `BadInput` names a row that is no YAML or says a key again."""
+    """Return the content of a registry's file; `BadInput` names the row of an invalid or repeated key."""
     try:
         return yaml.load(Path(path).read_text(encoding="utf-8"), Loader=_UniqueKeys)
     except yaml.MarkedYAMLError as error:
@@ -38,9 +38,9 @@ def content(path: str | Path) -> Any:
         raise BadInput(f"not YAML ({error.problem})", where=f"{path}, row {row}") from error
 
 
-# libyaml's parser is ten times as fast as Python's, and these files are read whenever a run is laid out.
+# libyaml's parser is ten times as fast as Python's, and these files are read for every plan.
 class _UniqueKeys(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
-    """PyYAML keeps the last of two equal keys without a word; here the second one is an error."""
+    """PyYAML silently keeps the last of two equal keys; here a repeated key is an error."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         seen = set()

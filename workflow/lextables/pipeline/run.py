@@ -1,4 +1,4 @@
-"""A run: one model, one condition, one seed, and the files it leaves.
+"""A run: one model, one condition, one seed, and its files.
 
 results/runs/<paper>/<experiment>/<model>/<condition>/seed<k>/
     predictions.parquet, run.json, log.txt, scores.parquet
@@ -73,8 +73,8 @@ _open: ContextVar[tuple[dict[str, Any], ...]] = ContextVar("open", default=())
 def recorded(path: str | Path, settings: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Time the block and write a run's record: settings, versions, commit, device, seconds, peak memory.
 
-    The block may add to the yielded record, and what it calls may (`noted`); ``device`` defaults to the
-    processor.
+    The block may add to the yielded record, and so may functions that it calls (`noted`); ``device`` defaults
+    to the processor.
     """
     record: dict[str, Any] = {"settings": dict(settings), "device": processor()}
     start = time.monotonic()
@@ -83,7 +83,7 @@ def recorded(path: str | Path, settings: Mapping[str, Any]) -> Iterator[dict[str
         yield record
     finally:
         _open.reset(token)
-    # What was finished before has said these already.
+    # Finished work has recorded these already.
     record.setdefault("seconds", round(time.monotonic() - start, 1))
     record.setdefault("peak_memory_mib", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
     record.setdefault("libraries", versions())
@@ -95,15 +95,15 @@ def recorded(path: str | Path, settings: Mapping[str, Any]) -> Iterator[dict[str
 def recorded_all(
     paths: Sequence[str | Path], settings: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[list[dict[str, Any]]]:
-    """The same for several runs that one job makes, each with its settings; their times are the job's."""
+    """The same for several runs of one job, each with its settings; all have the times of the job."""
     with ExitStack() as stack:
         yield [stack.enter_context(recorded(*run)) for run in zip(paths, settings.values(), strict=True)]
 
 
 def noted(name: str, add: Callable[[Any], Any]) -> None:
-    """Put into the records of the job's runs, under ``name``, what ``add`` makes of what stands there.
+    """Update the value of ``name`` in the records of the job's runs by the function ``add``.
 
-    That is None at first.  It is for what a job notices on its way, of no consequence to its results.
+    The initial value is None.  Use it for observations that do not affect results.
     """
     for record in _open.get():
         record[name] = add(record.get(name))
@@ -115,17 +115,17 @@ def loaded(path: str | Path) -> dict[str, Any]:
 
 
 def counts_of(census: str | Path) -> dict[str, Any]:
-    """Return what a census says of the tables themselves."""
+    """Return the part of a census on the tables."""
     return loaded(census)["data"]
 
 
 def chosen(choice: Sequence[str | Path]) -> dict[str, Any]:
-    """Return what the choice says whose record is in ``choice``; nothing where there was none to make."""
+    """Return the choice whose record is in ``choice``; empty if there is none."""
     return loaded(choice[0])["choice"] if choice else {}
 
 
 def processor() -> str:
-    """Return the processor in words, such as ``AMD EPYC (x86_64)``."""
+    """Return the name of the processor, such as ``AMD EPYC (x86_64)``."""
     name = platform.processor()
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():
@@ -146,9 +146,9 @@ def versions() -> dict[str, str]:
 
 
 def identity(data: Any, code: str, device: str, start: Iterable[str] = ()) -> dict[str, Any]:
-    """Return what makes a checkpoint a run's own beside its settings: data, code, libraries, device.
+    """Return the identity of a run's checkpoints in addition to its settings: data, code, libraries, device.
 
-    And ``start``, the contents of the weights of other runs that it goes on from.
+    ``start`` is the content of the weights of other runs that it starts from.
     """
     found = {"data": data, "code": code, "libraries": versions(), "device": device}
     return found | ({"start": contents} if (contents := list(start)) else {})

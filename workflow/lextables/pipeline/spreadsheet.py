@@ -1,12 +1,12 @@
-"""Cells of csv files that people open in spreadsheets, which take a text that begins like a formula for one.
+"""Cells of csv files for spreadsheets, which interpret a text that begins like a formula as a formula.
 
 Names and texts may come from untrusted files, and a formula can send the content of other cells elsewhere.
-As OWASP advises ("CSV Injection") such a text gets an apostrophe in front, which `text` removes; a number
-gets none.
+As OWASP advises ("CSV Injection"), such a text is prefixed with an apostrophe, which `text` removes; a number
+is not.
 
-A spreadsheet may strip what stands before the sign of a formula (blanks, invisible characters, quotes).  It
-may also begin a new cell within a text: at a semicolon or tab where these part its cells, and then at a line
-end.  So an apostrophe also comes after each of these that such a sign follows.
+A spreadsheet may strip characters before the sign of a formula (blanks, invisible characters, quotes).  It
+may also begin a new cell within a text: at a semicolon or tab if these separate its cells, and then at a line
+end.  So an apostrophe is also inserted after each of these if such a sign follows.
 """
 
 from typing import Any
@@ -24,9 +24,10 @@ _MARKED_WITHIN = regex.compile(_FOLLOWS.replace("MARK", "'"))
 
 
 def cell(value: Any) -> Any:
-    """Return what a csv's writer is given for ``value``, of whatever type; line ends of a text become Unix's.
+    """Return the cell for ``value``, of any type; line ends of a text become Unix's.
 
-    A carriage return, which Python before 3.13 does not quote, would begin a row, and with it a formula.
+    A carriage return, which Python before 3.13 does not quote, would begin a new row, possibly with a
+    formula.
     """
     if not isinstance(value, str):
         return value
@@ -37,6 +38,6 @@ def cell(value: Any) -> Any:
 
 
 def text(cell: str) -> str:
-    """Return the text that `cell` was given."""
+    """Return the original text of a `cell`."""
     cell = _MARKED_WITHIN.sub("", cell)
     return cell[1:] if _MARKED.match(cell) else cell

@@ -1,6 +1,6 @@
-"""What each unit of a test set adds to a run's scores: `units.parquet` beside `scores.parquet`.
+"""Contribution of each test unit to a run's scores: `units.parquet` next to `scores.parquet`.
 
-Apart from `pipeline.run`, which trainings import too: comparing runs differently must not rerun trainings.
+Separate from `pipeline.run`, which trainings also import: a change here must not rerun trainings.
 """
 
 import pyarrow as pa

@@ -1,6 +1,6 @@
-"""What a user's own rows are called: in a table by the user's name, in paths by a key of their own.
+"""Names of users' rows: the user's name in tables, and a key in paths.
 
-A key starts with ``own-``, which no key of a registry may, so a user's run never lies where a paper's does.
+A key starts with ``own-``, which registries reserve, so a user's run never has the path of a paper's.
 """
 
 import hashlib
@@ -13,8 +13,8 @@ from pydantic import AfterValidator
 from lextables.pipeline.errors import BadInput
 
 PREFIX = "own-"
-LONGEST = 100  # bytes of a key: two of them, joined, name one folder
-# Cyrillic and Greek letters that a reader takes for Latin ones, in one case or the other.
+LONGEST = 100  # bytes of a key: two joined keys can name one folder
+# Cyrillic and Greek letters that look like Latin ones, in upper or lower case.
 ALIKE = str.maketrans("авеёмнкторсухіїјѕӏԁαβεζηικμνορτυχ", "abeemhktopcyxiijsldabezhikmnoptyx")
 
 
@@ -29,9 +29,9 @@ Key = Annotated[str, AfterValidator(_registered)]
 
 
 def key(name: str) -> str:
-    """Return the part of a path that stands for the row ``name``: ``My Model!`` is ``own-my-model``.
+    """Return the part of a path for the row ``name``: ``My Model!`` is ``own-my-model``.
 
-    Letters of every script stay; a long name is cut and keeps a hash of the whole.
+    Letters of every script are kept; a long name is cut and ends in a hash of the whole name.
     """
     plain = unicodedata.normalize("NFKC", name).lower()
     slug = "".join(letter if letter.isalnum() or letter in "-." else "-" for letter in plain).strip("-.")
@@ -43,18 +43,18 @@ def key(name: str) -> str:
 
 
 def spelled(name: str) -> str:
-    """Return ``name`` as letters and digits alone, by which rows are distinguished.
+    """Return the letters and digits of ``name``, by which rows are distinguished.
 
-    ``RoBERTa Base!`` and ``roberta-base`` are one row to a reader, whatever their case, quotes and dashes; so
-    is one written with Cyrillic or Greek letters that look like Latin ones.
+    ``RoBERTa Base!`` and ``roberta-base`` look like one row, with any case, quotes and dashes; so
+    does a name with Cyrillic or Greek letters that look like Latin ones.
     """
     plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
     return "".join(letter for letter in plain.translate(ALIKE) if letter.isalnum())
 
 
 def check_names(names: Iterable[str]) -> None:
-    """Raise `ValueError` for a name that does not print as it is, or has no letter or digit, or reads like
-    another.
+    """Raise `ValueError` for a name with invisible characters, without letter or digit, or similar to
+    another name.
     """
     seen: dict[str, str] = {}
     for name in names:
@@ -68,9 +68,9 @@ def check_names(names: Iterable[str]) -> None:
 
 
 def check_free(names: Iterable[str], taken: Iterable[str], key: str = "extra_models") -> None:
-    """Raise `BadInput` where one of a user's ``names`` reads like a row or model that is ``taken``.
+    """Raise `BadInput` if one of a user's ``names`` looks like a ``taken`` name of a row or model.
 
-    ``key`` is the config's that holds the names.
+    ``key`` is the config key of the names.
     """
     rows: dict[str, str] = {}
     for other in taken:
@@ -85,7 +85,7 @@ def check_free(names: Iterable[str], taken: Iterable[str], key: str = "extra_mod
 
 
 def rows_of(value: Any) -> list[str]:
-    """Return every name that a paper's registry, or a plan's rows, as plain values, gives to a row.
+    """Return all names of rows in a paper's registry, or in a plan's rows, both as plain values.
 
     Those are the values of ``row``, ``joined``, ``retriever`` and ``reranker``, and the keys of models.
     """

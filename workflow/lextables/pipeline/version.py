@@ -76,17 +76,17 @@ def outdated(records: Iterable[Path], installed: Mapping[str, str]) -> dict[Path
     than parsing them.
     """
     differing: dict[str, dict[str, str]] = {}
-    found = {}
+    differences = {}
     for record in records:
         try:
-            said = _LIBRARIES.search(record.read_text(encoding="utf-8"))
+            libraries = _LIBRARIES.search(record.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             continue
-        if said and said[1] not in differing:
-            differing[said[1]] = _differing(said[1], installed)
-        if said and differing[said[1]]:
-            found[record] = differing[said[1]]
-    return found
+        if libraries and libraries[1] not in differing:
+            differing[libraries[1]] = _differing(libraries[1], installed)
+        if libraries and differing[libraries[1]]:
+            differences[record] = differing[libraries[1]]
+    return differences
 
 
 def _differing(written: str, installed: Mapping[str, str]) -> dict[str, str]:
@@ -97,21 +97,21 @@ def _differing(written: str, installed: Mapping[str, str]) -> dict[str, str]:
     return {name: then for name, then in versions.items() if installed.get(name) != then}
 
 
-def warning(found: Mapping[Path, Mapping[str, str]], installed: Mapping[str, str], listed: Path) -> str:
+def warning(differences: Mapping[Path, Mapping[str, str]], installed: Mapping[str, str], listed: Path) -> str:
     """Return a warning that names runs made with other versions; all of them are written to ``listed``."""
     then: dict[str, set[str]] = {}
-    for versions in found.values():
+    for versions in differences.values():
         for name, version in versions.items():
             then.setdefault(name, set()).add(version)
     changes = ", ".join(
         f"{name} {' and '.join(sorted(several))} (now {installed.get(name, 'not installed')})"
         for name, several in sorted(then.items())
     )
-    runs = sorted(record.parent.as_posix() for record in found)
-    named = ", ".join(runs[:NAMED]) + (f" and {len(runs) - NAMED} more" if len(runs) > NAMED else "")
+    runs = sorted(record.parent.as_posix() for record in differences)
+    run_names = ", ".join(runs[:NAMED]) + (f" and {len(runs) - NAMED} more" if len(runs) > NAMED else "")
     with contextlib.suppress(OSError):  # a read-only folder
         write_text(listed, "".join(f"{run}/run.json\n" for run in runs))
     return (
-        f"Made with other library versions, and kept: {named}: {changes}. "
+        f"Made with other library versions, and kept: {run_names}: {changes}. "
         f"To make them again, add --forcerun $(cat {listed}) to the command."
     )

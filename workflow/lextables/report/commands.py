@@ -1,4 +1,4 @@
-"""The commands that reproduce a table, a row or a run, and what its runs took."""
+"""The commands that reproduce a table, a row or a run, and the cost of its runs."""
 
 import json
 import shlex
@@ -18,17 +18,17 @@ NAMED = 3  # rows
 def command(config: Mapping[str, Any], *targets: str) -> str:
     """Return the command that reproduces ``targets`` (default: everything) under this configuration.
 
-    It names the keys that are not the default and, without targets, the papers.
+    It includes keys with non-default values and, without targets, the papers.
     """
     changed = changed_keys(config)
     if not targets:
         changed.append(f"papers=[{','.join(config['papers'])}]")
-    words = [snakemake_path(), "--cores", "4"]
+    arguments = [snakemake_path(), "--cores", "4"]
     if changed:
-        words += ["--config", *changed]
+        arguments += ["--config", *changed]
     if targets:
-        words += ["--", *targets] if changed else targets
-    return shlex.join(words)
+        arguments += ["--", *targets] if changed else targets
+    return shlex.join(arguments)
 
 
 def changed_keys(config: Mapping[str, Any]) -> list[str]:
@@ -44,9 +44,9 @@ def _value(value: Any) -> str:
         return str(value)
     if len(value) == 1 and isinstance(value[0], str):
         return value[0]
-    # On the command line null would be read as a text.
+    # On the command line null would be read as text.
     entries = [
-        {name: said for name, said in entry.items() if said is not None} if isinstance(entry, dict) else entry
+        {name: item for name, item in entry.items() if item is not None} if isinstance(entry, dict) else entry
         for entry in value
     ]
     return json.dumps(entries, ensure_ascii=False)
@@ -54,7 +54,7 @@ def _value(value: Any) -> str:
 
 @dataclass(frozen=True)
 class RowCommand:
-    """Rows of a table, their runs, and the command that reproduces them; ``cost`` is in words."""
+    """Rows of a table, their runs, the command that reproduces them, and their ``cost`` as text."""
 
     rows: Sequence[str]
     runs: Sequence[RunRecord]
@@ -63,28 +63,28 @@ class RowCommand:
 
     @property
     def name(self) -> str:
-        """The rows in words, at most `NAMED` of them."""
+        """The names of the rows, at most `NAMED`."""
         some, more = "; ".join(self.rows[:NAMED]), len(self.rows) - NAMED
         return some if more <= 0 else f"{some}; and {more} more rows"
 
 
 def cost(runs: Iterable[RunRecord]) -> str:
-    """What runs took together, with the trainings whose weights they read.
+    """The cost of runs, including the trainings whose weights they read.
 
     Each run of a job has the time of the whole job, so a sum is an upper bound.
     """
     runs = list(runs)
     if any(run.submitted for run in runs):
-        return "made of predictions given, at a cost that is not known"
+        return "from submitted predictions; the cost is not known"
     records = [record for run in runs for record in (*trainings(run), run.record)]
     seconds = sum(record["seconds"] for record in records)
     memory = max((record.get("peak_memory_mib") or 0 for record in records), default=0)
     devices = ", ".join(dict.fromkeys(record["device"] for record in records))
-    several = "" if len(records) == 1 else "at most "
+    bound = "" if len(records) == 1 else "at most "
     many = "" if len(runs) == 1 else f", {len(runs)} runs"
-    asked = [in_words(run.record["asked"]) for run in runs if run.record.get("asked")]
-    said = f"{several}{duration(seconds)} on {devices}, up to {memory:,} MiB{many}"
-    return "; ".join([said, *dict.fromkeys(asked)])
+    requests = [in_words(run.record["asked"]) for run in runs if run.record.get("asked")]
+    text = f"{bound}{duration(seconds)} on {devices}, up to {memory:,} MiB{many}"
+    return "; ".join([text, *dict.fromkeys(requests)])
 
 
 def trainings(run: RunRecord) -> list[Mapping[str, Any]]:

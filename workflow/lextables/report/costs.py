@@ -1,7 +1,7 @@
-"""What a run would take: jobs, core hours, disk, downloads and dollars, by paper and table.
+"""Cost of a run before it starts: jobs, core hours, disk, downloads and dollars, by paper and table.
 
 Seconds and bytes of a job are those of finished jobs of the same rule, data set and model in
-`resources/costs/records.csv`.  A job without such a record is counted, but is in no sum.
+`resources/costs/records.csv`.  A job without such a record is counted, but not in the sums.
 """
 
 import math
@@ -18,12 +18,12 @@ from lextables.pipeline.atomic import write_text
 
 HOUR = 3600
 MEGABYTE = 1e6
-# A job on more published data than REACH times a record's, or less than a REACH-th, has no record.
+# Records are used for published data of up to REACH times, or 1/REACH, their size.
 REACH = 10
 KEY = ["data", "rule", "dataset", "model"]
 SUMS = {"core_seconds": HOUR, "disk_bytes": 1, "download_bytes": 1, "dollars": 1}
 CHARACTERS_PER_TOKEN = 4
-# The share of questions about a piece of a contract whose answer makes the model quote the passage.
+# Share of questions about a part of a contract after which the model is asked to quote the passage.
 QUOTED = 0.2
 # Tokens of an output: most questions about a contract have no related clause, the others have a passage.
 OUTPUT = 60
@@ -32,7 +32,7 @@ TOP = 100  # hits that are reranked, if the settings name no number
 
 @dataclass(frozen=True)
 class Job:
-    """A job of Snakemake's graph; ``runs``: it is not finished.
+    """A job of Snakemake's graph; ``runs`` is true if it is not finished.
 
     ``before`` are the jobs that it depends on, and ``table`` is the (paper, table) that it makes.
     ``published`` is the size in bytes of the published files that its inputs come from.  ``download`` is in
@@ -69,7 +69,7 @@ def estimates(jobs: Sequence[Job], data: str, records: pd.DataFrame) -> pd.DataF
     ratio = frame["published"].clip(lower=1) / frame["published_recorded"].clip(lower=1)
     distance = np.log(ratio.astype(float)).abs()
     ratio = ratio.where(distance <= math.log(REACH) + 1e-9)
-    found = pd.DataFrame(
+    table = pd.DataFrame(
         {
             **{name: frame[name] for name in columns[:5]},
             "core_seconds": (frame["seconds"] * ratio).where(~frame["gpu"].astype(bool)),
@@ -79,13 +79,13 @@ def estimates(jobs: Sequence[Job], data: str, records: pd.DataFrame) -> pd.DataF
         }
     )
     nearest = distance.sort_values(kind="stable").index
-    return found.loc[nearest].drop_duplicates("number").sort_values("number", ignore_index=True)
+    return table.loc[nearest].drop_duplicates("number").sort_values("number", ignore_index=True)
 
 
 def summary(jobs: Sequence[Job], estimated: pd.DataFrame) -> pd.DataFrame:
-    """Return a row for each table and paper, for jobs of no table, and for all.
+    """Return a row for each table and paper, for jobs without table, and for all.
 
-    A job that several tables need is in each of their rows (``shared``), and once in the last row.  Columns:
+    A job needed by several tables is in each of their rows (``shared``), and once in the last row.  Columns:
     the sums of `SUMS` over the jobs where they are known, and ``<name>_unknown``, the number of other jobs.
     """
     by_number = {job.number: job for job in jobs}
@@ -101,18 +101,18 @@ def summary(jobs: Sequence[Job], estimated: pd.DataFrame) -> pd.DataFrame:
     parts["all", ""] = set(by_number)
     rows = []
     for (paper, table), numbers in parts.items():
-        mine = estimated[estimated["number"].isin(numbers)]
-        weights = {k: v for number in mine["number"] for k, v in (by_number[number].weights or {}).items()}
+        jobs_of = estimated[estimated["number"].isin(numbers)]
+        weights = {k: v for number in jobs_of["number"] for k, v in (by_number[number].weights or {}).items()}
         row = {
             "paper": paper,
             "table": table,
-            "jobs": len(mine),
-            "finished": len(numbers) - len(mine),
-            "shared": int((mine["number"].map(uses).fillna(0) > 1).sum()),
-            "gpu_jobs": int(mine["gpu"].sum()),
+            "jobs": len(jobs_of),
+            "finished": len(numbers) - len(jobs_of),
+            "shared": int((jobs_of["number"].map(uses).fillna(0) > 1).sum()),
+            "gpu_jobs": int(jobs_of["gpu"].sum()),
         }
         for name, unit in SUMS.items():
-            values = [*mine[name], *(weights.values() if name in ("download_bytes", "disk_bytes") else ())]
+            values = [*jobs_of[name], *(weights.values() if name in ("download_bytes", "disk_bytes") else ())]
             values = pd.Series(values, dtype=float)
             row[name] = values.sum() / unit
             row[f"{name}_unknown"] = int(values.isna().sum())
@@ -133,7 +133,7 @@ def _needed(job: Job, jobs: Mapping[int, Job]) -> set[int]:
 def text(lines: pd.DataFrame, estimated: pd.DataFrame) -> str:
     """Return the summary as a table for the screen, and the jobs without a record."""
     names = lines["paper"].where(lines["table"] == "", "  " + lines["table"])
-    shown = pd.DataFrame(
+    cells = pd.DataFrame(
         {
             "": names.str.ljust(names.str.len().max()),
             **{name: lines[name].map("{:,}".format) for name in ("jobs", "finished", "shared")},
@@ -144,13 +144,13 @@ def text(lines: pd.DataFrame, estimated: pd.DataFrame) -> str:
             "dollars": _column(lines, "dollars", lambda value: f"{value:,.2f}"),
         }
     )
-    parts = [shown.to_string(index=False), ""]
+    parts = [cells.to_string(index=False), ""]
     unknown = estimated[estimated["core_seconds"].isna()]["rule"].value_counts().sort_index()
     if len(unknown):
         kinds = ", ".join(f"{number} {rule}" for rule, number in unknown.items())
-        parts.append(f"> means at least: {unknown.sum()} jobs have no record and are in no sum ({kinds}).")
+        parts.append(f"> means at least: {unknown.sum()} jobs have no record and are not counted ({kinds}).")
     parts.append(
-        "Jobs that several tables need are counted in each, and once in the last line (docs/reference.md)."
+        "Jobs needed by several tables are counted in each, and once in the last line (docs/reference.md)."
     )
     return "\n".join(parts)
 
@@ -173,7 +173,7 @@ def write(folder: Path, lines: pd.DataFrame, estimated: pd.DataFrame, finished: 
         for name, frame in {"plan": lines, "jobs": estimated, "records": finished}.items():
             write_text(folder / f"{name}.csv", frame.map(spreadsheet.cell).to_csv(index=False))
     except OSError as error:
-        return f"Nothing is written: {folder} cannot be written to ({error.strerror})."
+        return f"The plan is not saved: {folder} is not writable ({error.strerror})."
     return f"{folder}/plan.csv has these lines, jobs.csv every job."
 
 
@@ -283,8 +283,8 @@ def _examples(settings: Mapping[str, Any], parts: Parts) -> Tokens:
 def _questions(settings: Mapping[str, Any], parts: Parts) -> Tokens:
     """One request for each document, question and order of the options."""
     documents, tokens = parts["documents"]
-    shown = tokens if settings.get("text") == "whole" else settings.get("best", 1) * parts["paragraphs"][1]
-    return _asked(settings, documents * parts["questions"][0] * settings["orders"], shown)
+    length = tokens if settings.get("text") == "whole" else settings.get("best", 1) * parts["paragraphs"][1]
+    return _asked(settings, documents * parts["questions"][0] * settings["orders"], length)
 
 
 def _paragraphs(settings: Mapping[str, Any], parts: Parts) -> Tokens:

@@ -42,7 +42,7 @@ class DataTable:
 
 @dataclass(frozen=True)
 class DataSet:
-    """A data set and its census, with the tables of it that lie beside the census."""
+    """A data set, its census, and its tables in the folder of the census."""
 
     name: str
     census: Mapping[str, Any]
@@ -55,15 +55,15 @@ class DataSet:
 
     @property
     def rows(self) -> int:
-        """How many rows its tables have together."""
+        """The total number of rows of its tables."""
         return sum(counts["rows"] for counts in self.census["data"].values())
 
 
-def read(census: str | Path, words: Mapping[str, Any] | None = None) -> DataSet:
-    """Read a data set's census, and of each table that it counts the schema and the first rows."""
+def read(census: str | Path, texts: Mapping[str, Any] | None = None) -> DataSet:
+    """Read a data set's census, and the schema and first rows of each of its tables."""
     folder = Path(census).parent
     counts = json.loads(Path(census).read_text(encoding="utf-8"))
-    counts["sources"] = with_registry_texts(counts.get("sources", []), words or {})
+    counts["sources"] = with_registry_texts(counts.get("sources", []), texts or {})
     files = [folder / f"{name}.parquet" for name in counts["data"]]
     return DataSet(folder.name, counts, [_table(file) for file in files if file.exists()])
 
@@ -109,7 +109,7 @@ def page(dataset: DataSet, parts: Sequence[Part], root: str) -> Page:
     tables = [
         {
             "table": table,
-            "columns": [(name, kind, ticked(words)) for name, kind, words in table.columns],
+            "columns": [(name, kind, ticked(description)) for name, kind, description in table.columns],
             "rows": dataset.census["data"][table.name]["rows"],
             "digest": dataset.census["data"][table.name]["rows_sha256"],
             "labels": _histograms(dataset.census["data"][table.name].get("labels", {})),
@@ -131,29 +131,29 @@ def page(dataset: DataSet, parts: Sequence[Part], root: str) -> Page:
         "sources": sources_in_words(dataset.census["sources"]),
         "data_note": render.data_note(dataset.census["sources"]),
     }
-    found = [
+    entries = [
         Found(f"{dataset.name}, {table.name}", "data", f"{dataset.path}#{table.name}")
         for table in dataset.tables
     ]
     title = f"The data set {dataset.name}"
-    return Page(dataset.path, title, TEMPLATE, values, "data set", [*trail, (title, dataset.path)], found)
+    return Page(dataset.path, title, TEMPLATE, values, "data set", [*trail, (title, dataset.path)], entries)
 
 
-Bar = tuple[str, int, float]  # a value, how often it comes, its share of the most frequent one in per cent
+Bar = tuple[str, int, float]  # a value, its count, and this as per cent of the most frequent value's
 
 
 def _histograms(labels: Mapping[str, Mapping[str, int]]) -> list[tuple[str, int, list[Bar]]]:
-    """Each label with how many values it has, and with their bars where these are few."""
-    found = []
+    """Each label with its number of values, and with their bars if these are few."""
+    histograms = []
     for label, values in labels.items():
         largest = max(values.values(), default=0) or 1
         few = values.items() if len(values) <= VALUES else ()
-        found.append((label, len(values), [(value, n, round(100 * n / largest, 1)) for value, n in few]))
-    return found
+        histograms.append((label, len(values), [(value, n, round(100 * n / largest, 1)) for value, n in few]))
+    return histograms
 
 
 def load(dataset: DataSet, root: str, part: Part | None) -> list[tuple[str, str]]:
-    """How to load the tables of a data set: (with what, the code)."""
+    """How to load the tables of a data set: (library, code)."""
     frames = [f'{table.name} = pd.read_parquet("{root}/{table.file}")' for table in dataset.tables]
     ways = [("With pandas", "\n".join(["import pandas as pd", *frames]))]
     # Auxiliary data sets are not part of a paper's export.

@@ -1,4 +1,4 @@
-"""What a paper package shows of its paper beside tables.
+"""Sections of a paper's page in addition to its tables.
 
 Its module ``exhibits`` has a function ``sections(data)``, with the folder of all data sets, that returns a
 list of these.
@@ -39,7 +39,7 @@ class Statement:
 
 @dataclass(frozen=True)
 class Example:
-    """An example: its statements in the order of reading, and a note."""
+    """An example: its statements in reading order, and a note."""
 
     title: str
     statements: Sequence[Statement]
@@ -66,13 +66,13 @@ def edited(before: str, after: str) -> list[Piece]:
         if kind == "equal":
             pieces.append(Piece("".join(new[c:d])))
         else:
-            taken, added = "".join(old[a:b]), "".join(new[c:d])
-            pieces += [Piece(taken, "taken")] * bool(taken) + [Piece(added, "added")] * bool(added)
+            removed, added = "".join(old[a:b]), "".join(new[c:d])
+            pieces += [Piece(removed, "taken")] * bool(removed) + [Piece(added, "added")] * bool(added)
     return pieces
 
 
-def cut(text: str, most: int) -> str:
+def cut(text: str, limit: int) -> str:
     """Return ``text``, cut at the end of a word if it has more than ``most`` letters."""
-    if len(text) <= most:
+    if len(text) <= limit:
         return text
-    return f"{text[:most].rpartition(' ')[0] or text[:most]} …"
+    return f"{text[:limit].rpartition(' ')[0] or text[:limit]} …"

@@ -14,7 +14,7 @@ from markupsafe import Markup, escape
 from lextables.tables import render
 
 HERE = Path(__file__).parent
-TICKED = re.compile(r"`([^`]+)`")  # names of columns and the like
+TICKED = re.compile(r"`([^`]+)`")  # names of columns and similar
 FRAME = "layout.html.j2"
 # Included by other templates; a rule's fingerprint counts the files that the code names.
 SHARED = ("parts.html.j2",)
@@ -25,13 +25,13 @@ TEMPLATES.globals["frame"] = FRAME
 
 
 def ticked(text: str) -> Markup:
-    """Return a text in which text between backticks is code."""
+    """Return a text with backticks replaced by code elements."""
     return Markup(TICKED.sub(r"<code>\1</code>", str(escape(text))))
 
 
 TEMPLATES.filters["ticked"] = ticked
 HOME = "index.html"
-FOLDER = "/results/report"  # stands for the folder of the site
+FOLDER = "/results/report"  # placeholder of the site's folder
 STYLE, SCRIPT, SEARCH = "style.css", "site.js", "search.js"
 
 
@@ -48,8 +48,8 @@ class Found:
 class Page:
     """A page: its path below the site's folder, its title, and the values of its template.
 
-    ``trail`` are its breadcrumbs, as (name, path) from the second on; ``found`` are its entries of the search
-    besides its title.
+    ``trail`` are its breadcrumbs, as (name, path) from the second on; ``found`` are its search entries
+    in addition to its title.
     """
 
     path: str

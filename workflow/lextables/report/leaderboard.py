@@ -32,7 +32,7 @@ from lextables.tables.published import number
 from lextables.tables.render import data_note, label
 
 PATH, TEMPLATE = "leaderboard.html", "leaderboard.html.j2"
-BEST, LEVEL, BEHIND = "the best that ran", "not distinguished from the best", "behind the best"
+BEST, LEVEL, BEHIND = "the best row run here", "not distinguished from the best", "behind the best"
 UNTESTED, FEW = "not tested against the best", "too few units to be distinguished from the best"
 NONE = "–"
 RESAMPLES = 2_000
@@ -43,13 +43,12 @@ INTERVAL = (0.025, 0.975)
 class Row:
     """A system in one benchmark: ``score`` with its interval as the table writes them.
 
-    ``model`` is the name of the model in the folders of its runs, and empty for a ``published`` row that did
-    not run here.  ``seeds`` is the 95 % prediction interval of three or more seeds.  ``beside_best`` says
-    whether the tests tell it from the best row that ran; it is empty for published rows.  ``rank`` is 1 plus
-    the number of rows that are distinguishably better; 0 for a published row, for random answers and the
-    like, for a row that was not tested against the best one, and where fewer than two rows have a rank.
-    ``place`` is its place by score with its 95 % interval, of a row with a rank.  ``run`` is the folder of
-    its first run.
+    ``model`` is the name of the model in the folders of its runs, empty for a ``published`` row that was not
+    run here.  ``seeds`` is the 95 % prediction interval of three or more seeds.  ``beside_best`` states
+    whether the tests distinguish it from the best row that ran; it is empty for published rows.  ``rank`` is
+    1 plus the number of rows that are distinguishably better; 0 for a published row, for a row at chance
+    level, for a row not tested against the best one, and if fewer than two rows have a rank.  ``place`` is
+    its place by score with its 95 % interval, of a row with a rank.  ``run`` is the folder of its first run.
     """
 
     system: str
@@ -69,7 +68,7 @@ class Row:
 class Benchmark:
     """The headline of a table: its rows, best first, those that ran before published ones.
 
-    ``comparison`` has the tests between the rows; it is None where fewer than two rows ran.  ``lower``: a
+    ``comparison`` has the tests between the rows; it is None if fewer than two rows ran.  ``lower``: a
     lower score is better.  ``resampled`` are the scores of its ranked systems in each of `RESAMPLES` draws of
     the units, from 0 to 1.  ``data_note`` says that the data are not the paper's; it is empty for the sample,
     whose pages all have a banner.
@@ -90,7 +89,7 @@ class Benchmark:
         """Why it has no place in the leaderboard; empty if it has one."""
         if self.data_note or any(row.rank for row in self.rows):
             return self.data_note
-        return "fewer than two rows ran that know something, or random answers score best"
+        return "fewer than two rows above chance level ran, or random answers score best"
 
     @property
     def name(self) -> str:
@@ -108,10 +107,10 @@ class Model:
 
 def benchmarks(parts: Iterable[Part]) -> list[Benchmark]:
     """Return the headline of each table that names one and has a row that ran, in the order of the papers."""
-    found = [
+    headlines = [
         _benchmark(part, exhibit) for part in parts for exhibit in part.exhibits if exhibit.entry.headline
     ]
-    return [each for each in found if each.rows and not each.rows[0].published]
+    return [each for each in headlines if each.rows and not each.rows[0].published]
 
 
 def headline_lines(exhibit: Exhibit) -> dict[str, Line]:
@@ -127,7 +126,7 @@ def headline_lines(exhibit: Exhibit) -> dict[str, Line]:
 def _benchmark(part: Part, exhibit: Exhibit) -> Benchmark:
     headline = exhibit.entry.headline
     comparison = next(
-        (one for one in comparisons(exhibit.pairs) if one.measure == headline.compared_by), None
+        (pairs for pairs in comparisons(exhibit.pairs) if pairs.measure == headline.compared_by), None
     )
     lines = headline_lines(exhibit)
     # A column may hold rows that are compared by two measures.
@@ -170,8 +169,8 @@ def _rows_that_ran(
     best = next(iter(lines), "")
     knowing = [name for name in lines if name not in headline.chance]
     beaten = all(_value(lines[name]) != _value(lines[best]) for name in headline.chance if name in lines)
-    beside = {name: _beside(name, best, comparison) for name in lines}
-    ranked = [name for name in knowing if not comparison or beside[name] != UNTESTED]
+    versus = {name: _beside(name, best, comparison) for name in lines}
+    ranked = [name for name in knowing if not comparison or versus[name] != UNTESTED]
     if not beaten or len(ranked) < 2:
         ranked = []
     places = place_intervals(draws, lower=headline.lower)
@@ -186,14 +185,14 @@ def _rows_that_ran(
         model = run.split("/")[3]
         seeds = f"{line.prediction_low} to {line.prediction_high}" if line.prediction_low else ""
         score = line.reproduced or line.ours
-        yield Row(name, model, score, line.low, line.high, seeds, beside[name], rank, False, place, run)
+        yield Row(name, model, score, line.low, line.high, seeds, versus[name], rank, False, place, run)
 
 
-def _differ(one: str, other: str, lines: Mapping[str, Line], comparison: Comparison | None) -> bool:
-    """Whether the tests tell two rows apart; without any test, whether their scores differ."""
+def _differ(first: str, second: str, lines: Mapping[str, Line], comparison: Comparison | None) -> bool:
+    """Whether the tests distinguish two rows; without any test, whether their scores differ."""
     if comparison is None:
-        return _value(lines[one]) != _value(lines[other])
-    pair = comparison.pair(one, other)
+        return _value(lines[first]) != _value(lines[second])
+    pair = comparison.pair(first, second)
     return pair is not None and pair.differs
 
 
@@ -206,17 +205,17 @@ def resampled(units: pd.DataFrame | None, measure: str, systems: Sequence[str]) 
     if units is None:
         return {}
     table = units[units.measure == measure].pivot(index="unit", columns="system", values="value")
-    known = [system for system in systems if system in table]
-    if not known:
+    with_units = [system for system in systems if system in table]
+    if not with_units:
         return {}
     scored = table.notna()
-    alike = [system for system in known if scored[system].equals(scored[known[0]])]
-    values = table.loc[scored[known[0]], alike].to_numpy()
+    same = [system for system in with_units if scored[system].equals(scored[with_units[0]])]
+    values = table.loc[scored[with_units[0]], same].to_numpy()
     if len(values) < MIN_UNITS:
         return {}
     seed = zlib.crc32(measure.encode())
     sums = [weights @ values for weights in resampled_weights(len(values), seed, RESAMPLES)]
-    return dict(zip(alike, np.concatenate(sums).T / len(values), strict=True))
+    return dict(zip(same, np.concatenate(sums).T / len(values), strict=True))
 
 
 def place_intervals(draws: Mapping[str, np.ndarray], *, lower: bool = False) -> dict[str, tuple[int, int]]:
@@ -230,7 +229,7 @@ def place_intervals(draws: Mapping[str, np.ndarray], *, lower: bool = False) -> 
 
 
 def _beside(name: str, best: str, comparison: Comparison | None) -> str:
-    """Whether the tests tell a row from the best one."""
+    """Whether the tests distinguish a row from the best one."""
     if name == best:
         return BEST
     pair = comparison.pair(name, best) if comparison else None
@@ -239,7 +238,7 @@ def _beside(name: str, best: str, comparison: Comparison | None) -> str:
     return BEHIND if pair.differs else FEW if pair.untested or pair.detectable == math.inf else LEVEL
 
 
-def leaderboard(found: Iterable[Benchmark], names: Mapping[str, str] | None = None) -> list[Model]:
+def leaderboard(headlines: Iterable[Benchmark], names: Mapping[str, str] | None = None) -> list[Model]:
     """Return the models that ran, ordered by how many first ranks they have, then second ones, and so on.
 
     ``names`` are a user's models, {name in the folders of runs: the user's name}; each is one model wherever
@@ -247,7 +246,7 @@ def leaderboard(found: Iterable[Benchmark], names: Mapping[str, str] | None = No
     in a benchmark has the rank of its best row.
     """
     rows: dict[str, list[tuple[Benchmark, Row]]] = defaultdict(list)
-    for benchmark in found:
+    for benchmark in headlines:
         best: dict[str, Row] = {}
         for row in () if benchmark.unranked else benchmark.rows:
             if row.rank:
@@ -297,7 +296,7 @@ def means(models: Iterable[Model]) -> list[Mean]:
 
 
 def _mean(draws: Mapping[str, Mapping[str, tuple[Benchmark, np.ndarray]]], names: Sequence[str]) -> Mean:
-    averages = {model: np.mean([found[name][1] for name in names], axis=0) for model, found in draws.items()}
+    averages = {model: np.mean([drawn[name][1] for name in names], axis=0) for model, drawn in draws.items()}
     intervals = place_intervals(averages)
     best_first = sorted(averages, key=lambda model: -averages[model].mean())
     rows = tuple(
@@ -322,11 +321,11 @@ def short_names(benchmark: Benchmark) -> dict[str, str]:
     ends = {row.system.partition(" (")[2] for row in benchmark.rows}
     end = f" ({ends.pop()}" if len(benchmark.rows) > len(ends) == 1 else ""
     parts = {row.system: row.system.removesuffix(end).split(" / ") for row in benchmark.rows}
-    while len(parts) > 1 and all(len(each) > 1 for each in parts.values()):
-        if len({each[0] for each in parts.values()}) > 1:
+    while len(parts) > 1 and all(len(parts_of) > 1 for parts_of in parts.values()):
+        if len({parts_of[0] for parts_of in parts.values()}) > 1:
             break
-        parts = {name: each[1:] for name, each in parts.items()}
-    return {name: " / ".join(part for part in each if part != "None") or name for name, each in parts.items()}
+        parts = {name: parts_of[1:] for name, parts_of in parts.items()}
+    return {name: " / ".join(part for part in kept if part != "None") or name for name, kept in parts.items()}
 
 
 # The page
@@ -336,19 +335,19 @@ def pages(parts: Sequence[Part], config: Mapping[str, Any], trained_on: Mapping[
     """Return the page, none if no row of a headline ran.
 
     ``config`` has the names of a user's models.  ``trained_on`` is {folder of a run: the data sets that its
-    models have read, in words}.
+    models were trained on, as text}.
     """
-    found = benchmarks(parts)
-    if not found:
+    headlines = benchmarks(parts)
+    if not headlines:
         return []
     extras = [*(config.get("extra_models") or ()), *(config.get("extra_predictions") or ())]
-    models = leaderboard(found, {user_rows.key(extra["name"]): extra["name"] for extra in extras})
-    return [page(models, found, trained_on)]
+    models = leaderboard(headlines, {user_rows.key(extra["name"]): extra["name"] for extra in extras})
+    return [page(models, headlines, trained_on)]
 
 
-def page(models: Sequence[Model], found: Sequence[Benchmark], trained_on: Mapping[str, str]) -> Page:
+def page(models: Sequence[Model], headlines: Sequence[Benchmark], trained_on: Mapping[str, str]) -> Page:
     """Return the page of the models' ranks, and of the benchmarks that they ran in."""
-    ranked = [benchmark for benchmark in found if not benchmark.unranked]
+    ranked = [benchmark for benchmark in headlines if not benchmark.unranked]
     rows = []
     for model in models:
         scores = {benchmark.name: _score(row) for benchmark, row in model.rows}
@@ -358,7 +357,7 @@ def page(models: Sequence[Model], found: Sequence[Benchmark], trained_on: Mappin
         "columns": ["Model", "Benchmarks", *(benchmark.name for benchmark in ranked)],
         "rows": rows,
         "benchmarks": [(benchmark, _cells(benchmark, trained_on)) for benchmark in ranked],
-        "notes": [f"Not ranked: {each.name} ({each.unranked})." for each in found if each.unranked],
+        "notes": [f"Not ranked: {each.name} ({each.unranked})." for each in headlines if each.unranked],
         "means": [
             (
                 ", ".join(benchmark.name for benchmark in mean.benchmarks),

@@ -17,7 +17,7 @@ from lextables.tables import figures, render
 from lextables.tables.cells import Line
 from lextables.tables.inputs import comparable
 
-NEAR = 0.8  # of a unit's runs in one other unit: a near-duplicate
+NEAR = 0.8  # of a unit's n-grams in one other unit: a near-duplicate
 SHOWN = 40  # units on the page
 UNITS = ["dataset", "split", "unit"]
 PAIR = ["dataset", "split", "other_dataset", "other_split"]
@@ -54,9 +54,9 @@ def read_texts(
 def pairs(splits: Sequence[Split], units: pd.DataFrame) -> pd.DataFrame:
     """Return a row for each compared pair of splits, also for those that share nothing.
 
-    ``units`` and ``words`` are those of the split, ``short`` its units without a run, which are left out.
-    ``touched``, ``half`` and ``near_duplicates`` count units that share a run, half of their words, and
-    `NEAR` of their runs with one unit of the other split.  ``share`` is the share of words.
+    ``units`` and ``words`` are those of the split, ``short`` its excluded units, which are shorter than an
+    n-gram.  ``touched``, ``half`` and ``near_duplicates`` count units that share an n-gram, half of their
+    words, and `NEAR` of their n-grams with one unit of the other split.  ``share`` is the share of words.
     """
     sizes = pd.DataFrame(
         [(split.dataset, split.split, len(split.units), sum(split.words), split.short) for split in splits],
@@ -65,8 +65,8 @@ def pairs(splits: Sequence[Split], units: pd.DataFrame) -> pd.DataFrame:
     compared = sizes.merge(sizes[["dataset", "split"]], how="cross", suffixes=("", "_2"))
     compared = compared.rename(columns={"dataset_2": "other_dataset", "split_2": "other_split"})
     together = sizes.groupby("dataset").filter(lambda group: len(group) > 1).dataset.unique()
-    whole = sizes.merge(pd.DataFrame({"other_dataset": together, "other_split": ALL}), how="cross")
-    compared = pd.concat([compared, whole[whole.dataset != whole.other_dataset]])
+    with_whole = sizes.merge(pd.DataFrame({"other_dataset": together, "other_split": ALL}), how="cross")
+    compared = pd.concat([compared, with_whole[with_whole.dataset != with_whole.other_dataset]])
     compared = compared[
         (compared.dataset != compared.other_dataset) | (compared.split != compared.other_split)
     ]
@@ -77,11 +77,11 @@ def pairs(splits: Sequence[Split], units: pd.DataFrame) -> pd.DataFrame:
         near_duplicates=("near", "sum"),
         shared=("shared", "sum"),
     )
-    found = compared.merge(counts.reset_index(), how="left", on=PAIR)
+    table = compared.merge(counts.reset_index(), how="left", on=PAIR)
     numbers = ["touched", "half", "near_duplicates", "shared"]
-    found[numbers] = found[numbers].fillna(0).astype("int64")
-    found["share"] = (found.shared / found.words).fillna(0)  # a split of short units has no words
-    return found.sort_values(PAIR, ignore_index=True)
+    table[numbers] = table[numbers].fillna(0).astype("int64")
+    table["share"] = (table.shared / table.words).fillna(0)  # a split of short units has no words
+    return table.sort_values(PAIR, ignore_index=True)
 
 
 def lines(table: pd.DataFrame) -> list[Line]:
@@ -103,8 +103,8 @@ def lines(table: pd.DataFrame) -> list[Line]:
 def facts(table: pd.DataFrame, data: Path) -> pd.DataFrame:
     """Return the shares of pairs of data sets in ``data`` that are as published (`resources/facts`)."""
     censuses = ((name, data / name / "census.json") for name in table.dataset.unique())
-    known = [name for name, path in censuses if path.is_file() and comparable(loaded(path)["sources"])]
-    kept = table[table.dataset.isin(known) & table.other_dataset.isin(known)]
+    names = [name for name, path in censuses if path.is_file() and comparable(loaded(path)["sources"])]
+    kept = table[table.dataset.isin(names) & table.other_dataset.isin(names)]
     return kept[[*PAIR, "share"]].round({"share": 3})
 
 
@@ -113,14 +113,14 @@ def page(table: pd.DataFrame, units: pd.DataFrame, scores: pd.DataFrame) -> tupl
     shares = lines(table)
     svg = figures.draw("heat_map", shares, TITLE)
     notes = [
-        f"Share of the words of the row's split that are in runs of {RUN} words which also occur in the "
+        f"Share of the words of the row's split that are in sequences of {RUN} words which also occur in the "
         "column's split. Case, punctuation and line breaks are ignored, and all numbers count as equal.",
         f"“{ALL}” is a data set without splits, or all splits of another data set together.",
     ]
     if len(scores):
         notes.append(
-            "Scores without overlap are those of the runs at hand on the other test units. In retrieval, "
-            "documents are left out, and queries without another relevant one. There are then fewer "
+            "Scores without overlap are those of the finished runs on the other test units. In retrieval, "
+            "these documents are removed, and queries without another relevant one. There are then fewer "
             "documents to rank, so such scores are compared with each other and not with those on all units."
         )
     top = units[(units.other_split != ALL) | ~units.other_dataset.isin(units.dataset[units.split != ALL])]

@@ -43,17 +43,17 @@ def first_page(
         "key": render.KEY,
         "kinds": sorted({row["task"] for block in blocks for row in block["rows"] if row["task"]}),
     }
-    return Page(HOME, "Printed and rebuilt", TEMPLATE, values, "overview")
+    return Page(HOME, "Published and reproduced values", TEMPLATE, values, "overview")
 
 
 def facts(
     config: Mapping[str, Any], parts: Sequence[Part], runs: Sequence[RunRecord], made_by: str, date: str
 ) -> list[tuple[str, str]]:
-    """What it was all made of, as (name, words)."""
-    ours = [run for run in runs if not run.submitted]
-    devices = ", ".join(dict.fromkeys(run.record["device"] for run in ours))
+    """Data, models, settings and versions, as (name, text)."""
+    computed = [run for run in runs if not run.submitted]
+    devices = ", ".join(dict.fromkeys(run.record["device"] for run in computed))
     seeds = config.get("seeds", [])
-    spent = sum(run.record["seconds"] for run in ours)
+    spent = sum(run.record["seconds"] for run in computed)
     return [
         (
             "Data",
@@ -91,19 +91,19 @@ def paper_page(
         "tables": rows,
         "sources": wording.sources_in_words(part.sources),
         "datasets": [dataset for dataset in datasets if owner(dataset.name, [part])],
-        "runs": [(task, extremes(found), found) for task, found in groups.items()],
+        "runs": [(task, extremes(group), group) for task, group in groups.items()],
         "place": place,
         "anchor": anchor,
         "duration": duration,
         "sections": [(section, isinstance(section, Funnel)) for section in sections],
         "command": commands.command(config, part.name),
     }
-    found = [
+    items = [
         Found(f"{part.short}: {section.title}", "section", f"{paper_path(part)}#{anchor(section)}")
         for section in sections
     ]
     return Page(
-        paper_path(part), part.title, PAPER_TEMPLATE, values, "paper", [(part.short, paper_path(part))], found
+        paper_path(part), part.title, PAPER_TEMPLATE, values, "paper", [(part.short, paper_path(part))], items
     )
 
 
@@ -127,13 +127,13 @@ def anchor(section: Section) -> str:
 
 
 def extremes(runs: Sequence[RunRecord]) -> str:
-    """The longest and the largest run in words; no sum, since the runs of one job share its time."""
-    earlier, given = sum(run.earlier for run in runs), sum(bool(run.submitted) for run in runs)
-    parts = [f"{earlier} left by earlier runs"] * bool(earlier) + [f"{given} submitted"] * bool(given)
-    left = f" ({', '.join(parts)})" if parts else ""
+    """The longest and the largest run as text; no sum, because the runs of one job share its time."""
+    earlier, submitted = sum(run.earlier for run in runs), sum(bool(run.submitted) for run in runs)
+    parts = [f"{earlier} left by earlier runs"] * bool(earlier) + [f"{submitted} submitted"] * bool(submitted)
+    details = f" ({', '.join(parts)})" if parts else ""
     many = "1 run" if len(runs) == 1 else f"{len(runs)} runs"
-    ours = [run.record for run in runs if not run.submitted]
-    if not ours:
-        return f"{many}{left}."
-    seconds, peak = (max(record[name] for record in ours) for name in ("seconds", "peak_memory_mib"))
-    return f"{many}{left}: the longest took {duration(seconds)}, the largest {peak:,} MiB."
+    records = [run.record for run in runs if not run.submitted]
+    if not records:
+        return f"{many}{details}."
+    seconds, peak = (max(record[name] for record in records) for name in ("seconds", "peak_memory_mib"))
+    return f"{many}{details}: the longest took {duration(seconds)}, the largest {peak:,} MiB."

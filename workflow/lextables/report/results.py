@@ -25,8 +25,8 @@ from lextables.tables.comparison import from_csv as pairs_from_csv
 class Exhibit:
     """A table or figure: its entry in the registry, lines, drawing, files, and compared pairs.
 
-    ``files`` are paths below the results, by kind, and ``sources`` the provenance of its data set.
-    ``units`` is what each unit adds to the scores (`comparison.contributions`), of a table with a headline.
+    ``files`` are paths below the results, by kind, and ``sources`` the provenance of its data set. ``units``
+    is the contribution of each unit to the scores (`comparison.contributions`) of a table with a headline.
     """
 
     name: str
@@ -69,7 +69,7 @@ class Part:
 
 @dataclass(frozen=True)
 class RunRecord:
-    """A run: its `run.json` and the parts of its folder; ``earlier``: the current settings do not plan it."""
+    """A run: its `run.json` and the parts of its folder; ``earlier``: not planned by the current settings."""
 
     paper: str
     experiment: str
@@ -91,48 +91,48 @@ class RunRecord:
 
     @property
     def name(self) -> str:
-        """The run in words."""
+        """The run's name on pages."""
         return f"{self.experiment}, {self.model}, {self.condition}, seed {self.seed}"
 
     @property
     def submitted(self) -> str:
         """The file of submitted predictions; empty for other runs."""
-        found = self.record.get("submitted")
-        digest = self.record["settings"]["content"][: len("sha256:") + 12] if found else ""
-        return f"submitted predictions: {found['file']} ({digest})" if found else ""
+        record = self.record.get("submitted")
+        digest = self.record["settings"]["content"][: len("sha256:") + 12] if record else ""
+        return f"submitted predictions: {record['file']} ({digest})" if record else ""
 
     @property
     def weights(self) -> str:
         """The model whose weights it used and where they were found; empty without weights."""
-        model, found = (self.record["settings"].get(key) for key in ("model", "found"))
-        return f"{model} ({found})" if model and found else model or ""
+        model, location = (self.record["settings"].get(key) for key in ("model", "found"))
+        return f"{model} ({location})" if model and location else model or ""
 
     @property
     def versions(self) -> Mapping[str, str]:
         """The versions of lextables, with its commit, and of the libraries that the run had."""
-        ours = self.record.get("lextables")  # a run of before this was recorded is still a run
-        return self.record["libraries"] | ({"lextables": version_words(ours)} if ours else {})
+        version = self.record.get("lextables")  # older records lack it
+        return self.record["libraries"] | ({"lextables": version_words(version)} if version else {})
 
 
-def left_over(results: str | Path, made: Iterable[str]) -> dict[str, str]:
+def left_over(results: str | Path, planned: Iterable[str]) -> dict[str, str]:
     """Return {path below ``results``: digest} of results of earlier runs; ``made`` are the files of this run.
 
     The digests are a param of the report, which is remade if one changes.
     """
-    results, made = Path(results), set(made)
+    results, planned = Path(results), set(planned)
     kinds = ("data/*/census.json", "tables/*/*.csv", "tables/*/*.svg", "runs/*/*/*/*/seed*/run.json")
     return {
         path.relative_to(results).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()[:16]
         for kind in kinds
         for path in sorted(results.glob(kind))
-        if str(path) not in made
+        if str(path) not in planned
     }
 
 
 def read_all(
     results: str | Path,
     papers: Iterable[str | Path],
-    words: Mapping[str, Mapping[str, Any]],
+    texts: Mapping[str, Mapping[str, Any]],
     censuses: Iterable[str | Path],
     runs: Iterable[str],
     earlier: Iterable[str],
@@ -142,14 +142,14 @@ def read_all(
     ``papers`` are the files in resources/papers and ``words`` {paper: the texts of the sources' registry}.
     ``censuses`` and ``runs`` are those of this run, and ``earlier`` the paths of `left_over`.
     """
-    made = {Path(census).parent.name for census in censuses}
+    planned = {Path(census).parent.name for census in censuses}
     parts = [
-        read_part(name, path, results, words[name], earlier=name not in made)
+        read_part(name, path, results, texts[name], earlier=name not in planned)
         for name, path in ((Path(path).stem, path) for path in papers)
     ]
-    left = [f"{results}/{path}" for path in earlier if path.startswith("runs/")]
+    earlier_runs = [f"{results}/{path}" for path in earlier if path.startswith("runs/")]
     records = [read_run(path) for path in not_run.made(runs)]
-    records += [read_run(path, earlier=True) for path in not_run.made(left)]
+    records += [read_run(path, earlier=True) for path in not_run.made(earlier_runs)]
     return [part for part in parts if part], sorted(records, key=lambda run: run.place)
 
 
@@ -157,7 +157,7 @@ def read_part(
     name: str,
     registry: str | Path,
     results: str | Path,
-    words: Mapping[str, Any] | None = None,
+    texts: Mapping[str, Any] | None = None,
     *,
     earlier: bool = False,
 ) -> Part | None:
@@ -179,9 +179,9 @@ def read_part(
         }
     if earlier and not (shown and census.exists()):
         return None
-    counts = _counts(census, words)
+    counts = _counts(census, texts)
     of_data = {
-        of: _counts(_census(results, of or name), words) for of in {each.of for each in shown.values()}
+        of: _counts(_census(results, of or name), texts) for of in {each.of for each in shown.values()}
     }
     exhibits = [
         _read_exhibit(tables, table, entry, of_data[entry.of]["sources"]) for table, entry in shown.items()
@@ -202,10 +202,10 @@ def _census(results: Path, dataset: str) -> Path:
     return results / "data" / dataset / "census.json"
 
 
-def _counts(census: Path, words: Mapping[str, Any] | None) -> dict[str, Any]:
+def _counts(census: Path, texts: Mapping[str, Any] | None) -> dict[str, Any]:
     """A data set's census with its sources in ``words``."""
     counts = json.loads(census.read_text(encoding="utf-8"))
-    return counts | {"sources": with_registry_texts(counts["sources"], words or {})}
+    return counts | {"sources": with_registry_texts(counts["sources"], texts or {})}
 
 
 def _tasks(name: str, registry: Mapping[str, Any]) -> dict[str, str]:

@@ -42,13 +42,13 @@ def place(run: RunRecord) -> str:
 
 def shown_in(parts: Iterable[Part]) -> Shown:
     """{run folder: the tables that show it}."""
-    found: dict[str, dict[tuple[str, str], tuple[Part, Exhibit]]] = {}
+    tables_of: dict[str, dict[tuple[str, str], tuple[Part, Exhibit]]] = {}
     for part in parts:
         for exhibit in part.exhibits:
             for line in exhibit.lines:
                 for folder in line.runs.split():
-                    found.setdefault(folder, {})[part.name, exhibit.name] = part, exhibit
-    return {folder: list(tables.values()) for folder, tables in found.items()}
+                    tables_of.setdefault(folder, {})[part.name, exhibit.name] = part, exhibit
+    return {folder: list(tables.values()) for folder, tables in tables_of.items()}
 
 
 def runs_read(runs: Iterable[RunRecord]) -> Readers:
@@ -133,13 +133,13 @@ def page(
 
 def _settings(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Settings as texts: nested names are joined with dots, and long values are cut."""
-    found = []
+    texts = []
     for name, value in sorted(settings.items()):
         if isinstance(value, Mapping) and value:
-            found += [(f"{name}.{inner}", text) for inner, text in _settings(value)]
+            texts += [(f"{name}.{inner}", text) for inner, text in _settings(value)]
         else:
-            found.append((name, cut("none" if value is None else str(value), LETTERS)))
-    return found
+            texts.append((name, cut("none" if value is None else str(value), LETTERS)))
+    return texts
 
 
 def _training(trained: Mapping[str, Any], settings: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -164,7 +164,7 @@ def _short(value: Any) -> str:
 
 
 def _scores(path: Path) -> tuple[list[tuple[str, str, str, str]], int]:
-    """The overall scores, then those of groups up to `SCORES` rows; and the number of rows left out."""
+    """The overall scores, then those of groups, at most `SCORES` rows; and the number of omitted rows."""
     rows = sorted(read(path), key=lambda row: row["group"] != "all")
     texts = [(row["metric"], row["group"], _score(row["value"]), f"{row['n']:,}") for row in rows]
     return texts[:SCORES], max(0, len(texts) - SCORES)

@@ -1,4 +1,4 @@
-// What makes the pages handier.  All of them can be read, and all commands selected, without it.
+// Optional conveniences: all pages can be read, and all commands selected, without this script.
 "use strict";
 
 const make = (tag, attributes, ...inside) => {
@@ -8,7 +8,7 @@ const make = (tag, attributes, ...inside) => {
 };
 const words = (text) => text.toLowerCase().split(/\s+/).filter(Boolean);
 
-// A button at each command.
+// A copy button for each command.
 for (const box of document.querySelectorAll(".command")) {
   const code = box.querySelector("code");
   const button = make("button", { type: "button", textContent: "Copy" });
@@ -26,7 +26,7 @@ for (const box of document.querySelectorAll(".command")) {
   box.append(button);
 }
 
-// A place in a closed part of the page is opened.
+// Open closed parts of the page that contain the link's target.
 const reveal = () => {
   let at = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
   for (; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
@@ -34,14 +34,14 @@ const reveal = () => {
 addEventListener("hashchange", reveal);
 reveal();
 
-// What a note says, where its number stands.
+// The text of a note as tooltip of its number.
 const notes = document.querySelectorAll(".notes > li");
 for (const mark of document.querySelectorAll("main sup")) {
   const note = notes[Number(mark.lastChild.textContent) - 1];
   if (note) mark.title = note.textContent;
 }
 
-// A table that is wider than its box says so; a table with many rows can be filtered and sorted.
+// Tables wider than their box have a hint; tables with many rows can be filtered and sorted.
 const number = (cell) => {
   const text = (cell?.querySelector("b") ?? cell?.querySelector(".values") ?? cell)?.textContent ?? "";
   const found = text.replace(/[,\s]/g, "").replace("−", "-").match(/-?\d+(\.\d+)?/);
@@ -73,7 +73,7 @@ const tools = (box, table) => {
       row.hidden = !wanted.every((word) => text.includes(word));
     }
   });
-  const by = make("select", {}, make("option", { value: "", textContent: "as it stands" }));
+  const by = make("select", {}, make("option", { value: "", textContent: "original" }));
   [...table.tHead.rows[0].cells].forEach((cell, at) => {
     const name = at ? cell.firstChild?.textContent.trim() : "name";
     by.append(make("option", { value: `${at}`, textContent: name }));

@@ -16,7 +16,7 @@ from lextables.report.results import Part, RunRecord
 from lextables.report.wording import banner
 from lextables.tables import render
 
-# A drawing in a separate file takes its colour from the reader's screen.
+# A drawing in a separate file follows the reader's colour scheme.
 INK = "<style>svg{color:#1b1d20}@media(prefers-color-scheme:dark){svg{color:#e6e4df}}</style>"
 
 
@@ -25,7 +25,7 @@ class Material:
     """What the pages show.
 
     ``root`` is the folder of the results as commands name it.  ``made_by`` is the version of lextables and
-    ``date`` the day of its commit.  ``sections`` are what a paper package shows beside the tables, and
+    ``date`` the day of its commit.  ``sections`` are a paper's sections in addition to its tables, and
     ``leaderboard`` its page, if there is one.
     """
 
@@ -41,7 +41,7 @@ class Material:
 
 
 def write(folder: str | Path, material: Material) -> None:
-    """Write the site to ``folder``, which it replaces as a whole."""
+    """Write the site to ``folder``, which is replaced completely."""
     with replacing_folder(folder) as new:
         for path, text in files(material).items():
             (new / path).parent.mkdir(parents=True, exist_ok=True)
@@ -103,8 +103,8 @@ def drawing(svg: str, style: str = INK) -> str:
 
 def search(pages: Sequence[Page]) -> str:
     """Return the index of the first page's search: [name, kind, place] of each entry."""
-    found = [(page.title, page.kind, page.path) for page in pages]
-    found += [(each.name, each.kind, each.place) for page in pages for each in page.found]
-    addresses = [(name, kind, layout.relative(HOME, place)) for name, kind, place in dict.fromkeys(found)]
+    entries = [(page.title, page.kind, page.path) for page in pages]
+    entries += [(each.name, each.kind, each.place) for page in pages for each in page.found]
+    addresses = [(name, kind, layout.relative(HOME, place)) for name, kind, place in dict.fromkeys(entries)]
     lines = ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in addresses)
     return f"const FOUND = [\n{lines}\n];\n"

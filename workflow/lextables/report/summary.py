@@ -1,4 +1,4 @@
-"""The page of results (docs/results.md): what a run reproduced of all papers, as Markdown and a picture."""
+"""The results page (docs/results.md): reproduced values of all papers, as Markdown with a figure."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ NAME = "results"  # of the page and the picture
 BEGIN, END = "<!-- summary -->", "<!-- end of summary -->"
 NAMES = wording.OUTCOMES | {"unjudged": "no verdict", "elsewhere": "other data"}
 EXPLAINED = ("off", "unjudged", "elsewhere", "not run")
-CELLS = 3  # that a line names
+CELLS = 3  # named in a line
 LONGEST = 40  # letters of a value
 REASONS = 10  # of one outcome of a paper
 RANKED = 3  # rows of a benchmark
@@ -39,7 +39,7 @@ LOOKS = {
     "elsewhere": {"facecolor": figures.OURS, "alpha": 0.25, "hatch": ".."},
     "not run": {"facecolor": "none"},
 }
-# The theme of the page that shows the picture is not known to it.
+# Colours that work on light and dark pages.
 PAPER = "<style>svg{color:#1b1d20;background:#fff}</style>"
 WIDTH, BAR = 7.4, 0.34  # inches
 
@@ -68,44 +68,44 @@ class Material:
 
 
 def picture(material: Material) -> str:
-    """Return the picture as svg: outcomes by paper, and baselines beside the best published values."""
-    counts, found = _counts(material.parts), _besides(material)
+    """Return the figure as svg: outcomes by paper, and baselines compared with the best published values."""
+    counts, baselines = _counts(material.parts), _besides(material)
 
     def drawing(figure: Figure) -> None:
-        rows = [max(len(counts), 1), *[len(found)] * bool(found)]
-        figure.set_size_inches(WIDTH, BAR * (sum(rows) + 5 + 2 * bool(found)))
+        rows = [max(len(counts), 1), *[len(baselines)] * bool(baselines)]
+        figure.set_size_inches(WIDTH, BAR * (sum(rows) + 5 + 2 * bool(baselines)))
         axes = figure.subplots(len(rows), 1, squeeze=False, height_ratios=rows)
         _draw_counts(axes[0, 0], counts)
-        if found:
-            _draw_besides(axes[1, 0], found)
+        if baselines:
+            _draw_besides(axes[1, 0], baselines)
 
     svg = site.drawing(figures.to_svg(drawing, "Published values and baselines", NAME), PAPER)
     return f"{' '.join(svg.split())}\n"
 
 
 def _draw_counts(axes: Any, counts: Mapping[str, wording.Counts]) -> None:
-    shown = _outcomes(counts.values())
-    for at, found in enumerate(counts.values()):
-        start, total = 0.0, sum(found.values())
-        for name in shown:
-            share = 100 * found[name] / total
+    columns = _outcomes(counts.values())
+    for at, outcomes in enumerate(counts.values()):
+        start, total = 0.0, sum(outcomes.values())
+        for name in columns:
+            share = 100 * outcomes[name] / total
             axes.barh(at, share, left=start, height=0.7, edgecolor=figures.INK, linewidth=0.8, **LOOKS[name])
             start += share
     axes.set_yticks(range(len(counts)), [f"{name} ({sum(n.values()):,})" for name, n in counts.items()])
     axes.set(xlim=(0, 100), ylim=(max(len(counts), 1) - 0.5, -0.5), xlabel="Published values (%)")
     axes.tick_params(axis="y", length=0)
-    patches = [Patch(edgecolor=figures.INK, label=NAMES[name], **LOOKS[name]) for name in shown]
+    patches = [Patch(edgecolor=figures.INK, label=NAMES[name], **LOOKS[name]) for name in columns]
     axes.figure.legend(handles=patches, loc="outside upper left", ncols=6, columnspacing=1, handlelength=1.4)
 
 
-def _draw_besides(axes: Any, found: Mapping[str, tuple[float, str]]) -> None:
-    for at, (share, text) in enumerate(found.values()):
+def _draw_besides(axes: Any, baselines: Mapping[str, tuple[float, str]]) -> None:
+    for at, (share, text) in enumerate(baselines.values()):
         axes.barh(at, share, height=0.6, facecolor=figures.OURS, edgecolor=figures.INK, linewidth=0.8)
         axes.annotate(text, (max(share, 100), at), (5, 0), textcoords="offset points", va="center")
     axes.axvline(100, color=figures.INK, linewidth=1.2)
-    axes.set_yticks(range(len(found)), [*found])
-    axes.set(ylim=(len(found) - 0.5, -0.5), xlabel="Best baseline, best published value = 100")
-    axes.set_xlim(0, 1.65 * max(100, *(share for share, _ in found.values())))
+    axes.set_yticks(range(len(baselines)), [*baselines])
+    axes.set(ylim=(len(baselines) - 0.5, -0.5), xlabel="Best baseline, best published value = 100")
+    axes.set_xlim(0, 1.65 * max(100, *(share for share, _ in baselines.values())))
     axes.tick_params(axis="y", length=0)
 
 
@@ -115,14 +115,14 @@ def page(material: Material) -> str:
 
 
 def summary(material: Material) -> str:
-    """Return the table of outcomes by paper, between `BEGIN` and `END`, with what it was made from."""
+    """Return the table of outcomes by paper, between `BEGIN` and `END`, with versions and devices."""
     counts = _counts(material.parts)
-    shown = _outcomes(counts.values())
-    rows = [(plain(name), found) for name, found in counts.items()]
+    columns = _outcomes(counts.values())
+    rows = [(plain(name), outcomes) for name, outcomes in counts.items()]
     rows += [("**all**", wording.summed(counts.values()))] * (len(rows) > 1)
     table = _table(
-        ["paper", "published values", *(NAMES[name] for name in shown)],
-        ([name, f"{sum(n.values()):,}", *(f"{n[each]:,}" for each in shown)] for name, n in rows),
+        ["paper", "published values", *(NAMES[name] for name in columns)],
+        ([name, f"{sum(n.values()):,}", *(f"{n[each]:,}" for each in columns)] for name, n in rows),
     )
     return "\n\n".join([BEGIN, table, _made(material), END])
 
@@ -137,15 +137,15 @@ def with_summary(text: str, block: str) -> str:
 def _blocks(material: Material) -> Iterator[str]:
     yield "# Results"
     yield (
-        f"What one run reproduced. The target `{NAME}_page` writes this page and its picture. "
+        f"Values reproduced by one run. The target `{NAME}_page` writes this page and its figure. "
         "[Verdicts](reference.md#tables) are explained in the reference."
     )
     if banner := wording.banner(material.config, material.runs):
         yield f"**{plain(banner)}**"
-    yield f"![Outcomes by paper, and baselines beside the best published values]({NAME}.svg)"
+    yield f"![Outcomes by paper, and baselines compared with the best published values]({NAME}.svg)"
     yield summary(material)
     yield _settings(material.config)
-    yield from _section("What more would be reproduced", _needs(material))
+    yield from _section("Requirements of values that are not run", _needs(material))
     for part in material.parts:
         yield from _section(part.short, _explained(part))
     yield from _section("Leaderboard", _leaderboard(benchmarks(material.parts)))
@@ -158,10 +158,10 @@ def _blocks(material: Material) -> Iterator[str]:
 
 
 def _section(title: str, blocks: Iterable[str]) -> Iterator[str]:
-    found = [*blocks]
-    if found:
+    lines = [*blocks]
+    if lines:
         yield f"## {plain(title)}"
-        yield from found
+        yield from lines
 
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[str]], texts: Collection[str] = ()) -> str:
@@ -171,35 +171,35 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[str]], texts: Collect
 
 
 def _made(material: Material) -> str:
-    """By which commits, when and on which processors."""
-    ours = [run for run in material.runs if not run.submitted]
-    versions = Counter(words(run.record["lextables"]) for run in ours if run.record.get("lextables"))
-    devices = Counter(run.record["device"] for run in ours)
+    """Commits, date and processors of the runs."""
+    computed = [run for run in material.runs if not run.submitted]
+    versions = Counter(words(run.record["lextables"]) for run in computed if run.record.get("lextables"))
+    devices = Counter(run.record["device"] for run in computed)
     return (
-        f"{len(ours):,} runs, the last on {material.date}, by lextables {_counted(versions)}, on "
+        f"{len(computed):,} runs, the last on {material.date}, by lextables {_counted(versions)}, on "
         f"{_counted(devices)}."
     )
 
 
 def _settings(config: Mapping[str, Any]) -> str:
-    """The settings that are not the default, without places on this machine."""
+    """The settings that are not the default, without paths of this machine."""
     chosen = changed_keys({key: value for key, value in config.items() if key not in PLACES})
     return f"Settings: {', '.join(f'`{each}`' for each in chosen) or 'the default'}."
 
 
-def _counted(found: Counter[str]) -> str:
-    if len(found) < 2:
-        return next(iter(found), "none")
-    return " and ".join(f"{name} ({n:,} run{'s' * (n > 1)})" for name, n in sorted(found.items()))
+def _counted(counts: Counter[str]) -> str:
+    if len(counts) < 2:
+        return next(iter(counts), "none")
+    return " and ".join(f"{name} ({n:,} run{'s' * (n > 1)})" for name, n in sorted(counts.items()))
 
 
 def _counts(parts: Iterable[Part]) -> dict[str, wording.Counts]:
     """{paper: its outcomes} of the papers with published values."""
-    found = {
+    outcomes = {
         part.short: wording.summed(wording.outcome_counts(exhibit.lines) for exhibit in part.exhibits)
         for part in parts
     }
-    return {name: counts for name, counts in found.items() if any(counts.values())}
+    return {name: counts for name, counts in outcomes.items() if any(counts.values())}
 
 
 def _outcomes(counts: Iterable[wording.Counts]) -> list[str]:
@@ -229,7 +229,7 @@ def _explained(part: Part) -> Iterator[str]:
                 where, cell = cell, f"{line.row}, {line.column}: {' → '.join(values)}"
             reason = line.reason or (data_note(exhibit.sources) if outcome == "elsewhere" else "")
             groups[outcome][where, reason].append(cell)
-    rows = [row for outcome, found in groups.items() for row in _outcome_rows(outcome, found)]
+    rows = [row for outcome, cells in groups.items() for row in _outcome_rows(outcome, cells)]
     if rows:
         yield _table(["", "values", "where", "why"], rows, ["where", "why"])
     elif any(True for _ in _published(part)):
@@ -241,31 +241,31 @@ def _outcome_rows(outcome: str, groups: Mapping[tuple[str, str], Sequence[str]])
     order = [*groups.items()]
     if outcome != "off":
         order.sort(key=lambda group: (-len(group[1]), group[0]))
-    shown = order if outcome == "off" else order[:REASONS]
-    for (table, reason), cells in shown:
+    listed = order if outcome == "off" else order[:REASONS]
+    for (table, reason), cells in listed:
         names = [*dict.fromkeys(cells)]
         more = f" and {len(names) - CELLS} more" if len(names) > CELLS else ""
         where = "; ".join(names[:CELLS]) + more
         where = f"{table}: {where}" if table else where
         yield [NAMES[outcome], f"{len(cells):,}", plain(where), plain(reason or "not known")]
-    if rest := order[len(shown) :]:
+    if rest := order[len(listed) :]:
         values = sum(len(cells) for _, cells in rest)
         yield [NAMES[outcome], f"{values:,}", "", f"{len(rest)} other reasons"]
 
 
 def _needs(material: Material) -> Iterator[str]:
-    """The table of what values that are not run need."""
+    """The table of requirements of values that are not run."""
     if material.needs is None:
         return
-    found: dict[str, Counter[str]] = defaultdict(Counter)
+    needed: dict[str, Counter[str]] = defaultdict(Counter)
     for part in material.parts:
         of_tables = material.needs.get(part.name, {})
         for exhibit, line, outcome in _published(part):
             if outcome == "not run":
-                found[of_tables.get(exhibit.name, {}).get(line.reason, NOTHING_ELSE)][part.short] += 1
-    if found:
-        yield "Published values that are not run, by what their rows need at most (the reasons are below)."
-        order = sorted(found.items(), key=lambda item: (item[0] == NOTHING_ELSE, -item[1].total(), item[0]))
+                needed[of_tables.get(exhibit.name, {}).get(line.reason, NOTHING_ELSE)][part.short] += 1
+    if needed:
+        yield "Published values that are not run, by the requirements of their rows (the reasons are below)."
+        order = sorted(needed.items(), key=lambda item: (item[0] == NOTHING_ELSE, -item[1].total(), item[0]))
         yield _table(
             ["needs", "values", "of"],
             (
@@ -281,7 +281,7 @@ def _besides(material: Material) -> dict[str, tuple[float, str]]:
 
     Where lower is better, it is the inverse.
     """
-    found = {}
+    shares = {}
     for part, exhibit in material.exhibits:
         headline = exhibit.entry.headline
         if not headline or data_note(exhibit.sources):
@@ -293,16 +293,16 @@ def _besides(material: Material) -> dict[str, tuple[float, str]]:
             elif line.runs and {*line.runs.split()} <= {*material.baselines}:
                 baselines[number(line.ours)] = line.ours
         best = min if headline.lower else max
-        one, other = (best(filter(None, values), default=0) for values in (published, baselines))
-        if one and other:
-            share = 100 * (one / other if headline.lower else other / one)
-            text = f"{baselines[other]} (published: {published[one]})"
-            found[f"{part.short}, {label(exhibit.name)}"] = share, text
-    return found
+        paper, ours = (best(filter(None, values), default=0) for values in (published, baselines))
+        if paper and ours:
+            share = 100 * (paper / ours if headline.lower else ours / paper)
+            text = f"{baselines[ours]} (published: {published[paper]})"
+            shares[f"{part.short}, {label(exhibit.name)}"] = share, text
+    return shares
 
 
-def _leaderboard(found: Sequence[Benchmark]) -> Iterator[str]:
-    rows = [row for benchmark in found if not benchmark.unranked for row in _ranked(benchmark)]
+def _leaderboard(headlines: Sequence[Benchmark]) -> Iterator[str]:
+    rows = [row for benchmark in headlines if not benchmark.unranked for row in _ranked(benchmark)]
     if rows:
         yield (
             f"For each main score, the {RANKED} best rows that ran and the best published row that did not. "
@@ -311,7 +311,7 @@ def _leaderboard(found: Sequence[Benchmark]) -> Iterator[str]:
         )
         columns = ["table and score", "row", "score", "95 % interval", "rank", "place"]
         yield _table(columns, rows, ["row"])
-    for benchmark in found:
+    for benchmark in headlines:
         if benchmark.unranked:
             yield f"Not ranked: {plain(benchmark.name)} ({plain(benchmark.unranked)})."
 
@@ -329,7 +329,7 @@ def _overlaps(table: pd.DataFrame) -> Iterator[str]:
     top = table[table.share >= LEAST].sort_values(
         ["share", "dataset", "split", "other_dataset", "other_split"], ascending=[False, *[True] * 4]
     )
-    yield "The pairs of splits that share most of their words ([how they are counted](overlaps.md))."
+    yield "The pairs of splits with the largest shares of common words ([how they are counted](overlaps.md))."
     yield _table(
         ["split", "also in", "share of words", "units", "with a shared text", "near-duplicates"],
         (

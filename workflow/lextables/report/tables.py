@@ -1,4 +1,4 @@
-"""A page a table: printed and reproduced, which rows differ, what makes each again, what to know of it."""
+"""A page for each table: published and reproduced values, which rows differ, commands, and notes."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -55,9 +55,9 @@ def page(
     here, label = path(part, exhibit), render.label(exhibit.name)
     trail = [(part.short, f"papers/{part.name}.html"), (label, here)]
     rows = dict.fromkeys(line.row for line in exhibit.lines)
-    found = [Found(row, f"row of {part.short}, {label}", here) for row in rows]
+    entries = [Found(row, f"row of {part.short}, {label}", here) for row in rows]
     kind = "figure" if exhibit.svg else "table"
-    return Page(here, f"{part.short}, {name(exhibit)}", TEMPLATE, values, kind, trail, found)
+    return Page(here, f"{part.short}, {name(exhibit)}", TEMPLATE, values, kind, trail, entries)
 
 
 def _beside(part: Part, at: int) -> tuple[str, str]:
@@ -73,9 +73,9 @@ def comparisons(exhibit: Exhibit) -> Sequence[Comparison]:
 def row_commands(
     exhibit: Exhibit, runs: Mapping[str, RunRecord], config: Mapping[str, Any], root: str
 ) -> list[commands.RowCommand]:
-    """Return for each row that has runs the command that makes them, and what they took.
+    """Return for each row with runs the command that reproduces them, and their cost.
 
-    Rows of the same runs are made by one command.
+    Rows with the same runs share a command.
     """
     folders: dict[str, dict[str, None]] = {}
     for line in exhibit.lines:
@@ -83,12 +83,12 @@ def row_commands(
     rows: dict[tuple[str, ...], list[str]] = {}
     for row, needed in folders.items():
         rows.setdefault(tuple(needed), []).append(row)
-    found = []
+    by_runs = []
     for needed, of_them in rows.items():
         here = [runs[folder] for folder in needed if folder in runs]
         if here:
             targets = [f"{root}/{folder}/scores.parquet" for folder in needed]
-            found.append(
+            by_runs.append(
                 commands.RowCommand(of_them, here, commands.command(config, *targets), commands.cost(here))
             )
-    return found
+    return by_runs

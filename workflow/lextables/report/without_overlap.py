@@ -1,4 +1,4 @@
-"""Headline scores on the test units that share little text with a training split, by the table's own code."""
+"""Headline scores on test units that share little text with a training split, by the table's own code."""
 
 from collections.abc import Collection, Container, Mapping
 from dataclasses import replace
@@ -23,7 +23,7 @@ from lextables.tasks.retrieval import collection
 from lextables.tasks.retrieval import scoring as retrieval
 from lextables.tasks.spans.outputs import contract_of
 
-LIMIT = 0.1  # of a unit's words: from here on it is left out
+LIMIT = 0.1  # units with this share of their words or more are excluded
 TEST = ("test", ALL)
 
 
@@ -46,8 +46,8 @@ def scores_without(
     shared = units[(units.dataset == dataset) & (units.other_dataset == name) & (units.other_split == split)]
     shared = shared[shared.split.isin(TEST) & (shared.shared >= LIMIT * shared.words)]
     tested = {unit: text for part, unit, text in read_texts(data, texts, once=False) if part in TEST}
-    alike = {tested[unit] for unit in shared.unit}
-    without = {unit for unit, text in tested.items() if text in alike}
+    overlapping = {tested[unit] for unit in shared.unit}
+    without = {unit for unit, text in tested.items() if text in overlapping}
     why, part = "no unit without overlap", {}
     if len(without) < len(tested):
         with TemporaryDirectory() as folder:
@@ -121,26 +121,26 @@ def rescored(
         return [row for row in predictions if row[key] in names]
 
     if task["task"] == "spans":
-        asked = [row for row in kept("questions") if row["split"] == "test"]
-        predicted, answers = of("question_id", asked), kept("answers")
+        questions = [row for row in kept("questions") if row["split"] == "test"]
+        predicted, answers = of("question_id", questions), kept("answers")
         if task["evaluator"] == "containment":
             golds = containment.gold_texts(answers)
             texts = ((row["question_id"], row["output"]) for row in predicted)
             counted = {name: containment.counts(text, golds.get(name, ())) for name, text in texts}
-            return containment.scores(counted, contract_of(asked, "test"))[0]
+            return containment.scores(counted, contract_of(questions, "test"))[0]
         options = {name: task[name] for name in ("relaxed", "low_thresholds")}
-        return spans.scores(spans.nbest_rows(predicted), asked, answers, **options)
+        return spans.scores(spans.nbest_rows(predicted), questions, answers, **options)
     if task["task"] == "classification":
         examples, heads = kept("examples"), kept(task["names"]["heads"])
         predicted = of("example_id", examples)
         return classification.score(predicted, examples, heads, task["test"], task, data / "census.json")[0]
     if task["task"] == "retrieval":
-        whole = collection.load([data / f"{name}.parquet" for name in collection.files(task)], task)
+        full = collection.load([data / f"{name}.parquet" for name in collection.files(task)], task)
         judged = {
             query: {document: gain for document, gain in gains.items() if document not in without}
-            for query, gains in whole.judged.items()
+            for query, gains in full.judged.items()
         }
         relevant = [query for query, gains in judged.items() if any(gains.values())]
         hits = (row for row in predictions if row["document_id"] not in without)
-        return retrieval.scores(hits, replace(whole, judged=judged), relevant)
-    raise BadInput(f"{task['task']} are not scored on a part of the units")
+        return retrieval.scores(hits, replace(full, judged=judged), relevant)
+    raise BadInput(f"the task {task['task']} cannot be scored on a part of the units")

@@ -13,9 +13,9 @@ from lextables.sources.registry import SAMPLE
 from lextables.tables.cells import Line
 
 PANELS = {
-    "sample": "the small panel that the environment holds",
-    "available": "those that this machine has",
-    "paper": "all that the papers ran",
+    "sample": "the small models of the environment",
+    "available": "the models available on this machine",
+    "paper": "all models of the papers",
 }
 
 
@@ -55,15 +55,15 @@ def sources_in_words(sources: Iterable[Mapping[str, Any]]) -> list[str]:
 def data_in_words(choice: str, sources: Iterable[Mapping[str, Any]]) -> str:
     """Describe the data of the tables by the config's ``data`` and the variants of the sources."""
     if choice == "sample":
-        return "the sample written for this project, which says nothing about any paper"
+        return "the sample written for this project; its values say nothing about any paper"
     variants: dict[str, dict[str, None]] = defaultdict(dict)
     for source in sources:
         variants[source["variant"]][source["source"]] = None
-    words = [
+    descriptions = [
         f"{', '.join(names)} as {'published' if variant == 'release' else f'the variant “{variant}”'}"
         for variant, names in variants.items()
     ]
-    return f"the release ({'; '.join(words)})"
+    return f"the release ({'; '.join(descriptions)})"
 
 
 def models_in_words(config: Mapping[str, Any], runs: Iterable[RunRecord]) -> str:
@@ -126,8 +126,8 @@ def outcome(line: Line) -> str:
 
 def outcome_counts(lines: Iterable[Line]) -> Counts:
     """Count published cells by outcome, in the order of `OUTCOMES`."""
-    found = Counter(outcome(line) for line in lines if line.published)
-    return {name: found[name] for name in OUTCOMES}
+    counts = Counter(outcome(line) for line in lines if line.published)
+    return {name: counts[name] for name in OUTCOMES}
 
 
 def summed(counts: Iterable[Counts]) -> Counts:
@@ -140,12 +140,12 @@ def summed(counts: Iterable[Counts]) -> Counts:
 
 def counts_in_words(counts: Counts) -> str:
     """Return counts as a clause: ``3 match, 2 not run``."""
-    said = [f"{n:,} {OUTCOMES[name]}" for name, n in counts.items() if n]
-    return ", ".join(said) or "no printed value to compare"
+    clauses = [f"{n:,} {OUTCOMES[name]}" for name, n in counts.items() if n]
+    return ", ".join(clauses) or "no published value to compare"
 
 
 def table_in_words(lines: Iterable[Line]) -> str:
-    """Return the outcome of a table in words; without published values the number of its values."""
+    """Return the outcome of a table as text; without published values, the number of its values."""
     lines = list(lines)
     if any(line.published for line in lines):
         return counts_in_words(outcome_counts(lines))

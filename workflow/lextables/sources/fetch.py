@@ -1,4 +1,4 @@
-"""Fetch a source file from a mirror folder or an address, check it, and write its provenance."""
+"""Fetch a source file from a mirror folder or a URL, check it, and write its provenance."""
 
 import json
 import os
@@ -24,11 +24,11 @@ from lextables.sources.transfer import (
 )
 
 MIRROR = "mirror"  # `Provenance.obtained_from` of a file from a mirror
-# First bytes of files that hold no data.
+# First bytes of files without data.
 NO_DATA = {
-    b"<!doctype html": "a web page, such as one that asks to log in",
-    b"<html": "a web page, such as one that asks to log in",
-    b"version https://git-lfs": "a pointer of Git LFS, which holds no data",
+    b"<!doctype html": "a web page, such as a login page",
+    b"<html": "a web page, such as a login page",
+    b"version https://git-lfs": "a pointer of Git LFS without data",
 }
 
 
@@ -82,19 +82,19 @@ class DiskFull(BadInput):
 
 
 def manual_download(
-    wanted: SourceFile, mirrors: Sequence[str | Path], variants: Iterable[str]
+    entry: SourceFile, mirrors: Sequence[str | Path], variants: Iterable[str]
 ) -> ManualDownload | None:
-    """Return the instructions for ``wanted`` if it has no address and is in no mirror, else None.
+    """Return the instructions for ``entry`` if it has no address and is in no mirror, else None.
 
     Only file names are checked, so that a run can be planned without reading files.
     """
-    if wanted.addresses or not wanted.instructions or in_mirror(wanted, mirrors, variants):
+    if entry.addresses or not entry.instructions or in_mirror(entry, mirrors, variants):
         return None
-    return ManualDownload(wanted.source, wanted.file, wanted.licence, wanted.homepage, wanted.instructions)
+    return ManualDownload(entry.source, entry.file, entry.licence, entry.homepage, entry.instructions)
 
 
 def fetch(
-    wanted: SourceFile,
+    entry: SourceFile,
     destination: str | Path,
     *,
     mirrors: Sequence[str | Path] = (),
@@ -103,7 +103,7 @@ def fetch(
     free: Callable[[Path], int] = lambda folder: shutil.disk_usage(folder).free,
     say: Callable[[str], None] = print,
 ) -> Provenance:
-    """Fetch ``wanted`` to ``destination`` and write and return its provenance, ``<destination>.json``.
+    """Fetch ``entry`` to ``destination`` and write and return its provenance, ``<destination>.json``.
 
     Mirror folders are searched first, for any of the allowed ``variants``.  If the published bytes are
     allowed, the addresses are tried next, in order.  ``free`` returns the free bytes of a folder's disk.
@@ -113,48 +113,48 @@ def fetch(
     """
     destination, allowed = Path(destination), tuple(variants)
     destination.parent.mkdir(parents=True, exist_ok=True)
-    candidates = wanted.among(allowed)
+    candidates = entry.among(allowed)
 
     def check_space(needed: int) -> None:
         if needed > (have := free(destination.parent)):
             where = f"the disk of {destination.parent} has {have:,}"
-            raise DiskFull(f"{wanted.name} needs {needed:,} bytes more, and {where}", do="free some space")
+            raise DiskFull(f"{entry.name} needs {needed:,} bytes more, and {where}", do="free some space")
 
-    if mirrored := _in_mirror(wanted, mirrors, candidates):
-        say(f"{wanted.name}: {mirrored.stat().st_size:,} bytes from the mirror")
+    if mirrored := _in_mirror(entry, mirrors, candidates):
+        say(f"{entry.name}: {mirrored.stat().st_size:,} bytes from the mirror")
         check_space(mirrored.stat().st_size)
-        candidate, digests = _copy(wanted, mirrored, candidates, destination)
+        candidate, digests = _copy(entry, mirrored, candidates, destination)
         place = MIRROR
-    elif record := manual_download(wanted, mirrors, allowed):
+    elif record := manual_download(entry, mirrors, allowed):
         raise NotFetched(record)
     else:
         candidate = next((c for c in candidates if c.variant in PUBLISHED), None)
         if candidate is None:
             folders = ", ".join(map(str, mirrors)) or "a mirror, for none is set"
-            what = f"{wanted.name} ({' or '.join(allowed)}) is not in {folders}"
-            raise BadInput(what, do=f"put it there as {wanted.name}")
-        place, digests = _from_addresses(wanted, candidate, destination, check_space, client, say)
+            what = f"{entry.name} ({' or '.join(allowed)}) is not in {folders}"
+            raise BadInput(what, do=f"put it there as {entry.name}")
+        place, digests = _from_addresses(entry, candidate, destination, check_space, client, say)
     provenance = Provenance(
-        source=wanted.source,
-        file=wanted.file,
+        source=entry.source,
+        file=entry.file,
         variant=candidate.variant,
         comparable=candidate.comparable,
         digest=digests.of("sha256"),
         bytes=digests.bytes,
         obtained_from=place,
-        licence=wanted.licence,
-        citation=wanted.citation,
+        licence=entry.licence,
+        citation=entry.citation,
         note=candidate.note,
     )
     text = json.dumps(asdict(provenance), indent=2, ensure_ascii=False) + "\n"
     write_text(destination.with_name(f"{destination.name}.json"), text)
     Part.of(destination).remove()
-    _state_licence(wanted, destination, say)
+    _state_licence(entry, destination, say)
     return provenance
 
 
 def fetched_before(
-    wanted: SourceFile, destination: str | Path, variants: Iterable[str] = PUBLISHED
+    entry: SourceFile, destination: str | Path, variants: Iterable[str] = PUBLISHED
 ) -> Provenance | None:
     """Return the provenance of the file that an earlier `fetch` wrote to ``destination``.
 
@@ -166,7 +166,7 @@ def fetched_before(
     if not (destination.is_file() and record_file.is_file()):
         return None
     record = Provenance(**json.loads(record_file.read_text(encoding="utf-8")))
-    candidates = wanted.among(variants)
+    candidates = entry.among(variants)
     digests = Digests({kind(c.digest) for c in candidates if c.digest}, destination.stat().st_size)
     for data in chunks(destination):
         digests.update(data)
@@ -176,7 +176,7 @@ def fetched_before(
 
 
 def content_key(
-    wanted: SourceFile,
+    entry: SourceFile,
     mirrors: Sequence[str | Path],
     variants: Iterable[str],
     fetched: Mapping[str, Any] | None,
@@ -187,8 +187,8 @@ def content_key(
     ``fetched`` is the provenance of the file fetched before, if there is one; ``digest`` returns a file's
     SHA-256.  The key depends on the bytes only: moving or removing a mirror does not change it.
     """
-    candidates = wanted.among(variants)
-    mirrored = _in_mirror(wanted, mirrors, candidates)
+    candidates = entry.among(variants)
+    mirrored = _in_mirror(entry, mirrors, candidates)
     if mirrored and (mirror_digest := digest(mirrored)) != (fetched or {}).get("digest"):
         return mirror_digest
     if fetched and fetched["obtained_from"] == MIRROR:
@@ -196,27 +196,27 @@ def content_key(
     return " or ".join(candidate.pin for candidate in candidates)
 
 
-def in_mirror(wanted: SourceFile, mirrors: Sequence[str | Path], variants: Iterable[str]) -> bool:
+def in_mirror(entry: SourceFile, mirrors: Sequence[str | Path], variants: Iterable[str]) -> bool:
     """Return whether a mirror has a file with the name of an allowed variant; its bytes are not read."""
-    return _in_mirror(wanted, mirrors, wanted.among(variants)) is not None
+    return _in_mirror(entry, mirrors, entry.among(variants)) is not None
 
 
 def _in_mirror(
-    wanted: SourceFile, mirrors: Sequence[str | Path], candidates: Iterable[Candidate]
+    entry: SourceFile, mirrors: Sequence[str | Path], candidates: Iterable[Candidate]
 ) -> Path | None:
     """Return the first file in a mirror that has the name of a candidate."""
-    places = (Path(mirror, wanted.source, c.named) for mirror in mirrors for c in candidates)
+    places = (Path(mirror, entry.source, c.named) for mirror in mirrors for c in candidates)
     return next((place for place in places if place.is_file()), None)
 
 
 def _copy(
-    wanted: SourceFile, mirrored: Path, candidates: Iterable[Candidate], destination: Path
+    entry: SourceFile, mirrored: Path, candidates: Iterable[Candidate], destination: Path
 ) -> tuple[Candidate, Digests]:
     """Copy a mirror's file and return the matching candidate.
 
     No link, because later changes to the results must not reach the mirror.
     """
-    pinned = [c for c in wanted.candidates if c.digest]
+    pinned = [c for c in entry.candidates if c.digest]
     digests = Digests({kind(c.digest) for c in pinned}, mirrored.stat().st_size)
     with replacing(destination) as temporary:
         with temporary.open("wb") as out:
@@ -226,7 +226,7 @@ def _copy(
         candidate = next((c for c in candidates if _is(c, digests)), None)
         if candidate is None:
             other = next((c for c in pinned if _is(c, digests)), None)
-            raise _wrong_file(wanted, mirrored, digests, candidates, other)
+            raise _wrong_file(entry, mirrored, digests, candidates, other)
     return candidate, digests
 
 
@@ -238,7 +238,7 @@ def _is(candidate: Candidate, digests: Digests) -> bool:
 
 
 def _wrong_file(
-    wanted: SourceFile,
+    entry: SourceFile,
     mirrored: Path,
     digests: Digests,
     allowed: Iterable[Candidate],
@@ -247,27 +247,27 @@ def _wrong_file(
     """Return the error for a mirror's file that is no allowed candidate; ``other`` is its variant, if any."""
     if other:
         return BadInput(
-            f"this is the variant {other.variant!r} of {wanted.name}, which this run may not use",
+            f"this is the variant {other.variant!r} of {entry.name}, which this run may not use",
             where=str(mirrored),
         )
     if kind_of_file := _no_data(mirrored):
-        what, do = f"this is {kind_of_file}, and not {wanted.name}", "put the published file in its place"
+        what, do = f"this is {kind_of_file}, not {entry.name}", "replace it by the published file"
         return BadInput(what, where=str(mirrored), do=do)
-    sizes = [c.size for c in wanted.candidates if c.variant in PUBLISHED and c.size]
+    sizes = [c.size for c in entry.candidates if c.variant in PUBLISHED and c.size]
     if sizes and digests.bytes < min(sizes):
-        what = f"{digests.bytes:,} bytes, where {wanted.name} as published has {min(sizes):,}"
+        what = f"{digests.bytes:,} bytes, where {entry.name} as published has {min(sizes):,}"
         return BadInput(what, where=str(mirrored), do="copy or fetch it again")
-    known = ", ".join(c.pin for c in allowed)
+    registered = ", ".join(c.pin for c in allowed)
     return BadInput(
-        f"{digests.bytes:,} bytes with digest {digests.of('sha256')} are none of those registered for"
-        f" {wanted.name} ({known})",
+        f"{digests.bytes:,} bytes with digest {digests.of('sha256')} are not registered for {entry.name}"
+        f" ({registered})",
         where=str(mirrored),
         do="replace the file by the published one, or declare a variant in the registry",
     )
 
 
 def _from_addresses(
-    wanted: SourceFile,
+    entry: SourceFile,
     release: Candidate,
     destination: Path,
     check_space: Callable[[int], None],
@@ -278,8 +278,8 @@ def _from_addresses(
     part, failures = Part.of(destination), {}
     kinds = {kind(release.digest)} if release.digest else set()
     size = f"{release.size:,} bytes" if release.size is not None else "size not known"
-    for address in wanted.addresses:
-        say(f"{wanted.name}: {size} from {address}")
+    for address in entry.addresses:
+        say(f"{entry.name}: {size} from {address}")
         try:
             digests = download(
                 address, part, size=release.size, kinds=kinds, check_space=check_space, client=client
@@ -290,23 +290,23 @@ def _from_addresses(
             if isinstance(failure, WrongContent):
                 part.remove()
             failures[address] = failure
-            say(f"{wanted.name}: {address} {failure}")
+            say(f"{entry.name}: {address} {failure}")
         else:
             os.replace(part.path, destination)
             return address, digests
     reasons = ", and ".join(f"{address} {failure}" for address, failure in failures.items())
-    what = f"{wanted.name} could not be fetched: {reasons}"
+    what = f"{entry.name} could not be fetched: {reasons}"
     if any(isinstance(failure, WrongContent) for failure in failures.values()):
-        do = f"see {wanted.homepage}, and correct the registry only if the publication has changed"
+        do = f"see {entry.homepage}, and correct the registry only if the publication has changed"
         raise BadInput(what, do=do)
-    place = f"put the file at <folder>/{wanted.name} and set mirror to that folder"
+    place = f"put the file at <folder>/{entry.name} and set mirror to that folder"
     raise BadInput(what, do=f"try again later, or {place}")
 
 
-def _state_licence(wanted: SourceFile, destination: Path, say: Callable[[str], None]) -> None:
+def _state_licence(entry: SourceFile, destination: Path, say: Callable[[str], None]) -> None:
     """Report a source's licence and citation once and write them to its folder."""
-    folder = destination.parents[len(PurePosixPath(wanted.file).parts) - 1]
-    text = f"{wanted.title}\nLicence: {wanted.licence}\nPlease cite: {wanted.citation}\n{wanted.homepage}\n"
+    folder = destination.parents[len(PurePosixPath(entry.file).parts) - 1]
+    text = f"{entry.title}\nLicence: {entry.licence}\nPlease cite: {entry.citation}\n{entry.homepage}\n"
     try:
         with (folder / "LICENCE.txt").open("x", encoding="utf-8", newline="\n") as file:
             file.write(text)

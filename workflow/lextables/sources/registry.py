@@ -213,11 +213,11 @@ def _sentence(invalid: ValidationError, path: str | Path) -> BadInput:
         case "value_error":
             return BadInput(str(first["ctx"]["error"]), where=where)
         case "extra_forbidden":
-            known = ", ".join(entry.model_fields)
-            return BadInput(f"the key {steps[-1]!r} is not known", where=where, do=f"use one of {known}")
+            fields = ", ".join(entry.model_fields)
+            return BadInput(f"the key {steps[-1]!r} is not known", where=where, do=f"use one of {fields}")
         case "missing":
-            wanted = entry.model_fields[steps[-1]].description
-            return BadInput(f"the key {steps[-1]!r} is missing", where=where, do=f"give {wanted}")
+            description = entry.model_fields[steps[-1]].description
+            return BadInput(f"the key {steps[-1]!r} is missing", where=where, do=f"give {description}")
     # For an error below a key, such as an address in a list, the allowed values are those of the key.
     keys = [entry.model_fields[step] for step in steps[:-3:-1] if step in entry.model_fields]
     return BadInput(what, where=where, do=f"give {keys[0].description if keys else 'a mapping'}")
@@ -248,8 +248,8 @@ def resolve(registry: Mapping[str, Source], source: str, file: str) -> SourceFil
         if match := re.fullmatch(file_regex(name, named=True), file):
             break
     else:
-        known = ", ".join(entry.files)
-        raise BadInput(f"the source {source!r} has no file {file!r}", do=f"use one of {known}")
+        names = ", ".join(entry.files)
+        raise BadInput(f"the source {source!r} has no file {file!r}", do=f"use one of {names}")
     entry_file, values = entry.files[name], match.groupdict()
     variant, comparable, note = _published(entry_file)
     published = Candidate(variant, file, entry_file.size, entry_file.digest, comparable, note)

@@ -65,7 +65,7 @@ class Cell:
     ``low`` and ``high`` are the 95 % sampling interval.  ``decimals`` is the precision of an additional cell;
     published cells have their own.  ``seeds`` are the values of the runs, one a seed, of a trained or sampled
     value; None if it is deterministic.  ``averages`` is the number of runs that the published value averages.
-    ``measure`` names the measure that systems are compared by; it is empty for values that are no scores.
+    ``measure`` names the measure that systems are compared by; it is empty for values that are not scores.
     ``score`` is the input of the paired tests; None where systems are not tested.  ``baseline`` names the
     baseline with this score, if it may mark published values.  ``comparable`` overrides the table's, for a
     cell from another data set.  A cell that is not ``judged`` has no verdict; its ``reason`` says why.
@@ -186,7 +186,7 @@ def _not_computed(printed: PublishedCell, computed: Iterable[tuple[str, str]]) -
 
 
 def _compared_by(cell: Cell) -> tuple[bool, str]:
-    """What published values are compared by: the measure, or the column of values that are no scores."""
+    """The key by which published values are compared: the measure, or the column for values without one."""
     return (True, cell.measure) if cell.measure else (False, cell.column)
 
 
@@ -281,7 +281,7 @@ def verdict(published: PublishedCell, cell: Cell, numbers: Sequence[float] = ())
     if cell.seeds is not None and (few := _too_few(cell.seeds)):
         return "", "", few
     if math.isnan(value):
-        return "off", "", "ours is no number"
+        return "off", "", "the reproduced value is not a number"
     ours = rounded(value, published.decimals)
     equal, difference = ours == number, f"{ours - number:+.{published.decimals}f}"
     if cell.seeds is None:
@@ -331,14 +331,14 @@ def _too_wide(number: float, low: float, high: float, numbers: Iterable[float]) 
     others = [value for value in numbers if value != number]
     inside = sum(low <= value <= high for value in others)
     if inside:
-        return f"too wide to tell the printed value from {inside} of the {len(others)} others printed for it"
+        return f"too wide to distinguish {inside} of the {len(others)} other published values from this one"
     if not others and (high - low) / 2 > abs(number) / 2:
-        return "too wide to say much: it reaches further than half the printed value either way"
+        return "too wide to be informative: more than half of the published value to either side"
     return ""
 
 
 def _reached(printed: PublishedCell, cell: Cell, baselines: Iterable[Cell]) -> str:
-    """The baselines that score at least as high as a published value, at its precision."""
+    """The baselines that score at least as high as a published value, at the published precision."""
     number = printed.number
     if not cell.measure or number is None:
         return ""
@@ -358,13 +358,13 @@ def _is_number(value: float | str | None) -> bool:
 
 
 def rounded(value: float, decimals: int) -> float:
-    """Return a number rounded as it is printed with this many decimals."""
+    """Return a number rounded to this many decimals, as published."""
     return float(f"{value:.{decimals}f}")
 
 
-def same_words(one: str, other: str) -> bool:
+def same_words(first: str, second: str) -> bool:
     """Whether two texts have the same words and numbers; case, quotes, hyphens and blanks are ignored."""
-    return _words(one) == _words(other)
+    return _words(first) == _words(second)
 
 
 def _words(text: str) -> list[str]:
@@ -386,8 +386,8 @@ def written(value: float | str | None, decimals: int | None) -> str:
 def to_csv(lines: Iterable[Line], note: str = "") -> str:
     """Return the table as csv text.
 
-    A ``note`` on the data is appended to the reason of each value in `ours`, since rows are read on their
-    own.
+    A ``note`` on the data is appended to the reason of each value in `ours`, because rows may be read without
+    the page.
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")

@@ -43,8 +43,8 @@ _AT_ONCE = 10_000_000  # resampled differences in memory at a time
 _DECIMALS = 12  # smaller differences are rounding errors
 
 # Why a pair is not tested.
-PRINTED = "printed values"
-BASELINE = "the best printed value and the table's baseline"
+PRINTED = "published values"
+BASELINE = "the best published value and the table's baseline"
 FEW = "too few units"
 OTHERS = "scored on different units"
 
@@ -108,18 +108,18 @@ class Comparison:
 
     @property
     def power(self) -> str:
-        """Which difference the tests find after the correction, as a clause; empty if no pair has one."""
+        """The detectable difference after the correction, as a clause; empty if no pair has one."""
         if math.isnan(self.detectable):
             return ""
         tests = f"{len(self.pairs)} test{'' if len(self.pairs) == 1 else 's'}"
         if not self.can_find:
-            return f"{self.units} are too few for {tests}: no difference is found in four cases of five"
+            return f"{self.units} are too few for {tests}: no difference is detected with 80 % power"
         finite = [pair.detectable for pair in self.pairs if 0 < pair.detectable < math.inf]
-        least, median, most = map(short, (min(finite), self.detectable, max(finite)))
-        by_pair = f" (by pair {least} to {most})" if least != most else ""
+        minimum, median, maximum = map(short, (min(finite), self.detectable, max(finite)))
+        by_pair = f" (by pair {minimum} to {maximum})" if minimum != maximum else ""
         lost = sum(pair.detectable == math.inf for pair in self.pairs)
-        but = f", and none by {lost} of {tests}, whose units are too few" if lost else ""
-        return f"a difference of {median}{by_pair} is found in four cases of five{but}"
+        but = f", and none by {lost} of {tests} with too few units" if lost else ""
+        return f"a difference of {median}{by_pair} is detected with 80 % power{but}"
 
     def pair(self, first: str, second: str) -> Pair | None:
         """The pair of two systems, tested or not, in either order."""
@@ -244,12 +244,12 @@ def _system(cell: Cell, of_run: OfRun) -> _System:
 def _tested(systems: Sequence[_System]) -> Iterator[Pair]:
     """Yield all pairs, better ones first, those on the same units with their test."""
     both = list(combinations(systems, 2))
-    alike: dict[tuple[str, ...], list[tuple[_System, _System]]] = defaultdict(list)
+    by_units: dict[tuple[str, ...], list[tuple[_System, _System]]] = defaultdict(list)
     for better, worse in both:
         if better.units.keys() == worse.units.keys() and len(better.units) >= MIN_UNITS:
-            alike[tuple(better.units)].append((better, worse))
+            by_units[tuple(better.units)].append((better, worse))
     p_values: dict[tuple[str, str], float] = {}
-    for pairs in alike.values():
+    for pairs in by_units.values():
         differences = np.array([_differences(better, worse) for better, worse in pairs])
         names = [(better.name, worse.name) for better, worse in pairs]
         p_values |= dict(zip(names, sign_flip(differences).tolist(), strict=True))
@@ -403,17 +403,17 @@ def comparisons(pairs: Iterable[Pair]) -> list[Comparison]:
 
 
 def _comparison(measure: str, pairs: Sequence[Pair]) -> Comparison:
-    ours = [pair for pair in pairs if pair.untested != PRINTED]
-    systems = tuple(dict.fromkeys([*(pair.one for pair in ours), *(pair.other for pair in ours)]))
-    tested = tuple(pair for pair in ours if not pair.untested)
+    compared = [pair for pair in pairs if pair.untested != PRINTED]
+    systems = tuple(dict.fromkeys([*(pair.one for pair in compared), *(pair.other for pair in compared)]))
+    tested = tuple(pair for pair in compared if not pair.untested)
     return Comparison(
         measure,
-        _all_units(tested or ours),
+        _all_units(tested or compared),
         systems,
         _groups(systems, [(pair.one, pair.other) for pair in tested if not pair.differs]),
         tested,
         tuple(pair for pair in pairs if pair.untested == PRINTED),
-        tuple(pair for pair in ours if pair.untested),
+        tuple(pair for pair in compared if pair.untested),
     )
 
 
@@ -453,7 +453,7 @@ def notes(comparisons: Sequence[Comparison], data_note: str = "") -> list[str]:
     for comparison in tested[:SHOWN]:
         lines += [_leading(comparison), *_published_leads(comparison)]
     if len(tested) > SHOWN:
-        lines.append(f"{_measures(tested[SHOWN:])} compared in that file too.")
+        lines.append(f"{_measures(tested[SHOWN:])} compared in that file, too.")
     few = [c for c in comparisons if not c.pairs and {pair.untested for pair in c.untested} == {FEW}]
     if few:
         units = few[0].units.partition(" ")[2]
@@ -510,9 +510,10 @@ def _published_leads(comparison: Comparison) -> Iterator[str]:
         return
     first, n = comparison.printed[0], len(comparison.printed)
     small = [abs(pair.difference) < comparison.detectable for pair in comparison.printed]
-    less = f"{'' if small[0] else 'no '}less than that"
-    rest = f"; of the {n} leads of a printed row over the next {sum(small)} are less" if n > 1 else ""
-    yield f"In print {first.one} leads {first.other} by {short(abs(first.difference))}, {less}{rest}."
+    less = f"{'' if small[0] else 'not '}less than that"
+    rest = f"; of the {n} leads of a published row over the next, {sum(small)} are smaller" if n > 1 else ""
+    lead = short(abs(first.difference))
+    yield f"In the published values {first.one} leads {first.other} by {lead}, {less}{rest}."
 
 
 def _joined_names(names: Sequence[str], most: int = 4) -> str:

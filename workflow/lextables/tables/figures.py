@@ -1,8 +1,8 @@
 """Figures as svg, drawn from a table's lines: the same lines give the same bytes.
 
-Ink takes the colour of the page around it, so that a drawing reads on light and dark; what is printed
-and what is ours differ in hatch and marker as well as in colour.  Letters of 12.5 units in a drawing
-360 units wide keep 9 points on a phone.
+Lines have the text colour of the page, so that a drawing is readable on light and dark pages; published
+values and ours differ in hatch and marker as well as in colour.  Letters of 12.5 units in a drawing 360 units
+wide have 9 points on a phone.
 """
 
 import io
@@ -28,10 +28,10 @@ from lextables.tables.published import PublishedCell
 
 WIDTH = 5.0  # inches of 72 units
 FONT = 12.5
-INK = "#010203"  # stands for the page's own ink until the svg is written
-OURS = "#4a7fbf"  # as far from white as from a dark page
-HATCHES = ("", "////", "..", "\\\\", "xxx", "oo")  # a row each; the fill says whose it is
-CENTRES = {"Mean": ("-", OURS), "Median": ("--", "none")}  # the line where printed, the filling where ours
+INK = "#010203"  # placeholder of the page's text colour
+OURS = "#4a7fbf"  # equal contrast on white and on dark pages
+HATCHES = ("", "////", "..", "\\\\", "xxx", "oo")  # one per row; the fill distinguishes published and ours
+CENTRES = {"Mean": ("-", OURS), "Median": ("--", "none")}  # line style if published, marker filling if ours
 LOOKS = (
     ("-", "o"),
     ("--", "s"),
@@ -39,15 +39,15 @@ LOOKS = (
     ("-.", "D"),
     ((0, (7, 2)), "v"),
     ((0, (1, 3)), "P"),
-)  # a row each
-MARK_EVERY = 4  # points of a line, to know it by its mark where dashes are too short to see
-NAMED = 22  # names that fit along one side of a heat map
+)  # one per row
+MARK_EVERY = 4  # points of a line, for lines whose dashes are too short to see
+NAMED = 22  # maximum number of names along one side of a heat map
 LARGEST = 600  # square points of a bubble
 STEPS = 6  # on a logarithmic axis
 SHADES = 10  # of a heat map
-LABEL = 21  # letters in a line beside a bar
-OF_PRINTED = "the printed values"  # what the columns of their means end in
-OTHER_DATA = "Other data than the paper's, so without its values"
+LABEL = 21  # letters in a line next to a bar
+OF_PRINTED = "the published values"  # end of the columns of their means
+OTHER_DATA = "Not the paper's data: published values are not drawn"
 
 Drawing = Callable[[Figure, Sequence[Line]], None]
 Point = tuple[float, float]
@@ -56,9 +56,9 @@ Point = tuple[float, float]
 def draw(kind: str, lines: Sequence[Line], title: str, comparable: bool = True) -> str:
     """Return the svg of ``lines`` as a figure of ``kind``, one of `KINDS`.
 
-    ``title`` is what a screen reader says.  Values that are missing are left out; a figure without any
-    value says so.  Values from data that are not ``comparable`` answer no printed one, so these are left out
-    of their drawing, which says so.
+    ``title`` is the text for screen readers.  Missing values are not drawn; a figure without any
+    value says so.  For data that are not ``comparable``, published values are not drawn, and the drawing
+    says so.
     """
     printed = any(line.published for line in lines)
     if not comparable:
@@ -73,7 +73,7 @@ def draw(kind: str, lines: Sequence[Line], title: str, comparable: bool = True) 
 
 
 def to_svg(drawing: Callable[[Figure], None], title: str, kind: str) -> str:
-    """Return what ``drawing`` draws as svg; ``kind`` and ``title`` make its ids its own."""
+    """Return what ``drawing`` draws as svg; ``kind`` and ``title`` make its ids unique."""
     style = {
         "svg.hashsalt": f"{kind} {title}", "svg.fonttype": "none", "text.parse_math": False,
         "font.family": ["sans-serif"], "font.sans-serif": ["DejaVu Sans"], "font.size": FONT,
@@ -93,10 +93,10 @@ def to_svg(drawing: Callable[[Figure], None], title: str, kind: str) -> str:
 
 
 def _themed(svg: str) -> str:
-    """Give the ink to the page, and drop the prologue, metadata and idle ids, which a page may not hold."""
+    """Use the page's text colour, and remove the prologue, metadata and unused ids."""
     svg = re.sub(r"\s*<metadata>.*?</metadata>", "", svg[svg.index("<svg") :], flags=re.DOTALL)
     used = set(re.findall(r"#([\w-]+)", svg))
-    svg = re.sub(r' id="([\w-]+)"', lambda found: found[0] if found[1] in used else "", svg)
+    svg = re.sub(r' id="([\w-]+)"', lambda match: match[0] if match[1] in used else "", svg)
     return svg.replace(INK, "currentColor").replace("<svg ", '<svg role="img" ', 1)
 
 
@@ -115,7 +115,7 @@ def _empty(figure: Figure) -> None:
 
 @dataclass(frozen=True)
 class Bars:
-    """A row's bars, one a column: length, the text of it, and the ends of its interval."""
+    """A row's bars, one per column: length, its text, and the ends of its interval."""
 
     label: str
     look: dict[str, Any]
@@ -158,13 +158,13 @@ def bars_before_after(figure: Figure, lines: Sequence[Line]) -> None:
 
 
 def _bars(lines: Iterable[Line]) -> Iterable[Bars]:
-    """Each row of the paper as printed and as ours, then the rows of our own."""
+    """Each row of the paper, published and ours, then the additional rows."""
     rows = _rows(lines)
     printed = {row for row, cells in rows.items() if any(line.published for line in cells)}
-    several = len({row.rpartition(" / ")[0] for row in printed}) > 1
+    has_several = len({row.rpartition(" / ")[0] for row in printed}) > 1
     for (row, cells), hatch in zip(rows.items(), itertools.cycle(HATCHES)):
         system, _, state = row.rpartition(" / ")
-        name = f"{system.rpartition(' / ')[2]}, {state}" if several or row not in printed else state
+        name = f"{system.rpartition(' / ')[2]}, {state}" if has_several or row not in printed else state
         for ours in (False, True):
             values = {}
             for line in cells:
@@ -173,24 +173,24 @@ def _bars(lines: Iterable[Line]) -> Iterable[Bars]:
                     low, high = (_number(line.low), _number(line.high)) if ours else (None, None)
                     values[line.column] = number, text, low, high
             look = {"facecolor": OURS if ours else "none", "edgecolor": INK, "hatch": hatch, "linewidth": 0.8}
-            yield Bars(f"{'ours' if ours else 'printed'}, {name}", look, values)
+            yield Bars(f"{'ours' if ours else 'published'}, {name}", look, values)
 
 
 def histogram(figure: Figure, lines: Sequence[Line]) -> None:
     """Bins as rows (`0-99 words`), and the mean and the median of the first row that has one.
 
-    These are lines where printed, and markers where ours.
+    Published ones are lines, ours are markers.
     """
     rows = [(re.fullmatch(r"(\d+)-(\d+) (.+)", line.row), line) for line in lines]
-    bins = [(found, line) for found, line in rows if found and _number(_ours(line)) is not None]
+    bins = [(bounds, line) for bounds, line in rows if bounds and _number(_ours(line)) is not None]
     first = next((line.row for line in lines if line.column in CENTRES), None)
     centres = [line for line in lines if line.row == first and line.column in CENTRES]
     if not bins and not centres:
         _empty(figure)
         return
     axes = figure.add_subplot()
-    for found, line in bins:
-        left, right = int(found[1]), int(found[2]) + 1
+    for bounds, line in bins:
+        left, right = int(bounds[1]), int(bounds[2]) + 1
         height = _number(_ours(line))
         look = {"facecolor": OURS, "edgecolor": INK, "linewidth": 0.8, "alpha": 0.55}
         axes.bar(left, height, right - left, align="edge", **look)
@@ -199,7 +199,7 @@ def histogram(figure: Figure, lines: Sequence[Line]) -> None:
         dash, fill = CENTRES[line.column]
         name = line.column.lower()
         if (printed := _number(line.published)) is not None:
-            label = f"printed, {name} {line.published}"
+            label = f"published, {name} {line.published}"
             handles.append(axes.axvline(printed, color=INK, linestyle=dash, linewidth=1.6, label=label))
         if (ours := _number(_ours(line))) is not None:
             look = {"marker": "v", "markersize": 10, "markeredgecolor": INK, "markerfacecolor": fill}
@@ -216,46 +216,46 @@ def histogram(figure: Figure, lines: Sequence[Line]) -> None:
 
 
 def curves(figure: Figure, lines: Sequence[Line]) -> None:
-    """Precision by recall, a line a row over `Precision at 20% recall`; `Precision@80% Recall` is marked."""
-    axes, handles, named = figure.add_subplot(), [], set()
+    """Precision by recall, one line per row over `Precision at 20% recall`, and `Precision@80% Recall`."""
+    axes, handles, labelled = figure.add_subplot(), [], set()
     for (row, cells), (dash, marker) in zip(_rows(lines).items(), itertools.cycle(LOOKS)):
         on_line = _points(r"Precision at (\d+)% recall", cells, _ours)
         marked = _points(r"Precision@(\d+)% Recall", cells, _ours)
         printed = _points(r"Precision@(\d+)% Recall", cells, lambda line: line.published)
         handles += _line(axes, row, on_line, marked, dash, marker)
         handles += _printed(axes, row, printed, marker)
-        named |= {at for at, _ in printed}
-    for at in sorted(named):
+        labelled |= {at for at, _ in printed}
+    for at in sorted(labelled):
         axes.axvline(at, color=INK, linewidth=0.6, zorder=0)
     axes.set(xlim=(0, 100), xlabel="Recall (%)", ylabel="Precision (%)")
     _finish(figure, axes, handles)
 
 
 def line_by_size(figure: Figure, lines: Sequence[Line]) -> None:
-    """A value by a size on a logarithmic axis, a line a series.
+    """A value by a size on a logarithmic axis, one line per series.
 
     Rows are `<series> / <how much>`; the last column is the size.
     """
-    axes, found, handles = _series(figure, lines)
-    if found:
-        _logarithmic(axes, found)
+    axes, sizes, handles = _series(figure, lines)
+    if sizes:
+        _logarithmic(axes, sizes)
     _finish(figure, axes, handles)
 
 
-def _logarithmic(axes: Axes, found: Sequence[float]) -> None:
+def _logarithmic(axes: Axes, values: Sequence[float]) -> None:
     """A logarithmic axis for these values, with plain numbers."""
     axes.set_xscale("log")
-    # Not mathematical text, which the svg would hold as its source.
+    # No mathematical text, which the svg would contain as source.
     steps = [step * 10**power for power in range(10) for step in (1, 3)]
-    while len(ticks := [step for step in steps if min(found) / 2 <= step <= max(found) * 2]) > STEPS:
+    while len(ticks := [step for step in steps if min(values) / 2 <= step <= max(values) * 2]) > STEPS:
         steps = steps[:: 2 if 3 in steps else 3]
     axes.set_xticks(ticks, [f"{step:,}" for step in ticks])
     axes.set_xticks([], minor=True)
-    axes.set_xlim(min(found) / 1.6, max(found) * 1.6)
+    axes.set_xlim(min(values) / 1.6, max(values) * 1.6)
 
 
 def line_by_mark(figure: Figure, lines: Sequence[Line]) -> None:
-    """The first column by the last, such as a mark that people gave; rows as of `line_by_size`."""
+    """The first column by the last, such as a mark given by people; rows as in `line_by_size`."""
     first = next(iter(dict.fromkeys(line.column for line in lines)), "")
     last = next(reversed(dict.fromkeys(line.column for line in lines)), "")
     axes, _, handles = _series(figure, [line for line in lines if line.column in (first, last)])
@@ -263,7 +263,7 @@ def line_by_mark(figure: Figure, lines: Sequence[Line]) -> None:
 
 
 def _series(figure: Figure, lines: Sequence[Line]) -> tuple[Axes, list[float], list[Line2D]]:
-    """Draw a line a series over the last column; return the axes, where points stand, and the legend."""
+    """Draw one line per series over the last column; return the axes, the x positions, and the legend."""
     size = next(reversed(dict.fromkeys(line.column for line in lines)), "")
     series: dict[str, list[tuple[float, float | None, float | None]]] = {}
     columns = {}
@@ -285,8 +285,8 @@ def _series(figure: Figure, lines: Sequence[Line]) -> tuple[Axes, list[float], l
 
 def _points(column: str, cells: Iterable[Line], text: Callable[[Line], str]) -> list[Point]:
     """(x, value) of the cells whose column is ``column``, a pattern with x as its group; sorted."""
-    found = [(re.fullmatch(column, line.column), _number(text(line))) for line in cells]
-    return sorted((int(match[1]), value) for match, value in found if match and value is not None)
+    points = [(re.fullmatch(column, line.column), _number(text(line))) for line in cells]
+    return sorted((int(match[1]), value) for match, value in points if match and value is not None)
 
 
 def _rows(lines: Iterable[Line]) -> dict[str, list[Line]]:
@@ -299,7 +299,7 @@ def _rows(lines: Iterable[Line]) -> dict[str, list[Line]]:
 def _line(
     axes: Axes, name: str, points: Sequence[Point], marked: Sequence[Point], dash: Any, marker: str
 ) -> list[Line2D]:
-    """Draw a line of ours with marks on it, and return what the legend shows of it."""
+    """Draw a line of our values with markers, and return its entry of the legend."""
     if not points and not marked:
         return []
     look = {"color": OURS, "linestyle": dash, "linewidth": 2.2}
@@ -310,13 +310,13 @@ def _line(
 
 
 def _printed(axes: Axes, name: str, points: Sequence[Point], marker: str) -> list[Line2D]:
-    """Draw printed points, larger than ours and hollow, and return what the legend shows of them."""
+    """Draw published points, larger than ours and hollow, and return their entry of the legend."""
     mark = {"marker": marker, "markersize": 12, "markeredgecolor": INK, "markerfacecolor": "none"}
     mark |= {"linestyle": "none", "markeredgewidth": 1.4}
     if not points:
         return []
     axes.plot(*_across(points), **mark, clip_on=False, zorder=4)
-    return [Line2D([], [], label=f"printed, {name}", **mark)]
+    return [Line2D([], [], label=f"published, {name}", **mark)]
 
 
 def _across(points: Sequence[Point]) -> tuple[list[float], list[float]]:
@@ -329,7 +329,7 @@ def _finish(figure: Figure, axes: Axes, handles: Sequence[Line2D]) -> None:
         figure.clear()
         _empty(figure)
         return
-    axes.set_ylim(0, max(axes.get_ylim()[1], 1.08 * axes.dataLim.ymax))  # the marks at the top are whole
+    axes.set_ylim(0, max(axes.get_ylim()[1], 1.08 * axes.dataLim.ymax))  # markers at the top are not cut
     for handle in handles:
         handle.set_label(textwrap.fill(handle.get_label(), 44, break_on_hyphens=False))
     figure.legend(handles=handles, loc="outside upper left", alignment="left", handlelength=3.4)
@@ -337,13 +337,13 @@ def _finish(figure: Figure, axes: Axes, handles: Sequence[Line2D]) -> None:
 
 
 def bars_by_group(figure: Figure, lines: Sequence[Line]) -> None:
-    """Bars by row, one a series: columns are `<measure>: <series>`, of which the first measure is drawn.
+    """Bars by row, one per series: columns are `<measure>: <series>`; the first measure is drawn.
 
-    A number that is printed for the row, such as its rank, stands before its name.
+    A number published for the row, such as its rank, is before its name.
     """
-    found = {line.column: None for line in lines if ": " in line.column and _number(_ours(line)) is not None}
-    measure = next(iter(found), "").partition(": ")[0]
-    columns = [column for column in found if column.startswith(f"{measure}: ")]
+    drawn = {line.column: None for line in lines if ": " in line.column and _number(_ours(line)) is not None}
+    measure = next(iter(drawn), "").partition(": ")[0]
+    columns = [column for column in drawn if column.startswith(f"{measure}: ")]
     if not columns:
         _empty(figure)
         return
@@ -383,17 +383,17 @@ def bars_by_group(figure: Figure, lines: Sequence[Line]) -> None:
 
 
 def bubbles(figure: Figure, lines: Sequence[Line]) -> None:
-    """A mark a row: the first column along a logarithmic axis, the second across, the third its area."""
+    """One marker per row: the first column on a logarithmic axis, the second on the other, then the area."""
     columns = list(dict.fromkeys(line.column for line in lines))[:3]
-    found = []
+    points = []
     for cells in _rows(lines).values():
         values = {line.column: _number(_ours(line)) for line in cells}
         if len(columns) == 3 and all(values.get(column) is not None for column in columns):
-            found.append([values[column] for column in columns])
-    if not found:
+            points.append([values[column] for column in columns])
+    if not points:
         _empty(figure)
         return
-    across, up, sizes = zip(*found, strict=True)
+    across, up, sizes = zip(*points, strict=True)
     axes = figure.add_subplot()
     areas = [LARGEST * size / max(sizes) for size in sizes]
     axes.scatter(across, up, s=areas, facecolor=OURS, alpha=0.6, edgecolor=INK, linewidth=0.8)
@@ -408,9 +408,9 @@ def bubbles(figure: Figure, lines: Sequence[Line]) -> None:
 
 
 def heat_map(figure: Figure, lines: Sequence[Line]) -> None:
-    """Values of pairs, from 0 to 1, as shades: the cells of those rows that have a column of their name.
+    """Values of pairs, from 0 to 1, as shades: the cells of rows that are also columns.
 
-    Where there are more than `NAMED` names, as many of them are written as fit.
+    If there are more than `NAMED` names, only as many as fit are shown.
     """
     columns = {line.column for line in lines}
     names = [row for row in _rows(lines) if row in columns]
@@ -423,15 +423,15 @@ def heat_map(figure: Figure, lines: Sequence[Line]) -> None:
         if line.row in place and line.column in place and (number := _number(_ours(line))) is not None:
             values[place[line.row], place[line.column]] = number
     axes = figure.add_subplot()
-    for shade in range(1, SHADES + 1):  # a path a shade, since a drawing of single squares is megabytes
+    for shade in range(1, SHADES + 1):  # one path per shade: single squares would take megabytes
         squares = [_square(x, y) for y, x in np.argwhere(np.ceil(values * SHADES) == shade).tolist()]
         if squares:
             path = Path.make_compound_path(*squares)
             axes.add_patch(PathPatch(path, facecolor=OURS, alpha=shade / SHADES, linewidth=0))
     every = math.ceil(len(names) / NAMED)
-    ticks, named = [at + 0.5 for at in range(0, len(names), every)], names[::every]
-    axes.set_xticks(ticks, named, rotation=90)
-    axes.set_yticks(ticks, named)
+    ticks, tick_labels = [at + 0.5 for at in range(0, len(names), every)], names[::every]
+    axes.set_xticks(ticks, tick_labels, rotation=90)
+    axes.set_yticks(ticks, tick_labels)
     axes.set(xlim=(0, len(names)), ylim=(len(names), 0), aspect="equal")
     patches = [Patch(facecolor=OURS, alpha=step, label=f"to {step}") for step in (0.2, 0.5, 1.0)]
     figure.legend(handles=patches, loc="outside upper left", ncols=3, handlelength=1.6)

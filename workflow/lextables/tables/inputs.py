@@ -27,9 +27,9 @@ COUNTS = {
     "unparseable": "{:,} unparseable",
     "unanswered": "{:,} without an answer",
     "ties": "{:,} ties",
-    "disagreements": "{:,} on which the two orders disagree",
-    "cut": "{:,} with a text cut to the window",
-    "cut_answers": "{:,} answers cut short",
+    "disagreements": "{:,} with different answers in the two orders",
+    "cut": "{:,} with a text cut to the context length",
+    "cut_answers": "{:,} truncated answers",
     "in_parts": "{:,} questions about a contract in parts",
     "not_asked": "{:,} questions not asked",
 }
@@ -112,9 +112,9 @@ def rows_that_ran(rows: Iterable[Mapping[str, Any]], root: Path) -> list[dict[st
     return kept_rows
 
 
-def provenance(census: Path, words: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The sources in a data set's census, in the registry's words of today (`registry_texts`)."""
-    return with_registry_texts(json.loads(census.read_text(encoding="utf-8"))["sources"], words)
+def provenance(census: Path, texts: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The sources in a data set's census, with the registry's current texts (`registry_texts`)."""
+    return with_registry_texts(json.loads(census.read_text(encoding="utf-8"))["sources"], texts)
 
 
 def comparable(sources: Iterable[Mapping[str, Any]]) -> bool:
@@ -170,7 +170,7 @@ def in_words(counts: Mapping[str, Any]) -> str:
     clauses = [clause.format(counts[name]) for name, clause in COUNTS.items() if name in counts]
     if counts.get("first_listed") is not None:
         first, chance = counts["first_listed"], counts["first_listed_by_chance"]
-        clauses.append(f"what is listed first won {100 * first:.1f} % (by chance {100 * chance:.1f} %)")
+        clauses.append(f"the first option won in {100 * first:.1f} % (by chance {100 * chance:.1f} %)")
     if counts.get("outside") is not None:
-        clauses.append(f"{100 * counts['outside']:.1f} % of the probability on no answer")
+        clauses.append(f"{100 * counts['outside']:.1f} % of the probability not on any answer")
     return f"asked in {', '.join(clauses)}"

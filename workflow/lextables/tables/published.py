@@ -25,11 +25,11 @@ _PRINTED = re.compile(rf"{_printed_number('number')}(?:\s*(?:±|\+/-)\s*{_printe
 
 @dataclass(frozen=True)
 class PublishedCell:
-    """One cell of a printed table or figure.
+    """One cell of a published table or figure.
 
-    ``table``, ``row`` and ``column`` name the cell; ``value`` is the string as printed, less its markup;
-    ``decimals`` is the number of decimals that it is compared at, ``None`` for text: more than ``value``
-    shows where the paper drops trailing zeros.  ``where`` is the place in the paper.
+    ``table``, ``row`` and ``column`` name the cell; ``value`` is the published string without markup;
+    ``decimals`` is the number of decimals for comparison, ``None`` for text: more than ``value``
+    shows if the paper drops trailing zeros.  ``where`` is the place in the paper.
     """
 
     table: str
@@ -41,16 +41,16 @@ class PublishedCell:
 
     @property
     def number(self) -> float | None:
-        """The printed number in the table's own unit: 54.0 for ``54.0%`` and ``54.0``, 1898.0 for ``1,898``.
+        """The published number in the table's unit: 54.0 for ``54.0%`` and ``54.0``, 1898.0 for ``1,898``.
 
         ``0.742+/-0.014`` is 0.742; its margin is ``margin``.  ``None`` for text, which ``NaN``, ``N/A`` and
-        ``66M`` are: no decimals are printed, and a comparison is one of strings.
+        ``66M`` are: they have no decimals and are compared as strings.
         """
         return number(self.value)
 
     @property
     def margin(self) -> float | None:
-        """The printed error of ``0.742+/-0.014`` or ``0.742 ± 0.014``; ``None`` where none is printed."""
+        """The published error of ``0.742+/-0.014`` or ``0.742 ± 0.014``; ``None`` if there is none."""
         printed = _PRINTED.fullmatch(self.value)
         return _float(printed["margin"]) if printed and printed["margin"] else None
 
@@ -157,7 +157,7 @@ def _check_header(header: list[str], path: Path) -> None:
 
 
 def _decimals(value: str, decimals: str, where: str) -> int | None:
-    """Return ``decimals`` as a number (``None`` for text) after checking it against the printed ``value``."""
+    """Return ``decimals`` as a number (``None`` for text), checked against the published ``value``."""
     shown_decimals = _shown_decimals(value)
     if shown_decimals is None and not decimals:
         return None

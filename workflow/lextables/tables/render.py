@@ -18,8 +18,8 @@ from lextables.tables.cells import Line, count
 
 MARKS = {"match": "✓", "near": "≈", "off": "✗", "not run": "–"}
 KEY = (
-    "Each cell: published value → reproduced value, and the verdict; no arrow if the value comes from other "
-    "data, and the published value alone if nothing was run. "
+    "Each cell: published value → reproduced value, and the verdict; no arrow if the value is from other "
+    "data, and only the published value if it was not run. "
     "Match: equal at the published precision, or the same words. "
     "Off: different, with the reproduced minus the published value. "
     "Near (trained rows only): the published value lies in the 95 % prediction interval of at least three "
@@ -138,27 +138,27 @@ def key(lines: Iterable[Line]) -> str:
 
 
 def tally(lines: Iterable[Line]) -> str:
-    """Return the verdicts on the printed cells in words: ``3 match, 1 near, 0 off, 2 not run``."""
+    """Return the verdicts on the published cells as text: ``3 match, 1 near, 0 off, 2 not run``."""
     totals = count(lines)
-    words = [f"{n} {verdict}" for verdict, n in totals.items() if verdict]
-    return ", ".join(words + [f"{totals['']} without a verdict"] * bool(totals[""]))
+    clauses = [f"{n} {verdict}" for verdict, n in totals.items() if verdict]
+    return ", ".join(clauses + [f"{totals['']} without a verdict"] * bool(totals[""]))
 
 
 def label(name: str) -> str:
-    """Return a table's name as the paper writes it: ``table_d4`` is ``Table D-4``."""
+    """Return a table's name as in the paper: ``table_d4`` is ``Table D-4``."""
     kind, letter, number = re.fullmatch(r"(table|figure)(?:_([a-z])(?=\d))?_?(\w+)", name).groups()
     number = number.upper() if len(number) == 1 else number
     return f"{kind.capitalize()} {f'{letter.upper()}-' if letter else ''}{number}"
 
 
 def data_note(sources: Iterable[Mapping[str, Any]]) -> str:
-    """Say which data are not comparable with the paper's, from the provenance of its sources; else empty."""
+    """Return a note on data that are not comparable with the paper's, from their provenance; else empty."""
     variants = dict.fromkeys(source["variant"] for source in sources if not source["comparable"])
     return f"{' and '.join(variants)} data: not comparable with the paper" if variants else ""
 
 
 def duration(seconds: float) -> str:
-    """Return seconds as a person reads them: ``4.2 s``, ``3 min 20 s``, ``2 h 5 min``."""
+    """Return seconds as text: ``4.2 s``, ``3 min 20 s``, ``2 h 5 min``."""
     if seconds < 59.95:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
@@ -202,7 +202,7 @@ def _markdown_grid(grid: Grid, numbers: Mapping[str, int]) -> Iterable[str]:
 
 
 def _with_note(text: str, note: int) -> str:
-    """A text with the number of a note, where it has one."""
+    """A text with the number of its note, if it has one."""
     return f"{text} {str(note).translate(SUPERSCRIPTS)}" if note else text
 
 
@@ -215,19 +215,19 @@ def _markdown_cell(cell: Shown) -> str:
     printed = cell.printed + MARK * cell.reached
     values = " → ".join(plain(text) for text in (printed, cell.value) if text)
     if cell.apart:
-        values = f"{plain(cell.value)} (printed: {plain(cell.printed)})"
+        values = f"{plain(cell.value)} (published: {plain(cell.printed)})"
     parts = (values, cell.mark, f"{cell.word}," if cell.word and cell.seeds else cell.word, cell.seeds)
     return " ".join(filter(None, (_with_note(" ".join(filter(None, parts)), cell.note), cell.interval)))
 
 
 def plain(text: str) -> str:
-    """Escape what Markdown or the HTML in it would act on; a line break would end the table's row."""
+    """Escape Markdown and HTML, and replace line breaks, which would end the table's row."""
     text = re.sub(r"&(?=#?\w+;)", "&amp;", " ".join(text.split())).replace("<", "&lt;")
     return re.sub(r"[\\`*|\[\]]|(?<!\w)_|_(?!\w)", r"\\\g<0>", text)
 
 
 def _is_text(grid: Grid, column: str) -> bool:
-    """Whether a column has texts and not values to compare."""
+    """Whether a column has texts instead of values to compare."""
     cells = (
         cells[column] for part in (grid.paper, grid.additional) for cells in part.values() if column in cells
     )
@@ -253,7 +253,7 @@ def html(
     title: str, where: str, lines: Sequence[Line], notes: Sequence[str] = (), data_note: str = "", *,
     name: str = "", svg: str = "", more: Markup | str = "",
 ) -> str:  # fmt: skip
-    """Return the table as a page of its own: above it the drawing ``svg``, below it ``more``."""
+    """Return the table as a separate page, with the drawing ``svg`` above and ``more`` below it."""
     numbers = reasons(lines)
     body = TEMPLATES.get_template("alone.html.j2").render(
         heading=_heading(name, title), where=where, data_note=data_note, svg=Markup(svg),
@@ -305,12 +305,12 @@ def laid_out(grid: Grid, numbers: Mapping[str, int]) -> dict[str, Any]:
 
 
 def _why_not_run(cells: Iterable[Shown | None]) -> int:
-    """The note of most of a row's cells that did not run, 0 where no two have the same."""
+    """The note of most of a row's cells that are not run, 0 if no two have the same."""
     notes = Counter(cell.note for cell in cells if cell and cell.verdict == "not run")
     return next((note for note, count in notes.most_common(1) if count > 1), 0)
 
 
 def _common_note(cells: Iterable[Shown | None]) -> int:
-    """The note that all of several cells have, else 0."""
+    """The note that all of several cells share, else 0."""
     notes = [cell.note for cell in cells if cell]
     return notes[0] if len(notes) > 1 and len(set(notes)) == 1 else 0

@@ -26,7 +26,7 @@ SUBMITTED = "given"  # the experiment of submitted predictions
 LANGUAGE_MODELS = ("language-model", "language-model-api")  # kinds of users' models
 OUR_PROMPT = "our prompt"  # in the name of a row whose published prompt is unknown
 ASK = "ask"  # the experiment of language models without training
-NEEDS_GPU = "takes days without a GPU; name it in extra_models to run it anyway"
+NEEDS_GPU = "takes days without a GPU; add it to extra_models to run it anyway"
 COUNTS = ("no seed", "one seed", "two seeds", "three seeds", "four seeds")
 
 
@@ -61,8 +61,8 @@ class Panel(Entry):
     ``own`` marks additional rows.  Published values that a ``baseline`` row reaches are marked, unless it is
     ``lenient``: then its score rests on a leniency of the released evaluator.  With ``shares`` the model is
     also trained on each share of the training examples.  It is trained only under the ``grids`` that are
-    named, or under any: a model that learns next to nothing with a small budget has no row there.
-    ``also_trained_on`` are data sets or splits that it learns from beside the training split.
+    listed, or with any grid: a model that learns almost nothing with a small budget has no row there.
+    ``also_trained_on`` are data sets or splits that it is trained on in addition to the training split.
     """
 
     row: str
@@ -100,8 +100,8 @@ class Row:
     ``submitted`` rows show submitted predictions, ``asked`` rows a language model without training.
     ``parameters`` is the total parameter count of the row's models, None if unknown.  ``trained`` rows were
     trained here, and ``averages`` is the number of runs that a published score is the mean of.  ``about`` are
-    the fields by which tables select rows.  ``trained_on`` are the data sets that its models have read, in
-    words, and ``seen`` says which of them contain the test texts.
+    the fields by which tables select rows.  ``trained_on`` are the training data sets of its models, as
+    text, and ``seen`` states which of them contain the test texts.
     """
 
     row: str
@@ -217,19 +217,19 @@ class Context:
 
     def _ran(self, model: str) -> str:
         """The model whose weights run under this name: on the sample data, its stand-in."""
-        known = self.models.get(model)
-        weights = self.weights(model) if known and known.stand_in else None
+        registered = self.models.get(model)
+        weights = self.weights(model) if registered and registered.stand_in else None
         stands_in = isinstance(weights, Weights) and weights.found == STANDS_IN
-        return known.stand_in if stands_in else model
+        return registered.stand_in if stands_in else model
 
 
 class Planner(ABC):
     """Plans the runs of one data set's task: `rows` fills `specs`.
 
-    ``name`` is the data set's, which features and runs go by.  ``MAIN`` is the condition that most tables
-    show, and ``STAGES`` are the experiments whose predictions are scored.  ``FORMS`` are those that a user's
-    predictions may have, {form: how names of such files end}.  ``others`` are the planners of the paper's
-    data sets, by name: a model may be trained on one after another.
+    ``name`` is the data set's, used in paths of features and runs.  ``MAIN`` is the condition that most
+    tables show, and ``STAGES`` are the experiments whose predictions are scored.  ``FORMS`` are the formats
+    of a user's predictions, {format: endings of file names}.  ``others`` are the planners of the paper's data
+    sets, by name: a model may be trained on several, one after another.
     """
 
     MAIN: ClassVar[str] = str(WHOLE)
@@ -243,7 +243,7 @@ class Planner(ABC):
 
     @classmethod
     def forms(cls, task: Any) -> Mapping[str, tuple[str, ...]]:
-        """The forms of a user's predictions for ``task``."""
+        """The formats of a user's predictions for ``task``."""
         return cls.FORMS
 
     @abstractmethod
@@ -276,14 +276,14 @@ class Planner(ABC):
         weights = self.context.weights(model)
         if isinstance(weights, Missing):
             return weights
-        config, known = self.context.config, self.context.models.get(model)
+        config, registered = self.context.config, self.context.models.get(model)
         here = weights.found != API
-        if known and here and not self.context.gpu and config.data != "sample":
+        if registered and here and not self.context.gpu and config.data != "sample":
             return Missing(NEEDS_GPU)
         return model_settings(model, weights) | ({} if here else {"api": config.llm})
 
     def panel_row(self, panel: Panel, **fields: Any) -> Row:
-        """The row of a panel, with the ``fields`` that the panel does not have."""
+        """The row of a panel, with the given additional ``fields``."""
         own = {name: getattr(panel, name) for name in ("own", "baseline", "lenient")}
         counted = self.context.parameters(*([panel.model] if panel.model else []))
         return Row(panel.row, **{"parameters": counted, **own, **fields})
@@ -329,22 +329,22 @@ class Planner(ABC):
         return f"{self.context.config.results}/{run.folder}/weights"
 
     def placed(self, row: Row, differences: Sequence[Difference]) -> list[Row]:
-        """The published row with its runs; if settings differ, without, and an additional row with them."""
+        """The published row with its runs; if settings differ, without runs, and an additional row."""
         if row.own or not row.runs or not differences:
             return [row]
         empty = replace(row, runs={}, reason=reason_not_run(differences))
         return [empty, replace(row, row=own_name(row.row, differences), own=True)]
 
-    def budget(self, grid: Grid, words: Sequence[str]) -> list[Difference]:
+    def budget(self, grid: Grid, descriptions: Sequence[str]) -> list[Difference]:
         """The difference between the grid and the paper's, described by ``words``."""
         if self.context.grid == PAPER_GRID:
             return []
-        words = [*words, *["bfloat16"] * grid.bf16]
-        return [Difference(f"grid={PAPER_GRID}", f"{self.context.grid} budget: {', '.join(words)}")]
+        descriptions = [*descriptions, *["bfloat16"] * grid.bf16]
+        return [Difference(f"grid={PAPER_GRID}", f"{self.context.grid} budget: {', '.join(descriptions)}")]
 
 
 def rate_name(rate: float) -> str:
-    """Return a learning rate as in paths, such as `lr1e-04`, with all its digits."""
+    """Return a learning rate for paths, such as `lr1e-04`, with all its digits."""
     digits = f"{rate:.15e}".partition("e")[0].rstrip("0").partition(".")[2]
     return f"lr{rate:.{len(digits)}e}"
 
@@ -382,5 +382,5 @@ def shown(rows: Sequence[Row], where: Sequence[Mapping[str, Any]], conditions: S
     ]
 
 
-def _is(value: Any, wanted: Any) -> bool:
-    return value in wanted if isinstance(wanted, list | tuple) else value == wanted
+def _is(value: Any, allowed: Any) -> bool:
+    return value in allowed if isinstance(allowed, list | tuple) else value == allowed

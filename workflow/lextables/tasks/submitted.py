@@ -125,14 +125,14 @@ class Distributions:
 
         Raises `BadInput` if one is missing or, with ``sum_to_one``, if they do not add up to one.
         """
-        found, place = self.values[item], self._places[item]
-        if missing := [choice for index, choice in enumerate(choices) if index not in found]:
+        probabilities, place = self.values[item], self._places[item]
+        if missing := [choice for index, choice in enumerate(choices) if index not in probabilities]:
             what = f"the {self.choice} {missing[0]!r} of {self._name(item)} has no probability"
             raise BadInput(what, where=place, do="give one for each choice")
-        if sum_to_one and abs((total := sum(found.values())) - 1) > ROUNDING:
+        if sum_to_one and abs((total := sum(probabilities.values())) - 1) > ROUNDING:
             what = f"the probabilities of {self._name(item)} add up to {total:g} instead of 1"
             raise BadInput(what, where=place, do="give the probabilities of all choices")
-        return [found[index] for index in range(len(choices))]
+        return [probabilities[index] for index in range(len(choices))]
 
     def _index(self, item: Hashable, choices: Sequence[str], name: str, place: str, by_index: bool) -> int:
         if name in choices:

@@ -1,4 +1,4 @@
-# What `snakemake plan` counts for each job of Snakemake's graph.
+# Costs of each job of Snakemake's graph, for `snakemake plan`.
 
 import csv
 import logging
@@ -15,7 +15,7 @@ from lextables.sources.fetch import in_mirror
 COSTS = ROOT / "resources/costs"
 VOLUME_BYTES = 847_678  # a volume of case law as a zip: the mean of 180 of U.S. Reports
 WEIGHT_BYTES = 4  # of a parameter, as weights are published
-# Rules that are made in a loop, each for one data set.
+# Rules generated in a loop, one per data set.
 OF_DATASET = re.compile(
     rf"(?P<dataset>{any_of(PAPER_OF)})_(?P<step>data|ask|retrieve_[a-z]+|rerank[a-z_]*)(_\d+)?"
 )
@@ -23,16 +23,16 @@ RUN_IN = {f"{RESULTS}/{run.folder}": run for run in SPECS}
 
 
 def planned(wildcards):
-    """The targets of a plan: those beside `plan`, else everything; `BadInput` if it would be run."""
+    """The targets of a plan: the other targets of the command, by default all; `BadInput` without a dry run."""
     if not workflow.dryrun:
-        raise BadInput("a plan runs nothing", where="target plan", do=f"say {snakemake_path()} -n plan")
+        raise BadInput("a plan needs a dry run", where="target plan", do=f"run {snakemake_path()} -n plan")
     others = set(workflow.dag_settings.targets) - {"plan"}
     return [] if others else rules.all.input
 
 
 @cache
 def size_of(source, file):
-    """The bytes of a source file (None: no registry knows them), and whether a mirror has it."""
+    """The size of a source file in bytes (None: not registered), and whether a mirror has it."""
     wanted = sources.resolve(SOURCES, source, file)
     allowed = wanted.variants_for(CONFIG.data)
     sizes = [candidate.size for candidate in wanted.among(allowed) if candidate.size is not None]
@@ -40,7 +40,7 @@ def size_of(source, file):
 
 
 def transferred(job):
-    """The published bytes that a job brings here, and those that it downloads (None: unknown)."""
+    """The bytes of published files that a job copies or downloads, and the bytes it downloads (None: unknown)."""
     if job.rule.name == "fetch_source":
         size, here = size_of(job.wildcards.source, job.wildcards.file)
         return size or 0, 0 if here else size
@@ -70,7 +70,7 @@ def downloads_of(specs):
 
 
 def dollars(costs, step, dataset, specs, texts):
-    """The price of what a job asks of a server; 0 if it asks none, None if it cannot be counted."""
+    """The price of a job's calls to a server; 0 without calls, None if it cannot be computed."""
     asked = [spec.settings for spec in specs if "api" in spec.settings]
     if step == "retrieve_api":
         asked = asked[:1]  # a text is sent once for all forms of the queries
@@ -113,7 +113,7 @@ def expected_seconds(jobs):
 
 
 def planned_jobs(costs):
-    """Every job of the graph but targets, with what is known of it."""
+    """Every job of the graph except targets, with its size and cost."""
     dag = workflow.dag
     volumes = sum(map(len, globals().get("VOLUMES", {}).values()))
     texts = costs.load_texts(COSTS / "texts.csv", CONFIG.data, volumes)
@@ -155,7 +155,7 @@ def planned_jobs(costs):
 
 
 def plan_text():
-    """Write the plan below the results, and return it for the screen."""
+    """Write the plan into the results folder, and return its text for the screen."""
     from lextables.report import costs  # loads pandas, which no other run needs
 
     jobs = planned_jobs(costs)

@@ -78,7 +78,7 @@ def is_table(path):
 
 
 def record_texts(paper):
-    """Param: what records say of a paper: its citation, the page of its data, and {table: title}."""
+    """Param: a paper's citation, the URL of its data, and {table: title}, for records."""
     entry = PAPERS[paper]
     words = source_words(paper)
     pages = [words[name]["homepage"] for name in sorted(sources_of(paper)) if words[name].get("homepage")]

@@ -19,7 +19,7 @@ def of_earlier_runs():
 
 
 def trained_on_by_run():
-    """{folder of a run: the data sets that the model of its row has read, in words}, of the leaderboard's tables."""
+    """{run folder: text that names the training data sets of its model}, for the leaderboard's tables."""
     return {
         folder: row["trained_on"]
         for paper in CONFIG.papers
@@ -34,7 +34,7 @@ def trained_on_by_run():
 
 
 def earlier_overlaps():
-    """Input: the shared texts, if the target `overlaps` has compared them."""
+    """Input: the overlaps of texts, if the target `overlaps` has been run."""
     path = f"{RESULTS}/overlaps/overlaps.csv"
     return [path] if Path(path).exists() else []
 
@@ -47,8 +47,8 @@ def baseline_runs():
     return sorted({folder for row in baselines for runs in row["runs"].values() for folder in runs})
 
 
-# What a machine may lack, from the least to the most: (name, with a GPU, with the hub, a server of language models).
-# Each server has other models.
+# Requirements in ascending order: (name, with a GPU, with the hub, server of language models).  Servers have
+# different models.
 API_HOSTS = sorted({host for model in MODELS.values() for host in model.hosts})
 OFFERS = [
     ("other settings alone", False, False, ""),
@@ -61,7 +61,7 @@ OFFERS = [
 
 
 def offered(gpu, hub, host):
-    """The context in which rows would be planned with these."""
+    """The planning context with these requirements."""
     usual = {name: DEFAULTS[name] for name in ("grid", "seeds", "hyperparameters")}
     models, llm = "paper" if hub else CONFIG.models, f"https://{host}/v1" if host else CONFIG.llm
     chosen = CONFIG.model_copy(update={**usual, "models": models, "llm": llm})
@@ -81,7 +81,7 @@ OF_PLANS = {
 
 
 def identity_of(row):
-    """What distinguishes a row of a plan from others, some of which have its name."""
+    """Digest that distinguishes a row of a plan from other rows, including rows of the same name."""
     return digest_of({key: value for key, value in row.items() if key not in OF_PLANS})
 
 

@@ -19,7 +19,7 @@ from lextables.pipeline.errors import BadInput
 LIST = "VolumesMetadata.json"
 ALL = "all"
 REPORTERS = ROOT / "resources/caselaw/reporters.txt"
-# No series has gone beyond volume 999: West begins the next one after it.
+# No series exceeds volume 999: West then begins the next series.
 MOST = 999
 
 Volumes = Mapping[int, Sequence[str]]
@@ -47,7 +47,7 @@ class Collection:
                 yield text
                 continue
             if not self.listed:
-                raise _bad_range(text, f"wants the collection's {LIST}", "fetch it, by config.yaml's command")
+                raise _bad_range(text, f"needs the collection's {LIST}", "fetch it as in config.yaml")
             for reporter, volumes in sorted(self.listed.items()):
                 yield f"{reporter}:{min(volumes)}-{max(volumes)}"
 
@@ -61,25 +61,25 @@ class Collection:
         if reporter not in self.reporters:
             near = get_close_matches(reporter, sorted(self.reporters), 3)
             advice = f"use one such as {', '.join(near)}" if near else "see https://static.case.law"
-            raise _bad_range(text, f"names {reporter!r}, which is no reporter of static.case.law", advice)
+            raise _bad_range(text, f"has {reporter!r}, which is not a reporter of static.case.law", advice)
         if not span:
             return self._all_volumes(text)
         start, _, end = span.partition("-")
         first, last = int(start), int(end or start)
         if last < first:
-            raise _bad_range(text, "ends before it begins", "turn the range round")
+            raise _bad_range(text, "ends before it begins", "reverse the range")
         if reporter not in self.listed:
             if last - first >= MOST:
-                what = f"names {last - first + 1:,} volumes, and no reporter has more than {MOST}"
-                raise _bad_range(text, what, "name those that there are")
+                what = f"has {last - first + 1:,} volumes, but no reporter has more than {MOST}"
+                raise _bad_range(text, what, "use existing volumes")
             return {number: (str(number),) for number in range(first, last + 1)}
         listed = self.listed[reporter]
         if last > max(listed):
             beyond = f"goes beyond volume {max(listed)}, the last of {reporter}"
-            raise _bad_range(text, beyond, "name those that there are")
+            raise _bad_range(text, beyond, "use existing volumes")
         in_range = {number: names for number, names in sorted(listed.items()) if first <= number <= last}
         if not in_range:
-            raise _bad_range(text, f"names no volume that {reporter} has", "name those that there are")
+            raise _bad_range(text, f"contains no volume of {reporter}", "use existing volumes")
         return in_range
 
     def knows(self, reporter: str) -> bool:
@@ -92,7 +92,7 @@ class Collection:
         raise _bad_range(
             reporter,
             f"needs the volumes of {reporter!r} in a mirror, or the collection's {LIST}",
-            f"name a range such as {reporter}:1-100, or fetch the list, by config.yaml's command",
+            f"give a range such as {reporter}:1-100, or fetch the list as in config.yaml",
         )
 
 
@@ -136,7 +136,7 @@ def _listed(path: Path) -> dict[str, dict[int, list[str]]]:
                 numbers.setdefault(int(volume["volume_number"]), []).append(volume["volume_folder"])
     except (orjson.JSONDecodeError, TypeError, KeyError, AttributeError) as error:
         raise BadInput(
-            f"it is no list of volumes ({error!r})", where=str(path), do="fetch it again from static.case.law"
+            f"not a list of volumes ({error!r})", where=str(path), do="fetch it again from static.case.law"
         ) from error
     return {
         reporter: {number: sorted(names) for number, names in numbers.items()}
@@ -151,18 +151,18 @@ def shards(ranges: Iterable[str], size: int, collection: Collection) -> dict[str
     and short reporters share shards, because most reporters have few volumes. Raises `BadInput` as
     `Collection.volumes` does, and for a volume that is named twice.
     """
-    named: dict[str, dict[int, Sequence[str]]] = {}
+    volumes_by_reporter: dict[str, dict[int, Sequence[str]]] = {}
     for text in collection.expanded(ranges):
         reporter = text.partition(":")[0]
-        chosen, volumes = named.setdefault(reporter, {}), collection.volumes(text)
+        chosen, volumes = volumes_by_reporter.setdefault(reporter, {}), collection.volumes(text)
         if twice := sorted(chosen.keys() & volumes.keys()):
             raise BadInput(
-                f"caselaw names {reporter}/{twice[0]} twice", where="config", do="give each volume once"
+                f"caselaw has {reporter}/{twice[0]} twice", where="config", do="list each volume once"
             )
         chosen.update(volumes)
     by_name: dict[str, list[str]] = {}
     shard: list[str] = []
-    for reporter, volumes in named.items():
+    for reporter, volumes in volumes_by_reporter.items():
         for part in _parts(volumes, size):
             if not shard or len(shard) + len(part) > size:
                 shard = by_name.setdefault(f"{reporter}-{part[0]}", [])

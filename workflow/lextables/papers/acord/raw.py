@@ -46,7 +46,7 @@ def read(name: str, published: Published) -> Rows:
 def read_release(path: str | Path, categories: Mapping[str, str], aliases: Mapping[str, str]) -> Release:
     """Read and check the zip at ``path``.
 
-    ``categories`` maps released to printed category names; ``aliases`` maps a query's title in the
+    ``categories`` maps released to published category names; ``aliases`` maps a query's title in the
     supplements to its id where they differ.  Raises `BadInput` with file and row for the first error.
     """
     with archives.opened(path) as archive:

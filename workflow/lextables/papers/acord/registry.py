@@ -6,7 +6,7 @@ from lextables.papers.registry import Paper
 
 
 class Acord(Paper):
-    """`resources/papers/acord.yaml`: names of the release as the paper prints them."""
+    """`resources/papers/acord.yaml`: names in the paper of the release's categories and queries."""
 
     categories: Mapping[str, str]
     query_aliases: Mapping[str, str]

@@ -26,8 +26,8 @@ STARS = (3, 4, 5)
 METRICS = ("NDCG@5", "NDCG@10", *(f"{stars}-star precision@5" for stars in STARS))
 SHORT_NAMES = {metric: metric.replace("precision", "prec") for metric in METRICS}
 SIZE = (
-    "no verdict: a size is not a score. Ours counts the parameters in resources/models.yaml, and Section 4.1 "
-    "gives the MiniLM cross-encoder 22.7M"
+    "no verdict: a size is not a score. Ours is the number of parameters in resources/models.yaml; Section "
+    "4.1 states 22.7M for the MiniLM cross-encoder"
 )
 Table = Callable[["Results"], list[Cell]]
 STATISTICS: dict[str, Callable[[Sequence[int]], float]] = {
@@ -55,7 +55,7 @@ class Results(Inputs):
 
     @cached_property
     def words(self) -> dict[str, int]:
-        """Words a clause, by clause id."""
+        """{clause id: number of words}."""
         return {
             row["clause_id"]: row["words"]
             for row in read(self.data / "clauses.parquet", ["clause_id", "words"])
@@ -74,7 +74,7 @@ class Results(Inputs):
 
 
 def table2(results: Results) -> list[Cell]:
-    """Sample queries: the query of the category whose wording is nearest to the printed one."""
+    """Sample queries: the query of the category with the most similar wording to the published one."""
     cells = []
     for printed in results.published:
         pool = [q["short"] for q in results.queries if q["category"] in printed.row]
@@ -90,7 +90,7 @@ def _likeness(first: str, second: str) -> float:
 
 
 def table_c1(results: Results) -> list[Cell]:
-    """The queries by number; a number that these data do not reach is not run."""
+    """The queries by number; numbers that these data do not have are not run."""
     query_of = {str(query["number"]): query for query in results.queries}
     values = {"Clause Category": "category", "Query": "short"}
     cells = []
@@ -191,9 +191,9 @@ def table_d3(results: Results) -> list[Cell]:
 
 
 def _size(row: str, parameters: int | None) -> Cell:
-    """The parameters of a system's models together, as `resources/models.yaml` counts them.
+    """The sum of the parameters of a system's models in `resources/models.yaml`.
 
-    No score, so that it has no verdict.
+    It is not a score, so it has no verdict.
     """
     if parameters is None:
         return Cell(row, "Size", None, reason="no verdict: the size is not public", judged=False)
@@ -213,7 +213,7 @@ def table3(results: Results) -> list[Cell]:
 
 
 def _by_category(results: Results, system: Mapping[str, Any], name: str, label: str = "") -> list[Cell]:
-    """The cells of a system called ``name``; its row of a category ends in its ``label``."""
+    """The cells of a system called ``name``; its rows by category end in ``label``."""
     categories = list(dict.fromkeys(cell.row.split(" / ")[0] for cell in results.published))
     test_categories = {query["category"] for query in results.queries if query["split"] == "test"}
     columns = {metric: metric for metric in METRICS}
@@ -235,7 +235,7 @@ def _label(system: Mapping[str, Any]) -> str:
 
 
 def table_d1(results: Results) -> list[Cell]:
-    """BM25 with each reranker by category; the paper prints one of them."""
+    """BM25 with each reranker by category; the paper has one of them."""
     cells = []
     for system in results.rows:
         if system["reranker"] == results.entry.names["printed"]:
@@ -261,8 +261,8 @@ def table_d2(results: Results) -> list[Cell]:
 def _fine_tuning(results: Results, systems: Iterable[Mapping[str, Any]]) -> list[Cell]:
     """Before and after fine-tuning in percent, the change, and its paired interval.
 
-    The change of a model is over itself before fine-tuning, which for a bi-encoder is a row without a
-    reranker; a cross-encoder that had no relevance head before is compared with the retriever whose hits it
+    The change of a model is relative to itself before fine-tuning, which for a bi-encoder is a row without a
+    reranker; a cross-encoder without a relevance head before is compared with the retriever whose hits it
     reorders.
     """
     systems = list(systems)
@@ -285,7 +285,7 @@ def _fine_tuning(results: Results, systems: Iterable[Mapping[str, Any]]) -> list
 
 
 def _tuned_from(system: Mapping[str, Any]) -> tuple[str | None, str]:
-    """What a system has in common with itself before fine-tuning: the retriever it reranks, and its model."""
+    """The key that a system shares with itself before fine-tuning: its retriever and its model."""
     return None if system["reranker"] == "None" else system["retriever"], system["model"]
 
 
@@ -336,7 +336,7 @@ def table_d5(results: Results) -> list[Cell]:
 
 
 def table_e1(results: Results) -> list[Cell]:
-    """The two queries in three formats, as the released sheet has them."""
+    """The two queries in three formats, from the released sheet."""
     query_of = {query["query_id"]: query for query in results.queries}
     cells = []
     for printed in results.published:
@@ -352,7 +352,7 @@ def table_e1(results: Results) -> list[Cell]:
 def table_e2(results: Results) -> list[Cell]:
     """Retrieval for the two queries in three formats; our own models follow the paper's.
 
-    The paper writes ``BM25 + Cross-Encoder``; an additional row has a slash, which no model's name can
+    The paper writes ``BM25 + Cross-Encoder``; an additional row has a slash, which model names cannot
     contain.
     """
     names = results.entry.names

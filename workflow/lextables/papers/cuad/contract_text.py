@@ -83,7 +83,7 @@ def _read(path: Path) -> Contract:
     contract = read(path)
     text = _UNPRINTABLE.sub(" ", _LINE_END.sub("\n", contract.text))
     if not text.strip():
-        raise BadInput("the file holds no text", where=str(path))
+        raise BadInput("the file contains no text", where=str(path))
     if len(text) > LIMIT:
         raise _too_long(path)
     log.info("%s: %d characters", path, len(text))

@@ -77,10 +77,10 @@ def read_with_fine_tuned_model(
         }
         pq.write_table(pa.table(rows), questions)
         write_features(contracts, questions, wordings, folder, tokenizer, settings, labelled=False, shards=1)
-        most, chosen = record["windows_per_question"], None
-        if most:
+        limit, chosen = record["windows_per_question"], None
+        if limit:
             ranker = window_ranking.load(Path(reading) / RANKER)
-            chosen = window_ranking.choose(ranker, folder, texts, most)
+            chosen = window_ranking.choose(ranker, folder, texts, limit)
         dataset = WindowDataset(folder, tokenizer, settings, wordings, chosen)
         write(NBEST, read_windows(dataset, texts, record, weights, device), output)
-        return WindowCount(len(dataset.windows), len(dataset), most, int(dataset.windows.window.max()) + 1)
+        return WindowCount(len(dataset.windows), len(dataset), limit, int(dataset.windows.window.max()) + 1)

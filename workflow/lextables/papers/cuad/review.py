@@ -98,22 +98,22 @@ def scores_of(rows: Iterable[Mapping[str, Any]]) -> tuple[dict[str, float], dict
 
     Interval ends, curves and strict scores are left out.
     """
-    overall, each = {}, {}
+    overall, by_category = {}, {}
     for row in rows:
         if "," in row["metric"] or row["value"] != row["value"]:
             continue
         if row["group"] == "all":
             overall[row["metric"]] = row["value"]
         elif row["metric"] == "AUPR" and row["group"].startswith("category: "):
-            each[row["group"].removeprefix("category: ")] = row["value"]
-    return overall, each
+            by_category[row["group"].removeprefix("category: ")] = row["value"]
+    return overall, by_category
 
 
 # Notes on the model and the reading
 
 SAMPLE = (
-    "The model was trained on a few invented contracts, to show that the pipeline runs: "
-    "what it marks here means nothing."
+    "The model was trained on a few invented contracts, to show that the pipeline works: "
+    "its marks here are meaningless."
 )
 
 
@@ -240,7 +240,7 @@ def segments(length: int, placed: Sequence[Passage]) -> Iterator[tuple[int, int,
 def marked(text: str, placed: Sequence[Passage]) -> Markup:
     """Return the contract's text as HTML with marked passages, each with a note at its start.
 
-    The marks of overlapping passages are nested, so that each has its own underline.
+    The marks of overlapping passages are nested, so that each has a separate underline.
     """
     pieces: list[str] = []
     for start, end, over in segments(len(text), placed):
@@ -366,7 +366,7 @@ _PAGE = render.TEMPLATES.from_string("""\
 <p class="warning">{{ about.warning }}</p>
 {% endif %}
 <p>{{ found }} of CUAD’s {{ total }} categories were found in this contract, in {{ placed|length }}
-passage{{ "" if placed|length == 1 else "s" }}. A model marked them, and nobody checked them: it misses
+passage{{ "" if placed|length == 1 else "s" }}. They were marked by a model and not checked: it misses
 clauses and marks wrong ones. This is not legal advice.</p>
 <p class="small soft">Model: {{ about.model }}.
 {% if about.scores %}
@@ -379,8 +379,8 @@ On the test contracts of its data set it has
 {% else %}
 Its scores on test contracts are not known.
 {% endif %}
-A confidence is the model’s own probability; that of {{ sure }} or more is shaded, less is only underlined,
-and {{ minimum }} or less is left out.
+The confidence is the model’s probability: passages of {{ sure }} or more are shaded, others underlined,
+and passages of {{ minimum }} or less are not shown.
 {% if about.bands %}
 In the test contracts
 {% for x in about.bands if x.marked %}
@@ -450,8 +450,8 @@ share of the annotated passages that a mark matches.</p>
 </section>
 {% endfor %}
 {% if unsure %}
-<p class="none">Unsure: no span is above {{ minimum }}, but the model holds an empty answer for less than
-{{ sure }} likely.</p>
+<p class="none">Unsure: no span is above {{ minimum }}, but the probability of an empty answer is below
+{{ sure }}.</p>
 {% endif %}
 </nav>
 <article class="contract" id="contract" tabindex="-1" aria-label="The contract">

@@ -81,20 +81,21 @@ def choose(config: Config, paper: Cuad, plan: Plan, results: str | Path) -> Revi
         for run, spec in sorted(plan.specs.items(), key=itemgetter(0), reverse=True)
         if _uses_all_training_data(run) and _can_review(spec.settings)
     }
-    named = config.review_model != "auto"
+    requested = config.review_model != "auto"
     # A model is named by its key or by its row.
     key = user_rows.key(config.review_model)
-    wanted = (key.removeprefix(user_rows.PREFIX), key) if named else paper.review
+    candidates = (key.removeprefix(user_rows.PREFIX), key) if requested else paper.review
     # Only a configuration that lists a user's off-the-shelf model knows the location of its weights.
     available = {
         reviewer.run: (score, reviewer)
         for score, reviewer in finished(results)
-        if (not named or reviewer.run.model in wanted) and (reviewer.weights_of or reviewer.run in plan.specs)
+        if (not requested or reviewer.run.model in candidates)
+        and (reviewer.weights_of or reviewer.run in plan.specs)
     }
     if available:
         best = max(sorted(available), key=lambda run: available[run][0])
         return _planned(best, plan) if best in plan.specs else available[best][1]
-    for key in wanted:
+    for key in candidates:
         if key in planned:
             return _planned(planned[key], plan)
     raise BadInput(

@@ -25,7 +25,7 @@ from lextables.tasks.spans.squad import part
 WHOLE = "100"  # per cent of the training contracts
 AUPR, AT_80, AT_90 = "AUPR", "precision at 80% recall", "precision at 90% recall"
 COLUMNS = {AUPR: "AUPR", AT_80: "Precision@80% Recall", AT_90: "Precision@90% Recall"}
-# Categories that the paper's tables name in other words than the release.
+# {category in the paper's tables: category in the release}, if they differ.
 RELEASED_NAMES = {
     "Perpetual License": "Irrevocable or Perpetual License",
     "Notice to Terminate Renewal": "Notice Period to Terminate Renewal",
@@ -33,8 +33,8 @@ RELEASED_NAMES = {
     "Affiliate IP License-Licensor": "Affiliate License-Licensor",
     "Affiliate IP License-Licensee": "Affiliate License-Licensee",
 }
-# Figure 2 does not print its bins.  Its axis ends at 200 contracts, which the first of bins of eight pages
-# just passes, and the first of bins of ten pages by far.
+# Figure 2 does not state its bins.  Its axis ends at 200 contracts, which the first bin of eight pages
+# just exceeds, and the first bin of ten pages exceeds by far.
 BIN = 8
 CURVE = range(5, 101, 5)  # per cent recall
 OWN_SHARES = "not trained on this share of the contracts"
@@ -80,12 +80,12 @@ class Results(Inputs):
         return counts
 
     def annotations(self, percent: str, seed: int) -> int:
-        """Answers in the share of the training contracts that a run of this seed learns from."""
+        """Answers in the share of the training contracts that a run with this seed is trained on."""
         drawn = part(self.training_annotations, int(percent), seed)
         return sum(self.training_annotations[name] for name in sorted(drawn))
 
     def category(self, printed: str) -> Row | None:
-        """The category that the paper calls ``printed``."""
+        """The category called ``printed`` in the paper."""
         name = RELEASED_NAMES.get(printed, printed)
         return next((row for row in self.categories if same_words(row["title"], name)), None)
 
@@ -119,7 +119,7 @@ def table3(results: Results) -> list[Cell]:
 
 
 def figure2(results: Results) -> list[Cell]:
-    """What the text says of the data set, the pages of a contract, and the histogram's bins."""
+    """Figures on the data set in the text, the pages of a contract, and the histogram's bins."""
     contracts = results.contracts
     pages = [row["pages"] for row in contracts]
     share, by_category = _labeled(results)
@@ -183,12 +183,12 @@ def table2(results: Results) -> list[Cell]:
 
 
 def _folders(system: System) -> tuple[str, ...]:
-    """The runs on all training contracts, one a seed."""
+    """The runs on all training contracts, one per seed."""
     return tuple(system["runs"].get(WHOLE, ()))
 
 
 def _seeds(system: System, values: Iterable[float]) -> tuple[float, ...] | None:
-    """A value of each run, where the system was trained here."""
+    """A value of each run, if the system was trained here."""
     return tuple(values) if system["trained"] else None
 
 
@@ -205,7 +205,7 @@ def _score_cells(results: Results, system: System, metric: str, row: str = "") -
 
 
 def figure3(results: Results) -> list[Cell]:
-    """Precision at 80 % recall as Table 2 has it, and the curve: the best precision at a recall or above."""
+    """Precision at 80 % recall as in Table 2, and the curve: the best precision at a recall or above."""
     cells = []
     for system in results.rows:
         cells += [cell for cell in _score_cells(results, system, AT_80) if STRICT not in cell.column]
@@ -236,14 +236,14 @@ def _curve(scores: Scores) -> dict[int, float]:
 
 
 def figure4(results: Results) -> list[Cell]:
-    """The area by category: the printed order, the values of every row that ran, and how the orders agree."""
+    """The area by category: the published order, the values of every row that ran, and rank correlations."""
     from scipy.stats import spearmanr  # slow to load, and no other table needs it
 
     cells = _by_category(results, AUPR)
     for system in results.rows:
         ranks = _ranks(results, _folders(system))
         if len(ranks) > 2:
-            place = "rank correlation with the printed order", f"Spearman: {system['row']}"
+            place = "rank correlation with the published order", f"Spearman: {system['row']}"
             if len(set(ranks.values())) == 1:
                 cells.append(Cell(*place, "undefined", reason=ALL_TIED, runs=_folders(system)))
                 continue
@@ -254,7 +254,7 @@ def figure4(results: Results) -> list[Cell]:
 
 
 def figure8(results: Results) -> list[Cell]:
-    """Precision at 80 % recall by category, in the order of Figure 4, which Figure 8 keeps."""
+    """Precision at 80 % recall by category, in the order of Figure 4, which Figure 8 also has."""
     return _by_category(results, AT_80)
 
 
@@ -299,7 +299,7 @@ def _by_category(results: Results, metric: str) -> list[Cell]:
 
 
 def _ranks(results: Results, folders: Sequence[str]) -> dict[str, float]:
-    """{printed category: its rank by the area of these runs, 1 the best}, in the printed order.
+    """{published category: its rank by the area of these runs, 1 is the best}, in the published order.
 
     Categories with the same area have the mean of their ranks.
     """
@@ -322,7 +322,7 @@ def _category_score(results: Results, folders: Sequence[str], metric: str, print
 
 
 def figure5(results: Results) -> list[Cell]:
-    """Precision at 80 % recall: each model's, then each class's mean, of the printed values and of ours."""
+    """Precision at 80 % recall: each model's, then each class's mean, of the published values and of ours."""
     classes: dict[str, dict[str, float]] = {}
     for printed in results.published:
         name, _, model = printed.row.partition(" / ")
@@ -337,7 +337,7 @@ def figure5(results: Results) -> list[Cell]:
     column = f"{COLUMNS[AT_80]}: mean of"
     for name, models in classes.items():
         cells.append(
-            Cell(name, f"{column} the printed values", statistics.fmean(models.values()), decimals=1)
+            Cell(name, f"{column} the published values", statistics.fmean(models.values()), decimals=1)
         )
         folders = [_folders(systems[model]) for model in models]
         values = [results.mean(of_model, AT_80) for of_model in folders if of_model]
@@ -359,7 +359,7 @@ def figure5(results: Results) -> list[Cell]:
 
 
 def figure6(results: Results) -> list[Cell]:
-    """The area by share of the training contracts, with how many annotations that is."""
+    """The area by share of the training contracts, and the number of their annotations."""
     cells = []
     for system in results.rows:
         rows = (_share(cell.row) for cell in results.published)
@@ -376,7 +376,7 @@ def figure6(results: Results) -> list[Cell]:
 
 
 def _share(row: str) -> tuple[str, str]:
-    """The model and the per cent of the contracts that a row of Figure 6 names."""
+    """The model and the per cent of the contracts of a row of Figure 6."""
     model, share = re.fullmatch(r"(.+) / (\d+)% of the contracts", row).groups()
     return model, share
 

@@ -190,7 +190,7 @@ class CaseIndex:
 
 @dataclass(frozen=True)
 class CaseHeading:
-    """What tells when and between whom a case was decided, as in the opinions table."""
+    """The date and the parties of a case, as in the opinions table."""
 
     case_id: int
     name: str

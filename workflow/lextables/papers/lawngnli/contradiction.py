@@ -33,7 +33,7 @@ from lextables.papers.lawngnli.tree import (
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """A hypothesis made to contradict what it said.
+    """A hypothesis that was changed into its contradiction.
 
     ``rule`` is the function that changed it and ``kind`` what it did; ``negated`` is True if the
     hypothesis had pivotal negation, which is now gone (A.1.3); ``sentence`` is the index of the one
@@ -132,7 +132,7 @@ _PRONOUNS = {
 _NEGATIVE_PRONOUNS = frozenset({"nobody", "nothing", "none"})
 _NEGATIVES = _NEGATIVE_PRONOUNS | {"no", "neither", "nor", "nowhere"}
 _QUOTES = frozenset({'"', "'", "''", "``", "`", "“", "”", "‘", "’", "[", "]"})
-# Words that stand only under a negation, and what they become without it; None is dropped.
+# Words that occur only under a negation, and their replacements without it; None: dropped.
 _UNDER_NEGATION = {
     "any": "some",
     "anyone": "someone",
@@ -149,7 +149,7 @@ _WHICHEVER = frozenset({"without", "than", "if", "before", "as"})
 
 _VERBAL = ("VB", "MD")
 _COMPLEMENTS = frozenset({"NP", "ADJP", "UCP"})
-# What may stand between a verb and its object.
+# Words that may be between a verb and its object.
 _BESIDE = ("ADVP", "RB", ",", "PRN", "PRT", "RP")
 _BE = frozenset({"be", "am", "is", "are", "was", "were", "been", "being", "'s", "'re", "'m"})
 _HAVE = frozenset({"have", "has", "had", "having"})
@@ -160,7 +160,7 @@ _MODALS = frozenset(
 _AUXILIARIES = _MODALS | _BE | _HAVE | _DO
 _REDUCED = {"ca": "can", "wo": "will", "sha": "shall"}
 _FINITE = _MODALS | {"am", "is", "are", "was", "were"}
-# Verbs with which "may" tells what is possible and not what is allowed: "may not" does not deny that.
+# Verbs with which "may" means possibility, not permission: "may not" does not deny that.
 _STATES = frozenset(
     "affect appear arise be become cause constitute contain create depend deter encourage exist facilitate "
     "give have impair imply include increase indicate involve justify lead mean occur pose present prevent "
@@ -184,7 +184,7 @@ _LINKS = frozenset(
     "accordingly consequently hence here however instead likewise moreover nevertheless nonetheless now "
     "otherwise similarly then there therefore thus".split()
 )
-# Adverbs that are said of a whole sentence; a negation comes after them.
+# Adverbs of a whole sentence; a negation comes after them.
 _SENTENCE_ADVERBS = frozenset(
     "apparently certainly clearly evidently likely obviously plainly probably surely undoubtedly "
     "unquestionably".split()
@@ -208,7 +208,7 @@ _DISPOSITIONS = frozenset(
     "overrule permit preclude presume prohibit protect reject remand require reverse set strike "
     "suppress suspend sustain toll uphold vacate violate void waive".split()
 )
-# What stands after "no" in phrases that negate the verb: "in no way", "by no means".
+# Words after "no" in phrases that negate the verb: "in no way", "by no means".
 _MANNERS = frozenset({"way", "time", "event", "case", "means", "circumstances", "sense", "respect"})
 # Words in "-ing" that may start an adverbial before a clause.
 _PREPOSITIONS = frozenset(
@@ -234,7 +234,7 @@ _STATING = frozenset(
     "observe order point prove provide realize reason recognize require rule say see show state stress "
     "suggest think understand".split()
 )
-# Participles that tell what was decided; others only describe: "money paid for a grove".
+# Participles that state a decision; others only describe: "money paid for a grove".
 _VERDICTS = _DISPOSITIONS - {"find", "impose", "limit", "set", "strike", "toll"} | frozenset(
     "adjudge authorize bind construe consider declare disallow estop foreclose immunize moot need permit "
     "pre-empt preempt read reinstate revoke satisfy warrant".split()
@@ -250,7 +250,7 @@ _DESCRIBING = frozenset("attributable comparable payable possible right subject 
 
 
 def _auxiliary(word: str, following: str) -> bool:
-    """Tell whether a verb is the auxiliary of a verb with the tag ``following``."""
+    """Return whether a verb is the auxiliary of a verb with the tag ``following``."""
     if word in _BE:
         return following in ("VBN", "VBG", "VBD", "VB")
     if word in _HAVE:
@@ -334,7 +334,7 @@ def _reason_to_reject(tree: Tree, clause: Clause) -> Rejected | None:
 
 
 def _after_noun_phrase(tree: Tree, start: int) -> bool:
-    """Tell whether a noun stands right before the subject: "nothing we say precludes relief".
+    """Return whether a noun stands right before the subject: "nothing we say precludes relief".
 
     The clause is then a relative one without "that".
     """
@@ -348,7 +348,7 @@ def _after_noun_phrase(tree: Tree, start: int) -> bool:
 
 
 def _has_open_subordinator(tree: Tree, end: int) -> bool:
-    """Tell whether a subordinator before token ``end`` has no verb yet.
+    """Return whether a subordinator before token ``end`` has no verb yet.
 
     The verb at ``end`` is then that of the subordinate clause: "the fact that a firm performs a function".
     """
@@ -373,7 +373,7 @@ def _has_open_subordinator(tree: Tree, end: int) -> bool:
 
 
 def _starts_as_report(tree: Tree, clause: Clause) -> bool:
-    """Tell whether the sentence is a verb phrase, as "noting, in dictum, that …", and the clause a part."""
+    """Return whether the sentence is a verb phrase, as "noting, in dictum, that …", and the clause a part."""
     tokens, start = tree.tokens, clause.subject.start
     first, second = tokens[0].lower, tokens[1].lower if len(tokens) > 1 else ""
     if not first.endswith("ing") or first in _PREPOSITIONS or second == "of":
@@ -403,7 +403,7 @@ def indefinite_pronoun(tree: Tree, clause: Clause) -> Change | Rejected | None:
     base = core(clause.subject)
     joined = base is not clause.subject and any(child.label == "CC" for child in clause.subject.children)
     own = [i for i in range(base.start, base.end) if not _above(base, i) & {"PP", "SBAR", "S", "VP", "PRN"}]
-    # Parsers often leave these words beside the noun phrase.
+    # Parsers often leave these words outside the noun phrase.
     before = clause.subject.start - 1
     if before >= clause.node.start and tokens[before].lower in ("neither", "either", "not", "no"):
         own = [before, *own]
@@ -484,7 +484,7 @@ def _with_repairs(tree: Tree, clause: Clause, i: int, edit: Edit, kind: str) -> 
 
 
 def _holds_clause(tree: Tree, subject: Node) -> bool:
-    """Tell whether an article or pronoun follows a noun: "any damages the complainant can prove"."""
+    """Return whether an article or pronoun follows a noun: "any damages the complainant can prove"."""
     tokens = tree.tokens
     return any(
         tokens[i].tag in ("DT", "PRP", "PRP$") and tokens[i - 1].tag.startswith("NN")
@@ -579,7 +579,7 @@ def _group(tree: Tree, clause: Clause) -> Verbs | None:
 
 
 def _is_reduced(tree: Tree, clause: Clause, group: Verbs) -> bool:
-    """Tell whether the verb may be a participle, so that a finite verb after it is the predicate."""
+    """Return whether the verb may be a participle, so that a finite verb after it is the predicate."""
     reading = _reading(tree, clause, group)
     form = tree.tokens[group.first].text
     both = morphology.is_past(form) and morphology.is_participle(form) and form.lower() not in _HAVE
@@ -600,7 +600,7 @@ def _later_finite(tree: Tree, clause: Clause, group: Verbs, words: frozenset[str
 
 
 def _verb_in_subject(tree: Tree, clause: Clause) -> bool:
-    """Tell whether a finite verb was taken for the subject's noun: "FAA pre-empts", "Amendment bars suit"."""
+    """Return whether a finite verb is parsed as the subject: "FAA pre-empts", "Amendment bars suit"."""
     base = core(clause.subject)
     return any(
         token.tag in ("NNS", "NNPS")
@@ -611,7 +611,7 @@ def _verb_in_subject(tree: Tree, clause: Clause) -> bool:
 
 
 def _verb_as_noun(tree: Tree, places: range) -> bool:
-    """Tell whether a finite verb was taken for a noun: "company engaged in designing plans sues"."""
+    """Return whether a finite verb was taken for a noun: "company engaged in designing plans sues"."""
     tokens = tree.tokens
     return any(
         tokens[i].tag in ("NNS", "NNPS")
@@ -746,7 +746,7 @@ def _head_noun(tree: Tree, subject: Node) -> int:
 
 
 def _acts(tree: Tree, head: int, agents: frozenset[str]) -> bool:
-    """Tell whether the noun at ``head`` is one of ``agents``, or the name of one: a capital, and no law."""
+    """Return whether the noun at ``head`` is one of ``agents``, or the name of one: a capital, and no law."""
     token = tree.tokens[head]
     noun = morphology.singular(token.text)
     named = token.tag.startswith("NNP") and token.text[:1].isupper() and noun not in _LAWS
@@ -754,7 +754,7 @@ def _acts(tree: Tree, head: int, agents: frozenset[str]) -> bool:
 
 
 def _is_object(tree: Tree, node: Node | None, label: str) -> bool:
-    """Tell whether ``node``, with the label that it should have, is a noun phrase and no measure of time."""
+    """Return whether ``node``, with its correct label, is a noun phrase and not a measure of time."""
     if node is None:
         return False
     first = tree.tokens[node.start]
@@ -763,13 +763,13 @@ def _is_object(tree: Tree, node: Node | None, label: str) -> bool:
 
 
 def _is_time(tree: Tree, phrase: Node) -> bool:
-    """Tell whether a phrase says when or how long: "ten days", "last term"."""
+    """Return whether a phrase says when or how long: "ten days", "last term"."""
     words = set(tree.words(phrase))
     return words <= _TIMES or (tree.tokens[phrase.start].tag == "CD" and bool(words & _MEASURES))
 
 
 def _object_later(tree: Tree, after: Sequence[Node]) -> bool:
-    """Tell whether a noun phrase follows a prepositional one: "assigned to wife one-half interest"."""
+    """Return whether a noun phrase follows a prepositional one: "assigned to wife one-half interest"."""
     return any(
         before.label == "PP" and node.label == "NP" and not _is_time(tree, node)
         for before, node in pairwise(after)
@@ -777,7 +777,7 @@ def _object_later(tree: Tree, after: Sequence[Node]) -> bool:
 
 
 def _is_full_style(tree: Tree, subject: Node) -> bool:
-    """Tell whether the subject has the article or the like that headlines leave out."""
+    """Return whether the subject has the article or the like that headlines leave out."""
     first = tree.tokens[core(subject).start]
     return first.tag in ("DT", "PDT", "PRP$", "EX") and first.lower not in ("no", "all", "any")
 
@@ -785,7 +785,7 @@ def _is_full_style(tree: Tree, subject: Node) -> bool:
 def _negation(tree: Tree, clause: Clause, group: Verbs) -> tuple[str, int] | None:
     """Return the kind of the verb's negation and its token, or None.
 
-    It stands beside the verbs, or after the main verb with at most adverbs between.
+    It is next to the verbs, or after the main verb with at most adverbs between.
     """
     tokens, end = tree.tokens, clause.node.end
     for i in range(clause.subject.end, group.main):
@@ -974,7 +974,7 @@ def _add(tree: Tree, clause: Clause, group: Verbs) -> Change | Rejected:
 
 
 def _contrasted(tree: Tree, places: Iterable[int]) -> bool:
-    """Tell whether a negation at one of ``places`` is set against what is said: "a tax, not a penalty"."""
+    """Return whether a negation at one of ``places`` is set against what is said: "a tax, not a penalty"."""
     tokens, joiners = tree.tokens, (",", "but", "and", "or", "if", "though", "although")
     negations = [i for i in places if tokens[i].lower in NOT]
     return any(
@@ -986,14 +986,14 @@ def _contrasted(tree: Tree, places: Iterable[int]) -> bool:
 
 
 def _some_cases(tree: Tree, places: Iterable[int]) -> bool:
-    """Tell whether a phrase says in how many cases: "at times", "in some States", "on occasion"."""
+    """Return whether a phrase says in how many cases: "at times", "in some States", "on occasion"."""
     weak = _WEAK | {"some", "occasion", "occasions"}
     pairs = [(tree.tokens[i].lower, tree.tokens[i + 1].lower) for i in places]
     return any((a == "at" and b == "times") or (a in ("in", "on", "under") and b in weak) for a, b in pairs)
 
 
 def _limited(tree: Tree, start: int) -> bool:
-    """Tell whether "at best" or the like follows, of which a negation would deny the limit alone."""
+    """Return whether "at best" or the like follows, of which a negation would deny the limit alone."""
     return any(at.lower == "at" and last.lower in _LIMITS for at, last in pairwise(tree.tokens[start:]))
 
 
@@ -1003,7 +1003,7 @@ def _word_before(tree: Tree, i: int) -> str:
 
 
 def _only_if(tree: Tree, clause: Clause, start: int) -> bool:
-    """Tell whether "only if", "only by" or the like follows: "not lawful only if" may be read both ways."""
+    """Return whether "only if", "only by" or the like follows: "not lawful only if" may be read both ways."""
     return any(
         only.lower == "only" and after.tag in ("IN", "WRB", "RP") and after.lower not in ("to", "of")
         for only, after in pairwise(tree.tokens[start : clause.node.end])
@@ -1011,7 +1011,7 @@ def _only_if(tree: Tree, clause: Clause, start: int) -> bool:
 
 
 def _not_after(tree: Tree, clause: Clause, group: Verbs) -> Edit:
-    """Return the edit that puts "not" after an auxiliary, so that what it says is denied.
+    """Return the edit that inserts "not" after an auxiliary, which negates the statement.
 
     "May" with a verb of action allows where one who acts is the subject; else it says what is possible, and
     "may not be violated" would deny either.
@@ -1067,7 +1067,7 @@ def _add_do(tree: Tree, clause: Clause, group: Verbs, polar: Sequence[Edit]) -> 
 
 
 def _misses_its_verb(tree: Tree, clause: Clause, group: Verbs) -> bool:
-    """Tell whether "do" or "have" is an auxiliary whose verb the parser has put elsewhere.
+    """Return whether "do" or "have" is an auxiliary whose verb the parser has put elsewhere.
 
     "The Act does, however, preempt it", "the States have long regulated insurance".
     """
@@ -1092,7 +1092,7 @@ def _plural(tree: Tree, subject: Node) -> bool:
 
 
 def _singular(tree: Tree, subject: Node) -> bool:
-    """Tell whether the subject is one singular noun, with which a verb without its -s is a subjunctive."""
+    """Return whether the subject is one singular noun, with which a verb without its -s is a subjunctive."""
     if any(child.label == "CC" for child in subject.children):
         return False
     noun = tree.tokens[_head_noun(tree, subject)]
@@ -1105,7 +1105,7 @@ def _singular(tree: Tree, subject: Node) -> bool:
 
 
 def _without_negation(tree: Tree, clause: Clause, i: int) -> tuple[Edit, ...] | Rejected:
-    """Return the edits of the words after token ``i`` that only the removed negation had let stand.
+    """Return the edits of the words after token ``i`` that need the removed negation.
 
     "did not find any error" becomes "found some error".  After a modal "any" stands by itself ("may
     consider any evidence") and is left.  In a clause below it may mean some or all: "not shown that any
@@ -1138,7 +1138,7 @@ def _under_negation(tree: Tree, clause: Clause, first: int, main: int) -> tuple[
 
 
 def _is_about(tree: Tree, i: int) -> bool:
-    """Tell whether "some" stands before a number: "some 40 million people" are about as many."""
+    """Return whether "some" stands before a number: "some 40 million people" are about as many."""
     following = tree.tokens[i + 1] if i + 1 < len(tree.tokens) else None
     return following is not None and (following.tag == "CD" or following.text[0] in "$£€0123456789")
 
@@ -1222,7 +1222,7 @@ def _predicate_head(tree: Tree, clause: Clause) -> int | None:
 
 
 def _is_predicate(tree: Tree, clause: Clause, head: int, negated: bool) -> bool:
-    """Tell whether a participle or adjective is a predicate, and does not only describe its noun.
+    """Return whether a participle or adjective is a predicate, and does not only describe its noun.
 
     It is one if a clause of reason or condition follows, if it tells what was decided or judges, and, a
     participle, if its subject is one who acts: "defendant questioned in jail".
@@ -1277,7 +1277,7 @@ def _participle_of(tree: Tree, clause: Clause) -> int | None:
 
 
 def _acts_before(tree: Tree, clause: Clause, end: int) -> bool:
-    """Tell whether a finite verb stands in the subject: "warden censored newspapers critical of him"."""
+    """Return whether a finite verb stands in the subject: "warden censored newspapers critical of him"."""
     tokens = tree.tokens
     return any(
         tokens[i].tag in ("VBD", "VBZ", "VBP", "MD")
@@ -1288,13 +1288,13 @@ def _acts_before(tree: Tree, clause: Clause, end: int) -> bool:
 
 
 def _completes(tree: Tree, clause: Clause, start: int) -> bool:
-    """Tell whether the adjective at ``start`` is what a verb makes: "factors making relief just"."""
+    """Return whether the adjective at ``start`` is what a verb makes: "factors making relief just"."""
     forms = (tree.tokens[i].lower for i in range(clause.node.start, start) if tree.tokens[i].tag == "VBG")
     return any(morphology.lemma(form, "VBG") in morphology.MAKING for form in forms)
 
 
 def _predicate_after(tree: Tree, clause: Clause, head: int) -> bool:
-    """Tell whether another predicate follows the participle or adjective at ``head``.
+    """Return whether another predicate follows the participle or adjective at ``head``.
 
     Then that was a modifier, and the clause a mistake of the parser: "goods seized at the border were …",
     "aircraft used in commerce held subject to tax", "time spent on bond not creditable".  The predicate may
@@ -1359,7 +1359,7 @@ def _predicate_after(tree: Tree, clause: Clause, head: int) -> bool:
 
 
 def _after_noun(tree: Tree, i: int, head: int) -> bool:
-    """Tell whether the adjective at ``i`` follows a noun, itself after ``head``, and has none after it."""
+    """Return whether the adjective at ``i`` follows a noun, itself after ``head``, and has none after it."""
     tokens = tree.tokens
     noun = i - 1
     while noun > head and tokens[noun].tag.startswith("RB"):
@@ -1373,7 +1373,7 @@ def _after_noun(tree: Tree, i: int, head: int) -> bool:
 
 
 def _is_finite(token: Token, before: Token) -> bool:
-    """Tell whether the token is a verb that can be nothing but finite, whatever the tagger says of nouns."""
+    """Return whether the token is a verb that can only be finite, even if it is tagged as a noun."""
     if token.tag in ("MD", "VBZ", "VBP") or token.lower in _FINITE | {"has", "had", "have"} | _DO:
         return before.lower != "to"
     plural = token.tag in ("NNS", "NNPS") and token.text.islower()

@@ -13,12 +13,12 @@ EACH = 2  # examples per label
 MAX_ROWS = 20_000  # rows from which examples are chosen
 MAX_CHARACTERS = 900  # of a premise
 TITLES = {
-    "entail": "A court’s own words on the case that it cites",
-    "contradict": "The same kind of words, turned into their contrary",
-    "neutral": "Words on one case beside the opinion of another",
+    "entail": "A court’s description of a case that it cites",
+    "contradict": "A description whose meaning was reversed",
+    "neutral": "A description of one case with the opinion of another",
 }
 ORIGIN = (
-    "The premise is another parenthetical’s ({}), so that it neither entails the words nor contradicts them."
+    "The premise is that of another parenthetical ({}); it neither entails nor contradicts the hypothesis."
 )
 PREFERRED_CHARACTERS = 350  # of a premise: short enough to read, long enough to understand
 
@@ -32,14 +32,14 @@ def sections(data: Path) -> list[Section]:
     census = json.loads((folder / "census.json").read_text(encoding="utf-8"))
     funnel = Funnel(
         "From citations to examples",
-        "What is left after each step, from every citation of a case to pairs of examples.",
+        "What remains after each step, from all citations of a case to pairs of examples.",
         [(step, n) for step, n in census.get("funnel", [])],
     )
     pairs = [_example(*pair) for pair in chosen(folder / "examples.parquet")]
     examples = Examples(
-        "Examples, and the edit that turns them round",
-        "A premise is what the cited pages say, and a hypothesis what the citing court says of them. The "
-        "twin has the same premise and the hypothesis turned round; what was changed is marked.",
+        "Examples, and the edit that reverses their meaning",
+        "A premise is the text of the cited pages, a hypothesis the citing court's description of them. The "
+        "twin has the same premise and a hypothesis with the opposite meaning; the changes are marked.",
         pairs,
     )
     return [section for section, content in ((funnel, funnel.steps), (examples, pairs)) if content]

@@ -18,7 +18,7 @@ OPPOSITE = {ENTAIL: CONTRADICT, CONTRADICT: ENTAIL, NEUTRAL: NEUTRAL}
 # lengths that Table 2 prints: citations removed, nothing prepended.
 ANALYSIS_TOKENS = 4096
 
-# Each group holds, beside a hypothesis, what the contradiction algorithm makes of it.
+# Each group has a hypothesis and its contradiction.
 FROM_NEGATED = "entail+negation, contradict+nonnegation"
 FROM_PLAIN = "contradict+negation, entail+nonnegation"
 NEUTRALS = "neutral"
@@ -26,7 +26,7 @@ GROUPS = (FROM_NEGATED, FROM_PLAIN, NEUTRALS)
 
 TRAIN, VAL, TEST = SPLITS = ("train", "val", "test")
 VAL_SHARE = TEST_SHARE = 0.05
-# Of a small data set more is held out, or the test could not tell models apart.
+# The test share of a small data set is larger; else the test could not distinguish models.
 SMALL_TEST_SHARE = 0.3
 MIN_TEST = 300  # test examples, with twins, below which a data set is small
 
@@ -86,7 +86,7 @@ def labelled(row: Row, label: str) -> dict[str, Any]:
 def closed_group(label: str, negated: bool) -> str:
     """Return which of the three groups closed under contradiction holds an example (Appendix A.1.8).
 
-    ``negated`` is of the hypothesis as it stands, after any conversion to Contradict.
+    ``negated`` is that of the final hypothesis, after any conversion to Contradict.
     """
     if label == NEUTRAL:
         return NEUTRALS
@@ -124,7 +124,7 @@ def balance(rows: Iterable[Row], seed: int, test_share: float | None = TEST_SHAR
             ids = cells[analysis, group]
             ids.sort(key=lambda example_id: (draw(seed, "balance", example_id), example_id))
             ids = ids[:smallest]
-            # A draw of its own, so that the split does not follow the order of the cut.
+            # A separate random order, so that the split does not depend on the order of the cut.
             ids.sort(key=lambda example_id: (draw(seed, "split", example_id), example_id))
             sizes = split_sizes(smallest, test_share)
             names = [split for split in SPLITS for _ in range(sizes[split])]

@@ -11,7 +11,7 @@ from functools import cache
 DO = {"VBZ": "does", "VBP": "do", "VBD": "did"}
 """The form of "do" that carries the tense and number of a tag."""
 
-# Which reading a form has that can be a past tense or a participle, as taggers often cannot tell in the
+# The reading of a form that can be a past tense or a participle, which taggers often confuse in the
 # clipped style of parentheticals ("conviction reversed", "employee confessed").  A verb in no list needs an
 # object, so that without one its past form is a passive participle.
 

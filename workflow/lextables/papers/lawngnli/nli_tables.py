@@ -36,9 +36,9 @@ P_VALUES = PREFIX[NLI] + "Maximum of p-values versus (6)"
 VERSUS = ", p-value versus (6)"
 ANALYSIS = "analysis"
 ALL_LENGTHS = ", all lengths"  # suffix of columns that are not limited to the analysis subset
-NO_PRINTED = "no printed model was run"
-NOT_UNDER = "not trained under this view with this budget"
-NOT_READ = "no test example of this data set was read"
+NO_PRINTED = "no published model was run"
+NOT_UNDER = "not trained with this view under this grid"
+NOT_READ = "no test example of this data set was annotated"
 TEST_EXAMPLES = "Test examples"
 
 
@@ -77,12 +77,12 @@ class Tested:
         return Overlap(self.inputs.data / "texts.parquet")
 
     def of(self, head: str, group: str) -> list[Row]:
-        """Those that a head is asked, of a group, or, without one, all."""
+        """The examples of a head, of a group or, without a group, all."""
         rows = (row for row in self.examples if row["head_id"] == head)
         return [row for row in rows if not group or row[group]]
 
     def answers(self, folder: str, condition: str, rows: Sequence[Row]) -> list[int]:
-        """What the model of a run answered under a condition: places among the head's answers."""
+        """The answers of a run's model under a condition, as indices of the head's answers."""
         scores = self.inputs.scores[folder]
         return [int(scores[ANSWER, f"{condition}, example: {row['example_id']}"][0]) for row in rows]
 
@@ -95,7 +95,7 @@ class Tested:
 
 
 def accuracy(inputs: Inputs) -> Iterator[Cell]:
-    """Yield the cells of a table of accuracies: those of each system, p-values where it has them, and N."""
+    """Yield the cells of a table of accuracies: those of each system, p-values if it has them, and N."""
     tested, printed = Tested(inputs), {cell.row for cell in inputs.published}
     columns = [
         Column(name, entry["condition"], entry.get("group", ANALYSIS))
@@ -124,7 +124,7 @@ def accuracy(inputs: Inputs) -> Iterator[Cell]:
 
 
 def _guesses(tested: Tested, columns: Sequence[Column]) -> Iterator[Cell]:
-    """The accuracy of detecting Neutral by overlap and guessing the rest, over examples of all lengths."""
+    """The accuracy of detecting Neutral by overlap and guessing otherwise, over examples of all lengths."""
     for column in (column for column in columns if column.group == ANALYSIS):
         if guessed := guessing(tested.all_splits, tested.overlap, column.condition):
             values = [
@@ -137,7 +137,7 @@ def accuracy_by_label(inputs: Inputs) -> Iterator[Cell]:
     """Yield the accuracies of the parts of `by_label`, over test examples of all lengths."""
     tested = Tested(inputs)
     rows = tested.of(NLI, "")
-    # However the examples are answered, there are equally many.
+    # The number of examples does not depend on the answers.
     uniform = np.ones((len(rows), len(ANSWERS[NLI])))
     sizes = {part: len(values) for part, values in by_label(rows, uniform).items()}
     for name, entry in inputs.entry.names["columns"].items():
@@ -193,16 +193,16 @@ def _folders(system: Mapping[str, Any]) -> tuple[str, ...]:
 def _accuracies(
     inputs: Inputs, system: Mapping[str, Any], row: str, columns: Sequence[Column]
 ) -> Iterator[Cell]:
-    """The cells of one system; an additional row has those of the conditions that it was read under."""
+    """The cells of one system; an additional row has only its own conditions."""
     folders, head = _folders(system), system["heads"]
     records = (loaded(inputs.root / folder / "run.json") for folder in folders)
-    least = max((record["settings"].get("min_test", 0) for record in records), default=0)
+    minimum = max((record["settings"].get("min_test", 0) for record in records), default=0)
     for column in columns:
         measure = f"{column.name} ({PREFIX[head].partition('.')[0]})"
         score = Score(measure, row, "accuracy", column.scored(head), "premises")
         counts = [inputs.scores[folder].get((score.metric, score.group), (0.0, 0)) for folder in folders]
-        if few := [n for _, n in counts if 0 < n < least]:
-            yield Cell(row, column.name, None, reason=f"{few[0]} test examples, fewer than {least}")
+        if few := [n for _, n in counts if 0 < n < minimum]:
+            yield Cell(row, column.name, None, reason=f"{few[0]} test examples, fewer than {minimum}")
             continue
         ends = [exact_share_interval(round(value * n), n) for value, n in counts]
         interval = tuple(map(statistics.fmean, zip(*ends, strict=True))) if ends and all(ends) else None
@@ -217,7 +217,7 @@ def _accuracies(
 
 
 def _p_value(tested: Tested, system: Mapping[str, Any], column: Column, versus: str) -> float | None:
-    """McNemar's exact p-value between a column and ``versus``, for several seeds the greatest.
+    """McNemar's exact p-value between a column and ``versus``; the maximum over seeds.
 
     None for ``versus`` itself, and if the system has no predictions for both.
     """
@@ -243,7 +243,7 @@ def _p_value(tested: Tested, system: Mapping[str, Any], column: Column, versus: 
 def mcnemar(right: Sequence[Sequence[bool]]) -> float:
     """Return the exact two-sided p-value of McNemar's test (1947) between two systems, on the same examples.
 
-    A binomial test over the examples that exactly one of them has right; 1 without such examples.
+    A binomial test over the examples that exactly one of them answers correctly; 1 without such examples.
     """
     from scipy.stats import binomtest
 
@@ -272,7 +272,7 @@ def _counts(inputs: Inputs, tested: Tested, columns: Sequence[Column]) -> Iterat
 def by_readings(inputs: Inputs) -> Iterator[Cell]:
     """Yield the cells of Table 16: balanced accuracy against the automatic labels, and against gold ones.
 
-    Gold labels are those on which both readers agree, for the test examples of this data set.
+    Gold labels are those on which both annotators agree, for the test examples of this data set.
     """
     tested, printed = Tested(inputs), {cell.row for cell in inputs.published}
     gold = _gold(inputs)
@@ -302,7 +302,7 @@ def by_readings(inputs: Inputs) -> Iterator[Cell]:
 
 
 def _gold(inputs: Inputs) -> dict[str, int]:
-    """{reading: the place of the label on which both readers agree} in the data set of the examples."""
+    """{annotated example: index of the label on which both annotators agree} of the examples' data set."""
     rows_sha256 = loaded(inputs.data / "census.json")["notes"]["rows_sha256 of lawngnli's examples"]
     pairs = load_readings(READINGS).get(rows_sha256, {})
     return {

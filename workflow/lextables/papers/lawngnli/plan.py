@@ -1,4 +1,4 @@
-"""How LawngNLI is built under a configuration: its volumes, parser and encoders."""
+"""The construction of LawngNLI under a configuration: volumes, parser and encoders."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class Construction:
 def construction(config: Config, paper: Lawngnli, models: Mapping[str, Model], root: Path) -> Construction:
     """Choose volumes, parser and encoder.
 
-    Raises `BadInput` for volumes that there cannot be, and a parser or encoder that is missing.
+    Raises `BadInput` for impossible volumes, and for a missing parser or encoder.
     """
     mirrors = config.mirrors(root)
     return Construction(
@@ -38,7 +38,7 @@ def construction(config: Config, paper: Lawngnli, models: Mapping[str, Model], r
 
 
 def _shards(config: Config, paper: Lawngnli, collection: Collection) -> dict[str, list[str]]:
-    """The volumes; for the released data set they are shards of their own, with other contents."""
+    """The volumes; the released data set has separate shards, with other contents."""
     released = config.lawngnli_data == "released"
     if released and config.data == "sample":
         what = "lawngnli_data = 'released' needs data=release: the sample has no ID files"
@@ -48,9 +48,9 @@ def _shards(config: Config, paper: Lawngnli, collection: Collection) -> dict[str
         names = sorted(file.name for suffix in BULK for file in folder.glob(f"*{suffix}"))
         if not names:
             raise BadInput(
-                f"bulk_export = {config.bulk_export!r} names no folder with .jsonl or .jsonl.xz files",
+                f"bulk_export = {config.bulk_export!r} is not a folder with .jsonl or .jsonl.xz files",
                 where="config",
-                do="name the folder of the Caselaw Access Project's former bulk export",
+                do="give the folder of the Caselaw Access Project's former bulk export",
             )
         return {f"released-{name.replace('.', '-')}": [name] for name in names}
     ranges = paper.sample_volumes if config.data == "sample" else config.caselaw
@@ -81,15 +81,15 @@ def _parser(
     folder = Path(config.parser).expanduser()
     if not folder.is_dir():
         raise BadInput(
-            f"parser = {config.parser!r} is neither auto, benepar nor dependencies nor a folder",
+            f"parser = {config.parser!r} is neither auto, benepar, dependencies nor a folder",
             where="config",
-            do="name one of these, or the folder of a benepar model",
+            do="use one of these, or the folder of a benepar model",
         )
     if not (folder / "benepar_model.bin").is_file():
         raise BadInput(
             f"parser = {config.parser!r} is a folder without benepar_model.bin",
             where="config",
-            do="name the folder of a benepar model",
+            do="give the folder of a benepar model",
         )
     return {"name": "benepar", "model": PARSER, "found": folder.name}
 
@@ -100,7 +100,7 @@ def _encoder(
     names = paper.encoders if config.encoder == "auto" else (config.encoder,)
     if unknown := [name for name in names if name not in models]:
         what = f"encoder = {unknown[0]!r} is not in resources/models.yaml"
-        raise BadInput(what, where="config", do="name a bi-encoder of it, or set encoder to auto")
+        raise BadInput(what, where="config", do="use a bi-encoder listed there, or set encoder to auto")
     if available := _first(names, models, config.models, mirrors):
         return model_settings(*available)
     raise BadInput(
@@ -116,9 +116,9 @@ def pool_encoder(config: Config, paper: Lawngnli, models: Mapping[str, Model], r
     if available := _first(paper.pool_encoders, models, config.models, config.mirrors(root)):
         return model_settings(*available) | {"max_length": models[available[0]].max_length}
     raise BadInput(
-        f"none of {', '.join(paper.pool_encoders)} is available here, which choose LawngNLI's pools",
+        f"LawngNLI's pools need one of {', '.join(paper.pool_encoders)}, and none is available here",
         where="models",
-        do="install one, or leave lawngnli out of papers",
+        do="install one, or remove lawngnli from papers",
     )
 
 

@@ -31,8 +31,8 @@ def table17(inputs: Inputs) -> list[Cell]:
     for label, group in LABELS.items():
         for system in inputs.rows:
             for condition, documents in system["read"].items():
-                columns, words = COLUMNS[documents]
-                place = f"{group} / {system['retriever']}{words}", columns
+                columns, suffix = COLUMNS[documents]
+                place = f"{group} / {system['retriever']}{suffix}", columns
                 cells += _recalls(inputs, system, condition, label, *place)
     for at, column in enumerate((WHOLE, FILTERED)):
         for cutoff in CUTOFFS:
@@ -41,7 +41,7 @@ def table17(inputs: Inputs) -> list[Cell]:
 
 
 def table6(inputs: Inputs) -> list[Cell]:
-    """Table 6: a row for each reranker of the printed first stage; additional rows name their first stage."""
+    """Table 6: a row for each reranker of the published first stage; additional rows name theirs."""
     printed, cells = inputs.entry.names["retriever"], []
     for system in inputs.rows:
         row = system["reranker"] if system["reranked"] else "no reranker"
@@ -80,15 +80,15 @@ def _count_cells(inputs: Inputs, column: str, cutoff: int, again: bool) -> Itera
     """The number of queries of each label (equal in the paper), pool sizes, and chance recall."""
     labels, sizes = _queries(inputs.data)
     counts = Counter(labels.values())
-    alike = counts[ENTAIL] == counts[CONTRADICT]
-    reason = "" if alike else f"{counts[ENTAIL]} are Entail, {counts[CONTRADICT]} Contradict"
+    are_equal = counts[ENTAIL] == counts[CONTRADICT]
+    reason = "" if are_equal else f"{counts[ENTAIL]} are Entail, {counts[CONTRADICT]} Contradict"
     yield Cell("N", column, float(counts[ENTAIL]), reason=reason)
     if again or not labels:
         return
     pools = json.loads((inputs.data / "census.json").read_text(encoding="utf-8"))["pools"]
     short = [f"{place} has {size:,} opinions" for place, size in sorted(pools["small"].items())]
-    shortage = f"{'; '.join(short)} where a pool wants {pools['size']:,}" if short else ""
-    yield Cell("Candidates a query", column, fmean(sizes.values()), decimals=0, reason=shortage)
+    shortage = f"{'; '.join(short)} (a pool has {pools['size']:,})" if short else ""
+    yield Cell("Candidates per query", column, fmean(sizes.values()), decimals=0, reason=shortage)
     for label, group in LABELS.items():
         if chances := [min(1, cutoff / sizes[query]) for query, of in labels.items() if of == label]:
             yield Cell(f"{group} / {RANDOM}", column, fmean(chances), decimals=3)
@@ -96,7 +96,7 @@ def _count_cells(inputs: Inputs, column: str, cutoff: int, again: bool) -> Itera
 
 @cache
 def _queries(data: Path) -> tuple[dict[str, str], Counter[str]]:
-    """{query: its label}, and how many candidates each has."""
+    """{query: its label}, and the number of candidates of each."""
     labels = {row["query_id"]: row["label"] for row in read(data / "queries.parquet", ["query_id", "label"])}
     return labels, Counter(row["query_id"] for row in read(data / "judgements.parquet", ["query_id"]))
 

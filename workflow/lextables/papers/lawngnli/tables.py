@@ -1,4 +1,4 @@
-"""LawngNLI's tables: statistics, the steps of the construction, and the hundred that were read."""
+"""LawngNLI's tables: statistics, the steps of the construction, and the annotated examples."""
 
 import json
 import math
@@ -24,16 +24,16 @@ from lextables.tables.inputs import Inputs
 from lextables.tables.published import PublishedCell
 
 FROM = "Text sources"
-NAMED = "the paper's word for where the texts are from, which nothing computes"
-ANOTHER = "the readings were made on another data set"
-NOT_READ = "no example was read"
+NAMED = "the paper's name of the texts' domain, which is not computed"
+ANOTHER = "the annotations belong to another data set"
+NOT_READ = "no example was annotated"
 EMPTY = "no training example is in this subset"
 GOLD_LABELS = "Agreed-upon (gold) labels"
 PLAIN = f"{GOLD_LABELS} / Accuracy, not balanced"
 
 
 def table2(inputs: Inputs) -> list[Cell]:
-    """Table 2: our rebuild's columns, and those of the public NLI data sets that are here."""
+    """Table 2: the columns of the rebuilt data set, and of the available public NLI data sets."""
     counter = TokenCounter()
     columns = statistics_of(with_long_premises(inputs.data), counter.sequence_length)
     public = {name: of_pairs(inputs.data.parent / name) for name in inputs.beside}
@@ -57,7 +57,7 @@ def table2(inputs: Inputs) -> list[Cell]:
 def _public_cell(
     printed: PublishedCell, row: str, name: str, column: DatasetStatistics | None, inputs: Inputs
 ) -> Cell:
-    """One cell of the public NLI data set ``name``, which may be the paper's where LawngNLI is not."""
+    """One cell of the public NLI data set ``name``, which may be comparable even if LawngNLI is not."""
     reason = NAMED if row == FROM else _missing(column, row) if column else inputs.absent[name]
     if reason:
         return Cell(printed.row, printed.column, None, reason=reason)
@@ -66,7 +66,7 @@ def _public_cell(
 
 
 def _missing(column: DatasetStatistics, row: str) -> str:
-    """Why a column has no such statistic, or nothing."""
+    """The reason why a column lacks this statistic; else empty."""
     if not row.endswith(("length", "negation")):
         return ""
     if not column.examples:
@@ -78,7 +78,7 @@ def _missing(column: DatasetStatistics, row: str) -> str:
 
 
 def _statistic(column: DatasetStatistics, row: str, printed: str) -> float | str | None:
-    """The value of a row; several lengths at one number of decimals, without trailing zeros as printed."""
+    """The value of a row; lengths have the same number of decimals, without trailing zeros, as published."""
     match row:
         case "Premise length":
             decimals = max(len(number.partition(".")[2]) for number in re.findall(r"[\d.]+", printed))
@@ -108,7 +108,7 @@ def table3(inputs: Inputs) -> list[Cell]:
     previous = None
     for step, count in _census(inputs)["funnel"]:
         previous = count if previous is None else previous
-        reason = "" if previous else "nothing was left before this step"
+        reason = "" if previous else "nothing remained before this step"
         share = count / previous if previous else None
         cells.append(Cell(step, "Left", float(count), decimals=0))
         cells.append(Cell(step, "Of the step before", share, decimals=3, reason=reason))
@@ -121,11 +121,12 @@ def _census(inputs: Inputs) -> dict[str, Any]:
 
 
 def table4(inputs: Inputs) -> list[Cell]:
-    """Table 4: two blind readings an example; gold labels are those that both readers chose.
+    """Table 4: two blind annotations per example; gold labels are those that both annotators chose.
 
-    Accuracy is balanced (macro-averaged recall), as the caption says.  Only short premises were read, and
-    only readings of this very data set count.  Additional rows have the plain accuracy, over all and by
-    automatic label.  Raises `BadInput` for a reading of a pair of texts that the data set does not have.
+    Accuracy is balanced (macro-averaged recall), as stated in the caption.  Only short premises were
+    annotated, and only annotations of this data set count.  Additional rows have the plain accuracy, over all
+    and by automatic label.  Raises `BadInput` for an annotation of a pair of texts that the data set does not
+    have.
     """
     data_set = _census(inputs)["data"]["examples"]["rows_sha256"]
     readings = load_readings(READINGS)
@@ -134,7 +135,7 @@ def table4(inputs: Inputs) -> list[Cell]:
     for printed in inputs.published:
         length, _, subset = printed.column.partition(" / ")
         if length != "Short premise" or not pairs:
-            reason = "only short premises were read" if pairs else ANOTHER if readings else NOT_READ
+            reason = "only short premises were annotated" if pairs else ANOTHER if readings else NOT_READ
             cells.append(Cell(printed.row, printed.column, None, reason=reason))
             continue
         chosen = [pair for pair in pairs if subset == "All" or pair[0]["negated"]]
@@ -157,13 +158,13 @@ def _with_readings(data: Path, readings: Mapping[str, Pair]) -> Iterator[tuple[R
     }
     for name, pair in readings.items():
         if name not in examples:
-            what = f"pair {name} is not in the data set that it is said to be read in"
+            what = f"pair {name} is not in the data set that its annotation names"
             raise BadInput(what, where=READINGS.name)
         yield examples[name], pair
 
 
 def _reading_cell(row: str, column: str, pairs: Sequence[tuple[Row, Pair]]) -> Cell:
-    """One cell of Table 4 over examples with their two readings.
+    """One cell of Table 4 over examples with their two annotations.
 
     Shares have a Wilson interval, balanced accuracies a jackknife.
     """
@@ -174,22 +175,22 @@ def _reading_cell(row: str, column: str, pairs: Sequence[tuple[Row, Pair]]) -> C
     if measure == "N":
         return Cell(row, column, float(len(pairs if group.startswith("Full") else gold)), decimals=0)
     right = [(example, pair) for example, pair in gold if pair[0].label == example["label"]]
-    whole, part = {
+    total, part = {
         "Accuracy": (gold, right),
         "Accuracy, not balanced": (gold, right),
         "Worker agreement": (pairs, agreed),
         "High confidence, if agreement": (agreed, sure),
     }[measure]
-    if not whole:
-        return Cell(row, column, None, reason="none of these was read alike")
+    if not total:
+        return Cell(row, column, None, reason="no agreement on any of these")
     if measure == "Accuracy":
         labels = [(example["label"], pair[0].label) for example, pair in gold]
         value = _balanced(labels)
         left_out = [_balanced(labels[:at] + labels[at + 1 :]) for at in range(len(labels))]
         low, high = jackknife_interval(value, np.array(left_out), (0, 1)) or (None, None)
         return Cell(row, column, value, low, high)
-    low, high = share_interval(len(part), len(whole)) or (None, None)
-    return Cell(row, column, len(part) / len(whole), low, high)
+    low, high = share_interval(len(part), len(total)) or (None, None)
+    return Cell(row, column, len(part) / len(total), low, high)
 
 
 def _balanced(labels: Sequence[tuple[str, str]]) -> float:

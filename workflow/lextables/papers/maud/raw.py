@@ -365,7 +365,7 @@ def read_squad_release(
 ) -> Extraction:
     """Read the extraction task's SQuAD files: ``files`` maps a split to its file.
 
-    ``printed`` maps a deal point type as spelled in these files to that of the catalogue, where they differ.
+    ``printed`` maps a deal point type as spelled in these files to that of the catalogue, if they differ.
     Raises `BadInput` with file and question for the first error.
     """
     types = {collapse_space(text_type): text_type for text_type in catalogue.text_types}

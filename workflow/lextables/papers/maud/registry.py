@@ -9,9 +9,9 @@ from lextables.papers.registry import Paper
 class Maud(Paper):
     """`resources/papers/maud.yaml`.
 
-    ``questions`` and ``heads`` are the expected numbers; ``categories`` maps a category to its printed name;
-    ``printed_types`` and ``legalbench_queries`` map printed names and LegalBench-RAG's questions to deal
-    point types.
+    ``questions`` and ``heads`` are the expected numbers; ``categories`` maps a category to its published
+    name; ``printed_types`` and ``legalbench_queries`` map published names and LegalBench-RAG's questions to
+    deal point types.
     """
 
     questions: int

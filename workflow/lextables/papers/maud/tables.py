@@ -54,7 +54,7 @@ class Results(Inputs):
 
     @cached_property
     def spans(self) -> Counter[tuple[str, str]]:
-        """{(deal point type, split): its spans} of the extraction task; 0 for a type that is asked about."""
+        """{(deal point type, split): number of spans} of the extraction task, 0 for questions only."""
         data = self.data.parent / EXTRACTION
         questions = read(data / "questions.parquet", ["question_id", "category", "split", "answers"])
         counts: Counter[tuple[str, str]] = Counter()
@@ -64,7 +64,7 @@ class Results(Inputs):
 
     @cached_property
     def random_scores(self) -> Scores:
-        """What random scores are expected to reach, over the heads of the first run, or of all data."""
+        """The expected values of random scores, over the heads of the first run, or of all data."""
         ran = [folder for system in self.rows for folder in _folders(system)]
         if ran:
             return self.scores[ran[0]]
@@ -79,7 +79,7 @@ class Results(Inputs):
 
 
 def _folders(system: System) -> tuple[str, ...]:
-    """The runs on all training examples, one a seed."""
+    """The runs on all training examples, one per seed."""
     return tuple(system["runs"].get(WHOLE, ()))
 
 
@@ -192,7 +192,7 @@ def _by_category(results: Results, metric: str) -> list[Cell]:
 
 
 def _score_cells(results: Results, metric: str, groups: Mapping[str, str], missing: str) -> list[Cell]:
-    """A row a group, {row: group}; the printed columns first, then those of further models."""
+    """One row per group, {row: group}; the published columns first, then those of other models."""
     systems = {system["row"]: system for system in results.rows}
     columns = dict.fromkeys([*(cell.column for cell in results.published), *systems])
     return [
@@ -205,7 +205,7 @@ def _score_cells(results: Results, metric: str, groups: Mapping[str, str], missi
 
 
 def _random(results: Results, metric: str, row: str, group: str, missing: str) -> Cell:
-    """What random scores are expected to reach: computed, not drawn, and part of every table's baseline."""
+    """The expected values of random scores, computed exactly; a baseline of every table."""
     value, _ = results.random_scores.get((metric.replace(AUPR, RANDOM), group), (math.nan, 0))
     if math.isnan(value):
         return Cell(row, "Random", None, reason=missing, measure=row)
@@ -235,7 +235,7 @@ def _trained(results: Results) -> list[Cell]:
             values = {
                 "Questions scored": float(first[AUPR, "all"][1]),
                 "Answers left out": first["answers left out", "all"][0],
-                "Overall, least to greatest run": _range_text(results.values(folders, AUPR)),
+                "Overall, minimum to maximum of runs": _range_text(results.values(folders, AUPR)),
             }
             cells += [
                 Cell(system["row"], column, value, decimals=0, runs=folders)
@@ -288,7 +288,7 @@ def figure2(results: Results) -> list[Cell]:
 
 
 def _curve(scores: Scores) -> dict[int, float]:
-    """{recall: precision} in per cent, read off a stepwise curve: the precision of the next higher recall."""
+    """{recall: precision} in per cent, from a stepwise curve: the precision of the next higher recall."""
     points = sorted(
         (100 * float(group.removeprefix("recall: ")), 100 * value)
         for (metric, group), (value, _) in scores.items()
@@ -311,12 +311,12 @@ def figure3(results: Results) -> list[Cell]:
             if len(scores) == 2 and not math.isnan(sum(map(sum, scores))):
                 folders = (*runs[WHOLE], *runs[share])
                 name = row if printed else f"{row}: {system['row']}"
-                whole, part = map(statistics.fmean, scores)
-                # The shares are drawn and trained with the same seeds.
+                of_all, of_share = map(statistics.fmean, scores)
+                # The shares are sampled and trained with the same seeds.
                 seeds = tuple(of_whole - of_part for of_whole, of_part in zip(*scores, strict=True))
                 cells.append(
                     Cell(
-                        name, column, whole - part, decimals=1, runs=folders, seeds=seeds,
+                        name, column, of_all - of_share, decimals=1, runs=folders, seeds=seeds,
                         averages=system["averages"],
                     )
                 )  # fmt: skip
@@ -353,7 +353,7 @@ def table12(results: Results) -> list[Cell]:
         text_type = blanks.get(" ".join(released.split()))
         for column in columns:
             if row != OVERALL and text_type is None:
-                cell = Cell(row, column, None, reason="these data ask nothing about this type")
+                cell = Cell(row, column, None, reason="these data have no question about this type")
             elif column in ("Train", "Dev", "Test"):
                 split = column.lower()
                 number = sum(n for (t, s), n in spans.items() if s == split and text_type in (None, t))
@@ -367,7 +367,7 @@ def table12(results: Results) -> list[Cell]:
 
 
 def _extracted(results: Results) -> list[Cell]:
-    """A row a model that ran: its overall score as the text defines it."""
+    """One row per model that ran: its overall score as the text defines it."""
     cells = []
     for system in results.rows:
         folders = _folders(system)
@@ -428,11 +428,11 @@ def _of_question(results: Results, system: System, name: str) -> Iterator[Cell]:
     yield _score(results, AUPR, name, column, group, system, NOT_SCORED)
     folders = _folders(system)
     if spread := _range_text(results.values(folders, AUPR, group)):
-        yield Cell(name, f"{column}, least to greatest run", spread, runs=folders)
+        yield Cell(name, f"{column}, minimum to maximum of runs", spread, runs=folders)
 
 
 def _means(results: Results, cells: Sequence[Cell]) -> list[Cell]:
-    """The mean of each column; the interval is the overall score's, where the mean is that score."""
+    """The mean of each column; with the interval of the overall score if the mean is that score."""
     row, values_of = "Mean of these questions", defaultdict(list)
     for cell in cells:
         if isinstance(cell.value, float) and cell.column != "Test examples here":

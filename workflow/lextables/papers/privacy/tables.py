@@ -26,9 +26,9 @@ from lextables.tables.scored import score_cell
 
 ALL = "All questions"
 ALPHA, AGREEMENT = "Krippendorff's alpha", "Agreement (%)"
-ONE_ANSWER = "coders gave one answer, or none was answered by two of them, so that it has no value"
+ONE_ANSWER = "not defined: all coders gave the same answer, or no question has two coders"
 NOT_IN_PANEL = "not in the panel of models"
-NOT_SCORED = "nothing of this kind can be scored in these data"
+NOT_SCORED = "these data have nothing of this kind to score"
 LOSS, F1, ACCURACY = "cross entropy", "F1", "accuracy"
 MORE = ("cross entropy, unsmoothed", "excess", "log loss", ACCURACY)
 WITH_TEXT = "with a text"
@@ -43,7 +43,7 @@ Answer = frozenset[int]
 
 @dataclass(frozen=True)
 class Results(Inputs):
-    """The inputs, read as these tables need them; ``systems`` are the rows that come from runs."""
+    """The inputs in the form needed by these tables; ``systems`` are the rows of runs."""
 
     paper: Privacy
 
@@ -58,7 +58,7 @@ class Results(Inputs):
 
     @cached_property
     def questions(self) -> dict[str, str]:
-        """{question id: the printed name of its category}, in the order of their names."""
+        """{question id: the published name of its category}, in the order of their names."""
         rows = read(self.data / "questions.parquet", ["question_id", "category"])
         category_of = {row["question_id"]: self.paper.categories[row["category"]] for row in rows}
         return dict(sorted(category_of.items(), key=lambda item: _order(item[0])))
@@ -86,7 +86,7 @@ class Results(Inputs):
 
 
 def _order(question: str) -> tuple[str, int]:
-    """CCPA-2 before CCPA-10."""
+    """Sort key with CCPA-2 before CCPA-10."""
     category, _, number = question.rpartition("-")
     return category, int(number)
 
@@ -95,7 +95,7 @@ def _order(question: str) -> tuple[str, int]:
 
 
 def table1(results: Results) -> list[Cell]:
-    """Counts, by how many coders a policy has."""
+    """Counts by the number of coders of a policy."""
     coders = {row["site"]: row["coders"] for row in results.sites}
     of_site: dict[str, Counter[str]] = {
         "Policies": Counter(site for site, most in coders.items() if most),
@@ -117,7 +117,7 @@ def table1(results: Results) -> list[Cell]:
             value = sum(n for site, n in counts.items() if counted(coders[site]))
             cells.append(Cell(row, column, float(value)))
     policies = sum(row["paragraphs"] > 0 for row in results.sites)
-    cells.append(Cell("Policies whose text is here", "All", float(policies), decimals=0))
+    cells.append(Cell("Policies with an available text", "All", float(policies), decimals=0))
     return cells
 
 
@@ -174,7 +174,7 @@ def _agreements(results: Results, questions: Sequence[str] | Mapping[str, Any]) 
 def figure1(results: Results) -> list[Cell]:
     """Documents and words of each site with a policy in these data, by its traffic rank."""
     if results.file is None:
-        reason = "the config key traffic_ranks names no list of ranks"
+        reason = "config key traffic_ranks is empty"
         return [Cell("All sites", "Documents", None, reason=reason)]
     sites = [row for row in results.sites if row["documents"]]
     rank = traffic_ranks(results.file, [row["site"] for row in sites])
@@ -193,7 +193,7 @@ def figure1(results: Results) -> list[Cell]:
 def traffic_ranks(path: str | Path, sites: Collection[str]) -> dict[str, int]:
     """Return {site: rank} from a list such as Tranco's (Le Pochat et al. 2019): a csv of rank and domain.
 
-    A site that is not in the list gets the rank of the domain it belongs to; other sites are left out.
+    A site that is not in the list has the rank of its parent domain; other sites are left out.
     Raises `BadInput` for a row that is not a rank and a domain.
     """
     domains = {domain for site in sites for domain in _domains(site)}
@@ -201,8 +201,8 @@ def traffic_ranks(path: str | Path, sites: Collection[str]) -> dict[str, int]:
     with Path(path).open("rb") as file:
         for where, cells in csv_rows(file, Path(path).name):
             if len(cells) != 2 or not cells[0].isascii() or not cells[0].isdigit() or not int(cells[0]):
-                do = "write a rank and a domain in each row, as Tranco's list has them, and no header"
-                raise BadInput(f"{','.join(cells)!r:.60} is no rank and domain", where=where, do=do)
+                do = "write a rank and a domain in each row, without header, as in Tranco's list"
+                raise BadInput(f"{','.join(cells)!r:.60} is not a rank and a domain", where=where, do=do)
             if cells[1] in domains:
                 listed.setdefault(cells[1], int(cells[0]))
     ranks = {site: [listed[domain] for domain in _domains(site) if domain in listed] for site in sites}
@@ -239,9 +239,9 @@ def figure3(results: Results) -> list[Cell]:
 
 
 def figure5(results: Results) -> list[Cell]:
-    """How well the answer to one question predicts that to another: Cramér's V over the sites.
+    """Association between the answers to two questions: Cramér's V over the sites.
 
-    A site's answer is the most frequent one of its coders, of equally frequent ones the first.
+    A site's answer is the most frequent one of its coders; ties are resolved by order.
     """
     answer = {
         question: {site: Counter(unit).most_common(1)[0][0] for site, unit in units.items()}
@@ -273,9 +273,9 @@ def _means(results: Results, values: Mapping[tuple[str, str], float]) -> list[Ce
     pooled: dict[str, list[float]] = defaultdict(list)
     for (first, second), value in values.items():
         category = results.questions[first]
-        alike = category == results.questions[second]
+        within = category == results.questions[second]
         if not math.isnan(value):
-            pooled[f"Pairs within {category}" if alike else "Pairs across categories"].append(value)
+            pooled[f"Pairs within {category}" if within else "Pairs across categories"].append(value)
     return [
         Cell(row, column, value, decimals=decimals)
         for row, pairs in sorted(pooled.items())
@@ -293,7 +293,7 @@ def table2(results: Results) -> list[Cell]:
         row: f"category: {released[row]}" if row in released else "all" for row in _printed_rows(results)
     }
     cells = _by_group(results, LOSS, groups, decimals=3)
-    cells += _by_group(results, LOSS, {"overall, of policies whose text is here": WITH_TEXT}, decimals=3)
+    cells += _by_group(results, LOSS, {"overall, policies with an available text": WITH_TEXT}, decimals=3)
     for metric in MORE:
         cells += _by_group(results, metric, {f"overall, {metric}": "all"}, decimals=3)
     return cells
@@ -310,12 +310,12 @@ def _printed_rows(results: Results) -> list[str]:
 
 
 def _all_questions(results: Results) -> list[str]:
-    """The questions that are printed or asked here."""
+    """The questions in the published table or in these data."""
     return sorted({*_printed_rows(results), *results.questions}, key=_order)
 
 
 def _by_group(results: Results, metric: str, groups: Mapping[str, str], decimals: int) -> list[Cell]:
-    """A row per group, {row: group}, and a column per model: the printed ones, then additional ones."""
+    """A row per group, {row: group}, and a column per model: the published ones, then additional ones."""
     called = {row: column for column, row in results.entry.names.items()}
     printed = dict.fromkeys(cell.column for cell in results.published)
     columns = {column: results.entry.names.get(column, column) for column in printed}
@@ -371,7 +371,7 @@ def table3(results: Results) -> list[Cell]:
 
 
 def marking_by_question(results: Results) -> list[Cell]:
-    """Marking of paragraphs by question: the printed model's four scores, and F1 of the others."""
+    """Marking of paragraphs by question: the published model's four scores, and F1 of the others."""
     printed_cells = {(cell.row, cell.column) for cell in results.published}
     printed = results.entry.names["printed"]
     columns = {column: (printed, metric) for column, metric in MARKING.items()}

@@ -36,7 +36,7 @@ class _Panel(plan.Panel):
     @model_validator(mode="after")
     def _has_model(self) -> Self:
         if self.kind in ("vectors", "language-model") and not self.model:
-            raise ValueError(f"the row {self.row!r} wants a model")
+            raise ValueError(f"the row {self.row!r} needs a model")
         return self
 
 
@@ -48,7 +48,7 @@ class Panel(_Panel):
     of these paragraphs by the encoder ``model``; a `language-model` is asked about the ``text``: the whole
     document, or these paragraphs.
 
-    If a printed row needs something that the paper did not publish, ``unpublished`` is the reason; for a
+    If a published row needs something that the paper did not publish, ``unpublished`` is the reason; for a
     language model there is an additional row with our prompt.  The name of a language model's row tells if
     it is asked about paragraphs.
     """
@@ -70,7 +70,7 @@ class Marker(_Panel):
     @model_validator(mode="after")
     def _named(self) -> Self:
         if (self.kind == "unpublished") != bool(self.unpublished):
-            raise ValueError(f"the row {self.row!r} wants the kind unpublished and words that say why")
+            raise ValueError(f"the row {self.row!r} needs the kind unpublished and the reason")
         return self
 
 
@@ -145,14 +145,14 @@ class AnswersTask(Entry):
     def _check_language_models(self) -> "AnswersTask":
         for named, panels in ((self.asking, self.models), (self.asking and self.asking.marks, self.marks)):
             if not named and any(panel.kind == "language-model" for panel in panels.values()):
-                raise ValueError("language models want asking, with the name of a prompt")
+                raise ValueError("language models need asking, with the name of a prompt")
         if not self.pseudo and any(panel.kind != "random" for panel in self.models.values()):
-            raise ValueError("what is learnt wants a pseudo above 0: an option may be chosen nowhere else")
+            raise ValueError("trained models need a pseudo above 0, if an option has no other answers")
         return self
 
 
 class AnswersPlanner(Planner):
-    """Lays out a task of answers; each run has the one condition `MAIN`."""
+    """Plans a task of answers; each run has the condition `MAIN`."""
 
     MAIN = "all"
     STAGES = (ANSWER, MARK, ASK, SUBMITTED)
@@ -188,7 +188,7 @@ class AnswersPlanner(Planner):
         return self.baseline(ANSWER, key, panel, settings, trained=panel.kind != "random")
 
     def marked(self, key: str, marker: Marker) -> Row:
-        """The row of one who marks."""
+        """The row of a model that marks paragraphs."""
         if marker.unpublished:
             return self.row(MARKS, marker, reason=marker.unpublished)
         if marker.kind == "language-model":
@@ -201,7 +201,7 @@ class AnswersPlanner(Planner):
     def baseline(
         self, experiment: str, key: str, panel: Panel | Marker, settings: dict[str, Any], *, trained: bool
     ) -> Row:
-        """A row with its run, or the reason why its encoder is not here."""
+        """A row with its run, or the reason why its encoder is missing."""
         part = ANSWERS if experiment == ANSWER else MARKS
         if panel.model:
             weights = self.context.weights(panel.model)
@@ -213,7 +213,7 @@ class AnswersPlanner(Planner):
         return self.row(part, panel, runs={self.MAIN: (run,)}, trained=trained)
 
     def asked(self, key: str, panel: Panel) -> list[Row]:
-        """The row of a language model, and one with our prompt if that of a printed row is unpublished."""
+        """The row of a language model, and one with our prompt if that of a published row is unknown."""
         settings = self.asking(panel)
         if panel.own and panel.text == "retrieved":
             panel = _named_for(panel, f"{self.task.asking.best} retrieved paragraphs")
@@ -227,13 +227,13 @@ class AnswersPlanner(Planner):
         return [*rows, self.row(ANSWERS, panel, runs={self.MAIN: (run,)}, asked=True)]
 
     def asking(self, panel: Panel) -> dict[str, Any] | Missing:
-        """What a language model is asked, or why it is not."""
+        """The settings of a language model, or the reason why it is not run."""
         settings = self.language_model(panel.model)
         if isinstance(settings, Missing):
             return settings
         window = settings.get("window")
         if panel.text == "whole" and window and self.task.tokens and window < self.task.tokens:
-            return Missing(f"its window of {window:,} tokens does not hold the longest document")
+            return Missing(f"its context of {window:,} tokens is shorter than the longest document")
         asking = self.task.asking
         settings |= asking.settings() | {"kind": panel.kind, "text": panel.text}
         best = {"best": asking.best} if panel.text == "retrieved" else {}
@@ -251,13 +251,13 @@ class AnswersPlanner(Planner):
         return self.row(MARKS, marker, runs={self.MAIN: (run,)}, asked=True)
 
     def row(self, part: str, panel: Panel | Marker, **fields: Any) -> Row:
-        """The row of a panel, and of which part of the task it is."""
+        """The row of a panel, with its part of the task."""
         return self.panel_row(panel, about={"part": part}, **fields)
 
 
-def _named_for(panel: Panel | Marker, ours: str) -> Any:
-    """The panel with a row name that says how ``ours`` differs from the paper's way of asking."""
-    return panel.model_copy(update={"row": own_name(panel.row, [plan.Difference("", ours)])})
+def _named_for(panel: Panel | Marker, difference: str) -> Any:
+    """The panel with a row name that states how ``ours`` differs from the paper's requests."""
+    return panel.model_copy(update={"row": own_name(panel.row, [plan.Difference("", difference)])})
 
 
 TASK = AnswersTask

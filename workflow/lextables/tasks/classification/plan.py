@@ -1,7 +1,7 @@
 """The runs of a classification task: one model for each head, or one encoder with a head for each.
 
-Where the task has views, a model is trained under each of some of them, and what comes of one training is
-read under several.
+In a task with views, a model is trained with each of some views, and each trained model is
+tested with several.
 """
 
 from collections.abc import Iterable, Mapping
@@ -71,7 +71,7 @@ class Panel(plan.Panel):
     @model_validator(mode="after")
     def _check_model(self) -> "Panel":
         if not self.model and (self.kind != "linear" or self.features in OF_VECTORS):
-            raise ValueError(f"the row {self.row!r} wants a model")
+            raise ValueError(f"the row {self.row!r} needs a model")
         return self
 
 
@@ -183,7 +183,7 @@ class ClassificationTask(Entry):
 
     With fewer than ``min_test`` test examples nothing is trained or scored, except on the sample.
 
-    ``averages`` is the number of runs whose mean is a printed score.  ``grids`` are {size of the search
+    ``averages`` is the number of runs whose mean is a published score.  ``grids`` are {size of the search
     (`paper`: the paper's): {`single`, `multi`, or the ``grid`` of a panel: grid}}.  ``linear``
     is for panels of that kind, and ``asking`` for language models.
     """
@@ -225,33 +225,33 @@ class ClassificationTask(Entry):
     @model_validator(mode="after")
     def _check_settings(self) -> "ClassificationTask":
         if self.evaluator == "general" and not self.metrics:
-            raise ValueError("the general evaluator wants metrics")
-        several = (self.loss, self.sampling, self.evaluator)
-        if self.multi_label and several != ("binary_cross_entropy", "shuffled", "general"):
-            raise ValueError("multi_label wants binary_cross_entropy, shuffled and the general evaluator")
+            raise ValueError("the general evaluator needs metrics")
+        settings = (self.loss, self.sampling, self.evaluator)
+        if self.multi_label and settings != ("binary_cross_entropy", "shuffled", "general"):
+            raise ValueError("multi_label needs binary_cross_entropy, shuffled and the general evaluator")
         if self.asking and (self.multi_label or {*self.asking.views} - self.views.keys()):
-            raise ValueError("asking wants one right answer an example, and views that the task has")
+            raise ValueError("asking needs one right answer per example, and views of the task")
         if unknown := {*self.readings, *chain(*self.readings.values())} - {*self.views, UNTRAINED}:
             raise ValueError(f"readings names the view {min(unknown)!r}, which is not among the views")
         for panel in self.models.values():
             if panel.kind == "language-model" and not self.asking:
-                raise ValueError(f"the row {panel.row!r} wants asking, with the name of a prompt")
+                raise ValueError(f"the row {panel.row!r} needs asking, with the name of a prompt")
             if unknown := set(panel.trained_on) - self.readings.keys():
                 raise ValueError(
                     f"the row {panel.row!r} is trained on {min(unknown)!r}, which readings lacks"
                 )
             if panel.kind == "linear" and panel.features not in (self.linear.penalty if self.linear else ()):
-                raise ValueError(f"the row {panel.row!r} wants a penalty for {panel.features} under linear")
+                raise ValueError(f"the row {panel.row!r} needs a penalty for {panel.features} under linear")
         return self
 
     def training_settings(self) -> dict[str, Any]:
-        """What every training of the task is set to."""
+        """The settings of every training of the task."""
         names = ("weight_decay", "multi_label", "loss", "sampling", "class_weights")
         return {name: getattr(self, name) for name in names}
 
 
 class ClassificationPlanner(Planner):
-    """Lays out a classification task; the conditions of a row are shares of the training examples."""
+    """Plans a classification task; the conditions of a row are shares of the training examples."""
 
     STAGES = ("read", "single-task", ASK, SUBMITTED)
     FORMS: ClassVar = {"csv": (".csv",), "jsonl": (".jsonl",)}
@@ -259,7 +259,7 @@ class ClassificationPlanner(Planner):
 
     def rows(self) -> list[Row]:
         if self.task.views and not any(self.task.readings.values()):
-            return []  # models are only trained on it
+            return []  # the data set is only used for training
         panels = dict(self.task.models)
         encoders = [panel for panel in panels.values() if panel.kind == "encoder"]
         settings = {name: any(getattr(panel, name) for panel in encoders) for name in SETTINGS}
@@ -288,13 +288,13 @@ class ClassificationPlanner(Planner):
         return rows
 
     def min_test(self) -> dict[str, Any]:
-        """Settings: the smallest test that a model is trained for; none on the sample."""
+        """Settings: the minimum number of test examples for training; none on the sample."""
         if not self.task.min_test or self.context.config.data == "sample":
             return {}
         return {"min_test": self.task.min_test, "test": list(self.task.test)}
 
     def asked(self, key: str, panel: Panel) -> list[Row]:
-        """The row of a language model that is asked about the test examples; none where it cannot be."""
+        """The row of a language model that is asked about the test examples; none if it cannot be."""
         model = self.language_model(panel.model)
         if isinstance(model, Missing):
             return []
@@ -309,7 +309,7 @@ class ClassificationPlanner(Planner):
         return [self.asked_row(key, panel, settings, about)]
 
     def linear(self, key: str, panel: Panel) -> Row:
-        """The row of linear models, one a head; those over words run anywhere."""
+        """The row of linear models, one per head; those over words need no weights."""
         weights = self.context.weights(panel.model) if panel.features in OF_VECTORS else None
         missing = isinstance(weights, Missing)
         shares = (
@@ -324,7 +324,7 @@ class ClassificationPlanner(Planner):
         )
 
     def learnt(self, key: str, panel: Panel, weights: Weights | None, percent: int) -> tuple[Run, ...]:
-        """The run that reads the test examples, after that which learns."""
+        """The run that predicts the test examples; its training is a separate run."""
         settings = self.linear_settings(panel, weights) | {"percent": percent, "view": None}
         name = panel.kind + ("" if percent == WHOLE else f"-p{percent}")
         training = self.add(self.run("train", key, name), settings)
@@ -341,20 +341,20 @@ class ClassificationPlanner(Planner):
         return self.task.grids[self.context.grid][panel.grid or setting]
 
     def by_authors(self, panel: Panel) -> str | None:
-        """The model's name in the authors' own settings, where the configuration says to take these."""
+        """The model's name in the authors' settings, if the configuration uses these."""
         return panel.published if self.context.config.hyperparameters == "published" else None
 
     def differences(self, row: Row, panel: Panel, setting: str) -> list[Difference]:
         """How the runs of ``row`` differ from the paper's."""
-        grid, words = self.grid(panel, setting), []
+        grid, descriptions = self.grid(panel, setting), []
         if grid.passes is not None:
-            words.append(f"{grid.passes:g} pass{'es' * (grid.passes != 1)} over the examples")
+            descriptions.append(f"{grid.passes:g} pass{'es' * (grid.passes != 1)} over the examples")
         elif not self.by_authors(panel):
             updates = grid.tried[-1]
-            words.append(f"{updates} update{'s' * (updates > 1)} of {grid.batch_size} examples")
-        words.append(f"texts cut at {grid.max_length} tokens")
-        words += [f"{grid.heads} heads"] * (grid.heads is not None and setting == "single")
-        differences = self.budget(grid, words)
+            descriptions.append(f"{updates} update{'s' * (updates > 1)} of {grid.batch_size} examples")
+        descriptions.append(f"texts cut at {grid.max_length} tokens")
+        descriptions += [f"{grid.heads} heads"] * (grid.heads is not None and setting == "single")
+        differences = self.budget(grid, descriptions)
         if panel.published and not self.by_authors(panel):
             differences.append(Difference("hyperparameters=published", "settings of our own search"))
         return differences + fewer_seeds(len(row.runs.get(self.MAIN, ())), self.task.averages)
@@ -381,7 +381,7 @@ class ClassificationPlanner(Planner):
     def runs(
         self, key: str, panel: Panel, setting: str, grid: ClassificationGrid, weights: Weights, percent: int
     ) -> Iterable[Run]:
-        """The runs that read the test examples, one a seed, and those before them."""
+        """The runs that predict the test examples, one per seed; their dependencies are registered, too."""
         name = f"{setting}-{self.context.grid}" + ("" if percent == WHOLE else f"-p{percent}")
         published = self.by_authors(panel)
         settings = self.training_settings(panel, grid, weights, setting=setting, percent=percent)
@@ -423,7 +423,7 @@ class ClassificationPlanner(Planner):
     # Tasks with views.
 
     def viewed(self, key: str, panel: Panel) -> Row:
-        """The row of a model that is trained under some views: one run a seed reads with all of these."""
+        """The row of a model that is trained with some views: one run per seed predicts with all of these."""
         start = self.start(panel)
         missing = isinstance(start, Missing)
         seeds = (0,) if panel.kind == "linear" else self.seeds(self.grid(panel, "multi"))
@@ -441,7 +441,7 @@ class ClassificationPlanner(Planner):
         return list(panel.heads or self.task.heads)
 
     def submitted_row(self, extra: SubmittedFiles) -> Row:
-        """The row; in a task with views, with the heads that it is listed under."""
+        """The row; in a task with views, with its heads as a field."""
         row = super().submitted_row(extra)
         return replace(row, about={"heads": ", ".join(self.task.heads)}) if self.task.views else row
 
@@ -487,14 +487,14 @@ class ClassificationPlanner(Planner):
         return tuple(self.training(key, panel, start, view, seed) for seed in seeds)
 
     def trained_on(self, panel: Panel) -> list[str]:
-        """The views that a panel's model is trained under with this grid, in the order of the task's."""
+        """The training views of a panel's model with this grid, in the order of the task."""
         views = set(panel.trained_on or self.task.readings)
         if panel.kind == "encoder" and (within := self.grid(panel, "multi").trained_on):
             views &= {*within}
         return [view for view in self.task.readings if view in views]
 
     def training(self, key: str, panel: Panel, start: "Start", view: str, seed: int) -> Run:
-        """The run that trains under a view; under `UNTRAINED` it keeps the weights that it starts from."""
+        """The run that trains with a view; with `UNTRAINED` it keeps the initial weights."""
         seen = self.task.readings[UNTRAINED][0] if view == UNTRAINED else view
         text_view = self.task.views[seen]
         if panel.kind == "linear":
@@ -514,9 +514,9 @@ class ClassificationPlanner(Planner):
         return self.add(run, settings, weights_of=start.run)
 
     def read(self, key: str, panel: Panel, start: "Start", seed: int) -> Run:
-        """The run that predicts the test examples under all views, with all trainings that a view is for.
+        """The run that predicts the test examples with all views, using the training of each view.
 
-        A linear model reads whole texts, so it has no views that cut them.
+        A linear model reads whole texts, so it has no views with a length limit.
         """
         trainings = {view: self.training(key, panel, start, view, seed) for view in self.trained_on(panel)}
         readings = [
@@ -537,16 +537,16 @@ class ClassificationPlanner(Planner):
         return run
 
     def lengths(self, panel: Panel, view: str) -> dict[str, int]:
-        """How many tokens a panel's model reads under a view; nothing of a linear one, which reads all."""
+        """The number of tokens that a panel's model reads with a view; none for a linear model."""
         if panel.kind == "linear":
             return {}
-        most = self.grid(panel, "multi").max_length
-        return {"max_length": min(most, self.task.views[view].max_length or most)}
+        longest = self.grid(panel, "multi").max_length
+        return {"max_length": min(longest, self.task.views[view].max_length or longest)}
 
 
 @dataclass(frozen=True)
 class Start:
-    """What a training starts from: weights, their tokenizer, and the run that makes them, if one does.
+    """The initial weights of a training, their tokenizer, and the run that makes them, if any.
 
     ``cut_by`` is the registered model that the ``tokenizer`` belongs to.
     """

@@ -1,4 +1,4 @@
-"""The runs of a span-extraction task: fine-tuned models, our own or the authors'."""
+"""The runs of a span-extraction task: models fine-tuned here or by the authors."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -32,15 +32,15 @@ QUOTE = "quote"  # the experiment of outputs that quote spans
 class Panel(plan.Panel):
     """A model of the panel; ``pretrained`` goes through masked-language-model training on contracts first.
 
-    ``released`` names the file of the authors' own fine-tuned weights; ``joined`` adds a row in which spans
-    of adjacent windows are joined.  Each part of a batch (`Grid`) is cut into ``accumulation`` parts more,
-    which lets a large model fit on one GPU.
+    ``released`` names the file of the authors' fine-tuned weights; ``joined`` adds a row in which spans of
+    adjacent windows are joined.  Each part of a batch (`Grid`) is divided into ``accumulation`` smaller
+    parts, so that a large model fits on one GPU.
 
-    A panel of kind `linear` is learnt from the contracts alone, or, with the ``features`` vectors or both,
-    from what a sentence encoder, its ``model``, makes of them; an ``exact`` one marks the answers themselves,
-    also where the evaluator lets a sentence count that holds one.  One of kind `language-model` is
-    asked as it is (`Asking`, `Writing`); ``unpublished`` says what is unknown of a published row, which is
-    then not run.  One of kind `fixed` gives every question the same ``output``, in which ${contract} is the
+    A panel of kind `linear` uses words only, or, with the ``features`` vectors or both,
+    embeddings by a sentence encoder, its ``model``; an ``exact`` one marks the answers themselves,
+    even if the evaluator accepts a sentence that contains one.  One of kind `language-model` is
+    not trained (`Asking`, `Writing`); ``unpublished`` states what is unknown about a published row, which is
+    then not run.  One of kind `fixed` has the same ``output`` for every question, with ${contract} for the
     contract.
     """
 
@@ -58,10 +58,10 @@ class Panel(plan.Panel):
 
 
 class SpanGrid(Grid):
-    """How models are trained and read; epochs grow as the share of the training contracts falls.
+    """Settings of training and reading; smaller shares of the training contracts have more epochs.
 
-    ``step`` is how far one window starts behind the one before, in tokens.  ``windows_per_question``
-    caps how many windows of a contract a question reads (none: all).  ``max_updates`` caps the training.
+    ``step`` is the distance between the starts of windows, in tokens.  ``windows_per_question``
+    limits the windows of a contract that a question reads (none: all), ``max_updates`` the training.
     """
 
     epochs: tuple[int, ...]
@@ -84,13 +84,14 @@ class Pretraining(Entry):
 
 
 class LinearSettings(Entry):
-    """How the linear baseline is learnt and read; these were chosen on held-out training contracts.
+    """Settings of the linear baseline, chosen on held-out training contracts.
 
-    The first of its models goes ``epochs`` times through the units under a penalty of ``alpha``, once for
-    each of ``folds`` and once for all; the others are penalised by ``penalty`` (scikit-learn's C), and where
-    categories share one, each one's way from it by ``near``.  A question reads candidates of its ``units``
-    likeliest units in each contract, and keeps ``n_best``.  Vectors are of a unit's first ``max_length``
-    tokens, their model is penalised by ``dense`` (C), and beside words their logits have this ``share``.
+    The first of its models is trained for ``epochs`` over the units with a penalty of ``alpha``, once for
+    each of ``folds`` and once for all; the others have the ``penalty`` (scikit-learn's C), and if categories
+    share a model, ``near`` penalises each category's deviation from it.  A question reads candidates of its
+    ``units`` most probable units in each contract, and keeps ``n_best``.  Vectors are of a unit's first
+    ``max_length`` tokens; their model has the penalty ``dense`` (C), and in combination with words their
+    logits have the weight ``share``.
     """
 
     folds: int = Field(ge=2)
@@ -106,11 +107,11 @@ class LinearSettings(Entry):
 
 
 class Pieces(Entry):
-    """How language models read contracts, and how much they write.
+    """Limits of language models on contracts: input and output.
 
-    They read pieces of so many ``words`` at most, fewer where their window is smaller.  Where the probability
-    that there is a passage is ``least`` or more, it is asked for, and they write so many ``tokens`` at most.
-    Of a contract the first ``questions`` are asked (none: all); the others have the empty prediction.
+    They read pieces of at most ``words`` words, fewer if their context is shorter.  If the probability
+    of a passage is at least ``least``, they are asked to quote it, in at most ``tokens`` tokens.
+    Only the first ``questions`` of a contract are asked (none: all); the others have the empty prediction.
     """
 
     words: PositiveInt = 3000
@@ -120,9 +121,9 @@ class Pieces(Entry):
 
 
 class Asking(Entry):
-    """What language models are asked: the prompts for a passage and for whether there is one.
+    """The prompts of language models: for a passage, and for its presence.
 
-    A grid that ``grids`` does not name reads as `Pieces` has it.
+    A grid that is not in ``grids`` has the defaults of `Pieces`.
     """
 
     clause: str
@@ -131,17 +132,17 @@ class Asking(Entry):
 
 
 class WritingLimits(Entry):
-    """The most ``tokens`` of an output; of a contract the first ``questions`` are asked (none: all)."""
+    """The maximum ``tokens`` of an output, and of ``questions`` about a contract (none: all)."""
 
     tokens: PositiveInt = 5000
     questions: PositiveInt | None = None
 
 
 class Writing(Entry):
-    """What language models are asked whose outputs are scored: one ``prompt`` for a contract and a question.
+    """Requests to language models whose outputs are scored: one ``prompt`` for a contract and a question.
 
     An additional row of each is asked only about the ``candidates`` of a linear model, a key of the panel:
-    its passages with at least the probability ``least``.  A grid that ``grids`` does not name has the limits
+    its passages with at least the probability ``least``.  A grid that is not in ``grids`` has the limits
     of `WritingLimits`.
     """
 
@@ -152,7 +153,7 @@ class Writing(Entry):
 
 
 class SpanTask(Entry):
-    """What a paper fixed of a span-extraction task.
+    """The settings of a span-extraction task that a paper fixed.
 
     ``evaluator`` is `spans`, or `containment` for text outputs that must contain every gold text
     (`lextables.metrics.containment`).  Then a linear model has a row for each metric of ``thresholds``: it
@@ -160,11 +161,11 @@ class SpanTask(Entry):
     predictions for the training contracts.
 
     ``held_out`` is the share of the training contracts on which the grid is searched, or `dev` for those of
-    that split.  ``checkpoints`` is the source of the authors' fine-tuned models; ``relaxed`` the part of a
-    category's name that lets a prediction count which holds the answer; ``low_thresholds`` those of the
-    released sweep below 0.01.  ``averages`` is how many runs a printed score is the mean of.  ``grids`` and
-    ``pretraining`` go by grid; the one called `paper` holds the paper's settings.  ``linear`` is for panels
-    of that kind, and ``asking`` for language models.
+    that split.  ``checkpoints`` is the source of the authors' fine-tuned models; ``relaxed`` is a part of a
+    category's name: in such a category a prediction may contain the answer; ``low_thresholds`` are those of
+    the released sweep below 0.01.  ``averages`` is the number of runs whose mean is a published score.
+    ``grids`` and ``pretraining`` are by name of the grid; `paper` has the paper's settings.  ``linear`` is
+    for panels of that kind, and ``asking`` for language models.
     """
 
     task: Literal["spans"]
@@ -198,12 +199,12 @@ class SpanTask(Entry):
         if self.quotes and kinds.get(self.asking.candidates) != "linear":
             raise ValueError(f"asking.candidates: {self.asking.candidates} is no linear model of the panel")
         if not self.asking and any(panel.kind == "language-model" for panel in self.models.values()):
-            raise ValueError("models that are language models want asking, with the names of prompts")
+            raise ValueError("language models need asking, with the names of prompts")
         return self
 
 
 class SpanPlanner(Planner):
-    """Lays out a span-extraction task; the conditions of a row are shares of the training contracts."""
+    """Plans a span-extraction task; the conditions of a row are shares of the training contracts."""
 
     STAGES = ("read", "join", QUOTE, ASK, SUBMITTED)
     FORMS: ClassVar = {"nbest": (".json",)}
@@ -218,15 +219,15 @@ class SpanPlanner(Planner):
         return self.task.grids[self.context.grid]
 
     def rows(self) -> list[Row]:
-        found = [row for key, panel in self.task.models.items() for row in self.with_joined(key, panel)]
+        rows = [row for key, panel in self.task.models.items() for row in self.with_joined(key, panel)]
         for extra in () if self.task.quotes else self.own_models("encoder", "question-answering"):
             panel = Panel(row=extra.name, model=extra.key, own=True)
             as_it_is = extra.kind == "question-answering"
-            found.append(self.row(extra.key, panel, as_it_is=as_it_is))
+            rows.append(self.row(extra.key, panel, as_it_is=as_it_is))
         for extra in self.own_models(*LANGUAGE_MODELS) if self.task.asking else ():
             panel = Panel(row=extra.name, model=extra.key, kind="language-model", own=True)
-            found += self.asked(extra.key, panel)
-        return found
+            rows += self.asked(extra.key, panel)
+        return rows
 
     def with_joined(self, key: str, panel: Panel) -> list[Row]:
         if panel.kind == "linear":
@@ -251,20 +252,20 @@ class SpanPlanner(Planner):
 
     def differences(self, row: Row, panel: Panel) -> list[Difference]:
         """How the runs of ``row`` differ from the paper's."""
-        grid, config, found = self.grid, self.context.config, []
+        grid, config, differences = self.grid, self.context.config, []
         if panel.pretrained:
             contracts = ", ".join(config.edgar_quarters) or "the sample"
-            wants = "the contracts that its authors pretrained on, which are in no source here"
-            found.append(Difference(wants, f"on contracts of {contracts}"))
-        words = [f"windows of {grid.max_length} tokens"]
+            needs = "the contracts of its authors' pretraining, which are in no source here"
+            differences.append(Difference(needs, f"on contracts of {contracts}"))
+        descriptions = [f"windows of {grid.max_length} tokens"]
         if row.trained and grid.max_updates is not None:
-            words = [f"{grid.max_updates} updates of {grid.batch_size} {words[0]}"]
+            descriptions = [f"{grid.max_updates} updates of {grid.batch_size} {descriptions[0]}"]
         if grid.windows_per_question is not None:
-            words.append(f"{grid.windows_per_question} windows a question")
-        found += self.budget(grid, words)
+            descriptions.append(f"{grid.windows_per_question} windows a question")
+        differences += self.budget(grid, descriptions)
         if row.trained:
-            found += fewer_seeds(len(row.runs.get(self.MAIN, ())), self.task.averages)
-        return found
+            differences += fewer_seeds(len(row.runs.get(self.MAIN, ())), self.task.averages)
+        return differences
 
     def quoted(self, key: str, row: Row) -> list[Row]:
         """The rows of a linear model that quotes its spans, one for each metric of ``thresholds``."""
@@ -288,15 +289,15 @@ class SpanPlanner(Planner):
             return [] if panel.own else [row]
         limits = writing.grids.get(self.context.grid, WritingLimits())
         settings = model | limits.model_dump() | {"prompt": self.context.prompt(writing.prompt)}
-        whole = replace(self.asked_row(key, panel, settings, about), own=panel.own)
+        contract_row = replace(self.asked_row(key, panel, settings, about), own=panel.own)
         reading = self.run("read", writing.candidates, "linear")
         settings |= {"kind": panel.kind, "least": writing.least}
         run = self.add(self.run(ASK, key, "candidates"), settings, needs=(reading,))
         name = f"{panel.row}, candidates only"
-        return [whole, replace(whole, row=name, own=True, runs={self.MAIN: (run,)})]
+        return [contract_row, replace(contract_row, row=name, own=True, runs={self.MAIN: (run,)})]
 
     def asked(self, key: str, panel: Panel) -> list[Row]:
-        """The row of a language model that reads the test contracts; none where it cannot be asked."""
+        """The row of a language model that reads the test contracts; none if it cannot be asked."""
         if self.task.quotes:
             return self.written(key, panel)
         model = self.language_model(panel.model)
@@ -309,7 +310,7 @@ class SpanPlanner(Planner):
         return [self.asked_row(key, panel, settings, {"family": panel.family})]
 
     def linear(self, key: str, panel: Panel) -> Row:
-        """The row of a linear model, which runs wherever its frozen encoder is, if it has one."""
+        """The row of a linear model; it needs only its frozen encoder, if it has one."""
         encoders = () if panel.features == "words" else (panel.model,)
         parameters, about = self.context.parameters(*encoders), {"family": panel.family}
         row = self.panel_row(panel, parameters=parameters, trained=True, about=about)
@@ -338,7 +339,7 @@ class SpanPlanner(Planner):
             return replace(row, runs={self.MAIN: (released,)})
         if panel.grids and self.context.grid not in panel.grids:
             return replace(
-                row, reason=f"grid={self.context.grid} teaches it next to nothing: set grid={PAPER_GRID}"
+                row, reason=f"with grid={self.context.grid} it learns almost nothing: set grid={PAPER_GRID}"
             )
         weights = self.context.weights(panel.model)
         if isinstance(weights, Weights) and panel.pretrained:
@@ -354,7 +355,7 @@ class SpanPlanner(Planner):
         return replace(row, runs=runs, trained=True)
 
     def released(self, key: str, panel: Panel) -> Run | None:
-        """The reading by the authors' weights, where the configuration says to use them and they are here."""
+        """The run with the authors' weights, if the configuration uses them and they are available."""
         config = self.context.config
         if panel.released is None or not config.released_checkpoints or config.data == "sample":
             return None
@@ -368,17 +369,17 @@ class SpanPlanner(Planner):
         return self.add(reading, self.reading() | model_settings(panel.model, weights), weights_of=release)
 
     def pretrained(self, key: str, weights: Weights) -> Weights | Missing:
-        """The model after masked-language-model training on contracts, or why there can be none."""
+        """The model after masked-language-model training on contracts, or the reason why there is none."""
         config = self.context.config
         if config.data != "sample" and not config.edgar_quarters:
-            return Missing("no contracts to pretrain on: config key edgar_quarters names no quarter")
+            return Missing("no contracts for pretraining: config key edgar_quarters is empty")
         entry = self.task.pretraining.get(self.context.grid)
         if entry is None:
             return Missing(f"no pretraining without a GPU: set grid={PAPER_GRID}")
         run = self.run("pretrain", key, "contracts")
         self.add(run, entry.model_dump() | model_settings(key, weights))
-        found = f"{weights.found}, then contracts pretraining"
-        return Weights(self.weights_folder(run), None, found)
+        source = f"{weights.found}, then contracts pretraining"
+        return Weights(self.weights_folder(run), None, source)
 
     def reading(self) -> dict[str, Any]:
         """The settings of cutting contracts into windows and reading them."""
@@ -400,7 +401,7 @@ class SpanPlanner(Planner):
             "balance": grid.balance,
             "max_updates": grid.max_updates,
         }
-        # As many updates with fewer contracts: 30 % of them go round 3 and 12 times (CUAD, Section 4.2).
+        # The same number of updates with fewer contracts: 3 and 12 epochs for 30 % (CUAD, Section 4.2).
         trials = [
             Trial(f"{rate_name(rate)}-e{epochs}", {"learning_rate": rate, "epochs": epochs})
             for rate in grid.learning_rates
@@ -420,8 +421,8 @@ class SpanPlanner(Planner):
             training = self.run("train", key, condition, seed)
             first = {} if choice else tried[0]
             self.add(training, settings | first, choice=choice, weights_of=pretrained)
-            found = Weights(self.weights_folder(training), None, weights.found)
-            reading = self.reading() | model_settings(panel.model, found) | {"tried": len(trials)}
+            weights_here = Weights(self.weights_folder(training), None, weights.found)
+            reading = self.reading() | model_settings(panel.model, weights_here) | {"tried": len(trials)}
             runs.append(self.add(self.run("read", key, condition, seed), reading, weights_of=training))
         return tuple(runs)
 

@@ -87,9 +87,9 @@ def predictions(file: File, form: str, data: Sequence[str | Path], task: Mapping
         released_nbest(content, file.name)
     else:
         content = _written(file, form)
-    known = {row["question_id"]: row for row in read(questions, ["question_id", "contract_id", "split"])}
-    test = {question: row["contract_id"] for question, row in known.items() if row["split"] == "test"}
-    if unknown := sorted(content.keys() - known.keys()):
+    asked = {row["question_id"]: row for row in read(questions, ["question_id", "contract_id", "split"])}
+    test = {question: row["contract_id"] for question, row in asked.items() if row["split"] == "test"}
+    if unknown := sorted(content.keys() - asked.keys()):
         what = f"the data set has no question {unknown[0]!r}"
         raise BadInput(what, where=file.name, do="correct its id")
     if missing := sorted(test.keys() - content.keys()):
@@ -107,11 +107,11 @@ def predictions(file: File, form: str, data: Sequence[str | Path], task: Mapping
         for row in read(contracts, ["contract_id", "text"])
         if row["contract_id"] in wanted
     }
-    most = max(task["n_best"], (task["linear"] or {"n_best": 0})["n_best"])
+    limit = max(task["n_best"], (task["linear"] or {"n_best": 0})["n_best"])
     rows: list[Row] = []
     for question in sorted(test):
         where = f"{file.name}, question {question!r}"
-        rows += _rows(question, content[question], texts[test[question]], most, where)
+        rows += _rows(question, content[question], texts[test[question]], limit, where)
     skipped = sum(len(content[question]) for question in content.keys() - test.keys())
     if task["evaluator"] == "spans":
         return Submitted(rows, skipped)
@@ -135,15 +135,15 @@ def _written(file: File, form: str) -> dict[str, str]:
 
 
 def _rows(
-    question: str, entries: Sequence[Mapping[str, Any]], contract: "Positions", most: int, where: str
+    question: str, entries: Sequence[Mapping[str, Any]], contract: "Positions", limit: int, where: str
 ) -> Iterator[Row]:
     texts = [entry["text"] for entry in entries]
     if not entries:
         do = "predict it, with the empty text if there is no answer"
         raise BadInput("has no prediction", where=where, do=do)
-    if (count := sum(map(bool, texts))) > most:
-        what = f"has {count} spans, more than the {most} that are kept"
-        raise BadInput(what, where=where, do=f"give the {most} with the highest probabilities")
+    if (count := sum(map(bool, texts))) > limit:
+        what = f"has {count} spans, more than the {limit} that are kept"
+        raise BadInput(what, where=where, do=f"give the {limit} with the highest probabilities")
     for rank, entry in enumerate(entries):
         place, text = f"{where}, prediction {rank}", entry["text"]
         if text in texts[:rank]:
@@ -167,25 +167,25 @@ class Positions:
 
     def __init__(self, contract_id: str, text: str) -> None:
         self.contract_id, self.text = contract_id, text
-        words = [(match.start(), match[0]) for match in _WORD.finditer(text)]
-        self._starts = [start for start, _ in words]
-        self._joined = " ".join(word for _, word in words)
+        matches = [(match.start(), match[0]) for match in _WORD.finditer(text)]
+        self._starts = [start for start, _ in matches]
+        self._joined = " ".join(word for _, word in matches)
         # The start of each word in the joined text.
-        self._from = list(accumulate((len(word) + 1 for _, word in words[:-1]), initial=0))
+        self._from = list(accumulate((len(word) + 1 for _, word in matches[:-1]), initial=0))
 
     def find(self, span: str, word: int | None, where: str) -> tuple[int, int]:
         """Return the characters [start, end) of a span: its first occurrence from ``word`` on, or of all.
 
         Raises `BadInput` for a span that does not occur in the contract.
         """
-        wanted = collapsed(span).strip(" ")
+        words = collapsed(span).strip(" ")
         near = self._from[word] if word is not None and 0 <= word < len(self._from) else 0
-        at = self._joined.find(wanted, near)
-        at = at if at >= 0 else self._joined.find(wanted)
-        if at < 0 or not wanted:
+        at = self._joined.find(words, near)
+        at = at if at >= 0 else self._joined.find(words)
+        if at < 0 or not words:
             what = f"the text {_short(span)} is not in the contract {self.contract_id!r}"
             raise BadInput(what, where=where, do="copy spans from the contract's text")
-        return self._original(at), self._original(at + len(wanted) - 1) + 1
+        return self._original(at), self._original(at + len(words) - 1) + 1
 
     def _original(self, at: int) -> int:
         """Return the position in the contract of a character of the joined text that is not a blank."""
