@@ -215,7 +215,7 @@ class RetrievalTask(Entry):
     @model_validator(mode="after")
     def _first_stages(self) -> Self:
         if not self.asking and any(one.kind == "language-model" for one in self.rerankers.values()):
-            raise ValueError("rerankers that are language models want asking, with the names of prompts")
+            raise ValueError("rerankers that are language models need asking, with the names of prompts")
         tuned = {key for key, tuned in self.finetuned.items() if tuned.kind == "bi-encoder"}
         if twice := tuned & self.retrievers.keys():
             raise ValueError(
