@@ -85,7 +85,7 @@ def test_a_data_set_that_is_not_planned_gives_a_reason():
 @pytest.mark.parametrize(
     ("fields", "fault"),
     [
-        ({"kind": "okapi", "model": "x"}, "is okapi and wants none"),
+        ({"kind": "okapi", "model": "x"}, "is okapi and needs none"),
         ({"kind": "bi-encoder"}, "needs a model"),
         ({"kind": "classifier", "model": "x", "of": "y"}, "has of, head and by"),
         ({"kind": "cross-encoder", "model": "x", "head": "nli"}, "has of, head and by"),

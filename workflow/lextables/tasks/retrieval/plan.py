@@ -115,7 +115,7 @@ class Reranker(Entry):
     @model_validator(mode="after")
     def _whole(self) -> Self:
         if bool(self.model) == (self.kind == "okapi"):
-            raise ValueError(f"the reranker {self.row!r} wants a model, or is okapi and wants none")
+            raise ValueError(f"the reranker {self.row!r} needs a model, or is okapi and needs none")
         if any(bool(part) != (self.kind == "classifier") for part in (self.of, self.head, self.by)):
             raise ValueError(
                 f"the reranker {self.row!r}: a classifier, and nothing else, has of, head and by"
