@@ -99,8 +99,8 @@ class PublishedRun:
 class PublishedWeights:
     """The weights of a training, and the run that predicted the test split with them.
 
-    ``reading`` are the settings of these predictions: ``max_length`` and, for a task with views, the
-    ``condition`` and ``view``.  ``base`` is the model that the training started from (``name``, ``hub``,
+    ``reading`` are the settings of these predictions: ``max_length``, and the ``condition`` and ``view`` in a
+    task with views.  ``base`` is the model that the training started from (``name``, ``hub``,
     ``revision``, ``licence``), or empty.  ``vectors`` is the file of embeddings that a linear span model
     reads, or empty.  ``tables`` are (csv, title, row or column of the headline score), and ``texts`` the
     names of the training splits in `papers.trained_on`.

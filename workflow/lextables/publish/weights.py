@@ -135,13 +135,13 @@ Settings = Mapping[str, Any]
 
 
 def _of_classification(data_set: PublishedSet, weights: PublishedWeights, settings: Settings) -> Examples:
-    condition, names = weights.reading.get("condition", ""), data_set.task["names"]
+    condition, names = weights.reading["condition"] or "", data_set.task["names"]
     rows = [row for row in read(weights.predictions) if row.get("condition", "") == condition]
     chosen = {row["example_id"]: row for row in _evenly(rows)}
     examples = {
         row["example_id"]: row for row in read(data_set.table("examples")) if row["example_id"] in chosen
     }
-    keys = {name: key_of(row, weights.reading.get("view") or PLAIN) for name, row in examples.items()}
+    keys = {name: key_of(row, weights.reading["view"] or PLAIN) for name, row in examples.items()}
     ids = {text_id for key in keys.values() for text_id in key}
     table = data_set.table(names["texts"])
     texts = {row["text_id"]: row["text"] for row in read(table, ["text_id", "text"]) if row["text_id"] in ids}

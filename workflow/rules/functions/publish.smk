@@ -83,7 +83,7 @@ READING = ("read", "rerank-tuned", "retrieve-tuned")
 
 
 def runs_behind(run):
-    """A run, and all runs whose predictions it depends on."""
+    """A run and all runs whose predictions it depends on."""
     return {run}.union(*map(runs_behind, SPECS[run].needs))
 
 
@@ -94,35 +94,28 @@ def export_weights(export):
     Left out are trainings on a share of the examples, and those of zero updates, which keep their first weights.
     """
     paper, names = EXPORTS[export]
-    shown = export_rows(export)
-    entries = {}
+    shown, weights = export_rows(export), {}
     for run in sorted({behind for run in SPECS if run.folder in shown for behind in runs_behind(run)}):
-        settings = SPECS[run].settings
+        if run.paper not in names or run.experiment not in READING:
+            continue
+        readings = SPECS[run].settings.get("readings", [SPECS[run].settings])
         for number, training in enumerate(SPECS[run].sources):
             learnt = SPECS[training].settings
-            if run.experiment not in READING or training.experiment != "train":
-                continue
-            if learnt.get("updates") == [0] or learnt.get("percent", 100) < 100:
-                continue
-            if run.paper != training.paper or run.paper not in names or training.folder in entries:
-                continue
-            readings = (
-                one for one in settings.get("readings", [settings]) if one.get("source", number) == number
-            )
-            reading = next(readings)
-            entries[training.folder] = {
-                "folder": f"{RESULTS}/{training.folder}",
-                "predicted": f"{RESULTS}/{run.folder}",
-                "reading": {
-                    name: reading[name] for name in ("condition", "view", "max_length") if name in reading
-                },
-                "base": base_model(learnt),
-                "vectors": unit_vectors(run.paper, learnt),
-                "tables": headline_tables(paper, run.paper),
-                "texts": training_texts(paper, run.paper),
-                "command": command(CONFIG.model_dump(mode="json"), f"{RESULTS}/{training.folder}/weights"),
-            }
-    return [entries[folder] for folder in sorted(entries)]
+            whole = learnt.get("updates") != [0] and learnt.get("percent", 100) == 100
+            if whole and training.experiment == "train" and training.paper == run.paper:
+                reading = next(one for one in readings if one.get("source", number) == number)
+                folder = f"{RESULTS}/{training.folder}"
+                weights[folder] = {
+                    "folder": folder,
+                    "predicted": f"{RESULTS}/{run.folder}",
+                    "reading": {name: reading.get(name) for name in ("condition", "view", "max_length")},
+                    "base": base_model(learnt),
+                    "vectors": unit_vectors(run.paper, learnt),
+                    "tables": headline_tables(paper, run.paper),
+                    "texts": training_texts(paper, run.paper),
+                    "command": command(CONFIG.model_dump(mode="json"), f"{folder}/weights"),
+                }
+    return [weights[folder] for folder in sorted(weights)]
 
 
 def base_model(settings):
