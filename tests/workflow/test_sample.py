@@ -439,7 +439,7 @@ def test_exported_weights_predict_without_lextables_as_the_pipeline_does(finishe
         folder = program.parent
         (training,) = runs.glob(f"*/{folder.name.replace('.', '/')}/weights")
         assert program.read_text(encoding="utf-8") in (folder / "README.md").read_text(encoding="utf-8")
-        for file in (path for path in training.rglob("*") if path.is_file()):
+        for file in (path for path in training.rglob("[!.]*") if path.is_file()):
             assert file.samefile(folder / file.relative_to(training))
         folders.append(shutil.copytree(folder, tmp_path / f"{len(folders)}.{folder.name}"))
         # The stand-in of the encoder is on no hub.

@@ -12,7 +12,10 @@ with job(snakemake.log[0]):
     params, predictions = snakemake.params, snakemake.input.predictions
     of_runs = zip(predictions, params.rows, strict=True)
     runs = [PublishedRun(Path(path).parent, rows) for path, rows in of_runs if not not_run.reason(path)]
-    trained = [PublishedWeights(**entry) for entry in params.weights]
+    trained = [
+        PublishedWeights(**entry | {name: Path(entry[name]) for name in ("folder", "predicted")})
+        for entry in params.weights
+    ]
     export = gather(
         snakemake.wildcards.export,
         About.model_validate(params.about),

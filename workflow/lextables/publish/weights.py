@@ -53,12 +53,12 @@ def write(export: Export, data_set: PublishedSet, folder: Path) -> list[Format]:
         kind = settings.get("kind") or data_set.task["task"]
         kind = f"{kind} {data_set.task['task']}" if kind == "linear" else kind
         files, place = weights.folder / "weights", folder / "weights" / weights.name
-        for path in sorted(path for path in files.rglob("*") if path.is_file()):
+        for path in sorted(path for path in files.rglob("[!.]*") if path.is_file()):
             link(path, place / path.relative_to(files))
         if kind == "classification":
             _save_tokenizer(settings["tokenizer"], place)
         examples = [*FIND_EXAMPLES[data_set.task["task"]](data_set, weights, settings)]
-        (place / "examples.json").write_bytes(orjson.dumps(examples, option=orjson.OPT_SERIALIZE_NUMPY))
+        (place / "examples.json").write_bytes(orjson.dumps(examples))
         context = {
             "export": export,
             "data_set": data_set,
@@ -94,6 +94,7 @@ def _card(export: Export, weights: PublishedWeights, context: Mapping[str, Any])
         "overlaps": [*_overlaps(export, weights)],
         "record": loaded(weights.folder / "run.json"),
         "licences": licences,
+        "other": [source for source in export.sources if not source["comparable"]],
     }
     front_matter = yaml.safe_dump(fields, sort_keys=False, allow_unicode=True)
     return f"---\n{front_matter}---\n\n{TEMPLATES.get_template('model_card.md.j2').render(context | about)}"
@@ -145,10 +146,12 @@ def _of_classification(data_set: PublishedSet, weights: PublishedWeights, settin
     ids = {text_id for key in keys.values() for text_id in key}
     table = data_set.table(names["texts"])
     texts = {row["text_id"]: row["text"] for row in read(table, ["text_id", "text"]) if row["text_id"] in ids}
+    answers = {row["head_id"]: row["answers"] for row in read(data_set.table(names["heads"]))}
     sides = settings.get("sides", "both")
     for name, row in chosen.items():
         first, second = (texts.get(text_id, "") for text_id in keys[name])
-        example = {"head": row["head_id"], "text": second if sides == "second" else first}
+        example = {"head": row["head_id"], "answers": answers[row["head_id"]]}
+        example["text"] = second if sides == "second" else first
         # A model of pairs reads an empty second text with a single one.
         if sides == "both" and any(pair_id for _, pair_id in keys.values()):
             example["second"] = second
@@ -180,11 +183,16 @@ def _of_spans(data_set: PublishedSet, weights: PublishedWeights, settings: Setti
         yield names | span | {"prediction": logits}
         return
     name = min(texts, key=lambda name: (len(texts[name]), name))
-    found = units.units_of([texts[name]])
+    contract = units.units_of([texts[name]])
     vectors = units.read_vectors(weights.vectors, [name]) if weights.vectors else None
     model = spans.load(weights.folder / "weights" / spans.WEIGHTS)
-    logits = np.round(model.units.logits(found, vectors).astype(float), 5)
-    yield {"contract_id": name, "units": found.words(), "starts": found.start, "prediction": logits}
+    logits = np.round(model.units.logits(contract, vectors).astype(float), 5)
+    yield {
+        "contract_id": name,
+        "units": contract.words(),
+        "starts": contract.start.tolist(),
+        "prediction": logits.tolist(),
+    }
 
 
 FIND_EXAMPLES: Mapping[str, Callable[[PublishedSet, PublishedWeights, Settings], Examples]] = {

@@ -155,19 +155,12 @@ def training_texts(paper, dataset):
 
 
 def weights_files(wildcards):
-    """Input: what the export reads beside the predictions of its runs: trained weights, their tables."""
+    """Input: the weights of an export, their predictions and vectors, and the tables with their scores."""
     entries = export_weights(wildcards.export)
-    files = {
-        *(f"{entry['folder']}/{name}" for entry in entries for name in ("weights", "run.json")),
-        *(
-            f"{entry['predicted']}/{name}"
-            for entry in entries
-            for name in ("predictions.parquet", "run.json")
-        ),
-        *(path for entry in entries for path, *_ in entry["tables"]),
-        *(entry["vectors"] for entry in entries if entry["vectors"]),
-    }
-    return sorted(files)
+    files = {f"{entry['folder']}/{name}" for entry in entries for name in ("weights", "run.json")}
+    files |= {f"{entry['predicted']}/predictions.parquet" for entry in entries}
+    files |= {path for entry in entries for path, *_ in entry["tables"]}
+    return sorted(files | {entry["vectors"] for entry in entries if entry["vectors"]})
 
 
 def is_table(path):
