@@ -101,11 +101,14 @@ def _card(export: Export, weights: PublishedWeights, context: Mapping[str, Any])
 
 
 def _scores(weights: PublishedWeights) -> Iterator[tuple[str, Line]]:
-    """Yield the headline scores of the predictions, each with the title of its table."""
+    """Yield the headline scores of the predictions, each once, with the title of its first table."""
+    shown = set()
     for path, title, headline in weights.tables:
         for line in from_csv(Path(path).read_text(encoding="utf-8")):
             runs = line.runs.split()
-            if headline in (line.row, line.column) and any(weights.predicted.match(run) for run in runs):
+            known = (line.row, line.column) in shown or headline not in (line.row, line.column)
+            if not known and any(weights.predicted.match(run) for run in runs):
+                shown.add((line.row, line.column))
                 yield title, line
 
 

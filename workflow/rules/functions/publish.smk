@@ -138,11 +138,15 @@ def unit_vectors(dataset, settings):
 
 
 def headline_tables(paper, dataset):
-    """(csv, title, name of the row or column) of each headline score of a data set."""
+    """(csv, title, row or column of a headline score) for each table of a data set; tuned rows are not in all."""
+    tables = {
+        name: table for name, table in PAPERS[paper].tables.items() if table.of == dataset and not table.kind
+    }
+    headlines = [table.headline.row or table.headline.column for table in tables.values() if table.headline]
     return [
-        [f"{RESULTS}/tables/{paper}/{name}.csv", table.title, table.headline.row or table.headline.column]
-        for name, table in PAPERS[paper].tables.items()
-        if table.headline and table.of == dataset
+        [f"{RESULTS}/tables/{paper}/{name}.csv", table.title, headline]
+        for name, table in tables.items()
+        for headline in dict.fromkeys(headlines)
     ]
 
 
