@@ -2,6 +2,7 @@
 #   make run     install, then run the pipeline on the included sample
 #   make test    install, then check the style and run the tests; `make quick` runs only the unit tests,
 #                `make faults` the tests of killed runs with 20 kills
+# `make site` is the report on public data that .github/workflows/site.yaml publishes.
 
 # The first supported Python; 3.11 is preferred, because the pinned versions are resolved with it.  Each name is
 # tried, because a name on the path may be a shim of a version that is not installed.
@@ -12,11 +13,17 @@ VENV := .venv
 BIN := $(VENV)/bin
 CORES ?= 2
 
-.PHONY: run test quick faults lint lock clean
+.PHONY: run site test quick faults lint lock clean
 .DELETE_ON_ERROR:
 
 run: $(VENV)/.run
 	$(BIN)/snakemake --cores $(CORES)
+
+# Baselines that need no GPU and no model hub.  CONFIG has further settings, as in CONFIG=mirror=../shared/mirror.
+TOO_LONG := "Bi-Encoder-MiniLM / MiniLM encoder, fresh head", "BM25 / MiniLM encoder, fresh head", "maud/MiniLM encoder"
+site: $(VENV)/.run
+	$(BIN)/snakemake --cores $(CORES) report --config data=release models=available device=cpu \
+	  papers='[acord,cuad,maud,privacy]' exclude_rows='[$(TOO_LONG)]' $(CONFIG)
 
 test: lint
 	$(BIN)/python -m pytest -n $(CORES) --dist loadfile --no-loadscope-reorder --durations=40

@@ -6,7 +6,7 @@
 #   .venv/bin/snakemake --cores 4 data|tables|check   data sets with their census | tables | tables and a summary
 #   .venv/bin/snakemake plan [a target]               estimate without running: jobs, hours, disk, downloads, dollars
 #   .venv/bin/snakemake --cores 4 fetch               download sources and weights, for machines without a network
-#   .venv/bin/snakemake --cores 4 publish             data sets and predictions in the formats of other tools
+#   .venv/bin/snakemake --cores 4 publish             data sets, predictions and weights for other tools
 #
 # Steps: source -> data set -> features -> run -> predictions -> scores -> table -> report.
 

@@ -31,7 +31,7 @@ RECORD = {
 def data_set(root, name, rows, notes=None, **source):
     """Write a data set ({table: its rows}) with its census; return the path of the census."""
     folder = root / "data" / name
-    counts = write_all(rows, {table.name: given for table, given in rows.items()}, folder)
+    counts = write_all(rows, {table.name: of_table for table, of_table in rows.items()}, folder)
     census = {"data": counts, "notes": notes or {}, "sources": [RECORD | source]}
     write_census(folder / "census.json", census)
     return folder / "census.json"

@@ -1,4 +1,4 @@
-"""An export's tables, card and metadata, read back by the libraries that they are for."""
+"""The tables, card and metadata of an export, read by the libraries that use them."""
 
 import hashlib
 
@@ -61,15 +61,15 @@ RESPONSIBLE = {
 
 @pytest.fixture
 def made(tmp_path):
-    """What makes an export of two data sets, and writes it to ``published``."""
+    """Returns a function that writes an export of two data sets and returns its folder."""
 
     def make(publish=None, out="published", **source):
         census = [
             data_set(tmp_path, "quill", {CLAUSES: ROWS, NOTES: []}, {"clauses_cut": 3}, **source),
             data_set(tmp_path, "quill_more", {CLAUSES: ROWS[:1]}, **source),
         ]
-        found = export(census, publish={"responsible": RESPONSIBLE} if publish is None else publish)
-        folder.write(found, tmp_path / out)
+        content = export(census, publish={"responsible": RESPONSIBLE} if publish is None else publish)
+        folder.write(content, tmp_path / out)
         return tmp_path / out
 
     return make
@@ -77,13 +77,13 @@ def made(tmp_path):
 
 def test_load_dataset_gives_each_table_as_it_was_written(made, tmp_path):
     for name, rows in (("clauses", ROWS), ("quill_more-clauses", ROWS[:1])):
-        found = load_dataset(str(made(out=name)), name, split="full", cache_dir=str(tmp_path / "cache"))
-        assert found.to_list() == rows
+        rows_loaded = load_dataset(str(made(out=name)), name, split="full", cache_dir=str(tmp_path / "cache"))
+        assert rows_loaded.to_list() == rows
 
 
 def test_the_head_of_the_card_names_each_table_that_has_rows(made):
     head = DatasetCard.load(made() / "README.md").data.to_dict()
-    assert [(one["config_name"], one["data_files"]) for one in head["configs"]] == [
+    assert [(entry["config_name"], entry["data_files"]) for entry in head["configs"]] == [
         ("clauses", [{"split": "full", "path": "data/clauses.parquet"}]),
         ("quill_more-clauses", [{"split": "full", "path": "quill_more/data/clauses.parquet"}]),
     ]
@@ -101,14 +101,18 @@ def test_mlcroissant_finds_no_fault_and_reads_every_row(made):
     place = made()
     data = mlcroissant.Dataset(place / "croissant.json")
     assert (data.metadata.ctx.issues.errors, data.metadata.ctx.issues.warnings) == (set(), set())
-    assert {one.id for one in data.metadata.record_sets} == {"clauses", "notes", "quill_more-clauses"}
+    assert {record_set.id for record_set in data.metadata.record_sets} == {
+        "clauses",
+        "notes",
+        "quill_more-clauses",
+    }
     rows = [plain(row) for row in data.records("clauses")]
     assert [row["clause_id"] for row in rows] == ["c1", "c2"]
     assert (rows[0]["stars"], rows[0]["share"], rows[0]["signed"]) == (5, 0.25, True)
     assert rows[0]["names"] == ["Ada", "Bob"]
     places = [tuple(span.values()) for span in rows[0]["spans"]]
     assert places == [(0, 4), (9, 11)]
-    (file,) = [one for one in data.metadata.distribution if one.content_url == "data/clauses.parquet"]
+    (file,) = [each for each in data.metadata.distribution if each.content_url == "data/clauses.parquet"]
     assert file.sha256 == hashlib.sha256((place / "data/clauses.parquet").read_bytes()).hexdigest()
 
 
@@ -121,7 +125,7 @@ def plain(row):
 def text(value):
     if isinstance(value, bytes):
         return value.decode()
-    return [text(one) for one in value] if isinstance(value, list) else value
+    return [text(item) for item in value] if isinstance(value, list) else value
 
 
 def test_the_same_inputs_give_the_same_bytes(made):
@@ -131,7 +135,7 @@ def test_the_same_inputs_give_the_same_bytes(made):
     assert all((first / file).read_bytes() == (second / file).read_bytes() for file in files)
 
 
-def test_a_card_says_what_is_in_each_column_and_what_was_counted(made):
+def test_a_card_describes_columns_and_counts(made):
     card = (made() / "README.md").read_text(encoding="utf-8")
     assert "The clauses \\| of all contracts. 2 rows; a row is identified by `clause_id`." in card
     assert "| `share` | double, or null | of its `<contract>` \\| as a share &lt;of> one |" in card
@@ -141,7 +145,7 @@ def test_a_card_says_what_is_in_each_column_and_what_was_counted(made):
     assert "- **Biases.** One reader (Section 2)." in card
 
 
-def test_a_sample_says_so_before_anything_else(made):
+def test_the_card_of_a_sample_begins_with_a_warning(made):
     place = made(variant="sample", comparable=False)
     card = (place / "README.md").read_text(encoding="utf-8")
     _, first, *_ = card.partition("\n# ")[2].split("\n\n")
@@ -173,12 +177,10 @@ def test_the_licence_of_a_sample_is_ours_and_names_nobody_else(made):
 
 
 @pytest.mark.parametrize("variant", ["stand_in", "release"])
-def test_what_is_not_the_papers_data_says_so(made, variant):
+def test_the_card_warns_of_data_that_are_not_the_papers(made, variant):
     card = (made(variant=variant, comparable=False, note="other texts") / "README.md").read_text()
-    assert (
-        f"> **Not the paper's data.** No number may be compared that comes of `quill/all.zip` ({variant})"
-        in card
-    )
+    warning = "> **Not the paper's data.** Numbers cannot be compared with published ones if they come from "
+    assert f"{warning}`quill/all.zip` ({variant})" in card
     assert "no number from these tables may be compared with a published one" in card
     assert f"| `quill/all.zip` | {variant} | 7 |" in card and "| other texts |" in card
 
@@ -195,7 +197,7 @@ def test_what_is_not_the_papers_data_says_so(made, variant):
         ("CC BY 4.0 or so", "other"),
     ],
 )
-def test_a_licence_is_known_by_its_name_or_is_another(words, hub):
+def test_a_licence_without_a_known_name_is_other(words, hub):
     assert licence_of({"variant": "release", "licence": words}).hub == hub
 
 
@@ -210,13 +212,13 @@ def test_licence_and_citation_are_those_of_the_registry_today(made, tmp_path):
     assert "CC BY 4.0" not in text + (tmp_path / "again/README.md").read_text()
 
 
-def test_a_paper_without_an_entry_is_cited_by_its_words(made):
+def test_a_paper_without_a_bibtex_entry_is_cited_by_its_citation(made):
     assert "note = {Quill, 2020. Contracts.}" in (made() / "CITATION.bib").read_text()
     entry = "@article{quill,\n  title = {Q},\n}\n"
     assert (made(publish={"bibtex": entry}) / "CITATION.bib").read_text() == entry
 
 
-def test_a_export_that_fails_leaves_the_one_before(made, monkeypatch):
+def test_a_failed_export_leaves_the_old_one(made, monkeypatch):
     place = made()
     before = {path: path.read_bytes() for path in place.rglob("*") if path.is_file()}
 
@@ -230,16 +232,16 @@ def test_a_export_that_fails_leaves_the_one_before(made, monkeypatch):
     assert [path.name for path in place.parent.iterdir() if path.name.startswith(".")] == []
 
 
-def test_every_kind_of_task_has_forms_and_a_category():
+def test_every_kind_of_task_has_a_writer_and_a_category():
     assert WRITERS.keys() == CATEGORIES.keys() == PLANNERS.keys()
 
 
-def test_what_a_run_scores_goes_with_it(tmp_path):
+def test_scores_of_runs_are_exported(tmp_path):
     census = data_set(tmp_path, "quill", {CLAUSES: ROWS})
     scored = [{"metric": "AUPR", "group": "all", "value": 0.5, "n": 2}]
-    ran = run(tmp_path, "quill", NOTES, [{"note": "a prediction"}], scored)
-    folder.write(export([census], [ran]), tmp_path / "out")
-    assert [*read(tmp_path / f"out/scores/{ran.name}.parquet")] == scored
-    assert f"| quill | `{ran.name}` | BM25 / None |" in (tmp_path / "out/README.md").read_text(
+    predicted = run(tmp_path, "quill", NOTES, [{"note": "a prediction"}], scored)
+    folder.write(export([census], [predicted]), tmp_path / "out")
+    assert [*read(tmp_path / f"out/scores/{predicted.name}.parquet")] == scored
+    assert f"| quill | `{predicted.name}` | BM25 / None |" in (tmp_path / "out/README.md").read_text(
         encoding="utf-8"
     )

@@ -1,4 +1,4 @@
-"""Probabilities as JSON lines: what pandas and datasets read, and what can be given back."""
+"""Predictions as JSON lines: readable by pandas and datasets, and accepted as submitted predictions."""
 
 import json
 import math
@@ -12,9 +12,9 @@ from lextables.metrics.classification import logits
 from lextables.pipeline.dataset import Column, Table, read
 from lextables.publish import predictions
 from lextables.tasks.answers import collection
-from lextables.tasks.answers import submitted as answers_given
+from lextables.tasks.answers import submitted as submitted_answers
 from lextables.tasks.answers.scoring import of_answers
-from lextables.tasks.classification import submitted as classification_given
+from lextables.tasks.classification import submitted as submitted_classification
 from lextables.tasks.classification.schema import EXAMPLES, HEADS, PREDICTIONS, READINGS
 from lextables.tasks.classification.scoring import score
 from lextables.tasks.submitted import File
@@ -37,7 +37,7 @@ LABELS = {
 
 
 def shares(seed, count):
-    """Some probabilities that add up to one, with as many digits as a float has."""
+    """Some probabilities that add up to exported, with as many digits as a float has."""
     weights = [1 + math.sin(seed * 7 + place * 3) ** 2 for place in range(count)]
     return [weight / sum(weights) for weight in weights]
 
@@ -61,47 +61,51 @@ def classified(root, table, rows, task=CLASSES):
     ]
     heads = [{"head_id": head, "answers": answers} for head, answers in ANSWERS.items()]
     census = data_set(root, "quill", {EXAMPLES: examples, HEADS: heads})
-    (one,) = export([census], [run(root, "quill", table, rows)], {"quill": task}).sets
-    predictions.of_classification(one, root / "out")
-    return one, root / "out/predictions"
+    (exported,) = export([census], [run(root, "quill", table, rows)], {"quill": task}).sets
+    predictions.of_classification(exported, root / "out")
+    return exported, root / "out/predictions"
 
 
-def score_of(one, rows, task=CLASSES):
-    given = (read(one.table("examples")), read(one.table("heads")))
-    scores, _ = score(rows, *given, ["test"], task, one.data / "census.json")
+def score_of(exported, rows, task=CLASSES):
+    tables = (read(exported.table("examples")), read(exported.table("heads")))
+    scores, _ = score(rows, *tables, ["test"], task, exported.data / "census.json")
     return scores
 
 
-def taken(one, path, task=CLASSES):
+def submitted(exported, path, task=CLASSES):
     file = File(path.name, path.read_text(encoding="utf-8"))
-    return classification_given.predictions(file, "jsonl", [one.table("examples"), one.table("heads")], task)
+    return submitted_classification.predictions(
+        file, "jsonl", [exported.table("examples"), exported.table("heads")], task
+    )
 
 
-def test_probabilities_can_be_given_back_and_score_the_same(tmp_path):
-    one, out = classified(tmp_path, PREDICTIONS, predicted())
-    found = taken(one, out / f"{one.runs[0].name}.jsonl")
-    assert [row["probabilities"] for row in found.rows] == [row["probabilities"] for row in predicted()]
-    assert str(score_of(one, found.rows)) == str(score_of(one, predicted()))
+def test_submitted_probabilities_score_the_same(tmp_path):
+    exported, out = classified(tmp_path, PREDICTIONS, predicted())
+    predictions_ = submitted(exported, out / f"{exported.runs[0].name}.jsonl")
+    assert [row["probabilities"] for row in predictions_.rows] == [
+        row["probabilities"] for row in predicted()
+    ]
+    assert str(score_of(exported, predictions_.rows)) == str(score_of(exported, predicted()))
 
 
-def test_each_view_of_a_run_is_a_file_that_can_be_given_back(tmp_path):
+def test_each_view_of_a_run_is_a_file_that_can_be_submitted(tmp_path):
     task = CLASSES | {"views": {"short": {}, "long": {}}}
     conditions = {"long > long": 3, "short > long": 9}
     rows = [{"condition": name} | row for name, turn in conditions.items() for row in predicted(turn)]
-    one, out = classified(tmp_path, READINGS, rows, task)
+    exported, out = classified(tmp_path, READINGS, rows, task)
     assert {path.name for path in out.iterdir()} == {
         f"read.bm25.short.seed0.{name}.jsonl" for name in ("long-to-long", "short-to-long")
     }
-    whole = {(row["metric"], row["group"]): str(row["value"]) for row in score_of(one, rows, task)}
+    whole = {(row["metric"], row["group"]): str(row["value"]) for row in score_of(exported, rows, task)}
     for name in conditions:
-        path = out / f"{one.runs[0].name}.{name.replace(' > ', '-to-')}.jsonl"
-        found = score_of(one, taken(one, path, task).rows, task)
-        assert len(found) > 3
-        for row in found:
+        path = out / f"{exported.runs[0].name}.{name.replace(' > ', '-to-')}.jsonl"
+        scored = score_of(exported, submitted(exported, path, task).rows, task)
+        assert len(scored) > 3
+        for row in scored:
             assert whole[row["metric"], row["group"].replace("given", name, 1)] == str(row["value"])
 
 
-def test_of_several_right_answers_all_are_there(tmp_path):
+def test_all_labels_of_a_multi_label_example_are_exported(tmp_path):
     table = Table(
         "examples", "Examples.",
         (*EXAMPLES.columns[:4], Column("labels", pa.list_(pa.int32()), "places of the right answers")),
@@ -112,9 +116,11 @@ def test_of_several_right_answers_all_are_there(tmp_path):
         for place, (name, (head, _)) in enumerate(LABELS.items())
     ]
     census = data_set(tmp_path, "quill", {table: examples})
-    (one,) = export([census], [run(tmp_path, "quill", PREDICTIONS, predicted())], {"quill": CLASSES}).sets
-    predictions.of_classification(one, tmp_path / "out")
-    lines = (tmp_path / f"out/predictions/{one.runs[0].name}.jsonl").read_text().splitlines()
+    (exported,) = export(
+        [census], [run(tmp_path, "quill", PREDICTIONS, predicted())], {"quill": CLASSES}
+    ).sets
+    predictions.of_classification(exported, tmp_path / "out")
+    lines = (tmp_path / f"out/predictions/{exported.runs[0].name}.jsonl").read_text().splitlines()
     assert [json.loads(line)["labels"] for line in lines] == [[], [0], [0, 1]] * 2
 
 
@@ -125,49 +131,49 @@ NAMES = answer_rows.NAMES
 
 @pytest.fixture
 def answered(tmp_path):
-    """The data set of answers as an export has it, and what writes the forms of its runs."""
-    rows = answer_rows.rows(documents=6, without_text=("d05",))
-    census = data_set(tmp_path, "quill", {table: rows[name] for name, table in answer_rows.TABLES.items()})
+    """Returns a function that exports predictions: the data set, the formats, the file."""
+    data = answer_rows.rows(documents=6, without_text=("d05",))
+    census = data_set(tmp_path, "quill", {table: data[name] for name, table in answer_rows.TABLES.items()})
 
-    def make(table, found, name="answer"):
-        ran = run(tmp_path, "quill", table, found, name=(name, "words", "all", "seed0"))
-        (one,) = export([census], [ran], {"quill": {"task": "answers", "names": NAMES}}).sets
-        forms = predictions.of_answers(one, tmp_path / "out")
-        return one, forms, tmp_path / f"out/predictions/{ran.name}.jsonl"
+    def make(table, rows, name="answer"):
+        predicted = run(tmp_path, "quill", table, rows, name=(name, "words", "all", "seed0"))
+        (exported,) = export([census], [predicted], {"quill": {"task": "answers", "names": NAMES}}).sets
+        formats = predictions.of_answers(exported, tmp_path / "out")
+        return exported, formats, tmp_path / f"out/predictions/{predicted.name}.jsonl"
 
     return make
 
 
 def distributions():
-    found = {
+    shares_of = {
         (f"d{number:02}", question): shares(number, len(options))
         for number in range(6)
         for question, (_, _, options) in answer_rows.QUESTIONS.items()
     }
-    return collection.prediction_rows(found)
+    return collection.prediction_rows(shares_of)
 
 
-def test_answers_can_be_given_back_and_score_the_same(answered):
-    one, _, path = answered(collection.PREDICTIONS, distributions())
-    tables = [one.table(name) for name in collection.ANSWERED_FROM]
+def test_submitted_answers_score_the_same(answered):
+    exported, _, path = answered(collection.PREDICTIONS, distributions())
+    tables = [exported.table(name) for name in collection.ANSWERED_FROM]
     file = File(path.name, path.read_text(encoding="utf-8"))
-    found = answers_given.predictions(file, "jsonl", tables, {"names": NAMES})
-    assert found.rows == distributions()
+    predictions_ = submitted_answers.predictions(file, "jsonl", tables, {"names": NAMES})
+    assert predictions_.rows == distributions()
     data = collection.load(tables, NAMES)
-    assert str(of_answers(found.rows, data, 0.1)) == str(of_answers(distributions(), data, 0.1))
+    assert str(of_answers(predictions_.rows, data, 0.1)) == str(of_answers(distributions(), data, 0.1))
 
 
-def test_beside_an_answer_stands_what_people_chose(answered):
-    _, forms, path = answered(collection.PREDICTIONS, distributions())
+def test_an_answer_has_the_shares_of_people(answered):
+    _, formats, path = answered(collection.PREDICTIONS, distributions())
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     chosen = {(line["document_id"], line["question_id"]): line["shares"] for line in lines}
     assert len(chosen) == 18
     for (document, question), shared in chosen.items():
         assert shared.index(1.0) == answer_rows.held(document, question)
-    assert len(forms) == 1
+    assert len(formats) == 1
 
 
-def test_marks_are_there_as_they_were_made(answered):
+def test_marks_are_exported_unchanged(answered):
     rows = [
         {
             "document_id": "d01",
@@ -177,6 +183,6 @@ def test_marks_are_there_as_they_were_made(answered):
         }
         for place in range(3)
     ]
-    _, forms, path = answered(collection.MARKED, rows, name="mark")
+    _, formats, path = answered(collection.MARKED, rows, name="mark")
     assert pd.read_json(path, lines=True, precise_float=True).to_dict("records") == rows
-    assert [form.files for form in forms] == ["predictions/<run>.jsonl", "predictions/mark.*.jsonl"]
+    assert [each.files for each in formats] == ["predictions/<run>.jsonl", "predictions/mark.*.jsonl"]

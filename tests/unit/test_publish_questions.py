@@ -1,4 +1,4 @@
-"""Questions as lm-evaluation-harness asks them: prompts and accuracy are those of language models here."""
+"""Questions for lm-evaluation-harness: prompts and accuracy are those of language models here."""
 
 import json
 import math
@@ -56,12 +56,12 @@ def classification(root):
     task = {"task": "classification", "names": names, "views": {}, "test": ["test"], "asking": asking}
     task |= {"prompt": template("maud_question")}
 
-    def ours(one, model):
-        paths = [one.table(name) for name in ("examples", "heads", "texts")]
+    def ours(exported, model):
+        paths = [exported.table(name) for name in ("examples", "heads", "texts")]
         settings = asking | {"prompt": task["prompt"], "only": []}
         asked = classification_asking.asked_examples(paths, settings, ["test"])
-        found, _ = classification_asking.answer(asked, paths, settings, model)
-        return [(row["probabilities"], [int(row["example_id"][1:]) % 2]) for row in found]
+        predictions, _ = classification_asking.answer(asked, paths, settings, model)
+        return [(row["probabilities"], [int(row["example_id"][1:]) % 2]) for row in predictions]
 
     return tables, task, ours
 
@@ -72,13 +72,13 @@ def answers(root):
     task = {"task": "answers", "names": answer_rows.NAMES, "asking": {"orders": 2, "samples": 5}}
     task |= {"prompt": template("policy_answer")}
 
-    def ours(one, model):
-        data = [one.table(name) for name in collection.ANSWERED_FROM]
+    def ours(exported, model):
+        data = [exported.table(name) for name in collection.ANSWERED_FROM]
         settings = task["asking"] | {"prompt": task["prompt"], "text": "whole"}
         answers_asking.answer(data, answer_rows.NAMES, settings, model, root / "answers.parquet")
-        found = read(root / "answers.parquet")
+        predictions = read(root / "answers.parquet")
         held = answer_rows.held
-        return [(row["probabilities"], [held(row["document_id"], row["question_id"])]) for row in found]
+        return [(row["probabilities"], [held(row["document_id"], row["question_id"])]) for row in predictions]
 
     return tables, task, ours
 
@@ -92,7 +92,7 @@ def spans(root):
     ]  # fmt: skip
     contracts = [{"contract_id": f"c{place}", "text": text} for place, text in enumerate(WORDS)]
 
-    def ours(one, model):
+    def ours(exported, model):
         asked, presence = rows[2:], prompts.plain_template(task["prompt"])
         texts = [WORDS[int(row["contract_id"][1:])] for row in asked]
         filled = [
@@ -100,7 +100,7 @@ def spans(root):
             for text, row in zip(texts, asked, strict=True)
         ]
         picked = weighed(model, filled, [ANSWERS] * len(asked))
-        return [(one.shares, [int(not row["answers"])]) for one, row in zip(picked, asked, strict=True)]
+        return [(choice.shares, [int(not row["answers"])]) for choice, row in zip(picked, asked, strict=True)]
 
     task = {"task": "spans", "asking": {}, "prompt": template("cuad_presence")}
     return {TEXT: contracts, QUESTIONS: rows}, task, ours
@@ -108,12 +108,12 @@ def spans(root):
 
 @pytest.fixture(params=[classification, answers, spans])
 def written(request, tmp_path):
-    """The data set, the folder of the task, and what asks a model here: its shares and the right places."""
+    """The folder of the task, and a function that asks a model here: its shares and the correct options."""
     tables, task, ours = request.param(tmp_path)
     census = data_set(tmp_path, "quill", tables)
-    (one,) = export([census], tasks={"quill": task}).sets
-    assert len(questions.write(one, tmp_path / "out")) == 1
-    return tmp_path / "out/harness", lambda model: ours(one, model)
+    (exported,) = export([census], tasks={"quill": task}).sets
+    assert len(questions.write(exported, tmp_path / "out")) == 1
+    return tmp_path / "out/harness", lambda model: ours(exported, model)
 
 
 def accuracy(answered):
@@ -134,12 +134,14 @@ def test_prompts_and_scores_are_those_of_language_models_here(written):
     ours = accuracy(ask(model))
     harness_task = runpy.run_path(str(folder / "lextables_tasks.py"))
     docs = list(harness_task["load"](version=1)["test"])
-    found = {(doc["system"], doc["prompt"]) for doc in docs}
-    assert found == {tuple(message.content for message in prompt) for prompt in model.weighed}
+    filled = {(doc["system"], doc["prompt"]) for doc in docs}
+    assert filled == {tuple(message.content for message in prompt) for prompt in model.weighed}
     items = []
     for doc in docs:
         shares = weighs(f"{doc['system']}\n\n{doc['prompt']}")
-        items.append(harness_task["shares"](doc, [(math.log(shares[one]), False) for one in doc["choices"]]))
+        items.append(
+            harness_task["shares"](doc, [(math.log(shares[choice]), False) for choice in doc["choices"]])
+        )
     assert harness_task["accuracy"]([item["accuracy"] for item in items]) == pytest.approx(ours, abs=1e-12)
     assert 0 < ours < 1
 
@@ -158,14 +160,14 @@ def test_a_tiny_model_has_the_same_accuracy_in_lm_evaluation_harness(written, tm
     arguments = (
         "--model", "hf", "--model_args", f"pretrained={MODEL},dtype=float32", "--device", "cpu", "--tasks",
         "lextables_quill", "--include_path", folder, "--apply_chat_template",
-        "--output_path", tmp_path / "found",
+        "--output_path", tmp_path / "results",
     )  # fmt: skip
     run = subprocess.run(
         [python, "-m", "lm_eval", *map(str, arguments)], capture_output=True, text=True, check=False,
         env=os.environ | {"HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path / "hub")}, cwd=tmp_path,
     )  # fmt: skip
     assert run.returncode == 0, run.stderr[-3000:]
-    (file,) = (tmp_path / "found").rglob("results_*.json")
+    (file,) = (tmp_path / "results").rglob("results_*.json")
     theirs = json.loads(file.read_text(encoding="utf-8"))["results"]["lextables_quill"]["accuracy,none"]
     ours = accuracy(ask(Tiny("tiny", CausalModel(MODEL, torch.device("cpu")))))
     assert theirs == pytest.approx(ours, abs=1e-9)
@@ -175,6 +177,6 @@ def test_a_task_without_a_prompt_or_with_views_is_not_asked(tmp_path):
     tables, task, _ = classification(tmp_path)
     census = data_set(tmp_path, "quill", tables)
     for changed in (task | {"prompt": None}, task | {"views": {"short": {}}}):
-        (one,) = export([census], tasks={"quill": changed}).sets
-        assert questions.write(one, tmp_path / "out") == []
+        (exported,) = export([census], tasks={"quill": changed}).sets
+        assert questions.write(exported, tmp_path / "out") == []
     assert not (tmp_path / "out").exists()

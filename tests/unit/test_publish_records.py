@@ -87,8 +87,8 @@ def written(quill, tmp_path):
 
 
 def result(log, metric):
-    (found,) = (one for one in log["evaluation_results"] if one["metric_config"]["metric_name"] == metric)
-    return found
+    (entry,) = (each for each in log["evaluation_results"] if each["metric_config"]["metric_name"] == metric)
+    return entry
 
 
 def test_each_log_is_valid_and_they_convert_back_to_the_csv(written):
@@ -141,19 +141,19 @@ def test_cells_without_a_number_have_no_score(written):
     assert logs["-=SUM(A1)", "computed"]["evaluation_results"] == []
 
 
-def test_the_hubs_files_hold_each_cell_with_a_number(written):
+def test_the_hubs_files_have_each_cell_with_a_number(written):
     path, folder, *_ = written
     rows = [*csv.DictReader(io.StringIO(path.read_text(encoding="utf-8")))]
-    found = {"published": {}, "computed": {}}
+    values_of = {"published": {}, "computed": {}}
     for file in (folder / records.HUB / "quill").rglob("*.yaml"):
         name, origin, _ = file.name.split(".")
         for entry in parse_eval_result_entries(yaml.safe_load(file.read_text(encoding="utf-8"))):
             details = json.loads(entry.notes)
-            found[origin][int(details.pop("line"))] = (entry.value, details)
+            values_of[origin][int(details.pop("line"))] = (entry.value, details)
             assert (name, entry.dataset_id) == ("table1", "lextables/quill")
     for origin, columns in (("published", ["published"]), ("computed", ["reproduced", "ours"])):
-        values = [next((row[one] for one in columns if row[one]), "") for row in rows]
-        assert found[origin] == {
+        values = [next((row[column] for column in columns if row[column]), "") for row in rows]
+        assert values_of[origin] == {
             place: (number(value), {name: cell for name, cell in rows[place].items() if cell})
             for place, value in enumerate(values)
             if number(value) is not None
@@ -171,8 +171,8 @@ def test_no_tables_give_no_records(tmp_path):
 
 
 @pytest.fixture
-def asked(quill, tmp_path, monkeypatch):
-    """The csv of capsules, its rows, and what puts a table where the command would."""
+def written_capsules(quill, tmp_path, monkeypatch):
+    """The csv of the table, the rows of the capsules, and a function that writes a table like the command."""
     monkeypatch.chdir(tmp_path)
     table = records.read(quill, paper="quill", name="table1", **TEXTS)
     command = "snakemake --cores 4 --config data=release -- {}".format
@@ -191,22 +191,22 @@ def asked(quill, tmp_path, monkeypatch):
     return quill.read_text(encoding="utf-8"), rows, run
 
 
-def test_each_matched_value_is_a_question(asked):
-    found = [
+def test_each_matched_value_is_a_question(written_capsules):
+    answers = [
         tuple(spreadsheet.text(row[name]) for name in ("row", "column", "answer", "low", "high"))
-        for row in asked[1]
+        for row in written_capsules[1]
     ]
-    assert found == [
+    assert answers == [
         ("BERT", "F1", "54.0", "54.0", "54.0"),
         ("BERT", "Parameters", "66M", "", ""),
         ("Größe “∞” §", "Examples", "1898", "1898", "1898"),
         ("Trained", "F1", "50.0", "44.97", "55.05"),
     ]
-    assert asked[1][0]["question"] == "Quill “scores”: what is 'F1' of 'BERT'?"
+    assert written_capsules[1][0]["question"] == "Quill “scores”: what is 'F1' of 'BERT'?"
 
 
-def test_the_same_answers_count_and_others_are_reported(asked, capsys):
-    text, _, run = asked
+def test_the_same_answers_are_accepted(written_capsules, capsys):
+    text, _, run = written_capsules
     assert capsules.check("capsules.csv", lambda words: run(words, text)) == []
     assert "4 of 4 answers count" in capsys.readouterr().out
     with pytest.raises(BadInput, match="capsules: the folder of a fresh run exists"):
@@ -223,13 +223,13 @@ def test_the_same_answers_count_and_others_are_reported(asked, capsys):
         ("Trained,F1,", "Renamed,F1,", ["the answer is missing, not 50.0"]),
     ],
 )
-def test_an_answer_outside_its_interval_does_not_count(asked, old, new, wrong):
-    text, _, run = asked
+def test_an_answer_outside_its_interval_is_not_accepted(written_capsules, old, new, wrong):
+    text, _, run = written_capsules
     assert old in text
-    found = capsules.check("capsules.csv", lambda words: run(words, text.replace(old, new)))
-    assert [sentence.partition("? ")[2].partition(":")[0] for sentence in found] == wrong
+    problems = capsules.check("capsules.csv", lambda words: run(words, text.replace(old, new)))
+    assert [sentence.partition("? ")[2].partition(":")[0] for sentence in problems] == wrong
 
 
-def test_answers_of_a_failed_command_do_not_count(asked):
-    found = capsules.check("capsules.csv", lambda words: 1)
-    assert len(found) == 4 and all("the command failed" in sentence for sentence in found)
+def test_answers_of_a_failed_command_are_not_accepted(written_capsules):
+    problems = capsules.check("capsules.csv", lambda words: 1)
+    assert len(problems) == 4 and all("the command failed" in sentence for sentence in problems)

@@ -1,4 +1,4 @@
-"""Span extraction as readers of SQuAD, the released evaluators and our own reader take it."""
+"""Span extraction in the formats of SQuAD, of the released evaluators and of submitted predictions."""
 
 import json
 import math
@@ -51,7 +51,7 @@ def predicted(logits=(1.5, -2.0)):
 
 @pytest.fixture
 def written(tmp_path):
-    """The data set as an export has it, and what writes its forms for some predictions."""
+    """Returns a function that exports predictions: the data set, the folder, the file."""
     questions = [
         {
             "question_id": name, "contract_id": name[0], "category": name.split("__")[1],
@@ -68,17 +68,17 @@ def written(tmp_path):
     census = data_set(tmp_path, "quill", {CONTRACTS: contracts, QUESTIONS: questions, ANSWERS: answers})
 
     def write(rows, table=NBEST, **task):
-        ran = run(tmp_path, "quill", table, rows)
-        (one,) = export([census], [ran], {"quill": TASK | task}).sets
-        squad.write(one, tmp_path / "out")
-        file = f"nbest/{ran.name}.json" if table is NBEST else f"outputs/{ran.name}.jsonl"
-        return one, tmp_path / "out", tmp_path / "out" / file
+        predicted_run = run(tmp_path, "quill", table, rows)
+        (exported,) = export([census], [predicted_run], {"quill": TASK | task}).sets
+        squad.write(exported, tmp_path / "out")
+        file = f"nbest/{predicted_run.name}.json" if table is NBEST else f"outputs/{predicted_run.name}.jsonl"
+        return exported, tmp_path / "out", tmp_path / "out" / file
 
     return write
 
 
-def test_our_own_reader_gives_the_tables_back(written):
-    one, out, _ = written(predicted())
+def test_our_reader_returns_the_tables(written):
+    exported, out, _ = written(predicted())
     questions, answers = [], []
     for split in ("test", "train"):
         content = (out / f"squad/{split}.json").read_bytes()
@@ -86,58 +86,64 @@ def test_our_own_reader_gives_the_tables_back(written):
             assert document.text == TEXTS[document.contract_id][1]
             questions += question_rows(document, split)
             answers += answer_rows(document)
-    assert sorted(questions, key=lambda row: row["question_id"]) == [*read(one.table("questions"))]
-    assert answers == [*read(one.table("answers"))]
+    assert sorted(questions, key=lambda row: row["question_id"]) == [*read(exported.table("questions"))]
+    assert answers == [*read(exported.table("answers"))]
 
 
-def test_the_released_form_has_each_question_and_its_spans_in_order(written):
+def test_nbest_has_each_question_and_its_spans_in_order(written):
     _, _, path = written(predicted())
-    found = json.loads(path.read_text(encoding="utf-8"))
-    assert [entry["text"] for entry in found["a__Parties"]] == ["Ada Quill", "This Lease", ""]
-    assert [entry["probability"] for entry in found["a__Parties"]] == [0.6, 0.3, 0.1]
+    entries = json.loads(path.read_text(encoding="utf-8"))
+    assert [entry["text"] for entry in entries["a__Parties"]] == ["Ada Quill", "This Lease", ""]
+    assert [entry["probability"] for entry in entries["a__Parties"]] == [0.6, 0.3, 0.1]
     # The words that it starts and ends in: the second time that the party is named.
-    assert (found["a__Parties"][0]["token_doc_start"], found["a__Parties"][0]["token_doc_end"]) == (8, 9)
-    assert "token_doc_start" not in found["a__Term"][0]
+    assert (entries["a__Parties"][0]["token_doc_start"], entries["a__Parties"][0]["token_doc_end"]) == (8, 9)
+    assert "token_doc_start" not in entries["a__Term"][0]
     assert released_nbest(json.loads(path.read_text()), str(path))
 
 
-def test_predictions_can_be_given_back_and_score_the_same(written):
-    one, _, path = written(predicted())
-    files = [one.table("contracts"), one.table("questions")]
-    taken = submitted.predictions(File(path.name, path.read_text(encoding="utf-8")), "nbest", files, TASK)
-    assert taken.rows == predicted()
+def test_submitted_predictions_are_the_same(written):
+    exported, _, path = written(predicted())
+    files = [exported.table("contracts"), exported.table("questions")]
+    submission = submitted.predictions(
+        File(path.name, path.read_text(encoding="utf-8")), "nbest", files, TASK
+    )
+    assert submission.rows == predicted()
 
 
-def test_outputs_can_be_given_back(written):
+def test_submitted_outputs_are_the_same(written):
     rows = [
         {"question_id": name, "output": f"{name} “here”\n"}
         for name in ("a__Parties", "a__Term", "c__Parties")
     ]
-    one, _, path = written(rows, OUTPUTS, evaluator="containment")
-    files = [one.table("contracts"), one.table("questions")]
+    exported, _, path = written(rows, OUTPUTS, evaluator="containment")
+    files = [exported.table("contracts"), exported.table("questions")]
     file = File(path.name, path.read_text(encoding="utf-8"))
-    taken = submitted.predictions(file, "jsonl", files, TASK | {"evaluator": "containment"})
-    assert (taken.rows, taken.table) == (rows, OUTPUTS)
+    submission = submitted.predictions(file, "jsonl", files, TASK | {"evaluator": "containment"})
+    assert (submission.rows, submission.table) == (rows, OUTPUTS)
 
 
-def test_a_slice_inside_a_word_comes_back_as_the_text_that_paper_mode_scores(written):
+def test_a_slice_inside_a_word_is_submitted_as_the_text_of_paper_mode(written):
     here = TEXT.index("here")
     rows = predicted()
     rows[1] |= {"text": "here", "start": here, "end": here + 4, "released_text": "“here”."}
-    one, _, path = written(rows)
-    files = [one.table("contracts"), one.table("questions")]
-    taken = submitted.predictions(File(path.name, path.read_text(encoding="utf-8")), "nbest", files, TASK)
-    assert (taken.rows[1]["text"], taken.rows[1]["start"]) == ("“here”.", here - 1)
-    asked = [row for row in read(one.table("questions")) if row["split"] == "test"]
+    exported, _, path = written(rows)
+    files = [exported.table("contracts"), exported.table("questions")]
+    submission = submitted.predictions(
+        File(path.name, path.read_text(encoding="utf-8")), "nbest", files, TASK
+    )
+    assert (submission.rows[1]["text"], submission.rows[1]["start"]) == ("“here”.", here - 1)
+    asked = [row for row in read(exported.table("questions")) if row["split"] == "test"]
 
-    def scored(found):
-        rows = scores(found, asked, read(one.table("answers")), relaxed="Parties", low_thresholds=[0.001])
+    def scored(predictions):
+        rows = scores(
+            predictions, asked, read(exported.table("answers")), relaxed="Parties", low_thresholds=[0.001]
+        )
         return {str(row) for row in rows if not row["metric"].endswith("strict")}
 
-    assert scored(taken.rows) == scored(rows)
+    assert scored(submission.rows) == scored(rows)
 
 
-def test_what_a_language_model_quotes_has_no_logits(written):
+def test_spans_of_a_language_model_have_no_logits(written):
     _, _, path = written(predicted(logits=(math.nan, math.nan)))
     text = path.read_text(encoding="utf-8")
     assert "logit" not in text and "NaN" not in text and "null" not in text

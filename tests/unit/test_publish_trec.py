@@ -1,4 +1,4 @@
-"""A retrieval data set as TREC's tools, BEIR's and our own reader take it."""
+"""A retrieval data set in the formats of TREC, BEIR, mteb and submitted predictions."""
 
 import csv
 import json
@@ -92,16 +92,16 @@ def tables():
 
 @pytest.fixture(params=["judged", "all"])
 def written(request, tmp_path):
-    """The data set as its task reads it, the run's rows, its scores, and the folder of the forms."""
+    """The exported data set, its collection, the scores of the run, and the folder of the export."""
     task = TASK | {"pool": request.param}
     census = data_set(tmp_path, "quill", tables())
     rows = prediction_rows(HITS)
     data = collection.load([census.parent / f"{name}.parquet" for name in collection.files(task)], task)
     scored = scores(rows, data)
-    ran = run(tmp_path, "quill", PREDICTIONS, rows, scored)
-    (one,) = export([census], [ran], {"quill": task}).sets
-    trec.write(one, tmp_path / "out")
-    return one, data, scored, tmp_path / "out"
+    predicted = run(tmp_path, "quill", PREDICTIONS, rows, scored)
+    (exported,) = export([census], [predicted], {"quill": task}).sets
+    trec.write(exported, tmp_path / "out")
+    return exported, data, scored, tmp_path / "out"
 
 
 def by_query(scored, metric):
@@ -113,9 +113,9 @@ def by_query(scored, metric):
 
 
 def test_ir_measures_gives_the_scores_of_the_table(written):
-    one, _, scored, out = written
+    exported, _, scored, out = written
     qrels = [*ir_measures.read_trec_qrels(str(out / "trec/qrels.test.txt"))]
-    ranked = [*ir_measures.read_trec_run(str(out / f"trec/{one.runs[0].name}.run"))]
+    ranked = [*ir_measures.read_trec_run(str(out / f"trec/{exported.runs[0].name}.run"))]
     for measure, metric in (
         (nDCG @ 5, "NDCG@5"),
         (nDCG @ 10, "NDCG@10"),
@@ -132,17 +132,19 @@ def test_ir_measures_gives_the_scores_of_the_table(written):
     assert whole == pytest.approx(ours, abs=1e-12)
 
 
-def test_a_run_can_be_given_back_and_scores_the_same(written):
-    one, data, scored, out = written
-    path = out / f"trec/{one.runs[0].name}.run"
-    files = [one.table(name) for name in collection.files(one.task)]
-    taken = submitted.predictions(File(path.name, path.read_text(encoding="utf-8")), "trec", files, one.task)
-    assert scores(taken.rows, data) == scored
+def test_a_submitted_run_scores_the_same(written):
+    exported, data, scored, out = written
+    path = out / f"trec/{exported.runs[0].name}.run"
+    files = [exported.table(name) for name in collection.files(exported.task)]
+    submission = submitted.predictions(
+        File(path.name, path.read_text(encoding="utf-8")), "trec", files, exported.task
+    )
+    assert scores(submission.rows, data) == scored
 
 
-def test_no_id_of_a_run_has_white_space_and_each_can_be_read_back(written):
-    one, _, _, out = written
-    lines = (out / f"trec/{one.runs[0].name}.run").read_text(encoding="utf-8").splitlines()
+def test_ids_of_a_run_have_no_white_space(written):
+    exported, _, _, out = written
+    lines = (out / f"trec/{exported.runs[0].name}.run").read_text(encoding="utf-8").splitlines()
     assert {len(line.split()) for line in lines} == {6}
     assert {line.split()[0] for line in lines} == {
         '"as-is"%20clause',
@@ -173,22 +175,22 @@ def test_beir_reads_the_folder(written):
     assert {path.stem for path in (out / "beir/qrels").iterdir()} == {"train", "dev", "test"}
 
 
-def test_scores_fall_by_as_little_as_single_precision_has():
-    given = [3.0, 3.0, 1 + 1e-12, 1.0, 0.0, 0.0, -1e-40, -1e-40]
-    found = trec.strictly_falling(given)
-    assert all(before > after for before, after in pairwise(found))
-    assert np.allclose(found, given, atol=1e-6)
+def test_equal_scores_are_lowered_to_the_next_number_in_single_precision():
+    scores_ = [3.0, 3.0, 1 + 1e-12, 1.0, 0.0, 0.0, -1e-40, -1e-40]
+    lowered = trec.strictly_falling(scores_)
+    assert all(before > after for before, after in pairwise(lowered))
+    assert np.allclose(lowered, scores_, atol=1e-6)
     # As text and back, as trec_eval keeps them.
-    assert [np.float32(str(score)) for score in found] == found
+    assert [np.float32(str(score)) for score in lowered] == lowered
 
 
 def test_mteb_gives_the_scores_of_the_table(written):
-    one, _, scored, out = written
+    exported, _, scored, out = written
     program = [harness("mteb"), "mteb_task.py", "results"]
     result = subprocess.run(program, cwd=out, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr[-3000:]
     (file,) = (out / "results/results").rglob("quill.json")
-    assert one.runs[0].name in file.parts[-3]
+    assert exported.runs[0].name in file.parts[-3]
     (scores,) = json.loads(file.read_text(encoding="utf-8"))["scores"]["test"]
     (ours,) = [row["value"] for row in scored if (row["metric"], row["group"]) == ("NDCG@10", "all")]
     assert scores["ndcg_at_10_unrounded"] == pytest.approx(ours, abs=1e-6)

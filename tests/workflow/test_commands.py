@@ -7,6 +7,7 @@ targets, files and options exist.  A new placeholder needs an entry in `PLACEHOL
 import json
 import re
 import shlex
+import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -144,6 +145,15 @@ def test_a_command_can_be_planned(planned, line):
 
 def test_commands_that_are_not_planned_are_still_documented():
     assert NOT_PLANNED.keys() <= set(commands_of("snakemake"))
+
+
+def test_the_report_that_is_published_can_be_planned(planned):
+    workflow = (ROOT / ".github/workflows/site.yaml").read_text(encoding="utf-8")
+    words = re.search(r"run: make (site .+)$", workflow, re.MULTILINE)[1].split()
+    make = ["make", "--dry-run", "--old-file=.venv/.run", *words]
+    recipe = subprocess.run(make, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    code, output = planned(recipe.replace("\\\n", " "))
+    assert code == 0, output[-2000:]
 
 
 def test_every_documented_target_of_make_exists():

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -422,6 +423,39 @@ for model in filter(None, (model, mteb_task.ExportedRun(mteb_task.FOLDER / "trec
     (ours,) = [row["value"] for row in scores if (row["metric"], row["group"]) == ("NDCG@10", "all")]
     theirs = [float(line.split()[1]) for line in done.stdout.splitlines() if line.startswith("NDCG@10")]
     assert theirs and theirs == pytest.approx([ours] * len(theirs), abs=1e-6)
+
+
+LOADER = """
+import os, runpy, sys
+for folder in sys.argv[1:]:
+    os.chdir(folder)
+    runpy.run_path("load.py", run_name="__main__")
+assert not [name for name in sys.modules if name.startswith("lextables")]
+"""
+
+
+def test_exported_weights_predict_without_lextables_as_the_pipeline_does(finished, published, tmp_path):
+    runs = finished / "results/sample/runs"
+    programs = [*published.rglob("weights/*/load.py")]
+    folders = []
+    for program in programs:
+        folder = program.parent
+        (training,) = runs.glob(f"*/{folder.name.replace('.', '/')}/weights")
+        assert program.read_text(encoding="utf-8") in (folder / "README.md").read_text(encoding="utf-8")
+        for file in (path for path in training.rglob("[!.]*") if path.is_file()):
+            assert file.samefile(folder / file.relative_to(training))
+        folders.append(shutil.copytree(folder, tmp_path / f"{len(folders)}.{folder.name}"))
+        # The stand-in of the encoder is on no hub.
+        (folders[-1] / "sample-encoder").symlink_to(ROOT / "resources/sample/models/sample-encoder")
+    kinds = ("linear/linear", "linear-both/linear", "words/", "minilm/", "minilm-retriever/", "fresh-head/")
+    assert all(any(kind.replace("/", ".") in path.name for path in folders) for kind in kinds)
+    # Isolated from PYTHONPATH.
+    command = [sys.executable, "-I", "-c", LOADER, *map(str, folders)]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr[-3000:]
+    differences = [float(line.split()[-1]) for line in run.stdout.splitlines() if "difference" in line]
+    assert len(differences) > 2 * len(folders)
+    assert max(differences) < 1e-4
 
 
 def test_parentheticals_of_all_volumes_are_exported_with_their_pages(finished, published):

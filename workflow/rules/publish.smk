@@ -1,4 +1,4 @@
-# Exports: data sets and predictions in the formats of other tools, with cards and metadata (docs/exports.md).
+# Exports: data sets, predictions and trained weights for other tools, with cards and metadata (docs/exports.md).
 #
 #   in    the data sets' tables and census, predictions and scores of the runs that tables show, the registries
 #   out   {RESULTS}/publish/<export>/    one per paper, and one per data set that is published separately
@@ -23,6 +23,7 @@ use rule base as export with:
         census=export_census,
         predictions=export_files("predictions.parquet"),
         scores=export_files("scores.parquet"),
+        weights=weights_files,
     output:
         # One folder with the tables, listed in the census, and the predictions in several formats.
         card=f"{PUBLISH}/{{export}}/README.md",
@@ -41,9 +42,13 @@ use rule base as export with:
         **script_params("publish_export"),
         about=lambda wildcards, output: export_about(wildcards),
         rows=lambda wildcards, output: [*export_rows(wildcards.export).values()],
-        words=lambda wildcards, output: source_words(EXPORTS[wildcards.export][0]),
+        registry_texts=lambda wildcards, output: source_words(EXPORTS[wildcards.export][0]),
+        weights=lambda wildcards, output: export_weights(wildcards.export),
         paper_digest=lambda wildcards: digest_of(export_about(wildcards)),
         rows_digest=lambda wildcards: digest_of(export_rows(wildcards.export)),
+        weights_digest=lambda wildcards: digest_of(
+            [export_weights(wildcards.export), content_of([PROJECT_PATH / "resources/facts/overlaps.csv"])]
+        ),
         sources_digest=lambda wildcards: digest_of(source_words(EXPORTS[wildcards.export][0])),
         command=lambda wildcards: (
             f".venv/bin/snakemake --cores 4 publish --config data={CONFIG.data} models={CONFIG.models} "

@@ -1,23 +1,28 @@
-"""The export of a paper, or of a data set that stands alone."""
+"""Write the export of a paper, or of a data set with an export of its own."""
 
 from pathlib import Path
 
 from lextables.pipeline import not_run
 from lextables.pipeline.job import job
 from lextables.pipeline.version import made_by, words
-from lextables.publish.export import About, PublishedRun, gather
+from lextables.publish.export import About, PublishedRun, PublishedWeights, gather
 from lextables.publish.folder import write
 
 with job(snakemake.log[0]):
-    given, params = snakemake.input, snakemake.params
-    of_runs = zip(given.predictions, params.rows, strict=True)
+    params, predictions = snakemake.params, snakemake.input.predictions
+    of_runs = zip(predictions, params.rows, strict=True)
     runs = [PublishedRun(Path(path).parent, rows) for path, rows in of_runs if not not_run.reason(path)]
+    trained = [
+        PublishedWeights(**entry | {name: Path(entry[name]) for name in ("folder", "predicted")})
+        for entry in params.weights
+    ]
     export = gather(
         snakemake.wildcards.export,
         About.model_validate(params.about),
-        [Path(path) for path in given.census],
+        [Path(path) for path in snakemake.input.census],
         runs,
-        params.words,
+        params.registry_texts,
+        [weights for weights in trained if not not_run.reason(weights.predictions)],
         made_by=words(made_by()),
         command=params.command,
     )

@@ -1,4 +1,4 @@
-"""Capsules: each matched value as a question, the command that answers it, and which answers count.
+"""Capsules: each matched value as a question, a command that answers it, and the accepted answers.
 
     PYTHONPATH=workflow .venv/bin/python -m lextables.publish.capsules results/publish/results/capsules.csv
 
@@ -29,9 +29,8 @@ def write(
     """Write a csv with each value of ``tables`` that matches the published one.
 
     ``command`` returns the command for a target, to which the folder of a fresh run is added; ``results`` is
-    the results folder below it.  Of a trained or
-    sampled row the answers from ``low`` to ``high`` count, its prediction interval; otherwise only equal ones
-    do.  ``low`` and ``high`` are empty for texts, of which the words count.
+    the results folder below it.  ``low`` to ``high`` are the accepted answers: the prediction interval of a
+    trained or sampled row, else the value itself.  They are empty for texts, whose words are compared.
     """
     with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file, lineterminator="\n")
@@ -53,7 +52,7 @@ def write(
 
 
 def check(path: str | Path, run: Callable[[list[str]], int]) -> list[str]:
-    """Run the commands of a csv of `write` and return a sentence for each answer that does not count.
+    """Run the commands of a csv of `write` and return a sentence for each answer that is not accepted.
 
     ``run`` returns the exit status of a command.  Raises `BadInput` without the file, or if `FOLDER` exists.
     """
@@ -64,7 +63,9 @@ def check(path: str | Path, run: Callable[[list[str]], int]) -> list[str]:
     capsules = [{name: spreadsheet.text(cell) for name, cell in row.items()} for row in rows]
     if Path(FOLDER).exists():
         raise BadInput("the folder of a fresh run exists", where=FOLDER, do="move or delete it")
-    failed = {words for words in dict.fromkeys(one["command"] for one in capsules) if run(shlex.split(words))}
+    failed = {
+        command for command in dict.fromkeys(row["command"] for row in capsules) if run(shlex.split(command))
+    }
     wrong = []
     for capsule in capsules:
         problem = "the command failed" if capsule["command"] in failed else _problem(capsule)
@@ -75,21 +76,21 @@ def check(path: str | Path, run: Callable[[list[str]], int]) -> list[str]:
 
 
 def _problem(capsule: Mapping[str, str]) -> str:
-    """Why the answer in a capsule's file does not count; empty if it does."""
+    """Return why the answer in a capsule's file is not accepted; empty if it is."""
     lines = from_csv(Path(capsule["file"]).read_text(encoding="utf-8"))
     place = capsule["row"], capsule["column"]
-    found = next((line.reproduced for line in lines if (line.row, line.column) == place), "")
-    value, low, high = (number(text) for text in (found, capsule["low"], capsule["high"]))
+    answer = next((line.reproduced for line in lines if (line.row, line.column) == place), "")
+    value, low, high = (number(text) for text in (answer, capsule["low"], capsule["high"]))
     if low is None or high is None:
-        counts = bool(found) and same_words(found, capsule["answer"])
+        accepted = bool(answer) and same_words(answer, capsule["answer"])
     else:
-        counts = value is not None and low <= value <= high
-    return "" if counts else f"the answer is {found or 'missing'}, not {capsule['answer']}"
+        accepted = value is not None and low <= value <= high
+    return "" if accepted else f"the answer is {answer or 'missing'}, not {capsule['answer']}"
 
 
 if __name__ == "__main__":
     try:
-        wrong = check(sys.argv[1], lambda words: subprocess.run(words, check=False).returncode)
+        wrong = check(sys.argv[1], lambda command: subprocess.run(command, check=False).returncode)
     except BadInput as error:
         sys.exit(str(error))
     sys.exit("\n".join(wrong) or None)

@@ -1,7 +1,7 @@
-"""The data-set card: README.md, whose head lets `datasets.load_dataset` and the hub find each table.
+"""The data set card `README.md`; `datasets.load_dataset` and the hub find each table by its front matter.
 
-An export has tables with several schemas, so each has a configuration of its own.  Its one split is `full`: a
-table with splits has a column for them, and a split by another name would hide test rows in it.
+The tables have different schemas, so each is a configuration.  Its only split is `full`: a table with splits
+has a column for them, and a split with another name would hide test rows in it.
 """
 
 from collections import defaultdict
@@ -14,7 +14,7 @@ import yaml
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from lextables.papers.registry import Responsible
-from lextables.publish.export import OTHER, Export, Form, licence_of, licences_of, said
+from lextables.publish.export import OTHER, Export, Format, description_of, licence_of, licences_of
 from lextables.sources.registry import SAMPLE
 
 SPLIT = "full"
@@ -34,13 +34,13 @@ SIZES = (
 )
 
 
-def card(export: Export, forms: Mapping[str, Sequence[Form]]) -> str:
-    """Return the card; ``forms`` are the other formats of each data set."""
+def card(export: Export, formats: Mapping[str, Sequence[Format]]) -> str:
+    """Return the card; ``formats`` are the other formats of each data set."""
     fields = export.responsible.model_dump(exclude_defaults=True)
     other = [source for source in export.sources if not source["comparable"]]
-    return head(export) + TEMPLATES.get_template("card.md.j2").render(
+    return front_matter(export) + TEMPLATES.get_template("card.md.j2").render(
         export=export,
-        forms=forms,
+        formats=formats,
         split=SPLIT,
         other=other,
         warned=[source for source in other if source["variant"] != SAMPLE],
@@ -65,11 +65,16 @@ def card(export: Export, forms: Mapping[str, Sequence[Form]]) -> str:
     )
 
 
-def head(export: Export) -> str:
-    """The YAML at the head of the card, as the hub and `load_dataset` read it."""
+def front_matter(export: Export) -> str:
+    """Return the YAML at the top of the card, for the hub and `load_dataset`."""
     licences = licences_of(export.sources)
     ids = sorted({licence.hub for licence in licences})
-    tasks = [category for one in export.sets if one.task for category in CATEGORIES[one.task["task"]]]
+    tasks = [
+        category
+        for data_set in export.sets
+        if data_set.task
+        for category in CATEGORIES[data_set.task["task"]]
+    ]
     fields: dict[str, Any] = {
         "pretty_name": export.title,
         "language": ["en"],
@@ -92,20 +97,20 @@ def head(export: Export) -> str:
 
 
 def size(rows: int) -> str:
-    """The hub's name of a number of rows."""
+    """Return the hub's name of a number of rows."""
     return next((name for most, name in SIZES if rows < most), "10M<n<100M")
 
 
 def description(export: Export) -> str:
-    """A description in two sentences; a sample's begins with a warning."""
+    """Return a description in two sentences; that of a sample begins with a warning."""
     warning = "A sample of our own writing, which says nothing about the paper. " if export.sample else ""
     return (
         f"{warning}{export.title}. The tables that lextables reads from what was published: {export.citation}"
     )
 
 
-def type_words(field: pa.Field) -> str:
-    """The type of a column in words."""
+def type_name(field: pa.Field) -> str:
+    """Return the type of a column as text."""
     several = pa.types.is_list(field.type)
     kind = field.type.value_type if several else field.type
     name = f"struct({', '.join(part.name for part in kind)})" if pa.types.is_struct(kind) else str(kind)
@@ -135,9 +140,9 @@ TEMPLATES.filters |= {
     "cell": cell,
     "count": "{:,}".format,
     "licence": licence_of,
-    "said": said,
+    "description": description_of,
     "source_file": _source_file,
-    "type_words": type_words,
+    "type_name": type_name,
 }
 
 
@@ -145,28 +150,28 @@ TEMPLATES.filters |= {
 
 
 def bibtex(export: Export) -> str:
-    """The paper's BibTeX entry; by default one of its title and citation."""
+    """Return the paper's BibTeX entry; by default one of its title and citation."""
     if export.publication.bibtex:
         return export.publication.bibtex.strip() + "\n"
     return f"@misc{{{export.name},\n  title = {{{export.title}}},\n  note = {{{export.citation}}},\n}}\n"
 
 
 def licence_text(export: Export) -> str:
-    """LICENSE.md: each source with its licence, its authors, and what was changed."""
-    found: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    """Return LICENSE.md: each source with its licence and authors, and what was changed."""
+    files_of: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for source in export.sources:
         licence = licence_of(source)
         about = (source["title"], source["citation"], source["homepage"])
         if source["variant"] == SAMPLE:
             about = (f"Sample in the form of {source['title']}", "the lextables authors", "lextables itself")
-        found[licence.words, licence.url, *about].append(f"{source['source']}/{source['file']}")
+        files_of[licence.statement, licence.url, *about].append(f"{source['source']}/{source['file']}")
     parts = [
         f"## {title}\n\n"
-        f"- Licence: {f'[{words}]({url})' if url else words}\n"
+        f"- Licence: {f'[{statement}]({url})' if url else statement}\n"
         f"- Name: {authors}\n"
         f"- From: {homepage}\n"
         f"- Files: {', '.join(f'`{file}`' for file in files)}"
-        for (words, url, title, authors, homepage), files in sorted(found.items())
+        for (statement, url, title, authors, homepage), files in sorted(files_of.items())
     ]
     limits = [export.redistribution] if export.redistribution else []
     changed = (

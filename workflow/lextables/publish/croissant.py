@@ -14,10 +14,10 @@ import pyarrow as pa
 
 from lextables import __version__
 from lextables.pipeline.version import RELEASED
-from lextables.publish.export import Export, PublishedTable, licences_of, said
+from lextables.publish.export import Export, PublishedTable, description_of, licences_of
 
 CONFORMS_TO = ("http://mlcommons.org/croissant/1.0", "http://mlcommons.org/croissant/RAI/1.0")
-SAMPLE_WORDS = "This is a sample of our own writing; what else is said is of the paper's own data."
+SAMPLE_NOTE = "This is a sample of our own writing; all other statements are about the paper's own data."
 
 
 def croissant(export: Export, description: str, keywords: Sequence[str]) -> str:
@@ -33,7 +33,7 @@ def croissant(export: Export, description: str, keywords: Sequence[str]) -> str:
         conforms_to=list(CONFORMS_TO),
         distribution=[_file_object(table) for table in export.tables],
         record_sets=[_record_set(table) for table in export.tables],
-        license=[licence.url or licence.words for licence in licences_of(export.sources)],
+        license=[licence.url or licence.statement for licence in licences_of(export.sources)],
         cite_as=export.publication.bibtex or export.citation,
         url=None if export.sample else export.sources[0]["homepage"],
         keywords=list(keywords),
@@ -44,11 +44,11 @@ def croissant(export: Export, description: str, keywords: Sequence[str]) -> str:
 
 
 def responsible(export: Export) -> dict[str, Any]:
-    """The paper's statements about its data; for a sample, with a sentence that they are not about it."""
+    """Return the paper's statements about its data; a sample has a note that they are not about it."""
     fields = export.responsible.model_dump(exclude_defaults=True)
     if export.sample:
-        fields["data_limitations"] = (SAMPLE_WORDS, *fields.get("data_limitations", ()))
-        fields["data_collection"] = f"{SAMPLE_WORDS} {fields.get('data_collection', '')}".strip()
+        fields["data_limitations"] = (SAMPLE_NOTE, *fields.get("data_limitations", ()))
+        fields["data_collection"] = f"{SAMPLE_NOTE} {fields.get('data_collection', '')}".strip()
     return {key: list(value) if isinstance(value, tuple) else value for key, value in fields.items()}
 
 
@@ -73,19 +73,19 @@ def _record_set(table: PublishedTable) -> mlc.RecordSet:
 
 
 def _field(table: PublishedTable, column: pa.Field) -> mlc.Field:
-    """A column; a list has its items' type, a list of structures has a field for each of their parts."""
+    """Return the field of a column: a list has its items' type, structures a field for each part."""
     several = pa.types.is_list(column.type)
     inner = column.type.value_type if several else column.type
-    found = _described(table.config, column, inner, column.name)
-    found.repeated = several or None
+    field = _described(table.config, column, inner, column.name)
+    field.repeated = several or None
     if pa.types.is_struct(inner):
         parts = [_described(table.config, part, part.type, column.name, part.name) for part in inner]
-        found.data_types, found.sub_fields = [], parts
-    return found
+        field.data_types, field.sub_fields = [], parts
+    return field
 
 
 def _described(table: str, field: pa.Field, kind: pa.DataType, column: str, part: str = "") -> mlc.Field:
-    """A column of ``table``, or one ``part`` of its structures."""
+    """Return the field of a column of ``table``, or of one ``part`` of its structures."""
     source = mlc.Source(
         file_object=f"{table}-file",
         extract=mlc.Extract(column=column),
@@ -93,12 +93,16 @@ def _described(table: str, field: pa.Field, kind: pa.DataType, column: str, part
     )
     place = "/".join(filter(None, (table, column, part)))
     return mlc.Field(
-        id=place, name=field.name, description=said(field.metadata), data_types=[_kind(kind)], source=source
+        id=place,
+        name=field.name,
+        description=description_of(field.metadata),
+        data_types=[_data_type(kind)],
+        source=source,
     )
 
 
-def _kind(kind: pa.DataType) -> Any:
-    """The data type of single values, which Croissant has few of."""
+def _data_type(kind: pa.DataType) -> Any:
+    """Return the Croissant data type of single values; text for all others."""
     kinds: Mapping[Any, Any] = {
         pa.types.is_boolean: mlc.DataType.BOOL,
         pa.types.is_integer: mlc.DataType.INTEGER,

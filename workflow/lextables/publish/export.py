@@ -9,6 +9,8 @@ the top, each other one in a folder of its name:
 """
 
 import json
+import os
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -41,13 +43,13 @@ class PublishedTable:
 
     @cached_property
     def rows(self) -> int:
-        """How many rows it has."""
+        """The number of rows."""
         return pq.read_metadata(self.path).num_rows
 
     @property
     def description(self) -> str:
-        """What its rows are."""
-        return said(self.schema.metadata)
+        """The description of the table."""
+        return description_of(self.schema.metadata)
 
     @property
     def key(self) -> list[str]:
@@ -55,49 +57,85 @@ class PublishedTable:
         return (self.schema.metadata or {}).get(b"key", b"").decode().split(",")
 
 
-def said(metadata: Mapping[bytes, bytes] | None) -> str:
-    """The description in a schema's or a field's metadata; empty where nothing wrote one."""
+def description_of(metadata: Mapping[bytes, bytes] | None) -> str:
+    """Return the description in the metadata of a schema or field; empty if there is none."""
     return (metadata or {}).get(b"description", b"").decode()
 
 
 def config_name(table: str, folder: str) -> str:
-    """The name in `load_dataset` of a table of the data set in ``folder`` (empty: at the top)."""
+    """Return the name in `load_dataset` of a table of the data set in ``folder`` (empty: at the top)."""
     return f"{folder}-{table}" if folder else table
 
 
 @dataclass(frozen=True)
 class PublishedRun:
-    """A run whose predictions are in the export, and the rows of tables that show it."""
+    """A run with exported predictions, and the table rows that show it."""
 
     folder: Path
     rows: Sequence[str]
 
     @property
     def data_set(self) -> str:
-        """The data set that it predicts."""
+        """The data set of its predictions."""
         return self.folder.parts[-5]
 
     @property
     def name(self) -> str:
-        """The parts of its folder joined by dots: the name of its files, and the tag in TREC runs."""
+        """The parts of its folder joined by dots: the name of its files and its tag in TREC runs."""
         return ".".join(self.folder.parts[-4:])
 
     @property
     def predictions(self) -> Path:
-        """The file of what it predicts."""
+        """The file of its predictions."""
         return self.folder / "predictions.parquet"
 
     @property
     def scores(self) -> Path:
-        """The file of what it scores, with every group."""
+        """The file of its scores, with every group."""
         return self.folder / "scores.parquet"
 
 
 @dataclass(frozen=True)
-class PublishedSet:
-    """A data set of the export: its tables, its census, its task if it has one, and the runs on it.
+class PublishedWeights:
+    """The weights of a training, and the run that predicted the test split with them.
 
-    ``folder`` is where its files lie in the export, empty for the one that the export is named after.
+    ``reading`` are the settings of these predictions: ``max_length``, and the ``condition`` and ``view`` in a
+    task with views.  ``base`` is the model that the training started from (``name``, ``hub``,
+    ``revision``, ``licence``), or empty.  ``vectors`` is the file of embeddings that a linear span model
+    reads, or empty.  ``tables`` are (csv, title, row or column of the headline score), and ``texts`` the
+    names of the training splits in `papers.trained_on`.
+    """
+
+    folder: Path
+    predicted: Path
+    reading: Mapping[str, Any]
+    base: Mapping[str, Any]
+    vectors: str
+    tables: Sequence[Sequence[str]]
+    texts: Sequence[str]
+    command: str
+
+    @property
+    def data_set(self) -> str:
+        """The data set of the training."""
+        return self.folder.parts[-5]
+
+    @property
+    def name(self) -> str:
+        """The parts of the run's folder joined by dots."""
+        return ".".join(self.folder.parts[-4:])
+
+    @property
+    def predictions(self) -> Path:
+        """The file of the predictions."""
+        return self.predicted / "predictions.parquet"
+
+
+@dataclass(frozen=True)
+class PublishedSet:
+    """A data set of the export: its tables, census, task (if any), runs, and weights trained on it.
+
+    ``folder`` is its folder in the export, empty for the data set that the export is named after.
     """
 
     name: str
@@ -106,6 +144,7 @@ class PublishedSet:
     census: Mapping[str, Any]
     task: Mapping[str, Any]
     runs: Sequence[PublishedRun]
+    weights: Sequence[PublishedWeights] = ()
 
     @cached_property
     def tables(self) -> list[PublishedTable]:
@@ -125,19 +164,19 @@ class PublishedSet:
         return self.data / f"{name}.parquet"
 
 
-class Form(NamedTuple):
+class Format(NamedTuple):
     """Files in another tool's format, and their description."""
 
     files: str
-    words: str
+    description: str
 
 
 @dataclass(frozen=True)
 class Export:
-    """What one export holds.
+    """The content of one export.
 
-    ``made_by`` is the version of lextables in words and ``command`` what makes it again.  ``title`` is the
-    paper's, or that of the data set that stands alone.
+    ``made_by`` is the version of lextables, and ``command`` reproduces the export.  ``title`` is that of the
+    paper, or of a data set with an export of its own.
     """
 
     name: str
@@ -153,12 +192,12 @@ class Export:
     @property
     def tables(self) -> list[PublishedTable]:
         """The tables of all its data sets."""
-        return [table for one in self.sets for table in one.tables]
+        return [table for data_set in self.sets for table in data_set.tables]
 
     @property
     def runs(self) -> list[PublishedRun]:
-        """The runs whose predictions it holds."""
-        return [run for one in self.sets for run in one.runs]
+        """The runs with exported predictions."""
+        return [run for data_set in self.sets for run in data_set.runs]
 
     @property
     def redistribution(self) -> str:
@@ -167,12 +206,12 @@ class Export:
 
     @property
     def sample(self) -> bool:
-        """Whether any of it is from the sample, which says nothing about the paper."""
+        """Whether any of it is from the sample."""
         return any(source["variant"] == SAMPLE for source in self.sources)
 
 
 class About(Entry):
-    """What an export shows of a paper's registry file, with the settings of its tasks."""
+    """The part of a paper's registry file that an export shows, with the settings of its tasks."""
 
     title: str
     citation: str
@@ -185,29 +224,33 @@ def gather(
     about: About,
     census: Sequence[Path],
     runs: Sequence[PublishedRun],
-    words: Mapping[str, Any],
+    registry_texts: Mapping[str, Any],
+    weights: Sequence[PublishedWeights] = (),
     *,
     made_by: str,
     command: str,
 ) -> Export:
     """Collect the content of the export ``name``.
 
-    ``census`` are the files of its data sets, ``words`` what the registry of sources says of theirs today
-    (`registry_texts`).
+    ``census`` are the census files of its data sets, ``registry_texts`` the current texts on their sources
+    (`sources.registry.registry_texts`).
     """
     alone = about.publish.apart.get(name)
     names = [path.parent.name for path in census]
     top = name if name in names else names[0]
     sets = [
         PublishedSet(
-            one,
-            "" if one == top else one,
+            data_set,
+            "" if data_set == top else data_set,
             path.parent,
             json.loads(path.read_text(encoding="utf-8")),
-            about.tasks.get(one, {}),
-            [run for run in runs if run.data_set == one],
+            about.tasks.get(data_set, {}),
+            [run for run in runs if run.data_set == data_set],
+            [each for each in weights if each.data_set == data_set],
         )
-        for one, path in sorted(zip(names, census, strict=True), key=lambda found: (found[0] != top, found))
+        for data_set, path in sorted(
+            zip(names, census, strict=True), key=lambda entry: (entry[0] != top, entry)
+        )
     ]
     return Export(
         name,
@@ -216,32 +259,41 @@ def gather(
         about.publish,
         alone.responsible if alone else about.publish.responsible,
         sets,
-        _sources(sets, words),
+        _sources(sets, registry_texts),
         made_by,
         command,
     )
 
 
-def _sources(sets: Sequence[PublishedSet], words: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The provenance of all sources, each once."""
-    found = {}
-    for one in sets:
-        for source in with_registry_texts(one.census["sources"], words):
-            known = tuple(source[key] for key in ("source", "file", "variant", "obtained_from"))
-            found[known] = {"digest": ""} | source
-    return [source for _, source in sorted(found.items())]
+def _sources(sets: Sequence[PublishedSet], registry_texts: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the provenance of all sources, each once."""
+    sources = {}
+    for data_set in sets:
+        for source in with_registry_texts(data_set.census["sources"], registry_texts):
+            key = tuple(source[name] for name in ("source", "file", "variant", "obtained_from"))
+            sources[key] = {"digest": ""} | source
+    return [source for _, source in sorted(sources.items())]
+
+
+def link(source: Path, target: Path) -> None:
+    """Hard-link ``source`` as ``target``, or copy it to another disk."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        os.link(source.resolve(), target)
+    except OSError:
+        shutil.copyfile(source, target)
 
 
 # Licences, as the model hub and Croissant name them
 
-OTHER = "other"  # what the hub calls a licence that it has no name for
+OTHER = "other"  # the hub's id of a licence without an id
 
 
 @dataclass(frozen=True)
 class Licence:
-    """A licence: ``words`` as stated, its ``hub`` id, the ``url`` of its text (empty: none is known)."""
+    """A licence: its ``statement`` by the source, ``hub`` id, and the ``url`` of its text (empty: none)."""
 
-    words: str
+    statement: str
     hub: str = OTHER
     url: str = ""
 
@@ -264,12 +316,12 @@ SAMPLE_LICENCE = "Apache-2.0"  # of the sample, which was written for this proje
 
 def licence_of(source: Mapping[str, Any]) -> Licence:
     """Return the licence of a provenance record; the sample has `SAMPLE_LICENCE`."""
-    words = SAMPLE_LICENCE if source["variant"] == SAMPLE else source["licence"]
-    # Text after the name (`CC BY 4.0, as MAUD`) is only in the words.
-    name = words.split(",")[0].split(";")[0].strip()
-    return Licence(words, *LICENCES.get(name, ()))
+    statement = SAMPLE_LICENCE if source["variant"] == SAMPLE else source["licence"]
+    # A statement may go on after the name (`CC BY 4.0, as MAUD`).
+    name = statement.split(",")[0].split(";")[0].strip()
+    return Licence(statement, *LICENCES.get(name, ()))
 
 
 def licences_of(sources: Iterable[Mapping[str, Any]]) -> list[Licence]:
-    """Return the different licences of ``sources``, in the order of their words."""
-    return sorted({licence_of(source) for source in sources}, key=lambda licence: licence.words)
+    """Return the different licences of ``sources``, sorted by statement."""
+    return sorted({licence_of(source) for source in sources}, key=lambda licence: licence.statement)

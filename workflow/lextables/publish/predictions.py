@@ -1,8 +1,8 @@
-"""Predictions of classification and of answers as JSON lines, in the fields that ``extra_predictions`` takes.
+"""Predictions of classification and of answers as JSON lines, with the fields of ``extra_predictions``.
 
-Beside them stands what is right, so that a file can be scored by itself: the ``label`` of an example, its
-place among the head's answers (``labels`` where there may be several), and of a question the ``shares`` of
-its options that people chose.
+The correct answers are added, so that a file can be scored alone: the ``label`` of an example, an index into
+the answers of its head (``labels`` for multi-label tasks), and the ``shares`` of people who chose each option
+of a question.
 """
 
 from collections.abc import Iterator
@@ -13,70 +13,70 @@ import orjson
 import pyarrow.parquet as pq
 
 from lextables.pipeline.dataset import Row, read
-from lextables.publish.export import Form, PublishedRun, PublishedSet
+from lextables.publish.export import Format, PublishedRun, PublishedSet
 from lextables.tasks.answers import collection
 
 FOLDER = "predictions"
 
 
-def of_classification(given: PublishedSet, folder: Path) -> list[Form]:
-    """Write what each run makes of each example, a file for each condition of it; return what they are."""
-    right = {
+def of_classification(data_set: PublishedSet, folder: Path) -> list[Format]:
+    """Write the predictions of each run, a file for each condition; return descriptions of the files."""
+    labels = {
         row["example_id"]: {name: row[name] for name in ("label", "labels") if name in row}
-        for row in read(given.table("examples"))
+        for row in read(data_set.table("examples"))
     }
     (folder / FOLDER).mkdir(parents=True)
-    for run in given.runs:
+    for run in data_set.runs:
         for condition, rows in groupby(read(run.predictions), lambda row: row.get("condition", "")):
-            place = f"{run.name}.{condition.replace(' > ', '-to-')}" if condition else run.name
-            _write(folder / f"{FOLDER}/{place}.jsonl", _answers(rows, right))
-    views = ", a file for each view that it was trained under and read" if given.task.get("views") else ""
+            name = f"{run.name}.{condition.replace(' > ', '-to-')}" if condition else run.name
+            _write(folder / f"{FOLDER}/{name}.jsonl", _with_labels(rows, labels))
+    views = ", a file for each pair of training view and test view" if data_set.task.get("views") else ""
     return [
-        Form(
+        Format(
             f"{FOLDER}/<run>.jsonl",
-            f"what each run makes of each test example{views}: the probabilities of the head's answers, in "
-            f"the order of the column `answers` of `{given.task['names']['heads']}`, and the place of the "
-            "right one.",
+            f"the predictions of each run for the test examples{views}: the probabilities of the head's "
+            f"answers, in the order of the column `answers` of `{data_set.task['names']['heads']}`, and the "
+            "index of the correct one.",
         )
     ]
 
 
-def _answers(rows: Iterator[Row], right: dict[str, Row]) -> Iterator[Row]:
+def _with_labels(rows: Iterator[Row], labels: dict[str, Row]) -> Iterator[Row]:
     for row in rows:
-        given = {name: row[name] for name in ("example_id", "head_id", "probabilities")}
-        yield given | right[row["example_id"]]
+        prediction = {name: row[name] for name in ("example_id", "head_id", "probabilities")}
+        yield prediction | labels[row["example_id"]]
 
 
-def of_answers(given: PublishedSet, folder: Path) -> list[Form]:
-    """Write what each run answers, or how it marks paragraphs; return what the files are."""
-    names = given.task["names"]
-    tables = [given.table(name) for name in collection.files(names, *collection.ANSWERED_FROM)]
+def of_answers(data_set: PublishedSet, folder: Path) -> list[Format]:
+    """Write the predictions of each run, answers or marked paragraphs; return descriptions of the files."""
+    names = data_set.task["names"]
+    tables = [data_set.table(name) for name in collection.files(names, *collection.ANSWERED_FROM)]
     shares = collection.load(tables, names).shares
     (folder / FOLDER).mkdir(parents=True)
-    for run in given.runs:
+    for run in data_set.runs:
         rows = read(run.predictions)
         if not _marks(run):
             rows = (row | {"shares": shares[row["question_id"]].get(row["document_id"])} for row in rows)
         _write(folder / f"{FOLDER}/{run.name}.jsonl", rows)
-    found = [
-        Form(
+    formats = [
+        Format(
             f"{FOLDER}/<run>.jsonl",
-            "the distribution that each run gives over the options of a question about a document, and the "
-            "shares that people chose; null where nobody answered.",
+            "each run's probabilities of the options of a question about a document, and the shares of "
+            "people who chose them; null if nobody answered.",
         )
     ]
-    if any(map(_marks, given.runs)):
-        found.append(
-            Form(
+    if any(map(_marks, data_set.runs)):
+        formats.append(
+            Format(
                 f"{FOLDER}/mark.*.jsonl",
-                "how likely each run holds it that a reader would mark a paragraph for a question.",
+                "each run's probability that a reader would mark a paragraph for a question.",
             )
         )
-    return found
+    return formats
 
 
 def _marks(run: PublishedRun) -> bool:
-    """Whether a run marks paragraphs, and gives no distribution over options."""
+    """Whether a run predicts marked paragraphs and not answers."""
     return "paragraph_id" in pq.read_schema(run.predictions).names
 
 

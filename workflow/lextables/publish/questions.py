@@ -1,7 +1,7 @@
 """Multiple-choice questions as tasks of lm-evaluation-harness, with the prompts of language models here.
 
-    harness/<data set>.yaml, lextables_tasks.py     the task, and what it reads its questions with
-    harness/questions.jsonl, texts.jsonl            each order of a question's options; the texts, each once
+    harness/<data set>.yaml, lextables_tasks.py     the task and its functions
+    harness/questions.jsonl, texts.jsonl            questions, one row for each order of the options; texts
 
 A prompt is the part of a question ``before`` its text, the text, and the part ``after``.
 """
@@ -18,7 +18,7 @@ from lextables.models.language_model import Message
 from lextables.models.multiple_choice import listed
 from lextables.models.prompts import Template, plain_template
 from lextables.pipeline.dataset import read
-from lextables.publish.export import Form, PublishedSet
+from lextables.publish.export import Format, PublishedSet
 from lextables.tasks.answers import collection
 from lextables.tasks.answers.asking import BETWEEN_PARAGRAPHS
 from lextables.tasks.classification.examples import key_of, labels_of, of_splits
@@ -44,47 +44,51 @@ metric_list:
 """
 
 
-class Asked(NamedTuple):
-    """A question about a text: its other ``fields``, its ``options`` (none: yes or no), the right places."""
+class Question(NamedTuple):
+    """A question about a text.
+
+    ``text`` is the id of the text, ``fields`` are other fields of the prompt, ``options`` its options (none:
+    yes or no), and ``correct`` the indices of the correct ones.
+    """
 
     name: str
     text: str
     fields: Mapping[str, str]
     options: Sequence[str]
-    right: Sequence[int]
+    correct: Sequence[int]
 
 
-def write(given: PublishedSet, folder: Path) -> list[Form]:
-    """Write the task of a data set about which language models are asked; return what the files are."""
-    if not (prompt := given.task.get("prompt")) or given.task.get("views"):
+def write(data_set: PublishedSet, folder: Path) -> list[Format]:
+    """Write the task of a data set with a prompt for language models; return descriptions of the files."""
+    if not (prompt := data_set.task.get("prompt")) or data_set.task.get("views"):
         return []
     folder = folder / "harness"
     folder.mkdir(parents=True)
-    texts, asked = READERS[given.task["task"]](given)
+    texts, questions = READERS[data_set.task["task"]](data_set)
     template = plain_template(prompt)
     needed = set()
     with (folder / "questions.jsonl").open("wb") as file:
-        for question in asked:
+        for question in questions:
             needed.add(question.text)
-            for turned in (False, True)[: given.task["asking"]["orders"] if question.options else 1]:
+            for turned in (False, True)[: data_set.task["asking"]["orders"] if question.options else 1]:
                 row = _row(template, question, texts[question.text], turned)
                 file.write(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
     with (folder / "texts.jsonl").open("wb") as file:
         rows = ({"text_id": name, "text": _shown(texts[name])} for name in sorted(needed))
         file.writelines(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in rows)
-    task = yaml.safe_dump({"task": f"lextables_{given.name}", **TASK}, sort_keys=False)
+    task = yaml.safe_dump({"task": f"lextables_{data_set.name}", **TASK}, sort_keys=False)
     program = Path(__file__).with_name("lextables_tasks.txt").read_text(encoding="utf-8")
-    for name, text in ((f"{given.name}.yaml", task + FUNCTIONS), ("lextables_tasks.py", program)):
+    for name, text in ((f"{data_set.name}.yaml", task + FUNCTIONS), ("lextables_tasks.py", program)):
         (folder / name).write_text(text, encoding="utf-8", newline="\n")
-    words = (
-        f"the test questions as the task `lextables_{given.name}` of lm-evaluation-harness "
-        "(`--include_path harness --apply_chat_template`), with the prompts by which language models are "
-        "asked here about whole texts."
+    description = (
+        f"the test questions as the task `lextables_{data_set.name}` of lm-evaluation-harness "
+        "(`--include_path harness --apply_chat_template`), with the prompts of language models here for "
+        "whole texts."
     )
-    return [Form("harness/", words)]
+    return [Format("harness/", description)]
 
 
-def _row(template: Template, question: Asked, text: str, turned: bool) -> dict:
+def _row(template: Template, question: Question, text: str, turned: bool) -> dict:
     step = -1 if turned else 1
     fields = {**question.fields, "text": text}
     if question.options:
@@ -100,61 +104,61 @@ def _row(template: Template, question: Asked, text: str, turned: bool) -> dict:
         "before": before,
         "after": after,
         "signs": list(ascii_uppercase[: len(question.options)] or ANSWERS),
-        "right": list(question.right),
+        "right": list(question.correct),
     }
 
 
 def _shown(text: str) -> str:
-    """A text as a prompt shows it."""
+    """Return a text as it is written in a prompt."""
     return Template((Message("user", "${text}"),)).filled(text=text)[0].content
 
 
-Read = tuple[Mapping[str, str], Iterator[Asked]]
+TextsAndQuestions = tuple[Mapping[str, str], Iterator[Question]]
 
 
-def _examples(given: PublishedSet) -> Read:
-    names, asking = given.task["names"], given.task["asking"]
-    texts = {row["text_id"]: row["text"] for row in read(given.table(names["texts"]))}
-    heads = {row["head_id"]: row for row in read(given.table(names["heads"]))}
+def _examples(data_set: PublishedSet) -> TextsAndQuestions:
+    names, asking = data_set.task["names"], data_set.task["asking"]
+    texts = {row["text_id"]: row["text"] for row in read(data_set.table(names["texts"]))}
+    heads = {row["head_id"]: row for row in read(data_set.table(names["heads"]))}
 
-    def asked() -> Iterator[Asked]:
-        for row in of_splits(read(given.table("examples")), given.task["test"]):
+    def questions() -> Iterator[Question]:
+        for row in of_splits(read(data_set.table("examples")), data_set.task["test"]):
             (text, second), head = key_of(row), heads[row["head_id"]]
             fields = {"second": texts[second]} if second else {}
             if asking["question"]:
                 fields["question"] = head[asking["question"]]
             options = [asking["wordings"].get(answer, answer) for answer in head["answers"]]
             if 2 <= len(options) <= len(ascii_uppercase):
-                yield Asked(row["example_id"], text, fields, options, labels_of(row))
+                yield Question(row["example_id"], text, fields, options, labels_of(row))
 
-    return texts, asked()
+    return texts, questions()
 
 
-def _answers(given: PublishedSet) -> Read:
-    names = given.task["names"]
-    tables = [given.table(name) for name in collection.files(names, *collection.ANSWERED_FROM)]
+def _answers(data_set: PublishedSet) -> TextsAndQuestions:
+    names = data_set.task["names"]
+    tables = [data_set.table(name) for name in collection.files(names, *collection.ANSWERED_FROM)]
     data = collection.load(tables, names)
     texts = {
         name: BETWEEN_PARAGRAPHS.join(paragraph.text for paragraph in paragraphs)
         for name, paragraphs in data.paragraphs.items()
     }
 
-    def asked() -> Iterator[Asked]:
+    def questions() -> Iterator[Question]:
         for document, name in collection.pairs(data.shares, texts):
             question, shares = data.questions[name], data.shares[name][document]
-            right = (shares == shares.max()).nonzero()[0].tolist()
-            yield Asked(
-                f"{document}/{name}", document, {"question": question.question}, question.options, right
+            correct = (shares == shares.max()).nonzero()[0].tolist()
+            yield Question(
+                f"{document}/{name}", document, {"question": question.question}, question.options, correct
             )
 
-    return texts, asked()
+    return texts, questions()
 
 
-def _clauses(given: PublishedSet) -> Read:
-    texts = {row["contract_id"]: row["text"] for row in read(given.table("contracts"))}
-    rows = (row for row in read(given.table("questions")) if row["split"] == "test")
+def _clauses(data_set: PublishedSet) -> TextsAndQuestions:
+    texts = {row["contract_id"]: row["text"] for row in read(data_set.table("contracts"))}
+    rows = (row for row in read(data_set.table("questions")) if row["split"] == "test")
     return texts, (
-        Asked(
+        Question(
             row["question_id"],
             row["contract_id"],
             {"question": row["question"]},
@@ -165,8 +169,8 @@ def _clauses(given: PublishedSet) -> Read:
     )
 
 
-# By the kind of task; a clause is present where a question of spans has an answer.
-READERS: Mapping[str, Callable[[PublishedSet], Read]] = {
+# By kind of task; a clause is present if the question of spans has an answer.
+READERS: Mapping[str, Callable[[PublishedSet], TextsAndQuestions]] = {
     "classification": _examples,
     "answers": _answers,
     "spans": _clauses,

@@ -62,7 +62,7 @@ class ResultTable:
     def of_metric(self, line: Fields) -> list[dict[str, str]]:
         """The lines with the metric of ``line``: its column, or its row where the system is in the column."""
         key = "row" if line["system"] == line["column"] else "column"
-        return [one for one in self.lines if one[key] == line[key]]
+        return [other for other in self.lines if other[key] == line[key]]
 
 
 def read(path: str | Path, **about: str) -> ResultTable:
@@ -100,19 +100,19 @@ def _write(path: Path, text: str) -> None:
 
 def tables(folder: str | Path) -> dict[str, str]:
     """Return {`<paper>/<table>`: its csv text} from the logs of Every Eval Ever below ``folder``."""
-    found: dict[str, dict[int, Fields]] = defaultdict(dict)
+    lines: dict[str, dict[int, Fields]] = defaultdict(dict)
     for path in Path(folder).rglob("*.json"):
         log = json.loads(path.read_text(encoding="utf-8"))
         details = log["source_metadata"]["additional_details"]
         cells = [result["score_details"]["details"] for result in log["evaluation_results"]]
         for cell in (*cells, *json.loads(details[UNSCORED])):
-            found[details["table"]][int(cell["line"])] = cell
+            lines[details["table"]][int(cell["line"])] = cell
     texts = {}
-    for name, lines in sorted(found.items()):
+    for name, of_table in sorted(lines.items()):
         out = io.StringIO()
         writer = csv.DictWriter(out, COLUMNS, extrasaction="ignore", lineterminator="\n")
         writer.writeheader()
-        writer.writerows(lines[place] for place in sorted(lines))
+        writer.writerows(of_table[place] for place in sorted(of_table))
         texts[name] = out.getvalue()
     return texts
 
@@ -164,11 +164,11 @@ def _score(line: Fields, origin: str) -> float | None:
 
 
 def _result(table: ResultTable, line: Fields, score: float, origin: str, details: Fields) -> dict[str, Any]:
-    found: dict[str, Any] = {"score": score, "details": details}
+    score_details: dict[str, Any] = {"score": score, "details": details}
     low, high = number(line["low"]), number(line["high"])
     if origin == COMPUTED and low is not None and high is not None:
         bounds = {"lower": low, "upper": high, "confidence_level": 0.95, "method": "resampled test units"}
-        found["uncertainty"] = {"confidence_interval": bounds}
+        score_details["uncertainty"] = {"confidence_interval": bounds}
     place = {"source_type": "url", "url": [table.homepage]} if table.homepage else {"source_type": "other"}
     data = {"data": "release" if origin == PUBLISHED else table.data}
     return {
@@ -176,18 +176,20 @@ def _result(table: ResultTable, line: Fields, score: float, origin: str, details
         "evaluation_name": f"{table.paper}.{table.name}",
         "source_data": {"dataset_name": table.paper, **place, "additional_details": data},
         "metric_config": _metric(table, line, score),
-        "score_details": found,
+        "score_details": score_details,
     }
 
 
 def _metric(table: ResultTable, line: Fields, score: float) -> dict[str, Any]:
     """The metric with its direction and range; without a scale the range is that of the table's values."""
     same = table.of_metric(line)
-    worst, best = next(((float(one["worst"]), float(one["best"])) for one in same if one["best"]), (0.0, 0.0))
+    worst, best = next(
+        ((float(other["worst"]), float(other["best"])) for other in same if other["best"]), (0.0, 0.0)
+    )
     low, high = sorted((worst, best))
     known = low <= score <= high != low
     if not known:
-        values = [_score(one, origin) for one in same for origin in (PUBLISHED, COMPUTED)]
+        values = [_score(other, origin) for other in same for origin in (PUBLISHED, COMPUTED)]
         low, *_, high = sorted([low, high, *(value for value in values if value is not None)])
     metric = line["row"] if line["system"] == line["column"] else line["column"]
     return {

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from lextables.pipeline.version import snakemake_path
 from lextables.publish.card import SPLIT
-from lextables.publish.export import config_name, said
+from lextables.publish.export import config_name, description_of
 from lextables.report.exhibits import cut
 from lextables.report.layout import Found, Page, ticked
 from lextables.report.results import Part
@@ -72,11 +72,11 @@ def _table(path: Path) -> DataTable:
     with pq.ParquetFile(path) as file:
         schema = file.schema_arrow
         rows = next(file.iter_batches(batch_size=ROWS), pa.RecordBatch.from_pylist([], schema)).to_pylist()
-    columns = [(column.name, _kind(column), said(column.metadata)) for column in schema]
+    columns = [(column.name, _kind(column), description_of(column.metadata)) for column in schema]
     texts = [[_text(row[name]) for name, *_ in columns] for row in rows]
     place = f"data/{path.parent.name}/{path.name}"
     key = (schema.metadata or {}).get(b"key", b"").decode()
-    return DataTable(path.stem, said(schema.metadata), key, columns, texts, place)
+    return DataTable(path.stem, description_of(schema.metadata), key, columns, texts, place)
 
 
 def _kind(column: pa.Field) -> str:

@@ -47,7 +47,7 @@ def sources_in_words(sources: Iterable[Mapping[str, Any]]) -> list[str]:
         size = sum(x["bytes"] for x in files)
         place = places.pop() if len(places) == 1 else "several addresses"
         end = f" {note[0].upper()}{note[1:].rstrip('.')}." if note else ""
-        licence = licence_of({"variant": variant, "licence": licence}).words
+        licence = licence_of({"variant": variant, "licence": licence}).statement
         sentences.append(f"{file}: {what}, {size:,} bytes from {place}; {licence}.{end}")
     return sentences
 

@@ -1,26 +1,28 @@
 # The exports, and their inputs and params.
 
 from lextables.models import prompts
+from lextables.models.resolve import STANDS_IN
+from lextables.report.commands import command
 
 
 def exports():
-    """{export: its paper and its data sets}: one for each paper, and one for each data set published separately.
+    """{export: (paper, data sets)}: one for each paper, and one for each data set with an export of its own.
 
-    Auxiliary data sets are left out: others published them.
+    Auxiliary data sets, which others published, are left out.
     """
-    found = {}
+    exports = {}
     for paper in CONFIG.papers:
         entry = PAPERS[paper]
-        alone = entry.publish.apart
-        borrowed = {name for name, one in entry.data.items() if one.auxiliary}
-        own = {paper, *entry.data, *entry.tasks} - borrowed - alone.keys()
-        found[paper] = (paper, sorted(own))
-        found |= {name: (paper, [name]) for name in alone}
-    return found
+        separate = entry.publish.apart
+        auxiliary = {name for name, data_set in entry.data.items() if data_set.auxiliary}
+        own = {paper, *entry.data, *entry.tasks} - auxiliary - separate.keys()
+        exports[paper] = (paper, sorted(own))
+        exports |= {name: (paper, [name]) for name in separate}
+    return exports
 
 
 # The fields of a task that the formats of its data set depend on.
-HANDED_ON_BY = {
+EXPORTED_FIELDS = {
     "task",
     "evaluator",
     "names",
@@ -35,7 +37,7 @@ HANDED_ON_BY = {
 
 
 # The field of a task's `asking` that names the prompt of its multiple-choice questions.
-ASKED_BY = {"classification": "prompt", "answers": "prompt", "spans": "presence"}
+PROMPT_FIELDS = {"classification": "prompt", "answers": "prompt", "spans": "presence"}
 
 
 def export_about(wildcards):
@@ -43,12 +45,16 @@ def export_about(wildcards):
     name, sets = EXPORTS[wildcards.export]
     paper = PAPERS[name]
     about = paper.model_dump(mode="json", include={"title", "citation", "publish"})
-    tasks = {one: paper.tasks[one] for one in sets if one in paper.tasks}
-    by_task = {one: task.model_dump(mode="json", include=HANDED_ON_BY) for one, task in tasks.items()}
-    for one, task in tasks.items():
-        if prompt := getattr(getattr(task, "asking", None), ASKED_BY.get(task.task, ""), None):
-            by_task[one]["prompt"] = prompts.load(PROJECT_PATH / f"resources/prompts/{prompt}.txt").plain()
-    return about | {"tasks": by_task}
+    tasks = {data_set: paper.tasks[data_set] for data_set in sets if data_set in paper.tasks}
+    fields = {
+        data_set: task.model_dump(mode="json", include=EXPORTED_FIELDS) for data_set, task in tasks.items()
+    }
+    for data_set, task in tasks.items():
+        if prompt := getattr(getattr(task, "asking", None), PROMPT_FIELDS.get(task.task, ""), None):
+            fields[data_set]["prompt"] = prompts.load(
+                PROJECT_PATH / f"resources/prompts/{prompt}.txt"
+            ).plain()
+    return about | {"tasks": fields}
 
 
 def export_census(wildcards):
@@ -59,17 +65,106 @@ def export_census(wildcards):
 def export_rows(export):
     """{run folder: the rows that it fills} for the data sets of an export, without submitted predictions."""
     paper, names = EXPORTS[export]
-    found = {}
+    rows_of = {}
     for row in (row for rows in PLANS[paper].rows.values() for row in rows if not row["submitted"]):
         for folder in (folder for runs in row["runs"].values() for folder in runs):
             if folder.split("/")[1] in names:
-                found.setdefault(folder, set()).add(row["row"])
-    return {folder: sorted(found[folder]) for folder in sorted(found)}
+                rows_of.setdefault(folder, set()).add(row["row"])
+    return {folder: sorted(rows_of[folder]) for folder in sorted(rows_of)}
 
 
 def export_files(file):
     """Input function: a file of each run in an export."""
     return lambda wildcards: [f"{RESULTS}/{folder}/{file}" for folder in export_rows(wildcards.export)]
+
+
+# Experiments that predict the test split with trained weights.
+READING = ("read", "rerank-tuned", "retrieve-tuned")
+
+
+def runs_behind(run):
+    """A run and all runs whose predictions it depends on."""
+    return {run}.union(*map(runs_behind, SPECS[run].needs))
+
+
+@cache
+def export_weights(export):
+    """Param: the fields of `PublishedWeights` of each training behind the rows of an export.
+
+    Left out are trainings on a share of the examples, and those of zero updates, which keep their first weights.
+    """
+    paper, names = EXPORTS[export]
+    shown, weights = export_rows(export), {}
+    for run in sorted({behind for run in SPECS if run.folder in shown for behind in runs_behind(run)}):
+        if run.paper not in names or run.experiment not in READING:
+            continue
+        readings = SPECS[run].settings.get("readings", [SPECS[run].settings])
+        for number, training in enumerate(SPECS[run].sources):
+            learnt = SPECS[training].settings
+            whole = learnt.get("updates") != [0] and learnt.get("percent", 100) == 100
+            if whole and training.experiment == "train" and training.paper == run.paper:
+                reading = next(one for one in readings if one.get("source", number) == number)
+                folder = f"{RESULTS}/{training.folder}"
+                weights[folder] = {
+                    "folder": folder,
+                    "predicted": f"{RESULTS}/{run.folder}",
+                    "reading": {name: reading.get(name) for name in ("condition", "view", "max_length")},
+                    "base": base_model(learnt),
+                    "vectors": unit_vectors(run.paper, learnt),
+                    "tables": headline_tables(paper, run.paper),
+                    "texts": training_texts(paper, run.paper),
+                    "command": command(CONFIG.model_dump(mode="json"), f"{folder}/weights"),
+                }
+    return [weights[folder] for folder in sorted(weights)]
+
+
+def base_model(settings):
+    """The name, address and licence of the model that a training starts from; empty if it starts from none."""
+    name = settings.get("tokenizer", settings).get("model")
+    if not name:
+        return {}
+    model = MODELS.get(name)
+    if model and model.stand_in and settings["found"] == STANDS_IN:
+        name, model = model.stand_in, MODELS[model.stand_in]
+    fields = ("hub", "revision", "licence", "max_length")
+    return {"name": name} | {field: getattr(model, field, None) for field in fields}
+
+
+def unit_vectors(dataset, settings):
+    """The file of the embeddings that a linear span model reads; empty for any other model."""
+    if dataset not in SPANS or settings.get("kind") != "linear" or "weights" not in settings:
+        return ""
+    return UNIT_VECTORS.format(dataset=dataset, encoder=settings["model"], length=settings["max_length"])
+
+
+def headline_tables(paper, dataset):
+    """(csv, title, row or column of a headline score) for each table of a data set; tuned rows are not in all."""
+    tables = {
+        name: table for name, table in PAPERS[paper].tables.items() if table.of == dataset and not table.kind
+    }
+    headlines = [table.headline.row or table.headline.column for table in tables.values() if table.headline]
+    return [
+        [f"{RESULTS}/tables/{paper}/{name}.csv", table.title, headline]
+        for name, table in tables.items()
+        for headline in dict.fromkeys(headlines)
+    ]
+
+
+def training_texts(paper, dataset):
+    """The training splits of a data set, by their names in `resources/facts/overlaps.csv`."""
+    texts, task = PAPERS[paper].texts, PAPERS[paper].tasks[dataset]
+    name = dataset if dataset in texts else next(iter(texts), dataset)
+    splits = getattr(task, "final", ("train",))
+    return [f"{name}/{split}" for split in splits]
+
+
+def weights_files(wildcards):
+    """Input: the weights of an export, their predictions and vectors, and the tables with their scores."""
+    entries = export_weights(wildcards.export)
+    files = {f"{entry['folder']}/{name}" for entry in entries for name in ("weights", "run.json")}
+    files |= {f"{entry['predicted']}/predictions.parquet" for entry in entries}
+    files |= {path for entry in entries for path, *_ in entry["tables"]}
+    return sorted(files | {entry["vectors"] for entry in entries if entry["vectors"]})
 
 
 def is_table(path):
@@ -80,7 +175,7 @@ def is_table(path):
 def record_texts(paper):
     """Param: a paper's citation, the URL of its data, and {table: title}, for records."""
     entry = PAPERS[paper]
-    words = source_words(paper)
-    pages = [words[name]["homepage"] for name in sorted(sources_of(paper)) if words[name].get("homepage")]
+    texts = source_words(paper)
+    pages = [texts[name]["homepage"] for name in sorted(sources_of(paper)) if texts[name].get("homepage")]
     titles = {name: table.title for name, table in entry.tables.items()}
     return {"citation": entry.citation, "homepage": pages[0] if pages else "", "titles": titles}
