@@ -341,7 +341,7 @@ def test_of_many_measures_those_over_the_most_units_are_told():
     assert said[5:] == ["6 measures are compared in that file, too."]
 
 
-# How often it is right, in small; bench/measure_comparison.py has the figures.
+# How often it is right, in small; docs/statistics.md has the figures.
 
 
 def queries(rng, rows, units=40, lead=0.0):

@@ -1,6 +1,6 @@
 """Sampling intervals of a score over queries, contracts or examples.
 
-`bench/measure_interval_coverage.py` simulates their coverage.  The percentile bootstrap of a mean covers too
+docs/statistics.md has their simulated coverage.  The percentile bootstrap of a mean covers too
 seldom below about twenty units; that of an average precision lies above the estimate, because repeated
 examples raise it.  So means have Student's interval and MAUD's AUPR a jackknife interval; CUAD's area, whose
 thresholds are fixed, keeps the bootstrap.

@@ -19,7 +19,7 @@ def by_contract(
     """Return sorted rows of `units.UNITS` for the released overall AUPR; arguments as in `spans.scores`.
 
     The precision at a recall has no such rows: leaving out a contract changes it in jumps that do not
-    reflect its spread (`bench/measure_comparison.py`).
+    reflect its spread.
     """
     names, unit = np.unique(gold.contracts, return_inverse=True)
     matches = paper_matches(nbest, gold, relaxed)

@@ -4,7 +4,7 @@ Two systems are compared by the contribution of each unit of the test set (a que
 scores, the mean over runs that differ in their seed.  The test is a two-sided sign-flip test (all 2^n sign
 patterns if these are no more than the resamples).  Holm's correction is over all tested pairs of a measure.
 The interval is Student's interval of the differences.  A detectable difference is one that is found with 80
-% power after the correction.  `bench/measure_comparison.py` measures the error rates, the coverage and the
+% power after the correction.  docs/statistics.md has measured error rates, coverage and
 power.
 
 pandas, scipy and networkx are imported where they are used: most tables have nothing to compare.
