@@ -232,7 +232,6 @@ use rule base as lawngnli_matched_pairs with:
         f"{RESULTS}/logs/lawngnli/matched.log",
     benchmark:
         f"{RESULTS}/benchmarks/lawngnli/matched.tsv"
-    threads: min(2, MODEL_THREADS)
     params:
         **script_params("lawngnli_matched"),
         settings=PAPERS["lawngnli"].tasks["lawngnli_nli"].linear.model_dump(),

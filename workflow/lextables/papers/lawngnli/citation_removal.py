@@ -300,9 +300,10 @@ def _sentences(text: str) -> Iterator[tuple[int, int]]:
     for word, following in pairwise([*words, None]):
         start = word.start() if start is None else start
         bare = word.group().rstrip(_CLOSERS)
+        if len(bare) < 2 or bare[-1] not in _ENDS or bare.lower() in _IN_STRINGS:
+            continue
         abbreviated = bare[-2:] != ".." and (_ABBREVIATION.search(bare) or _BEFORE_NUMBERS.search(bare))
-        ends = bare[-1:] in _ENDS and len(bare) > 1 and bare.lower() not in _IN_STRINGS
-        if ends and (following is None or (not abbreviated and _OPENS_SENTENCE.match(following.group()))):
+        if following is None or (not abbreviated and _OPENS_SENTENCE.match(following.group())):
             yield start, word.end()
             start = None
 

@@ -82,6 +82,7 @@ class _AsciiTable(dict[int, str]):
 
 
 _ASCII = _AsciiTable()
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 
 
 @cache
@@ -104,7 +105,7 @@ def ascii_text(text: str) -> str:
     Hyperscan counts bytes, so it misses citations next to characters of several bytes: an en dash caused
     7 of 170 to be missed.  The length is unchanged.
     """
-    return text if text.isascii() else text.translate(_ASCII)
+    return text if text.isascii() else _NOT_ASCII.sub(lambda match: _ASCII[ord(match[0])], text)
 
 
 def searchable(text: str) -> str:

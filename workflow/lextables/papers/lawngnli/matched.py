@@ -16,7 +16,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice
+from itertools import product
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -62,14 +62,10 @@ MODELS = {
     "alone": "Frozen token vectors of the hypothesis alone",
     "guess": GUESSING,
 }
-TOKEN_MODELS = ("aligned", "alone")
-UPDATES = 320
-# Repetitions of the models over token vectors: one split takes ten minutes on two cores.
-TOKEN_REPETITIONS = 1
 SENTENCES = 2  # of a premise, whose token vectors are compared with the hypothesis
 SENTENCE_END = re.compile(r"(?<=[.!?;:])[\"”')\]]*\s+(?=[\"“(\[]?[A-Z0-9])|\n+")
-# Condition, repetition, places of the test pairs, probabilities of their labels (pairs, labels)
-Fit = tuple[str, int, np.ndarray, np.ndarray]
+# (places of training pairs, places of test pairs) -> probabilities of their labels (test pairs, labels)
+Predict = Callable[[np.ndarray, np.ndarray], np.ndarray]
 Encode = Callable[[Iterable[str]], Mapping[str, Any]]  # `alignment.token_vectors` of one encoder
 RESAMPLES = 10_000
 POWER = 0.8
@@ -170,38 +166,34 @@ def run(
     overlap = Overlap(texts)
     of_pair = overlap.of(list(rows.values()), SHORT)
     pairs = choose_pairs(rows.values(), dict(zip(rows, of_pair.tolist(), strict=True)), seed)
-    text_of = {
-        text.key: text
-        for text in texts_of(examples, texts, [{"text": view, "pair": "hypothesis"} for view in VIEWS])
-    }
-    designs = {design: [row for row in pairs if row[design]] for design in DESIGNS}
+    designs = {design: np.flatnonzero([row[design] for row in pairs]) for design in DESIGNS}
     designs = {design: chosen for design, chosen in designs.items() if len(chosen) >= MIN_PAIRS}
-    repetitions = sum(TOKEN_REPETITIONS if model in TOKEN_MODELS else REPETITIONS for model in MODELS)
+    # Models know each pair twice: with the premise of the first view, then with that of the second.
+    first = {view: at * len(pairs) for at, view in enumerate(VIEWS)}
+    ordered = [rows[row["example_id"]] for row in pairs]
     answers: list[Row] = []
-    with progress(len(designs) * repetitions * FOLDS * len(CONDITIONS)) as fits:
-        tokens = _tokens(rows, text_of, encode) if designs else {}
+    with progress(len(designs) * len(MODELS) * REPETITIONS * FOLDS * len(CONDITIONS)) as fits:
+        predict = {}
+        if designs:
+            views = [{"text": view, "pair": "hypothesis"} for view in VIEWS]
+            text_of = {text.key: text for text in texts_of(examples, texts, views)}
+            predict = _models(
+                [text_of[row[view], row["hypothesis"]] for view in VIEWS for row in ordered],
+                np.concatenate([overlap.of(ordered, view) for view in VIEWS]),
+                np.array([row["label"] for _ in VIEWS for row in ordered]),
+                settings,
+                encode,
+            )
         for design, chosen in designs.items():
-            of_view = {
-                view: [
-                    text_of[rows[row["example_id"]][view], rows[row["example_id"]]["hypothesis"]]
-                    for row in chosen
-                ]
-                for view in VIEWS
-            }
-            overlaps = {view: overlap.of([rows[row["example_id"]] for row in chosen], view) for view in VIEWS}
-            for model in MODELS:
-                if model == "guess":
-                    of_model = _guess_answers(chosen, overlaps, seed)
-                elif model in TOKEN_MODELS:
-                    of_model = _token_answers(chosen, tokens, seed, alone=model == "alone")
-                else:
-                    of_model = _linear_answers(chosen, of_view, {**settings, "features": model}, seed)
-                for condition, repetition, places, shares in of_model:
+            for repetition, training, test in splits([pairs[place]["premise"] for place in chosen], seed):
+                for model, (condition, views_of) in product(MODELS, CONDITIONS.items()):
+                    in_training, in_test = (first[view] for view in views_of)
+                    shares = predict[model](in_training + chosen[training], in_test + chosen[test])
                     fit = {"design": design, "model": model, "condition": condition, "repetition": repetition}
                     fits.append(fit)
                     answers.extend(
-                        fit | {"example_id": chosen[place]["example_id"], "answer": answer.tolist()}
-                        for place, answer in zip(places.tolist(), shares, strict=True)
+                        fit | {"example_id": pairs[place]["example_id"], "answer": answer.tolist()}
+                        for place, answer in zip(chosen[test], shares, strict=True)
                     )
     return pairs, answers
 
@@ -210,7 +202,7 @@ def run(
 def progress(total: int) -> Iterator[list[Row]]:
     """Yield a list of the fits done, and log its length against ``total`` every `LOG_SECONDS`.
 
-    A thread does it, because a fit over token vectors takes minutes.
+    A thread does it, because reading the token vectors takes minutes.
     """
     fits: list[Row] = []
     ended = threading.Event()
@@ -229,48 +221,61 @@ def progress(total: int) -> Iterator[list[Row]]:
     _log.info("%d of %d fits done", len(fits), total)
 
 
-def _linear_answers(
-    pairs: Sequence[Row], texts: Mapping[str, Sequence[Text]], settings: Mapping[str, Any], seed: int
-) -> Iterator[Fit]:
-    """Yield the fits of a linear model.
+def _models(
+    texts: Sequence[Text],
+    overlap: np.ndarray,
+    labels: np.ndarray,
+    settings: Mapping[str, Any],
+    encode: Encode,
+) -> dict[str, Predict]:
+    """Return the models by name, each a function of the places of its training and of its test pairs.
 
-    ``texts`` are the premises and hypotheses of the pairs under each view.  Word frequencies are counted in
-    all texts, which uses no label.
+    ``texts``, ``overlap`` of bigrams and ``labels`` are of all pairs.  Word frequencies are counted in all
+    texts, which uses no label.
     """
-    from lextables.tasks.classification import linear  # loads scikit-learn, which tables do not need
+    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-    sides = linear.sides_of([text for view in VIEWS for text in texts[view]], "both", pairs=True)
-    features = linear.linear_features(
-        sides,
-        longest=settings["longest"],
-        features=settings["features"],
-        rare=linear.rarity(sides),
-        vectors=None,
-    )
-    first = {view: at * len(pairs) for at, view in enumerate(VIEWS)}
-    right = np.array([row["label"] for row in pairs])[:, None] == np.arange(len(LABELS))
-    for repetition, training, test in splits([row["premise"] for row in pairs], seed):
-        for condition, (training_view, test_view) in CONDITIONS.items():
-            head = linear.fit(features, first[training_view] + training, right[training], settings)
-            logits = head.logits(features, first[test_view] + test)
-            yield condition, repetition, test, linear.shares(logits, multi_label=False)
+    from lextables.models.alignment import unmatched  # loads torch, which tables do not need
+    from lextables.tasks.classification import linear  # loads scikit-learn
 
+    sides = linear.sides_of(texts, "both", pairs=True)
+    rare, right = linear.rarity(sides), labels[:, None] == np.arange(len(LABELS))
 
-def _tokens(
-    rows: Mapping[str, Row], text_of: Mapping[tuple[str, str], Text], encode: Encode
-) -> dict[tuple[str, str], tuple[Any, Any]]:
-    """Return {(view, example): token vectors of the hypothesis and of the `nearest` sentences}."""
-    import torch  # slow to import, and tables do not need it
+    def of_words(name: str) -> Predict:
+        options = {**settings, "features": name}
+        features = linear.linear_features(
+            sides, longest=settings["longest"], features=name, rare=rare, vectors=None
+        )
 
-    chosen = {}
-    for view in VIEWS:
-        for example, row in rows.items():
-            text = text_of[row[view], row["hypothesis"]]
-            chosen[view, example] = text.second, nearest(text.text, text.second)
-    vectors = encode(side for first, second in chosen.values() for side in (first, *second))
+        def predict(training: np.ndarray, test: np.ndarray) -> np.ndarray:
+            head = linear.fit(features, training, right[training], options)
+            return linear.shares(head.logits(features, test), multi_label=False)
+
+        return predict
+
+    def of_vectors(features: np.ndarray) -> Predict:
+        def predict(training: np.ndarray, test: np.ndarray) -> np.ndarray:
+            model = LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto")
+            return model.fit(features[training], labels[training]).predict_proba(features[test])
+
+        return predict
+
+    def guess(training: np.ndarray, test: np.ndarray) -> np.ndarray:
+        return guesses(overlap[test], fit_threshold(overlap[training], labels[training]))
+
+    closest = [(text.second, nearest(text.text, text.second)) for text in texts]
+    tokens = encode(side for hypothesis, sentences in closest for side in (hypothesis, *sentences))
+    aligned = [
+        unmatched(tokens[hypothesis], [tokens[sentence] for sentence in sentences])
+        for hypothesis, sentences in closest
+    ]
+    alone = [tokens[hypothesis].float().mean(dim=0).numpy() for hypothesis, _ in closest]
     return {
-        key: (vectors[first], torch.cat([vectors[sentence] for sentence in second]))
-        for key, (first, second) in chosen.items()
+        "overlap": of_words("overlap"),
+        "words": of_words("words"),
+        "aligned": of_vectors(np.array(aligned)),
+        "alone": of_vectors(np.array(alone)),
+        "guess": guess,
     }
 
 
@@ -283,39 +288,6 @@ def nearest(premise: str, hypothesis: str) -> list[str]:
     sentences = [sentence for sentence in SENTENCE_END.split(premise) if sentence.strip()] or [premise]
     common = [len(words & set(sentence.lower().split())) for sentence in sentences]
     return [sentences[place] for place in np.argsort(-np.array(common), kind="stable")[:SENTENCES]]
-
-
-def _token_answers(
-    pairs: Sequence[Row], tokens: Mapping[tuple[str, str], tuple[Any, Any]], seed: int, *, alone: bool
-) -> Iterator[Fit]:
-    """Yield the fits of a model over frozen token vectors; ``alone`` hides the premise from it."""
-    from lextables.models.alignment import probabilities  # loads torch, which tables do not need
-
-    def read_in(view: str, places: np.ndarray) -> list[tuple[Any, Any]]:
-        sides = (tokens[view, pairs[place]["example_id"]] for place in places)
-        return [(first, second[:1] * 0 if alone else second) for first, second in sides]
-
-    labels = np.array([row["label"] for row in pairs])
-    of_repetitions = splits([row["premise"] for row in pairs], seed)
-    for repetition, training, test in islice(of_repetitions, TOKEN_REPETITIONS * FOLDS):
-        for condition, (training_view, test_view) in CONDITIONS.items():
-            answers = probabilities(
-                read_in(training_view, training),
-                labels[training],
-                read_in(test_view, test),
-                updates=UPDATES,
-                seed=seed + repetition,
-            )
-            yield condition, repetition, test, answers
-
-
-def _guess_answers(pairs: Sequence[Row], overlaps: Mapping[str, np.ndarray], seed: int) -> Iterator[Fit]:
-    """Yield the fits of a threshold on the overlap of bigrams, learnt on the training pairs."""
-    labels = np.array([row["label"] for row in pairs])
-    for repetition, training, test in splits([row["premise"] for row in pairs], seed):
-        for condition, (training_view, test_view) in CONDITIONS.items():
-            threshold = fit_threshold(overlaps[training_view][training], labels[training])
-            yield condition, repetition, test, guesses(overlaps[test_view][test], threshold)
 
 
 @dataclass(frozen=True)
