@@ -106,7 +106,7 @@ def test_what_is_made_of_other_data_is_counted_as_that_and_points_nowhere(result
     )
     table = said(files, "tables/acord-table3.html")
     assert "Sample data, written for lextables: the numbers say nothing about any paper or model" in table
-    assert "52.5 [51.0, 54.0] printed: 52.5" in table
+    assert "52.5 [51.0, 54.0] published: 52.5" in table
     assert "→" not in table.split("How to read a cell")[0]
     assert "✓" not in table
 
