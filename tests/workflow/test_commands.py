@@ -150,7 +150,7 @@ def test_commands_that_are_not_planned_are_still_documented():
 def test_the_report_that_is_published_can_be_planned(planned):
     workflow = (ROOT / ".github/workflows/site.yaml").read_text(encoding="utf-8")
     words = re.search(r"run: make (site .+)$", workflow, re.MULTILINE)[1].split()
-    make = ["make", "--dry-run", "--old-file=.venv/.run", *words]
+    make = ["make", "--no-print-directory", "--dry-run", "--old-file=.venv/.run", *words]
     recipe = subprocess.run(make, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     code, output = planned(recipe.replace("\\\n", " "))
     assert code == 0, output[-2000:]

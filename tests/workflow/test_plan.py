@@ -61,7 +61,7 @@ def test_a_plan_counts_finished_jobs_and_starts_nothing(tmp_path):
 
 def test_without_the_profile_nothing_runs_by_mistake(tmp_path):
     code, printed = run(tmp_path, "--workflow-profile", "none", "--cores", "1", "plan", *PRIVACY)
-    assert code != 0 and "say snakemake -n plan" in printed
+    assert code != 0 and "run snakemake -n plan" in printed
     # At most the cache of parsed modules.
     assert {path.name for path in (tmp_path / "results/sample").iterdir()} <= {".cache"}
 
