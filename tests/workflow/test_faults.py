@@ -67,7 +67,9 @@ def test_kills_of_one_run(tmp_path_factory, sample_outputs):
             assert place.outputs().items() <= sample_outputs.items()
             shutil.rmtree(place.folder)
     # Nor does a record block that was cut short.  The last kill may have left no lock.
-    (place.folder / ".snakemake/locks/0.output.lock").touch()
+    locks = place.folder / ".snakemake/locks"
+    locks.mkdir(exist_ok=True)
+    (locks / "0.output.lock").touch()
     (place.folder / ".snakemake/lextables.lock").write_text("")
     assert place.run() == 0, place.screen.read_text()[-3000:]
     assert "Removed the lock of a killed run" in place.screen.read_text()
