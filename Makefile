@@ -22,7 +22,7 @@ run: $(VENV)/.run
 # Baselines that need no GPU and no model hub.  CONFIG has further settings, as in CONFIG=mirror=../shared/mirror.
 TOO_LONG := "Bi-Encoder-MiniLM / MiniLM encoder, fresh head", "BM25 / MiniLM encoder, fresh head", "maud/MiniLM encoder"
 site: $(VENV)/.run
-	$(BIN)/snakemake --cores $(CORES) report --config data=release models=available device=cpu \
+	$(BIN)/snakemake --cores $(CORES) report --config data=release models=available \
 	  papers='[acord,cuad,maud,privacy]' exclude_rows='[$(TOO_LONG)]' $(CONFIG)
 
 test: lint

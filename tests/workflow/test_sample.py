@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from importlib.metadata import version
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -20,7 +21,6 @@ import yaml
 import forked
 import site_browser
 import site_pages
-from lextables.publish import records
 from published_rows import harness
 
 ROOT = Path(__file__).parents[2]
@@ -394,11 +394,22 @@ def test_each_run_of_a_table_is_exported(finished, published):
         assert runs and runs <= files
 
 
-def test_every_table_is_exported_as_records_that_convert_back(finished, published):
-    tables = records.tables(published / "results")
-    files = [*(finished / "results/sample/tables").glob("*/*.csv")]
-    files = [path for path in files if not path.name.endswith(".comparison.csv")]
-    assert tables == {f"{path.parent.name}/{path.stem}": path.read_bytes().decode("utf-8") for path in files}
+def test_other_tools_read_every_export(finished, published):
+    tools = ("datasets", "mlcroissant", "ir_measures", "jsonschema")
+    command = (sys.executable, ROOT / "bench/read_exports.py", published, "--readers", *tools)
+    run = subprocess.run(
+        [*map(str, command)], capture_output=True, text=True, check=False,
+        env=os.environ | {"HF_HUB_OFFLINE": "1"},
+    )  # fmt: skip
+    assert run.returncode == 0, run.stdout + run.stderr[-3000:]
+    rows = {tuple(line.split(" | ")[:2]): line for line in run.stdout.splitlines()[2:]}
+    papers = ("acord", "cuad", "lawngnli", "lawngnli_parentheticals", "maud", "privacy")
+    sets = {(f"| {paper}", f"{tool} {version(tool)}") for paper in papers for tool in tools[:2]}
+    scored = (("acord", tools[2]), ("lawngnli", tools[2]), ("results", tools[3]))
+    others = {(f"| {name}", f"{tool} {version(tool)}") for name, tool in scored}
+    assert rows.keys() == sets | others
+    tables = [*(finished / "results/sample/tables").glob("*/*.comparison.csv")]
+    assert rows["| results", f"jsonschema {version('jsonschema')}"].endswith(f", {len(tables)} tables |")
 
 
 @pytest.mark.parametrize("run", ["retrieve.bm25.short.seed0", "retrieve.bi-encoder-minilm.short.seed0"])

@@ -68,21 +68,27 @@ def config_name(table: str, folder: str) -> str:
 
 
 @dataclass(frozen=True)
-class PublishedRun:
-    """A run with exported predictions, and the table rows that show it."""
+class RunFolder:
+    """The folder of a run: `results/runs/<data set>/<experiment>/<system>/<settings>/<seed>`."""
 
     folder: Path
-    rows: Sequence[str]
 
     @property
     def data_set(self) -> str:
-        """The data set of its predictions."""
+        """The data set of the run."""
         return self.folder.parts[-5]
 
     @property
     def name(self) -> str:
-        """The parts of its folder joined by dots: the name of its files and its tag in TREC runs."""
+        """The other parts joined by dots: the name of its files in an export and its tag in TREC runs."""
         return ".".join(self.folder.parts[-4:])
+
+
+@dataclass(frozen=True)
+class PublishedRun(RunFolder):
+    """A run with exported predictions, and the table rows that show it."""
+
+    rows: Sequence[str]
 
     @property
     def predictions(self) -> Path:
@@ -96,7 +102,7 @@ class PublishedRun:
 
 
 @dataclass(frozen=True)
-class PublishedWeights:
+class PublishedWeights(RunFolder):
     """The weights of a training, and the run that predicted the test split with them.
 
     ``reading`` are the settings of these predictions: ``max_length``, and the ``condition`` and ``view`` in a
@@ -106,7 +112,6 @@ class PublishedWeights:
     names of the training splits in `papers.trained_on`.
     """
 
-    folder: Path
     predicted: Path
     reading: Mapping[str, Any]
     base: Mapping[str, Any]
@@ -114,16 +119,6 @@ class PublishedWeights:
     tables: Sequence[Sequence[str]]
     texts: Sequence[str]
     command: str
-
-    @property
-    def data_set(self) -> str:
-        """The data set of the training."""
-        return self.folder.parts[-5]
-
-    @property
-    def name(self) -> str:
-        """The parts of the run's folder joined by dots."""
-        return ".".join(self.folder.parts[-4:])
 
     @property
     def predictions(self) -> Path:

@@ -1,0 +1,235 @@
+"""Read exports with the tools that they are written for, and compare what these find with the export.
+
+    <python> bench/read_exports.py results/publish
+
+The Python needs the readers (CONTRIBUTING.md), but not lextables.  Prints a row of a Markdown table for each
+export and reader.  The exit status is 1 if anything differs, or if a reader is not installed.  Without the
+hub, set HF_HUB_OFFLINE=1; ``--models <folder>`` has the base models by their ids on the hub.
+"""
+
+import argparse
+import csv
+import importlib.util
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from importlib.metadata import version
+from pathlib import Path
+
+# No reader may look for a data set on the hub.
+os.environ |= {"HF_DATASETS_OFFLINE": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+ROOT = Path(__file__).parents[1]
+ROWS = 1000  # records of a table that mlcroissant reads
+TOLERANCE = {"ir_measures": 1e-9, "mteb": 6e-6, "load.py": 1e-3}
+
+
+class Different(Exception):
+    """What a reader finds is not what the export has."""
+
+
+def same(found, expected, what: str) -> None:
+    """Raise `Different` unless two values are equal."""
+    if found != expected:
+        raise Different(f"{what}: {found} instead of {expected}")
+
+
+def close(differences: list[float], reader: str) -> str:
+    """Return the largest difference from the pipeline's numbers; `Different` above the reader's tolerance."""
+    if not max(differences) <= TOLERANCE[reader]:
+        raise Different(f"{max(differences):.1e} from the pipeline's numbers")
+    return f"largest difference {max(differences):.1e}"
+
+
+def run(folder: Path, *arguments: str) -> str:
+    """Return what a Python program prints in a folder; `Different` with its last line if it fails."""
+    command = [sys.executable, *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise Different(done.stderr.strip().splitlines()[-1])
+    return done.stdout
+
+
+def sums_of(run_file: Path) -> dict[str, float]:
+    """Return {metric: sum over the run's queries} of a run in ``trec/``, which may not have all queries."""
+    import pyarrow.parquet as pq
+
+    rows = pq.read_table(run_file.parents[1] / "scores" / f"{run_file.stem}.parquet").to_pylist()
+    return {row["metric"]: row["value"] * row["n"] for row in rows if row["group"] == "all"}
+
+
+def queries_of(qrels: Path) -> int:
+    """Return the number of queries of a file of judgements."""
+    return len({line.split()[0] for line in qrels.read_text(encoding="utf-8").splitlines()})
+
+
+def read_datasets(folder: Path, work: Path) -> str:
+    """Every table of an export with `datasets`, counted."""
+    import pyarrow.parquet as pq
+    from datasets import get_dataset_config_names, load_dataset
+
+    rows, names = 0, get_dataset_config_names(str(folder))
+    same(len(names), len([*folder.rglob("data/*.parquet")]), "tables")
+    for name in names:
+        table = load_dataset(str(folder), name, split="full", cache_dir=str(work / "datasets"))
+        parts = name.rpartition("-")
+        file = folder / parts[0] / "data" / f"{parts[2]}.parquet"
+        same(table.num_rows, pq.read_metadata(file).num_rows, f"rows of {name}")
+        rows += table.num_rows
+    return f"{len(names)} tables, {rows:,} rows"
+
+
+def read_mlcroissant(folder: Path, work: Path) -> str:
+    """The first records of every table with `mlcroissant`, which also checks digests."""
+    import mlcroissant
+
+    data, records = mlcroissant.Dataset(folder / "croissant.json"), 0
+    same({*data.metadata.ctx.issues.errors}, set(), "errors")
+    for table in data.metadata.record_sets:
+        records += sum(1 for _, _ in zip(data.records(table.uuid), range(ROWS), strict=False))
+    return f"{len(data.metadata.record_sets)} tables, {records:,} records"
+
+
+def read_ir_measures(folder: Path, work: Path) -> str | None:
+    """NDCG and recall of every TREC run, summed over its queries."""
+    import ir_measures
+
+    differences = []
+    for path in sorted(folder.rglob("trec/*.run")):
+        qrels = [*ir_measures.read_trec_qrels(str(path.with_name("qrels.test.txt")))]
+        hits = [*ir_measures.read_trec_run(str(path))]
+        for name, expected in sums_of(path).items():
+            metric, _, cutoff = name.partition("@")
+            if metric in ("NDCG", "Recall"):
+                measure = (ir_measures.nDCG if metric == "NDCG" else ir_measures.R) @ int(cutoff)
+                found = sum(score.value for score in ir_measures.iter_calc([measure], qrels, hits))
+                differences.append(abs(found - expected))
+    return f"{len(differences)} scores, {close(differences, 'ir_measures')}" if differences else None
+
+
+def read_mteb(folder: Path, work: Path) -> str | None:
+    """NDCG@10 and recall of every TREC run by the exported task, which rounds to six and five decimals."""
+    differences = []
+    for task in sorted(folder.rglob("mteb_task.py")):
+        out = work / "mteb" / task.parent.name
+        run(task.parent, task.name, str(out))
+        queries = queries_of(task.with_name("trec") / "qrels.test.txt")
+        for file in sorted(out.rglob("*.json")):
+            (found,) = json.loads(file.read_text(encoding="utf-8")).get("scores", {}).get("test", [{}])
+            path = task.with_name("trec") / f"{file.parents[1].name.removeprefix('lextables__')}.run"
+            for name, expected in sums_of(path).items() if found else ():
+                metric, _, cutoff = name.partition("@")
+                key = "ndcg_at_10_unrounded" if name == "NDCG@10" else f"{metric.lower()}_at_{cutoff}"
+                if name == "NDCG@10" or metric == "Recall":
+                    differences.append(abs(found[key] - expected / queries))
+    return f"{len(differences)} scores, {close(differences, 'mteb')}" if differences else None
+
+
+def read_lm_eval(folder: Path, work: Path) -> str | None:
+    """Every question of lm-evaluation-harness, answered at random."""
+    asked = 0
+    for task in sorted(folder.rglob("harness/*.yaml")):
+        arguments = ("--model", "dummy", "--include_path", ".", "--tasks", f"lextables_{task.stem}")
+        out = work / "lm_eval" / task.stem
+        run(task.parent, "-m", "lm_eval", *arguments, "--output_path", str(out))
+        (file,) = out.rglob("results_*.json")
+        counts = json.loads(file.read_text(encoding="utf-8"))["n-samples"][f"lextables_{task.stem}"]
+        with (task.parent / "questions.jsonl").open("rb") as questions:
+            same(counts["effective"], sum(1 for _ in questions), "questions")
+        asked += counts["effective"]
+    return f"{asked:,} questions" if asked else None
+
+
+def read_weights(folder: Path, work: Path) -> str | None:
+    """Predictions for the examples of every model card by its program, beside the folders of `--models`."""
+    programs, differences = sorted(folder.rglob("weights/*/load.py")), []
+    for program in programs:
+        with tempfile.TemporaryDirectory(dir=work) as copy:
+            for path in (*program.parent.iterdir(), *(work / "models").iterdir()):
+                (Path(copy) / path.name).symlink_to(path)
+            printed = run(Path(copy), "-I", program.name)
+        differences += map(float, re.findall(r"largest difference: (\S+)", printed))
+    return f"{len(programs)} programs of model cards, {close(differences, 'load.py')}" if programs else None
+
+
+def read_records(folder: Path, work: Path) -> str | None:
+    """The logs of Every Eval Ever with its schema, and the tables that they convert back to."""
+    import jsonschema
+
+    schema = json.loads((ROOT / "tests/every_eval_ever.schema.json").read_text(encoding="utf-8"))
+    validator = jsonschema.Draft7Validator(schema)
+    logs, scores, cells = [*folder.rglob("every_eval_ever/**/*.json")], 0, {}
+    for path in logs:
+        log = json.loads(path.read_text(encoding="utf-8"))
+        for error in validator.iter_errors(log):
+            raise Different(f"{path.name}: {error.message}")
+        details = log["source_metadata"]["additional_details"]
+        of_table = cells.setdefault(details["table"], {})
+        scores += len(log["evaluation_results"])
+        lines = [result["score_details"]["details"] for result in log["evaluation_results"]]
+        of_table |= {
+            int(line["line"]): line for line in lines + json.loads(details["cells without a number"])
+        }
+    for name, lines in cells.items():
+        path = folder.parents[1] / "tables" / f"{name}.csv"
+        expected = [*csv.DictReader(io.StringIO(path.read_text(encoding="utf-8")))]
+        found = [{key: lines[place].get(key, "") for key in expected[0]} for place in sorted(lines)]
+        same(found == expected, True, f"cells of {name} are those of its csv")
+    return f"{len(logs):,} logs of Every Eval Ever, {scores:,} scores, {len(cells)} tables" if logs else None
+
+
+# The reader of each module.
+READERS: dict[str, Callable[[Path, Path], str | None]] = {
+    "datasets": read_datasets,
+    "mlcroissant": read_mlcroissant,
+    "ir_measures": read_ir_measures,
+    "mteb": read_mteb,
+    "lm_eval": read_lm_eval,
+    "sentence_transformers": read_weights,
+    "jsonschema": read_records,
+}
+
+
+def results(publish: Path, work: Path, modules: list[str]) -> Iterator[tuple[str, str, str, bool]]:
+    """Yield (export, reader, what it found or what differs, whether it is right)."""
+    for folder in sorted(path for path in publish.iterdir() if path.is_dir()):
+        is_set = (folder / "croissant.json").is_file()
+        for module in modules if is_set else {"jsonschema"}.intersection(modules):
+            if importlib.util.find_spec(module) is None:
+                yield folder.name, module, "**not installed**", False
+                continue
+            try:
+                found, right = READERS[module](folder, work), True
+            except Exception as error:  # any reader, any error: a row of the table says which
+                found, right = f"**{type(error).__name__}: {error}**", False
+            if found:
+                yield folder.name, f"{module} {version(module)}", found, right
+
+
+def main() -> bool:
+    """Print the table, and return whether everything is right."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("publish", type=Path)
+    parser.add_argument("--readers", nargs="+", choices=READERS, default=[*READERS])
+    parser.add_argument("--models", type=Path)
+    arguments = parser.parse_args()
+    print("| export | reader | result |\n|---|---|---|", flush=True)
+    everything = True
+    with tempfile.TemporaryDirectory() as folder:
+        work = Path(folder)
+        if arguments.models:
+            (work / "models").symlink_to(arguments.models.resolve())
+        else:
+            (work / "models").mkdir()
+        for export, reader, found, right in results(arguments.publish.resolve(), work, arguments.readers):
+            print(f"| {export} | {reader} | {found} |", flush=True)
+            everything &= right
+    return everything
+
+
+if __name__ == "__main__":
+    sys.exit(not main())
