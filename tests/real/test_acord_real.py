@@ -124,7 +124,7 @@ def test_rows_that_cannot_run_say_why(tables):
     for (row, column), line in tables["table_d3"].items():
         if line["verdict"] == "not run":
             assert line["reason"], (row, column)
-    assert "prints no prompt" in tables["table_d3"]["BM25 / GPT4o", "NDCG@5"]["reason"]
+    assert "does not state its prompt" in tables["table_d3"]["BM25 / GPT4o", "NDCG@5"]["reason"]
     assert "not available here" in tables["table_d3"]["BM25 / Cross-Encoder-MiniLM", "NDCG@5"]["reason"]
 
 

@@ -39,7 +39,7 @@ def of(found, experiment):
     return [run for run in found.specs if run.experiment == experiment]
 
 
-def test_the_sample_runs_what_is_installed_and_says_so_of_the_rest():
+def test_the_sample_runs_installed_models_and_gives_reasons_for_the_others():
     found = laid_out()
     assert {row for row, system in rows().items() if system.runs} == {
         "BM25 / None",
@@ -52,11 +52,11 @@ def test_the_sample_runs_what_is_installed_and_says_so_of_the_rest():
         "BM25 / SmolLM2-135M-Instruct, asked",
     }
     assert rows()["BM25 / Cross-Encoder-MiniLM"].reason == "sample data"
-    assert "prints no prompt" in rows()["BM25 / GPT4o"].reason
+    assert "does not state its prompt" in rows()["BM25 / GPT4o"].reason
     assert {run.condition for run in of(found, "search")} == {"sample-lr1e-04"}
 
 
-def test_what_is_searched_is_chosen_trained_and_read_by_runs_of_their_own():
+def test_search_choice_training_and_predictions_are_separate_runs():
     found = laid_out(data="release", models="paper", grid="paper")
     for read in of(found, "rerank-tuned"):
         training = found.specs[read].weights_of

@@ -71,8 +71,8 @@ def system(retriever, reranker=None, documents=("whole",), **changed):
     read = {name: how for name, (_, how) in way.conditions(["text"]).items()}
     return {
         "row": f"{retriever} / {reranker}", "retriever": retriever, "reranker": reranker or "None",
-        "reranked": reranker is not None, "documents": way.handed_on,
-        "read": {"text": way.handed_on} if reranker else read, "own": False, "reason": "sample data",
+        "reranked": reranker is not None, "documents": way.reranked_reading,
+        "read": {"text": way.reranked_reading} if reranker else read, "own": False, "reason": "sample data",
         "trained": False, "averages": 1, "baseline": False, "lenient": False,
     } | changed  # fmt: skip
 

@@ -152,18 +152,18 @@ def test_documents_are_read_whole_or_by_paragraphs_and_never_by_words():
     [
         ({"fusion-bm25-minilm": {"of": ["bm25", "bm26"]}}, "fusion-bm25-minilm: bm26 is no other retriever"),
         ({"fusion-bm25-minilm": {"of": ["minilm-fresh-head"]}}, "minilm-fresh-head is no other retriever"),
-        ({"fusion-bm25-minilm": {"of": []}}, "fusion-bm25-minilm: a fusion, and nothing else"),
-        ({"fusion-bm25-minilm": {"shares": [1.0]}}, "fusion-bm25-minilm: a share for each"),
-        ({"bm25": {"feedback": 5}}, "retrievers.bm25: feedback wants a fusion whose last"),
+        ({"fusion-bm25-minilm": {"of": []}}, "fusion-bm25-minilm: only a fusion has `of`"),
+        ({"fusion-bm25-minilm": {"shares": [1.0]}}, "fusion-bm25-minilm: `shares` needs a value for each"),
+        ({"bm25": {"feedback": 5}}, "retrievers.bm25: feedback needs a fusion whose last"),
         (
             {"fusion-bm25-minilm": {"of": ["minilm-retriever", "bm25"], "feedback": 5}},
-            "feedback wants a fusion",
+            "feedback needs a fusion",
         ),
-        ({"bm25": {"of": ["bi-encoder-minilm"]}}, "retrievers.bm25: a fusion, and nothing else"),
-        ({"minilm-retriever": {"row": "R", "kind": "bm25"}}, "minilm-retriever is both a retriever and"),
+        ({"bm25": {"of": ["bi-encoder-minilm"]}}, "retrievers.bm25: only a fusion has `of`"),
+        ({"minilm-retriever": {"row": "R", "kind": "bm25"}}, "minilm-retriever is the key of a retriever and"),
     ],
 )
-def test_a_fusion_is_of_first_stages_that_there_are(changes, fault):
+def test_the_systems_of_a_fusion_exist(changes, fault):
     given = PAPER.tasks["acord"].model_dump(mode="json")
     given["retrievers"] = {
         key: given["retrievers"].get(key, {}) | changes.get(key, {})
@@ -174,8 +174,8 @@ def test_a_fusion_is_of_first_stages_that_there_are(changes, fault):
 
 
 @pytest.mark.parametrize("left_out", ["topics", "penalty", "reranked"])
-def test_a_linear_first_stage_says_what_it_learns_with_and_hands_nothing_on(left_out):
+def test_a_linear_retriever_needs_its_settings_and_is_not_reranked(left_out):
     plain = PAPER.tasks["acord"].model_dump(mode="json")
     del plain["retrievers"]["linear-words"][left_out]
-    with pytest.raises(ValidationError, match="retrievers.linear-words: a linear one wants topics"):
+    with pytest.raises(ValidationError, match="retrievers.linear-words: a linear retriever needs topics"):
         RetrievalTask.model_validate(plain)

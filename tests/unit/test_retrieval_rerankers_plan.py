@@ -46,7 +46,7 @@ def test_a_classifier_reads_with_what_it_has_become_on_another_data_set_a_run_a_
         assert spec.settings["documents"] == "filtered"
 
 
-def test_a_printed_classifier_wants_the_papers_grid():
+def test_a_published_classifier_needs_the_papers_grid():
     printed = "all-distilroberta-v1 / albert-xxlarge-v2_anli-LawngNLI-retrieval"
     _, rows = laid_out(grid="small")
     assert rows[printed]["reason"] == "needs grid=paper, as in the paper" and not rows[printed]["runs"]
@@ -79,19 +79,19 @@ def test_a_data_set_that_is_not_planned_gives_a_reason():
     task = PAPER.tasks["lawngnli_retrieval"]
     planner = RetrievalPlanner("lawngnli_retrieval", task, context("lawngnli", models="paper"))
     found = planner.classifiers(task.rerankers["minilm-lawngnli"])
-    assert found == Missing("lawngnli_reranking is no data set of this configuration")
+    assert found == Missing("lawngnli_reranking is not a data set of this configuration")
 
 
 @pytest.mark.parametrize(
     ("fields", "fault"),
     [
-        ({"kind": "okapi", "model": "x"}, "is okapi and needs none"),
+        ({"kind": "okapi", "model": "x"}, "only okapi has none"),
         ({"kind": "bi-encoder"}, "needs a model"),
         ({"kind": "classifier", "model": "x", "of": "y"}, "has of, head and by"),
         ({"kind": "cross-encoder", "model": "x", "head": "nli"}, "has of, head and by"),
     ],
 )
-def test_a_reranker_has_what_its_kind_wants(fields, fault):
+def test_a_reranker_needs_the_fields_of_its_kind(fields, fault):
     with pytest.raises(ValidationError, match=fault):
         Reranker(row="A", **fields)
 
@@ -116,14 +116,14 @@ def test_a_retriever_that_reads_in_several_ways_has_a_run_for_each_and_hands_on_
             assert [needed.condition for needed in spec.needs] == ["text-filtered"]
 
 
-def test_what_wants_a_gpu_is_left_out_where_there_is_none_and_says_so():
+def test_readings_that_need_a_gpu_are_left_out_without_one_with_a_reason():
     _, rows = laid_out(gpu=False, table="table17", grid="paper")
     row = rows["all-mpnet-base-v2 / None"]
-    assert list(row["runs"]) == ["text"] and "wants a GPU" in row["reason"]
+    assert list(row["runs"]) == ["text"] and "needs a GPU" in row["reason"]
     assert rows["all-MiniLM-L6-v2 / None"]["reason"] == rows["BM25 / None"]["reason"] == ""
     assert "text-filtered" in rows["BM25 / None"]["runs"]
     _, rows = laid_out(gpu=False, grid="paper")
-    assert "wants a GPU" in rows["all-distilroberta-v1 / BM25"]["reason"]
+    assert "needs a GPU" in rows["all-distilroberta-v1 / BM25"]["reason"]
     _, rows = laid_out(gpu=True, table="table17", grid="paper")
     row = rows["all-mpnet-base-v2 / None"]
     assert ({*row["runs"]}, row["reason"]) == ({"text", "text-filtered"}, "")

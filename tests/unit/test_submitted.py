@@ -170,7 +170,7 @@ def test_a_ranking_is_a_row_of_every_table_of_first_stages(find):
     (row,) = [row for row in found.rows["table_d3"] if row["submitted"]]
     assert (row["own"], row["trained"], row["baseline"], row["parameters"]) == (True, False, False, None)
     assert row["runs"] == {"short": ["runs/acord/given/own-mine/short/seed0"]}
-    assert row["reason"] == "its predictions are of the queries in their short form"
+    assert row["reason"] == "the predictions are for the short form of the queries"
 
 
 def test_a_file_a_seed(find):

@@ -1,4 +1,4 @@
-"""The runs of a retrieval task: a system is a retriever, maybe a reranker over its hits, maybe tuned."""
+"""The runs of a retrieval task: retrievers, alone or with a reranker; both may be fine-tuned."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -32,31 +32,35 @@ from lextables.tasks.plan import (
 
 USER_MAX_LENGTH = 512
 BM25 = {"k1": 0.9, "b": 0.4}  # Anserini's defaults
-# Kinds of retrievers that say how they read documents.
+# Kinds of retrievers with a choice of how documents are read.
 READERS = ("okapi", "bi-encoder", "embedding-api")
 Reading = Literal["whole", "paragraphs", "filtered"]
 Found = dict[str, tuple[Run, ...]] | Missing
-NO_PROMPT = "the paper prints no prompt, and with another one it is another row"
+NO_PROMPT = "the paper does not state its prompt; a row with another prompt is additional"
 NOT_THEIRS = [Difference("the paper's prompt", OUR_PROMPT)]
-NO_GPU = "it encodes what each query finds in its documents, which wants a GPU"
+NO_GPU = "needs a GPU: the documents are cut for each query, and each cut text is encoded"
 
 
 class Retriever(Entry):
-    """A first-stage system; BM25 has one ``index`` a query, over its judged documents, or one over all.
+    """A first-stage system.
 
-    ``okapi`` is gensim's BM25, whose collection is a query's pool (`lextables.models.okapi`).  A fusion ranks
-    by the mean of the standardised scores of those that it is ``of``: keys of other retrievers, or of
-    fine-tuned bi-encoders; they count by their ``shares``, or alike.  With ``feedback`` it fuses twice: in
-    between, the query is moved towards its first so many hits, by the vectors of the last of ``of``
-    (`lexical.fuse_with_feedback`).  A linear one learns from the judgements of the training and validation
-    queries, by words in so many ``topics`` and, where it names a ``model``, by its vectors; ``penalty`` is
-    scikit-learn's C.  ``baseline`` and ``lenient`` are those of a `Panel`.
+    `bm25` has one ``index`` for each query, over its judged documents, or one over all documents.  `okapi` is
+    gensim's BM25, whose collection is the pool of a query (`lextables.models.okapi`).
 
-    One that goes by vectors reads ``documents`` whole, cut at its model's length, or by paragraphs, whose
-    best counts; it and okapi may read them filtered, cut to the paragraphs that BM25 finds for the query.
-    Where it reads them in several ways one job does, the first is that of most tables, and rerankers get the
-    hits of the last.  Those that ``want_gpu`` are left out where there is none: what is cut for each query is
-    encoded for each, which takes a processor days.
+    A `fusion` ranks by the mean of the standardised scores of the systems ``of``: keys of other retrievers or
+    of fine-tuned bi-encoders, with the weights ``shares`` (none: equal).  With ``feedback`` it fuses twice;
+    in between, the query is moved towards its first ``feedback`` hits, in the vectors of the last system
+    (`lexical.fuse_with_feedback`).
+
+    A `linear` one is trained on the judgements of the training and validation queries, with words in
+    ``topics`` topics and, if it has a ``model``, with its vectors; ``penalty`` is scikit-learn's C.
+    ``baseline`` and ``lenient`` are those of a `Panel`.
+
+    ``documents`` are ways to read documents: `whole` (cut at the length of the model), `paragraphs` (the best
+    paragraph counts; only models with vectors) or `filtered` (cut to the paragraphs that BM25 finds for the
+    query; also `okapi`).  One job ranks with all of them.  Most tables show the first, and rerankers get the
+    hits of the last.  Those in ``needs_gpu`` are left out without a GPU: texts that are cut for each query
+    are encoded for each query, which takes days on a CPU.
     """
 
     row: str
@@ -67,7 +71,7 @@ class Retriever(Entry):
     shares: tuple[PositiveFloat, ...] = ()
     feedback: PositiveInt | None = None
     documents: tuple[Reading, ...] = ("whole",)
-    want_gpu: tuple[Reading, ...] = ()
+    needs_gpu: tuple[Reading, ...] = ()
     topics: PositiveInt | None = None
     penalty: PositiveFloat | None = None
     own: bool = False
@@ -77,12 +81,12 @@ class Retriever(Entry):
     also_trained_on: tuple[str, ...] = ()
 
     @property
-    def handed_on(self) -> str:
-        """How the documents were read for the hits that rerankers get."""
+    def reranked_reading(self) -> str:
+        """How documents are read for the hits that rerankers get."""
         return self.documents[-1]
 
     def conditions(self, forms: Sequence[str]) -> dict[str, tuple[str, str]]:
-        """{condition: the form of the queries and how documents are read} of its runs."""
+        """{condition of a run: (the form of the queries, how documents are read)}."""
         return {
             form if read == self.documents[0] else f"{form}-{read}": (form, read)
             for form in forms
@@ -91,14 +95,14 @@ class Retriever(Entry):
 
 
 class Reranker(Entry):
-    """A second-stage system over a retriever's first hits, whose documents it reads as the retriever does.
+    """A second-stage system, which reads documents as the retriever whose first hits it ranks.
 
-    A bi-encoder and okapi rank the hits as they would rank a pool.  A language model is asked (`Asking`);
-    one that is not our own is asked by a prompt of ours in a row of our own.  A classifier reads a document
-    and a query as a pair, with what the panel's ``model`` of the classification task on the data set ``of``
-    has become by its training there, under a ``view`` where the task has some, and in ``max_length`` tokens
-    where not in as many as in training; relevance is the probability of the answer of its ``head`` that is
-    named as the query's value in the column ``by``, or as ``answers`` has it for that value.
+    A bi-encoder and `okapi` rank the hits as they would rank a pool.  A language model is asked (`Asking`);
+    if its row is published, it is asked with our prompt in an additional row.  A classifier reads a pair of a
+    document and a query: it is the ``model`` in the panel of the classification task ``of``, trained there,
+    under a ``view`` if the task has views, with ``max_length`` tokens (none: as in training).  Relevance is
+    the probability of an answer of its ``head``: the one with the name of the query's value in the column
+    ``by``, or the one that ``answers`` gives for that value.
     """
 
     row: str
@@ -115,19 +119,19 @@ class Reranker(Entry):
     @model_validator(mode="after")
     def _whole(self) -> Self:
         if bool(self.model) == (self.kind == "okapi"):
-            raise ValueError(f"the reranker {self.row!r} needs a model, or is okapi and needs none")
+            raise ValueError(f"the reranker {self.row!r} needs a model; only okapi has none")
         if any(bool(part) != (self.kind == "classifier") for part in (self.of, self.head, self.by)):
             raise ValueError(
-                f"the reranker {self.row!r}: a classifier, and nothing else, has of, head and by"
+                f"the reranker {self.row!r}: only a classifier has of, head and by, and it needs all"
             )
         return self
 
 
 class Asking(Entry):
-    """How language models are asked to rerank, by the names of the prompts for each way.
+    """Names of the prompts for language models that rerank, for each way of asking.
 
-    Pairs are compared in so many ``passes``.  Under a grid they are asked about the first ``hits`` of a query
-    (none: all that a retriever hands on).
+    ``passes`` is the number of passes of pairwise comparisons.  Under a grid in ``hits``, only that number of
+    first hits of a query is ranked (none: all hits of the retriever).
     """
 
     pointwise: str
@@ -137,7 +141,7 @@ class Asking(Entry):
 
 
 class RetrievalGrid(Grid):
-    """``updates`` are the numbers of updates that are tried, all of them in one training."""
+    """``updates`` are the numbers of updates to try, all of them in one training."""
 
     updates: tuple[int, ...]
 
@@ -145,8 +149,8 @@ class RetrievalGrid(Grid):
 class Finetuned(Entry):
     """A model fine-tuned on the training queries: a cross-encoder reranks, a bi-encoder retrieves.
 
-    ``grids`` are its own, in place of the task's of the same names.  Of a bi-encoder, ``temperature`` divides
-    the cosines in its loss, and a query of a batch comes with ``documents`` of its own.
+    ``grids`` replace the task's grids of the same names.  For a bi-encoder, ``temperature`` divides the
+    cosines in the loss, and ``documents`` is the number of documents for each query of a batch.
     """
 
     row: str
@@ -160,7 +164,7 @@ class Finetuned(Entry):
 
 
 class Names(Entry):
-    """What the data set calls the tables and columns that the task reads."""
+    """Names of the data set's tables and columns that the task reads."""
 
     documents: str = "documents"
     document: str = "document_id"
@@ -169,16 +173,15 @@ class Names(Entry):
 
 
 class RetrievalTask(Entry):
-    """What a paper fixed of a retrieval task.
+    """The settings of a retrieval task that a paper fixed.
 
-    ``forms`` are the columns of the queries that hold their wordings, the first the one of most tables; the
-    others are ranked for ``form_queries`` alone.  With the pool ``judged`` a query's hits are among the
-    documents judged for it, else among all.  ``top`` is how many hits a retriever hands on.  ``validation``
-    and ``test`` are splits of the queries.  ``metrics`` are names of `metrics.ranking`, the highest gain is
-    ``top_gain``, and ``groups`` names columns of the queries that scores are grouped by.  Of a grid the best
-    trial is that with the best ``choose_by`` on the validation queries.  ``averages`` is how many runs a
-    printed score of a tuned model is the mean of; the grid `paper` holds the paper's settings.  ``asking`` is
-    for language models.
+    ``forms`` are columns with wordings of the queries; most tables show the first, and the others are ranked
+    only for ``form_queries``.  With the ``pool`` `judged`, a query's hits are among the documents judged for
+    it, else among all.  ``top`` is the number of hits that a retriever returns.  ``training``, ``validation``
+    and ``test`` are splits of the queries.  ``metrics`` are names of `metrics.ranking`; ``top_gain`` is the
+    highest gain, and ``groups`` are columns of the queries by which scores are grouped.  The best trial of a
+    grid has the best ``choose_by`` on the validation queries.  A published score of a tuned model is the mean
+    of ``averages`` runs; the grid `paper` has the paper's settings.  ``asking`` is for language models.
     """
 
     task: Literal["retrieval"]
@@ -215,42 +218,42 @@ class RetrievalTask(Entry):
     @model_validator(mode="after")
     def _first_stages(self) -> Self:
         if not self.asking and any(one.kind == "language-model" for one in self.rerankers.values()):
-            raise ValueError("rerankers that are language models need asking, with the names of prompts")
+            raise ValueError("rerankers that are language models need `asking` with the names of prompts")
         tuned = {key for key, tuned in self.finetuned.items() if tuned.kind == "bi-encoder"}
         if twice := tuned & self.retrievers.keys():
             raise ValueError(
-                f"{min(twice)} is both a retriever and fine-tuned; one of them needs another key"
+                f"{min(twice)} is the key of a retriever and of a fine-tuned model; rename one of them"
             )
         single = tuned | {key for key, retriever in self.retrievers.items() if retriever.kind != "fusion"}
         for key, retriever in self.retrievers.items():
             if bool(retriever.of) != (retriever.kind == "fusion"):
-                raise ValueError(f"retrievers.{key}: a fusion, and nothing else, says what it is `of`")
+                raise ValueError(f"retrievers.{key}: only a fusion has `of`, and it needs it")
             learns = retriever.topics and retriever.penalty and not retriever.reranked
             if retriever.kind == "linear" and not learns:
                 raise ValueError(
-                    f"retrievers.{key}: a linear one wants topics, a penalty and reranked: false"
+                    f"retrievers.{key}: a linear retriever needs topics, a penalty and reranked: false"
                 )
             if retriever.documents != ("whole",) and retriever.kind in ("bm25", "fusion", "linear"):
                 raise ValueError(f"retrievers.{key}: {retriever.kind} reads documents whole")
             if "paragraphs" in retriever.documents and retriever.kind == "okapi":
                 raise ValueError(f"retrievers.{key}: okapi reads documents whole or filtered")
             if len(retriever.shares) not in (0, len(retriever.of)):
-                raise ValueError(f"retrievers.{key}: a share for each system that it is `of`, or none")
+                raise ValueError(f"retrievers.{key}: `shares` needs a value for each system in `of`, or none")
             last = self.retrievers.get(retriever.of[-1]) if retriever.of else None
             encodes = retriever.of and (not last or (last.kind, last.documents) == ("bi-encoder", ("whole",)))
             if retriever.feedback and not encodes:
                 raise ValueError(
-                    f"retrievers.{key}: feedback wants a fusion whose last system is a bi-encoder"
+                    f"retrievers.{key}: feedback needs a fusion whose last system is a bi-encoder"
                 )
             if unknown := set(retriever.of) - single:
                 raise ValueError(
-                    f"retrievers.{key}: {min(unknown)} is no other retriever and no fine-tuned bi-encoder"
+                    f"retrievers.{key}: {min(unknown)} is no other retriever or fine-tuned bi-encoder"
                 )
         return self
 
 
 class RetrievalPlanner(Planner):
-    """Lays out a retrieval task; a row is called `<retriever> / <reranker>`."""
+    """Plans a retrieval task; the name of a row is `<retriever> / <reranker>`."""
 
     STAGES = (
         "retrieve", "rerank", "rerank-tuned", "rerank-classified", "retrieve-tuned", "fuse", "feedback", ASK,
@@ -278,7 +281,7 @@ class RetrievalPlanner(Planner):
             self.found.append(self.system(retriever, None, first[key]))
             if retriever.kind == "embedding-api" or not retriever.reranked or retriever.index == "corpus":
                 continue
-            hits = self.handed_on(retriever, first[key])
+            hits = self.hits_to_rerank(retriever, first[key])
             self.zero_shot(key, retriever, hits)
             if not retriever.own:
                 self.tuned(key, retriever, hits)
@@ -290,10 +293,10 @@ class RetrievalPlanner(Planner):
         return self.found
 
     def submitted_row(self, extra: SubmittedFiles) -> Row:
-        """The row as `system` makes one, of the first form of the queries alone."""
+        """The row of submitted predictions, for the first form of the queries only."""
         submitted = super().submitted_row(extra)
         row = self.system(Retriever(row=submitted.row, kind="bm25", own=True), None, submitted.runs)
-        reason = f"its predictions are of the queries in their {self.MAIN} form"
+        reason = f"the predictions are for the {self.MAIN} form of the queries"
         about = row.about | {"read": {self.MAIN: "whole"}}
         return replace(row, submitted=True, reason=reason, parameters=None, about=about)
 
@@ -306,9 +309,9 @@ class RetrievalPlanner(Planner):
     ) -> Row:  # fmt: skip
         missing = isinstance(outcome, Missing)
         first_stage = retriever if isinstance(retriever, Retriever) else Retriever(row="", kind="bi-encoder")
-        ways = {name: read for name, (_, read) in first_stage.conditions(self.task.forms).items()}
-        # Of a first stage by itself, ways that wait for a GPU; its row has the runs of the others.
-        without = not (reranker or self.context.gpu) and {*first_stage.want_gpu} & {*ways.values()}
+        readings = {name: read for name, (_, read) in first_stage.conditions(self.task.forms).items()}
+        # A retriever's own row has the runs of the readings that need no GPU.
+        left_out = not (reranker or self.context.gpu) and {*first_stage.needs_gpu} & {*readings.values()}
         second, fused = reranker.row if reranker else "None", getattr(retriever, "of", ())
         parts = [*map(self.first_stage, fused)] or [retriever, reranker]
         models = [self.model_of(system) for system in parts if system and system.model]
@@ -318,7 +321,7 @@ class RetrievalPlanner(Planner):
             f"{retriever.row} / {second}",
             own=own or retriever.own,
             asked=getattr(reranker, "kind", None) == "language-model",
-            reason=outcome.reason if missing else NO_GPU if without else "",
+            reason=outcome.reason if missing else NO_GPU if left_out else "",
             parameters=self.context.parameters(*models),
             trained=tuned or learnt,
             averages=self.task.averages if tuned else 1,
@@ -332,14 +335,16 @@ class RetrievalPlanner(Planner):
                 "tuned": tuned,
                 "fused": bool(fused),
                 "pairwise": pairwise,
-                "documents": first_stage.handed_on,
-                "read": dict.fromkeys(self.task.forms, first_stage.handed_on) if reranker else ways,
+                "documents": first_stage.reranked_reading,
+                "read": dict.fromkeys(self.task.forms, first_stage.reranked_reading)
+                if reranker
+                else readings,
                 "model": (reranker or retriever).model,
             },
         )
 
     def model_of(self, system: Retriever | Reranker | Finetuned) -> str:
-        """The model that a system runs; a classifier names it by its key in the panel of another task."""
+        """The registered model of a system; a classifier has a key in the panel of another task instead."""
         if getattr(system, "kind", None) == "classifier" and system.of in self.others:
             return self.others[system.of].task.models[system.model].model
         return system.model
@@ -363,31 +368,33 @@ class RetrievalPlanner(Planner):
             settings |= {"api": self.context.config.llm} if retriever.kind == "embedding-api" else {}
         found = {}
         for condition, (form, read) in retriever.conditions(self.task.forms).items():
-            if read in retriever.want_gpu and not self.context.gpu:
+            if read in retriever.needs_gpu and not self.context.gpu:
                 continue
             own = {"queries": self.wanted(form)}
             own |= {"form": form, "documents": read} if retriever.kind in READERS else {}
             found[condition] = (self.add(self.run("retrieve", key, condition), settings | own),)
         return found
 
-    def handed_on(self, retriever: Retriever, found: Found) -> Found:
-        """{form: the hits that rerankers get}."""
+    def hits_to_rerank(self, retriever: Retriever, found: Found) -> Found:
+        """{form: the runs whose hits rerankers get}."""
         if isinstance(found, Missing):
             return found
         conditions = retriever.conditions(self.task.forms)
         last = {
-            form: condition for condition, (form, read) in conditions.items() if read == retriever.handed_on
+            form: condition
+            for condition, (form, read) in conditions.items()
+            if read == retriever.reranked_reading
         }
         if not found.keys() >= {*last.values()}:
             return Missing(NO_GPU)
         return {form: found[condition] for form, condition in last.items()}
 
     def first_stage(self, key: str) -> Retriever | Finetuned:
-        """What a fusion calls by ``key``."""
+        """The system of a fusion with this key."""
         return self.task.retrievers.get(key) or self.task.finetuned[key]
 
     def fuse(self, key: str, fusion: Retriever, first: Mapping[str, Found]) -> Found:
-        """A run for each form that all fused systems have, and for each seed of those that have several."""
+        """The runs of a fusion: for each form that all its systems have, one per seed of a trained system."""
         parts = [first[part] for part in fusion.of]
         for part in parts:
             if isinstance(part, Missing):
@@ -437,10 +444,10 @@ class RetrievalPlanner(Planner):
             weights = self.context.weights(reranker.model) if reranker.model else None
             if isinstance(weights, Missing) or isinstance(first, Missing):
                 if retriever.own or reranker.own:
-                    continue  # a row that nobody printed and nothing can fill
+                    continue  # an additional row without a value is not shown
                 outcome: Found = weights if isinstance(weights, Missing) else first
             else:
-                settings: dict[str, Any] = {"kind": reranker.kind, "documents": retriever.handed_on}
+                settings: dict[str, Any] = {"kind": reranker.kind, "documents": retriever.reranked_reading}
                 settings |= {"pool": "judged", "top": self.task.top}
                 if weights:
                     settings |= model_settings(reranker.model, weights)
@@ -459,10 +466,10 @@ class RetrievalPlanner(Planner):
             self.found.append(self.system(retriever, reranker, outcome, own=own))
 
     def asked(self, key: str, name: str, retriever: Retriever, reranker: Reranker, first: Found) -> None:
-        """The rows of a language model over a retriever's hits, pairwise over BM25's alone.
+        """The rows of a language model that reranks a retriever's hits; pairwise only for BM25's hits.
 
-        A printed one stays empty, since its prompt is printed nowhere, and a row of our own stands beside it.
-        What nobody printed reads BM25's hits alone.
+        A published row is not run, because its prompt is unknown; an additional row has our prompt.  A model
+        that is not in the paper reranks only BM25's hits.
         """
         if retriever.own or (reranker.own and retriever.kind != "bm25"):
             return
@@ -475,7 +482,7 @@ class RetrievalPlanner(Planner):
             )
         model = self.language_model(reranker.model)
         if isinstance(model, Missing) or isinstance(first, Missing):
-            return  # a row that nobody printed and nothing can fill
+            return  # an additional row without a value is not shown
         if not reranker.own:
             reranker = reranker.model_copy(update={"row": own_name(reranker.row, NOT_THEIRS), "own": True})
         for way, forms in ways.items():
@@ -492,7 +499,7 @@ class RetrievalPlanner(Planner):
             self.found.append(self.system(retriever, reranker, outcome, own=True, pairwise=way == "pairwise"))
 
     def question(self, way: str) -> dict[str, Any]:
-        """What a language model is asked in this way."""
+        """The settings of a language model for this way of asking."""
         asking = self.task.asking
         return {
             "kind": "language-model",
@@ -504,7 +511,7 @@ class RetrievalPlanner(Planner):
         }
 
     def classified(self, key: str, name: str, retriever: Retriever, reranker: Reranker, first: Found) -> None:
-        """The row of a classifier over a retriever's hits, a run for each seed that it was trained with."""
+        """The row of a classifier that reranks a retriever's hits, with one run per seed of its training."""
         trained = self.classifiers(reranker)
         if isinstance(trained, Missing) or isinstance(first, Missing):
             if not (retriever.own or reranker.own):
@@ -515,7 +522,8 @@ class RetrievalPlanner(Planner):
             form: tuple(
                 self.add(
                     self.run("rerank-classified", f"{key}+{name}", form, training.seed),
-                    self.judged_by(reranker, training) | {"documents": retriever.handed_on, "form": form},
+                    self.classifier_settings(reranker, training)
+                    | {"documents": retriever.reranked_reading, "form": form},
                     needs=hits,
                     weights_of=training,
                 )
@@ -533,13 +541,13 @@ class RetrievalPlanner(Planner):
         self.found.append(self.system(retriever, reranker, outcome, own=reranker.own))
 
     def classifiers(self, reranker: Reranker) -> tuple[Run, ...] | Missing:
-        """The trainings whose weights a classifier reads with, a seed each."""
+        """The trainings of a classifier, one per seed."""
         if reranker.of not in self.others:
-            return Missing(f"{reranker.of} is no data set of this configuration")
+            return Missing(f"{reranker.of} is not a data set of this configuration")
         return self.others[reranker.of].trained(reranker.model, reranker.view)
 
-    def judged_by(self, reranker: Reranker, training: Run) -> dict[str, Any]:
-        """The settings of a reading with a classifier: its weights and tokenizer, and which answer counts."""
+    def classifier_settings(self, reranker: Reranker, training: Run) -> dict[str, Any]:
+        """The settings of reranking with a classifier: its weights, tokenizer and the answer that counts."""
         learnt = self.others[reranker.of].specs[training].settings
         return {
             "weights_of": training.folder,
@@ -551,7 +559,7 @@ class RetrievalPlanner(Planner):
         }
 
     def tuned(self, key: str, retriever: Retriever, first: Found) -> None:
-        """A training a learning rate and seed, the choice among them by each retriever's own hits."""
+        """The rows of fine-tuned cross-encoders; each retriever's hits select the best trial."""
         for name, tuned in self.finetuned("cross-encoder").items():
             weights = self.context.weights(tuned.model)
             if isinstance(weights, Missing) or isinstance(first, Missing):
@@ -573,7 +581,7 @@ class RetrievalPlanner(Planner):
     def reranked(
         self, key: str, name: str, tuned: Finetuned, weights: Weights, hits: tuple[Run, ...]
     ) -> tuple[Run, ...]:
-        """What a fine-tuned cross-encoder makes of a retriever's ``hits``, a run a seed."""
+        """The runs in which a fine-tuned cross-encoder reranks ``hits``, one per seed."""
         runs = []
         for training in self.trained(name, tuned, weights, f"{key}+{name}", hits):
             reading = self.run("rerank-tuned", f"{key}+{name}", self.context.grid, training.seed)
@@ -581,7 +589,7 @@ class RetrievalPlanner(Planner):
         return tuple(runs)
 
     def tuned_retriever(self, name: str, tuned: Finetuned) -> Found:
-        """The ranking by a fine-tuned bi-encoder, a run a seed."""
+        """The runs of a fine-tuned bi-encoder, one per seed."""
         weights = self.context.weights(tuned.model)
         if isinstance(weights, Missing):
             return weights
@@ -594,16 +602,17 @@ class RetrievalPlanner(Planner):
         return {self.MAIN: tuple(runs)}
 
     def read(self, training: Run) -> dict[str, Any]:
-        """The settings that a fine-tuned model is read with."""
+        """The settings of predictions with a fine-tuned model."""
         max_length = self.specs[training].settings["max_length"]
         return {"weights_of": training.folder, "max_length": max_length, "queries": None}
 
     def trained(
         self, name: str, tuned: Finetuned, weights: Weights, chosen: str, hits: tuple[Run, ...] = ()
     ) -> list[Run]:
-        """A training a seed; of a grid with several trials, with the one that is best at reordering ``hits``.
+        """The trainings of a fine-tuned model, one per seed.
 
-        Without hits, at ranking all candidates.  ``chosen`` names the model so trained.
+        In a grid with several trials, the best trial is selected by reranking ``hits``, or without hits by
+        ranking all candidates; ``chosen`` is then the name of the model.
         """
         grid = self.grid(tuned)
         settings = model_settings(tuned.model, weights) | grid.training()
@@ -635,7 +644,7 @@ class RetrievalPlanner(Planner):
         ]
 
     def candidates(self) -> tuple[Run, ...]:
-        """The runs whose hits a search scores: those of the retrievers that are reranked."""
+        """The runs whose hits a search reranks: those of the published retrievers that are reranked."""
         runs = [
             self.run("retrieve", key, self.MAIN)
             for key, retriever in self.task.retrievers.items()
@@ -644,7 +653,7 @@ class RetrievalPlanner(Planner):
         return tuple(run for run in runs if run in self.specs)
 
     def differences(self, grid: RetrievalGrid, seeds: int) -> list[Difference]:
-        """How a fine-tuning under ``grid`` differs from the paper's."""
+        """The differences of fine-tuning under ``grid`` from the paper's settings."""
         words = [f"{grid.updates[-1]} updates of {grid.batch_size} pairs of {grid.max_length} tokens"]
         return self.budget(grid, words) + fewer_seeds(seeds, self.task.averages)
 
