@@ -34,15 +34,15 @@ NAMES = {name: name for name in TABLES} | {"document": "document_id"}
 
 
 def held(document, question):
-    """Index of the option that a document's text supports, drawn by the hash of both names."""
+    """Return the index of the option that a document's text supports; a hash of both ids selects it."""
     options = len(QUESTIONS[question][2])
     return int(hashlib.sha256(f"{document}/{question}".encode()).hexdigest(), 16) % options
 
 
 def rows(documents=30, without_text=(), chosen=None):
-    """{table: rows} of ``documents``; two readers answer each question as the text does.
+    """Return {table: rows} of this number of documents; two readers give the answer that the text supports.
 
-    ``chosen`` ({(document, question): the options of each reader}) has answers in place of these.
+    ``chosen`` ({(document, question): options of each reader}) replaces these answers.
     """
     names = [f"d{number:02}" for number in range(documents)]
     tables = {name: [] for name in TABLES}
@@ -75,20 +75,20 @@ def rows(documents=30, without_text=(), chosen=None):
 
 
 def written(folder, tables):
-    """Write the tables; return {table: its file}."""
+    """Write the tables; return {table: path}."""
     for name, table in TABLES.items():
         write(table, tables[name], folder / f"{name}.parquet")
     return {name: folder / f"{name}.parquet" for name in TABLES}
 
 
 def collected(folder, **wanted):
-    """The `collection.Collection` of `rows`, and which paragraphs were marked."""
+    """Return the `collection.Collection` of `rows`, and the paragraphs that were marked."""
     files = written(folder, rows(**wanted))
     data = collection.load([files[name] for name in collection.ANSWERED_FROM], NAMES)
     return data, collection.marked_of(files["highlights"])
 
 
 def shares(*counts):
-    """Rows of shares from rows of counts."""
+    """Convert rows of counts to rows of shares."""
     rows = np.array(counts, dtype=float)
     return rows / rows.sum(axis=1, keepdims=True)

@@ -10,12 +10,12 @@ _ESCAPES = {"(": "-LRB-", ")": "-RRB-", "[": "-LSB-", "]": "-RSB-", "{": "-LCB-"
 
 
 def from_brackets(brackets: str, spaces: Sequence[str] | None = None) -> Tree:
-    """Return the tree that a bracket string writes out."""
+    """Parse a bracket string into a tree."""
     return from_nltk(nltk.Tree.fromstring(brackets), spaces)
 
 
 def to_brackets(tree: Tree) -> str:
-    """Return the tree as a bracket string on one line, brackets in words escaped."""
+    """Return the tree as a bracket string on one line; brackets in words are escaped."""
 
     def write(node: Node) -> str:
         if node.is_leaf:

@@ -13,7 +13,7 @@ Opinion = tuple[str, Sequence[str]]
 
 
 def metadata(case_id: int, citation: str = "", **changes: Any) -> dict[str, Any]:
-    """Return a case's entry of CasesMetadata.json; ``<case_id> Test 1`` is its citation by default."""
+    """Return the entry of a case in CasesMetadata.json; the default citation is ``<case_id> Test 1``."""
     citation = citation or f"{case_id} Test 1"
     record = {
         "id": case_id,
@@ -39,7 +39,7 @@ def label(page: int | str, index: int = 1) -> str:
 
 
 def html(*opinions: Opinion, head: str = "") -> str:
-    """Return a case body; the paragraphs are HTML already."""
+    """Return a case body from opinions whose paragraphs are already HTML."""
     articles = "".join(
         f'<article class="opinion" data-type="{kind}">{"".join(_paragraph(p) for p in paragraphs)}</article>'
         for kind, paragraphs in opinions
@@ -54,7 +54,7 @@ def _paragraph(text: str) -> str:
 
 
 def write_zip(path: Path, cases: Mapping[str, tuple[dict[str, Any], str | bytes]]) -> Path:
-    """Write a volume; ``cases`` maps any name to a metadata entry and the bytes of its html/ file."""
+    """Write a volume; ``cases`` maps any name to a metadata entry and the content of its html/ file."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("metadata/CasesMetadata.json", json.dumps([entry for entry, _ in cases.values()]))
         for entry, body in cases.values():

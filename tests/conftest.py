@@ -15,14 +15,14 @@ import forked
 ROOT = Path(__file__).parents[1]
 # Programs that tests start import the package and the logger plugin from here, not an installed plugin.
 os.environ["PYTHONPATH"] = str(ROOT / "workflow")
-# Models of tests are in folders; what asks the hub has an address of its own.
+# Tests load models from folders, without the network; tests of the hub use a local server.
 os.environ["HF_HUB_OFFLINE"] = "1"
-# One thread adds in one order, so the same training gives the same weights; and the threads of several test
-# workers on two cores would wait for each other.  torch reads it when it is imported.
+# With one thread, the order of additions is fixed, so training is reproducible.  Also, threads of several
+# test workers do not compete for two cores.  torch reads this variable when it is imported.
 os.environ["OMP_NUM_THREADS"] = "1"
-# Run first, in this order, so that no worker is left with one of them at the end.
+# These files take longest; they run first, in this order, so that no worker still runs one at the end.
 LONG_FILES = ("test_sample.py", "test_acord_real.py", "test_reruns.py", "test_slurm.py", "test_faults.py")
-# ACORD's tables that need no training, without the rows of linear models, which no test of them reads.
+# ACORD's tables that need no training; rows of linear models are excluded because no test reads them.
 ACORD_TABLES = (
     *("table2", "table_c1", "table_c2", "table_c3", "figure_c1"),
     *("table_d3", "table_d5", "table3", "table_e1", "table_e2"),
@@ -37,7 +37,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def mirror() -> Path:
-    """The folder of real raw data; tests that need it are skipped where it is missing."""
+    """Folder of the real raw data; tests that need it are skipped if it is missing."""
     folder = (ROOT / os.environ.get("LEXTABLES_MIRROR", "../shared/mirror")).resolve()
     if not folder.is_dir():
         pytest.skip(f"no real data: there is no folder {folder} (set LEXTABLES_MIRROR to a mirror)")
@@ -46,7 +46,7 @@ def mirror() -> Path:
 
 @pytest.fixture(scope="session")
 def shared(tmp_path_factory) -> Callable[[str, Callable[[Path], None]], Path]:
-    """Returns a folder of all pytest-xdist workers; the first that asks for it builds it."""
+    """Return a function that gives a folder shared by all pytest-xdist workers; the first call builds it."""
     base = tmp_path_factory.getbasetemp()
     base = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
 
@@ -65,9 +65,9 @@ def shared(tmp_path_factory) -> Callable[[str, Callable[[Path], None]], Path]:
 
 @pytest.fixture(scope="session")
 def sample_run(shared) -> Path:
-    """The folder of a finished run of the whole sample.
+    """Folder of a finished run on the whole sample.
 
-    Only tests/workflow/test_sample.py changes it; `sample_outputs` has what the run left.
+    Only tests/workflow/test_sample.py changes it; `sample_outputs` has the digests of the unchanged results.
     """
 
     def build(folder: Path) -> None:
@@ -81,13 +81,13 @@ def sample_run(shared) -> Path:
 
 @pytest.fixture(scope="session")
 def sample_outputs(sample_run) -> dict[str, str]:
-    """{result: digest} of the finished sample run, without the times in it."""
+    """Return {result: digest} of the finished sample run; the digests ignore times."""
     return json.loads(sample_run.with_suffix(".json").read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="session")
 def release_results(shared, mirror) -> Path:
-    """Results on real data, to be read only: ACORD's tables that need no training, and CUAD's data set."""
+    """Results on real data (read-only): ACORD's tables that need no training, and CUAD's data set."""
     config = ("data=release", f"mirror={mirror}", "models=available", "papers=[acord,cuad]", "device=cpu")
     config += (f"exclude_rows={json.dumps(LINEAR)}",)
     targets = [*(f"acord_{name}" for name in ACORD_TABLES), "results/data/cuad/census.json"]
@@ -101,7 +101,7 @@ def release_results(shared, mirror) -> Path:
 
 @pytest.fixture
 def serve():
-    """Start a server that answers by a function (`language_model_server.serving`) until the test ends."""
+    """Return a function that starts a server until the test ends (see `language_model_server.serving`)."""
     from language_model_server import serving
 
     with ExitStack() as stack:

@@ -1,8 +1,8 @@
 """A loopback server with EDGAR's layout and rules, and builders for the pages it serves.
 
-It refuses a user agent without an e-mail address with 403, and more than ten requests in a second, from all
-clients together, with 429.  Pages lie below ``/Archives/``; what it does not have is a 404.  It keeps a log
-of every request, and can answer with errors first.
+It returns 403 for a user agent without an e-mail address, and 429 for more than ten requests in one second
+from all clients together.  Pages are below ``/Archives/``; unknown pages return 404.  It logs every request,
+and can return errors before a page.
 """
 
 import gzip
@@ -26,7 +26,7 @@ BLOCK = b"<!DOCTYPE html><html><body><h1>Your request rate is over the limit</h1
 
 @dataclass(frozen=True)
 class Seen:
-    """One request: when it came (seconds), its path below the base, and the status it was answered with."""
+    """One request: time (seconds), path below the base URL, status of the response, and user agent."""
 
     at: float
     path: str
@@ -36,7 +36,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class Bad:
-    """An answer in place of a page; ``declared`` adds to the length that the header declares."""
+    """A response in place of a page; ``declared`` is added to the length in the header."""
 
     status: int
     body: bytes = BLOCK
@@ -45,7 +45,7 @@ class Bad:
 
 
 class EdgarServer(ThreadingHTTPServer):
-    """Serves ``pages`` (path below the base to bytes); ``per_second`` is the limit it enforces."""
+    """Serves ``pages`` ({path below the base URL: content}); allows ``per_second`` requests in a second."""
 
     daemon_threads = True
 
@@ -54,7 +54,7 @@ class EdgarServer(ThreadingHTTPServer):
         self.pages, self.per_second, self.packs = dict(pages), per_second, packs
         self.log: list[Seen] = []
         self.first: defaultdict[str, deque[Bad]] = defaultdict(deque)
-        # A page named here is not answered: the request is noticed, and then hangs until the test ends.
+        # A request for this page sets `noticed`, and then gets no response until the test ends.
         self.hung = ""
         self.noticed, self.released = threading.Event(), threading.Event()
         self.lock = threading.Lock()
@@ -62,21 +62,21 @@ class EdgarServer(ThreadingHTTPServer):
 
     @property
     def base(self) -> str:
-        """What a client is given for ``https://www.sec.gov/Archives/``."""
+        """Base URL that a client uses in place of ``https://www.sec.gov/Archives/``."""
         return f"http://127.0.0.1:{self.server_port}{PREFIX}"
 
     def answered(self) -> list[str]:
-        """The paths of the pages that were sent whole, in order."""
+        """Return the paths of the pages that were sent completely, in order."""
         with self.lock:
             return [seen.path for seen in self.log if seen.status == 200]
 
     def busiest_second(self) -> int:
-        """The most requests that came within any one second."""
+        """Return the largest number of requests within one second."""
         times = sorted(seen.at for seen in self.log)
         return max(sum(start <= at < start + 1 for at in times[i:]) for i, start in enumerate(times))
 
     def over_the_limit(self, now: float) -> bool:
-        """Note an arrival, and say whether it is one too many."""
+        """Record a request; return whether it exceeds the limit."""
         with self.lock:
             self.arrivals.append(now)
             while self.arrivals[0] <= now - 1:
@@ -84,7 +84,7 @@ class EdgarServer(ThreadingHTTPServer):
             return len(self.arrivals) > self.per_second
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing of clients that went away: some tests kill theirs."""
+        """Ignore clients that disconnect: some tests kill them."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -129,12 +129,12 @@ class _Handler(BaseHTTPRequestHandler):
         return Bad(200, body)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Keep standard error for the tests."""
+        """Write no log to standard error."""
 
 
 @contextmanager
 def serving(pages: Mapping[str, bytes], per_second: int = 10, *, packs: bool = True) -> Iterator[EdgarServer]:
-    """Run an `EdgarServer` while the block lasts."""
+    """Run an `EdgarServer` until the end of the ``with`` block."""
     with EdgarServer(pages, per_second, packs=packs) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
         thread.start()
@@ -147,7 +147,7 @@ def serving(pages: Mapping[str, bytes], per_second: int = 10, *, packs: bool = T
 
 
 def index_page(rows: Iterable[str]) -> bytes:
-    """A ``master.idx`` with ``rows``, each ``CIK|Company Name|Form Type|Date Filed|Filename``."""
+    """Return a ``master.idx`` with ``rows``, each ``CIK|Company Name|Form Type|Date Filed|Filename``."""
     head = (
         "Description:           Master Index of EDGAR Dissemination Feed",
         "Last Data Received:    March 31, 2020",
@@ -160,19 +160,19 @@ def index_page(rows: Iterable[str]) -> bytes:
 
 
 def row(cik: int, company: str, form: str, filed: str, accession: str) -> str:
-    """One line of the index."""
+    """Return one line of the index."""
     return f"{cik}|{company}|{form}|{filed}|{submission_path(cik, accession)}"
 
 
 def submission_path(cik: int, accession: str) -> str:
-    """Where a full submission text lies below the base."""
+    """Return the path of a full submission text below the base URL."""
     return f"edgar/data/{cik}/{accession}.txt"
 
 
 def document(
     type_: str, sequence: int | str, body: str | bytes, description: str = "", filename: str = ""
 ) -> bytes:
-    """One document of a submission."""
+    """Return one document of a submission."""
     head = [f"<TYPE>{type_}", f"<SEQUENCE>{sequence}"]
     head += [f"<FILENAME>{filename}"] * bool(filename) + [f"<DESCRIPTION>{description}"] * bool(description)
     text = body.encode() if isinstance(body, str) else body
@@ -180,14 +180,14 @@ def document(
 
 
 def submission(accession: str, *documents: bytes) -> bytes:
-    """A full submission text."""
+    """Return a full submission text."""
     head = f"<SEC-DOCUMENT>{accession}.txt : 20200102\n<SEC-HEADER>{accession}.hdr.sgml : 20200102\n"
     filer = "FILER:\n\n\tCOMPANY DATA:\t\n\t\tCOMPANY CONFORMED NAME:\t\t\tACME CORP\n</SEC-HEADER>\n"
     return (head + filer).encode() + b"".join(documents) + b"</SEC-DOCUMENT>\n"
 
 
 def small_quarter(year: int, number: int, filings: int) -> dict[str, bytes]:
-    """Pages of a quarter with ``filings`` 8-Ks, each with one exhibit EX-10.1 and a press release."""
+    """Return pages of a quarter with ``filings`` 8-Ks; each has one exhibit EX-10.1 and a press release."""
     month, rows, pages = number * 3 - 2, [], {}
     for n in range(filings):
         cik, accession = 1000 + n, f"{n:010d}-{year % 100:02d}-{number:06d}"
@@ -208,7 +208,7 @@ CONTACT = "Jane Doe jane.doe@university.edu"
 
 
 def client(server: EdgarServer, folder: Path, tries: int = 4, first_wait: float = 0.01) -> Pages:
-    """Pages of the server, cached in ``folder``."""
+    """Return a client of the server with a cache in ``folder``."""
     pace = Pace(folder / "pace", per_second=500)
     return Pages(CONTACT, folder / "pages", pace, base=server.base, tries=tries, first_wait=first_wait)
 
@@ -227,7 +227,7 @@ collect(Quarter(int(year), 1), pages, f"{folder}/{year}.parquet")
 
 
 def start_job(server: EdgarServer, folder: Path, year: int, per_second: float = 9) -> subprocess.Popen:
-    """Start a process that collects the first quarter of ``year`` once it reads a line."""
+    """Start a process that reads a line and then collects the first quarter of ``year``."""
     job = subprocess.Popen(
         [sys.executable, "-c", JOB, str(year), server.base, str(folder), str(per_second)],
         env={"PYTHONPATH": str(Path(__file__).parents[1] / "workflow"), "PATH": "", "OMP_NUM_THREADS": "1"},
@@ -240,6 +240,6 @@ def start_job(server: EdgarServer, folder: Path, year: int, per_second: float = 
 
 
 def go(job: subprocess.Popen) -> None:
-    """Let a started job collect."""
+    """Tell a started job to collect."""
     job.stdin.write(b"go\n")
     job.stdin.close()

@@ -1,4 +1,4 @@
-"""A language model for tests, whose answers are a function of the prompt's text."""
+"""A language model for tests; its answers are a function of the prompt's text."""
 
 import math
 
@@ -6,15 +6,15 @@ from lextables.models.language_model import Weighed, Written
 
 
 def text_of(prompt):
-    """The text of a prompt's messages, separated by blank lines."""
+    """Return the text of a prompt's messages, separated by blank lines."""
     return "\n\n".join(message.content for message in prompt)
 
 
 class FakeModel:
-    """Answers by two functions, and records the prompts.
+    """Model that answers with two functions and records the prompts.
 
-    ``weighs(text)`` returns {continuation: probability}, where other continuations have probability 0; None
-    for a model without probabilities.  ``writes(text, seed)`` returns a text.  A word is a token.
+    ``weighs(text)`` returns {continuation: probability}; other continuations have probability 0.  If it is
+    None, the model has no probabilities.  ``writes(text, seed)`` returns a text.  Each word is one token.
     """
 
     name = "fake"

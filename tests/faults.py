@@ -17,7 +17,7 @@ import psutil
 ROOT = Path(__file__).parents[1]
 TIMEOUT = 900  # seconds
 RESULTS = "results/sample"
-# Folders and keys of run.json that depend on how a run went.
+# Folders, and keys of run.json, that may differ between runs with the same results.
 HISTORY = {"logs", "benchmarks", "work", ".cache"}
 HISTORY_KEYS = set("lextables seconds peak_memory_mib throughput resumed_from_update finished_before".split())
 SECONDS = re.compile(rb"(?<![\d.])\d+(\.\d+)? s(?= on )")  # in a table's cell
@@ -25,13 +25,13 @@ SECONDS = re.compile(rb"(?<![\d.])\d+(\.\d+)? s(?= on )")  # in a table's cell
 
 @dataclass(frozen=True)
 class Place:
-    """A folder, and the arguments of the command that is run there."""
+    """A folder, and the arguments of the command that runs in it."""
 
     folder: Path
     arguments: tuple[str, ...]
 
     def begin(self) -> subprocess.Popen:
-        """Start the command in a session of its own; its output is in the file `screen`."""
+        """Start the command in a new session; its output is written to the file `screen`."""
         self.folder.mkdir(parents=True, exist_ok=True)
         command = [sys.executable, "-m", "snakemake", "--snakefile", ROOT / "Snakefile", "--cores", "2"]
         profile = ["--workflow-profile", ROOT / "profiles/default"]
@@ -42,12 +42,12 @@ class Place:
                 stdout=out,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                # A shell lets what it starts in the background ignore Ctrl-C.
+                # Processes that a shell starts in the background ignore Ctrl-C.
                 preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
             )
 
     def run(self) -> int:
-        """Run the command to its end; return its exit code."""
+        """Run the command and return its exit code."""
         return self.begin().wait(TIMEOUT)
 
     @property
@@ -56,14 +56,14 @@ class Place:
 
     @property
     def finished(self) -> int:
-        """Number of jobs that have succeeded: each leaves a benchmark."""
+        """Number of jobs that have succeeded; each writes a benchmark file."""
         return sum(1 for _ in self.folder.glob(f"{RESULTS}/benchmarks/**/*.tsv"))
 
     def locked(self) -> bool:
         return any(self.folder.glob(".snakemake/locks/*.output.lock"))
 
     def outputs(self) -> dict[str, str]:
-        """{result: digest of its content without times}."""
+        """Return {result: digest of its content without times}."""
         digests = {}
         for path in sorted((self.folder / RESULTS).rglob("*")):
             name = path.relative_to(self.folder / RESULTS)
@@ -73,14 +73,14 @@ class Place:
         return digests
 
     def unfinished(self) -> list[Path]:
-        """Locks, marks and partial files, which only a run in progress has."""
+        """Return locks, incomplete marks and partial files, which exist only during a run."""
         state = self.folder / ".snakemake"
         marks = [path for part in ("locks", "incomplete") for path in (state / part).rglob("*")]
         return marks + [path for end in ("part", "old") for path in self.folder.rglob(f".*.{end}")]
 
 
 def without_times(path: Path) -> bytes:
-    """The content of a result without the seconds that a step took."""
+    """Return the content of a result without the durations of steps."""
     if path.name == "run.json":
         keep = lambda pairs: {key: value for key, value in pairs if key not in HISTORY_KEYS}  # noqa: E731
         return json.dumps(json.loads(path.read_bytes(), object_pairs_hook=keep)).encode()
@@ -103,28 +103,28 @@ def jobs(run: subprocess.Popen) -> list[psutil.Process]:
 
 
 def kill_all(run: subprocess.Popen) -> None:
-    """Kill Snakemake and its jobs at once, as a power cut does."""
+    """Kill Snakemake and its jobs at the same time, as a power cut does."""
     os.killpg(run.pid, signal.SIGKILL)
 
 
 def kill_driver(run: subprocess.Popen) -> None:
-    """Kill Snakemake alone; its jobs continue until their work is done."""
+    """Kill Snakemake but not its jobs; wait until the jobs have finished."""
     left = jobs(run)
     run.kill()
     psutil.wait_procs(left)
 
 
 def kill_jobs(run: subprocess.Popen) -> None:
-    """Kill the jobs alone, as the kernel does when memory is short; Snakemake ends by itself."""
+    """Kill the jobs but not Snakemake, as the kernel does when memory is short; Snakemake then ends."""
     for process in jobs(run):
         with contextlib.suppress(psutil.NoSuchProcess):
             process.kill()
 
 
 def strike(place: Place, kill, jobs: int, delay: float) -> bool:
-    """Start a run, and ``delay`` seconds after ``jobs`` more jobs have finished, kill it.
+    """Start a run, and kill it ``delay`` seconds after ``jobs`` more jobs have finished.
 
-    Returns False if the run had ended well before.
+    Returns False if the run succeeds before it is killed.
     """
     run, target = place.begin(), place.finished + jobs
     killed = until(lambda: place.finished >= target, run)

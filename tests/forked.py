@@ -1,9 +1,9 @@
-"""Runs Snakemake command lines and their jobs without the seconds that imports take.
+"""Runs Snakemake command lines and their jobs without the time that imports take.
 
-A server process imports Snakemake and our package once and forks for each command line.  The fork runs
-Snakemake's own entry point with the real Snakefile, profiles and package.  A second server imports the
-libraries of jobs, and forks for each script of a rule.  Servers are separate processes because a process with
-threads, such as a test worker, should not be forked.
+A server process imports Snakemake and lextables once and forks for each command line.  The fork runs
+Snakemake's entry point with the real Snakefile, profiles and package.  A second server imports the libraries
+of jobs, and forks for each script of a rule.  Servers are separate processes because a process with threads,
+such as a test worker, should not be forked.
 """
 
 import atexit
@@ -26,7 +26,8 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[1]
 OURS = ("--snakefile", ROOT / "Snakefile")
 PIPELINE = (*OURS, "--workflow-profile", ROOT / "profiles/default", "--cores", 2)
-# What plans and jobs import.  A copy of the project may change modules of ours, so none of these is ours.
+# Libraries that plans and jobs import.  The lists contain no lextables module, because a test may run a copy
+# of the project with changed modules.
 PLANS = (
     *("filelock", "huggingface_hub", "nbformat.v4", "pyarrow.parquet", "pydantic", "pytrec_eval", "requests"),
     *("scipy.sparse", "smart_open", "snakemake.notebook", "snakemake.profiles", "snakemake.workflow"),
@@ -39,8 +40,8 @@ JOBS = (
     *("snakemake.script", "statsmodels.stats.multitest", "transformers.models.bert.modeling_bert"),
     *("transformers.models.auto.modeling_auto", "transformers.trainer"),
 )
-# Replaces Python where Snakemake runs a script: it passes its files, folder and variables to the server of
-# jobs, and ends with the exit code of the job.
+# Replaces the Python interpreter of Snakemake's scripts: it passes its files, folder and environment to the
+# job server, and exits with the exit code of the job.
 INTERPRETER = """#!{python} -IS
 import json, os, socket, sys
 if sys.argv[1].startswith("-"):
@@ -55,24 +56,24 @@ sys.exit(int(server.recv(9) or 70))
 
 
 class Run(NamedTuple):
-    """The exit code of a command line, and all that it printed."""
+    """Exit code and complete output of a command line."""
 
     code: int
     output: str
 
 
 class Server:
-    """Runs command lines one after the other; close it after use.
+    """Runs command lines one after another; close it after use.
 
-    With ``package`` it has imported lextables too.  A command line in a copy of the project with other code
-    needs a server without it.
+    With ``package``, the server also imports lextables.  Command lines in a copy of the project with other
+    code need a server without ``package``.
     """
 
     def __init__(self, package: bool = True) -> None:
         self._process = _started("package" if package else "no package", _interpreter())
 
     def __call__(self, folder: Path, words: Iterable[str | Path], env: dict[str, str] | None = None) -> Run:
-        """Return how ``snakemake <words>`` ends in ``folder``; ``env`` are more variables."""
+        """Run ``snakemake <words>`` in ``folder``; ``env`` has additional environment variables."""
         with tempfile.NamedTemporaryFile("r", encoding="utf-8") as output:
             line = json.dumps([output.name, str(folder), ["snakemake", *map(str, words)], env or {}])
             print(line, file=self._process.stdin, flush=True)
@@ -84,7 +85,7 @@ class Server:
 
 
 def snakemake(folder: Path, *words: str | Path, package: bool = True, **env: str) -> Run:
-    """Run ``snakemake <words>`` in ``folder`` by the server of this process; ``env`` are more variables."""
+    """Run ``snakemake <words>`` in ``folder`` with the server of this process; see `Server` for ``env``."""
     return _server(package)(folder, words, env)
 
 
@@ -102,13 +103,13 @@ def _server(package: bool) -> Server:
 
 @cache
 def _interpreter() -> str:
-    """The path of `INTERPRETER` for a new server of jobs, which ends with this process."""
+    """Start a job server, which ends with this process; return the path of its `INTERPRETER`."""
     folder = tempfile.TemporaryDirectory()
     address, path = f"{folder.name}/jobs", Path(folder.name, "python")
     path.write_text(INTERPRETER.format(python=sys.executable, address=address), encoding="utf-8")
     path.chmod(0o700)
     server = _started("jobs", address)
-    server.stdout.readline()  # it listens
+    server.stdout.readline()  # wait until the server listens
 
     def close() -> None:
         server.stdin.close()
@@ -120,7 +121,7 @@ def _interpreter() -> str:
 
 
 def _started(*words: str) -> subprocess.Popen:
-    """A server: this module as a program."""
+    """Start a server: run this module as a program."""
     return subprocess.Popen(
         [sys.executable, "-m", "forked", *words],
         stdin=subprocess.PIPE,
@@ -159,7 +160,7 @@ def _warm(package: bool) -> None:
 
 
 def _run(interpreter: str, printed: str, folder: str, argv: list[str], env: dict[str, str]) -> int:
-    """Run one command line in a fork of this process, with its output in the file ``printed``."""
+    """Run one command line in a fork of this process; its output is written to the file ``printed``."""
     file = os.open(printed, os.O_WRONLY | os.O_TRUNC | os.O_APPEND)
     files = (os.open(os.devnull, os.O_RDONLY), file, file)
 
@@ -176,7 +177,7 @@ def _run(interpreter: str, printed: str, folder: str, argv: list[str], env: dict
 
 
 def _serve_jobs(address: str) -> None:
-    """Fork for each script that an `INTERPRETER` sends, until standard input ends."""
+    """Fork for each script that an `INTERPRETER` sends, until standard input is closed."""
     own = {"", str(Path.cwd()), *os.environ["PYTHONPATH"].split(":")}
     libraries = [part for part in sys.path if part not in own]
     with socket.socket(socket.AF_UNIX) as server:
@@ -193,7 +194,7 @@ def _serve_jobs(address: str) -> None:
 
 
 def _fork_job(connection: socket.socket, libraries: list[str]) -> None:
-    """Run the script that a connection sends in a fork, which answers with its exit code."""
+    """Run the script that a connection sends in a fork, which sends back its exit code."""
     _, files, _, _ = socket.recv_fds(connection, 1, 3)
     with connection.makefile("rb") as sent:
         folder, argv, env = json.load(sent)
@@ -219,13 +220,13 @@ def _forked(
     env: dict[str, str],
     end: Callable[[int], object] = lambda code: None,
 ) -> int:
-    """Call ``main`` in a fork with these standard files, and then ``end`` with its exit code.
+    """Call ``main`` in a fork with these standard files, then call ``end`` with its exit code.
 
     Returns the process id of the fork.
     """
     if child := os.fork():
         return child
-    code = 70  # of an error in these lines
+    code = 70  # exit code if the lines below fail
     try:
         for number, file in enumerate(files):
             os.dup2(file, number)
@@ -241,7 +242,7 @@ def _forked(
 
 
 def _exit_code(main: Callable[[], None]) -> int:
-    """Call ``main`` as Python does: print the message of an exit, and the traceback of an error."""
+    """Call ``main`` as Python does and return its exit code; print exit messages and tracebacks."""
     code = 0
     try:
         main()

@@ -1,6 +1,6 @@
-"""An OpenAI-compatible server on loopback that answers with a language model of this machine, or badly.
+"""An OpenAI-compatible server on loopback that answers with a local language model or with given responses.
 
-It writes the log-probabilities of a completion as OpenAI does, as lists side by side.
+The log-probabilities of a completion have OpenAI's format: parallel lists.
 """
 
 import http.server
@@ -19,7 +19,7 @@ from lextables.models.local_language_model import LocalLanguageModel
 
 @dataclass
 class Server:
-    """What a test knows of a server: its base address and the requests it got, in their order."""
+    """Base URL of a server, and the requests that it received, in order."""
 
     base: str = ""
     close: Callable[[], None] = lambda: None
@@ -28,7 +28,7 @@ class Server:
 
 @contextmanager
 def serving(answer: Callable[[http.server.BaseHTTPRequestHandler, str, dict], None]) -> Iterator[Server]:
-    """Serve with ``answer``, which writes the answer to (path, body) to the handler, until the end."""
+    """Run a server in the ``with`` block; ``answer(handler, path, body)`` sends the response to a request."""
     server = Server()
 
     class Handler(http.server.BaseHTTPRequestHandler):
@@ -47,7 +47,7 @@ def serving(answer: Callable[[http.server.BaseHTTPRequestHandler, str, dict], No
             try:
                 super().handle()
             except (BrokenPipeError, ConnectionResetError):
-                self.close_connection = True  # who asked is gone
+                self.close_connection = True  # the client has disconnected
 
     made = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     made.daemon_threads = True
@@ -67,7 +67,7 @@ def serving(answer: Callable[[http.server.BaseHTTPRequestHandler, str, dict], No
 
 
 def reply(handler: http.server.BaseHTTPRequestHandler, status: int, body: Any, **headers: str) -> None:
-    """Answer with JSON; a header's name has underscores for hyphens."""
+    """Send a JSON response; underscores in the names of headers become hyphens."""
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
     handler.send_response(status)
     for name, value in headers.items():
@@ -79,18 +79,18 @@ def reply(handler: http.server.BaseHTTPRequestHandler, status: int, body: Any, *
 
 
 def always(status: int, body: Any, **headers: str) -> Callable:
-    """Answer every request in the same way."""
+    """Return an ``answer`` that sends the same response to every request."""
     return lambda handler, path, asked: reply(handler, status, body, **headers)
 
 
 def in_turn(*answers: Callable) -> Callable:
-    """Answer with each of these once, then always with the last."""
+    """Return an ``answer`` that uses each of ``answers`` once, then always the last."""
     left = list(answers)
     return lambda *request: (left.pop(0) if len(left) > 1 else left[0])(*request)
 
 
 class Answers:
-    """The completions of a model of this machine, one at a time."""
+    """Completions of a local language model, one request at a time."""
 
     def __init__(self, engine: Any) -> None:
         self._engine, self._turn = engine, threading.Lock()

@@ -18,7 +18,7 @@ from wordpiece import wordpiece
 WINDOWS = WindowSettings(max_length=32, step=16, max_question_length=4)
 WORDINGS = {"term": "which term", "party": "which party"}
 WORDS = [f"w{number}" for number in range(30)]
-# An answer is a word between these two.
+# An answer consists of these two words with one word between them.
 MARKS = ("alpha", "omega")
 CONTRACTS = Table(
     "contracts",
@@ -48,7 +48,7 @@ def config(words: PreTrainedTokenizerFast, dropout: float = 0.1) -> BertConfig:
 
 
 def save_encoder(folder: Path) -> str:
-    """Save an encoder without a span head, as pretrained ones come, and its tokenizer."""
+    """Save an encoder without a span head, like a pretrained one, and its tokenizer; return the folder."""
     words = tokenizer()
     torch.manual_seed(0)
     BertModel(config(words, dropout=0.0)).save_pretrained(folder)
@@ -57,7 +57,7 @@ def save_encoder(folder: Path) -> str:
 
 
 def contract(generator: np.random.Generator) -> tuple[str, tuple[int, int]]:
-    """Random words, two times of three with an answer, and its place (-1 and -1: no answer)."""
+    """Return random words and the place of their answer; one text in three has no answer: (-1, -1)."""
     length = int(generator.integers(15, 40))
     words = generator.choice(WORDS, length).tolist()
     if generator.random() < 1 / 3:
@@ -69,9 +69,9 @@ def contract(generator: np.random.Generator) -> tuple[str, tuple[int, int]]:
 
 
 def data_set(folder: Path, splits: Mapping[str, str], seed: int) -> tuple[dict[str, str], dict[str, Place]]:
-    """Write the tables of a data set of a contract for each name in ``splits``.
+    """Write the tables of a data set with one contract for each name in ``splits``.
 
-    Returns {contract: text} and {question: its contract and the place of its answer}.
+    Returns {contract: text} and {question: (contract, start of the answer, end of the answer)}.
     """
     generator = np.random.default_rng(seed)
     texts, spans = {}, {}
@@ -99,7 +99,7 @@ def data_set(folder: Path, splits: Mapping[str, str], seed: int) -> tuple[dict[s
 
 
 def features(folder: Path, count: int, seed: int) -> tuple[dict[str, str], dict[str, Place]]:
-    """Write ``count`` training contracts and their windows to ``folder``; return what `data_set` does."""
+    """Write ``count`` training contracts and their windows to ``folder``; return the same as `data_set`."""
     found = data_set(folder, {f"c{number:03d}": "train" for number in range(count)}, seed)
     contracts, examples = (folder / f"{table.name}.parquet" for table in (CONTRACTS, EXAMPLES))
     write_features(contracts, examples, WORDINGS, folder, tokenizer(), WINDOWS, shards=2)

@@ -14,7 +14,7 @@ HEADING = "\n## Examples of error messages\n"
 
 
 def page() -> str:
-    """The page as it stands, its last section rewritten from the list."""
+    """Return the page with its last section rewritten from the list."""
     text = PAGE.read_text(encoding="utf-8").partition(HEADING)[0]
     entries = [
         f"- {each['did'].capitalize()}: `.venv/bin/{each['types']}`\n\n      {each['says']}\n" for each in ALL

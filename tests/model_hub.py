@@ -1,4 +1,4 @@
-"""A model hub on loopback: every repository but `org/none` has the same two files, at any revision."""
+"""A model hub on loopback: every repository except `org/none` has the same two files at every revision."""
 
 import hashlib
 import json
@@ -55,7 +55,7 @@ class Hub(BaseHTTPRequestHandler):
 
 @contextmanager
 def running() -> Iterator[str]:
-    """Serve on loopback, and give the hub's address."""
+    """Run the hub on loopback, and yield its address."""
     with ThreadingHTTPServer(("127.0.0.1", 0), Hub) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"

@@ -1,4 +1,4 @@
-"""Opinions and examples as LawngNLI's construction writes them, and a bag-of-words encoder."""
+"""Opinions and examples in the format of LawngNLI's construction, and a bag-of-words encoder."""
 
 import hashlib
 
@@ -8,7 +8,7 @@ DIMENSIONS = 48
 
 
 def encode(texts):
-    """A bag of words of unit length: each word a fixed random direction."""
+    """Return bag-of-words vectors of unit length; each word has a fixed random direction."""
     vectors = np.zeros((len(texts), DIMENSIONS), dtype=np.float32)
     for at, text in enumerate(texts):
         for word in text.lower().split():
@@ -36,7 +36,8 @@ def example(example_id, cited, hypothesis, label="entail", citing=900, place="Oh
     } | changed  # fmt: skip
 
 
-# Opinions with fewer and fewer mentions of rent; then a dissent, one of two majorities, one of another state.
+# Opinions that mention rent less and less often; then a dissent, one of two majority opinions, an opinion of
+# another state, and an empty one.
 ABOUT = [opinion(n, " ".join(["rent"] * (11 - n) + [f"word{n}"] * n)) for n in range(1, 11)]
 OTHERS = [
     opinion(20, "rent rent rent", kind="dissent"),

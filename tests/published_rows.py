@@ -1,4 +1,4 @@
-"""Small data sets and runs as the pipeline writes them, for tests of the export."""
+"""Small data sets and runs in the format of the pipeline, for tests of the export."""
 
 import os
 import subprocess
@@ -29,7 +29,7 @@ RECORD = {
 
 
 def data_set(root, name, rows, notes=None, **source):
-    """Write a data set ({table: its rows}) with its census; return the path of the census."""
+    """Write a data set ({table: rows}) with its census; return the path of the census."""
     folder = root / "data" / name
     counts = write_all(rows, {table.name: of_table for table, of_table in rows.items()}, folder)
     census = {"data": counts, "notes": notes or {}, "sources": [RECORD | source]}
@@ -38,7 +38,7 @@ def data_set(root, name, rows, notes=None, **source):
 
 
 def run(root, data_set, table, rows, scores=(), name=("read", "bm25", "short", "seed0")):
-    """Write a run's predictions and scores; return it as the export reads it."""
+    """Write the predictions and scores of a run; return the run as an input of the export."""
     folder = Path(root, "runs", data_set, *name)
     write(table, rows, folder / "predictions.parquet")
     write(SCORES, scores, folder / "scores.parquet")
@@ -46,7 +46,7 @@ def run(root, data_set, table, rows, scores=(), name=("read", "bm25", "short", "
 
 
 def export(census, runs=(), tasks=None, name="quill", publish=None, **texts):
-    """The export of data sets, named by their censuses; ``texts`` replace texts of the registry."""
+    """Return the export of the data sets of these census files; ``texts`` replace texts of the registry."""
     about = {
         "title": "Quill: a data set",
         "citation": "Quill, 2020. Contracts.",
@@ -66,7 +66,7 @@ def export(census, runs=(), tasks=None, name="quill", publish=None, **texts):
 
 @cache
 def harness(module):
-    """A Python with ``module``: that of LEXTABLES_HARNESSES, or this one; without one the test is skipped."""
+    """Return a Python that has ``module`` (LEXTABLES_HARNESSES or this one); skip the test if none has it."""
     for python in filter(None, (os.environ.get("LEXTABLES_HARNESSES"), sys.executable)):
         if not subprocess.run(
             [python, "-c", f"import {module}"], capture_output=True, check=False

@@ -1,4 +1,4 @@
-"""Data sets of the registry of papers, read by their paper's reader from the sample or from a mirror."""
+"""Reads registered data sets of papers from the sample or from a mirror."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ MODELS = load_models(ROOT / "resources/models.yaml")
 
 
 def read(paper: str, name: str, folder: Path = SAMPLE, files=None, variants=None, **given) -> Rows:
-    """Read the data set ``name``; ``files`` and ``given`` replace registered ones."""
+    """Read the data set ``name``; ``files`` and ``given`` replace registered values."""
     entry = packages.load(ROOT / f"resources/papers/{paper}.yaml")
     keys = entry.model_dump(mode="json") | given
     data = entry.data[name]
@@ -26,7 +26,7 @@ def read(paper: str, name: str, folder: Path = SAMPLE, files=None, variants=None
 
 
 def written(paper: str, name: str, folder: Path, rows: Rows, variant: str = "sample"):
-    """Write the rows of a data set to ``folder``; their census must be the registered one."""
+    """Write the rows of a data set to ``folder``; assert that their census equals the registered census."""
     entry = packages.load(ROOT / f"resources/papers/{paper}.yaml")
     census = write_all(modules.module(paper, "schema").TABLES[name], rows.of, folder)
     check_census(census, entry.data[name].census[variant], name)
@@ -35,12 +35,12 @@ def written(paper: str, name: str, folder: Path, rows: Rows, variant: str = "sam
 
 
 def context(paper: str, gpu: bool = False, root: Path = ROOT, **config) -> Context:
-    """Return what a plan of the paper under this configuration depends on."""
+    """Return the `Context` for planning the paper with this configuration."""
     return Context(load_config({"papers": paper} | config, [paper], ROOT), MODELS, root, gpu)
 
 
 def with_models(folder: Path, *names: str) -> dict[str, str]:
-    """Return the config of a run on a mirror that has weights under these names."""
+    """Create a mirror with weights under these names; return the config of a run that uses it."""
     for name in names:
         (folder / "models" / name).mkdir(parents=True)
         (folder / "models" / name / "config.json").write_text("{}")

@@ -1,4 +1,4 @@
-"""The two ID files of the released LawngNLI as pandas 1.2 wrote them, for tests."""
+"""The ID file and the filter file of the released LawngNLI, in the format of pandas 1.2, for tests."""
 
 import base64
 import copyreg
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from unittest.mock import patch
 
 import numpy as np
-import pandas  # noqa: F401  # before its modules are replaced
+import pandas  # noqa: F401  # imported before its modules are replaced
 
 NAMES = (
     "numpy.core.multiarray",
@@ -24,7 +24,7 @@ NAMES = (
 
 
 class Calls:
-    """Pickles as a call of ``function`` with ``parts``."""
+    """Object that is pickled as a call of ``function`` with ``parts``."""
 
     def __init__(self, function, *parts):
         self.call = function, parts
@@ -35,7 +35,7 @@ class Calls:
 
 @contextmanager
 def old_pandas():
-    """Classes that pickle under the names and in the shapes of pandas 1.2.4 and numpy 1.19."""
+    """Yield classes that are pickled with the names and structure of pandas 1.2.4 and numpy 1.19."""
     with patch.dict(sys.modules):
         yield _classes()
 
@@ -109,7 +109,7 @@ def _classes():
 
 
 def id_row(**changes):
-    """One row of the ID file: the parenthetical of case 2 on page 12 of case 1 (`CITED`, `CITING`)."""
+    """Return a row of the ID file: the parenthetical in case 2 (`CITING`) on page 12 of case 1 (`CITED`)."""
     row = {
         "index": 41, "caseid": 2, "cited_case": 1, "cited_pages": frozenset({"12"}), "i": 0,
         "start_index": 9, "end_index": 35, "clause_id": "0", "sent_id": 0, "label": 0, "negation": "negation",
@@ -119,7 +119,7 @@ def id_row(**changes):
 
 
 def twin_rows(index, label=0, **changes):
-    """A row and its twin, whose hypothesis is the contradicted one."""
+    """Return a row and its twin, which has the contradicted hypothesis."""
     twin = {"index": index + 1, "label": {0: 2, 1: 1, 2: 0}[label], "flip": True, "negation": "nonnegation"}
     row = id_row(index=index, label=label, **changes)
     return [row, row | twin]
@@ -143,7 +143,7 @@ DISSENT = ("dissent", "Doe, J.", "I would affirm.")
 
 
 def body(*opinions, markup="html", note=""):
-    """The body of a case in the layout of static.case.law or of the bulk export."""
+    """Return the body of a case in the layout of static.case.law or of the bulk export."""
     html = markup == "html"
     parts = []
     for kind, author, *paragraphs in opinions:
@@ -169,7 +169,7 @@ def body(*opinions, markup="html", note=""):
 
 
 def write_ids(path, rows):
-    """Write the ID file with ``rows`` (`id_row`), which may lack columns."""
+    """Write the ID file with ``rows`` (`id_row`); columns may be missing."""
     values = np.empty((len(rows[0]), len(rows)), dtype=object)
     for at, column in enumerate(rows[0]):
         values[at] = [row[column] for row in rows]

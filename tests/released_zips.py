@@ -1,4 +1,4 @@
-"""Changes of the sample's zips and tables, for tests of readers."""
+"""Changes zips and tables of the sample, for tests of readers."""
 
 import csv
 import io
@@ -6,9 +6,9 @@ import zipfile
 
 
 def altered(source, target, changes):
-    """Write the zip ``source`` to ``target`` with members changed, and return ``target``.
+    """Write the zip ``source`` to ``target`` with changed members, and return ``target``.
 
-    ``changes`` maps the end of a member's path to a function of its bytes, or to None, which leaves it out.
+    ``changes`` maps the end of a member's path to a function of its bytes, or to None, which removes it.
     """
     with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w") as new:
         for name in old.namelist():
@@ -21,7 +21,7 @@ def altered(source, target, changes):
 
 
 def line(number, edit):
-    """A change of one line (1-based) of a file."""
+    """Return a function that changes one line (1-based) of a file."""
 
     def change(content):
         lines = content.split(b"\n")
@@ -32,7 +32,7 @@ def line(number, edit):
 
 
 def replaced(old, new):
-    """A change of the first occurrence of some bytes."""
+    """Return a function that replaces the first occurrence of some bytes."""
 
     def change(content):
         assert old in content
@@ -42,7 +42,7 @@ def replaced(old, new):
 
 
 def table(edit):
-    """A change of the rows of a csv file, header included."""
+    """Return a function that changes the rows of a CSV file, including the header."""
 
     def change(content):
         rows = list(csv.reader(io.StringIO(content.decode("utf-8-sig"), newline="")))

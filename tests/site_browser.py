@@ -1,4 +1,4 @@
-"""A site in a real browser: findings of axe-core, errors of the console, and the layout on a screen."""
+"""Checks of a site in a real browser: axe-core violations, console errors, and the layout on screens."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,7 +15,7 @@ STOPS = """[...document.querySelectorAll('a[href], button, input, select, summar
 
 @contextmanager
 def browser() -> Iterator:
-    """A browser without a network; the test is skipped where there is none."""
+    """Start a browser without network access; skip the test if no browser is installed."""
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     if not CHROMIUM.exists():
         pytest.skip(f"no browser at {CHROMIUM}")
@@ -27,7 +27,7 @@ def browser() -> Iterator:
 
 @contextmanager
 def opened(chromium, page: Path, width: int = 1280, **more) -> Iterator:
-    """A page of a site on a screen; yields it with the list of its errors so far."""
+    """Open a page of a site; yield the page and the list of its errors so far."""
     context = chromium.new_context(viewport={"width": width, "height": 900}, offline=True, **more)
     shown, errors = context.new_page(), []
     shown.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
@@ -39,7 +39,7 @@ def opened(chromium, page: Path, width: int = 1280, **more) -> Iterator:
 
 
 def faults(chromium, page: Path, screens: Sequence[tuple[int, str]] = SCREENS[:2]) -> list[str]:
-    """Messages about all errors of a page on these screens (width in pixels, colour scheme)."""
+    """Return messages about all errors of a page on these screens (width in pixels, colour scheme)."""
     axe = pytest.importorskip("axe_core_python.sync_playwright", reason="axe-core is not installed").Axe()
     found = []
     with opened(chromium, page) as (shown, errors):

@@ -41,12 +41,12 @@ def read(page: Path) -> Reading:
 
 
 def pages(site: Path) -> list[Path]:
-    """All pages of a site."""
+    """Return all pages of a site."""
     return sorted(site.rglob("*.html"))
 
 
 def faults(site: Path) -> list[str]:
-    """Messages about all faults of a site's pages."""
+    """Return messages about all errors of a site's pages."""
     found, ids = [], {page: set(read(page).ids) for page in pages(site)}
     for page in ids:
         reading, name = read(page), page.relative_to(site).as_posix()

@@ -1,4 +1,4 @@
-"""Results of our own making for the report: a paper with tables, a figure, runs, data and sections."""
+"""Artificial results for tests of the report: a paper with tables, a figure, runs, data and sections."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ from lextables.tables.cells import Cell, build, to_csv
 from lextables.tables.figures import draw
 from lextables.tables.published import PublishedCell
 
-EVIL = "<script>alert(1)</script>"  # of a text, a name of a row or a file
+EVIL = "<script>alert(1)</script>"  # used in texts and in names of rows; the report must escape it
 REGISTRY = """
 title: "ACORD: a data set"
 citation: "Wang et al., 2025."
@@ -99,7 +99,7 @@ def write_results(root: Path, source: dict | None = None) -> Path:
 
 
 def material(root: Path, config: dict | None = None, **more) -> site.Material:
-    """Return what the site of these results shows."""
+    """Return the content of the site of these results."""
     part = results.read_part("acord", root / "acord.yaml", root)
     runs = [results.read_run(path) for path in sorted(root.glob("runs/**/run.json"))]
     sections = [

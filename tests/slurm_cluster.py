@@ -1,6 +1,6 @@
-"""A real SLURM of one node on this machine's loopback: Debian's munged, slurmctld and slurmd (22.05).
+"""A real SLURM cluster of one node on loopback, with Debian's munged, slurmctld and slurmd (22.05).
 
-Keys, state, sockets and logs are in a folder of the caller, and the ports are free ones.
+Keys, state, sockets and logs are in a folder that the caller names.  Free ports are used.
 """
 
 import os
@@ -14,7 +14,7 @@ from pathlib import Path
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "scontrol", "squeue", "scancel")
 SEARCH = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
-# The node claims more than this machine has, and devices that any machine has are counted as its two GPUs.
+# The node states more CPUs and memory than this machine has; two devices of every machine count as its GPUs.
 CONFIGURATION = """\
 ClusterName=loopback
 SlurmctldHost={host}(127.0.0.1)
@@ -54,17 +54,17 @@ class Cluster:
         self.environment = os.environ | {"SLURM_CONF": f"{folder}/slurm.conf", "PATH": path}
 
     def ask(self, *command: str) -> str:
-        """Return the output of a client of SLURM."""
+        """Run a SLURM client and return its output."""
         return subprocess.check_output(command, env=self.environment, text=True, timeout=60)
 
     def queue(self, form: str, *options: str) -> list[list[str]]:
-        """Return a row for each job; ``form`` are the letters of squeue's fields."""
+        """Return a row for each job; ``form`` has the letters of squeue's fields."""
         lines = self.ask("squeue", "-h", "-o", "|".join(f"%{letter}" for letter in form), *options)
         return [line.split("|") for line in lines.splitlines()]
 
 
 def missing() -> str:
-    """Return why no SLURM can be started on this machine; empty if one can."""
+    """Return the reason why SLURM cannot be started on this machine; empty if it can."""
     if names := [name for name in PROGRAMS if not shutil.which(name, path=SEARCH)]:
         return f"there is no {names[0]} here (apt-get install munge slurmctld slurmd slurm-client)"
     with suppress(OSError):
@@ -75,7 +75,7 @@ def missing() -> str:
 
 @contextmanager
 def running(folder: Path) -> Iterator[Cluster]:
-    """Start a SLURM under ``folder``, and stop it with its jobs."""
+    """Start a cluster in ``folder``; at the end, cancel its jobs and stop it."""
     configure(folder)
     cluster = Cluster(folder)
     munge = ["munged", "--foreground", "--force", f"--socket={folder}/munge.socket"]
@@ -97,7 +97,7 @@ def running(folder: Path) -> Iterator[Cluster]:
 def configure(folder: Path) -> None:
     for name in ("state", "spool", "bin"):
         (folder / name).mkdir(parents=True)
-    folder.chmod(0o755)  # munged trusts no folder that others may write to
+    folder.chmod(0o755)  # munged rejects folders that others may write to
     (folder / "munge.key").touch(0o600)
     (folder / "munge.key").write_bytes(os.urandom(1024))
     host = socket.gethostname()
@@ -108,7 +108,7 @@ def configure(folder: Path) -> None:
     (folder / "slurm.conf").write_text(CONFIGURATION.format(host=host, folder=folder, **ports))
     devices = [f"NodeName={host} Name=gpu File={device}\n" for device in ("/dev/null", "/dev/zero")]
     (folder / "gres.conf").write_text("".join(devices))
-    # Snakemake removes SLURM's variables before a step, which then looks for /etc/slurm.
+    # Snakemake removes SLURM's variables before a job step; without them, srun looks for /etc/slurm.
     srun = folder / "bin/srun"
     srun.write_text(f'#!/bin/sh\nSLURM_CONF={folder}/slurm.conf exec {shutil.which("srun")} "$@"\n')
     srun.chmod(0o755)
@@ -118,7 +118,7 @@ def until(condition: Callable[[], object], seconds: float = 200) -> object:
     """Wait until a condition is true, and return its value."""
     end = time.monotonic() + seconds
     while True:
-        with suppress(subprocess.SubprocessError):  # daemons that are not up yet
+        with suppress(subprocess.SubprocessError):  # daemons that are still starting
             if value := condition():
                 return value
         assert time.monotonic() < end

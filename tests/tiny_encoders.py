@@ -47,7 +47,7 @@ CONFIGS = {
 
 
 def save(root: Path, *families: str) -> dict[str, str]:
-    """Write an encoder of each family (default: all); return {family: its folder}."""
+    """Write an encoder of each family (default: all); return {family: folder}."""
     words = Tokenizer(models.WordLevel(IDS, "<unk>"))
     words.pre_tokenizer = pre_tokenizers.Whitespace()
     words.post_processor = processors.TemplateProcessing(

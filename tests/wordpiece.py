@@ -1,4 +1,4 @@
-"""A WordPiece tokenizer over a handful of words, laid out as BERT's."""
+"""A WordPiece tokenizer with a few words and the special tokens of BERT."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""ACORD from the released zip: the paper's tables of the data, and the two rows that can be reproduced."""
+"""ACORD on the released zip: the paper's tables about the data, and the two rows that can be reproduced."""
 
 import csv
 from collections import Counter
@@ -28,7 +28,7 @@ D3 = ("NDCG@5", "NDCG@10", "3-star prec@5", "4-star prec@5", "5-star prec@5")
 
 @pytest.fixture(scope="module")
 def tables(release_results):
-    """{table: {(row, column): line}}."""
+    """Return {table: {(row, column): line}}."""
     tables = {}
     for path in (release_results / "tables/acord").glob("*.csv"):
         if not path.name.endswith(".comparison.csv"):
@@ -47,7 +47,7 @@ def test_every_cell_of_c2_and_c3_matches(tables):
         assert verdicts(tables[name]) == {"match"}
 
 
-def test_every_cell_that_is_off_says_why(tables):
+def test_every_cell_that_is_off_has_a_reason(tables):
     off = {}
     for name, lines in tables.items():
         why_off = PAPER.tables[name].why_off
@@ -58,7 +58,7 @@ def test_every_cell_that_is_off_says_why(tables):
     assert off == {"table2": 1, "figure_c1": 3, "table_e1": 2, "table_e2": 7}
 
 
-def test_the_explained_clause_lengths_are_those_of_the_data(release_results):
+def test_the_explanation_of_clause_lengths_has_the_values_of_the_data(release_results):
     data = release_results / "data/acord"
     words = {row["clause_id"]: row["words"] for row in read(data / "clauses.parquet")}
     rated = [(row["clause_id"], row["stars"]) for row in read(data / "judgements.parquet")]
@@ -75,35 +75,35 @@ def test_the_explained_clause_lengths_are_those_of_the_data(release_results):
     assert min(lengths(4)) == 13
 
 
-def test_a_size_has_no_verdict(tables):
+def test_model_sizes_have_no_verdict(tables):
     sizes = [line for (_, column), line in tables["table_d3"].items() if column == "Size"]
     assert len(sizes) == 14
     assert {line["verdict"] for line in sizes} == {""} and all(line["reason"] for line in sizes)
 
 
-def test_the_queries_are_those_of_table_c1(tables):
+def test_all_queries_match_table_c1(tables):
     lines = list(tables["table_c1"].values())
     assert (len(lines), verdicts(tables["table_c1"])) == (228, {"match"})
 
 
 @pytest.mark.parametrize("row", ["BM25 / None", "Bi-Encoder-MiniLM / None"])
 @pytest.mark.parametrize("table", ["table_d3", "table3"])
-def test_two_rows_match_to_the_last_digit(tables, table, row):
+def test_two_rows_equal_the_published_values(tables, table, row):
     if table == "table3" and row.startswith("Bi-"):
-        assert (row, "NDCG@5") not in tables[table]  # the paper's Table 3 leaves the bi-encoder out
+        assert (row, "NDCG@5") not in tables[table]  # the paper's Table 3 does not have this row
         return
     for column in D3:
         line = tables[table][row, column]
         assert (line["verdict"], line["reproduced"]) == ("match", line["published"])
 
 
-def test_baselines_mark_values_and_not_verdicts(tables):
+def test_baselines_are_listed_without_changing_verdicts(tables):
     of_d3 = tables["table_d3"]
     for row in ("BM25 / None", "Bi-Encoder-MiniLM / None"):
         for column in D3:
             line = of_d3[row, column]
             assert (line["verdict"], line["reason"]) == ("match", "") and line["baselines"]
-    # Of the rerankers that are language models, these are reached, and no pointwise GPT4o.
+    # Baselines reach these values of language models, but no value of pointwise GPT4o or GPT4o-mini.
     of_d5 = tables["table_d5"]
     rows = ("Llama-1B / pointwise", "Llama-1B / pairwise", "Llama-3B / pairwise")
     assert all(of_d5[f"BM25 / {row}", column]["baselines"] for row in rows for column in D3)
@@ -120,7 +120,7 @@ def test_bm25_over_the_whole_corpus_is_an_additional_row(tables):
     assert {line["verdict"] for line in values} == {""}
 
 
-def test_rows_that_cannot_run_say_why(tables):
+def test_rows_that_are_not_run_have_a_reason(tables):
     for (row, column), line in tables["table_d3"].items():
         if line["verdict"] == "not run":
             assert line["reason"], (row, column)
@@ -128,7 +128,7 @@ def test_rows_that_cannot_run_say_why(tables):
     assert "not available here" in tables["table_d3"]["BM25 / Cross-Encoder-MiniLM", "NDCG@5"]["reason"]
 
 
-def test_e2_has_the_as_is_rows_and_not_those_of_change_of_control(tables):
+def test_table_e2_matches_for_as_is_but_not_for_change_of_control(tables):
     as_is, control = set(), set()
     for (row, _), line in tables["table_e2"].items():
         if line["published"] and row.startswith("BM25 / as-is"):
@@ -139,7 +139,7 @@ def test_e2_has_the_as_is_rows_and_not_those_of_change_of_control(tables):
     assert "off" in control
 
 
-def test_c1_mean_and_median_are_off_and_both_counts_are_shown(tables):
+def test_figure_c1_mean_and_median_are_off_and_both_counts_are_shown(tables):
     table = tables["figure_c1"]
     assert [table["words a clause", c]["verdict"] for c in ("Mean", "Median")] == ["off", "off"]
     assert [table["words a clause", c]["reproduced"] for c in ("Mean", "Median")] == ["180", "108"]
@@ -162,21 +162,21 @@ def test_queries_of_the_official_splits_share_relevant_clauses(collection):
     least = 2  # gain of three stars
     known = {c for query in others for c, gain in collection.judged[query].items() if gain >= least}
     relevant = [c for query in test for c, gain in collection.judged[query].items() if gain >= least]
-    # Of the relevant test clauses, two in five are relevant to a training or validation query too.
+    # Two in five relevant clauses of test queries are also relevant to a training or validation query.
     assert (sum(clause in known for clause in relevant), len(relevant)) == (254, 620)
-    # Ranked by their gains for these queries alone, without query and text.
+    # Rank clauses only by their gains for training and validation queries, without the query and the text.
     qrels = {query: dict(collection.judged[query]) for query in test}
     run = {query: sorted(judged, key=lambda c: (-gains[c], c)) for query, judged in qrels.items()}
     scores = [fmean(by_name(metric)(qrels, run).values()) for metric in ("NDCG@5", "NDCG@10")]
     assert scores == pytest.approx([0.403, 0.421], abs=5e-4)
 
 
-# Verdicts have power: wrong rankings are off on Table D-3's metrics.
+# Wrong rankings get the verdict off on the metrics of Table D-3.
 
 
 @pytest.fixture(scope="module")
 def hits(release_results, collection):
-    """{"k1 b": predictions of BM25 with an index a query}."""
+    """Return {"k1 b": predictions of BM25 with one index for each query}."""
     settings = {"index": "query", "pool": "judged", "top": PAPER.tasks["acord"].top, "k1": 3, "b": 1}
     other = retrieve_bm25(collection, {"short": settings | {"queries": [*collection.of("test")]}})["short"]
     run = release_results / "runs/acord/retrieve/bm25/short/seed0"
@@ -185,7 +185,7 @@ def hits(release_results, collection):
 
 @pytest.fixture
 def lines_of(release_results, collection, tmp_path):
-    """Returns the lines of a row of Table D-3 if a deterministic system has these predictions."""
+    """Return a function from a row of Table D-3 and predictions of a deterministic system to its lines."""
 
     def lines(row, predictions):
         cells = [
@@ -195,9 +195,9 @@ def lines_of(release_results, collection, tmp_path):
         write(SCORES, scores(predictions, collection), tmp_path / "run/scores.parquet")
         retriever, reranker = row.split(" / ")
         system = {
-            "retriever": retriever, "reranker": reranker, "tuned": False, "own": False, "pairwise": False,
-            "baseline": False, "lenient": False, "averages": 1, "parameters": 0, "reason": "",
-            "runs": {"short": ["run"]},
+            "retriever": retriever, "reranker": reranker, "tuned": False,
+            "additional": False, "pairwise": False, "baseline": False, "lenient": False, "averages": 1,
+            "parameters": 0, "reason": "", "runs": {"short": ["run"]},
         }  # fmt: skip
         inputs = Inputs(release_results / "data/acord", tmp_path, [system], cells, PAPER)
         computed = [cell for cell in acord_tables.cells("table_d3", inputs) if cell.column in D3]
@@ -210,7 +210,7 @@ def test_bm25_without_its_first_hits_is_off(lines_of, hits):
     assert [line.verdict for line in lines_of("BM25 / None", hits["0.9 0.4"])] == ["match"] * 5
     lines = lines_of("BM25 / None", [hit for hit in hits["0.9 0.4"] if hit["rank"] > 1])
     assert [line.verdict for line in lines] == ["off"] * 5
-    # The sampling interval over queries has the published value, so that interval decides no verdict.
+    # The sampling interval over queries contains the published value, so it is not used for verdicts.
     assert all(float(line.low) <= float(line.published) <= float(line.high) for line in lines)
 
 

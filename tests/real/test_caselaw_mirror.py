@@ -1,4 +1,4 @@
-"""Real volumes: what is read from them, and the parentheticals of three of them."""
+"""Real volumes of case law: their content after reading, and the parentheticals of one volume."""
 
 import os
 import subprocess
@@ -37,7 +37,7 @@ FUNNEL = {
     "no repetition in the citing case": 11,
 }
 pytestmark = pytest.mark.skipif(not CASELAW.is_dir(), reason=f"no mirror at {CASELAW}")
-# The last of them is read; it cites the others.
+# Parentheticals are extracted from the last volume; it cites the others.
 VOLUMES = (*range(440, 500, 3), 500)
 
 
@@ -46,7 +46,7 @@ def read(path: Path) -> tuple[list[Opinion], list[Fault]]:
     return [i for i in items if isinstance(i, Opinion)], [i for i in items if isinstance(i, Fault)]
 
 
-def test_a_volume_of_united_states_reports() -> None:
+def test_a_volume_of_united_states_reports_is_read() -> None:
     opinions, faults = read(CASELAW / "us/476.zip")
     assert faults == []
     assert Counter(o.opinion_type for o in opinions)["majority"] == len({o.case_id for o in opinions}) == 41
@@ -59,7 +59,7 @@ def test_a_volume_of_united_states_reports() -> None:
     assert smalis.text[smalis.body_end :].startswith("\n[Footnote 1]")
 
 
-def test_a_volume_as_published() -> None:
+def test_an_originally_published_volume_is_read() -> None:
     opinions, faults = read(CASELAW / "samples/alaska_1.zip")
     assert faults == []
     assert len(opinions) == 107
@@ -68,7 +68,7 @@ def test_a_volume_as_published() -> None:
     assert sum(o.body_end < len(o.text) for o in opinions) == 1
 
 
-def test_rows_of_the_bulk_export() -> None:
+def test_rows_of_the_bulk_export_are_read() -> None:
     opinions, faults = read(CASELAW / "samples/bulk_xml_10_rows.jsonl")
     assert faults == []
     assert len(opinions) == 10
@@ -83,7 +83,7 @@ def tokens(pytestconfig: pytest.Config) -> Tokenizer:
     return tokenizer(pytestconfig.cache.mkdir("hyperscan"))
 
 
-def test_parentheticals_of_a_volume(tmp_path: Path, tokens: Tokenizer) -> None:
+def test_parentheticals_of_a_volume_are_extracted(tmp_path: Path, tokens: Tokenizer) -> None:
     shards = []
     for volume in VOLUMES:
         shards.append(tmp_path / f"{volume}.parquet")
@@ -107,8 +107,8 @@ def test_parentheticals_of_a_volume(tmp_path: Path, tokens: Tokenizer) -> None:
         assert labelled & set(row["pages"])
 
 
-def test_same_bytes_whatever_the_hash_seed(tmp_path: Path, pytestconfig: pytest.Config) -> None:
-    """Sets and dicts keyed by strings differ in order from process to process; the tables do not."""
+def test_tables_do_not_depend_on_the_hash_seed(tmp_path: Path, pytestconfig: pytest.Config) -> None:
+    """The order of a set of strings differs between processes; the tables have the same bytes."""
     script = (
         "import sys\nfrom pathlib import Path\n"
         "from lextables.corpora.caselaw.ingest import write_opinions\n"

@@ -1,4 +1,4 @@
-"""ContractEval on the real contracts: the data set, and what outputs score that know nothing."""
+"""ContractEval on the real contracts: the data set, and the scores of fixed outputs."""
 
 import pytest
 
@@ -24,7 +24,7 @@ def rows(mirror, tmp_path_factory):
         ("No related clause.", {"F1": 0, "F2": 0, "Jaccard": 0.003, "false rate": 1}),
     ],
 )
-def test_outputs_that_know_nothing(rows, output, expected):
+def test_scores_of_fixed_outputs(rows, output, expected):
     golds, test = gold_texts(rows["answers"]), contract_of(rows["questions"], "test")
     assert (len(test), len(test.keys() & golds.keys())) == (4182, 1244)
     texts = {row["contract_id"]: row["text"] for row in rows["contracts"]}

@@ -1,4 +1,4 @@
-"""CUAD from its release: what the paper says of its answers, and how contracts are matched to files."""
+"""CUAD from its release: counts of questions and answers, matching of contracts to files, shared text."""
 
 import io
 import json
@@ -18,7 +18,7 @@ from lextables.papers.packages import load
 
 ROOT = Path(__file__).parents[2]
 RECORDED = ROOT / "resources/facts/cuad_contracts.csv"
-LEAST_WORDS = 8  # of a line or sequence that is compared
+LEAST_WORDS = 8  # minimum length of a compared line, and length of a compared sequence
 FILES = ("data.zip", "CUAD_v1.zip", "category_descriptions.csv")
 TYPES = dict(load(ROOT / "resources/papers/cuad.yaml").contract_types)
 
@@ -28,8 +28,8 @@ def rows(mirror):
     return read_release(*(mirror / "cuad" / name for name in FILES), RECORDED, TYPES)
 
 
-def test_each_title_is_found_by_the_name_of_its_pdf(mirror, rows, tmp_path):
-    """Names of another case, other signs, blanks or accents, and nothing on record."""
+def test_each_title_is_matched_to_the_name_of_its_pdf(mirror, rows, tmp_path):
+    """File names differ in case, signs, spaces or accents, and the file of recorded facts is empty."""
     ways = (
         str,
         str.upper,
@@ -56,7 +56,7 @@ def test_each_title_is_found_by_the_name_of_its_pdf(mirror, rows, tmp_path):
     assert found.notes["contracts_without_a_pdf"] == found.notes["pdfs_of_no_contract"] == 0
 
 
-def test_questions_and_answers_of_each_split(rows):
+def test_counts_of_questions_and_answers_of_each_split(rows):
     found = {}
     for split in ("train", "test"):
         asked = [row["answers"] for row in rows.questions if row["split"] == split]
@@ -66,14 +66,14 @@ def test_questions_and_answers_of_each_split(rows):
     assert len({row["category"] for row in rows.questions}) == len(rows.categories) == 41
 
 
-def test_price_restrictions_alone_has_no_span_in_test(rows):
+def test_only_price_restrictions_has_no_span_in_the_test_split(rows):
     answered = defaultdict(int)
     for question in rows.questions:
         answered[question["split"], question["category"]] += question["answers"]
     assert [key for key, count in answered.items() if not count] == [("test", "Price Restrictions")]
 
 
-def test_the_clause_table(rows):
+def test_counts_of_the_clause_table(rows):
     assert len(rows.clauses) == 13_101
     assert len(rows.supplementary) == 510 * 41
     answers = defaultdict(Counter)
@@ -84,13 +84,13 @@ def test_the_clause_table(rows):
     assert answers["Governing Law"].most_common(1) == [("New York", 97)]
 
 
-def test_what_is_odd(rows):
+def test_unusual_rows_are_counted(rows):
     assert rows.notes == {
         "answers_with_the_text_of_another": 0,
         "clause_pieces_that_are_no_answer": 0,
         "clauses_that_skip_text": 695,
         "clauses_without_a_supplementary_answer": 160,
-        # The mirror's zip has none.
+        # The mirror's zip contains no PDF.
         "contracts_without_a_pdf": 510,
         "file_names_unlike_their_title": 11,
         "pdfs_of_no_contract": 0,
@@ -101,7 +101,7 @@ def test_what_is_odd(rows):
     }
 
 
-def test_less_than_two_gibibytes(mirror):
+def test_reading_needs_less_than_two_gibibytes(mirror):
     code = (
         "import json, resource, sys\n"
         "from lextables.papers.cuad.raw import read_release\n"
@@ -125,7 +125,7 @@ def test_less_than_two_gibibytes(mirror):
 
 @pytest.fixture(scope="module")
 def texts(mirror):
-    """{split: {title: text}} of the released question files."""
+    """Return {split: {title: text}} of the released question files."""
     found = {}
     with zipfile.ZipFile(mirror / "cuad/data.zip") as archive:
         for split, name in (("train", "train_separate_questions.json"), ("test", "test.json")):
@@ -135,13 +135,13 @@ def texts(mirror):
 
 
 def sequences(text):
-    """The sequences of eight words of a text, in lower case and across line breaks."""
+    """Return the sequences of eight words of a text, in lower case and across line breaks."""
     words = text.lower().split()
     return set(zip(*(words[start:] for start in range(LEAST_WORDS)), strict=False))
 
 
 def nearest(texts):
-    """{test contract: (largest share of its sequences in one training contract, that contract)}."""
+    """Return {test contract: (largest share of its sequences in one training contract, that contract)}."""
     of_test = {title: sequences(text) for title, text in texts["test"].items()}
     holders = defaultdict(list)
     for title, found in of_test.items():
@@ -157,28 +157,28 @@ def nearest(texts):
 
 
 def lines(text):
-    """The lines of eight words or more, in lower case and single blanks."""
+    """Return the lines of eight or more words, in lower case and with single spaces."""
     words = (line.lower().split() for line in text.split("\n"))
     return [" ".join(line) for line in words if len(line) >= LEAST_WORDS]
 
 
 @pytest.fixture(scope="module")
 def shared(texts):
-    """{test contract: for each of its lines, whether a training contract has it}."""
+    """Return {test contract: for each of its lines, whether a training contract contains it}."""
     training = {line for text in texts["train"].values() for line in lines(text)}
     return {title: [line in training for line in lines(text)] for title, text in texts["test"].items()}
 
 
-def test_less_than_a_hundredth_of_the_test_lines_are_in_training_too(shared):
+def test_less_than_one_percent_of_test_lines_occur_in_training(shared):
     lines_shared = [line for of_contract in shared.values() for line in of_contract]
     assert len(lines_shared) > 7000
     assert sum(lines_shared) < 0.01 * len(lines_shared)
 
 
-def test_no_title_or_text_is_in_both_and_few_contracts_share_a_fifth_of_their_lines(texts, shared):
+def test_splits_share_no_contract_and_few_contracts_share_a_fifth_of_their_lines(texts, shared):
     assert not texts["train"].keys() & texts["test"].keys()
     assert not set(texts["train"].values()) & set(texts["test"].values())
-    # A joint filing agreement is a form; the other is between parties that have one in training too.
+    # One is a joint filing agreement, a standard form; the parties of the other have a training contract too.
     assert {title.partition("_")[0] for title, lines in shared.items() if sum(lines) > 0.2 * len(lines)} == {
         "GALERATHERAPEUTICS,INC",
         "WOMENSGOLFUNLIMITEDINC",
@@ -186,7 +186,7 @@ def test_no_title_or_text_is_in_both_and_few_contracts_share_a_fifth_of_their_li
     assert not any(lines and all(lines) for lines in shared.values())
 
 
-def test_one_test_contract_is_mostly_in_a_training_contract_with_its_lines_wrapped_otherwise(texts, shared):
+def test_most_of_one_test_contract_is_in_training_with_other_line_breaks(texts, shared):
     found = nearest(texts)
     first = max(found, key=lambda title: found[title][0])
     assert sum(share > 0.5 for share, _ in found.values()) == 3
@@ -194,5 +194,5 @@ def test_one_test_contract_is_mostly_in_a_training_contract_with_its_lines_wrapp
     share, training = found[first]
     assert (first.partition("_")[0], round(share, 2)) == ("IdeanomicsInc", 0.9)
     assert training.startswith("IdeanomicsInc_20160330")
-    # Nothing of this shows by lines.
+    # The comparison of lines does not find this.
     assert not any(shared[first])

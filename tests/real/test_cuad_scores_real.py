@@ -1,7 +1,7 @@
-"""Scores of synthetic predictions for CUAD's real test contracts, pinned.
+"""Scores of synthetic predictions for CUAD's real test contracts, compared with recorded values.
 
-Every number here was equal to what the released evaluate.py gave on the same predictions when it was pinned
-(bench/measure_cuad_scoring.py runs the two side by side).
+When the values were recorded, they equalled those of the released evaluate.py on the same predictions
+(bench/measure_cuad_scoring.py runs both).
 """
 
 import hashlib
@@ -21,7 +21,7 @@ from lextables.metrics.spans import (
 )
 from lextables.tasks.spans.submitted import released_nbest
 
-# The rebuilt file; the released one has other positions and another order of answers.
+# Digest of the rebuilt file; the released file has other positions and another order of answers.
 TEST_JSON = "1fadab083f84ba4fdf7a6b00679901cdfed3ad63ef9352e53b5d15141ca73c56"
 # Strict mode, and the 95 % interval of paper mode from 1,000 resamples.
 PINNED = (
@@ -48,7 +48,7 @@ def nbest(squad):
     return released_nbest(make_nbest(squad, seed=0), "synthetic predictions")
 
 
-def test_every_number_is_the_released_one(squad, nbest):
+def test_paper_mode_equals_the_released_evaluation(squad, nbest):
     asked = gold(*table_rows(squad))
     groups, counted = paper_counts(paper_matches(nbest, asked, "Parties"), asked, sweep())
     curve = counted.curve()
@@ -66,7 +66,7 @@ def test_every_number_is_the_released_one(squad, nbest):
     assert digest.hexdigest() == "cf93541df966680786598ae06a08292892906577dc87c85e38423cb83a8e5212"
 
 
-def test_paper_and_strict_mode_differ_where_the_quirks_are(squad, nbest):
+def test_paper_and_strict_mode_differ_for_insurance_and_parties(squad, nbest):
     questions, answers = table_rows(squad)
     rows = scores(nbest, questions, answers, relaxed="Parties", resamples=1000)
     found = {(row["metric"], row["group"]): row for row in rows}
@@ -74,10 +74,10 @@ def test_paper_and_strict_mode_differ_where_the_quirks_are(squad, nbest):
     def both(metric, category, column):
         return [found[metric + mode, f"category: {category}"][column] for mode in ("", ", strict")]
 
-    # 40 further questions, with five gold spans, are about the one contract with Insurance in its title.
+    # Paper mode also counts 40 questions, with five gold spans, about a contract with Insurance in its title.
     assert both("AUPR", "Insurance", "n") == [122, 117]
     assert both("AUPR", "Price Restrictions", "n") == [0, 0]
-    # More than 90 % of the parties are found, but only at the last threshold.
+    # The recall of Parties exceeds 90 %, but only at the last threshold.
     assert both("precision at 90% recall", "Parties", "value") == [0.0, 0.5506756756756757]
     for name, strict, low, high in PINNED:
         assert found[name + ", strict", "all"]["value"] == pytest.approx(strict, abs=1e-12)

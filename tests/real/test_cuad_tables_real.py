@@ -1,4 +1,4 @@
-"""CUAD's tables of the data set, on the real data: which cells are reproduced."""
+"""CUAD's tables about the data set, on the real data: the verdicts of their cells."""
 
 import html
 from collections import defaultdict
@@ -19,11 +19,11 @@ PRINTED = load_published(ROOT / "resources/published/cuad.csv")
 
 @pytest.fixture(scope="module")
 def data(release_results):
-    """The folder of CUAD's data set."""
+    """Folder of CUAD's data set."""
     return release_results / "data/cuad"
 
 
-def test_the_labeled_shares_are_those_of_the_explanation(data):
+def test_the_explanation_of_figure_2_has_the_computed_labeled_shares(data):
     results = tables.Results(data=data, root=data, rows=[], published=[], paper=PAPER, name="figure2")
     together = defaultdict(list)
     for (contract, _), spans in results.spans.items():
@@ -39,16 +39,16 @@ def test_the_labeled_shares_are_those_of_the_explanation(data):
 @pytest.mark.parametrize(
     ("name", "match", "off"),
     [
-        # Off are the names of categories, and descriptions, that the release words otherwise.
+        # Off: names of categories and descriptions that have another wording in the release.
         ("table1", 8, 4),
         ("table3", 26, 0),
         ("table4", 47, 3),
         ("table5", 30, 2),
-        # 9,348 pages for 9,283; 12.5 % of a contract labelled for "about 10 %"; 0.36 % for 0.25 %.
+        # Off: 9,348 pages (published: 9,283), labeled share 12.5 % ("about 10 %"), and 0.36 % (0.25 %).
         ("figure2", 4, 3),
     ],
 )
-def test_verdicts(data, name, match, off):
+def test_counts_of_verdicts_and_reasons_of_cells_that_are_off(data, name, match, off):
     printed = [cell for cell in PRINTED if cell.table == name]
     inputs = Inputs(data=data, root=data, rows=[], published=printed, paper=PAPER, name=name)
     entry = PAPER.tables[name]

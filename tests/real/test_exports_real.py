@@ -1,4 +1,4 @@
-"""Exports of real data read by other tools, compared with the releases and with our scores."""
+"""Exports of real data, read with other tools and compared with the releases and the pipeline's scores."""
 
 import json
 import zipfile
@@ -22,7 +22,7 @@ RUN = "runs/acord/retrieve/bm25/short/seed0"
 
 @pytest.fixture(scope="module")
 def exports(release_results, tmp_path_factory):
-    """The exports of ACORD, with its BM25 run, and of CUAD."""
+    """Folder with the exports of ACORD, including its BM25 run, and of CUAD."""
     folder = tmp_path_factory.mktemp("exports")
     sources = registry.load(ROOT / "resources/sources.yaml")
     for paper in ("acord", "cuad"):
@@ -36,7 +36,7 @@ def exports(release_results, tmp_path_factory):
     return folder
 
 
-def test_ir_measures_gives_the_scores_of_bm25(exports, release_results):
+def test_ir_measures_computes_the_same_bm25_scores(exports, release_results):
     rows = read(release_results / RUN / "scores.parquet")
     scores = {(row["metric"], row["group"]): row["value"] for row in rows}
     qrels = [*ir_measures.read_trec_qrels(str(exports / "acord/trec/qrels.test.txt"))]
@@ -47,7 +47,7 @@ def test_ir_measures_gives_the_scores_of_bm25(exports, release_results):
     assert len({line.query_id for line in qrels}) == 57
 
 
-def test_datasets_and_mlcroissant_load_what_the_release_has(exports, tmp_path):
+def test_datasets_and_mlcroissant_load_all_rows(exports, tmp_path):
     counts = {"judgements": 126_659, "clauses": 3_931, "queries": 114}
     for name, rows in counts.items():
         loaded = load_dataset(str(exports / "acord"), name, split="full", cache_dir=str(tmp_path))
@@ -57,7 +57,7 @@ def test_datasets_and_mlcroissant_load_what_the_release_has(exports, tmp_path):
     assert sum(1 for _ in data.records("queries")) == 114
 
 
-def test_squad_files_are_the_release_but_for_its_order(exports, mirror):
+def test_squad_files_equal_the_release_except_for_the_order(exports, mirror):
     def plain(content):
         return {
             question["id"]: (

@@ -1,4 +1,4 @@
-"""The parsers on real models: pinned trees, and what trees must not depend on."""
+"""The parsers with real models: expected trees, and their independence of batch and order."""
 
 import json
 import re
@@ -18,8 +18,8 @@ from lextables.papers.lawngnli.tree import Tree, well_formed
 
 pytest.importorskip(parsers.SPACY_MODEL, reason="the spaCy pipeline is not installed")
 
-# Sentences written for this test with their trees: `benepar` by benepar_en_gum with benepar 0.2.0 (the same
-# with transformers 4.57 and 5.23) and spaCy 3.8 for the tokens, `dependencies` by en_core_web_sm 3.8.
+# Sentences written for this test, with their trees.  `benepar`: by benepar_en_gum with benepar 0.2.0 and
+# tokens of spaCy 3.8 (equal with transformers 4.57 and 5.23); `dependencies`: by en_core_web_sm 3.8.
 GOLDEN = Path(__file__).parents[1] / "golden/parser_trees.jsonl"
 TREES = [json.loads(line) for line in GOLDEN.read_text(encoding="utf-8").splitlines()]
 
@@ -39,7 +39,7 @@ def dependencies() -> Dependencies:
 
 @pytest.fixture(scope="session")
 def opinions(mirror: Path) -> tuple[str, ...]:
-    """Sentences of 40 to 300 characters from one volume, cut at full stops: rough, as parentheticals are."""
+    """Return sentences of 40 to 300 characters from one volume, split only at full stops."""
     volume = mirror / "caselaw/us/510.zip"
     if not volume.is_file():
         pytest.skip(f"there is no volume {volume}")
@@ -61,7 +61,7 @@ def in_brackets(parsed: Iterable[tuple[Tree, ...]]) -> list[list[str]]:
 
 @pytest.mark.parametrize("row", TREES, ids=[row["text"] for row in TREES])
 @pytest.mark.parametrize("name", ["benepar", "dependencies"])
-def test_trees_are_as_pinned(request, name, row):
+def test_trees_equal_the_recorded_trees(request, name, row):
     parser = request.getfixturevalue(name)
     assert in_brackets(parser.parse([row["text"]])) == [row[name]]
 
@@ -71,7 +71,7 @@ def parser(request) -> parsers.Parser:
     return request.getfixturevalue(request.param)
 
 
-def test_texts_come_back_as_they_were(parser, opinions):
+def test_trees_contain_the_unchanged_text(parser, opinions):
     for text, trees in zip(opinions, parsed(parser, opinions), strict=True):
         assert "".join(tree.text for tree in trees) == text
 
@@ -86,7 +86,7 @@ def test_trees_do_not_depend_on_the_batch_or_the_order(parser, opinions):
     assert in_brackets(parser.parse(opinions[59::-1]))[::-1] == together[:60]
 
 
-def test_spacy_gives_the_same_bits_in_any_batch(dependencies, opinions):
+def test_spacy_tensors_do_not_depend_on_the_batch_size(dependencies, opinions):
     alone = [document.tensor.copy() for document in dependencies._nlp.pipe(opinions, batch_size=1)]
     for size in (7, 120):
         batched = [document.tensor for document in dependencies._nlp.pipe(opinions, batch_size=size)]
@@ -105,14 +105,14 @@ def test_spacy_gives_the_same_bits_in_any_batch(dependencies, opinions):
         ("é ü 漢字 😀", None),
     ],
 )
-def test_odd_texts_survive(parser, text, joined):
+def test_unusual_texts_are_parsed(parser, text, joined):
     (trees,) = parser.parse([text])
     assert "".join(tree.text for tree in trees) == (text.strip() if joined is None else joined)
     outcome = contradict(trees, example="odd", seed=0)
     assert outcome is not None
 
 
-def test_a_parenthetical_of_ten_thousand_characters_is_left_unparsed_and_the_next_is_not(benepar):
+def test_a_parenthetical_of_ten_thousand_characters_is_not_parsed_but_the_next_is(benepar):
     endless = "the court held that the tax and " * 320
     before, after = benepar.parse([endless, "the tax is void"])
     assert {tree.root.label for tree in before} == {UNPARSED}

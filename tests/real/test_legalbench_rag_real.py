@@ -1,4 +1,4 @@
-"""LegalBench-RAG on the real files: the authors' own draw of MAUD, and what CUAD's rule makes."""
+"""LegalBench-RAG on the real files: the authors' sample of MAUD, and the queries made from CUAD."""
 
 from collections import Counter, defaultdict
 from pathlib import Path
@@ -12,7 +12,7 @@ from lextables.pipeline.dataset import Published, check_census, read, write_all
 
 ROOT = Path(__file__).parents[2]
 PAPER = load(ROOT / "resources/papers/legalbench_rag.yaml")
-# What both ways of cutting have in common, and the passages of each.
+# Digest of the queries, which are equal for both ways of splitting documents, and the passages of each way.
 QUERIES = "c319b144714c16e89e421ec1bc9213397ca4eb84e934509f85b6ed4c7e443da9"
 PASSAGES = {
     "legalbench_rag": (16_501, "decc2b68ab95a1f45b06af5cebfa45c5e33a72964d8ea7b79a699c4d6f345c99"),
@@ -23,7 +23,7 @@ FILES = {"maud": "maud/extraction_spans.json", "agreements": "maud/maud_v1.zip",
 
 @pytest.fixture(scope="module", params=list(PAPER.data))
 def made(request, mirror, tmp_path_factory):
-    """A data set's name, its folder, its census and the notes."""
+    """Name, folder, census and notes of a data set."""
     files = {kind: [mirror / file] for kind, file in FILES.items()}
     if missing := [path for (path,) in files.values() if not path.is_file()]:
         pytest.skip(f"no real data: there is no file {missing[0]}")
@@ -32,7 +32,7 @@ def made(request, mirror, tmp_path_factory):
     return request.param, folder, write_all(TABLES[request.param], found.of, folder), found.notes
 
 
-def test_the_data_sets_are_those_of_the_registry(made):
+def test_the_data_sets_match_the_registered_census(made):
     name, _, census, notes = made
     check_census(census, PAPER.data[name].census["legalbench_rag"], name)
     assert census["queries"]["rows_sha256"] == QUERIES
@@ -43,7 +43,7 @@ def test_the_data_sets_are_those_of_the_registry(made):
     }  # fmt: skip
 
 
-def test_all_of_cuad_gives_so_many_queries(mirror):
+def test_number_of_queries_from_all_of_cuad(mirror):
     path = mirror / FILES["cuad"]
     if not path.is_file():
         pytest.skip(f"no real data: there is no file {path}")
@@ -51,7 +51,7 @@ def test_all_of_cuad_gives_so_many_queries(mirror):
     assert (len(queries), len({query.file for query in queries}), len(texts)) == (4_685, 478, 507)
 
 
-def test_mauds_files_are_the_eighteen_of_the_authors_draw(made):
+def test_mauds_files_are_the_eighteen_of_the_authors_sample(made):
     _, folder, _, _ = made
     characters = defaultdict(int)
     for row in read(folder / "documents.parquet", ["file", "start", "end"]):

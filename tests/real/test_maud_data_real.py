@@ -1,4 +1,4 @@
-"""MAUD from the mirror: the real rows of seven questions, the contracts, the authors' settings, the spans."""
+"""MAUD from the mirror: the rows of seven questions, the contracts, the authors' settings and the spans."""
 
 from collections import Counter
 from itertools import pairwise
@@ -58,8 +58,8 @@ def test_the_mirror_has_the_registered_rows(mirror, tmp_path, name, variant):
     written("maud", name, tmp_path, read("maud", name, mirror), variant)
 
 
-def test_the_authors_numbers_are_columns_in_the_order_of_the_catalogue(catalogue, settings):
-    """The column before the answers on a deal point is its text, so that numbers leave a gap there."""
+def test_the_authors_question_numbers_follow_the_order_of_the_catalogue(catalogue, settings):
+    """Numbers are table columns; they have a gap where a deal point's text is a column before its answers."""
     numbers = [int(settings.author_numbers[head.head_id].split(".")[0]) for head in catalogue.heads]
     assert settings.author_numbers["01"] == "3"
     by_category = {}
@@ -71,13 +71,13 @@ def test_the_authors_numbers_are_columns_in_the_order_of_the_catalogue(catalogue
             assert of_one == of_two or two - one >= 2
 
 
-def test_the_authors_settings(settings):
+def test_the_authors_settings_are_read(settings):
     rates = {
         model: {row["learning_rate"] for row in settings.hyperparameters if row["model"] == model}
         for model in ("roberta-base", "google/bigbird-roberta-base")
     }
     assert rates["roberta-base"] == {1e-5, 3e-5, 1e-4}
-    # A.4 has 1e-5 and 1e-4 for BigBird; the released settings have these.
+    # Appendix A.4 states 1e-5 and 1e-4 for BigBird; the released settings have these values.
     assert rates["google/bigbird-roberta-base"] == {5e-6, 1e-5, 5e-5}
     chosen = {
         (row["model"], row["abridged"]): (row["learning_rate"], row["epochs"], row["validation_aupr"])
@@ -92,28 +92,28 @@ def test_the_authors_settings(settings):
     }
 
 
-def test_every_answer_of_the_real_rows_is_in_test(release, catalogue):
+def test_every_answer_occurs_in_the_test_split(release, catalogue):
     assert constraints.undefined_in_test(constraints.answer_counts(release.examples, catalogue)) == []
 
 
-def test_contracts_and_texts_stand_in_several_splits(release):
+def test_some_contracts_and_texts_are_in_several_splits(release):
     notes = constraints.overlap_notes(constraints.split_overlap(release.examples))
     assert (notes["contracts_in_train_and_test"], notes["texts_in_train_and_test"]) == (103, 73)
     assert (notes["contracts_in_two_splits_of_one_head"], notes["texts_in_two_splits_of_one_head"]) == (1, 0)
 
 
-def test_the_contracts(maud, release):
+def test_all_contracts_except_one_have_a_text(maud, release):
     texts = {
         row["contract_id"]: row["text"] is not None
         for row in contract_rows(maud / "maud_v1.zip", release.examples)
     }
-    # Of 152; the mirror has neither a text nor a row of contract_149.
+    # MAUD has 152 contracts; the mirror has neither a text nor a row of contract_149.
     assert len(texts) == 151
     assert [contract for contract, has_text in texts.items() if not has_text] == ["contract_10"]
 
 
-def test_the_spans_are_those_of_the_deal_point_texts(extraction, release):
-    """So queries are mapped to the right types: nearly all spans are in the contract's text of the type."""
+def test_nearly_all_spans_occur_in_the_deal_point_texts(extraction, release):
+    """This shows that queries are mapped to the right types of deal point texts."""
     texts = {row["text_id"]: row["text"] for row in release.texts}
     deal_points = {}
     for row in release.examples:

@@ -1,4 +1,4 @@
-"""The shares on record, measured again on the real data sets."""
+"""The recorded overlaps of data sets, computed again on the real data sets."""
 
 import csv
 
@@ -11,7 +11,7 @@ from lextables.papers import packages
 from lextables.report import overlaps
 
 
-def test_the_facts_are_what_is_measured(release_results, tmp_path):
+def test_recorded_overlaps_equal_computed_overlaps(release_results, tmp_path):
     splits = []
     for name in ("acord", "cuad"):
         texts = packages.load(ROOT / f"resources/papers/{name}.yaml").texts[name].model_dump()

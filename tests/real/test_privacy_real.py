@@ -1,4 +1,4 @@
-"""The privacy policy corpus from its release: its content, the cost of reading it, and baselines on it."""
+"""The privacy policy corpus from its release: its content, time and memory of reading, and baselines."""
 
 import json
 import os
@@ -27,7 +27,7 @@ FILES = {
 }
 
 
-# Reads the files, writes the tables, and prints their census, the notes, and what it took.
+# Reads the files, writes the tables, and prints their census, the notes, the CPU time and the memory.
 READ = """
 import json, resource, sys, time
 from lextables.pipeline.dataset import Published, write_all
@@ -45,7 +45,7 @@ print(json.dumps([census, rows.notes, time.process_time() - begun, grown / 1024]
 
 @pytest.fixture(scope="module")
 def read_in_a_process(mirror, tmp_path_factory):
-    """The folder of the tables, their census, the notes, processor seconds, and megabytes of memory."""
+    """Folder of the tables, their census, the notes, CPU seconds and additional megabytes of memory."""
     folder = tmp_path_factory.mktemp("privacy")
     files = {kind: str(mirror / "privacy" / name) for kind, name in FILES.items()}
     settings = {"other_snapshots": list(PAPER.other_snapshots)}
@@ -58,17 +58,17 @@ def read_in_a_process(mirror, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def read_release(read_in_a_process):
-    """The folder of the tables, their census and the notes."""
+    """Folder of the tables, their census and the notes."""
     return read_in_a_process[:3]
 
 
-def test_it_is_read_in_seconds_and_in_150_megabytes_more_than_the_libraries(read_in_a_process):
+def test_reading_takes_less_than_20_seconds_and_150_megabytes(read_in_a_process):
     *_, seconds, megabytes = read_in_a_process
     assert seconds < 20
     assert megabytes < 150
 
 
-def test_the_release_has_what_its_registry_says(read_release):
+def test_the_release_matches_the_registered_census(read_release):
     _, counts, notes = read_release
     census = PAPER.data["privacy"].census
     check_census(counts, census["stand_in"], "stand_in")
@@ -81,7 +81,7 @@ def test_the_release_has_what_its_registry_says(read_release):
     assert notes["sites_coded_without_a_policy_here"] == 129
 
 
-def test_each_of_9369_pairs_has_two_responses_at_least(read_release):
+def test_each_of_9369_pairs_has_at_least_two_responses(read_release):
     folder, _, _ = read_release
     pairs = Counter(
         (row["site"], row["question_id"])
@@ -91,7 +91,7 @@ def test_each_of_9369_pairs_has_two_responses_at_least(read_release):
     assert len(pairs) == 9369
 
 
-def test_in_1580_pairs_two_responses_are_alike_in_everything(read_release):
+def test_1580_pairs_have_two_identical_responses(read_release):
     folder, _, _ = read_release
     highlights = defaultdict(set)
     place = ("site", "question_id", "response")
@@ -108,7 +108,7 @@ def test_in_1580_pairs_two_responses_are_alike_in_everything(read_release):
 
 
 def test_coder_ids_do_not_identify_coders(read_release):
-    """Nearly every pair has one coder_id for all its responses."""
+    """In nearly every pair, all responses have the same coder_id."""
     folder, _, _ = read_release
     readers = defaultdict(set)
     for row in read(folder / "responses.parquet", ["site", "question_id", "reader_id"]):
@@ -141,7 +141,7 @@ def scored(answers, data):
     return {(row["metric"], row["group"]): (row["value"], row["n"]) for row in rows}
 
 
-def test_scores_of_the_answers_of_other_sites(data):
+def test_scores_of_the_prior_baseline(data):
     scores = scored(baselines.prior(data.shares, pseudo=TASK.pseudo, smoothing=TASK.smoothing), data)
     assert scores["cross entropy", "all"] == (pytest.approx(0.4978, abs=5e-5), 9369)
     assert scores["cross entropy, low", "all"][1] == 149
@@ -150,7 +150,7 @@ def test_scores_of_the_answers_of_other_sites(data):
     assert scores["accuracy", "all"][0] == pytest.approx(0.7532, abs=5e-5)
 
 
-def test_scores_of_random_answers_follow_from_the_number_of_options(data):
+def test_scores_of_uniform_answers_depend_only_on_the_number_of_options(data):
     scores = scored(baselines.uniform(data.shares), data)
     assert scores["cross entropy", "all"][0] == pytest.approx(0.6396, abs=5e-5)
     assert scores["cross entropy", "question: COVID-1"][0] == pytest.approx(0.6931, abs=5e-5)

@@ -1,18 +1,18 @@
 """Labels and n-best spans on real contracts, compared with those of transformers 4.57.6.
 
-The counts and digests are of the released side, by
+The counts and digests of the released code were computed by
 
     PYTHONPATH=workflow python bench/measure_released_spans.py ../shared/mirror/cuad/data.zip \
         --released <python with transformers 4.57.6> --golden
 
-which also compares both sides with tokenizers of every kind.
+which also compares the pipeline with the released code for every kind of tokenizer.
 """
 
 import pytest
 
 from bench.measure_released_spans import draw, golden, make_tokenizers, our_side
 
-# The real vocabularies; the others are built each time.
+# Only tokenizers with real vocabularies; the others are built in each run.
 RELEASED = {
     "wordpiece": {
         "windows": 440,
@@ -42,6 +42,6 @@ def archive(mirror):
 
 
 @pytest.mark.parametrize("kind", RELEASED)
-def test_labels_and_spans_are_the_released_ones(kind, archive, tmp_path):
+def test_labels_and_spans_equal_those_of_the_released_code(kind, archive, tmp_path):
     make_tokenizers(archive, tmp_path, [kind])
     assert golden(our_side(tmp_path, draw(archive, 2), kind, n_best=20)) == RELEASED[kind]

@@ -1,4 +1,4 @@
-"""The plan: which rows have runs, which have a reason, and which runs each table needs."""
+"""The plan of ACORD: which rows have runs, which have a reason, and which runs each table needs."""
 
 from pathlib import Path
 
@@ -64,7 +64,7 @@ def test_search_choice_training_and_predictions_are_separate_runs():
         assert (training.experiment, training.seed) == ("train", read.seed)
         hits, *searched = found.specs[choice].needs
         retriever, model = read.model.split("+")
-        # A retriever's own hits are what the choice reorders; a search reads those of all of them.
+        # The choice reranks the hits of one retriever; a search reads the hits of both retrievers.
         assert found.specs[read].needs == (hits,)
         assert hits == Run("acord", "retrieve", retriever, "short")
         assert {run.model for run in searched} == {model} and len(searched) == 5 * 3
@@ -79,7 +79,7 @@ def test_a_grid_of_one_trial_is_trained_without_a_search():
     (cross_encoder,) = {run for run in of(found, "train") if run.model == "cross-encoder-minilm"}
     assert found.specs[cross_encoder].choice is None
     assert found.specs[cross_encoder].settings["updates"] == [100]
-    # One training, whosever hits it reorders.
+    # One training is used for the hits of both retrievers.
     readers = {run.model for run, spec in found.specs.items() if spec.weights_of == cross_encoder}
     assert readers == {"bm25+cross-encoder-minilm", "bi-encoder-minilm+cross-encoder-minilm"}
 
@@ -93,7 +93,7 @@ def test_a_grid_of_one_trial_is_trained_without_a_search():
         (False, {"grid": "paper"}, "paper"),
     ],
 )
-def test_auto_grid(gpu, values, grid):
+def test_the_default_grid_depends_on_the_gpu_and_the_data(gpu, values, grid):
     assert {run.condition for run in of(laid_out(gpu, **values), "train")} == {grid}
 
 
@@ -101,7 +101,7 @@ RERANKED = "BM25 / Cross-Encoder-MiniLM"
 
 
 def tuned(tmp_path, **values):
-    """Fine-tuned systems over BM25 where a mirror holds the paper's cross-encoder."""
+    """Return fine-tuned systems over BM25; the mirror has the paper's cross-encoder."""
     folder = tmp_path / "models/ms-marco-minilm-l6-v2"
     folder.mkdir(parents=True)
     (folder / "config.json").write_text("{}")
@@ -120,15 +120,15 @@ def tuned(tmp_path, **values):
         ({"grid": "paper", "seeds": [4]}, "needs three seeds, as in the paper", f"{RERANKED}, one seed"),
     ],
 )
-def test_other_settings_are_a_row_of_our_own_that_names_them(tmp_path, values, reason, name):
+def test_other_settings_are_an_additional_row_that_names_them(tmp_path, values, reason, name):
     found = tuned(tmp_path, **values)
     assert list(found) == [RERANKED, name]
-    assert (found[RERANKED].runs, found[RERANKED].reason, found[RERANKED].own) == ({}, reason, False)
-    assert found[name].own and found[name].runs and not found[name].reason
+    assert (found[RERANKED].runs, found[RERANKED].reason, found[RERANKED].additional) == ({}, reason, False)
+    assert found[name].additional and found[name].runs and not found[name].reason
     assert name not in {cell.row for cell in PRINTED}
 
 
-def test_longer_forms_are_ranked_for_the_queries_of_appendix_e_alone():
+def test_longer_forms_are_ranked_only_for_the_queries_of_appendix_e():
     found = laid_out(data="release", models="paper")
     for run, spec in found.specs.items():
         if run.experiment in ("retrieve", "rerank"):
@@ -142,10 +142,10 @@ def test_longer_forms_are_ranked_for_the_queries_of_appendix_e_alone():
 LLM = {"name": "My LLM", "kind": "language-model-api", "model": "my-llm"}
 
 
-def test_a_printed_language_model_is_not_run_since_no_prompt_is_printed():
+def test_a_published_language_model_is_not_run_without_a_published_prompt():
     for pairwise in (False, True):
         (row,) = (s for s in systems() if s.row == "BM25 / GPT4o" and s.about["pairwise"] == pairwise)
-        assert not row.runs and not row.own and row.asked
+        assert not row.runs and not row.additional and row.asked
         assert row.reason == NO_PROMPT
 
 
@@ -155,15 +155,15 @@ def test_a_users_language_model_reranks_bm25_pointwise_and_pairwise():
         for s in systems(
             extra_models=[LLM], llm="http://127.0.0.1:8000/v1", data="release", models="available"
         )
-        if s.asked and s.own
+        if s.asked and s.additional
     }
-    # On a release the registry's own waits for a GPU, and none of OpenAI's is a server's on this machine.
+    # On release data, the registered local model needs a GPU, and OpenAI's models need OpenAI's server.
     assert found.keys() == {("BM25 / My LLM", False), ("BM25 / My LLM", True)}
     assert found["BM25 / My LLM", False].runs.keys() == {"short", "medium", "long"}
     assert found["BM25 / My LLM", True].runs.keys() == {"short"}
 
 
-def test_what_is_asked_is_all_in_the_settings_of_a_run():
+def test_settings_of_a_run_contain_the_prompt_and_all_options():
     laid = laid_out(
         extra_models=[LLM | {"endpoint": "completions"}],
         llm="http://127.0.0.1:8000/v1",
@@ -177,12 +177,12 @@ def test_what_is_asked_is_all_in_the_settings_of_a_run():
     assert (given["way"], given["passes"], given["hits"], given["form"]) == ("pairwise", 1, 100, "short")
     assert (given["api"], given["endpoint"]) == ("http://127.0.0.1:8000/v1", "completions")
     assert given["prompt"] == load_prompt(ROOT / "resources/prompts/acord_pairwise.txt").plain()
-    in_e2 = {row["row"] for row in laid.rows["table_e2"] if row["own"] and row["asked"]}
+    in_e2 = {row["row"] for row in laid.rows["table_e2"] if row["additional"] and row["asked"]}
     assert in_e2 == {"BM25 / My LLM"}
     assert not any(row["asked"] for table in ("table_d2", "table_d4", "figure2") for row in laid.rows[table])
 
 
-def test_a_server_of_ones_own_fills_no_row_of_openais_embeddings():
+def test_a_server_other_than_openai_fills_no_row_of_openai_embeddings():
     found = {}
     for llm in ("http://127.0.0.1:8000/v1", "https://api.openai.com/v1"):
         rows = [s for s in systems(llm=llm, data="release", models="available") if "OpenAI" in s.row]
@@ -192,7 +192,7 @@ def test_a_server_of_ones_own_fills_no_row_of_openais_embeddings():
     assert [*found.values()] == [[False, False], [True, True]]
 
 
-def test_what_openai_serves_answers_our_prompt_in_rows_of_our_own():
+def test_openai_models_with_our_prompt_are_additional_rows():
     rows = {
         (s.row, s.about["pairwise"]): s
         for s in systems(llm="https://api.openai.com/v1", data="release", models="available")
@@ -203,4 +203,4 @@ def test_what_openai_serves_answers_our_prompt_in_rows_of_our_own():
         for retriever, pairwise in (("BM25", False), ("BM25", True), ("Bi-Encoder-MiniLM", False))
         for model in ("GPT4o", "GPT4o-mini")
     }
-    assert all(row.own for row in rows.values())
+    assert all(row.additional for row in rows.values())

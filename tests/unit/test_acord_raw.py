@@ -21,7 +21,7 @@ def test_the_sample_has_the_registered_rows(tmp_path):
 
 
 def cell(number, column, value):
-    """A change of one cell of a tab-separated file."""
+    """Return a function that changes one cell of a tab-separated file."""
 
     def edit(text):
         cells = text.split(b"\t")
@@ -32,7 +32,7 @@ def cell(number, column, value):
 
 
 def repeat(number):
-    """Append a copy of a line (0-based)."""
+    """Return a function that appends a copy of a line (0-based)."""
     return lambda content: content + content.split(b"\n")[number] + b"\n"
 
 
@@ -75,7 +75,7 @@ TEST, TRAIN, VALID = (f"qrels/{split}.tsv" for split in ("test", "train", "valid
         (FORMATS, cell(2, 0, b"another query"), "row 2: 'another query' is no query of queries.jsonl"),
     ],
 )
-def test_an_error_has_its_place(tmp_path, suffix, change, message):
+def test_an_error_names_its_place(tmp_path, suffix, change, message):
     path = altered(SAMPLE / "acord/ACORD.zip", tmp_path / "ACORD.zip", {suffix: change})
     with pytest.raises(BadInput) as error:
         read("acord", "acord", files={"release": [path]})

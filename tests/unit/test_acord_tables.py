@@ -1,4 +1,4 @@
-"""ACORD's tables over a data set small enough to count by hand."""
+"""ACORD's tables on a data set that is small enough to count by hand."""
 
 import math
 from pathlib import Path
@@ -75,7 +75,9 @@ def data(tmp_path_factory):
     return folder
 
 
-def system(retriever, reranker="None", tuned=False, own=False, runs=None, reason="", parameters=0, **more):
+def system(
+    retriever, reranker="None", tuned=False, additional=False, runs=None, reason="", parameters=0, **more
+):
     styles = ("short", "medium", "long") if runs else ()
     return {
         "model": reranker,
@@ -86,7 +88,7 @@ def system(retriever, reranker="None", tuned=False, own=False, runs=None, reason
         "reranker": reranker,
         "reranked": reranker != "None",
         "tuned": tuned,
-        "own": own,
+        "additional": additional,
         "pairwise": False,
         "fused": False,
         "reason": reason,
@@ -109,7 +111,7 @@ def test_table_c2_leaves_out_queries_without_the_score(data):
     assert cells["4-star", "Std. Dev."].reason == "too few queries have a clause of this score"
 
 
-def test_table_c3_adds_up(data):
+def test_table_c3_counts_ratings_and_queries(data):
     cells = computed(data, "table_c3")
     assert cells["Limitation of Liability", "4-star"].value == 2
     assert cells["Total", "Total ratings"].value == 8
@@ -124,7 +126,7 @@ def test_figure_c1_counts_clauses_and_pairs(data):
     assert (cells["0-99 words", "Clauses"].value, cells["100-199 words", "Clauses"].value) == (2, 2)
 
 
-def test_table2_and_e1_and_c1_are_texts(data):
+def test_tables_2_e1_and_c1_contain_texts(data):
     assert computed(data, "table2")["Affirmative Covenants", "Example Query"].value == "Insurance"
     assert (
         computed(data, "table2")["Term & Termination", "Example Query"].reason == "no query of this category"
@@ -135,7 +137,7 @@ def test_table2_and_e1_and_c1_are_texts(data):
     assert c1["4", "Query"].reason == "sample data"
 
 
-def test_table_d3_sets_both_readings_and_reasons(data):
+def test_table_d3_has_strict_scores_sizes_and_reasons(data):
     cells = computed(
         data,
         "table_d3",
@@ -168,7 +170,7 @@ def test_changes_are_paired_over_queries(data):
         system("BM25", runs=["first"]),
         system("BM25", "Cross-Encoder-MiniLM", reason="not here"),
         system("BM25", "Cross-Encoder-MiniLM", tuned=True, reason="not here"),
-        system("BM25", "MiniLM encoder, fresh head", tuned=True, own=True, runs=["second"]),
+        system("BM25", "MiniLM encoder, fresh head", tuned=True, additional=True, runs=["second"]),
     ]
     cells = computed(data, "table_d4", *systems)
     row = "BM25 / MiniLM encoder, fresh head / fine-tuned"
@@ -180,8 +182,8 @@ def test_changes_are_paired_over_queries(data):
     assert set(computed(data, "figure2", *systems)) < set(cells)
 
 
-def test_by_category(data):
-    own = system("BM25", "My Reranker", own=True, runs=["second"])
+def test_scores_by_category(data):
+    own = system("BM25", "My Reranker", additional=True, runs=["second"])
     cells = computed(data, "table_d2", system("BM25", "Cross-Encoder-MiniLM", reason="not here"), own)
     assert cells["Limitation of Liability / not fine-tuned", "NDCG@5"].reason == "not here"
     assert cells["Restrictive Covenants / My Reranker, not fine-tuned", "NDCG@5"].value == pytest.approx(
@@ -198,15 +200,15 @@ def test_by_category(data):
         ("table_d5", "Baseline / None"),
     ],
 )
-def test_a_baseline_stands_beside_rerankers_by_its_own_name(data, table, row):
-    baseline = system("Baseline", own=True, runs=["second"], baseline=True)
+def test_a_baseline_keeps_its_name_in_tables_of_rerankers(data, table, row):
+    baseline = system("Baseline", additional=True, runs=["second"], baseline=True)
     cells = computed(data, table, baseline)
     scores = [cell for (name, column), cell in cells.items() if name == row and "strict" not in column]
     assert {cell.baseline for cell in scores} == {"Baseline"}
 
 
 @pytest.mark.parametrize("table", ["table_d2", "table_d4", "figure2"])
-def test_every_score_of_a_trained_row_has_its_spread(data, table):
+def test_every_score_of_a_trained_row_has_the_values_of_its_seeds(data, table):
     systems = [
         system("BM25", runs=["first"]),
         system("BM25", "Cross-Encoder-MiniLM", runs=["first"]),
@@ -223,7 +225,7 @@ def test_every_score_of_a_trained_row_has_its_spread(data, table):
     assert {cell.seeds for (row, _), cell in cells.items() if "not fine-tuned" in row} == {None}
 
 
-def test_the_change_of_a_small_budget_is_over_the_same_cross_encoder(data):
+def test_a_small_budget_is_compared_with_the_same_cross_encoder(data):
     systems = [
         system("BM25", runs=["first"]),
         system("BM25", "Cross-Encoder-MiniLM", runs=["second"], model="ms-marco"),
@@ -232,7 +234,7 @@ def test_the_change_of_a_small_budget_is_over_the_same_cross_encoder(data):
             "BM25",
             "Cross-Encoder-MiniLM, small budget",
             tuned=True,
-            own=True,
+            additional=True,
             runs=["second"],
             model="ms-marco",
         ),
@@ -246,7 +248,7 @@ def test_the_change_of_a_small_budget_is_over_the_same_cross_encoder(data):
     )
 
 
-def test_a_category_has_an_interval_where_it_has_several_queries(data):
+def test_a_category_has_an_interval_if_it_has_several_queries(data):
     cells = computed(data, "table_d2", system("BM25", "Cross-Encoder-MiniLM", runs=["first"]))
     one = cells["Limitation of Liability / not fine-tuned", "NDCG@5"]
     assert one.value is not None and one.low is None
@@ -263,7 +265,7 @@ def test_a_category_has_an_interval_where_it_has_several_queries(data):
     assert term.low < term.value < term.high
 
 
-def test_table_e2_is_one_query_at_a_time(data):
+def test_table_e2_shows_single_queries(data):
     cells = computed(
         data, "table_e2", system("BM25", runs=["first"]), system("BM25", "GPT4o", reason="an API")
     )
@@ -272,14 +274,14 @@ def test_table_e2_is_one_query_at_a_time(data):
     assert cells["BM25 + GPT-4o / as-is / Short", "NDCG@5"].reason == "an API"
 
 
-def test_a_users_model_is_never_taken_for_the_printed_pair_that_it_is_named_like(data):
-    # The paper writes BM25 + Cross-Encoder, so that "Cross-Encoder" alone is nobody's row.
+def test_a_users_model_never_fills_a_published_row_with_a_similar_name(data):
+    # The paper has a row "BM25 + Cross-Encoder" but no row "Cross-Encoder".
     printed = [cell for cell in PRINTED if cell.table == "table_e2"]
     rows = [
         *(system("BM25", name, runs=["first"]) for name in ("None", "GPT4o", "Cross-Encoder-MiniLM")),
-        system("BM25", "Cross-Encoder", own=True, runs=["second"]),
-        system("BM25", "Mine", own=True, runs=["second"]),
-        system("BM25 + Mine", own=True, runs=["second"]),
+        system("BM25", "Cross-Encoder", additional=True, runs=["second"]),
+        system("BM25", "Mine", additional=True, runs=["second"]),
+        system("BM25 + Mine", additional=True, runs=["second"]),
     ]
     inputs = Inputs(data, data, rows, printed, PAPER)
     lines = build(printed, tables.cells("table_e2", inputs), comparable=True)
@@ -289,17 +291,17 @@ def test_a_users_model_is_never_taken_for_the_printed_pair_that_it_is_named_like
 
 
 @pytest.mark.parametrize(("table", "most"), [("table_d3", 1), ("table3", 100), ("table_d4", 100)])
-def test_no_interval_reaches_beyond_what_a_score_can_be(data, table, most):
+def test_intervals_stay_within_the_range_of_a_score(data, table, most):
     rows = [system("BM25", runs=["first"]), system("BM25", "Cross-Encoder-MiniLM", runs=["second"])]
     cells = computed(data, table, *rows).values()
     ends = [(cell.low, cell.high) for cell in cells if cell.low is not None]
-    # Of three queries, Student's interval alone would reach far beyond both.
+    # With three queries, Student's interval without limits would extend far beyond 0 and the maximum.
     assert min(low for low, _ in ends) == 0
     assert max(high for _, high in ends) == most
 
 
 @pytest.mark.parametrize("table", sorted(tables.TABLES))
-def test_every_printed_cell_gets_a_place(data, table):
+def test_every_published_cell_is_in_the_table(data, table):
     printed = [cell for cell in PRINTED if cell.table == table]
     models = load_models(ROOT / "resources/models.yaml")
     config = Config(papers=("acord",), data="release", models="sample")
@@ -309,16 +311,18 @@ def test_every_printed_cell_gets_a_place(data, table):
     assert [line.published for line in lines if line.published] == [cell.value for cell in printed]
 
 
-def test_a_fine_tuned_bi_encoder_is_set_beside_itself_before(data):
+def test_a_fine_tuned_bi_encoder_is_compared_with_itself_before_training(data):
     before = system("Bi-Encoder-MiniLM", model="minilm", runs=["first"])
-    after = system("MiniLM fine-tuned", model="minilm", tuned=True, own=True, runs=["second", "second"])
+    after = system(
+        "MiniLM fine-tuned", model="minilm", tuned=True, additional=True, runs=["second", "second"]
+    )
     cells = computed(data, "table_d4", system("BM25", model=None, runs=["second"]), before, after)
     row = "MiniLM fine-tuned / None / fine-tuned"
     assert cells[row, "NDCG@5"].seeds == (cells[row, "NDCG@5"].value,) * 2
     old, new = (
         computed(data, "table3", one)[name, "NDCG@5"].value
         for name, one in (
-            ("Bi-Encoder-MiniLM / None", before | {"own": True}),
+            ("Bi-Encoder-MiniLM / None", before | {"additional": True}),
             ("MiniLM fine-tuned / None", after),
         )
     )
@@ -327,11 +331,11 @@ def test_a_fine_tuned_bi_encoder_is_set_beside_itself_before(data):
     assert {name for name, _ in cells} == {row}
 
 
-def test_rows_are_compared_by_their_queries_and_by_those_of_a_category(data):
-    bm25, ours = system("BM25", "GPT4o", reason="an API"), system("Ours", own=True, runs=["first"])
+def test_rows_are_compared_over_all_queries_or_those_of_a_category(data):
+    bm25, ours = system("BM25", "GPT4o", reason="an API"), system("Ours", additional=True, runs=["first"])
     scores = {place: cell.score for place, cell in computed(data, "table3", bm25, ours).items()}
     assert scores["Ours / None", "NDCG@5"] == Score("NDCG@5", "Ours / None", "NDCG@5", "all", "queries", 100)
-    # A printed row that did not run takes part by its printed value; a stricter reading does not.
+    # A published row without a run is compared by its published value; strict columns are not compared.
     assert scores["BM25 / GPT4o", "NDCG@5"].measure == "NDCG@5"
     assert not any(score for (_, column), score in scores.items() if ", strict" in column)
     cells = computed(data, "table_d1", ours)
@@ -340,5 +344,5 @@ def test_rows_are_compared_by_their_queries_and_by_those_of_a_category(data):
     assert cells[place].score == Score(
         f"NDCG@5, {category}", "Ours", "NDCG@5", f"category: {category}", "queries"
     )
-    # A single query tells nothing apart.
+    # Rows are not compared on a single query.
     assert not any(cell.score for cell in computed(data, "table_e2", ours).values())

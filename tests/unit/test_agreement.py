@@ -1,4 +1,4 @@
-"""Agreement of people who answered the same questions, and association of answers, against sums by hand."""
+"""Agreement of annotators and association of answers, compared with calculations by hand."""
 
 import math
 
@@ -13,7 +13,7 @@ def test_alpha_of_two_coders_and_four_units():
     assert alpha([("a", "a"), ("a", "a"), ("a", "b"), ("b", "b")]) == pytest.approx(8 / 15)
 
 
-def test_a_unit_of_three_weighs_by_its_coders_and_one_of_one_says_nothing():
+def test_units_are_weighted_by_their_coders_and_single_answers_are_ignored():
     # Coincidences: (a, a, b) gives 2 pairs of a, 4 mixed, each over 3 - 1; (b, b) gives 2.  n = 5, three b.
     # D_o = (4/2) / 5, D_e = 2 * 2 * 3 / (5 * 4).
     expected = 1 - (2 / 5) / (12 / 20)
@@ -21,34 +21,34 @@ def test_a_unit_of_three_weighs_by_its_coders_and_one_of_one_says_nothing():
     assert alpha([("a", "a", "b"), ("b", "b"), ("c",)]) == pytest.approx(expected)
 
 
-def test_sets_are_values_that_agree_where_they_are_the_same():
+def test_sets_agree_only_if_they_are_equal():
     one, other, both = frozenset({1}), frozenset({2}), frozenset({1, 2})
-    # What overlaps does not agree.
+    # Sets that only overlap do not agree.
     assert alpha([(one, both), (other, other)]) == pytest.approx(alpha([("a", "b"), ("c", "c")]))
     assert agreement((one, both)) == 0.0
 
 
 @pytest.mark.parametrize("units", [[("a", "a"), ("a", "a")], [("a",), ("b",)], []])
-def test_alpha_has_no_value_where_all_answers_are_alike_or_none_is_paired(units):
+def test_alpha_is_nan_if_all_answers_are_equal_or_none_is_paired(units):
     assert math.isnan(alpha(units))
 
 
 @pytest.mark.parametrize(
     ("unit", "share"), [("aa", 1.0), ("ab", 0.0), ("aab", 1 / 3), ("aabb", 2 / 6), ("aaaab", 6 / 10)]
 )
-def test_agreement_is_the_share_of_like_pairs(unit, share):
+def test_agreement_is_the_share_of_equal_pairs(unit, share):
     assert agreement(unit) == pytest.approx(share)
 
 
-def test_one_answer_has_no_agreement():
+def test_agreement_of_one_answer_is_nan():
     assert math.isnan(agreement(("a",)))
 
 
-def test_cramers_v_by_hand():
-    # [[4, 1], [1, 4]]: chi square = 10 * (16 - 1)**2 / 5**4 = 3.6, phi2 = 0.36.  Less its bias of 1/9, over
-    # min(2 - 1/9) - 1 = 8/9.
+def test_cramers_v_equals_a_calculation_by_hand():
+    # [[4, 1], [1, 4]]: chi square = 10 * (16 - 1)**2 / 5**4 = 3.6, phi2 = 0.36.  Subtract its bias of
+    # 1/9, and divide by min(2 - 1/9) - 1 = 8/9.
     one, other = [0] * 5 + [1] * 5, [0, 0, 0, 0, 1, 1, 1, 1, 1, 0]
     assert cramers_v(one, other) == pytest.approx(math.sqrt((0.36 - 1 / 9) / (8 / 9)))
     assert cramers_v(one, one) == pytest.approx(1.0)
-    assert cramers_v(one, [0, 1] * 5) == 0.0  # less than chance has
+    assert cramers_v(one, [0, 1] * 5) == 0.0  # less than expected by chance
     assert math.isnan(cramers_v(one, [3] * 10)) and math.isnan(cramers_v([], []))

@@ -1,4 +1,4 @@
-"""Questions about documents, asked of a language model that a test thinks up."""
+"""Questions about documents, answered by a fake language model."""
 
 import pytest
 
@@ -61,7 +61,7 @@ def settings(documents="whole", prompt=PROMPT, **more):
 
 
 def lawyer(text):
-    """Knows the sites' answers: those that the paragraphs before it tell."""
+    """Answer from the paragraphs that the prompt shows before the question."""
     asked, shown = text.split("Question: ")[1], text.split("Question: ")[0]
     if "sold" in asked:
         return (
@@ -81,7 +81,7 @@ def answers(data, model, tmp_path, **more):
 
 
 @pytest.mark.parametrize("documents", ["whole", "retrieved"])
-def test_a_distribution_over_the_options_comes_back(data, tmp_path, documents):
+def test_answers_are_distributions_over_the_options(data, tmp_path, documents):
     record, given = answers(data, FakeModel(lawyer), tmp_path, documents=documents)
     assert given == {
         ("one.example", "ARB"): [0, 1, 0],
@@ -100,7 +100,7 @@ def test_documents_without_a_text_and_pairs_without_an_answer_are_not_asked_abou
     )
 
 
-def test_a_document_stands_whole_in_the_prompt_or_its_best_paragraph_alone(data, tmp_path):
+def test_the_prompt_contains_the_whole_document_or_only_its_best_paragraph(data, tmp_path):
     whole, best = FakeModel(lawyer), FakeModel(lawyer)
     answers(data, whole, tmp_path)
     answers(data, best, tmp_path, documents="retrieved")
@@ -109,7 +109,7 @@ def test_a_document_stands_whole_in_the_prompt_or_its_best_paragraph_alone(data,
     assert ["Disputes go" in text_of(prompt) for prompt in best.weighed] == [True, False, False]
 
 
-def test_the_text_comes_before_what_differs_so_that_it_is_evaluated_once(data, tmp_path):
+def test_the_text_comes_before_the_question_so_that_it_is_evaluated_once(data, tmp_path):
     model = FakeModel(lawyer)
     answers(data, model, tmp_path)
     first, second = map(text_of, model.weighed[:2])
@@ -117,7 +117,7 @@ def test_the_text_comes_before_what_differs_so_that_it_is_evaluated_once(data, t
     assert "arbitration in Ohio." in first[:shared]
 
 
-def test_a_window_that_holds_no_whole_document_is_told_before_anything_is_asked(data, tmp_path):
+def test_a_document_longer_than_the_window_is_an_error_before_any_request(data, tmp_path):
     model = FakeModel(lawyer, window=20)
     with pytest.raises(BadInput, match=r"one\.example needs 1\d\d tokens, but the window of fake has 20"):
         answers(data, model, tmp_path)
@@ -125,7 +125,7 @@ def test_a_window_that_holds_no_whole_document_is_told_before_anything_is_asked(
 
 
 class Served(FakeModel):
-    """A server's model: many tokens by an estimate, few for certain."""
+    """A served model: the estimated number of tokens is much higher than the certain minimum."""
 
     def tokens(self, prompt):
         return 1000 * super().tokens(prompt)
@@ -134,7 +134,7 @@ class Served(FakeModel):
         return super().tokens(prompt)
 
 
-def test_a_server_is_asked_about_what_its_window_may_hold_and_the_longest_comes_first(data, tmp_path):
+def test_a_server_gets_prompts_that_may_fit_its_window_and_the_longest_first(data, tmp_path):
     rows = [*read(data[2])]
     rows[-1]["text"] += " And much more is said of them." * 9
     write(PARAGRAPHS, rows, data[2])
@@ -147,7 +147,7 @@ def test_a_server_is_asked_about_what_its_window_may_hold_and_the_longest_comes_
         answers(data, Served(lawyer, window=100), tmp_path)
 
 
-def test_paragraphs_are_cut_to_the_window_and_that_is_counted(data, tmp_path):
+def test_paragraphs_are_truncated_to_the_window_and_counted(data, tmp_path):
     whole = FakeModel(lawyer)
     answers(data, whole, tmp_path, documents="retrieved")
     window = max(map(whole.tokens, whole.weighed)) + asking.ANSWER_TOKENS - 1
@@ -157,7 +157,7 @@ def test_paragraphs_are_cut_to_the_window_and_that_is_counted(data, tmp_path):
     assert all(model.tokens(prompt) + asking.ANSWER_TOKENS <= window for prompt in model.weighed)
 
 
-def test_marks_are_of_the_paragraphs_most_like_a_question(data, tmp_path):
+def test_the_model_is_asked_only_about_the_paragraphs_most_similar_to_a_question(data, tmp_path):
     def marker(text):
         return {"A": 1.0} if ("sell" in text or "go to arb" in text) else {"B": 1.0}
 
@@ -185,7 +185,7 @@ def test_marks_are_of_the_paragraphs_most_like_a_question(data, tmp_path):
     assert record["asked"]["questions"] == len(model.weighed) == 3
 
 
-def test_how_much_will_be_asked_is_said_before(data, tmp_path):
+def test_the_number_of_requests_is_reported_before_asking(data, tmp_path):
     model = FakeModel(lawyer)
     answers(data, model, tmp_path, orders=2)
     ((requests, characters),) = model.expected

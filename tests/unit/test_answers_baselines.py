@@ -1,4 +1,4 @@
-"""The baselines of the task of answers: what they learn, and that no document's own people tell of it."""
+"""Baselines of the answers task: what they learn, and that a document's answers do not predict themselves."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ MARKING = {"kind": "linear", "folds": 5, "longest": 2, "least": 2, "alpha": 1e-4
 
 
 def loss(found, data, question):
-    """The mean loss of the answers to one question."""
+    """Return the mean loss of the answers to one question."""
     those = {
         document: data.shares[question][document] for document, name in sorted(found) if name == question
     }
@@ -34,7 +34,7 @@ def answered_by_words(data):
 # Folds
 
 
-def test_a_fold_hangs_on_the_document_alone():
+def test_the_fold_depends_only_on_the_document():
     assert [fold(name, 5) for name in ("a.com", "b.com", "c.com")] == [1, 4, 4]
     counts = np.bincount([fold(f"site{number}.org", 5) for number in range(1000)], minlength=5)
     assert counts.min() > 160 and counts.max() < 240
@@ -43,7 +43,7 @@ def test_a_fold_hangs_on_the_document_alone():
 # Answers without a text
 
 
-def test_the_prior_is_the_mean_of_the_others_and_of_pseudo_documents():
+def test_the_prior_is_the_mean_of_other_documents_and_pseudo_documents():
     given = {"q": {"d1": shares([1, 0])[0], "d2": shares([1, 1])[0], "d3": shares([0, 1])[0]}}
     found = baselines.prior(given, pseudo=2, smoothing=0)
     assert found["d1", "q"] == pytest.approx([(0.5 + 0 + 1) / 4, (0.5 + 1 + 1) / 4])
@@ -52,7 +52,7 @@ def test_the_prior_is_the_mean_of_the_others_and_of_pseudo_documents():
     assert smooth["d1", "q"] == pytest.approx(smoothed(np.array([found["d1", "q"]]), 0.1)[0])
 
 
-def test_a_document_that_alone_was_asked_is_guessed_at():
+def test_the_prior_of_a_single_document_is_uniform():
     assert baselines.prior({"q": {"d1": shares([1, 0])[0]}}, pseudo=2, smoothing=0.1)["d1", "q"].tolist() == [
         0.5,
         0.5,
@@ -60,15 +60,15 @@ def test_a_document_that_alone_was_asked_is_guessed_at():
     assert baselines.prior({"q": {}}, pseudo=2, smoothing=0.1) == {}
 
 
-def test_random_guesses_are_all_options_alike():
+def test_random_guesses_are_uniform():
     found = baselines.uninformed_answers({"q": {"d1": shares([1, 0, 0])[0]}}, {"kind": "random"})
     assert found["d1", "q"] == pytest.approx([1 / 3] * 3)
 
 
-# What is learnt
+# Trained models
 
 
-def test_a_model_of_shares_learns_what_a_feature_says():
+def test_a_model_of_shares_learns_from_a_feature():
     features = np.array([[1.0], [1.0], [-1.0], [-1.0]] * 5)
     found = fit_shares(features, shares(*[[9, 1], [9, 1], [1, 9], [1, 9]] * 5), penalty=1e4, pseudo=1e-6)
     odds = np.exp(found.logits(np.array([[1.0], [-1.0]])))
@@ -78,14 +78,14 @@ def test_a_model_of_shares_learns_what_a_feature_says():
 
 
 @pytest.mark.parametrize("answers", [2, 3, 4])
-def test_without_a_feature_a_model_of_shares_is_their_mean_with_the_pseudo_rows(answers):
+def test_a_model_of_shares_without_features_is_the_mean_with_pseudo_rows(answers):
     given = shares(*np.random.default_rng(0).integers(1, 5, (7, answers)).tolist())
     odds = np.exp(fit_shares(np.zeros((7, 1)), given, penalty=1.0, pseudo=2).logits(np.zeros((1, 1))))[0]
     expected = (given.sum(axis=0) + 2 / answers) / 9
     assert odds / odds.sum() == pytest.approx(expected, abs=1e-3)
 
 
-def test_words_tell_answers_that_the_other_documents_do_not(tmp_path):
+def test_the_word_model_is_better_than_the_prior_if_words_are_informative(tmp_path):
     data, _ = collected(tmp_path, documents=40)
     found, chosen = baselines.linear_answers(of_words(data), data.shares, SETTINGS)
     others = baselines.prior(data.shares, pseudo=2, smoothing=0.1)
@@ -96,7 +96,7 @@ def test_words_tell_answers_that_the_other_documents_do_not(tmp_path):
     assert set(chosen.values()) == {10.0}
 
 
-def test_where_words_tell_nothing_the_strongest_penalty_is_chosen(tmp_path):
+def test_a_strong_penalty_is_chosen_if_words_are_not_informative(tmp_path):
     rng = np.random.default_rng(1)
     chosen = {(f"d{n:02}", name): [[int(rng.integers(2))]] for n in range(40) for name in QUESTIONS}
     data, _ = collected(tmp_path, documents=40, chosen=chosen)
@@ -108,8 +108,8 @@ def test_where_words_tell_nothing_the_strongest_penalty_is_chosen(tmp_path):
 
 
 @pytest.mark.parametrize("learnt", [False, True])
-def test_no_document_is_told_of_by_its_own_people(tmp_path, learnt):
-    """What its people answered changes, and no prediction of it does, whatever it does to the others'."""
+def test_predictions_do_not_depend_on_the_answers_about_the_document(tmp_path, learnt):
+    """Other answers about a document change predictions for other documents, but not for this document."""
 
     def found(folder, chosen):
         data, _ = collected(folder, documents=30, chosen=chosen)
@@ -126,7 +126,7 @@ def test_no_document_is_told_of_by_its_own_people(tmp_path, learnt):
         assert any((first[pair] != second[pair]).any() for pair in others)
 
 
-def test_a_document_without_a_text_tells_how_often_an_option_is_chosen_and_is_not_answered(tmp_path):
+def test_documents_without_text_get_no_prediction_but_count_for_option_shares(tmp_path):
     without = [f"d{number:02}" for number in range(10, 30)]
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
@@ -139,7 +139,7 @@ def test_a_document_without_a_text_tells_how_often_an_option_is_chosen_and_is_no
     assert all(turned[name, "SOLD"][1] > found[name, "SOLD"][1] for name, _ in found)
 
 
-def test_the_same_comes_out_whatever_the_threads(tmp_path):
+def test_results_do_not_depend_on_the_number_of_threads(tmp_path):
     data, _ = collected(tmp_path, documents=20)
     words = of_words(data)
     one, two = (baselines.linear_answers(words, data.shares, SETTINGS, threads) for threads in (1, 2))
@@ -150,7 +150,7 @@ def test_the_same_comes_out_whatever_the_threads(tmp_path):
 def test_rotated_features_keep_their_distances():
     rows = np.random.default_rng(0).random((6, 40))
     found = baselines.rotated(rows)
-    assert found.shape == (6, 5)  # about their mean six rows differ in five directions
+    assert found.shape == (6, 5)  # six centred rows span five dimensions
     assert found @ found.T == pytest.approx((rows - rows.mean(axis=0)) @ (rows - rows.mean(axis=0)).T)
     assert baselines.rotated(np.ones((3, 4))).shape == (3, 0)
 
@@ -158,7 +158,7 @@ def test_rotated_features_keep_their_distances():
 # Paragraphs and questions in one space
 
 
-def test_a_question_finds_its_paragraph(tmp_path):
+def test_the_best_paragraph_answers_the_question(tmp_path):
     data, _ = collected(tmp_path, documents=5)
     words = of_words(data)
     for at, document in enumerate(words.documents):
@@ -183,18 +183,18 @@ def test_a_document_is_described_by_the_means_of_its_best_paragraphs(tmp_path):
 
 
 def encoded(given):
-    """Vectors of length one by the letters of each text."""
+    """Return a unit vector of letter counts for each text."""
     found = np.array([[1 + text.count(letter) for letter in "aeiost"] for text in given], dtype=np.float32)
     return found / np.linalg.norm(found, axis=1, keepdims=True)
 
 
-def test_a_data_set_without_a_word_is_refused(tmp_path):
+def test_a_data_set_without_words_is_rejected(tmp_path):
     data, _ = collected(tmp_path, documents=3, without_text=["d00", "d01", "d02"])
     with pytest.raises(BadInput, match="no word occurs in"):
         of_words(data)
 
 
-def test_what_is_read_is_the_whole_document_or_what_the_question_finds(tmp_path):
+def test_texts_are_whole_documents_or_the_paragraphs_retrieved_for_a_question(tmp_path):
     data, _ = collected(tmp_path, documents=2, without_text=["d01"])
     whole = dict(texts(data, {"text": "whole"}))
     assert whole["d00", "SOLD"] == "\n\n".join(one.text for one in data.paragraphs["d00"])
@@ -211,7 +211,7 @@ def given_by(kind, data, marked):
     return baselines.marks(data, marked, MARKING | {"kind": kind})
 
 
-def test_marks_are_numbers_from_0_to_1_of_every_paragraph_and_question(tmp_path):
+def test_marks_of_every_paragraph_and_question_are_between_0_and_1(tmp_path):
     data, marked = collected(tmp_path, documents=10)
     paragraphs = sum(map(len, data.paragraphs.values()))
     for kind in ("never", "random", "overlap", "linear"):
@@ -221,7 +221,7 @@ def test_marks_are_numbers_from_0_to_1_of_every_paragraph_and_question(tmp_path)
     assert not given_by("never", data, marked).any()
 
 
-def test_a_marked_paragraph_stands_out(tmp_path):
+def test_marked_paragraphs_get_higher_values(tmp_path):
     data, marked = collected(tmp_path, documents=30)
     right = baselines.is_marked(data, marked)
     assert right.sum() == sum(map(len, marked.values())) > 0
@@ -232,7 +232,7 @@ def test_a_marked_paragraph_stands_out(tmp_path):
             assert inside.mean() > outside.mean() + 0.2, kind
 
 
-def test_what_is_marked_in_a_document_moves_no_mark_of_its_own(tmp_path):
+def test_predicted_marks_do_not_depend_on_the_marks_in_the_document(tmp_path):
     data, marked = collected(tmp_path, documents=20)
     space = of_words(data)
     right = baselines.is_marked(data, marked)

@@ -1,4 +1,4 @@
-"""Scores of answers and of marks, against numbers made by hand and by scikit-learn."""
+"""Scores of answers and of marks, compared with calculations by hand and with scikit-learn."""
 
 from math import log
 
@@ -23,42 +23,42 @@ def by_key(rows):
     return {(row["metric"], row["group"]): (row["value"], row["n"]) for row in rows}
 
 
-def test_a_share_is_smoothed_towards_all_options_alike():
+def test_shares_are_smoothed_towards_the_uniform_distribution():
     assert smoothed(shares([1, 0], [1, 1]), 0.1) == pytest.approx(np.array([[0.95, 0.05], [0.5, 0.5]]))
     assert smoothed(shares([3, 0, 1]), 0.1) == pytest.approx(
         np.array([[0.675 + 0.1 / 3, 0.1 / 3, 0.225 + 0.1 / 3]])
     )
 
 
-def test_the_loss_of_an_answer_by_hand():
-    # Of two options the terms are alike: -(0.95 ln 0.8 + 0.05 ln 0.2).
+def test_the_loss_equals_a_calculation_by_hand():
+    # With two options, both terms are equal: -(0.95 ln 0.8 + 0.05 ln 0.2).
     found = binary_cross_entropy(np.array([[0.95, 0.05]]), np.array([[0.8, 0.2]]))
     assert found == pytest.approx([-(0.95 * log(0.8) + 0.05 * log(0.2))])
-    # Of three the mean of the options' own.
+    # With three options, the loss is the mean of their terms.
     target, given = (0.9 + 0.1 / 3, 0.1 / 3, 0.1 / 3), (0.7, 0.2, 0.1)
     by_hand = -sum(y * log(p) + (1 - y) * log(1 - p) for y, p in zip(target, given, strict=True)) / 3
     assert binary_cross_entropy(np.array([target]), np.array([given])) == pytest.approx([by_hand])
 
 
-def test_no_guess_is_worse_than_the_epsilon_allows():
+def test_epsilon_limits_the_loss():
     worst = binary_cross_entropy(np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]]))
     assert worst == pytest.approx([-log(EPSILON)], rel=1e-6)
 
 
-def test_nothing_loses_less_than_the_target_itself():
+def test_the_target_has_the_lowest_loss():
     target = smoothed(YES_NO.shares, 0.1)
     perfect = Answered("q1", "A", YES_NO.documents, YES_NO.shares, target)
     assert answers.excess(perfect, 0.1) == pytest.approx([0, 0, 0], abs=1e-12)
     assert (answers.excess(YES_NO, 0.1)[[0, 2]] > 0.01).all()
-    # The least loss of two options that one person or several chose alike.
+    # The lowest possible loss of two options if all people chose the same one.
     assert answers.cross_entropy(perfect, 0.1)[0] == pytest.approx(0.1985, abs=5e-5)
 
 
 def test_log_loss_and_accuracy():
     assert answers.log_loss(YES_NO, 0.1) == pytest.approx([-log(0.8), -log(0.5), -log(0.4)])
-    # The second is right whichever it names, the third is wrong.
+    # In the second document both options are correct; the third prediction is wrong.
     assert answers.accuracy(YES_NO, 0.1).tolist() == [1, 1, 0]
-    # Of three alike one of two that were chosen, and the one that was.
+    # Three equal probabilities: people chose two of the options in the first document, one in the second.
     assert answers.accuracy(THREE, 0.1) == pytest.approx([2 / 3, 1 / 3])
 
 
@@ -71,7 +71,7 @@ def test_scores_are_means_over_pairs_by_question_category_and_all():
     assert found["accuracy", "all"] == (pytest.approx((1 + 1 + 0 + 2 / 3 + 1 / 3) / 5), 5)
 
 
-def test_an_interval_leaves_each_document_out_with_all_of_its_pairs():
+def test_the_jackknife_interval_leaves_out_each_document_with_all_its_pairs():
     found = by_key(answers.scores_and_units([YES_NO, THREE], 0.1)[0])
     one, two = answers.log_loss(YES_NO, 0.1), answers.log_loss(THREE, 0.1)
     whole = np.concatenate([one, two]).mean()
@@ -91,22 +91,22 @@ def test_an_interval_leaves_each_document_out_with_all_of_its_pairs():
 # Marks
 
 
-def test_a_threshold_is_the_one_of_the_highest_f1():
+def test_the_threshold_maximises_f1():
     right = np.array([True, False, True, False, False])
     given = np.array([0.9, 0.8, 0.7, 0.2, 0.0])
-    assert marks.threshold(right, given) == 0.7  # 2 hits, 1 wrong: 0.8; of 0.9 alone 2/3
-    # The last is right, and given nothing.
+    assert marks.threshold(right, given) == 0.7  # 2 hits and 1 error: F1 is 0.8; at 0.9 it is 2/3
+    # The last paragraph is correct, but its probability is 0.
     assert marks.threshold(right[::-1], given) == 0.7
-    # What is given alike is marked together.
+    # Paragraphs with equal probabilities are marked together.
     assert marks.threshold(np.array([True, False, False]), np.array([0.5, 0.5, 0.1])) == 0.5
-    # Of equals the highest.
+    # Of several thresholds with the same F1, the highest is returned.
     assert marks.threshold(np.array([True, False, False, True]), np.array([0.4, 0.3, 0.2, 0.1])) == 0.4
 
 
 @pytest.mark.parametrize(
     ("right", "given"), [([], []), ([False, False], [0.5, 0.6]), ([True, False], [0.0, 0.0])]
 )
-def test_what_is_given_nothing_or_never_right_is_not_marked(right, given):
+def test_nothing_is_marked_without_positive_labels_or_probabilities(right, given):
     assert marks.threshold(np.array(right, dtype=bool), np.array(given)) == marks.NOTHING
 
 
@@ -124,7 +124,7 @@ def test_a_documents_threshold_is_chosen_on_other_folds():
         here = folds[question.documents] == fold
         cut = marks.threshold(question.right[~here], question.probabilities[~here])
         assert (chosen[here] == (question.probabilities[here] >= cut)).all()
-    # What is right in a document moves no mark of its own fold.
+    # The labels of a document do not change marks in the fold of the document.
     turned = Marked(
         "q", "A", question.documents, question.right ^ (question.documents == 0), question.probabilities
     )
@@ -132,7 +132,7 @@ def test_a_documents_threshold_is_chosen_on_other_folds():
     assert (marks.marked(turned, folds)[here] == chosen[here]).all()
 
 
-def test_marks_are_counted_as_scikit_learn_counts_them():
+def test_scores_of_marks_equal_those_of_scikit_learn():
     questions, folds = [drawn(seed) for seed in range(3)], np.array([0, 0, 1, 1, 2, 2])
     found = by_key(marks.scores_and_units(questions, folds, range(len(folds)))[0])
     one = questions[1]
@@ -157,7 +157,7 @@ def test_marks_are_counted_as_scikit_learn_counts_them():
     assert found["F1", "pooled"] == (pytest.approx(f1_score(right, pooled)), 720)
 
 
-def test_an_interval_of_marks_leaves_each_document_out():
+def test_the_jackknife_interval_of_marks_leaves_out_each_document():
     questions, folds = [drawn(seed) for seed in range(3)], np.arange(6)
     found = by_key(marks.scores_and_units(questions, folds, range(len(folds)))[0])
     left = []
@@ -176,7 +176,7 @@ def test_an_interval_of_marks_leaves_each_document_out():
     assert found["recall, high", "all"] == (pytest.approx(high), 6)
 
 
-def test_a_question_that_nobody_marked_anything_for_has_no_recall():
+def test_a_question_without_marks_has_no_recall():
     nothing = Marked("q9", "B", np.array([0, 0, 1]), np.zeros(3, dtype=bool), np.array([0.1, 0.2, 0.3]))
     found = by_key(marks.scores_and_units([drawn(), nothing], np.arange(6), range(6))[0])
     assert np.isnan(found["F1", "question: q9"][0]) and np.isnan(found["recall", "question: q9"][0])

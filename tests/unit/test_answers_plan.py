@@ -1,4 +1,4 @@
-"""What a paper fixes of a task of answers, and the runs that come of it."""
+"""The settings of an answers task in a paper, and the runs that are planned from them."""
 
 from pathlib import Path
 
@@ -16,14 +16,14 @@ TASK = {
     "task": "answers",
     "models": {
         "random": {"row": "guesses", "kind": "random"},
-        "prior": {"row": "Others", "kind": "prior", "own": True, "baseline": True},
-        "words": {"row": "Words", "kind": "linear", "own": True},
+        "prior": {"row": "Others", "kind": "prior", "additional": True, "baseline": True},
+        "words": {"row": "Words", "kind": "linear", "additional": True},
     },
 }
 
 
 def planned(config=(), given=(), **changes):
-    """{row: it}, and the settings of the runs by experiment and model."""
+    """Return {name: row} and {(experiment, model): settings of the run}."""
     settings = load_config({"papers": "acord", "grid": "paper"} | dict(config), ["acord"], ROOT)
     context = Context(settings, MODELS, ROOT, False, {"asked": [*given]})
     planner = AnswersPlanner("asked", AnswersTask(**TASK | changes), context)
@@ -31,19 +31,23 @@ def planned(config=(), given=(), **changes):
     return rows, {(run.experiment, run.model): spec.settings for run, spec in planner.specs.items()}
 
 
-def test_each_baseline_is_one_run_that_answers():
+def test_each_baseline_has_one_run():
     rows, runs = planned()
     assert set(runs) == {("answer", "random"), ("answer", "prior"), ("answer", "words")}
     assert {row.about["part"] for row in rows.values()} == {"answers"}
     (run,) = rows["Others"].runs["all"]
     assert run.folder == "runs/asked/answer/prior/all/seed0"
-    assert (rows["Others"].own, rows["Others"].baseline, rows["guesses"].own) == (True, True, False)
+    assert (rows["Others"].additional, rows["Others"].baseline, rows["guesses"].additional) == (
+        True,
+        True,
+        False,
+    )
     assert not rows["Others"].lenient
     lenient, _ = planned(models={"prior": TASK["models"]["prior"] | {"lenient": True}})
     assert lenient["Others"].plain()["lenient"]
 
 
-def test_settings_hold_what_a_run_depends_on_and_no_more():
+def test_settings_contain_only_what_a_run_depends_on():
     _, runs = planned(pseudo=3, smoothing=0.2, folds=4, learning={"best": [2], "penalties": [1, 2]})
     assert runs["answer", "random"] == {"kind": "random"}
     assert runs["answer", "prior"] == {"kind": "prior", "pseudo": 3, "smoothing": 0.2}
@@ -52,14 +56,14 @@ def test_settings_hold_what_a_run_depends_on_and_no_more():
     }  # fmt: skip
 
 
-def test_an_encoder_that_is_not_here_is_a_row_with_its_reason():
+def test_a_missing_encoder_is_a_row_with_a_reason():
     panel = {"bert": {"row": "BERT", "kind": "vectors", "model": "bert-base-uncased"}}
     rows, runs = planned(models=panel, marks=panel)
     assert runs == {}
     assert rows["BERT"].reason and not rows["BERT"].runs
 
 
-def test_an_encoder_that_is_here_is_named_with_its_length():
+def test_settings_of_an_available_encoder_include_its_maximum_length():
     panel = {"minilm": {"row": "MiniLM", "kind": "vectors", "model": "all-minilm-l6-v2"}}
     _, runs = planned(models=TASK["models"] | panel, marks=panel)
     for experiment in ("answer", "mark"):
@@ -67,10 +71,10 @@ def test_an_encoder_that_is_here_is_named_with_its_length():
     assert "folds" in runs["answer", "minilm"] and "folds" not in runs["mark", "minilm"]
 
 
-def test_who_marks_has_rows_of_the_other_part():
+def test_models_that_mark_paragraphs_are_rows_of_the_part_marks():
     marks = {
-        "never": {"row": "Nothing", "kind": "never", "own": True},
-        "learnt": {"row": "Learnt", "kind": "linear", "own": True},
+        "never": {"row": "Nothing", "kind": "never", "additional": True},
+        "learnt": {"row": "Learnt", "kind": "linear", "additional": True},
         "printed": {"row": "BERT", "kind": "unpublished", "unpublished": "the paper does not say how"},
     }
     rows, runs = planned(models={}, marks=marks, marking={"alpha": 0.01, "epochs": 2, "least": 3}, folds=3)
@@ -82,7 +86,7 @@ def test_who_marks_has_rows_of_the_other_part():
     assert set(runs) == {("mark", "never"), ("mark", "learnt")}
 
 
-def test_the_name_of_a_language_models_row_says_what_differs_from_the_papers_way():
+def test_the_name_of_a_language_model_row_states_differences_from_the_paper():
     served = {
         "extra_models": [{"name": "Mine", "kind": "language-model-api", "model": "mine"}],
         "llm": "http://127.0.0.1:8000/v1",
@@ -93,22 +97,22 @@ def test_the_name_of_a_language_models_row_says_what_differs_from_the_papers_way
     assert runs["ask", "own-mine"]["text"] == "retrieved" and runs["ask", "own-mine"]["best"] == 7
 
 
-def test_a_whole_document_is_what_the_paper_gives():
+def test_whole_documents_as_in_the_paper_are_not_named_in_the_row():
     panel = {"gpt": {"row": "GPT-4", "kind": "language-model", "model": "gpt-4-turbo-2024-04-09"}}
     panel["gpt"] |= {"text": "whole", "unpublished": "no prompt is public"}
     served = {"llm": "https://api.openai.com/v1", "data": "release", "models": "available"}
     rows, _ = planned(served, models=panel, asking={"prompt": "policy_answer"})
-    assert {name: row.own for name, row in rows.items()} == {"GPT-4": False, "GPT-4, our prompt": True}
+    assert {name: row.additional for name, row in rows.items()} == {"GPT-4": False, "GPT-4, our prompt": True}
 
 
-def test_a_panel_of_other_grids_makes_no_row():
-    models = {"words": {"row": "Words", "kind": "linear", "own": True, "grids": ["small"]}}
-    marks = {"never": {"row": "Nothing", "kind": "never", "own": True, "grids": ["small"]}}
+def test_models_for_other_grids_are_not_rows():
+    models = {"words": {"row": "Words", "kind": "linear", "additional": True, "grids": ["small"]}}
+    marks = {"never": {"row": "Nothing", "kind": "never", "additional": True, "grids": ["small"]}}
     assert planned(models=models, marks=marks)[0] == {}
     assert set(planned({"grid": "small"}, models=models, marks=marks)[0]) == {"Words", "Nothing"}
 
 
-def test_what_a_user_has_already_answers():
+def test_submitted_answers_are_a_row_with_a_run_for_each_file():
     extra = SubmittedFiles("Mine", "own-mine", "csv", ("sha256:1", "sha256:2"))
     rows, runs = planned(given=[extra])
     assert rows["Mine"].about == {"part": "answers"} and len(rows["Mine"].runs["all"]) == 2
@@ -140,7 +144,7 @@ def test_what_a_user_has_already_answers():
         ({"learning": {"penalties": []}}, "at least 1 item"),
     ],
 )
-def test_what_does_not_fit_is_refused_before_anything_runs(changes, sentence):
+def test_invalid_settings_are_rejected(changes, sentence):
     with pytest.raises(ValidationError) as error:
         AnswersTask(**TASK | changes)
     assert sentence in str(error.value)

@@ -1,4 +1,4 @@
-"""From the tables of the task of answers and a run's predictions to scores."""
+"""Scoring of the answers task: from its tables and the predictions of a run to scores."""
 
 from pathlib import Path
 
@@ -31,21 +31,21 @@ def by_key(scored):
 
 SCRIPTS = Path(__file__).parents[2] / "workflow/scripts"
 
-# What an answer depends on
+# Dependencies of answers
 
 
 @pytest.mark.parametrize("script", ["prior", "linear", "vectors", "mark", "mark_vectors"])
-def test_no_metric_and_no_planner_reaches_what_answers_or_marks(script):
-    """A change of either repeats no answer."""
+def test_scripts_that_answer_or_mark_do_not_depend_on_metrics_or_planners(script):
+    """So a change of metrics or planners does not rerun the scripts."""
     covered = digests(str(SCRIPTS / f"answers_{script}.py"))
     assert "lextables/tasks/answers/collection.py" in covered
     assert not [name for name in covered if "/metrics/" in name or name.endswith("plan.py")]
 
 
-# What people answered
+# Responses of people
 
 
-def test_every_chosen_option_counts_once_and_who_chose_none_does_not(tmp_path):
+def test_every_chosen_option_counts_once_and_empty_responses_are_ignored(tmp_path):
     chosen = {
         ("d00", "ASKED"): [[0], [0, 2], [2]],
         ("d00", "KEPT"): [[], [1]],
@@ -70,7 +70,7 @@ def test_every_chosen_option_counts_once_and_who_chose_none_does_not(tmp_path):
         ({"options": [-1]}, "options [-1] where the question 'ASKED' has 4"),
     ],
 )
-def test_a_response_that_does_not_fit_is_refused(tmp_path, change, sentence):
+def test_an_invalid_response_is_rejected(tmp_path, change, sentence):
     found = rows(documents=1)
     found["responses"][0] |= change
     found["responses"].sort(key=lambda row: (row["document_id"], row["question_id"], row["response"]))
@@ -80,7 +80,7 @@ def test_a_response_that_does_not_fit_is_refused(tmp_path, change, sentence):
     assert sentence in str(error.value)
 
 
-def test_paragraphs_come_in_reading_order_whatever_their_ids(tmp_path):
+def test_paragraphs_are_in_reading_order_and_not_sorted_by_id(tmp_path):
     found = rows(documents=1)
     for row, name in zip(found["paragraphs"], "fedcba", strict=True):
         row["paragraph_id"] = name
@@ -92,7 +92,7 @@ def test_paragraphs_come_in_reading_order_whatever_their_ids(tmp_path):
 # Answers
 
 
-def test_answers_are_scored_by_all_and_by_documents_with_a_text(tmp_path):
+def test_answers_are_scored_on_all_documents_and_on_those_with_a_text(tmp_path):
     data, _ = collected(tmp_path, documents=10, without_text=["d03", "d04"])
     found = by_key(
         of_answers(prediction_rows(baselines.prior(data.shares, pseudo=2, smoothing=0.1)), data, 0.1)
@@ -106,14 +106,14 @@ def test_answers_are_scored_by_all_and_by_documents_with_a_text(tmp_path):
     assert found["cross entropy", "all"][0] == pytest.approx(whole)
 
 
-def test_a_run_that_answers_about_some_documents_is_scored_by_these(tmp_path):
+def test_a_run_on_some_documents_is_scored_on_these_documents(tmp_path):
     data, _ = collected(tmp_path, documents=10)
     given = {pair: one for pair, one in baselines.uniform(data.shares).items() if pair[0] < "d04"}
     assert by_key(of_answers(prediction_rows(given), data, 0.1))["accuracy", "all"][1] == 12
 
 
 def some(data, **changes):
-    """Answers to all pairs, with others about d00, and none where that is None."""
+    """Return uniform answers; ``changes`` replaces answers about d00, and None removes a question."""
     given = {("d00", name): one for name, one in changes.items() if one is not None}
     given = baselines.uniform(data.shares) | given
     return [row for row in prediction_rows(given) if changes.get(row["question_id"], 0) is not None]
@@ -132,14 +132,14 @@ def some(data, **changes):
         ({"KEPT": [0.5, 0.5]}, "is not a distribution over the 3 options"),
     ],
 )
-def test_what_is_no_answer_is_refused(tmp_path, changes, sentence):
+def test_invalid_predictions_are_rejected(tmp_path, changes, sentence):
     data, _ = collected(tmp_path, documents=3)
     with pytest.raises(BadInput) as error:
         of_answers(some(data, **changes), data, 0.1)
     assert sentence in str(error.value)
 
 
-def test_nothing_to_score_is_refused(tmp_path):
+def test_empty_predictions_are_rejected(tmp_path):
     data, _ = collected(tmp_path, documents=3)
     with pytest.raises(BadInput, match="no answered pair is predicted"):
         of_answers([], data, 0.1)
@@ -153,7 +153,7 @@ def marks_of(tmp_path, data, given):
     return tmp_path / "marks.parquet"
 
 
-def test_whoever_marks_what_people_marked_is_right(tmp_path):
+def test_marks_that_equal_those_of_people_get_perfect_scores(tmp_path):
     data, marked = collected(tmp_path, documents=12, without_text=["d05"])
     right = baselines.is_marked(data, marked)
     found = by_key(of_marks(marks_of(tmp_path, data, right * 0.9), data, marked, 4))
@@ -165,7 +165,7 @@ def test_whoever_marks_what_people_marked_is_right(tmp_path):
     assert never["accuracy", "pooled"][0] == pytest.approx(1 - right.mean())
 
 
-def test_marks_of_a_document_count_for_questions_that_it_was_asked(tmp_path):
+def test_marks_are_scored_only_for_questions_that_people_answered(tmp_path):
     data, marked = collected(tmp_path, documents=4, chosen={("d02", "SOLD"): [[]]})
     found = by_key(
         of_marks(marks_of(tmp_path, data, baselines.is_marked(data, marked) * 1.0), data, marked, 4)
@@ -174,7 +174,7 @@ def test_marks_of_a_document_count_for_questions_that_it_was_asked(tmp_path):
     assert found["F1", "question: SOLD"][1] == 3 * each and found["F1", "question: KEPT"][1] == 4 * each
 
 
-def test_a_document_or_a_paragraph_without_a_mark_or_its_absence_is_refused(tmp_path):
+def test_missing_predictions_for_a_paragraph_or_question_are_rejected(tmp_path):
     data, marked = collected(tmp_path, documents=3)
     given = [*marked_rows(data, baselines.is_marked(data, marked) * 1.0)]
     path = tmp_path / "marks.parquet"
@@ -191,7 +191,7 @@ def test_a_document_or_a_paragraph_without_a_mark_or_its_absence_is_refused(tmp_
         of_marks(path, data, marked, 4)
 
 
-def test_a_paragraph_counts_as_marked_whoever_marked_it(tmp_path):
+def test_a_paragraph_is_marked_if_any_reader_marked_it(tmp_path):
     files = written(tmp_path, rows(documents=2))
     found = marked_of(files["highlights"])
     assert all(name.startswith(("d00/", "d01/")) for those in found.values() for name in those)

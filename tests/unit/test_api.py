@@ -43,7 +43,7 @@ def questions(count):
 
 
 def ask(server, folder, *calls, model="served", **limits):
-    """Return the texts that a server answers to ``calls``, by default to one question."""
+    """Return the texts of a server's answers to ``calls`` (default: one question)."""
     client = Api(server.base, model, folder, Limits(**limits))
     asks = [lambda call=call: text(client.ask(call, text)) for call in calls or [QUESTION]]
     return client.ask_all(asks, "questions")
@@ -158,7 +158,7 @@ def test_processes_share_answers_even_if_one_is_killed(serve, tmp_path):
         time.sleep(0.01)
     runs[0].kill()
     assert [run.wait(60) for run in runs][1:] == [0, 0]
-    # The killed process had at most four calls under way.
+    # The killed process had at most four open calls.
     assert 40 <= len(server.asked) <= 44
     assert len(files(tmp_path)) == 40
 
@@ -202,7 +202,7 @@ def test_a_token_limit_applies_to_models_without_a_price(serve, tmp_path):
 # Servers that misbehave
 
 
-def test_a_busy_server_is_asked_again_at_the_time_it_names(serve, tmp_path):
+def test_a_busy_server_is_asked_again_at_the_time_that_it_states(serve, tmp_path):
     busy = {"error": {"message": "slow down"}}
     in_two_seconds = email.utils.formatdate(time.time() + 2, usegmt=True)
     answers = [
@@ -261,7 +261,7 @@ def test_an_incomplete_answer_is_requested_again(bad, serve, tmp_path, monkeypat
     assert ask(server, tmp_path) == ["A"]
     assert len(server.asked) == 2
     assert time.time() - start < 5
-    # The server may have charged for the first request: it counts with its maximum.
+    # The server may have charged for the first request, so its maximum cost is counted.
     assert 256 < spent(tmp_path) < 2 * 512
 
 
@@ -417,7 +417,7 @@ def test_the_key_is_written_nowhere_even_if_the_server_returns_it(serve, tmp_pat
 # Embeddings
 
 
-def test_embeddings_follow_their_texts(serve, tmp_path):
+def test_embeddings_are_in_the_order_of_their_texts(serve, tmp_path):
     """The server returns vectors (length of the text, 1) in reverse order, after one rejection."""
 
     def answer(handler, path, asked):
@@ -435,14 +435,14 @@ def test_embeddings_follow_their_texts(serve, tmp_path):
     assert np.allclose(vectors[:, 0] / vectors[:, 1], [3, 1, 3, 2])
     assert np.array_equal(embed(server.base, "text-embedding-3-small", texts, **options), vectors)
     assert server.asked[0][0] == "/v1/embeddings"
-    # The rejected batch is sent again, a repeated text is embedded once, a cached one never.
+    # The rejected batch is sent again, a repeated text is sent once, and a cached text is not sent.
     assert [body["input"] for _, _, body in server.asked] == [["a", "ab"], ["a", "ab"], ["abc"]]
     with pytest.raises(BadInput, match="llm_budget, text-embedding-3-large"):
         embed(server.base, "text-embedding-3-large", ["a"], cache=tmp_path, limits=Limits(dollars=0))
     assert len(server.asked) == 3
 
 
-def test_the_script_of_the_rule_embeds_with_the_cache_and_limits_of_its_params(serve, tmp_path, monkeypatch):
+def test_the_script_of_the_rule_uses_the_cache_and_limits_of_its_params(serve, tmp_path, monkeypatch):
     server = serve(always(200, {"data": [{"index": 0, "embedding": [2.0]}], "usage": {"prompt_tokens": 1}}))
     monkeypatch.setattr(collection, "load", lambda *_: None)
     monkeypatch.setattr(

@@ -1,4 +1,4 @@
-"""The plan of what language models are asked: which of them, about what, and in which tables they stand."""
+"""Plans of language models: which models are asked, with which settings, and which tables show them."""
 
 from pathlib import Path
 
@@ -31,12 +31,12 @@ def laid_out(paper, gpu=False, **values):
 
 
 def asked(found):
-    """{run: settings} of what language models are asked."""
+    """Return {run: settings} of the runs that ask language models."""
     return {run: spec.settings for run, spec in found.specs.items() if run.experiment == ASK}
 
 
 def shown(found, row):
-    """The tables that show a row."""
+    """Return the tables that show a row."""
     return {table for table, rows in found.rows.items() if any(row in each["row"] for each in rows)}
 
 
@@ -49,10 +49,10 @@ def test_a_users_model_is_asked_in_every_paper(paper):
         for name in ("prompt",) if "prompt" in given else ("clause", "presence"):
             assert plain_template(given[name]).fields
     for rows in found.rows.values():
-        assert all(row["asked"] and row["own"] for row in rows if LLM["name"] in row["row"])
+        assert all(row["asked"] and row["additional"] for row in rows if LLM["name"] in row["row"])
 
 
-def test_another_wording_is_another_run(tmp_path):
+def test_a_changed_prompt_changes_the_settings_of_the_run(tmp_path):
     prompts = tmp_path / "resources/prompts"
     prompts.mkdir(parents=True)
     (prompts / "maud_question.txt").write_text("${text} ${question} ${options}")
@@ -62,14 +62,14 @@ def test_another_wording_is_another_run(tmp_path):
     assert given | {"prompt": None} == other | {"prompt": None}
 
 
-def test_whole_premises_are_read_by_a_model_that_is_trained_under_no_view():
+def test_untrained_lawngnli_models_read_short_and_long_premises():
     ((_, given),) = asked(laid_out("lawngnli")).items()
     assert [reading["condition"] for reading in given["readings"]] == ["none > short", "none > long"]
     assert given["only"] == ["nli"] and given["orders"] == 2
 
 
 def with_weights(monkeypatch, *names):
-    """Has these registered models found on this machine, and no other."""
+    """Pretend that only these registered models are available on this machine."""
 
     def find(model, *_):
         here = model in names
@@ -79,7 +79,7 @@ def with_weights(monkeypatch, *names):
 
 
 @pytest.mark.parametrize("paper", ["acord", "cuad", "maud", "lawngnli"])
-def test_a_registered_model_on_this_machine_wants_a_gpu(monkeypatch, paper):
+def test_a_registered_model_on_this_machine_needs_a_gpu(monkeypatch, paper):
     with_weights(monkeypatch, "smollm2-135m-instruct")
     real = {"data": "release", "models": "available"}
     assert not asked(laid_out(paper, **real))
@@ -92,7 +92,7 @@ def test_a_registered_model_on_this_machine_wants_a_gpu(monkeypatch, paper):
     ("paper", "task", "form"),
     [("acord", "acord", RetrievalTask), ("cuad", "cuad", SpanTask), ("maud", "maud", ClassificationTask)],
 )
-def test_a_panel_with_a_language_model_needs_asking(paper, task, form):
+def test_a_task_with_a_language_model_requires_the_settings_of_asking(paper, task, form):
     entry = yaml.safe_load((ROOT / f"resources/papers/{paper}.yaml").read_text(encoding="utf-8"))["tasks"][
         task
     ]

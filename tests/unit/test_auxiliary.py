@@ -1,4 +1,4 @@
-"""Auxiliary data sets: where they are to be had, and why not where they are not."""
+"""Auxiliary data sets: which are available, and why the others are not."""
 
 import json
 from pathlib import Path
@@ -38,7 +38,7 @@ ASK = "two/d.zip must be downloaded manually: ask its authors"
 
 @pytest.fixture
 def gone(tmp_path, monkeypatch):
-    """What is absent, with these files in the mirror and those fetched before, under a configuration."""
+    """Return a function from files of the mirror, downloaded files and a config to the absent data sets."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "sources.yaml").write_text(json.dumps(SOURCES))
     registry = load_sources(tmp_path / "sources.yaml")
@@ -56,30 +56,30 @@ def gone(tmp_path, monkeypatch):
     return find
 
 
-def test_what_is_nowhere_is_absent_with_the_reason_and_what_is_needed_is_not_asked_about(gone):
+def test_missing_auxiliary_data_has_a_reason_and_required_data_is_ignored(gone):
     assert gone() == {
         "extra": "no mirror has one/a.zip and 2 more of its files; models=paper downloads such data",
         "by_hand": ASK,
     }
 
 
-def test_a_full_rebuild_fetches_what_has_an_address(gone):
+def test_a_full_rebuild_downloads_files_that_have_an_address(gone):
     assert gone(models="paper") == {"by_hand": ASK}
 
 
-def test_what_a_mirror_has_under_any_name_of_its_variants_is_there(gone):
+def test_files_of_a_mirror_are_found_by_the_name_of_any_variant(gone):
     rest = "no mirror has one/c.zip; models=paper downloads such data"
     assert gone(["one/old.zip", "one/b.zip"]) == {"extra": rest, "by_hand": ASK}
     assert gone(["one/c.zip", "two/d.zip"]) == {}
 
 
-def test_what_was_fetched_before_is_there_once_it_is_whole(gone):
+def test_downloaded_files_are_available_only_if_complete(gone):
     files = ["one/a.zip", "one/b.zip", "one/c.zip", "two/d.zip"]
     assert gone(fetched=files).keys() == {"extra", "by_hand"}
     assert gone(fetched=[f"{file}.json" for file in files]) == {}
 
 
-def test_the_sample_is_never_fetched_and_a_release_is_none(gone):
+def test_sample_files_are_not_downloaded_or_replaced_by_released_files(gone):
     found = gone(["one/a.zip"], data="sample", models="paper")
     assert found.keys() == {"extra", "by_hand"}
     assert found["extra"] == "the sample has no one/a.zip and 2 more of its files"

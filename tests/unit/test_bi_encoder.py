@@ -1,4 +1,4 @@
-"""Bi-encoders: vectors equal sentence-transformers' own, without padding, and are cached."""
+"""Bi-encoders: vectors equal those of sentence-transformers, use no padding, and are cached."""
 
 import json
 import logging
@@ -50,7 +50,7 @@ def test_vectors_equal_those_of_sentence_transformers(folders, family, monkeypat
     assert (vectors.dtype, vectors.shape) == (np.float32, (len(TEXTS), 32))
     assert vectors == pytest.approx(reference(folders[family], TEXTS, 32), abs=1e-6)
     assert len(masks) > 2 and all(mask.all() for mask in masks)
-    # Both texts are truncated, and differ before that.
+    # Both texts are truncated, but they differ before the cut.
     assert not np.allclose(vectors[6], vectors[7])
     for texts in (TEXTS[::-1], [*TEXTS[3:], *TEXTS], TEXTS[:1]):
         expected = np.stack([vectors[TEXTS.index(text)] for text in texts])
@@ -91,7 +91,7 @@ def test_onednn_differs_only_by_rounding():
     with torch.inference_mode(), linear_by_onednn(CPU):
         torch.testing.assert_close(functional.linear(data, weight, bias), expected[0], rtol=1e-5, atol=1e-5)
         torch.testing.assert_close(functional.linear(data, weight), expected[1], rtol=1e-5, atol=1e-5)
-        # Calls with keywords and other types are torch's own.
+        # Calls with keyword arguments or other types use torch's implementation.
         assert functional.linear(data, weight=weight).equal(expected[1])
         assert functional.linear(data.bfloat16(), weight.bfloat16()).equal(half)
     assert functional.linear(data, weight, bias).equal(expected[0])
@@ -114,7 +114,7 @@ def settings(**changes):
         ({}, 16, bi_encoder.encode_queries, False),
     ],
 )
-def test_the_cache_is_for_one_model_length_and_encoding(
+def test_cached_vectors_are_reused_only_for_the_same_model_length_and_encoding(
     folders, tmp_path, monkeypatch, changes, length, encode, same
 ):
     first = bi_encoder.load(folders["bert"], CPU, 16)
@@ -159,7 +159,7 @@ class Encoder:
 
 @pytest.fixture
 def check(tmp_path, monkeypatch):
-    """Assert that a cache returns the right vectors of texts after encoding only ``missing``."""
+    """Return a function that asserts that a cache returns the right vectors and encodes only ``missing``."""
     monkeypatch.setattr(bi_encoder, "SHARD", 2)
 
     def check(texts, missing, cache=None):

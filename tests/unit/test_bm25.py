@@ -1,4 +1,4 @@
-"""BM25: Lucene's analysis, its lossy lengths, and scores by hand."""
+"""BM25: Lucene's text analysis, its rounded document lengths, and scores calculated by hand."""
 
 import math
 
@@ -13,14 +13,14 @@ from lextables.models.bm25 import BM25Index, analyze, lossy_length
         ("The Licensee's obligations", ["license", "oblig"]),
         ("licensees’ and the seller’s", ["license", "seller"]),
         ("as-is", []),  # both halves are stop words
-        ("non\u00adcompete clause", ["non", "compet", "claus"]),  # a soft hyphen breaks a word
-        ("Section 11.6(a), 3,000", ["section", "11.6", "3,000"]),  # UAX 29 joins numbers
+        ("non\u00adcompete clause", ["non", "compet", "claus"]),  # a soft hyphen splits a word
+        ("Section 11.6(a), 3,000", ["section", "11.6", "3,000"]),  # UAX 29 does not split numbers
         ("can't e-mail", ["can't", "e", "mail"]),
         ("ÉTAT", ["état"]),
         ("***", []),
     ],
 )
-def test_analysis(text, terms):
+def test_text_is_analysed_as_in_lucene(text, terms):
     assert analyze(text) == terms
 
 
@@ -28,11 +28,11 @@ def test_analysis(text, terms):
     ("length", "stored"),
     [(0, 0), (23, 23), (24, 24), (39, 39), (40, 40), (41, 40), (57, 56), (100, 96), (1000, 984)],
 )
-def test_lossy_length(length, stored):
+def test_document_lengths_are_rounded_as_in_lucene(length, stored):
     assert lossy_length(length) == stored
 
 
-def test_scores_by_hand():
+def test_scores_equal_calculations_by_hand():
     index = BM25Index({"a": ["cap", "cap", "fee"], "b": ["cap"], "c": ["fee", "law", "law"]})
     mean = 7 / 3
     idf = math.log(1 + (3 - 2 + 0.5) / (2 + 0.5))
@@ -45,12 +45,12 @@ def test_scores_by_hand():
     assert index.search(["tort"], 10) == []
 
 
-def test_ties_go_by_id():
+def test_ties_are_sorted_by_id():
     index = BM25Index({"z": ["cap"], "a": ["cap"], "m": ["cap"], "x": ["law"]})
     assert [doc for doc, _ in index.search(["cap"], 10)] == ["a", "m", "z"]
 
 
-def test_an_empty_document_is_not_in_the_average():
+def test_empty_documents_do_not_count_in_the_average_length():
     with_empty = BM25Index({"a": ["cap"], "b": ["law", "fee"], "e": []})
     without = BM25Index({"a": ["cap"], "b": ["law", "fee"]})
     assert with_empty.search(["cap"], 5) == without.search(["cap"], 5)

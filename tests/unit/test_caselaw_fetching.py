@@ -45,7 +45,7 @@ def mirror(tmp_path):
 
 
 class Desk:
-    """Brings volumes to a folder, and remembers what was said and how long was waited."""
+    """Fetches volumes to a folder, and records messages and waiting times."""
 
     def __init__(self, folder, registry):
         self.folder, self.registry = folder / "results/sources/caselaw", registry
@@ -66,7 +66,7 @@ def desk(tmp_path, registry):
     return Desk(tmp_path, registry)
 
 
-def test_volumes_lie_one_by_one_with_what_they_are(desk, mirror):
+def test_each_volume_is_stored_with_its_record(desk, mirror):
     record = desk.fetch_volumes("us/1", "us/3", mirrors=[mirror])
     assert [(v["file"], v["variant"], v["comparable"]) for v in record["volumes"]] == [
         ("us/1.zip", "converted", False),
@@ -86,7 +86,7 @@ def test_a_missing_volume_is_skipped_and_named(desk, mirror):
     )
 
 
-def test_a_missing_volume_stops_the_job_and_what_was_brought_stays(desk, mirror):
+def test_a_missing_volume_stops_the_job_and_fetched_volumes_are_kept(desk, mirror):
     with pytest.raises(BadInput) as error:
         desk.fetch_volumes("us/1", "us/2", "us/3", mirrors=[mirror])
     assert str(error.value) == (
@@ -108,13 +108,13 @@ def test_a_volume_is_fetched_again_only_after_a_change(desk, mirror):
         assert desk.fetch_volumes("us/3", mirrors=[mirror])["volumes"][0]["bytes"] == len(body)
 
 
-def test_an_address_that_gives_no_answer_is_asked_once_from_then_on(desk):
+def test_an_unreachable_address_is_retried_only_for_the_first_volume(desk):
     assert desk.fetch_volumes("us/1", "us/2", "us/3", skip=True)["absent"] == ["us/1", "us/2", "us/3"]
     assert len(desk.waits) == 2
 
 
-def test_only_volumes_with_a_named_case_are_fetched(desk, mirror):
-    """Cases are looked up in a volume that is here, else in its metadata; a file of the export stays."""
+def test_only_volumes_with_a_requested_case_are_fetched(desk, mirror):
+    """Cases are looked up in the mirror's volume, or else in its metadata; bulk files are always used."""
     write_zip(mirror / "caselaw/us/1.zip", {"1": (metadata(11), b"")})
     write_zip(mirror / "caselaw/us/2.zip", {"2": (metadata(12), b"")})
     (mirror / "caselaw/us/4").mkdir()
@@ -136,7 +136,7 @@ def test_only_volumes_with_a_named_case_are_fetched(desk, mirror):
         desk.fetch_volumes("us/4", **where)
 
 
-def test_a_full_disk_is_not_skipped(desk, monkeypatch):
+def test_a_full_disk_is_an_error_even_if_volumes_may_be_skipped(desk, monkeypatch):
     def full(*_, **__):
         raise DiskFull("caselaw/us/1.zip needs 3 bytes more")
 
@@ -145,7 +145,7 @@ def test_a_full_disk_is_not_skipped(desk, monkeypatch):
         desk.fetch_volumes("us/1", skip=True)
 
 
-def test_a_record_is_held_to_its_volumes(desk, mirror):
+def test_a_changed_or_missing_volume_is_an_error(desk, mirror):
     record = desk.fetch_volumes("us/1", "us/3", mirrors=[mirror])
     (desk.folder / "us/3.zip").write_bytes(b"cut")
     with pytest.raises(
@@ -157,8 +157,8 @@ def test_a_record_is_held_to_its_volumes(desk, mirror):
         ingest.paths(record, desk.folder)
 
 
-def test_a_report_says_what_was_set_aside_and_why():
-    """Volumes that could not be had stand before those that could not be read."""
+def test_the_report_lists_volumes_that_were_set_aside_with_reasons():
+    """Volumes that could not be fetched come before those that could not be read."""
     fault = Fault("3.zip", "", "it is no zip", "volume")
     done = ingest.Ingested(12, (fault,), (Path("results/sources/caselaw/us/3.zip"),))
     assert ingest.report({"absent": ["us/2"], "volumes": []}, done) == {

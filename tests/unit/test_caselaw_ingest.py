@@ -1,4 +1,4 @@
-"""Volumes to one table of opinions."""
+"""Writing of volumes to one table of opinions."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ def volume(path: Path) -> Path:
     return write_zip(path, {str(n): (metadata(n), body) for n in (1, 2)})
 
 
-def test_table_has_the_written_schema(tmp_path: Path) -> None:
+def test_the_table_has_the_declared_schema(tmp_path: Path) -> None:
     done = write_opinions([volume(tmp_path / "7.zip")], tmp_path / "o.parquet", set_aside=False)
     rows = list(dataset.read(tmp_path / "o.parquet"))
     assert (done.opinions, done.faults, done.set_aside) == (4, (), ())
@@ -25,14 +25,14 @@ def test_table_has_the_written_schema(tmp_path: Path) -> None:
     assert rows[0]["text"] == "One, “two” §3.\nFour."
 
 
-def test_same_volume_same_bytes(tmp_path: Path) -> None:
+def test_the_same_volume_gives_the_same_bytes(tmp_path: Path) -> None:
     path = volume(tmp_path / "7.zip")
     for name in ("a", "b"):
         write_opinions([path], tmp_path / name, set_aside=False)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
-def test_bad_volume_stops_the_job_unless_set_aside(tmp_path: Path) -> None:
+def test_an_invalid_volume_stops_the_job_unless_it_is_set_aside(tmp_path: Path) -> None:
     (tmp_path / "7.zip").write_bytes(b"no zip")
     with pytest.raises(BadInput, match=r"7\.zip: it cannot be unzipped"):
         write_opinions([tmp_path / "7.zip"], tmp_path / "o.parquet", set_aside=False)
@@ -43,7 +43,7 @@ def test_bad_volume_stops_the_job_unless_set_aside(tmp_path: Path) -> None:
     assert list(dataset.read(tmp_path / "o.parquet")) == []
 
 
-def test_the_rest_of_a_shard_survives_a_bad_volume(tmp_path: Path) -> None:
+def test_other_volumes_of_a_shard_are_kept_if_one_is_invalid(tmp_path: Path) -> None:
     good = volume(tmp_path / "8.zip")
     (tmp_path / "7.zip").write_bytes(b"no zip")
     done = write_opinions([tmp_path / "7.zip", good], tmp_path / "o.parquet", set_aside=True)
@@ -53,7 +53,7 @@ def test_the_rest_of_a_shard_survives_a_bad_volume(tmp_path: Path) -> None:
     assert alone.faults == ()
 
 
-def test_a_volume_without_a_case_is_named(tmp_path: Path) -> None:
+def test_a_volume_without_cases_is_reported(tmp_path: Path) -> None:
     path = write_zip(tmp_path / "7.zip", {})
     done = write_opinions([path], tmp_path / "o.parquet", set_aside=False)
     assert [str(fault) for fault in done.faults] == [
@@ -61,7 +61,7 @@ def test_a_volume_without_a_case_is_named(tmp_path: Path) -> None:
     ]
 
 
-def test_nothing_is_kept_of_a_volume_lost_halfway(tmp_path: Path) -> None:
+def test_nothing_is_kept_of_a_volume_that_fails_halfway(tmp_path: Path) -> None:
     path = write_bulk(tmp_path / "7.jsonl.xz", [])
     good = write_bulk(tmp_path / "g.jsonl.xz", [metadata(1) | _body()] * 1).read_bytes()
     path.write_bytes(good + b"\xfd7zXZ\0 broken")

@@ -1,4 +1,4 @@
-"""Volumes of case law: what is read from both layouts, and what bad input costs."""
+"""Volumes of case law: reading of both layouts, and handling of invalid input."""
 
 import json
 import lzma
@@ -25,7 +25,7 @@ def one(tmp_path: Path, body: str, **changes: object) -> tuple[list[Opinion], li
 
 
 def beside_good(tmp_path: Path, body: str | bytes, **changes: object) -> tuple[list[Opinion], list[Fault]]:
-    """Read a volume in which the case under test stands between two good ones."""
+    """Read a volume with the tested case between two valid cases; return its opinions and all faults."""
     cases = {
         "before": (metadata(1), GOOD),
         "bad": (metadata(2, **changes), body),
@@ -36,7 +36,7 @@ def beside_good(tmp_path: Path, body: str | bytes, **changes: object) -> tuple[l
     return [o for o in opinions if o.case_id == 2], faults
 
 
-def test_text_pages_and_footnotes(tmp_path: Path) -> None:
+def test_text_pages_and_footnotes_are_read(tmp_path: Path) -> None:
     paragraphs = [
         '<p class="author">ROE, J.</p>',
         f"The   first {label(11)} page\n ends<a class='footnotemark' href='#f'>1</a>.",
@@ -58,13 +58,13 @@ def test_text_pages_and_footnotes(tmp_path: Path) -> None:
     assert (opinion.reporter, opinion.volume, opinion.citations) == ("Test", "7", ("7 Test 10",))
 
 
-def test_footnotes_after_a_mark_of_their_own(tmp_path: Path) -> None:
+def test_a_footnote_heading_ends_the_body(tmp_path: Path) -> None:
     paragraphs = [f"{label(10)}Text. [Footnote 1] More.", "[Footnote 1]", "A note."]
     (opinion,), _ = one(tmp_path, html(("majority", paragraphs)))
     assert opinion.text[: opinion.body_end] == "Text. [Footnote 1] More."
 
 
-def test_the_page_running_when_an_opinion_starts(tmp_path: Path) -> None:
+def test_the_first_page_of_an_opinion_is_inferred(tmp_path: Path) -> None:
     body = html(
         ("majority", ["Starts before its first label.", f"Then {label(12)} goes on."]),
         ("dissent", ["Has no label."]),
@@ -76,13 +76,13 @@ def test_the_page_running_when_an_opinion_starts(tmp_path: Path) -> None:
     assert all(o.pages[0].offset == 0 for o in opinions)
 
 
-def test_case_on_one_page_needs_no_label(tmp_path: Path) -> None:
+def test_a_case_on_one_page_needs_no_label(tmp_path: Path) -> None:
     (opinion,), faults = one(tmp_path, GOOD)
     assert faults == []
     assert opinion.pages == (Page("10", 0),)
 
 
-def test_official_citation_comes_first(tmp_path: Path) -> None:
+def test_the_official_citation_comes_first(tmp_path: Path) -> None:
     citations = [{"type": "parallel", "cite": "5 Other 6"}, {"type": "official", "cite": "7  Test 10"}]
     (opinion,), _ = one(tmp_path, GOOD, citations=citations)
     assert opinion.citations == ("7 Test 10", "5 Other 6")
@@ -128,13 +128,13 @@ BAD_CASES = {
 
 
 @pytest.mark.parametrize("name", BAD_CASES)
-def test_a_bad_case_costs_one_sentence_and_the_rest_survives(tmp_path: Path, name: str) -> None:
+def test_an_invalid_case_is_reported_and_the_others_are_kept(tmp_path: Path, name: str) -> None:
     body, changes, sentence = BAD_CASES[name]
     _, faults = beside_good(tmp_path, body, **changes)
     assert [str(fault) for fault in faults] == [f"7.zip, html/0002-01.html{sentence}"]
 
 
-def test_what_is_kept_of_a_bad_case(tmp_path: Path) -> None:
+def test_valid_parts_of_an_invalid_case_are_kept(tmp_path: Path) -> None:
     kept, _ = beside_good(tmp_path, *BAD_CASES["control characters"][:1])
     assert [o.text for o in kept] == ["A B C"]
     kept, _ = beside_good(tmp_path, BAD_CASES["pages out of order"][0], last_page="9")
@@ -145,7 +145,7 @@ def test_what_is_kept_of_a_bad_case(tmp_path: Path) -> None:
     assert [(o.opinion_type, o.majorities) for o in kept] == [("majority", 2), ("majority", 2)]
 
 
-def test_of_a_repeated_label_the_first_counts(tmp_path: Path) -> None:
+def test_the_first_of_repeated_page_labels_is_used(tmp_path: Path) -> None:
     body = html(("majority", [f"{label(1)}a {label(2)}b {label(2)}c {label(3)}d {label(4)}e"]))
     (opinion,), faults = one(tmp_path, body, last_page="4")
     assert opinion.pages == (Page("1", 0), Page("2", 2), Page("3", 6), Page("4", 8))
@@ -167,7 +167,7 @@ def test_missing_html_is_replaced_by_json(tmp_path: Path) -> None:
     ]
 
 
-def test_a_damaged_member_costs_its_case(tmp_path: Path) -> None:
+def test_a_damaged_member_removes_only_its_case(tmp_path: Path) -> None:
     long = html(("majority", [f"Paragraph {n} of a long opinion." for n in range(200)]))
     cases = {str(n): (metadata(n), long if n == 2 else GOOD) for n in (1, 2, 3)}
     path = damaged(write_zip(tmp_path / "7.zip", cases), "html/0002-01.html")
@@ -191,7 +191,7 @@ def test_a_zip_bomb_is_not_opened(tmp_path: Path, bounds: Bounds, fault: str) ->
     assert [str(f) for f in faults] == [f"7.zip, html/0002-01.html: {fault}; {LEFT_OUT}."]
 
 
-def test_a_volume_that_claims_too_much_is_set_aside(tmp_path: Path) -> None:
+def test_a_volume_that_claims_too_many_bytes_is_set_aside(tmp_path: Path) -> None:
     path = write_zip(tmp_path / "7.zip", {"1": (metadata(1), GOOD)})
     opinions, faults = read(path, Bounds(volume=100))
     assert opinions == []
@@ -199,7 +199,7 @@ def test_a_volume_that_claims_too_much_is_set_aside(tmp_path: Path) -> None:
     assert "7.zip: it claims to expand to" in str(faults[0])
 
 
-def test_a_member_that_lies_about_its_size_is_read_within_bounds(tmp_path: Path) -> None:
+def test_a_case_with_a_false_file_size_is_left_out(tmp_path: Path) -> None:
     path = write_zip(tmp_path / "7.zip", {"1": (metadata(1), GOOD), "2": (metadata(2), "A" * 500_000)})
     raw = bytearray(path.read_bytes())
     central = raw.rindex(b"PK\x01\x02")
@@ -219,7 +219,9 @@ def test_a_member_that_lies_about_its_size_is_read_within_bounds(tmp_path: Path)
         ("7.jsonl.xz", lzma.compress(b"{}\n" * 9)[:-8], "7.jsonl.xz: it cannot be decompressed ("),
     ],
 )
-def test_a_bad_volume_is_set_aside_by_name(tmp_path: Path, name: str, content: bytes, sentence: str) -> None:
+def test_an_invalid_volume_is_set_aside_and_named(
+    tmp_path: Path, name: str, content: bytes, sentence: str
+) -> None:
     (tmp_path / name).write_bytes(content)
     opinions, faults = read(tmp_path / name)
     assert opinions == []
@@ -228,13 +230,13 @@ def test_a_bad_volume_is_set_aside_by_name(tmp_path: Path, name: str, content: b
     assert str(faults[-1]).endswith("; the volume is set aside.")
 
 
-def test_missing_volume(tmp_path: Path) -> None:
+def test_a_missing_volume_is_reported(tmp_path: Path) -> None:
     (fault,) = read_volume(tmp_path / "7.zip")
     assert isinstance(fault, Fault)
     assert fault.lost == "volume"
 
 
-def test_zip_without_metadata(tmp_path: Path) -> None:
+def test_a_zip_without_metadata_is_set_aside(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "7.zip", "w") as archive:
         archive.writestr("html/0001-01.html", GOOD)
     (fault,) = read_volume(tmp_path / "7.zip")
@@ -250,7 +252,7 @@ BULK = (
 
 
 @pytest.mark.parametrize("name", ["7.jsonl", "7.jsonl.xz"])
-def test_bulk_export(tmp_path: Path, name: str) -> None:
+def test_the_bulk_export_is_read(tmp_path: Path, name: str) -> None:
     opinions, faults = read(write_bulk(tmp_path / name, [bulk_row(1, BULK), bulk_row(2, BULK)]))
     assert faults == []
     assert [o.case_id for o in opinions] == [1, 2]
@@ -259,7 +261,7 @@ def test_bulk_export(tmp_path: Path, name: str) -> None:
     assert opinions[0].text[opinions[0].body_end :] == "\nA note & more."
 
 
-def test_xz_of_several_streams(tmp_path: Path) -> None:
+def test_an_xz_file_with_several_streams_is_read(tmp_path: Path) -> None:
     row = json.dumps(bulk_row(1, BULK)).encode() + b"\n"
     streams = lzma.compress(row) + b"\0" * 4 + lzma.compress(row.replace(b'"id": 1', b'"id": 2'))
     (tmp_path / "7.jsonl.xz").write_bytes(streams)
@@ -295,7 +297,7 @@ def body(data: str | None, status: str = "ok") -> dict:
         (bulk_row(2, "<opinion><p>a\x07b</p></opinion>"), f"1 control character was made a space; {REST}."),
     ],
 )
-def test_a_bad_row_costs_one_sentence_and_the_rest_survives(
+def test_an_invalid_row_is_reported_and_the_others_are_kept(
     tmp_path: Path, row: dict | bytes, sentence: str
 ) -> None:
     opinions, faults = read(write_bulk(tmp_path / "7.jsonl", [bulk_row(1, BULK), row, bulk_row(3, BULK)]))
@@ -304,7 +306,7 @@ def test_a_bad_row_costs_one_sentence_and_the_rest_survives(
     assert str(faults[0]).startswith(f"7.jsonl, row 2: {sentence}")
 
 
-def test_a_line_without_end_is_refused(tmp_path: Path) -> None:
+def test_a_line_longer_than_the_limit_is_rejected(tmp_path: Path) -> None:
     path = write_bulk(tmp_path / "7.jsonl.xz", [bulk_row(1, BULK), b"x" * 3_000_000])
     _, faults = read(path, Bounds(member=1 << 20))
     assert [f.lost for f in faults] == ["volume"]

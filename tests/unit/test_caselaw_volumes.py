@@ -1,4 +1,4 @@
-"""Which volumes a configuration names, before anything is fetched."""
+"""Volumes selected by the configuration, before any download."""
 
 import json
 import time
@@ -10,12 +10,12 @@ from lextables.corpora.caselaw.volumes import Collection, known, shards
 from lextables.pipeline.errors import BadInput
 
 ANY = Collection(frozenset({"us", "ill", "ill-2d", "f2d"}))
-# Numbers 1, 3 and 12, of which 3 has two volumes.
+# Volume numbers 1, 3 and 12; number 3 has two volumes.
 LISTED = Collection(frozenset({"us"}), {"us": {12: ["12"], 1: ["1"], 3: ["3", "3-2"]}})
 
 
 def volume(number: str, reporter: str = "us", folder: str = "") -> dict:
-    """An entry of VolumesMetadata.json, as far as it is read."""
+    """An entry of VolumesMetadata.json with the fields that are read."""
     return {"volume_number": number, "volume_folder": folder or number, "reporter_slug": reporter}
 
 
@@ -30,7 +30,7 @@ def mirror(folder: Path, *, listed: list | None = None, held: tuple[str, ...] = 
     return folder
 
 
-def test_shards_hold_each_volume_once():
+def test_shards_contain_each_volume_once():
     assert shards(["us:436-438", "ill:7-9", "ill-2d:1"], 2, ANY) == {
         "us-436": ["us/436", "us/437"],
         "us-438": ["us/438"],
@@ -51,7 +51,7 @@ def test_short_reporters_share_a_shard():
     assert [len(volumes) for volumes in shards(ranges, 100, ANY).values()] == [12]
 
 
-def test_a_reporter_alone_is_all_of_its_volumes_within_reach(tmp_path):
+def test_a_reporter_without_a_range_selects_all_available_volumes(tmp_path):
     collection = known([mirror(tmp_path, held=("us/7", "us/3"))], tmp_path / "nothing")
     assert shards(["us"], 10, collection) == {"us-3": ["us/3", "us/7"]}
     assert shards(["us"], 20, LISTED) == {"us-1": ["us/1", "us/3", "us/3-2", "us/12"]}
@@ -63,20 +63,20 @@ def test_a_reporter_alone_is_all_of_its_volumes_within_reach(tmp_path):
         shards(["uss"], 10, ANY)
 
 
-def test_all_is_what_is_listed():
+def test_all_selects_every_listed_volume():
     both = Collection(frozenset({"us", "ill"}), LISTED.listed | {"ill": {5: ["5"], 7: ["7"]}})
     assert shards(["all"], 10, both) == shards(["ill:5-7", "us:1-12"], 10, both)
     with pytest.raises(BadInput, match=r"caselaw = 'all' needs the collection's Vol\w+\.json; fetch it"):
         shards(["all"], 10, ANY)
 
 
-def test_a_list_of_single_volumes_makes_no_more_shards_than_a_range():
+def test_single_volumes_give_no_more_shards_than_a_range():
     singles = [f"us:{number}" for number in range(1, 501)]
     assert shards(singles, 10, ANY) == shards(["us:1-500"], 10, ANY)
     assert len(shards(singles[::-1], 10, ANY)) == 50
 
 
-def test_a_listed_range_is_the_volumes_that_there_are():
+def test_a_range_selects_only_existing_volumes():
     assert shards(["us:1-12"], 10, LISTED) == {"us-1": ["us/1", "us/3", "us/3-2", "us/12"]}
     assert shards(["us:1-12"], 3, LISTED) == {"us-1": ["us/1", "us/3", "us/3-2"], "us-12": ["us/12"]}
     assert shards(["us:2-4"], 10, LISTED) == {"us-3": ["us/3", "us/3-2"]}
@@ -102,7 +102,7 @@ NO_REPORTER, THERE = "which is not a reporter of static.case.law", "use existing
         (LISTED, ["us:5-11"], f"= 'us:5-11' contains no volume of us; {THERE}"),
     ],
 )
-def test_what_cannot_be_is_one_sentence_at_once(collection, ranges, fault):
+def test_an_invalid_range_raises_one_sentence_quickly(collection, ranges, fault):
     start = time.monotonic()
     with pytest.raises(BadInput) as error:
         shards(ranges, 2, collection)
@@ -117,7 +117,7 @@ def test_the_published_reporters_are_known_without_a_list(tmp_path):
     assert found.listed == {}
 
 
-def test_a_list_of_volumes_is_read_from_a_mirror_and_else_from_what_was_fetched(tmp_path):
+def test_the_list_of_volumes_is_read_from_a_mirror_or_else_from_the_download(tmp_path):
     fetched = mirror(tmp_path / "results", listed=[volume("1")]) / "caselaw"
     assert known([], fetched).listed == {"us": {1: ["1"]}}
     listed = [volume("2"), volume("138", folder="138-2"), volume("138"), volume("Index"), volume("9", "zzz")]
@@ -126,7 +126,7 @@ def test_a_list_of_volumes_is_read_from_a_mirror_and_else_from_what_was_fetched(
     assert "zzz" in found.reporters
 
 
-def test_a_volume_that_a_mirror_holds_is_known_whatever_the_list_says(tmp_path):
+def test_a_volume_in_a_mirror_is_known_even_if_it_is_not_listed(tmp_path):
     held = ("us/574", "own-reports/1", "samples/alaska_1")
     found = known([mirror(tmp_path, listed=[volume("572"), volume("1")], held=held)], tmp_path / "none")
     assert shards(["us:570-574"], 10, found) == {"us-572": ["us/572", "us/574"]}
@@ -134,12 +134,12 @@ def test_a_volume_that_a_mirror_holds_is_known_whatever_the_list_says(tmp_path):
     assert "samples" not in found.reporters
 
 
-def test_a_mirror_without_case_law_is_no_fault(tmp_path):
+def test_a_mirror_without_case_law_is_accepted(tmp_path):
     assert known([tmp_path], tmp_path / "none").listed == {}
 
 
 @pytest.mark.parametrize("text", ["[", "{}", '{"us": 1}', "[1]", '[{"volume_number": 3}]', '["us"]'])
-def test_a_list_in_another_layout_is_one_sentence(tmp_path, text):
+def test_a_list_with_an_invalid_layout_raises(tmp_path, text):
     path = mirror(tmp_path) / "caselaw/VolumesMetadata.json"
     path.write_text(text)
     with pytest.raises(BadInput) as error:

@@ -1,4 +1,4 @@
-"""Verdicts, and tables that set the printed beside the computed."""
+"""Verdicts, and tables with published and reproduced values."""
 
 import csv
 import io
@@ -32,7 +32,7 @@ def printed(value, decimals=3, row="BM25 / None", column="NDCG@5"):
     [
         (printed("0.525"), Cell("", "", 0.5253), "match"),
         (printed("0.525"), Cell("", "", 0.5256), "off"),
-        (printed("0.525"), Cell("", "", 0.5256, 0.4, 0.6), "off"),  # the sampling interval judges nothing
+        (printed("0.525"), Cell("", "", 0.5256, 0.4, 0.6), "off"),  # the sampling interval is not used
         (printed("0.525"), Cell("", "", 0.700, 0.6, 0.8), "off"),  # better than published is off too
         (printed("+2.0", 1), Cell("", "", 2.04), "match"),
         (printed("-0.6", 1), Cell("", "", -0.58), "match"),
@@ -53,7 +53,7 @@ def test_verdicts(published, cell, verdict):
     assert line.published == published.value
 
 
-def test_a_cell_of_other_data_than_its_tables_is_judged_by_its_own():
+def test_the_comparability_of_a_cell_overrides_that_of_its_table():
     published = [printed("0.525", row=row) for row in "abcd"]
     own = {"a": None, "b": True, "c": False, "d": None}
     cells = [Cell(row, "NDCG@5", 0.525, comparable=said) for row, said in own.items()]
@@ -67,7 +67,7 @@ NO = ("",) * 3  # no difference and no prediction interval
 
 
 def judged(published, value, *others, **more):
-    """The line of a cell at the place of ``published``, with cells of other rows beside it."""
+    """The table line of a cell for ``published``, with cells of other rows in the same table."""
     cell = Cell(published.row, published.column, value, **more)
     return build([published, *(one for one, _ in others)], [cell, *(two for _, two in others)], True)[0]
 
@@ -76,7 +76,7 @@ def trained(published, seeds, *others, **more):
     return judged(published, float(np.mean(seeds)), *others, seeds=tuple(seeds), **more)
 
 
-def test_a_difference_is_ours_less_the_printed_value_in_its_unit():
+def test_a_difference_is_the_reproduced_minus_the_published_value():
     assert judged(printed("0.525"), 0.5119).difference == "-0.013"
     assert judged(printed("54.0%", 1), 55.26).difference == "+1.3"
     assert judged(printed("1,898", 0), 1900.0).difference == "+2"
@@ -85,7 +85,7 @@ def test_a_difference_is_ours_less_the_printed_value_in_its_unit():
     assert (line.difference, line.reason) == ("-0.013", "on a Tuesday")
 
 
-def test_a_cell_that_is_off_says_why_and_no_other_does():
+def test_only_a_cell_that_is_off_has_a_reason():
     published = [printed("0.525", row="a"), printed("0.6", 1, row="b"), printed("text", None, row="c")]
     cells = [Cell("a", "NDCG@5", 0.5119), Cell("b", "NDCG@5", 0.6), Cell("c", "NDCG@5", "other")]
     lines = build(published, cells, True, lambda row, column: f"{row} of {column} was counted again")
@@ -94,13 +94,13 @@ def test_a_cell_that_is_off_says_why_and_no_other_does():
         ("match", "", ""),
         ("off", "", "c of NDCG@5 was counted again"),
     ]
-    # From other data nothing is off.
+    # With other data, no cell is off.
     apart = build(published, cells, False, lambda row, column: "why")
     assert {line.reason for line in apart} == {""}
 
 
 @pytest.mark.parametrize("value", ["66M", "23M", None])
-def test_a_cell_that_is_not_judged_has_no_verdict(value):
+def test_a_cell_with_judged_false_has_no_verdict(value):
     cell = Cell("BM25 / None", "NDCG@5", value, reason="a size is not a score", judged=False)
     (line,) = build([printed("66M", None)], [cell], True)
     assert (line.reproduced, line.verdict, line.reason) == (value or "", "", "a size is not a score")
@@ -112,7 +112,7 @@ def test_a_cell_that_is_not_judged_has_no_verdict(value):
 @pytest.mark.parametrize(
     ("published", "seeds", "averages", "verdict", "facts"),
     [
-        # t(0.975, 2) is 4.3027; the deviation of the three is 1.
+        # t(0.975, 2) is 4.3027; the standard deviation of the first three seeds is 1.
         (printed("57.9", 1), (52, 53, 54), 1, "near", ("", "48.03", "57.97", "")),
         (printed("57.9", 1), (52, 53, 54), 3, "off", ("-4.9", "49.49", "56.51", "")),
         (printed("53.0%", 1), (52, 53, 54), 1, "match", ("", "48.03", "57.97", "")),
@@ -127,14 +127,14 @@ def test_a_cell_that_is_not_judged_has_no_verdict(value):
         (printed("NaN", None), (math.nan,) * 3, 1, "match", ("", "", "", "")),
     ],
 )  # fmt: skip
-def test_what_is_trained_is_judged_by_its_own_seeds(published, seeds, averages, verdict, facts):
+def test_trained_rows_get_a_verdict_from_the_spread_of_seeds(published, seeds, averages, verdict, facts):
     line = trained(published, seeds, averages=averages, low=0.0, high=100.0)
     assert line.verdict == verdict
     assert (line.difference, line.prediction_low, line.prediction_high, line.reason) == facts
 
 
 @pytest.mark.parametrize("averages", [1, 3])
-def test_a_prediction_interval_covers_what_it_says(averages):
+def test_a_prediction_interval_has_95_percent_coverage(averages):
     draws = np.random.default_rng(0).normal(50, 2, size=(8_000, 3))
     means = np.random.default_rng(1).normal(50, 2, size=(8_000, averages)).mean(axis=1)
     ends = [prediction_interval(values, averages) for values in draws]
@@ -142,7 +142,7 @@ def test_a_prediction_interval_covers_what_it_says(averages):
     assert 0.94 < covered < 0.96
 
 
-def test_an_interval_that_tells_no_printed_values_apart_says_so():
+def test_a_prediction_interval_that_is_too_wide_is_noted():
     rows = {"BERT": "52.4", "ALBERT": "56.0", "RoBERTa": "66.0", "Twin": "52.5"}
     others = [
         (printed(value, 1, row=row), Cell(row, "NDCG@5", None, reason="not here", measure="NDCG@5"))
@@ -152,14 +152,14 @@ def test_an_interval_that_tells_no_printed_values_apart_says_so():
     assert line.reason.endswith("too wide to distinguish 2 of the 3 other published values from this one")
     narrow = trained(printed("52.5", 1), (52.8, 52.9, 53.0), *others, measure="NDCG@5")
     assert "too wide" not in narrow.reason
-    # What is printed for something else is nothing to be distinguished from.
+    # Published values of another measure are not compared.
     apart = trained(printed("52.5", 1), (52, 53, 54), *others, measure="NDCG@5 of terms")
     assert "too wide" not in apart.reason
     alone = trained(printed("2.0", 1), (1, 2, 3))
     assert alone.reason.endswith("more than half of the published value to either side")
 
 
-def test_a_loss_is_reached_by_a_baseline_that_is_as_low():
+def test_a_baseline_with_an_equal_or_lower_loss_reaches_the_published_value():
     loss = Score("loss", "Model", "loss", "all", "documents", lower=True)
     at, cell = printed("0.2", 1), Cell("BM25 / None", "NDCG@5", 0.2, measure="loss", score=loss)
 
@@ -168,11 +168,11 @@ def test_a_loss_is_reached_by_a_baseline_that_is_as_low():
         return "Random" in build([published], [cell, other], True)[0].baselines
 
     assert [marked(at, baseline) for baseline in (0.1, 0.24, 0.3)] == [True, True, False]
-    # No loss is reached by a model that answers nothing.
+    # A model that answers nothing does not reach a loss of zero.
     assert "nothing" not in build([printed("0.0", 1)], [cell], True)[0].baselines
 
 
-def test_a_published_value_names_the_baselines_that_reach_it():
+def test_a_published_value_lists_the_baselines_that_reach_it():
     def baseline(value, row="Random", column="AUPR", measure="Overall"):
         return Cell(row, column, value, measure=measure, baseline=row)
 
@@ -183,22 +183,22 @@ def test_a_published_value_names_the_baselines_that_reach_it():
 
     mark = "Random"
     at, cell = printed("16.8%", 1), Cell("BM25 / None", "NDCG@5", 16.84, measure="Overall")
-    assert marked(at, cell, baseline(16.75)) == mark  # equal at the printed precision
+    assert marked(at, cell, baseline(16.75)) == mark  # equal at the published precision
     assert marked(at, cell, baseline(16.74)) == ""
     assert marked(at, cell, baseline(90.0, measure="Term")) == ""
     assert marked(at, cell, baseline(math.nan), baseline(None, "BM25")) == ""
     assert marked(at, cell, baseline(17.0), baseline(18.0, "BM25")) == "Random; BM25"
-    # Rows that were not run are marked as well; a count is no score; other data say nothing of the paper's.
+    # Rows that were not run are marked too; counts and values on other data are not.
     absent = Cell("BM25 / None", "NDCG@5", None, reason="gated", measure="Overall")
     assert marked(at, absent, baseline(17.0)) == mark
     assert marked(at, Cell("BM25 / None", "NDCG@5", 16.84), baseline(17.0, measure="")) == ""
     assert build([at], [cell, baseline(17.0)], False)[0].baselines == ""
-    # A baseline's own printed row is not measured with itself.
+    # The published row of a baseline is not compared with itself.
     own = Cell("BM25 / None", "NDCG@5", 16.84, measure="Overall", baseline="Random")
     assert marked(at, own) == ""
 
 
-def test_a_printed_zero_of_a_score_is_reached_by_a_model_that_answers_nothing():
+def test_a_published_score_of_zero_is_reached_by_a_model_that_answers_nothing():
     line = trained(printed("0.0", 1), (0.0, 0.0, 0.0), measure="Precision@90% Recall")
     assert (line.verdict, line.baselines) == ("match", "a model that answers nothing")
     assert judged(printed("0", 0), 0.0).baselines == ""  # a count
@@ -213,7 +213,7 @@ def test_a_baseline_changes_neither_the_verdict_nor_its_reason():
         assert replace(beside, baselines="") == alone
 
 
-def test_a_row_of_our_own_shows_its_spread_and_other_data_give_no_verdict():
+def test_additional_rows_have_an_interval_and_other_data_give_no_verdict():
     seeds = {"seeds": (0.52, 0.53, 0.54), "measure": "NDCG@5"}
     cells = [Cell("BM25 / None", "NDCG@5", 0.53, **seeds), Cell("Mine / None", "NDCG@5", 0.53, **seeds)]
     for comparable in (True, False):
@@ -223,7 +223,7 @@ def test_a_row_of_our_own_shows_its_spread_and_other_data_give_no_verdict():
         assert [line.verdict for line in lines] == ["match" if comparable else "", ""]
 
 
-def test_a_stricter_reading_stands_beside_the_printed_one():
+def test_a_strict_column_follows_the_published_column():
     cells = [
         Cell("BM25 / None", "NDCG@5", 0.525),
         Cell("BM25 / None", "NDCG@5, strict", 0.6),
@@ -239,14 +239,14 @@ def test_a_stricter_reading_stands_beside_the_printed_one():
     ]
 
 
-def test_no_printed_cell_may_be_left_out():
+def test_missing_values_without_a_reason_and_duplicate_cells_raise():
     with pytest.raises(ValueError, match="no value and no reason"):
         build([printed("0.525")], [Cell("BM25 / None", "NDCG@5", None)], comparable=True)
     with pytest.raises(ValueError, match="two computed cells"):
         build([], [Cell("r", "c", 1.0), Cell("r", "c", 1.0)], comparable=True)
 
 
-def test_a_published_row_or_column_that_is_not_computed_names_those_that_are():
+def test_an_unknown_published_row_or_column_raises_with_the_known_ones():
     cells = [Cell(row, "NDCG@10", 0.5) for row in ("BM25 / None", *(f"Model {n} / None" for n in range(9)))]
     with pytest.raises(BadInput) as row:
         build([printed("0.525", row="BM25")], cells, comparable=True)
@@ -275,7 +275,7 @@ def test_csv_round_trip_and_count():
 
 
 @pytest.mark.parametrize("comparable", [True, False])
-def test_a_score_has_its_system_and_the_ends_of_its_scale(comparable):
+def test_a_line_has_the_system_and_the_ends_of_the_scale_of_its_score(comparable):
     ends = {("a", "x"): ("a", "0", "100"), ("a", "y"): ("a", "1", "0"), ("b", "x"): ("", "", "")}
     scores = [Score("x", "a", "m", scale=100), Score("y", "a", "m", lower=True), None]
     cells = [Cell(*place, 0.5, score=score) for place, score in zip(ends, scores, strict=True)]
@@ -283,14 +283,14 @@ def test_a_score_has_its_system_and_the_ends_of_its_scale(comparable):
     assert {(line.row, line.column): (line.system, line.worst, line.best) for line in lines} == ends
 
 
-def test_words_and_numbers():
+def test_comparison_of_words_and_formatting_of_numbers():
     assert same_words("Third-party  beneficiary", "third party beneficiary")
     assert not same_words("Clauses that exclude", "Clauses that excludes")
     assert not same_words("1.5", "15")
     assert written(-0.0001, 2) == "0.00"
 
 
-def test_each_of_our_values_says_in_the_csv_that_its_data_are_not_the_papers():
+def test_each_reproduced_value_on_other_data_has_a_note_in_the_csv():
     cells = [
         Cell("a", "x", 0.5, decimals=1, reason="cut"),
         Cell("b", "x", 0.4, decimals=1),

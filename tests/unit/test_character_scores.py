@@ -1,4 +1,4 @@
-"""Precision and recall by characters, worked by hand on a file of passages of ten characters."""
+"""Character precision and recall, with values by hand for a file with passages of ten characters."""
 
 import pytest
 
@@ -8,8 +8,8 @@ from lextables.pipeline.errors import BadInput
 from lextables.tasks.retrieval.collection import TRIED, Collection
 from lextables.tasks.retrieval.scoring import choose, scores
 
-# A file of 34 characters in passages of ten and one of four.  What answers `fee` is [5, 25) and [31, 33):
-# 5 + 10 + 5 characters of the first three passages, and 2 of the last.  Nothing of this file answers `law`.
+# A file of 34 characters: three passages of ten and one of four.  The query `fee` is answered by [5, 25) and
+# [31, 33): 5 + 10 + 5 characters of the first three passages and 2 of the last.  No passage answers `law`.
 LENGTHS = {"a": 10, "b": 10, "c": 10, "d": 4}
 GAINS = {"fee": {"a": 5, "b": 10, "c": 5, "d": 2}, "law": {}}
 
@@ -24,14 +24,14 @@ def both(run, cutoff):
     [
         (["b", "a"], 1, 10 / 10, 10 / 22),
         (["b", "a"], 2, 15 / 20, 15 / 22),
-        (["b", "a"], 64, 15 / 20, 15 / 22),  # over what came back, which is less than the cutoff
+        (["b", "a"], 64, 15 / 20, 15 / 22),  # fewer passages are returned than the cutoff
         (["d", "b"], 2, 12 / 14, 12 / 22),  # by characters: a short passage counts less
-        (["x", "b"], 2, 10 / 17, 10 / 22),  # a passage of another file holds nothing
+        (["x", "b"], 2, 10 / 17, 10 / 22),  # a passage of another file has no relevant characters
         (["d", "c", "b", "a"], 4, 22 / 34, 1),
         ([], 4, 0, 0),
     ],
 )
-def test_shares_are_of_characters(hits, cutoff, precision, recall):
+def test_precision_and_recall_count_characters(hits, cutoff, precision, recall):
     found = [
         by_name(f"Character {measure}@{cutoff}", LENGTHS | {"x": 7})(GAINS, {"fee": hits})["fee"]
         for measure in ("precision", "recall")
@@ -39,11 +39,11 @@ def test_shares_are_of_characters(hits, cutoff, precision, recall):
     assert found == [pytest.approx(precision), pytest.approx(recall)]
 
 
-def test_a_query_that_nothing_answers_or_that_was_not_answered_scores_nothing_and_counts():
+def test_queries_without_an_answer_or_a_result_count_with_a_score_of_zero():
     assert both({"law": ["a"]}, 2) == [{"fee": 0, "law": 0}, {"fee": 0, "law": 0}]
 
 
-def test_scoring_knows_the_passages_lengths():
+def test_scoring_uses_the_lengths_of_the_passages():
     texts = {"a": "0123456789", "d": "0123"}
     task = {"test": "test", "pool": "all", "metrics": ["Character precision@2"], "groups": []}
     queries = {"fee": {"split": "test"}}
@@ -54,7 +54,7 @@ def test_scoring_knows_the_passages_lengths():
     assert {row["group"]: row["value"] for row in rows} == {"all": 7 / 14, "query: fee": 7 / 14}
 
 
-def test_a_choice_may_go_by_them(tmp_path):
+def test_trials_can_be_selected_by_character_precision(tmp_path):
     task = {"validation": "valid", "choose_by": "Character precision@1"}
     collection = Collection(
         {"a": "0123456789", "d": "0123"}, {"fee": {"split": "valid"}}, {"fee": {"d": 2, "a": 4}}, task
@@ -70,6 +70,6 @@ def test_a_choice_may_go_by_them(tmp_path):
     assert choice == {"learning_rate": 1e-4, "updates": [2]}
 
 
-def test_a_name_without_a_cutoff_is_a_fault():
+def test_a_name_without_a_cutoff_raises():
     with pytest.raises(BadInput, match="has no cutoff"):
         by_name("Character recall")

@@ -1,4 +1,4 @@
-"""Work folders, finished trainings and checkpoints; and the log of a training."""
+"""Work folders, finished trainings, checkpoints and the training log."""
 
 import os
 import re
@@ -29,7 +29,7 @@ def complete(folder, update):
     (folder / f"checkpoint-{update}/whole").touch()
 
 
-def test_clearing_a_run_deletes_work_of_earlier_code_and_no_other_run(tmp_path):
+def test_clear_deletes_work_of_earlier_code_and_keeps_other_runs(tmp_path):
     clear(tmp_path / "none")
     assert list(tmp_path.iterdir()) == []
     run, other = tmp_path / "cuad/finetune/minilm/seed0", tmp_path / "cuad/finetune/minilm/seed1"
@@ -85,7 +85,7 @@ def flip(path):
 @pytest.mark.parametrize(
     ("name", "damage"),
     [
-        ("weights/model.safetensors", truncate),  # the first two through the run's own file, a hard link
+        ("weights/model.safetensors", truncate),  # the first two damage the file of the run, a hard link
         ("weights/model.safetensors", flip),
         ("weights/model.safetensors", Path.unlink),
         ("weights/more.json", Path.touch),
@@ -119,7 +119,7 @@ def test_a_damaged_training_is_not_reused(tmp_path, trained, capsys, name, damag
 
 
 class Line(torch.nn.Module):
-    """y = weight x, with its squared error as loss."""
+    """y = weight * x, with the squared error as loss."""
 
     def __init__(self):
         super().__init__()
@@ -151,7 +151,7 @@ def test_progress_of_training_is_logged_and_not_printed(tmp_path, caplog, capfd)
     assert capfd.readouterr() == ("", "")
 
 
-def test_a_checkpoint_is_flushed_before_it_is_marked(tmp_path, monkeypatch):
+def test_a_checkpoint_is_flushed_before_it_is_marked_as_complete(tmp_path, monkeypatch):
     (tmp_path / "checkpoint-2").mkdir()
     (tmp_path / "checkpoint-2/model.safetensors").write_bytes(b"weights")
     flushed = []

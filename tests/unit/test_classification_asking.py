@@ -1,4 +1,4 @@
-"""Test examples asked of a language model: predictions in the task's form."""
+"""Classification with a language model: predictions in the format of the task."""
 
 import math
 import re
@@ -58,7 +58,7 @@ def data(tmp_path):
 
 
 def reads(text):
-    """Picks the option that stands in the text, else the last resort."""
+    """Select the option that occurs in the text, else 'None of these'."""
     said = text.split("=====")[1]
     options = re.findall(r"^([A-Z])\. (.*)$", text, re.M)
     right = next((letter for letter, option in options if option in said), None)
@@ -70,7 +70,7 @@ def asked(paths, model, **settings):
     return answer(asked_examples(paths, given, ["test"]), paths, given, model)
 
 
-def test_a_model_that_reads_gives_each_example_its_answer(data):
+def test_each_example_gets_the_answer_of_the_model(data):
     rows, answers = asked(data(), FakeModel(reads))
     found = {row["example_id"]: row for row in rows}
     assert [row["example_id"] for row in rows] == ["a", "b", "c", "d"]
@@ -83,25 +83,25 @@ def test_a_model_that_reads_gives_each_example_its_answer(data):
     assert counted["outside"] == pytest.approx(0.2)
 
 
-def test_the_logit_is_the_log_odds_and_no_infinity(data):
+def test_logits_are_finite_log_odds(data):
     rows, _ = asked(data(), FakeModel(lambda text: {"A": 0.6, "B": 0.2}), orders=1)
     assert rows[0]["logits"][:2] == pytest.approx([math.log(3), -math.log(3)])
     assert all(map(math.isfinite, rows[0]["logits"]))
 
 
-def test_some_heads_alone_are_asked(data):
+def test_only_the_selected_heads_are_asked(data):
     rows, _ = asked(data(), FakeModel(reads), only=["term"])
     assert [row["example_id"] for row in rows] == ["d"]
 
 
-def test_questions_about_a_text_follow_one_another(data):
+def test_questions_about_the_same_text_are_consecutive(data):
     model = FakeModel(reads)
     asked(data(), model, orders=1)
     under_view = [prompt[0].content.split("=====")[1].strip() for prompt in model.weighed]
     assert under_view == [TEXT_ROWS[place]["text"] for place in (0, 0, 1, 2)]
 
 
-def test_views_are_read_each_under_its_condition(data):
+def test_each_view_is_predicted_under_a_separate_condition(data):
     paths = data()
     examples = [row | {"pair_id": "t2"} for row in EXAMPLE_ROWS[:1]]
     views = {name: dict(zip(("text", "pair"), ids, strict=True)) for name, ids in VIEWS.items()}
@@ -113,13 +113,13 @@ def test_views_are_read_each_under_its_condition(data):
     ]
 
 
-def test_a_text_beyond_the_window_is_cut_and_counted(data):
+def test_a_text_longer_than_the_window_is_truncated_and_counted(data):
     long = [TEXT_ROWS[0] | {"text": TEXT_ROWS[0]["text"] + " and so on" * 100}, *TEXT_ROWS[1:]]
     rows, answers = asked(data(texts=long), FakeModel(reads, window=60))
     assert [row["probabilities"] for row in rows][:1] == [[1, 0, 0]]
     assert counts(answers)["cut"] == 2
 
 
-def test_a_text_that_is_not_there_is_a_fault(data):
+def test_a_missing_text_raises(data):
     with pytest.raises(BadInput, match="'t3' is not there"):
         asked(data(texts=TEXT_ROWS[:2]), FakeModel(reads))

@@ -1,4 +1,4 @@
-"""The tokens that a classifier reads, of texts and of pairs, and batches of them."""
+"""Tokens of texts and text pairs for a classifier, and batches of them."""
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -40,7 +40,7 @@ def alone(**texts):
 
 @pytest.fixture
 def asked(tmp_path):
-    """What examples ask about: of each its text, or its text and the second one of its pair."""
+    """Return the texts that examples refer to: a single text or a pair of texts each."""
 
     def ask(texts, *keys):
         pairs = not all(isinstance(key, str) for key in keys)
@@ -59,11 +59,11 @@ def asked(tmp_path):
 SAID = {"a": "cash stock", "b": "merger", "c": "buy", "d": "sell"}
 
 
-def test_texts_are_those_that_examples_ask_about_each_once(asked):
+def test_texts_of_returns_each_used_text_once(asked):
     assert asked(SAID, "c", "a", "c") == alone(a="cash stock", c="buy")
 
 
-def test_pairs_are_those_that_examples_ask_about_each_once(asked):
+def test_texts_of_returns_each_used_pair_once_and_rejects_a_missing_text(asked):
     found = asked(SAID, ("c", "a"), ("a", None), ("c", "b"), ("c", "a"), ("b", "c"))
     assert found == [
         Text(("a", ""), "cash stock"),
@@ -75,7 +75,7 @@ def test_pairs_are_those_that_examples_ask_about_each_once(asked):
         asked(SAID, ("a", "z"), ("a", "b"))
 
 
-def test_a_text_is_cut_where_it_is_too_long(folders, tmp_path):
+def test_a_text_that_is_too_long_is_truncated(folders, tmp_path):
     texts = alone(b="merger " * 5, a="cash stock", c="buy " * 30)
     counts = tokenise(texts, folders["bert"], 10, tmp_path / "tokens.parquet")
     assert counts == {"texts": 3, "cut": 1, "longest": 32}
@@ -87,7 +87,7 @@ def test_a_text_is_cut_where_it_is_too_long(folders, tmp_path):
     assert [row["length"] for row in read(tmp_path / "tokens.parquet")] == [7, 4, 32]
 
 
-def test_of_a_pair_the_longer_text_is_cut_first(folders, tmp_path):
+def test_the_longer_text_of_a_pair_is_truncated_first(folders, tmp_path):
     texts = [
         Text(("a", "b"), "cash stock", "buy sell"),
         Text(("a", "c"), "cash stock", "buy " * 30),
@@ -108,7 +108,7 @@ def test_of_a_pair_the_longer_text_is_cut_first(folders, tmp_path):
     }
 
 
-def test_a_model_without_segments_is_told_of_none(folders, tmp_path):
+def test_a_model_without_token_types_gets_no_second_segment(folders, tmp_path):
     texts = [Text(("a", "b"), "cash stock", "buy sell")]
     firsts = {}
     for family in ("bert", "roberta", "deberta", "modernbert"):
@@ -136,20 +136,20 @@ def test_tokens_are_written_in_small_row_groups(folders, tmp_path):
         (alone(a="cash"), "roberta", 65, "max_length = 65 where the model reads 64 tokens"),
     ],
 )
-def test_texts_that_cannot_be_read_are_named(folders, tmp_path, texts, family, length, message):
+def test_invalid_texts_are_named_in_the_error(folders, tmp_path, texts, family, length, message):
     with pytest.raises(BadInput, match=message):
         tokenise(texts, folders[family], length, tmp_path / "tokens.parquet")
     assert not (tmp_path / "tokens.parquet").exists()
 
 
-def test_a_batch_of_pairs_tells_their_texts_apart(folders, tmp_path):
+def test_token_types_of_a_batch_distinguish_the_two_texts_of_a_pair(folders, tmp_path):
     texts = [Text(("a", "b"), "cash stock", "buy"), Text(("c", ""), "sell"), Text(("c", "a"), "sell", "cash")]
     tokenise(texts, folders["bert"], 10, tmp_path / "tokens.parquet")
     tokens = read_tokens(tmp_path / "tokens.parquet")
     batch = inputs(tokens, [text.key for text in texts], 1)
     assert batch["attention_mask"].tolist() == [[1] * 6, [1, 1, 1, 0, 0, 0], [1, 1, 1, 1, 1, 0]]
     assert batch["token_type_ids"].tolist() == [[0, 0, 0, 0, 1, 1], [0] * 6, [0, 0, 0, 1, 1, 0]]
-    # A text that stands alone is read as one segment, whatever its batch.
+    # A single text has no second segment, and its output does not depend on the batch.
     assert "token_type_ids" not in inputs(tokens, [("c", "")], 1)
     model = AutoModel.from_pretrained(folders["bert"]).eval()
     with torch.no_grad():

@@ -1,4 +1,4 @@
-"""What a paper fixes of a classification task, and the runs that come of it."""
+"""Planning of classification tasks: the settings of a paper and the resulting runs."""
 
 import pytest
 from pydantic import ValidationError
@@ -18,7 +18,7 @@ LINEAR = {"longest": 2, "least": 5, "smoothing": 1.0, "penalty": {"words": 10.0}
 
 
 def linear(**panel):
-    """The change that makes the panel one linear model."""
+    """Changes of the task that replace its models by one linear model."""
     return {"models": {"linear": {"row": "Words", "kind": "linear"} | panel}, "linear": LINEAR}
 
 
@@ -29,7 +29,7 @@ def specs(**changes):
     return {run.experiment: spec.settings for run, spec in planner.specs.items()}, row
 
 
-def test_a_plain_task_is_learnt_by_cross_entropy_in_a_shuffled_order():
+def test_the_default_is_cross_entropy_with_shuffled_sampling():
     found, row = specs()
     for experiment in ("search", "train"):
         expected = ("loss", "sampling", "class_weights", "multi_label")
@@ -38,20 +38,20 @@ def test_a_plain_task_is_learnt_by_cross_entropy_in_a_shuffled_order():
 
 
 @pytest.mark.parametrize("changes", [linear(), {"models": TASK["models"]}])
-def test_a_baseline_that_is_lenient_says_so_in_its_row(changes):
+def test_a_lenient_baseline_is_marked_as_lenient_in_its_row(changes):
     ((key, panel),) = changes["models"].items()
     lenient = changes | {"models": {key: panel | {"baseline": True, "lenient": True}}}
     assert [specs(**each)[1].plain()["lenient"] for each in (changes, lenient)] == [False, True]
 
 
-def test_what_the_registry_says_of_training_reaches_it():
+def test_training_settings_of_the_registry_are_passed_to_the_runs():
     several = {"multi_label": True, "loss": "binary_cross_entropy", "class_weights": "balanced"}
     found, _ = specs(**several)
     for experiment in ("search", "train"):
         assert several.items() <= found[experiment].items()
 
 
-def test_a_choice_is_told_the_evaluator_and_the_metric_and_no_training_is():
+def test_only_the_choice_gets_the_evaluator_and_the_metric():
     found, _ = specs(metrics=["accuracy", "AUPR"], choose_by="accuracy")
     assert found["choice"]["evaluator"] == "general" and found["choice"]["choose_by"] == "accuracy"
     assert found["choice"]["multi_label"] is False
@@ -85,7 +85,7 @@ def test_a_choice_is_told_the_evaluator_and_the_metric_and_no_training_is():
         ({"loss": "hinge"}, "Input should be 'binary_cross_entropy' or 'cross_entropy'"),
     ],
 )
-def test_what_does_not_fit_is_refused_before_anything_runs(changes, sentence):
+def test_inconsistent_settings_are_rejected(changes, sentence):
     with pytest.raises(ValidationError) as error:
         ClassificationTask(**TASK | changes)
     assert sentence in str(error.value)
@@ -95,7 +95,7 @@ def test_a_released_evaluator_needs_no_metrics():
     assert ClassificationTask(**TASK | {"evaluator": "minority AUPR", "metrics": []}).choose_by == "micro F1"
 
 
-def test_a_linear_model_is_learnt_and_read_without_a_grid():
+def test_a_linear_model_trains_and_predicts_without_a_grid():
     found, row = specs(**linear(sides="second"))
     assert set(found) == {"train", "read"} and found["train"] == found["read"]
     expected = {

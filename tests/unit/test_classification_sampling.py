@@ -1,4 +1,4 @@
-"""Which examples a training sees, and in which order."""
+"""Sampling of training examples: selection and order."""
 
 from collections import Counter
 from itertools import islice
@@ -11,11 +11,11 @@ from lextables.tasks.classification.examples import balanced, draws, shuffled, s
 
 
 def single(*labels):
-    """Of each example its one right answer."""
+    """Labels of examples with one right answer each."""
     return [(label,) for label in labels]
 
 
-def test_a_pass_of_balanced_draws_has_every_answer_equally_often():
+def test_balanced_sampling_draws_every_answer_equally_often():
     stream = balanced(single(*[0] * 7, *[1] * 2, 2), np.random.default_rng(0))
     for _ in range(3):
         drawn = Counter(islice(stream, 21))
@@ -24,7 +24,7 @@ def test_a_pass_of_balanced_draws_has_every_answer_equally_often():
         assert drawn[9] == 7
 
 
-def test_a_pass_of_shuffled_draws_has_every_example_once_whatever_its_answers():
+def test_shuffled_sampling_draws_every_example_once_per_pass():
     stream = shuffled([(0,), (0, 2), (), (1,), (1,)], np.random.default_rng(0))
     passes = [list(islice(stream, 5)) for _ in range(4)]
     assert all(sorted(drawn) == [0, 1, 2, 3, 4] for drawn in passes)
@@ -35,7 +35,7 @@ LABELS = {"1": single(0, 1, 1, 1), "2": single(0, 1, 2, 2, 2, 2), "3": single(0,
 
 
 @pytest.mark.parametrize("sampling", ["balanced", "shuffled"])
-def test_heads_take_turns_in_a_new_order_each_round(sampling):
+def test_each_round_draws_every_head_once_in_random_order(sampling):
     drawn = draws(LABELS, 120, seed=3, sampling=sampling)
     assert drawn.shape == (120, 2)
     rounds = drawn[:, 0].reshape(-1, 3)
@@ -44,18 +44,18 @@ def test_heads_take_turns_in_a_new_order_each_round(sampling):
 
 
 @pytest.mark.parametrize("sampling", ["balanced", "shuffled"])
-def test_draws_are_settled_by_the_seed_and_a_head_s_by_itself(sampling):
+def test_draws_depend_only_on_the_seed_and_not_on_other_heads(sampling):
     together = draws(LABELS, 120, 3, sampling)
     assert (together == draws(LABELS, 120, 3, sampling)).all()
     assert (together != draws(LABELS, 120, 4, sampling)).any()
     alone = draws({"2": LABELS["2"]}, 120, 3, sampling)[:, 1]
     of_two = together[together[:, 0] == 1, 1]
     assert (of_two == alone[: len(of_two)]).all()
-    # More updates go on from where fewer end.
+    # With more updates, the first draws stay the same.
     assert (draws(LABELS, 160, 3, sampling)[:120] == together).all()
 
 
-def test_a_subset_keeps_a_share_of_every_answer():
+def test_a_subset_keeps_the_same_share_of_every_answer():
     training = [
         {"example_id": f"{head}/{i}", "head_id": head, "label": int(i >= 20)}
         for head in ("1", "2")
@@ -79,7 +79,7 @@ def test_a_subset_keeps_a_share_of_every_answer():
         subset(training, 0, 0)
 
 
-def test_a_subset_of_examples_with_several_answers_is_a_share_of_each_head():
+def test_a_multi_label_subset_has_the_same_share_of_each_head():
     training = [
         {"example_id": f"{head}/{i:02}", "head_id": head, "labels": [n for n in range(4) if i >> n & 1]}
         for head in ("1", "2")

@@ -1,4 +1,4 @@
-"""Scores of any classification task: scikit-learn's values, means over heads, intervals, what is refused."""
+"""Classification metrics: comparison with scikit-learn, means over heads, intervals and errors."""
 
 import math
 
@@ -40,9 +40,10 @@ def softmax(logits):
 
 
 def drawn(seed, multi_label, n=120, rounded=False):
-    """Right answers bool, logits and probabilities (n, 6): rare answers, and one that no example has.
+    """Random right answers (bool), logits and probabilities, each of shape (n, 6).
 
-    Of a multi-label task some examples have no right answer, and one answer most examples.
+    Some answers are rare, and the last one is never right. In a multi-label task, some examples have no right
+    answer, and the first answer is right for most examples.
     """
     rng = np.random.default_rng(seed)
     frequency = np.array([0.7, 0.4, 0.2, 0.1, 0.05, 0])
@@ -56,7 +57,7 @@ def drawn(seed, multi_label, n=120, rounded=False):
 
 
 def rows(right, logits, probabilities, name="h", units=None, **columns):
-    """The rows of one head that `scores` takes; units, if any, in the column ``document``."""
+    """Predictions, examples and head as arguments of `scores`; the column ``document`` has the units."""
     keys = [{"head_id": name, "example_id": f"{name}/{i:05}"} for i in range(len(right))]
     return (
         [key | {"logits": logits[i].tolist(), "probabilities": probabilities[i].tolist()}
@@ -76,7 +77,7 @@ def by_key(found):
 
 
 def sides(right, probabilities):
-    """The rarer side of each answer that has two, and its scores."""
+    """The rarer class of each answer that is right for some examples and wrong for others, and its scores."""
     for positive, score in zip(right.T, probabilities.T, strict=True):
         if 0 < positive.sum() < len(positive):
             yield (~positive, -score) if positive.sum() > len(positive) / 2 else (positive, score)
@@ -103,7 +104,7 @@ def by_scikit_learn(right, logits, probabilities, multi_label):
 @pytest.mark.filterwarnings("ignore:y_pred contains classes not in y_true")
 @BOTH
 @TIES
-def test_every_metric_is_scikit_learn_s(multi_label, rounded):
+def test_every_metric_equals_that_of_scikit_learn(multi_label, rounded):
     for seed in range(5):
         head = drawn(seed, multi_label, rounded=rounded)
         found = by_key(scores(*rows(*head), metrics=list(METRICS), multi_label=multi_label))
@@ -115,7 +116,7 @@ def test_every_metric_is_scikit_learn_s(multi_label, rounded):
 @pytest.mark.filterwarnings("ignore:y_pred contains classes not in y_true")
 @BOTH
 @TIES
-def test_weights_count_an_example_as_often(multi_label, rounded):
+def test_a_weight_of_n_equals_repeating_the_example_n_times(multi_label, rounded):
     right, logits, probabilities = drawn(1, multi_label, n=40, rounded=rounded)
     chosen = probabilities > 0.5 if multi_label else logits.argmax(axis=1)[:, None] == np.arange(6)
     head = Head("h", None, None, right, chosen, probabilities, np.arange(40))
@@ -126,7 +127,7 @@ def test_weights_count_an_example_as_often(multi_label, rounded):
         assert found == pytest.approx(by_scikit_learn(*repeated, multi_label), abs=1e-12)
 
 
-def test_of_equal_logits_the_first_is_chosen_and_one_half_is_no_choice():
+def test_ties_select_the_first_answer_and_a_probability_of_half_selects_none():
     right = np.array([[1, 0], [0, 1]], dtype=bool)
     tied = np.zeros((2, 2)), np.full((2, 2), 0.5)
     found = by_key(scores(*rows(right, *tied), metrics=["accuracy"]))
@@ -135,7 +136,7 @@ def test_of_equal_logits_the_first_is_chosen_and_one_half_is_no_choice():
     assert found["balanced accuracy", "all"] == 0
 
 
-def test_where_nothing_is_right_and_nothing_chosen():
+def test_metrics_without_right_and_without_selected_answers():
     nothing = np.zeros((3, 2), dtype=bool), np.full((3, 2), -2.0), np.full((3, 2), 0.1)
     found = by_key(scores(*rows(*nothing), metrics=list(METRICS), multi_label=True))
     assert (found["accuracy", "all"], found["micro F1", "all"]) == (1, 0)
@@ -144,7 +145,7 @@ def test_where_nothing_is_right_and_nothing_chosen():
     assert not any(name.endswith((", low", ", high")) for name, _ in found)
 
 
-def test_heads_are_averaged_into_questions_first(tmp_path):
+def test_heads_are_first_averaged_within_each_question(tmp_path):
     named = {"A": ("Q1", "C1"), "B": ("Q1", "C1"), "C": ("Q2", "C1"), "D": ("Q3", "C2")}
     heads = [
         rows(*drawn(at, False), name=name, question=question, category=category)
@@ -166,7 +167,7 @@ def test_heads_are_averaged_into_questions_first(tmp_path):
         assert (n[f"{metric}, low", "category: C1"], n[f"{metric}, low", "all"]) == (360, 480)
 
 
-def test_a_head_without_a_question_is_its_own():
+def test_a_head_without_a_question_counts_as_one_question():
     alone = rows(*drawn(0, False), name="A"), rows(*drawn(1, False), name="B")
     empty = [], [], [{"head_id": "C", "answers": ["no", "yes"], "question": None, "category": None}]
     found = scores(*together(*alone, empty), metrics=["accuracy"])
@@ -207,7 +208,7 @@ def test_the_interval_leaves_out_one_unit_at_a_time(multi_label, named):
     assert {row["n"] for row in whole if row["metric"].endswith("low")} == {len(without)}
 
 
-def test_an_example_without_a_unit_stands_for_itself():
+def test_an_example_without_a_unit_counts_as_one_unit():
     units = [0, 0, 1, 1, *[None] * 116]
     found = scores(*rows(*drawn(0, False), units=units), metrics=["accuracy"], unit="document")
     assert next(row["n"] for row in found if row["metric"] == "accuracy, low") == 118
@@ -221,24 +222,24 @@ def test_many_units_are_left_out_in_groups():
     right, chosen = (np.random.default_rng(seed).random((n, 1)) < 0.3 for seed in (0, 1))
     head = Head("h", None, None, right, chosen, chosen.astype(float), np.arange(n))
     groups = dealt(n)
-    assert groups[:8].tolist() != sorted(groups[:8])  # neighbours are apart
+    assert groups[:8].tolist() != sorted(groups[:8])  # neighbouring units are in different groups
     without = left_out(METRICS["accuracy"], [head], np.arange(n), groups)
     exact = (right == chosen).all(axis=1)
     assert without == pytest.approx([exact[groups != group].mean() for group in range(GROUPS)], abs=1e-12)
     low, high = jackknife_interval(float(exact.mean()), without)
-    # The half-width of a share, up to the error of a deviation that is estimated from so many groups.
+    # Half-width of the interval of a proportion, up to the error of a deviation estimated from the groups.
     half = 1.96 * math.sqrt(exact.mean() * (1 - exact.mean()) / n)
     assert (high - low) / 2 == pytest.approx(half, rel=4 / math.sqrt(2 * GROUPS))
 
 
-def test_probabilities_serve_where_there_are_no_logits():
+def test_probabilities_are_used_if_logits_are_missing():
     predictions, examples, heads = rows(*drawn(0, False))
     shares = [row | {"logits": None} for row in predictions]
     want = scores(predictions, examples, heads, metrics=list(METRICS))
     assert scores(shares, examples, heads, metrics=list(METRICS)) == want
 
 
-def test_predictions_for_other_examples_are_passed_over():
+def test_predictions_for_other_examples_are_ignored():
     predictions, examples, heads = rows(*drawn(0, False))
     some = [row for row in examples if row["example_id"] < "h/00050"]
     fewer = [row for row in predictions if row["example_id"] < "h/00050"]
@@ -263,14 +264,14 @@ def test_predictions_for_other_examples_are_passed_over():
         (lambda p, e, h: e[6].update(head_id="g"), "example h/00006: head 'g' is not among the heads"),
     ],
 )
-def test_rows_that_do_not_fit_are_named(change, message):
+def test_invalid_rows_are_named_in_the_error(change, message):
     task = rows(*drawn(0, False))
     change(*task)
     with pytest.raises(BadInput, match=message):
         scores(*task, metrics=["accuracy"])
 
 
-def test_an_unknown_metric_is_named_with_those_that_are_known():
+def test_the_error_for_an_unknown_metric_lists_the_known_ones():
     with pytest.raises(
         BadInput, match="there is no metric 'F1'; use accuracy, balanced accuracy, micro F1, "
     ):

@@ -1,4 +1,4 @@
-"""Scores by the general or a released evaluator, and the choice of trials."""
+"""Scores by the general or a released evaluator, and the selection of trials."""
 
 import json
 import math
@@ -39,7 +39,7 @@ MINORITY = GENERAL | {"evaluator": "minority AUPR", "metrics": []}
 
 
 def predictions(*heads):
-    """Each answer in turn is the likeliest."""
+    """Predictions in which each answer in turn is the most probable one."""
     sizes = {head["head_id"]: len(head["answers"]) for head in HEADS}
     return [
         {
@@ -67,7 +67,7 @@ def census(tmp_path):
 TEST = [row for row in EXAMPLES if row["split"] == "test"]
 
 
-def test_the_general_evaluator_has_the_task_s_metrics_over_its_test_examples(census, tmp_path):
+def test_the_general_evaluator_computes_the_task_metrics_on_test_examples(census, tmp_path):
     found, _ = score(predictions("1", "2"), EXAMPLES, HEADS, ["test"], GENERAL, census(True))
     labelled = [row | {"labels": [row["label"]]} for row in TEST]
     expected = classification.scores_and_jackknives(
@@ -80,7 +80,7 @@ def test_the_general_evaluator_has_the_task_s_metrics_over_its_test_examples(cen
     assert (by_name[LEFT_OUT, "all"]["value"], by_name[LEFT_OUT, "all"]["n"]) == (0, 2)
 
 
-def test_a_head_that_was_not_trained_is_left_out_and_counted(census):
+def test_an_untrained_head_is_excluded_and_counted(census):
     found, _ = score(predictions("1"), EXAMPLES, HEADS, ["test"], GENERAL, census(True))
     by_name = {(row["metric"], row["group"]): row for row in found}
     assert not [group for _, group in by_name if "2" in group]
@@ -99,13 +99,13 @@ def test_examples_may_have_several_right_answers(census):
     task = GENERAL | {"multi_label": True, "unit": None, "metrics": ["accuracy", "micro F1"]}
     found, _ = score(predictions("1"), rows, heads, ["test"], task, census(True))
     by_name = {(row["metric"], row["group"]): row["value"] for row in found}
-    # What is chosen: 0, 1, 0, 1, 0, 1.
+    # Selected answers: 0, 1, 0, 1, 0, 1.
     assert by_name["accuracy", "all"] == 2 / 6
     assert by_name["micro F1", "all"] == pytest.approx(2 * 3 / (5 + 6))
 
 
 @pytest.mark.parametrize("comparable", [(True, True), (True, False)])
-def test_the_released_evaluator_is_mauds(census, comparable):
+def test_the_released_evaluator_is_that_of_maud(census, comparable):
     found, _ = score(predictions("1", "2"), EXAMPLES, HEADS, ["test"], MINORITY, census(*comparable))
     partial = not all(comparable)
     assert (
@@ -116,7 +116,7 @@ def test_the_released_evaluator_is_mauds(census, comparable):
     )
 
 
-def test_of_other_data_a_released_evaluator_leaves_heads_out_where_else_it_stops(census):
+def test_the_released_evaluator_excludes_untrained_heads_only_on_other_data(census):
     found, _ = score(predictions("1"), EXAMPLES, HEADS, ["test"], MINORITY, census(True, False))
     assert {row["group"] for row in found if row["metric"] == "AUPR" and "head" in row["group"]} >= {
         "head: 1"
@@ -125,7 +125,7 @@ def test_of_other_data_a_released_evaluator_leaves_heads_out_where_else_it_stops
         score(predictions("1"), EXAMPLES, HEADS, ["test"], MINORITY, census(True, True))
 
 
-# The choice of trials.
+# Selection of trials.
 
 
 CHOICE_HEADS = [
@@ -149,7 +149,7 @@ DEV = [example(n, head, n % 2) for head in "12" for n in (int(head) * 10 + i for
 
 
 def predicted(path, *groups):
-    """Predictions: (updates, {head: whether it is right})."""
+    """Write predictions for groups of (updates, {head: whether its predictions are right})."""
     rows = [
         {
             "updates": updates,
@@ -173,21 +173,21 @@ def trial(rate, updates):
     return {"learning_rate": rate, "updates": [updates]}
 
 
-def test_each_head_takes_the_trial_that_is_best_for_it(tmp_path):
+def test_single_task_selects_the_best_trial_for_each_head(tmp_path):
     low = predicted(tmp_path / "a.parquet", (100, {"1": True, "2": False}), (200, {"1": False, "2": False}))
     high = predicted(tmp_path / "b.parquet", (100, {"1": False, "2": False}), (200, {"1": False, "2": True}))
     found = searched(CHOICE_MINORITY, [(1e-5, low), (1e-4, high)], DEV, CHOICE_HEADS)
     assert found == {"1": trial(1e-5, 100), "2": trial(1e-4, 200)}
 
 
-def test_a_multi_task_model_takes_the_trial_that_is_best_over_questions(tmp_path):
+def test_multi_task_selects_the_trial_with_the_best_mean_over_questions(tmp_path):
     low = predicted(tmp_path / "a.parquet", (3600, {"1": True, "2": True}))
     high = predicted(tmp_path / "b.parquet", (3600, {"1": True, "2": False}))
     found = searched(CHOICE_MINORITY | {"setting": "multi"}, [(1e-4, high), (1e-5, low)], DEV, CHOICE_HEADS)
     assert found == {JOINT: trial(1e-5, 3600)}
 
 
-def test_seeds_are_averaged_and_the_first_of_equals_wins(tmp_path):
+def test_seeds_are_averaged_and_ties_select_the_first_trial(tmp_path):
     right, wrong = (
         predicted(tmp_path / f"{whether}.parquet", (100, {"1": whether, "2": whether}))
         for whether in (True, False)
@@ -201,7 +201,7 @@ CHOICE_GENERAL = {"setting": "single", "evaluator": "general", "multi_label": Fa
 
 
 def tried(path, *groups):
-    """Predictions: (updates, {example: its probabilities}), all of head 1."""
+    """Write predictions of head 1 for groups of (updates, {example: probabilities})."""
     rows = [
         {
             "updates": updates,
@@ -217,8 +217,8 @@ def tried(path, *groups):
     return path
 
 
-# Of four examples with the answers 0, 0, 0 and 1 the first trial has three right, and ranks the last one
-# last; the second has one right, and ranks it first.
+# Four examples with the answers 0, 0, 0 and 1. The first trial predicts three of them correctly and ranks
+# the last example last. The second trial predicts only the last example correctly and ranks it first.
 RIGHT = {"a": (0.9, 0.1), "b": (0.8, 0.2), "c": (0.7, 0.3), "d": (0.95, 0.05)}
 RANKED = {"a": (0.4, 0.6), "b": (0.3, 0.7), "c": (0.2, 0.8), "d": (0.1, 0.9)}
 ASKED = [{"example_id": name, "head_id": "1", "split": "dev", "label": int(name == "d")} for name in "abcd"]
@@ -227,14 +227,14 @@ ALONE = [{"head_id": "1", "answers": ["no", "yes"]}]
 
 @pytest.mark.parametrize(("metric", "updates"), [("accuracy", 100), ("AUPR", 200), ("micro F1", 100)])
 @pytest.mark.parametrize("setting", ["single", "multi"])
-def test_the_general_evaluator_goes_by_the_metric_that_the_task_names(tmp_path, metric, updates, setting):
+def test_trials_are_selected_by_the_metric_of_the_task(tmp_path, metric, updates, setting):
     path = tried(tmp_path / "a.parquet", (100, RIGHT), (200, RANKED))
     settings = CHOICE_GENERAL | {"choose_by": metric, "setting": setting}
     found = searched(settings, [(1e-4, path)], ASKED, ALONE)
     assert found == {"1" if setting == "single" else JOINT: trial(1e-4, updates)}
 
 
-def test_examples_may_have_several_answers(tmp_path):
+def test_trials_can_be_selected_on_multi_label_examples(tmp_path):
     path = tried(
         tmp_path / "a.parquet",
         (100, dict.fromkeys("abcd", (0.9, 0.1))),
@@ -259,14 +259,14 @@ BEST = [
 ]
 
 
-def test_the_authors_settings_go_by_head_and_share():
+def test_published_hyperparameters_depend_on_head_and_share():
     assert published(PUBLISHED, ["1"], BEST) == {"1": trial(3e-5, 300)}
     assert published(PUBLISHED | {"percent": 50}, ["1"], BEST) == {"1": trial(1e-4, 100)}
     with pytest.raises(BadInput, match=r"no settings of roberta-base for head '2'.*hyperparameters"):
         published(PUBLISHED, ["1", "2"], BEST)
 
 
-def test_the_authors_multi_task_settings_are_one_for_all_heads():
+def test_published_multi_task_hyperparameters_are_shared_by_all_heads():
     found = published(PUBLISHED | {"setting": "multi"}, ["1", "2"], BEST)
     assert found == {JOINT: trial(1e-5, 6 * 3600)}
 
@@ -278,12 +278,12 @@ OWN = {"learning_rate": 3e-4, "updates": [20, 40]}
     ("setting", "choice", "found"),
     [
         ("single", None, {"1": OWN, "2": OWN}),
-        # A head that no search could score keeps the run's own.
+        # A head without a selected trial keeps the settings of the run.
         ("single", {"1": trial(1e-5, 7)}, {"1": trial(1e-5, 7), "2": OWN}),
         ("multi", None, {JOINT: OWN}),
         ("multi", {JOINT: trial(1e-5, 7)}, {JOINT: trial(1e-5, 7)}),
     ],
 )
-def test_a_run_goes_by_what_was_chosen_or_by_its_own_settings(setting, choice, found):
+def test_a_run_uses_the_selected_trial_or_else_its_settings(setting, choice, found):
     settings = OWN | {"setting": setting, "batch_size": 16}
     assert trials(settings, ["2", "1"], choice) == found

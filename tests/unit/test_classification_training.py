@@ -27,7 +27,7 @@ from lextables.tasks.classification.training import prepare, read_while_training
 from rule_script import Files, run_script
 from tiny_encoders import WORDS
 
-gc.freeze()  # later collections skip what is loaded by now
+gc.freeze()  # later garbage collections skip the objects loaded so far
 CPU = torch.device("cpu")
 HEADS = {"1": ("No", "Yes"), "2-0": ("other", "cash"), "2-1": ("other", "stock"), "3": ("a", "b", "c")}
 ONE_HEAD, TWO_HEADS = {"1": HEADS["1"]}, {name: HEADS[name] for name in ("1", "3")}
@@ -54,9 +54,9 @@ def texts():
 
 
 def examples(heads=HEADS):
-    """Examples of every head about the same texts: eight for training, six of them in a subset.
+    """Examples of every head on the same texts.
 
-    Four tests.
+    Eight texts are for training, six of them in the subset, and four are for testing.
     """
     return [
         {
@@ -78,7 +78,7 @@ def head_rows(heads=HEADS):
 
 @pytest.fixture(scope="module")
 def tokenised(folders, tmp_path_factory):
-    """The file of tokens of {text id: text} or {(text id, id of the second text): (text, second text)}."""
+    """Write the tokens of {text id: text} or {(text id, second text id): (text, second text)} to a file."""
 
     def write_tokens(of, family="bert", length=24):
         path = tmp_path_factory.mktemp("tokens") / "tokens.parquet"
@@ -96,7 +96,7 @@ def tokens(tokenised):
 
 @pytest.fixture
 def prepared(folders, tokens, tmp_path):
-    """Prepare a training with settings that differ by ``changes``."""
+    """Prepare a training with the default settings updated by ``changes``."""
 
     def prepare_with(
         of=HEADS, rows=None, *, family="bert", name="run", tokens=tokens, seed=0, identity=None, **changes
@@ -115,7 +115,7 @@ def prepared(folders, tokens, tmp_path):
 
 @pytest.fixture
 def train(prepared, tmp_path):
-    """Train and return the predictions of every number of updates; single-task has a trial for each head."""
+    """Train and return the predictions after each number of updates; single-task has one trial per head."""
 
     def run(heads=HEADS, trial=TRIAL, name="run", **changes):
         given = prepared(heads, name=name, **changes)
@@ -128,7 +128,7 @@ def train(prepared, tmp_path):
 
 @pytest.fixture
 def kept(prepared, tmp_path):
-    """Train a model that is kept; return the folder of its weights, and the record."""
+    """Train and save a model; return the folder of its weights and the record."""
 
     def run(name="kept", trial=None, **changes):
         given = prepared(name=name, **changes)
@@ -139,7 +139,7 @@ def kept(prepared, tmp_path):
 
 
 def predicted(given, trial, path):
-    """The predictions of a model with all heads after ``trial``."""
+    """The predictions of a model with all heads, trained with ``trial``."""
     read_while_training(given, {JOINT: trial}, path, tried=False)
     return list(read(path))
 
@@ -149,7 +149,7 @@ def weights_in(folder):
 
 
 def same(first, second):
-    """Whether two folders hold the same weights."""
+    """Whether two folders contain the same weights."""
     first, second = weights_in(first), weights_in(second)
     return first.keys() == second.keys() and all(torch.equal(first[name], second[name]) for name in first)
 
@@ -157,7 +157,7 @@ def same(first, second):
 # Models and predictions.
 
 
-def test_with_one_head_the_family_s_model_is_transformers_own(folders):
+def test_a_model_with_one_head_equals_the_transformers_model(folders):
     batch = padded([np.array([0, 5, 2]), np.array([0, 6, 7, 2])], 1)
     for family in ("bert", "roberta", "deberta"):
         model = multi_head.load(folders[family], [3], "family", seed=7).eval()
@@ -176,7 +176,7 @@ def test_multi_task_and_single_task_agree_when_only_one_question_is_present(trai
     assert [row for row in among if row["head_id"] == "3"] == single
 
 
-def test_predictions_of_every_number_of_updates(train):
+def test_predictions_are_written_after_each_number_of_updates(train):
     rows = train()
     keys = [(row["updates"], row["head_id"], row["example_id"]) for row in rows]
     test = [(row["head_id"], row["example_id"]) for row in examples() if row["split"] == "test"]
@@ -184,11 +184,11 @@ def test_predictions_of_every_number_of_updates(train):
     for row in rows:
         assert len(row["logits"]) == len(HEADS[row["head_id"]])
         assert row["probabilities"] == pytest.approx(1 / (1 + np.exp(-np.array(row["logits"]))))
-    # Predicting on the way does not change the training.
+    # Intermediate predictions do not change the training.
     assert train(trial=ONE_TRIAL, name="once") == [row for row in rows if row["updates"] == 5]
 
 
-def test_each_head_may_have_its_own_trial(prepared, train, tmp_path):
+def test_each_head_can_have_a_different_trial(prepared, train, tmp_path):
     other = {"learning_rate": 1e-3, "updates": [3]}
     trials = {"1": TRIAL, "3": other}
     given = prepared(TWO_HEADS, setting="single")
@@ -201,7 +201,7 @@ def test_each_head_may_have_its_own_trial(prepared, train, tmp_path):
     assert (record["trials"], record["models"], record["heads"]) == (trials, 2, 2)
 
 
-def test_what_is_chosen_is_predicted_once(prepared, tmp_path):
+def test_predictions_of_selected_trials_have_no_updates_column(prepared, tmp_path):
     given, paths = prepared(setting="single"), [tmp_path / name for name in ("tried", "chosen")]
     trials = dict.fromkeys(HEADS, ONE_TRIAL) | {"1": TRIAL | {"updates": [2]}}
     for path, tried in zip(paths, (True, False), strict=True):
@@ -214,7 +214,7 @@ def test_what_is_chosen_is_predicted_once(prepared, tmp_path):
         assert pq.read_schema(path).equals(table.schema)
 
 
-def test_a_model_that_is_kept_predicts_as_it_did_during_training(kept, tokens, train):
+def test_a_saved_model_predicts_the_same_as_during_training(kept, tokens, train):
     folder, record = kept(trial=ONE_TRIAL)
     model, heads = multi_head.load_trained(folder, CPU)
     assert heads == {head: list(answers) for head, answers in HEADS.items()}
@@ -247,7 +247,7 @@ class Killed(Exception):
 
 
 def dies_at(number, function):
-    """The function, which raises `Killed` when it is called for the nth time."""
+    """Wrap the function so that the call with this number raises `Killed`."""
     calls = iter(range(1, 1000))
 
     def called(*arguments, **named):
@@ -263,7 +263,7 @@ def test_a_killed_job_continues_with_the_head_it_was_training(train, tmp_path, m
     settings = {"setting": "single", "save_every": save_every}
     train(TWO_HEADS, name="whole", **settings)
     with monkeypatch.context() as patched:
-        # The second prediction of the second head, after two of five updates.
+        # Killed at the fourth call: the second prediction of the second head, after its last update.
         patched.setattr(training, "read_heads", dies_at(4, training.read_heads))
         with pytest.raises(Killed):
             train(TWO_HEADS, name="cut", **settings)
@@ -289,7 +289,7 @@ def test_a_killed_job_continues_with_the_head_it_was_training(train, tmp_path, m
     assert files[0].read_bytes() == files[1].read_bytes()
 
 
-def test_work_of_other_inputs_is_not_reused(train, tokenised, tmp_path):
+def test_work_is_not_reused_if_the_inputs_differ(train, tokenised, tmp_path):
     reversed_texts = dict(zip(texts(), reversed(texts().values()), strict=True))
     changes = [{}, {"identity": {"code": "2"}}, {"seed": 1}, {"bf16": True}]
     changes.append({"tokens": tokenised(reversed_texts)})
@@ -298,7 +298,7 @@ def test_work_of_other_inputs_is_not_reused(train, tokenised, tmp_path):
         assert len(list((tmp_path / "run" / "work").iterdir())) == number
 
 
-def test_other_weights_in_the_same_folder_are_trained_on(kept, tokens, tmp_path, monkeypatch):
+def test_changed_start_weights_in_the_same_folder_cause_a_new_training(kept, tokens, tmp_path, monkeypatch):
     trained, original = [], training._train
     monkeypatch.setattr(training, "_train", lambda *given: trained.append(1) or original(*given))
     write_census(tmp_path / "census.json", {"data": {"examples": {"rows_sha256": "0"}}})
@@ -357,7 +357,7 @@ def test_passes_are_converted_to_updates(prepared, changes, updates):
 
 @pytest.fixture
 def rates(monkeypatch):
-    """The learning rate of each update from now on."""
+    """Record the learning rate of each update."""
     rates = []
 
     class Recording(Checkpoints):
@@ -369,7 +369,7 @@ def rates(monkeypatch):
 
 
 @pytest.mark.parametrize("warmup", [0, 3])
-def test_a_linear_schedule_is_that_of_transformers(kept, rates, warmup):
+def test_the_linear_schedule_equals_that_of_transformers(kept, rates, warmup):
     kept(schedule="linear", warmup=warmup, updates=[8])
     optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1e-2)
     schedule = get_linear_schedule_with_warmup(optimizer, warmup, 8)
@@ -381,7 +381,7 @@ def test_a_linear_schedule_is_that_of_transformers(kept, rates, warmup):
     assert rates == pytest.approx(expected) and max(rates) == pytest.approx(1e-2)
 
 
-def test_a_constant_schedule_stays_after_its_warmup(kept, rates):
+def test_a_constant_schedule_stays_constant_after_warmup(kept, rates):
     kept(warmup=2, updates=[5])
     assert rates == pytest.approx([0, 5e-3, 1e-2, 1e-2, 1e-2])
 
@@ -396,13 +396,13 @@ def test_training_starts_from_trained_weights_and_their_head(kept):
     assert not same(start, kept("fresh", of=ONE_HEAD, updates=[1])[0])
 
 
-def test_an_accumulation_that_does_not_divide_the_batch_is_refused(train):
+def test_an_accumulation_that_does_not_divide_the_batch_size_is_rejected(train):
     with pytest.raises(BadInput, match="accumulation = 3 does not divide batch_size = 4"):
         train(accumulation=3)
 
 
 @pytest.mark.parametrize(("family", "kind"), [("bigbird", "family"), ("modernbert", "own")])
-def test_long_texts_need_other_settings_only(prepared, tokenised, tmp_path, family, kind):
+def test_long_texts_can_be_used_with_other_settings(prepared, tokenised, tmp_path, family, kind):
     generator = np.random.default_rng(0)
     long = {f"l{i}": " ".join(generator.choice(WORDS, n)) for i, n in enumerate((4200, 5))}
     tokens = tokenised(long, family, 4096)
@@ -421,7 +421,7 @@ def test_long_texts_need_other_settings_only(prepared, tokenised, tmp_path, fami
 
 @pytest.fixture
 def loaded(monkeypatch):
-    """The models that are loaded from now on."""
+    """Record the models that are loaded."""
     models, load = [], multi_head.load
     monkeypatch.setattr(
         multi_head, "load", lambda *given, **named: models.append(load(*given, **named)) or models[-1]
@@ -436,7 +436,7 @@ def test_activation_checkpointing_is_used_for_long_texts_only(kept, loaded, leng
 
 
 @pytest.mark.parametrize("family", ["bert", "bigbird"])
-def test_mixed_precision(train, family):
+def test_mixed_precision_gives_similar_logits(train, family):
     single = train(ONE_HEAD, family=family)
     mixed = train(ONE_HEAD, bf16=True, family=family, name="mixed")
     # BigBird's sparse attention has no mixed precision.
@@ -445,7 +445,7 @@ def test_mixed_precision(train, family):
         assert row["logits"] == pytest.approx(other["logits"], abs=0.3)
 
 
-def test_bigbird_reads_a_text_alike_whatever_came_before(folders):
+def test_bigbird_output_does_not_depend_on_earlier_texts(folders):
     model = multi_head.load(folders["bigbird"], [2], "family", seed=0).eval()
     long, short = ({"input_ids": torch.randint(4, 19, (1, n))} for n in (300, 6))
     for batch in (long, short):
@@ -459,7 +459,7 @@ def test_bigbird_reads_a_text_alike_whatever_came_before(folders):
     assert torch.equal(torch.get_rng_state(), state)
 
 
-def test_classes_may_be_weighted_equally(kept, loaded):
+def test_class_weights_can_be_balanced(kept, loaded):
     options = {"of": TWO_HEADS, "updates": [1], "sampling": "shuffled", "loss": "cross_entropy"}
     plain, _ = kept("none", **options)
     balanced, _ = kept("balanced", class_weights="balanced", **options)
@@ -503,7 +503,7 @@ def test_a_head_needs_two_answers_in_training_and_an_example_to_predict(prepared
         usable(head_rows(), unusable, unusable[:0])
 
 
-def test_a_run_learns_from_its_splits_its_share_and_its_subset_only(prepared):
+def test_a_run_trains_only_on_the_given_splits_share_and_subset(prepared):
     rows = examples() + [
         row | {"example_id": f"dev-{row['example_id']}", "split": "dev"} for row in examples()
     ]
@@ -524,7 +524,7 @@ def test_a_run_learns_from_its_splits_its_share_and_its_subset_only(prepared):
     assert len(subset.to_predict["3"]) == 4
 
 
-def test_the_number_of_single_task_models_is_limited(prepared):
+def test_the_number_of_single_task_models_can_be_limited(prepared):
     assert list(prepared(setting="single", heads=2).material.answers) == ["1", "2-1"]
     assert list(prepared(setting="multi", heads=2).material.answers) == list(HEADS)
     heads = {str(n): ["A", "B"] for n in range(10)}
@@ -532,12 +532,12 @@ def test_the_number_of_single_task_models_is_limited(prepared):
     assert spread(heads, None) == spread(heads, 10) == heads
 
 
-# What is learnt.
+# Learning.
 
 
-def test_it_learns_from_pairs_of_texts(prepared, tokenised, tmp_path):
+def test_training_learns_from_text_pairs(prepared, tokenised, tmp_path):
     pairs = {}
-    for number in range(32):  # only the order of the two texts tells the examples apart
+    for number in range(32):  # the examples differ only in the order of the two texts
         first, second = ("cash", "stock") if number % 2 else ("stock", "cash")
         texts = (f"the company would sell {first}", f"the company would sell {second}")
         pairs[f"x{number:02}", f"y{number:02}"] = texts
@@ -554,7 +554,7 @@ def test_it_learns_from_pairs_of_texts(prepared, tokenised, tmp_path):
         assert row["probabilities"] == pytest.approx(torch.tensor(row["logits"]).softmax(0).tolist())
 
 
-# Several right answers.
+# Multi-label tasks.
 
 
 PLACES = {"cash": 0, "stock": 1, "merger": 2}
@@ -587,7 +587,7 @@ def multi_label(prepared, tokenised):
     return prepare_with
 
 
-def test_it_learns_several_right_answers_for_heads_of_different_sizes(multi_label, tmp_path):
+def test_multi_label_training_learns_heads_of_different_sizes(multi_label, tmp_path):
     trial = {"learning_rate": 2e-3, "updates": [100]}
     found = predicted(multi_label(), trial, tmp_path / "out.parquet")
     rows, _ = multi_label_examples()
@@ -599,11 +599,11 @@ def test_it_learns_several_right_answers_for_heads_of_different_sizes(multi_labe
     }
     labels = {row["example_id"]: row["labels"] for row in rows if row["split"] == "test"}
     assert predictions.keys() == labels.keys()
-    # By chance one of eight sets of answers would be right for one head, and one of two for the other.
+    # Random guessing is right for one in eight examples of one head and for one in two of the other.
     assert sum(predictions[name] == labels[name] for name in labels) >= 0.8 * len(labels)
 
 
-def test_heads_with_equal_labels_are_left_out(multi_label):
+def test_heads_whose_examples_all_have_the_same_labels_are_excluded(multi_label):
     rows, _ = multi_label_examples()
     with pytest.raises(BadInput, match="no head has two answers in training"):
         multi_label([row | {"labels": [0, 2]} for row in rows], heads="1")
@@ -611,7 +611,7 @@ def test_heads_with_equal_labels_are_left_out(multi_label):
     assert multi_label([row | {"labels": row["labels"] and [1]} for row in rows], "1").material.answers
 
 
-def test_a_wrong_number_of_labels_is_named(multi_label, prepared):
+def test_invalid_labels_are_named_in_the_error(multi_label, prepared):
     rows, _ = multi_label_examples()
     with pytest.raises(BadInput, match="example 1/00: label 3 where head '1' has 3 answers"):
         multi_label([rows[0] | {"labels": [0, 3]}, *rows[1:]])
@@ -623,7 +623,7 @@ def test_a_wrong_number_of_labels_is_named(multi_label, prepared):
             prepared(rows=broken)
 
 
-def test_weights_of_several_right_answers(multi_label, loaded, tmp_path):
+def test_balanced_class_weights_of_a_multi_label_task(multi_label, loaded, tmp_path):
     rows, _ = multi_label_examples()
     rare = [
         row | {"labels": [at for at in row["labels"] if at < 2 or row["example_id"] == "1/04"]}
@@ -631,7 +631,7 @@ def test_weights_of_several_right_answers(multi_label, loaded, tmp_path):
     ]
     run = multi_label(rows=rare, heads="1", class_weights="balanced")
     training.train(run, ONE_TRIAL | {"updates": [1]}, tmp_path / "weights")
-    # Of 17 right answers in training 8, 8 and 1.
+    # The three answers are right 8, 8 and 1 times in training, 17 times in total.
     assert loaded[0].weights.tolist() == pytest.approx([17 / (3 * count) for count in (8, 8, 1)])
     model, heads = multi_head.load_trained(tmp_path / "weights", CPU)
     assert (model.loss, heads) == ("binary_cross_entropy", {"1": list(PLACES)})

@@ -1,4 +1,4 @@
-"""Tasks with views: what is laid out of one, shown to a model, read of it and scored."""
+"""Tasks with views: planning, input texts, predictions and scores."""
 
 import gc
 from dataclasses import replace
@@ -28,11 +28,11 @@ from lextables.tasks.classification.scoring import ANSWER, LEFT_OUT, PROBABILITY
 from lextables.tasks.plan import Context, SubmittedFiles
 from tiny_encoders import WORDS
 
-# What is loaded by now need not be walked through each time a finished model is cleared away.
+# Later garbage collections skip the objects loaded so far.
 gc.freeze()
 CPU = torch.device("cpu")
 
-# What is planned.
+# Planning.
 
 ENCODER = {"kind": "encoder", "licence": "none", "use": "none", "max_length": 64}
 MODELS = {name: Model(**ENCODER) for name in ("small", "ready", "large", "away")}
@@ -70,7 +70,7 @@ SECOND = FIRST | {
 
 @pytest.fixture
 def planned(tmp_path):
-    """Plan the second data set beside the first; return its rows by name, and both planners."""
+    """Plan both data sets; return the rows of the second by name, and the specs of both."""
     for name in HERE:
         (tmp_path / "models" / name).mkdir(parents=True)
         (tmp_path / "models" / name / "config.json").write_text("{}")
@@ -95,7 +95,7 @@ def planned(tmp_path):
     return plan
 
 
-def test_a_model_is_trained_under_each_view_and_read_once_a_seed(planned):
+def test_each_seed_has_one_training_per_view_and_one_prediction_run(planned):
     rows, first, specs = planned()
     views = ("none", "short", "long", "alone")
     trained = {seed: [Run("second", "train", "small", f"{v}-paper", seed) for v in views] for seed in (0, 1)}
@@ -108,7 +108,7 @@ def test_a_model_is_trained_under_each_view_and_read_once_a_seed(planned):
         assert all(specs[training].sources == () for training in trained[seed])
 
 
-def test_a_reading_names_its_training_its_view_and_how_much_of_it_is_read(planned):
+def test_a_reading_has_a_training_a_view_and_a_maximum_length(planned):
     _, _, specs = planned()
     short, long = ({"text": name, "pair": "hypothesis"} for name in ("short", "long"))
     readings = specs[Run("second", "read", "small", "paper")].settings["readings"]
@@ -128,7 +128,7 @@ def test_a_reading_names_its_training_its_view_and_how_much_of_it_is_read(planne
 
 
 def trainings(specs, model):
-    """{what a model's first seed is trained under: the settings}."""
+    """Training settings of the first seed of a model, by condition."""
     return {
         run.condition: spec.settings
         for run, spec in specs.items()
@@ -136,7 +136,7 @@ def trainings(specs, model):
     }
 
 
-def test_a_training_is_told_its_view_and_none_is_one_of_no_update(planned):
+def test_a_training_gets_its_view_and_none_is_a_training_without_updates(planned):
     _, _, specs = planned()
     found = trainings(specs, "small")
     expected = {
@@ -150,12 +150,12 @@ def test_a_training_is_told_its_view_and_none_is_one_of_no_update(planned):
     assert expected.items() <= found["short-paper"].items()
     assert found["alone-paper"]["view"] == {"text": "hypothesis", "pair": None}
     assert (found["none-paper"]["passes"], found["none-paper"]["updates"]) == (None, [0])
-    # It is prepared for what it reads first.
+    # It gets the first view on which it predicts.
     assert found["none-paper"]["view"] == found["short-paper"]["view"]
     assert found["long-paper"]["max_length"] == 32
 
 
-def test_a_panel_says_what_it_is_trained_on_by_which_heads_grid_and_examples(planned):
+def test_a_model_entry_can_set_views_heads_grid_and_examples(planned):
     panel = {"row": "Small", "model": "small", "trained_on": ["long", "none"], "heads": ["two", "four"]}
     rows, _, specs = planned({"small": panel | {"grid": "other", "where": "analysis", "lenient": True}})
     found = trainings(specs, "small")
@@ -170,30 +170,30 @@ def test_a_panel_says_what_it_is_trained_on_by_which_heads_grid_and_examples(pla
     assert rows["Small"].lenient
 
 
-def test_a_grid_trains_under_fewer_views_and_a_panel_is_of_the_grids_that_it_names(planned):
+def test_a_grid_can_limit_the_views_and_a_model_entry_can_limit_the_grids(planned):
     few = {"small": {"multi": GRID | {"updates": [3], "seeds": 1, "trained_on": ["short"]}}}
     models = {
         "small": {"row": "Small", "model": "small"},
         "large": {"row": "Large", "model": "large", "grids": ["paper"]},
-        "words": {"row": "Words", "kind": "linear", "own": True},
+        "words": {"row": "Words", "kind": "linear", "additional": True},
     }
     rows, _, specs = planned(models, second={"grids": SECOND["grids"] | few}, grid="small")
     budget = "small budget: 3 updates of 8 examples, texts cut at 32 tokens"
     assert list(rows) == ["Small", f"Small, {budget}", "Words"]
     assert rows["Small"].reason == "needs grid=paper, as in the paper" and not rows["Small"].runs
     assert list(trainings(specs, "small")) == ["short-small"]
-    # What costs nothing is trained under all that it may be.
+    # A linear model is cheap and is trained under all views.
     assert len(trainings(specs, "words")) == 4
 
 
-def test_a_model_goes_on_from_what_it_became_on_another_data_set(planned):
+def test_training_can_continue_from_a_model_trained_on_another_data_set(planned):
     _, first, specs = planned({"small": {"row": "Small", "model": "small", "after": "first"}})
     before = Run("first", "train", "small", "pair-paper")
     assert set(first) == {before} and first[before].settings["updates"] == [5]
     for seed in (0, 1):
         for view in ("none", "short", "long", "alone"):
             spec = specs[Run("second", "train", "small", f"{view}-paper", seed)]
-            # One training on the first data set for all that follows it.
+            # All these trainings share one training on the first data set.
             assert spec.sources == (before,)
             assert spec.settings["weights"].endswith(f"{before.folder}/weights")
             assert spec.settings["found"] == "mirror folder, then first"
@@ -201,13 +201,13 @@ def test_a_model_goes_on_from_what_it_became_on_another_data_set(planned):
     assert Run("second", "read", "small", "paper", 1) in specs
 
 
-def test_a_checkpoint_stands_for_the_first_training_where_it_is_to_be_had(planned):
+def test_an_available_checkpoint_replaces_the_first_training(planned):
     rows, first, specs = planned({"large": {"row": "Large", "model": "large", "after": "first"}})
     assert not first
     found = trainings(specs, "large")["short-paper"]
     assert (found["model"], found["weights"]) == ("large", "mirror:ready")
     assert all(not spec.sources for run, spec in specs.items() if run.experiment == "train")
-    # It takes neither the first data set nor the model that it was made of.
+    # Neither the first data set nor the base model of the checkpoint is needed.
     panel = {"away": {"row": "Away", "model": "away", "after": "first"}}
     rows, _, _ = planned(panel, absent={"first": "no mirror has it"})
     assert rows["Away"].runs and not rows["Away"].reason
@@ -221,12 +221,12 @@ def test_a_checkpoint_stands_for_the_first_training_where_it_is_to_be_had(planne
     ],
     ids=["data", "weights"],
 )
-def test_what_a_model_wants_and_is_not_here_is_its_row_s_reason(planned, panel, absent, reason):
+def test_a_row_with_missing_data_or_weights_has_a_reason(planned, panel, absent, reason):
     rows, first, specs = planned({"it": {"row": "It"} | panel}, absent=absent)
     assert (rows["It"].reason, rows["It"].runs, specs, first) == (reason, {}, {}, {})
 
 
-def test_a_model_that_the_first_data_set_does_not_train_is_refused(planned):
+def test_a_model_that_is_not_trained_on_the_first_data_set_is_rejected(planned):
     with pytest.raises(
         BadInput, match="first: 'ready' must be trained on this data set first, but is none of its models"
     ):
@@ -244,31 +244,36 @@ def test_a_model_that_the_first_data_set_does_not_train_is_refused(planned):
         ),
     ],
 )
-def test_views_that_there_are_not_are_refused(changes, sentence):
+def test_unknown_views_are_rejected(changes, sentence):
     with pytest.raises(ValidationError, match=sentence):
         ClassificationTask(**SECOND | changes)
 
 
-def test_a_user_s_encoder_and_predictions_are_rows_with_the_task_s_heads(planned, tmp_path):
+def test_user_encoders_and_predictions_are_rows_with_the_heads_of_the_task(planned, tmp_path):
     mine = [{"name": "Mine", "kind": "encoder", "model": str(tmp_path / "models/small")}]
     theirs = SubmittedFiles("Theirs", "own-theirs", "csv", ("sha256:1", "sha256:2"))
     rows, _, specs = planned(given=[theirs], extra_models=mine)
     assert {name: row.about["heads"] for name, row in rows.items()} == dict.fromkeys(
         ("Small", "Mine", "Theirs"), "three"
     )
-    assert rows["Mine"].own and not rows["Mine"].submitted and rows["Theirs"].own and rows["Theirs"].submitted
+    assert (
+        rows["Mine"].additional
+        and not rows["Mine"].submitted
+        and rows["Theirs"].additional
+        and rows["Theirs"].submitted
+    )
     assert list(trainings(specs, "own-mine")) == list(trainings(specs, "small"))
     given = tuple(Run("second", SUBMITTED, "own-theirs", "100", seed) for seed in (0, 1))
     assert rows["Theirs"].runs == {"100": given}
     assert specs[given[1]].settings == {"form": "csv", "content": "sha256:2"}
 
 
-def test_a_linear_model_reads_no_view_that_cuts(planned):
+def test_a_linear_model_does_not_predict_on_truncated_views(planned):
     views = {"trained_on": ["short", "long", "alone"]}
-    rows, _, specs = planned({"words": {"row": "Words", "kind": "linear", "own": True} | views})
+    rows, _, specs = planned({"words": {"row": "Words", "kind": "linear", "additional": True} | views})
     assert rows["Words"].runs == {"100": (Run("second", "read", "words", "linear"),)}
     spec = specs[Run("second", "read", "words", "linear")]
-    # The view `long` is cut at 64 tokens, and that of 16 is one of what `short` reads.
+    # The views `long` and `short_16` are truncated, at 64 and 16 tokens.
     assert [(each["condition"], each["source"]) for each in spec.settings["readings"]] == [
         ("short > short", 0), ("alone > alone", 2),
     ]  # fmt: skip
@@ -277,7 +282,7 @@ def test_a_linear_model_reads_no_view_that_cuts(planned):
     assert specs[spec.sources[2]].settings["view"] == {"text": "hypothesis", "pair": None}
 
 
-# What is shown.
+# Input texts.
 
 SHORT, LONG = ({"text": name, "pair": "hypothesis"} for name in ("short", "long"))
 ALONE = {"text": "hypothesis", "pair": None}
@@ -305,7 +310,7 @@ KNOWN = [{"head_id": head, "answers": list(answers)} for head, answers in HEADS.
 
 
 def said():
-    """{text id: text}: short and long premises and hypotheses, not in the order of their ids."""
+    """Short and long premises and hypotheses as {text id: text}, not sorted by id."""
     drawn = np.random.default_rng(0)
     sizes = {"s": (3, 8), "l": (20, 40), "h": (2, 5)}
     return {
@@ -316,7 +321,7 @@ def said():
 
 
 def examples():
-    """Premises and hypotheses in all pairs, asked of two heads; the last premise is of the test split."""
+    """All pairs of premises and hypotheses for two heads; the last two premises are in the test split."""
     return [
         {
             "example_id": f"{premise}{hypothesis}:{head}",
@@ -344,7 +349,7 @@ def stored(tmp_path):
     return tmp_path / "examples.parquet", tmp_path / "texts.parquet"
 
 
-def test_texts_are_what_any_view_shows_each_once_in_the_order_of_texts(stored):
+def test_texts_of_all_views_are_returned_once_in_the_order_of_the_texts(stored):
     texts = said()
     expected = [Text((name, ""), text) for name, text in texts.items() if name[0] == "h"]
     assert list(texts_of(*stored, [ALONE])) == list(texts_of(*stored, [ALONE, ALONE])) == expected
@@ -363,14 +368,14 @@ def folders(tmp_path_factory):
 
 @pytest.fixture
 def tokens(stored, folders, tmp_path):
-    """Two files of tokens: what is read of 12 at most, and of 24."""
+    """Two files of tokens, with maximum lengths of 12 and 24."""
     wanted = {12: [SHORT, LONG], 24: [SHORT, LONG, ALONE]}
     for length, views in wanted.items():
         tokenise(texts_of(*stored, views), folders["bert"], length, tmp_path / f"{length}.parquet")
     return [tmp_path / f"{length}.parquet" for length in wanted]
 
 
-def test_of_tokens_those_that_are_wanted_are_read(tokens):
+def test_only_the_requested_tokens_are_read(tokens):
     whole = read_tokens(tokens[1])
     wanted = {("s2", "h1"), ("l0", "h3"), ("h0", ""), ("s9", "h9")}
     found = read_tokens(tokens[1], wanted)
@@ -382,12 +387,12 @@ def test_of_tokens_those_that_are_wanted_are_read(tokens):
     assert not none.position and not len(none.ids)
 
 
-# What is read.
+# Predictions.
 
 CONDITIONS = {"short > long": (0, LONG, 12), "none > short": (1, SHORT, 24), "short > alone": (0, ALONE, 24)}
 
 
-def test_trainings_read_views_of_several_lengths_as_each_would_alone(
+def test_joint_predictions_for_several_views_equal_separate_predictions(
     stored, folders, tokens, tmp_path, monkeypatch
 ):
     heads = dict(sorted(HEADS.items()))
@@ -404,7 +409,7 @@ def test_trainings_read_views_of_several_lengths_as_each_would_alone(
         multi_head, "load_trained", lambda folder, device: loaded.append(folder) or load(folder, device)
     )
     found = list(read_views({"readings": readings}, weights, stored[0], ["test"], tokens, CPU))
-    # By condition, with a model that stays for the next one.
+    # Sorted by condition; a model is loaded once for consecutive conditions.
     assert loaded == [weights[1], weights[0]]
     expected = []
     for condition, (source, view, length) in sorted(CONDITIONS.items()):
@@ -414,7 +419,7 @@ def test_trainings_read_views_of_several_lengths_as_each_would_alone(
         expected += [{"condition": condition, **row} for row in alone]
     assert found == expected and len(found) == 3 * 2 * 8
     assert write(READINGS, found, tmp_path / "predictions.parquet") == len(found)
-    # That a model, a view or a length is another's shows in what is read.
+    # Predictions differ if the model, the view or the length differs.
     of = {name: [row["logits"] for row in found if row["condition"] == name] for name in CONDITIONS}
     assert of["short > long"] != of["none > short"] != of["short > alone"] != of["short > long"]
 
@@ -427,7 +432,7 @@ LINEAR = {
 PAIRED = replace(EXAMPLES, columns=(*EXAMPLES.columns[:4], *(TEXT_ID, PAIR_ID)))
 
 
-def test_linear_models_read_views_as_they_would_those_texts_alone(stored, tmp_path):
+def test_linear_predictions_for_views_equal_separate_predictions(stored, tmp_path):
     write(HEADS_TABLE, sorted(KNOWN, key=lambda head: head["head_id"]), tmp_path / "heads.parquet")
     files = [stored[0], tmp_path / "heads.parquet", stored[1]]
     views = {"short": SHORT, "alone": ALONE}
@@ -454,7 +459,7 @@ def test_linear_models_read_views_as_they_would_those_texts_alone(stored, tmp_pa
     assert {row["head_id"] for row in found} == {"three"}
 
 
-# What is scored.
+# Scores.
 
 GENERAL = {
     "evaluator": "general", "metrics": ["accuracy", "balanced accuracy"], "unit": "premise",
@@ -474,7 +479,7 @@ def readings_of(*conditions, heads=HEADS):
     ]
 
 
-def test_each_condition_is_scored_over_all_examples_and_over_each_group_of_them(tmp_path):
+def test_each_condition_is_scored_on_all_examples_and_on_each_group(tmp_path):
     given = readings_of("long > long", "none > short")
     found, _ = score(given, examples(), KNOWN, ["test"], GENERAL, tmp_path)
     test = [row | {"labels": [row["label"]]} for row in examples() if row["split"] == "test"]
@@ -483,7 +488,7 @@ def test_each_condition_is_scored_over_all_examples_and_over_each_group_of_them(
         of_it = [row for row in given if row["condition"] == condition]
         for group in ("", "analysis", "negated"):
             rows = [row for row in test if not group or row[group]]
-            # Whether an answer is there or not, no prediction of another condition or group counts.
+            # Predictions of other conditions or groups are ignored.
             ids = {row["example_id"] for row in rows}
             those = [row for row in of_it if row["example_id"] in ids]
             options = {"metrics": ["accuracy", "balanced accuracy"], "unit": "premise"}
@@ -504,7 +509,7 @@ def test_each_condition_is_scored_over_all_examples_and_over_each_group_of_them(
     assert write(SCORES, found, tmp_path / "scores.parquet") == len(found)
 
 
-def test_each_answer_is_a_score_of_its_own(tmp_path):
+def test_answers_and_probabilities_of_each_example_are_in_the_scores(tmp_path):
     given = readings_of("long > long", "none > short")
     found, _ = score(given, examples(), KNOWN, ["test"], GENERAL, tmp_path)
     answers = {row["group"]: (row["value"], row["n"]) for row in found if row["metric"] == ANSWER}
@@ -520,7 +525,7 @@ def test_each_answer_is_a_score_of_its_own(tmp_path):
     }
 
 
-def test_a_group_without_a_test_example_has_no_score_and_heads_not_trained_are_counted(tmp_path):
+def test_empty_groups_have_no_scores_and_untrained_heads_are_counted(tmp_path):
     rows = [row | {"negated": row["split"] == "train"} for row in examples()]
     given = readings_of("long > long", heads=["two"])
     found, _ = score(given, rows, KNOWN, ["test"], GENERAL, tmp_path)
@@ -529,7 +534,7 @@ def test_a_group_without_a_test_example_has_no_score_and_heads_not_trained_are_c
     assert left == {"long > long, all": (1, 2), "long > long, analysis": (1, 2)}
 
 
-def test_what_a_user_predicted_is_a_condition_of_its_own(tmp_path):
+def test_submitted_predictions_are_scored_as_a_separate_condition(tmp_path):
     given = [{k: v for k, v in row.items() if k != "condition"} for row in readings_of("x", heads=["three"])]
     found, _ = score(given, examples(), KNOWN, ["test"], GENERAL, tmp_path)
     assert {row["group"].partition(",")[0] for row in found} == {SUBMITTED}

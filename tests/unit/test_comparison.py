@@ -1,4 +1,4 @@
-"""Which rows differ: by hand, against brute force, and by how often it is right where the truth is known."""
+"""Significance tests between rows: values by hand, brute force, and error rates on simulated data."""
 
 import itertools
 import math
@@ -37,9 +37,9 @@ RNG = np.random.default_rng(0)
 
 
 def cells(rows, **changed):
-    """A cell for each of {system: [values by unit of each run]}, and what gives a run's units.
+    """Return a cell for each of {system: [values of each run]}, and a function from a run to its values.
 
-    A run's units are {unit: value}, or a list of values of units u00, u01, ...
+    The values of a run are {unit: value}, or a list of the values of the units u00, u01, ...
     """
     of_run, found = {}, []
     for name, runs in rows.items():
@@ -64,49 +64,49 @@ def printed(**values):
     return [PublishedCell("t", row, "NDCG@5", value, 1, "page 1") for row, value in values.items()]
 
 
-# The test.
+# Sign-flip test.
 
 
-def test_p_values_are_those_of_all_ways_to_set_the_signs():
+def test_p_values_equal_those_over_all_sign_flips():
     differences = RNG.normal(0.5, 1, size=(3, 9))
     signs = np.array([*itertools.product((-1, 1), repeat=9)])
     far = np.abs(signs @ differences.T) >= np.abs(differences.sum(axis=1)) - 1e-9
     assert sign_flip(differences) == pytest.approx(far.mean(axis=0))
 
 
-def test_drawn_p_values_are_near_those_of_all_ways_and_come_out_the_same_again():
+def test_resampled_p_values_are_close_to_exact_ones_and_reproducible():
     differences = RNG.normal(0.3, 1, size=(5, 13))
     drawn = sign_flip(differences, resamples=8_000)
     assert drawn == pytest.approx(sign_flip(differences, resamples=9_000), abs=4 * math.sqrt(0.25 / 8_000))
     assert (drawn == sign_flip(differences, resamples=8_000)).all()
-    # A pair's p-value does not hang on which pairs are tested with it.
+    # The p-value of a pair does not depend on the other pairs.
     assert sign_flip(differences[:1], resamples=8_000) == drawn[:1]
 
 
-def test_equal_differences_count_as_equal_though_sums_round():
-    # In fifths many ways to set the signs come to the same sum, but not to the same last bit.
+def test_rounding_errors_of_sums_do_not_change_p_values():
+    # Many sign flips of multiples of 0.2 have the same sum, except for rounding errors.
     fifths = np.array([[0.2, 0.2, -0.2, 0.4, 0.6, -0.4, 0.2, 0.8]])
     assert sign_flip(fifths) == sign_flip(np.rint(5 * fifths))
 
 
-def test_rows_that_are_one_and_the_same_do_not_differ_and_a_constant_lead_does():
+def test_identical_rows_do_not_differ_and_a_constant_difference_is_significant():
     assert sign_flip(np.zeros((1, 57))) == [1]
     assert sign_flip(np.full((1, MIN_UNITS), 0.3)) == [2 / 2**MIN_UNITS]
     assert sign_flip(np.full((1, 57), 1e-9)) == pytest.approx([2e-4])
 
 
-def test_many_pairs_leave_a_p_value_that_holm_can_still_find():
+def test_p_values_of_many_pairs_can_be_significant_after_holm():
     rows = RNG.normal(size=(20, 57))
     rows[0] += 3
     differences = np.array([one - other for one, other in itertools.combinations(rows, 2)])
     p_values = sign_flip(differences)
     adjusted = holm(p_values.tolist())
     assert max(adjusted[:19]) < 0.05 < min(adjusted[19:])
-    # The least that can be drawn is well below the level that the first of 190 tests wants.
+    # The smallest resampled p-value is well below the level that Holm requires for the first of 190 tests.
     assert 9 * p_values.min() < 0.05 / len(p_values)
 
 
-def test_holm_by_hand_and_as_statsmodels_has_it():
+def test_holm_equals_values_by_hand_and_statsmodels():
     assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
     assert holm([]) == []
     p_values = RNG.random(40) ** 4
@@ -117,22 +117,20 @@ def test_holm_by_hand_and_as_statsmodels_has_it():
     ("units", "tests", "within"),
     [(10, 1, 0.03), (14, 15, 0.05), (15, 66, 1e-5), (57, 1, 1e-5), (57, 45, 1e-5), (300, 15, 1e-5)],
 )
-def test_what_is_detectable_is_what_the_paired_t_test_at_the_corrected_level_has_power_for(
-    units, tests, within
-):
+def test_the_detectable_difference_equals_that_of_a_corrected_paired_t_test(units, tests, within):
     differences = RNG.normal(size=units)
     wanted = TTestPower().solve_power(nobs=units, alpha=0.05 / tests, power=0.8) * differences.std(ddof=1)
     assert detectable(differences, tests) == pytest.approx(wanted, rel=within)
 
 
-def test_where_the_least_p_value_is_too_large_for_so_many_tests_nothing_is_detectable():
+def test_nothing_is_detectable_if_the_smallest_p_value_is_too_large():
     # 2 / 2^8 is 0.0078, and 0.05 / 6 is 0.0083.
     assert 1.5 < effect(8, 6) < math.inf
     assert effect(8, 7) == effect(11, 66) == math.inf and effect(12, 66) < math.inf
     assert detectable(np.array([0.3] * 8), 7) == detectable(np.zeros(8), 7) == math.inf
 
 
-def test_the_detectable_difference_of_a_pair_is_that_of_its_whole_family_of_tests():
+def test_the_detectable_difference_is_corrected_for_the_number_of_tests():
     rows = {name: [RNG.random(20)] for name in "abcd"}
     alone = {frozenset((one, other)): pairs_of({one: rows[one], other: rows[other]})[0].detectable
              for one, other in itertools.combinations(rows, 2)}  # fmt: skip
@@ -144,7 +142,7 @@ def test_the_detectable_difference_of_a_pair_is_that_of_its_whole_family_of_test
 # From cells to pairs.
 
 
-def test_a_pair_says_the_difference_of_the_scores_shown_in_the_table_s_unit():
+def test_the_difference_of_a_pair_is_in_the_unit_of_the_table():
     one, other = RNG.random(20), RNG.random(20)
     found, _ = cells({"one": [one], "other": [other]}, scale=100)
     (pair,) = pairs_of({"one": [one], "other": [other]}, scale=100)
@@ -157,13 +155,13 @@ def test_a_pair_says_the_difference_of_the_scores_shown_in_the_table_s_unit():
     )
 
 
-def test_of_a_loss_the_lower_score_is_the_better_one():
+def test_the_lower_score_of_a_loss_is_better():
     (pair,) = pairs_of({"high": [RNG.random(9) + 1], "low": [RNG.random(9)]}, lower=True)
     assert (pair.one, pair.other) == ("low", "high")
     assert pair.difference < 0 and pair.low < pair.high < 0 and pair.differs
 
 
-def test_runs_of_several_seeds_are_averaged_by_unit_before_they_are_paired_with_one():
+def test_seeds_are_averaged_by_unit_before_rows_are_paired():
     seeds, one = RNG.random((3, 15)), RNG.random(15)
     (several,) = pairs_of({"a": [*seeds], "b": [one]})
     (mean,) = pairs_of({"a": [seeds.mean(axis=0)], "b": [one]})
@@ -171,7 +169,7 @@ def test_runs_of_several_seeds_are_averaged_by_unit_before_they_are_paired_with_
     assert (several.difference, several.low) == pytest.approx((mean.difference, mean.low))
 
 
-def test_identical_rows_are_in_one_group_and_say_nothing_of_what_can_be_found():
+def test_identical_rows_share_a_group_and_do_not_affect_detectable_differences():
     same, other = RNG.random(12), RNG.random(12)
     pairs = pairs_of({"a": [same], "b": [same], "c": [other]})
     pair = next(pair for pair in pairs if {pair.one, pair.other} == {"a", "b"})
@@ -184,7 +182,7 @@ def test_identical_rows_are_in_one_group_and_say_nothing_of_what_can_be_found():
 
 
 @pytest.mark.parametrize("units", [1, 2, MIN_UNITS - 1])
-def test_too_few_units_are_not_tested_and_it_is_said(units):
+def test_too_few_units_are_not_tested_and_a_note_is_added(units):
     pairs = pairs_of({"a": [[1.0] * units], "b": [[0.0] * units]})
     (pair,) = pairs
     assert (pair.untested, pair.difference, math.isnan(pair.p), pair.differs) == (FEW, 1, True, False)
@@ -193,9 +191,9 @@ def test_too_few_units_are_not_tested_and_it_is_said(units):
     assert notes([comparison]) == ["1 measure is not tested: a test needs at least 6 queries."]
 
 
-def test_rows_on_other_units_are_not_compared_and_it_is_said():
+def test_rows_scored_on_different_units_are_not_tested_and_a_note_is_added():
     values = {f"u{n}": float(v) for n, v in enumerate(RNG.random(9))}
-    less = {unit: value for unit, value in values.items() if unit != "u3"}  # as a score that is NaN of a unit
+    less = {unit: value for unit, value in values.items() if unit != "u3"}  # as if u3 had no score
     pairs = pairs_of({"a": [values], "b": [{unit: value / 2 for unit, value in values.items()}], "c": [less]})
     untested = [pair for pair in pairs if pair.untested]
     assert [(pair.untested, {pair.one, pair.other} & {"c"}) for pair in untested] == [(OTHERS, {"c"})] * 2
@@ -206,8 +204,8 @@ def test_rows_on_other_units_are_not_compared_and_it_is_said():
     assert notes([comparison])[-1] == ("2 of 3 pairs are untested: scored on different units.")
 
 
-def test_an_untested_pair_is_in_no_group_and_the_best_row_is_said_to_be_untested_against_it():
-    # As where two baselines answer all 149 policies and the models the 20 whose text is here.
+def test_untested_pairs_share_no_group_and_are_listed_for_the_best_row():
+    # For example, two baselines answer all 149 policies and two models the 20 with available text.
     names = {"prior": 149, "random": 149, "linear": 20, "model": 20}
     rows = {name: [{f"u{n}": float(v) for n, v in enumerate(RNG.random(units))}]
             for name, units in names.items()}  # fmt: skip
@@ -232,13 +230,13 @@ def test_an_untested_pair_is_in_no_group_and_the_best_row_is_said_to_be_untested
     assert f"not tested against {others[0]} and {others[1]}; " in leading
 
 
-def test_groups_of_units_are_called_so():
+def test_groups_of_units_are_named_as_groups():
     grouped = {f"{GROUPED}{n}": float(v) for n, v in enumerate(RNG.random(8))}
     (pair,) = pairs_of({"a": [grouped], "b": [{name: value / 2 for name, value in grouped.items()}]})
     assert pair.units == "8 groups of queries"
 
 
-def test_who_did_not_run_or_has_no_number_is_in_no_pair():
+def test_rows_without_a_run_or_a_value_are_not_compared():
     found, of_run = cells({"a": [RNG.random(9)], "b": [RNG.random(9)], "c": [RNG.random(9)]})
     found[0] = replace(found[0], runs=(), value=None, reason="no GPU")
     found[1] = replace(found[1], value=math.nan)
@@ -246,13 +244,13 @@ def test_who_did_not_run_or_has_no_number_is_in_no_pair():
     assert to_csv([]).count("\n") == 1 and from_csv(to_csv([])) == []
 
 
-def test_two_cells_of_one_name_in_a_measure_are_an_error():
+def test_duplicate_systems_in_a_measure_raise():
     found, of_run = cells({"a": [RNG.random(9)]})
     with pytest.raises(ValueError, match="'NDCG@5' name one system"):
         compare(found * 2, [], of_run)
 
 
-def test_printed_neighbours_and_the_baseline_stand_beside_with_what_can_be_found():
+def test_published_neighbours_and_the_baseline_are_untested_pairs():
     rows = {name: [RNG.random(30)] for name in ("a", "b")}
     found, of_run = cells(rows, scale=100)
     found[1] = replace(found[1], baseline="b")
@@ -269,14 +267,14 @@ def test_printed_neighbours_and_the_baseline_stand_beside_with_what_can_be_found
     assert notes([comparison])[2] == "In the published values c leads a by 4.5, less than that."
 
 
-def test_pairs_are_read_back_from_csv_as_they_were():
+def test_csv_round_trip_of_pairs():
     pairs = pairs_of({"a, or b": [RNG.random(9)], "c": [RNG.random(9)]})
     pairs += pairs_of({"a": [[0.5]], "c": [[0.25]]})
     assert to_csv(from_csv(to_csv(pairs))) == to_csv(pairs)
     assert from_csv(to_csv(pairs))[0] == pairs[0]
 
 
-# Notes
+# Notes.
 
 
 def pair(one, other, adjusted, **changed):
@@ -284,7 +282,7 @@ def pair(one, other, adjusted, **changed):
     return replace(compared, **changed)
 
 
-def test_groups_overlap_where_neighbours_do_not_differ_and_the_ends_do():
+def test_groups_overlap_if_only_the_first_and_the_last_row_differ():
     (comparison,) = comparisons([pair("a", "b", 0.6), pair("a", "c", 0.01), pair("b", "c", 0.3)])
     assert comparison.systems == ("a", "b", "c")
     assert comparison.groups == (("a", "b"), ("b", "c"))
@@ -294,7 +292,7 @@ def test_groups_overlap_where_neighbours_do_not_differ_and_the_ends_do():
     ]
 
 
-def test_what_can_be_found_is_said_with_its_range_and_where_units_are_too_few():
+def test_power_is_stated_with_its_range_and_the_tests_with_too_few_units():
     sizes = {("a", "b"): 2.0, ("a", "c"): 4.0, ("b", "c"): 7.0}
     found = [pair(*names, 0.6, detectable=size) for names, size in sizes.items()]
     (comparison,) = comparisons(found)
@@ -305,7 +303,7 @@ def test_what_can_be_found_is_said_with_its_range_and_where_units_are_too_few():
     assert comparison.detectable == 3.0
 
 
-def test_where_no_difference_can_be_found_nothing_else_is_said():
+def test_there_is_no_other_note_if_no_difference_is_detectable():
     rows = {f"r{n}": [RNG.random(8)] for n in range(12)}
     found, of_run = cells(rows)
     (comparison,) = comparisons(compare(found, printed(r0="0.9", r1="0.8"), of_run))
@@ -316,7 +314,7 @@ def test_where_no_difference_can_be_found_nothing_else_is_said():
     ]
 
 
-def test_a_difference_that_no_score_can_have_is_not_detectable_but_one_of_losses_may_be_large():
+def test_detectable_differences_are_limited_by_the_scale_except_for_losses():
     rows = {"a": [[1.0, 0.0] * 3 + [0.0]], "b": [[0.0, 1.0] * 3 + [0.0]]}
     found = [pairs_of(rows, scale=scale)[0].detectable for scale in (1, 100)]
     assert found == [math.inf] * 2
@@ -324,7 +322,7 @@ def test_a_difference_that_no_score_can_have_is_not_detectable_but_one_of_losses
     assert 1 < loss < math.inf
 
 
-def test_where_nothing_differs_it_is_said_once():
+def test_the_notes_state_once_that_no_rows_differ():
     (comparison,) = comparisons([pair("a", "b", 1.0), pair("a", "c", 0.05), pair("b", "c", 0.3)])
     assert comparison.groups == (("a", "b", "c"),)
     assert "no two of the 3 rows are distinguished" in notes([comparison])[1]
@@ -334,20 +332,20 @@ def test_where_nothing_differs_it_is_said_once():
     )
 
 
-def test_of_many_measures_those_over_the_most_units_are_told():
+def test_notes_are_limited_to_the_measures_with_the_most_units():
     tested = [pair("a", "b", 0.2, measure=f"m{n}", units=f"{n} contracts") for n in range(6, 16)]
     said = notes(comparisons(tested))
     assert [one.split(",")[0] for one in said[1:5]] == ["m15", "m14", "m13", "m12"]
     assert said[5:] == ["6 measures are compared in that file, too."]
 
 
-# How often it is right, in small; docs/statistics.md has the figures.
+# Error rates in small simulations; docs/statistics.md has the full results.
 
 
 def queries(rng, rows, units=40, lead=0.0):
-    """Values of queries, some 0 or 1, half of what moves them alike for all rows.
+    """Simulated values of queries, some of them 0 or 1; half of their variance is common to all rows.
 
-    The first row leads the last, and the others lie halfway between.
+    The first row leads the last by ``lead``, and the other rows are halfway between.
     """
     shared = rng.normal(size=units)
     found = np.clip(0.5 + 0.2 * shared + 0.2 * rng.normal(size=(rows, units)), 0, 1)
@@ -361,26 +359,26 @@ def differing(rng, **options):
 
 
 @pytest.mark.parametrize(("rows", "units"), [(6, 57), (4, 10)])
-def test_where_nothing_differs_an_alarm_is_rare_and_intervals_cover(rows, units):
+def test_false_positives_are_rare_and_intervals_have_the_stated_coverage(rows, units):
     rng, sets = np.random.default_rng(rows), 100 if rows > 6 else 200
     alarms = covers = 0
     for _ in range(sets):
         differences = differing(rng, rows=rows, units=units)
-        # Enough resamples that the level of the first test is 20 of them.
+        # There are enough resamples for the level of the first test to be 20 of them.
         p_values = sign_flip(differences, max(999, RESAMPLES_A_PAIR * len(differences)))
         alarms += min(holm(p_values.tolist())) < 0.05
         low, high = mean_interval(differences[rows - 2])
         covers += low <= 0 <= high
     assert covers < sets
-    # At 5 % so many or more come up once in a thousand times.
+    # With an error rate of 5 %, this limit is exceeded once in a thousand times.
     assert alarms <= sets * 0.05 + 3.1 * math.sqrt(sets * 0.05 * 0.95)
     assert sets - covers <= sets * 0.05 + 3.1 * math.sqrt(sets * 0.05 * 0.95)
 
 
 @pytest.mark.parametrize(("rows", "units"), [(6, 57), (2, 8)])
-def test_what_is_called_detectable_is_found_four_times_of_five_after_the_correction(rows, units):
+def test_a_detectable_difference_is_significant_in_80_percent_of_samples(rows, units):
     rng, sets = np.random.default_rng(10 * rows + units), 100 if rows > 6 else 200
-    tests, ends = math.comb(rows, 2), rows - 2  # the place of the pair that differs by the whole lead
+    tests, ends = math.comb(rows, 2), rows - 2  # index of the pair that differs by the whole lead
     lead = np.mean([detectable(differing(rng, rows=rows, units=units)[ends], tests) for _ in range(100)])
     found = 0
     for _ in range(sets):

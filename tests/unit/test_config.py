@@ -1,4 +1,4 @@
-"""The configuration: defaults, shapes, and a sentence for each kind of fault."""
+"""The configuration: defaults, accepted forms of values, and error messages."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 KNOWN = ["acord", "cuad"]
 
 
-def test_config_yaml_is_the_defaults():
+def test_config_yaml_equals_the_defaults():
     written = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
     assert set(written) == set(Config.model_fields)
     loaded = load(written, sorted(p.stem for p in (ROOT / "resources/papers").glob("*.yaml")), ROOT)
@@ -20,14 +20,14 @@ def test_config_yaml_is_the_defaults():
     assert loaded.mirrors(ROOT) == [ROOT / "resources/sample"]
 
 
-def test_one_value_stands_for_a_list(tmp_path):
+def test_a_single_value_is_accepted_as_a_list(tmp_path):
     config = load({"papers": "acord", "seeds": 3, "data": "release", "mirror": str(tmp_path)}, KNOWN, ROOT)
     assert (config.papers, config.seeds, config.mirrors(ROOT)) == (("acord",), (3,), [tmp_path])
     assert config.results == "results"
 
 
 def fault(values):
-    """The sentence about a configuration, without its beginning."""
+    """The error message for a configuration, without its prefix."""
     with pytest.raises(BadInput, match="^config: ") as error:
         load({"papers": ["acord"]} | values, KNOWN, ROOT)
     assert str(error.value).count(". ") == 0  # one sentence
@@ -56,7 +56,7 @@ def fault(values):
         ({"llm_concurrency": 0}, "llm_concurrency = 0", "a whole number above 0"),
     ],
 )
-def test_a_bad_value_is_shown_with_what_is_allowed(values, shown, allowed):
+def test_the_error_for_an_invalid_value_lists_the_allowed_values(values, shown, allowed):
     assert fault(values).startswith(f"{shown} is not allowed (allowed: {allowed}")
 
 
@@ -76,7 +76,7 @@ ENCODER, SERVED = ({"name": "X", "kind": kind, "model": "m"} for kind in ("encod
         ({"traffic_ranks": "no.csv"}, "traffic_ranks = 'no.csv' is not a file; name an existing file"),
     ],
 )
-def test_another_fault_names_its_key(values, sentence):
+def test_other_errors_name_the_key(values, sentence):
     assert fault(values).startswith(sentence)
 
 
@@ -101,12 +101,12 @@ def test_another_fault_names_its_key(values, sentence):
         ),
     ],
 )
-def test_a_plan_is_headed_by_what_its_keys_came_to(values, gpu, line):
+def test_the_heading_of_a_plan_lists_the_resolved_values_of_keys(values, gpu, line):
     config = load({"papers": ["cuad", "acord"]} | values, KNOWN, ROOT)
     assert config.heading(gpu) == f"{line}papers=acord,cuad"
 
 
-def test_no_key_answers_with_a_regular_expression():
+def test_every_key_with_a_regular_expression_has_a_description():
     schemas = [model.model_json_schema()["properties"] for model in (Config, ExtraModel)]
     with_pattern = {key for schema in schemas for key, entry in schema.items() if "pattern" in str(entry)}
     assert with_pattern == set(PATTERNS)

@@ -1,7 +1,7 @@
-"""Scores of outputs by containment: by hand, and as the released code scores the same outputs.
+"""Containment scores of outputs: values by hand, and comparison with the released code.
 
-The environment variable LEXTABLES_CONTRACTEVAL names a clone of the released code, which is then run; without
-it, ours are compared with what it printed (commit f2de744).
+If the environment variable LEXTABLES_CONTRACTEVAL is the path of a clone of the released code, it is run.
+Otherwise the scores are compared with its stored results (commit f2de744).
 """
 
 import os
@@ -15,14 +15,14 @@ from lextables.metrics.containment import METRICS, NO_CLAUSE, counts, gold_texts
 from lextables.pipeline.errors import BadInput
 
 LAW = ["laws of Ohio."]
-# (gold texts, output): true and false positive, false negative, denial, Jaccard index
+# (gold texts, output, (true positive, false positive, false negative, denial, Jaccard index))
 BY_HAND = [
     (LAW, "laws of Ohio.", (1, 0, 0, 0, 1)),
     (LAW, "The laws of Ohio. It ends.", (1, 0, 0, 0, 3 / 6)),
-    (LAW, "laws of Ohio", (0, 0, 1, 0, 1)),  # the point is missing; words are compared without it
+    (LAW, "laws of Ohio", (0, 0, 1, 0, 1)),  # the full stop is missing; the Jaccard index ignores it
     (LAW, "laws of ohio.", (0, 0, 1, 0, 1)),
     (LAW, "```\nlaws of Ohio.\n```", (1, 0, 0, 0, 1)),
-    (LAW, "laws  of Ohio.", (0, 0, 1, 0, 3 / 4)),  # the second blank makes an empty word
+    (LAW, "laws  of Ohio.", (0, 0, 1, 0, 3 / 4)),  # the second space gives an empty word
     (LAW, "laws\nof Ohio.", (0, 0, 1, 0, 1 / 4)),  # a line break joins two words
     (LAW, NO_CLAUSE, (0, 0, 1, 1, 0)),
     (LAW, "No related clause, but: laws of Ohio.", (1, 0, 0, 1, 3 / 7)),
@@ -44,7 +44,7 @@ def test_the_counts_of_an_output(golds, output, expected):
 
 
 def outputs_like_the_test_split():
-    """4,182 outputs of which 1,244 have gold texts; pandas reads an empty one as a number."""
+    """4,182 outputs, 1,244 of them with gold texts; no empty ones, as pandas reads them as numbers."""
     cases = [case for case in BY_HAND if case[1]]
     parts = [[case for case in cases if bool(case[0]) == has] for has in (True, False)]
     several = [
@@ -54,13 +54,13 @@ def outputs_like_the_test_split():
     return {name: case[1] for name, case in named.items()}, {name: case[0] for name, case in named.items()}
 
 
-# What `Evaluation.py` wrote for these outputs.
+# Scores by `Evaluation.py` for these outputs.
 PRINTED = {
     "F1": 0.321, "F2": 0.372, "Jaccard": 0.646, "false rate": 0.166, "precision": 0.261, "recall": 0.416,
 }  # fmt: skip
 
 
-def test_scores_are_those_of_the_released_code():
+def test_scores_equal_those_of_the_released_code():
     outputs, golds = outputs_like_the_test_split()
     clone = os.environ.get("LEXTABLES_CONTRACTEVAL")
     theirs = released(outputs, golds, Path(clone)) if clone else PRINTED
@@ -77,7 +77,7 @@ def test_values_by_hand():
     assert values(np.array([0.0, 9, 4, 0, 0]))["F1"] == 0  # the released code divides by zero
 
 
-def test_intervals_and_units_are_of_contracts():
+def test_intervals_and_units_are_computed_over_contracts():
     rng = np.random.default_rng(0)
     outputs = {f"q{n}": counts("a" if rng.random() < 0.7 else "b", ["a"] * (n % 2)) for n in range(200)}
     contracts = {name: f"c{int(name[1:]) % 20:02}" for name in outputs}
@@ -88,10 +88,10 @@ def test_intervals_and_units_are_of_contracts():
         own = [row["value"] for row in units if row["metric"] == metric]
         assert by_name[metric]["n"] == 200 and len(own) == 20
         assert np.mean(own) == pytest.approx(value)
-        if metric != "false rate":  # no output denies
+        if metric != "false rate":  # no output is a denial
             low, high = (by_name[f"{metric}, {end}"]["value"] for end in ("low", "high"))
             assert low < value < high
-    # One contract with all questions says nothing about others.
+    # With a single contract there is no interval.
     assert not any("low" in row["metric"] for row in scores(outputs, dict.fromkeys(outputs, "c"))[0])
 
 

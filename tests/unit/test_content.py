@@ -1,4 +1,4 @@
-"""Digests of what a user names by its path: by content, not computed twice."""
+"""Digests of files and folders of a user: they depend on the content and are cached."""
 
 import hashlib
 import os
@@ -20,13 +20,13 @@ def folder(tmp_path):
 
 @pytest.fixture
 def read(monkeypatch):
-    """The files whose bytes were read."""
+    """Record the files whose bytes are read."""
     found, real = [], content._digest
     monkeypatch.setattr(content, "_digest", lambda path: found.append(path.name) or real(path))
     return found
 
 
-def test_a_file_is_its_sha256(tmp_path, folder):
+def test_the_digest_of_a_file_is_its_sha256(tmp_path, folder):
     expected = hashlib.sha256(b"12345678").hexdigest()
     assert Contents(tmp_path / "kept").file(folder / "weights.bin") == f"sha256:{expected}"
 
@@ -46,13 +46,13 @@ def test_a_file_is_its_sha256(tmp_path, folder):
     ],
     ids=["none", "touch", "same bytes", "hidden", "bytes", "inner", "name", "more", "fewer"],
 )
-def test_what_changes_a_folders_digest(tmp_path, folder, change, differs):
+def test_the_digest_of_a_folder_depends_on_names_and_content(tmp_path, folder, change, differs):
     before = Contents(tmp_path / "kept").folder(folder)
     change(folder)
     assert (Contents(tmp_path / "kept").folder(folder) != before) == differs
 
 
-def test_bytes_are_read_once(tmp_path, folder, read):
+def test_unchanged_files_are_read_only_once(tmp_path, folder, read):
     Contents(tmp_path / "kept").folder(folder)
     assert sorted(read) == ["config.json", "weights.bin"]
     Contents(tmp_path / "kept").folder(folder)
@@ -62,7 +62,7 @@ def test_bytes_are_read_once(tmp_path, folder, read):
     assert read[2:] == ["weights.bin"]
 
 
-def test_an_old_time_put_back_hides_nothing(tmp_path, folder):
+def test_a_change_is_detected_even_if_the_modification_time_is_restored(tmp_path, folder):
     path = folder / "weights.bin"
     before, times = Contents(tmp_path / "kept").file(path), path.stat()
     path.write_bytes(b"87654321")
@@ -70,7 +70,7 @@ def test_an_old_time_put_back_hides_nothing(tmp_path, folder):
     assert Contents(tmp_path / "kept").file(path) != before
 
 
-def test_a_cache_that_cannot_be_written_or_read_is_no_fault(tmp_path, folder):
+def test_a_cache_that_cannot_be_written_or_read_is_ignored(tmp_path, folder):
     (tmp_path / "file").write_text("no folder")
     expected = Contents(tmp_path / "kept").folder(folder)
     assert Contents(tmp_path / "file/kept").folder(folder) == expected
@@ -79,13 +79,13 @@ def test_a_cache_that_cannot_be_written_or_read_is_no_fault(tmp_path, folder):
     assert Contents(tmp_path / "kept").folder(folder) == expected
 
 
-def test_a_folder_that_a_rule_has_made_is_its_names_and_bytes(tmp_path, folder):
+def test_the_digest_of_an_output_folder_includes_hidden_files(tmp_path, folder):
     digest = folder_content(folder)
     shutil.copytree(folder, tmp_path / "elsewhere/of-this-name")
     assert folder_content(tmp_path / "elsewhere/of-this-name") == digest
-    # As what a user names, whose digests are kept.
+    # It equals the cached digest of a user's folder.
     assert Contents(tmp_path / "kept").folder(folder) == digest
-    # Hidden files are as much a rule's work as any.
+    # Hidden files are part of the output of a rule.
     (folder / ".part").write_text("")
     assert folder_content(folder) != digest
     (folder / ".part").unlink()

@@ -19,7 +19,7 @@ def test_the_sample_gives_the_registered_tables(tmp_path):
 @pytest.mark.parametrize(
     "changed", [{"title": "Another"}, {"paragraphs": [{"context": "No text.", "qas": []}]}]
 )
-def test_a_test_contract_that_is_not_among_all_is_an_error(tmp_path, changed):
+def test_a_test_contract_that_is_missing_from_all_contracts_is_an_error(tmp_path, changed):
     with zipfile.ZipFile(SAMPLE / "cuad/data.zip") as archive:
         names = {name.rpartition("/")[2]: name for name in archive.namelist()}
         files = {name: json.loads(archive.read(names[name])) for name in ("CUADv1.json", "test.json")}

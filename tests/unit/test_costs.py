@@ -1,4 +1,4 @@
-"""What a plan says: records of finished jobs, sums by table and paper, and what is unknown."""
+"""Costs of a plan: records of finished jobs, sums by table and paper, and unknown costs."""
 
 import math
 import re
@@ -34,13 +34,13 @@ RECORDS = pd.DataFrame(
 )
 
 
-def test_a_job_takes_what_its_record_took_by_published_size():
+def test_costs_are_scaled_from_the_record_with_the_nearest_size():
     sizes = [5 * MB, 200 * MB, 2000 * MB, 0.5 * MB]
     jobs = [Job(number, "index", True, published=size) for number, size in enumerate(sizes)]
     found = estimates(jobs, "release", RECORDS)
     assert found["core_seconds"].tolist()[:2] == [2.5, 80.0]
     assert found["disk_bytes"].tolist()[:2] == [5.0, 200.0]
-    assert found["core_seconds"][2:].isna().all()  # more than ten times from every record
+    assert found["core_seconds"][2:].isna().all()  # differs from every record by more than a factor of ten
     assert estimates(jobs, "sample", RECORDS)["core_seconds"].isna().all()
 
 
@@ -54,7 +54,7 @@ def test_another_model_or_a_gpu_has_no_record():
 
 @pytest.fixture
 def jobs():
-    """Two tables of a paper that share a training, and a report."""
+    """Jobs of two tables that share a training, and of a report."""
     weights = {"some/model": 4 * MB}
     return [
         Job(0, "fetch", False, "acord"),
@@ -66,7 +66,7 @@ def jobs():
     ]
 
 
-def test_shared_jobs_count_in_each_table_and_once_in_all(jobs):
+def test_shared_jobs_count_in_each_table_and_once_in_total(jobs):
     lines = summary(jobs, estimates(jobs, "release", RECORDS)).set_index(["paper", "table"])
     assert list(lines.index) == [
         ("acord", ""), ("acord", "table1"), ("acord", "table2"), ("no table", ""), ("all", ""),
@@ -77,12 +77,12 @@ def test_shared_jobs_count_in_each_table_and_once_in_all(jobs):
     hours = (60 + 7200) / HOUR
     assert lines["core_hours"].tolist() == pytest.approx([hours, hours, hours, 0, hours])
     assert lines["core_hours_unknown"].tolist() == [2, 1, 1, 1, 3]
-    assert lines["download_bytes"].tolist() == [7 * MB, 7 * MB, 7 * MB, 0, 7 * MB]  # the weights once
+    assert lines["download_bytes"].tolist() == [7 * MB, 7 * MB, 7 * MB, 0, 7 * MB]  # the weights count once
     assert lines["download_bytes_unknown"].tolist() == [0, 0, 0, 1, 1]
     assert lines["dollars_unknown"].tolist() == [1, 0, 1, 0, 1]
 
 
-def test_the_screen_says_what_is_in_no_sum(jobs, tmp_path):
+def test_the_summary_lists_jobs_that_are_not_counted(jobs, tmp_path):
     estimated = estimates(jobs, "release", RECORDS)
     lines = summary(jobs, estimated)
     shown = text(lines, estimated)
@@ -115,7 +115,7 @@ def test_the_committed_records_are_read_and_have_no_repeats():
     assert set(committed["data"]) == {"sample", "release"}
 
 
-def test_tokens_of_a_servers_models():
+def test_token_counts_of_models_on_a_server():
     texts = load_texts(ROOT / "resources/costs/texts.csv", "release", 0)
     prompt = [("system", "x" * 40)]
     settings = {"way": "pointwise", "hits": 10, "prompt": prompt}

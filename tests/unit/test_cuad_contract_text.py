@@ -1,4 +1,4 @@
-"""The text of a user's contract by file type, and the message for each unreadable file."""
+"""The text of a user's contract by file type, and the error message for each unreadable file."""
 
 import logging
 import re
@@ -24,7 +24,7 @@ from lextables.pipeline.errors import BadInput
 
 
 def pdf(path: Path, pages: list[str], password: str | None = None, fields: dict | None = None) -> Path:
-    """Write a PDF with a line of Helvetica a page; an empty string gives a page without text."""
+    """Write a PDF with one line of text per page; an empty string gives a page without text."""
     writer = PdfWriter()
     font = DictionaryObject(
         {
@@ -141,7 +141,7 @@ DAMAGED_WORD = "the Word file is damaged (BadZipFile); save it again as .docx"
         ("a.pdf", b"", "the PDF is damaged (EmptyFileError: Cannot read an empty file); save it again, or"),
     ],
 )
-def test_an_unreadable_file(tmp_path, name, raw, message):
+def test_an_unreadable_file_raises_with_a_message(tmp_path, name, raw, message):
     path = tmp_path / name
     path.write_bytes(raw)
     with pytest.raises(BadInput) as error:
@@ -149,7 +149,7 @@ def test_an_unreadable_file(tmp_path, name, raw, message):
     assert str(error.value).startswith(f"{path}: {message}")
 
 
-def test_a_path_that_cannot_be_read(tmp_path, monkeypatch):
+def test_an_unreadable_path_raises_with_a_message(tmp_path, monkeypatch):
     with pytest.raises(BadInput, match="there is no such file; set config key contract to the path"):
         read_contract(tmp_path / "none.txt")
     (tmp_path / "folder.txt").mkdir()
@@ -167,10 +167,10 @@ def test_a_path_that_cannot_be_read(tmp_path, monkeypatch):
         read_contract(tmp_path / "lease.txt")
 
 
-def test_long_texts_are_refused(tmp_path, monkeypatch):
+def test_long_texts_are_rejected(tmp_path, monkeypatch):
     line, huge = tmp_path / "line.txt", tmp_path / "huge.txt"
     line.write_bytes(b"x" * 10_000_000)
-    with huge.open("wb") as file:  # a sparse file, refused without reading
+    with huge.open("wb") as file:  # a sparse file, rejected without reading
         file.truncate(10**12)
     for path in (line, huge):
         with pytest.raises(BadInput, match="the contract has more than 5,000,000 characters; split it"):
@@ -182,7 +182,7 @@ def test_long_texts_are_refused(tmp_path, monkeypatch):
             read_contract(path)
 
 
-def test_a_pdf_has_its_pages_and_notes_on_what_was_left_out(tmp_path):
+def test_a_pdf_gives_the_text_of_its_pages_and_notes_on_omitted_parts(tmp_path):
     complete = read_contract(pdf(tmp_path / "a.PDF", ["The term is two years.", "The rent is due monthly."]))
     assert complete == contract_text.Contract("The term is two years.\n\nThe rent is due monthly.")
     pages = ["One.", "", "Three.", "", "", "Six."]
@@ -195,7 +195,7 @@ def test_a_pdf_has_its_pages_and_notes_on_what_was_left_out(tmp_path):
     assert read_contract(pdf(tmp_path / "c.pdf", ["One."], fields={"term": ""})).notes == ()
 
 
-def test_a_pdf_of_pictures_or_encrypted_or_damaged(tmp_path, monkeypatch):
+def test_scanned_encrypted_and_damaged_pdfs_are_rejected(tmp_path, monkeypatch):
     with pytest.raises(BadInput, match=re.escape("only pictures of pages; run text recognition (OCR)")):
         read_contract(pdf(tmp_path / "scan.pdf", ["", ""]))
     with pytest.raises(BadInput, match="the PDF is encrypted; save a copy without protection"):
@@ -217,7 +217,7 @@ def test_a_pdf_of_pictures_or_encrypted_or_damaged(tmp_path, monkeypatch):
         read_contract(path)
 
 
-def test_word_in_reading_order(tmp_path):
+def test_the_text_of_a_word_file_is_in_reading_order(tmp_path):
     cell = "<w:tc><w:p>{}</w:p></w:tc>".format
     found = read_contract(
         word(
@@ -237,7 +237,7 @@ def test_word_in_reading_order(tmp_path):
     assert found.notes == ()
 
 
-def test_word_reads_changes_as_accepted_and_notes_what_was_left_out(tmp_path):
+def test_tracked_changes_of_a_word_file_are_accepted_and_omissions_are_noted(tmp_path):
     found = read_contract(
         word(
             tmp_path / "a.docx",

@@ -8,7 +8,7 @@ from registered import context, with_models
 
 ROOT = Path(__file__).parents[2]
 PAPER = packages.load(ROOT / "resources/papers/cuad.yaml")
-# Every printed model, trained with the paper's settings.
+# Every published model, trained with the settings of the paper.
 WHOLE = {"data": "release", "models": "paper", "grid": "paper", "released_checkpoints": False}
 
 
@@ -20,7 +20,7 @@ def rows(table="table2", **values):
     return {row["row"]: row for row in laid_out(**values).rows[table]}
 
 
-def test_the_sample_trains_what_is_installed_and_says_so_of_the_rest():
+def test_the_sample_runs_installed_models_and_other_rows_have_a_reason():
     found = rows()
     assert {row for row, values in found.items() if values["runs"]} == {
         "MiniLM encoder, span head",
@@ -34,7 +34,7 @@ def test_the_sample_trains_what_is_installed_and_says_so_of_the_rest():
     assert found["RoBERTa-large"]["reason"] == "sample data"
 
 
-def test_the_authors_weights_read_in_short_windows_are_no_printed_row(tmp_path):
+def test_released_weights_with_short_windows_are_an_additional_row(tmp_path):
     (tmp_path / "cuad_checkpoints").mkdir()
     (tmp_path / "cuad_checkpoints/roberta-base.zip").write_text("")
     values = {"data": "release", "models": "available", "mirror": str(tmp_path)}
@@ -46,14 +46,14 @@ def test_the_authors_weights_read_in_short_windows_are_no_printed_row(tmp_path):
     assert found[name]["runs"] == {"100": ["runs/cuad/read/roberta-base/as-released/seed0"]}
 
 
-def test_pretraining_on_contracts_of_ones_own_is_no_printed_row(tmp_path):
+def test_pretraining_on_other_contracts_is_an_additional_row(tmp_path):
     values = with_models(tmp_path, "roberta-base") | {"edgar_quarters": ["2020-QTR1"], "grid": "paper"}
     found, printed = rows(**values), "RoBERTa-base + Contracts Pretraining"
     assert "the contracts of its authors' pretraining" in found[printed]["reason"]
     assert found[f"{printed}, on contracts of 2020-QTR1"]["runs"]
 
 
-def test_linear_baselines_run_where_their_encoder_is_and_on_every_share(monkeypatch, tmp_path):
+def test_linear_baselines_need_only_their_encoder_and_run_on_every_share(monkeypatch, tmp_path):
     found = laid_out(**WHOLE)
     baselines = {row["row"]: row for row in found.rows["table2"] if row["baseline"]}
     assert [list(row["runs"]) for row in baselines.values()] == [["100"]] * 4
@@ -66,7 +66,7 @@ def test_linear_baselines_run_where_their_encoder_is_and_on_every_share(monkeypa
     }
     assert "weights" not in settings["linear"]
     assert (settings["linear"]["relaxed"], settings["linear-exact"]["relaxed"]) == ("Parties", None)
-    # Those that mark whole sentences as parties mark no printed value.
+    # Lenient baselines mark whole sentences as parties; published values are not compared with them.
     marked = [
         panel.row for panel in PAPER.tasks["cuad"].models.values() if panel.baseline and not panel.lenient
     ]
@@ -86,8 +86,8 @@ def test_linear_baselines_run_where_their_encoder_is_and_on_every_share(monkeypa
         assert (gone[name]["runs"], gone[name]["reason"]) == ({}, reason)
 
 
-def test_a_batch_is_that_of_the_released_script_in_parts_that_fit_one_gpu():
-    # run.sh: 40 windows for each of two GPUs; 40 more go through at once, or fewer of a large model.
+def test_the_batch_size_is_that_of_the_released_script_and_fits_one_gpu():
+    # run.sh: 40 windows on each of two GPUs. One GPU processes 40 windows at once, or fewer for large models.
     found = laid_out(**WHOLE)
     trained = {run.model: spec.settings for run, spec in found.specs.items() if run.experiment == "train"}
     trained = {name: each for name, each in trained.items() if each.get("kind") != "linear"}  # no batches
@@ -109,7 +109,7 @@ def of(specs, experiment, model="roberta-base", condition=None):
     }
 
 
-def test_trials_are_searched_one_is_chosen_and_trained_with_each_seed_and_read():
+def test_one_trial_is_selected_and_is_trained_and_read_with_each_seed():
     specs = laid_out(**WHOLE, seeds=[4, 5, 6]).specs
     name = "paper-p100"
     searched = [run for run in of(specs, "search") if run.condition.startswith(f"{name}-")]
@@ -121,7 +121,7 @@ def test_trials_are_searched_one_is_chosen_and_trained_with_each_seed_and_read()
     assert {run.seed for run in searched} == {0}
     for run, trial in zip(searched, trials, strict=True):
         assert trial.items() <= specs[run].settings.items()
-    # The choice reads the searches in the order of its trials, and scores as the paper does.
+    # The choice needs the searches in the order of its trials, and scores them as in the paper.
     ((choice, chosen),) = of(specs, "choice", condition=name).items()
     assert chosen.needs == tuple(searched)
     assert chosen.settings == {
@@ -140,7 +140,7 @@ def test_trials_are_searched_one_is_chosen_and_trained_with_each_seed_and_read()
         assert not {"percent", "batch_size", "max_updates"} & spec.settings.keys()
 
 
-def test_one_trial_is_trained_as_it_is():
+def test_a_single_trial_is_trained_without_a_search():
     specs = laid_out().specs
     assert not of(specs, "search", "minilm") and not of(specs, "choice", "minilm")
     ((_, trained),) = of(specs, "train", "minilm").items()
@@ -150,7 +150,7 @@ def test_one_trial_is_trained_as_it_is():
     assert read.settings["tried"] == 1
 
 
-def test_the_authors_weights_are_unpacked_and_read(tmp_path):
+def test_released_weights_are_unpacked_and_read(tmp_path):
     (tmp_path / "cuad_checkpoints").mkdir()
     (tmp_path / "cuad_checkpoints/roberta-base.zip").write_text("")
     values = {"data": "release", "models": "available", "grid": "paper", "mirror": str(tmp_path)}
@@ -163,7 +163,7 @@ def test_the_authors_weights_are_unpacked_and_read(tmp_path):
     assert "tried" not in read.settings
 
 
-def test_pretrained_weights_are_what_searches_and_trainings_start_from():
+def test_searches_and_trainings_start_from_the_pretrained_weights():
     found = laid_out(**WHOLE, edgar_quarters=["2020-QTR1"])
     name = "roberta-base-contracts"
     ((pretrained, spec),) = of(found.specs, "pretrain", name).items()

@@ -69,7 +69,7 @@ def test_the_sample_has_the_registered_rows(tmp_path):
     written("cuad", "cuad", tmp_path, read("cuad", "cuad"))
 
 
-def test_contracts(rows):
+def test_contracts_have_a_split_a_type_pages_and_text(rows):
     contracts = {row["contract_id"]: row for row in rows.contracts}
     assert len(contracts) == 8
     assert sum(row["split"] == "test" for row in rows.contracts) == 2
@@ -82,7 +82,7 @@ def test_contracts(rows):
             assert row["characters"] == len(row["text"])
 
 
-def test_every_answer_stands_where_it_says(rows):
+def test_every_answer_is_the_text_at_its_position(rows):
     texts = {row["contract_id"]: row["text"] for row in rows.contracts}
     contract_of = {row["question_id"]: row["contract_id"] for row in rows.questions}
     for answer in rows.answers:
@@ -90,7 +90,7 @@ def test_every_answer_stands_where_it_says(rows):
         assert text[answer["start"] : answer["end"]] == answer["text"]
 
 
-def test_a_question_for_each_contract_and_category(rows):
+def test_there_is_a_question_for_each_contract_and_category(rows):
     categories = [row["category"] for row in rows.categories]
     assert len(categories) == 41
     assert [row["position"] for row in rows.categories] == list(range(41))
@@ -103,7 +103,7 @@ def test_a_question_for_each_contract_and_category(rows):
     assert {row["question_id"]: row["answers"] for row in rows.questions if row["answers"]} == counted
 
 
-def test_categories_join_under_both_spellings(rows):
+def test_categories_are_matched_under_both_spellings(rows):
     by_name = {row["category"]: row for row in rows.categories}
     assert by_name["Ip Ownership Assignment"]["title"] == "IP Ownership Assignment"
     assert by_name["Insurance"]["group"] == ""
@@ -126,7 +126,7 @@ def test_training_examples_are_the_answers_of_the_training_contracts(rows):
     assert {e["category"] for e in parties} == {"Parties"}
 
 
-def test_the_clause_table(rows):
+def test_the_clause_table_gives_clauses_and_supplementary_answers(rows):
     found = {(r["contract_id"], r["category"], r["index"]): r["text"] for r in rows.clauses}
     assert found[DISTRIBUTOR, "Parties", 1] == "Tallow Creek"
     assert " <omitted> " in found[DISTRIBUTOR, "Insurance", 0]
@@ -140,7 +140,7 @@ def test_the_clause_table(rows):
     assert {answer for answer in answers.values() if answer != answer.strip()} == set()
 
 
-def test_what_is_odd_is_counted(rows):
+def test_unusual_rows_are_counted(rows):
     assert rows.notes == {
         "answers_with_the_text_of_another": 1,
         "clause_pieces_that_are_no_answer": 0,
@@ -163,7 +163,7 @@ def test_a_clause_that_is_not_in_the_json_is_counted(altered):
     assert notes["clause_pieces_that_are_no_answer"] == 2
 
 
-def test_the_order_of_the_answers_of_a_question_is_free(altered, rows):
+def test_the_order_of_the_answers_of_a_question_does_not_matter(altered, rows):
     reverse = question(HOSTING, "Parties", lambda asked: asked["answers"].reverse())
     assert release(altered({TEST: reverse})) == rows
 
@@ -213,7 +213,7 @@ def question(title, category, change):
 
 
 def renamed(category, of=HOSTING):
-    """The id of the question on insurance changed to that of another category."""
+    """Change the id of the question on insurance to that of another category."""
     return question(HOSTING, "Insurance", lambda q: q.update(id=f"{of}__{category}"))
 
 
@@ -233,7 +233,7 @@ def drop(title):
 
 
 def copied(title):
-    """Add the contract as in the file of all contracts."""
+    """Add a copy of the contract from the file of all contracts."""
     with zipfile.ZipFile(SAMPLE / "data.zip") as archive:
         data = orjson.loads(archive.read(ALL))["data"]
     return json(lambda entries: entries.append(next(e for e in data if e["title"] == title)))
@@ -281,7 +281,7 @@ def pdf(pages, **encryption):
 
 @pytest.fixture
 def with_pdfs(altered):
-    """Write the sample with PDFs added or replaced, or left out where None; ``only`` drops all others."""
+    """Write the sample with PDFs added, replaced or (if None) removed; ``only`` removes all other PDFs."""
 
     def write(pdfs, only=False):
         folder = altered(dict.fromkeys(pdfs) | (dict.fromkeys([".pdf", ".PDF"]) if only else {}))
@@ -312,7 +312,7 @@ def pdf_notes(rows):
     return {name: count for name, count in rows.notes.items() if "pdf" in name and count}
 
 
-def test_type_and_pages_are_those_of_the_pdf(with_pdfs, rows):
+def test_type_and_pages_come_from_the_pdf(with_pdfs, rows):
     moved = HOSTING_PDF.replace("Part_II/Hosting", "Part_III/More/Supply")
     changed = release(with_pdfs({HOSTING_PDF: None, moved: pdf(17)}))
     assert type_and_pages(rows) == ("Hosting Agreement", 6)
@@ -327,9 +327,9 @@ def test_the_pages_of_a_protected_pdf_are_counted(with_pdfs, algorithm):
 
 
 def test_utf_8_names_in_the_zip_may_lack_the_flag(altered, rows):
-    """As written by macOS; Python then decodes the bytes as cp437."""
+    """macOS writes such zips; Python then decodes the names as cp437."""
     path = altered({}) / "CUAD_v1.zip"
-    # The flag is in each entry's own header and in the list at the end, two bytes before the method.
+    # The flag is in the header of each entry and in the central directory, two bytes before the method.
     content = bytearray(path.read_bytes())
     for sign, place in ((b"PK\x03\x04", 7), (b"PK\x01\x02", 9)):
         start = content.find(sign)
@@ -362,7 +362,7 @@ ANOTHER = {f"{PDF}/Part_I/Hosting/Another.pdf": pdf(1)}
         (ANOTHER, ("Hosting", 6), ("Hosting", 6), {"pdfs_of_no_contract": 1}, "matches 0 contracts"),
     ],
 )  # fmt: skip
-def test_missing_facts_are_taken_from_the_record(
+def test_missing_types_and_pages_are_read_from_the_record(
     with_pdfs, tmp_path, caplog, pdfs, recorded, expected, notes, logged
 ):
     folder, pages = recorded
@@ -400,7 +400,7 @@ def test_a_zip_without_pdfs_needs_the_complete_record(with_pdfs, rows, tmp_path,
         ),
     ],
 )
-def test_an_error_in_a_pdf(with_pdfs, pdfs, message):
+def test_a_pdf_without_a_page_count_or_a_contract_type_raises(with_pdfs, pdfs, message):
     with pytest.raises(BadInput, match=message):
         release(with_pdfs(pdfs))
 
@@ -414,7 +414,7 @@ def test_an_error_in_a_pdf(with_pdfs, pdfs, message):
         ([("A", "Supply")], "record.csv, row 2: has 2 cells where there should be 3; quote the cells"),
     ],
 )
-def test_an_error_in_the_record(rows, message, tmp_path):
+def test_an_invalid_record_raises_with_the_row(rows, message, tmp_path):
     with pytest.raises(BadInput) as error:
         release(SAMPLE, record(tmp_path, *rows))
     assert message in str(error.value)
@@ -532,14 +532,14 @@ ERRORS = {
 
 
 @pytest.mark.parametrize("case", ERRORS)
-def test_an_error_has_its_place(altered, case):
+def test_an_error_names_the_file_and_the_place(altered, case):
     name, change, message = ERRORS[case]
     with pytest.raises(BadInput) as error:
         release(altered({name: change}))
     assert message in str(error.value)
 
 
-def test_titles_that_differ_only_in_punctuation(altered):
+def test_titles_that_differ_only_in_punctuation_can_be_ambiguous(altered):
     """A file name that matches both is an error, unless it is the exact title of one."""
     twin = FILING.strip()
 
@@ -550,7 +550,7 @@ def test_titles_that_differ_only_in_punctuation(altered):
             asked["id"] = asked["id"].replace(FILING, twin)
         data.append(entry)
 
-    # The PDF matches the twin, and the other contract has none of its own.
+    # The PDF matches the twin, so the other contract has no PDF.
     changes = {ALL: json(add), TRAIN: json(add)}
     folder = altered(changes)
     with pytest.raises(BadInput, match=f"has 0 PDFs of the contract '{FILING}' where there should be one"):

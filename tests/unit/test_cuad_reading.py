@@ -1,4 +1,4 @@
-"""A user's contract is read as a reading run read its own: cut alike, the same windows, the same spans."""
+"""A user's contract gets the same windows and the same spans as in a reading run."""
 
 import json
 
@@ -42,7 +42,7 @@ def weights(tmp_path_factory) -> str:
 
 @pytest.fixture(scope="module")
 def run(weights, tmp_path_factory):
-    """Make a reading run over contracts of which one is `TEXT`; return its predictions and its `reading`."""
+    """Run a reading of contracts that include `TEXT`; return its predictions and its `reading` folder."""
     data = tmp_path_factory.mktemp("data")
     texts, _ = marked_contracts.features(data, 40, seed=1)
     rows = [{"contract_id": name, "split": "train", "text": text} for name, text in sorted(texts.items())]
@@ -71,7 +71,7 @@ def run(weights, tmp_path_factory):
     return made
 
 
-# Behind three special tokens and two of a question a window holds 27 words, and one starts every 16.
+# A window has three special tokens, two question tokens and 27 words; one starts every 16 words.
 @pytest.mark.parametrize(
     ("most", "expected"),
     [
@@ -80,7 +80,7 @@ def run(weights, tmp_path_factory):
         (50, Count(24, 24, 50, 12)),
     ],
 )
-def test_the_contract_is_read_as_in_the_run(most, expected, run, weights, tmp_path):
+def test_the_predictions_equal_those_of_the_run(most, expected, run, weights, tmp_path):
     theirs, reading = run(most)
     output = tmp_path / "predictions.parquet"
     done = read_contract(TEXT, WORDINGS, reading, weights, CPU, output)
@@ -91,7 +91,7 @@ def test_the_contract_is_read_as_in_the_run(most, expected, run, weights, tmp_pa
     assert ours == renamed
 
 
-def test_the_order_of_the_categories_changes_nothing(run, weights, tmp_path):
+def test_predictions_do_not_depend_on_the_order_of_the_categories(run, weights, tmp_path):
     _, reading = run(2)
     found = []
     for number, wordings in enumerate((WORDINGS, dict(reversed(WORDINGS.items())))):
@@ -101,11 +101,11 @@ def test_the_order_of_the_categories_changes_nothing(run, weights, tmp_path):
     assert found[0] == found[1]
 
 
-def test_how_it_is_cut_is_what_the_run_says(run, weights, tmp_path):
+def test_window_settings_come_from_the_record_of_the_run(run, weights, tmp_path):
     _, reading = run(None)
     said = json.loads((reading / RECORD).read_text())
     (tmp_path / RECORD).write_text(json.dumps(said | {"step": 8, "n_best": 1}))
     done = read_contract(TEXT, WORDINGS, tmp_path, weights, CPU, tmp_path / "predictions.parquet")
     assert done.of_question == 23
-    # The likeliest span and the empty prediction.
+    # The most probable span and the empty prediction.
     assert max(row["rank"] for row in read(tmp_path / "predictions.parquet")) <= 1

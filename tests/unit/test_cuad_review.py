@@ -41,14 +41,14 @@ def none(category: str, probability: float = 0.99) -> Finding:
         ([("", -1, -1, 1.0)], [(-1, -1, 1.0)]),
         ([("", -1, -1, 0.85), ("a", 0, 1, 0.1), ("c", 2, 3, 0.05)], [(-1, -1, 0.85)]),  # at the threshold
         ([("a", 0, 1, 0.6), ("", -1, -1, 0.4)], [(0, 1, 0.6)]),
-        # The best of overlapping spans, whether it is the longer or the shorter one.
+        # The most probable of overlapping spans, whether it is the longer or the shorter one.
         ([("abc", 0, 3, 0.5), ("b", 1, 2, 0.3), ("", -1, -1, 0.2)], [(0, 3, 0.5)]),
         ([("b", 1, 2, 0.5), ("abc", 0, 3, 0.3), ("", -1, -1, 0.2)], [(1, 2, 0.5)]),
-        # A span that overlaps only one that was itself left out stays.
+        # A span is kept if it overlaps only a span that is left out.
         ([("abc", 0, 3, 0.4), ("cde", 2, 5, 0.3), ("efg", 4, 7, 0.2)], [(0, 3, 0.4), (4, 7, 0.2)]),
-        # Spans that touch are two; they come in the order of the text.
+        # Adjacent spans are separate findings, in the order of the text.
         ([("cd", 2, 4, 0.5), ("ab", 0, 2, 0.3)], [(0, 2, 0.3), (2, 4, 0.5)]),
-        # Among equals the better rank.
+        # If probabilities are equal, the span with the better rank.
         ([("ab", 0, 2, 0.5), ("bc", 1, 3, 0.5)], [(0, 2, 0.5)]),
         ([("a", 0, 1, 0.09), ("", -1, -1, 0.06)], [(-1, -1, 0.06)]),
     ],
@@ -72,7 +72,7 @@ def test_a_question_without_predictions_is_an_error() -> None:
         review.findings(rows("q1", ("", -1, -1, 1.0)), {"q1": "Parties", "q2": "Insurance"})
 
 
-def test_scores_leave_out_what_is_not_shown() -> None:
+def test_scores_of_returns_only_the_scores_on_the_page() -> None:
     nan = float("nan")
     table = [
         ("AUPR", "all", 0.4),
@@ -88,7 +88,7 @@ def test_scores_leave_out_what_is_not_shown() -> None:
     assert found == ({"AUPR": 0.4, "precision at 80% recall": 0.1}, {"Parties": 0.7})
 
 
-def test_the_model_in_words() -> None:
+def test_the_description_of_the_model() -> None:
     settings = {"model": "minilm", "found": "hub cache"}
     trained = {
         "settings": {"percent": 100},
@@ -101,7 +101,7 @@ def test_the_model_in_words() -> None:
     )
     part = {"settings": settings, "trained": trained | {"settings": {"percent": 30}}}
     assert "fine-tuned on 30 % of the training contracts" in review.model_of(part)
-    # A model as it was found, and the authors' weights, which were unpacked and not trained.
+    # A model without fine-tuning, and the released weights, which are unpacked and not trained.
     for record in ({"settings": settings}, {"settings": settings, "trained": {"files": ["config.json"]}}):
         assert review.model_of(record) == "minilm (hub cache), as it was released"
     linear = {"settings": {"kind": "linear"}, "trained": {"answers": 11_180, "contracts": 408}}
@@ -111,7 +111,7 @@ def test_the_model_in_words() -> None:
     )
 
 
-def test_what_is_marked_in_the_test_contracts_stands_beside_what_is_marked_here() -> None:
+def test_the_page_shows_precision_and_recall_of_marks_in_test_contracts() -> None:
     marked = {"Parties": Marks(8, 6, 10, 5), "Insurance": Marks(0, 0, 4, 0)}
     bands = (Band(0.1, 0.5, 40, 10), Band(0.5, 0.9, 0, 0), Band(0.9, 1.0, 10, 9))
     found = [at("Parties", "Buyer"), none("Insurance"), none("Audit Rights")]
@@ -124,12 +124,12 @@ def test_what_is_marked_in_the_test_contracts_stands_beside_what_is_marked_here(
     assert f"In the test contracts {said}" in page
 
 
-def test_41_categories_in_groups() -> None:
+def test_each_of_41_categories_is_in_one_group() -> None:
     categories = [category for group in review.GROUPS.values() for category in group["categories"]]
     assert len(categories) == len(set(categories)) == 41
 
 
-def test_csv_has_a_line_for_every_finding_and_every_lack() -> None:
+def test_the_csv_has_a_line_for_every_finding_and_every_missing_category() -> None:
     text = '=SUM(A1), "x"\nnext'
     found = [Finding("Parties", 3, 20, text, 0.98765), none("Insurance"), Finding("New", 0, 1, "a", 0.2)]
     marked = {"Parties": Marks(4, 3, 0, 0), "Insurance": Marks(0, 0, 8, 0)}
@@ -160,7 +160,7 @@ def test_segments_cover_the_text_with_every_overlap() -> None:
 
 
 class Page(HTMLParser):
-    """What a page holds: the contract's text, its marks as (classes, text), notes, ids, links, tags."""
+    """The content of a page: the contract's text, its marks as (classes, text), notes, ids, links, tags."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -206,7 +206,7 @@ FOUND = [
 ]
 
 
-def test_the_page_keeps_the_contract_and_every_mark() -> None:
+def test_the_page_contains_the_contract_and_every_mark() -> None:
     page = Page(review.to_html(TEXT, FOUND, "Review of a & b.txt", About("a model")))
     assert page.text == TEXT
     assert page.notes == [
@@ -233,7 +233,7 @@ def test_the_page_keeps_the_contract_and_every_mark() -> None:
     assert "Unsure: no span is above 10 %" in listed
 
 
-def test_the_page_has_sound_links_and_needs_nothing_else() -> None:
+def test_the_page_has_valid_links_and_no_external_resources() -> None:
     html = review.to_html(TEXT, FOUND, "Review", About("a model"))
     page = Page(html)
     assert len(page.ids) == len(set(page.ids))
@@ -261,7 +261,7 @@ def test_everything_is_escaped() -> None:
     assert "script" not in page.tags
 
 
-def test_the_page_says_what_it_is() -> None:
+def test_the_page_describes_the_model_and_its_limits() -> None:
     about = About(
         "MiniLM",
         minimum=0.25,
@@ -334,7 +334,7 @@ def answer(question: str, index: int, words: str) -> dict:
 
 
 PREDICTIONS = [
-    # The second lies in the first and is not marked, though it is the annotated one.
+    # The second span is inside the first and is not marked, although it is the annotated one.
     span("c__Parties", 0, "The Buyer pays", 0.9),
     span("c__Parties", 1, "Buyer", 0.8),
     span("c__Parties", 2, "ships the goods", 0.3),
@@ -342,7 +342,7 @@ PREDICTIONS = [
     span("c__Governing Law", 0, "This is governed by Ohio law", 0.7),
     span("c__Governing Law", 1, "", 0.3),
     span("c__Audit Rights", 0, "", 0.95),
-    span("c__Audit Rights", 1, "Buyer may audit", 0.1),  # no more than the minimum
+    span("c__Audit Rights", 1, "Buyer may audit", 0.1),  # not above the minimum
 ]
 ANSWERS = [
     answer("c__Parties", 0, "Buyer"),
@@ -362,7 +362,7 @@ def test_marks_are_counted_by_category_and_confidence():
         "Governing Law": Marks(1, 1, 1, 1),
         "Audit Rights": Marks(0, 0, 1, 0),
     }
-    # In a relaxed category a mark may hold the answer.
+    # In a relaxed category, a mark that contains the answer is right.
     assert marks.by_category(counted("Parties"), 0.1)["Parties"] == Marks(2, 1, 2, 1)
     assert marks.bands(counted("Parties")) == [
         Band(0.1, 0.2, 0, 0), Band(0.2, 0.4, 1, 0), Band(0.4, 0.6, 0, 0), Band(0.6, 0.8, 1, 1),
@@ -370,13 +370,13 @@ def test_marks_are_counted_by_category_and_confidence():
     ]  # fmt: skip
 
 
-def test_a_greater_minimum_starts_there():
+def test_bands_start_at_the_minimum_probability():
     rows = marks.count(PREDICTIONS, QUESTIONS, ANSWERS, None, 0.5)
     assert {row["above"] for row in rows} == {0.5, 0.6, 0.8}
     assert marks.by_category(rows, 0.5)["Parties"] == Marks(1, 0, 2, 0)
 
 
-def test_shares_of_nothing_are_none():
+def test_precision_without_marks_and_recall_without_answers_are_none():
     assert (Marks(4, 3, 0, 0).precision, Marks(4, 3, 0, 0).recall) == (0.75, None)
     assert (Marks(0, 0, 4, 1).precision, Marks(0, 0, 4, 1).recall) == (None, 0.25)
 

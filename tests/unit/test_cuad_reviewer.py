@@ -1,4 +1,4 @@
-"""Which model reads a user's contract: the best that is there, else the first that can be made."""
+"""Selection of the model for a user's contract: the best finished run, else the first planned run."""
 
 import hashlib
 import json
@@ -31,13 +31,13 @@ def chosen(results, **values):
 def stand(
     results: Path, model: str, condition: str, aupr: float, *, experiment: str = "read", without: str = ""
 ) -> Reviewer:
-    """Leave a finished run in ``results``, and the run whose weights it read, without one of the files."""
+    """Create a finished run and the run of its weights in ``results``; ``without`` is a file to omit."""
     run, linear = Run("cuad", experiment, model, condition), condition == "linear"
     folder = results / run.folder
     (folder / ("" if linear else "reading")).mkdir(parents=True)
     settings = LINEAR if linear else {"model": model, "weights": f"own-{model}"}
     if source := source_of(run):
-        # Weights are named by where they lay when the run was made.
+        # The record has the path of the weights at the time of the run.
         settings |= {} if linear else {"weights": f"results/elsewhere/{source.folder}/weights"}
         (results / source.folder / "weights").mkdir(parents=True)
     (folder / "run.json").write_text(json.dumps({"settings": settings}))
@@ -59,11 +59,11 @@ def source_of(run: Run) -> Run | None:
     return Run(run.paper, made, run.model, run.condition, run.seed) if made else None
 
 
-def test_with_nothing_there_it_is_the_first_that_has_a_run_or_the_one_that_is_named(tmp_path):
+def test_without_finished_runs_the_first_planned_or_the_named_model_is_selected(tmp_path):
     found = chosen(tmp_path)
     assert (found.run.model, found.planned, found.windows) == ("linear-exact", True, False)
     assert (found.run.experiment, found.weights_of) == ("read", source_of(found.run))
-    # It is so where weights could be fetched as well, since it takes minutes; they can be asked for.
+    # The same holds if better weights can be downloaded: they are used only if they are named.
     assert chosen(tmp_path, data="release", models="paper").run.model == "linear-exact"
     best = chosen(tmp_path, data="release", models="paper", review_model="deberta-xlarge")
     assert best.windows
@@ -76,7 +76,7 @@ def test_with_nothing_there_it_is_the_first_that_has_a_run_or_the_one_that_is_na
         chosen(tmp_path, review_model="bert-base")
 
 
-def test_what_is_there_is_read_before_anything_is_trained_and_the_best_of_it(tmp_path):
+def test_the_best_finished_run_is_preferred_to_a_new_training(tmp_path):
     stand(tmp_path, "roberta-base", "paper-p100", 0.42)
     best = stand(tmp_path, "roberta-large", "as-released", 0.48)
     stand(tmp_path, "bert-base", "paper-p100", 0.31)
@@ -87,7 +87,7 @@ def test_what_is_there_is_read_before_anything_is_trained_and_the_best_of_it(tmp
     assert chosen(tmp_path, data="release", models="sample").record != best.record
     named = chosen(tmp_path, data="release", models="sample", review_model="RoBERTa base")
     assert named.run.model == "roberta-base"
-    # A linear model that is better is taken before them, and where it is not, it is not.
+    # A linear model is selected only if its score is better.
     stand(tmp_path, "linear-exact", "linear", 0.47)
     assert chosen(tmp_path).run == best.run
     for experiment in ("read", "train"):
@@ -97,20 +97,20 @@ def test_what_is_there_is_read_before_anything_is_trained_and_the_best_of_it(tmp
     assert (found.run, found.weights_of, found.windows) == (linear.run, linear.weights_of, False)
 
 
-def test_a_users_model_as_it_was_found_is_read_where_the_configuration_names_it(tmp_path):
+def test_a_user_model_is_selected_only_if_the_configuration_names_it(tmp_path):
     mine = stand(tmp_path, "own-mine", "as-it-is", 0.5).run
     (tmp_path / "mine").mkdir()
     model = {"name": "Mine", "kind": "question-answering", "model": str(tmp_path / "mine")}
     found = chosen(tmp_path, extra_models=[model])
     assert found == Reviewer(mine, None, planned=True)
     assert found.weights(tmp_path) == ""
-    # Nothing else says where its weights are.
+    # Only the configuration has the path of its weights.
     assert chosen(tmp_path).run.model == "linear-exact"
     with pytest.raises(BadInput, match="review_model = 'Mine' has no run under this configuration"):
         chosen(tmp_path, review_model="Mine")
 
 
-def test_a_run_of_this_configuration_stays_one_of_the_rules(tmp_path):
+def test_a_finished_run_of_this_configuration_is_still_planned(tmp_path):
     made = stand(tmp_path, "minilm", "sample-p100", 0.1)
     assert chosen(tmp_path) == Reviewer(made.run, made.weights_of, planned=True)
 
@@ -119,7 +119,7 @@ def test_a_run_of_this_configuration_stays_one_of_the_rules(tmp_path):
     ("model", "condition", "read"),
     [("minilm", "sample-p100", (*FILES, READING)), ("linear-exact", "linear", FILES)],
 )
-def test_the_review_reads_the_run_and_the_weights_in_these_results(model, condition, read, tmp_path):
+def test_the_review_uses_the_run_and_the_weights_in_the_given_results(model, condition, read, tmp_path):
     made = stand(tmp_path, model, condition, 0.1)
     found, weights = chosen(tmp_path), f"{made.weights_of.folder}/weights"
     assert list(found.files) == [*(f"{made.run.folder}/{name}" for name in read), weights]
@@ -130,7 +130,7 @@ def test_the_review_reads_the_run_and_the_weights_in_these_results(model, condit
 
 
 @pytest.mark.parametrize("other", [{"relaxed": "Parties"}, {"features": "vectors"}])
-def test_a_linear_model_that_marks_sentences_as_parties_or_wants_vectors_does_not_review(other, tmp_path):
+def test_linear_models_that_are_relaxed_or_need_vectors_are_not_selected(other, tmp_path):
     run = stand(tmp_path, "linear", "linear", 0.9).run
     record = tmp_path / run.folder / "run.json"
     record.write_text(json.dumps({"settings": LINEAR | other}))
@@ -156,7 +156,7 @@ def test_a_linear_model_that_marks_sentences_as_parties_or_wants_vectors_does_no
         ("join", "paper-p100", ""),
     ],
 )
-def test_what_is_not_whole_does_not_count(tmp_path, experiment, condition, without):
+def test_incomplete_and_other_runs_are_ignored(tmp_path, experiment, condition, without):
     stand(tmp_path, "roberta-base", condition, 0.9, experiment=experiment, without=without)
     assert finished(tmp_path) == []
     assert chosen(tmp_path).run.model == "linear-exact"

@@ -1,4 +1,4 @@
-"""CUAD's tables over a data set small enough to count by hand."""
+"""CUAD's tables on a small data set, with values by hand."""
 
 import json
 import math
@@ -36,7 +36,7 @@ SPANS = {  # (contract, category): spans
     ("one", "Effective Date"): [(10, 30)],
     ("two", "Governing Law"): [(0, 50)],
 }
-CONTRACT_OF = ["one"] * 5 + ["two"] * 4  # of nine training examples, of which every other has an answer
+CONTRACT_OF = ["one"] * 5 + ["two"] * 4  # of nine training examples; every second one has an answer
 PANEL = [row.partition(" / ")[2] for row in dict.fromkeys(c.row for c in PRINTED if c.table == "figure5")]
 
 
@@ -97,7 +97,7 @@ def run(root, name, aupr, **more):
         ("AUPR", "category: Governing Law"): 0.9, ("AUPR", "category: Effective Date"): 0.2,
         ("AUPR", "category: Irrevocable Or Perpetual License"): 0.5,
         ("precision at 80% recall", "category: Governing Law"): 0.8,
-        # No gold span: the evaluator says 0.
+        # Without a gold span the evaluator returns 0.
         ("AUPR", "category: Rofr/Rofo/Rofn"): 0.0,
     } | more.get("values", {})  # fmt: skip
     rows = [
@@ -119,11 +119,11 @@ def run(root, name, aupr, **more):
     return f"runs/{name}"
 
 
-def system(row, runs=None, own=False, reason="not here", **more):
-    family = "ours" if own else row.partition("-")[0]
+def system(row, runs=None, additional=False, reason="not here", **more):
+    family = "ours" if additional else row.partition("-")[0]
     runs = {} if runs is None else runs if isinstance(runs, dict) else {"100": runs}
     return {
-        "row": row, "family": family, "own": own, "reason": "" if runs else reason,
+        "row": row, "family": family, "additional": additional, "reason": "" if runs else reason,
         "parameters": 1, "trained": True, "averages": 1, "baseline": False, "lenient": False, "runs": runs,
     } | more  # fmt: skip
 
@@ -141,7 +141,7 @@ def verdicts(data, table, *systems):
     return {(line.row, line.column): line for line in lines}
 
 
-def test_descriptions_are_compared_by_words_and_names_as_released(data):
+def test_descriptions_and_released_category_names_are_compared_by_words(data):
     lines = verdicts(data, "table1")
     assert lines["Governing Law", "Description"].verdict == "match"
     assert lines["Effective Date", "Description"].verdict == "off"
@@ -152,18 +152,18 @@ def test_descriptions_are_compared_by_words_and_names_as_released(data):
     assert verdicts(data, "table4")["ROFR/ROFO/ROFN", "Category"].verdict == "match"
 
 
-def test_table3_counts_types(data):
+def test_table_3_counts_contracts_by_type(data):
     cells = computed(data, "table3")
     assert cells["Agency Agreement", "Number of Contracts"].value == 2
     assert cells["Supply Agreement", "Number of Contracts"].value == 0
     assert cells["Total", "Number of Contracts"].value == 3
 
 
-def test_figure2_measures_the_data_set(data):
+def test_figure_2_has_statistics_of_the_data_set(data):
     cells = computed(data, "figure2")
     found = {row: cell.value for (row, column), cell in cells.items() if column == "Value"}
     assert found.pop("Labeled share of a contract") == pytest.approx(100 * (0.3 + 0.25 + 0) / 3)
-    # 20 and 20 of 100 characters in one, 50 of 200 in two, over three contracts and four categories.
+    # Contract one: 20 and 20 of 100 characters. Contract two: 50 of 200. Three contracts, four categories.
     single = found.pop("Share of a contract labeled for one category")
     assert single == pytest.approx(100 * (0.2 + 0.2 + 0.25) / 12)
     assert found == {
@@ -175,10 +175,10 @@ def test_figure2_measures_the_data_set(data):
     assert cells["pages a contract", "Median"].value == 9
 
 
-def test_table2_sets_scores_intervals_and_strict(data):
+def test_table_2_has_scores_intervals_and_strict_columns(data):
     one, two = run(data, "a/seed0", 0.4), run(data, "a/seed1", 0.5)
     cells = computed(
-        data, "table2", system("BERT-base", [one, two]), system("Mine", reason="gated", own=True)
+        data, "table2", system("BERT-base", [one, two]), system("Mine", reason="gated", additional=True)
     )
     aupr = cells["BERT-base", "AUPR"]
     assert (aupr.value, aupr.low, aupr.high) == pytest.approx((45, 40, 50))
@@ -191,7 +191,7 @@ def test_table2_sets_scores_intervals_and_strict(data):
     assert {column.removesuffix(", strict") for _, column in cells} == {*tables.COLUMNS.values()}
 
 
-def test_figure3_is_the_best_precision_at_a_recall_or_above(data):
+def test_figure_3_has_the_best_precision_at_or_above_each_recall(data):
     curve = {
         ("precision", "threshold: 0.9"): math.nan, ("recall", "threshold: 0.9"): 0.0,
         ("precision", "threshold: 0.5"): 0.6, ("recall", "threshold: 0.5"): 0.2,
@@ -205,7 +205,7 @@ def test_figure3_is_the_best_precision_at_a_recall_or_above(data):
     assert values == pytest.approx({f"Precision at {r}% recall": value for r, value in expected.items()})
 
 
-def test_a_curve_over_seeds_ends_where_the_first_of_them_does(data):
+def test_a_curve_over_seeds_ends_with_the_shortest_curve(data):
     ends = [
         run(
             data,
@@ -215,7 +215,7 @@ def test_a_curve_over_seeds_ends_where_the_first_of_them_does(data):
         )
         for n, end in enumerate((0.1, 0.2))
     ]
-    cells = computed(data, "figure3", system("Mine", ends, own=True))
+    cells = computed(data, "figure3", system("Mine", ends, additional=True))
     assert [column for _, column in cells if " at " in column] == [
         f"Precision at {r}% recall" for r in (5, 10)
     ]
@@ -224,14 +224,14 @@ def test_a_curve_over_seeds_ends_where_the_first_of_them_does(data):
 def test_figures_4_and_8_rank_by_area_and_show_every_row_that_ran(data):
     systems = [
         system("DeBERTa-xlarge", [run(data, "d/seed0", 0.4)]),
-        system("Mine", [run(data, "m/seed0", 0.2)], own=True),
+        system("Mine", [run(data, "m/seed0", 0.2)], additional=True),
     ]
     cells = computed(data, "figure4", *systems)
     ranks = {row: cell.value for (row, column), cell in cells.items() if column == "Rank" and cell.value}
     assert ranks == {"Governing Law": 1, "Irrevocable Or Perpetual License": 2, "Effective Date": 3}
     assert cells["Parties", "Rank"].reason == "no test clause of this category"
     assert cells["Effective Date", "AUPR: Mine"].value == pytest.approx(20)
-    # Without a gold span there is no score, whatever the evaluator says.
+    # Without a gold span there is no score, although the evaluator returns one.
     assert cells["Rofr/Rofo/Rofn", "Rank"].value is None
     assert ("Rofr/Rofo/Rofn", "AUPR: Mine") not in cells
     assert cells["rank correlation with the published order", "Spearman: Mine"].value == pytest.approx(1)
@@ -246,7 +246,7 @@ def test_categories_with_the_same_area_share_a_rank_without_a_verdict(data):
     tied = {("AUPR", f"category: {name}"): 0.0 for name in ("Governing Law", "Effective Date")}
     systems = [
         system("DeBERTa-xlarge", [run(data, "tie/seed0", 0.4, values=tied)], trained=False),
-        system("Mine", [run(data, "m/seed0", 0.2)], own=True),
+        system("Mine", [run(data, "m/seed0", 0.2)], additional=True),
     ]
     for table in ("figure4", "figure8"):
         lines = verdicts(data, table, *systems)
@@ -273,20 +273,20 @@ def test_a_model_whose_areas_are_all_equal_has_no_rank_correlation(data):
     assert [(line.reproduced, line.verdict) for line in ranked] == [("2", "")] * 3
 
 
-def test_figures_4_and_8_without_deberta_keep_its_reason_and_our_values(data):
-    mine = system("Mine", [run(data, "m/seed0", 0.2)], own=True)
+def test_figure_4_without_deberta_has_its_reason_and_the_additional_rows(data):
+    mine = system("Mine", [run(data, "m/seed0", 0.2)], additional=True)
     cells = computed(data, "figure4", system("DeBERTa-xlarge", reason="gated"), mine)
     assert {cell.reason for (_, column), cell in cells.items() if column == "Rank"} == {"gated"}
     assert cells["Governing Law", "AUPR: Mine"].value == pytest.approx(90)
 
 
-def test_figures_4_and_8_rank_by_the_row_that_the_registry_names(data):
+def test_figure_4_ranks_by_the_row_that_the_registry_names(data):
     other = PAPER.tables["figure4"].model_copy(update={"names": {"ranked_by": "Mine"}})
     paper = PAPER.model_copy(update={"tables": {**PAPER.tables, "figure4": other}})
     values = {("AUPR", "category: Effective Date"): 0.95}
     systems = [
         system("DeBERTa-xlarge", [run(data, "d/seed0", 0.4)]),
-        system("Mine", [run(data, "r/seed0", 0.2, values=values)], own=True),
+        system("Mine", [run(data, "r/seed0", 0.2, values=values)], additional=True),
     ]
     printed = [cell for cell in PRINTED if cell.table == "figure4"]
     found = tables.cells("figure4", Inputs(data, data, systems, printed, paper, "figure4"))
@@ -294,10 +294,10 @@ def test_figures_4_and_8_rank_by_the_row_that_the_registry_names(data):
     assert ranks == {"Effective Date": 1, "Governing Law": 2, "Irrevocable Or Perpetual License": 3}
 
 
-def test_figure5_averages_printed_values_and_ours_when_all_ran(data):
+def test_figure_5_averages_published_and_complete_reproduced_values(data):
     ran = {"BERT-base": 0.2, "BERT-large": 0.4, "ALBERT-base": 0.3}
     systems = [system(row, [run(data, f"{row}/seed0", ran[row])] if row in ran else None) for row in PANEL]
-    cells = computed(data, "figure5", *systems, system("Mine", [run(data, "m/seed0", 0.2)], own=True))
+    cells = computed(data, "figure5", *systems, system("Mine", [run(data, "m/seed0", 0.2)], additional=True))
     printed, ours = (f"Precision@80% Recall: mean of {which}" for which in ("the published values", "ours"))
     assert cells["BERT (2018)", printed].value == pytest.approx((8.2 + 7.6) / 2)
     assert cells["BERT (2018)", ours].value == pytest.approx(15)
@@ -308,10 +308,13 @@ def test_figure5_averages_printed_values_and_ours_when_all_ran(data):
     assert cells["Mine", ours].value == pytest.approx(10)
 
 
-def test_figure6_has_a_row_a_share(data):
+def test_figure_6_has_a_row_for_each_share(data):
     shares = {share: [run(data, f"p{share}/seed0", int(share) / 200)] for share in ("3", "100")}
     cells = computed(
-        data, "figure6", system("RoBERTa-base", shares), system("Mine", {"100": shares["100"]}, own=True)
+        data,
+        "figure6",
+        system("RoBERTa-base", shares),
+        system("Mine", {"100": shares["100"]}, additional=True),
     )
     values = {row: cell.value for (row, column), cell in cells.items() if column == "AUPR"}
     assert values == {
@@ -322,7 +325,7 @@ def test_figure6_has_a_row_a_share(data):
     }
     row = "RoBERTa-base / 10% of the contracts"
     assert cells[row, "AUPR"].reason == "not trained on this share of the contracts"
-    # Three answers of one contract and two of the other; a share is one contract at least, drawn by the seed.
+    # Three answers of one contract and two of the other; a share has at least one contract, drawn by seed.
     assert cells["RoBERTa-base / 100% of the contracts", "Training annotations"].value == 5
     (drawn,) = part(["one", "two"], 3, seed=0)
     for share in ("3", "10"):
@@ -332,7 +335,7 @@ def test_figure6_has_a_row_a_share(data):
 
 @pytest.mark.parametrize("table", ["table2", "figure3", "figure4", "figure5", "figure6", "figure8"])
 @pytest.mark.parametrize("trained", [True, False])
-def test_every_score_of_a_trained_row_has_its_spread(data, table, trained):
+def test_every_score_of_a_trained_row_has_the_values_of_its_seeds(data, table, trained):
     values = [
         {("AUPR", "category: Governing Law"): 0.9 - n, ("precision at 80% recall", "all"): n / 10}
         for n in range(3)
@@ -355,14 +358,14 @@ def test_every_score_of_a_trained_row_has_its_spread(data, table, trained):
 
 
 @pytest.mark.parametrize("table", sorted(tables.TABLES))
-def test_every_printed_cell_gets_a_place(data, table):
+def test_every_published_cell_gets_a_line(data, table):
     lines = verdicts(data, table, *(system(row) for row in PANEL))
     printed = [cell for cell in PRINTED if cell.table == table]
     assert [line.published for line in lines.values() if line.published] == [cell.value for cell in printed]
 
 
-def test_rows_are_compared_by_the_area_alone_and_by_each_share_of_the_contracts(data):
-    ours = system("Ours", runs=[run(data, "compared/seed0", 0.5)], own=True)
+def test_rows_are_compared_only_by_area_and_separately_for_each_share(data):
+    ours = system("Ours", runs=[run(data, "compared/seed0", 0.5)], additional=True)
     cells = computed(data, "table2", ours)
     assert cells["Ours", "AUPR"].score == Score("AUPR", "Ours", "AUPR", "all", "contracts", 100)
     assert {column for (_, column), cell in cells.items() if cell.score} == {"AUPR"}

@@ -1,4 +1,4 @@
-"""Data sets: the written schema, the order of rows, and the census that holds them."""
+"""Data sets: the stored schema, the order of rows, and the census."""
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,7 +18,7 @@ CLAUSES = Table(
 ROWS = [{"id": "a", "stars": 1}, {"id": "b", "stars": 5}, {"id": "c", "stars": 1}]
 
 
-def test_descriptions_travel_in_the_file(tmp_path):
+def test_column_descriptions_are_stored_in_the_file(tmp_path):
     write(CLAUSES, ROWS, tmp_path / "clauses.parquet")
     schema = pq.read_schema(tmp_path / "clauses.parquet")
     assert schema.field("stars").metadata == {b"description": b"1 to 5"}
@@ -26,7 +26,7 @@ def test_descriptions_travel_in_the_file(tmp_path):
     assert not schema.field("id").nullable
 
 
-def test_same_rows_same_bytes_in_bounded_row_groups(tmp_path):
+def test_equal_rows_give_equal_bytes_in_bounded_row_groups(tmp_path):
     for name in ("one", "two"):
         assert write(CLAUSES, iter(ROWS), tmp_path / name) == 3
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
@@ -43,7 +43,7 @@ def test_same_rows_same_bytes_in_bounded_row_groups(tmp_path):
         ([{"id": None, "stars": 1}], "x.parquet"),
     ],
 )
-def test_rows_that_do_not_fit_leave_the_old_file(tmp_path, rows, sentence):
+def test_invalid_rows_raise_and_keep_the_old_file(tmp_path, rows, sentence):
     path = tmp_path / "x.parquet"
     path.write_bytes(b"before")
     with pytest.raises(BadInput) as error:
@@ -53,7 +53,7 @@ def test_rows_that_do_not_fit_leave_the_old_file(tmp_path, rows, sentence):
     assert [p.name for p in tmp_path.iterdir()] == ["x.parquet"]
 
 
-def test_census_counts_and_sees_any_change(tmp_path):
+def test_the_census_has_counts_and_detects_changes(tmp_path):
     write(CLAUSES, ROWS, tmp_path / "one")
     found = census(CLAUSES, tmp_path / "one")
     assert (found["rows"], found["labels"]) == (3, {"stars": {"1": 2, "5": 1}})

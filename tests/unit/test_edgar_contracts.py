@@ -33,7 +33,7 @@ def quarter_of(*submissions: tuple[str, str, str, bytes | None]) -> dict[str, by
     return {QUARTER.path: index_page(rows), **pages}
 
 
-def test_a_filing_becomes_rows_in_the_written_schema(tmp_path):
+def test_a_filing_is_converted_to_rows(tmp_path):
     accession = "0000000007-20-000001"
     page = submission(
         accession,
@@ -64,7 +64,7 @@ def test_a_filing_becomes_rows_in_the_written_schema(tmp_path):
     assert (report["filings"], report["contracts"], report["characters"], report["faults"]) == (1, 2, 27, {})
 
 
-def test_bad_input_is_counted_in_a_sentence_each_and_the_rest_survives(tmp_path, capsys):
+def test_invalid_input_is_counted_with_a_message_and_the_rest_is_kept(tmp_path, capsys):
     def one(number, *documents):
         accession = f"0000000007-20-{number:06d}"
         return (accession, "8-K", "2020-01-02", submission(accession, *documents) if documents else None)
@@ -151,7 +151,7 @@ def test_the_same_pages_give_the_same_bytes(tmp_path):
     assert len(keys) == 40
 
 
-def test_a_quarter_without_an_index_is_one_sentence(tmp_path):
+def test_a_quarter_without_an_index_raises(tmp_path):
     with (
         serving({}, 1000) as server,
         pytest.raises(BadInput, match="EDGAR has no index of 2020-QTR1; choose another"),
@@ -159,7 +159,7 @@ def test_a_quarter_without_an_index_is_one_sentence(tmp_path):
         collect(QUARTER, client(server, tmp_path), tmp_path / "q.parquet")
 
 
-def test_a_killed_run_goes_on_and_fetches_no_page_twice(tmp_path):
+def test_a_killed_run_continues_and_fetches_no_page_twice(tmp_path):
     pages = small_quarter(2020, 1, 30)
     with serving(pages, 10_000) as server:
         server.hung = submission_path(1012, "0000000012-20-000001")
@@ -175,13 +175,13 @@ def test_a_killed_run_goes_on_and_fetches_no_page_twice(tmp_path):
         report = collect(QUARTER, client(server, tmp_path), tmp_path / "q.parquet")
         assert server.answered()[: len(before)] == before
         assert sorted(server.answered()) == sorted(pages)
-        # A second run asks for nothing at all.
+        # A second run sends no request.
         collect(QUARTER, client(server, tmp_path), tmp_path / "q.parquet")
         assert len(server.log) == len(pages)
     assert (report["contracts"], report["faults"]) == (30, {})
 
 
-def test_memory_holds_one_filing_at_a_time(tmp_path):
+def test_only_one_filing_is_in_memory_at_a_time(tmp_path):
     accessions = [f"{n:010d}-20-000001" for n in range(24)]
     body = "The parties agree. " * 20_000
     pages = quarter_of(
@@ -212,7 +212,7 @@ def read_index(page: bytes, forms=("8-K",)):
     return filings(page.splitlines(keepends=True), forms, "master.idx", faults), faults.record()
 
 
-def test_filings_of_the_chosen_forms_come_once_and_in_order():
+def test_filings_of_the_chosen_forms_are_returned_once_and_in_order():
     page = index_page(
         [
             row(9, "LATE CO", "8-K", "2020-02-03", "0000000009-20-000001"),
@@ -244,7 +244,7 @@ def test_filings_of_the_chosen_forms_come_once_and_in_order():
         "12|A CO|8-K",
     ],
 )
-def test_a_line_that_does_not_parse_is_counted_and_the_rest_survives(line):
+def test_an_invalid_line_is_counted_and_the_rest_is_kept(line):
     good = row(5, "CAFÉ", "8-K", "2020-01-02", "0000000002-20-000001")
     found, faults = read_index(index_page([line, good]).replace("É".encode(), b"\xc9"))
     assert [f.filer for f in found] == ["CAFÉ"]
@@ -252,12 +252,12 @@ def test_a_line_that_does_not_parse_is_counted_and_the_rest_survives(line):
     assert faults["index line"]["sentences"][0].startswith("master.idx, row 7: the line does not parse ('")
 
 
-def test_a_page_that_is_no_index_is_refused():
+def test_a_page_that_is_not_an_index_is_rejected():
     with pytest.raises(BadInput, match="not an index of EDGAR"):
         read_index(b"Form Type   Company Name\n")
 
 
-def test_quarters():
+def test_quarters_are_parsed_with_their_path_and_last_day():
     assert quarter("2020-QTR1", date(2020, 4, 1)) == Quarter(2020, 1)
     assert Quarter(2020, 1).path == "edgar/full-index/2020/QTR1/master.idx"
     assert [Quarter(2020, n).last_day.isoformat()[5:] for n in (1, 2, 3, 4)] == [
@@ -276,7 +276,7 @@ def test_quarters():
         ("2020-QTR2", "edgar_quarters: 2020-QTR2 is not over; choose quarters that have ended."),
     ],
 )
-def test_a_quarter_that_cannot_be_had_is_one_sentence(text, sentence):
+def test_an_invalid_or_unavailable_quarter_raises(text, sentence):
     with pytest.raises(BadInput) as error:
         quarter(text, date(2020, 6, 30))
     assert str(error.value) == sentence

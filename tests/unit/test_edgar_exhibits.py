@@ -25,11 +25,11 @@ def read(page: bytes, *families: str):
         ("", False),
     ],
 )
-def test_a_family_takes_its_members_and_not_its_namesakes(type_, belongs):
+def test_a_family_includes_only_its_exhibit_types(type_, belongs):
     assert in_families(["EX-10"])(type_) is belongs
 
 
-def test_the_wanted_documents_come_in_order_with_their_heads():
+def test_the_requested_documents_are_returned_in_order_with_their_headers():
     page = submission(
         "0000000001-20-000001",
         document("8-K", 1, "report"),
@@ -48,13 +48,13 @@ def test_the_wanted_documents_come_in_order_with_their_heads():
     assert (second.sequence, second.filename, second.body.strip()) == (None, "", b"second\n<TYPE>not a head")
 
 
-def test_blank_lines_carriage_returns_and_missing_end_tags_do_no_harm():
+def test_blank_lines_carriage_returns_and_missing_end_tags_are_accepted():
     page = b"<DOCUMENT>\r\n\r\n<TYPE>EX-10\r\n<SEQUENCE>2\r\n<TEXT>first\r\nline</TEXT>\r\n"
     page += b"<DOCUMENT>\r\n<TYPE>EX-10\r\n</DOCUMENT>"
     assert [(d.sequence, d.body) for d in read(page)] == [(2, b"first\r\nline"), (None, b"")]
 
 
-def test_the_dashes_of_privacy_enhanced_mail_are_undone():
+def test_the_added_dashes_of_privacy_enhanced_mail_are_removed():
     mail = b"-----BEGIN PRIVACY-ENHANCED MESSAGE-----\nProc-Type: 2001,MIC-CLEAR\n\n"
     body = "- -----\n- (a) rent"
     assert (
@@ -67,7 +67,7 @@ def test_the_dashes_of_privacy_enhanced_mail_are_undone():
     )
 
 
-def test_a_submission_cut_short_yields_what_came_before():
+def test_a_truncated_submission_yields_the_complete_documents():
     page = submission("0000000001-20-000001", document("EX-10.1", 1, "whole"), document("EX-10.2", 2, "half"))
     found = documents(page[: page.rindex(b"half")].splitlines(keepends=True), in_families(["EX-10"]))
     assert next(found).body.strip() == b"whole"
@@ -103,7 +103,7 @@ of all sales for three years.
 """
 
 
-def test_a_plain_text_keeps_its_lines_and_loses_its_page_furniture():
+def test_plain_text_keeps_its_lines_without_tags_and_page_numbers():
     found = contract_text(PLAIN.encode())
     assert (found.format, found.fault) == ("plain", "")
     assert found.text == (
@@ -139,12 +139,12 @@ def test_a_plain_text_keeps_its_lines_and_loses_its_page_furniture():
         ("<p>In the year</p><p>1999</p><p>it ended.</p>", "In the year\n\n1999\n\nit ended."),
     ],
 )
-def test_html_becomes_paragraphs(html, text):
+def test_html_is_converted_to_paragraphs(html, text):
     found = contract_text(html.encode())
     assert (found.text, found.format) == (text, "html")
 
 
-def test_deep_nesting_is_walked():
+def test_deeply_nested_html_is_read():
     assert contract_text(b"<div>" * 5000 + b"deep" + b"</div>" * 5000).text == "deep"
 
 
@@ -162,7 +162,7 @@ def test_deep_nesting_is_walked():
         (b"<meta charset=rot13><p>M\xfcller</p>", "Müller", "declares rot13"),
     ],
 )
-def test_bytes_are_read_as_what_they_are(body, text, fault):
+def test_the_encoding_is_detected_and_wrong_declarations_are_noted(body, text, fault):
     found = contract_text(body)
     assert found.text == text
     assert found.fault.startswith(f"the exhibit {fault}") if fault else found.fault == ""
@@ -179,7 +179,7 @@ def test_bytes_are_read_as_what_they_are(body, text, fault):
         (b"\n<PAGE>\n\n   2\n<PAGE>\n", "empty"),
     ],
 )
-def test_a_body_without_text_is_refused(body, kind):
+def test_a_body_without_text_is_rejected(body, kind):
     with pytest.raises(NoText) as error:
         contract_text(body)
     assert error.value.kind == kind

@@ -35,14 +35,14 @@ def server():
         "Zoë z@u.edu",
     ],
 )
-def test_a_contact_that_is_absent_or_malformed_is_one_sentence(contact, tmp_path):
+def test_a_missing_or_malformed_contact_raises(contact, tmp_path):
     with pytest.raises(BadInput) as error:
         Pages(contact, tmp_path, Pace(tmp_path / "pace"))
     assert str(error.value).startswith("config: edgar_contact ")
     assert "set it to your name and e-mail address" in str(error.value)
 
 
-def test_a_page_that_expands_without_end_is_not_kept(server, tmp_path, monkeypatch):
+def test_a_page_that_is_too_large_after_decompression_is_not_cached(server, tmp_path, monkeypatch):
     monkeypatch.setattr(pages, "LARGEST", 1 << 20)
     server.pages[PATH] = bytes(16 << 20)
     with pytest.raises(BadInput, match=rf"{PATH}: the page expands beyond 1,048,576 bytes; leave out"):
@@ -51,7 +51,7 @@ def test_a_page_that_expands_without_end_is_not_kept(server, tmp_path, monkeypat
     assert not list((tmp_path / "pages").rglob("*.gz*"))
 
 
-def test_the_server_refuses_who_does_not_say_who_they_are(server, tmp_path):
+def test_requests_without_a_contact_are_rejected_by_the_server(server, tmp_path):
     pages = client(server, tmp_path, tries=2)
     pages.session.headers["User-Agent"] = "python-requests"
     with pytest.raises(BadInput, match=r"EDGAR refuses, status 403, try 2\); run again later"):
@@ -60,7 +60,7 @@ def test_the_server_refuses_who_does_not_say_who_they_are(server, tmp_path):
 
 
 @pytest.mark.parametrize("packs", [True, False], ids=["gzip", "identity"])
-def test_a_page_is_fetched_once_and_kept_whole(server, tmp_path, packs):
+def test_a_page_is_fetched_once_and_cached_completely(server, tmp_path, packs):
     server.packs = packs
     for _ in range(2):
         assert b"".join(client(server, tmp_path).lines(PATH)) == BODY
@@ -85,14 +85,14 @@ def test_a_page_is_fetched_once_and_kept_whole(server, tmp_path, packs):
     ],
     ids=str,
 )
-def test_what_may_pass_is_tried_again(server, tmp_path, bad):
+def test_temporary_errors_are_retried(server, tmp_path, bad):
     server.first[PATH].extend([bad, bad])
     assert b"".join(client(server, tmp_path).lines(PATH)) == BODY
     assert len(server.log) == 3
     assert not list((tmp_path / "pages").rglob("*.part"))
 
 
-def test_a_refusal_makes_every_job_wait(server, tmp_path):
+def test_a_rejected_request_makes_every_job_wait(server, tmp_path):
     server.first[PATH].append(Bad(429, headers=(("Retry-After", "1"),)))
     before = time.monotonic()
     client(server, tmp_path).fetch(PATH)
@@ -103,7 +103,7 @@ def test_a_refusal_makes_every_job_wait(server, tmp_path):
     assert time.monotonic() - before >= 0.29
 
 
-def test_retry_after_may_be_a_date_and_may_not_be_a_day(server, tmp_path):
+def test_retry_after_can_be_a_date_but_not_a_whole_day(server, tmp_path):
     moment = email.utils.formatdate(time.time() + 2, usegmt=True)
     server.first[PATH].append(Bad(503, headers=(("Retry-After", moment),)))
     before = time.time()
@@ -118,7 +118,7 @@ def test_retry_after_may_be_a_date_and_may_not_be_a_day(server, tmp_path):
 @pytest.mark.parametrize(
     "answer", [None, Bad(403, b"<?xml version='1.0'?><Error><Code>AccessDenied</Code></Error>")]
 )
-def test_a_page_that_is_not_there_is_gone_at_once(server, tmp_path, answer):
+def test_a_missing_page_raises_without_a_retry(server, tmp_path, answer):
     if answer:
         server.first["nowhere.txt"].append(answer)
     with pytest.raises(Gone):
@@ -126,20 +126,20 @@ def test_a_page_that_is_not_there_is_gone_at_once(server, tmp_path, answer):
     assert len(server.log) == 1
 
 
-def test_other_answers_end_the_job(server, tmp_path):
+def test_other_status_codes_raise(server, tmp_path):
     server.first[PATH].append(Bad(301, headers=(("Location", "/elsewhere"),)))
     with pytest.raises(BadInput, match="answers with status 301; check edgar_base"):
         client(server, tmp_path).fetch(PATH)
 
 
-def test_a_server_that_is_away_is_one_sentence(tmp_path):
+def test_an_unreachable_server_raises(tmp_path):
     with serving({}) as server:
         pages = client(server, tmp_path, tries=2)
     with pytest.raises(BadInput, match=r"the connection failed, ConnectionError, try 2\)"):
         pages.fetch(PATH)
 
 
-def test_a_damaged_kept_page_is_one_sentence(server, tmp_path):
+def test_a_damaged_cached_page_raises(server, tmp_path):
     pages = client(server, tmp_path)
     kept = pages.fetch(PATH)
     kept.write_bytes(kept.read_bytes()[:-20])
@@ -147,7 +147,7 @@ def test_a_damaged_kept_page_is_one_sentence(server, tmp_path):
         list(pages.lines(PATH))
 
 
-def test_what_a_killed_process_left_is_swept_away(server, tmp_path):
+def test_partial_files_of_a_killed_process_are_removed(server, tmp_path):
     pages = client(server, tmp_path)
     kept = pages.cache_path(PATH)
     kept.parent.mkdir(parents=True)
@@ -159,12 +159,12 @@ def test_what_a_killed_process_left_is_swept_away(server, tmp_path):
 
 
 @pytest.mark.parametrize("base", ["www.sec.gov/Archives/", "https://www.sec.gov/Archives", "file:///x/"])
-def test_a_base_that_is_no_web_address_is_refused(tmp_path, base):
+def test_an_invalid_base_address_is_rejected(tmp_path, base):
     with pytest.raises(BadInput, match="ends in a slash"):
         Pages(CONTACT, tmp_path, Pace(tmp_path / "pace"), base=base)
 
 
-def test_a_pace_file_from_a_clock_set_back_is_not_waited_for(tmp_path):
+def test_an_invalid_or_future_time_in_the_pace_file_is_ignored(tmp_path):
     for stored in (b"", b"rubbish", f"{time.time() + 3 * LONGEST_HOLD:.6f}".encode()):
         (tmp_path / "pace").write_bytes(stored)
         before = time.monotonic()
@@ -172,11 +172,11 @@ def test_a_pace_file_from_a_clock_set_back_is_not_waited_for(tmp_path):
         assert time.monotonic() - before < 1
 
 
-def test_three_processes_together_keep_to_ten_requests_a_second(tmp_path):
+def test_three_processes_together_send_at_most_ten_requests_per_second(tmp_path):
     years = (2001, 2002, 2003)
     pages = {path: body for year in years for path, body in small_quarter(year, 1, 8).items()}
     with serving(pages) as server:
-        # All three start together, however long the imports take.
+        # All three start at the same time, however long the imports take.
         jobs = [start_job(server, tmp_path, year) for year in years]
         before = time.monotonic()
         for job in jobs:
@@ -189,7 +189,7 @@ def test_three_processes_together_keep_to_ten_requests_a_second(tmp_path):
     assert {seen.status for seen in server.log} == {200}
     assert server.busiest_second() <= 10
     assert took >= (len(pages) - 1) / 10
-    # The three were at it at the same time, not one after another.
+    # The three ran at the same time, not one after another.
     last = {year: max(seen.at for seen in server.log if _year(seen.path) == year) for year in years}
     first = {year: min(seen.at for seen in server.log if _year(seen.path) == year) for year in years}
     assert max(first.values()) < min(last.values())

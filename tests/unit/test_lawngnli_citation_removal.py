@@ -5,7 +5,7 @@ import pytest
 
 from lextables.papers.lawngnli.citation_removal import remove_citations, removed_spans
 
-# A text and what is left of it: sentences of our own around real or made-up citations.
+# Each case has a text and the expected result: invented sentences with real or invented citations.
 GOLDEN = Path(__file__).parents[1] / "golden/citation_removal.jsonl"
 CASES = [json.loads(line) for line in GOLDEN.read_text(encoding="utf-8").splitlines()]
 
@@ -15,13 +15,13 @@ def test_remove_citations(case):
     assert remove_citations(case["text"]) == case["left"]
 
 
-def test_paragraphs_that_were_citations_alone_go_with_their_lines():
+def test_paragraphs_with_only_citations_are_removed():
     text = "It is so.\nId. at 113.\n\nIn Poe v. Hill, 426 U.S. 229 (1976), it was said:"
     assert remove_citations(text) == "It is so.\n\nIn Poe v. Hill, it was said:"
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
-def test_spans_are_ordered_apart_and_inside(case):
+def test_spans_are_sorted_separate_and_inside_the_text(case):
     text = case["text"]
     spans = removed_spans(text)
     flat = [at for span in spans for at in span]
@@ -46,7 +46,7 @@ def test_spans_are_ordered_apart_and_inside(case):
         "410 U.S. 113 (" + "a (b) " * 300,
     ],
 )
-def test_odd_text_is_survived(text):
+def test_unusual_text_raises_no_error(text):
     shorter = remove_citations(text)
     letters = iter(text)
-    assert all(character in letters for character in shorter)  # only ever taken out, in order
+    assert all(character in letters for character in shorter)  # characters are only removed

@@ -1,4 +1,4 @@
-"""Citations of an opinion, and the cases they are to (LawngNLI, A.1.1)."""
+"""Citations in an opinion and the cases that they cite (LawngNLI, A.1.1)."""
 
 import time
 from collections import Counter
@@ -11,7 +11,7 @@ from lextables.papers.lawngnli.citations import ascii_text, find_citations, reso
 
 
 def resolved(text: str, nested: set[str] = frozenset(), corpus: dict[str, int] | None = None) -> list[tuple]:
-    """Return (matched text, resource) for each citation to a case."""
+    """Return (matched text, resource) for each citation of a case."""
     counts: Counter[str] = Counter()
     found = find_citations(text, default_tokenizer, counts)
     inside = [item.citation.matched_text() in nested for item in found]
@@ -33,7 +33,7 @@ def resolved(text: str, nested: set[str] = frozenset(), corpus: dict[str, int] |
         "",
     ],
 )
-def test_what_eyecite_reads_has_the_same_length(text: str) -> None:
+def test_the_text_for_eyecite_has_the_same_length_as_the_original(text: str) -> None:
     assert len(ascii_text(text)) == len(searchable(text)) == len(text)
     assert ascii_text(text).replace("§", "").replace("¶", "").isascii()
 
@@ -71,7 +71,7 @@ def test_variations_of_a_reporter_have_one_name() -> None:
     assert reporter_name("U. S.") == reporter_name("U.S.") == "U.S."
 
 
-def test_short_forms_over_paragraphs() -> None:
+def test_short_forms_are_resolved_across_paragraphs() -> None:
     text = (
         "See Roe v. Wade, 410 U.S. 113, 153 (1973).\n\nAnother paragraph.\n"
         "Wade, supra, at 154; 410 U.S., at 155. Id., at 156. 42 U.S.C. § 1983. Id., at 157."
@@ -85,44 +85,44 @@ def test_short_forms_over_paragraphs() -> None:
     ]
 
 
-def test_parallel_citations_are_to_one_case() -> None:
+def test_parallel_citations_are_resolved_to_one_case() -> None:
     text = "Roe v. Wade, 410 U.S. 113, 153-154, n. 5, 93 S. Ct. 705, 727 (1973)."
     assert [case for _, case in resolved(text)] == ["410 U.S. 113"] * 2
     assert [case for _, case in resolved(text, corpus={"93 S.Ct. 705": 7})] == [7, 7]
 
 
-def test_a_string_of_citations_is_not_parallel() -> None:
+def test_a_list_of_citations_is_not_parallel() -> None:
     text = "Roe v. Wade, 410 U.S. 113 (1973); Doe v. Poe, 93 S. Ct. 705 (1973); 410 U.S. 5, 410 U.S. 6."
     assert len({case for _, case in resolved(text)}) == 4
 
 
 @pytest.mark.parametrize("gap", ["1" * 70, " 1" * 35, ", 1-1" * 14, "1," * 35])
-def test_no_gap_between_citations_takes_long(gap: str) -> None:
+def test_text_between_citations_is_processed_quickly(gap: str) -> None:
     begun = time.process_time()
     resolved(f"Roe v. Wade, 410 U.S. 113, {gap}x, 93 S. Ct. 705 (1973).")
     assert time.process_time() - begun < 2
 
 
-def test_id_does_not_refer_into_a_parenthetical() -> None:
+def test_id_does_not_refer_to_a_citation_in_a_parenthetical() -> None:
     text = (
         "Roe v. Wade, 410 U.S. 113 (1973) (quoting Doe v. Poe, 405 U.S. 100, 120 (1972); id., at 121). "
         "Id., at 114."
     )
-    assert resolved(text)[-1] == ("Id.", "405 U.S. 100")  # what eyecite alone makes of it
+    assert resolved(text)[-1] == ("Id.", "405 U.S. 100")  # the result without `nested`
     cited = resolved(text, nested={"405 U.S. 100", "id.,"})
     assert cited[-2:] == [("id.", "405 U.S. 100"), ("Id.", "410 U.S. 113")]
 
 
 @pytest.mark.parametrize("supra", ["see supra, at 95", "ssee, supra, at 95", "Tenn, supra, at 95"])
-def test_supra_needs_a_whole_name(supra: str) -> None:
+def test_supra_requires_a_complete_name(supra: str) -> None:
     assert resolved(f"Doe v. Tennessee, 400 U.S. 90 (1970). But {supra}.")[-1][1] is None
 
 
-def test_a_case_without_a_page_is_no_case() -> None:
+def test_a_citation_without_a_page_is_not_resolved() -> None:
     assert resolved("Doe v. Roe, 585 U.S. ___ (2018).") == [("585 U.S. ___", None)]
 
 
-def test_a_paragraph_that_eyecite_fails_on_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_paragraphs_that_eyecite_fails_on_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(text: str) -> tuple:
         raise IndexError
 

@@ -1,6 +1,6 @@
-"""The contradiction algorithm over trees: every rule, branch and refusal, on sentences in legal style."""
+"""The contradiction algorithm on trees: every rule, branch and rejection, with sentences in legal style."""
 
-# ruff: noqa: E501  (a tree stands on one line)
+# ruff: noqa: E501  (each tree is on one line)
 
 import csv
 import itertools
@@ -23,7 +23,7 @@ def golden(name: str) -> list[dict]:
 
 
 GOLDEN = golden("contradictions")
-# Hand-written trees: contractions, mistakes of parsers and of the released code, outputs that readers found wrong.
+# Hand-written trees: contractions, errors of parsers and of the released code, outputs that readers marked as wrong.
 TREES = golden("contradiction_trees")
 CHANGED = [row for row in GOLDEN if "contradiction" in row]
 REFUSED = [row for row in GOLDEN if "rejected" in row]
@@ -42,24 +42,24 @@ def test_golden_sentences_are_contradicted(row):
 
 
 @pytest.mark.parametrize("row", REFUSED, ids=lambda row: row["text"])
-def test_golden_sentences_are_refused(row):
+def test_golden_sentences_are_rejected(row):
     assert apply(row["tree"]) == Rejected(row["rejected"])
 
 
 @pytest.mark.parametrize("row", CHANGED, ids=lambda row: row["text"])
-def test_twice_applied_the_change_is_undone(row):
+def test_applying_a_rule_twice_restores_the_sentence(row):
     again = apply(row["contradiction_tree"])
     assert again.text == row["back"]
-    # A rule without an inverse says the same in other words, or something weaker.
+    # For a rule without an inverse, the result is a paraphrase or a weaker statement.
     assert (again.text == row["text"]) == ("no_inverse" not in row)
 
 
 @pytest.mark.parametrize("row", CHANGED, ids=lambda row: row["text"])
-def test_twice_applied_the_negation_flips_back(row):
+def test_applying_a_rule_twice_restores_the_negation(row):
     assert apply(row["contradiction_tree"]).negated != row["negated"] or "no_inverse" in row
 
 
-def test_the_golden_file_covers_rules_kinds_and_refusals():
+def test_the_golden_file_covers_rules_kinds_and_rejections():
     assert len(GOLDEN) >= 120
     assert {row["rule"] for row in CHANGED} == {"indefinite_pronoun", "verb_phrase", "adjective_phrase"}
     assert {row["kind"] for row in CHANGED} == {
@@ -85,7 +85,7 @@ def test_the_golden_file_covers_rules_kinds_and_refusals():
 
 
 @pytest.mark.parametrize("row", TREES, ids=lambda row: row["tree"])
-def test_hand_written_trees(row):
+def test_hand_written_trees_are_contradicted_or_rejected(row):
     outcome = apply(row["tree"])
     if "contradiction" in row:
         assert outcome.text == row["contradiction"]
@@ -93,11 +93,11 @@ def test_hand_written_trees(row):
         assert outcome == Rejected(row["rejected"])
 
 
-def test_nothing_to_change():
+def test_an_empty_hypothesis_is_rejected():
     assert contradict([], example="a", seed=0) == Rejected("empty")
 
 
-def test_a_sentence_that_no_parser_took():
+def test_a_sentence_that_was_not_parsed_is_rejected():
     tree = flat([Token("the", "DT"), Token("claim", "NN"), Token("fails", "VBZ", "")], "UNPARSED")
     assert contradict([tree], example="a", seed=0) == Rejected("sentence not parsed")
 
@@ -114,7 +114,7 @@ def two(first: str, second: str, example: str, seed: int = 0) -> Contradiction |
     return contradict(trees, example=example, seed=seed)
 
 
-def test_exactly_one_sentence_changes_and_the_spacing_stays():
+def test_exactly_one_sentence_changes_and_the_spacing_is_kept():
     outcomes = {two(FIRST, SECOND, str(example)) for example in range(50)}
     assert outcomes == {
         Contradiction(
@@ -126,18 +126,18 @@ def test_exactly_one_sentence_changes_and_the_spacing_stays():
     }
 
 
-def test_each_sentence_is_drawn_about_as_often():
+def test_sentences_are_drawn_about_equally_often():
     drawn = Counter(two(FIRST, SECOND, str(example)).sentence for example in range(2000))
     assert 900 < drawn[0] < 1100
 
 
-def test_the_draw_depends_on_the_example_and_the_seed_alone():
+def test_the_draw_depends_only_on_the_example_and_the_seed():
     once = [two(FIRST, SECOND, str(example), seed=3) for example in range(40)]
     assert once == [two(FIRST, SECOND, str(example), seed=3) for example in range(40)]
     assert once != [two(FIRST, SECOND, str(example), seed=4) for example in range(40)]
 
 
-def test_a_drawn_sentence_without_a_clause_rejects_the_hypothesis():
+def test_hypotheses_are_rejected_if_the_drawn_sentence_has_no_clause():
     outcomes = {type(two(FIRST, FRAGMENT, str(example))) for example in range(50)}
     assert outcomes == {Contradiction, Rejected}
 
@@ -156,17 +156,17 @@ def test_one_clause_of_a_compound_sentence_is_drawn():
     }
 
 
-def test_clauses_joined_by_or_are_left():
+def test_clauses_joined_by_or_are_rejected():
     assert apply(COMPOUND.format(joiner="or")) == Rejected("no independent clause")
 
 
-def test_a_negation_stays_before_a_sentence_with_nor():
+def test_a_negation_before_a_sentence_with_nor_is_not_removed():
     nor = "(S (ADVP (RB Nor)) (VBZ does) (NP (PRP it)) (VP (VB bar) (NP (NN suit))) (. .))"
     outcomes = {type(two(SECOND, nor, str(example))) for example in range(20)}
     assert outcomes == {Rejected}
 
 
-def test_the_documented_accuracy_is_that_of_the_readings():
+def test_the_documented_accuracy_equals_that_of_the_readings():
     with (ROOT / "resources/readings/lawngnli_contradictions.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert len({(row["volume"], row["hypothesis"]) for row in rows}) == len(rows)
@@ -182,8 +182,8 @@ def test_the_documented_accuracy_is_that_of_the_readings():
     assert all(row["lenient"] == "right" for row in rows if row["strict"] == "right")
 
 
-def test_only_pivotal_negation_counts():
-    # The negation in the relative clause is not the sentence's, so one is added and none removed.
+def test_only_the_negation_of_the_main_clause_counts():
+    # The negation is in the relative clause and not in the main clause, so a negation is added.
     tree = (
         "(S (NP (NP (DT a) (NN claim)) (SBAR (WHNP (WDT that)) (S (VP (VBZ is) (RB not) (ADJP (JJ ripe))))))"
         " (VP (VBZ fails)))"

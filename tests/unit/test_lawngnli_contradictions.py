@@ -1,4 +1,4 @@
-"""One shard's hypotheses filtered, parsed and contradicted: its rows, its counts, and the cases they need."""
+"""Hypotheses of one shard are filtered, parsed and contradicted: rows, counts, and cited cases."""
 
 from collections import Counter
 
@@ -40,7 +40,7 @@ ROW = {
 
 
 class Written:
-    """A parser that knows the sentences above, takes others for fragments, and warned twice."""
+    """A parser that knows the sentences above, parses others as fragments, and has two warnings."""
 
     def __init__(self):
         self.asked, self.warnings = [], Counter({"FutureWarning": 2})
@@ -53,7 +53,7 @@ class Written:
 
 @pytest.fixture
 def shard(tmp_path):
-    """The shard's parentheticals: each hypothesis about a case of its own, from 10 on."""
+    """Write the parentheticals of a shard. Each hypothesis is about a different case, numbered from 10."""
     rows = [
         ROW | {"example_id": f"e{n}", "hypothesis": text, "cited_case_id": 10 + n}
         for n, text in enumerate(HYPOTHESES)
@@ -89,7 +89,7 @@ def test_only_difficult_hypotheses_are_parsed_and_every_reason_is_counted(
     assert (taken["rule"], taken["kind"]) == ("indefinite_pronoun", "negative subject")
 
 
-def test_without_the_filters_all_are_parsed_and_no_step_claims_to_filter(shard, tmp_path):
+def test_without_filters_all_hypotheses_are_parsed_and_no_filter_step_is_counted(shard, tmp_path):
     parser = Written()
     counted = write_contradictions(shard, parser, 0, tmp_path / "out", filtered=False)
     rows = list(dataset.read(tmp_path / "out"))
@@ -99,18 +99,18 @@ def test_without_the_filters_all_are_parsed_and_no_step_claims_to_filter(shard, 
     assert [row["fault"] for row in rows] == ["quotation mark", None, None, "fewer than four words"]
 
 
-def test_a_shard_without_a_hypothesis_has_a_funnel_of_nothing(tmp_path):
+def test_the_funnel_of_a_shard_without_hypotheses_contains_zeros(tmp_path):
     dataset.write(PARENTHETICALS, [], tmp_path / "none")
     counted = write_contradictions(tmp_path / "none", Written(), 0, tmp_path / "out")
     assert list(counted.funnel.items()) == [(DIFFICULTY, 0), (CONTRADICTED, 0)]
 
 
-def test_the_cases_cited_are_those_of_hypotheses_that_were_taken(shard, tmp_path):
+def test_cited_cases_are_those_of_accepted_hypotheses(shard, tmp_path):
     write_contradictions(shard, Written(), 0, tmp_path / "out")
     assert cited_cases([tmp_path / "out"], [shard]) == {11}
 
 
-def test_files_of_two_shards_are_not_read_together(shard, tmp_path):
+def test_files_of_different_shards_raise_an_error(shard, tmp_path):
     write_contradictions(shard, Written(), 0, tmp_path / "out")
     other = [row | {"example_id": f"f{n}"} for n, row in enumerate(dataset.read(shard))]
     dataset.write(PARENTHETICALS, other, tmp_path / "other")

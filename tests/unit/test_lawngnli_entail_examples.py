@@ -46,7 +46,7 @@ PAPER = html(
 AGAIN = html(("majority", [f"{label(201)}A later suit between the same parties."]))
 TWO = html(("majority", [f"{label(301)}One."]), ("majority", ["Two."]))
 
-# Paragraphs of one opinion, each with the hypothesis that it gives or the step that drops it.
+# Paragraphs of one opinion, each with the expected hypothesis or the step that removes it.
 CITING = {
     "Fee v. Paper, 1 U.S. 101, 102 (1950) (holding that the fee isn't large).": "the fee is not large",
     "Fee v. Paper, 1 U.S. 101, 101, 5 S. Ct. 7, 9 (1950) (a fee is owed by all).": "a fee is owed by all",
@@ -66,12 +66,12 @@ CITING = {
     "Fee v. Paper, 1 U.S. 101, 102 (1950) (A fee is owed, by all).": ONCE,
 }
 KEPT = [value for value in CITING.values() if value not in FUNNEL]
-# Beside them an opinion whose parties met again.
+# One more opinion is removed because its parties have a later case.
 DROPPED = [*(value for value in CITING.values() if value in FUNNEL), PARTIES]
 
 
 def corpus(folder: Path, names: tuple[str, ...] = ("a", "b")) -> list[Path]:
-    """Write the corpus in two files, or with one name in one."""
+    """Write the corpus in one file for each name."""
     parallel = [{"type": "official", "cite": "1 U.S. 101"}, {"type": "parallel", "cite": "5 S. Ct. 7"}]
     citing = html(("majority", [f"{label(1)}{'</p><p>'.join(CITING)}"]))
     met = "Fee v. Paper, 1 U.S. 101, 102 (1950) (a case whose parties met again)."
@@ -113,12 +113,12 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> tuple:
     return built(folder, corpus(folder))
 
 
-def test_hypotheses(tables: tuple) -> None:
+def test_expected_hypotheses_are_kept(tables: tuple) -> None:
     _, _, _, rows = tables
     assert [row["hypothesis"] for row in rows] == KEPT
 
 
-def test_funnel_drops_each_where_it_should(tables: tuple) -> None:
+def test_each_removed_candidate_is_counted_at_its_step(tables: tuple) -> None:
     funnel = {step: sum(outcome.funnel.get(step, 0) for outcome in tables[0]) for step in FUNNEL}
     assert list(funnel) == list(FUNNEL)
     dropped_by = [step for step in FUNNEL if step != CITATIONS]
@@ -128,7 +128,7 @@ def test_funnel_drops_each_where_it_should(tables: tuple) -> None:
         assert (step, funnel[step]) == (step, left)
 
 
-def test_problems_are_counted_and_named(tables: tuple) -> None:
+def test_problems_are_counted_and_reported(tables: tuple) -> None:
     outcomes = tables[0]
     counts = {name: n for outcome in outcomes for name, n in outcome.counts.items()}
     assert counts["citations of two cases"] == 1
@@ -139,7 +139,7 @@ def test_problems_are_counted_and_named(tables: tuple) -> None:
     assert problem.endswith(": it is never closed.")
 
 
-def test_rows(tables: tuple) -> None:
+def test_rows_have_the_expected_columns_and_values(tables: tuple) -> None:
     _, candidates, cites, rows = tables
     first = rows[0]
     assert list(first) == [column.name for column in PARENTHETICALS.columns]
@@ -157,7 +157,7 @@ def test_rows(tables: tuple) -> None:
     assert [column.name for column in CITES.columns] == ["citing_case_id", "cited_case_id"]
 
 
-def test_a_volume_that_was_set_aside_gives_nothing_and_changes_nothing(tmp_path: Path, tables: tuple) -> None:
+def test_excluded_volumes_do_not_change_the_result(tmp_path: Path, tables: tuple) -> None:
     (tmp_path / "z.zip").write_bytes(b"no zip")
     write_opinions([tmp_path / "z.zip"], tmp_path / "z.parquet", set_aside=True)
     outcomes, *found = built(tmp_path, [*corpus(tmp_path), tmp_path / "z.parquet"])

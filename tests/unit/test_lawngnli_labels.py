@@ -38,39 +38,39 @@ def rows(place, negated, n, first=0):
 
 
 @pytest.mark.parametrize(("n", "counts"), [(0, []), (1, [1]), (2, [1, 1]), (9, [3, 3, 3]), (11, [3, 4, 4])])
-def test_each_stratum_is_dealt_in_thirds(n, counts):
+def test_each_stratum_is_divided_into_thirds(n, counts):
     assigned = assign_labels(rows("ill", True, n), seed=1)
     assert sorted(Counter(assigned.values()).values()) == counts
 
 
-def test_strata_are_jurisdiction_and_negation():
+def test_strata_are_defined_by_jurisdiction_and_negation():
     examples = rows("ill", True, 3) + rows("ill", False, 3, 3) + rows("us", True, 3, 6)
     assigned = assign_labels(examples, seed=1)
     for first in (0, 3, 6):
         assert sorted(assigned[i] for i in range(first, first + 3)) == sorted(LABELS)
 
 
-def test_the_leftover_example_favours_no_label():
+def test_remaining_examples_get_each_label_about_equally_often():
     examples = [row for place in range(600) for row in rows(f"state {place}", True, 1, place)]
     counts = Counter(assign_labels(examples, seed=5).values())
     assert set(counts) == set(LABELS)
     assert min(counts.values()) > 150
 
 
-def test_order_and_seed():
+def test_labels_depend_on_the_seed_and_not_on_the_order():
     examples = rows("ill", True, 30) + rows("us", False, 31, 100)
     shuffled = random.Random(3).sample(examples, len(examples))
     assert list(assign_labels(examples, seed=7).items()) == list(assign_labels(shuffled, seed=7).items())
     assert assign_labels(examples, seed=7) != assign_labels(examples, seed=8)
 
 
-def test_draw_depends_on_its_names_alone():
+def test_draws_depend_only_on_the_seed_and_the_names():
     assert draw(1, "label", 12) == draw(1, "label", "12")
     assert len({draw(1, "a", "b"), draw(1, "ab", ""), draw(1, "a", "c"), draw(2, "a", "b")}) == 4
     assert 0 <= draw(0, "x") < 2**64
 
 
-def test_labelled():
+def test_contradict_replaces_the_hypothesis_by_its_twin():
     (row,) = rows("ill", False, 1)
     assert labelled(row, ENTAIL) == {**row, "label": ENTAIL}
     assert labelled(row, NEUTRAL) == {**row, "label": NEUTRAL}
@@ -111,7 +111,7 @@ def test_split_sizes(n, train, val, test):
 
 
 def examples(*cells):
-    """Rows from (analysis, label, negated, n)."""
+    """Return n rows for each (analysis, label, negated, n)."""
     rows = []
     for analysis, label, negated, n in cells:
         for _ in range(n):
@@ -142,7 +142,7 @@ ROWS = examples(
 )
 
 
-def test_each_subset_is_cut_to_its_smallest_group_and_split_alike():
+def test_groups_of_a_subset_have_equal_sizes_and_splits():
     cells = Counter(
         (ROWS[name]["analysis"], closed_group(ROWS[name]["label"], ROWS[name]["negated"]), split)
         for name, split in balance(ROWS, seed=1).items()
@@ -156,20 +156,20 @@ def test_each_subset_is_cut_to_its_smallest_group_and_split_alike():
     }  # fmt: skip
 
 
-def test_a_missing_group_empties_its_subset():
+def test_a_subset_with_a_missing_group_is_empty():
     rows = examples((True, "entail", True, 5), (True, "neutral", True, 5))
     assert balance(rows, seed=1) == {}
     assert balance([], seed=1) == {}
 
 
-def test_balance_depends_on_names_and_seed_alone():
+def test_balance_depends_only_on_names_and_the_seed():
     shuffled = random.Random(4).sample(ROWS, len(ROWS))
     assert list(balance(ROWS, seed=2).items()) == list(balance(shuffled, seed=2).items())
     assert balance(ROWS, seed=2).keys() != balance(ROWS, seed=3).keys()
 
 
 @pytest.mark.parametrize(("times", "share"), [(1, 0.3), (400, 0.05)])
-def test_of_a_small_data_set_more_is_held_out_for_the_test(times, share):
+def test_small_data_sets_have_a_larger_test_share(times, share):
     rows = [row | {"example_id": f"{row['example_id']}-{copy}"} for copy in range(times) for row in ROWS]
     assert balance(rows, seed=1, test_share=None) == balance(rows, seed=1, test_share=share)
     assert balance(rows, seed=1, test_share=0.3) != balance(rows, seed=1, test_share=0.05)

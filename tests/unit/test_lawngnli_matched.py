@@ -56,13 +56,15 @@ def families(kind, labels, overlaps):
         ([0.5, 0, 0.5], [0.2, 0.6, 0.2], [0.5, 0.5], 0.5),
     ],
 )
-def test_entail_and_contradict_are_compared_alone_and_within_twins(entail, contradict, choice, twins):
+def test_entail_and_contradict_are_compared_without_neutral_and_within_twins(
+    entail, contradict, choice, twins
+):
     found = by_label(family("a", (ENTAIL, CONTRADICT), "case"), [entail, contradict])
     assert found[CHOICE] == [("case", share) for share in choice]
     assert found[TWINS] == [("case", twins)]
 
 
-def test_labels_that_tie_share_an_answer():
+def test_tied_labels_share_an_answer_equally():
     assert decided(np.array([[0.2, 0.5, 0.3], [0.4, 0.2, 0.4]])).tolist() == [[0, 1, 0], [0.5, 0, 0.5]]
 
 
@@ -105,7 +107,7 @@ def test_both_designs_are_balanced_and_below_the_bound():
     assert pairs == matched.choose_pairs((first + second)[::-1], known | more, seed=0)
 
 
-def test_no_opinion_is_in_training_and_test():
+def test_no_opinion_is_in_both_training_and_test():
     premises = [f"case {number % 30}" for number in range(200)]
     tested = Counter()
     for _, training, test in matched.splits(premises, 0):
@@ -115,7 +117,7 @@ def test_no_opinion_is_in_training_and_test():
 
 
 def test_the_interval_covers_a_difference_of_zero(monkeypatch):
-    """400 simulated experiments of 120 pairs about 50 opinions without a difference."""
+    """Simulate 400 experiments with 120 pairs about 50 opinions and a true difference of zero."""
     monkeypatch.setattr(matched, "RESAMPLES", 500)
     rng, covered = np.random.default_rng(1), 0
     for _ in range(400):
@@ -128,7 +130,7 @@ def test_the_interval_covers_a_difference_of_zero(monkeypatch):
 
 
 def word_vectors(texts):
-    """{text: a unit vector for each word, drawn by the word}."""
+    """Return {text: a unit vector for each word}; equal words have equal vectors."""
     drawn, texts = {}, set(texts)
     for word in sorted({word for text in texts for word in text.split()}):
         drawn[word] = np.random.default_rng([*word.encode()]).normal(size=32)
@@ -136,7 +138,7 @@ def word_vectors(texts):
     return {text: torch.tensor(np.array([drawn[word] for word in text.split()])).half() for text in texts}
 
 
-def test_alignment_shows_a_negation_that_only_one_of_two_texts_has():
+def test_alignment_detects_a_negation_that_only_one_of_two_texts_has():
     rng, texts = np.random.default_rng(0), []
     labels = np.arange(400) % 2
     for number, label in enumerate(labels):
@@ -164,7 +166,7 @@ def test_the_sentences_with_the_most_words_of_the_hypothesis_come_first():
 
 @pytest.fixture(scope="module")
 def experiment(tmp_path_factory):
-    """180 families.  The label is a word of the filtered long premise, so that only (6) can learn it."""
+    """Run with 180 families. The label is a word of the filtered long premise, so only (6) can learn it."""
     folder = tmp_path_factory.mktemp("matched")
     rows, texts = [], {}
     for number in range(180):
@@ -191,7 +193,7 @@ def experiment(tmp_path_factory):
     return SimpleNamespace(data=folder, messages=messages)
 
 
-def test_a_planted_difference_is_found(experiment):
+def test_a_simulated_difference_is_found(experiment):
     cells = {(cell.row, cell.column): cell for cell in matched.table(experiment)}
     name = matched.DESIGN_NAMES[matched.BOUND]
     gap = cells[f"{name} / {matched.MODELS['words']}", "(6) less (3)"]
@@ -206,7 +208,7 @@ def test_a_planted_difference_is_found(experiment):
     assert set(LABELS) <= {column.removeprefix("(6), ") for _, column in cells}
 
 
-def test_each_pair_is_answered_once_in_a_repetition(experiment):
+def test_each_pair_is_answered_once_per_repetition(experiment):
     answers = list(read(experiment.data / "answers.parquet"))
     counts = Counter((row["design"], row["model"], row["condition"], row["repetition"]) for row in answers)
     sizes = Counter(
@@ -215,7 +217,7 @@ def test_each_pair_is_answered_once_in_a_repetition(experiment):
     assert all(count == sizes[design] for (design, *_), count in counts.items())
 
 
-def test_the_log_counts_the_fits(experiment, monkeypatch):
+def test_the_log_reports_the_number_of_fits(experiment, monkeypatch):
     answers = read(experiment.data / "answers.parquet")
     fits = matched.FOLDS * len({tuple(row[name] for name in matched.ANSWERS.key[:-1]) for row in answers})
     assert experiment.messages[-1] == ("%d of %d fits done", fits, fits)
@@ -228,7 +230,7 @@ def test_the_log_counts_the_fits(experiment, monkeypatch):
             pass
 
 
-def test_too_few_pairs_are_not_run(tmp_path):
+def test_designs_with_too_few_pairs_are_not_run(tmp_path):
     write(matched.PAIRS, [], tmp_path / "pairs.parquet")
     write(matched.ANSWERS, [], tmp_path / "answers.parquet")
     cells = list(matched.table(SimpleNamespace(data=tmp_path)))

@@ -1,4 +1,4 @@
-"""Verb forms that the rules need, in the verbs of legal English."""
+"""Verb forms that the rules need, for verbs of legal English."""
 
 import pytest
 
@@ -36,7 +36,7 @@ VERBS = [
 
 
 @pytest.mark.parametrize("verb", VERBS, ids=[verb[0] for verb in VERBS])
-def test_forms_and_base_forms(verb):
+def test_verbs_are_inflected_and_lemmatised(verb):
     base = verb[0]
     for form, tag in zip(verb, ("VB", "VBZ", "VBD", "VBN"), strict=True):
         assert morphology.inflect(base, tag) == form
@@ -45,7 +45,7 @@ def test_forms_and_base_forms(verb):
     assert morphology.lemma(base.upper(), "VBP") == base
 
 
-def test_the_tag_decides_between_base_forms():
+def test_the_base_form_depends_on_the_tag():
     assert morphology.lemma("found", "VBD") == "find"
     assert morphology.lemma("found", "VBP") == "found"
     assert morphology.lemma("saw", "VBD") == "see"
@@ -54,7 +54,7 @@ def test_the_tag_decides_between_base_forms():
 
 
 @pytest.mark.parametrize(("do", "tag"), [("does", "VBZ"), ("do", "VBP"), ("Did", "VBD")])
-def test_the_tense_of_do(do, tag):
+def test_the_tense_of_do_is_recognised(do, tag):
     assert morphology.tense_of(do) == tag
     assert morphology.DO[tag] == do.lower()
 
@@ -63,7 +63,7 @@ def test_the_tense_of_do(do, tag):
     ("form", "past", "participle"),
     [("reversed", True, True), ("gave", True, False), ("given", False, True), ("held", True, True)],
 )
-def test_past_tenses_and_participles(form, past, participle):
+def test_past_tenses_and_participles_are_recognised(form, past, participle):
     assert (morphology.is_past(form), morphology.is_participle(form)) == (past, participle)
 
 
@@ -80,7 +80,7 @@ def test_past_tenses_and_participles(form, past, participle):
         ("held", "VBN", "VBD"),
     ],
 )
-def test_the_form_corrects_the_tag(form, tag, expected):
+def test_wrong_tags_are_corrected_by_the_verb_form(form, tag, expected):
     assert morphology.finite_tag(form, tag) == expected
 
 
@@ -88,7 +88,7 @@ def test_the_form_corrects_the_tag(form, tag, expected):
     ("form", "expected"),
     [("applies", True), ("Pre-empted", True), ("priority", False), ("statute", False), ("held", True)],
 )
-def test_words_that_are_verbs(form, expected):
+def test_verbs_are_recognised(form, expected):
     assert morphology.is_verb(form) == expected
 
 
@@ -116,7 +116,7 @@ def test_indefinite_articles(word, article):
     assert morphology.indefinite_article(word) == article
 
 
-def test_no_verb_is_in_two_lists_that_exclude_each_other():
+def test_verb_lists_that_exclude_each_other_do_not_overlap():
     needing_no_object = [morphology.INTRANSITIVE, morphology.ABSOLUTE, frozenset(morphology.GOVERNING)]
     needing_one = [morphology.RECEIVING, morphology.TELLING]
     for free in needing_no_object:
@@ -129,5 +129,5 @@ def test_no_verb_is_in_two_lists_that_exclude_each_other():
 @pytest.mark.parametrize(
     ("form", "noun"), [("judges", "judge"), ("women", "woman"), ("Congress", "congress"), ("State", "state")]
 )
-def test_singulars(form, noun):
+def test_singular_forms_of_nouns(form, noun):
     assert morphology.singular(form) == noun

@@ -1,4 +1,4 @@
-"""Neutral premises, and the network of citations that excludes some (LawngNLI, A.1.7)."""
+"""Neutral premises, and the citation network that excludes some candidates (LawngNLI, A.1.7)."""
 
 import random
 
@@ -50,22 +50,22 @@ def ids_of(pairings):
     return {key: pairing and pairing.premise_example_id for key, pairing in pairings.items()}
 
 
-def test_the_best_candidate_by_bm25_is_taken():
+def test_the_candidate_with_the_highest_bm25_score_is_selected():
     pairings = neutral_premises(ROWS, CitationNetwork([]), encode)
     assert ids_of(pairings) == {1: 2, 2: 3, 3: 4, 4: 3}
-    # The premise of 4 shares most words with the hypothesis of 3, and comes from another case.
+    # The premise of 4 shares the most words with the hypothesis of 3 and is from another case.
     others = [r["short_premise"] for r in (ROWS[0], ROWS[1], ROWS[3])]
     assert pairings[3].bm25 == pytest.approx(max(bm25_scores(ROWS[2]["hypothesis"], others)))
     assert pairings[3].candidates == 3
 
 
-def test_premises_of_another_jurisdiction_are_no_candidates():
+def test_premises_of_other_jurisdictions_are_excluded():
     rows = [row(1, 1, 2, "a b c d", "e f"), row(2, 3, 4, "g h i j", "k l", place="ill")]
     found = neutral_premises(rows, CitationNetwork([(1, 2), (3, 4)]), encode)
     assert found == {1: None, 2: None}
 
 
-def test_half_the_bigrams_in_common_is_too_much():
+def test_premises_that_share_half_of_the_bigrams_are_excluded():
     rows = [
         row(1, 1, 2, "the tenant owes double rent", "nothing alike"),
         row(2, 3, 4, "unlike", "here the tenant owes little"),  # 2 of 4
@@ -78,7 +78,7 @@ def test_half_the_bigrams_in_common_is_too_much():
 
 
 def near_and_far():
-    """One question, 30 premises near to it (ids 1 to 30), 40 far from it that BM25 would like better."""
+    """Return one query, 30 near premises (ids 1 to 30), and 40 distant ones with higher BM25 scores."""
     asked = row(0, 1, 2, "owes tenant double rent", "unlike")
     near = [row(i, 3000 + i, 4000 + i, "unlike", f"rent unpaid {'y' * i}") for i in range(1, 31)]
     far = [row(100 + i, 1000 + i, 2000 + i, "unlike", f"rent double tenant {'x' * i}") for i in range(40)]
@@ -89,14 +89,14 @@ def near_and_far():
     )
 
 
-def test_only_the_nearest_thirty_are_scored():
+def test_only_the_thirty_nearest_premises_are_scored():
     rows, stated = near_and_far()
     pairing = neutral_premises(rows, CitationNetwork([(1, 2)]), stated)[0]
     assert (pairing.candidates, pairing.similarity) == (30, 1.0)
     assert pairing.premise_example_id <= 30
 
 
-def test_neighbours_are_left_out_before_the_thirty_are_counted():
+def test_neighbours_are_excluded_before_the_thirty_nearest_are_selected():
     rows, stated = near_and_far()
     edges = [(1, 2), *((1, 4000 + i) for i in range(1, 26))]
     pairing = neutral_premises(rows, CitationNetwork(edges), stated)[0]
@@ -104,7 +104,7 @@ def test_neighbours_are_left_out_before_the_thirty_are_counted():
     assert pairing.premise_example_id == 100
 
 
-def test_one_premise_takes_one_place_under_its_lowest_example_id():
+def test_equal_premises_are_one_candidate_with_the_lowest_example_id():
     rows = [
         row(1, 1, 2, "rent is due", "unlike"),
         *(row(i, 10 + i, 50, "x", "rent falls due") for i in (9, 5, 7)),
@@ -113,8 +113,8 @@ def test_one_premise_takes_one_place_under_its_lowest_example_id():
     assert (pairing.premise_example_id, pairing.candidates) == (5, 1)
 
 
-def test_ties_go_to_the_lower_example_id_even_past_the_thirtieth():
-    # All products are equal, so the thirty are the lowest ids; from 20 on, all BM25 scores are equal too.
+def test_ties_are_resolved_by_the_lower_example_id():
+    # All similarities are equal, so the lowest ids are selected; from 20 on, the BM25 scores are equal too.
     same = [
         row(i, 1000 + i, 2000 + i, "x y", f"{'due rent' if i >= 20 else 'none alike'} p{i}")
         for i in range(2, 90)
@@ -128,7 +128,7 @@ def test_ties_go_to_the_lower_example_id_even_past_the_thirtieth():
     assert (pairing.premise_example_id, pairing.candidates) == (20, 30)
 
 
-def test_against_a_search_without_an_index(monkeypatch):
+def test_results_equal_those_of_a_search_without_an_index(monkeypatch):
     monkeypatch.setattr(neutralization, "QUERY_BATCH", 7)
     monkeypatch.setattr(neutralization, "ENCODE_BATCH", 5)
     drawn = random.Random(2)
@@ -166,7 +166,7 @@ def test_against_a_search_without_an_index(monkeypatch):
         assert found[asked["example_id"]].similarity == pytest.approx(products[best])
 
 
-def test_only_neutral_rows_are_paired_again_and_any_may_be_dropped():
+def test_only_neutral_rows_get_new_premises_and_unpaired_rows_are_removed():
     rows = [
         row(1, 1, 2, "a", "pa", label="entail"),
         row(2, 3, 4, "b", "pb", label="neutral"),
@@ -192,12 +192,12 @@ def test_only_neutral_rows_are_paired_again_and_any_may_be_dropped():
         (lambda texts: np.full((len(texts), 3), np.nan, np.float32), "not finite"),
     ],
 )
-def test_an_encoder_that_breaks_its_word_is_found_out(broken, message):
+def test_invalid_output_of_an_encoder_raises_an_error(broken, message):
     with pytest.raises(ValueError, match=message):
         neutral_premises(ROWS, CitationNetwork([]), broken)
 
 
-# The network of citations.
+# The citation network.
 
 PAIRS = [(10, 20), (10, 30), (20, 10), (40, 10), (10, 20), (50, 50), (7_000_000_000, 20)]
 
@@ -209,19 +209,19 @@ PAIRS = [(10, 20), (10, 30), (20, 10), (40, 10), (10, 20), (50, 50), (7_000_000_
         (20, [10, 7_000_000_000]),
         (30, [10]),
         (7_000_000_000, [20]),
-        (50, []),  # a case that cites itself alone
+        (50, []),  # a case that cites only itself
         (99, []),
         (8_000_000_000, []),
     ],
 )
-def test_neighbours_in_both_directions(case_id, expected):
+def test_neighbours_are_citing_and_cited_cases(case_id, expected):
     found = CitationNetwork(PAIRS).neighbours(case_id)
     assert found.dtype == np.int64
     assert found.tolist() == expected
 
 
 @pytest.mark.parametrize("cases", [[], [10], [20, 40], [99]])
-def test_the_pairs_of_some_cases_give_them_all_their_neighbours(tmp_path, cases):
+def test_pairs_of_some_cases_include_all_their_neighbours(tmp_path, cases):
     names = [column.name for column in CITES.columns]
     for n, some in enumerate((PAIRS[:3], [], PAIRS[3:])):
         dataset.write(

@@ -1,4 +1,4 @@
-"""LawngNLI's Tables 5 and 12 to 16: accuracies with exact bounds, McNemar's tests, and gold labels."""
+"""LawngNLI's Tables 5 and 12 to 16: accuracies with exact intervals, McNemar's tests, and gold labels."""
 
 import json
 import statistics
@@ -48,18 +48,18 @@ CONDITIONS = sorted({*COLUMNS.values(), "none > long", "none > short", "short > 
 ALBERT, BART = "albert-xxlarge-v2_anli", "facebook_bart-large_anli"
 
 
-# What is registered, and what is printed.
+# Registered and published rows and columns.
 
 
 def panels(table):
-    """{a printed row's name: its panel} of all rows that a table may show."""
+    """Return {name of a published row: its panel} for all rows that a table may contain."""
     heads = [where["heads"] for where in PAPER.tables[table].rows]
     of = ((panel, (panel.heads or TASK.heads)[0]) for panel in TASK.models.values())
-    return {PREFIX[head] + panel.row: panel for panel, head in of if head in heads and not panel.own}
+    return {PREFIX[head] + panel.row: panel for panel, head in of if head in heads and not panel.additional}
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_registered_columns_are_the_printed_ones_and_are_read(table):
+def test_registered_columns_are_the_published_ones_and_have_valid_settings(table):
     columns = PAPER.tables[table].names["columns"]
     assert list(columns) == list(dict.fromkeys(cell.column for cell in PRINTED[table]))
     for entry in columns.values():
@@ -70,25 +70,25 @@ def test_registered_columns_are_the_printed_ones_and_are_read(table):
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_each_printed_row_is_of_a_model_of_the_panel(table):
+def test_each_published_row_has_a_registered_model(table):
     others = {nli_tables.P_VALUES, f"{THREE}N", f"{TWO}N"}
     rows = {cell.row for cell in PRINTED[table]} - others
     assert rows <= panels(table).keys()
     assert len(rows) == {"table5": 12, "table12": 6, "table16": 6}.get(table, len(panels(table)))
 
 
-def test_models_of_two_labels_are_those_that_come_from_docnli():
+def test_two_label_models_are_those_trained_on_docnli():
     two = {panel.row for panel in TASK.models.values() if panel.heads == ("entailment",)}
     assert two == {panel.row for panel in TASK.models.values() if panel.after == "docnli"} and len(two) == 7
 
 
 def planned(grid):
-    """The plan of LawngNLI with all weights, trained by this grid."""
+    """Return the plan of LawngNLI with all weights and this hyperparameter grid."""
     return plan(PAPER, context("lawngnli", data="release", models="paper", grid=grid, seeds=[0]))
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_with_the_paper_s_settings_each_printed_cell_is_read(table):
+def test_the_papers_settings_cover_each_published_cell(table):
     made, columns = planned("paper"), PAPER.tables[table].names["columns"]
     read_by = {PREFIX[row["heads"]] + row["row"]: row["runs"]["100"] for row in made.rows[table]}
     conditions = {
@@ -103,7 +103,7 @@ def test_with_the_paper_s_settings_each_printed_cell_is_read(table):
 
 
 @pytest.mark.parametrize("grid", sorted(TASK.grids))
-def test_no_row_is_without_a_view_whatever_the_grid(grid):
+def test_each_run_has_a_view_with_every_grid(grid):
     made = planned(grid)
     found = [
         spec
@@ -113,11 +113,11 @@ def test_no_row_is_without_a_view_whatever_the_grid(grid):
     assert found and all(spec.settings["readings"] and spec.sources for spec in found)
 
 
-# What is computed.
+# Computed values.
 
 
 def examples():
-    """24 test examples of three labels, eight of them too long for the subset, and those of two labels."""
+    """Return 24 test examples with three and with two labels; four of them are not in the analysis subset."""
     rows = []
     for number in range(26):
         label, analysis = ANSWERS["nli"][number % 3], number % 3 < 2 or number < 12
@@ -149,7 +149,7 @@ def asked(head="nli", group="analysis"):
 
 
 def answers_of(name, head="nli", conditions=CONDITIONS):
-    """{condition: {example: an answer}}, drawn by the run's name; right two times of three."""
+    """Return {condition: {example: answer}}, seeded by the run's name; about 2/3 correct, others random."""
     drawn = np.random.default_rng([*map(ord, name)])
     return {
         condition: {
@@ -163,7 +163,7 @@ def answers_of(name, head="nli", conditions=CONDITIONS):
 
 
 class Table:
-    """A table of made runs: what the systems answered, and the cells that come of it."""
+    """A table of simulated runs: answers of the systems, and the cells computed from them."""
 
     def __init__(self, folder, name="table5", notes=DATA_SET):
         self.folder, self.name, self.systems, self.answers = folder, name, [], {}
@@ -173,12 +173,19 @@ class Table:
         (folder / "census.json").write_text(json.dumps(census))
 
     def add(self, row, runs=("a",), *, head="nli", conditions=CONDITIONS, **changes):
-        """A system with these runs, each with answers of its own."""
+        """Add a system with these runs; each run has different answers."""
         folders = [f"runs/{row}/{run}" for run in runs]
         for folder in folders:
             self.answers[folder] = answers_of(folder, head, conditions)
             self._write(folder, head)
-        known = {"row": row, "own": False, "submitted": False, "reason": "", "parameters": 1, "trained": True}
+        known = {
+            "row": row,
+            "additional": False,
+            "submitted": False,
+            "reason": "",
+            "parameters": 1,
+            "trained": True,
+        }
         known |= {"averages": 1, "baseline": False, "lenient": False, "setting": "multi", "heads": head}
         self.systems.append(known | {"runs": {"100": folders} if folders else {}} | changes)
         return folders
@@ -204,17 +211,17 @@ class Table:
         self.fill()
         inputs = Inputs(self.folder, self.folder, self.systems, PRINTED[self.name], PAPER, self.name)
         found = list(make(inputs))
-        # Nothing that is printed is left out, and no place is filled twice.
+        # Raises an error if a published cell is missing or if a cell occurs twice.
         build(PRINTED[self.name], found, comparable=False)
         return {(cell.row, cell.column): cell for cell in found}
 
     def right(self, folder, condition, group="analysis", head="nli"):
-        """Whether each example of a group was answered right."""
+        """Return for each example of a group whether its answer is correct."""
         given = self.answers[folder][condition]
         return [given[row["example_id"]] == row["label"] for row in asked(head, group)]
 
     def fill(self):
-        """Rows without runs for what else is printed."""
+        """Add a system without runs for each published row that has no system."""
         for row in {cell.row for cell in PRINTED[self.name]}:
             head = "nli" if row.startswith(THREE) else "entailment"
             name = row.removeprefix(PREFIX[head])
@@ -228,12 +235,12 @@ def table(tmp_path):
     return Table(tmp_path)
 
 
-def test_mcnemar_of_systems_that_are_right_together_is_1():
+def test_mcnemar_is_1_for_systems_with_the_same_correct_answers():
     assert nli_tables.mcnemar([[True, False], [True, False]]) == 1.0
     assert nli_tables.mcnemar([[True] * 10, [False] * 10]) == pytest.approx(2 / 2**10)
 
 
-def test_a_printed_row_has_the_accuracy_of_each_column_with_its_exact_bounds(table):
+def test_published_rows_have_the_accuracy_and_exact_interval_of_each_column(table):
     (folder,) = table.add(ALBERT)
     cells = table.cells()
     for column, condition in COLUMNS.items():
@@ -246,7 +253,7 @@ def test_a_printed_row_has_the_accuracy_of_each_column_with_its_exact_bounds(tab
     assert not [row for row, column in cells if ALBERT in row and "all lengths" in column]
 
 
-def test_of_several_seeds_value_and_bounds_are_means(table):
+def test_value_and_interval_are_means_over_seeds(table):
     folders = table.add(ALBERT, ("a", "b", "c"))
     cell = table.cells()[THREE + ALBERT, VERSUS]
     rights = [table.right(folder, COLUMNS[VERSUS]) for folder in folders]
@@ -255,8 +262,8 @@ def test_of_several_seeds_value_and_bounds_are_means(table):
     assert [cell.value, cell.low, cell.high] == pytest.approx([np.mean(rights), *ends.mean(axis=0)])
 
 
-def test_rows_of_our_own_stand_there_over_all_lengths_too(table):
-    (folder,) = table.add("Ours", own=True, baseline=True, trained=False)
+def test_additional_rows_also_have_scores_over_all_lengths(table):
+    (folder,) = table.add("Ours", additional=True, baseline=True, trained=False)
     cells = table.cells()
     for column, condition in COLUMNS.items():
         short, long = cells[THREE + "Ours", column], cells[THREE + "Ours", f"{column}, all lengths"]
@@ -265,8 +272,8 @@ def test_rows_of_our_own_stand_there_over_all_lengths_too(table):
         assert short.seeds is None and short.baseline == "Ours"
 
 
-def test_rows_show_the_views_they_were_trained_under_and_printed_ones_name_the_others(table):
-    table.add("Ours", conditions=["short > long"], own=True)
+def test_rows_have_their_trained_views_and_published_rows_a_reason_for_the_others(table):
+    table.add("Ours", conditions=["short > long"], additional=True)
     table.add(ALBERT, conditions=["short > long", "long_bm25 > long_bm25"])
     cells = table.cells()
     assert {column for row, column in cells if row == THREE + "Ours"} == {
@@ -277,8 +284,8 @@ def test_rows_show_the_views_they_were_trained_under_and_printed_ones_name_the_o
     assert cells[THREE + ALBERT, "(1) Short premise / No"].value is not None
 
 
-def test_a_column_with_fewer_test_examples_than_asked_for_is_not_run(table):
-    (folder,) = table.add("Ours", own=True)
+def test_columns_with_too_few_test_examples_are_not_run(table):
+    (folder,) = table.add("Ours", additional=True)
     record = json.dumps({"settings": {"min_test": 24}})
     (table.folder / folder / "run.json").write_text(record)
     cells = table.cells()
@@ -286,9 +293,9 @@ def test_a_column_with_fewer_test_examples_than_asked_for_is_not_run(table):
     assert cells[THREE + "Ours", f"{VERSUS}, all lengths"].value is not None
 
 
-def test_accuracies_by_label_are_those_of_the_labels(tmp_path):
+def test_accuracy_by_label_uses_only_examples_of_that_label(tmp_path):
     made = Table(tmp_path, "table_labels")
-    (folder,) = made.add("Ours", own=True)
+    (folder,) = made.add("Ours", additional=True)
     inputs = Inputs(tmp_path, tmp_path, made.systems, [], PAPER, "table_labels")
     cells = {(cell.row, cell.column): cell for cell in nli_tables.accuracy_by_label(inputs)}
     right = made.right(folder, "long_bm25 > long_bm25", "")
@@ -298,13 +305,13 @@ def test_accuracies_by_label_are_those_of_the_labels(tmp_path):
     assert cells[GUESSING, "(6), neutral"].value in (0, 1)
 
 
-def test_a_model_that_a_table_does_not_print_is_not_in_it(table):
+def test_models_without_a_published_row_are_not_in_the_table(table):
     table.add("zlucia_custom-legalbert_vanilla")
     assert not [row for row, _ in table.cells() if "custom-legalbert" in row]
 
 
-def test_given_predictions_are_a_column_of_their_own(table):
-    (folder,) = table.add("Theirs", conditions=[SUBMITTED], own=True, submitted=True, trained=False)
+def test_submitted_predictions_have_a_separate_column(table):
+    (folder,) = table.add("Theirs", conditions=[SUBMITTED], additional=True, submitted=True, trained=False)
     cells = {key: cell for key, cell in table.cells().items() if "Theirs" in key[0]}
     assert {column: cell.value for (_, column), cell in cells.items()} == pytest.approx(
         {
@@ -314,10 +321,10 @@ def test_given_predictions_are_a_column_of_their_own(table):
     )
 
 
-def test_p_values_are_the_greatest_over_models_and_seeds(table):
+def test_p_values_are_the_maximum_over_models_and_seeds(table):
     folders = [*table.add(ALBERT, ("a", "b")), *table.add(BART)]
-    # A row of our own is no model of the paper's, and has p-values of its own.
-    (ours,) = table.add("Ours", own=True)
+    # An additional row is not a model of the paper; it has separate p-values.
+    (ours,) = table.add("Ours", additional=True)
     cells = table.cells()
 
     def value(folder, column, group="analysis"):
@@ -331,7 +338,7 @@ def test_p_values_are_the_greatest_over_models_and_seeds(table):
     for column in printed:
         expected = max(value(folder, column) for folder in folders)
         assert cells[nli_tables.P_VALUES, column].value == pytest.approx(expected)
-    # A published 0 is a p-value below 0.0005, as the captions say, so that it has three decimals.
+    # A published 0 is a p-value below 0.0005 according to the captions, so it has three decimals.
     assert {cell.decimals for cell in PRINTED["table5"] if cell.row == nli_tables.P_VALUES} == {3}
     own = THREE + "Ours, p-value versus (6)"
     for column in COLUMNS:
@@ -341,8 +348,8 @@ def test_p_values_are_the_greatest_over_models_and_seeds(table):
     assert (own, VERSUS) not in cells and (own, f"{VERSUS}, all lengths") not in cells
 
 
-def test_without_a_printed_model_there_is_no_p_value(table):
-    table.add("Ours", own=True)
+def test_without_a_published_model_there_is_no_p_value(table):
+    table.add("Ours", additional=True)
     cells = table.cells()
     found = [cell for (row, _), cell in cells.items() if row == nli_tables.P_VALUES]
     assert len(found) == 4 and {(cell.value, cell.reason) for cell in found} == {(None, NO_PRINTED)}
@@ -355,12 +362,12 @@ def test_n_counts_the_test_examples_of_each_column(tmp_path):
     for prefix, head in ((THREE, "nli"), (TWO, "entailment")):
         found = [cells[f"{prefix}N", column].value for column in PAPER.tables["table14"].names["columns"]]
         assert found == [len(asked(head, group)) for group in groups]
-    # Entail examples stand twice among those of two labels.
+    # With two labels, Entail examples occur twice.
     assert cells[f"{TWO}N", "No / All"].value > cells[f"{THREE}N", "No / All"].value
 
 
 @pytest.mark.parametrize("name", ["table14", "table15"])
-def test_subsets_and_models_of_two_labels_have_scores_of_their_own(tmp_path, name):
+def test_subsets_and_two_label_models_are_scored_separately(tmp_path, name):
     table = Table(tmp_path, name)
     (three,), (two,) = table.add(ALBERT), table.add("albert-xxlarge-v2_DocNLI", head="entailment")
     cells = table.cells()
@@ -376,14 +383,14 @@ def test_subsets_and_models_of_two_labels_have_scores_of_their_own(tmp_path, nam
 
 # Table 16.
 
-# An answer that no label is.
+# Warnings of scikit-learn about predicted classes that are not among the labels.
 UNASKED = "ignore:(y_pred contains classes|A single label)"
 GOLD = {"r00": "entail", "r01": "contradict", "r03": "neutral", "r04": "neutral", "r07": "contradict"}
 
 
 @pytest.fixture
 def readings(tmp_path, monkeypatch):
-    """Two readings of seven pairs of the data set, alike of five, and of one of another data set."""
+    """Write two readings of seven pairs (equal for five test pairs) and of a pair of another data set."""
     lines = ["data_set,pair,reader,reading,confidence,note"]
     both = {name: (label, label) for name, label in GOLD.items()}
     both |= {"r06": ("entail", "neutral"), "r24": ("entail", "entail")}
@@ -396,12 +403,12 @@ def readings(tmp_path, monkeypatch):
 
 
 @pytest.mark.filterwarnings(UNASKED)
-def test_gold_labels_are_those_that_both_readers_of_this_data_set_gave(tmp_path, readings):
+def test_gold_labels_are_labels_on_which_both_readers_of_this_data_set_agree(tmp_path, readings):
     table = Table(tmp_path, "table16")
     folders = table.add(ALBERT, ("a", "b"))
-    table.add("Ours", own=True)
+    table.add("Ours", additional=True)
     cells = table.cells(by_readings)
-    # What they did not agree on, and what is no test example, is left out.
+    # Pairs on which they disagree and pairs outside the test split are excluded.
     rows = [row for row in asked() if row["reading"] in GOLD]
     assert len(rows) == 5
     for column, entry in PAPER.tables["table16"].names["columns"].items():
@@ -420,10 +427,10 @@ def test_gold_labels_are_those_that_both_readers_of_this_data_set_gave(tmp_path,
         assert cells[THREE + BART, column].reason == "not here"
 
 
-def test_readings_of_another_data_set_are_not_shown(tmp_path, readings):
+def test_readings_of_another_data_set_are_ignored(tmp_path, readings):
     table = Table(tmp_path, "table16", notes="2" * 64)
     table.add(ALBERT)
-    table.add("Ours", own=True)
+    table.add("Ours", additional=True)
     cells = table.cells(by_readings)
     for column in PAPER.tables["table16"].names["columns"]:
         assert (cells[THREE + ALBERT, column].value, cells[THREE + ALBERT, column].reason) == (None, NOT_READ)
@@ -431,7 +438,7 @@ def test_readings_of_another_data_set_are_not_shown(tmp_path, readings):
         assert (THREE + "Ours", column) not in cells
 
 
-def test_a_model_that_was_not_trained_under_a_view_says_so_among_readings(tmp_path, readings):
+def test_table_16_gives_a_reason_for_views_that_a_model_was_not_trained_on(tmp_path, readings):
     table = Table(tmp_path, "table16")
     table.add(ALBERT, conditions=["long_bm25 > long_bm25"])
     cells = table.cells(by_readings)

@@ -1,4 +1,4 @@
-"""What models are shown of LawngNLI's examples: five texts an example, asked by two heads."""
+"""Model inputs for LawngNLI's examples: five texts per example, for two heads."""
 
 from dataclasses import replace
 
@@ -17,7 +17,7 @@ RENT, NO_RENT = "The tenant owes the rent.", "The tenant does not owe the rent."
 SHORT = "\n".join(
     ["The rent was due.", "Costs follow.", "Rain fell.", "The court sat.", "He left.", "So held."]
 )
-# Two opinions of more than five paragraphs, and one that is shorter.
+# Two opinions with more than five paragraphs, and a shorter one.
 OPINIONS = {
     1: "\n".join(
         ["The tenant owes the rent.", *(f"Matter {number} is apart." for number in range(7)), "End."]
@@ -60,12 +60,12 @@ def opinions(*cases):
 
 @pytest.fixture
 def written(tmp_path):
-    """Write what models are shown; return the files of pairs, heads and texts."""
+    """Return a function that writes the model inputs and returns the files of pairs, heads and texts."""
 
     def write_all(rows=None, premises=None, name="out"):
         folder = tmp_path / name
         folder.mkdir()
-        # In any order of examples.
+        # The examples may have any order.
         write(replace(EXAMPLES, ordered=False), made() if rows is None else rows, folder / "given.parquet")
         write(LONG_PREMISES, opinions() if premises is None else premises, folder / "long.parquet")
         files = [folder / f"{table}.parquet" for table in ("examples", "heads", "texts")]
@@ -77,36 +77,36 @@ def written(tmp_path):
 
 @pytest.fixture
 def pairs(written):
-    """{example_id: its row} with the texts in place of their ids."""
+    """Return {example_id: its row} with texts instead of text ids."""
     pairs, _, texts = written()
     said = {row["text_id"]: row["text"] for row in read(texts)}
     columns = ("short", "short_bm25", "long", "long_bm25", "hypothesis")
     return {row["example_id"]: row | {name: said[row[name]] for name in columns} for row in read(pairs)}
 
 
-def test_an_example_is_shown_as_five_texts(pairs):
+def test_each_example_has_five_texts(pairs):
     row = pairs["a:nli"]
     assert (row["hypothesis"], row["short"]) == (RENT, SHORT)
-    # Of six paragraphs the one that says nothing of it goes; a filtered text keeps its order.
+    # The least relevant of six paragraphs is removed; the others keep their order.
     assert row["short_bm25"] == Paragraphs(SHORT).best(RENT) != SHORT
     assert row["short_bm25"].startswith("The rent was due.\n") and row["short_bm25"].count("\n") == 4
-    # The end stands once more before the opinion, as in A.1.9.
+    # The closing paragraphs are repeated before the opinion, as in A.1.9.
     assert row["long"] == f"Matter 6 is apart.\nEnd.\n{OPINIONS[1]}"
     assert row["long_bm25"] == Paragraphs(OPINIONS[1]).best(RENT)
     assert row["long_bm25"].startswith("The tenant owes the rent.\n")
 
 
-def test_a_long_premise_is_filtered_without_the_end_before_it(pairs):
-    # All nine paragraphs stand twice in the premise, and none twice in what is left of it.
+def test_long_premises_are_filtered_without_the_repeated_closing_paragraphs(pairs):
+    # The premise contains each of nine paragraphs twice; the filtered premise contains no repeats.
     row = pairs["e:nli"]
     assert row["long"] == f"{OPINIONS[3]}\n{OPINIONS[3]}"
     kept = row["long_bm25"].split("\n")
     assert len(kept) == len(set(kept)) == 5 and row["long_bm25"] == Paragraphs(OPINIONS[3]).best(RENT)
-    # And one of few paragraphs is left as it is.
+    # A premise with few paragraphs is not changed.
     assert pairs["f:nli"]["long_bm25"] == OPINIONS[2] and pairs["f:nli"]["long"] == f"Another.\n{OPINIONS[2]}"
 
 
-def test_twins_share_their_premises_and_differ_in_what_is_asked_of_them(written):
+def test_twins_have_equal_premises_and_different_hypotheses(written):
     files = written()
     rows = {row["example_id"]: row for row in read(files[0])}
     one, twin = rows["a:nli"], rows["a:twin:nli"]
@@ -118,7 +118,7 @@ def test_twins_share_their_premises_and_differ_in_what_is_asked_of_them(written)
     assert (one["premise"], rows["c:nli"]["premise"]) == ("1", "3")
 
 
-def test_a_text_stands_once_after_those_of_earlier_premises(written):
+def test_each_text_is_stored_once_in_the_order_of_the_premises(written):
     files = written()
     ids = [row["text_id"] for row in read(files[2])]
     texts = [row["text"] for row in read(files[2])]
@@ -130,7 +130,7 @@ def test_a_text_stands_once_after_those_of_earlier_premises(written):
     assert {row[name] for row in read(files[0]) for name in columns} == set(ids)
 
 
-def test_two_heads_ask_and_of_two_labels_entail_stands_twice(written, pairs):
+def test_there_are_two_heads_and_entail_occurs_twice_with_two_labels(written, pairs):
     assert list(read(written(name="heads")[1])) == [
         {"head_id": "entailment", "answers": ["entail", "not entail"]},
         {"head_id": "nli", "answers": ["entail", "neutral", "contradict"]},
@@ -143,7 +143,7 @@ def test_two_heads_ask_and_of_two_labels_entail_stands_twice(written, pairs):
         expected |= {(f"{example}:entailment:{time}", "entailment", int(label != "entail")) for time in times}
     assert {(row["example_id"], row["head_id"], row["label"]) for row in pairs.values()} == expected
     assert len(expected) == 8 + 8 + 3
-    # Where a third is of each label, the two are balanced.
+    # If each of the three labels has a third of the examples, the two labels are balanced.
     thirds = [pairs[f"{name}:nli"]["label"] for name in ("a", "b", "c")]
     two = [pairs[f"{name}:entailment:1"]["label"] for name in ("a", "b", "c")]
     assert sorted(thirds) == [0, 1, 2] and two.count(0) * 2 == two.count(1)
@@ -153,36 +153,36 @@ def flagged(pairs, name):
     return {row["example"] for row in pairs.values() if row[name]}
 
 
-def test_flags_are_of_the_analysis_subset_and_difficulty_of_all(pairs):
+def test_negation_is_flagged_in_the_analysis_subset_and_difficulty_everywhere(pairs):
     assert flagged(pairs, "analysis") == {"a", "a:twin", "b", "b:twin", "d", "f"}
-    # `c` and `e` are negated, and their premises too long for the subset.
+    # `c` and `e` are negated, but their premises are too long for the subset.
     assert flagged(pairs, "negated") == {"a:twin", "b", "d"}
     assert flagged(pairs, "difficult") == {"a", "a:twin", "c", "d", "e", "f"}
     assert {row["example"] for row in pairs.values() if row["split"] == "test"} == {"d", "e"}
 
 
-def test_above_the_median_is_longer_than_that_of_the_subset_s_training_examples(written, pairs):
-    # Of 1000, 1000, 300 and 300 tokens it is 650; the longer ones of `c` are not of the subset.
+def test_above_median_uses_the_median_of_the_analysis_training_examples(written, pairs):
+    # The median of 1000, 1000, 300 and 300 tokens is 650; the longer premise of `c` is not in the subset.
     assert flagged(pairs, "above_median") == {"a", "a:twin", "d"}
-    # Of 1000, 1000 and 300 it is 1000, which is not above itself, in the test neither.
+    # The median of 1000, 1000 and 300 is 1000; premises of 1000 tokens are not above it in any split.
     fewer = [row for row in made() if row["example_id"] != "b" or not row["is_twin"]]
     assert not any(row["above_median"] for row in read(written(fewer, name="fewer")[0]))
 
 
-def test_the_same_examples_in_any_order_give_the_same_bytes(written):
+def test_the_order_of_examples_does_not_change_the_files(written):
     first = [path.read_bytes() for path in written(name="first")]
     assert [path.read_bytes() for path in written(name="again")] == first
     assert [path.read_bytes() for path in written(made()[::-1], name="reversed")] == first
 
 
 @pytest.mark.parametrize(("cases", "missing"), [((1, 3), 2), ((1, 2), 3), ((3,), 1)])
-def test_a_case_without_a_long_premise_is_named(written, cases, missing):
+def test_a_missing_long_premise_raises_an_error_that_names_the_case(written, cases, missing):
     sentence = rf"long_premises: there is no opinion of case {missing}, the premise of the example [a-f]\."
     with pytest.raises(BadInput, match=sentence):
         written(premises=opinions(*cases))
 
 
-def test_a_long_premise_that_no_example_has_is_passed_over(written):
+def test_unused_long_premises_are_ignored(written):
     rows = [row for row in made() if row["cited_case_id"] != 2]
     ours = [path.read_bytes() for path in written(rows, opinions(1, 3), name="fewer")]
     assert [path.read_bytes() for path in written(rows, name="all")] == ours

@@ -1,4 +1,4 @@
-"""Parentheticals and the citations they are about, and pages of pincites (LawngNLI, A.1.1).
+"""Parentheticals with the citations that they describe, and pages of pincites (LawngNLI, A.1.1).
 
 ``parentheticals.jsonl`` has paragraphs written for this test in the style of opinions, each with the expected
 parentheticals: citation, case, pages, history flag, text.
@@ -28,13 +28,13 @@ RECORDS = [json.loads(line) for line in SAMPLE.read_text(encoding="utf-8").split
 def tokens(request: pytest.FixtureRequest) -> Tokenizer:
     if request.param == "default":
         return default_tokenizer
-    # Only the patterns that the sample can match: all of them take 20 s to compile.
+    # Compile only patterns that the sample can match, because compiling all of them takes 20 s.
     wanted = default_tokenizer.get_extractors("\n".join(record["text"] for record in RECORDS))
     return HyperscanTokenizer(extractors=[extractor for extractor in EXTRACTORS if extractor in wanted])
 
 
-def test_parentheticals_of_the_sample_are_the_expected_ones(tokens: Tokenizer) -> None:
-    """A failure lists gains (+) and losses (-); enter an intended change in the file."""
+def test_parentheticals_of_the_sample_are_as_expected(tokens: Tokenizer) -> None:
+    """A failure lists additional (+) and missing (-) entries; if a change is intended, update the file."""
     changed = []
     for record in RECORDS:
         entries = [
@@ -77,7 +77,7 @@ def only(text: str) -> Parenthetical:
         ("Wade, supra (A)", "supra", []),
     ],
 )
-def test_short_forms(text: str, kind: str, pages: list[str]) -> None:
+def test_short_forms_are_resolved(text: str, kind: str, pages: list[str]) -> None:
     found = only(f"Roe v. Wade, 410 U.S. 113 (1973). {text}.")
     assert (found.kind, list(found.pages), found.text) == (kind, pages, "A")
     assert (found.resource, found.volume) == ("410 U.S. 113", "410 U.S.")
@@ -95,7 +95,7 @@ def test_short_forms(text: str, kind: str, pages: list[str]) -> None:
         "Roe, 410 U.S. 113, 115, and Poe v. Doe, No. 5 (1973) (A)",
     ],
 )
-def test_no_parenthetical(text: str) -> None:
+def test_other_parentheses_are_not_parentheticals(text: str) -> None:
     assert reading(text).parentheticals == ()
 
 
@@ -110,7 +110,7 @@ def test_no_parenthetical(text: str) -> None:
         "Doe v. Poe, 5 F.2d 6 (CA9 1930), aff'd sub nom. Doe v. Roe, 410 U.S. 113 (1973) (A)",
     ],
 )
-def test_history_flags(text: str) -> None:
+def test_citations_with_history_are_flagged(text: str) -> None:
     assert only(text).history
 
 
@@ -122,11 +122,11 @@ def test_history_flags(text: str) -> None:
         "The Court affirmed in Roe v. Wade, 410 U.S. 113, 115 (1973) (A)",
     ],
 )
-def test_no_history_flag(text: str) -> None:
+def test_citations_without_history_are_not_flagged(text: str) -> None:
     assert not only(text).history
 
 
-def test_the_parenthetical_behind_it() -> None:
+def test_the_following_parenthetical_is_returned() -> None:
     assert (
         only("Roe v. Wade, 410 U.S. 113 (1973) (A) (Doe, J., dissenting)").following == "Doe, J., dissenting"
     )
@@ -144,7 +144,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_a_bad_parenthesis_is_named_and_the_rest_survives(name: str) -> None:
+def test_an_invalid_parenthesis_is_reported_and_the_rest_is_read(name: str) -> None:
     text, why = BAD[name]
     read = reading(f"{text}\nDoe v. Poe, 405 U.S. 100, 120 (1972) (B).")
     assert [(text[u.start], u.why) for u in read.unread] == [("(", why)]
@@ -155,13 +155,13 @@ def test_a_bad_parenthesis_is_named_and_the_rest_survives(name: str) -> None:
     "unit", ["A", "A ", "A, ", "A.", "1", "(", "[", "5, ", "n. 5, ", "A v. B, 5 U.S. 1, "]
 )
 @pytest.mark.parametrize("start", ["410 U.S. 113", "410 U.S., at 113", "410 U.S. 113 (1973) ("])
-def test_time_grows_with_the_text_alone(unit: str, start: str) -> None:
+def test_repetitive_text_is_read_quickly(unit: str, start: str) -> None:
     begun = time.process_time()
     reading(f"Roe v. Wade, {start}, {unit * 300}!")
     assert time.process_time() - begun < 2
 
 
-def test_control_characters_and_other_scripts() -> None:
+def test_control_characters_and_other_scripts_are_kept() -> None:
     text = "Roe\x00 v. Wadé, 410 U.S. 113, 153 (1973) (holding\x07 “中文” ½)."
     assert only(text).text == "holding\x07 “中文” ½"
 
@@ -174,7 +174,7 @@ def test_every_resolved_citation_is_listed_once() -> None:
     assert read.counts["id citations"] == 1
 
 
-def test_empty_opinion() -> None:
+def test_an_empty_opinion_has_no_parentheticals() -> None:
     assert reading("") == Reading((), (), (), reading("").counts)
 
 
@@ -196,7 +196,7 @@ PAGES = {
     "9, 10, 100": ["9", "10", "100"],
     "219220": ["219", "220"],
     "10431044": ["1043", "1044"],
-    # A page that only says where a footnote stands is not cited.
+    # A page that only gives the location of a footnote is not cited.
     "153, n. 5": [],
     "153 n. 5": [],
     "153 n.5": [],
@@ -233,5 +233,5 @@ def test_pages_of_a_pincite(pincite: str | None, pages: list[str]) -> None:
     assert list(pages_of(pincite)) == pages
 
 
-def test_the_longest_range_of_pages() -> None:
+def test_the_longest_range_of_pages_is_read() -> None:
     assert len(pages_of(f"1-{LONGEST_RANGE}")) == LONGEST_RANGE

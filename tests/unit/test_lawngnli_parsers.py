@@ -1,4 +1,4 @@
-"""From dependencies to constituents, warnings, and what a missing model says; no model is loaded."""
+"""Conversion of dependencies to constituents, warnings, and errors. No model is loaded."""
 
 import json
 import logging
@@ -16,7 +16,7 @@ from lextables.pipeline.errors import BadInput
 
 
 def converted(written: str) -> str:
-    """The constituency tree of a dependency tree written as ``word/tag/head/label`` with heads from 1."""
+    """Convert a dependency tree (``word/tag/head/label``, with heads from 1) to a constituency tree."""
     rows = [word.rsplit("/", 3) for word in written.split()]
     tokens = [Token(word, tag) for word, tag, _, _ in rows]
     arcs = [(int(head) - 1 if int(head) else i, label) for i, (*_, head, label) in enumerate(rows)]
@@ -25,24 +25,24 @@ def converted(written: str) -> str:
     return to_brackets(tree)
 
 
-# Two rows test a special case each: what hangs on an auxiliary goes to the verb ("it may not sue" with "not"
-# below "may"), and a subject after its noun makes no clause ("Tr Arg.").
+# Two rows are special cases: dependents of an auxiliary are moved to the verb ("it may not sue" with "not"
+# below "may"), and a subject after its noun does not form a clause ("Tr Arg.").
 GOLDEN = Path(__file__).parents[1] / "golden/dependency_trees.jsonl"
 TREES = [json.loads(line) for line in GOLDEN.read_text(encoding="utf-8").splitlines()]
 
 
 @pytest.mark.parametrize("row", TREES, ids=lambda row: row["dependencies"])
-def test_dependencies_become_constituents(row):
+def test_dependencies_are_converted_to_constituents(row):
     assert converted(row["dependencies"]) == row["constituents"]
 
 
-def test_arcs_that_cross_are_lifted():
-    # 0 ← 2 crosses 1 ← 3: the word that stands under a later one is lifted to that one's head.
+def test_crossing_arcs_are_lifted():
+    # 0 ← 2 crosses 1 ← 3: a word below a later word is moved to the head of that word.
     assert parsers._projective([2, 3, 2, 2]) == [2, 2, 2, 2]
     assert parsers._projective([1, 1, 1]) == [1, 1, 1]
 
 
-def test_white_space_tokens_join_the_token_before():
+def test_white_space_tokens_are_added_to_the_previous_token():
     def token(i, text, tag, space, head=None, blank=False):
         return SimpleNamespace(
             i=i,
@@ -74,7 +74,7 @@ def test_prefixes_are_not_split_off():
     )
 
 
-def test_warnings_are_counted_by_category_and_loggers_are_as_before_after_an_error(recwarn, capfd):
+def test_warnings_are_counted_and_loggers_are_restored_after_an_error(recwarn, capfd):
     logger, counts = logging.getLogger("transformers"), Counter[str]()
     before = (logger.propagate, logger.handlers[:])
 
@@ -95,12 +95,12 @@ def test_warnings_are_counted_by_category_and_loggers_are_as_before_after_an_err
     assert capfd.readouterr() == ("", "")
 
 
-def test_an_unknown_parser_is_bad_input():
+def test_an_unknown_parser_raises_an_error():
     with pytest.raises(BadInput, match="there is no parser 'stanza'; use benepar or dependencies"):
         parsers.parser("stanza")
 
 
-def test_a_missing_model_folder_is_bad_input():
+def test_a_missing_model_folder_raises_an_error():
     with pytest.raises(BadInput, match="/no/such/folder: there is no such parser; name the folder"):
         parsers.parser("benepar", model="/no/such/folder")
 
@@ -113,7 +113,7 @@ def test_a_missing_model_folder_is_bad_input():
         ({"added": 0}, [7]),
     ],
 )
-def test_the_method_that_benepar_needs_is_there_while_loading(tokenizer, expected):
+def test_the_method_that_benepar_needs_exists_only_while_loading(tokenizer, expected):
     from transformers import PreTrainedTokenizerFast as Fast
 
     from lextables.models import constituency

@@ -1,4 +1,4 @@
-"""How LawngNLI is built: shards of volumes, and which parser and encoder a configuration gives."""
+"""How LawngNLI is built: shards of volumes, and the parser and encoder that a configuration selects."""
 
 import json
 from pathlib import Path
@@ -23,7 +23,7 @@ def built(mirror=None, **values):
     return construction(load_config(given, ["lawngnli"], ROOT), PAPER, MODELS, ROOT)
 
 
-def test_volumes_are_those_of_the_collection_as_the_mirror_knows_it(tmp_path):
+def test_volumes_are_those_listed_in_the_mirror(tmp_path):
     (tmp_path / "caselaw").mkdir()
     listed = [
         {"volume_number": n, "volume_folder": n, "reporter_slug": "us"} for n in ("436", "438", "449", "700")
@@ -49,7 +49,7 @@ def test_the_sample_is_parsed_without_weights():
     assert {name: len(volumes) for name, volumes in found.shards.items()} == {"us-901": 5}
 
 
-def test_parser_by_folder_by_mirror_and_by_name(tmp_path):
+def test_the_parser_can_be_given_by_folder_mirror_or_name(tmp_path):
     assert built().parser["name"] == "dependencies"
     folder = tmp_path / "models/benepar_en_gum"
     folder.mkdir(parents=True)
@@ -67,7 +67,7 @@ def test_parser_by_folder_by_mirror_and_by_name(tmp_path):
         built(parser="no/such/folder")
 
 
-def test_encoder_the_papers_where_it_is_found():
+def test_the_papers_encoder_is_used_if_it_is_available():
     assert built().encoder["model"] == "all-minilm-l6-v2"
     assert built(models="paper").encoder["model"] == "msmarco-distilbert-base-tas-b"
     with pytest.raises(BadInput, match=r"encoder = 'bert' is not in resources/models\.yaml"):

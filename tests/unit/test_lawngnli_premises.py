@@ -1,4 +1,4 @@
-"""Short premises: cited pages grown to whole paragraphs (LawngNLI, A.1.1); the end of long ones (A.1.9)."""
+"""Short premises are cited pages extended to paragraphs (LawngNLI, A.1.1); ends of long premises (A.1.9)."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from lextables.papers.lawngnli.entail_examples import MajorityOpinion, MajorityO
 from lextables.papers.lawngnli.long_premises import closing_paragraphs
 from lextables.pipeline import dataset
 
-# Page marks stand as |n| in the text below.
+# Page labels are written as |n| in the text below.
 MARKED = "|10|First paragraph.\nSecond |11|begins.\n|12|Third.\nFourth |13|and |14|last.\nFifth.\nA note."
 
 
@@ -46,7 +46,7 @@ def opinion(marked: str = MARKED, footnotes: str = "\nA note.") -> MajorityOpini
         ),
     ],
 )
-def test_pages_grow_to_paragraphs_that_stand_once(pages: list[str], expected: str) -> None:
+def test_pages_are_extended_to_paragraphs_without_repeats(pages: list[str], expected: str) -> None:
     whole = opinion()
     premise = short_premise(whole, pages)
     assert premise is not None
@@ -55,16 +55,16 @@ def test_pages_grow_to_paragraphs_that_stand_once(pages: list[str], expected: st
     assert list(premise.spans) == sorted(premise.spans)
 
 
-def test_no_cited_page_in_the_opinion() -> None:
+def test_missing_pages_give_no_premise() -> None:
     assert short_premise(opinion(), ["9", "15"]) is None
     assert short_premise(opinion("No page is labelled.", ""), ["9"]) is None
 
 
-def test_a_page_of_nothing_but_white_space() -> None:
+def test_a_page_with_only_white_space_gives_no_premise() -> None:
     assert short_premise(opinion("|1|One.\n|2||3|Two.", ""), ["2"]) is None
 
 
-def test_opinions_are_read_where_they_lie(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_opinions_are_read_by_their_position(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(entail_examples, "HELD", 1)
     body = html(("majority", [f"{label(1)}Text &lt;1&gt;."]), ("dissent", ["No."]))
     cases = {str(n): (metadata(n, f"{n} Test 1"), body.replace("1&gt", f"{n}&gt")) for n in range(1, 41)}
@@ -81,7 +81,7 @@ def test_opinions_are_read_where_they_lie(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def letters_and_line_ends(text):
-    """A count in which every word and every line end is one token."""
+    """Count every word and every line end as one token."""
     return len(text.replace("\n", " \n ").replace("  ", " ").split(" ")) if text else 0
 
 
@@ -89,20 +89,20 @@ def letters_and_line_ends(text):
     ("text", "tokens", "expected"),
     [
         ("a b c\nd e\nf g", 2, 1),  # the last paragraph is just enough
-        ("a b c\nd e\nf g", 3, 2),  # one token more takes one paragraph more
+        ("a b c\nd e\nf g", 3, 2),  # one more token requires one more paragraph
         ("a b c\nd e\nf g", 5, 2),  # two paragraphs and the line end between them
         ("a b c\nd e\nf g", 6, 3),
-        ("a b c\nd e\nf g", 99, 3),  # never more than there are
+        ("a b c\nd e\nf g", 99, 3),  # at most all paragraphs
         ("a b c", 99, 1),
         ("", 5, 1),
     ],
 )
-def test_closing_paragraphs(text, tokens, expected):
+def test_closing_paragraphs_have_enough_tokens(text, tokens, expected):
     assert closing_paragraphs(text, letters_and_line_ends, tokens) == expected
 
 
-def test_as_the_released_code_counts_from_the_ids_of_the_whole():
-    """There: line ends among the last 512 ids, plus one."""
+def test_closing_paragraphs_are_counted_as_in_the_released_code():
+    """The released code counts the line ends among the last 512 token ids, plus one."""
     count = TokenCounter()
     paragraphs = [
         f"Paragraph {n}: the lessee paid {n} dollars, and the lessor kept it." * (n % 4 + 1)

@@ -1,4 +1,4 @@
-"""Blind readings: the sheet that is read, and the file that is read back."""
+"""Blind readings: the sheet for the readers, and the file with their readings."""
 
 import csv
 import io
@@ -30,10 +30,10 @@ def strata(rows):
     return Counter((row["label"], row["negated"]) for row in rows)
 
 
-def test_each_stratum_is_drawn_by_its_share():
+def test_strata_are_drawn_in_proportion_to_their_size():
     found = drawn(ROWS, 0)
     assert len(found) == 100
-    # Of 49.5 and 0.5 the first in order is rounded up.
+    # Of 49.5 and 0.5, only the first stratum in alphabetical order is rounded up.
     assert strata(found) == {
         ("entail", True): 35,
         ("entail", False): 15,
@@ -42,7 +42,7 @@ def test_each_stratum_is_drawn_by_its_share():
     }
 
 
-def test_the_draw_is_by_name_and_seed_alone():
+def test_the_draw_depends_only_on_names_and_the_seed():
     first = drawn(ROWS, 0)
     assert drawn(ROWS[::-1], 0) == first
     assert drawn(ROWS, 1) != first
@@ -50,12 +50,12 @@ def test_the_draw_is_by_name_and_seed_alone():
     assert labels != sorted(labels), "the order would tell the labels"
 
 
-def test_a_small_data_set_is_read_whole():
+def test_all_pairs_of_a_small_data_set_are_drawn():
     assert len(drawn(ROWS[:7], 0)) == 7
     assert drawn([], 0) == []
 
 
-def test_the_sheet_is_blind_and_goes_by_the_data_set():
+def test_the_sheet_hides_the_labels_and_names_the_data_set():
     rows = list(csv.DictReader(io.StringIO(sheet(ROWS[:2], "f" * 64))))
     assert not {"label", "negated"} & set(rows[0])
     assert rows[0] == {
@@ -72,7 +72,7 @@ def test_the_sheet_is_blind_and_goes_by_the_data_set():
     }
 
 
-def test_a_sheet_that_two_readers_filled_in_is_read_back(tmp_path: Path):
+def test_a_sheet_completed_by_two_readers_is_loaded(tmp_path: Path):
     path = tmp_path / "read.csv"
     head, *lines = sheet(ROWS[:1], "f" * 64).splitlines()
     empty = "\n".join(lines)
@@ -82,21 +82,21 @@ def test_a_sheet_that_two_readers_filled_in_is_read_back(tmp_path: Path):
     assert (first.label, first.sure, second.label, second.sure) == ("neutral", True, "neutral", False)
 
 
-def test_a_reading_without_its_twin_is_a_fault(tmp_path: Path):
+def test_a_pair_with_only_one_reading_raises_an_error(tmp_path: Path):
     path = tmp_path / "lawngnli.csv"
     path.write_text("data_set,pair,reader,reading,confidence,note\nd,a,A,entail,high,\n")
     with pytest.raises(BadInput, match=r"^lawngnli\.csv: pair a has not two readings of entail, neutral"):
         load_readings(path)
 
 
-def test_readings_that_do_not_say_of_which_data_set_are_a_fault(tmp_path: Path):
+def test_readings_without_a_data_set_column_raise_an_error(tmp_path: Path):
     path = tmp_path / "lawngnli.csv"
     path.write_text("pair,reader,reading,confidence,note\na,A,entail,high,\na,B,entail,high,\n")
     with pytest.raises(BadInput, match=r"^lawngnli\.csv: the column data_set is missing; take the rows of a"):
         load_readings(path)
 
 
-def test_the_readings_that_are_kept_are_a_hundred_of_one_data_set():
+def test_the_stored_readings_are_of_a_hundred_pairs_of_one_data_set():
     ((data_set, pairs),) = load_readings(READINGS).items()
     assert len(data_set) == 64
     assert len(pairs) == 100

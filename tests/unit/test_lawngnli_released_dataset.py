@@ -1,4 +1,4 @@
-"""The released data set from ID files and case bodies of our own making."""
+"""The released data set, built from ID files and case bodies that were written for these tests."""
 
 import json
 
@@ -31,7 +31,7 @@ BODIES = {1: body(CITED), 2: body(CITING, DISSENT)}
 
 
 @pytest.mark.parametrize("markup", ["html", "xml"])
-def test_the_text_of_both_renderings_is_that_of_the_released_code(markup):
+def test_html_and_xml_give_the_text_of_the_released_code(markup):
     cited, dissent = opinions(body(CITED, DISSENT, markup=markup, note="A note."))
     assert cited == {"type": "majority", "text": TEXT + "\n A note.\n \n "}
     assert dissent == {"type": "dissent", "text": "I would affirm.\n \n A note.\n \n \n"}
@@ -49,12 +49,12 @@ def test_the_text_of_both_renderings_is_that_of_the_released_code(markup):
         (["99"], ""),
     ],
 )
-def test_a_short_premise_is_the_paragraphs_of_its_pages(pages, expected):
+def test_a_short_premise_contains_the_paragraphs_of_its_pages(pages, expected):
     found = short_premise(TEXT, short_spans(TEXT, pages))
     if expected is not None:
         assert found.rstrip("\n") == expected
     else:
-        assert found.count("A later") == 2  # a paragraph on two pages comes twice
+        assert found.count("A later") == 2  # a paragraph on two pages occurs twice
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_a_short_premise_is_the_paragraphs_of_its_pages(pages, expected):
         (9000, 9009, None),
     ],
 )
-def test_offsets_count_without_labels_and_contractions(start, end, found):
+def test_offsets_refer_to_text_without_labels_and_contractions(start, end, found):
     assert parenthetical("See @3@Roe (lessee wouldn't hold over) again.", start, end) == found
 
 
@@ -87,8 +87,9 @@ def trees():
         ("the court plainly did not err", {}, "the court plainly erred"),
         ("the rule is clear", {"flipped": False}, "the rule is clear"),
         ("the rule is clear", {"contradicted": False}, "the rule is clear"),
-        ("the court didn't err", {"expanded": True, "flipped": False}, "the court do not err"),  # its mistake
-        ("lessee saw it. It was void.", {}, "lessee did not saw it.  It was void."),  # two more
+        # The next two rows reproduce errors of the released code.
+        ("the court didn't err", {"expanded": True, "flipped": False}, "the court do not err"),
+        ("lessee saw it. It was void.", {}, "lessee did not saw it.  It was void."),
         ("lessee saw it. It was void.", {"sentence": 1}, "lessee saw it. It was not void."),
         ("lessee saw it. It was void.", {"sentence": 2}, None),
         ("no one objected to it", {}, None),
@@ -97,13 +98,13 @@ def trees():
         ("the court did not err", {"index": 6941, "flipped": False}, "the court do not err"),
     ],
 )
-def test_hypotheses_are_made_as_by_the_released_code(text, changes, expected, trees):
+def test_hypotheses_equal_those_of_the_released_code(text, changes, expected, trees):
     row = {"index": 1, "expanded": False, "contradicted": True, "flipped": True, "sentence": 0, "clause": []}
     assert hypotheses([(row | changes, text)], trees) == [expected]
 
 
 def volume(tmp_path, markup="html"):
-    """A volume with cases 1 and 2, as a zip or as a file of the bulk export."""
+    """Write a volume with cases 1 and 2, as a zip file or as a file of the bulk export."""
     if markup == "html":
         entries = {str(n): (metadata(n), text) for n, text in BODIES.items()}
         return write_zip(tmp_path / "1.zip", entries)
@@ -115,7 +116,7 @@ def volume(tmp_path, markup="html"):
 
 @pytest.fixture
 def released(tmp_path, trees):
-    """Builds the data set of some rows of an ID file; returns it and its folder."""
+    """Return a function that builds the data set from rows of an ID file and returns it with its tables."""
 
     def build(rows, markup="html", cut=None):
         write(ROWS, read_ids(write_ids(tmp_path / "ids.xz", rows)), tmp_path / "rows.parquet")
@@ -132,7 +133,7 @@ def released(tmp_path, trees):
 
 
 @pytest.mark.parametrize("markup", ["html", "xml"])
-def test_a_pair_of_twins_in_the_built_schemas(released, markup):
+def test_twins_are_written_with_the_schemas_of_the_built_data_set(released, markup):
     made, (examples, long_premises, unfiltered) = released(twin_rows(41), markup)
     first, twin = examples
     assert first["hypothesis"] == "lessee would not hold over"
@@ -151,7 +152,7 @@ def test_a_pair_of_twins_in_the_built_schemas(released, markup):
     assert made.funnel()[-1][1] == 2
 
 
-def test_the_masks_cut_the_premises(released):
+def test_masks_remove_characters_from_the_premises(released):
     rows = [*twin_rows(41), *twin_rows(51, caseid=2, cited_pages=frozenset({"11"}))]
     made, (examples, _, _) = released(rows)
     lengths = [{name: row["characters"][name] for name in ("long", "short")} for row in made.rows]
@@ -181,7 +182,7 @@ def test_the_masks_cut_the_premises(released):
         ),
     ],
 )
-def test_a_row_that_cannot_be_made_is_left_out_with_its_twin_and_named(released, change, named, tmp_path):
+def test_invalid_rows_are_excluded_with_their_twins_and_reported(released, change, named, tmp_path):
     made, (examples, _, _) = released([*twin_rows(41), *twin_rows(51, **change)])
     assert [row["example_id"] for row in examples] == ["000041", "000041"]
     assert made.named() == named
@@ -192,7 +193,7 @@ def test_a_row_that_cannot_be_made_is_left_out_with_its_twin_and_named(released,
     assert found[-1] == "citations are removed by our rules: the filter file is not here"
 
 
-def test_the_papers_data_has_its_counts_and_nothing_else_amiss(released, tmp_path):
+def test_data_with_the_published_counts_has_no_differences(released, tmp_path):
     rows = twin_rows(41)
     made, _ = released(rows)
     sizes = [[row["characters"][name] for row in made.rows] for name in ("long", "short")]
@@ -217,7 +218,7 @@ def test_the_papers_data_has_its_counts_and_nothing_else_amiss(released, tmp_pat
 @pytest.mark.parametrize(
     ("found", "variant"), [([], "release"), (["2 rows: …", "other trees"], "incomplete release")]
 )
-def test_the_verdicts_follow_from_the_counts_and_not_from_the_registry(found, variant):
+def test_comparability_depends_on_the_counts_and_not_on_the_registry(found, variant):
     texts = registry_texts(load(ROOT / "resources/sources.yaml"), ["lawngnli_ids", "caselaw"])
     files = ("lawngnli_ids", "LawngNLI_minus_case_text.xz"), ("caselaw", "2 volumes")
     sources = [{"source": of, "file": file, "variant": "unverified"} for of, file in files]
@@ -227,7 +228,7 @@ def test_the_verdicts_follow_from_the_counts_and_not_from_the_registry(found, va
     assert "other trees" in shown[0]["note"] or not found
 
 
-def test_a_volume_that_cannot_be_read(tmp_path):
+def test_an_unreadable_volume_raises_an_error(tmp_path):
     path = volume(tmp_path, "xml")
     path.write_bytes(path.read_bytes()[:40])
     with pytest.raises(BadInput, match=r"us\.jsonl\.xz: the volume cannot be read .*; fetch it again\.$"):

@@ -1,4 +1,4 @@
-"""The two ID files of the released LawngNLI: what is read, and what is refused."""
+"""The two ID files of the released LawngNLI: valid files are read, invalid files are rejected."""
 
 import base64
 import copyreg
@@ -19,7 +19,7 @@ def write(path, value, protocol=pickle.HIGHEST_PROTOCOL):
     return path
 
 
-# Pickles that were meant to do harm ------------------------------------------------------------
+# Hostile pickles -------------------------------------------------------------------------------
 
 
 def global_opcode(module, name):
@@ -82,7 +82,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_pickles_are_refused_and_do_nothing(name, packed, tmp_path):
+def test_hostile_pickles_are_rejected_and_run_no_code(name, packed, tmp_path):
     mark = tmp_path / "touched"
     data = HOSTILE[name](mark)
     path = tmp_path / "LawngNLI_filter.xz"
@@ -92,7 +92,7 @@ def test_hostile_pickles_are_refused_and_do_nothing(name, packed, tmp_path):
     assert not mark.exists()
 
 
-def test_the_sentence_names_what_was_asked_for(tmp_path):
+def test_the_error_names_the_function_that_a_pickle_requests(tmp_path):
     path = write(tmp_path / "ids.xz", Calls(os.system, "true"))
     with pytest.raises(BadInput) as error:
         load(path)
@@ -102,7 +102,7 @@ def test_the_sentence_names_what_was_asked_for(tmp_path):
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_what_unpacks_to_too_much_is_refused(packed, tmp_path):
+def test_files_that_expand_beyond_the_limit_are_rejected(packed, tmp_path):
     data = pickle.dumps({"long": "0" * 5_000_000})
     path = tmp_path / "filter.xz"
     path.write_bytes(lzma.compress(data) if packed else data)
@@ -111,12 +111,12 @@ def test_what_unpacks_to_too_much_is_refused(packed, tmp_path):
         load(path, limit_bytes=1_000_000)
 
 
-def test_a_missing_file(tmp_path):
+def test_a_missing_file_raises_an_error(tmp_path):
     with pytest.raises(BadInput, match="cannot be read"):
         load(tmp_path / "ids.xz")
 
 
-# A frame as pandas 1.2 pickled it ----------------------------------------------------------------
+# Data frames that were pickled by pandas 1.2 -----------------------------------------------------
 
 
 @pytest.fixture
@@ -128,7 +128,7 @@ def old():
 @pytest.mark.parametrize("buffered", [False, True])
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("packed", [False, True])
-def test_a_frame_of_pandas_1_2_is_read(old, order, buffered, packed, tmp_path):
+def test_a_data_frame_of_pandas_1_2_is_read(old, order, buffered, packed, tmp_path):
     objects = np.empty((2, 3), dtype=object, order=order)
     objects[:] = [["a", None, "c"], [frozenset({"12"}), frozenset(), 5]]
     numbers = np.asarray(np.array([[1, 2, 3], [40, 50, 60]]), order=order)
@@ -152,7 +152,7 @@ def test_a_frame_of_pandas_1_2_is_read(old, order, buffered, packed, tmp_path):
     }
 
 
-def test_numpy_values_inside_an_object_column(old, tmp_path):
+def test_numpy_values_in_an_object_column_are_read(old, tmp_path):
     column = np.empty((1, 2), dtype=object)
     column[:] = [[old.Value(np.int64(12)), old.Value(np.bool_(True))]]
     frame = old.frame(["v"], [(old.Array(column), slice(0, 1, 1))], old.range_index(2))
@@ -169,16 +169,16 @@ def test_numpy_values_inside_an_object_column(old, tmp_path):
         lambda old: [("values", slice(0, 1, 1))],
     ],
 )
-def test_a_frame_whose_blocks_do_not_fit_is_refused(old, blocks, tmp_path):
+def test_a_data_frame_with_invalid_blocks_is_rejected(old, blocks, tmp_path):
     frame = old.frame(["v"], blocks(old), old.range_index(2))
     with pytest.raises(BadInput, match="refused"):
         load(write(tmp_path / "p", frame))
 
 
-# What the rows and the masks say ------------------------------------------------------------------
+# Content of the rows and the masks ----------------------------------------------------------------
 
 
-def test_rows_with_twins(tmp_path):
+def test_rows_and_their_twins_are_read(tmp_path):
     alone = id_row(
         index=7, caseid=3.0, cited_pages=float("nan"), e=True, h=True, clause_id=None, sent_id=None
     )
@@ -213,12 +213,12 @@ def test_rows_with_twins(tmp_path):
         ([{"index": 41}], "ids.xz: lacks the column 'caseid'"),
     ],
 )
-def test_rows_that_no_such_file_has(rows, sentence, tmp_path):
+def test_invalid_rows_raise_an_error(rows, sentence, tmp_path):
     with pytest.raises(BadInput, match=sentence):
         list(read_ids(write_ids(tmp_path / "ids.xz", rows)))
 
 
-def test_an_id_file_that_is_cut_short(tmp_path):
+def test_a_truncated_id_file_raises_an_error(tmp_path):
     path = write_ids(tmp_path / "ids.xz", [id_row()])
     path.write_bytes(path.read_bytes()[:-40])
     with pytest.raises(BadInput, match=r"ids\.xz: the pickle is refused: .*; download the file again"):
@@ -229,7 +229,7 @@ def test_an_id_file_that_is_cut_short(tmp_path):
 
 @pytest.mark.parametrize("encode", [base64.b64encode, base64.encodebytes])
 @pytest.mark.parametrize("start", range(5))
-def test_a_mask_cuts_a_text_at_any_place(start, encode):
+def test_a_mask_can_be_applied_at_any_position(start, encode):
     mask = Mask(encode(b"0" * start + b"1101" + b"0" * 300), "here")
     assert len(mask) == start + 304
     assert mask.cut("a|bcd", start) == "abd"
@@ -245,12 +245,12 @@ def test_a_mask_cuts_a_text_at_any_place(start, encode):
         (base64.b64encode(b"012"), "anything but 0 and 1"),
     ],
 )
-def test_bad_masks(encoded, message):
+def test_invalid_masks_raise_an_error(encoded, message):
     with pytest.raises(BadInput, match=message):
         Mask(encoded, "here").cut("abc", 0)
 
 
 @pytest.mark.parametrize("value", [["long"], {"long": "MQ=="}, {"long": "MQ==", "short": 1}])
-def test_a_filter_file_of_another_shape_is_refused(value, tmp_path):
+def test_a_filter_file_with_another_structure_is_rejected(value, tmp_path):
     with pytest.raises(BadInput, match="filter.xz"):
         read_masks(write(tmp_path / "filter.xz", value))

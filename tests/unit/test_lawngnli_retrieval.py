@@ -1,4 +1,4 @@
-"""The retrieval data set: who is asked, and which opinions are in a pool; the training set for rerankers."""
+"""The retrieval data set (queries and pools of opinions) and the training set for rerankers."""
 
 import pytest
 
@@ -30,7 +30,7 @@ ASKED = [
 
 @pytest.fixture
 def made(tmp_path):
-    """Write the data set of the rows above; returns {table: rows} and the counts."""
+    """Return a function that writes the data set of the rows above and returns {table: rows} and counts."""
 
     def make(others, cut=3, examples=ASKED):
         dataset.write(EXAMPLES, examples, tmp_path / "examples.parquet")
@@ -61,15 +61,15 @@ def test_queries_are_entail_and_contradict_test_examples_of_the_analysis_subset(
     assert counts.queries == 4
 
 
-def test_a_pool_is_the_target_and_the_opinions_of_its_state_most_like_the_query(made):
+def test_a_pool_has_the_target_and_the_nearest_opinions_of_its_jurisdiction(made):
     found = pools(made(3)[0])
     assert found["1-0:5"] == {"10-0": 1, "1-0": 0, "2-0": 0, "3-0": 0}
-    # The target is one of the nearest: three others beside it.
+    # The target is one of the nearest opinions, so there are three others.
     assert found["2-0:5"] == {"1-0": 1, "2-0": 0, "3-0": 0, "4-0": 0}
     assert found["6-0:5"] == {"22-0": 1}
 
 
-def test_the_documents_are_the_opinions_as_published_that_are_in_a_pool(made):
+def test_documents_are_the_unchanged_opinions_of_all_pools(made):
     tables, counts = made(3)
     texts = {row["document_id"]: row["text"] for row in tables["documents"]}
     expected = {row["opinion_id"]: row["text"] for row in (*ABOUT, *OTHERS)}
@@ -78,21 +78,21 @@ def test_the_documents_are_the_opinions_as_published_that_are_in_a_pool(made):
     assert counts.opinions == 11  # ten of Ohio, one of Utah
 
 
-def test_a_small_jurisdiction_is_counted_as_such(made):
+def test_small_jurisdictions_are_counted(made):
     assert made(3)[1].small == {"Utah": 1}
     assert made(20)[1].small == {"Ohio": 10, "Utah": 1}
     assert len(pools(made(20)[0])["1-0:5"]) == 10
 
 
-def test_the_census_says_how_often_target_and_citing_opinion_are_near(made):
+def test_the_census_counts_nearest_targets_and_citing_opinions_in_pools(made):
     _, counts = made(3)
     assert counts.size == 4
-    assert counts.target_first == 2  # of 2-0:5, whose target is nearest, and of 6-0:5, which has no other
-    assert counts.citing_in_pool == 1  # case 2 cites in 2-0:5
+    assert counts.target_first == 2  # 2-0:5, whose target is nearest, and 6-0:5, which has no other
+    assert counts.citing_in_pool == 1  # case 2 is the citing case of 2-0:5
 
 
 @pytest.mark.parametrize("cut", [1, 4, 50])
-def test_the_result_hangs_neither_on_shards_nor_on_batches(made, monkeypatch, cut):
+def test_the_result_does_not_depend_on_shards_or_batches(made, monkeypatch, cut):
     whole = made(3)
     monkeypatch.setattr(retrieval, "BATCH", cut)
     assert made(3, cut) == whole
@@ -113,7 +113,7 @@ LONG = opinion(30, "\n".join(f"See 1 U.S. {n}. {'taxes' if n % 3 else 'tolls'} p
 FOR_TRAINING = [
     example("1-0:5", 30, "tolls", split="train"),
     example("1-0:5", 30, "no tolls", label="contradict", split="train", is_twin=True),
-    # Their premise is another's by now; they are about case 1.
+    # They are about case 1, but their premise was replaced.
     example("2-0:5", 30, "rent", label="neutral", split="train", analysis=False),
     example("2-0:5", 30, "no rent", label="neutral", split="train", analysis=False, is_twin=True),
     example("3-0:5", 22, "rent", label="neutral", place="Utah"),
@@ -148,7 +148,7 @@ def trained_on(tmp_path, monkeypatch):
     return make
 
 
-def test_entail_and_contradict_keep_their_opinion_with_its_citations_cut_to_five_paragraphs(trained_on):
+def test_entail_and_contradict_keep_five_paragraphs_of_their_opinion(trained_on):
     rows, heads = trained_on()
     assert heads == [{"head_id": "nli", "answers": list(LABELS)}]
     lines = LONG["text"].split("\n")
@@ -161,15 +161,15 @@ def test_entail_and_contradict_keep_their_opinion_with_its_citations_cut_to_five
     assert rows["1-0:5+twin"]["hypothesis"] == "no tolls"
 
 
-def test_neutral_hypotheses_get_one_of_the_nearest_that_is_not_their_own(trained_on):
+def test_neutral_hypotheses_get_one_of_the_nearest_other_opinions(trained_on):
     rows, _ = trained_on()
     drawn = {trained_on(seed)[0]["2-0:5"]["opinion_id"] for seed in range(20)}
-    assert drawn == {"2-0", "3-0", "4-0"}  # the three nearest to "rent" but for case 1
+    assert drawn == {"2-0", "3-0", "4-0"}  # the three nearest to "rent" except case 1
     assert LABELS[rows["2-0:5"]["label"]] == "neutral"
     assert rows["2-0:5"]["premise"] in {row["text"] for row in ABOUT}
 
 
-def test_without_another_opinion_the_example_is_left_out_and_the_analysis_subset_is_marked(trained_on):
+def test_examples_without_another_opinion_are_excluded_and_analysis_is_marked(trained_on):
     rows, _ = trained_on()
     assert "3-0:5" not in rows and len(rows) == 4
     assert [rows[name]["analysis"] for name in ("1-0:5", "2-0:5")] == [True, False]

@@ -1,4 +1,4 @@
-"""Tables 6 and 17: which score stands in which printed cell, with exact intervals and what the pools are."""
+"""Tables 6 and 17: scores of the published cells, exact intervals, and sizes of the pools."""
 
 import json
 from collections.abc import Mapping
@@ -21,13 +21,13 @@ ROOT = Path(__file__).parents[2]
 PAPER = load(ROOT / "resources/papers/lawngnli.yaml")
 PRINTED = load_published(ROOT / "resources/published/lawngnli.csv")
 ENTAIL = "Entail hypotheses as queries"
-SIZES = {"q1": 20, "q2": 5, "q3": 20, "q4": 20}  # how many candidates each query has
+SIZES = {"q1": 20, "q2": 5, "q3": 20, "q4": 20}  # number of candidates per query
 LABELS = {"q1": "entail", "q2": "entail", "q3": "contradict", "q4": "contradict"}
 
 
 @pytest.fixture
 def made(tmp_path):
-    """The data set, and a function that gives the cells of a table from rows and the shares of their runs."""
+    """Write the data set; return a function that computes the cells of a table from scores of runs."""
     data = tmp_path / "data/lawngnli_retrieval"
     queries = [
         {
@@ -48,7 +48,7 @@ def made(tmp_path):
     (data / "census.json").write_text(json.dumps({"pools": pools}))
 
     def cells(table, systems: Mapping[str, Mapping]):
-        """``systems``: {name: a plan's row, and of each of its conditions the shares, None without runs}."""
+        """``systems`` is {name: (row of a plan, {condition: scores} or None without runs)}."""
         rows = []
         for key, (row, of_conditions) in systems.items():
             rows.append(row | {"runs": {name: [f"runs/{key}/{name}"] for name in of_conditions or {}}})
@@ -72,8 +72,8 @@ def system(retriever, reranker=None, documents=("whole",), **changed):
     return {
         "row": f"{retriever} / {reranker}", "retriever": retriever, "reranker": reranker or "None",
         "reranked": reranker is not None, "documents": way.reranked_reading,
-        "read": {"text": way.reranked_reading} if reranker else read, "own": False, "reason": "sample data",
-        "trained": False, "averages": 1, "baseline": False, "lenient": False,
+        "read": {"text": way.reranked_reading} if reranker else read, "additional": False,
+        "reason": "sample data", "trained": False, "averages": 1, "baseline": False, "lenient": False,
     } | changed  # fmt: skip
 
 
@@ -88,10 +88,10 @@ BOTH = ("whole", "filtered")
 WORSE = dict.fromkeys(SHARES, 0.0)
 
 
-def test_table17_has_whole_and_filtered_documents_side_by_side(made):
+def test_table17_has_columns_for_whole_and_filtered_documents(made):
     ways = {"text": SHARES, "text-paragraphs": WORSE, "text-filtered": SHARES | {(1, "entail"): 1.0}}
     found = made("table17", {
-        "a": (system("MiniLM", documents=("whole", "paragraphs", "filtered"), own=True), ways),
+        "a": (system("MiniLM", documents=("whole", "paragraphs", "filtered"), additional=True), ways),
         "b": (system("all-mpnet-base-v2", documents=BOTH), None),
         "c": (system("BM25", documents=BOTH, reason="no GPU"), {"text": SHARES}),
     })  # fmt: skip
@@ -111,7 +111,7 @@ def test_table17_has_whole_and_filtered_documents_side_by_side(made):
     assert (missing.value, missing.reason) == (None, "sample data")
 
 
-def test_table17_says_how_many_candidates_there_are_and_what_chance_makes_of_them(made):
+def test_table17_has_the_number_of_candidates_and_the_recall_of_a_random_order(made):
     found = made("table17", {"a": (system("BM25"), {"text": SHARES})})
     column = "Long premise / Recall@10"
     assert found["N", column].value == 2
@@ -121,13 +121,19 @@ def test_table17_says_how_many_candidates_there_are_and_what_chance_makes_of_the
     assert found["Contradict hypotheses as queries / a random order, as expected", column].value == 0.5
 
 
-def test_table6_names_the_first_stage_of_what_reorders_ours(made):
+def test_table6_names_the_first_stage_of_additional_rows(made):
     column = "[Contradict hypotheses as queries] / Recall@10"
     found = made("table6", {
         "a": (system("all-distilroberta-v1", "BM25", BOTH), {"text": SHARES}),
-        "b": (system("all-MiniLM-L6-v2", "BM25", BOTH, own=True), {"text": SHARES}),
-        "c": (system("all-MiniLM-L6-v2", None, BOTH, own=True), {"text": WORSE, "text-filtered": SHARES}),
-        "d": (system("all-MiniLM-L6-v2", "A classifier", BOTH, own=True, trained=True), {"text": SHARES}),
+        "b": (system("all-MiniLM-L6-v2", "BM25", BOTH, additional=True), {"text": SHARES}),
+        "c": (
+            system("all-MiniLM-L6-v2", None, BOTH, additional=True),
+            {"text": WORSE, "text-filtered": SHARES},
+        ),
+        "d": (
+            system("all-MiniLM-L6-v2", "A classifier", BOTH, additional=True, trained=True),
+            {"text": SHARES},
+        ),
     })  # fmt: skip
     assert found["BM25", column].value == 0.5
     assert found["BM25, over all-MiniLM-L6-v2", column].value == 0.5
@@ -137,13 +143,13 @@ def test_table6_names_the_first_stage_of_what_reorders_ours(made):
 
 
 @pytest.mark.parametrize("table", ["table6", "table17"])
-def test_every_printed_cell_has_its_place(made, table):
+def test_every_published_cell_has_a_reproduced_value(made, table):
     task = PAPER.tasks["lawngnli_retrieval"]
     if table == "table17":
         systems = [
             (system(one.row, None, one.documents), dict.fromkeys(one.conditions(["text"]), SHARES))
             for one in task.retrievers.values()
-            if not one.own
+            if not one.additional
         ]
     else:
         systems = [

@@ -1,4 +1,4 @@
-"""LawngNLI from the sample's volumes: its labels, premises and twins, and the same bytes in any shards."""
+"""LawngNLI built from the sample's volumes: labels, premises, twins, and equal files for any shards."""
 
 from collections import Counter
 from pathlib import Path
@@ -25,7 +25,7 @@ VOLUMES = sorted((Path(__file__).parents[2] / "resources/sample/caselaw").glob("
 
 
 def build(folder: Path, size: int, tools) -> tuple[dict[str, int], dict[str, bytes]]:
-    """Run every step with ``size`` volumes a shard; return the last counts and the finished files."""
+    """Run every step with ``size`` volumes per shard; return the final counts and files."""
     tokens, pipeline, trees = tools
     cuts = [VOLUMES[at : at + size] for at in range(0, len(VOLUMES), size)]
     opinions = [folder / f"opinions-{n}.parquet" for n in range(len(cuts))]
@@ -56,7 +56,7 @@ def tools(pytestconfig: pytest.Config):
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory, tools):
-    """The folder of the data set from one shard, with the counts and files."""
+    """Return the folder, counts and files of the data set built from one shard."""
     folder = tmp_path_factory.mktemp("finished")
     return folder, *build(folder, len(VOLUMES), tools)
 
@@ -68,11 +68,11 @@ def rows(finished) -> list[dict]:
 
 @pytest.fixture(scope="module")
 def originals(finished) -> dict[str, dict]:
-    """The candidates by example, before labels, balance and twins."""
+    """Return {example id: candidate} before labels, balance and twins."""
     return {row["example_id"]: row for row in dataset.read(finished[0] / "unfiltered")}
 
 
-def test_same_bytes_for_one_shard_and_for_one_a_volume(tmp_path: Path, tools, finished, monkeypatch) -> None:
+def test_the_number_of_shards_does_not_change_the_files(tmp_path: Path, tools, finished, monkeypatch) -> None:
     monkeypatch.setattr(built, "BATCH", 7)
     counts, files = build(tmp_path, 1, tools)
     assert (counts, files) == finished[1:]
@@ -80,7 +80,7 @@ def test_same_bytes_for_one_shard_and_for_one_a_volume(tmp_path: Path, tools, fi
     assert all(files.values())
 
 
-def test_labels_come_from_the_citing_state_and_premises_from_its_citations(rows) -> None:
+def test_a_citing_state_has_all_labels_and_premises_of_cited_jurisdictions(rows) -> None:
     of_the_state = [row for row in rows if row["citing_jurisdiction"] == "Illinois"]
     assert {row["cited_jurisdiction"] for row in of_the_state} == {"Illinois", "United States"}
     assert {row["label"] for row in of_the_state} == {*LABELS}
@@ -96,7 +96,7 @@ def test_labels_and_negation_are_balanced_with_twins(rows) -> None:
         assert [first[name] for name in same] == [second[name] for name in same]
 
 
-def test_neutral_premises_come_from_elsewhere_in_the_same_jurisdiction(finished, rows, originals) -> None:
+def test_neutral_premises_come_from_other_cases_of_the_same_jurisdiction(finished, rows, originals) -> None:
     neutrals = [row for row in rows if row["label"] == "neutral"]
     citing = {row["citing_case_id"] for row in neutrals}
     network = CitationNetwork(pairs_of(citing, [finished[0] / "cites-0.parquet"]))
@@ -120,7 +120,7 @@ def test_the_other_labels_keep_their_premise(rows, originals) -> None:
             assert row["hypothesis"] == before["hypothesis" if row["label"] == "entail" else "twin"]
 
 
-def test_long_premises_of_interleaved_shards_come_by_case_from_files_opened_in_their_turn(
+def test_long_premises_are_sorted_by_case_and_files_are_opened_when_needed(
     tmp_path: Path, monkeypatch
 ) -> None:
     row = {"opinion_id": "1-0", "original": "o", "text": "t", "tokens": 3, "closing_paragraphs": 1}
@@ -147,7 +147,9 @@ def test_long_premises_of_interleaved_shards_come_by_case_from_files_opened_in_t
     assert opened == ["early", "inside", "late"]
 
 
-def test_a_hypothesis_that_its_conversion_makes_easy_leaves(tmp_path: Path, finished, monkeypatch) -> None:
+def test_hypotheses_that_are_too_easy_after_conversion_are_removed(
+    tmp_path: Path, finished, monkeypatch
+) -> None:
     folder, counts, _ = finished
     shard = built.Shard(*(folder / f"{name}-0.parquet" for name in ("par", "con", "cites", "long")))
     rows = {row["example_id"]: row for row in built.entail_rows([shard])}
@@ -158,7 +160,7 @@ def test_a_hypothesis_that_its_conversion_makes_easy_leaves(tmp_path: Path, fini
         if label == "contradict"
         and not difficulty_fault(rows[example]["twin"], rows[example]["short_premise"])
     )
-    # "Fees are not due" has the four words that A.1.6 asks for, "fees are due" has not.
+    # A.1.6 requires four words: "fees are not due" has four, "fees are due" has three.
     rows[converted] |= {"hypothesis": "fees are not due", "twin": "fees are due"}
     monkeypatch.setattr(built, "entail_rows", lambda shards, columns=None: rows.values())
     after = built.write_examples([shard], encode, 0, tmp_path / "again", tmp_path / "again_long")

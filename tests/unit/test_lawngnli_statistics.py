@@ -17,13 +17,13 @@ def length(text):
         ("the tenant did not.", True),
         ("he did not. She paid", True),
         ("the court cannot sit", True),
-        ("Cannot the court sit?", True),  # NLTK makes two words of it, of which the second is "not"
+        ("Cannot the court sit?", True),  # NLTK splits the first word; its second part is "not"
         ("he was told 'no'", True),
         ("it is (not) so", True),
         ("neither party paid", True),
         ("the lessor didn't pay", True),
         ("nothing, nor nobody, is named", True),
-        ("No power was given", False),  # the released code minds capitals
+        ("No power was given", False),  # the released code is case-sensitive
         ("a notable nonprofit is named", False),
         ("a no-fault rule applies", False),
         ("the know-how was sold", False),
@@ -45,12 +45,12 @@ ROWS = [
 
 
 def column(rows, length):
-    """One column of Table 2."""
+    """Return one column of Table 2."""
     common = {"split": "train", "analysis": True, "short_premise": ""}
     return table2([{**common, **row, "long_premise": row["premise"]} for row in rows], length)["long", "full"]
 
 
-def test_a_column():
+def test_a_column_of_table2():
     found = column(ROWS, length)
     assert found.premise_length == pytest.approx((1.6, 2.5, 3.0, 3.5, 4.4))
     assert found.hypothesis_length == pytest.approx(13 / 4)
@@ -58,7 +58,7 @@ def test_a_column():
     assert (found.unique_premises, found.unique_hypotheses, found.examples) == (3, 3, 4)
 
 
-def test_a_text_is_measured_once_for_all_columns():
+def test_each_text_is_measured_once_for_all_columns():
     asked = []
 
     def counting(text):

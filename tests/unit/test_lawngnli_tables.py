@@ -1,4 +1,4 @@
-"""LawngNLI's tables: what was read of this very data set, and cells that have nothing to show."""
+"""LawngNLI's tables: readings of the same data set, and cells without a value."""
 
 import json
 from dataclasses import replace
@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[2]
 PUBLISHED = load_published(ROOT / "resources/published/lawngnli.csv")
 PRINTED_2 = [cell for cell in PUBLISHED if cell.table == "table2"]
 PRINTED = [cell for cell in PUBLISHED if cell.table == "table4"]
-# example, label, negated, then what the two readers chose and whether they were sure
+# (example, label, negated, label and confidence of reader A, label and confidence of reader B)
 READ = [
     ("a", "entail", False, ("entail", "high"), ("entail", "high")),
     ("b", "entail", True, ("neutral", "high"), ("neutral", "low")),
@@ -41,7 +41,7 @@ GONE = dict.fromkeys(PUBLIC, "no mirror has it")
 
 
 def inputs(folder, printed=PRINTED, *, data_set=DATA_SET, rows=(), funnel=(), beside=(), absent=GONE):
-    """What a table of the data set ``rows`` is made from."""
+    """Return the inputs of a table for a data set with these ``rows``."""
     write(EXAMPLES, rows, folder / "examples.parquet")
     cases = sorted({row["cited_case_id"] for row in rows})
     opinion = {"opinion_id": "o", "original": "x", "text": "x y", "tokens": 4, "closing_paragraphs": 0}
@@ -82,7 +82,7 @@ def cells(tmp_path, readings):
     ("row", "column", "value"),
     [
         ("Agreed-upon (gold) labels / N", "Short premise / All", 3),
-        # Gold labels: a entail, b and c neutral.  Entail is right once of once, neutral once of twice.
+        # Gold labels: a entail, b and c neutral. Entail is correct for 1 of 1 pairs, neutral for 1 of 2.
         ("Agreed-upon (gold) labels / Accuracy", "Short premise / All", 3 / 4),
         ("Agreed-upon (gold) labels / Accuracy", "Short premise / Negation", 1 / 2),
         (PLAIN, "Short premise / All", 2 / 3),
@@ -95,24 +95,24 @@ def cells(tmp_path, readings):
         ("Agreed-upon (gold) labels / N", "Short premise / entail", 2),
     ],
 )
-def test_cells_of_table_4(cells, row, column, value):
+def test_values_of_table_4(cells, row, column, value):
     assert cells[row, column].value == pytest.approx(value)
 
 
-def test_a_balanced_accuracy_has_a_jackknife_interval_and_a_plain_one_wilsons(cells):
+def test_balanced_accuracy_has_a_jackknife_and_accuracy_a_wilson_interval(cells):
     balanced = cells["Agreed-upon (gold) labels / Accuracy", "Short premise / All"]
-    # Without a, b or c: neutral alone 1/2; entail and neutral 1; entail 1 and neutral 0.
+    # Without a: only neutral, 1/2. Without b: entail 1, neutral 1. Without c: entail 1, neutral 0.
     assert (balanced.low, balanced.high) == jackknife_interval(3 / 4, np.array([1 / 2, 1, 1 / 2]), (0, 1))
     plain = cells[PLAIN, "Short premise / All"]
     assert (plain.low, plain.high) == share_interval(2, 3)
 
 
-def test_what_was_not_read_says_so(cells):
+def test_cells_without_readings_give_a_reason(cells):
     assert "only short premises" in cells["Full assessment set / N", "Long premise / All"].reason
 
 
-def test_readings_of_another_data_set_fill_no_cell(tmp_path, readings):
-    # The very texts that were read, in a data set with other rows beside them.
+def test_readings_of_another_data_set_are_ignored(tmp_path, readings):
+    # The texts of the readings are in the data set, but its digest differs.
     found = tables.cells("table4", inputs(tmp_path, data_set="1" * 64, rows=ROWS))
     assert len(found) == len(PRINTED)
     assert {(cell.value, cell.reason) for cell in found} == {
@@ -120,18 +120,18 @@ def test_readings_of_another_data_set_fill_no_cell(tmp_path, readings):
     }
 
 
-def test_without_readings_the_table_says_so(tmp_path, monkeypatch):
+def test_a_table_without_readings_gives_a_reason(tmp_path, monkeypatch):
     monkeypatch.setattr(tables, "READINGS", tmp_path / "none.csv")
     found = tables.cells("table4", inputs(tmp_path, rows=ROWS))
     assert {(cell.value, cell.reason) for cell in found} == {(None, "no example was annotated")}
 
 
-def test_a_reading_of_what_the_data_set_does_not_have_is_a_fault(tmp_path, readings):
+def test_a_reading_of_a_pair_outside_the_data_set_raises_an_error(tmp_path, readings):
     with pytest.raises(BadInput, match=r"^readings\.csv: pair \w{16} is not in the data set that its"):
         tables.cells("table4", inputs(tmp_path, rows=ROWS[1:]))
 
 
-def test_a_column_without_examples_is_not_run_and_nothing_is_nan(tmp_path):
+def test_columns_without_examples_are_not_run_and_contain_no_nan(tmp_path):
     rows = [row | {"analysis": False} for row in ROWS if row["label"] != "neutral"]
     found = {
         (cell.row, cell.column): cell
@@ -151,7 +151,7 @@ def test_a_column_without_examples_is_not_run_and_nothing_is_nan(tmp_path):
 
 
 def public(folder, name, heads, pairs):
-    """Write a public data set of pairs (split, label's place, premise, hypothesis) beside the paper's own."""
+    """Write a public data set of pairs (split, label index, premise, hypothesis) next to ``folder``."""
     texts = sorted(
         {(text_id(text), text) for *_, premise, hypothesis in pairs for text in (premise, hypothesis)}
     )
@@ -167,12 +167,12 @@ def public(folder, name, heads, pairs):
     write_all(TABLES[name], rows, folder.parent / name)
 
 
-def test_the_columns_of_public_data_sets_are_counted_where_these_are_here(tmp_path):
+def test_columns_of_public_data_sets_are_computed_if_these_are_available(tmp_path):
     pairs = [
         ("train", 0, "a b c", "x is not y"),
         ("train", 0, "a b c", "x is y"),
         ("train", 1, "a b c d", "x is y"),
-        ("train", 1, "a b c d", "x is y"),  # a repeat
+        ("train", 1, "a b c d", "x is y"),  # a duplicate
         ("dev", 0, "a b c d e f g", "never mind"),
     ]
     public(tmp_path / "lawngnli", "docnli", ["entail", "not entail"], pairs)
@@ -194,7 +194,7 @@ def test_the_columns_of_public_data_sets_are_counted_where_these_are_here(tmp_pa
         (cell.value, cell.reason) for cell in cells if cell.column == "anli" and "sources" not in cell.row
     }
     assert other == {(None, "no mirror has it")}
-    # One of ConTRoL's published percentiles has a decimal, and the others drop a zero.
+    # One published percentile of ConTRoL has a decimal; the others omit a decimal of zero.
     public(tmp_path / "lawngnli", "control", ["entail", "neutral", "contradict"], pairs)
     given = inputs(tmp_path / "lawngnli", PRINTED_2, rows=ROWS, beside=dict.fromkeys(PUBLIC[2:], False))
     cells = tables.cells("table2", replace(given, absent=GONE))
@@ -204,7 +204,7 @@ def test_the_columns_of_public_data_sets_are_counted_where_these_are_here(tmp_pa
     assert found["Hypothesis negation"].reason == "no training example in this subset is labelled contradict"
 
 
-def test_a_share_of_nothing_is_not_run(tmp_path):
+def test_a_share_of_zero_is_not_run(tmp_path):
     given = inputs(tmp_path, funnel=[["citations", 4], ["resolved", 0], ["balanced", 0]])
     found = {(cell.row, cell.column): cell for cell in tables.cells("table3", given)}
     assert found["resolved", "Of the step before"].value == 0

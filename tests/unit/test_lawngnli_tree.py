@@ -1,6 +1,6 @@
 """The constituency tree: reading it, and edits that keep the spacing.
 
-Its clauses and verbs are tested by the rules that use them (test_lawngnli_contradiction).
+Clauses and verbs are tested with the rules that use them (test_lawngnli_contradiction).
 """
 
 import pytest
@@ -60,11 +60,11 @@ def test_the_given_white_space_is_kept():
         ("(S (NP (NN tax)) (VP (VBZ is) (PRN (-LRB- -LRB-) (JJ void) (-RRB- -RRB-))))", "tax is (void)"),
     ],
 )
-def test_words_are_spaced_as_english_is(brackets, text):
+def test_words_are_spaced_as_in_english(brackets, text):
     assert from_brackets(brackets).text == text
 
 
-def test_children_cover_their_parent():
+def test_children_must_cover_their_parent():
     tree = from_brackets(SENTENCE)
     assert well_formed(tree)
     noun, verb, stop = tree.root.children
@@ -83,7 +83,7 @@ def test_children_cover_their_parent():
         ("(NP (NN tax))", "tax"),
     ],
 )
-def test_the_core_of_a_noun_phrase(brackets, expected):
+def test_the_core_of_a_noun_phrase_is_found(brackets, expected):
     tree = from_brackets(brackets)
     assert read(tree, core(tree.root)) == expected
 
@@ -94,7 +94,7 @@ def test_an_infinitive_has_no_verbs():
 
 
 def sentence(text: str) -> Tree:
-    """A flat tree; a token ends where ``|`` stands, which is no white space."""
+    """Return a flat tree; ``|`` separates two tokens without white space."""
     tokens = []
     for word in text.replace("|", " |").split(" "):
         if word.startswith("|"):
@@ -135,12 +135,12 @@ def test_the_order_of_edits_does_not_matter():
     assert edited(tree, [replace(3, "binds"), delete(2), delete(1)]) == "It binds"
 
 
-def test_edits_may_not_overlap():
+def test_overlapping_edits_raise_an_error():
     with pytest.raises(ValueError, match="overlap"):
         edited(sentence("It does not bind"), [delete(1, 3), delete(2)])
 
 
-def test_trees_do_not_change():
+def test_trees_are_immutable():
     tree = sentence("It binds")
     edited(tree, [delete(0)])
     assert tree == sentence("It binds")

@@ -1,4 +1,4 @@
-"""The structure of the package: which part may import which, and where a paper may be named."""
+"""The structure of the package: allowed imports between parts, and where a paper may be named."""
 
 import ast
 import re
@@ -8,7 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 WORKFLOW = ROOT / "workflow"
 PAPERS = sorted(path.stem for path in (ROOT / "resources/papers").glob("*.yaml"))
-# A part may import the parts before it and those in its own line.
+# A part may import earlier parts and parts on the same line.
 LAYERS = (
     ("pipeline",),
     ("sources",),
@@ -57,7 +57,7 @@ IMPORTS = {
 
 
 def part(module):
-    """The part that a module is in, such as `models` or `papers.acord`."""
+    """The part that a module belongs to, such as `models` or `papers.acord`."""
     first, second = (*module.split("."), "", "")[1:3]
     return f"{first}.{second}" if f"{first}.{second}" in LAYER else first
 
@@ -69,7 +69,7 @@ def test_every_part_of_the_package_has_a_layer():
     assert [path.name for path in package.glob("*.py")] == ["__init__.py"]
 
 
-def test_no_import_goes_up():
+def test_no_part_imports_a_later_part():
     assert len(IMPORTS) > 200
     pairs = [(module, name) for module, name in sorted(IMPORTS) if part(module) and part(name)]
     assert [(module, name) for module, name in pairs if LAYER[part(name)] > LAYER[part(module)]] == []
@@ -104,7 +104,7 @@ def test_only_paper_packages_and_their_registries_name_a_paper():
     others = [path for path in CODE if not {*own} & {*path.parents} and not path.name.startswith((*PAPERS,))]
     others += [path for path in RULES if not path.name.startswith((*PAPERS,))]
     named = re.compile("|".join(PAPERS), re.I)
-    # The one key of the config that names a paper.
+    # `lawngnli_data` is the only key of the configuration that contains the name of a paper.
     found = {
         path.name: [text for text in texts(path) if named.search(text) and text != "lawngnli_data"]
         for path in others
@@ -113,14 +113,14 @@ def test_only_paper_packages_and_their_registries_name_a_paper():
     assert any(named.search(text) for text in texts(own[0] / "raw.py"))
 
 
-def test_of_snakemakes_objects_only_public_attributes_are_used():
+def test_private_attributes_of_snakemake_objects_are_not_used():
     private = re.compile(r"\b(?:workflow|dag|job|logger)(?:\.\w+)*\._")
     files = [*CODE, *RULES, *(WORKFLOW / "snakemake_logger_plugin_lextables").glob("*.py")]
     assert [path.name for path in files if private.search(path.read_text(encoding="utf-8"))] == []
 
 
 def test_no_module_assigns_a_constant_twice():
-    """When modules are merged, the second of two constants with one name would silently replace the first."""
+    """If a module defines a constant twice, the second definition silently replaces the first."""
     for path, tree in TREES.items():
         constants = [node.targets[0].id for node in tree.body if isinstance(node, ast.Assign)
                      and isinstance(node.targets[0], ast.Name)]  # fmt: skip

@@ -98,7 +98,7 @@ LOSS = exhibit(
 PARTS = [Part("one", [NDCG]), Part("two", [LOSS])]
 
 
-def test_a_benchmark_has_the_rows_that_ran_best_first_and_then_the_printed_ones():
+def test_a_benchmark_lists_rows_that_ran_by_score_then_published_rows():
     one, two = benchmarks(PARTS)
     assert (one.name, one.comparison.units) == ("ONE, Table 1: NDCG", "57 queries")
     assert [(row.system, row.model, row.score, row.published) for row in one.rows] == [
@@ -111,20 +111,20 @@ def test_a_benchmark_has_the_rows_that_ran_best_first_and_then_the_printed_ones(
     assert [row.system for row in two.rows] == ["Prior", "MiniLM", "GPT-4"]
 
 
-def test_a_row_says_what_its_model_was_trained_on():
+def test_a_row_shows_the_training_data_of_its_model():
     (page,) = pages(PARTS, {}, {"runs/any/read/bert/all/seed0": "cuad"})
     (_, cells), *_ = page.values["benchmarks"]
     assert [row[-1] for row in cells] == ["cuad", "–", "–", "–"]
 
 
-def test_of_data_that_are_not_the_paper_s_no_printed_value_is_shown():
+def test_published_values_are_hidden_if_the_data_are_not_the_papers():
     (found,) = benchmarks([Part("one", [of_data(NDCG, "stand_in")])])
     assert [row.system for row in found.rows] == ["BERT", "MiniLM", "BM25"]
     nothing = exhibit([line("GPT", "NDCG", printed="80.0")], [], column="NDCG")
     assert benchmarks([Part("one", [of_data(nothing, "stand_in")])]) == []
 
 
-def test_other_data_than_the_papers_are_not_ranked_but_the_sample_is():
+def test_the_sample_is_ranked_but_stand_in_data_are_not():
     (found,) = benchmarks([Part("one", [of_data(NDCG, "stand_in")])])
     assert found.unranked == "stand_in data: not comparable with the paper"
     assert leaderboard([found]) == []
@@ -137,7 +137,7 @@ def privacy(*scores):
     return exhibit(lines, [], column="f1", chance=("at random", "nothing"))
 
 
-def test_a_row_that_knows_nothing_has_no_rank():
+def test_chance_rows_have_no_rank():
     (found,) = benchmarks(
         [Part("p", [privacy(("a", "9.0"), ("at random", "8.0"), ("b", "7.0"), ("nothing", "0"))])]
     )
@@ -146,19 +146,19 @@ def test_a_row_that_knows_nothing_has_no_rank():
 
 
 @pytest.mark.parametrize("best", ["9.0", "8.0"])
-def test_where_no_row_is_better_than_random_ones_none_is_ranked(best):
+def test_no_row_is_ranked_if_none_is_better_than_random_answers(best):
     (found,) = benchmarks([Part("p", [privacy(("at random", best), ("a", "8.0"), ("b", "7.0"))])])
     assert [row.rank for row in found.rows] == [0, 0, 0] and leaderboard([found]) == []
     assert "random answers score best" in found.unranked
 
 
-def test_without_tests_rows_that_score_alike_have_one_rank():
+def test_without_tests_rows_with_equal_scores_share_a_rank():
     lines = [line(name, "NDCG", score, name) for name, score in (("a", "7.0"), ("b", "7.0"), ("c", "5.0"))]
     (found,) = benchmarks([Part("one", [exhibit(lines, [], column="NDCG")])])
     assert [row.rank for row in found.rows] == [1, 1, 3]
 
 
-def test_what_is_first_in_three_benchmarks_comes_before_what_is_first_in_one():
+def test_a_model_first_in_three_benchmarks_precedes_one_first_in_one():
     def benchmark(name, *best_first):
         scores = zip(best_first, ("9.0", "8.0", "7.0", "6.0"), strict=False)
         return exhibit([line(system, "f1", score, system) for system, score in scores], [], column="f1")
@@ -171,7 +171,7 @@ def test_what_is_first_in_three_benchmarks_comes_before_what_is_first_in_one():
     ]  # fmt: skip
 
 
-def test_a_user_s_model_goes_by_its_name_wherever_it_ran_and_has_the_rank_of_its_best_row():
+def test_a_users_model_has_its_name_everywhere_and_the_rank_of_its_best_row():
     lines = [
         line("Chance=1/3 / Oracle, long", "f1", "7.0", "own-oracle"),
         line("Chance=1/3 / Oracle, short", "f1", "9.0", "bm25+own-oracle"),
@@ -187,7 +187,7 @@ def test_a_user_s_model_goes_by_its_name_wherever_it_ran_and_has_the_rank_of_its
     ]
 
 
-def test_a_name_is_without_what_all_rows_of_its_benchmark_begin_or_end_with():
+def test_short_names_omit_the_start_and_end_that_all_rows_share():
     def named(*systems):
         lines = [line(system, "f1", f"{9 - at}.0", "m") for at, system in enumerate(systems)]
         (found,) = benchmarks([Part("p", [exhibit(lines, [], column="f1")])])
@@ -201,7 +201,7 @@ def test_a_name_is_without_what_all_rows_of_its_benchmark_begin_or_end_with():
     assert named("A / B (AUPR)") == ["A / B (AUPR)"]
 
 
-def test_the_page_calls_a_user_s_model_by_its_name_and_says_why_a_benchmark_is_not_ranked():
+def test_the_page_names_user_models_and_says_why_a_benchmark_is_not_ranked():
     lines = [line("x", "f1", "9.0", "bm25+own-oracle"), line("BM25", "f1", "8.0", "bm25")]
     parts = [Part("a", [exhibit(lines, [], column="f1")]), Part("b", [of_data(NDCG, "stand_in")])]
     (board,) = pages(parts, {"extra_models": [], "extra_predictions": [{"name": "Oracle"}]}, {})
@@ -214,8 +214,8 @@ def test_the_page_calls_a_user_s_model_by_its_name_and_says_why_a_benchmark_is_n
     assert pages([], {}, {}) == []
 
 
-def test_rows_of_one_key_and_two_names_are_two_models():
-    # As `minilm` is a fine-tuned encoder in one paper, and in another a linear model over its vectors.
+def test_rows_with_the_same_key_and_different_names_are_different_models():
+    # For example, `minilm` is a fine-tuned encoder in one paper and a linear model in another.
     parts = [Part(name, [exhibit([line(f"MiniLM, {name}", "f1", "7.0", "minilm"),
                                   line("BM25", "f1", "6.0", "bm25")], [], column="f1")])
              for name in ("tuned", "frozen")]  # fmt: skip
@@ -223,13 +223,13 @@ def test_rows_of_one_key_and_two_names_are_two_models():
     assert [model.name for model in models] == ["MiniLM, frozen", "MiniLM, tuned", "BM25"]
 
 
-def test_who_ran_alone_has_no_rank():
+def test_the_only_model_of_a_benchmark_has_no_rank():
     alone = exhibit([line("z", "NDCG", "5.0", "a-first")], [], column="NDCG")
     (found,) = benchmarks([Part("three", [alone])])
     assert found.rows[0].rank == 0 and found.unranked and leaderboard([found]) == []
 
 
-def test_of_a_column_with_two_measures_only_the_rows_of_the_named_one_are_taken():
+def test_only_rows_of_the_given_measure_are_used_if_a_column_has_two():
     lines = [
         line(name, "(6)", score, name)
         for name, score in (("3 / a", "0.7"), ("3 / b", "0.6"), ("2 / a", "0.9"))
@@ -239,7 +239,7 @@ def test_of_a_column_with_two_measures_only_the_rows_of_the_named_one_are_taken(
     assert [row.system for row in found.rows] == ["3 / a", "3 / b"]
 
 
-def test_the_papers_headlines_are_printed():
+def test_headline_columns_and_rows_exist_in_the_published_values():
     found = 0
     for path in sorted((RESOURCES / "papers").glob("*.yaml")):
         raw = yaml.safe_load(path.read_text())
@@ -255,18 +255,18 @@ def test_the_papers_headlines_are_printed():
     assert found >= 5
 
 
-def test_a_row_on_other_units_is_untested_and_one_that_no_test_could_tell_apart_has_too_few():
+def test_rows_on_other_units_are_untested_and_others_may_have_too_few_units():
     pairs = [replace(NDCG.pairs[0], untested=OTHERS), replace(NDCG.pairs[1], adjusted=1, detectable=math.inf)]
     (found,) = benchmarks([Part("one", [exhibit(NDCG.lines, [*pairs, NDCG.pairs[2]], column="NDCG")])])
     assert [row.beside_best for row in found.rows[:3]] == [BEST, UNTESTED, FEW]
     assert [row.rank for row in found.rows] == [1, 0, 1, 0]
 
 
-# Places and means over resampled units.
+# Intervals of places and means, from resampled units.
 
 
 def scored(names, scores):
-    """An exhibit of systems with a score for each unit, float64 (systems, units), and the paired tests."""
+    """Return an exhibit with paired tests from ``scores`` of each unit, float64 (systems, units)."""
     cells = [
         Cell(name, "NDCG", 100 * float(values.mean()), runs=(f"runs/any/read/{name}/all/seed0",),
              score=Score("NDCG", name, "ndcg", "all", "queries", 100), decimals=2)
@@ -281,12 +281,12 @@ def scored(names, scores):
 
 
 def simulated(truth, units, draw):
-    """Scores of systems whose true scores are ``truth``: a unit is easy or hard for all of them."""
+    """Simulate scores of systems with true scores ``truth``; a unit is easy or hard for all systems."""
     noise = draw.normal(0, 0.15, (1, units)) + draw.normal(0, 0.1, (len(truth), units))
     return 0.5 + np.asarray(truth)[:, None] + noise
 
 
-def test_rows_that_the_tests_cannot_separate_share_a_rank_and_places_have_intervals():
+def test_rows_that_do_not_differ_share_a_rank_and_places_have_intervals():
     scores = simulated([0.2, 0.195, 0.19, 0], 60, np.random.default_rng(1))
     (found,) = benchmarks([Part("one", [scored("abcd", scores)])])
     assert [row.rank for row in found.rows] == [1, 1, 1, 4]
@@ -295,7 +295,7 @@ def test_rows_that_the_tests_cannot_separate_share_a_rank_and_places_have_interv
     assert firsts <= {"[1, 3]", "[1, 2]", "[2, 3]"} and "[1, 3]" in firsts
 
 
-def test_intervals_of_places_and_of_means_cover_the_true_ones():
+def test_intervals_of_places_and_means_cover_the_true_values():
     draw, hits, of_mean = np.random.default_rng(2), [], []
     for _ in range(400):
         truth = draw.normal(0, 0.015, 8)
@@ -316,7 +316,7 @@ def test_intervals_of_places_and_of_means_cover_the_true_ones():
     assert 0.925 <= np.mean(of_mean) <= 0.97
 
 
-def test_means_are_over_the_benchmarks_that_the_same_models_ran_in():
+def test_means_are_over_benchmarks_that_the_same_models_ran_on():
     draw = np.random.default_rng(3)
     first = scored("abc", simulated([0.3, 0.2, 0.1], 40, draw))
     second = scored("abd", simulated([0.3, 0.2, 0.4], 40, draw))
@@ -332,7 +332,7 @@ def test_means_are_over_the_benchmarks_that_the_same_models_ran_in():
     assert means([model for model in models if model.name in "cd"]) == []
 
 
-def test_rows_on_other_units_and_losses_are_treated_as_such():
+def test_rows_on_other_units_are_ignored_and_lower_losses_get_better_places():
     draw = np.random.default_rng(4)
     found = scored("ab", simulated([0.3, 0.2], 40, draw))
     other = found.units[found.units.system == "a"].assign(system="c")

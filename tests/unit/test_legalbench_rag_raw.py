@@ -1,4 +1,4 @@
-"""LegalBench-RAG's reader: which queries are drawn, what answers them, and how files are cut."""
+"""LegalBench-RAG's reader: which queries are sampled, which spans answer them, and how files are split."""
 
 import json
 import random
@@ -29,13 +29,13 @@ def sample(name, **given):
 # Passages
 
 
-def test_naive_passages_are_of_one_length():
+def test_naive_passages_have_a_fixed_length():
     assert raw.fixed("abcdefgh", 3) == ["abc", "def", "gh"]
 
 
 @pytest.mark.parametrize(
     ("size", "passages"),
-    [  # as LangChain's RecursiveCharacterTextSplitter (langchain-text-splitters 1.1.3) cuts it
+    [  # output of LangChain's RecursiveCharacterTextSplitter (langchain-text-splitters 1.1.3)
         (80, ["ARTICLE 1",
               "\n\n\nSection 1.1 Fees. The fee is due; it is not refundable, save as said.",
               "\n(a) Late fees: 2%.\nAntidisestablishmentarianism!", "\n\nEnd."]),
@@ -47,12 +47,12 @@ def test_naive_passages_are_of_one_length():
               "tablishmen", "tarianism", "!", "\n\nEnd."]),
     ],
 )  # fmt: skip
-def test_the_recursive_splitter_cuts_as_langchains(size, passages):
+def test_the_recursive_splitter_equals_langchains(size, passages):
     assert raw.recursive(TEXT, size, PAPER.separators) == passages
 
 
 @pytest.mark.parametrize("name", list(PAPER.data))
-def test_passages_part_their_files_and_hold_all_that_answers(name):
+def test_passages_cover_their_files_without_overlap_and_contain_all_answers(name):
     rows = {kind: list(of) for kind, of in sample(name).of.items()}
     ends = {}
     for passage in rows["documents"]:
@@ -67,7 +67,7 @@ def test_passages_part_their_files_and_hold_all_that_answers(name):
 
 
 @pytest.mark.parametrize("name", list(PAPER.data))
-def test_the_tables_fit_their_schema_and_are_the_same_each_time(name, tmp_path):
+def test_the_tables_fit_their_schema_and_are_deterministic(name, tmp_path):
     first, again = (write_all(TABLES[name], sample(name).of, tmp_path / run) for run in ("one", "two"))
     assert first == again
     assert first["queries"]["labels"] == {"benchmark": {"cuad": 164, "maud": 24}, "split": {"test": 188}}
@@ -76,11 +76,11 @@ def test_the_tables_fit_their_schema_and_are_the_same_each_time(name, tmp_path):
 # Queries
 
 
-def test_the_mini_set_is_of_the_files_that_their_own_names_draw_first():
+def test_the_mini_set_samples_files_with_their_names_as_seeds():
     queries = [raw.Query("maud", n, "x", file, ((0, 1),)) for n, file in enumerate("abcabcabc", 1)]
     drawn = {}
     for file in "abc":
-        random.seed(file)  # as released
+        random.seed(file)  # as in the released code
         drawn[file] = random.random()
     first, second, _ = sorted("abc", key=drawn.get)
     assert [query.file for query in raw.mini(queries, 5)] == [first] * 3 + [second] * 2
@@ -91,7 +91,7 @@ def test_the_mini_set_is_of_the_files_that_their_own_names_draw_first():
 
 
 def squad(tmp_path, *contracts):
-    """CUAD's zip of contracts: {title: (text, {category: answers as their text})}."""
+    """Write CUAD's zip; ``contracts`` are (title, text, {category: texts of the answers})."""
     data = []
     for title, text, marked in contracts:
         asked = [
@@ -114,7 +114,7 @@ LEASE = "LEASE of Acme Inc. and Bolt\nCo. Acme pays. Rent is 5. Law: Ohio. Fees.
 NAMES = {"Document Name": ["LEASE"], "Parties": ["Bolt\nCo", "Acme Inc", "Acme"]}
 
 
-def test_a_query_of_cuad_names_the_contract_and_asks_its_own_question(tmp_path):
+def test_a_cuad_query_names_the_contract_and_asks_the_question_of_a_category(tmp_path):
     marked = NAMES | {"Governing Law": ["Law: Ohio"], "Rent": ["Acme pays.", "Rent is 5"], "Empty": []}
     queries, texts, notes = raw.cuad(
         squad(tmp_path, ("one", LEASE, marked)), ("Document Name", "Parties"), PAPER.titles
@@ -123,13 +123,13 @@ def test_a_query_of_cuad_names_the_contract_and_asks_its_own_question(tmp_path):
         ("cuad-0001", "Consider the LEASE between Acme Inc, Bolt Co; What of Governing Law?"),
         ("cuad-0002", "Consider the LEASE between Acme Inc, Bolt Co; What of Rent?"),
     ]
-    (span,) = queries[1].spans  # one character between the two answers
+    (span,) = queries[1].spans  # merged: only one character separates the two answers
     assert LEASE[slice(*span)] == "Acme pays. Rent is 5"
     assert texts == {"cuad/one.txt": LEASE}
     assert notes == dict.fromkeys(notes, 0)
 
 
-def test_what_no_query_could_tell_is_left_out_and_counted(tmp_path):
+def test_ambiguous_contracts_and_questions_are_left_out_and_counted(tmp_path):
     marked = NAMES | {"Fees": ["Fees."], "Law": ["Law: Ohio"]}
     other = "LEASE of nobody. Law: Ohio."
     path = squad(
@@ -147,7 +147,7 @@ def test_what_no_query_could_tell_is_left_out_and_counted(tmp_path):
     }  # fmt: skip
 
 
-# Faults
+# Errors
 
 
 def released(tmp_path, *tests):
@@ -178,7 +178,7 @@ def snippet(start, end, file="maud/x.txt", answer="x"):
         ),
     ],
 )
-def test_a_released_query_that_is_none_is_a_fault(test, sentence, tmp_path):
+def test_an_invalid_released_query_raises(test, sentence, tmp_path):
     with pytest.raises(BadInput) as error:
         raw.maud(released(tmp_path, test))
     assert str(error.value).startswith(sentence)
@@ -212,6 +212,3 @@ def test_an_agreement_is_identified_by_its_spans(tmp_path, texts, message):
     assert raw.agreements(path, snippets, "maud.json") == {"maud/x.txt": "The fee"}
     with pytest.raises(BadInput, match=message):
         raw.agreements(zipped(tmp_path, **texts), snippets, "maud.json")
-
-
-# The sample

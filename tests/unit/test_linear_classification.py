@@ -1,4 +1,4 @@
-"""The linear baseline of classification, on texts of a few made-up words."""
+"""The linear baseline for classification, on short synthetic texts."""
 
 from dataclasses import replace
 
@@ -45,7 +45,7 @@ PAIRED = Table(
 
 
 def texts_about(labels, words=COLOURS, seed=0):
-    """A text for each label that says its word once among filler."""
+    """One text per label, which contains the label's word once among filler words."""
     rng = np.random.default_rng(seed)
     found = []
     for number, label in enumerate(labels):
@@ -70,13 +70,13 @@ def labels_of(count, answers, seed=0):
 
 
 def right(predictions, rows):
-    """The share of examples whose greatest logit is that of the right answer."""
+    """Accuracy: the share of examples whose highest logit is that of the correct answer."""
     label = {row["example_id"]: row["labels"][0] for row in rows}
     return np.mean([np.argmax(row["logits"]) == label[row["example_id"]] for row in predictions])
 
 
 @pytest.mark.parametrize("answers", [2, 3])
-def test_a_head_learns_the_word_that_says_its_answer(answers):
+def test_a_head_learns_the_word_of_each_answer(answers):
     labels = labels_of(60, answers)
     texts = texts_about(labels)
     rows = rows_of("h", texts, labels)
@@ -89,7 +89,7 @@ def test_a_head_learns_the_word_that_says_its_answer(answers):
         assert np.argmax(row["probabilities"]) == np.argmax(row["logits"])
 
 
-def test_heads_are_learnt_apart_whatever_the_threads():
+def test_heads_are_trained_independently_with_any_number_of_threads():
     colours, answers = labels_of(60, 3), labels_of(60, 2, seed=1)
     texts = texts_about(colours)
     texts = [
@@ -105,14 +105,14 @@ def test_heads_are_learnt_apart_whatever_the_threads():
     assert found == predict(other, texts[40:], asked, SETTINGS)
     for head in ("a", "b"):
         assert right([row for row in found if row["head_id"] == head], asked[head]) == 1
-    # A head is what it is beside others.
+    # A head that is trained alone gives the same predictions.
     alone = learn(texts[:40], {"b": given["b"][:40]}, sizes, SETTINGS)
     assert predict(alone, texts[40:], {"b": asked["b"]}, SETTINGS) == [
         row for row in found if row["head_id"] == "b"
     ]
 
 
-def test_what_is_loaded_says_the_same_to_the_bit(tmp_path):
+def test_a_loaded_model_gives_identical_predictions(tmp_path):
     labels = labels_of(40, 3)
     texts = texts_about(labels)
     rows = rows_of("h", texts, labels)
@@ -122,7 +122,7 @@ def test_what_is_loaded_says_the_same_to_the_bit(tmp_path):
     assert predict(again, texts, {"h": rows}, SETTINGS) == predict(model, texts, {"h": rows}, SETTINGS)
 
 
-def test_of_several_right_answers_each_has_a_probability_of_its_own():
+def test_multi_label_answers_have_separate_probabilities():
     several = SETTINGS | {"multi_label": True}
     rng = np.random.default_rng(0)
     labels = [tuple(np.flatnonzero(rng.random(3) < 0.5).tolist()) for _ in range(80)]
@@ -136,7 +136,7 @@ def test_of_several_right_answers_each_has_a_probability_of_its_own():
         assert tuple(np.flatnonzero(np.array(row["probabilities"]) > 0.5)) == asked["labels"]
 
 
-def test_a_head_with_one_answer_in_training_gives_it_and_no_other():
+def test_a_head_trained_on_one_answer_always_predicts_it():
     texts = texts_about([0] * 6)
     rows = rows_of("h", texts, [1] * 6)
     for answers in (2, 3):
@@ -146,7 +146,7 @@ def test_a_head_with_one_answer_in_training_gives_it_and_no_other():
 
 
 def pairs_about(count, seed=0):
-    """Pairs whose second text says what stands in the first (1), or something else (0)."""
+    """Pairs whose second text repeats words of the first (label 1) or has other words (label 0)."""
     rng = np.random.default_rng(seed)
     texts, labels = [], labels_of(count, 2, seed)
     for number, label in enumerate(labels):
@@ -156,19 +156,19 @@ def pairs_about(count, seed=0):
     return texts, labels
 
 
-def test_a_pair_is_told_by_what_of_the_second_text_stands_in_the_first():
+def test_pairs_are_classified_by_the_overlap_of_their_texts():
     texts, labels = pairs_about(120)
     rows = rows_of("h", texts, labels)
     model = learn(texts[:80], {"h": rows[:80]}, {"h": 2}, SETTINGS)
     assert right(predict(model, texts[80:], {"h": rows[80:]}, SETTINGS), rows[80:]) > 0.95
-    # A side by itself says nothing of it.
+    # One text of the pair is not enough to predict the label.
     for side in ("first", "second"):
         blind = SETTINGS | {"sides": side}
         model = learn(texts[:80], {"h": rows[:80]}, {"h": 2}, blind)
         assert right(predict(model, texts[80:], {"h": rows[80:]}, blind), rows[80:]) < 0.75
 
 
-def test_one_side_of_a_pair_is_all_that_is_seen():
+def test_only_the_selected_side_of_a_pair_is_used():
     texts, labels = pairs_about(30)
     rows = rows_of("h", texts, labels)
     hypothesis = SETTINGS | {"sides": "second"}
@@ -179,14 +179,14 @@ def test_one_side_of_a_pair_is_all_that_is_seen():
         sides_of([Text(("t", ""), "alone")], "second", pairs=False)
 
 
-def test_the_numbers_of_a_pair():
+def test_numeric_features_of_a_pair():
     first, second = "We do not sell red cars", "we sell blue cars"
     texts = [Text(("a", "b"), first, second), Text(("c", ""), "it stands alone", None)]
     sides = sides_of(texts, "both", pairs=True)
     rare = np.ones(2**20, dtype=np.float32)
     found = linear_features(sides, longest=1, features="words", rare=rare, vectors=None)
     (numbers,) = found.blocks
-    # Three of the second's four words, of three pairs none, how often each says no, and their lengths.
+    # Shared words (3 of 4), bigrams (0 of 3) and weighted words, negations of each text, and lengths.
     expected = [3 / 4, 0, 3 / 4, np.log(2), 0, np.log(7), np.log(5)]
     assert numbers[0] == pytest.approx(expected)
     assert numbers[1].tolist()[:3] == [0, 0, 0]
@@ -199,7 +199,7 @@ def test_the_numbers_of_a_pair():
     ]
 
 
-def test_runs_stand_in_a_text_or_do_not():
+def test_word_ngrams_are_binary_features():
     found = runs(["Red red car", "", "car red"], 2)
     assert found.dtype == np.float32 and set(found.data) == {1}
     assert np.diff(found.indptr).tolist() == [4, 0, 3]  # red, car, red red, red car; car, red, car red
@@ -208,7 +208,7 @@ def test_runs_stand_in_a_text_or_do_not():
     ]
 
 
-def test_a_word_of_one_label_weighs_more_than_one_of_both():
+def test_a_word_of_one_label_has_a_larger_weight_than_a_word_of_both():
     words = runs(["both one", "both one", "both other", "both other"], 1, buckets=2**10)
     labels = np.array([True, True, False, False])
     model = fit_weighed(words, np.empty((4, 0)), labels, penalty=10, smoothing=1)
@@ -220,13 +220,13 @@ def test_a_word_of_one_label_weighs_more_than_one_of_both():
 
 
 def encode(those):
-    """A vector of length one for each piece: which colours it names, and a little of something else."""
+    """One unit vector per piece: counts of the colour words, and a small constant."""
     found = np.array([[piece.count(colour) for colour in COLOURS] + [0.1] for piece in those], dtype=float)
     return (found / np.linalg.norm(found, axis=1, keepdims=True)).astype(np.float32)
 
 
 @pytest.mark.parametrize("features", ["vectors", "both"])
-def test_frozen_vectors_tell_what_words_cannot(tmp_path, features):
+def test_a_model_on_frozen_vectors_is_accurate_and_missing_vectors_raise(tmp_path, features):
     labels = labels_of(60, 3)
     texts = texts_about(labels)
     assert encode_texts(texts, encode, 4, tmp_path / "vectors.parquet") == 60 * 5
@@ -239,7 +239,7 @@ def test_frozen_vectors_tell_what_words_cannot(tmp_path, features):
         predict(model, texts[41:], {"h": rows[41:]}, given, {"t000": vectors["t000"]})
 
 
-def test_vectors_of_a_pair_are_both_their_product_their_difference_and_the_closest_piece(tmp_path):
+def test_pair_features_are_vectors_product_difference_and_closest_piece(tmp_path):
     texts = [Text(("a", "b"), "red a a a blue a a a", "blue"), Text(("c", ""), "green")]
     encode_texts(texts, encode, 4, tmp_path / "vectors.parquet")
     vectors = read_vectors(tmp_path / "vectors.parquet")
@@ -254,7 +254,7 @@ def test_vectors_of_a_pair_are_both_their_product_their_difference_and_the_close
     assert not block[1].reshape(4, -1)[1].any()
 
 
-def test_pieces_leave_no_word_out():
+def test_pieces_contain_all_words():
     assert pieces("one two\nthree  four five", 2) == ["one two", "three four", "five"]
     assert pieces(" ", 2) == [""]
 
@@ -284,7 +284,7 @@ def example(number, label, split="train", head="h", **more):
     } | more  # fmt: skip
 
 
-def test_a_run_leaves_weights_and_then_predictions(tmp_path, files):
+def test_training_saves_weights_and_reading_saves_predictions(tmp_path, files):
     labels = labels_of(60, 3)
     texts = {text.key[0]: text.text for text in texts_about(labels)}
     rows = [example(n, label, "train" if n < 40 else "test") for n, label in enumerate(labels)]
@@ -314,20 +314,20 @@ def test_a_run_leaves_weights_and_then_predictions(tmp_path, files):
         ([example(1, 0)], "text t001: the text is empty"),
     ],
 )
-def test_what_does_not_fit_is_said_in_a_sentence(tmp_path, files, rows, sentence):
+def test_inconsistent_tables_raise(tmp_path, files, rows, sentence):
     with pytest.raises(BadInput) as error:
         train(files(rows, {"t000": "red", "t001": " "}), [], ["train", "dev"], SETTINGS, 1, tmp_path)
     assert str(error.value) == f"{sentence}."
 
 
-def test_an_empty_second_text_is_no_text(tmp_path, files):
+def test_an_empty_second_text_raises(tmp_path, files):
     rows = [example(0, 0, pair_id="t001")]
     with pytest.raises(BadInput, match="text t001: the text is empty"):
         train(files(rows, {"t000": "red", "t001": ""}, table=PAIRED), [], ["train"], SETTINGS, 1, tmp_path)
 
 
 @pytest.mark.parametrize(("count", "enough"), [(12, False), (100, True)])
-def test_nothing_is_trained_for_a_test_that_is_too_small(count, enough):
+def test_a_test_set_that_is_too_small_raises(count, enough):
     rows = [{"head_id": head, "split": "test", "a": True} for head in ("nli", "other") for _ in range(count)]
     settings = {"min_test": 100, "test": ["test"], "only": ["nli"], "where": "a"}
     if enough:

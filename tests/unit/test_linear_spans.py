@@ -1,4 +1,4 @@
-"""The linear baseline of span extraction, on contracts of a few made-up sentences."""
+"""The linear baseline for span extraction, on short synthetic contracts."""
 
 from pathlib import Path
 
@@ -49,11 +49,11 @@ FILLER = "goods shall be sent to a place that each order names and paid for at o
         ("", []),
     ],
 )
-def test_units_are_sentences_items_and_lines(text, expected):
+def test_units_are_sentences_list_items_and_lines(text, expected):
     assert [text[start:end] for start, end in units(text)] == expected
 
 
-def test_nothing_but_white_space_lies_between_units():
+def test_only_white_space_is_between_units():
     rng = np.random.default_rng(0)
     for _ in range(300):
         text = "".join(rng.choice(list('aB1 .;:\n"()'), 60).tolist())
@@ -73,18 +73,18 @@ def test_nothing_but_white_space_lies_between_units():
         ("in part 3 of the Agreement", []),
     ],
 )
-def test_dates(text, expected):
+def test_dates_are_found(text, expected):
     assert [text[start:end] for start, end in dates(text)] == expected
 
 
-def test_titles_leave_out_what_stands_before_them():
+def test_titles_exclude_the_text_before_them():
     text = "EXHIBIT 10.2 SUPPLY AGREEMENT between us and the Company"
     assert [text[start:end] for start, end in titles(text)] == ["SUPPLY AGREEMENT"]
     assert titles("we sell goods") == []
 
 
 def contract(number, seed=0):
-    """A contract whose date, parties and law stand among filler, and where they stand."""
+    """A contract with a date, two parties and a governing law among filler text, and their spans."""
     rng = np.random.default_rng([seed, number])
     filler = [f"The {' '.join(rng.permutation(FILLER)[:9])}." for _ in range(12)]
     buyer, seller = f"Buyer{number} Inc", f"Seller{number} Ltd"
@@ -104,14 +104,14 @@ def model():
     return fit(texts, dict(enumerate(answers)), CATEGORIES, "Parties", SETTINGS)
 
 
-def test_the_same_contracts_teach_the_same_whatever_the_threads(model, tmp_path):
+def test_training_is_deterministic_with_any_number_of_threads(model, tmp_path):
     texts, answers = zip(*map(contract, range(24)), strict=True)
     again = fit(texts, dict(enumerate(answers)), CATEGORIES, "Parties", SETTINGS, threads=2)
     for one, other in zip(predict(model, texts[:4], 6), predict(again, texts[:4], 6), strict=True):
         assert np.array_equal(one[1], other[1])
 
 
-def test_what_is_loaded_says_the_same_to_the_bit(model, tmp_path):
+def test_a_loaded_model_gives_identical_predictions(model, tmp_path):
     save(model, tmp_path / "linear.npz")
     again = load(tmp_path / "linear.npz")
     assert (again.categories, again.parts, again.relaxed) == (model.categories, model.parts, model.relaxed)
@@ -120,8 +120,8 @@ def test_what_is_loaded_says_the_same_to_the_bit(model, tmp_path):
         assert np.array_equal(one[0].start, other[0].start) and np.array_equal(one[1], other[1])
 
 
-def test_out_of_fold_predictions_are_of_models_without_the_contracts_fold(monkeypatch):
-    """The parties are marked in one fold only, so the models of that fold have no example of them."""
+def test_out_of_fold_predictions_use_models_trained_without_that_fold(monkeypatch):
+    """Only one fold has annotated parties, so the models trained without it have no example of them."""
     texts, answers = zip(*map(contract, range(24)), strict=True)
     fold = np.random.default_rng(0).permutation(24) % SETTINGS["folds"] == 0
     marked = {n: [span for span in spans if span[0] != 2 or fold[n]] for n, spans in enumerate(answers)}
@@ -131,18 +131,18 @@ def test_out_of_fold_predictions_are_of_models_without_the_contracts_fold(monkey
     own, _ = out_of_fold[2]
     everything, *others = sizes
     assert len(others) == SETTINGS["folds"] and sum(others) == (SETTINGS["folds"] - 1) * everything
-    # Without examples the second model finds nothing probable.
+    # Without examples, the second model finds no probable candidate.
     assert set(own.contract.tolist()) == set(np.flatnonzero(~fold).tolist())
     without = fit(texts, marked, CATEGORIES, "Parties", SETTINGS)
     for one, other in zip(predict(fitted, texts, 6), predict(without, texts, 6), strict=True):
         assert np.array_equal(one[1], other[1])
 
 
-def test_a_category_of_dates_gets_dates_and_no_other_does(model):
+def test_only_the_category_of_dates_gets_dates_as_candidates(model):
     assert model.parts == (("date",), (), ())
 
 
-def test_what_counts_is_what_the_evaluator_counts():
+def test_matches_equal_those_of_the_evaluator():
     texts, answers = zip(*map(contract, range(3)), strict=True)
     found = units_of(texts)
     for category in range(3):
@@ -155,18 +155,18 @@ def test_what_counts_is_what_the_evaluator_counts():
             gold = Gold(("q",), ("c",), ("x",), (tuple(asked.texts[contract_]),))
             place = np.array([NO_PLACE])
             one = Nbest(("q",), np.array([1]), [words[at]], [words[at]], np.array([0.5]), place, place)
-            # Relaxed by the question's id.
+            # The question's id selects the relaxed matching.
             missed = len(paper_matches(one, gold, "q" if category == 2 else None).miss_question)
             assert missed == (not counted[at])
 
 
-def test_units_answer_where_they_share_half():
+def test_units_answer_if_they_overlap_an_answer_by_half():
     found = units_of(["One is here. Two is there. Three."])
     held = answering(found, {0: [(0, (13, 26)), (1, (0, 26)), (2, (10, 14))]}, 3)
     assert held.tolist() == [[False, True, True], [True, True, False], [False, False, False]]
 
 
-def test_candidates_are_units_runs_of_them_and_parts():
+def test_candidates_are_units_runs_of_units_and_parts_of_units():
     found = units_of(["First one. Second on May 1, 2001 it is. Third one. Fourth.", ""])
     given = candidates(found, np.array([3.0, 2.0, 1.0, 0.0]), 2, ["date"])
     second = "Second on May 1, 2001 it is."
@@ -175,7 +175,7 @@ def test_candidates_are_units_runs_of_them_and_parts():
     assert candidates(found, np.zeros(4), 2, [], runs=False).last.tolist() == [0, 1]
 
 
-def test_a_name_is_a_candidate_where_it_is_first_mentioned():
+def test_names_are_candidates_only_at_their_first_mention():
     text = "we pay Acme at once. They pay Acme at once. He and Acme pay."
     found = units_of([text])
     given = candidates(found, np.array([0.0, 2.0, 1.0]), 3, ["name"])
@@ -185,7 +185,7 @@ def test_a_name_is_a_candidate_where_it_is_first_mentioned():
     assert candidates(dated, np.zeros(2), 2, ["date"]).part.sum() == 2
 
 
-def test_features_of_other_categories_and_of_the_text():
+def test_context_and_text_features():
     found = units_of(['We, Acme Inc. ("Acme"), shall pay.\nYou: 20 days', ""])
     given = candidates(found, np.array([1.0, 0.0]), 2, ["name"])
     scores_ = np.array([[1.0, 3.0, 2.0], [0.0, -1.0, -4.0]])
@@ -202,7 +202,7 @@ def test_features_of_other_categories_and_of_the_text():
     assert text_features(given.take(np.zeros(0, dtype=int)), found).shape == (0, len(form["Acme"]))
 
 
-def test_trees_are_the_librarys_and_learn_what_lines_cannot():
+def test_trees_equal_scikit_learns_and_learn_interactions():
     rng = np.random.default_rng(0)
     known = rng.normal(size=(3000, 5)).astype(np.float32)
     held = known[:, 0] * known[:, 1] > 0
@@ -217,7 +217,7 @@ def test_trees_are_the_librarys_and_learn_what_lines_cannot():
     assert trees.fit(known, np.ones(3000, dtype=bool)).logits(new).min() == 20
 
 
-def test_only_answers_that_no_higher_ranked_candidate_finds_are_new():
+def test_an_answer_is_new_if_no_higher_ranked_candidate_finds_it():
     found = units_of(["First one. Second two. Third three."])
     given = candidates(found, np.array([3.0, 2.0, 1.0]), 2, [])
     assert given.texts(found) == ["First one.", "First one. Second two.", "Second two."]
@@ -227,11 +227,11 @@ def test_only_answers_that_no_higher_ranked_candidate_finds_are_new():
     assert (new.tolist(), used.tolist()) == ([False, False, True], [True, False, True])
     known = overlap_features(given, scores_)
     overlapping = known[:, 1]
-    assert overlapping.tolist() == [0, 1, 0]  # "First one." comes before the run, after "Second two."
+    assert overlapping.tolist() == [0, 1, 0]  # only the run overlaps a higher-ranked candidate
     assert known[1, 2] == 2.0
 
 
-def test_candidates_of_other_contracts_do_not_overlap():
+def test_candidates_of_different_contracts_do_not_overlap():
     found = units_of(["First one.", "First one."])
     given = candidates(found, np.array([3.0, 2.0]), 2, [])
     known = overlap_features(given, np.array([1.0, 1.0]))
@@ -243,7 +243,7 @@ def test_candidates_of_other_contracts_do_not_overlap():
     assert overlap_features(none, np.zeros(0)).shape == (0, known.shape[1])
 
 
-def test_probabilities_rise_with_logits_and_tell_how_often():
+def test_probabilities_increase_with_logits_and_are_calibrated():
     logits = np.linspace(-40, 40, 200)
     assert (np.diff(probabilities(logits)) >= 0).all()
     rng = np.random.default_rng(0)
@@ -255,7 +255,7 @@ def test_probabilities_rise_with_logits_and_tell_how_often():
         assert said[among].mean() == pytest.approx(held[among].mean(), abs=0.06)
 
 
-def test_few_rows_stay_near_and_many_go_their_own_way():
+def test_weights_stay_near_the_given_ones_with_few_rows_but_not_with_many():
     rng = np.random.default_rng(0)
     known = rng.normal(size=(4000, 2))
     near = fit_few(known, known[:, 0] > rng.normal(size=4000), penalty=1.0)
@@ -265,13 +265,13 @@ def test_few_rows_stay_near_and_many_go_their_own_way():
     assert many[1] > many[0]
 
 
-def test_one_contract_is_enough_to_learn_from():
+def test_a_model_can_be_trained_on_one_contract():
     text, answers = contract(0)
     one = fit([text], {0: answers}, CATEGORIES, "Parties", SETTINGS)
     assert all(np.isfinite(logits).all() for _, logits in predict(one, [text], 6))
 
 
-def test_many_outputs_over_vectors_are_those_of_one_at_a_time():
+def test_outputs_trained_together_equal_outputs_trained_separately():
     rng = np.random.default_rng(0)
     known = rng.normal(size=(500, 4)).astype(np.float32)
     held = known[:, :3] + 0.5 * rng.normal(size=(500, 3)) > [0.0, 0.5, 9.0]
@@ -283,7 +283,7 @@ def test_many_outputs_over_vectors_are_those_of_one_at_a_time():
     assert (together.logits(known)[:, 2] == -20).all()
 
 
-def test_labels_of_one_class_are_that_class_throughout():
+def test_a_model_trained_on_one_class_always_predicts_it():
     few = fit_few(np.ones((4, 2)), np.zeros(4, dtype=bool), penalty=1.0)
     assert (probabilities(few.logits(np.ones((2, 2)))) < 1e-6).all()
     words = vocabulary(["a b", "b c"], longest=1, least=1)
@@ -291,7 +291,7 @@ def test_labels_of_one_class_are_that_class_throughout():
     assert many.logits(words.weigh(["c"]))[0].tolist() == [20.0, -20.0]
 
 
-def test_a_text_comes_once_and_the_empty_prediction_has_what_is_left():
+def test_texts_are_unique_and_the_empty_prediction_gets_the_remaining_probability():
     rows = list(nbest("q", "ab ab cd", [(-1.0, 0, 2), (0.5, 3, 5), (0.0, 6, 8), (-3.0, 0, 8)], 2))
     assert [(row["text"], row["start"], row["rank"]) for row in rows] == [
         ("ab", 3, 0),
@@ -303,7 +303,7 @@ def test_a_text_comes_once_and_the_empty_prediction_has_what_is_left():
 
 
 def tables(folder: Path, count: int, test: int):
-    """Write the tables of ``count`` contracts, the last of them ``test`` ones; return what these ask."""
+    """Write ``count`` contracts, the last ``test`` of them for testing; return test questions and answers."""
     strings = ("contract_id", "split", "text")
     made = Table("contracts", "Made up.", tuple(Column(n, pa.string(), n) for n in strings), key=strings[:1])
     names = ("question_id", "contract_id", "category", "split")
@@ -328,14 +328,14 @@ def tables(folder: Path, count: int, test: int):
 
 
 def encoded(texts):
-    """Vectors that say which of a few words a text holds."""
+    """Vectors that show which of a few words a text contains."""
     return np.array(
         [[word in text for word in ("governed", "Agreement", "goods")] for text in texts], np.float32
     )
 
 
 @pytest.mark.parametrize("features", ["words", "vectors", "both"])
-def test_new_contracts_are_read_and_scored(features, tmp_path):
+def test_contracts_of_the_test_split_are_predicted_and_scored(features, tmp_path):
     asked, answers = tables(tmp_path, 30, 6)
     contracts, questions, examples, vectors = (
         tmp_path / f"{name}.parquet" for name in ("contracts", "questions", "training_examples", "vectors")
@@ -356,7 +356,7 @@ def test_new_contracts_are_read_and_scored(features, tmp_path):
     assert features != "words" or found["AUPR", "all"] > 0.9
 
 
-def test_vectors_are_those_of_the_contracts_units(model, tmp_path):
+def test_vectors_are_read_by_contract_and_missing_vectors_raise(model, tmp_path):
     tables(tmp_path, 30, 6)
     write_vectors(tmp_path / "contracts.parquet", encoded, tmp_path / "vectors.parquet")
     texts = [contract(number)[0] for number in (3, 1)]
@@ -368,7 +368,7 @@ def test_vectors_are_those_of_the_contracts_units(model, tmp_path):
         predict(model, texts[:1], 6, np.zeros((1, 3), dtype=np.float32))
 
 
-def test_a_share_of_the_contracts_is_the_same_each_time(tmp_path):
+def test_a_percentage_of_the_contracts_is_selected_deterministically(tmp_path):
     tables(tmp_path, 30, 6)
     contracts, examples = (tmp_path / f"{name}.parquet" for name in ("contracts", "training_examples"))
     records = [
@@ -380,7 +380,7 @@ def test_a_share_of_the_contracts_is_the_same_each_time(tmp_path):
     assert one.units.vocabularies[0].terms == other.units.vocabularies[0].terms
 
 
-def test_faults_are_said(model, tmp_path):
+def test_missing_examples_and_unknown_categories_raise(model, tmp_path):
     tables(tmp_path, 6, 2)
     write(EXAMPLES, [], tmp_path / "none.parquet")
     with pytest.raises(BadInput, match="no example of a training contract"):

@@ -1,4 +1,4 @@
-"""Loading and saving: missing weights are an error, new heads depend on the seed, tokenizers are complete."""
+"""Loading and saving: missing weights raise, new heads depend on the seed, tokenizers are complete."""
 
 import pytest
 import sentencepiece
@@ -51,8 +51,8 @@ def model(tmp_path):
         (lambda folder: multi_head.load(folder, [2, 3], "own", 0), None),
     ],
 )
-def test_missing_weights(model, load, missing):
-    """Loaders that may initialise a head accept an encoder without one, but none without a layer."""
+def test_missing_weights_raise(model, load, missing):
+    """Loaders that may initialise a head accept an encoder without a head, but not without a layer."""
     if missing:
         with pytest.raises(BadInput, match=f"the weights lack {missing}"):
             load(model(BertModel))
@@ -86,7 +86,7 @@ def test_a_new_span_head_depends_on_the_seed(tmp_path, capfd):
 
 def test_pairs_are_scored_in_batches_sorted_by_tokens(model, monkeypatch):
     loaded = cross_encoder.load(model(BertForSequenceClassification, num_labels=1), CPU, 16)
-    # An unknown word is one token, whatever its length.
+    # An unknown word is one token, regardless of its length.
     pairs = [("the", ending) for ending in ("ends " * 5, "x" * 40, "ends", "the contract ends", "y" * 50)]
     scores = [cross_encoder.score(loaded, [pair])[0] for pair in pairs]
     batches, predict = [], loaded.predict
@@ -119,7 +119,7 @@ def test_saving_is_atomic(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 
-def test_messages_of_transformers_return_after_a_quiet_block_with_an_error():
+def test_messages_of_transformers_are_restored_after_an_error_in_quiet():
     def state():
         return logging.get_verbosity(), logging.is_progress_bar_enabled()
 
@@ -142,7 +142,7 @@ SPECIAL = {"pad": "[PAD]", "bos": "[CLS]", "eos": "[SEP]", "unk": "[UNK]"}
 
 @pytest.fixture(scope="module")
 def deberta(tmp_path_factory):
-    """A folder as DeBERTa's on the hub: a SentencePiece model and no tokenizer.json."""
+    """A folder like DeBERTa's on the hub: it has a SentencePiece model, but no tokenizer.json."""
     folder = tmp_path_factory.mktemp("deberta")
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter([TEXT]),
@@ -161,7 +161,7 @@ def deberta(tmp_path_factory):
     ("text", "mapped"),
     [("of\u00a0delaware", "of delaware"), ("ｌａｗ", "law"), ("aﬃ", "affi"), ("the\u2028law", "the law")],
 )
-def test_characters_are_mapped_as_by_transformers_4(text, mapped, deberta, tmp_path):
+def test_characters_are_normalised_as_in_transformers_4(text, mapped, deberta, tmp_path):
     tokenizer = load_tokenizer(deberta)
     assert isinstance(tokenizer, DebertaV2Tokenizer)
     assert tokenizer.tokenize(text) == tokenizer.tokenize(mapped)

@@ -1,4 +1,4 @@
-"""A stale lock is removed where nothing else can work in the folder, and nowhere else."""
+"""A stale lock is removed only if no other process can be working in the folder."""
 
 import socket
 import subprocess
@@ -17,7 +17,7 @@ HOLD = "job = locks.held_by_job(); job.__enter__()"
 
 @pytest.fixture
 def state(tmp_path, monkeypatch):
-    """Snakemake's folder with a lock, and a file that was being written, as a killed run leaves them."""
+    """Snakemake's folder after a killed run, with a lock and partly written files."""
     monkeypatch.chdir(tmp_path)
     for name in (locks.PATH, locks.RUN):
         monkeypatch.setenv(name, "")
@@ -30,7 +30,7 @@ def state(tmp_path, monkeypatch):
 
 @contextmanager
 def process(code):
-    """Another process that has run ``code`` and sleeps."""
+    """Start another process that runs ``code`` and then sleeps."""
     imports = "import time\nfrom pathlib import Path\nfrom lextables.pipeline import locks"
     script = f"{imports}\n{code}\nprint(flush=True)"
     child = subprocess.Popen(
@@ -44,7 +44,7 @@ def process(code):
 
 
 def acquired(state):
-    """The message of a new run, which ends at once."""
+    """The message of a new run, which then ends immediately."""
     message = locks.acquire(state, Path("results"))
     locks._held.pop().close()
     return message
@@ -55,11 +55,11 @@ def is_locked():
 
 
 @pytest.mark.parametrize("content", ["", "process 1 on log", "\0\0"])
-def test_the_lock_of_a_killed_run_is_removed_whatever_its_record_holds(state, content):
+def test_the_lock_of_a_killed_run_is_removed_regardless_of_its_content(state, content):
     (state / "lextables.lock").write_text(content)
     assert acquired(state) == "Removed the lock of a killed run (unknown process)."
     assert not is_locked()
-    assert Path("results/A.zip.part").exists()  # a download continues from it
+    assert Path("results/A.zip.part").exists()  # kept, so that the download can be resumed
     assert acquired(state) == ""
 
 
@@ -75,7 +75,7 @@ def test_a_run_or_a_job_keeps_the_lock_until_it_is_killed(state, code):
     assert not is_locked()
 
 
-def test_a_job_does_not_start_once_its_run_was_replaced(state, monkeypatch):
+def test_a_job_does_not_start_after_its_run_was_replaced(state, monkeypatch):
     acquired(state)
     with locks.held_by_job():
         pass
@@ -92,13 +92,13 @@ def test_a_run_on_another_machine_keeps_its_lock(state):
     assert is_locked()
 
 
-def test_a_file_in_the_place_of_the_results_is_bad_input(state):
+def test_a_file_instead_of_the_results_folder_raises(state):
     Path("config.yaml").touch()
     with pytest.raises(BadInput, match=r"^config\.yaml: cannot be used \(File exists\); make it a writable"):
         locks.acquire(state, Path("config.yaml"))
 
 
-def test_jobs_in_the_queue_are_refused_and_ended_jobs_are_not(tmp_path, monkeypatch):
+def test_queued_jobs_raise_and_finished_jobs_do_not(tmp_path, monkeypatch):
     squeue = tmp_path / "squeue"
     squeue.write_text("#!/bin/sh\necho 7\necho 12\n")
     squeue.chmod(0o755)

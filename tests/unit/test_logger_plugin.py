@@ -1,4 +1,4 @@
-"""What a run shows: progress, warnings, and the causes of a failure as the last lines."""
+"""The output of a run: progress, warnings, and the causes of a failure as the last lines."""
 
 import logging
 import os
@@ -37,7 +37,7 @@ def folder(tmp_path):
 
 
 def lines(folder, *arguments):
-    """The exit code, and what is written to a file, without times of day."""
+    """The exit code and the lines written to a file, without timestamps."""
     code, output = forked.snakemake(folder, *ARGUMENTS, *arguments, package=False)
     return code, re.sub(r"^\d\d:\d\d:\d\d  ", "", output, flags=re.MULTILINE).splitlines()
 
@@ -51,7 +51,7 @@ def record(event, **values):
     return logging.makeLogRecord({"event": event, **values})
 
 
-def test_a_file_gets_a_line_for_each_job_and_how_many_were_done(folder):
+def test_a_file_gets_a_line_per_job_and_the_number_of_finished_jobs(folder):
     code, written = lines(folder)
     assert code == 0
     assert written[0] == "4 jobs to run."
@@ -78,7 +78,7 @@ def test_the_cause_of_a_failed_job_is_the_last_line(folder, reason, sentence):
     assert lines(folder)[1][-1].startswith("2 of 2 jobs done")
 
 
-def test_a_log_of_an_earlier_run_is_no_cause(tmp_path):
+def test_the_log_of_an_earlier_run_is_ignored(tmp_path):
     log = tmp_path / "a.log"
     log.write_text("2026-01-01 10:00:00,000 failed: no column x.\n")
     failed = record(LogEvent.JOB_ERROR, rule_name="train", rule_msg="sbatch: bad partition", log=[str(log)])
@@ -105,7 +105,7 @@ def test_an_error_of_the_run_is_the_last_line(capsys, exception, text, shown):
     assert capsys.readouterr().out == f"{shown}\n"
 
 
-def test_without_a_terminal_progress_is_written_at_an_interval(folder, monkeypatch, capsys):
+def test_without_a_terminal_progress_is_written_at_intervals(folder, monkeypatch, capsys):
     monkeypatch.setattr(plugin, "INTERVAL", 0.01)
     screen = handler()
     screen.stream = sys.stdout
@@ -119,21 +119,21 @@ def test_without_a_terminal_progress_is_written_at_an_interval(folder, monkeypat
     assert re.search(r"2 of 10 jobs done in 00:00, 00:00 left\n", capsys.readouterr().out)
 
 
-def test_the_remaining_time_is_estimated_from_what_jobs_took_before():
+def test_the_remaining_time_is_estimated_from_expected_durations():
     expected = {1: 10.0, 2: 10.0, 3: 100.0, 4: 80.0}
-    # A tenth of the work is done, on a machine half as fast as that of the records.
+    # One tenth of the work is done; this machine takes twice the expected time.
     assert plugin.seconds_left(40, expected, {1: 20, 2: 20}, {}) == pytest.approx(360)
-    # A running job counts with its part, at the pace of the finished ones, and never as finished.
+    # A running job counts partly, at the speed of the finished jobs, and never as finished.
     assert plugin.seconds_left(80, expected, {1: 20, 2: 20}, {3: 40}) == pytest.approx(320)
     assert plugin.seconds_left(1000, expected, {1: 20, 2: 20}, {3: 960}) == pytest.approx(
         1000 * (200 / 110 - 1)
     )
-    # Jobs that nothing is known of, such as a target, do not count.
+    # Jobs without an expected duration, such as targets, are ignored.
     assert plugin.seconds_left(40, expected, {1: 20, 2: 20, 9: 0}, {8: 5}) == pytest.approx(360)
     assert plugin.seconds_left(40, {}, {1: 20}, {}) is None
 
 
-def test_a_terminal_has_one_bar_which_is_removed_at_the_end(folder):
+def test_a_terminal_shows_one_progress_bar_which_is_removed_at_the_end(folder):
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, (30, 100))
     command = [sys.executable, "-m", "snakemake", *ARGUMENTS]
@@ -146,7 +146,7 @@ def test_a_terminal_has_one_bar_which_is_removed_at_the_end(folder):
 
 
 @pytest.mark.parametrize("asked", ["--dry-run", "--verbose"])
-def test_who_asks_for_details_gets_snakemakes_own_screen(folder, asked):
+def test_dry_run_and_verbose_show_snakemakes_default_output(folder, asked):
     code, written = lines(folder, asked)
     assert code == 0
     assert any(line.startswith("Job stats:") for line in written)

@@ -1,4 +1,4 @@
-"""make finds a supported Python, or says what to install."""
+"""make finds a supported Python, or prints what to install."""
 
 import os
 import re
@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 SENTENCE = re.compile(
     r"lextables needs Python 3\.11, 3\.12 or 3\.13: install it, or set its path .*PYTHON=/path/to/python."
 )
-# Runs -c as the real Python would in another version; -m venv installs a Python that does nothing.
+# A fake Python: -c runs the real one with another version number; -m venv installs one that does nothing.
 STUB = """#!/bin/sh
 case "$1" in
   -c) exec "{real}" -c 'import sys; sys.version_info = ({major}, {minor}, 0); exec(sys.argv[1])' "$2";;
@@ -31,7 +31,7 @@ def executable(path, text):
 
 @pytest.fixture
 def project(tmp_path):
-    """A folder with our Makefile and an empty lock, and an empty folder for programs."""
+    """A folder with the Makefile, empty prerequisites, and a folder for programs without any Python."""
     shutil.copy(ROOT / "Makefile", tmp_path / "Makefile")
     (tmp_path / "envs").mkdir()
     (tmp_path / "workflow/snakemake_logger_plugin_lextables").mkdir(parents=True)
@@ -92,7 +92,7 @@ def test_the_first_supported_python_is_used_or_the_error_says_what_to_install(pr
     assert chosen is None or (project / "made-by").read_text().strip() == chosen
 
 
-def test_a_python_given_by_the_user_is_used_or_refused(project):
+def test_a_python_given_by_the_user_is_used_or_rejected(project):
     install(project, {"python3.11": (3, 11)})
     (project / "my pythons").mkdir()
     for name, minor in (("new", 13), ("old", 9)):

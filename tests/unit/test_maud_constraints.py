@@ -1,4 +1,4 @@
-"""Checks over MAUD's rows: A.3's constraints, answers without a test example, what stands in two splits."""
+"""Checks of MAUD's rows: constraints of A.3, answers without test examples, and overlap between splits."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ DEFAULTS = {"split": "train", "data_type": "main", "contract": "contract_1", "la
 
 
 def examples(*rows):
-    """Rows of examples, numbered, with what a test does not name filled in."""
+    """Numbered rows of examples, with defaults for missing columns."""
     return [
         {"example_id": f"train-{number:05d}", "head_id": "01", "question": "q", "answer": "a"}
         | DEFAULTS
@@ -39,7 +39,7 @@ def examples(*rows):
         ("Not announced, consummation", False),
     ],
 )
-def test_none_of_the_above_stands_alone(answer, broken):
+def test_none_of_the_above_must_be_the_only_answer(answer, broken):
     rows = constraints.constraint_violations(
         examples({"question": APC, "answer": answer}, {"question": "another", "answer": answer}),
         {APC: "No"},
@@ -55,7 +55,7 @@ def test_none_of_the_above_stands_alone(answer, broken):
     [
         ({"answer": "Constructive knowledge"}, {}, False),
         ({"answer": "Actual knowledge"}, {}, True),
-        # An abridged example is held to the contract's answer in the main data.
+        # An abridged example must be consistent with the contract's answer in the main data.
         ({"answer": "Actual knowledge"}, {"data_type": "abridged"}, True),
         ({"answer": "Actual knowledge", "data_type": "abridged"}, {}, False),
         ({"answer": "Actual knowledge"}, {"contract": "contract_2"}, False),
@@ -63,7 +63,7 @@ def test_none_of_the_above_stands_alone(answer, broken):
         ({"answer": "Actual knowledge", "contract": None}, {"contract": None}, False),
     ],
 )
-def test_a_conditional_question_needs_the_others_answer(of_knowledge, constructive, broken):
+def test_a_conditional_question_requires_an_answer_to_another_question(of_knowledge, constructive, broken):
     rows = constraints.constraint_violations(
         examples({"question": KNOWLEDGE} | of_knowledge, {"question": CONSTRUCTIVE} | constructive),
         {},
@@ -74,7 +74,7 @@ def test_a_conditional_question_needs_the_others_answer(of_knowledge, constructi
     )
 
 
-def test_a_condition_of_no_question_is_named():
+def test_conditions_of_unknown_questions_are_reported():
     fixed = constraints.Condition(
         "Stock Deal: Fixed Ratio v. Fixed Value-Answer", "Type of Consideration-Answer", ()
     )
@@ -89,7 +89,7 @@ def counted(*labels_by_split):
     return constraints.answer_counts(examples(*rows), CATALOGUE)
 
 
-def test_answers_are_counted_zeros_included(tmp_path):
+def test_answer_counts_include_zeros(tmp_path):
     rows = counted(("08", "test", 2, "main"), ("08", "test", 2, "abridged"), ("08", "train", 0, "rare"))
     assert len(rows) == 3 * 3
     assert write(schema.ANSWER_COUNTS, rows, tmp_path / "counts.parquet") == 9
@@ -105,14 +105,14 @@ def test_answers_are_counted_zeros_included(tmp_path):
     }
 
 
-def test_a_question_with_one_answer_in_test_is_told_and_does_not_stop():
+def test_a_question_with_one_answer_in_test_is_reported_without_an_error():
     rows = counted(("08", "test", 2, "main"), ("08", "test", 2, "abridged"), ("08", "train", 0, "main"))
     (one,) = constraints.undefined_in_test(rows)
     assert (one.head_id, one.only_answer) == ("08", "Hybrid/Other Standard")
     assert one.sentence == ("08: all of test answers 'Hybrid/Other Standard', so its AUPR is not defined")
 
 
-def test_an_answer_without_a_test_example_is_told():
+def test_an_answer_without_a_test_example_is_reported():
     rows = counted(("08", "test", 2, "main"), ("08", "test", 0, "main"), ("15-00", "test", 0, "main"))
     first, second = constraints.undefined_in_test(rows)
     assert first.only_answer is None
@@ -120,7 +120,7 @@ def test_an_answer_without_a_test_example_is_told():
     assert second.only_answer == "<OTHER>"
 
 
-def test_contracts_and_texts_in_two_splits(tmp_path):
+def test_contracts_and_texts_in_two_splits_are_counted(tmp_path):
     rows = examples(
         {"split": "train", "head_id": "01", "contract": "contract_1", "text_id": "a"},
         {"split": "test", "head_id": "02", "contract": "contract_1", "text_id": "a"},

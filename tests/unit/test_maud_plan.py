@@ -1,4 +1,4 @@
-"""The plan: which rows have runs, which have a reason, and what is searched."""
+"""MAUD's plan: rows with runs, rows with a reason for not running, and hyperparameter searches."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from registered import context, with_models
 
 ROOT = Path(__file__).parents[2]
 PAPER = packages.load(ROOT / "resources/papers/maud.yaml")
-# The paper prints no value of the first; the second is ours.
+# The linear baselines, which are not in the paper.
 LINEAR = ("linear", "linear-vectors", "linear-both")
 BASELINE = [
     "Words and a linear model",
@@ -21,7 +21,7 @@ def laid_out(**values):
 
 
 def runs(found, experiment, model=None, setting=""):
-    """The runs of the questions about deal points; conditions begin with the setting."""
+    """The runs of the questions about deal points; conditions start with the setting."""
     return [
         run
         for run in found.specs
@@ -34,7 +34,7 @@ def runs(found, experiment, model=None, setting=""):
 PAPER_RUN = {"data": "release", "models": "paper", "grid": "paper"}
 
 
-def test_the_sample_trains_both_ways_and_says_why_the_rest_does_not_run():
+def test_the_sample_trains_in_both_settings_and_other_rows_have_a_reason():
     found = laid_out()
     assert {run.model for run in found.specs} == {"minilm", *LINEAR}
     trained = [run for run in found.specs if run.paper == "maud" and run.model not in LINEAR]
@@ -49,11 +49,11 @@ def test_the_sample_trains_both_ways_and_says_why_the_rest_does_not_run():
     assert reasons["BigBird"] == "sample data"
 
 
-def test_the_authors_settings_need_no_search_and_ours_do():
+def test_published_settings_need_no_search_but_additional_models_do():
     found = laid_out(**PAPER_RUN)
     assert not runs(found, "search", "roberta-base")
     assert len(runs(found, "single-task", "roberta-base")) == 5 * 3
-    # ModernBERT is ours, so nobody published its settings: two learning rates, three seeds.
+    # ModernBERT is an additional model without published settings: two learning rates, three seeds.
     assert len(runs(found, "search", "modernbert")) == 2 * 3
     searched = laid_out(**PAPER_RUN, hyperparameters="search")
     assert len(runs(searched, "search", "roberta-base", "single")) == 5 * 3 * 3
@@ -65,13 +65,13 @@ def test_the_authors_settings_need_no_search_and_ours_do():
         assert choice.settings["published"] is None
 
 
-def test_a_search_leaves_test_alone_and_what_is_chosen_trains_on_dev_too():
+def test_a_search_does_not_use_test_and_final_training_includes_dev():
     task = PAPER.tasks["maud"]
     assert (task.training, task.validation) == (("train",), ("dev",))
     assert (task.final, task.test) == (("train", "dev"), ("test",))
 
 
-def test_a_share_of_the_examples_has_a_choice_of_its_own():
+def test_settings_are_chosen_separately_for_each_share_of_the_examples():
     found = laid_out(**PAPER_RUN)
     for run in runs(found, "single-task", "roberta-base"):
         choice = found.specs[found.specs[run].choice].settings
@@ -81,7 +81,7 @@ def test_a_share_of_the_examples_has_a_choice_of_its_own():
     assert percents == {"single-paper": 100} | {f"single-paper-p{n}": n for n in (5, 10, 25, 50)}
 
 
-def test_a_multi_task_model_is_read_by_a_run_of_its_own():
+def test_a_separate_run_predicts_with_a_multi_task_model():
     found = laid_out(**PAPER_RUN)
     assert runs(found, "read") and not runs(found, "read", setting="single")
     for run in runs(found, "read", setting="multi"):
@@ -96,12 +96,12 @@ def test_a_multi_task_model_is_read_by_a_run_of_its_own():
     assert updates == {(3600, 7200, 10800, 14400, 18000, 21600)}
 
 
-def test_linear_models_are_the_baseline_of_every_table_of_models():
+def test_linear_models_are_baselines_in_every_table_of_models():
     found = laid_out()
     for table in ("table3", "table4", "table6", "table7", "table8"):
         rows = {row["row"]: row for row in found.rows[table] if row["baseline"]}
         assert list(rows) == BASELINE, table
-        assert all(row["own"] and len(row["runs"]["100"]) == 1 for row in rows.values())
+        assert all(row["additional"] and len(row["runs"]["100"]) == 1 for row in rows.values())
     for model in LINEAR:
         (training,), (reading,) = runs(found, "train", model), runs(found, "read", model)
         assert found.specs[reading].weights_of == training
@@ -109,7 +109,7 @@ def test_linear_models_are_the_baseline_of_every_table_of_models():
     assert "weights" not in found.specs[runs(found, "train", "linear")[0]].settings
 
 
-def test_vectors_want_their_encoder_and_words_want_none(tmp_path, monkeypatch):
+def test_vectors_require_their_encoder_and_words_do_not(tmp_path, monkeypatch):
     monkeypatch.setattr("lextables.models.weights.package_folder", lambda package: None)
     monkeypatch.setattr("lextables.models.weights.cached", lambda hub, revision: None)
     found = laid_out(**with_models(tmp_path, "roberta-base"))
@@ -119,7 +119,7 @@ def test_vectors_want_their_encoder_and_words_want_none(tmp_path, monkeypatch):
     assert [row["reason"] for row in rows.values()] == ["", reason, reason]
 
 
-def test_a_search_of_our_own_in_a_small_grid_is_named_too(tmp_path):
+def test_row_names_mention_a_small_grid_and_a_hyperparameter_search(tmp_path):
     found = laid_out(**with_models(tmp_path, "roberta-base"), grid="sample", hyperparameters="search")
     rows = {row["row"]: row["reason"] for row in found.rows["table3"] if row["row"].startswith("RoBERTa")}
     assert (

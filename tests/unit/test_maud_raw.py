@@ -82,7 +82,7 @@ def records(content):
 
 
 def edited(edit):
-    """A change of a csv file by ``edit``, which gets the list of its records and may return another one."""
+    """Return a change of a csv file; ``edit`` gets the list of records and may return another list."""
 
     def change(content):
         rows = records(content)
@@ -109,14 +109,14 @@ def line_of(content, place):
 
 
 def first(rows, **wanted):
-    """The place of the first record with these cells."""
+    """The index of the first record with these values."""
     return next(i for i, row in enumerate(rows) if row | wanted == row)
 
 
 # The questions
 
 
-def test_a_question_is_found_with_any_white_space():
+def test_questions_are_found_with_any_white_space():
     wording = "Fiduciary exception: Board  determination standard-Answer (no-shop)"
     assert CATALOGUE.question(wording).number == 63
     assert CATALOGUE.question("A/P/C application to-Answer").multilabel
@@ -140,7 +140,7 @@ def reworded(record):
     return record
 
 
-def test_the_catalogue_has_the_wording_of_the_files(altered):
+def test_the_catalogue_uses_the_wording_of_the_files(altered):
     path = altered({".csv": edited(lambda rows: [reworded(record) for record in rows])})
     found, notes = raw.read_catalogue(path, RECORDED)
     assert found.questions[0].question == "Type of Consideration-Answer"
@@ -155,8 +155,8 @@ def test_the_catalogue_has_the_wording_of_the_files(altered):
     assert read_author_settings(*settings_files(), found).author_numbers == SETTINGS.author_numbers
 
 
-def test_the_record_has_an_answer_without_rows(altered):
-    """As if its only text were an abridged one that is also a main text, which the release removes."""
+def test_answers_without_rows_are_read_from_the_record(altered):
+    """For example, the release removes an abridged text that equals a main text."""
     gone = ("Type of Consideration-Answer", "Mixed Cash/Stock")
     path = altered({".csv": edited(lambda rows: [r for r in rows if (r["question"], r["answer"]) != gone])})
     found, notes = raw.read_catalogue(path, RECORDED)
@@ -165,7 +165,7 @@ def test_the_record_has_an_answer_without_rows(altered):
     assert len(released(path).examples) < len(released().examples)
 
 
-def test_for_a_part_of_the_questions_the_record_is_the_catalogue(altered):
+def test_the_record_is_the_catalogue_if_the_files_lack_questions(altered):
     path = altered({".csv": edited(lambda rows: [row for row in rows if row["category"] == "Knowledge"])})
     found, notes = raw.read_catalogue(path, RECORDED)
     assert found is RECORDED
@@ -190,7 +190,7 @@ def test_for_a_part_of_the_questions_the_record_is_the_catalogue(altered):
         ),
     ],
 )
-def test_an_error_in_the_record(edit, message):
+def test_an_invalid_record_raises(edit, message):
     groups = yaml.safe_load(LISTED)
     edit(groups)
     with pytest.raises(BadInput) as error:
@@ -201,7 +201,7 @@ def test_an_error_in_the_record(edit, message):
 # The authors' settings
 
 
-def test_the_authors_tenth_answer_is_not_their_first():
+def test_author_numbers_13_1_and_13_10_are_different():
     """As numbers, 13.1 and 13.10 would be equal."""
     assert SETTINGS.author_numbers["06-01"] == "13.1"
     assert SETTINGS.author_numbers["06-10"] == "13.10"
@@ -228,13 +228,13 @@ def changed_settings(name, old, new):
         (next(iter(MULTI)), b"  1.0  ", b"  1.0 what is ", "row 7: is no row of a table below a learning r"),
     ],
 )
-def test_an_error_in_the_settings(name, old, new, message):
+def test_invalid_settings_raise(name, old, new, message):
     with pytest.raises(BadInput) as error:
         read_author_settings(*changed_settings(name, old, new), CATALOGUE)
     assert message in str(error.value)
 
 
-def test_published_settings_are_one_for_each_model_share_and_head_and_one_for_all_heads(tmp_path):
+def test_published_settings_are_per_model_share_and_head_or_for_all_heads(tmp_path):
     found = list(raw.published_settings(SETTINGS))
     ordered = sorted(found, key=lambda row: [row[name] for name in PUBLISHED_SETTINGS.key])
     assert write(PUBLISHED_SETTINGS, ordered, tmp_path / "settings") == 9 * 144 + 3
@@ -247,7 +247,7 @@ def test_published_settings_are_one_for_each_model_share_and_head_and_one_for_al
     assert {(row["head_id"], row["share"], row["updates"]) for row in multi} == {("all heads", 1, 0)}
 
 
-def test_multi_task_settings_are_the_first_best_with_the_abridged_data():
+def test_multi_task_settings_are_the_first_best_with_abridged_data():
     tried = ((True, 1e-5, 0.5), (True, 3e-5, 0.6), (True, 1e-4, 0.6), (False, 1, 0.9))
     grid = [
         {"model": "m", "abridged": abridged, "learning_rate": rate, "epochs": 1, "validation_aupr": value}
@@ -329,7 +329,7 @@ def test_none_is_an_answer_and_not_a_missing_value(rows):
         ({"text": " \n"}, "the text is empty; restore it from the release"),
     ],
 )
-def test_a_wrong_cell_has_its_place(altered, members, edit, message):
+def test_the_error_of_an_invalid_cell_gives_its_row(altered, members, edit, message):
     content = members["data/MAUD_test.csv"]
     place = first(records(content), answer="All Cash", data_type="main")
     path = altered({"MAUD_test.csv": edited(lambda rows: rows[place].update(edit))})
@@ -338,7 +338,7 @@ def test_a_wrong_cell_has_its_place(altered, members, edit, message):
     assert f"MAUD_test.csv, row {line_of(content, place)}: {message}" in str(error.value)
 
 
-def test_a_label_that_contradicts_a_multilabel_answer(altered, members):
+def test_a_label_that_contradicts_a_multilabel_answer_raises(altered, members):
     wanted = {"question": "FLS (MAE) applies to", "subquestion": "No", "label": "0"}
     place = first(records(members["data/MAUD_test.csv"]), **wanted)
     path = altered({"MAUD_test.csv": edited(lambda rows: rows[place].update(label="1"))})
@@ -347,8 +347,8 @@ def test_a_label_that_contradicts_a_multilabel_answer(altered, members):
 
 
 @pytest.mark.parametrize("kind", ["main", "abridged", "rare_answers"])
-def test_an_answer_outside_the_list_of_a_multilabel_question(altered, members, kind):
-    """The release made the lists from the main data, so other rows may have such an answer."""
+def test_unlisted_answers_of_multilabel_questions_raise_in_main_data_only(altered, members, kind):
+    """The lists of answers were built from the main data, so other rows may have unlisted answers."""
     wanted = {"question": "Limitations on FTR Exercise-Answer", "data_type": kind}
     place = first(records(members["data/MAUD_train.csv"]), **wanted)
 
@@ -364,7 +364,7 @@ def test_an_answer_outside_the_list_of_a_multilabel_question(altered, members, k
 
 
 @pytest.mark.parametrize("kind", ["main", "abridged", "rare_answers"])
-def test_a_repeated_row_is_an_error_except_of_rare_answers(altered, members, kind):
+def test_a_repeated_row_raises_unless_it_is_a_rare_answer(altered, members, kind):
     content = members["data/MAUD_dev.csv"]
     place = first(records(content), data_type=kind)
     path = altered({"MAUD_dev.csv": edited(lambda rows: rows.append(rows[place]))})
@@ -376,7 +376,7 @@ def test_a_repeated_row_is_an_error_except_of_rare_answers(altered, members, kin
             released(path)
 
 
-def test_another_id_is_counted(altered, rows):
+def test_rows_with_a_different_id_are_counted(altered, rows):
     path = altered({"MAUD_dev.csv": edited(lambda found: [r.update(id="0") for r in found] and found)})
     notes = released(path).notes
     assert notes["rows_whose_id_is_not_the_authors"] == sum(row["split"] == "dev" for row in rows.examples)
@@ -405,7 +405,7 @@ def test_contracts_have_their_text_and_examples(altered, rows, members):
         (lambda text: text[:9] + b"\xa0" + text[9:], "the byte 0xa0 at 9 is not UTF-8; rest"),
     ],
 )
-def test_an_error_in_a_contract(altered, rows, change, message):
+def test_an_invalid_contract_raises(altered, rows, change, message):
     with pytest.raises(BadInput) as error:
         contracts(altered({"contract_3.txt": change}), rows)
     assert message in str(error.value)
@@ -418,7 +418,7 @@ def extraction(files=SQUAD):
     return raw.read_squad_release(files, CATALOGUE, PRINTED)
 
 
-def test_extraction_rows_agree():
+def test_extraction_tables_are_consistent():
     found = extraction()
     assert Counter(row["split"] for row in found.contracts) == {"train": 6, "dev": 1, "test": 1}
     assert len(found.questions) == 8 * 22
@@ -465,7 +465,7 @@ def questions(data):
         ),
     ],
 )
-def test_an_error_in_the_extraction_task(tmp_path, edit, message):
+def test_invalid_extraction_files_raise(tmp_path, edit, message):
     with pytest.raises(BadInput) as error:
         extraction(altered_squad(tmp_path, edit))
     assert message in str(error.value)
@@ -475,7 +475,7 @@ QUERIES = {"Where is the No-Shop Clause": "No-Shop", "What is the Knowledge": "K
 
 
 def spans_file(tmp_path, edit=lambda tests: None):
-    """LegalBench-RAG's file of the sample's spans of two deal point types, and of a query of no type."""
+    """Write LegalBench-RAG's file with spans of two deal point types and of a query without a type."""
     found = extraction()
     of_question = {}
     for row in found.answers:
@@ -514,7 +514,7 @@ def test_spans_of_legalbench_rag_are_matched_to_the_contracts(tmp_path):
     assert Counter(row["split"] for row in found.contracts) == {"train": 6, "dev": 1, "test": 1}
 
 
-def test_one_file_is_legalbench_rags(tmp_path):
+def test_a_single_extraction_file_is_read_as_legalbench_rags(tmp_path):
     found = read("maud", "maud_extraction", files={"extraction": [spans_file(tmp_path)]})
     assert found.notes["spans"] == len(found.of["answers"]) + found.notes["spans_of_no_type"]
     assert {row["category"] for row in found.of["questions"]} == {"No-Shop"}
@@ -530,13 +530,13 @@ def test_one_file_is_legalbench_rags(tmp_path):
         ),
     ],
 )
-def test_an_error_in_the_spans(tmp_path, edit, message):
+def test_invalid_spans_raise(tmp_path, edit, message):
     with pytest.raises(BadInput) as error:
         raw.read_legalbench_rag(spans_file(tmp_path, edit), ZIP, CATALOGUE, QUERIES)
     assert message in str(error.value)
 
 
-def test_contracts_are_split_80_10_10_in_any_order():
+def test_contracts_are_split_80_10_10_regardless_of_their_order():
     contracts = [f"contract_{number}" for number in range(152)]
     splits = raw.split_contracts(contracts)
     assert Counter(splits.values()) == {"train": 122, "dev": 15, "test": 15}

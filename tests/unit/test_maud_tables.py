@@ -1,4 +1,4 @@
-"""MAUD's tables over a data set small enough to count by hand."""
+"""MAUD's tables on a data set small enough to check by hand."""
 
 import json
 import math
@@ -33,7 +33,7 @@ PAPER = Maud.model_construct(
         "maud": ClassificationTask.model_construct(
             models={
                 "bert": Panel(row="BERT", model="bert", single=True, published="bert-base-cased"),
-                "minilm": Panel(row="MiniLM", model="minilm", single=True, multi=True, own=True),
+                "minilm": Panel(row="MiniLM", model="minilm", single=True, multi=True, additional=True),
             }
         )
     },
@@ -55,7 +55,7 @@ ROWS = [  # head, split, data type, label, text
     ("02-1", "dev", "main", 0, "short"),
 ]
 TOKENS = {"short": 3, "with specials": 511, "long": 600}
-GROUPS = [  # groups that `scores` gives a value, and the share of one
+GROUPS = [  # groups with a score, as a share of one
     ("all", 0.6), ("category: Conditions to Closing", 0.5), ("category: Knowledge", 0.7),
     ("question: Standard", 0.5), ("question: Who", 0.7),
 ]  # fmt: skip
@@ -127,7 +127,7 @@ def data(tmp_path_factory):
 
 
 def run(data, name, shift=0.0, setting="single", values=(), **more):
-    """Write a run's scores and record below the folder of ``data``, and return its own."""
+    """Write a run's scores and record below the folder ``data``, and return the run's folder."""
     rows = {
         ("random AUPR", "data type: abridged"): (0.3, 1),
         ("random AUPR, strict", "data type: abridged"): (0.35, 2),
@@ -154,10 +154,11 @@ def run(data, name, shift=0.0, setting="single", values=(), **more):
     return f"runs/{name}"
 
 
-def system(row, runs=None, setting="single", own=False, reason="not here", **more):
+def system(row, runs=None, setting="single", additional=False, reason="not here", **more):
     runs = {} if runs is None else runs if isinstance(runs, dict) else {"100": runs}
     return {
-        "row": row, "setting": setting, "family": "", "own": own, "reason": "" if runs else reason,
+        "row": row, "setting": setting, "family": "", "additional": additional,
+        "reason": "" if runs else reason,
         "parameters": 1, "trained": True, "averages": 3, "baseline": False, "lenient": False, "runs": runs,
     } | more  # fmt: skip
 
@@ -187,7 +188,7 @@ def test_table1_counts_by_category_and_data_type(data):
     assert cells["All Categories", "All Datasets"].value == len(ROWS)
 
 
-def test_table2_counts_by_split_and_says_what_stands_in_several(data):
+def test_table2_counts_by_split_and_the_overlap_between_splits(data):
     cells = computed(data, "table2")
     assert cells["main", "test"].value == 8
     assert cells["rare", "train"].value == 2
@@ -199,7 +200,7 @@ def test_table2_counts_by_split_and_says_what_stands_in_several(data):
     assert [cells["texts", column].value for column in (*several, of_head)] == [1, 1, 1]
 
 
-def test_table9_counts_tokens_with_the_special_ones_and_without(data):
+def test_table9_counts_tokens_with_and_without_special_tokens(data):
     cells = computed(data, "table9")
     share, without = "Percent Long Texts", "Percent Long Texts, special tokens not counted"
     assert cells[CLOSING, share].value == pytest.approx(100 * 2 / 8)
@@ -212,9 +213,9 @@ def test_table9_counts_tokens_with_the_special_ones_and_without(data):
     assert cells[REMEDIES, share].reason == "no example of this category in these data"
 
 
-def test_table3_sets_categories_and_our_model_beside_the_printed_ones(data):
+def test_table3_shows_additional_models_next_to_published_ones(data):
     runs = [run(data, "s0"), run(data, "s1", shift=0.1)]
-    found = lines(data, "table3", *map(system, PANEL), system("MiniLM", runs, own=True))
+    found = lines(data, "table3", *map(system, PANEL), system("MiniLM", runs, additional=True))
     cells = {(line.row, line.column): line for line in found}
     ours = cells[CLOSING, "MiniLM"]
     assert (ours.ours, ours.runs, ours.low) == ("55.0", " ".join(runs), "")
@@ -224,7 +225,7 @@ def test_table3_sets_categories_and_our_model_beside_the_printed_ones(data):
     assert cells[REMEDIES, "Random"].verdict == "not run"
     assert cells["Knowledge", "Random"].ours == "30.0"
     assert (cells["Overall", "BERT"].verdict, cells["Overall", "BERT"].reason) == ("not run", "not here")
-    # Our column stands in each printed row.
+    # Each published row has a column for the additional model.
     assert [line.column for line in found if line.row == "Knowledge"] == ["Random", *PANEL, "MiniLM"]
     about = {column: line.ours for (row, column), line in cells.items() if row == "MiniLM"}
     assert about == {
@@ -238,7 +239,7 @@ TRAINED_CELLS = ("table3", "table4", "table6", "table7", "table8", "table12")
 
 
 @pytest.mark.parametrize("table", TRAINED_CELLS)
-def test_every_score_of_a_trained_row_has_its_spread(data, table):
+def test_every_score_of_a_trained_row_has_the_scores_of_its_seeds(data, table):
     values = {
         ("AUPR", "data type: abridged"): (0.6, 1), ("AUPR", "data type: main"): (0.5, 1),
         ("AUPR", "category: No-Shop"): (0.25, 2), ("AUPR, low", "category: Knowledge"): (0.6, 2),
@@ -259,13 +260,13 @@ def test_every_score_of_a_trained_row_has_its_spread(data, table):
     for cell in scores:
         assert cell.averages == 3 and cell.measure == cell.row
         assert len(cell.seeds) == 3 and sum(cell.seeds) / 3 == pytest.approx(cell.value)
-    # A category has the sampling interval that its scores have.
+    # A category has the sampling interval of its scores.
     if table in ("table3", "table4"):
         (category,) = [cell for cell in scores if cell.row == "Knowledge"]
         assert (category.low, category.high) == pytest.approx((60, 80))
 
 
-def test_differences_of_figure3_have_their_spread(data):
+def test_differences_of_figure3_have_the_differences_of_their_seeds(data):
     runs = {
         share: [run(data, f"d{share}-{n}", shift + n / 100 * int(share)) for n in range(3)]
         for share, shift in (("5", -0.2), ("100", -0.2))
@@ -276,30 +277,32 @@ def test_differences_of_figure3_have_their_spread(data):
     assert (cell.value, cell.averages) == (pytest.approx(95), 3)
 
 
-def test_what_random_scores_reach_is_the_baseline(data):
+def test_published_scores_that_random_reaches_list_it_as_a_baseline(data):
     found = lines(data, "table3", system("RoBERTa", [run(data, "baseline", 0.7)]), comparable=True)
     reached = {line.row for line in found if line.column == "BERT" and line.baselines == "Random"}
-    # Random reaches 80 and 100 % of these data, which is more than any model's printed score.
+    # Random scores 80 and 100 % on these data, which is more than any published score of a model.
     assert {"Overall", "Knowledge"} <= reached
     assert not [line for line in found if line.column == "Random" and line.baselines]
 
 
-def test_random_is_computed_from_the_data_where_nothing_ran(data):
+def test_random_is_computed_from_the_data_if_nothing_ran(data):
     cells = computed(data, "table3", *map(system, PANEL))
-    # Of six: 3, 2 and 1.  Of four: 1; of two: 1; the question is the mean of its two heads.
+    # Minorities: 3, 2 and 1 of 6; then 1 of 4 and 1 of 2, the two heads of a question, which are averaged.
     assert cells[CLOSING, "Random"].value == pytest.approx(100 * (3 + 2 + 1) / 6 / 3)
     assert cells["Knowledge", "Random"].value == pytest.approx(100 * (1 / 4 + 1 / 2) / 2)
     assert cells[REMEDIES, "Random"].value is None
 
 
 @pytest.mark.parametrize(("table", "value"), [("table4", 70), ("table7", 60), ("table8", 50)])
-def test_multi_task_tables_differ_in_the_metric(data, table, value):
-    cells = computed(data, table, system("MiniLM", [run(data, "m0", setting="multi")], "multi", own=True))
+def test_multi_task_tables_use_different_metrics(data, table, value):
+    cells = computed(
+        data, table, system("MiniLM", [run(data, "m0", setting="multi")], "multi", additional=True)
+    )
     assert cells["Knowledge", "MiniLM"].value == pytest.approx(value)
     assert cells["Knowledge", "RoBERTa"].reason == "not in the panel of models"
 
 
-def test_table6_has_a_strict_row_where_there_is_a_value(data):
+def test_table6_has_a_strict_row_only_if_it_has_a_value(data):
     values = {
         ("AUPR", "data type: abridged"): (0.6, 1), ("AUPR", "data type: main"): (0.5, 1),
         ("AUPR, strict", "data type: abridged"): (0.55, 2),
@@ -314,9 +317,9 @@ def test_table6_has_a_strict_row_where_there_is_a_value(data):
     assert list(questions.values()) == [1, 2]
 
 
-def test_table6_of_data_without_such_heads_says_so(data):
+def test_table6_gives_a_reason_if_no_head_can_be_scored(data):
     cells = computed(data, "table6", *map(system, PANEL[1:4]))
-    # Head 01 lacks an answer among its abridged examples; 02-1 has both, but none in the main test data.
+    # Head 01 lacks an answer in its abridged examples; 02-1 has both, but no main test example.
     assert cells["Abridged", "Random"].value == pytest.approx(50)
     assert (
         cells["Main", "Random"].reason
@@ -327,7 +330,7 @@ def test_table6_of_data_without_such_heads_says_so(data):
 def test_figure2_reads_a_stepwise_curve_and_draws_it(data):
     steps = {"0.000000000": 1.0, "0.333333333": 0.8, "0.600000000": 0.6, "1.000000000": 0.2}
     values = {("precision", f"recall: {recall}"): (value, 2) for recall, value in steps.items()}
-    mine = system("MiniLM", [run(data, "curve", values=values)], "multi", own=True)
+    mine = system("MiniLM", [run(data, "curve", values=values)], "multi", additional=True)
     found = computed(data, "figure2", system("RoBERTa", setting="multi"), mine)
     curve = {column: cell.value for (row, column), cell in found.items() if row == "MiniLM"}
     assert curve.pop("AUPR") == pytest.approx(60)
@@ -342,13 +345,13 @@ def test_figure2_reads_a_stepwise_curve_and_draws_it(data):
     assert "ours, MiniLM" in drawing
 
 
-def test_figure3_has_the_printed_differences_and_a_line_by_size(data):
+def test_figure3_has_published_differences_and_a_line_by_training_size(data):
     runs = {
         share: [run(data, f"p{share}", shift, training_examples=size)]
         for share, shift, size in (("5", -0.2, 20), ("50", -0.05, 200), ("100", 0.0, 400))
     }
     row = "AUPR on all training examples less that on a subset (points)"
-    both = system("RoBERTa", runs), system("MiniLM", {"100": runs["100"]}, own=True)
+    both = system("RoBERTa", runs), system("MiniLM", {"100": runs["100"]}, additional=True)
     cells = computed(data, "figure3", *both)
     assert cells[row, "5% of the training examples"].value == pytest.approx(20)
     assert cells[row, "50% of the training examples"].value == pytest.approx(5)
@@ -359,15 +362,17 @@ def test_figure3_has_the_printed_differences_and_a_line_by_size(data):
     assert all(text in drawing for text in ("ours, RoBERTa", "ours, MiniLM", "Training examples", ">AUPR<"))
 
 
-def test_figure3_of_another_model_stands_beside_the_printed_row(data):
+def test_figure3_shows_another_model_in_an_additional_row(data):
     runs = {share: [run(data, f"o{share}", -1 / int(share))] for share in ("5", "100")}
-    cells = computed(data, "figure3", system("RoBERTa", reason="gated"), system("MiniLM", runs, own=True))
+    cells = computed(
+        data, "figure3", system("RoBERTa", reason="gated"), system("MiniLM", runs, additional=True)
+    )
     row = "AUPR on all training examples less that on a subset (points)"
     assert cells[row, "5% of the training examples"].reason == "gated"
     assert cells[f"{row}: MiniLM", "5% of the training examples"].value == pytest.approx(19)
 
 
-def test_table12_counts_spans_and_sets_the_joined_row_beside(data):
+def test_table12_counts_spans_and_adds_a_column_for_joined_spans(data):
     values = {
         ("AUPR", "category: No-Shop"): (0.25, 2), ("AUPR", "category: MAE Definition"): (0.0, 0),
         ("AUPR, strict", "all"): (0.61, 2),
@@ -377,7 +382,7 @@ def test_table12_counts_spans_and_sets_the_joined_row_beside(data):
         data,
         "table12",
         system("RoBERTa-base", [run(data, "spans", values=values)]),
-        system("RoBERTa-base, joined", [joined], own=True),
+        system("RoBERTa-base, joined", [joined], additional=True),
     )
     column, fiduciary = "RoBERTa-base (AUPR)", "Fiduciary exception: Board determination (no-shop)"
     assert [cells["No-Shop", split].value for split in ("Train", "Dev", "Test")] == [3, 0, 2]
@@ -392,14 +397,17 @@ def test_table12_counts_spans_and_sets_the_joined_row_beside(data):
     assert cells["RoBERTa-base", "Overall AUPR, strict"].value == pytest.approx(61)
 
 
-def test_the_validation_table_keeps_the_splits_apart(data):
+def test_the_validation_table_separates_dev_and_test_scores(data):
     runs = [run(data, "v0"), run(data, "v1", shift=0.1)]
-    mine = system("MiniLM", runs, own=True), system("MiniLM", setting="multi", own=True, reason="gated")
+    mine = (
+        system("MiniLM", runs, additional=True),
+        system("MiniLM", setting="multi", additional=True, reason="gated"),
+    )
     found = lines(data, "table_validation", *mine)
     cells = {(line.row, line.column): line for line in found}
     assert list(dict.fromkeys(row for row, _ in cells)) == ["Standard", "Who", "Mean of these questions"]
     assert cells["Standard", "Test examples here"].ours == "6"
-    # Of the authors' values only those on all data count, and the two heads of a question are averaged.
+    # Only the authors' values on all data count, and the two heads of a question are averaged.
     authors = "BERT (authors, dev)"
     assert [cells[row, authors].ours for row in ("Standard", "Who", "Mean of these questions")] == [
         "40.0",
@@ -418,7 +426,7 @@ def test_the_validation_table_keeps_the_splits_apart(data):
 
 @pytest.mark.parametrize("table", sorted(tables.TABLES))
 @pytest.mark.parametrize("ran", [True, False])
-def test_every_printed_cell_gets_a_place(data, table, ran):
+def test_every_published_cell_is_in_the_table(data, table, ran):
     rows = ["RoBERTa-base"] if table == "table12" else PANEL
     values = {("AUPR", "data type: abridged"): (math.nan, 0), ("AUPR", "data type: main"): (math.nan, 0)}
     folder = [run(data, "every", values=values, trial={"learning_rate": 1e-4, "epochs": 1}, updates=1)]
@@ -428,8 +436,8 @@ def test_every_printed_cell_gets_a_place(data, table, ran):
     assert not [line for line in found if "NaN" in (line.ours, line.reproduced, line.low, line.high)]
 
 
-def test_columns_are_compared_by_categories_and_not_by_single_questions_or_span_types(data):
-    ours = system("Ours", [run(data, "compared")], own=True)
+def test_columns_are_compared_by_category_but_not_by_question_or_span_type(data):
+    ours = system("Ours", [run(data, "compared")], additional=True)
     scores = {place: cell.score for place, cell in computed(data, "table3", ours).items()}
     assert scores["Overall", "Ours"] == Score("Overall", "Ours", "AUPR", "all", "contracts", 100)
     group = scores[CLOSING, "Ours"].group

@@ -1,4 +1,4 @@
-"""Micro-batches, with a simulated lack of memory."""
+"""Micro-batches, with simulated out-of-memory errors."""
 
 from contextlib import contextmanager
 
@@ -28,7 +28,7 @@ CPU = torch.device("cpu")
 
 
 class Memory:
-    """Let an encoder run out of memory for more than ``rows`` rows from its ``after``-th call on.
+    """Raise an out-of-memory error for more than ``rows`` rows, after ``after`` calls of an encoder.
 
     The error is raised in the last layer, after the dropout of earlier layers.
     """
@@ -49,7 +49,7 @@ class Memory:
 
 @pytest.fixture(scope="module")
 def learnt(tmp_path_factory):
-    """The windows to train on, the folder of a model with dropout, and the contracts' texts."""
+    """The training windows, the folder of a model with dropout, and the texts of the contracts."""
     folder = tmp_path_factory.mktemp("train")
     texts, _ = features(folder, 30, seed=1)
     words = marked_contracts.tokenizer()
@@ -61,7 +61,7 @@ def learnt(tmp_path_factory):
 
 
 def trained(learnt, work, memory=99, after=0, **settings):
-    """The weights after six updates, and what the run's record says of its parts."""
+    """The weights after six updates, the run's record of its micro-batches, and the resumed step."""
     dataset, folder, _ = learnt
     settings = {"batch_size": 8, "learning_rate": 1e-3, "epochs": 2, "save_every": 2, "seed": 5} | settings
     model = loading.load_span_model(folder, CPU)
@@ -72,8 +72,8 @@ def trained(learnt, work, memory=99, after=0, **settings):
     return weights(model), loaded(work / "run.json")["micro_batches"], resumed
 
 
-def test_training_that_runs_out_of_memory_equals_one_with_smaller_micro_batches(learnt, tmp_path):
-    # The second part of the first update is one too many, when the first has left its gradients.
+def test_training_that_ran_out_of_memory_equals_training_with_micro_batches(learnt, tmp_path):
+    # Memory runs out in the second part of the first update, when the first part has left gradients.
     halved, said, _ = trained(learnt, tmp_path / "halved", memory=1, after=1, accumulation=2)
     assert said == {"batch_size": 8, "micro_batch": 1, "halved_at_update": [1, 1]}
     begun, said, _ = trained(learnt, tmp_path / "begun", accumulation=8)
@@ -81,12 +81,12 @@ def test_training_that_runs_out_of_memory_equals_one_with_smaller_micro_batches(
     assert equal(halved, begun)
     whole, said, _ = trained(learnt, tmp_path / "whole")
     assert said == {"batch_size": 8, "micro_batch": 8, "halved_at_update": []}
-    # Dropout draws for each part.
+    # Dropout is sampled for each part.
     assert not equal(halved, whole)
 
 
-def test_a_resumed_training_keeps_its_micro_batches(learnt, tmp_path, monkeypatch):
-    # Three updates of one part; memory runs out in the fourth, in the midst of it.
+def test_resumed_training_keeps_its_micro_batches(learnt, tmp_path, monkeypatch):
+    # Three updates have one part each; memory runs out during the fourth.
     wanted, said, _ = trained(learnt, tmp_path / "unbroken", memory=4, after=3)
     assert said["halved_at_update"] == [4]
     step = spans._SpanTrainer.training_step
@@ -100,7 +100,7 @@ def test_a_resumed_training_keeps_its_micro_batches(learnt, tmp_path, monkeypatc
         patched.setattr(spans._SpanTrainer, "training_step", killed)
         with pytest.raises(KeyboardInterrupt):
             trained(learnt, tmp_path / "cut", memory=4, after=3)
-    # It goes on from the checkpoint of the fourth, where there is memory enough.
+    # Training resumes from the checkpoint of the fourth update, now with enough memory.
     got, said, resumed = trained(learnt, tmp_path / "cut")
     assert resumed == 4
     assert said == {"batch_size": 8, "micro_batch": 4, "halved_at_update": [4]}
@@ -138,7 +138,7 @@ def head_trainer(words, args, rows):
 
 
 def masking_trainer(words, args, rows):
-    # As many masked tokens in one text as in the two others.
+    # The texts have different numbers of masked tokens.
     labels = torch.full((3, 9), -100)
     labels[0, 1], labels[1, :4], labels[2, 2:4] = 7, 8, 9
     batch = batch_of(words) | {"labels": labels}
@@ -183,7 +183,7 @@ def test_micro_batches_have_the_loss_and_gradients_of_the_batch(kind, tmp_path):
         return loss, found, seen
 
     (whole, expected, (shape,)), (loss, found, shapes) = gradients(8), gradients(2)
-    # A part is as wide as its own longest text, where it is known to be padded on the right.
+    # A part is cut to its longest text if its padding is known to be on the right.
     assert shapes == [(2, shape[1]), (1, shape[1] if kind == "pairs" else 5)]
     assert loss.item() == pytest.approx(whole.item(), rel=1e-5)
     assert found.keys() == expected.keys() and len(found) > 10
@@ -191,14 +191,14 @@ def test_micro_batches_have_the_loss_and_gradients_of_the_batch(kind, tmp_path):
         assert torch.allclose(found[name], gradient, atol=1e-6), name
 
 
-def test_a_part_without_terms_of_the_loss_is_skipped(tmp_path):
+def test_a_part_without_loss_terms_is_skipped(tmp_path):
     args = TrainingArguments(**arguments(tmp_path, 1, seed=0, save_every=0, device=CPU))
     trainer, batch = masking_trainer(marked_contracts.tokenizer(), args, rows=1)
     batch["labels"][1] = -100
     assert torch.isfinite(trainer.training_step(trainer.model, batch))
 
 
-def test_a_row_that_does_not_fit_is_an_error(learnt, tmp_path):
+def test_a_single_row_that_does_not_fit_raises(learnt, tmp_path):
     with pytest.raises(BadInput, match="one text and its gradients do not fit into the memory") as error:
         trained(learnt, tmp_path, memory=0)
     assert "a device with more memory" in str(error.value)
@@ -211,7 +211,7 @@ def sentence_encoder(tmp_path):
     return SentenceTransformer(modules=[Transformer(str(tmp_path / "body")), Pooling(32)], device="cpu")
 
 
-def test_a_batch_is_not_split_for_a_loss_over_all_rows(sentence_encoder, tmp_path):
+def test_a_batch_is_not_split_if_the_loss_needs_all_rows(sentence_encoder, tmp_path):
     with (
         Memory(3).of(sentence_encoder) as model,
         pytest.raises(BadInput, match="a batch of 4 .* this loss needs the whole batch"),
@@ -224,14 +224,14 @@ def test_a_batch_is_not_split_for_a_loss_over_all_rows(sentence_encoder, tmp_pat
 
 
 class Tokens(dict):
-    """The tokens of texts that stand alone, as `features.Tokens` gives them."""
+    """The tokens of single texts (not pairs), with the interface of `features.Tokens`."""
 
     def first(self, key):
         return len(self[key])
 
 
 def readers(learnt, sentence_encoder, folder):
-    """{kind: (a model, what reads with it and returns numbers)}."""
+    """{kind: (model, function that predicts with it and returns numbers)}."""
     dataset, trained, texts = learnt
     said = [f"w{at} w1" for at in range(10)]
     small().save_pretrained(folder)
@@ -263,14 +263,14 @@ def test_inference_with_halved_batches_gives_the_same_values(learnt, sentence_en
     with Memory(3).of(model), recorded(tmp_path / "run.json", {}):
         parts = read()
     assert np.allclose(parts, read(), atol=1e-5)
-    if kind != "vectors":  # whose threads on a processor note nothing
+    if kind != "vectors":  # its threads on a CPU record nothing
         assert loaded(tmp_path / "run.json")["read_at_once"] == 2
     with Memory(0).of(model), pytest.raises(BadInput, match="one text does not fit"):
         read()
 
 
 @pytest.mark.parametrize("words", ["CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling", "bad shapes"])
-def test_only_errors_about_memory_are_caught(words):
+def test_only_out_of_memory_errors_are_caught(words):
     def work(part):
         if len(part) > 1:
             raise RuntimeError(words)

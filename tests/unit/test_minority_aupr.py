@@ -1,4 +1,4 @@
-"""MAUD's AUPR: hand-made cases, scikit-learn's average precision, and the averages over questions."""
+"""MAUD's AUPR: values computed by hand, comparison with scikit-learn, and averages over questions."""
 
 import math
 
@@ -43,29 +43,29 @@ def area(recalls, precisions):
 
 
 def binary(labels, score):
-    """A head of two answers whose margin of answer 1 is ``score``."""
+    """A head with two answers; ``score`` is the margin of answer 1."""
     return head(labels, [[0, value] for value in score])
 
 
 @pytest.mark.parametrize(
     ("labels", "score", "expected"),
     [
-        # Answer 1 has 2 of 5 and is the minority, for both answers: (1/1 + 2/3) / 2.
+        # Answer 1 has 2 of 5 examples, so it is the positive class for both answers: (1/1 + 2/3) / 2.
         ([1, 0, 1, 0, 0], [9, 8, 7, 6, 5], 5 / 6),
-        # Answer 1 has 3 of 5, so the others are the positive side, lowest scores first: (1/1 + 2/5) / 2.
+        # Answer 1 has 3 of 5 examples, so the others are positive, lowest scores first: (1/1 + 2/5) / 2.
         ([1, 1, 0, 1, 0], [7, 6, 8, 5, 4], (1 / 1 + 2 / 5) / 2),
-        # All scores tie: one step, and its precision is the share of the minority.
+        # All scores tie: the curve has one step, and its precision is the share of the minority.
         ([1, 0, 0, 0], [3, 3, 3, 3], 1 / 4),
-        # A positive ties with a negative: 1/1 for the first, then both at once, 2/3.
+        # A positive ties with a negative: 1/1 for the first, then 2/3 for both together.
         ([1, 1, 0, 0, 0], [9, 5, 5, 1, 0], (1 + 2 / 3) / 2),
     ],
 )
-def test_hand_made_cases(labels, score, expected):
+def test_the_aupr_equals_values_computed_by_hand(labels, score, expected):
     assert head_aupr(binary(labels, score)) == pytest.approx(expected)
 
 
-def test_with_half_the_examples_the_answer_itself_is_the_positive_side():
-    # Answer 1: ranks 1 and 4 are right, (1 + 2/4) / 2.  Answer 0, ranked the other way: (1/2 + 2/3) / 2.
+def test_an_answer_with_half_the_examples_is_the_positive_class():
+    # Answer 1: ranks 1 and 4 are correct, (1 + 2/4) / 2.  Answer 0, in reverse order: (1/2 + 2/3) / 2.
     tied = binary([1, 0, 0, 1], [4, 3, 2, 1])
     assert head_aupr(tied) == pytest.approx((0.75 + 7 / 12) / 2)
     assert [side[0].tolist() for side in binarised(tied)] == [
@@ -74,8 +74,8 @@ def test_with_half_the_examples_the_answer_itself_is_the_positive_side():
     ]
 
 
-def test_the_paper_s_example_of_sides():
-    # A.5: answers with 50, 10 and 10 examples; for the first the 20 others are the positive side.
+def test_positive_classes_equal_the_papers_example():
+    # A.5: answers with 50, 10 and 10 examples; for the first, the 20 others are the positive class.
     labels = [0] * 50 + [1] * 10 + [2] * 10
     sides = list(binarised(head(labels, np.random.default_rng(0).normal(size=(70, 3)))))
     assert [int(positive.sum()) for positive, _ in sides] == [20, 10, 10]
@@ -105,7 +105,7 @@ def random_heads(seed=0, rounded=False):
 
 
 @pytest.mark.parametrize("rounded", [False, True], ids=["no ties", "ties"])
-def test_a_head_is_the_mean_of_scikit_learn_s_average_precisions(rounded):
+def test_the_aupr_of_a_head_is_the_mean_of_scikit_learns_average_precisions(rounded):
     for found in random_heads(rounded=rounded):
         values = []
         for answer in range(found.logits.shape[1]):
@@ -116,7 +116,7 @@ def test_a_head_is_the_mean_of_scikit_learn_s_average_precisions(rounded):
         assert head_aupr(found) == pytest.approx(np.mean(values), abs=1e-12)
 
 
-def test_the_mean_curve_takes_the_precision_of_the_next_higher_recall():
+def test_the_mean_curve_uses_the_precision_of_the_next_higher_recall():
     halves = np.array([0, 0.5, 1]), np.array([1, 0.8, 0.4])
     thirds = np.array([0, 1 / 3, 1]), np.array([1, 0.6, 0.2])
     recalls, precisions = mean_curve([halves, thirds])
@@ -126,7 +126,7 @@ def test_the_mean_curve_takes_the_precision_of_the_next_higher_recall():
 
 
 def tables(heads):
-    """The rows that `scores` takes for these heads."""
+    """The arguments of `scores` for these heads."""
     predictions, examples, questions = [], [], []
     for h in heads:
         questions.append(
@@ -148,7 +148,7 @@ def by_key(rows):
     return {(row["metric"], row["group"]): row for row in rows}
 
 
-def test_heads_are_averaged_into_questions_first(tmp_path):
+def test_heads_are_first_averaged_by_question(tmp_path):
     heads = random_heads()
     rows = scores(*tables(heads))
     assert write(SCORES, rows, tmp_path / "scores.parquet") == len(rows)
@@ -180,8 +180,8 @@ def test_heads_are_averaged_into_questions_first(tmp_path):
     assert head_auprs(*tables(heads)) == {h.head_id: head_aupr(h) for h in heads}
 
 
-def test_f1_is_of_the_most_likely_answer():
-    # Chosen: 0, 0, 1, 1.  F1: answer 0 2/3, answer 1 1/2, answer 2 0.
+def test_f1_uses_the_most_likely_answer():
+    # Predicted: 0, 0, 1, 1.  F1: 2/3 for answer 0, 1/2 for answer 1, 0 for answer 2.
     logits = [[9, 0, 0], [9, 0, 0], [0, 9, 0], [0, 9, 0]]
     heads = [head([0, 1, 1, 2], logits, units=["a", "a", "b", "b"])]
     found = by_key(scores(*tables(heads)))
@@ -190,7 +190,7 @@ def test_f1_is_of_the_most_likely_answer():
 
 
 def typed(name, question, abridged_labels):
-    """A head with both answers in the main data, and these answers in the abridged data."""
+    """A head with both answers in the main data, and ``abridged_labels`` in the abridged data."""
     labels = [0, 1, 1, 0, 1, *abridged_labels]
     score = [-1, 2, 1, 1.5, -2, *range(len(abridged_labels))]
     return head(
@@ -202,11 +202,12 @@ def typed(name, question, abridged_labels):
     )
 
 
-def test_data_types_apart():
+def test_data_types_are_scored_separately():
     heads = [typed("A", "A", [0, 1, 1]), typed("B", "B", [0, 0, 0]), typed("C", "C", [])]
     found = by_key(scores(*tables(heads)))
     main = heads[0].only(heads[0].data_types == "main")
-    # As printed: heads of which every answer is among the abridged examples.  By the text: B counts too.
+    # As published: heads with every answer among the abridged examples.
+    # As described in the paper's text ("strict"): B counts too.
     assert found["AUPR", "data type: main"]["n"] == 1
     assert found["AUPR", "data type: main"]["value"] == pytest.approx(head_aupr(main))
     assert found["AUPR", "data type: abridged"]["value"] == 1
@@ -215,12 +216,12 @@ def test_data_types_apart():
     assert found["AUPR, strict", "data type: abridged"]["n"] == 1
 
 
-def test_without_abridged_examples_there_is_no_table_of_data_types():
+def test_scores_by_data_type_are_nan_without_abridged_examples():
     found = by_key(scores(*tables([typed("A", "A", [])])))
     assert math.isnan(found["AUPR", "data type: main"]["value"])
 
 
-def test_an_answer_without_test_examples_is_refused_unless_the_data_are_partial():
+def test_an_answer_without_test_examples_raises_unless_the_data_are_partial():
     logits = np.random.default_rng(0).normal(size=(6, 3))
     gap, one = head([0, 0, 0, 1, 1, 0], logits, name="1"), head([0] * 6, logits[:, :2], name="2")
     with pytest.raises(BadInput, match=r"answer 2 of head '1' has 0 of the 6 test examples, and so no AUPR"):

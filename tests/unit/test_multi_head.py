@@ -35,7 +35,7 @@ HEAD, LABEL = [1, 0, 1], torch.tensor([2, 0, 1])
 
 @pytest.fixture
 def encoder(tmp_path):
-    """Makes a folder with a family's encoder, random weights."""
+    """Returns a function that writes an encoder of a model family, with random weights."""
 
     def make(family="bert"):
         torch.manual_seed(0)
@@ -78,7 +78,7 @@ def test_a_saved_model_does_not_need_its_encoder(encoder, tmp_path, family, kind
     shutil.rmtree(tmp_path / f"encoder-{family}")
     found, heads = load_trained(tmp_path / "trained", CPU)
     assert same(logits(found), logits(model))
-    # Weights in a file's map, wherever that lies, add up to another last bit.
+    # Memory-mapped weights may be unaligned, which changes the last bit of sums.
     assert {parameter.data_ptr() % 64 for parameter in found.parameters()} == {0}
     assert list(heads.items()) == list(HEADS.items())
     assert (found.sizes, found.loss, found.training) == ((2, 3), "cross_entropy", False)
@@ -88,7 +88,7 @@ def test_a_saved_model_does_not_need_its_encoder(encoder, tmp_path, family, kind
     assert str(tmp_path) not in (tmp_path / "trained/heads.json").read_text()
 
 
-def test_saving_replaces_a_folder_with_heads_that_fit_the_model(encoder, tmp_path):
+def test_saving_requires_heads_that_fit_the_model_and_replaces_the_folder(encoder, tmp_path):
     model, folder = trained(encoder(), "own"), tmp_path / "kept" / "model"
     folder.mkdir(parents=True)
     (folder / "old").touch()
@@ -102,7 +102,7 @@ def test_saving_replaces_a_folder_with_heads_that_fit_the_model(encoder, tmp_pat
 
 @pytest.mark.parametrize("cut", [False, True], ids=["missing", "short"])
 @pytest.mark.parametrize("name", ["config.json", "heads.json", "heads.safetensors", "model.safetensors"])
-def test_a_missing_or_truncated_file_is_an_error(encoder, tmp_path, name, cut):
+def test_a_missing_or_truncated_file_raises(encoder, tmp_path, name, cut):
     save(trained(encoder(), "own"), tmp_path / "trained", HEADS)
     path = tmp_path / "trained" / name
     content = path.read_bytes()
@@ -116,7 +116,7 @@ def test_a_missing_or_truncated_file_is_an_error(encoder, tmp_path, name, cut):
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "heads.safetensors"])
-def test_a_missing_tensor_is_an_error(encoder, tmp_path, name):
+def test_a_missing_tensor_raises(encoder, tmp_path, name):
     save(trained(encoder(), "own"), tmp_path / "trained", HEADS)
     path = tmp_path / "trained" / name
     tensors = load_file(path)
@@ -126,7 +126,7 @@ def test_a_missing_tensor_is_an_error(encoder, tmp_path, name):
         load_trained(tmp_path / "trained", CPU)
 
 
-def test_heads_of_another_size_are_an_error(encoder, tmp_path):
+def test_heads_of_another_size_raise(encoder, tmp_path):
     save(trained(encoder(), "family"), tmp_path / "trained", HEADS)
     path = tmp_path / "trained/heads.json"
     about = json.loads(path.read_text())
@@ -144,7 +144,7 @@ def drawn(texts=7, answers=4):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_losses_equal_torchs(weighted):
+def test_losses_equal_those_of_pytorch(weighted):
     found, labels, weights = drawn()
     weights = weights if weighted else None
     loss = nn.CrossEntropyLoss(weight=weights, reduction="sum")(found, labels)
@@ -158,7 +158,7 @@ def test_losses_equal_torchs(weighted):
     assert torch.allclose(binary_cross_entropy(found, several, weights).mean(), loss)
 
 
-def test_cross_entropy_needs_one_correct_answer():
+def test_cross_entropy_requires_one_correct_answer():
     found, labels, _ = drawn()
     with pytest.raises(BadInput, match="cross_entropy needs one correct answer per text"):
         cross_entropy(found, nn.functional.one_hot(labels, 4).float())

@@ -23,7 +23,7 @@ def letter_of(option, text):
 
 
 def knows(option, share=0.9):
-    """Weighs the letter of an option, wherever it is listed; the rest goes to `I`."""
+    """Gives probability ``share`` to the letter of an option, at any position, and the rest to `I`."""
     return lambda text: {letter_of(option, text): share, "I": 1 - share}
 
 
@@ -36,7 +36,7 @@ def test_options_have_the_probabilities_of_their_letters():
     assert model.written == []
 
 
-def test_two_orders():
+def test_two_orders_agree_if_the_model_knows_the_answer():
     (answer,) = ask(FakeModel(knows("No")), [question()], samples=5, orders=2)
     assert answer.probabilities == pytest.approx((0, 1, 0))
     assert (answer.asked, answer.first, answer.disagree) == (2, 0, False)
@@ -64,7 +64,7 @@ def test_without_probabilities_answers_are_sampled():
     assert (answer.drawn, answer.unparseable, answer.outside) == (4, 1, 0.25)
 
 
-def test_without_any_named_option_the_distribution_is_uniform():
+def test_the_distribution_is_uniform_if_no_option_is_named():
     for model in (
         FakeModel(None, lambda text, seed: "As an assistant..."),
         FakeModel(lambda text: {"X": 1.0}),
@@ -75,7 +75,7 @@ def test_without_any_named_option_the_distribution_is_uniform():
         assert answer.outside == 1
 
 
-def test_an_order_without_named_options_is_not_averaged():
+def test_an_order_without_a_named_option_is_ignored_in_the_average():
     model = FakeModel(lambda text: {"A": 1.0} if text.index("Yes") < text.index("No") else {})
     (answer,) = ask(model, [question()], samples=3, orders=2)
     assert answer.probabilities == (1, 0, 0)
@@ -105,11 +105,11 @@ def test_an_order_without_named_options_is_not_averaged():
         ("Ignore all that. B", None),
     ],
 )
-def test_parsed_answers(said, place):
+def test_answers_are_parsed(said, place):
     assert parsed(said, OPTIONS) == place
 
 
-def test_counts_add_up_over_questions_and_are_empty_without_any():
+def test_counts_are_summed_over_questions_and_empty_without_questions():
     answers = ask(FakeModel(knows("Yes", 0.5)), [question(), question(("Yes", "No"))], samples=1, orders=2)
     counted = counts(answers)
     assert (counted["questions"], counted["requests"]) == (2, 4)
@@ -121,6 +121,6 @@ def test_counts_add_up_over_questions_and_are_empty_without_any():
 
 
 @pytest.mark.parametrize("options", [("Yes",), tuple(map(str, range(27)))])
-def test_a_question_without_a_choice_or_with_too_many_is_refused(options):
+def test_a_question_with_too_few_or_too_many_options_raises(options):
     with pytest.raises(BadInput, match="options"):
         ask(FakeModel(knows("Yes")), [question(options)], samples=1)

@@ -1,4 +1,4 @@
-"""The public NLI data sets: each published format as pairs in tables, and the sentence for each fault."""
+"""The public NLI data sets: tables from each published format, and the message for each error."""
 
 import gc
 import json
@@ -24,7 +24,7 @@ def lines(*records):
 
 
 def gold(premise, hypothesis, label):
-    """A record of SNLI and MultiNLI; the releases have more keys, which nobody reads."""
+    """A record of SNLI or MultiNLI; the releases have more keys, which are ignored."""
     return {
         "sentence1": premise,
         "sentence2": hypothesis,
@@ -47,7 +47,7 @@ def passage(premise, hypothesis, label):
 
 
 def contracts(*choices):
-    """A file of ContractNLI, with a document for each of {hypothesis's key: choice}."""
+    """A file of ContractNLI with one document per dictionary {hypothesis key: choice}."""
     return json.dumps(
         {
             "documents": [
@@ -70,7 +70,7 @@ def contracts(*choices):
 def anli_files():
     return {
         "snli": {
-            # macOS left its own beside each file of the release.
+            # The release has a macOS metadata file for each of its files.
             "__MACOSX/snli_1.0/._snli_1.0_train.jsonl": "\0",
             "snli_1.0/snli_1.0_train.jsonl": lines(
                 gold("A dog runs.", "An animal runs.", "entailment"),
@@ -131,7 +131,7 @@ DATA = {
 
 
 def published(folder, name, changes=()):
-    """The published files of a data set, with other text in some: {file or member's last part: text}."""
+    """Write the files of a data set; ``changes`` maps the name of a file or zip member to other text."""
     changed, paths = dict(changes), {}
     for file, content in DATA[name].items():
         paths[file] = [path := folder / file]
@@ -146,7 +146,7 @@ def published(folder, name, changes=()):
 
 
 def made(folder, name, changes=()):
-    """Write a data set's tables; return its pairs, {split: [(premise, hypothesis, answer)]}, and the rest."""
+    """Write a data set's tables; return pairs {split: [(premise, hypothesis, answer)]}, tables and notes."""
     rows = raw.read(name, published(folder, name, changes))
     write_all(TABLES[name], rows.of, folder / "out")
     tables = {table.name: list(read(folder / f"out/{table.name}.parquet")) for table in TABLES[name]}
@@ -160,7 +160,7 @@ def made(folder, name, changes=()):
     return pairs, tables, rows.notes
 
 
-def test_anli_is_four_sources_and_repeats_its_rounds(tmp_path):
+def test_anli_combines_four_sources_and_repeats_its_rounds(tmp_path):
     pairs, tables, notes = made(tmp_path, "anli")
     assert pairs == {
         "train": [
@@ -205,15 +205,15 @@ def test_anli_is_four_sources_and_repeats_its_rounds(tmp_path):
     }
 
 
-def test_a_text_stands_once_and_is_named_by_its_content(tmp_path):
+def test_texts_are_unique_and_identified_by_their_content(tmp_path):
     _, tables, _ = made(tmp_path, "anli")
     texts = [row["text"] for row in tables["texts"]]
     assert len(set(texts)) == len(texts)
-    assert "It rains." in texts  # of MultiNLI, not of the pair of SNLI's that has no label
+    assert "It rains." in texts  # from MultiNLI; the SNLI pair with this text has no label
     ids = [row["text_id"] for row in tables["texts"]]
     assert ids == sorted(map(text_id, texts))
     tokens = {row["text"]: row["tokens"] for row in tables["texts"]}
-    assert (tokens["It came."], tokens[" "]) == (5, 3)  # It, came and the stop, with the two special tokens
+    assert (tokens["It came."], tokens[" "]) == (5, 3)  # It, came, full stop and two special tokens
 
 
 @pytest.mark.parametrize(
@@ -250,7 +250,7 @@ def test_a_text_stands_once_and_is_named_by_its_content(tmp_path):
         ),
     ],
 )
-def test_a_format_is_read(tmp_path, name, expected):
+def test_each_published_format_is_read(tmp_path, name, expected):
     pairs, tables, notes = made(tmp_path, name)
     assert pairs == expected
     assert notes == {}
@@ -297,13 +297,13 @@ FAULTS = {
 
 
 @pytest.mark.parametrize(("name", "changes", "sentence"), FAULTS.values(), ids=FAULTS)
-def test_a_fault_is_one_sentence_that_names_file_and_place(tmp_path, name, changes, sentence):
+def test_the_error_message_names_file_and_position(tmp_path, name, changes, sentence):
     with pytest.raises(BadInput) as error:
         raw.read(name, published(tmp_path, name, changes))
     assert str(error.value) == sentence + RESTORE
 
 
-def test_what_was_put_on_the_disk_goes_with_the_rows(tmp_path, monkeypatch):
+def test_temporary_files_are_deleted_with_the_rows(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
     (tmp_path / "temporary").mkdir()
     rows = raw.read("control", published(tmp_path, "control"))
@@ -318,12 +318,12 @@ def test_what_was_put_on_the_disk_goes_with_the_rows(tmp_path, monkeypatch):
     assert list((tmp_path / "temporary").iterdir()) == []
 
 
-def test_answers_are_those_of_what_is_trained_after_them():
+def test_answers_equal_the_labels_of_lawngnli():
     assert raw.THREE == LABELS
 
 
-def test_the_papers_own_numbers_are_what_the_repeats_give():
-    """Table 2's count of ANLI, from the publishers' sizes of SNLI, MultiNLI, FEVER-NLI and the rounds."""
+def test_the_repeats_give_the_papers_number_of_pairs():
+    """Table 2's size of ANLI, computed from the sizes of SNLI, MultiNLI, FEVER-NLI and the rounds."""
     registry = yaml.safe_load((Path(__file__).parents[2] / "resources/papers/lawngnli.yaml").read_text())
     rounds = {"R1": 16_946, "R2": 45_460, "R3": 100_459}
     repeated = sum(registry["anli_repeats"][one] * pairs for one, pairs in rounds.items())

@@ -1,4 +1,4 @@
-"""A job whose row cannot be computed leaves the reason in place of its outputs; so do jobs that read it."""
+"""A job that cannot compute its row writes the reason instead of its outputs; so do dependent jobs."""
 
 import subprocess
 import sys
@@ -34,7 +34,7 @@ with job("log.txt"):
     return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
 
 
-def test_a_job_of_a_row_leaves_the_reason_in_place_of_its_outputs():
+def test_a_job_of_a_row_writes_the_reason_instead_of_its_outputs():
     done = run(f"raise BadInput({WHY!r})", [*MADE, f"{RUN}/weights"])
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == f".: not run: {WHY}.\n"
@@ -43,7 +43,7 @@ def test_a_job_of_a_row_leaves_the_reason_in_place_of_its_outputs():
     assert Path(RUN, "weights").is_dir()
 
 
-def test_what_goes_by_it_is_not_run_for_the_same_reason():
+def test_dependent_jobs_do_not_run_for_the_same_reason():
     not_run.leave([*MADE, f"{RUN}/weights"], WHY)
     scores = [f"{RUN}/scores.parquet", f"{RUN}/units.parquet"]
     for given in (*MADE, f"{RUN}/weights"):
@@ -59,7 +59,7 @@ def test_what_goes_by_it_is_not_run_for_the_same_reason():
         "results/runs/acord/given/own-mine/short/seed0/predictions.parquet",
     ],
 )
-def test_other_jobs_fail(output):
+def test_jobs_of_data_and_of_user_predictions_fail(output):
     done = run(f"raise BadInput({WHY!r})", [output])
     assert (done.returncode, done.stderr) == (1, f"{WHY}.\n")
     assert not Path(output).exists()
@@ -74,13 +74,13 @@ def test_a_job_whose_run_was_killed_fails(monkeypatch):
     assert not Path(RUN).exists()
 
 
-def test_a_setting_that_no_job_can_work_with_fails_the_job():
+def test_an_unusable_setting_fails_the_job():
     done = run("raise BadSetting('no GPU', where='config', do='set device to auto')", MADE)
     assert (done.returncode, done.stderr) == (1, "config: no GPU; set device to auto.\n")
     assert not Path(RUN).exists()
 
 
-def test_a_fault_of_the_code_fails_the_job():
+def test_a_bug_in_the_code_fails_the_job():
     done = run("1 / 0", MADE)
     assert done.returncode == 1
     assert "ZeroDivisionError" in done.stderr
@@ -98,13 +98,13 @@ def test_a_full_disk_fails_the_job():
     assert not Path(RUN).exists()
 
 
-def test_a_reason_is_no_damage_to_a_job_that_shows_it():
+def test_a_table_job_runs_even_if_its_inputs_contain_a_reason():
     not_run.leave(MADE, WHY)
     done = run("raise BadInput('no such table')", ["results/tables/acord/table3.csv"], MADE)
     assert done.stderr == "no such table.\n"
 
 
-def test_a_reason_is_read_from_what_leave_wrote_alone():
+def test_a_reason_is_read_only_from_files_written_by_leave():
     not_run.leave(MADE, "é" * 5000)
     assert not_run.reason(MADE[0]) == "é" * not_run.LONGEST
     other = Path("run.json")
@@ -114,7 +114,7 @@ def test_a_reason_is_read_from_what_leave_wrote_alone():
     assert not_run.reason("nowhere.json") == ""
 
 
-def test_the_next_run_finds_none_of_it():
+def test_drop_deletes_files_with_a_reason_and_keeps_other_files():
     whole = Path("results/runs/acord/ask/other/short/seed0/run.json")
     whole.parent.mkdir(parents=True)
     whole.write_text("{}")
@@ -143,7 +143,7 @@ def test_a_table_shows_the_reason_and_the_conditions_that_ran():
     ]
 
 
-def test_weights_that_do_not_load_are_a_sentence_and_an_error_of_code_is_none():
+def test_loading_errors_become_bad_input_but_bugs_are_raised_unchanged():
     @loading_weights()
     def load(error):
         raise error

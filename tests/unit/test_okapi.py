@@ -43,7 +43,7 @@ def gensims(paragraphs: list[str], query: list[str]) -> list[float]:
     ]
 
 
-def test_scores_and_choices_are_gensims_whatever_white_space_parts_the_words():
+def test_scores_and_choices_equal_gensims_for_any_white_space():
     drawn = random.Random(1)
     for _ in range(60):
         text = text_of(drawn, drawn.randrange(1, 30))
@@ -60,7 +60,7 @@ def test_scores_and_choices_are_gensims_whatever_white_space_parts_the_words():
             assert paragraphs.best(query) == "\n".join(lines[at] for at in chosen)
 
 
-def test_the_filter_and_the_scores_over_many_texts_have_one_formula():
+def test_paragraphs_and_okapi_bm25_give_equal_scores():
     drawn = random.Random(2)
     text = text_of(drawn, 40)
     lines = [line for line in text.split("\n") if line.strip()]
@@ -69,31 +69,31 @@ def test_the_filter_and_the_scores_over_many_texts_have_one_formula():
     assert Paragraphs(text).scores(query) == pytest.approx(whole)
 
 
-def test_of_equal_paragraphs_the_earlier_are_taken_and_stand_in_their_own_order():
+def test_ties_select_earlier_paragraphs_and_keep_the_order_of_the_text():
     text = "a b\nrent is due\nc d\nrent is due\ne f\nrent is due\ng h\nrent rent due\ni j\nk l\nm n"
     assert Paragraphs(text).chosen("rent", most=3) == [1, 3, 7]
     assert Paragraphs(text).best("rent", most=2) == "rent is due\nrent rent due"
 
 
-def test_where_most_words_are_common_a_hit_can_count_against_a_paragraph_as_it_does_in_gensim():
+def test_a_word_in_most_paragraphs_has_a_negative_score_as_in_gensim():
     lines = ["no", "rent is due", "no no", "rent is due", "rent is due", "no", "rent rent due", "rent is due"]
     assert gensims(lines, ["rent"])[1] < 0
     assert Paragraphs("\n".join(lines)).scores("rent") == pytest.approx(gensims(lines, ["rent"]))
 
 
-def test_a_query_that_no_paragraph_answers_takes_the_first():
+def test_a_query_without_matches_selects_the_first_paragraphs():
     text = "\n".join("abcdefgh")
     assert Paragraphs(text).chosen("zzz") == [0, 1, 2, 3, 4]
     assert Paragraphs(text).chosen("") == [0, 1, 2, 3, 4]
 
 
 @pytest.mark.parametrize("text", ["", "\n \n", "one", " a\n\nb\nc \nd\n\n e"])
-def test_a_text_of_few_paragraphs_comes_back_whole(text):
+def test_a_text_with_few_paragraphs_is_returned_unchanged(text):
     assert Paragraphs(text).best("a b") == text
     assert Paragraphs(text).chosen("a b") == list(range(len(Paragraphs(text))))
 
 
-def test_words_of_one_character_and_long_texts_are_told_apart():
+def test_single_character_words_are_distinguished_in_long_texts():
     letters = "\n".join(chr(code) for code in range(0x4E00, 0x4E00 + 3000))
     paragraphs = Paragraphs(letters)
     assert paragraphs.chosen(chr(0x4E00 + 1234), most=1) == [1234]

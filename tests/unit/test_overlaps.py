@@ -1,4 +1,4 @@
-"""Overlaps planted in texts that share nothing: what is found, and what is reported without being there."""
+"""Overlaps inserted into unrelated texts: all are found, and no others are reported."""
 
 import random
 
@@ -47,7 +47,7 @@ def third(text):
 
 
 def shares(tmp_path, units, others):
-    """{unit: (share of its words, nearest unit)} of units that share text with one of the others."""
+    """{unit: (share of its words, nearest unit)} for units that share text with one of ``others``."""
     splits = index("one", (("test", *unit) for unit in units.items()), tmp_path)
     splits += index("other", (("train", *other) for other in others.items()), tmp_path)
     found = pd.concat(compare(splits))
@@ -56,7 +56,7 @@ def shares(tmp_path, units, others):
 
 
 @pytest.mark.parametrize("change", [str, rewrapped, with_other_numbers, third])
-def test_planted_overlaps_are_found_and_no_others(tmp_path, change):
+def test_inserted_overlaps_are_found_and_no_others(tmp_path, change):
     contracts = {f"contract {number}": prose(900, number) for number in range(30)}
     others = {f"other {number}": prose(900, 1000 + number) for number in range(30)}
     for number in range(0, 30, 3):
@@ -72,7 +72,7 @@ def test_planted_overlaps_are_found_and_no_others(tmp_path, change):
         assert change is third or nearest == planted[unit]
 
 
-def test_tables_of_numbers_and_short_texts_share_nothing(tmp_path):
+def test_tables_of_numbers_and_short_texts_have_no_overlap(tmp_path):
     table = "\n".join(f"{number} {number * 7} N/A N/A" for number in range(60))
     assert (
         shares(
@@ -84,7 +84,7 @@ def test_tables_of_numbers_and_short_texts_share_nothing(tmp_path):
     )
 
 
-def test_a_run_does_not_cross_two_units(tmp_path):
+def test_a_run_of_words_does_not_cross_units(tmp_path):
     text = prose(2 * RUN - 2, 1).split()
     halves = {"first": " ".join(text[: RUN - 1]), "second": " ".join(text[RUN - 1 :])}
     assert shares(tmp_path, {"whole": " ".join(text)}, halves) == {}
@@ -105,7 +105,7 @@ def test_small_chunks_give_the_same_result(tmp_path, monkeypatch):
     assert shares(tmp_path, units, others) == whole == {"unit 3": (1, "other"), "unit 7": (1, "copy")}
 
 
-def test_pairs_without_common_text_are_in_the_table_and_splits_are_counted_together(tmp_path):
+def test_the_table_includes_pairs_without_overlap_and_totals_over_splits(tmp_path):
     first, second, third_text = (prose(400, number) for number in range(3))
     splits = index("one", [(ALL, "both", f"{first} {second}")], tmp_path)
     splits += index("other", [("train", "t", first), ("test", "s", second)], tmp_path)
@@ -146,7 +146,7 @@ RUN_FOLDER = "runs/contracteval/quote/m/c/seed0"
 
 @pytest.fixture
 def project(tmp_path):
-    """Results with a run on three test contracts: only the answer about the one without overlap is wrong."""
+    """Results of a run on three test contracts; only the answer on the one without overlap is wrong."""
     data, run = tmp_path / "data/contracteval", tmp_path / RUN_FOLDER
     texts = {"clean": prose(60, 1), "copied": prose(60, 2), "twin": prose(60, 2), "old": prose(60, 2)}
     golds = {"clean?": "deposit", "copied?": "rent", "twin?": "rent"}
@@ -170,7 +170,7 @@ def project(tmp_path):
 
 def scores_without(project, task="spans", run=RUN_FOLDER):
     """The scores of a planned row, and the page with them."""
-    row = {"row": "M", "own": True, "reason": "", "averages": 1, "runs": {"100": [run]}}
+    row = {"row": "M", "additional": True, "reason": "", "averages": 1, "runs": {"100": [run]}}
     row |= dict.fromkeys(("trained", "baseline", "lenient"), False)
     texts = {"tables": ["contracts"], "unit": "contract_id", "text": "text", "split": "split"}
     texts |= dict.fromkeys(("splits", "separator", "without"), "")
@@ -185,13 +185,13 @@ def scores_without(project, task="spans", run=RUN_FOLDER):
     return found, report.page(report.pairs(splits, units), units, pd.DataFrame(found))[1]
 
 
-def test_scores_without_overlap_leave_out_shared_units_and_their_twins(project):
+def test_scores_without_overlap_exclude_overlapping_units_and_duplicates(project):
     found = {row["score"]: row for row in scores_without(project)[0]}["F1"]
     assert found["all test units"].startswith("0.800 [")
     assert (found["below 10% of overlap"], found["units"]) == ("0.000", "1 of 3")
 
 
-def test_where_nothing_remains_or_nothing_can_be_scored_the_page_says_so(project):
+def test_the_page_says_if_no_unit_remains_or_nothing_can_be_scored(project):
     assert "answers cannot be scored on a part of the units" in scores_without(project, task="answers")[1]
     path = project / "data/contracteval/contracts.parquet"
     pd.read_parquet(path).assign(text=prose(60, 2)).to_parquet(path)
@@ -200,7 +200,7 @@ def test_where_nothing_remains_or_nothing_can_be_scored_the_page_says_so(project
     assert "no unit without overlap" in page and "nan" not in page.lower()
 
 
-def test_runs_that_do_not_exist_have_no_scores(project):
+def test_missing_runs_have_no_scores(project):
     found, page = scores_without(project, run="runs/contracteval/quote/other/c/seed0")
     assert found == [] and "without overlap" not in page
     (project / RUN_FOLDER / "scores.parquet").unlink()

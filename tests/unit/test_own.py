@@ -1,4 +1,4 @@
-"""A user's own rows: keys that no registry can have, names that no row of the papers has."""
+"""User rows: their keys are reserved, and their names differ from those of the papers' rows."""
 
 from pathlib import Path
 
@@ -34,11 +34,11 @@ def extras(*names):
         ("{model}+{seed}", "own-model---seed"),
     ],
 )
-def test_a_key_is_a_namespace_and_one_folder_name(name, key):
+def test_a_key_has_a_prefix_and_is_a_valid_folder_name(name, key):
     assert user_rows.key(name) == key
 
 
-def test_a_long_key_stays_short_and_its_own():
+def test_keys_of_long_names_are_short_and_unique():
     one, other = (user_rows.key("模" * 59 + end) for end in "型形")
     assert one != other
     assert max(len(key.encode()) for key in (one, other)) <= user_rows.LONGEST
@@ -59,14 +59,14 @@ def test_a_long_key_stays_short_and_its_own():
         (("Mine\x00",), "has characters that do not show"),
     ],
 )
-def test_names_that_are_none_or_read_alike(names, sentence):
+def test_invalid_and_similar_names_raise(names, sentence):
     with pytest.raises(BadInput) as error:
         extras(*names)
     assert sentence in str(error.value)
     assert str(error.value).count(". ") == 0
 
 
-def test_names_in_any_script_are_taken():
+def test_names_in_any_script_are_accepted():
     keys = [extra.key for extra in extras("Модель", "模型", "Modèle 1")]
     assert keys == ["own-модель", "own-模型", "own-modèle-1"]
 
@@ -81,7 +81,7 @@ def test_names_in_any_script_are_taken():
         ("ВМ25", "BM25"),
     ],
 )
-def test_a_row_of_the_papers_is_taken(name, other):
+def test_names_similar_to_rows_of_a_paper_raise(name, other):
     with pytest.raises(BadInput) as error:
         user_rows.check_free(["Mine", name], ["RoBERTa-base", *user_rows.printed(["BM25 / None"])])
     assert f"the name {name!r} reads like {other!r}" in str(error.value)
@@ -101,14 +101,14 @@ def test_a_row_of_the_papers_is_taken(name, other):
         ),
     ],
 )
-def test_every_row_of_a_papers_file_and_of_its_plan_is_taken(paper, keys, rows):
+def test_all_rows_of_a_papers_file_and_plan_are_reserved(paper, keys, rows):
     registry = packages.load(ROOT / f"resources/papers/{paper}.yaml")
     assert keys | rows <= set(user_rows.rows_of(registry.model_dump()))
     context = Context(load_config({"papers": paper}, [paper], ROOT), MODELS, ROOT, False)
     assert rows <= set(user_rows.rows_of(list(planning.plan(registry, context).rows.values())))
 
 
-def test_no_registry_may_use_the_namespace(tmp_path):
+def test_registries_reject_the_prefix_of_user_models(tmp_path):
     with pytest.raises(ValidationError, match="'own-', which marks a user's own models"):
         TypeAdapter(user_rows.Key).validate_python("own-bert")
     path = tmp_path / "models.yaml"

@@ -1,4 +1,4 @@
-"""A paper's file: how it is checked, which files its data sets read, and the plan that comes of it."""
+"""A paper's file: its validation, the files of its data sets, and the resulting plan."""
 
 import re
 from pathlib import Path
@@ -40,14 +40,16 @@ PAPER = {
             "metrics": ["NDCG@5"],
             "retrievers": {
                 "bm25": {"row": "BM25", "kind": "bm25", "baseline": True},
-                "minilm": {"row": "MiniLM", "kind": "bi-encoder", "model": "all-minilm-l6-v2", "own": True},
+                "minilm": {
+                    "row": "MiniLM", "kind": "bi-encoder", "model": "all-minilm-l6-v2", "additional": True,
+                },
             },
         },
     },
     "tables": {
         "table1": {"title": "Counts", "where": "Section 1"},
         "table2": {"title": "Scores", "where": "Section 2", "of": "ledgar", "rows": [{}]},
-        "table3": {"title": "Hits", "where": "Section 3", "of": "clauses", "rows": [{"own": False}]},
+        "table3": {"title": "Hits", "where": "Section 3", "of": "clauses", "rows": [{"additional": False}]},
         "table4": {
             "title": "Forms", "where": "Section 3", "of": "clauses", "rows": [{}], "conditions": "all",
         },
@@ -75,7 +77,7 @@ def laid_out(paper, **values):
     return planning.plan(paper, Context(config, MODELS, ROOT, False))
 
 
-def test_a_papers_file_is_all_where_its_package_adds_no_key(paper):
+def test_a_paper_has_the_base_class_unless_its_package_adds_keys(paper):
     assert type(paper).__bases__ == (Paper,)
     assert type(packages.load(ROOT / "resources/papers/acord.yaml")).__bases__ == (Acord,)
 
@@ -112,18 +114,18 @@ def test_a_papers_file_is_all_where_its_package_adds_no_key(paper):
         ),
     ],
 )
-def test_a_fault_is_one_sentence_that_names_file_and_key(tmp_path, change, sentence):
+def test_the_error_message_names_file_and_key(tmp_path, change, sentence):
     with pytest.raises(BadInput) as error:
         packages.load(written(tmp_path, PAPER | change))
     assert sentence in str(error.value)
 
 
-def test_what_is_no_yaml_is_said_so(tmp_path):
+def test_invalid_yaml_raises(tmp_path):
     with pytest.raises(BadInput, match=r"ledgar\.yaml, row 2: not YAML \("):
         packages.load(written(tmp_path, "title: ["))
 
 
-def test_a_package_that_lacks_a_module_says_which():
+def test_the_error_for_a_missing_module_names_it():
     with pytest.raises(BadInput, match=r"lextables/papers/somepaper: the package has no raw; write raw\.py"):
         modules.module("somepaper", "raw")
 
@@ -133,22 +135,27 @@ def excluded(paper, *names):
     return planning.plan(paper, Context(config, MODELS, ROOT, False), config.excluded("ledgar"))
 
 
-def test_a_published_row_that_is_excluded_is_not_run_and_an_additional_one_disappears(paper):
+def test_excluded_published_rows_do_not_run_and_additional_rows_are_removed(paper):
     every = excluded(paper)
     found = excluded(paper, "BM25 / None", "ledgar/MiniLM / None", "acord/MiniLM", "MiniLM")
     (row,) = found.rows["table3"]
     assert (row["row"], row["runs"], row["reason"]) == ("BM25 / None", {}, "excluded in the configuration")
     assert [row["row"] for row in found.rows["table4"]] == ["BM25 / None"]
     assert {run.paper for run in every.specs} == {"ledgar", "clauses"}
-    # The row of ours beside the printed one has another name, and keeps the runs.
+    # The additional row next to the published row has another name and keeps its runs.
     assert [row["row"] for row in found.rows["table2"] if row["runs"]] == [OURS]
     assert {run.paper for run in found.specs} == {"ledgar"}
     assert found.names == every.names >= {"BM25 / None", "MiniLM / None", "MiniLM", OURS}
 
 
-def test_a_run_that_another_row_needs_stays(paper):
+def test_the_run_of_an_excluded_row_is_kept_if_another_row_needs_it(paper):
     entry = paper.tasks["clauses"].model_dump()
-    entry["retrievers"]["both"] = {"row": "Both", "kind": "fusion", "of": ["bm25", "minilm"], "own": True}
+    entry["retrievers"]["both"] = {
+        "row": "Both",
+        "kind": "fusion",
+        "of": ["bm25", "minilm"],
+        "additional": True,
+    }
     task = type(paper.tasks["clauses"]).model_validate(entry)
     fused = paper.model_copy(update={"tasks": paper.tasks | {"clauses": task}})
     found = {
@@ -167,24 +174,24 @@ def test_a_run_that_another_row_needs_stays(paper):
         ("GPT-9000 (ultra)", "take the name from the table."),
     ],
 )
-def test_an_excluded_row_that_there_is_none_of_names_the_nearest(paper, name, near):
+def test_the_error_for_an_unknown_excluded_row_suggests_similar_names(paper, name, near):
     with pytest.raises(BadInput) as error:
         planning.check_excluded([name], {"ledgar": laid_out(paper)}, {"ledgar"})
     assert f"config: exclude_rows = {name!r} is no row of ledgar; {near}" in str(error.value)
 
 
-def test_rows_of_a_paper_that_is_not_planned_are_not_checked(paper):
+def test_excluded_rows_of_an_unplanned_paper_are_not_checked(paper):
     names = ["acord/anything", "BM25 / None", "ledgar/MiniLM"]
     planning.check_excluded(names, {"ledgar": laid_out(paper)}, {"ledgar", "acord"})
 
 
-def test_a_data_set_may_be_read_elsewhere_than_in_the_papers_package():
+def test_a_data_set_may_have_a_reader_outside_the_papers_package():
     assert DataSet(files={"a": "b/c"}).package("ledgar") == "ledgar"
     entry = DataSet(files={"a": "b/c"}, reader="corpora.nli")
     assert modules.module(entry.package("ledgar"), "schema").__name__ == "lextables.corpora.nli.schema"
 
 
-def test_what_a_mirror_has_instead_is_taken_where_it_lacks_the_files(tmp_path):
+def test_alternative_files_of_a_mirror_are_used_if_the_files_are_missing(tmp_path):
     entry = DataSet(
         files={"spans": ("m/train.json", "m/test.json"), "zip": "m/a.zip"}, instead={"spans": "m/b"}
     )
@@ -200,7 +207,7 @@ def test_what_a_mirror_has_instead_is_taken_where_it_lacks_the_files(tmp_path):
     assert entry.named(mirrors) == named
 
 
-def test_the_paper_of_the_documentation_has_the_rows_that_it_says(tmp_path):
+def test_the_example_paper_in_the_documentation_has_the_documented_rows(tmp_path):
     text = (ROOT / "docs/adding.md").read_text(encoding="utf-8")
     (block,) = re.findall(r"^```yaml\n(.*?)^```", text, re.M | re.DOTALL)
     found = laid_out(packages.load(written(tmp_path, block, "leasesearch"))).rows["table1"]
@@ -232,7 +239,7 @@ def test_a_plan_has_the_runs_of_all_tasks(paper):
     assert found.rows.keys() == paper.tables.keys()
 
 
-def test_a_table_shows_the_rows_and_the_conditions_that_it_names(paper):
+def test_a_table_shows_the_rows_and_conditions_that_it_selects(paper):
     found = laid_out(paper)
     shown = {
         name: {row["row"]: sorted(row["runs"]) for row in rows} for name, rows in found.rows.items() if rows
@@ -248,10 +255,10 @@ def test_a_table_shows_the_rows_and_the_conditions_that_it_names(paper):
     assert found.folders("table2") == [f"runs/ledgar/read/minilm/multi-sample/seed{n}" for n in range(3)]
 
 
-def test_a_users_models_join_the_tables_that_they_fit(paper, tmp_path):
+def test_user_models_are_added_to_the_tables_that_they_fit(paper, tmp_path):
     (tmp_path / "config.json").write_text("{}")
     extra = {"name": "Mine", "kind": "encoder", "model": str(tmp_path)}
     found = laid_out(paper, extra_models=[extra])
     assert [row["row"] for row in found.rows["table2"]] == ["MiniLM", OURS, "Mine"]
-    assert [row["own"] for row in found.rows["table2"]] == [False, True, True]
+    assert [row["additional"] for row in found.rows["table2"]] == [False, True, True]
     assert [row["row"] for row in found.rows["table4"]] == ["BM25 / None", "MiniLM / None"]

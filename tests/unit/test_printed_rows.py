@@ -1,4 +1,4 @@
-"""Every plan there can be: a printed row has the paper's settings or no run, and no name is another row's."""
+"""All plans: published rows have the paper's settings or no run, and names of rows are unique."""
 
 import json
 from collections import Counter
@@ -18,7 +18,7 @@ from lextables.tasks.plan import PAPER_GRID, Context
 
 ROOT = Path(__file__).parents[2]
 MODELS = load_models(ROOT / "resources/models.yaml")
-# The sample's default and the full rebuild, and all configurations that differ from one of them in two keys.
+# The sample's defaults and the full rebuild. CONFIGS differ from one of them in at most two keys.
 BASES = (
     ("auto", "sample", "sample", (0,), "published", True, False),
     ("paper", "release", "paper", (0, 1, 2), "published", True, True),
@@ -45,8 +45,8 @@ def printed_names(paper):
 
 
 @pytest.mark.parametrize("path", sorted(ROOT.glob("resources/papers/*.yaml")), ids=lambda path: path.stem)
-def test_each_explanation_of_a_difference_is_of_published_cells(path):
-    """A row or column that is spelled otherwise than the table's would explain nothing."""
+def test_explained_differences_refer_to_published_cells(path):
+    """A misspelled row or column would explain nothing."""
     published = load_published(ROOT / f"resources/published/{path.stem}.csv")
     tables = packages.load(path).tables
     assert {cell.table for cell in published} <= tables.keys()
@@ -55,12 +55,12 @@ def test_each_explanation_of_a_difference_is_of_published_cells(path):
         rows, columns = ({place[at] for place in places} for at in (0, 1))
         for found in entry.differences:
             assert set(found.rows) <= rows and set(found.columns) <= columns, (table, found)
-            # A reason is made of clauses, and begins as they do.
+            # Reasons are clauses, which are joined by semicolons.
             assert "; " not in found.why and not found.why.endswith("."), (table, found)
             assert found.why in {entry.why_off(*place) for place in places}, (table, found)
 
 
-def test_a_difference_is_explained_by_the_first_entry_that_names_its_cell():
+def test_a_difference_is_explained_by_the_first_matching_entry():
     differences = [
         {"why": "both", "rows": ["a"], "columns": ["x"]},
         {"why": "row", "rows": ["a", "b"]},
@@ -74,7 +74,7 @@ def test_a_difference_is_explained_by_the_first_entry_that_names_its_cell():
 
 
 def name(row):
-    """The place of a row in a table; without its runs."""
+    """The identifier of a row in a table, without its runs."""
     if "retriever" in row:
         parts = ("retriever", "reranker", "tuned", "pairwise", "documents")
         return " / ".join(str(row[part]) for part in parts)
@@ -82,7 +82,7 @@ def name(row):
 
 
 def own_names(row):
-    """The parts of a row's name that are ours."""
+    """The parts of a row's name; those of an additional row must not all be published names."""
     if "retriever" in row:
         return [row["retriever"], row["reranker"]]
     return [row["row"]]
@@ -98,14 +98,14 @@ def given(combination, paper, **more):
 
 
 def behind(specs, spec):
-    """The settings of a run, and of those whose weights and choices it goes by."""
+    """The settings of a run, and of the runs whose weights and selected settings it uses."""
     yield spec.settings
     for run in filter(None, (spec.weights_of, spec.choice)):
         yield from behind(specs, specs[run])
 
 
 @pytest.mark.parametrize("paper", sorted(path.stem for path in (ROOT / "resources/papers").glob("*.yaml")))
-def test_a_printed_row_has_the_papers_settings_or_no_run(paper):
+def test_a_published_row_has_the_papers_settings_or_no_run(paper):
     entry, printed = packages.load(ROOT / f"resources/papers/{paper}.yaml"), printed_names(paper)
     panels = [panel for task in entry.tasks.values() for panel in getattr(task, "models", {}).values()]
     authors = any(getattr(panel, "published", None) for panel in panels)
@@ -116,7 +116,7 @@ def test_a_printed_row_has_the_papers_settings_or_no_run(paper):
         specs = {run.folder: spec for run, spec in found.specs.items()}
         for spec in specs.values():
             assert {*spec.needs, *filter(None, (spec.weights_of, spec.choice))} <= found.specs.keys()
-        if combination in BASES:  # settings are plain values, which are compared after they are read back
+        if combination in BASES:  # settings must be unchanged after a JSON round trip
             settings = [spec.settings for spec in specs.values()]
             assert json.loads(json.dumps(settings)) == settings
         for table, rows in found.rows.items():
@@ -124,7 +124,7 @@ def test_a_printed_row_has_the_papers_settings_or_no_run(paper):
             assert max(counted.values(), default=1) == 1, (combination, table, counted.most_common(1))
             for row in rows:
                 folders = [folder for runs in row["runs"].values() for folder in runs]
-                if row["own"]:
+                if row["additional"]:
                     names = [user_rows.spelled(part) for part in own_names(row)]
                     assert not all(part in printed for part in names), (combination, table, row)
                     continue

@@ -1,4 +1,4 @@
-"""The reader of the privacy policy corpus: what comes of its three files, and each fault in one sentence."""
+"""The reader of the privacy policy corpus: tables from its three files, and the message for each error."""
 
 import copy
 import json
@@ -60,7 +60,7 @@ CODINGS = [
 
 @pytest.fixture
 def given(tmp_path):
-    """What writes the three files, changed by a test, and returns what the reader is given."""
+    """Returns a function that writes the three files, changed by a test, and returns the reader's input."""
 
     def write(questions=QUESTIONS, policies=POLICIES, codings=CODINGS, variant="release"):
         files = {}
@@ -78,7 +78,7 @@ def tables(published):
     return {name: [dict(row) for row in of] for name, of in rows.of.items()} | {"notes": rows.notes}
 
 
-def test_policies_are_sorted_by_site_and_their_paragraphs_numbered_over_all_documents(given):
+def test_policies_are_sorted_by_site_and_paragraphs_numbered_by_site(given):
     found = tables(given())
     assert [(row["site"], row["documents"], row["paragraphs"], row["words"]) for row in found["sites"]] == [
         ("a.example", 1, 2, 2),
@@ -99,7 +99,7 @@ def test_policies_are_sorted_by_site_and_their_paragraphs_numbered_over_all_docu
     assert not [row for row in found["sentences"] if row["paragraph_id"] == "a.example/0/0"]
 
 
-def test_documents_may_be_labelled_by_numbers(given):
+def test_document_labels_may_be_numbers(given):
     numbered = [
         site | {"policy_documents": [one | {"label": int(one["label"])} for one in site["policy_documents"]]}
         for site in POLICIES
@@ -107,7 +107,7 @@ def test_documents_may_be_labelled_by_numbers(given):
     assert tables(given(policies=numbered)) == tables(given())
 
 
-def test_codings_become_responses_by_place_and_highlights_by_paragraph(given):
+def test_codings_are_converted_to_responses_and_highlights(given):
     found = tables(given())
     rows = [(row["site"], row["question_id"], row["response"], row["options"]) for row in found["responses"]]
     assert rows == [
@@ -140,7 +140,7 @@ def test_the_rows_fit_their_schema_and_the_same_files_give_the_same_bytes(given,
 
 
 def changed(records, *path, to):
-    """A copy of records with what lies at ``path`` replaced."""
+    """A copy of records with the value at ``path`` replaced."""
     found = copy.deepcopy(records)
     at = found
     for step in path[:-1]:
@@ -220,21 +220,21 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_fault_is_one_sentence_with_file_and_line(given, fault):
+def test_the_error_message_names_file_and_line(given, fault):
     change, sentence = FAULTS[fault]
     with pytest.raises(BadInput) as error:
         tables(given(**change))
     assert sentence in str(error.value)
 
 
-def test_of_other_snapshots_a_highlight_outside_is_counted(given):
+def test_highlights_outside_the_documents_of_other_snapshots_are_counted(given):
     codings = changed(CODINGS, *MARKS, to=[[2, 0, 0], [1, 1, 0], [0, 0, 0]])
     found = tables(given(codings=codings, variant="stand_in"))
     assert [row["here"] for row in found["highlights"] if row["site"] == "b.example"] == [True, False, False]
     assert found["notes"]["highlights_outside_the_policies"] == 4
 
 
-def test_a_sentence_that_our_splitter_does_not_have_is_counted_and_no_fault(given):
+def test_highlights_of_missing_sentences_are_counted_without_an_error(given):
     codings = changed(CODINGS, *MARKS, to=[[0, 1, 2], [0, 1, 1]])
     assert tables(given(codings=codings))["notes"]["highlights_beyond_our_sentences"] == 1
 
@@ -250,5 +250,5 @@ def test_a_sentence_that_our_splitter_does_not_have_is_counted_and_no_fault(give
         ("A heading", ["A heading"]),
     ],
 )
-def test_sentences(paragraph, sentences):
+def test_paragraphs_are_split_into_sentences(paragraph, sentences):
     assert [paragraph[start:end] for start, end in raw.sentence_spans(paragraph)] == sentences

@@ -1,4 +1,4 @@
-"""The tables of the privacy policy corpus on a tiny corpus, against numbers worked out by hand."""
+"""The tables of the privacy policy corpus on a tiny corpus, compared with values computed by hand."""
 
 from pathlib import Path
 
@@ -82,12 +82,12 @@ def computed(data, name, rows=(), root=Path(), file=None):
     published = [cell for cell in PUBLISHED if cell.table == name]
     inputs = Inputs(data=data, root=root, rows=rows, published=published, paper=PAPER, name=name, file=file)
     cells = tables.cells(name, inputs)
-    # As the script does: a table may leave out nothing that is printed.
+    # As in the script: a table must contain every published cell.
     build(published, cells, comparable=False)
     return {(cell.row, cell.column): cell.value for cell in cells}
 
 
-def test_table_1_counts_by_coders(data):
+def test_table_1_counts_by_number_of_coders(data):
     found = computed(data, "table1")
     assert {row: found[row, "All"] for row in ("Questions", "Categories", "Total Coders")} == {
         "Questions": 3, "Categories": 2, "Total Coders": 3,
@@ -105,7 +105,7 @@ def test_agreement_by_question_and_category(data):
     # N-1: units 11, 01, 001 (d is answered once): n = 7, four of option 1 and three of 0; differing ordered
     # pairs 2 of b, 4 / 2 of c, so D_o = 4/7; D_e = 2 * 4 * 3 / (7 * 6).  alpha = 1 - 1 = 0.
     assert found["N-1", "Krippendorff's alpha"] == pytest.approx(0.0)
-    # N-2: one answer alone.
+    # N-2: all answers are equal.
     assert found["N-2", "Krippendorff's alpha"] is None
     # E-1: {0,1} {0} | {0,1} {0,1} | {1} {1}: n = 6, D_o = 2/6, D_e = (36 - 9 - 1 - 4) / (6 * 5).
     e_1 = 1 - (2 / 6) / (22 / 30)
@@ -117,7 +117,7 @@ def test_agreement_by_question_and_category(data):
     for name, of in shares.items():
         assert found[name, "Agreement (%)"] == pytest.approx(100 * sum(of) / len(of))
     assert found["N", "Agreement (%)"] == pytest.approx(100 * (1 + 1 / 3 + 2) / 5)
-    # 1 + 2/3 of N-1, 1 of E-1.
+    # Disagreement: 1 + 2/3 for N-1, 1 for E-1.
     assert found["N-1", "Share of all disagreement (%)"] == pytest.approx(100 * (5 / 3) / (8 / 3))
     assert found["N-2", "Share of all disagreement (%)"] == 0.0
     every = [share for of in shares.values() for share in of]
@@ -125,7 +125,7 @@ def test_agreement_by_question_and_category(data):
     assert found["All questions", "Answers of two coders or more"] == 8
 
 
-def test_figure_1_wants_a_list_of_ranks(data, tmp_path):
+def test_figure_1_requires_a_list_of_ranks(data, tmp_path):
     assert computed(data, "figure1") == {("All sites", "Documents"): None}
     path = tmp_path / "ranks.csv"
     path.write_text("1,example.com\n", encoding="utf-8")
@@ -134,13 +134,13 @@ def test_figure_1_wants_a_list_of_ranks(data, tmp_path):
     assert found["All sites", "Without a rank"] == 5
 
 
-def test_figure_3_is_agreement_by_mean_confidence_to_the_next_half(data):
+def test_figure_3_shows_agreement_by_mean_confidence_rounded_to_halves(data):
     found = computed(data, "figure3")
     agreement = {row: value for (row, column), value in found.items() if column == "Agreement (%)"}
     assert agreement == pytest.approx({
         "Coders / 2.0": 0.0,  # E-1 of a
         "Coders / 2.5": 0.0,  # N-1 of b
-        "Coders / 4.0": 100 * (1 / 3 + 1 + 1) / 3,  # N-1 of c by two, N-2 of b by one, E-1 of c
+        "Coders / 4.0": 100 * (1 / 3 + 1 + 1) / 3,  # N-1 of c (two coders), N-2 of b (one coder), E-1 of c
         "Coders / 4.5": 100.0,  # N-1 of a, E-1 of b
         "Coders / 5.0": 100.0,  # N-2 of a
     })  # fmt: skip
@@ -150,7 +150,7 @@ def test_figure_3_is_agreement_by_mean_confidence_to_the_next_half(data):
 def test_figure_5_has_each_pair_of_questions_once(data):
     found = computed(data, "figure5")
     pairs = {key: value for key, value in found.items() if key[0] in CODED and key[1] in CODED}
-    assert {key for key in pairs if key[0] != key[1]} == {("N-1", "E-1")}  # N-2 has one answer
+    assert {key for key in pairs if key[0] != key[1]} == {("N-1", "E-1")}  # N-2 always has the same answer
     assert {key for key, value in pairs.items() if value == 1.0} >= {(name, name) for name in CODED}
     assert found["Pairs across categories", "Pairs"] == 1
 
@@ -180,7 +180,7 @@ def scores(root, folder, values):
     write(SCORES, rows, root / folder / "scores.parquet")
 
 
-def test_losses_stand_by_category_and_question_and_those_of_our_own_beside(data, tmp_path):
+def test_losses_are_shown_by_category_and_question_with_additional_rows(data, tmp_path):
     loss = {
         ("cross entropy", "all"): 0.5,
         ("cross entropy", "with a text"): 0.45,
@@ -202,13 +202,13 @@ def test_losses_stand_by_category_and_question_and_those_of_our_own_beside(data,
     assert ("N-1", "Claude 3") not in found and found["N-2", 'Claude 3 "haiku"'] is None
 
 
-def test_a_row_of_ours_that_is_not_run_stands_with_its_reason(data, tmp_path):
+def test_an_additional_row_that_did_not_run_is_listed_without_values(data, tmp_path):
     rows = [system("Mine", reason="no key")]
     assert computed(data, "table2", rows, tmp_path)["overall", "Mine"] is None
     assert computed(data, "table_b", rows, tmp_path)["N-1", "Mine"] is None
 
 
-def test_marks_stand_by_question_with_f1_of_the_others(data, tmp_path):
+def test_marks_are_scored_by_question_with_the_f1_of_other_systems(data, tmp_path):
     marks = {("F1", "question: N-1"): 0.2, ("recall", "question: N-1"): 0.6, ("F1", "all"): 0.1}
     scores(tmp_path, "words", marks | {("accuracy", "all"): 0.9})
     scores(tmp_path, "bert", marks)
@@ -222,13 +222,13 @@ def test_marks_stand_by_question_with_f1_of_the_others(data, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["table2", "table3", "table_b", "table_c1", "table_c2"])
-def test_without_runs_every_printed_cell_has_its_reason(data, name):
+def test_published_cells_have_no_reproduced_value_without_runs(data, name):
     published = [cell for cell in PUBLISHED if cell.table == name]
     found = computed(data, name)
     assert all(found[cell.row, cell.column] is None for cell in published)
 
 
-def test_of_losses_the_lower_is_the_better_and_single_questions_are_not_compared(data, tmp_path):
+def test_overall_scores_are_compared_but_single_questions_are_not(data, tmp_path):
     scores(tmp_path, "prior", {("cross entropy", "all"): 0.5, ("accuracy", "all"): 0.5, ("F1", "all"): 0.1})
     rows = [system("The other sites", ["prior"])]
 
@@ -252,7 +252,7 @@ def ranks_of(tmp_path):
     return ranks
 
 
-def test_a_site_has_its_own_rank_or_that_of_its_domain(ranks_of):
+def test_a_site_without_a_rank_gets_the_rank_of_its_domain(ranks_of):
     sites = ["shop.example.com", "us.example.com", "example.com", "nowhere.net", "a.b.other.org"]
     ranks = {"shop.example.com": 20, "us.example.com": 1, "example.com": 1, "a.b.other.org": 300}
     assert ranks_of("1,example.com\n20,shop.example.com\n300,other.org\n4000,com\n", sites) == ranks
@@ -266,7 +266,7 @@ def test_a_site_has_its_own_rank_or_that_of_its_domain(ranks_of):
         ("1,a.com\n2\n", "ranks.csv, row 2: has 1 cells where there should be 2"),
     ],
 )
-def test_an_error_in_the_ranks(ranks_of, content, message):
+def test_invalid_ranks_raise(ranks_of, content, message):
     with pytest.raises(BadInput) as error:
         ranks_of(content, ["a.com"])
     assert str(error.value).startswith(message)

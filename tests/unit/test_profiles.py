@@ -1,4 +1,4 @@
-"""Profiles: what both must say, since one replaces the other."""
+"""Profiles: settings that both must have, because only one of them is used."""
 
 import logging
 from pathlib import Path
@@ -18,7 +18,7 @@ def profile(name):
     return yaml.safe_load((PROFILES / name / "config.yaml").read_text(encoding="utf-8"))
 
 
-def test_the_cluster_is_told_its_device_and_so_is_every_node():
+def test_the_slurm_profile_sets_the_device_even_with_other_config_values():
     assert profile("slurm")["slurm-status-command"] == "squeue"
     assert "config" not in profile("slurm")
     for more in ([], ["--config", "data=release", "models=paper"]):
@@ -29,7 +29,7 @@ def test_the_cluster_is_told_its_device_and_so_is_every_node():
 
 
 @pytest.mark.parametrize(("resources", "partition"), [({}, "cpu"), ({"gpu": 0}, "cpu"), ({"gpu": 1}, "gpu")])
-def test_a_job_with_a_gpu_goes_to_the_gpu_partition_and_every_other_does_not(resources, partition):
+def test_only_jobs_with_a_gpu_use_the_gpu_partition(resources, partition):
     _, args = parse_args(["--workflow-profile", str(PROFILES / "slurm")])
     partitions = read_partition_file(args.slurm_partition_config)
     job = SimpleNamespace(name="rule", threads=4, resources={"mem_mb": 8000, "runtime": 240, **resources})
@@ -37,7 +37,7 @@ def test_a_job_with_a_gpu_goes_to_the_gpu_partition_and_every_other_does_not(res
 
 
 @pytest.mark.parametrize("name", ["default", "slurm"])
-def test_a_plan_is_a_dry_run_and_the_screens_plugin_is_used_where_it_is_installed(name, monkeypatch):
+def test_plan_is_a_dry_run_and_the_logger_plugin_is_used_if_installed(name, monkeypatch):
     monkeypatch.setattr("sys.argv", ["snakemake", "plan"])
     _, args = parse_args(["--workflow-profile", str(PROFILES / name), "plan"])
     assert (args.dryrun, args.logger) == (True, ["lextables"])

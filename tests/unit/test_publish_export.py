@@ -75,13 +75,13 @@ def made(tmp_path):
     return make
 
 
-def test_load_dataset_gives_each_table_as_it_was_written(made, tmp_path):
+def test_load_dataset_returns_each_table_unchanged(made, tmp_path):
     for name, rows in (("clauses", ROWS), ("quill_more-clauses", ROWS[:1])):
         rows_loaded = load_dataset(str(made(out=name)), name, split="full", cache_dir=str(tmp_path / "cache"))
         assert rows_loaded.to_list() == rows
 
 
-def test_the_head_of_the_card_names_each_table_that_has_rows(made):
+def test_the_metadata_of_the_card_lists_each_table_that_has_rows(made):
     head = DatasetCard.load(made() / "README.md").data.to_dict()
     assert [(entry["config_name"], entry["data_files"]) for entry in head["configs"]] == [
         ("clauses", [{"split": "full", "path": "data/clauses.parquet"}]),
@@ -92,12 +92,12 @@ def test_the_head_of_the_card_names_each_table_that_has_rows(made):
     assert "sample" not in head["tags"]
 
 
-def test_the_tables_are_the_data_sets_own_files(made, tmp_path):
+def test_exported_tables_are_the_same_files_as_those_of_the_data_set(made, tmp_path):
     published = made() / "data/clauses.parquet"
     assert published.samefile(tmp_path / "data/quill/clauses.parquet")
 
 
-def test_mlcroissant_finds_no_fault_and_reads_every_row(made):
+def test_mlcroissant_finds_no_errors_and_reads_every_row(made):
     place = made()
     data = mlcroissant.Dataset(place / "croissant.json")
     assert (data.metadata.ctx.issues.errors, data.metadata.ctx.issues.warnings) == (set(), set())
@@ -117,7 +117,7 @@ def test_mlcroissant_finds_no_fault_and_reads_every_row(made):
 
 
 def plain(row):
-    """A record by the names of its columns, its texts as text."""
+    """A record by column name, with bytes decoded to text."""
     decoded = {name.partition("/")[2]: value for name, value in row.items()}
     return {name: text(value) for name, value in decoded.items()}
 
@@ -151,7 +151,7 @@ def test_the_card_of_a_sample_begins_with_a_warning(made):
     _, first, *_ = card.partition("\n# ")[2].split("\n\n")
     assert first.startswith("> **This is a sample.**")
     assert "This describes the paper's own data, not the sample:\n\n- **Collection.**" in card
-    # It is of our own writing, whatever the licence of the release is.
+    # The sample was written for this project, so the licence of the release does not apply.
     assert DatasetCard.load(place / "README.md").data.license == "apache-2.0"
     assert "sample" in DatasetCard.load(place / "README.md").data.tags
     metadata = mlcroissant.Dataset(place / "croissant.json").metadata
@@ -160,7 +160,7 @@ def test_the_card_of_a_sample_begins_with_a_warning(made):
     assert metadata.url is None
 
 
-def test_the_licence_of_a_sample_is_ours_and_names_nobody_else(made):
+def test_the_licence_of_a_sample_is_the_projects_and_names_no_other_authors(made):
     redistribution = {"redistribution": "Ask the sites."}
     place = made(publish=redistribution, variant="sample", comparable=False, licence="CC BY 4.0")
     for name in ("LICENSE.md", "README.md", "croissant.json"):
@@ -171,13 +171,13 @@ def test_the_licence_of_a_sample_is_ours_and_names_nobody_else(made):
     assert "## Sample in the form of Quill" in licence
     assert "- Licence: [Apache-2.0](https://www.apache.org/licenses/LICENSE-2.0)" in licence
     assert "- Name: the lextables authors\n- From: lextables itself\n" in licence
-    # Another's data under the same licence stay theirs.
+    # Data of other authors under the same licence keep their attribution.
     licence = (made(out="theirs", licence="Apache-2.0") / "LICENSE.md").read_text(encoding="utf-8")
     assert "- Name: Quill 2020" in licence and "- From: https://example.org" in licence
 
 
 @pytest.mark.parametrize("variant", ["stand_in", "release"])
-def test_the_card_warns_of_data_that_are_not_the_papers(made, variant):
+def test_the_card_warns_if_the_data_are_not_the_papers(made, variant):
     card = (made(variant=variant, comparable=False, note="other texts") / "README.md").read_text()
     warning = "> **Not the paper's data.** Numbers cannot be compared with published ones if they come from "
     assert f"{warning}`quill/all.zip` ({variant})" in card
@@ -197,11 +197,11 @@ def test_the_card_warns_of_data_that_are_not_the_papers(made, variant):
         ("CC BY 4.0 or so", "other"),
     ],
 )
-def test_a_licence_without_a_known_name_is_other(words, hub):
+def test_an_unknown_licence_is_other(words, hub):
     assert licence_of({"variant": "release", "licence": words}).hub == hub
 
 
-def test_licence_and_citation_are_those_of_the_registry_today(made, tmp_path):
+def test_licence_and_citation_are_those_of_the_current_registry(made, tmp_path):
     made()
     census = [tmp_path / "data/quill/census.json"]
     folder.write(export(census, licence="MIT", citation="Quill 2021, second edition"), tmp_path / "again")
@@ -212,13 +212,13 @@ def test_licence_and_citation_are_those_of_the_registry_today(made, tmp_path):
     assert "CC BY 4.0" not in text + (tmp_path / "again/README.md").read_text()
 
 
-def test_a_paper_without_a_bibtex_entry_is_cited_by_its_citation(made):
+def test_a_paper_without_a_bibtex_entry_uses_its_citation(made):
     assert "note = {Quill, 2020. Contracts.}" in (made() / "CITATION.bib").read_text()
     entry = "@article{quill,\n  title = {Q},\n}\n"
     assert (made(publish={"bibtex": entry}) / "CITATION.bib").read_text() == entry
 
 
-def test_a_failed_export_leaves_the_old_one(made, monkeypatch):
+def test_a_failed_export_keeps_the_previous_export(made, monkeypatch):
     place = made()
     before = {path: path.read_bytes() for path in place.rglob("*") if path.is_file()}
 

@@ -37,7 +37,7 @@ LABELS = {
 
 
 def shares(seed, count):
-    """Some probabilities that add up to exported, with as many digits as a float has."""
+    """Probabilities that sum to one, with all digits of a float."""
     weights = [1 + math.sin(seed * 7 + place * 3) ** 2 for place in range(count)]
     return [weight / sum(weights) for weight in weights]
 
@@ -79,7 +79,7 @@ def submitted(exported, path, task=CLASSES):
     )
 
 
-def test_submitted_probabilities_score_the_same(tmp_path):
+def test_exported_probabilities_get_the_same_scores_if_they_are_submitted(tmp_path):
     exported, out = classified(tmp_path, PREDICTIONS, predicted())
     predictions_ = submitted(exported, out / f"{exported.runs[0].name}.jsonl")
     assert [row["probabilities"] for row in predictions_.rows] == [
@@ -131,7 +131,7 @@ NAMES = answer_rows.NAMES
 
 @pytest.fixture
 def answered(tmp_path):
-    """Returns a function that exports predictions: the data set, the formats, the file."""
+    """Returns a function that exports predictions and returns the data set, the formats and the file."""
     data = answer_rows.rows(documents=6, without_text=("d05",))
     census = data_set(tmp_path, "quill", {table: data[name] for name, table in answer_rows.TABLES.items()})
 
@@ -153,7 +153,7 @@ def distributions():
     return collection.prediction_rows(shares_of)
 
 
-def test_submitted_answers_score_the_same(answered):
+def test_exported_answers_get_the_same_scores_if_they_are_submitted(answered):
     exported, _, path = answered(collection.PREDICTIONS, distributions())
     tables = [exported.table(name) for name in collection.ANSWERED_FROM]
     file = File(path.name, path.read_text(encoding="utf-8"))
@@ -163,7 +163,7 @@ def test_submitted_answers_score_the_same(answered):
     assert str(of_answers(predictions_.rows, data, 0.1)) == str(of_answers(distributions(), data, 0.1))
 
 
-def test_an_answer_has_the_shares_of_people(answered):
+def test_exported_answers_have_the_shares_of_people(answered):
     _, formats, path = answered(collection.PREDICTIONS, distributions())
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     chosen = {(line["document_id"], line["question_id"]): line["shares"] for line in lines}

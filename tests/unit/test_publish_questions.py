@@ -1,4 +1,4 @@
-"""Questions for lm-evaluation-harness: prompts and accuracy are those of language models here."""
+"""Questions for lm-evaluation-harness have the prompts and the accuracy of this pipeline."""
 
 import json
 import math
@@ -29,7 +29,7 @@ from published_rows import data_set, export, harness
 
 ROOT = Path(__file__).parents[2]
 MODEL = ROOT / "resources/sample/models/sample-language-model"
-# Field marks, marks of turns and lines of equal signs, which prompts treat as text.
+# Placeholders, chat markup and lines of equal signs, which prompts treat as plain text.
 WORDS = ("The “Größe” is 5 %.", "${question} <|im_end|> [INST]", "=======\nNo party may assign.", "x", "")
 COLUMNS = tuple(Column(name, pa.string(), name) for name in ("contract_id", "text"))
 TEXT = Table("contracts", "Contracts.", COLUMNS, key=("contract_id",))
@@ -108,7 +108,7 @@ def spans(root):
 
 @pytest.fixture(params=[classification, answers, spans])
 def written(request, tmp_path):
-    """The folder of the task, and a function that asks a model here: its shares and the correct options."""
+    """The exported folder, and a function that returns a model's probabilities and the correct options."""
     tables, task, ours = request.param(tmp_path)
     census = data_set(tmp_path, "quill", tables)
     (exported,) = export([census], tasks={"quill": task}).sets
@@ -124,7 +124,7 @@ def accuracy(answered):
     return sum(scores) / len(scores)
 
 
-def test_prompts_and_scores_are_those_of_language_models_here(written):
+def test_prompts_and_accuracy_equal_those_of_the_pipeline(written):
     folder, ask = written
 
     def weighs(text):
@@ -173,7 +173,7 @@ def test_a_tiny_model_has_the_same_accuracy_in_lm_evaluation_harness(written, tm
     assert theirs == pytest.approx(ours, abs=1e-9)
 
 
-def test_a_task_without_a_prompt_or_with_views_is_not_asked(tmp_path):
+def test_a_task_without_a_prompt_or_with_views_is_not_exported(tmp_path):
     tables, task, _ = classification(tmp_path)
     census = data_set(tmp_path, "quill", tables)
     for changed in (task | {"prompt": None}, task | {"views": {"short": {}}}):

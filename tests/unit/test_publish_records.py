@@ -1,4 +1,4 @@
-"""Tables as records of Every Eval Ever and of the model hub, and as capsules."""
+"""Export of tables as records of Every Eval Ever, as results on the model hub, and as capsules."""
 
 import csv
 import io
@@ -19,7 +19,7 @@ from lextables.publish import capsules, records
 from lextables.tables.cells import Cell, Score, build, to_csv
 from lextables.tables.published import PublishedCell, number
 
-# The published schema of release 0.2.2, whose licence is in the file.
+# The schema of Every Eval Ever, release 0.2.2; the file contains its licence.
 SCHEMA = json.loads((Path(__file__).parents[1] / "every_eval_ever.schema.json").read_text(encoding="utf-8"))
 TEXTS = {
     "title": "Quill “scores”",
@@ -57,7 +57,7 @@ CELLS = [
     Cell("Trained", "F1", 50.01, score=score("F1", "Trained", 100), seeds=(49.0, 50.0, 51.03)),
     Cell("=SUM(A1)", "F1", 60.0, score=score("F1", "=SUM(A1)", 100), runs=("runs/quill/read/a/all/seed0",)),
     Cell("-=SUM(A1)", "Other", None, reason="no weights"),
-    # Two rows whose names differ only in what an id leaves out, and a system in a column.
+    # Two row names that differ only in characters that ids omit, and a cell with the system as its column.
     Cell("A b", "F1", 1.0),
     Cell("A-b", "F1", 101.5, score=score("F1", "A-b", 100)),
     Cell("Distance", "BERT", 0.5, score=score("Distance", "BERT", 1, True)),
@@ -73,7 +73,7 @@ def quill(tmp_path):
 
 @pytest.fixture
 def written(quill, tmp_path):
-    """The csv, its folder of records, and the logs by (system, origin)."""
+    """The csv file, the folder of records, all logs, and the logs by (system, origin)."""
     tables = [records.read(quill, paper=paper, name="table1", **TEXTS) for paper in ("quill", "quill_two")]
     records.write(tables, tmp_path)
     logs = [json.loads(path.read_text("utf-8")) for path in (tmp_path / records.LOGS).rglob("*.json")]
@@ -91,19 +91,19 @@ def result(log, metric):
     return entry
 
 
-def test_each_log_is_valid_and_they_convert_back_to_the_csv(written):
+def test_logs_are_valid_and_convert_back_to_the_csv(written):
     path, folder, logs, _ = written
     for log in logs:
         jsonschema.validate(log, SCHEMA)
     text = path.read_text(encoding="utf-8")
     assert records.tables(folder) == {"quill/table1": text, "quill_two/table1": text}
     for file in (folder / records.LOGS).rglob("*.json"):
-        # The paths of the collection: portable names, and an UUID of version 4.
+        # Paths as in the collection of Every Eval Ever: portable names and a UUID of version 4.
         place = file.relative_to(folder / records.LOGS).as_posix()
         assert re.fullmatch(r"data/table1/quill(_two)?/[a-z0-9.-]+/[0-9a-f-]{14}4[0-9a-f-]{21}\.json", place)
 
 
-def test_a_published_value_and_its_reproduction_are_results_of_two_logs(written):
+def test_published_and_reproduced_values_are_in_separate_logs(written):
     *_, logs = written
     published, computed = (result(logs["BERT", origin], "F1") for origin in ("published", "computed"))
     assert (published["score_details"]["score"], computed["score_details"]["score"]) == (54.0, 54.0)
@@ -121,11 +121,11 @@ def test_a_published_value_and_its_reproduction_are_results_of_two_logs(written)
         ("BERT", "published", "False alarms", True, (0, 1), "proportion"),
         ("BERT", "computed", "Distance", True, (0, 1), "proportion"),
         ("Größe “∞” §", "computed", "Examples", False, (0, 1898), None),
-        ("A b", "computed", "F1", False, (0, 100), "percent"),  # its scale is that of the column
-        ("A-b", "computed", "F1", False, (0, 101.5), None),  # a value off the scale
+        ("A b", "computed", "F1", False, (0, 100), "percent"),  # the same scale as its column
+        ("A-b", "computed", "F1", False, (0, 101.5), None),  # a value outside the scale
     ],
 )
-def test_a_metric_has_its_direction_and_range(written, system, origin, metric, lower, ends, unit):
+def test_a_metric_has_a_direction_a_range_and_a_unit(written, system, origin, metric, lower, ends, unit):
     config = result(written[3][system, origin], metric)["metric_config"]
     assert config["lower_is_better"] is lower
     assert (config["min_score"], config["max_score"]) == ends
@@ -141,7 +141,7 @@ def test_cells_without_a_number_have_no_score(written):
     assert logs["-=SUM(A1)", "computed"]["evaluation_results"] == []
 
 
-def test_the_hubs_files_have_each_cell_with_a_number(written):
+def test_hub_files_contain_every_cell_with_a_number(written):
     path, folder, *_ = written
     rows = [*csv.DictReader(io.StringIO(path.read_text(encoding="utf-8")))]
     values_of = {"published": {}, "computed": {}}
@@ -172,7 +172,7 @@ def test_no_tables_give_no_records(tmp_path):
 
 @pytest.fixture
 def written_capsules(quill, tmp_path, monkeypatch):
-    """The csv of the table, the rows of the capsules, and a function that writes a table like the command."""
+    """The table's csv, the rows of the capsules, and a function that replaces the command."""
     monkeypatch.chdir(tmp_path)
     table = records.read(quill, paper="quill", name="table1", **TEXTS)
     command = "snakemake --cores 4 --config data=release -- {}".format

@@ -1,4 +1,4 @@
-"""Span extraction in the formats of SQuAD, of the released evaluators and of submitted predictions."""
+"""Export of span extraction in the formats of SQuAD, the released evaluators and submitted predictions."""
 
 import json
 import math
@@ -23,7 +23,7 @@ CONTRACTS = Table(
     tuple(Column(name, pa.string(), name) for name in ("contract_id", "split", "text")),
     key=("contract_id",),
 )
-# The party stands twice, and the second time is meant; white space as contracts have it.
+# The party's name occurs twice, and the second one is the answer; irregular white space as in contracts.
 TEXT = "Ada Quill\u202fsigns.  This  Lease\nis made by Ada Quill, of\tLeeds “here”."
 TEXTS = {"a": ("test", TEXT), "b": ("train", "Old text of a Lease."), "c": ("test", "Nothing much.")}
 SECOND = TEXT.rindex("Ada Quill")
@@ -51,7 +51,7 @@ def predicted(logits=(1.5, -2.0)):
 
 @pytest.fixture
 def written(tmp_path):
-    """Returns a function that exports predictions: the data set, the folder, the file."""
+    """A function that exports predictions and returns the data set, the output folder and the file."""
     questions = [
         {
             "question_id": name, "contract_id": name[0], "category": name.split("__")[1],
@@ -77,7 +77,7 @@ def written(tmp_path):
     return write
 
 
-def test_our_reader_returns_the_tables(written):
+def test_exported_squad_files_read_back_as_the_same_tables(written):
     exported, out, _ = written(predicted())
     questions, answers = [], []
     for split in ("test", "train"):
@@ -90,18 +90,18 @@ def test_our_reader_returns_the_tables(written):
     assert answers == [*read(exported.table("answers"))]
 
 
-def test_nbest_has_each_question_and_its_spans_in_order(written):
+def test_nbest_contains_every_question_with_its_spans_in_order(written):
     _, _, path = written(predicted())
     entries = json.loads(path.read_text(encoding="utf-8"))
     assert [entry["text"] for entry in entries["a__Parties"]] == ["Ada Quill", "This Lease", ""]
     assert [entry["probability"] for entry in entries["a__Parties"]] == [0.6, 0.3, 0.1]
-    # The words that it starts and ends in: the second time that the party is named.
+    # Indices of the first and the last word of the span, the second occurrence of the name.
     assert (entries["a__Parties"][0]["token_doc_start"], entries["a__Parties"][0]["token_doc_end"]) == (8, 9)
     assert "token_doc_start" not in entries["a__Term"][0]
     assert released_nbest(json.loads(path.read_text()), str(path))
 
 
-def test_submitted_predictions_are_the_same(written):
+def test_submitted_predictions_read_back_unchanged(written):
     exported, _, path = written(predicted())
     files = [exported.table("contracts"), exported.table("questions")]
     submission = submitted.predictions(
@@ -110,7 +110,7 @@ def test_submitted_predictions_are_the_same(written):
     assert submission.rows == predicted()
 
 
-def test_submitted_outputs_are_the_same(written):
+def test_submitted_outputs_read_back_unchanged(written):
     rows = [
         {"question_id": name, "output": f"{name} “here”\n"}
         for name in ("a__Parties", "a__Term", "c__Parties")
@@ -122,7 +122,7 @@ def test_submitted_outputs_are_the_same(written):
     assert (submission.rows, submission.table) == (rows, OUTPUTS)
 
 
-def test_a_slice_inside_a_word_is_submitted_as_the_text_of_paper_mode(written):
+def test_a_span_inside_a_word_is_submitted_with_its_paper_mode_text(written):
     here = TEXT.index("here")
     rows = predicted()
     rows[1] |= {"text": "here", "start": here, "end": here + 4, "released_text": "“here”."}

@@ -1,4 +1,4 @@
-"""A retrieval data set in the formats of TREC, BEIR, mteb and submitted predictions."""
+"""Export of a retrieval data set in the formats of TREC, BEIR, mteb and submitted predictions."""
 
 import csv
 import json
@@ -63,7 +63,7 @@ GAINS = {
     query: {document: (number * (place + 2)) % 5 for number, document in enumerate(DOCUMENTS[:8])}
     for place, query in enumerate(IDS)
 }
-# Ties everywhere, hits that nobody judged, and an order that no id and no rounded score gives.
+# Many ties, hits without a judgement, and an order that neither ids nor rounded scores give.
 SCORES = (3.0, 3.0, 1 + 1e-12, 1.0, 1.0, 0.0, 0.0, 0.0, -1e-40)
 HITS = {
     query: [*zip(order, SCORES[: len(order)], strict=True)]
@@ -112,7 +112,7 @@ def by_query(scored, metric):
     }
 
 
-def test_ir_measures_gives_the_scores_of_the_table(written):
+def test_ir_measures_computes_the_same_scores(written):
     exported, _, scored, out = written
     qrels = [*ir_measures.read_trec_qrels(str(out / "trec/qrels.test.txt"))]
     ranked = [*ir_measures.read_trec_run(str(out / f"trec/{exported.runs[0].name}.run"))]
@@ -124,7 +124,7 @@ def test_ir_measures_gives_the_scores_of_the_table(written):
         ours = by_query(scored, metric)
         theirs = {x.query_id: x.value for x in ir_measures.iter_calc([measure], qrels, ranked)}
         if metric == "3-star precision@5":
-            # As printed it is a share of what came back: of `ünter` three, where trec_eval counts five.
+            # The published definition divides by the number of hits (`ünter`: three), trec_eval by five.
             theirs[trec.trec_id("ünter")] *= 5 / 3
         assert theirs == pytest.approx(ours, abs=1e-12)
     whole = ir_measures.calc_aggregate([nDCG @ 10], qrels, ranked)[nDCG @ 10]
@@ -132,7 +132,7 @@ def test_ir_measures_gives_the_scores_of_the_table(written):
     assert whole == pytest.approx(ours, abs=1e-12)
 
 
-def test_a_submitted_run_scores_the_same(written):
+def test_a_submitted_run_gets_the_same_scores(written):
     exported, data, scored, out = written
     path = out / f"trec/{exported.runs[0].name}.run"
     files = [exported.table(name) for name in collection.files(exported.task)]
@@ -142,7 +142,7 @@ def test_a_submitted_run_scores_the_same(written):
     assert scores(submission.rows, data) == scored
 
 
-def test_ids_of_a_run_have_no_white_space(written):
+def test_ids_in_a_run_file_have_no_white_space(written):
     exported, _, _, out = written
     lines = (out / f"trec/{exported.runs[0].name}.run").read_text(encoding="utf-8").splitlines()
     assert {len(line.split()) for line in lines} == {6}
@@ -153,7 +153,7 @@ def test_ids_of_a_run_have_no_white_space(written):
     }
 
 
-def test_beir_reads_the_folder(written):
+def test_beir_can_read_the_exported_folder(written):
     _, data, _, out = written
     corpus = {row["_id"]: row["text"] for row in map(json.loads, (out / "beir/corpus.jsonl").open())}
     assert corpus == data.documents
@@ -162,7 +162,7 @@ def test_beir_reads_the_folder(written):
     }
     assert queries["ünter"]["text"] == "ünter"
     assert queries["old"]["metadata"] == {"split": "train", "long": "old, at length"}
-    # As its own loader reads them.
+    # Read in the same way as by BEIR's loader.
     with (out / "beir/qrels/test.tsv").open(encoding="utf-8", newline="") as file:
         header, *rows = csv.reader(file, delimiter="\t", quoting=csv.QUOTE_MINIMAL)
     assert header == ["query-id", "corpus-id", "score"]
@@ -175,16 +175,16 @@ def test_beir_reads_the_folder(written):
     assert {path.stem for path in (out / "beir/qrels").iterdir()} == {"train", "dev", "test"}
 
 
-def test_equal_scores_are_lowered_to_the_next_number_in_single_precision():
+def test_equal_scores_are_lowered_to_the_next_single_precision_number():
     scores_ = [3.0, 3.0, 1 + 1e-12, 1.0, 0.0, 0.0, -1e-40, -1e-40]
     lowered = trec.strictly_falling(scores_)
     assert all(before > after for before, after in pairwise(lowered))
     assert np.allclose(lowered, scores_, atol=1e-6)
-    # As text and back, as trec_eval keeps them.
+    # Written as text and read in single precision, as in trec_eval, the scores do not change.
     assert [np.float32(str(score)) for score in lowered] == lowered
 
 
-def test_mteb_gives_the_scores_of_the_table(written):
+def test_mteb_computes_the_same_scores(written):
     exported, _, scored, out = written
     program = [harness("mteb"), "mteb_task.py", "results"]
     result = subprocess.run(program, cwd=out, capture_output=True, text=True, check=False)

@@ -47,7 +47,7 @@ def _write(folder: Path, text: str) -> Path:
         ("cap on liability", None, None, None),
     ],
 )
-def test_a_cell_is_read_as_printed(tmp_path, value, decimals, number, margin):
+def test_a_cell_is_read_as_published(tmp_path, value, decimals, number, margin):
     shown = "" if decimals is None else decimals
     (cell,) = load(
         _write(tmp_path, f'{HEADER}table3,BM25 / None,NDCG@5,{value},{shown},"Table 3, Section 4"\n')
@@ -63,7 +63,7 @@ def test_cells_keep_the_order_of_the_file(tmp_path):
     assert [cell.value for cell in cells] == ["1", "2", "3"]
 
 
-def test_a_value_whose_trailing_zeros_are_dropped_is_compared_at_the_decimals_of_its_table(tmp_path):
+def test_a_value_without_trailing_zeros_is_compared_at_the_given_decimals(tmp_path):
     text = HEADER + "t,r,c,0.81+/-0.013,3,p\nt,s,c,0.817+/-0.012,3,p\nt,u,c,0,3,p\n"
     cells = load(_write(tmp_path, text))
     assert [(cell.value, cell.number, cell.decimals) for cell in cells] == [
@@ -73,14 +73,14 @@ def test_a_value_whose_trailing_zeros_are_dropped_is_compared_at_the_decimals_of
     assert found == [("off", "+0.005", ""), ("match", "", "")]
 
 
-# Rows whose values are counts, and the one column of values of different kinds.
+# Rows that contain counts, and the only column with values of different kinds.
 COUNTS = re.compile(r"(.* / )?N")
 MIXED = {("cuad", "figure2", "Value")}
 
 
 @pytest.mark.parametrize("path", PUBLISHED, ids=lambda path: path.stem)
-def test_the_values_of_a_column_are_compared_at_the_same_decimals(path):
-    """A paper that prints 0.81 beside 0.817 drops trailing zeros; 0.8149 is not its value."""
+def test_all_values_of_a_column_have_the_same_number_of_decimals(path):
+    """A paper that publishes 0.81 next to 0.817 drops trailing zeros: 0.81 means 0.810, not 0.8149."""
     columns = defaultdict(set)
     for cell in load(path):
         if cell.decimals is not None and not COUNTS.fullmatch(cell.row):
@@ -116,18 +116,18 @@ def test_the_values_of_a_column_are_compared_at_the_same_decimals(path):
         ),
     ],
 )
-def test_bad_input_names_file_and_row(tmp_path, text, sentence):
+def test_errors_give_the_file_and_the_row(tmp_path, text, sentence):
     path = _write(tmp_path, text)
     with pytest.raises(BadInput, match=re.escape(f"{path}, {sentence}")):
         load(path)
 
 
-def test_a_missing_file_is_bad_input(tmp_path):
+def test_a_missing_file_raises_bad_input(tmp_path):
     with pytest.raises(BadInput, match="no such file"):
         load(tmp_path / "absent.csv")
 
 
-def test_every_published_value_is_there_once_as_it_was_printed():
+def test_the_tidy_csv_contains_every_published_value_once():
     text = to_csv(PUBLISHED)
     frame = pd.read_csv(io.StringIO(text), keep_default_na=False, na_values={"number": [""], "margin": [""]})
     cells = [(path.stem, cell) for path in PUBLISHED for cell in load(path)]

@@ -1,6 +1,6 @@
-"""The committed published values against the text of the papers, and against each other.
+"""Checks of the committed published values against the text of the papers and against each other.
 
-One rule for all papers: the values of a row, or of a column, follow one another in the paper's text.
+The same rule holds for all papers: the values of a row or of a column are adjacent in the paper's text.
 """
 
 import os
@@ -18,15 +18,15 @@ ROOT = Path(__file__).resolve().parents[2]
 PAPERS = ROOT.joinpath(os.environ.get("LEXTABLES_PAPERS", "../shared/papers"))
 CELLS = {path.stem: load(path) for path in sorted((ROOT / "resources/published").glob("*.csv"))}
 TABLES = [(paper, table) for paper, cells in CELLS.items() for table in dict.fromkeys(c.table for c in cells)]
-# The number of cells of which neither the row nor the column is in the text in one piece, and the number of
-# those whose own value is not in it either: places along the axis of a figure, numbers that the conversion
-# splits, names and descriptions that it breaks at hyphens, and rows that it mixes up.
+# {(paper, table): (number of cells for which neither the values of the row nor those of the column are
+# adjacent in the text, number of these cells whose value is missing from the text)}.  Causes: positions on
+# the axis of a figure, and numbers, names or rows that the conversion splits, hyphenates or mixes up.
 SCATTERED = {
     ("cuad", "figure4"): (9, 9), ("cuad", "figure8"): (9, 9), ("cuad", "table4"): (50, 6),
     ("cuad", "table5"): (32, 6), ("lawngnli", "table6"): (6, 6), ("lawngnli", "table17"): (6, 6),
     ("privacy", "table1"): (1, 1), ("privacy", "table_c1"): (6, 0), ("privacy", "table_c2"): (2, 0),
 }  # fmt: skip
-# {paper: its tables and figures, and the published values in the file}; the file of LegalBench-RAG has none.
+# {paper: (number of tables and figures, number of published values)}; LegalBench-RAG has no values.
 SIZES = {
     "acord": (14, 773), "contracteval": (1, 76), "cuad": (11, 252), "lawngnli": (10, 713),
     "legalbench_rag": (0, 0), "maud": (10, 294), "privacy": (7, 629),
@@ -34,7 +34,7 @@ SIZES = {
 
 
 def tokens(text):
-    """A text's words and numbers between blanks, without markup."""
+    """The words and numbers of a text without markup, separated and surrounded by spaces."""
     text = re.sub(r"</?u>|\$|\\text|[{}]", " ", unicodedata.normalize("NFKC", text)).casefold()
     found = (word.rstrip(".,") for word in re.findall(r"[\w.,%±+/<>\-−]+", text))
     return f" {' '.join(filter(None, found))} "
@@ -49,18 +49,18 @@ def text_of(paper):
             f"no text of {paper} in {PAPERS}; set LEXTABLES_PAPERS to the folder of the papers' texts"
         )
     text = path.read_text(encoding="utf-8")
-    # The conversion of this paper took its UTF-8 for Mac Roman.
+    # The conversion of this paper decoded UTF-8 as Mac Roman.
     return tokens(text.encode("mac_roman").decode("utf-8") if paper == "cuad" else text)
 
 
 @pytest.mark.parametrize(("paper", "table"), TABLES)
-def test_the_values_of_a_row_or_column_follow_one_another_in_the_paper(paper, table):
+def test_values_of_a_row_or_column_are_adjacent_in_the_paper(paper, table):
     text, lines = text_of(paper), defaultdict(list)
     cells = [cell for cell in CELLS[paper] if cell.table == table]
     for cell in cells:
         lines["row", cell.row].append(cell.value)
         lines["column", cell.column].append(cell.value)
-    # A value that holds for all columns is printed once.
+    # A value that applies to all columns appears once in the paper.
     printed = {
         line
         for line, values in lines.items()
@@ -94,13 +94,13 @@ def numbers(paper, table):
         ("maud", "table2", "overall"),
     ],
 )
-def test_the_counts_of_a_table_add_up(paper, table, total):
+def test_the_total_row_equals_the_sum_of_the_rows(paper, table, total):
     rows = numbers(paper, table)
     totals = rows.pop(total)
     assert {column: sum(row[column] for row in rows.values()) for column in totals} == totals
 
 
-def test_rows_add_up():
+def test_the_total_column_equals_the_sum_of_the_columns():
     for row in numbers("acord", "table_c3").values():
         assert sum(row[f"{stars}-star"] for stars in range(1, 6)) == row["Total ratings"]
     for table in ("table1", "table2"):
@@ -108,7 +108,7 @@ def test_rows_add_up():
             assert sum(parts) == total
 
 
-def test_values_that_a_paper_prints_twice_are_the_same():
+def test_values_that_a_paper_publishes_twice_are_equal():
     at_80 = {row: values["Precision@80% Recall"] for row, values in numbers("cuad", "table2").items()}
     figure3, figure5 = (
         {row: next(iter(of.values())) for row, of in numbers("cuad", f).items()}
@@ -125,7 +125,7 @@ def test_values_that_a_paper_prints_twice_are_the_same():
 
 @pytest.mark.parametrize("table", ["table3", "table4", "table7", "table8"])
 def test_overall_scores_of_maud_are_means_over_questions(table):
-    """Table 8 prints 53.3 for RoBERTa where its categories give 58.3."""
+    """Table 8 has a misprint: 53.3 for RoBERTa, although its categories give 58.3."""
     *questions, total = (row["Deal Point Questions"] for row in numbers("maud", "table9").values())
     rows = numbers("maud", table)
     for column, overall in rows.pop("Overall").items():
@@ -136,7 +136,7 @@ def test_overall_scores_of_maud_are_means_over_questions(table):
 
 @pytest.mark.parametrize("table", ["table_c1", "table_c2"])
 def test_f1_of_privacy_is_at_most_the_mean_of_precision_and_recall(table):
-    """It is so for each paragraph's or policy's F1, and so for a mean of them."""
+    """This holds for the F1 of each paragraph or policy, and therefore for their mean."""
     rows = [row for row in numbers("privacy", table).values() if {"F1", "Recall", "Precision"} <= row.keys()]
     assert len(rows) >= 50
     assert all(row["F1"] <= (row["Recall"] + row["Precision"]) / 2 + 1e-4 for row in rows)

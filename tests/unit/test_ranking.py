@@ -1,4 +1,4 @@
-"""NDCG and k-star precision on hand-made rankings, in both readings."""
+"""NDCG, recall and k-star precision on small rankings, with the published and the strict definition."""
 
 import math
 
@@ -10,7 +10,7 @@ from lextables.pipeline.errors import BadInput
 QRELS = {"q": {"a": 4, "b": 3, "c": 0, "d": 2, "e": 0, "f": 0, "g": 3}, "none": {"a": 0, "b": 1}}
 
 
-def test_ndcg_by_hand():
+def test_ndcg_equals_a_value_computed_by_hand():
     run = {"q": ["c", "a", "g"], "none": []}
     dcg = 4 / math.log2(3) + 3 / math.log2(4)
     ideal = 4 + 3 / math.log2(3) + 3 / math.log2(4) + 2 / math.log2(5)
@@ -18,7 +18,7 @@ def test_ndcg_by_hand():
     assert by_name("NDCG@10")(QRELS, run)["none"] == 0.0
 
 
-def test_ndcg_follows_the_order_given_not_the_ids():
+def test_ndcg_uses_the_order_of_the_hits_and_not_their_ids():
     first, second = (by_name("NDCG@5")({"q": {"a": 1, "z": 0}}, {"q": hits})["q"] for hits in ("za", "az"))
     assert first < second == 1
 
@@ -26,15 +26,15 @@ def test_ndcg_follows_the_order_given_not_the_ids():
 @pytest.mark.parametrize(
     ("hits", "stars", "printed", "strict"),
     [
-        (["a", "b", "c", "d", "e"], 4, 2 / 5, 2 / 3),  # three clauses of 4 stars: Eq. 2 divides by 3
-        (["a", "c"], 5, 1 / 2, 1.0),  # two came back: the print divides by 2
+        (["a", "b", "c", "d", "e"], 4, 2 / 5, 2 / 3),  # three clauses have 4 stars: Eq. 2 divides by 3
+        (["a", "c"], 5, 1 / 2, 1.0),  # two hits: the published definition divides by 2
         ([], 4, 0.0, 0.0),
-        (["c", "e", "f", "d", "b", "a"], 5, 0.0, 0.0),  # rank six is too late
+        (["c", "e", "f", "d", "b", "a"], 5, 0.0, 0.0),  # rank six is below the cutoff
         (["a", "b", "g", "d", "c"], 3, 4 / 5, 1.0),
-        (["x", "a"], 4, 1 / 2, 1 / 3),  # a hit that is not judged has no star
+        (["x", "a"], 4, 1 / 2, 1 / 3),  # a hit without a judgement has no stars
     ],
 )
-def test_star_precision_is_read_in_two_ways(hits, stars, printed, strict):
+def test_star_precision_has_a_published_and_a_strict_definition(hits, stars, printed, strict):
     name = f"{stars}-star precision@5"
     for function, value in ((by_name(name), printed), (strict_reading(name), strict)):
         found = function(QRELS, {"q": hits, "none": ["a"]})
@@ -51,7 +51,7 @@ def test_star_precision_is_read_in_two_ways(hits, stars, printed, strict):
         ([], 5, 0.0),
     ],
 )
-def test_recall_is_the_share_of_documents_with_a_gain_that_came_back(hits, cutoff, share):
+def test_recall_is_the_share_of_relevant_documents_that_are_returned(hits, cutoff, share):
     found = by_name(f"Recall@{cutoff}")(QRELS | {"empty": {"a": 0}}, {"q": hits, "empty": ["a"]})
     assert found["q"] == pytest.approx(share) and math.isnan(found["empty"])
 
@@ -66,7 +66,7 @@ def test_recall_is_the_share_of_documents_with_a_gain_that_came_back(hits, cutof
         ("0-star precision@5", "metrics: there is no metric '0-star precision@5'; choose from"),
     ],
 )
-def test_a_name_of_no_metric_is_answered_by_what_there_is(name, sentence):
+def test_an_invalid_metric_name_raises_with_the_valid_forms(name, sentence):
     with pytest.raises(BadInput) as error:
         by_name(name)
     assert str(error.value).startswith(sentence)

@@ -1,4 +1,4 @@
-"""Keys and passwords stand in no log, no traceback and no sentence, whoever says them."""
+"""Keys and passwords are removed from logs, tracebacks and messages."""
 
 import json
 import os
@@ -29,7 +29,7 @@ with job(sys.argv[1]) as log:
 
 
 @pytest.mark.parametrize("error", ["BadInput", "RuntimeError"])
-def test_a_job_says_no_secret_on_the_screen_or_in_its_log(tmp_path, error):
+def test_a_job_writes_no_secrets_to_the_screen_or_its_log(tmp_path, error):
     secrets = {
         "OPENAI_API_KEY": KEY,
         "HF_TOKEN": TOKEN,
@@ -66,13 +66,13 @@ CUDA_VISIBLE_DEVICES SLURM_JOB_PARTITION
 
 
 @pytest.mark.parametrize("name", SECRETS)
-def test_a_secret_is_known_by_the_name_of_its_variable(monkeypatch, name):
+def test_secrets_are_recognised_by_the_variable_name(monkeypatch, name):
     monkeypatch.setenv(name, "correct horse")
     assert redacted("it is correct horse") == f"it is ({name})"
 
 
 @pytest.mark.parametrize("name", HARMLESS)
-def test_what_is_no_secret_stays_in_a_log(monkeypatch, name):
+def test_values_of_other_variables_are_not_redacted(monkeypatch, name):
     monkeypatch.setenv(name, "correct horse")
     assert redacted("it is correct horse") == "it is correct horse"
 
@@ -87,22 +87,22 @@ def test_what_is_no_secret_stays_in_a_log(monkeypatch, name):
         "?password=pa%22ss%5Cw%2F%C3%B6rd%201&x=1",
     ],
 )
-def test_a_secret_is_found_as_it_is_written(monkeypatch, said):
+def test_a_secret_is_found_when_it_is_quoted_or_escaped(monkeypatch, said):
     monkeypatch.setenv("PGPASSWORD", 'pa"ss\\w/örd 1')
     assert "rd" not in redacted(said).replace("password", "")
 
 
-def test_a_secret_of_several_lines_is_found_in_each(monkeypatch):
+def test_each_line_of_a_secret_is_redacted(monkeypatch):
     monkeypatch.setenv("SSH_PRIVATE_KEY", "-----BEGIN KEY-----\nMIIEabcdefgh\n")
     assert redacted("MIIEabcdefgh") == "(SSH_PRIVATE_KEY)"
 
 
-def test_a_secret_that_is_no_utf_8_harms_no_log(monkeypatch):
+def test_a_secret_that_is_not_utf_8_is_redacted(monkeypatch):
     monkeypatch.setenv("DB_PASSWORD", "p\udce4ssw\udcf6rd")
     assert redacted("it is p\udce4ssw\udcf6rd or p%E4ssw%F6rd") == "it is (DB_PASSWORD) or (DB_PASSWORD)"
 
 
-def test_a_file_that_holds_a_secret_is_none(monkeypatch, tmp_path):
+def test_the_path_of_a_credentials_file_is_not_redacted(monkeypatch, tmp_path):
     monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(tmp_path))
     assert redacted(f"cannot read {tmp_path}/x") == f"cannot read {tmp_path}/x"
 
@@ -116,7 +116,7 @@ def test_a_file_that_holds_a_secret_is_none(monkeypatch, tmp_path):
         ("a monkey, none", "a monkey, none"),
     ],
 )
-def test_other_words_stay(monkeypatch, text, wanted):
+def test_logins_in_urls_are_redacted_and_other_words_are_not(monkeypatch, text, wanted):
     monkeypatch.setenv("SHORT_KEY", "monkey")
     monkeypatch.setenv("EMPTY_TOKEN", "")
     assert redacted(text) == wanted

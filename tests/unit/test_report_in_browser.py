@@ -1,4 +1,4 @@
-"""Each kind of page in a real browser, with scripts and without, on a screen and on a phone."""
+"""Each kind of page in a real browser: with and without scripts, on a screen, on a phone and on paper."""
 
 import pytest
 from test_report_site import KINDS
@@ -22,7 +22,7 @@ def report(tmp_path_factory):
 
 
 @pytest.mark.parametrize("path", KINDS)
-def test_no_page_has_a_fault(chromium, report, path):
+def test_pages_have_no_faults(chromium, report, path):
     assert site_browser.faults(chromium, report / path) == []
 
 
@@ -37,7 +37,7 @@ def test_faults_are_found(chromium, report):
     page.unlink()
     for message in ("nowhere.png cannot be loaded", "thrown", "axe: image-alt", "sideways", "of the Tab key"):
         assert message in errors
-    # No script from a text runs.
+    # Scripts inside texts do not run.
     assert "Executing inline script violates" in errors
 
 
@@ -79,7 +79,7 @@ def test_rows_are_filtered_and_sorted(chromium, report):
         assert errors == []
 
 
-def test_a_command_is_copied(chromium, report):
+def test_the_copy_button_copies_the_command(chromium, report):
     with site_browser.opened(
         chromium, report / f"{RUN}/seed0.html", permissions=["clipboard-read", "clipboard-write"]
     ) as (page, errors):
@@ -90,7 +90,7 @@ def test_a_command_is_copied(chromium, report):
         assert errors == []
 
 
-def test_a_table_that_is_wider_than_a_phone_says_so(chromium, report):
+def test_a_table_wider_than_the_screen_has_a_note(chromium, report):
     with site_browser.opened(chromium, report / "data/acord.html", 390) as (page, _):
         page.get_by_text("The first rows of judgements").scroll_into_view_if_needed()
         assert page.locator(".more:visible").count()
@@ -98,7 +98,7 @@ def test_a_table_that_is_wider_than_a_phone_says_so(chromium, report):
         assert not page.locator(".more:visible").count()
 
 
-# The width of an A4 sheet within the browser's margins, in pixels; and of one that is turned.
+# The width of an A4 page without the browser's margins, in pixels: portrait and landscape.
 PAPER, TURNED = 718, 1047
 ON_PAPER = """() => {
     const tables = [...document.querySelectorAll('.scroll')].map((box) => {
@@ -110,7 +110,7 @@ ON_PAPER = """() => {
 
 
 @pytest.mark.parametrize("path", [*KINDS, "tables/acord-table_c1.html"])
-def test_on_paper_a_table_is_whole_and_above_what_follows(chromium, report, path):
+def test_tables_on_paper_are_complete_and_do_not_overlap(chromium, report, path):
     with site_browser.opened(chromium, report / path, PAPER) as (page, _):
         page.emulate_media(media="print")
         turned, *_ = page.evaluate(ON_PAPER)
@@ -122,13 +122,13 @@ def test_on_paper_a_table_is_whole_and_above_what_follows(chromium, report, path
             assert below <= 0
 
 
-def test_on_paper_what_is_closed_on_a_screen_has_its_heading(chromium, report):
+def test_headings_of_closed_sections_are_visible_on_paper(chromium, report):
     with site_browser.opened(chromium, report / "data/acord.html", PAPER) as (page, _):
         page.emulate_media(media="print")
         assert page.get_by_text("The first rows of judgements").is_visible()
 
 
-def test_a_link_into_what_is_closed_opens_it(chromium, report):
+def test_a_link_into_a_closed_section_opens_it(chromium, report):
     page = report / "tables/acord-table3.html"
     with site_browser.opened(chromium, page) as (shown, _):
         shown.evaluate("document.querySelector('.commands details p').id = 'inside'")

@@ -1,4 +1,4 @@
-"""The report as a site: every kind of page, what it says, links that hold, and no need of a network."""
+"""The report site: the content of each kind of page, valid links, and no use of a network."""
 
 import html
 import json
@@ -49,7 +49,7 @@ def said(files, path):
     return Reading(files[path]).words
 
 
-def test_every_kind_of_page_is_there_and_every_link_of_them_holds(results):
+def test_every_kind_of_page_exists_and_all_links_are_valid(results):
     site.write(results / "report", material(results))
     assert {
         path.relative_to(results / "report").as_posix() for path in site_pages.pages(results / "report")
@@ -57,7 +57,7 @@ def test_every_kind_of_page_is_there_and_every_link_of_them_holds(results):
     assert site_pages.faults(results / "report") == []
 
 
-def test_a_link_that_does_not_hold_would_be_seen(results):
+def test_broken_links_are_found(results):
     site.write(results / "report", material(results))
     page = results / "report/index.html"
     bad = '<p id="how"><a href="nowhere.html">a</a><a href="#no">b</a><img src="https://example.org/x.png">'
@@ -71,18 +71,18 @@ def test_a_link_that_does_not_hold_would_be_seen(results):
     ]
 
 
-def test_texts_names_and_files_are_never_markup(results):
+def test_texts_and_names_are_escaped(results):
     files = site.files(material(results))
     for path, text in files.items():
         if path.endswith(".html"):
             assert EVIL not in text, path
     for path in ("tables/acord-table3.html", "data/acord.html", f"{RUN}/seed0.html", "papers/acord.html"):
         assert EVIL in said(files, path), path
-    # Nor does it end the search's script, which is a file of its own and its names are set as text.
+    # The text does not end the search script either: it is a separate file, and its names are set as text.
     assert json.loads(files[layout.SEARCH].removeprefix("const FOUND = ").removesuffix(";\n"))
 
 
-def test_the_first_page_counts_the_printed_values_and_says_what_it_was_made_of(results):
+def test_the_first_page_counts_published_values_and_lists_data_and_versions(results):
     text = said(site.files(material(results)), "index.html")
     for words_of_it in (
         "Every table and figure of one paper",
@@ -96,7 +96,7 @@ def test_the_first_page_counts_the_printed_values_and_says_what_it_was_made_of(r
         assert words_of_it in text
 
 
-def test_what_is_made_of_other_data_is_counted_as_that_and_points_nowhere(results):
+def test_values_from_sample_data_are_not_compared_with_published_values(results):
     write_results(results, {"variant": "sample", "comparable": False})
     files = site.files(material(results, {"data": "sample", "models": "sample"}))
     assert "Of 44 published values, 42 have a value here." in said(files, "index.html")
@@ -111,7 +111,7 @@ def test_what_is_made_of_other_data_is_counted_as_that_and_points_nowhere(result
     assert "✓" not in table
 
 
-def test_every_page_of_the_sample_says_what_its_data_models_and_licence_are(results):
+def test_every_page_of_the_sample_states_its_data_models_and_licence(results):
     write_results(results, {"variant": "sample", "comparable": False, "obtained_from": "mirror"})
     path = results / f"{RUN}/seed0/run.json"
     record = json.loads(path.read_text())
@@ -130,7 +130,7 @@ def test_every_page_of_the_sample_says_what_its_data_models_and_licence_are(resu
     assert "Sample data" not in said(site.files(material(results)), "index.html")
 
 
-def test_a_runs_scores_have_their_unit(results):
+def test_the_page_of_a_run_shows_scores_with_their_units(results):
     scores = [("AUPR", 1.0), ("F1", float("nan")), ("answers left out", 1071.0), ("cross entropy", 1.5)]
     rows = [{"metric": metric, "group": "all", "value": value, "n": 9} for metric, value in scores]
     write(SCORES, rows, results / f"{RUN}/seed0/scores.parquet")
@@ -140,7 +140,7 @@ def test_a_runs_scores_have_their_unit(results):
         assert row in text
 
 
-def test_a_table_says_its_values_reasons_runs_and_commands(results):
+def test_the_page_of_a_table_shows_values_reasons_runs_and_commands(results):
     files = site.files(material(results, {"mirror": ["../raw folder"]}))
     text = said(files, "tables/acord-table3.html")
     for words_of_it in (
@@ -155,7 +155,7 @@ def test_a_table_says_its_values_reasons_runs_and_commands(results):
     assert f"{snakemake_path()} --cores 4 {keys} {runs}" in text
 
 
-def test_rows_of_the_same_runs_have_one_command(results):
+def test_rows_of_the_same_runs_share_one_command(results):
     found = material(results)
     (part,) = found.parts
     (line, *_) = [line for line in part.exhibits[0].lines if line.runs]
@@ -166,7 +166,7 @@ def test_rows_of_the_same_runs_have_one_command(results):
     assert row.command.count("scores.parquet") == 3
 
 
-def test_a_row_of_given_predictions_has_no_known_cost(results):
+def test_a_row_of_submitted_predictions_has_no_known_cost(results):
     path = results / f"{RUN}/seed2/run.json"
     given = {"settings": {"content": f"sha256:{'0123456789ab' * 5}"}, "submitted": {"file": "<run>.txt"}}
     path.write_text(json.dumps(json.loads(path.read_text()) | given))
@@ -179,7 +179,7 @@ def test_a_row_of_given_predictions_has_no_known_cost(results):
     )
 
 
-def test_a_run_says_how_it_was_set_what_it_took_how_it_learnt_and_where_it_is_shown(results):
+def test_the_page_of_a_run_shows_settings_cost_training_and_tables(results):
     files = site.files(material(results))
     text = said(files, f"{RUN}/seed0.html")
     for words_of_it in (
@@ -195,7 +195,7 @@ def test_a_run_says_how_it_was_set_what_it_took_how_it_learnt_and_where_it_is_sh
     assert '<polyline points="106.7,4.0 213.3,18.5 320.0,33.0"/>' in files[f"{RUN}/seed0.html"]
 
 
-def test_runs_that_read_one_another_are_linked(results):
+def test_runs_that_use_other_runs_are_linked(results):
     path = results / f"{RUN}/seed2/run.json"
     record = json.loads(path.read_text())
     record["settings"]["weights"] = f"results/{RUN}/seed0/weights"
@@ -207,7 +207,7 @@ def test_runs_that_read_one_another_are_linked(results):
     assert "Used by" not in said(files, f"{RUN}/seed1.html")
 
 
-def test_a_data_set_says_what_is_in_it_where_it_is_from_and_how_to_load_it(results):
+def test_the_page_of_a_data_set_shows_content_source_and_loading_code(results):
     text = said(site.files(material(results)), "data/acord.html")
     for words_of_it in (
         "Data set · retrieval", "Every rated pair, by query_id .", "1,593 rows, one for each query_id.",
@@ -220,7 +220,7 @@ def test_a_data_set_says_what_is_in_it_where_it_is_from_and_how_to_load_it(resul
     assert text.count("word word …") == 10
 
 
-def test_a_room_shows_its_steps_and_examples(results):
+def test_the_page_of_a_paper_shows_its_steps_and_examples(results):
     files = site.files(material(results))
     text = said(files, "papers/acord.html")
     assert "From queries to pairs What is left." in text.replace(" # ", " ")
@@ -228,14 +228,14 @@ def test_a_room_shows_its_steps_and_examples(results):
     assert "it is <ins>not </ins>liable" in files["papers/acord.html"]
 
 
-def test_the_words_of_an_edit_are_marked():
+def test_inserted_and_deleted_words_are_marked():
     pieces = [("a ", ""), ("b ", "taken"), ("c ", ""), ("d", "added")]
     assert exhibits.edited("a b c ", "a c d") == [Piece(*piece) for piece in pieces]
     assert exhibits.cut("one two three", 9) == "one two …"
     assert exhibits.cut("one two", 7) == "one two"
 
 
-def test_what_an_earlier_run_left_is_shown_as_its(results):
+def test_results_of_an_earlier_run_are_marked(results):
     part = material_of.read_part("acord", results / "acord.yaml", results, earlier=True)
     runs = [material_of.read_run(path, earlier=True) for path in sorted(results.glob("runs/**/run.json"))]
     files = site.files(replace(material(results), parts=[part], runs=runs))
@@ -248,7 +248,7 @@ def test_what_an_earlier_run_left_is_shown_as_its(results):
     assert left not in said(site.files(material(results)), "index.html")
 
 
-def test_a_site_is_written_whole_and_nothing_of_the_last_one_stays(results, monkeypatch):
+def test_the_site_is_replaced_completely_or_not_at_all(results, monkeypatch):
     folder = results / "report"
     site.write(folder, material(results))
     (folder / "tables/old.html").write_text("")
@@ -288,7 +288,7 @@ def test_the_search_finds_tables_rows_data_and_runs(results):
         {"edgar_quarters": ("2020-QTR1",), "caselaw": ("us:1-2", "f2d:7")},
     ],
 )
-def test_a_command_brings_back_the_configuration(changed, tmp_path):
+def test_a_command_reproduces_the_configuration(changed, tmp_path):
     from snakemake.cli import parse_config
 
     config = Config(papers=("acord",), **changed)
@@ -298,14 +298,14 @@ def test_a_command_brings_back_the_configuration(changed, tmp_path):
     assert load_config(parse_config(keys) | {"papers": ["acord"]}, ["acord"], tmp_path) == config
 
 
-def test_every_command_of_the_site_begins_with_a_program_that_is_there(results, monkeypatch):
-    # As after `make run`: the environment is a folder of the one that the run works in.
+def test_every_command_of_the_site_starts_with_an_existing_program(results, monkeypatch):
+    # As after `make run`: the environment is a subfolder of the working directory.
     monkeypatch.chdir(Path(sys.executable).parents[2])
     count = 0
     for path, text in site.files(material(results)).items():
         for command in re.findall(r'class="command"><code>(.+?)</code>', text, re.DOTALL):
             program = shlex.split(html.unescape(command))[0]
-            if program not in ("import", "from"):  # Python's, to load a data set
+            if program not in ("import", "from"):  # Python code that loads a data set
                 assert Path(program).is_file() and Path(program).name == "snakemake", path
                 count += 1
     assert count >= 10
@@ -317,7 +317,7 @@ def test_every_command_of_the_site_begins_with_a_program_that_is_there(results, 
 # The picture
 
 
-def test_the_picture_has_a_mark_for_each_printed_value_of_a_shape_of_its_own():
+def test_the_picture_has_one_mark_per_published_value_and_one_shape_per_outcome():
     cells = [Cell(str(n), "c", 1.0 if n < 30 else None, reason="no" * (n >= 30)) for n in range(50)]
     printed = [PublishedCell("t", cell.row, "c", "1.0", 1, "") for cell in cells]
     counts = wording.outcome_counts(build(printed, cells, True))
@@ -333,7 +333,7 @@ def test_the_picture_has_a_mark_for_each_printed_value_of_a_shape_of_its_own():
     assert wording.table_in_words(own) == "1 value in additional rows, none published"
 
 
-def test_values_without_a_verdict_are_told_by_their_data():
+def test_values_without_a_verdict_are_counted_by_the_kind_of_data():
     printed = [PublishedCell("t", "r", "c", "52.5", 1, "")]
     trained = Cell("r", "c", 52.5, seeds=(52.5,))
     assert wording.outcome_counts(build(printed, [trained], True))["unjudged"] == 1
@@ -347,7 +347,7 @@ def test_values_without_a_verdict_are_told_by_their_data():
 # Rows that differ
 
 
-def test_groups_of_rows_that_cannot_be_told_apart_stand_on_the_tables_page(results, monkeypatch):
+def test_the_page_lists_groups_of_rows_that_do_not_differ(results, monkeypatch):
     pairs = [Pair("NDCG@5", "a", "b", 1.5, 0.5, 2.5, 0.01, 0.02, "57 queries", 3.0)]
     apart = [
         Pair("NDCG@5", "a", EVIL, *[2.0] * 5, "57 queries and 9 queries", 3.0, "scored on different units")
@@ -386,17 +386,17 @@ def test_the_leaderboard_is_a_page_of_the_site(results):
     assert '<a href="leaderboard.html">Leaderboard</a>' in files["index.html"]
 
 
-# Words
+# Wording
 
 
-def test_a_variant_is_named_with_its_note():
+def test_a_variant_is_shown_with_its_note():
     source = SOURCE | {"variant": "rebuilt", "note": "made from the texts"}
     assert wording.data_in_words("release", [source]) == "the release (acord as the variant “rebuilt”)"
     (sentence,) = wording.sources_in_words([source])
     assert "the variant “rebuilt”, 3,131,196 bytes" in sentence and sentence.endswith("Made from the texts.")
 
 
-def test_versions_that_all_share_come_first_and_in_one_line(results):
+def test_versions_shared_by_all_runs_come_first_in_one_line(results):
     run = "read, bi+encoder, short, seed"
     assert wording.versions(material(results).runs) == [
         ([("python", "3.11.2")], "All runs"),
@@ -405,17 +405,17 @@ def test_versions_that_all_share_come_first_and_in_one_line(results):
     ]
 
 
-# What the pages are made of
+# The results that the pages show
 
 
 @pytest.mark.parametrize(
     ("seconds", "said"), [(4.24, "4.2 s"), (59.97, "1 min 0 s"), (200, "3 min 20 s"), (7500, "2 h 5 min")]
 )
-def test_durations_are_read_at_a_glance(seconds, said):
+def test_durations_are_rounded_to_readable_units(seconds, said):
     assert duration(seconds) == said
 
 
-def test_a_part_knows_its_tables_tasks_and_compared_rows(results):
+def test_a_part_contains_its_tables_tasks_and_compared_rows(results):
     pairs = [Pair("NDCG@5", "a", "b", 1.5, 0.5, 2.5, 0.01, 0.02, "57 queries", 3.0)]
     (results / "tables/acord/table3.comparison.csv").write_text(to_csv(pairs))
     part = material_of.read_part("acord", results / "acord.yaml", results)
@@ -427,7 +427,7 @@ def test_a_part_knows_its_tables_tasks_and_compared_rows(results):
     assert part.short == "ACORD"
 
 
-def test_a_table_of_another_data_set_has_that_one_s_sources(results):
+def test_a_table_lists_the_sources_of_its_data_set(results):
     raw = yaml.safe_load((results / "acord.yaml").read_text())
     raw["tables"]["table_c1"]["of"] = "acord_parts"
     (results / "acord.yaml").write_text(yaml.safe_dump(raw))
@@ -444,7 +444,7 @@ def test_a_table_of_another_data_set_has_that_one_s_sources(results):
     assert "table_c1" not in [exhibit.name for exhibit in part.exhibits]
 
 
-def test_a_run_says_where_it_lies_and_what_it_used(results):
+def test_a_run_record_has_the_folder_weights_and_versions(results):
     run = material_of.read_run(results / f"{RUN}/seed2/run.json")
     assert (run.folder, run.name) == (f"{RUN}/seed2", "read, bi+encoder, short, seed 2")
     assert run.weights == "all-minilm-l6-v2 (package)"
@@ -454,7 +454,7 @@ def test_a_run_says_where_it_lies_and_what_it_used(results):
     assert material_of.read_run(path).versions["lextables"] == "0.1.0 (commit 0123456789, modified)"
 
 
-def test_an_earlier_run_may_have_left_some_tables_or_none(results):
+def test_tables_missing_from_an_earlier_run_are_ignored(results):
     (results / "tables/acord/table3.csv").unlink()
     (results / "tables/acord/figure2.svg").unlink()
     part = material_of.read_part("acord", results / "acord.yaml", results, earlier=True)
@@ -463,7 +463,7 @@ def test_an_earlier_run_may_have_left_some_tables_or_none(results):
     assert material_of.read_part("acord", results / "acord.yaml", results, earlier=True) is None
 
 
-def test_left_over_is_what_was_not_made_and_changes_with_its_content(results):
+def test_left_over_lists_files_of_earlier_runs_with_their_digests(results):
     left = material_of.left_over(results, [str(results / "tables/acord/table3.csv")])
     assert {path.split("/")[0] for path in left} == {"data", "tables", "runs"}
     assert "tables/acord/table3.csv" not in left

@@ -1,4 +1,4 @@
-"""Files beside the code agree with it: licences, citation, pins, checks."""
+"""Other files of the repository agree with the code: licences, pinned versions, scripts and links."""
 
 import re
 import tomllib
@@ -23,7 +23,7 @@ def test_the_documentation_gives_the_licence_of_every_source_and_model():
     assert listed == {name: entry["licence"] for name, entry in registered.items()}
 
 
-def test_a_commit_is_checked_with_the_pinned_versions():
+def test_pre_commit_hooks_use_the_pinned_versions():
     hooks = [hook for repo in loaded(".pre-commit-config.yaml")["repos"] for hook in repo["hooks"]]
     pins = (ROOT / "envs/requirements-dev.txt").read_text(encoding="utf-8").splitlines()
     assert {hook["entry"].split()[0] for hook in hooks} == {"ruff", "snakefmt"}
@@ -42,16 +42,16 @@ def test_every_supported_python_is_tested_and_listed():
     assert "(3, 11) <= sys.version_info[:2] <= (3, 13)" in (ROOT / "Makefile").read_text(encoding="utf-8")
 
 
-def test_every_script_named_on_a_page_exists():
+def test_every_script_named_in_the_documentation_exists():
     pages = [*ROOT.glob("docs/*.md"), *ROOT.glob("bench/*.py"), ROOT / "README.md"]
-    # A script that was removed is cited with its commit: `git show <commit>:bench/…`.
+    # Removed scripts are cited with their commit (`git show <commit>:bench/…`) and are not checked.
     names = re.compile(r"(?<!:)\b(?:bench|tests)/[\w/]+\.py")
     named = {name for page in pages for name in names.findall(page.read_text(encoding="utf-8"))}
     assert len(named) >= 10
     assert {name for name in named if not (ROOT / name).is_file()} == set()
 
 
-def test_every_link_of_the_documentation_leads_somewhere():
+def test_every_link_in_the_documentation_has_a_target():
     pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]
     texts = {
         page: re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)

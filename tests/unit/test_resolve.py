@@ -49,13 +49,13 @@ def test_the_registry_is_complete(tmp_path):
     ("data", "choice", "location"),
     [
         ("sample", "sample", "mirror:sample-encoder"),
-        # Stand-ins are neither used on a release nor where real weights are requested.
+        # Stand-ins are not used with a release, and not if real weights are requested.
         ("sample", "available", f"package:{PACKAGE}/model"),
         ("release", "sample", f"package:{PACKAGE}/model"),
         ("release", "available", f"package:{PACKAGE}/model"),
     ],
 )
-def test_a_stand_in_is_used_only_on_the_samples_data(data, choice, location):
+def test_a_stand_in_is_used_only_with_sample_data(data, choice, location):
     settings = config(data=data, models=choice)
     mirrors = settings.mirrors(ROOT)
     weights = find("all-minilm-l6-v2", settings, MODELS, mirrors)
@@ -66,7 +66,7 @@ def test_a_stand_in_is_used_only_on_the_samples_data(data, choice, location):
         assert folder == str(ROOT / "resources/sample/models/sample-encoder")
 
 
-def test_mirror_before_package_before_hub(tmp_path):
+def test_a_mirror_has_priority_over_a_package_and_a_package_over_the_hub(tmp_path):
     assert resolve("enc", ENCODER, "available", [tmp_path], "").found == f"installed package {PACKAGE}"
     folder = tmp_path / "models/enc"
     folder.mkdir(parents=True)
@@ -94,7 +94,7 @@ def test_mirror_before_package_before_hub(tmp_path):
         ("https://{host}.example.org/v1", False),
     ],
 )
-def test_a_published_model_of_a_server_is_only_used_at_its_provider(name, llm, official):
+def test_a_published_api_model_is_only_used_at_its_provider(name, llm, official):
     (host,) = MODELS[name].hosts
     settings = config(data="release", models="available", llm=llm.format(host=host))
     found = find(name, settings, MODELS, [])
@@ -119,7 +119,7 @@ GPT, LLAMA = "gpt-4o-2024-08-06", "llama-3.2-1b"
         (LLAMA, "paper", "", Missing(f"{MODELS[LLAMA].hub} is a gated model and is not available here")),
     ],
 )
-def test_results_without_files(monkeypatch, tmp_path, name, choice, llm, result):
+def test_models_without_local_files_are_resolved_or_missing(monkeypatch, tmp_path, name, choice, llm, result):
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
     assert resolve(name, (MODELS | {"enc": ON_HUB})[name], choice, [], llm) == result
 
@@ -171,7 +171,7 @@ def test_a_language_model_may_be_a_gguf_file_in_a_package_or_a_mirror(monkeypatc
     assert files.model_files(tmp_path / "models" / name) == [tmp_path / "models" / name / file.name]
 
 
-def test_a_users_model_is_a_folder_a_file_or_on_the_hub(cache, tmp_path):
+def test_a_users_model_is_a_folder_or_a_hub_model(cache, tmp_path):
     mine = ExtraModel(name="Mine", kind="bi-encoder", model=str(tmp_path))
     assert resolve_extra(mine, "sample") == Weights("own-mine", None, "folder")
     assert places(config(extra_models=(mine,)), {}, []) == {"own-mine": {"folder": str(tmp_path)}}
@@ -188,7 +188,7 @@ def test_a_users_model_is_a_folder_a_file_or_on_the_hub(cache, tmp_path):
     assert places(config(extra_models=(hub,)), {}, []) == {"own-mine": {"folder": folder}}
 
 
-def test_a_users_language_model_is_a_file_or_a_servers(tmp_path):
+def test_a_users_language_model_is_a_file_or_an_api_model(tmp_path):
     file = tmp_path / "mine.gguf"
     file.write_bytes(b"GGUF")
     here = ExtraModel(name="Mine", kind="language-model", model=str(file), endpoint="completions")

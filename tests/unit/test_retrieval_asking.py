@@ -1,4 +1,4 @@
-"""Reranking by a language model: good and bad ones, and what is counted of them."""
+"""Reranking by a language model: correct, biased and unusable answers, and their counts."""
 
 import re
 
@@ -22,7 +22,7 @@ ONE = Template((Message("user", "Query: ${query}\n${fence}\n${text}\n${fence}\nR
 TWO = Template(
     (Message("user", "Query: ${query}\n${fence}\n${first}\n${fence}\n${second}\n${fence}\nWhich is better?"),)
 )
-# The second word of a document is how good it is.
+# The second word of a document is its relevance.
 DOCUMENTS = {
     name: f"worth {worth} of text {name}" for name, worth in zip("abcde", (2, 5, 1, 4, 3), strict=True)
 }
@@ -54,24 +54,24 @@ def order(asked, query="q"):
     return "".join(document for document, _ in asked.hits[query])
 
 
-def test_a_model_that_knows_puts_all_in_order():
+def test_a_perfect_model_sorts_all_documents():
     assert order(pointwise(FakeModel(rates), ONE, asking())) == "bdeac"
     assert order(pairwise(FakeModel(prefers), TWO, asking(), passes=4)) == "bdeac"
 
 
-def test_a_pass_brings_one_document_to_the_top():
+def test_each_pass_moves_one_document_to_the_top():
     assert order(pairwise(FakeModel(prefers), TWO, asking(), passes=1)) == "badce"
     assert order(pairwise(FakeModel(prefers), TWO, asking(), passes=2)) == "bdaec"
 
 
-def test_the_score_is_the_expected_rating_and_what_is_no_rating_is_told():
+def test_the_score_is_the_expected_rating_and_other_probability_is_reported():
     asked = pointwise(FakeModel(rates), ONE, asking(documents="b"))
     assert asked.hits["q"] == [("b", pytest.approx((0.7 * 5 + 0.1 * 1) / 0.8))]
     assert asked.counts["outside"] == pytest.approx(0.2)
     assert asked.counts["requests"] == 1
 
 
-def test_without_probabilities_the_rating_that_is_written_counts_and_ties_stay_as_they_were():
+def test_without_probabilities_written_ratings_count_and_ties_keep_their_order():
     written = {"a": "4", "b": "Rating: 4.", "c": "5 stars", "d": "It is good", "e": "**3**"}
     model = FakeModel(None, lambda text, seed: written[re.search(r"text (\w)", text)[1]])
     asked = pointwise(model, ONE, asking())
@@ -88,11 +88,11 @@ def test_without_probabilities_the_rating_that_is_written_counts_and_ties_stay_a
         ("10", None), ("4.5", None), ("0", None), ("6", None), ("On a scale of 1 to 5, 4", None), ("", None),
     ],
 )  # fmt: skip
-def test_a_rating_is_read_where_an_answer_begins_with_it(text, rating):
+def test_ratings_are_parsed_from_answers(text, rating):
     assert parsed(text) == rating
 
 
-def test_garbage_leaves_the_order_of_the_first_stage():
+def test_unparseable_answers_keep_the_order_of_the_first_stage():
     mute = FakeModel(lambda text: {"As": 1.0})
     one, two = pointwise(mute, ONE, asking()), pairwise(mute, TWO, asking(), passes=2)
     assert order(one) == order(two) == "abcde"
@@ -104,7 +104,7 @@ def test_garbage_leaves_the_order_of_the_first_stage():
     assert order(pairwise(talks, TWO, asking(), passes=1)) == "abcde"
 
 
-def test_a_liking_for_a_place_moves_nothing_and_is_told():
+def test_position_bias_keeps_the_order_and_is_counted():
     for place, share in (("A", 1), ("B", 0)):
         asked = pairwise(FakeModel(lambda text, place=place: {place: 0.9}), TWO, asking(), passes=4)
         assert order(asked) == "abcde"
@@ -112,7 +112,7 @@ def test_a_liking_for_a_place_moves_nothing_and_is_told():
         assert asked.counts["disagreements"] == asked.counts["ties"] == 4
 
 
-def test_queries_take_each_step_together_and_are_independent():
+def test_queries_in_the_same_batch_are_ranked_independently():
     model = FakeModel(prefers)
     several = Candidates(
         {"q": "what q", "r": "what r"},
@@ -149,7 +149,7 @@ def settings(way, **more):
     } | more  # fmt: skip
 
 
-def test_hits_beyond_those_that_are_asked_about_stay_below():
+def test_hits_that_are_not_reranked_stay_below_the_others():
     first = {"q": list("abcde"), "t": list("abc")}
     one = rerank(COLLECTION, first, settings("pointwise"), FakeModel(rates))
     two = rerank(COLLECTION, first, settings("pairwise"), FakeModel(prefers))
@@ -163,11 +163,11 @@ def test_hits_beyond_those_that_are_asked_about_stay_below():
 @pytest.mark.parametrize(
     ("way", "passes", "most"), [("pointwise", 9, 3), ("pairwise", 1, 4), ("pairwise", 9, 6)]
 )
-def test_how_often_a_model_is_asked_is_known_before(way, passes, most):
+def test_the_maximum_number_of_requests_is_computed_in_advance(way, passes, most):
     given = settings(way, passes=passes)
     first = {"q": list("abcde")}
     assert expected(candidates_of(COLLECTION, first, given), given)[0] == most
-    # No pair is asked twice, so that it may be fewer.
+    # No pair is asked twice, so the actual number can be lower.
     assert (
         rerank(COLLECTION, first, given, FakeModel(rates if way == "pointwise" else prefers)).counts[
             "requests"

@@ -1,4 +1,4 @@
-"""Documents cut to the paragraphs that BM25 finds for a query, and what ranks and reorders them."""
+"""Ranking and reranking of documents that are cut to the paragraphs that BM25 finds for a query."""
 
 import random
 from pathlib import Path
@@ -46,7 +46,7 @@ def made(seed=0, documents=12, paragraphs=9):
 
 
 def encode(texts):
-    """How often each word is there, and whether the text is long, which no two documents share."""
+    """The count of each word and the length of the text, which is different for each document."""
     return np.array(
         [[text.split().count(word) for word in WORDS] + [len(text) / 1000] for text in texts],
         dtype=np.float32,
@@ -58,7 +58,7 @@ def filtered(data, query, document):
 
 
 def expected(data, score):
-    """{query: its pool by ``score`` of (query, document), ties by id}."""
+    """{query: its pool sorted by ``score(query, document)``, ties by id}."""
     return {
         query: sorted(
             ((document, score(query, document)) for document in data.judged[query]),
@@ -79,7 +79,7 @@ SETTINGS = {"form": "text", "pool": "judged", "top": 5, "queries": None}
 
 
 @pytest.mark.parametrize("at_once", [1, 7, 10_000])
-def test_vectors_of_filtered_documents_are_of_what_each_query_finds(monkeypatch, at_once):
+def test_vectors_encode_the_paragraphs_that_each_query_finds(monkeypatch, at_once):
     monkeypatch.setattr(dense, "BATCH", at_once)
     data, seen = made(), []
 
@@ -111,7 +111,7 @@ def gensims(query, texts):
 
 @pytest.mark.parametrize("read", ["whole", "filtered"])
 @pytest.mark.parametrize("at_once", [1, 64])
-def test_okapi_is_gensims_over_each_querys_pool(monkeypatch, read, at_once):
+def test_okapi_equals_gensim_on_the_pool_of_each_query(monkeypatch, read, at_once):
     monkeypatch.setattr(lexical, "QUERY_BATCH", at_once)
     data = made(1)
     scores = {}
@@ -126,11 +126,11 @@ def test_okapi_is_gensims_over_each_querys_pool(monkeypatch, read, at_once):
     alike(found, {query: hits[:5] for query, hits in expected(data, lambda *pair: scores[pair]).items()})
 
 
-def test_what_reorders_hits_has_them_alone_as_its_collection():
+def test_rerankers_use_only_the_hits_as_their_collection():
     data = made(2)
     hits = {query: sorted(pool)[:3] for query, pool in data.judged.items()}
     among = data.among(hits)
-    assert list(among.queries) == ["q1", "q2"]  # the validation query is not reordered
+    assert list(among.queries) == ["q1", "q2"]  # the validation query is not reranked
     found = lexical.retrieve_okapi(among, {"text": SETTINGS | {"documents": "filtered"}})["text"]
     assert {query: sorted(document for document, _ in of) for query, of in found.items()} == {
         query: hits[query] for query in ("q1", "q2")
@@ -159,7 +159,7 @@ def classifier(tmp_path_factory):
         ("entailment", {"contradict": "not entail"}, {"q1": 0, "q2": 1}),
     ],
 )
-def test_a_classifier_reorders_by_the_probability_of_the_querys_own_label(classifier, head, answers, counts):
+def test_a_classifier_reranks_by_the_probability_of_the_querys_label(classifier, head, answers, counts):
     data = made(4)
     hits = {query: sorted(pool)[:4] for query, pool in data.judged.items()}
     settings = {
@@ -183,7 +183,7 @@ def test_a_classifier_reorders_by_the_probability_of_the_querys_own_label(classi
             assert score == pytest.approx(float(torch.softmax(logits, dim=1)[0, counts[query]]), abs=1e-5)
 
 
-def test_a_label_that_the_head_does_not_have_is_refused(classifier):
+def test_an_unknown_label_or_head_raises(classifier):
     data = made(5)
     settings = {
         "form": "text", "documents": "whole", "max_length": 24, "head": "entailment", "by": "label",
@@ -195,7 +195,7 @@ def test_a_label_that_the_head_does_not_have_is_refused(classifier):
         classifying.rerank(data, {"q1": ["d00"]}, settings | {"head": "x"}, classifier, SAMPLE_ENCODER, CPU)
 
 
-def test_documents_that_are_read_in_several_ways_are_ranked_as_in_each():
+def test_several_document_settings_rank_the_same_together_and_separately():
     data = made(6)
     ways = {f"text-{read}": SETTINGS | {"documents": read} for read in ("whole", "paragraphs", "filtered")}
     together = dense.retrieve(data, ways, encode, encode)

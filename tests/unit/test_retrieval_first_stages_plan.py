@@ -1,4 +1,4 @@
-"""The plan of first stages that are fine-tuned or fused: their rows, and the runs that they go by."""
+"""The plan of fine-tuned and fused first stages: their rows and the dependencies of their runs."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ BOTH = "BM25 + MiniLM fine-tuned, mean of standardised scores / None"
 
 
 def laid_out(task=PAPER.tasks["acord"], **values):
-    """(the runs, the rows by their names) of a configuration."""
+    """The specs of the runs and {name: row} of a configuration."""
     config = load_config(
         {"papers": "acord", "data": "release", "models": "available"} | values, ["acord"], ROOT
     )
@@ -29,7 +29,7 @@ def laid_out(task=PAPER.tasks["acord"], **values):
 
 
 def with_grid(**changes):
-    """The task, where the fine-tuned bi-encoder has this grid."""
+    """The task with these changes to the grid of the fine-tuned bi-encoder."""
     task = PAPER.tasks["acord"]
     tuned = task.finetuned["minilm-retriever"]
     grid = tuned.grids["small"].model_copy(update=changes)
@@ -37,10 +37,15 @@ def with_grid(**changes):
     return task.model_copy(update={"finetuned": {**task.finetuned, "minilm-retriever": tuned}})
 
 
-def test_a_fine_tuned_bi_encoder_is_a_row_of_its_own_with_a_run_a_seed():
+def test_a_fine_tuned_bi_encoder_is_an_additional_row_with_one_run_per_seed():
     specs, rows = laid_out()
     row = rows[TUNED]
-    assert (row.own, row.trained, row.about["reranked"], row.about["tuned"]) == (True, True, False, True)
+    assert (row.additional, row.trained, row.about["reranked"], row.about["tuned"]) == (
+        True,
+        True,
+        False,
+        True,
+    )
     assert [run.experiment for run in row.runs["short"]] == ["retrieve-tuned"] * 3
     assert [run.seed for run in row.runs["short"]] == [0, 1, 2]
     for run in row.runs["short"]:
@@ -52,7 +57,7 @@ def test_a_fine_tuned_bi_encoder_is_a_row_of_its_own_with_a_run_a_seed():
     assert not [run for run in specs if run.experiment == "search" and run.model == "minilm-retriever"]
 
 
-def test_what_trains_a_cross_encoder_knows_nothing_of_a_bi_encoders_settings():
+def test_cross_encoder_training_has_no_bi_encoder_settings():
     specs, _ = laid_out()
     kinds = {run.model: spec.settings for run, spec in specs.items() if run.experiment == "train"}
     assert kinds["minilm-fresh-head"]["kind"] == "cross-encoder"
@@ -60,7 +65,7 @@ def test_what_trains_a_cross_encoder_knows_nothing_of_a_bi_encoders_settings():
     assert {"temperature", "documents"} <= kinds["minilm-retriever"].keys()
 
 
-def test_of_several_trials_the_best_is_trained():
+def test_the_best_of_several_trials_is_trained():
     specs, rows = laid_out(with_grid(updates=(10, 20), learning_rates=(1e-5, 5e-5)))
     (choice,) = {specs[specs[run].weights_of].choice for run in rows[TUNED].runs["short"]}
     assert choice.model == "minilm-retriever"
@@ -73,7 +78,7 @@ def test_of_several_trials_the_best_is_trained():
         assert specs[run].settings["updates"] == [10, 20]
 
 
-def test_a_fusion_reads_the_predictions_of_what_it_is_of():
+def test_a_fusion_needs_the_predictions_of_its_systems():
     specs, rows = laid_out()
     assert list(rows[FUSED].runs) == ["short", "medium", "long"]
     for form, (run,) in rows[FUSED].runs.items():
@@ -84,11 +89,11 @@ def test_a_fusion_reads_the_predictions_of_what_it_is_of():
         assert specs[run].settings["queries"] == (
             None if form == "short" else ['"as-is" clause', "Change Of Control"]
         )
-    assert rows[FUSED].own and rows[FUSED].baseline and not rows[FUSED].trained
+    assert rows[FUSED].additional and rows[FUSED].baseline and not rows[FUSED].trained
     assert rows[FUSED].parameters == MODELS["all-minilm-l6-v2"].parameters
 
 
-def test_a_fusion_with_a_fine_tuned_bi_encoder_has_its_seeds():
+def test_a_fusion_with_a_fine_tuned_bi_encoder_has_one_run_per_seed():
     specs, rows = laid_out()
     assert {tuple(specs[run].settings["shares"]) for run in rows[BOTH].runs["short"]} == {(1.0, 2.0)}
     assert {tuple(specs[run].settings["shares"]) for run in rows[FUSED].runs["short"]} == {(1.0, 1.0)}
@@ -122,7 +127,7 @@ def test_feedback_loads_the_encoder_whose_ranking_it_fuses():
         assert specs[run].settings["weights_of"] == specs[run].weights_of.folder
 
 
-def test_what_lacks_a_model_is_not_run():
+def test_rows_without_their_model_are_not_run():
     task = PAPER.tasks["acord"]
     tuned = task.finetuned["minilm-retriever"].model_copy(update={"model": "roberta-base"})
     _, rows = laid_out(task.model_copy(update={"finetuned": {"minilm-retriever": tuned}}))
@@ -131,10 +136,10 @@ def test_what_lacks_a_model_is_not_run():
     assert rows[FUSED].runs
 
 
-def test_documents_are_read_whole_or_by_paragraphs_and_never_by_words():
+def test_encoders_but_not_bm25_can_read_documents_by_paragraphs():
     task = PAPER.tasks["acord"].model_dump(mode="json")
     task["retrievers"]["by-paragraphs"] = task["retrievers"]["bi-encoder-minilm"] | {
-        "row": "MiniLM by paragraphs", "documents": ["paragraphs"], "own": True,
+        "row": "MiniLM by paragraphs", "documents": ["paragraphs"], "additional": True,
     }  # fmt: skip
     specs, rows = laid_out(RetrievalTask.model_validate(task))
     read = {
@@ -160,10 +165,13 @@ def test_documents_are_read_whole_or_by_paragraphs_and_never_by_words():
             "feedback needs a fusion",
         ),
         ({"bm25": {"of": ["bi-encoder-minilm"]}}, "retrievers.bm25: only a fusion has `of`"),
-        ({"minilm-retriever": {"row": "R", "kind": "bm25"}}, "minilm-retriever is the key of a retriever and"),
+        (
+            {"minilm-retriever": {"row": "R", "kind": "bm25"}},
+            "minilm-retriever is the key of a retriever and",
+        ),
     ],
 )
-def test_the_systems_of_a_fusion_exist(changes, fault):
+def test_invalid_retrievers_and_fusions_raise(changes, fault):
     given = PAPER.tasks["acord"].model_dump(mode="json")
     given["retrievers"] = {
         key: given["retrievers"].get(key, {}) | changes.get(key, {})
@@ -174,7 +182,7 @@ def test_the_systems_of_a_fusion_exist(changes, fault):
 
 
 @pytest.mark.parametrize("left_out", ["topics", "penalty", "reranked"])
-def test_a_linear_retriever_needs_its_settings_and_is_not_reranked(left_out):
+def test_a_linear_retriever_requires_its_settings_and_no_reranking(left_out):
     plain = PAPER.tasks["acord"].model_dump(mode="json")
     del plain["retrievers"]["linear-words"][left_out]
     with pytest.raises(ValidationError, match="retrievers.linear-words: a linear retriever needs topics"):

@@ -1,4 +1,4 @@
-"""The first stage by a linear model: it learns what tells, and nothing where there is nothing to learn."""
+"""The linear first stage: what it learns, and errors for data from which nothing can be learnt."""
 
 import random
 from dataclasses import replace
@@ -17,7 +17,7 @@ SETTINGS = {"pool": "judged", "top": 10, "k1": 0.9, "b": 0.4, "topics": 12, "pen
 
 
 def collection(seed: int = 0) -> Collection:
-    """Clauses on a subject, sound or void: those on a query's subject are asked for, sound ones more."""
+    """Sound and void clauses on subjects: those on the query's subject are relevant, sound ones more."""
     drawn = random.Random(seed)
     documents, queries, judged = {}, {}, {}
     for number in range(120):
@@ -39,7 +39,7 @@ COLLECTION = collection()
 
 
 def encode(texts):
-    """Vectors in which the quality of a clause and the subject stand, and noise."""
+    """Vectors of the subject and the quality of each text, with noise."""
     drawn = np.random.default_rng(len(texts))
     rows = [
         [*(float(subject in text) for subject in SUBJECTS), 1 - 2 * float("void" in text)] for text in texts
@@ -54,11 +54,11 @@ def score(hits, data=COLLECTION, metric="NDCG@10"):
     return sum(values) / len(values)
 
 
-def test_it_learns_which_clauses_are_wanted_and_ranks_test_queries_alone():
+def test_it_learns_relevance_and_ranks_only_test_queries():
     hits, _ = linear.retrieve(COLLECTION, {"short": SETTINGS}, (encode, encode))
     assert sorted(hits["short"]) == ["q6", "q7"]
     assert score(hits["short"]) > 0.95
-    # BM25 knows the subject, and not which clauses on it are sound.
+    # BM25 finds the subject, but not which of its clauses are sound.
     similarity = linear.Similarity(COLLECTION, SETTINGS, [])
     plain = {}
     for name, text in COLLECTION.texts("short", ("test",)).items():
@@ -69,14 +69,14 @@ def test_it_learns_which_clauses_are_wanted_and_ranks_test_queries_alone():
     assert score(plain) < 0.9
 
 
-def test_words_alone_rank_by_the_subject():
+def test_without_vectors_clauses_are_ranked_by_subject():
     hits, ranker = linear.retrieve(COLLECTION, {"short": SETTINGS}, None)
     pools = {query: {document for document, _ in found[:5]} for query, found in hits["short"].items()}
     assert all(COLLECTION.judged[query][document] for query, found in pools.items() for document in found)
     assert ranker.weights.shape == ranker.mean.shape == (1 + 1 + 12,)
 
 
-def test_of_large_pools_a_part_is_learnt_from_and_all_that_is_relevant(monkeypatch):
+def test_large_pools_are_sampled_for_training(monkeypatch):
     whole, ranker = linear.retrieve(COLLECTION, {"short": SETTINGS | {"pool": "all"}}, (encode, encode))
     monkeypatch.setattr(linear, "TRAINING_PAIRS", 6 * 40)
     some, other = linear.retrieve(COLLECTION, {"short": SETTINGS | {"pool": "all"}}, (encode, encode))
@@ -84,7 +84,7 @@ def test_of_large_pools_a_part_is_learnt_from_and_all_that_is_relevant(monkeypat
     assert score(whole["short"]) > 0.95 and score(some["short"]) > 0.9
 
 
-def test_other_forms_are_ranked_by_what_the_first_taught():
+def test_other_forms_are_ranked_by_the_model_of_the_first_form():
     forms = {"short": SETTINGS, "long": SETTINGS | {"queries": ["q6"]}}
     hits, ranker = linear.retrieve(COLLECTION, forms, None)
     assert (sorted(hits["short"]), sorted(hits["long"])) == (["q6", "q7"], ["q6"])
@@ -93,7 +93,7 @@ def test_other_forms_are_ranked_by_what_the_first_taught():
     assert np.array_equal(alone[1].weights, ranker.weights)
 
 
-def test_nothing_of_a_test_querys_judgements_is_learnt():
+def test_judgements_of_test_queries_are_not_used_for_training():
     judged = {name: dict.fromkeys(gains, 4) for name, gains in COLLECTION.judged.items()}
     other = replace(
         COLLECTION, judged=dict(COLLECTION.judged) | {name: judged[name] for name in ("q6", "q7")}
@@ -103,19 +103,19 @@ def test_nothing_of_a_test_querys_judgements_is_learnt():
 
 
 @pytest.mark.parametrize("gain", [0, 4])
-def test_where_all_documents_are_alike_nothing_can_be_learnt(gain):
+def test_training_without_both_relevant_and_other_documents_raises(gain):
     judged = {name: dict.fromkeys(gains, gain) for name, gains in COLLECTION.judged.items()}
     with pytest.raises(BadInput, match=r"judgements: the training queries have only relevant documents"):
         linear.retrieve(replace(COLLECTION, judged=judged), {"short": SETTINGS}, None)
 
 
-def test_documents_without_words_in_common_are_refused():
+def test_documents_without_common_words_raise():
     documents = {name: f"word{name}" for name in COLLECTION.documents}
     with pytest.raises(BadInput, match="documents: the documents share too few words; use more documents"):
         linear.retrieve(replace(COLLECTION, documents=documents), {"short": SETTINGS}, None)
 
 
-def test_a_query_whose_words_no_document_has_is_ranked_all_the_same():
+def test_a_query_without_known_words_is_still_ranked():
     queries = {name: dict(query) for name, query in COLLECTION.queries.items()}
     queries["q6"]["short"] = "zzz"
     hits, _ = linear.retrieve(replace(COLLECTION, queries=queries), {"short": SETTINGS}, None)

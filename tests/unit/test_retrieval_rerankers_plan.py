@@ -1,4 +1,4 @@
-"""The plan of what reorders hits: a bi-encoder, BM25, or a classifier trained on another data set."""
+"""The plan of rerankers: a bi-encoder, BM25, or a classifier that was trained on another data set."""
 
 from pathlib import Path
 
@@ -21,13 +21,13 @@ def laid_out(gpu=True, table="table6", **values):
     return found.specs, {row["row"]: row for row in found.rows[table]}
 
 
-def test_a_classifier_reads_with_what_it_has_become_on_another_data_set_a_run_a_seed():
+def test_a_classifier_uses_weights_from_another_data_set_with_one_run_per_seed():
     specs, rows = laid_out(grid="small")
     runs = [
         run for run in specs if run.experiment == "rerank-classified" and "minilm" in run.model.split("+")[1]
     ]
     row = rows[MINILM]
-    assert (row["own"], row["trained"], row["reranked"]) == (True, True, True)
+    assert (row["additional"], row["trained"], row["reranked"]) == (True, True, True)
     seeds = (0, 1, 2)[: PAPER.tasks["lawngnli_reranking"].grids["small"]["multi"].seeds]
     assert len(row["runs"]["text"]) == len(seeds) and {run.folder for run in runs} >= {*row["runs"]["text"]}
     for run in runs:
@@ -46,18 +46,18 @@ def test_a_classifier_reads_with_what_it_has_become_on_another_data_set_a_run_a_
         assert spec.settings["documents"] == "filtered"
 
 
-def test_a_published_classifier_needs_the_papers_grid():
+def test_a_published_classifier_requires_the_papers_grid():
     printed = "all-distilroberta-v1 / albert-xxlarge-v2_anli-LawngNLI-retrieval"
     _, rows = laid_out(grid="small")
     assert rows[printed]["reason"] == "needs grid=paper, as in the paper" and not rows[printed]["runs"]
-    assert rows[f"{printed}, small budget"]["own"] and rows[f"{printed}, small budget"]["runs"]
+    assert rows[f"{printed}, small budget"]["additional"] and rows[f"{printed}, small budget"]["runs"]
     specs, rows = laid_out(grid="paper")
     (folder,) = rows[printed]["runs"]["text"]
     (spec,) = [spec for run, spec in specs.items() if run.folder == folder]
-    assert spec.settings["max_length"] == 512  # as it is read, where it was trained on less
+    assert spec.settings["max_length"] == 512  # the length at inference; it was trained with a shorter one
 
 
-def test_rerankers_read_documents_as_their_retriever_does_and_its_hits_alone():
+def test_rerankers_use_the_document_setting_and_the_pool_of_their_retriever():
     specs, _ = laid_out(grid="paper")
     kinds = {}
     for run, spec in specs.items():
@@ -68,14 +68,14 @@ def test_rerankers_read_documents_as_their_retriever_does_and_its_hits_alone():
     assert "weights" not in kinds["okapi"] and kinds["bi-encoder"]["max_length"] == 384
 
 
-def test_where_the_encoders_are_not_there_printed_rows_say_so_and_ours_are_left_out():
+def test_without_encoders_published_rows_have_a_reason_and_others_are_omitted():
     _, rows = laid_out(models="sample", data="sample")
     assert rows["all-distilroberta-v1 / BM25"]["reason"] == "sample data"
     assert not [name for name in rows if name.startswith("all-distilroberta") and "MiniLM encoder" in name]
-    assert rows["all-MiniLM-L6-v2 / BM25"]["own"] and rows[MINILM]["runs"]
+    assert rows["all-MiniLM-L6-v2 / BM25"]["additional"] and rows[MINILM]["runs"]
 
 
-def test_a_data_set_that_is_not_planned_gives_a_reason():
+def test_a_classifier_from_a_data_set_that_is_not_planned_is_missing():
     task = PAPER.tasks["lawngnli_retrieval"]
     planner = RetrievalPlanner("lawngnli_retrieval", task, context("lawngnli", models="paper"))
     found = planner.classifiers(task.rerankers["minilm-lawngnli"])
@@ -91,19 +91,19 @@ def test_a_data_set_that_is_not_planned_gives_a_reason():
         ({"kind": "cross-encoder", "model": "x", "head": "nli"}, "has of, head and by"),
     ],
 )
-def test_a_reranker_needs_the_fields_of_its_kind(fields, fault):
+def test_a_reranker_requires_the_fields_of_its_kind(fields, fault):
     with pytest.raises(ValidationError, match=fault):
         Reranker(row="A", **fields)
 
 
-def test_okapi_reads_no_single_paragraphs():
+def test_okapi_cannot_read_documents_by_paragraphs():
     task = PAPER.tasks["lawngnli_retrieval"].model_dump()
     task["retrievers"] = {"bm25": Retriever(row="BM25", kind="okapi", documents=("paragraphs",)).model_dump()}
     with pytest.raises(ValidationError, match="okapi reads documents whole or filtered"):
         type(PAPER.tasks["lawngnli_retrieval"]).model_validate(task)
 
 
-def test_a_retriever_that_reads_in_several_ways_has_a_run_for_each_and_hands_on_the_last():
+def test_a_retriever_has_a_run_per_document_setting_and_reranking_uses_the_last():
     specs, rows = laid_out(grid="paper")
     row = rows["all-MiniLM-L6-v2 / None"]
     places = {folder: name for name, (folder,) in row["runs"].items()}
@@ -116,7 +116,7 @@ def test_a_retriever_that_reads_in_several_ways_has_a_run_for_each_and_hands_on_
             assert [needed.condition for needed in spec.needs] == ["text-filtered"]
 
 
-def test_readings_that_need_a_gpu_are_left_out_without_one_with_a_reason():
+def test_without_a_gpu_runs_that_need_one_are_omitted_with_a_reason():
     _, rows = laid_out(gpu=False, table="table17", grid="paper")
     row = rows["all-mpnet-base-v2 / None"]
     assert list(row["runs"]) == ["text"] and "needs a GPU" in row["reason"]

@@ -1,4 +1,4 @@
-"""Scores of hits: what a mean is over, which hits count, and the two readings side by side."""
+"""Retrieval scores: queries in a mean, hits that count, and the published and strict definitions."""
 
 import math
 
@@ -41,19 +41,19 @@ def table():
     return scored(RUN)
 
 
-def test_a_query_without_hits_scores_nothing_but_counts(table):
+def test_a_query_without_hits_scores_zero_and_is_part_of_the_mean(table):
     assert table["NDCG@5", "query: law"]["value"] == 0
     assert table["NDCG@5", "all"]["n"] == 3
     mean = math.fsum(table["NDCG@5", f"query: {q}"]["value"] for q in ("cap", "tort", "law")) / 3
     assert table["NDCG@5", "all"]["value"] == pytest.approx(mean)
 
 
-def test_clauses_not_judged_are_not_hits(table):
-    # Of tort's two hits one is judged, and it has three stars: the print divides by the one that is left.
+def test_hits_without_a_judgement_are_ignored(table):
+    # One of tort's two hits has a judgement, three stars: the published definition divides by this one hit.
     assert table["3-star precision@5", "query: tort"]["value"] == 1.0
 
 
-def test_queries_without_such_a_clause_are_left_out(table):
+def test_queries_without_a_clause_of_that_rating_are_ignored(table):
     five = table["5-star precision@5", "all"]
     assert (five["n"], five["value"]) == (1, 0.5)
     assert math.isnan(table["5-star precision@5", "category: Law"]["value"])
@@ -65,7 +65,7 @@ def test_training_queries_are_not_scored(table):
     assert {metric for metric, _ in table} == {*METRICS, *(m + STRICT for m in METRICS if "star" in m)}
 
 
-def test_scores_are_those_of_the_named_metrics_by_the_named_groups(table):
+def test_scores_are_computed_for_the_given_metrics_and_groups(table):
     assert table["Recall@2", "query: cap"]["value"] == 0.5
     assert (table["Recall@2", "all"]["value"], table["Recall@2", "all"]["n"]) == ((0.5 + 0.5 + 0) / 3, 3)
     assert {group for _, group in table if not group.startswith("query: ")} == {
@@ -78,7 +78,7 @@ def test_scores_are_those_of_the_named_metrics_by_the_named_groups(table):
         scored(RUN, metrics=("MRR@5",))
 
 
-def test_of_a_whole_pool_a_hit_that_is_not_judged_takes_a_place(table):
+def test_with_pool_all_hits_without_a_judgement_keep_their_rank(table):
     hits = RUN | {"tort": ["x", "y", "a"]}
     judged, whole = scored(hits), scored(hits, pool="all")
     assert [found["Recall@2", "query: tort"]["value"] for found in (judged, whole)] == [0.5, 0]
@@ -89,7 +89,7 @@ def test_of_a_whole_pool_a_hit_that_is_not_judged_takes_a_place(table):
     assert whole["NDCG@5", "query: cap"] == judged["NDCG@5", "query: cap"]
 
 
-def test_some_queries_alone_are_scored_where_only_these_were_asked(table):
+def test_only_the_given_queries_are_scored(table):
     found = scored(RUN, ["cap", "seen"])
     assert {group for _, group in found if group.startswith("query: ")} == {"query: cap"}
     assert found["NDCG@5", "all"]["value"] == table["NDCG@5", "query: cap"]["value"]

@@ -48,7 +48,7 @@ def table(name, *columns):
     )
 
 
-def test_a_collection_is_read_by_the_names_of_its_data_set(tmp_path):
+def test_a_collection_is_loaded_with_the_table_names_of_its_data_set(tmp_path):
     rows = {
         "clauses": [{"clause_id": key, "text": text} for key, text in DOCUMENTS.items()],
         "queries": sorted(QUERIES.values(), key=lambda row: row["query_id"]),
@@ -66,7 +66,7 @@ def test_a_collection_is_read_by_the_names_of_its_data_set(tmp_path):
     )
 
 
-def test_queries_go_by_part_form_and_name():
+def test_queries_are_selected_by_split_form_and_name():
     assert list(COLLECTION.of("test")) == ["assign", "cap"]
     assert list(COLLECTION.of("validation", "test")) == ["assign", "cap", "term"]
     assert list(COLLECTION.of("training")) == ["seen"]
@@ -92,13 +92,13 @@ def documents(hits):
         ({"index": "corpus", "pool": "all", "top": 1}, ["a"]),
     ],
 )
-def test_words_rank_the_pool(changes, hits):
+def test_bm25_ranks_the_pool(changes, hits):
     found = lexical.retrieve_bm25(COLLECTION, {"short": BM25 | changes})["short"]
     assert list(found) == ["assign", "cap", "term"]
     assert documents(found)["cap"] == hits
 
 
-def test_an_index_over_all_documents_scores_otherwise_than_one_a_query():
+def test_scores_differ_between_a_corpus_index_and_a_query_index():
     one, whole = (
         lexical.retrieve_bm25(COLLECTION, {"short": BM25 | {"index": index}})["short"]["cap"][0]
         for index in ("query", "corpus")
@@ -106,7 +106,7 @@ def test_an_index_over_all_documents_scores_otherwise_than_one_a_query():
     assert one[0] == whole[0] == "a" and one[1] != whole[1]
 
 
-def test_other_forms_are_ranked_for_the_queries_that_they_name():
+def test_other_forms_are_ranked_only_for_their_listed_queries():
     forms = {"short": BM25, "long": BM25 | {"queries": ["cap"]}}
     found = lexical.retrieve_bm25(COLLECTION, forms)
     assert (list(found["short"]), list(found["long"])) == (["assign", "cap", "term"], ["cap"])
@@ -115,7 +115,7 @@ def test_other_forms_are_ranked_for_the_queries_that_they_name():
 VECTORS = {"form": "short", "documents": "whole", "pool": "judged", "top": 10, "queries": None}
 
 
-def test_vectors_rank_the_pool_and_a_text_is_encoded_once():
+def test_vectors_rank_the_pool_and_each_text_is_encoded_once():
     seen = []
 
     def encode(texts):
@@ -153,7 +153,7 @@ LONG = {
         ("paragraphs", [("b", 3.0), ("a", 2.0), ("d", 1.0)]),
     ],
 )
-def test_a_document_scores_as_the_best_of_its_paragraphs(read, hits):
+def test_a_document_is_scored_as_a_whole_or_by_its_best_paragraph(read, hits):
     def encode(texts):
         assert all(texts)
         return np.array([[text.count("liability")] for text in texts], dtype=np.float32)
@@ -164,7 +164,7 @@ def test_a_document_scores_as_the_best_of_its_paragraphs(read, hits):
     assert found["short"]["cap"] == hits
 
 
-def test_first_hits_are_reordered_by_the_model_s_logits():
+def test_hits_of_the_first_stage_are_reranked_by_logits():
     asked = []
 
     def score(pairs):
@@ -174,26 +174,26 @@ def test_first_hits_are_reordered_by_the_model_s_logits():
     hits = {"short": {"cap": ["a", "d", "b"], "term": ["d"]}, "long": {"cap": ["b", "a"]}}
     settings = {"short": {"queries": None}, "long": {"queries": ["cap"]}}
     found = lexical.rerank(COLLECTION, hits, settings, score)
-    # The validation queries are not reordered; a test query without hits stays one.
+    # Validation queries are not reranked; a test query without hits is kept.
     assert documents(found["short"]) == {"assign": [], "cap": ["d", "b", "a"]}
     assert documents(found["long"]) == {"cap": ["b", "a"]}
     assert ("a clause about cap on liability", DOCUMENTS["a"]) in asked and len(asked) == 5
 
 
-def test_equal_scores_stay_as_they_were_ranked():
+def test_equal_scores_keep_the_previous_order():
     assert reorder({"q": ["z", "a", "b"]}, {("q", "z"): 1, ("q", "a"): 1, ("q", "b"): 2}) == {
         "q": [("b", 2), ("z", 1), ("a", 1)]
     }
 
 
-def test_hits_are_kept_best_first(tmp_path):
+def test_hits_are_stored_best_first(tmp_path):
     hits = {"cap": [("d", 2.0), ("a", 1.0)], "assign": [("b", 0.5)]}
     assert write(PREDICTIONS, prediction_rows(hits), tmp_path / "hits.parquet") == 3
     assert ranked(tmp_path / "hits.parquet") == documents(hits)
 
 
-def test_the_mean_of_standardised_scores():
-    # Over a, b, c the first has mean 4 and deviation sqrt(8/3), the second mean 1 and sqrt(2/3) likewise.
+def test_fusion_computes_the_mean_of_standardised_scores():
+    # Over a, b, c: the first has mean 4 and standard deviation sqrt(8/3), the second mean 1 and sqrt(2/3).
     systems = [{"q": {"a": 6.0, "b": 4.0, "c": 2.0}}, {"q": {"a": 0.0, "b": 2.0, "c": 1.0}}]
     step = 1.5**0.5
     (hits,) = fuse(systems, (1, 1), 10).values()
@@ -203,28 +203,28 @@ def test_the_mean_of_standardised_scores():
     assert fuse(scaled, (1, 1), 10)["q"] == [(name, pytest.approx(score)) for name, score in hits]
 
 
-def test_systems_count_by_their_weights():
+def test_systems_are_weighted_by_their_shares():
     systems = [{"q": {"a": 1.0, "b": -1.0}}, {"q": {"a": -5.0, "b": 5.0}}]
     assert fuse(systems, (1, 2), 10) == {"q": [("b", pytest.approx(1 / 3)), ("a", pytest.approx(-1 / 3))]}
     assert fuse(systems, (3, 1), 10) == {"q": [("a", pytest.approx(1 / 2)), ("b", pytest.approx(-1 / 2))]}
 
 
-def test_what_a_system_did_not_return_has_its_lowest_score():
+def test_documents_that_are_not_returned_get_the_lowest_score():
     lists = [{"q": {"a": 3.0, "b": 1.0}}, {"q": {"c": 0.9, "a": 0.5}}]
     filled = [{"q": {"a": 3.0, "b": 1.0, "c": 1.0}}, {"q": {"c": 0.9, "a": 0.5, "b": 0.5}}]
     assert fuse(lists, (1, 1), 10) == fuse(filled, (1, 1), 10)
 
 
-def test_ties_go_by_id_and_no_more_than_the_top_are_kept():
+def test_ties_are_sorted_by_id_and_only_the_top_hits_are_kept():
     systems = [{"q": {"b": 1.0, "a": 1.0, "c": 0.0}}, {"q": {"a": 5.0, "b": 5.0, "c": 5.0}}]
     assert [document for document, _ in fuse(systems, (1, 1), 2)["q"]] == ["a", "b"]
 
 
-def test_a_query_that_one_system_alone_answers_is_ranked_by_it():
+def test_a_query_with_hits_of_only_one_system_is_ranked_by_it():
     assert [document for document, _ in fuse([{"q": {"a": 1.0, "b": 2.0}}, {}], (1, 1), 5)["q"]] == ["b", "a"]
 
 
-def test_feedback_finds_what_is_similar_to_the_first_hits():
+def test_feedback_prefers_documents_similar_to_the_first_hits():
     vectors = {"a": (1, 0, 0), "b": (0, 1, 0), "c": (0.6, 0, 0.8), "d": (0, 0.6, 0.8)}
     of_text = {DOCUMENTS[name]: vector for name, vector in vectors.items()}
     query = np.array([[0.6, 0.8, 0]], dtype=np.float32)
@@ -232,7 +232,7 @@ def test_feedback_finds_what_is_similar_to_the_first_hits():
     settings = {"form": "short", "feedback": 2, "shares": (1, 2), "top": 3}
 
     def moved(weights):
-        """The fusion with the similarities to the query and these weights of a, b, c and d."""
+        """The fused ranking if feedback adds a, b, c and d to the query vector with these weights."""
         vector = query[0] + lexical.FEEDBACK_SHARE * np.average(
             list(vectors.values()), axis=0, weights=weights
         )
@@ -254,4 +254,4 @@ def test_feedback_finds_what_is_similar_to_the_first_hits():
     assert documents(fuse(systems, (1, 2), 3)) == {"cap": ["b", "a", "d"]}
     assert moved([1, 2, 0, 0]) == found() and moved([0, 1, 0, 0]) == found(feedback=1)
     assert documents(moved([0, 1, 0, 0])) == {"cap": ["b", "d", "a"]}
-    assert moved([6, 12, 3, 4]) == found(feedback=9)  # more than there are: b, a, d, c
+    assert moved([6, 12, 3, 4]) == found(feedback=9)  # more than the four hits: b, a, d, c

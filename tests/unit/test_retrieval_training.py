@@ -50,7 +50,7 @@ CANDIDATES = [{"term": ["a", "b"], "law": ["a"]}, {"term": ["b", "c"], "tort": [
 
 @pytest.fixture(scope="module")
 def encoder(tmp_path_factory):
-    """A folder of a tiny encoder, with prompts or without."""
+    """A function that saves a tiny encoder, with or without prompts, and returns its folder."""
     body = tmp_path_factory.mktemp("body")
     set_seed(0)
     size = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
@@ -79,14 +79,14 @@ def settings(encoder, monkeypatch):
 
 
 def train(kind, settings, folder, collection=COLLECTION, seed=0):
-    """The record of a training, and the bytes of its weights."""
+    """Train a model; return its record and the bytes of its weights."""
     run = training.Training(TUNINGS[kind], collection, settings, seed, CPU, folder / "work", {})
     record = training.train(run, folder / "weights")
     return record, (folder / "weights/model.safetensors").read_bytes()
 
 
 def searched(kind, settings, folder, updates):
-    """The rows of a search, and its record."""
+    """Run a search; return its rows and its record."""
     output, settings = folder / f"{updates}.parquet", settings | {"updates": updates}
     run = training.Training(TUNINGS[kind], COLLECTION, settings, 0, CPU, folder / "work", {"code": "1"})
     record = training.search(run, CANDIDATES, output)
@@ -142,7 +142,7 @@ def test_a_resumed_training_has_the_same_weights(kind, settings, tmp_path, monke
 # Cross-encoders.
 
 
-def test_a_target_is_a_share_of_the_highest_gain():
+def test_targets_are_gains_divided_by_the_highest_gain():
     pairs, targets = cross_encoder_tuning.training_pairs(COLLECTION)
     asked = [("cap liability", name) for name in "abc"] + [("years", name) for name in "ab"]
     assert pairs == [(query, COLLECTION.documents[document]) for query, document in asked]
@@ -153,14 +153,14 @@ def test_a_target_is_a_share_of_the_highest_gain():
 
 
 class Rows(torch.nn.Module):
-    """A model whose vectors are what it is given."""
+    """A model that returns its input as embeddings."""
 
     def forward(self, features):
         return {"sentence_embedding": features["rows"]}
 
 
-def test_the_loss_by_hand():
-    # Two queries, two documents each, of which one is of both; its second vector is the one that counts.
+def test_the_loss_equals_a_value_computed_by_hand():
+    # Two queries with two documents each; they share one document, of which the second vector is used.
     queries = [[2.0, 0.0], [1.0, 0.0], [0.0, 3.0], [0.0, 3.0]]
     documents = [[1.0, 0.0], [0.0, 1.0], [0.0, 5.0], [0.6, 0.8]]
     labels = torch.tensor([[7, 0], [7, 1], [9, 1], [9, 2]])
@@ -238,7 +238,7 @@ BEST, HALF, WORST = (
 
 
 def tried(path, *groups):
-    """Scores: (updates, {query: documents, best first})."""
+    """Write the scores of groups (updates, {query: documents, best first}); return the path."""
     rows = [
         {"updates": updates, "query_id": query, "document_id": document, "score": float(-place)}
         for updates, orders in groups
@@ -268,7 +268,7 @@ def test_the_trial_with_the_best_mean_over_queries_and_seeds_is_chosen(tmp_path,
     assert {row["seeds"] for row in means} == {2}
 
 
-def test_a_tie_goes_to_fewer_updates_and_then_to_the_lower_rate_by_the_tasks_metric(tmp_path):
+def test_ties_are_broken_by_fewer_updates_and_then_a_lower_learning_rate(tmp_path):
     runs = {(rate, 0): tried(tmp_path / f"{rate}", (100, HALF), (200, HALF)) for rate in (3e-4, 1e-4)}
     choice, _ = choose(runs, COLLECTION, HITS)
     assert choice == {"learning_rate": 1e-4, "updates": [100]}

@@ -1,4 +1,4 @@
-"""Each rule's fingerprint is of its own script and of everything that the script imports."""
+"""The fingerprint of each rule covers its script and everything that the script imports."""
 
 import re
 from collections import defaultdict
@@ -35,7 +35,7 @@ THROUGH_PACKAGES = {
 
 @cache
 def computed(script):
-    """The modules that a script imports by a computed name, of all papers and kinds of models."""
+    """The modules of all papers and kinds of models that a script imports by a computed name."""
     forms = fingerprint._parsed(SCRIPTS[script].read_bytes(), "")["forms"]
     forms += [THROUGH_PACKAGES[script]] if script in THROUGH_PACKAGES else []
     return [name for name in MODULES if any(re.fullmatch(form, name) for form in forms)]
@@ -56,7 +56,7 @@ def imported(script):
 
 
 def test_each_rule_has_the_fingerprint_of_its_script():
-    """A rule names its script once, in `script_params`, or has a function of its own for the fingerprint."""
+    """A rule names its script once, in `script_params`, or uses a separate function for the fingerprint."""
     stages = re.search(r"^STAGES = \{.*?^\}", TEXT, re.M | re.S)[0]
     paired = set(re.findall(r'\*\*script_params\("(\w+)"', TEXT))
     paired |= {f"retrieval_{stage}" for stage in re.findall(r'\): "(\w+)"', stages)}
@@ -68,18 +68,18 @@ def test_each_rule_has_the_fingerprint_of_its_script():
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
-def test_a_fingerprint_covers_all_that_its_script_imports(script):
+def test_a_fingerprint_covers_all_imports_of_its_script(script):
     wanted = imported(script) | {f"{name.replace('.', '/')}.py" for name in computed(script)}
     assert "lextables/__init__.py" in wanted
     assert not wanted - covered(script)
 
 
-def test_a_table_without_its_paper_package_has_no_fingerprint():
+def test_the_fingerprint_of_a_table_without_its_paper_package_raises():
     with pytest.raises(ModuleNotFoundError, match=r"table\.py imports .*\.tables"):
         digests(str(SCRIPTS["table"]), *(name for name in computed("table") if name.endswith(".registry")))
 
 
-def test_how_a_kind_of_model_is_trained_is_no_part_of_anothers_code():
+def test_training_code_of_other_kinds_of_models_is_not_fingerprinted():
     kinds = ("cross_encoder", "bi_encoder")
     of_cross, of_bi = (
         set(digests(str(SCRIPTS["retrieval_train"]), f"lextables.tasks.retrieval.{kind}_tuning"))
@@ -94,13 +94,13 @@ def test_how_a_kind_of_model_is_trained_is_no_part_of_anothers_code():
 @pytest.mark.parametrize(
     ("module", "scripts"),
     [
-        # The linear baseline learns what the evaluator counts, by its own functions.
+        # The linear baseline uses the evaluator's functions to compute its training labels.
         (
             "metrics/spans",
             "spans_choose spans_join spans_score spans_train_linear spans_read_linear spans_quote "
             "cuad_marks publish_export",
         ),
-        # What weighs units encodes none, and what encodes units is read by all that weigh.
+        # `spans_vectors` does not use the linear models, but all scripts with linear models use `units`.
         ("tasks/spans/linear", "spans_train_linear spans_read_linear spans_quote publish_export"),
         (
             "tasks/spans/units",
@@ -116,7 +116,7 @@ def test_how_a_kind_of_model_is_trained_is_no_part_of_anothers_code():
             "classification_train_linear classification_read_linear lawngnli_matched publish_export",
         ),
         ("metrics/answers", "answers_score"),
-        # The export writes the questions as other harnesses ask them, and reads trained weights.
+        # The export writes questions for other harnesses and reads trained weights.
         (
             "models/multiple_choice",
             "answers_ask classification_ask retrieval_ask spans_ask spans_write publish_export",
@@ -128,8 +128,8 @@ def test_how_a_kind_of_model_is_trained_is_no_part_of_anothers_code():
         *((module, "") for module in ("papers/lawngnli/nli_tables", "papers/privacy/tables")),
     ],
 )
-def test_a_module_is_part_of_the_code_of_these_scripts(module, scripts):
-    """Beside the table, the report, a user's contract and submitted predictions, which train nothing."""
+def test_a_module_is_in_the_fingerprints_of_these_scripts(module, scripts):
+    """Scripts that train nothing are ignored: tables, report, review of a user's contract, submissions."""
     found = {script for script in SCRIPTS if f"lextables/{module}.py" in covered(script)}
     assert found - {"table", "report", "overlaps_page", "cuad_review", "submitted"} == set(scripts.split())
 
@@ -137,7 +137,7 @@ def test_a_module_is_part_of_the_code_of_these_scripts(module, scripts):
 @pytest.mark.parametrize(
     "script", [name for name in SCRIPTS if re.search("_(train|search|read|pretrain)$", name)]
 )
-def test_no_training_depends_on_sources_or_infrastructure(script):
+def test_training_does_not_depend_on_sources_or_infrastructure(script):
     files = covered(script)
     assert "lextables/pipeline/atomic.py" in files or "lextables/pipeline/dataset.py" in files
     assert [name for name in files if name.startswith("lextables/sources/") or name in INFRASTRUCTURE] == []
@@ -151,7 +151,7 @@ def test_the_long_steps_of_lawngnli_do_not_depend_on_models_or_tables(step):
     assert [name for name in files if later.search(name) and "schema/" not in name] == []
 
 
-def test_rule_files_share_no_names():
+def test_names_are_unique_across_rule_files():
     """All rule files share one namespace, in which a second definition would replace the first."""
     places = defaultdict(set)
     for file in FILES:
@@ -161,8 +161,8 @@ def test_rule_files_share_no_names():
     assert {name: sorted(files) for name, files in places.items() if len(files) > 1} == {}
 
 
-def test_limits_of_language_models_rerun_nothing():
-    """Snakemake compares no param that depends on the threads; a higher budget changes no answer."""
+def test_limits_of_language_models_do_not_trigger_reruns():
+    """Snakemake does not compare params that depend on threads, and a higher budget changes no answers."""
     names = {"CONFIG": Config(papers=("x",)), "RESULTS": "results"}
     exec(re.search(r"^def ASKING\(.*?(?=^\S)", TEXT, re.M | re.S)[0], names)
     assert Rule._is_deriving_function(names["ASKING"])

@@ -1,4 +1,4 @@
-"""Runs: the record that each leaves, and what one says of another."""
+"""Runs: their folders, their records, and values that are read from the record of another run."""
 
 import json
 
@@ -10,12 +10,12 @@ from lextables.pipeline.run import Run, chosen, counts_of, identity, loaded, rec
 RUN = Run("maud", "train", "minilm", "multi-small", 3)
 
 
-def test_a_run_lies_where_its_name_says():
+def test_the_folder_of_a_run_follows_from_its_fields():
     assert RUN.folder == "runs/maud/train/minilm/multi-small/seed3"
     assert sorted([RUN, Run("acord", "train", "minilm", "small")])[0].paper == "acord"
 
 
-def test_a_record_says_what_ran_and_what_it_took(tmp_path):
+def test_a_record_contains_settings_device_and_cost(tmp_path):
     with recorded(tmp_path / "run.json", {"rate": 1e-4}) as record:
         record |= {"device": "a GPU", "choice": {"updates": [2]}}
     found = loaded(tmp_path / "run.json")
@@ -27,13 +27,13 @@ def test_a_record_says_what_ran_and_what_it_took(tmp_path):
     assert found["seconds"] >= 0 and found["peak_memory_mib"] > 0 and "python" in found["libraries"]
 
 
-def test_a_run_that_fails_leaves_no_record(tmp_path):
+def test_a_failed_run_writes_no_record(tmp_path):
     with pytest.raises(BadInput), recorded(tmp_path / "run.json", {}):
         raise BadInput("no")
     assert not list(tmp_path.iterdir())
 
 
-def test_runs_of_one_job_have_records_of_their_own(tmp_path):
+def test_each_run_of_a_job_has_a_separate_record(tmp_path):
     paths = [tmp_path / form / "run.json" for form in ("short", "long")]
     with recorded_all(paths, {"short": {"queries": None}, "long": {"queries": ["a"]}}) as records:
         for number, record in enumerate(records):
@@ -51,14 +51,14 @@ def written(path, **record):
     return path
 
 
-def test_what_was_chosen_is_read_from_the_choices_record(tmp_path):
+def test_chosen_settings_are_read_from_the_record_of_the_choice(tmp_path):
     path = written(tmp_path / "run.json", choice={"learning_rate": 1e-4}, data={"texts": {"rows": 3}})
     assert chosen([path]) == {"learning_rate": 1e-4}
     assert chosen([]) == {}
     assert counts_of(path) == {"texts": {"rows": 3}}
 
 
-def test_a_run_that_goes_on_from_other_weights_is_known_by_them_too():
+def test_the_identity_of_a_run_includes_its_initial_weights():
     alone = identity({"examples": 1}, "code", "cpu")
     assert alone.keys() == {"data", "code", "libraries", "device"}
     assert identity({"examples": 1}, "code", "cpu", iter([])) == alone

@@ -16,7 +16,7 @@ import yaml
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ROOT / "resources/sample"
 MODELS = SAMPLE / "models"
-# {script: (its function, the folder of what it returns: one file, or a mapping of paths below a folder)}
+# {script: (its function, path of the file that it returns or folder of the files that it returns)}
 SCRIPTS = {
     "make_acord": ("build", SAMPLE / "acord/ACORD.zip"),
     "make_caselaw": ("build", SAMPLE / "caselaw"),
@@ -35,7 +35,7 @@ def remade():
     """{path: (bytes, script)} of every file that the scripts make."""
     files = {}
     for script, (function, place) in SCRIPTS.items():
-        # runpy and not an import: no __pycache__ beside the data.
+        # runpy instead of an import, which would write __pycache__ next to the data.
         made = runpy.run_path(str(SAMPLE / f"{script}.py"))[function]()
         contents = made if isinstance(made, dict) else {"": made}
         files |= {place / name if name else place: (content, script) for name, content in contents.items()}
@@ -49,7 +49,7 @@ def committed():
 
 
 def entries(content):
-    """(name, date, bytes) of each member of a zip, whatever library packed it."""
+    """(name, date, bytes) of each member of a zip; these do not depend on the compression library."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         return [(entry.filename, entry.date_time, archive.read(entry)) for entry in archive.infolist()]
 
@@ -60,7 +60,7 @@ def test_every_file_has_a_script(remade):
 
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_the_script_reproduces_the_committed_bytes(remade, script):
-    same_zlib = "ng" not in zlib.ZLIB_RUNTIME_VERSION  # zlib-ng compresses to other bytes than zlib
+    same_zlib = "ng" not in zlib.ZLIB_RUNTIME_VERSION  # zlib-ng and zlib compress to different bytes
     for path, (content, maker) in remade.items():
         if maker != script:
             continue
@@ -71,7 +71,7 @@ def test_the_script_reproduces_the_committed_bytes(remade, script):
 
 
 def registered():
-    """{path in the sample: its registry entry} of sources.yaml and of the papers' own sources."""
+    """{path in the sample: its registry entry} from sources.yaml and the sources of the papers."""
     found = {}
     registries = [ROOT / "resources/sources.yaml", *sorted((ROOT / "resources/papers").glob("*.yaml"))]
     for registry in registries:
@@ -96,7 +96,7 @@ def test_the_registries_have_the_digests_of_the_committed_files():
 
 
 def runs_of_ten(texts):
-    """All runs of ten words of the texts."""
+    """All sequences of ten consecutive words of the texts."""
     found = set()
     for text in texts:
         words = re.findall(r"[a-z0-9]+", text.lower())
@@ -118,7 +118,7 @@ def members(path, pattern):
         ("cuad/CUAD_v1.zip", r"full_contract_txt/.*\.txt$", r"full_contract_txt/.*\.txt$"),
     ],
 )
-def test_no_ten_words_are_copied_from_the_release(mirror, file, ours, released):
+def test_no_ten_consecutive_words_are_copied_from_the_release(mirror, file, ours, released):
     texts = []
     for content in members(mirror / file, released):
         if released.endswith(r"csv$"):

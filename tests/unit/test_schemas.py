@@ -1,4 +1,4 @@
-"""The schemas beside the workflow are those of the models that check the files."""
+"""The committed schemas equal those of the models that validate the files."""
 
 import jsonschema
 import pytest
@@ -18,11 +18,11 @@ FILES = {
 
 
 @pytest.mark.parametrize("name", sorted(CHECKED))
-def test_written_schema_is_the_codes(name):
+def test_the_committed_schema_equals_that_of_the_code(name):
     assert path(name).read_text(encoding="utf-8") == schema(name)
 
 
 @pytest.mark.parametrize("name", sorted(set(CHECKED) - {"config"}))
-def test_the_files_fit_their_schema(name):
+def test_files_are_valid_against_their_schema(name):
     content = yaml.safe_load((ROOT / FILES[name]).read_text(encoding="utf-8"))
     jsonschema.validate(content, yaml.safe_load(schema(name)))

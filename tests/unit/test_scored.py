@@ -1,4 +1,4 @@
-"""Cells of scores: means over seeds, intervals, losses, strict readings, and missing scores."""
+"""Cells of scores: means over seeds, intervals, losses, strict scores, and missing scores."""
 
 import pytest
 
@@ -20,7 +20,7 @@ def system(name, folders, **changed):
 
 @pytest.fixture
 def inputs(tmp_path):
-    """Three systems with a loss and an F1 in two runs each, and a strict F1 in those of one system."""
+    """Three systems with two runs each that have a loss and an F1; one system also has a strict F1."""
     rows = []
     for name, loss in LOSSES.items():
         folders = [f"runs/{name}{seed}" for seed in range(2)]
@@ -43,7 +43,7 @@ def inputs(tmp_path):
         ("F1", {"scale": 100}, {name: 100 * (1 - loss) for name, loss in LOSSES.items()}),
     ],
 )
-def test_scores_are_means_over_runs_and_compared_from_the_best(inputs, metric, options, values):
+def test_scores_are_means_over_runs_and_compared_best_first(inputs, metric, options, values):
     cells = [
         score_cell(inputs, row, row["row"], metric, Score(metric, row["row"], metric, **options), decimals=1)
         for row in inputs.rows
@@ -57,7 +57,7 @@ def test_scores_are_means_over_runs_and_compared_from_the_best(inputs, metric, o
     ]  # fmt: skip
 
 
-def test_a_trained_baseline(inputs):
+def test_the_cell_of_a_trained_baseline_has_the_values_of_all_seeds(inputs):
     row = inputs.rows[1] | {"trained": True, "averages": 3, "baseline": True}
     cell = score_cell(inputs, row, "Better", "F1", Score("F1", "Better", "F1"), compared=False)
     assert cell.seeds == pytest.approx((0.65, 0.85))
@@ -65,7 +65,7 @@ def test_a_trained_baseline(inputs):
     assert not score_cell(inputs, row | {"lenient": True}, "B", "F1", Score("F1", "B", "F1")).baseline
 
 
-def test_a_strict_reading_is_shown_where_it_is_stored_and_differs(inputs):
+def test_a_strict_score_is_shown_only_if_it_is_stored_and_differs(inputs):
     for name, expected in (("Better", [("F1, strict", 50.0)]), ("Worse", [])):
         (row,) = (row for row in inputs.rows if row["row"] == name)
         score = Score("F1", name, "F1", scale=100)
@@ -75,7 +75,7 @@ def test_a_strict_reading_is_shown_where_it_is_stored_and_differs(inputs):
         assert not strict_cells(inputs, same, score)
 
 
-def test_a_score_that_is_missing(inputs):
+def test_a_missing_score_has_a_reason(inputs):
     score = Score("AUPR", "Better", "AUPR")
     cell = score_cell(inputs, inputs.rows[1], "Better", "AUPR", score, missing="nothing to score")
     assert (cell.value, cell.reason, len(cell.runs)) == (None, "nothing to score", 2)

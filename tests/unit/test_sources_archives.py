@@ -17,7 +17,7 @@ def release(tmp_path):
     return path
 
 
-def test_a_member_is_found_under_any_top_folder_and_is_unique(release):
+def test_a_member_is_found_in_any_top_folder_and_must_be_unique(release):
     with opened(release) as archive:
         assert member(archive, "rows.csv") == "v1/rows.csv"
         assert member(archive, "a/notes.txt") == "v1/a/notes.txt"
@@ -28,14 +28,14 @@ def test_a_member_is_found_under_any_top_folder_and_is_unique(release):
 
 
 @pytest.mark.parametrize("size", [0, 100, 2000])
-def test_a_truncated_zip(release, size):
+def test_a_truncated_zip_raises(release, size):
     release.write_bytes(release.read_bytes()[:size])
     match = r"^release\.zip: the zip is cut short or damaged \(.*\); fetch it again\.$"
     with pytest.raises(BadInput, match=match), opened(release):
         pass
 
 
-def test_a_damaged_member(release):
+def test_a_damaged_member_raises(release):
     content = bytearray(release.read_bytes())
     content[100] ^= 0xFF
     release.write_bytes(bytes(content))

@@ -1,4 +1,4 @@
-"""Fetch files from a mirror folder, and over HTTP from a server that misbehaves."""
+"""Fetching files from a mirror folder, and over HTTP from a server that gives errors."""
 
 import gzip
 import hashlib
@@ -40,7 +40,7 @@ class Answer:
     """An answer of the server.
 
     It sends the first ``cut`` bytes of the requested range and announces ``length`` bytes (None: the actual
-    number; 0: no announcement).  ``ranges`` tells whether Range is honoured: "yes", "no", or "blindly"
+    number; 0: no announcement).  ``ranges`` says whether Range is honoured: "yes", "no", or "blindly"
     (without checking If-Range).
     """
 
@@ -80,7 +80,7 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.flush()
             time.sleep(answer.stall)
             return
-        # HTTP/1.0: the connection closes after the answer, so what is missing stays missing.
+        # HTTP/1.0: the connection closes after the answer, so missing bytes are never sent.
         self.wfile.write(body[: answer.cut])
 
     def log_message(self, *_):
@@ -179,7 +179,7 @@ def test_a_file_is_fetched_with_provenance_and_messages(fetcher, server):
     licence = "A\nLicence: CC0\nPlease cite: A 2020\nhttps://example.org"
     assert fetcher.messages == [f"acord/data.bin: 10,240 bytes from {server.at}/a", licence]
     assert (fetcher.files, fetcher.ranges, fetcher.sleeps) == (COMPLETE, [WHOLE], [])
-    # The licence is reported once a source.
+    # The licence is reported once per source.
     fetcher.fetch(fetcher.wanted("us/1.zip"))
     assert fetcher.messages.count(licence) == 1
     assert not (fetcher.file.parent / "us/LICENCE.txt").exists()
@@ -203,7 +203,7 @@ SHIFTED = Answer(headers={"Content-Range": f"bytes 4001-{SIZE - 1}/{SIZE}"})
 
 
 def versions(version, **headers):
-    """Answers of which the first is cut, with this ETag and these headers."""
+    """Two answers with this ETag and these headers; the first is cut."""
     return [Answer(cut=cut, version=version, headers=headers) for cut in (4000, None)]
 
 
@@ -228,14 +228,14 @@ RESUMED = {
 
 
 @pytest.mark.parametrize("case", RESUMED)
-def test_a_cut_download_is_resumed_if_the_file_is_the_same(fetcher, server, case):
+def test_an_interrupted_download_is_resumed_if_the_file_is_the_same(fetcher, server, case):
     server.answers["/a"], body, ranges, sleeps = map(list, RESUMED[case])
     fetcher.fetch(fetcher.wanted(**UNPINNED), timeouts=(5, 0.2))
     assert fetcher.file.read_bytes() == bytes(body)
     assert (fetcher.ranges, fetcher.sleeps, fetcher.files) == ([WHOLE, *ranges], sleeps, COMPLETE)
 
 
-def test_a_later_run_resumes_the_part_of_a_failed_one(fetcher, server):
+def test_a_later_run_resumes_the_partial_file_of_a_failed_run(fetcher, server):
     server.answers["/a"] = [Answer(cut=4000)]
     assert fetcher.error(fetcher.wanted(), attempts=1) == (
         "acord/data.bin could not be fetched: S/a was cut after 4,000 bytes at the last of 1 attempts; "
@@ -248,14 +248,14 @@ def test_a_later_run_resumes_the_part_of_a_failed_one(fetcher, server):
     assert (fetcher.file.read_bytes(), fetcher.ranges[1:]) == (BODY, [FROM_4000])
 
 
-def test_a_part_of_one_address_is_not_resumed_from_another(fetcher, server):
+def test_a_partial_file_is_not_resumed_from_another_address(fetcher, server):
     server.answers |= {"/a": [Answer(cut=4000), Answer(status=404)], "/b": [Answer()]}
     fetcher.fetch(fetcher.wanted(addresses=[f"{server.at}/a", f"{server.at}/b"]))
     assert server.requests == [("/a", *WHOLE), ("/a", *FROM_4000), ("/b", *WHOLE)]
     assert fetcher.file.read_bytes() == BODY
 
 
-def test_a_damaged_part_is_fetched_again_or_found_by_its_digest(fetcher, server):
+def test_a_damaged_partial_file_is_fetched_again_or_rejected(fetcher, server):
     for content, ranges in ((OTHER, [(f"bytes={SIZE}-", ONE), WHOLE]), (OTHER[:4000], [FROM_4000])):
         server.answers["/a"] = [Answer(cut=4000)]
         fetcher.error(fetcher.wanted(), attempts=1)
@@ -271,7 +271,7 @@ def test_a_damaged_part_is_fetched_again_or_found_by_its_digest(fetcher, server)
         assert fetcher.ranges == ranges
 
 
-def test_wrong_bytes_are_refused_and_the_previous_file_stays(fetcher, server):
+def test_wrong_bytes_are_rejected_and_the_previous_file_is_kept(fetcher, server):
     fetcher.file.parent.mkdir(parents=True)
     fetcher.file.write_bytes(b"before")
     server.answers["/a"] = [Answer(OTHER)]
@@ -284,7 +284,7 @@ def test_wrong_bytes_are_refused_and_the_previous_file_stays(fetcher, server):
     assert (fetcher.ranges, fetcher.sleeps) == ([WHOLE, WHOLE], [])
 
 
-def test_the_next_address_is_tried_at_once_after_404_or_wrong_bytes(fetcher, server):
+def test_the_next_address_is_tried_immediately_after_404_or_wrong_bytes(fetcher, server):
     server.answers |= {"/a": [Answer(status=404)], "/b": [Answer(OTHER)], "/c": [Answer()]}
     addresses = [f"{server.at}/{letter}" for letter in "abc"]
     assert fetcher.fetch(fetcher.wanted(addresses=addresses)).obtained_from == addresses[2]
@@ -293,7 +293,7 @@ def test_the_next_address_is_tried_at_once_after_404_or_wrong_bytes(fetcher, ser
     assert fetcher.messages[1] == f"acord/data.bin: {addresses[0]} answered 404 Not Found"
 
 
-def test_if_every_address_fails_each_has_its_reason(fetcher, server):
+def test_if_all_addresses_fail_the_error_gives_each_reason(fetcher, server):
     server.answers |= {"/a": [Answer(status=404)], "/b": [Answer(status=503)]}
     closed = "http://127.0.0.1:9/c"
     wanted = fetcher.wanted(addresses=[f"{server.at}/a", f"{server.at}/b", closed])
@@ -338,7 +338,7 @@ PACKED = Answer(gzip.compress(BODY), headers={"Content-Encoding": "gzip"})
         (PACKED, None, "sent the file encoded as gzip", LATER),
     ],
 )  # fmt: skip
-def test_a_wrong_length_or_encoding_is_an_error(fetcher, server, answer, size, reason, do):
+def test_a_wrong_length_or_encoding_raises(fetcher, server, answer, size, reason, do):
     server.answers["/a"] = [answer]
     message = fetcher.error(fetcher.wanted(size=size), attempts=1)
     assert message.startswith(f"acord/data.bin could not be fetched: S/a {reason}") and message.endswith(do)
@@ -354,7 +354,7 @@ def test_an_unknown_length_is_accepted_except_for_a_git_blob(fetcher, server):
     fetcher.fetch(fetcher.wanted(digest=digest(BODY, "git-blob")))
 
 
-def test_chunks_are_joined_and_a_missing_chunk_is_a_cut(fetcher, server):
+def test_chunks_are_joined_and_a_missing_chunk_causes_a_retry(fetcher, server):
     half = SIZE // 2
     chunks = b"".join(b"%x\r\n%s\r\n" % (half, part) for part in (BODY[:half], BODY[half:]))
     chunked = {"length": 0, "headers": {"Transfer-Encoding": "chunked"}, "version": None}
@@ -366,7 +366,7 @@ def test_chunks_are_joined_and_a_missing_chunk_is_a_cut(fetcher, server):
     assert (fetcher.file.read_bytes(), fetcher.ranges, fetcher.sleeps) == (BODY, [WHOLE, WHOLE], [1])
 
 
-def test_a_disk_without_space_is_an_error_before_the_download(fetcher, server):
+def test_a_full_disk_raises_before_the_download(fetcher, server):
     server.answers["/a"] = [Answer()]
     assert fetcher.error(fetcher.wanted(), free=lambda _: SIZE - 1) == (
         "acord/data.bin needs 10,240 bytes more, and the disk of T/results/acord has 10,239; free some space."
@@ -405,7 +405,7 @@ def test_a_mirror_has_priority_and_its_file_is_copied(fetcher, server):
     assert record.read_bytes() == before
 
 
-def test_a_variant_is_accepted_only_where_it_is_allowed(fetcher, server):
+def test_a_variant_is_accepted_only_if_it_is_allowed(fetcher, server):
     wanted, mirror = fetcher.wanted(variants=REBUILT | STAND_IN), fetcher.mirror(OTHER)
     assert fetcher.error(wanted, mirrors=[mirror]) == (
         "T/mirror/acord/data.bin: this is the variant 'rebuilt' of acord/data.bin,"
@@ -437,7 +437,7 @@ WEB_PAGE = "this is a web page, such as a login page, not acord/data.bin; replac
         ),
     ],
 )
-def test_a_wrong_file_in_a_mirror_is_described(fetcher, server, body, message):
+def test_the_error_describes_a_wrong_file_in_a_mirror(fetcher, server, body, message):
     wanted = fetcher.wanted(variants=REBUILT)
     found = fetcher.error(wanted, mirrors=[fetcher.mirror(body)], variants=["release", "rebuilt"])
     assert found.startswith("T/mirror/acord/data.bin: ") and message in found
@@ -470,7 +470,7 @@ def test_a_fetched_file_is_recognised_while_bytes_and_registry_are_unchanged(fet
     assert fetched_before(unpinned, fetcher.file) is None
 
 
-def test_the_sample_is_used_only_by_a_run_on_the_sample(fetcher, server):
+def test_sample_files_are_used_only_by_runs_on_the_sample(fetcher, server):
     wanted = fetcher.wanted(variants=SAMPLE)
     sample = fetcher.mirror(b"ours", folder="sample")
     found = fetcher.fetch(wanted, mirrors=[sample], variants=wanted.variants_for("sample"))
@@ -483,7 +483,7 @@ def test_the_sample_is_used_only_by_a_run_on_the_sample(fetcher, server):
     assert server.requests == []
 
 
-def test_a_gated_file_has_instructions_until_a_mirror_has_it(fetcher):
+def test_a_gated_file_gives_instructions_unless_a_mirror_contains_it(fetcher):
     wanted = fetcher.wanted(addresses=None, size=None, gated={"instructions": "ask A"}, **UNPINNED)
     record = ManualDownload("acord", "data.bin", "CC0", "https://example.org", "ask A")
     assert manual_download(wanted, [], ["unverified"]) == record
@@ -500,7 +500,7 @@ def test_a_gated_file_has_instructions_until_a_mirror_has_it(fetcher):
 
 
 @pytest.mark.parametrize("pin", ["md5:1", None], ids=["pinned", "unpinned"])
-def test_the_content_key_depends_on_bytes_and_not_on_their_place(tmp_path, pin):
+def test_the_content_key_depends_on_bytes_and_not_on_their_location(tmp_path, pin):
     candidate = Candidate(RELEASE, "f.zip", 1, pin, True, "")
     wanted = SourceFile("src", "f.zip", "", "", "", "", ("http://x",), None, (candidate,))
 

@@ -1,4 +1,4 @@
-"""Records of csv and JSON files with their places, and the message for each error."""
+"""Records of csv and JSON files with their positions, and the message of each error."""
 
 import io
 import json
@@ -16,7 +16,7 @@ def stream(text):
     return io.BytesIO(text.encode() if isinstance(text, str) else text)
 
 
-def test_csv_rows_have_the_line_on_which_they_begin():
+def test_csv_rows_have_the_number_of_their_first_line():
     assert list(csv_rows(stream("\ufeffa,b\r\n1,None\r\n"), "f")) == [
         ("f, row 1", ["a", "b"]),
         ("f, row 2", ["1", "None"]),
@@ -25,7 +25,7 @@ def test_csv_rows_have_the_line_on_which_they_begin():
     assert [where for where, _ in rows] == ["f, row 1", "f, row 2", "f, row 5"]
 
 
-def test_json_lines_have_their_number():
+def test_json_lines_have_their_line_number():
     lines = [json.dumps(record, ensure_ascii=False) for record in RECORDS]
     content = stream("\ufeff" + "\n".join(lines) + "\n\n")
     assert list(json_lines(content, "f")) == [
@@ -45,7 +45,7 @@ def test_a_json_array_is_read_in_chunks_of_any_size(monkeypatch, indent, chunk):
     assert list(json_array(stream(" [ ] "), "f")) == []
 
 
-def test_a_json_array_is_not_read_as_a_whole(monkeypatch):
+def test_a_json_array_is_read_as_a_stream(monkeypatch):
     monkeypatch.setattr(records, "CHUNK", 64)
     monkeypatch.setattr(records, "LONGEST", 256)
     content = stream(json.dumps([{"n": number, "text": "x" * 20} for number in range(1000)]))
@@ -91,7 +91,7 @@ def whole(content, name):
         (whole, b"\xff", "f: the byte 0xff is not UTF-8"),
     ],
 )
-def test_an_error_has_its_place(read, content, message):
+def test_errors_give_their_position(read, content, message):
     with pytest.raises(BadInput) as error:
         list(read(stream(content), "f"))
     assert str(error.value).startswith(message)
@@ -107,7 +107,7 @@ def test_an_error_has_its_place(read, content, message):
         ({"a": "x\ud800"}, str, r"'a' holds '\ud800', half of a character"),
     ],
 )
-def test_a_value_has_its_type(record, kind, message):
+def test_a_missing_value_or_a_wrong_type_raises(record, kind, message):
     assert value({"a": "x \U0001f600"}, "a", str, "f") == "x \U0001f600"
     with pytest.raises(BadInput) as error:
         value(record, "a", kind, "f, line 1")

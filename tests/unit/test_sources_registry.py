@@ -1,4 +1,4 @@
-"""The registry of sources: the real one, and error messages for a broken one."""
+"""The registry of sources: the committed one, and error messages for an invalid one."""
 
 import hashlib
 from pathlib import Path
@@ -45,7 +45,7 @@ def test_the_real_registry_has_every_source(registry):
     ]
 
 
-def test_what_is_not_comparable_is_said_so(registry):
+def test_variants_that_are_not_comparable_are_marked(registry):
     variants = {
         f"{source}/{name}: {variant}": v.comparable
         for source, entry in registry.items()
@@ -62,7 +62,7 @@ def test_what_is_not_comparable_is_said_so(registry):
     assert variants["cuad/data.zip: rebuilt"]
 
 
-def test_a_pattern_is_filled_in_and_its_variants_are_pinned_file_by_file(registry):
+def test_a_pattern_is_filled_in_and_its_variants_are_pinned_per_file(registry):
     wanted = resolve(registry, "caselaw", "us/436.zip")
     assert wanted.addresses == ("https://static.case.law/us/436.zip",)
     assert [c.variant for c in wanted.among(wanted.variants_for("release"))] == ["converted", "unverified"]
@@ -71,7 +71,7 @@ def test_a_pattern_is_filled_in_and_its_variants_are_pinned_file_by_file(registr
     assert index.addresses == ("https://www.sec.gov/Archives/edgar/full-index/2019/QTR3/master.idx",)
 
 
-def test_published_bytes_that_nothing_pins_are_not_the_release_and_not_comparable(registry):
+def test_published_bytes_without_a_digest_are_unverified_and_not_comparable(registry):
     (volume,) = resolve(registry, "caselaw", "f2d/10.zip").candidates
     assert (volume.variant, volume.comparable, volume.pin) == (
         "unverified",
@@ -99,7 +99,7 @@ def test_every_volume_of_the_mirror_is_pinned(registry, mirror):
         assert pinned[name] == f"sha256:{found}"
 
 
-def test_an_exact_name_goes_before_a_pattern(tmp_path):
+def test_an_exact_name_has_priority_over_a_pattern(tmp_path):
     content = entry()
     files = content["acord"]["files"]
     files["{name}.zip"] = {
@@ -116,7 +116,7 @@ def test_an_exact_name_goes_before_a_pattern(tmp_path):
     [("sample", ["sample"]), ("release", ["release", "rebuilt"])],
     ids=["sample", "release"],
 )
-def test_the_sample_and_the_rest_are_never_mixed(tmp_path, data, variants):
+def test_the_sample_and_other_variants_are_never_mixed(tmp_path, data, variants):
     sample = {"comparable": False, "note": "ours", "unpinned": "kept here"}
     rebuilt = {"comparable": True, "note": "rebuilt", "digest": SHA}
     loaded = load(written(tmp_path, entry(variants={"sample": sample, "rebuilt": rebuilt})))
@@ -132,7 +132,7 @@ def test_the_sample_and_the_rest_are_never_mixed(tmp_path, data, variants):
         ("caselaw", "us/a/1.zip", "the source 'caselaw' has no file 'us/a/1.zip'; use one of Reporters"),
     ],
 )
-def test_an_unknown_source_or_file_is_answered_by_what_there_is(registry, source, file, sentence):
+def test_an_unknown_source_or_file_raises_with_the_known_ones(registry, source, file, sentence):
     with pytest.raises(BadInput) as error:
         resolve(registry, source, file)
     assert str(error.value).startswith(sentence)
@@ -180,7 +180,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("content", "message"), BROKEN, ids=[message for _, message in BROKEN])
-def test_an_error_in_the_registry_has_key_and_allowed_values(tmp_path, content, message):
+def test_errors_in_the_registry_give_the_key_and_allowed_values(tmp_path, content, message):
     path = written(tmp_path, content)
     with pytest.raises(BadInput) as error:
         load(path)
@@ -192,7 +192,7 @@ def paper(tmp_path, name, sources):
     return written(tmp_path, {"title": "A paper", "sources": sources}, f"{name}.yaml")
 
 
-def test_a_paper_may_bring_its_own_sources(tmp_path, registry):
+def test_a_paper_can_define_sources(tmp_path, registry):
     path = written(tmp_path, entry())
     ledgar = paper(tmp_path, "ledgar", {"ledgar": entry()["acord"]})
     without = written(tmp_path, {"title": "Another"}, "other.yaml")
@@ -203,7 +203,7 @@ def test_a_paper_may_bring_its_own_sources(tmp_path, registry):
     assert registry.items() <= load(REGISTRY, *papers).items()
 
 
-def test_a_source_that_two_files_name_is_an_error(tmp_path):
+def test_a_source_in_two_files_raises(tmp_path):
     path = written(tmp_path, entry())
     one, two = (paper(tmp_path, name, {"mine": entry()["acord"]}) for name in ("one", "two"))
     three = paper(tmp_path, "three", entry())
@@ -214,7 +214,7 @@ def test_a_source_that_two_files_name_is_an_error(tmp_path):
         assert str(error.value) == f"{last}: the source {name!r} is in {first} too."
 
 
-def test_a_fault_in_a_papers_sources_is_one_of_the_papers_file(tmp_path):
+def test_errors_in_the_sources_of_a_paper_name_its_file(tmp_path):
     path, broken = written(tmp_path, entry()), paper(tmp_path, "mine", {"mine": entry(size=-1)["acord"]})
     with pytest.raises(BadInput) as error:
         load(path, broken)
@@ -227,7 +227,7 @@ def test_provenance_records_get_the_registrys_current_texts(tmp_path):
     record = {"source": "acord", "file": "a.zip", "bytes": 5, "comparable": False, "note": "Not as good."}
     texts = {"title": "A", "licence": "CC0", "citation": "A 2020", "homepage": "https://example.org"}
     old = record | {"variant": "rebuilt", "licence": "CC BY 4.0", "citation": "A 2019"}
-    # Texts of files that the registry does not have are unchanged, and of unknown sources as well.
+    # The note of a file that is not in the registry is unchanged, and so is the record of an unknown source.
     other_file = record | {"file": "11 volumes", "variant": "rebuilt"}
     unknown = other_file | {"source": "other"}
     assert with_registry_texts([old, record | {"variant": "unknown"}, other_file, unknown], current) == [

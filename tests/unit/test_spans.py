@@ -1,4 +1,4 @@
-"""Scores of n-best spans: equal to the released evaluator, each quirk by itself, and the paper's text."""
+"""Scores of n-best spans: equality with the released evaluator, its peculiarities, and strict mode."""
 
 import json
 import math
@@ -38,7 +38,7 @@ from lextables.tasks.spans.submitted import released_nbest
 ROOT = Path(__file__).parents[2]
 GOLDEN = json.loads((ROOT / "tests/golden/cuad_scores.json").read_text(encoding="utf-8"))
 RELEASED = GOLDEN["released"]
-MAUDS = (1e-4, 1e-5, 0.0)  # the low thresholds of the evaluator that MAUD released
+MAUDS = (1e-4, 1e-5, 0.0)  # the low thresholds of MAUD's released evaluator
 
 
 def answer_rows(questions):
@@ -50,7 +50,7 @@ def answer_rows(questions):
 
 
 def task(*questions):
-    """Gold of (contract, category, spans) each."""
+    """Gold data of questions, each given as (contract, category, spans)."""
     rows = [
         {"question_id": f"{c}__{k}", "contract_id": c, "category": k, "spans": spans}
         for c, k, spans in questions
@@ -59,14 +59,14 @@ def task(*questions):
 
 
 def predicted(content):
-    """N-best of {question id: [(text, probability), ...]}, at unknown places."""
+    """N-best spans of {question id: [(text, probability), ...]}, without positions."""
     return released_nbest(
         {k: [{"text": text, "probability": p} for text, p in found] for k, found in content.items()}, "test"
     )
 
 
 def one(spans, found, category="Term", contract="C", relaxed=None):
-    """The task and predictions of one question, and the numbers of paper mode."""
+    """The counts and the curve of one question in paper mode."""
     asked, nbest = task((contract, category, spans)), predicted({f"{contract}__{category}": found})
     counted = overall_counts(paper_matches(nbest, asked, relaxed), asked, sweep())
     return counted, counted.curve()
@@ -79,11 +79,11 @@ def golden():
     )
 
 
-# Equal to the released evaluator.
+# Equality with the released evaluator.
 
 
 @pytest.mark.parametrize("group", sorted(RELEASED))
-def test_every_number_is_the_released_one(golden, group):
+def test_every_number_equals_that_of_the_released_evaluator(golden, group):
     nbest, asked = golden
     groups, counted = paper_counts(paper_matches(nbest, asked, "Parties"), asked, sweep())
     curve, at = counted.curve(), groups.index(group)
@@ -94,10 +94,10 @@ def test_every_number_is_the_released_one(golden, group):
         np.testing.assert_array_equal(ours[name][at].reshape(-1), theirs, err_msg=f"{group}, {name}")
 
 
-# Quirks, one by one.
+# Peculiarities of the released evaluator.
 
 
-def test_the_sweep_is_what_arange_makes():
+def test_thresholds_equal_those_of_arange():
     thresholds = sweep()
     assert (len(thresholds), thresholds[0], list(thresholds[-2:])) == (101, 0.99, [0.001, 0.0])
     assert (np.diff(thresholds) < 0).all()
@@ -109,8 +109,8 @@ def test_the_sweep_is_what_arange_makes():
     ("probability", "first"),
     [
         (0.99, 1),  # not above 0.99
-        (0.98, 2),  # np.arange makes 0.98 exactly
-        (0.93, 6),  # but 0.9299999999999999 for 0.93, which 0.93 is above
+        (0.98, 2),  # np.arange gives exactly 0.98
+        (0.93, 6),  # np.arange gives 0.9299999999999999, and 0.93 is above it
         (0.9299999999999999, 7),
         (0.001, 100),
         (1e-300, 100),
@@ -118,7 +118,7 @@ def test_the_sweep_is_what_arange_makes():
         (1, 0),
     ],
 )
-def test_a_prediction_counts_strictly_above_a_threshold(probability, first):
+def test_a_prediction_counts_if_it_is_strictly_above_a_threshold(probability, first):
     counted, _ = one(["the term"], [("the term", probability)])
     found = np.flatnonzero(counted.true_positives[0])
     assert (found[0] if len(found) else None) == first
@@ -139,7 +139,7 @@ def test_a_prediction_counts_strictly_above_a_threshold(probability, first):
         ("ΑΣ.Α ΑΣ,", "ασα ας", "ασα ας"),
     ],
 )
-def test_words(text, paper, strict):
+def test_words_of_paper_mode_and_strict_mode(text, paper, strict):
     assert paper_words(text) == {*paper.split(" ")}
     assert strict_words(text) == {*strict.split()}
 
@@ -149,11 +149,11 @@ def test_words(text, paper, strict):
     ("span", "text", "recall"),
     [("a  b", "a ", 1), (".", ",", 1), ("a b c", "b c d", 1), ("a b c d", "c d e", 0)],
 )
-def test_half_of_the_words_is_a_match(span, text, recall):
+def test_spans_that_share_half_of_their_words_match(span, text, recall):
     assert one([span], [(text, 0.5)])[1].recall[0, -1] == recall
 
 
-def test_the_empty_word_is_none_in_strict_mode():
+def test_strict_mode_ignores_the_empty_word():
     asked, nbest = task(("C", "Term", ["."])), predicted({"C__Term": [(",", 0.5)]})
     assert list(strict_matches(nbest, asked, None).gold_confidence) == [UNMATCHED]
 
@@ -164,14 +164,14 @@ def test_a_repeated_text_keeps_its_last_probability():
     assert list(nbest.confidence[most_probable_by_span(nbest)]) == [0.2, 0.6, 0.3]
 
 
-def test_the_word_empty_is_a_prediction_in_paper_mode_alone():
+def test_the_word_empty_is_a_prediction_only_in_paper_mode():
     nonce = {"q": [{"text": "empty", "probability": 0.5, "token_doc_start": -1, "token_doc_end": -1}]}
     nbest = released_nbest(nonce, "test")
     assert len(last_by_text(nbest)) == 1
     assert len(most_probable_by_span(nbest)) == 0
 
 
-def test_spans_at_two_places_are_two_predictions_in_strict_mode():
+def test_spans_at_two_positions_are_two_predictions_in_strict_mode():
     places = [(0, 2), (9, 11), (0, 2)]
     content = {
         "q": [
@@ -184,13 +184,13 @@ def test_spans_at_two_places_are_two_predictions_in_strict_mode():
     assert list(nbest.confidence[last_by_text(nbest)]) == [0.7]
 
 
-def test_a_category_holds_every_question_whose_id_contains_its_name():
+def test_a_category_contains_every_question_whose_id_contains_its_name():
     asked = task(("Alpha", "Insurance", []), ("Alpha", "Term", []), ("Insurance Agency", "Term", []))
     assert asked.category_names == ["Insurance", "Term"]
     assert substring_groups(asked).tolist() == [[True, False, True], [False, True, True]]
 
 
-def test_a_category_holds_its_own_questions_however_their_ids_spell_it():
+def test_a_category_contains_its_questions_even_if_ids_spell_it_differently():
     rows = [
         {"question_id": "c__COR convent", "contract_id": "c", "category": "COR covenant", "spans": ["a"]},
         {"question_id": "c__No-Shop", "contract_id": "c", "category": "No-Shop", "spans": ["b"]},
@@ -205,7 +205,7 @@ def test_a_category_holds_its_own_questions_however_their_ids_spell_it():
         ("C", "Parties", None, 0, 0),
         ("C", "Parties", "", 0, 0),
         ("C", "Term", "Parties", 0, 0),
-        ("Deed of the Parties", "Term", "Parties", 1, 0),  # any id that contains it
+        ("Deed of the Parties", "Term", "Parties", 1, 0),  # any id that contains the name
         ("C", "Third Parties", "Parties", 1, 0),
     ],
 )
@@ -218,14 +218,14 @@ def test_matching_is_relaxed_by_substring_or_by_category(contract, category, rel
         assert len(found.miss_confidence) == 1 - expected
 
 
-def test_one_prediction_may_find_two_spans_and_two_may_find_one():
+def test_one_prediction_can_match_two_spans_and_two_can_match_one():
     counted, _ = one(["the term", "the term is"], [("the term", 0.9), ("the term is", 0.8), ("x", 0.7)])
     assert counted.true_positives[0, 50] == 2
     assert counted.false_positives[0, 50] == 1
 
 
-def test_the_last_threshold_is_not_searched():
-    # All of the recall comes between 0.001 and 0, so the released precision at recall is 0.
+def test_precision_at_recall_ignores_the_last_threshold():
+    # Recall is above 0 only below threshold 0.001, so the released precision at recall is 0.
     _, curve = one(["the term"], [("the term", 0.0005)])
     assert curve.recall[0, -1] == 1
     assert precision_at_recall(curve, 0.8)[0] == 0
@@ -234,7 +234,7 @@ def test_the_last_threshold_is_not_searched():
     assert precision_at_recall(curve, 0.8)[0] == 1
 
 
-def test_all_is_nan_where_the_last_threshold_predicts_nothing():
+def test_precision_is_nan_if_the_last_threshold_predicts_nothing():
     _, curve = one(["the term"], [("", 1.0), ("the term", 0.0)])
     assert np.isnan(processed(curve.precision)).all()
     assert {name: value[0] for name, value in paper_values(curve).items()} == dict.fromkeys(
@@ -245,8 +245,8 @@ def test_all_is_nan_where_the_last_threshold_predicts_nothing():
 # Strict mode.
 
 
-def test_strict_values_by_hand():
-    # Thresholds 0.9: 1 of 1; 0.6: 1 of 2; 0.5: 3 of 4 (two found at once); 0.2: 3 of 5; one is never found.
+def test_strict_values_equal_values_computed_by_hand():
+    # Precision at 0.9: 1/1; at 0.6: 1/2; at 0.5: 3/4 (two spans match); at 0.2: 3/5; one span never matches.
     found = np.array([0.9, 0.5, 0.5, UNMATCHED])
     misses = np.array([0.6, 0.2])
     curve = strict_curve(found, misses)
@@ -258,12 +258,12 @@ def test_strict_values_by_hand():
     assert strict_values(found[:3], misses)["precision at 90% recall"] == 0.75
 
 
-def test_strict_counts_a_confidence_of_0_and_finds_what_no_fixed_threshold_does():
+def test_strict_mode_counts_confidence_0_and_uses_every_threshold():
     assert strict_values(np.array([0.0]), np.array([]))["AUPR"] == 1
     assert strict_values(np.array([0.0005]), np.array([0.0004]))["precision at 90% recall"] == 1
 
 
-def test_strict_without_gold_has_no_score_and_without_predictions_0():
+def test_strict_scores_are_nan_without_gold_and_0_without_predictions():
     assert all(math.isnan(value) for value in strict_values(np.array([]), np.array([0.5])).values())
     assert set(strict_values(np.array([UNMATCHED]), np.array([])).values()) == {0}
 
@@ -271,7 +271,7 @@ def test_strict_without_gold_has_no_score_and_without_predictions_0():
 # Intervals.
 
 
-def test_intervals_are_of_the_metric_over_contracts_drawn_again(golden):
+def test_intervals_are_computed_from_resampled_contracts(golden):
     nbest, asked = golden
     matches = paper_matches(nbest, asked, "Parties")
     found = contract_intervals(matches, asked, sweep(), seed=3, resamples=200)
@@ -318,7 +318,7 @@ def table(golden):
     )
 
 
-def test_what_is_in_the_table(table):
+def test_the_table_has_scores_of_paper_mode_and_strict_mode(table):
     found = {(row["metric"], row["group"]): row for row in table}
     assert found["AUPR", "all"]["value"] == RELEASED["all"]["AUPR"][0]
     assert found["AUPR", "all"]["n"] == sum(len(question["spans"]) for question in GOLDEN["questions"])
@@ -328,7 +328,7 @@ def test_what_is_in_the_table(table):
         <= found["AUPR, high", "all"]["value"]
     )
     assert found["AUPR, low", "all"]["n"] == 3
-    # The released filter takes in all questions about the contract with the word in its title.
+    # The released filter includes all questions of the contract whose title contains the word.
     assert found["AUPR", "category: Insurance"]["n"] == 12
     assert found["AUPR, strict", "category: Insurance"]["n"] == 4
     assert (
@@ -345,7 +345,7 @@ def test_what_is_in_the_table(table):
         np.testing.assert_array_equal(curve, theirs)
 
 
-def test_another_task_has_its_own_categories_low_thresholds_and_no_relaxed_one():
+def test_another_task_can_have_other_categories_and_low_thresholds():
     questions = [
         {"question_id": f"contract_{n}__{kind}", "contract_id": f"contract_{n}", "category": kind}
         for n in (1, 2)
@@ -360,7 +360,7 @@ def test_another_task_has_its_own_categories_low_thresholds_and_no_relaxed_one()
     assert found["precision at 80% recall", "category: No-Shop"] == 1
 
 
-def test_paper_mode_scores_the_released_text_and_strict_mode_the_slice():
+def test_paper_mode_uses_the_released_text_and_strict_mode_the_exact_text():
     texts = [("the term ends.", "the\nterm"), ("empty", ""), ("", "")]
     rows = [
         {
@@ -382,15 +382,15 @@ def test_paper_mode_scores_the_released_text_and_strict_mode_the_slice():
         found[span] = {(row["metric"], row["group"]): row["value"] for row in table}
     recalls = [found[span]["recall", "threshold: 0.45"] for span in found]
     assert recalls == [1, 0]
-    # The release takes the word empty for a span, which matches nothing.
+    # The released evaluator counts the word 'empty' as a span, which matches nothing.
     assert found["term ends"]["precision", "threshold: 0.25"] == 0.5
     assert [found[span]["AUPR, strict", "all"] for span in found] == [0, 1]
 
 
-# What cannot be scored.
+# Invalid input.
 
 
-def test_rows_with_a_probability_that_is_none():
+def test_a_probability_that_is_nan_raises():
     rows = [
         {"question_id": "q", "rank": n, "released_text": "x", "text": "x", "probability": p}
         for n, p in enumerate((0.5, math.nan))
@@ -409,7 +409,7 @@ def test_rows_with_a_probability_that_is_none():
         ("a", "a", "", "question 'a': the gold span 0 is empty"),
     ],
 )
-def test_questions_that_cannot_be_scored(asked, found, span, message):
+def test_questions_that_cannot_be_scored_raise(asked, found, span, message):
     questions = [{"question_id": name, "contract_id": name, "category": "Term"} for name in asked]
     answers = [{"question_id": name, "index": 0, "text": span} for name in asked]
     with pytest.raises(BadInput) as error:

@@ -1,4 +1,4 @@
-"""Contracts read by a language model: pieces, quotes and what is counted of them."""
+"""Span extraction by a language model: pieces of contracts, quotes, and counts of answers."""
 
 import re
 from itertools import pairwise
@@ -56,28 +56,28 @@ def test_quotes_become_spans_with_the_probability_of_yes():
     assert found.counts == {"requests": 4, "quotes": 2, "unanswered": 0, "unparseable": 0, "cut_answers": 0}
 
 
-def test_without_probabilities_a_quote_is_sure():
+def test_without_probabilities_a_quote_has_probability_1():
     assert [*read(FakeModel(None, knows)).spans["c__Law"].values()] == [1.0]
 
 
-def test_where_no_is_sure_nothing_is_quoted():
+def test_no_quote_is_requested_if_the_answer_is_almost_certainly_no():
     model = FakeModel(lambda text: {"No": 0.9999}, knows)
     assert not read(model).spans and model.written == []
 
 
-def test_what_is_quoted_and_stands_nowhere_is_counted():
+def test_quotes_that_are_not_in_the_contract_are_counted():
     model = FakeModel(sure, lambda text, seed: "The law of France governs.\n\nThe law of Delaware governs.")
     found = read(model, [LAW])
     assert len(found.spans["c__Law"]) == 1
     assert (found.counts["quotes"], found.counts["unparseable"]) == (2, 1)
 
 
-def test_garbage_gives_no_span_and_no_answer():
+def test_unparseable_answers_give_no_spans_and_are_counted():
     found = read(FakeModel(lambda text: {"As": 1.0}, lambda text, seed: "As a model, I cannot."))
     assert not found.spans and found.counts["unanswered"] == 2
 
 
-def test_a_long_contract_is_read_in_pieces_that_fit():
+def test_a_long_contract_is_read_in_pieces_that_fit_the_window():
     text = "Nothing is said here at all. " * 40 + TEXT
     model = FakeModel(sure, knows, window=80)
     found = read(model, [LAW], text=text)
@@ -87,14 +87,14 @@ def test_a_long_contract_is_read_in_pieces_that_fit():
     assert all(model.tokens(prompt) + 20 <= 80 for prompt in [*model.weighed, *model.written])
 
 
-def test_a_window_without_room_is_said_before_anything_is_asked():
+def test_a_window_that_is_too_small_raises_before_any_request():
     model = FakeModel(sure, knows, window=25)
     with pytest.raises(BadInput, match="fake: a question and one word do not fit its window"):
         read(model)
     assert model.weighed == []
 
 
-def test_pieces_overlap_and_hold_every_word():
+def test_pieces_overlap_and_contain_every_word():
     text = " ".join(f"w{number}" for number in range(1000))
     found = [text[start:end].split() for start, end in parts(text, 300)]
     assert all(len(words) <= 300 for words in found)
@@ -112,25 +112,25 @@ def test_pieces_overlap_and_hold_every_word():
         ("NONE\nThree.", ["Three."]),
     ],
 )  # fmt: skip
-def test_an_answer_has_a_quote_a_line(answer, found):
+def test_each_line_of_an_answer_is_a_quote(answer, found):
     assert quotes(answer) == found
 
 
-def test_a_quote_is_found_whatever_white_space_parts_its_words():
+def test_quotes_are_found_despite_different_white_space():
     assert where("The term is two years.", TEXT) == (0, 24)
     assert where("“two years.”", TEXT) == (13, 24)
     assert where("(a+)$ {text}", TEXT) is None
     assert where("•", TEXT) is None
 
 
-def test_the_test_questions_of_each_contract_are_asked():
+def test_only_test_questions_are_asked_grouped_by_contract():
     other = LAW | {"question_id": "b__Law", "contract_id": "b"}
     rows = [TERM, LAW, other, TERM | {"question_id": "d__Term", "contract_id": "d", "split": "train"}]
     assert asked_questions(rows, None) == {"b": [other], "c": [LAW, TERM]}
     assert asked_questions(rows, 1) == {"b": [other], "c": [LAW]}
 
 
-def test_predictions_are_in_the_tasks_form():
+def test_predictions_have_the_format_of_the_task():
     spans = {(0, 24): 0.6, (25, 53): 0.9, (14, 24): 0.6}
     rows = list(nbest("c__Law", TEXT, spans, 2))
     assert [(row["rank"], row["released_text"], row["start"]) for row in rows] == [

@@ -1,7 +1,7 @@
-"""The text of a span, held to what transformers 4.57.6's get_final_text gives.
+"""The text of a span equals the output of get_final_text in transformers 4.57.6.
 
-The oracle read the spans' tokens as its slow tokenizers write them out (convert_tokens_to_string), or for
-SentencePiece with U+2581 as a blank, and the words of the span joined by blanks.
+The expected values were computed from the words of the span, joined by spaces, and from its tokens, joined by
+the slow tokenizers (convert_tokens_to_string) or, for SentencePiece, with U+2581 replaced by a space.
 """
 
 import hashlib
@@ -51,31 +51,31 @@ def released(kind: str, text: str, tokens: list[str]) -> str:
 @pytest.mark.parametrize(
     ("kind", "text", "tokens", "expected"),
     [
-        # BERT's tokens are those of the basic tokenizer, so that a span is found ...
+        # BERT's tokens come from the basic tokenizer, so a span is found ...
         ("bert", TEXTS[0], ["met", "##life"], "MetLife"),
         ("bert", TEXTS[0], ["(", "“", "met"], "(“Met"),
         ("bert", TEXTS[1], ["wi", "##dgets", ",", "inc"], "Widgets, Inc"),
         ("bert", TEXTS[11], ["cafe"], "café"),
-        # ... but for one that begins within a word, or holds an unknown character.
+        # ... except if it begins inside a word or contains an unknown character.
         ("bert", TEXTS[0], ["##life", ","], "MetLife,"),
         ("bert", TEXTS[10], ["law", "[UNK]"], "law ∀s"),
-        # Of places alike the first is taken.
+        # If a text occurs several times, the first occurrence is returned.
         ("bert", TEXTS[2], ["-", "nan"], "-nan"),
         ("bert", TEXTS[2], ["nan"], "NaN"),
-        # Characters that the basic tokenizer drops, and white space that parts no words, leave no alignment.
+        # No alignment: the basic tokenizer drops characters, or white space does not separate words.
         ("bert", TEXTS[3], ["bu", "##ro"], "Bü\u00adro"),
         ("bert", TEXTS[5], ["law"], "law\u00a0of"),
         ("bert", TEXTS[9], ["the"], "The\u200b"),
-        # RoBERTa's tokens are found only where no mark stands beside a word.
+        # RoBERTa's tokens are found only if no punctuation is next to a word.
         ("roberta", TEXTS[4], ["ĠBÃ", "¼ro"], "Büro"),
         ("roberta", TEXTS[4], ["ĠBÃ", "¼ro", "ĠNo", "rd"], "Büro Nord"),
         ("roberta", TEXTS[1], ["Wi", "dg", "ets"], "Widgets"),
         ("roberta", TEXTS[1], ["Wi", "dg", "ets", ","], "Acme-Widgets,"),
         ("roberta", TEXTS[1], ["Wi", "dg", "ets", ",", "ĠIn"], "Acme-Widgets, Inc."),
-        # Half a character, and a blank alone.
+        # Half a character, and a single space.
         ("roberta", TEXTS[8], ["Â"], "§"),
         ("roberta", TEXTS[2], ["Ġ"], "NaN-nan"),
-        # One character more and one less cancel out, and what lies between is off by one.
+        # An added and a removed character cancel out, and the text between them is shifted by one.
         ("roberta", TEXTS[6], ["a"], "b"),
         ("albert", TEXTS[4], ["▁", "b", "u"], "Bü"),
         ("albert", TEXTS[10], ["▁agree", "ment"], "agreement"),
@@ -84,7 +84,7 @@ def released(kind: str, text: str, tokens: list[str]) -> str:
         ("albert", TEXTS[11], ["i"], "İ"),
     ],
 )
-def test_released_text(kind, text, tokens, expected):
+def test_the_text_of_a_span_equals_the_released_text(kind, text, tokens, expected):
     assert released(kind, text, tokens) == expected
 
 
@@ -96,7 +96,7 @@ def test_released_text(kind, text, tokens, expected):
         ("albert", 1287, "14ac334ac81be1fda0807a1097b74167b828e26a2f6763ae608fc8bca2308bef"),
     ],
 )
-def test_every_span_of_the_texts(kind, spans, digest):
+def test_the_texts_of_all_spans_equal_the_released_ones(kind, spans, digest):
     found = []
     for text in TEXTS:
         one = contract(kind, text)
@@ -110,7 +110,7 @@ def test_every_span_of_the_texts(kind, spans, digest):
 
 @pytest.mark.parametrize("kind", TOKENIZERS)
 @pytest.mark.parametrize("text", TEXTS)
-def test_a_slice_is_within_the_words_of_its_span(kind, text):
+def test_a_marked_span_stays_within_its_words(kind, text):
     one = contract(kind, text)
     for first in range(len(one.tokens)):
         for last in range(first, len(one.tokens)):
@@ -120,7 +120,7 @@ def test_a_slice_is_within_the_words_of_its_span(kind, text):
             assert low <= start and end <= len(text)
 
 
-def test_a_tokenizer_that_keeps_capitals_is_not_lowered():
+def test_text_is_not_lowercased_for_a_cased_tokenizer():
     tokenizer = wordpiece(["Law", "law", ","])
     text = "Law, law"
     one = FinalText(Spelling(tokenizer), text, tokenise(tokenizer, text, "a contract"))
@@ -142,5 +142,5 @@ def test_a_tokenizer_that_keeps_capitals_is_not_lowered():
         ("ΑΣ", True, ["ας"]),
     ],
 )
-def test_basic_words(word, lower, expected):
+def test_basic_words_equal_those_of_the_basic_tokenizer(word, lower, expected):
     assert basic_words(word, lower) == expected

@@ -44,7 +44,7 @@ def bad(tmp_path):
     return predicted(tmp_path / "bad.parquet", ("the parties", 0.9))
 
 
-def test_the_trial_that_finds_the_held_out_answers_wins(good, bad):
+def test_the_trial_that_finds_the_held_out_answers_is_chosen(good, bad):
     trial, areas = choose(TRIALS, [bad, good], ASKED, ANSWERS, None, [0])
     assert trial == TRIALS[1]
     assert areas[0] < areas[1]
@@ -52,7 +52,7 @@ def test_the_trial_that_finds_the_held_out_answers_wins(good, bad):
     assert choose(TRIALS, [good, good], ASKED, ANSWERS, None, [0])[0] == TRIALS[0]
 
 
-def test_the_area_is_that_of_the_tasks_scorer(tmp_path, bad):
+def test_trials_are_scored_with_the_settings_of_the_task(tmp_path, bad):
     wide = predicted(tmp_path / "wide.parquet", (f"Acme Limited {'of the city of Toronto ' * 9}", 0.9))
     assert choose(TRIALS, [bad, wide], ASKED, ANSWERS, None, [0])[0] == TRIALS[0]
     assert choose(TRIALS, [bad, wide], ASKED, ANSWERS, "Parties", [0])[0] == TRIALS[1]
@@ -61,7 +61,7 @@ def test_the_area_is_that_of_the_tasks_scorer(tmp_path, bad):
     assert choose(TRIALS, [bad, unsure], ASKED, ANSWERS, None, [0.001, 0])[0] == TRIALS[1]
 
 
-def test_what_was_read_are_the_held_out_contracts(tmp_path, good):
+def test_predictions_for_other_contracts_raise(tmp_path, good):
     other = predicted(tmp_path / "other.parquet", ("Acme Limited", 0.9), question="of another contract")
     with pytest.raises(BadInput, match="1 question is asked and not predicted, first 'c__Parties'"):
         choose(TRIALS, [good, other], ASKED, ANSWERS, None, [0])
@@ -94,25 +94,25 @@ def places(rows):
 @pytest.mark.parametrize(
     ("spans", "expected"),
     [
-        # The second begins inside the first and goes on behind it.
+        # The second begins inside the first and ends after it.
         ([(0, 20, 0.5), (10, 39, 0.25)], [(0, 39, 0.75)]),
-        # Only a blank lies between them.
+        # Only a space is between them.
         ([(0, 39, 0.5), (40, 54, 0.25)], [(0, 54, 0.75)]),
-        # Words lie between them.
+        # Words are between them.
         ([(0, 19, 0.5), (55, 70, 0.25)], [(0, 19, 0.5), (55, 70, 0.25)]),
-        # Far less likely than the span it overlaps: dropped, not joined.
+        # Much less probable than the span that it overlaps: dropped, not joined.
         ([(0, 20, 0.5), (10, 93, 0.01)], [(0, 20, 0.5)]),
-        # Two good spans that only an unlikely one connects stay two.
+        # Two probable spans that only an improbable one connects are not joined.
         ([(0, 20, 0.5), (4, 90, 0.01), (55, 93, 0.25)], [(0, 20, 0.5), (55, 93, 0.25)]),
         ([(-1, -1, 0.75), (0, 20, 0.25)], [(-1, -1, 0.75), (0, 20, 0.25)]),
         ([(0, 20, 0.75), (0, 21, 0.75)], [(0, 21, 1.0)]),
     ],
 )
-def test_what_joins(spans, expected):
+def test_overlapping_and_adjacent_spans_are_joined(spans, expected):
     assert places([span(*one) for one in spans]) == expected
 
 
-def test_ranks_texts_and_questions_are_kept_apart():
+def test_spans_are_joined_and_ranked_per_question():
     rows = [span(55, 70, 0.25), span(0, 20, 0.5), span(0, 20, 0.5, question="d")]
     found = list(join(rows, {"c__Tail": TEXT, "d": TEXT}))
     assert [(row["question_id"], row["rank"], row["text"]) for row in found] == [

@@ -1,4 +1,4 @@
-"""Outputs: quoted spans, the choice of the probability, and language models that read whole contracts."""
+"""Outputs: quoted spans, the choice of the threshold, and language models that read whole contracts."""
 
 from pathlib import Path
 
@@ -41,7 +41,7 @@ def test_passages_are_in_the_order_of_the_contract(least, expected):
     assert outputs.quoted(TEXT, SPANS[::-1], least) == (" ".join(expected) or NO_CLAUSE)
 
 
-def test_the_threshold_is_the_best_of_all():
+def test_the_best_of_all_thresholds_is_chosen():
     rng = np.random.default_rng(0)
     texts = {"c": "".join(rng.choice(list("abc "), 400).tolist())}
     contracts, golds, rows = {}, {}, []
@@ -64,7 +64,7 @@ def test_the_threshold_is_the_best_of_all():
         assert best[metric] == found[metric].max() == found[metric][outputs.THRESHOLDS.index(threshold)]
 
 
-def test_the_same_output_for_every_question():
+def test_a_fixed_output_is_the_same_for_every_question():
     rows = list(outputs.fixed({"q2": "c", "q1": "c"}, {"c": "a $contract"}, "No. ${contract}"))
     assert rows == [{"question_id": name, "output": "No. a $contract"} for name in ("q1", "q2")]
 
@@ -88,7 +88,7 @@ def wrote(model, candidates=None, **settings):
     return {row["question_id"]: row["output"] for row in rows}, counted
 
 
-def test_a_contract_stands_before_its_questions_one_after_another():
+def test_each_prompt_contains_the_contract_before_one_question():
     model = FakeModel(writes=lambda text, seed: text.split("Question:")[1].strip("` \n"))
     found, counted = wrote(model)
     assert found == {"c__Fee": "Which Fee?", "c__Law": "Which Law?", "d__Fee": "Which Fee?"}
@@ -101,7 +101,7 @@ def test_a_contract_stands_before_its_questions_one_after_another():
     assert counted == {"requests": 3, "cut_answers": 0, "unanswered": 0, "in_parts": 0, "not_asked": 0}
 
 
-def test_what_exceeds_the_window_is_read_in_parts_and_joined():
+def test_contracts_longer_than_the_window_are_read_in_parts_and_joined():
     writes = lambda text, seed: NO_CLAUSE if "Three" not in text else "Three laws."  # noqa: E731
     prompt = plain_template(PROMPT).filled(context="One fee. Two fees.", question="Which Fee?")
     model = FakeModel(writes=writes, window=FakeModel().tokens(prompt) + 7)
@@ -135,7 +135,7 @@ def laid_out(**values_):
     return {row["row"]: row for row in found.rows["table3"]}, found.specs
 
 
-def test_a_linear_model_quotes_at_a_threshold_for_each_metric():
+def test_a_linear_model_has_one_threshold_per_metric():
     rows, specs = laid_out()
     for row, metric in (
         (rows[f"TF-IDF, linear models and trees, threshold for {name}"], name) for name in ("F1", "F2")
@@ -147,16 +147,20 @@ def test_a_linear_model_quotes_at_a_threshold_for_each_metric():
     assert rows["The whole contract for every question"]["lenient"]
 
 
-def test_published_models_are_asked_the_released_prompt_or_give_a_reason():
+def test_published_models_get_the_released_prompt_or_a_reason():
     rows, _ = laid_out()
     cells = published.load(ROOT / "resources/published/contracteval.csv")
-    assert {name for name, row in rows.items() if not row["own"]} == {cell.row for cell in cells}
-    assert all(row["reason"] for row in rows.values() if not row["own"])
+    assert {name for name, row in rows.items() if not row["additional"]} == {cell.row for cell in cells}
+    assert all(row["reason"] for row in rows.values() if not row["additional"])
     rows, specs = laid_out(llm="https://api.openai.com/v1", extra_models=[LLM])
     ran = {name for name, row in rows.items() if row["asked"] and row["runs"]}
     asked = {"GPT 4.1", "GPT 4.1 mini", "Mine"}
     assert ran == asked | {f"{name}, candidates only" for name in asked}
-    assert not rows["GPT 4.1"]["own"] and rows["GPT 4.1, candidates only"]["own"] and rows["Mine"]["own"]
+    assert (
+        not rows["GPT 4.1"]["additional"]
+        and rows["GPT 4.1, candidates only"]["additional"]
+        and rows["Mine"]["additional"]
+    )
     for run, spec in specs.items():
         if run.experiment == ASK:
             assert (spec.settings["prompt"], spec.settings["tokens"]) == (PROMPT, 5000)
@@ -172,7 +176,7 @@ def test_published_models_are_asked_the_released_prompt_or_give_a_reason():
         {"models": {"linear": {"row": "A", "kind": "linear"}, "bert": {"row": "B", "model": "bert"}}},
     ],
 )
-def test_a_task_that_cannot_be_scored_so_is_an_error(changed):
+def test_an_invalid_task_raises(changed):
     task = PAPER.tasks["contracteval"].model_dump(exclude_defaults=True) | {"task": "spans"}
     SpanTask.model_validate(task)
     with pytest.raises(ValidationError):

@@ -1,4 +1,4 @@
-"""The runs of any span-extraction task, as a registry of a few lines lays them out."""
+"""The plan of a span-extraction task with a minimal registry."""
 
 from pathlib import Path
 
@@ -33,7 +33,7 @@ TASK = {
 
 
 def laid_out(tmp_path, task=(), **values):
-    """The planner, after it has laid out its rows, with weights of the model `here` alone."""
+    """The rows and the specs of the runs; only the weights of the model `here` are available."""
     (tmp_path / "models/here").mkdir(parents=True, exist_ok=True)
     (tmp_path / "models/here/config.json").write_text("{}")
     given = {"data": "release", "models": "available", "mirror": str(tmp_path), "grid": "paper"}
@@ -44,17 +44,17 @@ def laid_out(tmp_path, task=(), **values):
     return planner.rows(), planner.specs
 
 
-def test_a_printed_row_and_its_joined_one(tmp_path):
+def test_a_published_row_has_an_additional_row_with_joined_spans(tmp_path):
     (printed, joined), specs = laid_out(tmp_path)
-    assert (printed.row, printed.own, printed.trained, printed.parameters) == ("Here", False, True, 7)
+    assert (printed.row, printed.additional, printed.trained, printed.parameters) == ("Here", False, True, 7)
     assert printed.runs == {"100": tuple(Run("any", "read", "here", "paper-p100", seed) for seed in range(3))}
-    assert (joined.row, joined.own) == ("Here, joined", True)
+    assert (joined.row, joined.additional) == ("Here, joined", True)
     assert joined.runs == {"100": tuple(Run("any", "join", "here", "paper-p100", seed) for seed in range(3))}
     for after, before in zip(joined.runs["100"], printed.runs["100"], strict=True):
         assert (specs[after].needs, specs[after].settings) == ((before,), {"n_best": 5})
 
 
-def test_what_a_small_budget_joins_says_so_in_its_name(tmp_path):
+def test_names_of_rows_with_a_small_budget_contain_the_budget(tmp_path):
     (printed, ours, joined), _ = laid_out(tmp_path, grid="small")
     said = ", small budget: 9 updates of 8 windows of 64 tokens, bfloat16, one seed"
     assert (printed.runs, printed.reason) == (
@@ -62,11 +62,11 @@ def test_what_a_small_budget_joins_says_so_in_its_name(tmp_path):
         "needs grid=paper and three seeds, as in the paper",
     )
     assert [row.row for row in (ours, joined)] == [f"Here{said}", f"Here, joined{said}"]
-    assert ours.own and joined.own
+    assert ours.additional and joined.additional
     assert joined.runs == {"100": (Run("any", "join", "here", "small-p100", 0),)}
 
 
-def test_a_budget_that_teaches_a_model_nothing_makes_no_row(tmp_path):
+def test_rows_without_the_chosen_grid_have_a_reason_and_no_runs(tmp_path):
     task = {"models": {"here": TASK["models"]["here"] | {"grids": ["paper"]}}}
     rows, specs = laid_out(tmp_path, task, grid="small")
     reason = "with grid=small it learns almost nothing: set grid=paper"
@@ -78,7 +78,7 @@ def test_a_budget_that_teaches_a_model_nothing_makes_no_row(tmp_path):
     assert all(row.runs for row in laid_out(tmp_path, task)[0])
 
 
-def test_a_search_may_hold_out_a_split(tmp_path):
+def test_a_search_can_hold_out_a_split(tmp_path):
     several = TASK["grids"] | {"paper": GRID | {"learning_rates": [1e-4, 3e-4]}}
     _, specs = laid_out(tmp_path, {"grids": several})
     searched = [spec for run, spec in specs.items() if run.experiment == "search"]
@@ -97,6 +97,6 @@ def test_a_search_may_hold_out_a_split(tmp_path):
         ("tail", [0]),
     ],
 )
-def test_a_registry_entry_with_a_fault_is_refused(key, value):
+def test_an_invalid_registry_entry_raises(key, value):
     with pytest.raises(ValidationError, match=key):
         SpanTask.model_validate(TASK | {key: value})

@@ -1,4 +1,4 @@
-"""Pretraining on contracts, on a model of two layers with weights of its own."""
+"""Pretraining on contracts with a randomly initialised model of two layers."""
 
 import json
 from pathlib import Path
@@ -45,7 +45,7 @@ def folder(tokenizer, tmp_path_factory) -> str:
 
 
 def texts(count: int = 12, words: int = 40) -> list[str]:
-    """Texts that say one word over and over, so that a masked word can be predicted from its neighbours."""
+    """Texts that repeat one word, so that a masked word can be predicted from its neighbours."""
     return [" ".join([WORDS[number % len(WORDS)]] * words) for number in range(count)]
 
 
@@ -68,7 +68,7 @@ def test_texts_are_packed_into_blocks_with_separators_between_them(tokenizer, tm
     ]
 
 
-def test_no_more_texts_are_read_than_are_needed(tokenizer, tmp_path):
+def test_only_the_needed_texts_are_read(tokenizer, tmp_path):
     def endless():
         while True:
             yield "w1 w2 w3"
@@ -77,13 +77,13 @@ def test_no_more_texts_are_read_than_are_needed(tokenizer, tmp_path):
     assert (tmp_path / "blocks.bin").stat().st_size == 70 * 4 * 2
 
 
-def test_too_little_text_is_refused(tokenizer, tmp_path):
+def test_too_little_text_raises(tokenizer, tmp_path):
     with pytest.raises(BadInput, match="have 3 tokens, less than one block of 4"):
         pretraining.pack(tokenizer, ["w1 w2"], tmp_path / "blocks.bin", 6, most=1)
     assert not (tmp_path / "blocks.bin").exists()
 
 
-def test_masks_depend_on_the_seed_and_the_blocks_and_on_nothing_else(tokenizer):
+def test_masks_depend_only_on_the_seed_and_the_blocks(tokenizer):
     ids = np.array([tokenizer.cls_token_id, *[7] * 500, tokenizer.sep_token_id])
 
     def masked(seed, *indices):
@@ -102,7 +102,7 @@ def test_masks_depend_on_the_seed_and_the_blocks_and_on_nothing_else(tokenizer):
     assert 0.11 < (labels != -100).float().mean() < 0.19
 
 
-def test_the_loss_falls_and_the_weights_serve_span_extraction(folder, tmp_path):
+def test_the_loss_decreases_and_span_extraction_can_load_the_weights(folder, tmp_path):
     work, output = tmp_path / "work", tmp_path / "pretrained"
     settings = SETTINGS | {"updates": 60, "batch_size": 16, "save_every": 60, "learning_rate": 1e-2}
     assert pretraining.pretrain(folder, texts(60), work=work, output=output, **settings) == 0
@@ -117,16 +117,16 @@ def test_the_loss_falls_and_the_weights_serve_span_extraction(folder, tmp_path):
 
 
 class Killed(Exception):
-    """Stands for the end of the process."""
+    """Simulates the end of the process."""
 
 
-def test_a_killed_pretraining_goes_on_to_the_same_weights(folder, tmp_path, monkeypatch):
+def test_a_resumed_pretraining_has_the_same_weights(folder, tmp_path, monkeypatch):
     def train(name, some):
         return pretraining.pretrain(
             folder, some, work=tmp_path / name / "work", output=tmp_path / name / "model", **SETTINGS
         )
 
-    # Fifteen blocks are four updates, so that the kill falls into the second pass.
+    # Fifteen blocks are four updates, so the process ends in the second epoch.
     few = texts(6)
     assert train("unbroken", few) == 0
     monkeypatch.setattr(pretraining.Blocks, "__getitem__", dying(pretraining.Blocks.__getitem__, 20))
@@ -134,7 +134,7 @@ def test_a_killed_pretraining_goes_on_to_the_same_weights(folder, tmp_path, monk
         train("broken", few)
     monkeypatch.undo()
     assert not (tmp_path / "broken" / "model").exists()
-    # The blocks are there: no text is read again.
+    # The blocks exist already, so no text is read again.
     assert train("broken", iter(())) == 4
     one, other = (
         (tmp_path / name / "model" / "model.safetensors").read_bytes() for name in ("unbroken", "broken")

@@ -1,4 +1,4 @@
-"""The authors' weights come out of their zip; pickles beside them do not."""
+"""The released weights are unpacked from their zip; other pickles in it are not."""
 
 import zipfile
 
@@ -15,7 +15,7 @@ def packed(path, *names):
     return path
 
 
-def test_only_what_loading_needs_is_unpacked(tmp_path):
+def test_only_files_that_loading_needs_are_unpacked(tmp_path):
     names = ("roberta-base/config.json", "roberta-base/pytorch_model.bin", "roberta-base/vocab.json")
     pickles = (
         "roberta-base/training_args.bin",
@@ -30,7 +30,7 @@ def test_only_what_loading_needs_is_unpacked(tmp_path):
 
 
 @pytest.mark.parametrize("names", [("vocab.json",), ("a/config.json", "b/config.json")])
-def test_a_zip_of_no_or_two_models_is_refused(tmp_path, names):
+def test_a_zip_with_zero_or_two_models_raises(tmp_path, names):
     with pytest.raises(BadInput, match=rf"^model.zip: the zip holds {len(names) // 2 * 2} files config.json"):
         unpack(packed(tmp_path / "model.zip", *names), tmp_path / "model")
     assert not (tmp_path / "model").exists()

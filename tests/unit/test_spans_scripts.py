@@ -1,6 +1,6 @@
-"""The scripts of span extraction one after another, on the runs that a plan lays out: what each hands on.
+"""The scripts of span extraction, executed in sequence on the runs of a plan.
 
-The grid has two trials, so that there is a search and a choice, which no sample has.
+The grid has two trials, so a search and a choice are executed too; the sample has neither.
 """
 
 import json
@@ -48,7 +48,7 @@ OURS, THEIRS = (("ours", "paper-p100"), ("theirs", "as-released"))
 
 
 class Job:
-    """Runs scripts as rules do, on a plan's runs, in the folder that the tests stand in."""
+    """Runs scripts like rules do, for the runs of a plan, in the current directory."""
 
     def __init__(self, specs):
         self.specs = specs
@@ -57,7 +57,7 @@ class Job:
         run_script(script, log, files, output, params=params, seed="0")
 
     def run(self, script, run, files, *made, **params):
-        """Run the script of one run, which makes the files ``made`` and a record; return its folder."""
+        """Execute the script of one run, which writes the files ``made`` and a record; return its folder."""
         folder = Path("results", run.folder)
         output = Files(
             **{Path(name).stem: str(folder / name) for name in made}, record=str(folder / "run.json")
@@ -92,7 +92,7 @@ def laid_out(mirror):
 
 @pytest.fixture(scope="module")
 def done(tmp_path_factory):
-    """Make every run of the plan; return the job."""
+    """Execute every run of the plan; yield the job."""
     here = tmp_path_factory.mktemp("project")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(here)
@@ -190,7 +190,7 @@ def asked(predictions):
     return {row["question_id"].partition("-")[2] for row in read(predictions)}
 
 
-def test_a_search_reads_the_held_out_contracts_and_lets_its_weights_go(done):
+def test_a_search_reads_the_held_out_contracts_and_deletes_its_weights(done):
     held = held_out_contracts(contract_splits(DATA / "contracts.parquet"), 0.1)
     searched = [run for run in done.specs if run.experiment == "search" and run.model == "ours"]
     assert len(searched) == 2 and len(held) == 5
@@ -204,19 +204,19 @@ def test_a_search_reads_the_held_out_contracts_and_lets_its_weights_go(done):
     assert not list(Path("work").rglob("checkpoint-*"))
 
 
-def test_the_trial_that_reads_them_best_is_chosen_and_trained(done):
+def test_the_trial_with_the_best_validation_score_is_trained(done):
     chosen, trained = record(folder("choice")), record(folder("train"))
     assert chosen["choice"] == trained["choice"] == {"learning_rate": 1e-2, "epochs": 4}
     assert chosen["validation_aupr"][0] < chosen["validation_aupr"][1]
     assert trained["trial"] == trained["choice"]
     assert trained["choice"].items() <= trained["settings"].items()
-    # On all training contracts, and not without those held out.
+    # The final training uses all training contracts, including the held-out ones.
     run = next(run for run in done.specs if run.experiment == "search" and run.model == "ours")
     assert trained["updates"] > record(Path("results", run.folder))["updates"]
 
 
-def test_a_training_that_is_asked_for_again_is_not_repeated(done):
-    """What it has made is kept under its work, in hard links."""
+def test_the_work_folder_keeps_trained_weights_so_training_is_not_repeated(done):
+    """The weights are kept in the work folder as hard links."""
     weights = folder("train") / "weights/model.safetensors"
     kept = list(Path("work").rglob("finished/weights/model.safetensors"))
     assert weights.stat().st_ino in {path.stat().st_ino for path in kept}
@@ -235,7 +235,7 @@ def test_the_test_contracts_are_read_with_the_trained_weights(done):
     assert {group for _, group in scores} >= {"category: term", "category: party", "threshold: 0.001"}
 
 
-def test_released_weights_are_unpacked_and_read_and_were_not_trained(done):
+def test_released_weights_are_unpacked_and_used_without_training(done):
     unpacked, made = record(folder("release", THEIRS)), record(folder("read", THEIRS))
     assert "model.safetensors" in unpacked["files"]
     assert "trained" not in made

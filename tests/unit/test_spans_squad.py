@@ -66,7 +66,7 @@ def documents(squad, where="lease.json"):
     return list(read_squad(orjson.dumps(squad), where, category))
 
 
-def test_documents_in_the_files_order():
+def test_documents_keep_the_order_of_the_file():
     barn, note = documents(WHOLE)
     assert note == Document("Empty of questions", "NOTE", ())
     assert (barn.contract_id, barn.text) == ("Barn", TEXT)
@@ -77,18 +77,18 @@ def test_documents_in_the_files_order():
         "What of Barn__Parties?",
         (Answer(32, "Mill “B”"), Answer(6, "Mill “A”"), Answer(42, "Mill “B”")),
     )
-    # Positions count characters: 𝕏 is one, whatever it takes in UTF-8 or UTF-16.
+    # Positions count characters: 𝕏 is one character, although it needs several units in UTF-8 and UTF-16.
     assert [TEXT[answer.start : answer.end] for answer in price.answers] == ["pays 𝕏 crowns"]
     assert price.answers[0].end == len(TEXT) - 1
     assert term.answers == ()
 
 
-def test_a_stream_is_read_as_bytes_are():
+def test_a_stream_is_read_like_bytes():
     content = orjson.dumps(WHOLE)
     assert list(read_squad(io.BytesIO(content), "lease.json", category)) == documents(WHOLE)
 
 
-def test_rows_fit_their_tables(tmp_path):
+def test_rows_are_valid_for_their_tables(tmp_path):
     barn, _ = documents(WHOLE)
     write(QUESTIONS, question_rows(barn, "dev"), tmp_path / "questions.parquet")
     assert [
@@ -120,7 +120,7 @@ def test_rows_fit_their_tables(tmp_path):
     ]
 
 
-def test_an_example_has_one_answer_at_most():
+def test_an_example_with_several_answers_raises():
     barn, _ = documents(WHOLE)
     with pytest.raises(ValueError, match="has 3 answers"):
         example_row(barn, barn.questions[0], "Barn__Parties")
@@ -196,7 +196,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_each_fault_has_a_sentence(fault):
+def test_each_kind_of_invalid_file_raises_with_its_message(fault):
     change, sentence = FAULTS[fault]
     squad = copy.deepcopy(WHOLE)
     change(squad)
@@ -206,12 +206,12 @@ def test_each_fault_has_a_sentence(fault):
 
 
 @pytest.mark.parametrize("content", [b"", b"[", b'{"data": [\xff]}', orjson.dumps(WHOLE)[:-20]])
-def test_what_is_not_json(content):
+def test_a_file_that_is_not_json_raises(content):
     with pytest.raises(BadInput, match=r"^lease.json: not JSON \(.*\); download the file again\.$"):
         list(read_squad(content, "lease.json", category))
 
 
-def test_a_question_need_not_say_whether_it_is_impossible():
+def test_is_impossible_can_be_missing():
     squad = copy.deepcopy(WHOLE)
     asked(squad).pop("is_impossible")
     assert documents(squad) == documents(WHOLE)
@@ -220,20 +220,20 @@ def test_a_question_need_not_say_whether_it_is_impossible():
 NAMES = [f"contract {i}" for i in range(40)]
 
 
-def test_the_draw_depends_on_the_names_and_the_seed_only():
+def test_samples_depend_only_on_the_names_and_the_seed():
     assert held_out(NAMES, 0.1) == held_out(reversed(NAMES), 0.1)
     assert len(held_out(NAMES, 0.1)) == 4
     assert part(NAMES, 30, seed=0) != part(NAMES, 30, seed=1)
     assert part(NAMES, 100, seed=3) == frozenset(NAMES)
 
 
-def test_a_smaller_share_lies_in_a_larger_one_and_none_is_empty():
+def test_smaller_shares_are_subsets_of_larger_ones_and_never_empty():
     shares = [part(NAMES, percent, seed=0) for percent in (1, 3, 10, 30, 100)]
     assert [len(share) for share in shares] == [1, 1, 4, 12, 40]
     assert all(small <= large for small, large in pairwise(shares))
 
 
-def test_held_out_are_a_share_of_the_training_contracts_or_a_split():
+def test_held_out_contracts_are_a_share_of_the_training_contracts_or_a_split():
     splits = dict.fromkeys(NAMES, "train") | {"a": "dev", "b": "test", "c": "dev"}
     assert held_out_contracts(splits, "dev") == {"a", "c"}
     trained = [name for name in splits if name != "b"]

@@ -1,4 +1,4 @@
-"""The tokens and the words of a contract, and the tokens of an answer."""
+"""Tokens and words of a contract, and tokens of an answer."""
 
 import numpy as np
 import pytest
@@ -39,12 +39,12 @@ def test_layout(name, prefix, middle, suffix, contract_type):
         ("[CLS]:0 $B:0 [SEP]:0 $A:1 [SEP]:1", "puts the second text of a pair before the first"),
     ],
 )
-def test_layout_of_another_kind_of_tokenizer(pair, fault):
+def test_unsupported_tokenizers_are_rejected(pair, fault):
     with pytest.raises(BadInput, match=fault):
         layout(albert(pair=pair))
 
 
-def test_a_slow_tokenizer_is_refused():
+def test_slow_tokenizers_are_rejected():
     class Slow:
         is_fast = False
 
@@ -52,8 +52,8 @@ def test_a_slow_tokenizer_is_refused():
         layout(Slow())
 
 
-def test_no_space_is_added_before_a_word_that_begins_with_one():
-    """RoBERTa's slow tokenizer adds none where the text begins with white space of any kind."""
+def test_no_space_is_added_before_a_text_that_begins_with_white_space():
+    """As in RoBERTa's slow tokenizer, for every kind of white space."""
     tokenizer = TOKENIZERS["roberta"]
     text = "\u00a0law of"
     tokens = tokenise(tokenizer, text, "a contract")
@@ -64,7 +64,7 @@ def test_no_space_is_added_before_a_word_that_begins_with_one():
 
 
 @each_tokenizer
-def test_tokens_are_slices_of_the_text_without_white_space_at_their_edges(tokenizer):
+def test_tokens_are_slices_of_the_text_without_surrounding_white_space(tokenizer):
     text = "  The agreement\n\nof\tDelaware \u202f Büro governs. "
     tokens = tokenise(tokenizer, text, "a contract")
     pieces = [text[start:end] for start, end in zip(tokens.starts, tokens.ends, strict=True)]
@@ -75,7 +75,7 @@ def test_tokens_are_slices_of_the_text_without_white_space_at_their_edges(tokeni
 
 
 @each_tokenizer
-def test_white_space_and_neighbours_change_no_token(tokenizer, monkeypatch):
+def test_tokens_do_not_depend_on_white_space_or_neighbouring_words(tokenizer, monkeypatch):
     text = "The law of the agreement of the law, the law."
     plain = tokenise(tokenizer, text, "a contract")
     spaced = tokenise(tokenizer, text.replace(" ", " \r\n \t\u202f"), "a contract")
@@ -87,7 +87,7 @@ def test_white_space_and_neighbours_change_no_token(tokenizer, monkeypatch):
         assert getattr(in_parts, name).tolist() == getattr(plain, name).tolist()
 
 
-def test_a_truncating_call_before_does_not_cut_a_contract():
+def test_an_earlier_call_with_truncation_does_not_truncate_a_contract():
     tokenizer = bert()
     tokenizer("one two three four five", truncation=True, max_length=4, padding="max_length")
     assert len(tokenise(tokenizer, "a b " * 20, "a contract")) == 40
@@ -98,23 +98,23 @@ def test_a_truncating_call_before_does_not_cut_a_contract():
     [
         ("", "contracts.parquet, row 1: the contract is empty; give its text or leave it out"),
         (" \n\t ", "the contract is empty"),
-        ("\u200b", "the contract is empty"),  # BERT drops it
+        ("\u200b", "the contract is empty"),  # BERT's tokenizer drops it
         ("a" * (MAX_CHARACTERS + 1), "has 5,000,001 characters, more than the maximum of 5,000,000"),
     ],
 )
-def test_contracts_that_cannot_be_read(text, fault):
+def test_empty_and_too_long_contracts_are_rejected(text, fault):
     with pytest.raises(BadInput, match=fault):
         tokenise(BERT, text, "contracts.parquet, row 1")
 
 
-def test_a_question_keeps_its_first_tokens():
+def test_long_questions_are_truncated_at_the_end():
     ids = question_ids(BERT, QUESTION, 4)
     assert BERT.convert_ids_to_tokens(ids.tolist()) == ["highlight", "the", "parts", "("]
     assert len(question_ids(BERT, QUESTION, 64)) == 10
 
 
-# What transformers 4.57.6's squad_convert_example_to_features labels, with slow tokenizers of the same
-# vocabularies; None where it makes no example.
+# Answer tokens from squad_convert_example_to_features in transformers 4.57.6, with slow tokenizers of the
+# same vocabularies; None if it creates no example.
 ANSWERS = [
     ("bert", "a nonrenewal clause", "renewal", ["non", "##ren", "##ew", "##al"]),
     ("bert", "law of Delaware", " of ", ["of"]),
@@ -134,7 +134,7 @@ ANSWERS = [
     ("roberta", "the law of\u00a0Delaware", "of\u00a0Delaware", None),
     ("roberta", "law  of\nthe Agreement", "of\nthe", ["Ġof", "Ġthe"]),
     ("roberta", "law  of\nthe Agreement", "\nthe", ["Ġof", "Ġthe"]),
-    # Not the released conversion's, for which this vocabulary is no SentencePiece model, but by its rule.
+    # Computed by the rule of the released conversion, which itself would need a SentencePiece model.
     ("albert", "law ∀s of", "∀s", ["▁", "<unk>", "s"]),
     ("albert", "the Agreements", "Agreement", ["▁agree", "ment"]),
     ("albert", "law ∀∃s of", "∃s", ["▁", "<unk>", "s"]),
@@ -142,7 +142,7 @@ ANSWERS = [
 
 
 @pytest.mark.parametrize(("name", "text", "answer", "expected"), ANSWERS)
-def test_tokens_of_an_answer(name, text, answer, expected):
+def test_tokens_of_an_answer_equal_those_of_the_released_conversion(name, text, answer, expected):
     tokenizer = TOKENIZERS[name]
     tokens = tokenise(tokenizer, text, "a contract")
     start = text.index(answer)
@@ -169,21 +169,21 @@ def test_words_and_their_tokens(tokenizer):
     for word, (start, end) in enumerate(zip(words.starts, words.ends, strict=True)):
         for token in range(words.token_from[word], words.token_from[word + 1]):
             assert start <= tokens.starts[token] <= tokens.ends[token] <= end
-    # White space counts to the word before it.
+    # White space belongs to the word before it.
     assert words.of_characters(0, 1) == (-1, -1)
     assert words.of_characters(5, 6) == (0, 0)
     assert words.of_characters(4, 9) == (0, 2)
-    # BERT drops a word of nothing but a joiner.
+    # BERT's tokenizer drops a word that is only a zero-width joiner.
     assert (words.token_from[1] == words.token_from[2]) == (tokenizer is TOKENIZERS["bert"])
 
 
-def test_alberts_commas_stand_apart_behind_a_digit():
+def test_albert_makes_a_comma_after_a_digit_a_separate_token():
     special = ["<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]"]
     pieces = ["▁1,", "▁1", "▁", "1", "0", "000,", ",", "▁law,", "▁may", "▁,"]
     tokenizer = AlbertTokenizer(vocab=[(piece, -float(at)) for at, piece in enumerate([*special, *pieces])])
     text = "may 1, 1,000, law, ,"
     tokens = tokenise(tokenizer, text, "a contract")
-    # As transformers 4's slow tokenizer, which writes 000 again once its comma is apart.
+    # As in the slow tokenizer of transformers 4, which tokenizes 000 again after separating its comma.
     assert [
         (name, text[start:end])
         for name, start, end in zip(

@@ -60,16 +60,16 @@ def encoder(tmp_path_factory) -> str:
 
 @pytest.fixture(scope="module")
 def learnt(tmp_path_factory):
-    """The folder of the training windows, their contracts' texts, and the questions' spans."""
+    """The folder of the training windows, the texts of their contracts, and the spans of the questions."""
     folder = tmp_path_factory.mktemp("train")
     return folder, *features(folder, 120, seed=1)
 
 
-# --- the windows
+# --- windows
 
 
 def windows(contracts, answered):
-    """One window for each item of ``contracts`` (indices), with an answer where ``answered``."""
+    """Return one window for each index in ``contracts``, with an answer if ``answered`` is true."""
     count = len(contracts)
     zeros = np.zeros(count, dtype=np.int32)
     marked = np.where(answered, 5, 0).astype(np.int32)
@@ -84,7 +84,7 @@ ROWS = {"percent": 100, "balance": "sample", "held_out": 0.1}
 TWENTY = {f"c{i:02}": "train" for i in range(20)} | {"t": "test"}
 
 
-def test_a_sample_has_as_many_empty_windows_as_answered_ones_and_weights_keep_all():
+def test_sampling_balances_empty_windows_and_weighting_keeps_all():
     found = windows(np.repeat(np.arange(20), 10), np.tile(np.arange(10) == 0, 20))
     rows, weight = training_rows(found, TWENTY, ROWS, seed=0, search=False)
     assert len(rows) == 40
@@ -95,7 +95,7 @@ def test_a_sample_has_as_many_empty_windows_as_answered_ones_and_weights_keep_al
     assert len(rows) == 200 and weight == pytest.approx(20 / 180)
 
 
-def test_a_search_leaves_the_held_out_contracts_and_a_share_takes_its_part():
+def test_search_excludes_held_out_contracts_and_percent_selects_a_share():
     found = windows(np.repeat(np.arange(20), 2), np.tile([True, False], 20))
     whole = ROWS | {"balance": "weight"}
     rows, _ = training_rows(found, TWENTY, whole, seed=0, search=True)
@@ -107,13 +107,13 @@ def test_a_search_leaves_the_held_out_contracts_and_a_share_takes_its_part():
     assert len(set(found.contract[part])) == 2
 
 
-def test_no_answer_to_train_on_is_one_sentence():
+def test_training_windows_without_answers_raise_an_error():
     found = windows(np.arange(20), np.zeros(20, dtype=bool))
     with pytest.raises(BadInput, match="none of the 20 windows of 20 contracts has an answer"):
         training_rows(found, TWENTY, ROWS, seed=0, search=False)
 
 
-# --- the updates
+# --- updates
 
 
 def sampled(folder: Path, tokenizer, most: int | None = None) -> WindowDataset:
@@ -123,11 +123,11 @@ def sampled(folder: Path, tokenizer, most: int | None = None) -> WindowDataset:
 
 
 class Killed(Exception):
-    """Stands for the end of the process."""
+    """Simulates the end of the process."""
 
 
 class Dying(WindowDataset):
-    """Windows that end the training when the ``left``-th is asked for."""
+    """Windows that stop the training when the ``left``-th window is read."""
 
     left = 0
 
@@ -139,25 +139,25 @@ class Dying(WindowDataset):
 
 
 def tuned(folder, dataset, work, **settings):
-    """A model fine-tuned from a folder, and the update from which its training resumed."""
+    """Fine-tune a model from a folder; return it and the update from which training resumed."""
     model = loading.load_span_model(folder, CPU, seed=0)
     given = {"learning_rate": 1e-3, "epochs": 2, "batch_size": 16, "seed": 0, "save_every": 1000} | settings
     return model, finetune(model, dataset, Collator.of(dataset.tokenizer), work=work, **given)
 
 
-def test_a_killed_training_goes_on_to_the_same_weights(learnt, tokenizer, tmp_path):
+def test_a_killed_training_resumes_and_reaches_the_same_weights(learnt, tokenizer, tmp_path):
     folder = str(tmp_path / "model")
     torch.manual_seed(1)
     BertForQuestionAnswering(config(tokenizer)).save_pretrained(folder)
     settings = {"batch_size": 8, "seed": 5, "save_every": 2}
     whole = sampled(learnt[0], tokenizer, most=24)
     expected, _ = tuned(folder, whole, tmp_path / "unbroken", **settings)
-    # Three updates an epoch: the kill falls into the second, after the checkpoint at update 4.
+    # Three updates per epoch: training is killed in the second epoch, after the checkpoint at update 4.
     dying = Dying(learnt[0], tokenizer, WINDOWS, WORDINGS, whole.rows)
     dying.left = 48
     with pytest.raises(Killed):
         tuned(folder, dying, tmp_path / "broken", **settings)
-    # A checkpoint cut short by the kill does not count.
+    # An incomplete checkpoint is ignored.
     (tmp_path / "broken" / "checkpoint-5").mkdir()
     got, resumed = tuned(folder, whole, tmp_path / "broken", **settings)
     assert resumed == 4
@@ -165,7 +165,7 @@ def test_a_killed_training_goes_on_to_the_same_weights(learnt, tokenizer, tmp_pa
     assert not equal(weights(got), weights(loading.load_span_model(folder, CPU)))
 
 
-def test_a_batch_in_parts_is_the_batch_and_bfloat16_is_near_it(encoder, learnt, tokenizer, tmp_path):
+def test_accumulation_gives_the_same_loss_and_bfloat16_a_similar_one(encoder, learnt, tokenizer, tmp_path):
     dataset = sampled(learnt[0], tokenizer, most=32)
     batch = Collator.of(tokenizer)([dataset[item] for item in range(4)])
     models = (
@@ -180,7 +180,7 @@ def test_a_batch_in_parts_is_the_batch_and_bfloat16_is_near_it(encoder, learnt, 
         tuned(encoder, dataset, tmp_path, accumulation=3)
 
 
-def test_empty_windows_weigh_what_they_are_told(encoder, learnt, tokenizer, tmp_path):
+def test_empty_windows_have_the_given_weight_in_the_loss(encoder, learnt, tokenizer, tmp_path):
     windows = open_windows(learnt[0])
     answered = windows.start_positions[:60] > 0
     weight = empty_weight(windows.start_positions[:60], windows.end_positions[:60])
@@ -198,12 +198,12 @@ def test_empty_windows_weigh_what_they_are_told(encoder, learnt, tokenizer, tmp_
         )
         batch = collator([dataset[item] for item in range(len(dataset))])
         losses.append(trainer.compute_loss(model, batch).item())
-    # A window alone needs no padding, and the model's own loss serves.
+    # A single window needs no padding, so the model's default loss is correct.
     alone = np.array([model(**collator([dataset[item]])).loss.item() for item in range(len(dataset))])
     kinds = [alone[answered].mean(), alone[~answered].mean()]
     share = answered.mean()
     assert losses[0] == pytest.approx(share * kinds[0] + (1 - share) * kinds[1], rel=1e-4)
-    # Both kinds weigh the same; with no weight the empty ones are not there.
+    # With the balancing weight both kinds count equally; with weight 0 empty windows are ignored.
     assert losses[1] == pytest.approx((kinds[0] + kinds[1]) / 2, rel=1e-4)
     assert losses[2] == pytest.approx(kinds[0], rel=1e-4)
 
@@ -218,11 +218,11 @@ def test_empty_windows_weigh_what_they_are_told(encoder, learnt, tokenizer, tmp_
         (1, 40, 0.1, None, 1),
     ],
 )
-def test_updates(windows, batch_size, epochs, most, expected):
+def test_number_of_updates(windows, batch_size, epochs, most, expected):
     assert updates(windows, batch_size, epochs, most) == expected
 
 
-# --- a run
+# --- a training run
 
 
 SPLITS = {f"c{n:02}": "test" if n % 5 == 4 else "train" for n in range(25)}
@@ -272,8 +272,8 @@ def run(data, encoder, folder, *, seed=0, search=False, identity=(), **settings)
     return record, weights(loading.load_span_model(str(folder / "weights"), CPU, trained=True))
 
 
-def test_a_checkpoint_serves_the_same_training_only(data, encoder, tmp_path):
-    # A checkpoint at the last update lets the same training end at once.
+def test_a_checkpoint_is_used_only_by_the_same_training(data, encoder, tmp_path):
+    # With a checkpoint at the last update, the same training ends immediately.
     settings = {"max_updates": 2, "save_every": 1, "identity": {"code": "a"}}
     first, _ = run(data, encoder, tmp_path, **settings)
     windows = open_windows(data / "windows")
@@ -308,7 +308,7 @@ def trained(encoder, learnt, tokenizer, tmp_path_factory) -> BertForQuestionAnsw
 def reference(
     start_logits, end_logits, token_from, token_to, before, tokens, text, n_best, max_answer_length
 ) -> list[tuple[str, float, float]]:
-    """The released rule, pair by pair: (text, start logit, end logit) of each kept prediction."""
+    """The released rule, computed pair by pair: (text, start logit, end logit) of each prediction."""
 
     def context(token, window):
         inside = range(token_from[window], token_to[window])
@@ -352,10 +352,10 @@ MARKED = wordpiece(["(", "the", "te", "##rm", ")", "ends"])
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_nbest_is_the_released_rule(seed):
+def test_nbest_equals_the_released_rule(seed):
     generator = np.random.default_rng(seed)
     length = int(generator.integers(1, 60))
-    # Few words, so that one text stands at several places.
+    # Few different words, so that the same text occurs at several positions.
     words = generator.choice(["a", "bb", "c"], length).tolist()
     ends = np.cumsum([len(word) + 1 for word in words]) - 1
     tokens = tokenise(LETTERS, " ".join(words), "a contract")
@@ -416,7 +416,7 @@ def test_nbest_is_the_released_rule(seed):
     assert {(span.start, span.end) for span in spans if not span.text} == {(-1, -1)}
 
 
-def test_equal_logits_go_by_position_and_padding_takes_no_place():
+def test_equal_logits_are_ordered_by_position_and_padding_is_ignored():
     logits = torch.tensor([[1.0, 2.0, 2.0, 9.0], [0.0, 1.0, 0.0, 1.0]])
     mask = torch.tensor([[1, 1, 1, 0], [1, 1, 1, 1]])
     positions, values = top(logits, mask, 3)
@@ -430,11 +430,11 @@ def one_window(starts: list[float], ends: list[float], n_best: int) -> Best:
     return Best(*itertools.chain(*parts), np.array([starts[0]]), np.array([ends[0]]))
 
 
-def test_a_prediction_has_its_released_text_and_its_slice():
+def test_a_prediction_has_the_released_text_and_a_slice_of_the_contract():
     text = "(the  term)\nends"
     tokens = tokenise(MARKED, text, "a contract")
     assert MARKED.convert_ids_to_tokens(tokens.ids.tolist()) == ["(", "the", "te", "##rm", ")", "ends"]
-    # The term within its bracket; from the middle of a word on; the same words once more, less likely.
+    # Spans inside brackets, spans that begin inside a word, and the same words with a lower score.
     best = one_window([0.0, -9, 5, -9, 4, 3, -9, -99], [0.0, -9, -9, -9, 5, -9, 4, -99], n_best=4)
     spans = nbest(
         best, np.array([0]), np.array([6]), np.array([1]), FinalText(Spelling(MARKED), text, tokens), 5, 6
@@ -450,7 +450,7 @@ def test_a_prediction_has_its_released_text_and_its_slice():
     assert all(text[span.start : span.end] == span.text for span in spans[:-1])
 
 
-def test_where_no_span_qualifies_the_release_makes_one_up():
+def test_without_a_valid_span_the_released_prediction_empty_is_added():
     tokens = tokenise(LETTERS, "a bb", "a contract")
     best = one_window([1.0, -1.0, 3.0, 0.0], [1.0, 3.0, -1.0, 0.0], n_best=1)
     contract = FinalText(Spelling(LETTERS), "a bb", tokens)
@@ -469,7 +469,7 @@ def prediction(learnt, trained, tokenizer):
     return texts, read
 
 
-def test_neither_batches_nor_the_order_of_windows_change_a_prediction(prediction, learnt, trained, tokenizer):
+def test_predictions_do_not_depend_on_batches_or_the_order_of_windows(prediction, learnt, trained, tokenizer):
     texts, expected = prediction
     dataset = WindowDataset(learnt[0], tokenizer, WINDOWS, WORDINGS, np.arange(0, 80)[::-1])
     read = list(predict(trained, dataset, texts, Collator.of(tokenizer), batch_size=7))
@@ -484,7 +484,7 @@ def test_neither_batches_nor_the_order_of_windows_change_a_prediction(prediction
     )
 
 
-def test_bfloat16_reads_the_same_spans_and_leaves_the_model_as_it_was(prediction, learnt, trained, tokenizer):
+def test_bfloat16_predicts_similar_spans_without_changing_the_model(prediction, learnt, trained, tokenizer):
     texts, expected = prediction
     before = weights(trained)
     dataset = WindowDataset(learnt[0], tokenizer, WINDOWS, WORDINGS, np.arange(0, 80))
@@ -495,7 +495,7 @@ def test_bfloat16_reads_the_same_spans_and_leaves_the_model_as_it_was(prediction
     assert [row["start_logit"] for row in expected] != [row["start_logit"] for row in read]
 
 
-def test_logits_that_are_not_numbers_are_an_error(encoder, learnt, tokenizer):
+def test_logits_that_are_not_finite_raise_an_error(encoder, learnt, tokenizer):
     model = loading.load_span_model(encoder, CPU)
     model.qa_outputs.bias.data[:] = torch.nan
     dataset = WindowDataset(learnt[0], tokenizer, WINDOWS, WORDINGS, np.arange(2))
@@ -503,7 +503,7 @@ def test_logits_that_are_not_numbers_are_an_error(encoder, learnt, tokenizer):
         list(predict(model, dataset, learnt[1], Collator.of(tokenizer), batch_size=2))
 
 
-# --- contracts read in a run
+# --- a prediction run
 
 
 READING = {
@@ -526,7 +526,7 @@ def saved(trained, tokenizer, tmp_path_factory) -> str:
 
 @pytest.fixture(scope="module")
 def asked(learnt, tokenizer, tmp_path_factory):
-    """Twelve contracts to read, their texts, and the questions' spans."""
+    """Twelve test contracts, their texts, and the spans of the questions."""
     folder = tmp_path_factory.mktemp("asked")
     texts, spans = marked_contracts.data_set(folder, {f"t{n:02d}": "test" for n in range(12)}, seed=3)
     contracts, questions = folder / "contracts.parquet", folder / "questions.parquet"
@@ -538,7 +538,7 @@ def asked(learnt, tokenizer, tmp_path_factory):
 
 @pytest.fixture
 def rankable(asked, learnt, tmp_path):
-    """The same, and training contracts' texts beside them, as the table of contracts has both."""
+    """The same with the texts of the training contracts, as the table of contracts has both splits."""
     reading, texts, _ = asked
     rows = [
         {"contract_id": name, "split": split, "text": text}
@@ -549,7 +549,7 @@ def rankable(asked, learnt, tmp_path):
     return Reading(tmp_path / "contracts.parquet", reading.questions, reading.train, reading.read)
 
 
-def test_a_cap_on_windows_reads_the_likeliest_and_keeps_the_model_that_chose_them(rankable, saved, tmp_path):
+def test_a_limit_on_windows_reads_the_most_likely_ones_and_saves_the_ranker(rankable, saved, tmp_path):
     settings = READING | {"windows_per_question": 1}
     output, beside = tmp_path / "predictions.parquet", tmp_path / "reading"
     windows = len(open_windows(rankable.read))
@@ -560,7 +560,7 @@ def test_a_cap_on_windows_reads_the_likeliest_and_keeps_the_model_that_chose_the
     assert found == {"windows_read": 24, "windows": windows}
     assert windows > 24
     assert json.loads((beside / RECORD).read_text())["windows_per_question"] == 1
-    # What stands beside the reading chooses the same windows again, from which come the same spans.
+    # The saved ranker chooses the same windows again, and these give the same spans.
     kept, texts = window_ranking.load(beside / RANKER), rankable.texts()
     chosen = window_ranking.choose(kept, rankable.read, texts, 1)
     dataset = WindowDataset(rankable.read, marked_contracts.tokenizer(), WINDOWS, WORDINGS, chosen)
@@ -571,10 +571,10 @@ def test_a_cap_on_windows_reads_the_likeliest_and_keeps_the_model_that_chose_the
     ]
 
 
-def test_the_ranker_is_not_fitted_on_contracts_that_are_held_out(learnt):
+def test_the_ranker_is_not_fitted_on_held_out_contracts(learnt):
     folder, texts, _ = learnt
     unseen = frozenset(sorted(texts)[:60])
-    # Words that only held-out contracts have, as long as those that they stand for.
+    # Words that occur only in held-out contracts, as long as the words that they replace.
     strange = {name: text.replace("w", "q") if name in unseen else text for name, text in texts.items()}
     found = fit_ranker(folder, strange, unseen)
     assert not any(term.startswith("q") for term in found.terms)
@@ -583,7 +583,7 @@ def test_the_ranker_is_not_fitted_on_contracts_that_are_held_out(learnt):
     assert (found.terms, found.weights.tolist()) == (same.terms, same.weights.tolist())
 
 
-def test_a_model_whose_head_was_never_trained_reads_nothing(asked, encoder, tmp_path):
+def test_a_model_without_a_trained_head_is_rejected(asked, encoder, tmp_path):
     with pytest.raises(BadInput, match=r"the weights lack 2 tensors, such as qa_outputs"):
         read_contracts(asked[0], READING, encoder, CPU, tmp_path / "predictions.parquet", tmp_path)
     assert not (tmp_path / "predictions.parquet").exists()

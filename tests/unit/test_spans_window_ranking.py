@@ -1,4 +1,4 @@
-"""The windows that a question reads on a small budget."""
+"""Ranking of windows, for when the number of windows per question is limited."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from lextables.tasks.spans.windows import WindowSettings, open_windows
 from wordpiece import wordpiece
 
 SETTINGS = WindowSettings(max_length=24, step=8, max_question_length=4)
-# The second question is longer, so that its windows are shorter and may be more.
+# The second question is longer, so its windows are shorter and there may be more of them.
 QUESTIONS = {"Governing Law": "which law", "Parties": "who are the parties"}
 CLUES = {
     "Governing Law": "this agreement is governed by the laws of Ohio",
@@ -38,7 +38,7 @@ def tokenizer() -> PreTrainedTokenizerFast:
 
 
 def features(folder: Path, tokenizer, seed: int, labelled: bool) -> dict[str, str]:
-    """Write the windows of twenty contracts with both clauses each; return the contracts' texts."""
+    """Write the windows of twenty contracts that have both clauses; return the texts of the contracts."""
     generator = np.random.default_rng(seed)
     texts, rows = {}, []
     for number in range(20):
@@ -68,7 +68,7 @@ def ranker(tokenizer, tmp_path_factory) -> window_ranking.Ranker:
     return window_ranking.fit(found.texts, window_ranking.answered(found))
 
 
-def test_passages_are_the_longest_text_from_each_start(tokenizer, tmp_path):
+def test_a_passage_is_the_longest_window_text_from_each_start(tokenizer, tmp_path):
     folder = tmp_path / "train"
     texts = features(folder, tokenizer, 1, labelled=True)
     found = window_ranking.passages(folder, texts)
@@ -93,7 +93,7 @@ def test_passages_are_the_longest_text_from_each_start(tokenizer, tmp_path):
         assert 20 <= held.sum() <= 60
 
 
-def test_the_likeliest_windows_hold_the_answer(ranker, tokenizer, tmp_path):
+def test_the_highest_ranked_windows_contain_the_answer(ranker, tokenizer, tmp_path):
     folder = tmp_path / "test"
     texts = features(folder, tokenizer, 2, labelled=False)
     windows, found = open_windows(folder), window_ranking.passages(folder, texts)
@@ -112,7 +112,7 @@ def test_the_likeliest_windows_hold_the_answer(ranker, tokenizer, tmp_path):
     assert everything.tolist() == list(range(len(windows)))
 
 
-def test_a_ranker_comes_back_as_it_was_saved(ranker, tmp_path):
+def test_a_loaded_ranker_equals_the_saved_one(ranker, tmp_path):
     for name in ("one.npz", "two.npz"):
         window_ranking.save(ranker, tmp_path / name)
     again = window_ranking.load(tmp_path / "one.npz")
@@ -124,7 +124,7 @@ def test_a_ranker_comes_back_as_it_was_saved(ranker, tmp_path):
     assert window_ranking.scores(ranker, texts).argmax(axis=0).tolist() == [0, 1]
 
 
-def test_a_category_without_an_answer_ranks_nothing():
+def test_a_category_with_no_or_only_answers_has_zero_weights():
     texts = ["one two", "two three", "three one"]
     held = {
         "never": np.zeros(3, dtype=bool),
@@ -136,7 +136,7 @@ def test_a_category_without_an_answer_ranks_nothing():
     assert ranker.weights.any(axis=1).tolist() == [False, False, True]
 
 
-def test_what_cannot_be_ranked_is_refused(ranker, tokenizer, tmp_path):
+def test_passages_without_common_words_and_unknown_categories_are_rejected(ranker, tokenizer, tmp_path):
     with pytest.raises(BadInput, match="no word is in two of the 2 passages"):
         window_ranking.fit(["one", "two"], {})
     folder = tmp_path / "test"

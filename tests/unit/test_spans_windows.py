@@ -1,4 +1,4 @@
-"""Windows of contracts: written, opened, padded and balanced; and the parts of a data set."""
+"""Windows of contracts: writing, opening, padding and balancing; and the parts of a data set."""
 
 import json
 import os
@@ -29,8 +29,8 @@ from lextables.tasks.spans.windows import (
 from marked_contracts import WINDOWS, WORDINGS
 from tokenizer_kinds import QUESTION, TEXT, albert, bert, roberta
 
-# Positions that transformers 4.57.6's squad_convert_examples_to_features gives for answers in TEXT with
-# the slow tokenizer of bert-base-uncased, windows of 32, a step of 10 and 8 tokens of QUESTION.
+# Positions of answers in TEXT from squad_convert_examples_to_features in transformers 4.57.6, with the slow
+# tokenizer of bert-base-uncased, windows of 32 tokens, a step of 10 tokens and 8 tokens of QUESTION.
 NO = (0, 0)
 RELEASED = {
     "SUPPLY AGREEMENT": [(10, 11), NO, NO, NO, NO, NO, NO],
@@ -62,7 +62,7 @@ RELEASED_LAST = [
 
 @pytest.fixture(autouse=True, scope="module")
 def not_flushed():
-    """The disk need not hold what a test writes."""
+    """Skip fsync: the tests do not need durable files."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda _: None)
         yield
@@ -71,7 +71,7 @@ def not_flushed():
 TOKENIZERS = {"bert": bert(), "roberta": roberta(), "albert": albert()}
 BERT = TOKENIZERS["bert"]
 each_tokenizer = pytest.mark.parametrize("tokenizer", TOKENIZERS.values(), ids=TOKENIZERS)
-# Every number up to 30 is one token of BERT's, and so is the question.
+# For BERT each number up to 30 is one token, and so is the question.
 NUMBERS = " ".join(str(number) for number in range(1, 26))
 SMALL = WindowSettings(max_length=14, step=5, max_question_length=8)
 ASKED = {"Parties": "parties"}
@@ -79,7 +79,7 @@ BEFORE = 3  # [CLS] parties [SEP]
 
 
 def numbers(first, last):
-    """The characters of the numbers first to last in NUMBERS."""
+    """Character positions of the numbers first to last in NUMBERS."""
     return NUMBERS.index(str(first)), NUMBERS.index(str(last)) + len(str(last))
 
 
@@ -110,7 +110,7 @@ def positions(folder):
 
 
 @each_tokenizer
-def test_sequence_of_a_short_contract_is_the_pair_that_the_tokenizer_encodes(tokenizer, tmp_path):
+def test_the_sequence_of_a_short_contract_equals_the_tokenizers_pair_encoding(tokenizer, tmp_path):
     text = "this agreement law Delaware"
     settings = WindowSettings(max_length=64, step=8)
     folder = made(
@@ -125,7 +125,7 @@ def test_sequence_of_a_short_contract_is_the_pair_that_the_tokenizer_encodes(tok
         assert item["token_type_ids"].tolist() == pair["token_type_ids"]
 
 
-def test_windows_and_positions_of_the_released_conversion(tmp_path):
+def test_windows_and_positions_equal_those_of_the_released_conversion(tmp_path):
     settings = WindowSettings(max_length=32, step=10, max_question_length=8)
     starts = {answer: TEXT.index(answer) if answer else -1 for answer in RELEASED}
     rows = [(answer, "a", "Parties", start, start + len(answer)) for answer, start in starts.items()]
@@ -154,13 +154,13 @@ def test_spans(count, capacity, step, expected):
     assert list(zip(starts.tolist(), stops.tolist(), strict=True)) == expected
 
 
-# Answers in NUMBERS, first and last number, and their positions in the four windows.
+# Answers in NUMBERS (first and last number) and their positions in the four windows.
 LABELS = [
-    ((7, 8), [(9, 10), (4, 5), NO, NO]),  # two windows overlap on it
-    ((6, 10), [(8, 12), (3, 7), NO, NO]),  # it ends the first and begins the second
+    ((7, 8), [(9, 10), (4, 5), NO, NO]),  # in two overlapping windows
+    ((6, 10), [(8, 12), (3, 7), NO, NO]),  # at the end of the first and the start of the second window
     ((5, 6), [(7, 8), NO, NO, NO]),  # the second window begins inside it
     ((10, 11), [NO, (7, 8), NO, NO]),  # the first window ends inside it
-    ((9, 16), [NO, NO, NO, NO]),  # cut by every edge
+    ((9, 16), [NO, NO, NO, NO]),  # complete in no window
     ((12, 12), [NO, (9, 9), (4, 4), NO]),  # one token
     ((25, 25), [NO, NO, NO, (12, 12)]),  # the last token
     ((1, 1), [(3, 3), NO, NO, NO]),  # the first token
@@ -178,7 +178,7 @@ def labelled(tmp_path_factory):
 
 
 @pytest.mark.parametrize("number", range(len(LABELS)))
-def test_labels(number, labelled):
+def test_labels_are_the_positions_of_complete_answers(number, labelled):
     (first, last), expected = LABELS[number]
     items = [labelled[4 * number + window] for window in range(4)]
     assert [(item["start_positions"], item["end_positions"]) for item in items] == expected
@@ -189,7 +189,7 @@ def test_labels(number, labelled):
     assert labelled.contract_from(4 * number) == BEFORE
 
 
-def test_a_long_question_is_cut_and_the_contract_has_the_rest(tmp_path):
+def test_a_long_question_is_truncated_and_the_contract_fills_the_window(tmp_path):
     settings = WindowSettings(max_length=14, step=5, max_question_length=3)
     questions = {"Parties": QUESTION}
     folder = made(tmp_path, {"a": NUMBERS}, [("e", "a", "Parties", -1, -1)], questions, settings=settings)
@@ -203,8 +203,8 @@ def test_a_long_question_is_cut_and_the_contract_has_the_rest(tmp_path):
     [
         ([0], [3], [0, 0, 0]),
         ([0, 4], [8, 12], [0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1]),
-        ([0, 3], [8, 11], [0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1]),  # token 5: a tie, the first has it
-        ([0, 5], [10, 14], [0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1]),  # token 7: the longer has it
+        ([0, 3], [8, 11], [0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1]),  # token 5: a tie, the first window wins
+        ([0, 5], [10, 14], [0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1]),  # token 7: the longer window wins
         ([0, 5], [3, 7], [0, 0, 0, -1, -1, 1, 1]),
         ([], [], []),
     ],
@@ -228,7 +228,7 @@ def contents(folder):
     return {file.name: file.read_bytes() for file in sorted(folder.iterdir())}
 
 
-def test_the_same_bytes_from_one_process_and_from_two(tmp_path):
+def test_one_and_two_processes_write_the_same_bytes(tmp_path):
     one = made(tmp_path / "one", TEXTS, ROWS, TWO, shards=3)
     two = made(tmp_path / "two", TEXTS, ROWS, TWO, shards=3, processes=2)
     assert sorted(contents(one)) == [
@@ -239,7 +239,7 @@ def test_the_same_bytes_from_one_process_and_from_two(tmp_path):
     assert contents(one) == contents(two)
 
 
-def test_rows_and_examples_in_another_order_and_other_shards_give_the_same_windows(tmp_path):
+def test_windows_do_not_depend_on_the_order_of_examples_or_on_shards(tmp_path):
     one = open_windows(made(tmp_path / "one", TEXTS, ROWS, TWO, shards=1))
     other = open_windows(made(tmp_path / "other", TEXTS, ROWS[::-1], TWO, shards=7))
     for name in one.__dataclass_fields__:
@@ -248,7 +248,7 @@ def test_rows_and_examples_in_another_order_and_other_shards_give_the_same_windo
     assert len(one) == len(one.example) == 5 * (5 + 5)
 
 
-def test_features_json_says_what_is_there(tmp_path):
+def test_features_json_records_counts_settings_and_a_digest_of_the_data(tmp_path):
     folder = made(tmp_path, TEXTS, ROWS, TWO, tokenizer_name="minilm@1")
     record = json.loads((folder / "features.json").read_text())
     assert record["counts"] == {
@@ -275,14 +275,14 @@ def test_features_json_says_what_is_there(tmp_path):
     assert text[tokens["contract 03"].starts[-1] : tokens["contract 03"].ends[-1]] == "end"
 
 
-def test_writing_again_leaves_no_shard_of_before(tmp_path):
+def test_writing_again_removes_the_old_shards(tmp_path):
     made(tmp_path, TEXTS, ROWS, TWO, shards=5)
     folder = made(tmp_path, TEXTS, ROWS, TWO)
     assert len(contents(folder)) == 5
 
 
-def test_an_example_that_the_release_does_not_find_has_no_window(tmp_path):
-    # Its answer holds white space that parts no words.
+def test_an_example_that_the_released_conversion_skips_has_no_window(tmp_path):
+    # The answer contains white space that does not separate words.
     texts = {"a": "1 2\u00a03 4", "b": "1\u00a02"}
     rows = [("e", "a", "Parties", 2, 5), ("f", "a", "Parties", 0, 1), ("g", "b", "Parties", 0, 3)]
     folder = made(tmp_path, texts, rows)
@@ -291,13 +291,13 @@ def test_an_example_that_the_release_does_not_find_has_no_window(tmp_path):
     assert (counts["examples"], counts["examples_left_out"], counts["contracts"]) == (1, 2, 2)
 
 
-def test_a_category_that_loses_its_only_example_asks_nothing_of_who_opens(tmp_path):
+def test_features_open_if_a_category_lost_its_only_example(tmp_path):
     rows = [("e", "a", "Parties", 2, 5), ("f", "a", "Term", 0, 1)]
     folder = made(tmp_path, {"a": "1 2\u00a03 4"}, rows, TWO)
     assert len(WindowDataset(folder, BERT, SMALL, TWO)) == 1
 
 
-def test_select_gives_the_items_in_its_order(tmp_path):
+def test_select_returns_the_items_in_the_given_order(tmp_path):
     folder = made(tmp_path, TEXTS, ROWS, TWO)
     everything = WindowDataset(folder, BERT, SMALL, TWO)
     some = WindowDataset(folder, BERT, SMALL, TWO, select=np.array([30, 2]))
@@ -317,7 +317,7 @@ def test_select_gives_the_items_in_its_order(tmp_path):
         ({"questions": ASKED}, "have the category 'Term', which has no question"),
     ],
 )
-def test_features_are_opened_only_with_what_they_were_made_with(changes, fault, tmp_path):
+def test_features_open_only_with_the_same_tokenizer_settings_and_questions(changes, fault, tmp_path):
     folder = made(tmp_path, TEXTS, ROWS, TWO)
     given = {"tokenizer": BERT, "settings": SMALL, "questions": {**TWO, "Other": "not used"}}
     WindowDataset(folder, **given)
@@ -325,12 +325,12 @@ def test_features_are_opened_only_with_what_they_were_made_with(changes, fault, 
         WindowDataset(folder, **{**given, **changes})
 
 
-def test_a_folder_without_features(tmp_path):
+def test_a_folder_without_features_raises_an_error(tmp_path):
     with pytest.raises(BadInput, match=r"there is no features.json; write the features first"):
         open_windows(tmp_path)
 
 
-def test_shards_of_other_features_are_noticed(tmp_path):
+def test_shards_of_other_features_are_detected(tmp_path):
     folder = made(tmp_path, TEXTS, ROWS, TWO)
     (folder / "windows-00.parquet").write_bytes((folder / "windows-01.parquet").read_bytes())
     with pytest.raises(BadInput, match=r"there are \d+ windows, but features.json has 50"):
@@ -380,7 +380,7 @@ GOOD = ("e", "a", "Parties", 0, 1)
         ),
     ],
 )
-def test_bad_inputs(texts, rows, options, fault, tmp_path):
+def test_invalid_inputs_are_rejected(texts, rows, options, fault, tmp_path):
     with pytest.raises(BadInput, match=fault) as caught:
         made(tmp_path, texts, rows, **options)
     assert str(caught.value).endswith(".") and not str(caught.value).endswith("..")
@@ -388,7 +388,7 @@ def test_bad_inputs(texts, rows, options, fault, tmp_path):
     assert not list((tmp_path / "features").glob(".*.part"))
 
 
-def test_a_failed_writing_leaves_no_features_of_before(tmp_path):
+def test_a_failed_write_removes_the_old_features(tmp_path):
     folder = made(tmp_path, {"a": NUMBERS}, [GOOD])
     with pytest.raises(BadInput, match="characters 0 to 999"):
         made(tmp_path, {"a": NUMBERS}, [("e", "a", "Parties", 0, 999)])
@@ -396,13 +396,13 @@ def test_a_failed_writing_leaves_no_features_of_before(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["max_length", "step", "max_question_length"])
-def test_settings_are_positive(name):
+def test_settings_must_be_positive(name):
     with pytest.raises(BadInput, match=f"window settings: {name} is 0; give at least 1"):
         WindowSettings(**{name: 0})
 
 
 @each_tokenizer
-def test_batches_are_padded_on_the_right_to_the_longest(tokenizer, tmp_path):
+def test_batches_are_padded_on_the_right_to_the_longest_window(tokenizer, tmp_path):
     settings = WindowSettings(max_length=64, step=8)
     texts = {"a": "the law", "b": "this agreement of Delaware"}
     rows = [("e", "a", "Parties", 4, 7), ("f", "b", "Parties", -1, -1)]
@@ -421,7 +421,7 @@ def test_batches_are_padded_on_the_right_to_the_longest(tokenizer, tmp_path):
     assert batch["start_positions"][1] == batch["end_positions"][1] == 0
 
 
-def test_a_tokenizer_without_padding_has_no_collator():
+def test_the_collator_requires_a_tokenizer_with_a_padding_token():
     tokenizer = albert()
     tokenizer.pad_token = None
     with pytest.raises(BadInput, match="the tokenizer has no padding token"):
@@ -432,7 +432,7 @@ STARTS = np.array([0, 4, 0, 0, 7, 0, 0, 9, 0, 0], dtype=np.int32)
 ENDS = np.array([0, 6, 0, 0, 7, 0, 0, 12, 0, 0], dtype=np.int32)  # the answer of window 4 is one token
 
 
-def test_balanced():
+def test_balanced_keeps_answered_windows_and_samples_as_many_empty_ones():
     chosen = balanced(STARTS, ENDS, seed=1)
     assert len(chosen) == 6 == len(set(chosen.tolist()))
     few_empty = np.array([4, 0, 7, 9])
@@ -442,7 +442,7 @@ def test_balanced():
     assert chosen.tolist() == balanced(STARTS, ENDS, seed=1).tolist()
 
 
-def test_balanced_draws_by_seed_and_evenly():
+def test_balanced_samples_uniformly_and_by_seed():
     starts = np.zeros(1000, dtype=np.int32)
     starts[:100] = 5
     draws = [balanced(starts, starts, seed) for seed in range(200)]
@@ -453,7 +453,7 @@ def test_balanced_draws_by_seed_and_evenly():
     assert drawn[100:].min() > 5 and drawn[100:].max() < 45  # 22 expected, standard deviation 4.4
 
 
-def test_empty_weight():
+def test_empty_weight_is_the_ratio_of_answered_to_empty_windows():
     assert empty_weight(STARTS, ENDS) == pytest.approx(3 / 7)
     assert empty_weight(np.array([1]), np.array([1])) == 1.0
 
@@ -461,7 +461,7 @@ def test_empty_weight():
 @pytest.mark.parametrize(
     "of", [lambda zeros: balanced(zeros, zeros, 0), lambda zeros: empty_weight(zeros, zeros)]
 )
-def test_nothing_answered(of):
+def test_windows_without_answers_raise_an_error(of):
     with pytest.raises(BadInput, match="no window has an answer"):
         of(np.zeros(4, dtype=np.int32))
 
@@ -478,7 +478,7 @@ RUN_SETTINGS = {
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    """The folder of a data set and of a tokenizer."""
+    """A folder with a data set and a tokenizer."""
     folder = tmp_path_factory.mktemp("data")
     marked_contracts.data_set(folder, SPLITS, seed=1)
     marked_contracts.tokenizer().save_pretrained(folder / "weights")
@@ -496,7 +496,7 @@ def test_each_part_has_the_windows_of_its_contracts(data, tmp_path, share):
     counts = parts(data, tmp_path, held_out=share)
     found = {part: open_windows(tmp_path / part) for part in PARTS}
     assert {part: set(windows.contracts) for part, windows in found.items()} == {
-        # The held-out contracts are among those that are trained on: a search leaves them out.
+        # Held-out contracts are also training contracts; only model selection excludes them.
         "train": {name for name, split in SPLITS.items() if split != "test"},
         "validation": held_out_contracts(SPLITS, share),
         "test": {name for name, split in SPLITS.items() if split == "test"},
@@ -510,7 +510,7 @@ def test_each_part_has_the_windows_of_its_contracts(data, tmp_path, share):
         assert counts[part]["examples"] == len(found[part].contracts) * len(WORDINGS)
 
 
-def test_a_part_opens_with_the_settings_and_wordings_that_it_was_cut_by(data, tmp_path):
+def test_parts_open_with_the_settings_and_questions_of_the_run(data, tmp_path):
     parts(data, tmp_path, held_out="dev", revision="main")
     assert json.loads((tmp_path / "test/features.json").read_text())["tokenizer"] == "package:tiny main"
     wordings = question_texts(data / "questions.parquet")
@@ -520,7 +520,7 @@ def test_a_part_opens_with_the_settings_and_wordings_that_it_was_cut_by(data, tm
         WindowDataset(tmp_path / part, marked_contracts.tokenizer(), WINDOWS, wordings)
 
 
-def test_a_category_asked_in_two_wordings_is_refused(tmp_path):
+def test_a_category_with_two_different_questions_is_rejected(tmp_path):
     rows = [
         {"question_id": "a", "category": "Parties", "question": "Who?"},
         {"question_id": "b", "category": "Parties", "question": "Which parties?"},

@@ -1,4 +1,4 @@
-"""Prices, and the ledger: one budget for all jobs and reruns, also when they are killed."""
+"""Prices, and the ledger: one budget for all jobs and reruns, even if they are killed."""
 
 import multiprocessing
 import threading
@@ -41,13 +41,13 @@ def test_an_invalid_price_names_entry_and_key(tmp_path):
         ("text-embedding-3-large", (0.13, 0)),
     ],
 )
-def test_a_dated_model_has_the_price_of_its_name(model, prices):
+def test_a_dated_model_has_the_price_of_the_undated_name(model, prices):
     price = price_of(model, OPENAI, Limits(), PRICES)
     assert (price.input, price.output) == prices
 
 
 @pytest.mark.parametrize("model", ["gpt-4o-audio-preview", "llama", "gpt-4o-2024"])
-def test_a_model_without_a_price_needs_a_token_limit_or_this_machine(model):
+def test_a_model_without_a_price_requires_a_token_limit_or_a_local_server(model):
     with pytest.raises(BadInput, match="has no price in resources/prices.yaml.*set llm_tokens"):
         price_of(model, OPENAI, Limits(), PRICES)
     assert price_of(model, OPENAI, Limits(tokens=1000), PRICES) is None
@@ -100,7 +100,7 @@ def test_token_limit_and_free_calls(tmp_path):
     ledger_of(tmp_path, tokens=1500).reserve(Cost(0, 500))
 
 
-def test_a_call_waits_for_others_of_its_job_that_may_cost_less(tmp_path):
+def test_a_call_waits_until_other_calls_of_the_same_job_are_settled(tmp_path):
     ledger = ledger_of(tmp_path, dollars=1)
     first, _ = ledger.reserve(Cost(0.9, 10))
     waiting = threading.Thread(target=ledger.reserve, args=(Cost(0.5, 10),))
@@ -139,7 +139,7 @@ def test_several_processes_do_not_exceed_the_budget_even_if_one_is_killed(tmp_pa
     assert spent.tokens == 76  # 76 x 0.013 = 0.988
 
 
-def test_a_damaged_ledger_is_an_error_with_its_path(tmp_path):
+def test_a_damaged_ledger_raises_an_error_with_its_path(tmp_path):
     (tmp_path / "ledger.sqlite").write_bytes(b"no database" * 100)
     with pytest.raises(BadInput, match=r"ledger\.sqlite: the ledger of API costs cannot be used"):
         ledger_of(tmp_path).reserve(Cost(0, 1))

@@ -1,4 +1,4 @@
-"""A csv that people open in a spreadsheet has no cell that it takes for a formula; numbers stay numbers."""
+"""Spreadsheet programs read no cell of our csv files as a formula; numbers stay numbers."""
 
 import csv
 import io
@@ -45,14 +45,14 @@ PLAIN = (
 
 
 @pytest.mark.parametrize("text", [*FORMULAS, *PLAIN])
-def test_a_text_comes_back_as_it_was(text):
+def test_texts_are_restored_after_escaping(text):
     written = spreadsheet.cell(text)
     assert spreadsheet.text(written) == text
     assert (written == text) == (text in PLAIN)
     assert written in PLAIN or not calculated(written)
 
 
-def test_any_text_comes_back_as_it_was():
+def test_random_texts_are_restored_after_escaping():
     draw = random.Random(5)
     for _ in range(20_000):
         text = "".join(draw.choices("=+-@＝;\t\n' \"\u200b\ufeff\xa01.ax", k=draw.randint(0, 7)))
@@ -61,7 +61,7 @@ def test_any_text_comes_back_as_it_was():
         assert not calculated(written) or _number(written), text
 
 
-def test_a_long_text_takes_no_longer_than_its_length():
+def test_long_texts_are_escaped_in_linear_time():
     for part in ("\n", "; ", "'", " ", ";'", '"'):
         text = part * 500_000 + "="
         begun = time.process_time()
@@ -69,25 +69,25 @@ def test_a_long_text_takes_no_longer_than_its_length():
         assert time.process_time() - begun < 5
 
 
-def test_no_row_begins_within_a_text():
+def test_line_breaks_in_a_text_do_not_begin_a_row():
     written = cells.to_csv(build([], [Cell("a\r=1", "b\r\n=2", 1.0)], comparable=True))
     assert not dangerous(written)
     assert [(line.row, line.column) for line in cells.from_csv(written)] == [("a\n=1", "b\n=2")]
 
 
-def test_what_is_no_text_is_left_alone():
+def test_values_that_are_not_text_are_unchanged():
     assert [spreadsheet.cell(value) for value in (-1, -0.5, None, True)] == [-1, -0.5, None, True]
 
 
 def dangerous(text: str) -> list[str]:
-    """The cells of a csv that a spreadsheet would calculate."""
+    """Cells of a csv that a spreadsheet program would calculate."""
     rows = list(csv.reader(io.StringIO(text)))
     found = [cell for row in rows for cell in row if cell[:1] in tuple("\t\r\n") or calculated(cell)]
     return [cell for cell in found if cell[:1] and cell not in PLAIN and not _number(cell)]
 
 
 def calculated(cell: str) -> bool:
-    """Whether a cell, or what it is split into, begins with a formula behind what a spreadsheet strips."""
+    """Whether a cell or a part of it begins with a formula, after characters that spreadsheets strip."""
     stripped = (part.lstrip(' "\x00\u200b\ufeff\xa0\u3000') for part in re.split("[;\t\n]", cell))
     return any(part[:1] in tuple("=+-@＝＋－＠") for part in stripped if part)
 
@@ -101,7 +101,7 @@ def _number(cell: str) -> bool:
 
 
 @pytest.mark.parametrize("evil", FORMULAS)
-def test_untrusted_names_and_texts_are_no_formulas(evil):
+def test_untrusted_names_and_texts_are_not_formulas(evil):
     lines = build([], [Cell(evil, f"{evil}.", -0.4, reason=evil), Cell("a", evil, None)], comparable=True)
     written = cells.to_csv(lines, note=evil)
     assert not dangerous(written)
@@ -117,12 +117,13 @@ def test_untrusted_names_and_texts_are_no_formulas(evil):
     assert not dangerous(sheet([row], "set"))
 
 
-# Exports are read by programs, which want a text as it is: printed.csv has what papers printed, and the files
-# of TREC and BEIR have ids and numbers.  Records give back a table's csv, whose cells are safe already.
+# Exports are read by programs, which need unchanged texts: printed.csv has the published values, and the
+# files in TREC and BEIR format have ids and numbers.  Records contain the csv of a table, whose cells are
+# already safe.
 FOR_PROGRAMS = {"tables/published.py", "publish/trec.py", "publish/records.py"}
 
 
-def test_every_writer_of_csv_for_people_asks_for_safe_cells():
+def test_every_csv_writer_for_people_uses_safe_cells():
     code = {path.relative_to(PACKAGE).as_posix(): path.read_text() for path in PACKAGE.rglob("*.py")}
     writers = {name for name, text in code.items() if "csv.writer(" in text or "csv.DictWriter(" in text}
     safe = {name for name in writers if "spreadsheet.cell" in code[name]}

@@ -1,4 +1,4 @@
-"""Submitted predictions before a run: their data sets, forms and rows."""
+"""Submitted predictions before a run: their data sets, file formats and rows."""
 
 import os
 from pathlib import Path
@@ -21,7 +21,7 @@ ALL = sorted(PAPERS)
 
 @pytest.fixture
 def find(tmp_path, monkeypatch):
-    """What is found of entries, for the papers that are asked for, in a folder with some files."""
+    """Returns a function that finds the predictions of entries for requested papers."""
     monkeypatch.chdir(tmp_path)
     for name in ("run.txt", "run.csv", "run.jsonl", "nbest.json", "nbest.json.gz", "run.dat", "other.json"):
         Path(name).write_text(name)
@@ -56,7 +56,7 @@ def entry(file="run.txt", paper="acord", name="Mine", **more):
         (entry("run.csv", "maud"), "maud", "csv"),
     ],
 )
-def test_the_form_says_of_which_data_set_predictions_are(find, extra, name, form):
+def test_the_file_format_determines_the_data_set(find, extra, name, form):
     found, _ = find(extra)
     ((where, (row,)),) = found.rows.items()
     assert (where, row.row, row.key, row.form) == (name, "Mine", "own-mine", form)
@@ -88,14 +88,14 @@ def test_the_form_says_of_which_data_set_predictions_are(find, extra, name, form
         ([entry("run.csv", "maud"), entry("run.jsonl", "maud")], "the row appears twice for maud; "),
     ],
 )  # fmt: skip
-def test_what_cannot_be_found_is_one_sentence(find, entries, sentence):
+def test_invalid_entries_raise_an_error_of_one_sentence(find, entries, sentence):
     with pytest.raises(BadInput) as error:
         find(*entries)
     assert str(error.value).startswith(f"config, extra_predictions, Mine: {sentence}")
     assert str(error.value).count(". ") == 0 and str(error.value).endswith(".")
 
 
-def test_a_paper_with_several_data_sets_of_one_form_wants_the_data_set(find, monkeypatch):
+def test_a_paper_with_several_data_sets_of_one_format_requires_the_data_set(find, monkeypatch):
     task, table = PAPERS["maud"].tasks["maud"], PAPERS["maud"].tables["table3"]
     tables = {name: table.model_copy(update={"of": name}) for name in "ab"}
     paper = PAPERS["maud"].model_copy(update={"tasks": {"a": task, "b": task}, "tables": tables})
@@ -107,7 +107,7 @@ def test_a_paper_with_several_data_sets_of_one_form_wants_the_data_set(find, mon
     assert list(find(entry("run.csv", "b"))[0].rows) == ["b"]
 
 
-def test_what_is_of_a_paper_that_is_not_asked_for_is_let_be(find):
+def test_predictions_for_papers_that_are_not_requested_are_ignored(find):
     found, _ = find(entry("none.json", "cuad"), asked=["acord"])
     assert (found.rows, found.places) == ({}, {})
 
@@ -138,19 +138,19 @@ KEYS = (
         ([entry(), entry(name="mine!", paper="cuad")], "config: extra_models and extra_predictions: the"),
     ],
 )  # fmt: skip
-def test_a_fault_of_the_entry_names_its_key(values, sentence):
+def test_the_error_of_an_invalid_entry_names_its_key(values, sentence):
     with pytest.raises(BadInput) as error:
         load_config({"papers": ["acord"], "extra_predictions": values}, ALL, ROOT)
     assert str(error.value).startswith(sentence)
 
 
-def test_a_users_model_and_predictions_need_two_names():
+def test_a_users_model_and_predictions_must_have_different_names():
     model = {"name": "mine", "kind": "bi-encoder", "model": "org/m"}
     with pytest.raises(BadInput, match="the names 'mine' and 'Mine' read alike"):
         load_config({"papers": ["acord"], "extra_models": [model], "extra_predictions": [entry()]}, ALL, ROOT)
 
 
-# The rows
+# Rows
 
 
 def plan(find, name, *entries):
@@ -159,21 +159,27 @@ def plan(find, name, *entries):
 
 
 def shown(found, row):
-    """The tables that show a row."""
+    """Tables that show a row."""
     return {table for table, rows in found.rows.items() if any(shown["row"] == row for shown in rows)}
 
 
-def test_a_ranking_is_a_row_of_every_table_of_first_stages(find):
+def test_a_ranking_is_a_row_of_every_table_of_first_stage_retrieval(find):
     found = plan(find, "acord", entry())
-    # Table D-4 lists it as what a reranker might go over, and shows it as little as any bare retriever.
+    # Table D-4 lists it as a possible first stage, but does not display it, like all retrievers
+    # without a reranker.
     assert shown(found, "Mine / None") == {"table3", "table_d3", "table_d4", "table_e2"}
     (row,) = [row for row in found.rows["table_d3"] if row["submitted"]]
-    assert (row["own"], row["trained"], row["baseline"], row["parameters"]) == (True, False, False, None)
+    assert (row["additional"], row["trained"], row["baseline"], row["parameters"]) == (
+        True,
+        False,
+        False,
+        None,
+    )
     assert row["runs"] == {"short": ["runs/acord/given/own-mine/short/seed0"]}
     assert row["reason"] == "the predictions are for the short form of the queries"
 
 
-def test_a_file_a_seed(find):
+def test_each_file_is_the_run_of_one_seed(find):
     found = plan(find, "cuad", entry(["nbest.json", "other.json"], "cuad"))
     assert shown(found, "Mine") == {"table2", "figure3", "figure4", "figure5", "figure8"}
     runs = [run for run in found.specs if run.experiment == "given"]
@@ -182,7 +188,7 @@ def test_a_file_a_seed(find):
     assert len({found.specs[run].settings["content"] for run in runs}) == 2
 
 
-def test_probabilities_are_a_row_whatever_they_were_trained_on(find):
+def test_probabilities_are_a_row_of_single_task_and_multi_task_tables(find):
     found = plan(find, "maud", entry("run.csv", "maud"), entry("nbest.json", "maud", "Spans"))
     both = {"table3", "table4", "table6", "table7", "table8", "figure2", "table_validation"}
     assert shown(found, "Mine") == both
@@ -190,7 +196,7 @@ def test_probabilities_are_a_row_whatever_they_were_trained_on(find):
     assert [row["submitted"] for row in found.rows["table3"]].count(True) == 1
 
 
-def test_a_run_is_known_by_what_its_file_holds(find):
+def test_a_run_is_identified_by_the_content_of_its_file(find):
     found = plan(find, "acord", entry())
     Path("run.txt").rename("moved.trec")
     assert plan(find, "acord", entry("moved.trec")).specs == found.specs
@@ -198,7 +204,7 @@ def test_a_run_is_known_by_what_its_file_holds(find):
     assert plan(find, "acord", entry("moved.trec")).specs != found.specs
 
 
-def test_a_paper_of_which_no_table_shows_a_score_takes_no_predictions(tmp_path):
+def test_a_paper_without_scores_in_its_tables_rejects_predictions(tmp_path):
     tables = {name: table.model_copy(update={"of": None}) for name, table in PAPERS["acord"].tables.items()}
     papers = PAPERS | {"acord": PAPERS["acord"].model_copy(update={"tables": tables})}
     config = load_config({"papers": ALL, "extra_predictions": [entry()]}, ALL, ROOT)

@@ -1,4 +1,4 @@
-"""Submitted predictions in each form: the rows of a file, and one sentence for each fault."""
+"""Submitted predictions in each file format: the rows of a file, and one sentence for each error."""
 
 import gzip
 import json
@@ -37,7 +37,7 @@ CLASSES = {"test": ["test"], "loss": "cross_entropy", "multi_label": False, "hea
 
 @pytest.fixture(scope="module")
 def taken(tmp_path_factory):
-    """What a file comes to, by task."""
+    """Returns a function that reads a file of predictions for a task."""
     folder = tmp_path_factory.mktemp("data")
     tables = {
         "documents": [{"document_id": name, "text": name} for name in DOCUMENTS],
@@ -54,7 +54,7 @@ def taken(tmp_path_factory):
     }
     for name, rows in tables.items():
         pq.write_table(pa.Table.from_pylist(rows), folder / f"{name}.parquet")
-    # d00 has a text and d01 none; nobody answered SOLD about d01.
+    # d00 has a text and d01 has none; nobody answered SOLD about d01.
     wanted = {"documents": 2, "without_text": ["d01"], "chosen": {("d01", "SOLD"): [[]]}}
     policies = write_policies(tmp_path_factory.mktemp("policies"), policy_rows(**wanted))
     tasks = {
@@ -113,16 +113,16 @@ def plain(submitted):
     ],
     ids=["blanks", "CRLF", "BOM", "gzip", "tabs", "other splits", "csv", "quoted csv", "jsonl"],
 )
-def test_a_ranking_in_each_form(taken, content, form):
+def test_rankings_are_read_in_each_format(taken, content, form):
     assert plain(taken("retrieval", content, form)) == RANKED
 
 
-def test_hits_of_other_splits_are_counted(taken):
+def test_hits_of_other_splits_are_skipped_and_counted(taken):
     content = TREC + "old Q0 d1 1 3 mine\nold Q0 d1 1 3 mine\n"
     assert taken("retrieval", content, "trec").skipped == 2
 
 
-def test_scores_decide_and_ties_are_broken_as_in_trec_eval(taken):
+def test_rankings_are_sorted_by_score_with_ties_broken_as_in_trec_eval(taken):
     tied = "cap Q0 d1 1 5 x\ncap Q0 d3 2 5 x\ncap Q0 d2 3 4 x\nas is Q0 d2 0 1 x\nas is Q0 d1 0 2 x\n"
     ranking = plain(taken("retrieval", tied, "trec"))
     assert [row[2] for row in ranking] == ["d1", "d2", "d3", "d1", "d2"]
@@ -167,7 +167,7 @@ def test_scores_decide_and_ties_are_broken_as_in_trec_eval(taken):
         (f"{'a' * 5000},{'a' * 5000}\n", "csv", ", row 1: the column 'aaa"),
     ],
 )
-def test_a_ranking_that_cannot_be_used(taken, content, form, sentence):
+def test_invalid_rankings_are_rejected(taken, content, form, sentence):
     refused(taken, "retrieval", content, form, sentence)
 
 
@@ -221,7 +221,7 @@ def test_spans_are_found_in_their_contract(taken):
         ("eed", {}, CONTRACT.index("eed")),
     ],
 )
-def test_the_position_of_a_text(taken, text, positions, start):
+def test_the_position_of_a_text_is_found(taken, text, positions, start):
     content = NBEST | {"c__Parties": [span(text, **positions)]}
     rows = taken("spans", json.dumps(content), "nbest").rows
     (row,) = [row for row in rows if row["question_id"] == "c__Parties"]
@@ -268,11 +268,11 @@ def test_the_position_of_a_text(taken, text, positions, start):
         ('{"a":' * 5000, ": not JSON ("),
     ],
 )
-def test_spans_that_cannot_be_used(taken, content, sentence):
+def test_invalid_spans_are_rejected(taken, content, sentence):
     refused(taken, "spans", content, "nbest", sentence)
 
 
-def test_a_row_may_have_as_many_spans_as_the_longest_of_the_task(taken):
+def test_the_largest_n_best_of_the_task_limits_the_number_of_spans(taken):
     content = with_rent(*map(span, ("This", "Lease", "is", "made", "")))
     assert len(taken("spans", content, "nbest", linear={"n_best": 4}).rows) == 8
 
@@ -296,13 +296,13 @@ WRITTEN = 'question_id,output\nc__Rent,\nc__Parties,"Ada Quill,\n“of” Leeds.
     ],
     ids=["csv", "other splits", "jsonl"],
 )
-def test_outputs_in_each_form(taken, content, form):
+def test_outputs_are_read_in_each_format(taken, content, form):
     submitted = taken("spans", content, form, evaluator="containment")
     assert plain(submitted) == OUTPUTS
     assert submitted.table.name == "predictions" and submitted.skipped == ("o__Rent" in content)
 
 
-def test_spans_as_probable_as_no_answer_are_quoted(taken):
+def test_spans_at_least_as_probable_as_no_answer_are_quoted(taken):
     spans_ = [span("This Lease", 0.2), span("Ada Quill,", 0.4), span("pays.", 0.1), span("", 0.2)]
     content = json.dumps(NBEST | {"c__Parties": spans_, "c__Rent": [span("Leeds", 0.4)]})
     rows = plain(taken("spans", content, "nbest", evaluator="containment", n_best=9))
@@ -319,7 +319,7 @@ def test_spans_as_probable_as_no_answer_are_quoted(taken):
         ('{"question_id": "c__Rent", "output": 3}', "jsonl", ", line 1: output is not text"),
     ],
 )
-def test_outputs_that_cannot_be_used(taken, content, form, sentence):
+def test_invalid_outputs_are_rejected(taken, content, form, sentence):
     refused(taken, "spans", content, form, sentence)
 
 
@@ -345,7 +345,7 @@ LONG = 'example_id,answer,probability\ne2,"a, b",0.5\ne1,Yes,.75\ne2,c,0.5\ne1,N
     ],
     ids=["a row an answer", "CRLF", "a column an answer", "jsonl"],
 )
-def test_probabilities_in_each_form(taken, content, form):
+def test_probabilities_are_read_in_each_format(taken, content, form):
     submitted = taken("classification", content, form)
     rows = submitted.rows
     assert [(row["head_id"], row["example_id"], row["probabilities"]) for row in rows] == CLASSIFIED
@@ -354,7 +354,7 @@ def test_probabilities_in_each_form(taken, content, form):
     assert submitted.skipped == (form == "jsonl")
 
 
-def test_independent_answers_need_not_add_up(taken):
+def test_probabilities_of_independent_answers_need_not_add_up_to_one(taken):
     content = LONG.replace("Yes,.75", "Yes,.9")
     for task in ({"loss": "binary_cross_entropy"}, {"multi_label": True}):
         assert taken("classification", content, "csv", **task).rows[0]["probabilities"] == [0.25, 0.9]
@@ -391,7 +391,7 @@ def line(**record):
         (line(probabilities=[10**400, 0]), "jsonl", ", line 1: the probability 100"),
     ],
 )
-def test_probabilities_that_cannot_be_used(taken, content, form, sentence):
+def test_invalid_probabilities_are_rejected(taken, content, form, sentence):
     refused(taken, "classification", content, form, sentence)
 
 
@@ -427,7 +427,7 @@ def cells(*additional):
         (cells().replace("SOLD,No,0.5", "SOLD,0,.3").replace("SOLD,Yes,0.5", "SOLD,1,.7"), "csv"),
     ],
 )
-def test_answers_in_each_form(taken, text, form):
+def test_answers_are_read_in_each_format(taken, text, form):
     submitted = taken("answers", text, form)
     (row,) = [row for row in submitted.rows if row["question_id"] == "SOLD"]
     assert row == {"document_id": "d00", "question_id": "SOLD", "probabilities": [0.3, 0.7]}
@@ -457,7 +457,7 @@ def test_answers_about_documents_without_a_text_are_optional(taken):
         (cells().replace("option,", "choice,"), "csv", ", row 1: the column 'option' is missing"),
     ],
 )
-def test_answers_that_cannot_be_used(taken, text, form, sentence):
+def test_invalid_answers_are_rejected(taken, text, form, sentence):
     refused(taken, "answers", text, form, sentence)
 
 
@@ -485,7 +485,7 @@ def test_many_names_in_an_object_are_read_in_linear_time(taken):
     assert time.process_time() - begun < 10
 
 
-def test_a_file_is_identified_by_its_content(tmp_path, monkeypatch):
+def test_a_changed_or_missing_file_raises_an_error(tmp_path, monkeypatch):
     path, content = tmp_path / "run.txt", "sha256:" + "e3b0c442" * 8
     path.write_text(TREC)
     monkeypatch.setenv("LEXTABLES_SUBMITTED", json.dumps({content: str(path)}))

@@ -80,7 +80,7 @@ def rows(text):
     ]
 
 
-def test_outcomes_are_counted_and_what_the_page_was_made_from_is_named():
+def test_outcomes_are_counted_and_runs_and_settings_are_named():
     text = summary.summary(material())
     assert rows(text)[0][1:] == [
         "published values", "match", "near", "off", "other data", "not run"
@@ -93,7 +93,7 @@ def test_outcomes_are_counted_and_what_the_page_was_made_from_is_named():
     assert "\n\nSettings: `data=release`, `models=available`.\n\n" in summary.page(material())
 
 
-def test_each_value_that_is_off_and_each_reason_has_a_line():
+def test_each_value_with_verdict_off_and_each_reason_has_a_line():
     text = summary.page(material())
     assert ["off", "1", "Table 1: LSTM, F1: 60.0 → 61.0", "the release has two questions more"] in rows(text)
     assert ["not run", "2", "Table 1", "no_such/weights is not available here"] in rows(text)
@@ -108,7 +108,7 @@ def test_each_value_that_is_off_and_each_reason_has_a_line():
     assert ["none of these", "2", "Sixth 2"] in rows(text)
 
 
-def test_many_reasons_are_summed():
+def test_reasons_beyond_the_limit_are_combined():
     lines = [line(f"row {n}", "F1", "1.0", verdict="not run", reason=f"reason {n}") for n in range(14)]
     part = Part(
         "sixth",
@@ -122,14 +122,14 @@ def test_many_reasons_are_summed():
     assert found[-1] == ["not run", "4", "", "4 other reasons"]
 
 
-def test_a_table_is_shown_in_full_where_its_paper_says_so():
+def test_a_table_is_shown_in_full_if_the_registry_sets_in_full():
     text = summary.page(material())
     assert "## Table 1. Systems" in text
     assert "## Table D-2" not in text
     assert "| Words | 83.0 [80.0, 86.0] |  |" in text
 
 
-def test_overlaps_are_shown_where_they_were_compared():
+def test_overlaps_are_shown_if_they_were_computed():
     table = pd.DataFrame(
         [
             ["one", "test", "two", "train", 7, 900, 6, 5, 2, 0.96],
@@ -143,8 +143,8 @@ def test_overlaps_are_shown_where_they_were_compared():
     assert "Overlaps" not in summary.page(material())
 
 
-def test_the_picture_has_the_best_baselines_beside_the_best_published_values():
-    """Not a user's row, no guesses, and nothing from other data; for losses the lowest."""
+def test_the_picture_compares_the_best_baselines_with_the_best_published_values():
+    """It excludes users' rows, chance rows and other data; for losses the lowest value is the best."""
     svg = summary.picture(material())
     assert svg == summary.picture(material())
     words = [
@@ -156,7 +156,7 @@ def test_the_picture_has_the_best_baselines_beside_the_best_published_values():
     assert summary.picture(material(parts=[])).startswith("<svg ")
 
 
-def test_a_readme_gets_the_summary_between_its_marks():
+def test_the_summary_is_inserted_between_the_marks_of_a_readme():
     text = f"# A\n\n{summary.BEGIN}\nold\n{summary.END}\n\nrest\n"
     block = summary.summary(material())
     assert summary.with_summary(text, block) == f"# A\n\n{block}\n\nrest\n"

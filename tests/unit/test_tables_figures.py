@@ -1,4 +1,4 @@
-"""Figures: the same bytes each time, what is drawn and what is left out, and letters large enough."""
+"""Figures: reproducible files, drawn and omitted values, and a readable font size."""
 
 import re
 import xml.etree.ElementTree as ElementTree
@@ -123,7 +123,7 @@ LINES = {
 
 @cache
 def _full(kind: str) -> str:
-    """The svg of a kind with all its values."""
+    """SVG of a kind of figure with all values."""
     return draw(kind, LINES[kind][0], "Full")
 
 
@@ -133,8 +133,8 @@ def _texts(svg: str) -> list[str]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_other_data_answer_no_printed_value(kind):
-    """With data that are not the paper's the drawing holds ours alone, and says so."""
+def test_published_values_are_not_drawn_for_other_data(kind):
+    """If the data differ from those of the paper, a figure has only the computed values, and a note."""
     apart = [
         replace(line, ours=line.reproduced or line.ours, reproduced="", verdict="") for line in LINES[kind][0]
     ]
@@ -145,14 +145,14 @@ def test_other_data_answer_no_printed_value(kind):
     if kind not in ("bars_by_group", "heat_map"):
         assert [text for text in texts if text.startswith("ours")]
     assert not {"59.3", "61.3", "published, mean 225", "1 Governing Law"} & set(texts)
-    # A figure of which the paper prints no value has none to leave out.
+    # A figure without published values needs no note.
     own = [replace(line, published="") for line in apart]
     assert OTHER_DATA not in _texts(draw(kind, own, "Full", comparable=False))
 
 
 @pytest.mark.parametrize("kind", ["bars_by_group", "bubbles"])
-def test_a_name_is_never_markup(kind):
-    """A figure stands in a page as it is drawn."""
+def test_names_are_escaped_in_figures(kind):
+    """Pages embed figures without further escaping."""
     evil = "</text></svg><script>alert(1)</script>"
     lines = [replace(line, row=f"{line.row}{evil}", column=f"{line.column}{evil}") for line in LINES[kind][0]]
     svg = draw(kind, lines, evil)
@@ -161,8 +161,8 @@ def test_a_name_is_never_markup(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_drawing_fits_into_a_page(kind):
-    """The same bytes each time, letters of nine points on a phone, the ink of the page, and no network."""
+def test_figures_can_be_embedded_in_a_page(kind):
+    """Same bytes each time, at least nine points on a phone, the page's text colour, no network access."""
     svg = draw(kind, LINES[kind][0], "A title <&>")
     assert svg == draw(kind, LINES[kind][0], "A title <&>")
     assert not re.search(r"20\d\d-\d\d", svg)
@@ -177,19 +177,19 @@ def test_a_drawing_fits_into_a_page(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_rows_without_values_are_drawn_and_a_figure_without_any_says_so(kind):
+def test_rows_without_values_are_drawn_and_empty_figures_have_a_note(kind):
     assert "svg" in draw(kind, LINES[kind][1], "Not run")
     assert _texts(draw(kind, [], "Nothing")) == ["No value to draw"]
 
 
-def test_bars_show_what_is_printed_and_ours_but_no_change():
+def test_bars_show_published_and_reproduced_values_but_no_change_column():
     texts = _texts(_full("bars_before_after"))
     assert {"59.3", "61.3", "57.1", "NDCG@5"} <= set(texts)
     assert {"published, not fine-tuned", "ours, fine-tuned", "ours, Mine <b> $x$, fine-tuned"} <= set(texts)
     assert not [text for text in texts if "change" in text or "2.0" in text]
 
 
-def test_the_histogram_sets_printed_centres_beside_ours():
+def test_the_histogram_shows_published_and_reproduced_means_and_medians():
     texts = set(_texts(_full("histogram")))
     assert {"published, mean 225", "published, median 146", "ours, mean 47", "ours, median 47"} <= texts
     assert {"Words", "Clauses"} <= texts
@@ -197,7 +197,7 @@ def test_the_histogram_sets_printed_centres_beside_ours():
     assert {text for text in texts if "mean" in text} == {"published, mean 225"}
 
 
-def test_curves_are_a_line_a_row_and_keep_what_is_printed():
+def test_curves_have_one_line_per_row_and_always_show_published_values():
     texts = _texts(_full("curves"))
     for row in ("DeBERTa", "RoBERTa"):
         assert {f"ours, {row}", f"published, {row}"} <= set(texts)
@@ -207,10 +207,10 @@ def test_curves_are_a_line_a_row_and_keep_what_is_printed():
     assert legend == ["published, DeBERTa", "published, RoBERTa"]
 
 
-def test_the_marks_of_a_curve_that_is_nearly_level_are_whole():
+def test_markers_of_a_nearly_flat_curve_are_not_clipped():
     cells = [Cell("Mine", f"Precision at {n}% recall", 49.2 if n < 50 else 48.2) for n in range(10, 90, 10)]
     svg = draw("curves", build([], cells, True), "x")
-    top = float(re.search(r'<rect x="[^"]+" y="([^"]+)"', svg)[1])  # of what is shown
+    top = float(re.search(r'<rect x="[^"]+" y="([^"]+)"', svg)[1])  # top of the plot area
     marks = re.findall(r"<g clip-path[^>]*>\s*((?:<use [^>]*>\s*)+)", svg)
     heights = [float(y) for y in re.findall(r' y="([^"]+)"', "".join(marks))]
     assert heights and min(heights) - top > 6
@@ -220,8 +220,8 @@ def _dashes(svg: str) -> set[str]:
     return set(re.findall(r"stroke-dasharray: ([\d., ]+)", svg))
 
 
-def test_rows_differ_in_more_than_colour():
-    # The first row's line is solid, the second's and the third's are not, and no two are dashed alike.
+def test_rows_do_not_differ_by_colour_only():
+    # The line of the first row is solid; the lines of the other rows have different dashes.
     assert len(_dashes(_full("curves"))) == 2
     assert len(_dashes(_full("line_by_size"))) == 1
     # The bars of the second and the third series are hatched.
@@ -229,7 +229,7 @@ def test_rows_differ_in_more_than_colour():
     assert len(hatches) == 2
 
 
-def test_bars_by_group_stand_in_the_order_of_the_rows_with_their_printed_number():
+def test_bars_by_group_follow_the_row_order_and_have_the_published_rank():
     texts = _texts(_full("bars_by_group"))
     names = ["1 Governing Law", "2 Notice Period To", "Terminate Renewal", "3 Parties"]
     assert [text for text in texts if text in names] == names
@@ -237,7 +237,7 @@ def test_bars_by_group_stand_in_the_order_of_the_rows_with_their_printed_number(
     assert not [text for text in texts if "correlation" in text or "0.87" in text]
 
 
-def test_bars_by_group_leave_out_a_series_without_a_value():
+def test_bars_by_group_omit_a_series_without_values():
     lines = [line for line in _groups(True) if not line.published]
     lines.append(build([], [Cell("Parties", "AUPR: Theirs", None, reason="no weights")], True)[0])
     assert "Theirs" not in _texts(draw("bars_by_group", lines, "x"))
@@ -252,20 +252,20 @@ def test_a_line_by_size_has_plain_numbers_on_its_axis():
     assert legend == ["published, RoBERTa"]
 
 
-def test_a_line_by_mark_draws_the_first_column_by_the_last():
+def test_a_line_by_mark_plots_the_first_column_against_the_last():
     texts = _texts(_full("line_by_mark"))
     assert {"Mean confidence", "Agreement (%)", "ours, Coders", "published, Coders"} <= set(texts)
     assert "Answers" not in " ".join(texts)
 
 
-def test_a_heat_map_shades_the_pairs_and_names_as_many_as_fit():
+def test_a_heat_map_shades_pairs_and_labels_only_as_many_as_fit():
     texts, svg = _texts(_full("heat_map")), _full("heat_map")
     assert texts.count("N-1") == 2 and "N-2" not in texts and "Mean" not in texts
-    # Tenths up to 29 / 40, the diagonal, and three more in the legend.
+    # One shade for each tenth up to 29 / 40, the diagonal, and three in the legend.
     assert svg.count("fill: #4a7fbf") == 8 + 1 + 3
 
 
-def test_bubbles_have_a_plain_logarithmic_axis_and_a_mark_for_each_whole_row():
+def test_bubbles_have_a_logarithmic_axis_and_a_marker_for_each_complete_row():
     svg = _full("bubbles")
     texts = _texts(svg)
     assert {"Rank", "Documents", "100", "1,000", "ours; area: words, 2,000 at most"} <= set(texts)

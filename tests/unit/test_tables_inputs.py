@@ -1,4 +1,4 @@
-"""What tables read beside scores: the provenance of data sets, and the records of runs."""
+"""Inputs of tables other than scores: the provenance of data sets, and the records of runs."""
 
 import json
 
@@ -18,7 +18,7 @@ def census(tmp_path):
     return path
 
 
-def test_a_source_is_what_the_registry_says_of_it_today(census):
+def test_provenance_uses_the_current_notes_of_the_registry(census):
     words = {"snli/snli_1.0.zip": {"cut": {"comparable": False, "note": "a third of it"}}}
     found = provenance(census, words)
     assert [(one["variant"], one["comparable"], one["note"]) for one in found] == [
@@ -50,14 +50,14 @@ def root(tmp_path):
     return tmp_path
 
 
-def test_counts_in_words():
+def test_counts_are_written_in_words():
     assert in_words(COUNTED) == WORDS
     assert in_words({"requests": 2, "unparseable": 0, "first_listed": None, "outside": None}) == (
         "asked in 2 requests, 0 unparseable"
     )
 
 
-def test_the_first_score_of_a_model_says_what_was_counted(root):
+def test_the_first_score_of_a_language_model_has_the_counts_as_reason(root):
     cells = [
         Cell("LLM", "NDCG", 0.5, runs=(ASKED,), reason="strict"),
         Cell("LLM", "precision", 0.4, runs=(ASKED,)),
@@ -70,12 +70,12 @@ def test_the_first_score_of_a_model_says_what_was_counted(root):
     assert found == [f"strict; {WORDS}", "", "", "", "", "not here"]
 
 
-def test_it_is_a_footnote_of_the_table(root):
+def test_the_counts_are_a_footnote_of_the_table(root):
     cells = with_counts([Cell("LLM", "NDCG", 0.5, decimals=2, runs=(ASKED,))], root)
     assert WORDS in markdown("A table", "here", build([], cells, comparable=True), name="table1")
 
 
-def test_the_training_of_a_run_is_that_of_the_weights_that_it_read():
+def test_the_training_record_of_a_run_is_that_of_its_weights():
     trained = {"device": "a GPU", "seconds": 3600.0}
     assert training({"device": "a CPU", "trained": trained}) == trained == training(trained)
     assert training({"device": "a CPU", "trained": [trained, {}]}) == trained

@@ -1,4 +1,4 @@
-"""A table's Markdown and HTML: what stands in which cell, in which order, with nothing of it markup."""
+"""Markdown and HTML of tables: content of cells, order of rows and columns, and escaping."""
 
 from html.parser import HTMLParser
 
@@ -45,7 +45,7 @@ def _lines(comparable: bool = True) -> list[Line]:
 
 
 class Page(HTMLParser):
-    """What a browser would see: the tags with their attributes, and the text."""
+    """Parsed HTML: the tags with their attributes, and the text."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -64,7 +64,7 @@ class Page(HTMLParser):
         return " ".join(" ".join(self.text).split())
 
 
-def test_rows_and_columns_keep_their_first_place_and_ours_follow_the_papers():
+def test_rows_and_columns_keep_their_order_and_additional_rows_come_last():
     (grid,) = pivot(_lines())
     assert grid.columns == ("NDCG@5", "NDCG@10", "Depth")
     assert list(grid.paper) == list(ROWS)
@@ -72,7 +72,7 @@ def test_rows_and_columns_keep_their_first_place_and_ours_follow_the_papers():
     assert list(grid.additional["Mine"]) == ["NDCG@10", "Depth"]
 
 
-def test_rows_that_share_no_column_stand_apart():
+def test_rows_without_common_columns_are_in_separate_grids():
     cells = [
         Cell("words", "Mean", 47.0),
         Cell("0-99 words", "Clauses", 3.0),
@@ -88,7 +88,7 @@ def test_rows_that_share_no_column_stand_apart():
     assert (list(second.additional), second.columns) == (["0-99 words"], ("Clauses",))
 
 
-def test_a_late_row_joins_the_grids_that_it_shares_columns_with():
+def test_a_row_with_columns_of_two_grids_joins_them():
     cells = [Cell("a", "x", 1.0), Cell("b", "y", 2.0), Cell("c", "x", 3.0), Cell("c", "y", 4.0)]
     (grid,) = pivot(build([], cells, True))
     assert (list(grid.additional), grid.columns) == (["a", "b", "c"], ("x", "y"))
@@ -103,9 +103,9 @@ def test_a_late_row_joins_the_grids_that_it_shares_columns_with():
         ("Llama", "52.5 → – not run"),
     ],
 )
-def test_every_verdict_has_a_mark_and_a_word(row, said):
+def test_every_verdict_has_a_symbol_and_a_word(row, said):
     text = markdown("Retrieval", "Section 4", _lines(), name="table3")
-    name = "Llama ¹" if row == "Llama" else row  # whose reason is said of the whole row
+    name = "Llama ¹" if row == "Llama" else row  # the reason is a note of the whole row
     assert f"| {name} | {said} | {said} |  |" in text
     words = Page(html("Retrieval", "Section 4", _lines(), name="table3")).words
     printed, _, rest = said.partition(" → ")
@@ -115,7 +115,7 @@ def test_every_verdict_has_a_mark_and_a_word(row, said):
         assert f"published {printed} → reproduced {rest.replace('near,', 'near')}" in words
 
 
-def test_a_value_that_a_baseline_reaches_is_marked_beside_the_value_and_explained_once():
+def test_values_that_a_baseline_reaches_are_marked_and_explained_once():
     printed = [
         PublishedCell("t", row, "AUPR", value, 1, "") for row, value in (("BERT", "0.0"), ("GPT", "9.0"))
     ]
@@ -138,7 +138,7 @@ def test_a_value_that_a_baseline_reaches_is_marked_beside_the_value_and_explaine
     assert "†" not in key(build(printed[1:], cells[1:2], True))
 
 
-def test_data_that_are_not_comparable_have_no_verdict():
+def test_values_from_other_data_have_no_verdict():
     note = data_note([{"variant": "sample", "comparable": False}])
     for text in (
         markdown("Retrieval", "Section 4", _lines(False), (), note),
@@ -154,7 +154,7 @@ def test_data_that_are_not_comparable_have_no_verdict():
     assert "→" not in page.split("Each cell")[0]
 
 
-def test_a_text_that_matches_word_for_word_is_said_once():
+def test_a_text_that_equals_the_published_text_is_shown_once():
     printed = [PublishedCell("t", row, "Query", "cap on liability", None, "") for row in ("1", "2")]
     lines = build(
         printed, [Cell("1", "Query", "cap on liability"), Cell("2", "Query", "Cap on Liability")], True
@@ -162,18 +162,18 @@ def test_a_text_that_matches_word_for_word_is_said_once():
     assert [shown(line, {}).value for line in lines] == ["", "Cap on Liability"]
 
 
-def test_reasons_are_said_once_and_numbered():
+def test_reasons_are_listed_once_and_numbered():
     lines = _lines()
     assert reasons(lines) == {"llama is not available here": 1}
     text = markdown("Retrieval", "Section 4", lines)
     assert text.count("llama is not available here") == 1
     page = Page(html("Retrieval", "Section 4", lines, name="table3"))
     assert page.words.count("llama is not available here") == 1
-    # Neither a number of a note nor a note is a stop for the keyboard.
+    # Notes and their numbers are not links, so the tab key skips them.
     assert not [attrs for tag, attrs in page.tags if tag == "a"]
 
 
-def test_what_is_said_of_a_whole_row_or_column_is_marked_once():
+def test_a_reason_for_a_whole_row_or_column_is_marked_once():
     why = "llama is not available here"
     cells = [Cell(row, column, None, reason=why) for row in ("Llama", "BM25") for column in COLUMNS]
     cells += [Cell("GPT4o", "NDCG@5", None, reason=why), Cell("GPT4o", "NDCG@10", 1.0)]
@@ -185,7 +185,7 @@ def test_what_is_said_of_a_whole_row_or_column_is_marked_once():
     assert (rows, columns, left) == ([0, 0, 0, 0], [1, 0], 0)
 
 
-def test_the_reason_of_cells_that_did_not_run_is_marked_once_in_a_row_that_holds_others():
+def test_a_shared_reason_is_marked_once_in_a_row_that_also_has_other_reasons():
     why = "bert is not available here"
     cells = [Cell("BERT", column, None, reason=why) for column in COLUMNS]
     cells += [Cell("BERT", "Size", None, reason="not public"), Cell("BERT", "Words", 3.0, reason="a count")]
@@ -197,7 +197,7 @@ def test_the_reason_of_cells_that_did_not_run_is_marked_once_in_a_row_that_holds
 
 
 def _marked(cells):
-    """The notes of rows, those of columns, and how many cells have one."""
+    """Notes of rows, notes of columns, and the number of cells with a note."""
     lines = build([], cells, True)
     (grid,) = pivot(lines)
     laid = laid_out(grid, reasons(lines))
@@ -206,7 +206,7 @@ def _marked(cells):
     return [row["note"] for row in body["rows"]], [column["note"] for column in laid["columns"]], left
 
 
-def test_nothing_in_a_table_is_markup():
+def test_all_text_in_a_table_is_escaped():
     evil = "<script>alert(1)</script> & *a* | `b`"
     lines = build(
         [PublishedCell("t", evil, evil, evil, None, "")],
@@ -222,7 +222,7 @@ def test_nothing_in_a_table_is_markup():
     assert {row.replace("\\|", "").count("|") for row in rows} == {3}
 
 
-def test_the_page_is_semantic_and_needs_no_network_and_no_script():
+def test_the_page_has_semantic_html_and_needs_no_network_or_script():
     page = Page(html("Retrieval", "Section 4", _lines(), name="table3"))
     scopes = {attrs.get("scope") for tag, attrs in page.tags if tag == "th"}
     assert scopes == {"col", "row", "rowgroup"}
@@ -232,7 +232,7 @@ def test_the_page_is_semantic_and_needs_no_network_and_no_script():
     assert headings == ["h1"]
 
 
-def test_the_tally_counts_printed_cells_alone():
+def test_the_tally_counts_published_cells_only():
     assert tally(_lines()) == "2 match, 2 near, 2 off, 2 not run"
 
 
@@ -247,5 +247,5 @@ def test_the_tally_counts_printed_cells_alone():
         ("table_validation", "Table validation"),
     ],
 )
-def test_names_are_the_papers(name, printed):
+def test_tables_and_figures_have_the_names_used_in_the_paper(name, printed):
     assert label(name) == printed

@@ -1,4 +1,4 @@
-"""What all planners share: rows and the tables that show them, and names of what differs from the paper."""
+"""Common code of planners: rows, the tables that show them, and names of differences from the paper."""
 
 from pathlib import Path
 
@@ -48,7 +48,7 @@ ROWS = [
         averages=3,
         about={"setting": "single"},
     ),
-    Row("MiniLM", own=True, runs={"100": runs(2)}, about={"setting": "multi"}),
+    Row("MiniLM", additional=True, runs={"100": runs(2)}, about={"setting": "multi"}),
 ]
 
 
@@ -58,19 +58,19 @@ ROWS = [
         ([{}], ["BERT", "RoBERTa", "MiniLM"]),
         ([], []),
         ([{"setting": "single"}], ["BERT", "RoBERTa"]),
-        ([{"setting": "single", "own": True}], []),
-        # Of one mapping each field; of several mappings one.
-        ([{"own": True}, {"row": "BERT"}], ["BERT", "MiniLM"]),
+        ([{"setting": "single", "additional": True}], []),
+        # All fields of a mapping must match; one of several mappings is enough.
+        ([{"additional": True}, {"row": "BERT"}], ["BERT", "MiniLM"]),
         ([{"row": ["MiniLM", "RoBERTa"]}], ["RoBERTa", "MiniLM"]),
         ([{"row": ("BERT",), "setting": ["multi"]}], []),
         ([{"retriever": "BM25"}], []),
     ],
 )
-def test_a_row_is_shown_where_each_field_of_a_mapping_is_its_own(where, found):
+def test_a_row_is_shown_if_all_fields_of_one_mapping_match(where, found):
     assert [row["row"] for row in shown(ROWS, where, ())] == found
 
 
-def test_a_table_shows_runs_of_its_conditions():
+def test_a_table_shows_only_runs_of_its_conditions():
     conditions = {
         wanted: [sorted(row["runs"]) for row in shown(ROWS, [{}], wanted)]
         for wanted in ((), ("100",), ("5",), ("5", "100"))
@@ -83,7 +83,7 @@ def test_a_table_shows_runs_of_its_conditions():
     }
 
 
-def test_a_tables_runs_are_named_once():
+def test_each_run_of_a_table_is_listed_once():
     plan = Plan({}, {"table3": shown(ROWS, [{}], ())})
     assert plan.folders("table3") == [f"runs/maud/read/minilm/paper/seed{seed}" for seed in (0, 1, 2)]
     assert plan.folders("table1") == []
@@ -92,11 +92,11 @@ def test_a_tables_runs_are_named_once():
 DIFFERENCES = [Difference("grid=paper", "small budget: 40 updates"), *fewer_seeds(1, 3)]
 
 
-def test_a_row_whose_runs_differ_from_the_papers_stands_twice():
+def test_a_row_with_other_settings_than_the_paper_appears_twice():
     empty, ours = planner().placed(ROWS[1], DIFFERENCES)
-    assert (empty.row, empty.own, empty.runs) == ("RoBERTa", False, {})
+    assert (empty.row, empty.additional, empty.runs) == ("RoBERTa", False, {})
     assert empty.reason == "needs grid=paper and three seeds, as in the paper"
-    assert (ours.row, ours.own) == ("RoBERTa, small budget: 40 updates, one seed", True)
+    assert (ours.row, ours.additional) == ("RoBERTa, small budget: 40 updates, one seed", True)
     assert (ours.runs, ours.averages, ours.about) == (ROWS[1].runs, 3, {"setting": "single"})
 
 
@@ -104,7 +104,7 @@ def test_a_row_whose_runs_differ_from_the_papers_stands_twice():
     ("row", "differences"), [(ROWS[1], []), (ROWS[2], DIFFERENCES), (ROWS[0], DIFFERENCES)],
     ids=["as the paper's", "ours anyway", "not run"],
 )  # fmt: skip
-def test_other_rows_stand_as_they_are(row, differences):
+def test_other_rows_are_unchanged(row, differences):
     assert planner().placed(row, differences) == [row]
 
 
@@ -121,14 +121,14 @@ def test_fewer_seeds_than_the_paper_averages_are_a_difference(seeds, averages, f
     assert fewer_seeds(seeds, averages) == found
 
 
-def test_a_rate_has_a_name_of_its_own():
+def test_each_learning_rate_has_a_unique_name():
     names = {1e-4: "lr1e-04", 5.0e-6: "lr5e-06", 1.5e-5: "lr1.5e-05", 2e-5: "lr2e-05", 0.25: "lr2.5e-01"}
     assert {rate: rate_name(rate) for rate in names} == names
 
 
-def test_parameters_are_counted_together_or_not_at_all():
+def test_parameters_of_several_models_are_summed_if_all_are_known():
     context = planner().context
-    # On the sample's data that is what stands in for the model.
+    # On the sample data, a tiny model replaces the model.
     known = MODELS["sample-encoder"].parameters
     assert context.parameters("all-minilm-l6-v2", "all-minilm-l6-v2") == 2 * known
     assert (context.parameters(), context.parameters("all-minilm-l6-v2", "own-mine")) == (0, None)

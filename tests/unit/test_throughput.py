@@ -1,4 +1,4 @@
-"""Throughput of training and inference, counted by hand, and numerical precision."""
+"""Throughput of training and inference, compared with manual counts, and numerical precision."""
 
 import pytest
 import torch
@@ -19,7 +19,7 @@ BERT = BertConfig(
 
 @pytest.fixture
 def clock(monkeypatch):
-    """A clock that is put on by hand, beside a device that does a thousand operations a second."""
+    """A clock that the tests advance manually."""
 
     class Clock:
         now = 100.0
@@ -36,7 +36,7 @@ def test_a_record_has_tokens_per_second_and_padding(tmp_path, clock):
     model = BertForQuestionAnswering(BERT)
     with recorded(tmp_path / "run.json", {}):
         with measured(TRAINING, model):
-            clock.now += 50  # what comes before the first batch
+            clock.now += 50  # time before the first batch
             count(mask(3, 5))
             clock.now += 2
             with measured(READING, model):
@@ -110,7 +110,7 @@ def test_mixed_precision(monkeypatch, has, asked):
 def test_tf32(monkeypatch):
     gpu = torch.device("cuda")
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation=True: False)
-    with precision.tf32(gpu):  # one that is too old
+    with precision.tf32(gpu):  # a GPU without bfloat16
         assert precision.precision_name(torch.float32, gpu) == "float32"
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation=True: True)
     with precision.tf32(gpu):

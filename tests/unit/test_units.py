@@ -1,4 +1,4 @@
-"""What each unit adds to a score: the units' mean is the score, of every task and metric that has them."""
+"""Contributions of units to a score: their mean is the score, for every task and metric with units."""
 
 import numpy as np
 import pytest
@@ -17,12 +17,12 @@ from lextables.tasks.retrieval.collection import Collection, prediction_rows
 RNG = np.random.default_rng(0)
 
 
-def test_of_a_mean_they_are_the_units_own_values():
+def test_unit_values_of_a_mean_are_the_values_of_the_units():
     values = RNG.random(12)
     assert pseudo_values(values.mean(), (values.sum() - values) / 11) == pytest.approx(values)
 
 
-def test_of_another_score_they_are_the_jackknife_s_moved_to_the_score():
+def test_unit_values_of_other_scores_are_shifted_jackknife_pseudo_values():
     values = RNG.random(12)
     left_out = np.array([np.delete(values, at).var() for at in range(12)])
     found = pseudo_values(values.var(), left_out)
@@ -31,7 +31,7 @@ def test_of_another_score_they_are_the_jackknife_s_moved_to_the_score():
     assert found - found.mean() == pytest.approx(tukeys - tukeys.mean())
 
 
-def test_a_unit_without_which_there_is_no_score_has_no_value():
+def test_a_unit_has_no_value_if_the_score_is_undefined_without_it():
     found = pseudo_values(0.5, np.array([0.4, np.nan, 0.6]))
     assert found == pytest.approx([0.6, np.nan, 0.4], nan_ok=True)
     assert [row["unit"] for row in unit_rows("m", "all", ["a", "b", "c"], found)] == ["a", "c"]
@@ -39,7 +39,7 @@ def test_a_unit_without_which_there_is_no_score_has_no_value():
 
 
 def check(rows, units, tmp_path, groups):
-    """The units' mean is the score, in ``groups`` and no others, and they fit their table."""
+    """Check that the mean over units is the score, for exactly ``groups``, and that units fit their table."""
     assert write(UNITS, units, tmp_path / "units.parquet") == len(units)
     assert list(read(tmp_path / "units.parquet")) == units
     value = {(row["metric"], row["group"]): row["value"] for row in rows}
@@ -53,7 +53,7 @@ def check(rows, units, tmp_path, groups):
 
 
 def classified(units=30, heads=("a", "b"), categories=("law", "fact")):
-    """Predictions, examples and heads: three answers, two examples a unit and head, one unit's alone."""
+    """Predictions, examples and heads: three answers; per head, two examples in each unit but the last."""
     known = [{"head_id": h, "answers": list("xyz"), "question": h, "category": c}
              for h, c in zip(heads, categories, strict=True)]  # fmt: skip
     examples, given = [], []
@@ -71,23 +71,23 @@ def classified(units=30, heads=("a", "b"), categories=("law", "fact")):
 
 
 def scored(rows, tmp_path, metrics, evaluator="general"):
-    """The scores of a run and what each unit adds to them."""
+    """The scores of a run and the contribution of each unit."""
     census = tmp_path / "census.json"
     census.write_text('{"sources": [{"comparable": true}]}')
     task = {"evaluator": evaluator, "metrics": metrics, "unit": "unit", "multi_label": False, "views": {}}
     return score(*rows, ["test"], task, census)
 
 
-def test_of_a_classifier(tmp_path):
+def test_units_of_a_classifier(tmp_path):
     metrics = [*classification.METRICS]
     rows, units = scored(classified(), tmp_path, metrics)
     groups = {"all", "category: law", "category: fact", "head: a", "head: b"}
     assert len(check(rows, units, tmp_path, groups)) == len(metrics) * len(groups)
-    # Accuracy is a ratio of sums over units of one and of two examples.
+    # Accuracy is a ratio of sums over units with one or two examples.
     assert len({row["unit"] for row in units}) == 30
 
 
-def test_many_units_are_named_by_the_group_they_are_dealt_to(tmp_path):
+def test_many_units_are_combined_into_named_groups(tmp_path):
     one, other = (classified(MOST_UNITS + more, ["a"], ["law"]) for more in (1, 2))
     found = [
         check(*scored(rows, tmp_path, ["accuracy"]), tmp_path,
@@ -103,13 +103,13 @@ def test_many_units_are_named_by_the_group_they_are_dealt_to(tmp_path):
     assert all(name.startswith(GROUPED) for name in names[0])
 
 
-def test_of_maud(tmp_path):
+def test_units_of_maud(tmp_path):
     rows, units = scored(classified(), tmp_path, [], "minority AUPR")
     found = check(rows, units, tmp_path, {"all", "category: law", "category: fact"})
     assert {metric for metric, _ in found} == {"AUPR", "micro F1", "macro F1"}
 
 
-def test_of_answers(tmp_path):
+def test_units_of_answers(tmp_path):
     def shares(n, m):
         found = RNG.random((n, m)) + 0.1
         return found / found.sum(axis=1, keepdims=True)
@@ -125,7 +125,7 @@ def test_of_answers(tmp_path):
     assert {len(values) for values in found.values()} == {5}
 
 
-def test_of_marks(tmp_path):
+def test_units_of_marks(tmp_path):
     names = [f"d{at}" for at in range(9)]
     questions = [
         marks.Marked(f"q{at}", "C", np.repeat(np.arange(8), 5), RNG.random(40) < 0.4, RNG.random(40))
@@ -138,7 +138,7 @@ def test_of_marks(tmp_path):
     assert {row["unit"] for row in units} == set(names[:8])
 
 
-def test_of_queries(tmp_path):
+def test_units_of_queries(tmp_path):
     queries = [{"query_id": f"q{at}", "split": "test", "category": "C" if at else "D"} for at in range(4)]
     task = {"pool": "judged", "test": "test", "groups": ["category"]}
     task["metrics"] = ["NDCG@5", "5-star precision@5"]
@@ -148,13 +148,13 @@ def test_of_queries(tmp_path):
     rows = scoring.scores(prediction_rows(hits), data)
     units = scoring.by_query(rows, data)
     check([row for row in rows if row["n"]], units, tmp_path, {"all", "category: C", "category: D"})
-    # A query without a clause of five stars has no part in that precision.
+    # A query without a five-star clause does not count for this precision.
     assert [
         row["unit"] for row in units if (row["metric"], row["group"]) == ("5-star precision@5", "all")
     ] == ["q0", "q1"]
 
 
-def test_of_spans(tmp_path):
+def test_units_of_spans(tmp_path):
     contracts = [f"c{at}" for at in range(5)]
     questions = [
         {"question_id": f"{c}__{k}", "contract_id": c, "category": k, "split": "test"}

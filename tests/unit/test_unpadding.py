@@ -1,4 +1,4 @@
-"""Training without padding: the same losses and gradients, or an unchanged model and the reason."""
+"""Training without padding: equal losses and gradients, or an unchanged model and the reason."""
 
 from collections.abc import Mapping
 from types import SimpleNamespace
@@ -31,7 +31,7 @@ def nothing_tried(monkeypatch):
 
 # Large weights, so that errors of a kernel are visible.
 WIDE = {"initializer_range": 0.3}
-LENGTHS = (12, 1, 40, 33)  # the batch is as wide as its longest
+LENGTHS = (12, 1, 40, 33)  # the longest text sets the width of the batch
 TAKEN = {
     "bert": CONFIGS["bert"],
     "roberta": CONFIGS["roberta"],
@@ -80,14 +80,14 @@ def gradients(model: torch.nn.Module, loss: torch.Tensor) -> dict[str, torch.Ten
 
 def assert_alike(padded: Mapping[str, torch.Tensor], unpadded: Mapping[str, torch.Tensor]) -> None:
     assert padded.keys() == unpadded.keys()
-    # Some are nothing but rounding: what a key's bias adds, a softmax takes away.
+    # Some gradients are only rounding errors: the softmax cancels the bias of the keys.
     least = max(float(one.abs().max()) for one in padded.values()) * 1e-12
     for name, one in padded.items():
         torch.testing.assert_close(unpadded[name], one, rtol=1e-6, atol=least, msg=name)
 
 
 def counted(model: PreTrainedModel) -> list[int]:
-    """The tokens that the encoder's first layer is given, call by call."""
+    """The number of tokens in each call of the encoder's first layer."""
     seen: list[int] = []
     layer = model.base_model.get_input_embeddings()
     layer.register_forward_hook(lambda module, given, found: seen.append(found.shape[:-1].numel()))
@@ -95,7 +95,7 @@ def counted(model: PreTrainedModel) -> list[int]:
 
 
 def span_loss(model: PreTrainedModel, given: Mapping[str, torch.Tensor]) -> torch.Tensor:
-    """As the trainer of spans has it: padding is no place for an answer."""
+    """The loss of the span trainer: an answer cannot begin or end in the padding."""
     found, padding = model(**given), given["attention_mask"] == 0
     places = torch.tensor([3, 0, 39, 7])
     both = (found.start_logits, found.end_logits)
@@ -154,7 +154,7 @@ def test_the_kernel_for_gpus_has_the_right_shapes_and_gradients(window):
 
 
 @pytest.mark.parametrize("family", LEFT)
-def test_an_architecture_with_its_own_attention_stays_padded(family):
+def test_architectures_with_custom_attention_stay_padded(family):
     model = made(LEFT[family])
     given, before = batch(model.config), model.config._attn_implementation
     wanted = model.eval()(**given).last_hidden_state
@@ -164,7 +164,7 @@ def test_an_architecture_with_its_own_attention_stays_padded(family):
 
 
 def mixed(query, key, value, packed, dropout, scaling, window):
-    """A kernel that lets every text see all others."""
+    """A kernel in which each text attends to all other texts."""
     whole = SimpleNamespace(lengths=packed.lengths.sum()[None])
     return kernel(query, key, value, whole, dropout, scaling, window)
 
@@ -203,7 +203,7 @@ def test_a_wrong_kernel_is_detected_and_not_used(family, wrong, reason, monkeypa
     assert not model.training
 
 
-def test_dropout_and_gradient_checkpointing():
+def test_dropout_is_the_same_with_gradient_checkpointing():
     model = made(TAKEN["bert"], attention_probs_dropout_prob=0.5, hidden_dropout_prob=0.0).train()
     given = batch(model.config)
     state = torch.random.get_rng_state()
@@ -239,7 +239,7 @@ def test_inference_is_unchanged():
 
 
 @pytest.mark.parametrize("family", ["bert", "roberta"])
-def test_padding_on_the_left_and_inside_a_text(family):
+def test_padding_on_the_left_and_inside_a_text_is_removed(family):
     model = made(TAKEN[family]).eval()
     given = {name: part.flip(1) for name, part in batch(model.config).items()}
     given["attention_mask"][3, 20:23] = 0

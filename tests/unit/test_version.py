@@ -1,4 +1,4 @@
-"""The version is defined once, and records have it with the commit."""
+"""The version is defined once and is recorded with the commit."""
 
 import json
 import re
@@ -35,14 +35,14 @@ def checkout(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_the_version_is_that_of_pyproject_everywhere():
+def test_all_files_have_the_version_of_pyproject():
     number = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     assert lextables.__version__ == number
     assert yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"] == number
     assert re.search(rf"^## \[{re.escape(number)}\] - ", (ROOT / "CHANGELOG.md").read_text(), re.M)
 
 
-def test_a_checkout_has_its_commit(checkout):
+def test_the_commit_of_a_checkout_is_recorded(checkout):
     record = version.made_by()
     assert re.fullmatch("[0-9a-f]{40}", record["commit"])
     assert record == {"version": lextables.__version__, "commit": record["commit"], "modified": False}
@@ -70,7 +70,7 @@ def test_an_unpacked_archive_has_no_commit(checkout, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("broken", ["no git", "no commit"])
-def test_without_git_or_a_commit_there_is_none(tmp_path, monkeypatch, broken):
+def test_the_commit_is_none_without_git_or_commits(tmp_path, monkeypatch, broken):
     git(tmp_path, "init")
     monkeypatch.setattr(version, "ROOT", tmp_path)
     if broken == "no git":
@@ -90,14 +90,14 @@ def test_a_run_records_version_and_commit(checkout, tmp_path):
     ("environment", "path"),
     [(".venv", ".venv/bin/snakemake"), ("envs/mine", "envs/mine/bin/snakemake"), ("../other", "snakemake")],
 )
-def test_the_path_of_snakemake_can_be_used_in_this_folder(tmp_path, monkeypatch, environment, path):
+def test_the_path_of_snakemake_works_in_the_current_folder(tmp_path, monkeypatch, environment, path):
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
     monkeypatch.setattr(sys, "executable", str((tmp_path / "work" / environment / "bin/python").resolve()))
     assert version.snakemake_path() == path
 
 
-def test_an_environment_that_is_linked_into_the_folder_is_named_after_the_link(tmp_path, monkeypatch):
+def test_a_linked_environment_is_named_after_the_link(tmp_path, monkeypatch):
     (tmp_path / "shared/bin").mkdir(parents=True)
     (tmp_path / "shared/bin/snakemake").touch()
     (tmp_path / "work").mkdir()
@@ -114,7 +114,7 @@ NOW = {"python": "3.11.7", "torch": "2.6.0", "numpy": "2.1.0"}
 
 @pytest.fixture
 def record(tmp_path):
-    """What writes a record as a job does, with the record of a training in it, and returns where it is."""
+    """Returns a function that writes a run record with a training record in it, and returns its path."""
 
     def write(name, libraries, **more):
         folder = tmp_path / name
@@ -126,7 +126,7 @@ def record(tmp_path):
     return write
 
 
-def test_a_run_of_another_version_is_found_by_its_own_record(record, tmp_path):
+def test_runs_of_other_library_versions_are_found(record, tmp_path):
     same = record("same", NOW)
     other = record("other", NOW | {"torch": "2.5.1"})
     gone = record("gone", NOW | {"faiss-cpu": "1.9"})
@@ -137,7 +137,7 @@ def test_a_run_of_another_version_is_found_by_its_own_record(record, tmp_path):
     }
 
 
-def test_what_a_job_records_now_is_of_these_versions(tmp_path):
+def test_a_new_record_has_the_current_library_versions(tmp_path):
     with recorded(tmp_path / "run.json", {}):
         pass
     assert outdated([tmp_path / "run.json"], versions()) == {}
@@ -155,12 +155,12 @@ def test_what_a_job_records_now_is_of_these_versions(tmp_path):
         "\udcff",
     ],
 )
-def test_a_record_that_was_cut_short_is_left_out(tmp_path, text):
+def test_invalid_records_are_ignored(tmp_path, text):
     (tmp_path / "run.json").write_bytes(text.encode("utf-8", "surrogateescape"))
     assert outdated([tmp_path / "run.json"], NOW) == {}
 
 
-def test_the_warning_names_versions_and_runs_and_what_makes_them_again(record, tmp_path):
+def test_the_warning_names_versions_runs_and_the_option_that_repeats_them(record, tmp_path):
     found = outdated([record(f"run{i}", NOW | {"torch": f"2.{i}"}) for i in range(5)], NOW)
     listed = tmp_path / ".cache/other.txt"
     said = warning(found, NOW, listed)

@@ -1,4 +1,4 @@
-"""Weights in a job: places, fetching over real HTTP, and models assembled from several packages."""
+"""Weights in a job: locations, downloads over HTTP, and models assembled from several packages."""
 
 import hashlib
 import io
@@ -60,7 +60,7 @@ def test_the_files_of_the_pinned_revision_are_fetched_and_completed(fetch):
     assert (folder / "config.json").read_bytes() == FILES["config.json"]
     assert any(REVISION in path for path in ASKED)
     assert not any("weights.bin" in path for path in ASKED)
-    # After an interrupted fetch a job uses the incomplete folder; `fetch` completes it before.
+    # After an interrupted download, a job would use the incomplete folder; `fetch` completes it first.
     (folder / "config.json").unlink()
     incomplete = {"org/enc": {"folder": str(folder)}}
     assert fetch("org/enc", places=incomplete).stdout.strip() == str(folder)
@@ -82,14 +82,14 @@ def test_the_files_of_the_pinned_revision_are_fetched_and_completed(fetch):
     ],
     ids=["no model", "no revision", "incomplete model"],
 )
-def test_a_failed_fetch_is_one_sentence(fetch, request_, message):
+def test_a_failed_download_raises_an_error_of_one_sentence(fetch, request_, message):
     run = fetch(**request_)
     assert run.returncode == 1
     assert run.stderr.splitlines()[-1].startswith(message)
     assert "Traceback" not in run.stderr
 
 
-def test_a_hub_that_does_not_answer_is_one_sentence(monkeypatch):
+def test_a_hub_that_does_not_answer_raises_an_error(monkeypatch):
     def snapshot_download(*_, **__):
         raise httpx2.ConnectError("connection refused")
 
@@ -98,7 +98,7 @@ def test_a_hub_that_does_not_answer_is_one_sentence(monkeypatch):
         fetched("org/enc", None)
 
 
-def test_a_place_is_in_the_environment_or_the_location_itself(tmp_path, monkeypatch):
+def test_weights_are_located_by_the_environment_or_by_their_path(tmp_path, monkeypatch):
     monkeypatch.setenv(PLACES, json.dumps({"mirror:enc": {"folder": "/mirror/enc"}}))
     assert place("mirror:enc") == "/mirror/enc"
     assert place(str(tmp_path)) == str(tmp_path)

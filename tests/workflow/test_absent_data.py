@@ -1,4 +1,4 @@
-"""A release without its optional data sets is planned; a request for an absent one says why it fails."""
+"""A release without optional data sets can be planned; requests for a missing one fail with the reason."""
 
 import forked
 
@@ -18,7 +18,7 @@ def planned(folder, *arguments):
     return forked.pipeline(folder, "-n", *arguments, "--config", *config)
 
 
-def test_an_absent_data_set_stops_nothing_and_cannot_be_requested(tmp_path):
+def test_a_missing_optional_data_set_blocks_only_requests_for_it(tmp_path):
     run = planned(tmp_path, "data", "lawngnli_table2")
     assert run.code == 0, run.output[-3000:]
     assert not [name for name in PAIRS if f"{name}_data" in run.output]

@@ -1,4 +1,4 @@
-"""Case law as a user runs it: unreadable and empty volumes, and a data set without an example."""
+"""Case law and EDGAR from the command line: unreadable and new volumes, planning, and overlaps."""
 
 import json
 import runpy
@@ -16,7 +16,7 @@ from caselaw_volume import html, metadata, write_zip
 
 @pytest.fixture
 def mirror(tmp_path: Path) -> Path:
-    """Volume 1 has a case that cites nothing, 2 lists no case, and 3 is no zip."""
+    """Volume 1 has a case without citations, volume 2 lists no case, and volume 3 is not a zip file."""
     folder = tmp_path / "mirror"
     (folder / "caselaw/us").mkdir(parents=True)
     body = html(("majority", ["Affirmed."]))
@@ -32,7 +32,7 @@ def run(mirror: Path, target: str, *options: str, **config: str):
     return forked.pipeline(mirror.parent, *options, "--config", *values, "--", target)
 
 
-def test_an_unreadable_volume_is_named_and_the_others_stay(mirror):
+def test_the_error_names_an_unreadable_volume_and_other_volumes_are_kept(mirror):
     opinions = "results/data/caselaw/us-1.parquet"
     stopped = run(mirror, opinions, caselaw="us:1-3")
     assert stopped.code != 0
@@ -49,7 +49,7 @@ def test_an_unreadable_volume_is_named_and_the_others_stay(mirror):
     assert "2.zip, metadata/CasesMetadata.json: it lists no case; the rest is kept." in report["faults"]
 
 
-def test_a_volume_that_is_new_in_the_mirror_is_read(mirror):
+def test_a_new_volume_in_the_mirror_is_read(mirror):
     """With bad_volumes=skip, a new volume in the mirror becomes part of the plan; nothing else reruns."""
 
     target = "results/sources/caselaw/us-1.json"
@@ -59,17 +59,17 @@ def test_a_volume_that_is_new_in_the_mirror_is_read(mirror):
         pass
     again = run(mirror, target, caselaw="us:1-3", bad_volumes="skip")
     assert again.code == 0 and "Fetching us-1 and the volumes" in again.output
-    # A volume that was fetched stays when it leaves the mirror.
+    # A fetched volume is kept after it is removed from the mirror.
     (mirror / "caselaw/us/3.zip").unlink()
     planned = run(mirror, target, "--dry-run", caselaw="us:1-3", bad_volumes="skip")
     assert "Nothing to be done" in planned.output
 
 
-def test_the_whole_project_is_planned_in_a_minute_and_a_gigabyte(tmp_path):
+def test_the_whole_project_is_planned_within_a_minute_and_a_gigabyte(tmp_path):
     bench = runpy.run_path(str(Path(__file__).parents[2] / "bench/measure_planning.py"))
     assert bench["write_list"](40_000, tmp_path / "mirror") == pytest.approx(40_000, rel=0.001)
     jobs, _, seconds, megabytes = bench["planned"](tmp_path, 100)
-    # Six jobs a shard, and of all shards the index, the list of cited cases and the examples.
+    # Six jobs per shard, and three for all shards: the index, the list of cited cases and the examples.
     shards = (jobs - 3) / 6
     assert shards.is_integer()
     assert 400 < shards < 500
@@ -77,7 +77,7 @@ def test_the_whole_project_is_planned_in_a_minute_and_a_gigabyte(tmp_path):
     assert megabytes < 1000
 
 
-def test_edgar_without_quarters_says_which_key_to_set(tmp_path):
+def test_the_error_for_edgar_without_quarters_names_the_config_key(tmp_path):
     stopped = forked.pipeline(tmp_path, "edgar")
     assert stopped.code != 0
     sentence = "config: edgar_quarters is empty; name quarters, as in --config edgar_quarters='[2020-QTR1]'."
@@ -103,6 +103,6 @@ def test_contracts_of_edgar_are_compared_with_the_data_sets(tmp_path):
     assert (unit.unit, unit.split, unit.nearest) == (accession, "all", contract["contract_id"])
     assert unit.shared > 0.95 * unit.words
     assert "nan" not in (tmp_path / "results/sample/overlaps/overlaps.html").read_text(encoding="utf-8")
-    # Only data as published are facts.
+    # Facts are written only for published data.
     facts = (tmp_path / "results/sample/overlaps/facts.csv").read_text(encoding="utf-8")
     assert facts == "dataset,split,other_dataset,other_split,share\n"

@@ -97,7 +97,7 @@ def joined_lines(block):
 
 
 def commands_of(program):
-    """The different commands of all pages that start with a program."""
+    """All different commands of the pages that start with a program."""
     lines = dict.fromkeys(line for page in PAGES for line in commands(page))
     return [line for line in lines if Path(BEGINS.match(line)[0].split()[-1]).name == program]
 
@@ -147,7 +147,7 @@ def test_commands_that_are_not_planned_are_still_documented():
     assert NOT_PLANNED.keys() <= set(commands_of("snakemake"))
 
 
-def test_the_report_that_is_published_can_be_planned(planned):
+def test_the_command_for_the_published_report_can_be_planned(planned):
     workflow = (ROOT / ".github/workflows/site.yaml").read_text(encoding="utf-8")
     words = re.search(r"run: make (site .+)$", workflow, re.MULTILINE)[1].split()
     make = ["make", "--no-print-directory", "--dry-run", "--old-file=.venv/.run", *words]

@@ -1,4 +1,4 @@
-"""Runs that share a folder, are killed or interrupted: the last line, and the same results in the end."""
+"""Runs that share a folder, are killed or are interrupted: the last line of output, and the final results."""
 
 import os
 import random
@@ -13,7 +13,7 @@ import snakemake_logger_plugin_lextables as plugin
 from faults import RESULTS, Place, kill_all, kill_driver, kill_jobs, strike, until
 
 TARGETS = {name: (f"{RESULTS}/data/{name}/census.json",) for name in ("acord", "privacy")}
-KILLS = int(os.environ.get("LEXTABLES_KILLS", "3"))  # `make faults` has 20
+KILLS = int(os.environ.get("LEXTABLES_KILLS", "3"))  # `make faults` uses 20
 # Data, rankings, scores and a table in 7 jobs, one of them with a model; or 26 jobs with trainings.
 SCORES = f"{RESULTS}/runs/acord/retrieve/{{}}/short/seed0/scores.parquet"
 SCORED = [SCORES.format(model) for model in ("bm25", "bi-encoder-minilm")]
@@ -25,7 +25,7 @@ def place(tmp_path):
     return Place(tmp_path / "run", (*TARGETS["acord"], "--forceall"))
 
 
-def test_two_runs_of_the_same_files_are_one_too_many_and_of_other_files_are_not(place):
+def test_a_second_run_is_rejected_only_if_it_writes_the_same_files(place):
     first = place.begin()
     assert until(place.locked, first)
     os.killpg(first.pid, signal.SIGSTOP)
@@ -40,8 +40,8 @@ def test_two_runs_of_the_same_files_are_one_too_many_and_of_other_files_are_not(
     assert first.wait() == 0
 
 
-def test_an_interrupt_is_one_sentence(place):
-    for planned in (False, True):  # while the run is planned, and while a job works
+def test_an_interrupt_prints_one_sentence(place):
+    for planned in (False, True):  # during planning, and during a job
         run = place.begin()
         until(lambda: "lextables: data=sample" in place.screen.read_text(), run)
         if planned:
@@ -53,8 +53,8 @@ def test_an_interrupt_is_one_sentence(place):
             assert re.fullmatch(r"Stopped\..* the same command continues from there\.", written[-1]), written
 
 
-def test_kills_of_one_run(tmp_path_factory, sample_outputs):
-    """After each kill, and at the end, the results are those of the undisturbed run."""
+def test_a_run_that_is_killed_repeatedly_gives_the_same_results(tmp_path_factory, sample_outputs):
+    """After each kill, and at the end, the results equal those of an undisturbed run."""
     arguments = (f"{PAPER}_{TABLE}", *RUNS, "--config", f"papers={PAPER}")
     place = Place(tmp_path_factory.mktemp("struck") / "run", arguments)
     chance, kills = random.Random(0), 0
@@ -66,7 +66,7 @@ def test_kills_of_one_run(tmp_path_factory, sample_outputs):
         else:  # every job is done
             assert place.outputs().items() <= sample_outputs.items()
             shutil.rmtree(place.folder)
-    # Nor does a record block that was cut short.  The last kill may have left no lock.
+    # An empty lock record does not block a run either.  The last kill may have left no lock, so write one.
     locks = place.folder / ".snakemake/locks"
     locks.mkdir(exist_ok=True)
     (locks / "0.output.lock").touch()

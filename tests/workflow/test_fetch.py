@@ -1,4 +1,4 @@
-"""`fetch` downloads everything that needs a network, here from a hub on loopback; later runs need none."""
+"""`fetch` downloads everything that needs a network, here from a local hub; later runs need no network."""
 
 import os
 import subprocess

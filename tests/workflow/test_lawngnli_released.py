@@ -1,4 +1,4 @@
-"""The released LawngNLI from its ID file and a mirror's volumes, up to Tables 2 and 5."""
+"""The released LawngNLI, built from its ID file and the volumes of a mirror, up to Tables 2 and 5."""
 
 import csv
 import json
@@ -20,7 +20,7 @@ TABLES = ("results/tables/lawngnli/table2.csv", "results/tables/lawngnli/table5.
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A mirror with volumes 1 to 3, of which the third has no named case, and the ID file of 24 pairs."""
+    """A mirror with volumes 1 to 3 and an ID file with 24 pairs, which use no case of volume 3."""
     folder = tmp_path_factory.mktemp("released")
     cited, citing = body(CITED), body(CITING, DISSENT)
     volumes = {"1": dict.fromkeys((1, 3), cited), "2": dict.fromkeys((2, 4), citing), "3": {9: cited}}
@@ -85,14 +85,14 @@ def test_tables_of_the_released_data_set(folder, tmp_path):
     assert overlap[0]["reason"].startswith("12 test examples, fewer than 100")
     assert "Nothing to be done" in run(folder, "-n", *TABLES).output
 
-    # The built data set has shards of its own; the finished files are the other variant's and are rebuilt.
+    # The built data set has other shards; the finished files belong to the released one and are rebuilt.
     planned = run(folder, "-n", *TABLES, lawngnli_data="built")
     jobs = planned.output
     assert "\nlawngnli_examples " in jobs
     assert "\nlawngnli_released " not in jobs
     assert "results/sources/caselaw/us-1.json" in jobs
 
-    # The bulk export gives the same examples, and all opinions for the pools of retrieval.
+    # The bulk export gives the same examples, and all opinions for the retrieval pools.
     rows = [bulk_row(number, "") for number in (1, 2, 3, 4, 9)]
     for row in rows:
         opinions = (CITED,) if row["id"] % 2 else (CITING, DISSENT)
@@ -119,13 +119,13 @@ def test_tables_of_the_released_data_set(folder, tmp_path):
         ),
     ],
 )
-def test_a_configuration_that_there_cannot_be(folder, config, sentence):
+def test_invalid_configurations_are_rejected(folder, config, sentence):
     stopped = run(folder, "-n", TABLES[0], **config)
     assert stopped.code != 0
     assert sentence in stopped.output
 
 
-def test_id_files_that_are_absent_or_no_id_files(folder, tmp_path):
+def test_missing_and_invalid_id_files_are_rejected(folder, tmp_path):
     (tmp_path / "mirror").symlink_to(folder / "mirror")
     ids = folder / "mirror/lawngnli_ids/LawngNLI_minus_case_text.xz"
     whole = ids.read_bytes()

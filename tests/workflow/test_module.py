@@ -1,4 +1,4 @@
-"""lextables as a module of another workflow: its rules run, and the host keeps its output and signals."""
+"""lextables as a module of another workflow: its rules run; output and signals of the host are unchanged."""
 
 import os
 import subprocess
@@ -24,7 +24,7 @@ onstart:
 """
 
 
-def test_a_workflow_in_another_folder_makes_a_table(tmp_path):
+def test_a_workflow_in_another_folder_can_build_a_table(tmp_path):
     (tmp_path / "Snakefile").write_text(HOST.replace("ROOT", str(ROOT)).replace("TABLE", TABLE))
     run = subprocess.run(
         [sys.executable, "-m", "snakemake", "--cores", "2"],

@@ -1,4 +1,4 @@
-"""`snakemake plan` as a user runs it: the jobs to run, the finished jobs, and that nothing blocks it."""
+"""`snakemake plan` from the command line: jobs to run, finished jobs, and that locks do not block it."""
 
 import csv
 import resource
@@ -20,7 +20,7 @@ def lines(folder, results="results/sample"):
         return {(row["paper"], row["table"]): row for row in csv.DictReader(file)}
 
 
-def test_a_plan_counts_finished_jobs_and_starts_nothing(tmp_path):
+def test_a_plan_counts_finished_jobs_and_starts_no_job(tmp_path):
     code, printed = run(tmp_path, "plan", *PRIVACY)
     assert code == 0 and "core hours" in printed, printed
     fresh = lines(tmp_path)
@@ -33,7 +33,7 @@ def test_a_plan_counts_finished_jobs_and_starts_nothing(tmp_path):
     assert hours[0] + hours[1] == pytest.approx(hours[2], rel=1e-4) and hours[2] > 0
     assert not (tmp_path / "results/sample/data").exists()
 
-    # A table's jobs are those that its target runs; then they count as finished.
+    # The plan counts the jobs that the target of a table runs; afterwards they count as finished.
     code, printed = run(tmp_path, "--cores", "2", "privacy_table1", *PRIVACY)
     jobs = int(fresh["privacy", "table1"]["jobs"]) + 1  # and the target
     assert code == 0 and f"{jobs} jobs to run" in printed
@@ -43,7 +43,7 @@ def test_a_plan_counts_finished_jobs_and_starts_nothing(tmp_path):
     assert {line["jobs"] for line in done.values()} == {"0"}
     assert done["all", ""]["finished"] == fresh["privacy", "table1"]["jobs"]
 
-    # Half done, with another run's lock in the folder, and where the plan cannot be written.
+    # Some jobs are finished, the folder has the lock of another run, and the plan cannot be written.
     locks = tmp_path / ".snakemake/locks"
     locks.mkdir(parents=True, exist_ok=True)
     (locks / "0.output.lock").write_text("results/sample/report\n")
@@ -59,14 +59,14 @@ def test_a_plan_counts_finished_jobs_and_starts_nothing(tmp_path):
     assert (locks / "0.output.lock").exists()
 
 
-def test_without_the_profile_nothing_runs_by_mistake(tmp_path):
+def test_plan_without_the_profile_raises_an_error_and_runs_nothing(tmp_path):
     code, printed = run(tmp_path, "--workflow-profile", "none", "--cores", "1", "plan", *PRIVACY)
     assert code != 0 and "run snakemake -n plan" in printed
-    # At most the cache of parsed modules.
+    # Only the cache of parsed modules may exist.
     assert {path.name for path in (tmp_path / "results/sample").iterdir()} <= {".cache"}
 
 
-def test_the_full_panel_is_planned_in_twenty_seconds_of_a_processor(tmp_path):
+def test_all_models_are_planned_within_twenty_seconds_of_cpu_time(tmp_path):
     config = ["--config", "data=release", "models=paper", "device=cuda"]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     server = forked.Server()

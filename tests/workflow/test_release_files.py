@@ -1,7 +1,7 @@
-"""CUAD and MAUD from public files only: archives with the files of the releases, and no others.
+"""CUAD and MAUD can be built from the published files only.
 
-The archives have the layout of the published ones and the sample's contracts.  A copy of the registry has
-their digests in place of the published ones, so that the pipeline takes them for the release.
+The archives here have the layout of the published ones and contain the contracts of the sample.  A copy of
+the registry has their digests instead of the published ones, so the pipeline accepts them as the release.
 """
 
 import hashlib
@@ -40,7 +40,7 @@ def archives():
     """{path in a mirror: content} of the published files."""
     squad = members(SAMPLE / "cuad/data.zip")
     cuad = members(SAMPLE / "cuad/CUAD_v1.zip")
-    # Other files of Zenodo's zip, beside the texts, the PDFs and the clause table (its readme, "Format").
+    # The zip on Zenodo also has these files (section "Format" of its readme).
     cuad["CUAD_v1/CUAD_v1_README.txt"] = b"A readme."
     cuad["CUAD_v1/CUAD_v1.json"] = squad["CUADv1.json"]
     cuad |= {f"CUAD_v1/label_group_xlsx/Label Report - {n}.xlsx": b"PK" for n in range(28)}
@@ -97,11 +97,11 @@ def rows(folder, name):
 
 
 @pytest.mark.parametrize("name", ["cuad", "maud", "maud_extraction"])
-def test_the_data_sets_are_those_of_the_release(built, name):
+def test_the_built_data_sets_equal_those_of_the_release(built, name):
     built_census = census(built, name)
     assert {source["variant"] for source in built_census["sources"]} == {"release"}
     assert all(source["comparable"] for source in built_census["sources"])
-    # The rows are the sample's, so their hashes are registered.
+    # The rows equal those of the sample, whose hashes are registered.
     paper = yaml.safe_load((ROOT / f"resources/papers/{name.partition('_')[0]}.yaml").read_text())
     registered = paper["data"][name]["census"]["sample"]
     for table, counts in built_census["data"].items():

@@ -1,8 +1,8 @@
-"""What reruns after a change, and what does not, by dry runs of a project with empty outputs.
+"""Which jobs rerun after a change, tested by dry runs of a project with empty outputs.
 
 The outputs, apart from fetched sources, are empty files that are marked as finished (`--touch`), so that a
-plan takes seconds.  test_sample shows that real results are reused.  A few changes of code stand for all:
-test_rule_code has the modules of each rule.
+plan takes seconds.  test_sample shows that real results are reused.  Only a few code changes are tested here;
+test_rule_code tests the modules of each rule.
 """
 
 import json
@@ -48,7 +48,7 @@ def planned(project, targets=TARGETS, papers="[acord]"):
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-    """A folder with a finished project, `one`, and a user's model and ranking beside it."""
+    """A folder with a finished project, `one`, and with a model and a ranking of a user."""
     folder = tmp_path_factory.mktemp("reruns")
     project = folder / "one"
     project.mkdir()
@@ -76,11 +76,11 @@ def record(project):
     return project / RESULTS / "runs/acord/retrieve/own-mine/short/seed0/run.json"
 
 
-FOLDERS = {"weights", "reading", "index", "cited", "report"}  # of a run, LawngNLI's, and the site
+FOLDERS = {"weights", "reading", "index", "cited", "report"}  # folders of runs, of LawngNLI, and the report
 
 
 def make_up(project, targets=TARGETS, papers="[acord]"):
-    """Write empty outputs for all targets where none exist, and mark them as finished."""
+    """Write empty files for missing outputs of all targets, and mark the outputs as finished."""
     listed = snakemake(project, "--summary", targets=targets, papers=papers)
     assert listed.code == 0, listed.output[-3000:]
     for line in listed.output.splitlines():
@@ -99,13 +99,13 @@ def project(finished, tmp_path):
     return tmp_path / "moved/one"
 
 
-def test_a_finished_project_has_nothing_to_do_here_or_elsewhere(finished, project):
+def test_a_finished_project_reruns_nothing_even_in_another_folder(finished, project):
     assert planned(finished / "one") == {}
     assert planned(project) == {}
 
 
-def test_a_project_in_another_place_fetches_and_reads_nothing_again(finished, project, tmp_path):
-    """Its results stay where they are; the tables, whose inputs include files of the project, rerun."""
+def test_moving_the_code_does_not_repeat_downloads_or_training(finished, project, tmp_path):
+    """The results are not moved.  Tables rerun, because their inputs include files of the project."""
     (tmp_path / "further").mkdir()
     shutil.move(project, tmp_path / "further/two")
     run = forked.snakemake(
@@ -175,7 +175,7 @@ def appended(file, text):
 
 
 def grown(file):
-    """A change of a module's code, however small."""
+    """A small change of the code of a module."""
     return appended(file, "\n_GROWN = 1\n")
 
 
@@ -228,7 +228,7 @@ def test_volumes_of_case_law_are_fetched_once(project):
     assert planned(project, shard, "[lawngnli]") == {"caselaw_volumes": 1}
 
 
-def test_the_reason_for_a_table_is_short_and_says_what_changed(project):
+def test_the_reason_for_rerunning_a_table_is_short_and_names_the_change(project):
     backdated("papers/acord.yaml", 'title: "', 'title: "On ')(project)
     _, output = snakemake(project, "--dry-run")
     assert output.count("Params have changed since last execution") == len(TARGETS)
@@ -273,7 +273,7 @@ def test_no_param_is_an_absolute_path(finished):
             assert sys.prefix not in text
 
 
-def test_an_invalid_model_ends_the_plan_with_one_sentence(finished):
+def test_an_invalid_model_raises_an_error_during_planning(finished):
     """Only if a requested paper would run it."""
 
     def plan(papers):
@@ -300,7 +300,7 @@ def plan(finished):
     return planned
 
 
-def test_missing_input_of_one_paper_stops_no_other(plan):
+def test_missing_inputs_of_one_paper_do_not_block_other_papers(plan):
     missing = ("parser=/no/such/folder", "encoder=none-such", "caselaw=[us:1-2]")
     release = ("data=release", "models=available", "mirror=resources/sample", *missing)
     code, output = plan("all", "--config", "papers=[acord]", *release)
@@ -309,14 +309,14 @@ def test_missing_input_of_one_paper_stops_no_other(plan):
     assert "lawngnli" not in output.split("Job stats:")[1]
 
 
-def test_a_parser_that_is_missing_stops_its_own_paper(plan):
+def test_a_missing_parser_blocks_the_paper_that_needs_it(plan):
     code, output = plan("all", "--config", "papers=[acord,lawngnli]", "parser=/no/such/folder")
     assert code != 0
     assert "config: parser = '/no/such/folder' is neither auto" in output
     assert "Traceback" not in output
 
 
-def test_a_run_of_a_paper_that_is_left_out_says_so(plan):
+def test_requesting_a_run_that_does_not_exist_raises_an_error(plan):
     theirs = f"{RESULTS}/runs/maud/single-task/minilm/single-sample/seed0/run.json"
     code, output = plan(theirs, "--config", "papers=[acord]")
     assert code != 0
@@ -328,7 +328,7 @@ def test_a_run_of_a_paper_that_is_left_out_says_so(plan):
 
 
 def test_windows_of_two_grids_are_in_different_folders(tmp_path):
-    """Named after their length and step, so that one grid never reads or replaces the other's."""
+    """Folders are named after length and step, so that a grid never reads or replaces other windows."""
     folders = {}
     for grid in ("sample", "paper"):
         run = f"{RESULTS}/runs/cuad/read/minilm/{grid}-p100/seed0/predictions.parquet"
@@ -341,7 +341,7 @@ def test_windows_of_two_grids_are_in_different_folders(tmp_path):
     assert len(set.union(*folders.values())) == len(folders)
 
 
-# Changes: what reruns and what does not.
+# Changes, and the rules that rerun.
 
 EXPORTS = ("report", "publish/acord/README.md", "publish/printed/printed.csv")
 
@@ -356,7 +356,7 @@ def without_submitted_predictions(project):
     shutil.rmtree(project / RESULTS / "runs/acord/given")
 
 
-# {panel: (targets, papers, rules that run; the other outputs are empty)}
+# {panel: (targets, papers, rules that are run)}; the other outputs are empty.
 PANELS = {
     "acord": (TARGETS, "[acord]", ()),
     "exports": (tuple(str(RESULTS / place) for place in EXPORTS), "[acord]", ()),
@@ -365,17 +365,17 @@ PANELS = {
         "[acord,cuad,lawngnli,maud]",
         ("caselaw_volumes",),
     ),
-    # Models trained under views, one of them after another data set.
+    # Models trained on views of the data, one of them after training on another data set.
     "nli": (("lawngnli_table5",), "[lawngnli]", ("caselaw_volumes",)),
     # Answers to questions about documents, and prompts to language models.
     "answers": (("privacy_table2", "privacy_table3", "privacy_table_agreement"), "[privacy]", ()),
 }
-# Remarks, and code that makes none of the tables of the panel.
+# Comments, and code that no table of the panel uses.
 NO_CHANGE_OF_CODE = in_turn(
     *map(commented, ("metrics/spans.py", "metrics/ranking.py", "pipeline/config.py", "pipeline/run.py")),
     *map(grown, ("../scripts/spans_choose.py", "publish/card.py")),
 )
-# Texts, and settings that no run has.
+# Texts, and settings that no run uses.
 READ_BY_TABLES = in_turn(
     backdated("readings/lawngnli.csv", ",", " ,"),
     registered("papers/cuad.yaml", "Models fine-tuned on CUAD", "Models tuned on CUAD"),
@@ -426,9 +426,9 @@ def lawngnli(old, new):
     return registered("papers/lawngnli.yaml", old, new)
 
 
-# The linear baseline of spans learns what the evaluator counts, by its own functions.
+# The linear span baseline is trained on the evaluator's matching rule, so it depends on the evaluator's code.
 LINEAR = "spans_join spans_score spans_train_linear spans_read_linear"
-# Registry texts rerun the pages that show them, whatever the time of the edited file.
+# Changed registry texts rerun the pages that show them, regardless of the modification time of the file.
 PAGES = "table figure report export"
 SCORED = "answers_score table"
 # {panel: [(change, the rules that rerun)]}
@@ -450,7 +450,7 @@ RERUN_ONLY = {
     ],
     "nli": [
         (lawngnli("groups: [analysis, above_median", "groups: [above_median"), "classification_score table"),
-        # The views that a model is tested on are not a setting of its training.
+        # The test views of a model are not a setting of its training.
         (
             lawngnli("short: [short, long, long_512", "short: [long, long_512"),
             "classification_read classification_read_linear classification_score table",
@@ -469,11 +469,11 @@ RERUN_ONLY = {
 @pytest.mark.parametrize(
     ("name", "change", "rules"), [(name, *case) for name, cases in RERUN_ONLY.items() for case in cases]
 )
-def test_a_change_reruns_these_rules_only(rerun, name, change, rules):
+def test_a_change_reruns_only_the_listed_rules(rerun, name, change, rules):
     assert rerun(name, change).keys() == set(rules.split())
 
 
-# {panel: [(change, {rule that reruns: number of jobs}, rules that do not)]}
+# {panel: [(change, {rule that reruns: number of jobs}, rules that do not rerun)]}
 RERUN = {
     "acord": [
         (
@@ -527,7 +527,7 @@ RERUN = {
             {"lawngnli_pairs": 1, "classification_train": 4},
             "lawngnli_examples lawngnli_long_premises anli_data",
         ),
-        # The training on the first data set, and those that start from it.
+        # The training on the first data set, and the trainings that start from its weights.
         (
             grown("corpora/nli/raw.py"),
             {"anli_data": 1, "classification_train": 3},
@@ -540,7 +540,7 @@ RERUN = {
 @pytest.mark.parametrize(
     ("name", "change", "reruns", "stays"), [(name, *case) for name, cases in RERUN.items() for case in cases]
 )
-def test_a_change_reruns_what_it_can_change(rerun, name, change, reruns, stays):
+def test_a_change_reruns_the_affected_rules(rerun, name, change, reruns, stays):
     jobs = rerun(name, change)
     assert {rule: jobs.get(rule) for rule in reruns} == reruns
     assert not jobs.keys() & set(stays.split())

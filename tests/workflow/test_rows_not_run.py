@@ -1,4 +1,4 @@
-"""A row that cannot run: its table says why, and the same command runs it when the cause is gone."""
+"""A row that cannot run: its table shows the reason, and the same command runs it once this is fixed."""
 
 import csv
 
@@ -27,7 +27,7 @@ def server():
         yield server
 
 
-def test_a_row_that_is_not_run_stops_no_table_and_runs_later(tmp_path, server):
+def test_a_row_that_cannot_run_does_not_block_its_table_and_runs_later(tmp_path, server):
     def run():
         mine = "extra_models={name: Mine, kind: language-model-api, model: mine}"
         config = ("papers=privacy", f"llm={server.base}", mine, f"exclude_rows={LEFT_OUT}")

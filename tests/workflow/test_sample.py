@@ -1,4 +1,4 @@
-"""The whole pipeline on the embedded sample, as a user runs it, in a folder of its own."""
+"""The whole pipeline on the embedded sample, run from the command line in a separate folder."""
 
 import csv
 import gzip
@@ -38,7 +38,7 @@ def table(folder, name, paper="acord"):
 
 @pytest.fixture(scope="module")
 def finished(sample_run):
-    """The folder of a finished run of the whole sample, which tests of this file run again."""
+    """The folder of a finished run of the whole sample, in which the tests of this file run again."""
     return sample_run
 
 
@@ -66,7 +66,7 @@ def test_values_of_the_sample_have_no_verdict(finished, paper):
 
 
 @pytest.mark.parametrize("paper", ["acord", "cuad", "lawngnli", "maud", "privacy"])
-def test_comparisons_of_rows_are_those_of_the_table(finished, paper):
+def test_comparisons_of_rows_agree_with_the_table(finished, paper):
     entries = yaml.safe_load((ROOT / f"resources/papers/{paper}.yaml").read_text())["tables"]
     checked = 0
     for name, entry in entries.items():
@@ -116,7 +116,7 @@ def test_the_report_does_not_compare_the_sample_with_published_values(finished):
     assert "0 match" not in first
 
 
-def test_the_steps_and_examples_of_a_construction_are_shown(finished):
+def test_the_page_of_a_paper_shows_the_steps_and_examples_of_its_data(finished):
     page = finished / SITE / "papers/lawngnli.html"
     words = site_pages.read(page).words
     census = json.loads((finished / "results/sample/data/lawngnli/census.json").read_text())
@@ -127,7 +127,7 @@ def test_the_steps_and_examples_of_a_construction_are_shown(finished):
     assert {"entail", "contradict", "neutral"} <= set(re.findall(r'class="label (\w+)"', page.read_text()))
 
 
-def test_the_report_has_no_fault_in_a_browser(finished):
+def test_the_report_has_no_errors_in_a_browser(finished):
     run = "runs/maud/train/minilm/multi-sample/seed0.html"
     kinds = ("index", "papers/lawngnli", "tables/acord-table_d3", "tables/cuad-figure5", "data/acord")
     kinds += ("leaderboard", "tables/privacy-table2")
@@ -146,7 +146,7 @@ def test_every_run_is_recorded_with_its_settings_and_weights(finished):
     for path in records:
         record = json.loads(path.read_text(encoding="utf-8"))
         assert {"settings", "libraries", "lextables", "device", "seconds", "peak_memory_mib"} <= set(record)
-        # Weights that no run trained are the sample's own, and the record says so.
+        # Weights that no run trained are those of the sample, and the record states this.
         weights = record["settings"].get("weights")
         if weights and not weights.startswith("results/"):
             assert weights in ("mirror:sample-encoder", "mirror:sample-language-model")
@@ -194,7 +194,7 @@ def test_a_users_contract_is_reviewed(finished, tmp_path):
     assert len({line["category"] for line in lines}) == 41
     assert any(line["precision"] for line in lines)
 
-    # Another contract of the same name has its own review, by a model that is already trained.
+    # Another contract with the same name gets a separate review, by the model that is already trained.
     (tmp_path / "other").mkdir()
     other = tmp_path / "other/lease of land.txt"
     other.write_text("THIS LEASE is made by Ada Quill and nobody else.\n" * 40)
@@ -208,7 +208,7 @@ def test_a_users_contract_is_reviewed(finished, tmp_path):
 
 
 def test_the_report_shows_results_of_earlier_runs(finished):
-    """With one paper requested, the pages of the others stay; a second such run does nothing."""
+    """If only one paper is requested, the pages of the others are kept; a second such run does nothing."""
     run = snakemake(finished, "--config", "papers=acord")
     assert run.code == 0, run.output[-4000:]
     assert "3 jobs to run." in run.output, run.output  # config, report, all
@@ -240,7 +240,7 @@ def test_the_page_of_results_counts_every_published_value(finished):
     assert (folder / "docs/results.svg").read_text(encoding="utf-8").startswith("<svg ")
 
 
-def test_only_finished_trainings_are_left_in_the_work_folder_and_take_no_space(finished):
+def test_only_finished_trainings_stay_in_the_work_folder_and_use_no_space(finished):
     runs = finished / "results/sample/runs"
     kept = [path for path in finished.glob("results/sample/work/**/*") if path.is_file()]
     assert all({"finished", "vectors", "calls"} & set(path.relative_to(finished).parts) for path in kept)
@@ -265,7 +265,7 @@ def test_a_killed_training_resumes_from_its_checkpoint(finished, tmp_path):
     os.killpg(victim.pid, signal.SIGKILL)
     victim.wait()
     assert not (tmp_path / SEARCHED / "run.json").exists()
-    # Work of the same run by older code is removed with it; work of another run stays.
+    # Work files of the same run by older code are removed too; those of other runs are kept.
     (work,) = tmp_path.glob("results/sample/work/acord/search/*/*/seed*")
     other = work.with_name("seed9") / "0123/checkpoint-2"
     for folder in (work / "0123/checkpoint-2", other):
@@ -282,7 +282,7 @@ def test_a_killed_training_resumes_from_its_checkpoint(finished, tmp_path):
 
 
 def test_a_users_model_becomes_a_row(finished):
-    # The weights that stand in for the bi-encoder's own.
+    # The weights that the sample uses for the bi-encoder.
     model = str(ROOT / "resources/sample/models/sample-encoder")
     extra = json.dumps([{"name": "Mine", "kind": "bi-encoder", "model": model}])
     run = snakemake(finished, "acord_table_d3", "acord_table_e2", "--config", f"extra_models={extra}")
@@ -323,7 +323,7 @@ def exported(runs, folder):
     return {name: (ran[name], files[name]) for name in ran}
 
 
-def test_submitted_predictions_score_as_the_run_that_made_them(finished, tmp_path):
+def test_submitted_predictions_have_the_same_scores_as_their_original_run(finished, tmp_path):
     runs = finished / "results/sample/runs"
     submitted = exported(runs, tmp_path)
     entries = [{"name": "Theirs", "paper": name, "file": str(file)} for name, (_, file) in submitted.items()]
@@ -413,8 +413,8 @@ def test_other_tools_read_every_export(finished, published):
 
 
 @pytest.mark.parametrize("run", ["retrieve.bm25.short.seed0", "retrieve.bi-encoder-minilm.short.seed0"])
-def test_mteb_scores_exported_runs_as_the_tables_do(published, tmp_path, run):
-    """The run, and for the encoder what mteb itself encodes, ranks and scores."""
+def test_mteb_gives_exported_runs_the_same_scores_as_the_tables(published, tmp_path, run):
+    """For the encoder, mteb also computes the embeddings, the ranking and the scores itself."""
     folder = published / "acord"
     encoder = ROOT / "resources/sample/models/sample-encoder"
     program = f"""
@@ -445,7 +445,7 @@ assert not [name for name in sys.modules if name.startswith("lextables")]
 """
 
 
-def test_exported_weights_predict_without_lextables_as_the_pipeline_does(finished, published, tmp_path):
+def test_exported_weights_give_the_same_predictions_without_lextables(finished, published, tmp_path):
     runs = finished / "results/sample/runs"
     programs = [*published.rglob("weights/*/load.py")]
     folders = []
@@ -456,7 +456,7 @@ def test_exported_weights_predict_without_lextables_as_the_pipeline_does(finishe
         for file in (path for path in training.rglob("[!.]*") if path.is_file()):
             assert file.samefile(folder / file.relative_to(training))
         folders.append(shutil.copytree(folder, tmp_path / f"{len(folders)}.{folder.name}"))
-        # The stand-in of the encoder is on no hub.
+        # The sample model that replaces the encoder is not on a hub.
         (folders[-1] / "sample-encoder").symlink_to(ROOT / "resources/sample/models/sample-encoder")
     kinds = ("linear/linear", "linear-both/linear", "words/", "minilm/", "minilm-retriever/", "fresh-head/")
     assert all(any(kind.replace("/", ".") in path.name for path in folders) for kind in kinds)
@@ -492,7 +492,7 @@ def test_a_second_publish_does_nothing(finished, published):
     assert "Nothing to be done" in run.output
 
 
-def test_exported_predictions_can_be_submitted_and_score_the_same(finished, published):
+def test_exported_predictions_can_be_submitted_and_have_the_same_scores(finished, published):
     (command,) = [command for command in blocks("exports.md", "") if "extra_predictions" in command]
     arguments = shlex.split(command)[3:]
     run = snakemake(finished, *arguments)
@@ -511,11 +511,11 @@ def test_exported_predictions_can_be_submitted_and_score_the_same(finished, publ
     assert scores == {column: lines[original, column]["ours"] for column in scores}
 
 
-# These leave results that later runs would refresh.
+# The following tests leave results that later runs would update.
 
 
 def test_answers_of_a_language_model_are_cached(finished):
-    """A job that reruns, as after a change of its code, asks the model nothing."""
+    """A job that reruns, for example after a code change, sends no request to the model."""
     answers = finished / "results/sample/runs/privacy/ask/smollm2/all/seed0/predictions.parquet"
     kept = finished.glob("results/sample/work/calls/*/*.json.gz")
     calls, before = {path: path.stat().st_mtime_ns for path in kept}, answers.read_bytes()

@@ -1,6 +1,6 @@
 """The sample on a real SLURM with profiles/slurm.
 
-The node's GPUs are only counted, so jobs run on the CPU and the command line says which rules request a GPU.
+The node has no real GPUs, so jobs run on the CPU and the command line sets which rules request a GPU.
 """
 
 import os
@@ -20,7 +20,7 @@ TRAININGS = [f"{RUNS}/train/minilm-retriever/sample/seed{seed}" for seed in (0, 
 RETRIEVALS = [f"{RUNS}/retrieve/{model}/short/seed0" for model in ("bi-encoder-minilm", "linear-vectors")]
 TARGETS = [f"{run}/run.json" for run in (*TRAININGS, *RETRIEVALS)]
 ON_GPU = [f"{rule}:gpu=1" for rule in ("retrieval_train", "acord_retrieve_dense", "acord_retrieve_linear")]
-TOO_LITTLE = "acord_retrieve_dense:mem_mb=300 * attempt ** 2"  # at first
+TOO_LITTLE = "acord_retrieve_dense:mem_mb=300 * attempt ** 2"  # on the first attempt
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +80,7 @@ def test_jobs_wait_for_a_gpu_and_a_job_that_ran_out_of_memory_requests_more(clus
     assert memory_requests == {"300M", "1200M"}
 
 
-def test_an_error_of_a_job_on_a_node_is_the_last_line(cluster, folder):
+def test_the_last_line_is_the_error_of_a_job_on_a_node(cluster, folder):
     (folder / TARGETS[1]).unlink()
     with snakemake(cluster, folder, TARGETS[1]) as (run, screen):
         assert run.wait(400) == 1
@@ -88,7 +88,7 @@ def test_an_error_of_a_job_on_a_node_is_the_last_line(cluster, folder):
     assert screen.read_text().splitlines()[-1] == message
 
 
-def test_after_a_killed_run_the_next_one_waits_for_its_jobs_to_be_gone(cluster, folder):
+def test_a_run_stops_while_jobs_of_a_killed_run_are_in_the_queue(cluster, folder):
     options = {"gpus": ON_GPU, "more": ["--forcerun", TARGETS[0]]}
     cluster.ask("scontrol", "update", "partition=accelerated", "state=down")
     with snakemake(cluster, folder, TARGETS[0], **options) as (run, _):

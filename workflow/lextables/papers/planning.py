@@ -89,7 +89,7 @@ def _exclude(rows: Iterable[Row], excluded: Container[str]) -> Iterator[Row]:
     for row in rows:
         if row.row not in excluded:
             yield row
-        elif not row.own:
+        elif not row.additional:
             yield replace(row, runs={}, reason=EXCLUDED)
 
 

@@ -58,16 +58,17 @@ class Grid(Entry):
 class Panel(Entry):
     """A model of a task and its row in the tables.
 
-    ``own`` marks additional rows.  Published values that a ``baseline`` row reaches are marked, unless it is
-    ``lenient``: then its score rests on a leniency of the released evaluator.  With ``shares`` the model is
-    also trained on each share of the training examples.  It is trained only under the ``grids`` that are
-    listed, or with any grid: a model that learns almost nothing with a small budget has no row there.
+    ``additional`` marks rows that are not in the paper.  Published values that a ``baseline`` row reaches are
+    marked, unless it is ``lenient``: then its score rests on a leniency of the released evaluator.  With
+    ``shares`` the model is also trained on each share of the training examples.  It is trained only under the
+    ``grids`` that are listed, or with any grid: a model that learns almost nothing with a small budget has no
+    row there.
     ``also_trained_on`` are data sets or splits that it is trained on in addition to the training split.
     """
 
     row: str
     model: str
-    own: bool = False
+    additional: bool = False
     baseline: bool = False
     lenient: bool = False
     shares: bool = False
@@ -105,7 +106,7 @@ class Row:
     """
 
     row: str
-    own: bool = False
+    additional: bool = False
     submitted: bool = False
     asked: bool = False
     reason: str = ""
@@ -122,7 +123,7 @@ class Row:
     def plain(self) -> dict[str, Any]:
         """The row as plain values, for a rule's params."""
         names = (
-            *("row", "own", "submitted", "asked", "reason", "parameters", "trained", "averages"),
+            *("row", "additional", "submitted", "asked", "reason", "parameters", "trained", "averages"),
             *("baseline", "lenient", "trained_on", "seen"),
         )
         runs = {name: [run.folder for run in runs] for name, runs in sorted(self.runs.items())}
@@ -262,9 +263,9 @@ class Planner(ABC):
             )
             for seed, content in enumerate(extra.contents)
         )
-        return Row(extra.row, own=True, submitted=True, runs={self.MAIN: runs})
+        return Row(extra.row, additional=True, submitted=True, runs={self.MAIN: runs})
 
-    def own_models(self, *kinds: str) -> list[Any]:
+    def user_models(self, *kinds: str) -> list[Any]:
         """The user's models of these kinds."""
         return [extra for extra in self.context.config.extra_models if extra.kind in kinds]
 
@@ -284,14 +285,14 @@ class Planner(ABC):
 
     def panel_row(self, panel: Panel, **fields: Any) -> Row:
         """The row of a panel, with the given additional ``fields``."""
-        own = {name: getattr(panel, name) for name in ("own", "baseline", "lenient")}
+        marks = {name: getattr(panel, name) for name in ("additional", "baseline", "lenient")}
         counted = self.context.parameters(*([panel.model] if panel.model else []))
-        return Row(panel.row, **{"parameters": counted, **own, **fields})
+        return Row(panel.row, **{"parameters": counted, **marks, **fields})
 
     def asked_row(self, key: str, panel: Panel, settings: Mapping[str, Any], about: dict[str, Any]) -> Row:
         """The additional row of a language model, with one run."""
         run = self.add(self.run(ASK, key, panel.kind), {**settings, "kind": panel.kind})
-        return self.panel_row(panel, own=True, asked=True, runs={self.MAIN: (run,)}, about=about)
+        return self.panel_row(panel, additional=True, asked=True, runs={self.MAIN: (run,)}, about=about)
 
     def run(self, experiment: str, model: str, condition: str, seed: int = 0) -> Run:
         return Run(self.name, experiment, model, condition, seed)
@@ -330,10 +331,10 @@ class Planner(ABC):
 
     def placed(self, row: Row, differences: Sequence[Difference]) -> list[Row]:
         """The published row with its runs; if settings differ, without runs, and an additional row."""
-        if row.own or not row.runs or not differences:
+        if row.additional or not row.runs or not differences:
             return [row]
         empty = replace(row, runs={}, reason=reason_not_run(differences))
-        return [empty, replace(row, row=own_name(row.row, differences), own=True)]
+        return [empty, replace(row, row=additional_name(row.row, differences), additional=True)]
 
     def budget(self, grid: Grid, descriptions: Sequence[str]) -> list[Difference]:
         """The difference between the grid and the paper's, described by ``words``."""
@@ -363,7 +364,7 @@ def reason_not_run(differences: Sequence[Difference]) -> str:
     return f"needs {' and '.join(difference.needs for difference in differences)}, as in the paper"
 
 
-def own_name(row: str, differences: Sequence[Difference]) -> str:
+def additional_name(row: str, differences: Sequence[Difference]) -> str:
     """The name of the additional row for a published row: its name and the differences."""
     return ", ".join((row, *(difference.ours for difference in differences)))
 

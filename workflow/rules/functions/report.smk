@@ -100,7 +100,7 @@ def needed_by_rows():
             runs = [{identity_of(row) for row in plan[table] if row["runs"]} for plan in plans]
             needs = {}
             for row in rows:
-                if not (row["runs"] or row["own"]):
+                if not (row["runs"] or row["additional"]):
                     first = next((n for n, those in enumerate(runs) if identity_of(row) in those), -1)
                     needs[row["reason"]] = max(first, needs.get(row["reason"], -1))
             found[paper][table] = {reason: OFFERS[n][0] for reason, n in needs.items() if n >= 0}

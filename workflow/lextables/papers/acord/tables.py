@@ -204,7 +204,7 @@ def _size(row: str, parameters: int | None) -> Cell:
 def table3(results: Results) -> list[Cell]:
     """The part of Table D-3 without the bi-encoder, in percent."""
     printed = {cell.row for cell in results.published}
-    systems = [s for s in results.rows if _system_row(s) in printed or s["own"]]
+    systems = [s for s in results.rows if _system_row(s) in printed or s["additional"]]
     return [
         cell
         for system in systems
@@ -240,7 +240,7 @@ def table_d1(results: Results) -> list[Cell]:
     for system in results.rows:
         if system["reranker"] == results.entry.names["printed"]:
             cells += _by_category(results, system, _label(system))
-        elif system["own"]:
+        elif system["additional"]:
             cells += _by_category(results, system, _label(system), _label(system))
     return cells
 
@@ -252,7 +252,7 @@ def table_d2(results: Results) -> list[Cell]:
         state = "fine-tuned" if system["tuned"] else "not fine-tuned"
         if system["reranker"] == results.entry.names["printed"]:
             cells += _by_category(results, system, state, state)
-        elif system["own"]:
+        elif system["additional"]:
             label = f"{_label(system)}, {state}" if system["reranked"] else _label(system)
             cells += _by_category(results, system, label, label)
     return cells
@@ -313,7 +313,9 @@ def _change(
 def table_d4(results: Results) -> list[Cell]:
     """Fine-tuning, over both retrievers."""
     printed = {cell.row.split(" / ")[1] for cell in results.published}
-    return _fine_tuning(results, (s for s in results.rows if s["own"] or s["reranker"] in printed | {"None"}))
+    return _fine_tuning(
+        results, (s for s in results.rows if s["additional"] or s["reranker"] in printed | {"None"})
+    )
 
 
 def figure2(results: Results) -> list[Cell]:
@@ -330,7 +332,7 @@ def table_d5(results: Results) -> list[Cell]:
         row = f"{_system_row(system)} / {'pairwise' if system['pairwise'] else 'pointwise'}"
         if system["baseline"]:
             row = _system_row(system)
-        if row in printed or system["baseline"] or (system["own"] and system["asked"]):
+        if row in printed or system["baseline"] or (system["additional"] and system["asked"]):
             cells += _metric_cells(results, system, row, SHORT_NAMES, scale=100)
     return cells
 
@@ -350,7 +352,7 @@ def table_e1(results: Results) -> list[Cell]:
 
 
 def table_e2(results: Results) -> list[Cell]:
-    """Retrieval for the two queries in three formats; our own models follow the paper's.
+    """Retrieval for the two queries in three formats; additional rows follow the paper's.
 
     The paper writes ``BM25 + Cross-Encoder``; an additional row has a slash, which model names cannot
     contain.
@@ -362,9 +364,9 @@ def table_e2(results: Results) -> list[Cell]:
     for system in results.rows:
         label = None
         if system["retriever"] == names["retriever"]:
-            printed, own = names["rerankers"].get(system["reranker"]), system["own"]
-            label = printed or (_system_row(system) if own else None)
-        elif system["own"] and system["reranker"] == "None":
+            published, additional = names["rerankers"].get(system["reranker"]), system["additional"]
+            label = published or (_system_row(system) if additional else None)
+        elif system["additional"] and system["reranker"] == "None":
             label = system["retriever"]
         if label is None:
             continue

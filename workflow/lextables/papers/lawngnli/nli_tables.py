@@ -105,16 +105,16 @@ def accuracy(inputs: Inputs) -> Iterator[Cell]:
     p_values: dict[str, list[float]] = {}
     for system in inputs.rows:
         row = PREFIX[system["heads"]] + system["row"]
-        if not system["own"] and row not in printed:
+        if not system["additional"] and row not in printed:
             continue
         of_system = [SUBMITTED_COLUMN] if system["submitted"] else columns
-        longer = system["own"] and not all(example[ANALYSIS] for example in tested.examples)
+        longer = system["additional"] and not all(example[ANALYSIS] for example in tested.examples)
         all_lengths = [_all_lengths(column) for column in of_system if longer and column.group == ANALYSIS]
         all_columns = of_system + all_lengths
         yield from _accuracies(inputs, system, row, all_columns)
         for column in all_columns if versus and system["runs"] else ():
             value = _p_value(tested, system, column, versus)
-            if value is not None and system["own"]:
+            if value is not None and system["additional"]:
                 yield Cell(row + VERSUS, column.name, value, decimals=3, runs=_folders(system))
             elif value is not None:
                 p_values.setdefault(column.name, []).append(value)
@@ -212,7 +212,7 @@ def _accuracies(
         )  # fmt: skip
         if cell.value is not None or not folders:
             yield cell
-        elif not system["own"]:
+        elif not system["additional"]:
             yield replace(cell, runs=())
 
 
@@ -280,14 +280,14 @@ def by_readings(inputs: Inputs) -> Iterator[Cell]:
     columns = inputs.entry.names["columns"]
     for system in inputs.rows:
         row, folders = PREFIX[NLI] + system["row"], _folders(system)
-        if not system["own"] and row not in printed:
+        if not system["additional"] and row not in printed:
             continue
         for column, entry in columns.items():
             condition = entry["condition"]
             has_scores = all(("accuracy", f"{condition}, all") in inputs.scores[folder] for folder in folders)
             if not folders or not rows or not has_scores:
                 reason = system["reason"] or (NOT_UNDER if rows else NOT_READ)
-                if not system["own"]:
+                if not system["additional"]:
                     yield Cell(row, column, None, reason=reason)
                 continue
             labels = [gold[r["reading"]] if entry["labels"] == "gold" else r["label"] for r in rows]

@@ -22,7 +22,7 @@ from lextables.tasks.plan import (
     Planner,
     Row,
     SubmittedFiles,
-    own_name,
+    additional_name,
 )
 
 ANSWER, MARK = "answer", "mark"  # experiments
@@ -161,10 +161,12 @@ class AnswersPlanner(Planner):
 
     def rows(self) -> list[Row]:
         panels, markers = dict(self.task.models), dict(self.task.marks)
-        for extra in self.own_models(*LANGUAGE_MODELS) if self.task.asking else ():
-            panels[extra.key] = Panel(row=extra.name, kind="language-model", model=extra.key, own=True)
+        for extra in self.user_models(*LANGUAGE_MODELS) if self.task.asking else ():
+            panels[extra.key] = Panel(row=extra.name, kind="language-model", model=extra.key, additional=True)
             if self.task.asking.marks:
-                markers[extra.key] = Marker(row=extra.name, kind="language-model", model=extra.key, own=True)
+                markers[extra.key] = Marker(
+                    row=extra.name, kind="language-model", model=extra.key, additional=True
+                )
         rows = []
         for key, panel in panels.items():
             if panel.grids and self.context.grid not in panel.grids:
@@ -215,14 +217,14 @@ class AnswersPlanner(Planner):
     def asked(self, key: str, panel: Panel) -> list[Row]:
         """The row of a language model, and one with our prompt if that of a published row is unknown."""
         settings = self.asking(panel)
-        if panel.own and panel.text == "retrieved":
+        if panel.additional and panel.text == "retrieved":
             panel = _named_for(panel, f"{self.task.asking.best} retrieved paragraphs")
         if isinstance(settings, Missing):
             return [self.row(ANSWERS, panel, reason=panel.unpublished or settings.reason, asked=True)]
         rows = []
         if panel.unpublished:
             rows.append(self.row(ANSWERS, panel, reason=panel.unpublished, asked=True))
-            panel = _named_for(panel, OUR_PROMPT).model_copy(update={"own": True})
+            panel = _named_for(panel, OUR_PROMPT).model_copy(update={"additional": True})
         run = self.add(self.run(ASK, key, self.MAIN), settings)
         return [*rows, self.row(ANSWERS, panel, runs={self.MAIN: (run,)}, asked=True)]
 
@@ -242,7 +244,7 @@ class AnswersPlanner(Planner):
     def marked_when_asked(self, key: str, marker: Marker) -> Row:
         """The row of a language model that is asked about paragraphs, by a prompt without the options."""
         settings, asking = self.language_model(marker.model), self.task.asking
-        if marker.own:
+        if marker.additional:
             marker = _named_for(marker, "without option descriptions")
         if isinstance(settings, Missing):
             return self.row(MARKS, marker, reason=settings.reason, asked=True)
@@ -257,7 +259,7 @@ class AnswersPlanner(Planner):
 
 def _named_for(panel: Panel | Marker, difference: str) -> Any:
     """The panel with a row name that states how ``ours`` differs from the paper's requests."""
-    return panel.model_copy(update={"row": own_name(panel.row, [plan.Difference("", difference)])})
+    return panel.model_copy(update={"row": additional_name(panel.row, [plan.Difference("", difference)])})
 
 
 TASK = AnswersTask

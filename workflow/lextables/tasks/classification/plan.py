@@ -263,10 +263,10 @@ class ClassificationPlanner(Planner):
         panels = dict(self.task.models)
         encoders = [panel for panel in panels.values() if panel.kind == "encoder"]
         settings = {name: any(getattr(panel, name) for panel in encoders) for name in SETTINGS}
-        for extra in self.own_models("encoder"):
-            panels[extra.key] = Panel(row=extra.name, model=extra.key, own=True, **settings)
-        for extra in self.own_models(*LANGUAGE_MODELS) if self.task.asking else ():
-            panels[extra.key] = Panel(row=extra.name, model=extra.key, kind="language-model", own=True)
+        for extra in self.user_models("encoder"):
+            panels[extra.key] = Panel(row=extra.name, model=extra.key, additional=True, **settings)
+        for extra in self.user_models(*LANGUAGE_MODELS) if self.task.asking else ():
+            panels[extra.key] = Panel(row=extra.name, model=extra.key, kind="language-model", additional=True)
         rows = []
         for key, panel in panels.items():
             if panel.grids and self.context.grid not in panel.grids:

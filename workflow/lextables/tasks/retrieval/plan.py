@@ -24,8 +24,8 @@ from lextables.tasks.plan import (
     Row,
     SubmittedFiles,
     Trial,
+    additional_name,
     fewer_seeds,
-    own_name,
     rate_name,
     reason_not_run,
 )
@@ -74,7 +74,7 @@ class Retriever(Entry):
     needs_gpu: tuple[Reading, ...] = ()
     topics: PositiveInt | None = None
     penalty: PositiveFloat | None = None
-    own: bool = False
+    additional: bool = False
     reranked: bool = True
     baseline: bool = False
     lenient: bool = False
@@ -114,7 +114,7 @@ class Reranker(Entry):
     by: str = ""
     answers: Mapping[str, str] = {}
     max_length: PositiveInt | None = None
-    own: bool = False
+    additional: bool = False
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
@@ -156,7 +156,7 @@ class Finetuned(Entry):
     row: str
     model: str
     kind: Literal["cross-encoder", "bi-encoder"] = "cross-encoder"
-    own: bool = False
+    additional: bool = False
     also_trained_on: tuple[str, ...] = ()
     grids: Mapping[str, RetrievalGrid] = {}
     temperature: PositiveFloat = 0.05
@@ -271,9 +271,9 @@ class RetrievalPlanner(Planner):
         retrievers = dict(self.task.retrievers)
         of_vectors = (one.documents for one in retrievers.values() if one.kind == "bi-encoder")
         documents = next(of_vectors, ("whole",))
-        for extra in self.own_models("bi-encoder"):
+        for extra in self.user_models("bi-encoder"):
             retrievers[extra.key] = Retriever(
-                row=extra.name, kind="bi-encoder", model=extra.key, own=True, documents=documents
+                row=extra.name, kind="bi-encoder", model=extra.key, additional=True, documents=documents
             )
         fusions = {key: retrievers.pop(key) for key in [*retrievers] if retrievers[key].kind == "fusion"}
         first = {key: self.retrieve(key, retriever) for key, retriever in retrievers.items()}
@@ -283,7 +283,7 @@ class RetrievalPlanner(Planner):
                 continue
             hits = self.hits_to_rerank(retriever, first[key])
             self.zero_shot(key, retriever, hits)
-            if not retriever.own:
+            if not retriever.additional:
                 self.tuned(key, retriever, hits)
         for key, tuned in self.finetuned("bi-encoder").items():
             first[key] = self.tuned_retriever(key, tuned)
@@ -295,7 +295,7 @@ class RetrievalPlanner(Planner):
     def submitted_row(self, extra: SubmittedFiles) -> Row:
         """The row of submitted predictions, for the first form of the queries only."""
         submitted = super().submitted_row(extra)
-        row = self.system(Retriever(row=submitted.row, kind="bm25", own=True), None, submitted.runs)
+        row = self.system(Retriever(row=submitted.row, kind="bm25", additional=True), None, submitted.runs)
         reason = f"the predictions are for the {self.MAIN} form of the queries"
         about = row.about | {"read": {self.MAIN: "whole"}}
         return replace(row, submitted=True, reason=reason, parameters=None, about=about)
@@ -305,12 +305,12 @@ class RetrievalPlanner(Planner):
 
     def system(
         self, retriever: Retriever | Finetuned, reranker: Reranker | Finetuned | None, outcome: Found, *,
-        own: bool = False, pairwise: bool = False,
+        additional: bool = False, pairwise: bool = False,
     ) -> Row:  # fmt: skip
         missing = isinstance(outcome, Missing)
         first_stage = retriever if isinstance(retriever, Retriever) else Retriever(row="", kind="bi-encoder")
         readings = {name: read for name, (_, read) in first_stage.conditions(self.task.forms).items()}
-        # A retriever's own row has the runs of the readings that need no GPU.
+        # The row of a retriever has the runs of the readings that need no GPU.
         left_out = not (reranker or self.context.gpu) and {*first_stage.needs_gpu} & {*readings.values()}
         second, fused = reranker.row if reranker else "None", getattr(retriever, "of", ())
         parts = [*map(self.first_stage, fused)] or [retriever, reranker]
@@ -319,7 +319,7 @@ class RetrievalPlanner(Planner):
         learnt = any(getattr(system, "kind", None) in ("linear", "classifier") for system in parts)
         return Row(
             f"{retriever.row} / {second}",
-            own=own or retriever.own,
+            additional=additional or retriever.additional,
             asked=getattr(reranker, "kind", None) == "language-model",
             reason=outcome.reason if missing else NO_GPU if left_out else "",
             parameters=self.context.parameters(*models),
@@ -370,9 +370,9 @@ class RetrievalPlanner(Planner):
         for condition, (form, read) in retriever.conditions(self.task.forms).items():
             if read in retriever.needs_gpu and not self.context.gpu:
                 continue
-            own = {"queries": self.wanted(form)}
-            own |= {"form": form, "documents": read} if retriever.kind in READERS else {}
-            found[condition] = (self.add(self.run("retrieve", key, condition), settings | own),)
+            of_form = {"queries": self.wanted(form)}
+            of_form |= {"form": form, "documents": read} if retriever.kind in READERS else {}
+            found[condition] = (self.add(self.run("retrieve", key, condition), settings | of_form),)
         return found
 
     def hits_to_rerank(self, retriever: Retriever, found: Found) -> Found:
@@ -430,10 +430,12 @@ class RetrievalPlanner(Planner):
 
     def zero_shot(self, key: str, retriever: Retriever, first: Found) -> None:
         rerankers = dict(self.task.rerankers)
-        for extra in self.own_models("cross-encoder"):
+        for extra in self.user_models("cross-encoder"):
             rerankers[extra.key] = Reranker(row=extra.name, kind="cross-encoder", model=extra.key)
-        for extra in self.own_models(*LANGUAGE_MODELS) if self.task.asking else ():
-            rerankers[extra.key] = Reranker(row=extra.name, kind="language-model", model=extra.key, own=True)
+        for extra in self.user_models(*LANGUAGE_MODELS) if self.task.asking else ():
+            rerankers[extra.key] = Reranker(
+                row=extra.name, kind="language-model", model=extra.key, additional=True
+            )
         for name, reranker in rerankers.items():
             if reranker.kind == "classifier":
                 self.classified(key, name, retriever, reranker, first)
@@ -443,7 +445,7 @@ class RetrievalPlanner(Planner):
                 continue
             weights = self.context.weights(reranker.model) if reranker.model else None
             if isinstance(weights, Missing) or isinstance(first, Missing):
-                if retriever.own or reranker.own:
+                if retriever.additional or reranker.additional:
                     continue  # an additional row without a value is not shown
                 outcome: Found = weights if isinstance(weights, Missing) else first
             else:
@@ -462,8 +464,8 @@ class RetrievalPlanner(Planner):
                     )
                     for form, hits in first.items()
                 }
-            own = reranker.own or name not in self.task.rerankers
-            self.found.append(self.system(retriever, reranker, outcome, own=own))
+            additional = reranker.additional or name not in self.task.rerankers
+            self.found.append(self.system(retriever, reranker, outcome, additional=additional))
 
     def asked(self, key: str, name: str, retriever: Retriever, reranker: Reranker, first: Found) -> None:
         """The rows of a language model that reranks a retriever's hits; pairwise only for BM25's hits.
@@ -471,20 +473,22 @@ class RetrievalPlanner(Planner):
         A published row is not run, because its prompt is unknown; an additional row has our prompt.  A model
         that is not in the paper reranks only BM25's hits.
         """
-        if retriever.own or (reranker.own and retriever.kind != "bm25"):
+        if retriever.additional or (reranker.additional and retriever.kind != "bm25"):
             return
         ways = {"pointwise": self.task.forms} | (
             {"pairwise": [self.MAIN]} if retriever.kind == "bm25" else {}
         )
-        for way in ways if not reranker.own else ():
+        for way in ways if not reranker.additional else ():
             self.found.append(
                 self.system(retriever, reranker, Missing(NO_PROMPT), pairwise=way == "pairwise")
             )
         model = self.language_model(reranker.model)
         if isinstance(model, Missing) or isinstance(first, Missing):
             return  # an additional row without a value is not shown
-        if not reranker.own:
-            reranker = reranker.model_copy(update={"row": own_name(reranker.row, NOT_THEIRS), "own": True})
+        if not reranker.additional:
+            reranker = reranker.model_copy(
+                update={"row": additional_name(reranker.row, NOT_THEIRS), "additional": True}
+            )
         for way, forms in ways.items():
             outcome: Found = {
                 form: (
@@ -496,7 +500,9 @@ class RetrievalPlanner(Planner):
                 )
                 for form in forms
             }
-            self.found.append(self.system(retriever, reranker, outcome, own=True, pairwise=way == "pairwise"))
+            self.found.append(
+                self.system(retriever, reranker, outcome, additional=True, pairwise=way == "pairwise")
+            )
 
     def question(self, way: str) -> dict[str, Any]:
         """The settings of a language model for this way of asking."""
@@ -514,7 +520,7 @@ class RetrievalPlanner(Planner):
         """The row of a classifier that reranks a retriever's hits, with one run per seed of its training."""
         trained = self.classifiers(reranker)
         if isinstance(trained, Missing) or isinstance(first, Missing):
-            if not (retriever.own or reranker.own):
+            if not (retriever.additional or reranker.additional):
                 missing = trained if isinstance(trained, Missing) else first
                 self.found.append(self.system(retriever, reranker, missing))
             return
@@ -531,14 +537,14 @@ class RetrievalPlanner(Planner):
             )
             for form, hits in first.items()
         }
-        if self.context.grid != PAPER_GRID and not reranker.own:
+        if self.context.grid != PAPER_GRID and not reranker.additional:
             difference = [Difference(f"grid={PAPER_GRID}", f"{self.context.grid} budget")]
-            if not retriever.own:
+            if not retriever.additional:
                 missing = Missing(reason_not_run(difference))
                 self.found.append(self.system(retriever, reranker, missing))
-            row = own_name(reranker.row, difference)
-            reranker = reranker.model_copy(update={"row": row, "own": True})
-        self.found.append(self.system(retriever, reranker, outcome, own=reranker.own))
+            row = additional_name(reranker.row, difference)
+            reranker = reranker.model_copy(update={"row": row, "additional": True})
+        self.found.append(self.system(retriever, reranker, outcome, additional=reranker.additional))
 
     def classifiers(self, reranker: Reranker) -> tuple[Run, ...] | Missing:
         """The trainings of a classifier, one per seed."""
@@ -564,16 +570,18 @@ class RetrievalPlanner(Planner):
             weights = self.context.weights(tuned.model)
             if isinstance(weights, Missing) or isinstance(first, Missing):
                 missing = weights if isinstance(weights, Missing) else first
-                self.found.append(self.system(retriever, tuned, missing, own=tuned.own))
+                self.found.append(self.system(retriever, tuned, missing, additional=tuned.additional))
                 continue
             grid = self.grid(tuned)
             runs = self.reranked(key, name, tuned, weights, first[self.MAIN])
-            differences = [] if tuned.own else self.differences(grid, len(runs))
+            differences = [] if tuned.additional else self.differences(grid, len(runs))
             if differences:
                 missing = Missing(reason_not_run(differences))
                 self.found.append(self.system(retriever, tuned, missing))
-                tuned = tuned.model_copy(update={"row": own_name(tuned.row, differences), "own": True})
-            self.found.append(self.system(retriever, tuned, {self.MAIN: runs}, own=tuned.own))
+                tuned = tuned.model_copy(
+                    update={"row": additional_name(tuned.row, differences), "additional": True}
+                )
+            self.found.append(self.system(retriever, tuned, {self.MAIN: runs}, additional=tuned.additional))
 
     def grid(self, tuned: Finetuned) -> RetrievalGrid:
         return tuned.grids.get(self.context.grid) or self.task.grids[self.context.grid]
@@ -648,7 +656,7 @@ class RetrievalPlanner(Planner):
         runs = [
             self.run("retrieve", key, self.MAIN)
             for key, retriever in self.task.retrievers.items()
-            if retriever.reranked and not retriever.own
+            if retriever.reranked and not retriever.additional
         ]
         return tuple(run for run in runs if run in self.specs)
 

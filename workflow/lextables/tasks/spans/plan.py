@@ -220,12 +220,12 @@ class SpanPlanner(Planner):
 
     def rows(self) -> list[Row]:
         rows = [row for key, panel in self.task.models.items() for row in self.with_joined(key, panel)]
-        for extra in () if self.task.quotes else self.own_models("encoder", "question-answering"):
-            panel = Panel(row=extra.name, model=extra.key, own=True)
+        for extra in () if self.task.quotes else self.user_models("encoder", "question-answering"):
+            panel = Panel(row=extra.name, model=extra.key, additional=True)
             as_it_is = extra.kind == "question-answering"
             rows.append(self.row(extra.key, panel, as_it_is=as_it_is))
-        for extra in self.own_models(*LANGUAGE_MODELS) if self.task.asking else ():
-            panel = Panel(row=extra.name, model=extra.key, kind="language-model", own=True)
+        for extra in self.user_models(*LANGUAGE_MODELS) if self.task.asking else ():
+            panel = Panel(row=extra.name, model=extra.key, kind="language-model", additional=True)
             rows += self.asked(extra.key, panel)
         return rows
 
@@ -248,7 +248,10 @@ class SpanPlanner(Planner):
             after = self.run("join", run.model, run.condition, run.seed)
             joined.append(self.add(after, {"n_best": self.task.n_best}, needs=(run,)))
         name = panel.joined + row.row.removeprefix(panel.row)
-        return [*rows, replace(row, row=name, own=True, runs={self.MAIN: tuple(joined)} if joined else {})]
+        return [
+            *rows,
+            replace(row, row=name, additional=True, runs={self.MAIN: tuple(joined)} if joined else {}),
+        ]
 
     def differences(self, row: Row, panel: Panel) -> list[Difference]:
         """How the runs of ``row`` differ from the paper's."""
@@ -285,16 +288,16 @@ class SpanPlanner(Planner):
         about, writing = {"family": panel.family}, self.task.asking
         model = Missing(panel.unpublished) if panel.unpublished else self.language_model(panel.model)
         if isinstance(model, Missing):
-            row = Row(panel.row, own=panel.own, asked=True, reason=model.reason, about=about)
-            return [] if panel.own else [row]
+            row = Row(panel.row, additional=panel.additional, asked=True, reason=model.reason, about=about)
+            return [] if panel.additional else [row]
         limits = writing.grids.get(self.context.grid, WritingLimits())
         settings = model | limits.model_dump() | {"prompt": self.context.prompt(writing.prompt)}
-        contract_row = replace(self.asked_row(key, panel, settings, about), own=panel.own)
+        contract_row = replace(self.asked_row(key, panel, settings, about), additional=panel.additional)
         reading = self.run("read", writing.candidates, "linear")
         settings |= {"kind": panel.kind, "least": writing.least}
         run = self.add(self.run(ASK, key, "candidates"), settings, needs=(reading,))
         name = f"{panel.row}, candidates only"
-        return [contract_row, replace(contract_row, row=name, own=True, runs={self.MAIN: (run,)})]
+        return [contract_row, replace(contract_row, row=name, additional=True, runs={self.MAIN: (run,)})]
 
     def asked(self, key: str, panel: Panel) -> list[Row]:
         """The row of a language model that reads the test contracts; none if it cannot be asked."""
