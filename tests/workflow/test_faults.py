@@ -53,6 +53,18 @@ def test_an_interrupt_prints_one_sentence(place):
             assert re.fullmatch(r"Stopped\..* the same command continues from there\.", written[-1]), written
 
 
+def test_a_terminated_run_finishes_its_jobs_and_says_that_it_was_stopped(place):
+    run = place.begin()
+    assert until(lambda: "Expected time" in place.screen.read_text(), run)
+    os.kill(run.pid, signal.SIGTERM)
+    assert run.wait() != 0
+    written = place.screen.read_text()
+    assert "Stopping when the running jobs have finished" in written
+    assert "did not complete" not in written and "Failed" not in written
+    assert re.fullmatch(r"Stopped\..* the same command continues from there\.", written.splitlines()[-1])
+    assert place.run() == 0
+
+
 def test_a_run_that_is_killed_repeatedly_gives_the_same_results(tmp_path_factory, sample_outputs):
     """After each kill, and at the end, the results equal those of an undisturbed run."""
     arguments = (f"{PAPER}_{TABLE}", *RUNS, "--config", f"papers={PAPER}")

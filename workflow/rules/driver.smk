@@ -71,6 +71,15 @@ if STANDALONE:
 
 
 onstart:
+    # Snakemake stops after the running jobs, which may take hours, but does not say so.
+    stop_after_jobs = signal.getsignal(signal.SIGTERM)
+
+    def terminate(number, frame):
+        interrupts.append(number)
+        logger.warning("Stopping when the running jobs have finished (SIGTERM; Ctrl-C stops them too).")
+        stop_after_jobs(number, frame)
+
+    signal.signal(signal.SIGTERM, terminate)
     save_cache(PARSED_MODULES)
     ids = [
         number
