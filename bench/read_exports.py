@@ -40,6 +40,8 @@ def same(found, expected, what: str) -> None:
 
 def close(differences: list[float], reader: str) -> str:
     """Return the largest difference from the pipeline's numbers; `Different` above the reader's tolerance."""
+    if not differences:
+        return "no metric in common"
     if not max(differences) <= TOLERANCE[reader]:
         raise Different(f"{max(differences):.1e} from the pipeline's numbers")
     return f"largest difference {max(differences):.1e}"
@@ -68,12 +70,13 @@ def queries_of(qrels: Path) -> int:
 
 
 def read_datasets(folder: Path, work: Path) -> str:
-    """Every table of an export with `datasets`, counted."""
+    """Every table with rows with `datasets`, which loads no empty table; counted."""
     import pyarrow.parquet as pq
     from datasets import get_dataset_config_names, load_dataset
 
     rows, names = 0, get_dataset_config_names(str(folder))
-    same(len(names), len([*folder.rglob("data/*.parquet")]), "tables")
+    counts = [pq.read_metadata(file).num_rows for file in folder.rglob("data/*.parquet")]
+    same(len(names), len([*filter(None, counts)]), "tables")
     for name in names:
         table = load_dataset(str(folder), name, split="full", cache_dir=str(work / "datasets"))
         parts = name.rpartition("-")
@@ -98,8 +101,8 @@ def read_ir_measures(folder: Path, work: Path) -> str | None:
     """NDCG and recall of every TREC run, summed over its queries."""
     import ir_measures
 
-    differences = []
-    for path in sorted(folder.rglob("trec/*.run")):
+    runs, differences = sorted(folder.rglob("trec/*.run")), []
+    for path in runs:
         qrels = [*ir_measures.read_trec_qrels(str(path.with_name("qrels.test.txt")))]
         hits = [*ir_measures.read_trec_run(str(path))]
         for name, expected in sums_of(path).items():
@@ -108,15 +111,17 @@ def read_ir_measures(folder: Path, work: Path) -> str | None:
                 measure = (ir_measures.nDCG if metric == "NDCG" else ir_measures.R) @ int(cutoff)
                 found = sum(score.value for score in ir_measures.iter_calc([measure], qrels, hits))
                 differences.append(abs(found - expected))
-    return f"{len(differences)} scores, {close(differences, 'ir_measures')}" if differences else None
+    return (
+        f"{len(runs)} runs, {len(differences)} scores, {close(differences, 'ir_measures')}" if runs else None
+    )
 
 
 def read_mteb(folder: Path, work: Path) -> str | None:
     """NDCG@10 and recall of every TREC run by the exported task, which rounds to six and five decimals."""
-    differences = []
+    runs, differences = 0, []
     for task in sorted(folder.rglob("mteb_task.py")):
         out = work / "mteb" / task.parent.name
-        run(task.parent, task.name, str(out))
+        runs += len(run(task.parent, task.name, str(out)).splitlines())
         queries = queries_of(task.with_name("trec") / "qrels.test.txt")
         for file in sorted(out.rglob("*.json")):
             (found,) = json.loads(file.read_text(encoding="utf-8")).get("scores", {}).get("test", [{}])
@@ -126,7 +131,7 @@ def read_mteb(folder: Path, work: Path) -> str | None:
                 key = "ndcg_at_10_unrounded" if name == "NDCG@10" else f"{metric.lower()}_at_{cutoff}"
                 if name == "NDCG@10" or metric == "Recall":
                     differences.append(abs(found[key] - expected / queries))
-    return f"{len(differences)} scores, {close(differences, 'mteb')}" if differences else None
+    return f"{runs} runs, {len(differences)} scores, {close(differences, 'mteb')}" if runs else None
 
 
 def read_lm_eval(folder: Path, work: Path) -> str | None:

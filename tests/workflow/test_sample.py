@@ -440,7 +440,10 @@ LOADER = """
 import os, runpy, sys
 for folder in sys.argv[1:]:
     os.chdir(folder)
-    runpy.run_path("load.py", run_name="__main__")
+    program = runpy.run_path("load.py", run_name="__main__")
+    if "around" in program:  # spans: a contract of one unit
+        logits = program["predict"]({"units": ["This lease begins today."], "starts": [0]})
+        assert len(logits) == 1, logits
 assert not [name for name in sys.modules if name.startswith("lextables")]
 """
 
