@@ -295,6 +295,7 @@ def test_a_command_reproduces_the_configuration(changed, tmp_path):
     words_of_it = shlex.split(commands.command(config.model_dump(mode="json"), "acord_table3"))
     assert words_of_it[:3] == [snakemake_path(), "--cores", "4"] and words_of_it[-1] == "acord_table3"
     keys = words_of_it[words_of_it.index("--config") + 1 : -2] if changed else []
+    assert "False" not in " ".join(keys)  # config.yaml writes `false`
     assert load_config(parse_config(keys) | {"papers": ["acord"]}, ["acord"], tmp_path) == config
 
 
