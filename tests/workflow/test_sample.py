@@ -394,13 +394,17 @@ def test_each_run_of_a_table_is_exported(finished, published):
         assert runs and runs <= files
 
 
-def test_other_tools_read_every_export(finished, published):
-    tools = ("datasets", "mlcroissant", "ir_measures", "jsonschema")
-    command = (sys.executable, ROOT / "bench/read_exports.py", published, "--readers", *tools)
-    run = subprocess.run(
+def read_exports(publish, *tools):
+    command = (sys.executable, ROOT / "bench/read_exports.py", publish, "--readers", *tools)
+    return subprocess.run(
         [*map(str, command)], capture_output=True, text=True, check=False,
         env=os.environ | {"HF_HUB_OFFLINE": "1"},
     )  # fmt: skip
+
+
+def test_other_tools_read_every_export(finished, published):
+    tools = ("datasets", "mlcroissant", "ir_measures", "jsonschema")
+    run = read_exports(published, *tools)
     assert run.returncode == 0, run.stdout + run.stderr[-3000:]
     rows = {tuple(line.split(" | ")[:2]): line for line in run.stdout.splitlines()[2:]}
     papers = ("acord", "cuad", "lawngnli", "lawngnli_parentheticals", "maud", "privacy")
@@ -410,6 +414,20 @@ def test_other_tools_read_every_export(finished, published):
     assert rows.keys() == sets | others
     tables = [*(finished / "results/sample/tables").glob("*/*.comparison.csv")]
     assert rows["| results", f"jsonschema {version('jsonschema')}"].endswith(f", {len(tables)} tables |")
+
+
+def test_a_changed_export_is_found_by_the_tools_that_read_it(published, tmp_path):
+    folder = shutil.copytree(published / "acord", tmp_path / "acord")
+    path = folder / "trec/retrieve.bm25.short.seed0.run"
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    path.write_text("".join(lines[len(lines) // 2 :]), encoding="utf-8")
+    table = folder / "data/clauses.parquet"
+    pq.write_table(pq.read_table(table).slice(1), tmp_path / "shorter.parquet")
+    table.unlink()
+    (tmp_path / "shorter.parquet").rename(table)
+    run = read_exports(tmp_path, "mlcroissant", "ir_measures")
+    assert run.returncode == 1
+    assert run.stdout.count("| **") == 2, run.stdout
 
 
 @pytest.mark.parametrize("run", ["retrieve.bm25.short.seed0", "retrieve.bi-encoder-minilm.short.seed0"])
