@@ -87,8 +87,8 @@ def test_outcomes_are_counted_and_runs_and_settings_are_named():
     ]  # fmt: skip
     assert rows(text)[2] == ["Sixth", "9", "2", "1", "1", "1", "4"]
     assert (
-        "3 runs, the last on 2026-01-02, by lextables 0.2.0 (commit aaaaaaaaaa) (2 runs) and 0.2.0 (commit "
-        "bbbbbbbbbb) (1 run), on AMD EPYC (x86_64)."
+        "3 runs, the last on 2026-01-02: 2 by lextables 0.2.0 (commit aaaaaaaaaa), 1 by lextables 0.2.0 "
+        "(commit bbbbbbbbbb); on AMD EPYC (x86_64)."
     ) in text
     assert "\n\nSettings: `data=release`, `models=available`.\n\n" in summary.page(material())
 

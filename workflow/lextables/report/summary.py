@@ -175,10 +175,8 @@ def _made(material: Material) -> str:
     computed = [run for run in material.runs if not run.submitted]
     versions = Counter(words(run.record["lextables"]) for run in computed if run.record.get("lextables"))
     devices = Counter(run.record["device"] for run in computed)
-    return (
-        f"{len(computed):,} runs, the last on {material.date}, by lextables {_counted(versions)}, on "
-        f"{_counted(devices)}."
-    )
+    made = _counted("by lextables", versions), _counted("on", devices)
+    return f"{len(computed):,} runs, the last on {material.date}: {'; '.join(made)}."
 
 
 def _settings(config: Mapping[str, Any]) -> str:
@@ -187,10 +185,11 @@ def _settings(config: Mapping[str, Any]) -> str:
     return f"Settings: {', '.join(f'`{each}`' for each in chosen) or 'the default'}."
 
 
-def _counted(counts: Counter[str]) -> str:
+def _counted(word: str, counts: Counter[str]) -> str:
+    """Each name after ``word``, with its count if there are several, the most frequent one first."""
     if len(counts) < 2:
-        return next(iter(counts), "none")
-    return " and ".join(f"{name} ({n:,} run{'s' * (n > 1)})" for name, n in sorted(counts.items()))
+        return f"{word} {next(iter(counts), 'none')}"
+    return ", ".join(f"{n:,} {word} {name}" for name, n in counts.most_common())
 
 
 def _counts(parts: Iterable[Part]) -> dict[str, wording.Counts]:
