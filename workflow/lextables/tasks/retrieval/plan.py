@@ -38,7 +38,7 @@ Reading = Literal["whole", "paragraphs", "filtered"]
 Found = dict[str, tuple[Run, ...]] | Missing
 NO_PROMPT = "the paper does not state its prompt; a row with another prompt is additional"
 NOT_THEIRS = [Difference("the paper's prompt", OUR_PROMPT)]
-NO_GPU = "needs a GPU: the documents are cut for each query, and each cut text is encoded"
+NO_GPU = "needs a GPU: every paragraph, or every document as cut for a query, is encoded"
 
 
 class Retriever(Entry):
@@ -59,8 +59,8 @@ class Retriever(Entry):
     ``documents`` are ways to read documents: `whole` (cut at the length of the model), `paragraphs` (the best
     paragraph counts; only models with vectors) or `filtered` (cut to the paragraphs that BM25 finds for the
     query; also `okapi`).  One job ranks with all of them.  Most tables show the first, and rerankers get the
-    hits of the last.  Those in ``needs_gpu`` are left out without a GPU: texts that are cut for each query
-    are encoded for each query, which takes days on a CPU.
+    hits of the last.  Those in ``needs_gpu`` are left out without a GPU, because encoding their texts takes
+    hours or days on a CPU.
     """
 
     row: str
