@@ -2,21 +2,21 @@
 
     <python> bench/read_exports.py results/publish
 
-The Python needs the readers (CONTRIBUTING.md), but not lextables.  Prints a row of a Markdown table for each
-export and reader.  The exit status is 1 if anything differs, or if a reader is not installed.  Without the
-hub, set HF_HUB_OFFLINE=1; ``--models <folder>`` has the base models by their ids on the hub.
+The Python needs the readers (CONTRIBUTING.md).  lextables need not be installed: only the conversion of
+records to tables uses it, from this checkout.  Prints a row of a Markdown table for each export and reader.
+The exit status is 1 if anything differs, or if a reader is not installed.  Without the hub, set
+HF_HUB_OFFLINE=1; ``--models <folder>`` has the base models by their ids on the hub.
 """
 
 import argparse
-import csv
 import importlib.util
-import io
 import json
 import os
 import re
 import subprocess
 import sys
 import tempfile
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
@@ -32,10 +32,10 @@ class Different(Exception):
     """What a reader finds is not what the export has."""
 
 
-def same(found, expected, what: str) -> None:
+def same(found: object, expected: object, what: str) -> None:
     """Raise `Different` unless two values are equal."""
     if found != expected:
-        raise Different(f"{what}: {found} instead of {expected}")
+        raise Different(f"{what}: {str(found)[:200]} instead of {str(expected)[:200]}")
 
 
 def close(differences: list[float], reader: str) -> str:
@@ -56,34 +56,36 @@ def run(folder: Path, *arguments: str) -> str:
     return done.stdout
 
 
-def sums_of(run_file: Path) -> dict[str, float]:
-    """Return {metric: sum over the run's queries} of a run in ``trec/``, which may not have all queries."""
+def sums_of(run_file: Path) -> dict[tuple[str, int], float]:
+    """Return {(metric, cutoff): sum over the run's queries} of a run in ``trec/``: NDCG and recall.
+
+    A run may not have all queries.
+    """
     import pyarrow.parquet as pq
 
-    rows = pq.read_table(run_file.parents[1] / "scores" / f"{run_file.stem}.parquet").to_pylist()
-    return {row["metric"]: row["value"] * row["n"] for row in rows if row["group"] == "all"}
-
-
-def queries_of(qrels: Path) -> int:
-    """Return the number of queries of a file of judgements."""
-    return len({line.split()[0] for line in qrels.read_text(encoding="utf-8").splitlines()})
+    sums = {}
+    for row in pq.read_table(run_file.parents[1] / "scores" / f"{run_file.stem}.parquet").to_pylist():
+        metric, _, cutoff = row["metric"].partition("@")
+        if row["group"] == "all" and metric in ("NDCG", "Recall"):
+            sums[metric, int(cutoff)] = row["value"] * row["n"]
+    return sums
 
 
 def read_datasets(folder: Path, work: Path) -> str:
-    """Every table with rows with `datasets`, which loads no empty table; counted."""
+    """Every table that has rows with `datasets`, which loads no empty table; counted."""
     import pyarrow.parquet as pq
     from datasets import get_dataset_config_names, load_dataset
 
-    rows, names = 0, get_dataset_config_names(str(folder))
-    counts = [pq.read_metadata(file).num_rows for file in folder.rglob("data/*.parquet")]
-    same(len(names), len([*filter(None, counts)]), "tables")
-    for name in names:
+    counts = {}
+    for file in folder.rglob("data/*.parquet"):
+        part = file.parents[1].relative_to(folder).name
+        if rows := pq.read_metadata(file).num_rows:
+            counts[f"{part}-{file.stem}" if part else file.stem] = rows
+    same({*get_dataset_config_names(str(folder))}, counts.keys(), "tables")
+    for name, rows in counts.items():
         table = load_dataset(str(folder), name, split="full", cache_dir=str(work / "datasets"))
-        parts = name.rpartition("-")
-        file = folder / parts[0] / "data" / f"{parts[2]}.parquet"
-        same(table.num_rows, pq.read_metadata(file).num_rows, f"rows of {name}")
-        rows += table.num_rows
-    return f"{len(names)} tables, {rows:,} rows"
+        same(table.num_rows, rows, f"rows of {name}")
+    return f"{len(counts)} tables, {sum(counts.values()):,} rows"
 
 
 def read_mlcroissant(folder: Path, work: Path) -> str:
@@ -101,36 +103,35 @@ def read_ir_measures(folder: Path, work: Path) -> str | None:
     """NDCG and recall of every TREC run, summed over its queries."""
     import ir_measures
 
-    runs, differences = sorted(folder.rglob("trec/*.run")), []
-    for path in runs:
-        qrels = [*ir_measures.read_trec_qrels(str(path.with_name("qrels.test.txt")))]
-        hits = [*ir_measures.read_trec_run(str(path))]
-        for name, expected in sums_of(path).items():
-            metric, _, cutoff = name.partition("@")
-            if metric in ("NDCG", "Recall"):
-                measure = (ir_measures.nDCG if metric == "NDCG" else ir_measures.R) @ int(cutoff)
-                found = sum(score.value for score in ir_measures.iter_calc([measure], qrels, hits))
-                differences.append(abs(found - expected))
-    return (
-        f"{len(runs)} runs, {len(differences)} scores, {close(differences, 'ir_measures')}" if runs else None
-    )
+    measures = {"NDCG": ir_measures.nDCG, "Recall": ir_measures.R}
+    runs, differences = 0, []
+    for trec in sorted(folder.rglob("trec")):
+        qrels = [*ir_measures.read_trec_qrels(str(trec / "qrels.test.txt"))]
+        for path in sorted(trec.glob("*.run")):
+            expected = {measures[metric] @ cutoff: total for (metric, cutoff), total in sums_of(path).items()}
+            found: dict[object, float] = defaultdict(float)
+            for score in ir_measures.iter_calc(expected, qrels, ir_measures.read_trec_run(str(path))):
+                found[score.measure] += score.value
+            differences += [abs(found[measure] - total) for measure, total in expected.items()]
+            runs += 1
+    return f"{runs} runs, {len(differences)} scores, {close(differences, 'ir_measures')}" if runs else None
 
 
 def read_mteb(folder: Path, work: Path) -> str | None:
     """NDCG@10 and recall of every TREC run by the exported task, which rounds to six and five decimals."""
     runs, differences = 0, []
     for task in sorted(folder.rglob("mteb_task.py")):
-        out = work / "mteb" / task.parent.name
+        out, trec = work / "mteb" / task.parent.name, task.with_name("trec")
         runs += len(run(task.parent, task.name, str(out)).splitlines())
-        queries = queries_of(task.with_name("trec") / "qrels.test.txt")
+        qrels = (trec / "qrels.test.txt").read_text(encoding="utf-8")
+        queries = len({line.split()[0] for line in qrels.splitlines()})
         for file in sorted(out.rglob("*.json")):
             (found,) = json.loads(file.read_text(encoding="utf-8")).get("scores", {}).get("test", [{}])
-            path = task.with_name("trec") / f"{file.parents[1].name.removeprefix('lextables__')}.run"
-            for name, expected in sums_of(path).items() if found else ():
-                metric, _, cutoff = name.partition("@")
-                key = "ndcg_at_10_unrounded" if name == "NDCG@10" else f"{metric.lower()}_at_{cutoff}"
-                if name == "NDCG@10" or metric == "Recall":
-                    differences.append(abs(found[key] - expected / queries))
+            path = trec / f"{file.parents[1].name.removeprefix('lextables__')}.run"
+            for (metric, cutoff), total in sums_of(path).items() if found else ():
+                if metric == "Recall" or cutoff == 10:
+                    key = f"recall_at_{cutoff}" if metric == "Recall" else "ndcg_at_10_unrounded"
+                    differences.append(abs(found[key] - total / queries))
     return f"{runs} runs, {len(differences)} scores, {close(differences, 'mteb')}" if runs else None
 
 
@@ -165,26 +166,23 @@ def read_records(folder: Path, work: Path) -> str | None:
     """The logs of Every Eval Ever with its schema, and the tables that they convert back to."""
     import jsonschema
 
+    if not (logs := [*folder.rglob("every_eval_ever/**/*.json")]):
+        return None
     schema = json.loads((ROOT / "tests/every_eval_ever.schema.json").read_text(encoding="utf-8"))
-    validator = jsonschema.Draft7Validator(schema)
-    logs, scores, cells = [*folder.rglob("every_eval_ever/**/*.json")], 0, {}
+    validator, scores = jsonschema.Draft7Validator(schema), 0
     for path in logs:
         log = json.loads(path.read_text(encoding="utf-8"))
         for error in validator.iter_errors(log):
             raise Different(f"{path.name}: {error.message}")
-        details = log["source_metadata"]["additional_details"]
-        of_table = cells.setdefault(details["table"], {})
         scores += len(log["evaluation_results"])
-        lines = [result["score_details"]["details"] for result in log["evaluation_results"]]
-        of_table |= {
-            int(line["line"]): line for line in lines + json.loads(details["cells without a number"])
-        }
-    for name, lines in cells.items():
-        path = folder.parents[1] / "tables" / f"{name}.csv"
-        expected = [*csv.DictReader(io.StringIO(path.read_text(encoding="utf-8")))]
-        found = [{key: lines[place].get(key, "") for key in expected[0]} for place in sorted(lines)]
-        same(found == expected, True, f"cells of {name} are those of its csv")
-    return f"{len(logs):,} logs of Every Eval Ever, {scores:,} scores, {len(cells)} tables" if logs else None
+    sys.path.append(str(ROOT / "workflow"))
+    from lextables.publish.records import tables
+
+    converted = tables(folder)
+    for name, text in converted.items():
+        expected = (folder.parents[1] / "tables" / f"{name}.csv").read_bytes()
+        same(text.encode(), expected, f"the csv of {name}")
+    return f"{len(logs):,} logs of Every Eval Ever, {scores:,} scores, {len(converted)} tables"
 
 
 # The reader of each module.

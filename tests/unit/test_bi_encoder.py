@@ -189,6 +189,14 @@ def test_a_kill_loses_at_most_one_shard(tmp_path, check):
     assert not list(tmp_path.rglob("*.part"))
 
 
+def test_a_bar_counts_all_parts(check, capsys):
+    check(WORDS, WORDS)
+    parts = -(-len(WORDS) // 2)
+    assert "parts of 2 texts: 100%" in (bar := capsys.readouterr().err) and f"{parts}/{parts}" in bar
+    check(WORDS, [])
+    assert not capsys.readouterr().err
+
+
 def test_two_jobs_may_encode_the_same_texts(tmp_path, check):
     first, second = VectorCache(tmp_path, identity()), VectorCache(tmp_path, identity())
 

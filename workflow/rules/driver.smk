@@ -76,7 +76,7 @@ onstart:
 
     def terminate(number, frame):
         interrupts.append(number)
-        logger.warning("Stopping when the running jobs have finished (SIGTERM; Ctrl-C stops them too).")
+        logger.warning("Stopping when the running jobs have finished; Ctrl-C ends them too.")
         stop_after_jobs(number, frame)
 
     signal.signal(signal.SIGTERM, terminate)

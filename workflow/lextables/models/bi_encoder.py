@@ -205,7 +205,8 @@ class VectorCache:
         vectors = self._stored(wanted)
         # Sorted by length, so that an encoder's batches need little padding.
         missing = sorted(wanted.keys() - vectors.keys(), key=lambda key: (len(wanted[key]), key))
-        for start in range(0, len(missing), SHARD):
+        starts = range(0, len(missing), SHARD)
+        for start in tqdm(starts, desc=f"parts of {SHARD} texts", disable=len(starts) < 2):
             part = missing[start : start + SHARD]
             encoded = np.asarray(encode([wanted[key] for key in part]), dtype=np.float32)
             if encoded.ndim != 2 or len(encoded) != len(part):

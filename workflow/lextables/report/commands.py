@@ -40,10 +40,8 @@ def changed_keys(config: Mapping[str, Any]) -> list[str]:
 
 
 def _value(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()  # as config.yaml writes it
     if not isinstance(value, list):
-        return str(value)
+        return value if isinstance(value, str) else json.dumps(value)
     if len(value) == 1 and isinstance(value[0], str):
         return value[0]
     # On the command line null would be read as text.

@@ -62,8 +62,8 @@ class Panel(Entry):
     marked, unless it is ``lenient``: then its score rests on a leniency of the released evaluator.  With
     ``shares`` the model is also trained on each share of the training examples.  It is trained only under the
     ``grids`` that are listed, or with any grid: a model that learns almost nothing with a small budget has no
-    row there.
-    ``also_trained_on`` are data sets or splits that it is trained on in addition to the training split.
+    row there.  ``also_trained_on`` are data sets or splits that it is trained on in addition to the training
+    split.
     """
 
     row: str
