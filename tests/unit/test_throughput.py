@@ -88,6 +88,20 @@ def test_a_training_records_its_tokens(tmp_path):
     assert record["throughput"][TRAINING]["tokens"] == 3 * 4 * 6
 
 
+def test_writing_a_checkpoint_is_not_measured(tmp_path, clock, monkeypatch):
+    def slowly(self, *args, **kwargs):
+        clock.now += 60
+        return write(self, *args, **kwargs)
+
+    write = InParts.save_model
+    monkeypatch.setattr(InParts, "save_model", slowly)
+    settings = TrainingArguments(**arguments(tmp_path / "work", 3, seed=0, save_every=1, device=CPU))
+    trainer = InParts(model=BertForQuestionAnswering(BERT), args=settings, train_dataset=Texts(), rows=8)
+    with recorded(tmp_path / "run.json", {}):
+        checkpoints.train(trainer, tmp_path / "work")
+    assert clock.now == 280 and loaded(tmp_path / "run.json")["throughput"][TRAINING]["seconds"] == 0
+
+
 def test_throughput_is_not_in_fingerprints():
     assert "lextables/models/throughput.py" not in digests("lextables.models.checkpoints")
 

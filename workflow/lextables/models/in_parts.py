@@ -12,9 +12,10 @@ from itertools import accumulate
 from typing import Any, TypeVar
 
 import torch
+from accelerate.utils import send_to_device
 from transformers import Trainer
 
-from lextables.models.throughput import aside, count
+from lextables.models.throughput import count
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import noted
 
@@ -39,8 +40,6 @@ class InParts(Trainer):
     trims = True
 
     def __init__(self, *args: Any, rows: int, **kwargs: Any) -> None:
-        settings = kwargs["args"]
-        settings._n_gpu = min(1, settings.n_gpu)  # use one device, however many there are
         super().__init__(*args, **kwargs)
         # Losses are means over a part; the parts are weighted here.
         self.model_accepts_loss_kwargs = False
@@ -54,7 +53,7 @@ class InParts(Trainer):
     def training_step(self, model, inputs, num_items_in_batch=None):
         """Compute the gradients of a batch and return its loss; `BadInput` if not even one row fits."""
         model.train()
-        batch = self._prepare_inputs(inputs)
+        batch = send_to_device(inputs, self.args.device)
         count(batch)
         random = _random_state(self.args.device)
         while (loss := self._backward(model, batch)) is None:
@@ -90,13 +89,6 @@ class InParts(Trainer):
     def floating_point_ops(self, inputs):
         """Return 0: nothing reads the number, and a sum over all parameters would slow each step."""
         return 0
-
-    def _get_grad_norm(self, model, grad_norm=None):
-        return grad_norm  # without clipping nothing reads the norm
-
-    def _save_checkpoint(self, model, trial):
-        with aside():
-            super()._save_checkpoint(model, trial)
 
     def _backward(self, model: torch.nn.Module, batch: Mapping[str, Any]) -> torch.Tensor | None:
         """Add the gradients of all parts and return the loss; None if memory ran out."""

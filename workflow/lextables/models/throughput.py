@@ -1,6 +1,5 @@
 """Throughput of training and inference, for `run.json`.  No result depends on it."""
 
-import math
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -110,11 +109,10 @@ def _added(before: Mapping[str, Any], kind: str, meter: _Meter, dtype: torch.dty
     """Return a job's throughput record with the counts of a meter added to those of its kind."""
     sums = {"tokens": int(meter.tokens), "places": meter.places, "seconds": meter.seconds}
     sums = {name: value + before.get(kind, {}).get(name, 0) for name, value in sums.items()}
-    per_second = 1 / sums["seconds"] if sums["seconds"] else math.nan
     record = sums | {
         "precision": precision_name(dtype, meter.device),
         "seconds": round(sums["seconds"], 3),
-        "tokens_per_second": round(sums["tokens"] * per_second),
+        "tokens_per_second": round(sums["tokens"] / sums["seconds"]) if sums["seconds"] else None,
         "padding_share": round(1 - sums["tokens"] / sums["places"], 4),
     }
     if meter.device.type == "cuda":
