@@ -123,11 +123,12 @@ def test_the_remaining_time_is_estimated_from_expected_durations():
     expected = {1: 10.0, 2: 10.0, 3: 100.0, 4: 80.0}
     # One tenth of the work is done; this machine takes twice the expected time.
     assert plugin.seconds_left(40, expected, {1: 20, 2: 20}, {}) == pytest.approx(360)
-    # A running job counts partly, at the speed of the finished jobs, and never as finished.
+    # A running job counts partly, at the speed of the finished jobs, and never as finished.  If it takes
+    # longer than expected, the others are still expected to take as long as before.
     assert plugin.seconds_left(80, expected, {1: 20, 2: 20}, {3: 40}) == pytest.approx(320)
-    assert plugin.seconds_left(1000, expected, {1: 20, 2: 20}, {3: 960}) == pytest.approx(
-        1000 * (200 / 110 - 1)
-    )
+    assert plugin.seconds_left(1000, expected, {1: 20, 2: 20}, {3: 960}) == pytest.approx(2 * (10 + 80))
+    # Two jobs at a time.
+    assert plugin.seconds_left(20, expected, {1: 20, 2: 20}, {}) == pytest.approx(180)
     # Jobs without an expected duration, such as targets, are ignored.
     assert plugin.seconds_left(40, expected, {1: 20, 2: 20, 9: 0}, {8: 5}) == pytest.approx(360)
     assert plugin.seconds_left(40, {}, {1: 20}, {}) is None

@@ -168,11 +168,15 @@ def seconds_left(
     ``expected`` are the seconds of each job that is to run, on any machine: only their ratios matter.
     ``finished`` and ``running`` are the seconds that jobs took here, or have taken so far.
     """
-    done = sum(expected.get(job, 0) for job in finished)
-    spent = sum(seconds for job, seconds in finished.items() if job in expected)
-    pace = done / spent if spent else 1.0
-    done += sum(min(seconds * pace, RUNNING * expected.get(job, 0)) for job, seconds in running.items())
-    return elapsed * (sum(expected.values()) / done - 1) if done else None
+    spent, so_far = ({job: on[job] for job in on if job in expected} for on in (finished, running))
+    if not (times := sum(spent.values()) + sum(so_far.values())):
+        return None
+    done = sum(expected[job] for job in spent)
+    pace = done / sum(spent.values()) if sum(spent.values()) else 1.0
+    # A job that takes longer than expected says nothing about the others.
+    done += sum(min(seconds * pace, RUNNING * expected[job]) for job, seconds in so_far.items())
+    at_once = times / elapsed
+    return (sum(expected.values()) - done) / pace / at_once
 
 
 def cause(record: LogRecord, started: float) -> str:
