@@ -127,6 +127,8 @@ def test_the_remaining_time_is_estimated_from_expected_durations():
     # longer than expected, the others are still expected to take as long as before.
     assert plugin.seconds_left(80, expected, {1: 20, 2: 20}, {3: 40}) == pytest.approx(320)
     assert plugin.seconds_left(1000, expected, {1: 20, 2: 20}, {3: 960}) == pytest.approx(2 * (10 + 80))
+    # A job whose expectation is that of another model does not tell the machine's speed.
+    assert plugin.seconds_left(940, expected, {1: 20, 2: 20, 3: 900}, {}, {3}) == pytest.approx(160)
     # Two jobs at a time.
     assert plugin.seconds_left(20, expected, {1: 20, 2: 20}, {}) == pytest.approx(180)
     # Jobs without an expected duration, such as targets, are ignored.

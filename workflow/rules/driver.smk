@@ -87,10 +87,11 @@ onstart:
         for number in workflow.persistence.external_jobids(job)
     ]
     or_exit(locks.refuse_cluster_jobs, ids)
-    seconds, new = expected_seconds(workflow.dag.needrun_jobs())
-    text = f"Expected time: {tqdm.format_interval(sum(seconds.values()))} of one core, by earlier runs of these rules"
-    text += f"; {new} jobs have no record of their data set and model and may take longer." if new else "."
-    logger.info(text, extra={"show": not GPU, "expected": seconds})
+    seconds, guessed = expected_seconds(workflow.dag.needrun_jobs())
+    text = f"Expected time: {tqdm.format_interval(sum(seconds.values()))} of one core, by earlier runs of these rules."
+    if guessed:
+        text += f"  {len(guessed)} jobs, of a new data set or model, may take longer."
+    logger.info(text, extra={"show": not GPU, "expected": seconds, "guessed": guessed})
 
 
 onsuccess:

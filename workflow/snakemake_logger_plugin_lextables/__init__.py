@@ -9,7 +9,7 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from logging import WARNING, LogRecord
 from pathlib import Path
 from textwrap import shorten
@@ -51,6 +51,7 @@ class LogHandler(LogHandlerBase):
         self.started: dict[int, tuple[float, str]] = {}  # job: time and message
         self.finished: dict[int, float] = {}  # job: seconds
         self.expected: Mapping[int, float] = {}  # job: seconds (see `seconds_left`)
+        self.guessed: Collection[int] = ()
         self.failures: dict[int, str] = {}  # job: sentence
         self.errors: list[str] = []  # of the run itself
         self.notes: list[str] = []  # records to show last
@@ -86,6 +87,7 @@ class LogHandler(LogHandlerBase):
             self.notes.append(record.msg)
         elif event is None:
             self.expected = getattr(record, "expected", self.expected)
+            self.guessed = getattr(record, "guessed", self.guessed)
             wanted = getattr(record, "show", False) or record.msg == NOTHING_TO_BE_DONE_MSG
             if wanted or record.levelno >= WARNING:
                 self._show(record.msg)
@@ -134,7 +136,7 @@ class LogHandler(LogHandlerBase):
                 for job, (started, _) in [*self.started.items()]
                 if job not in self.finished
             }
-            left = seconds_left(elapsed, self.expected, dict(self.finished), running)
+            left = seconds_left(elapsed, self.expected, dict(self.finished), running, self.guessed)
             bar.set_postfix_str(f"{tqdm.format_interval(left)} left" if left else "", refresh=False)
             if terminal:
                 bar.refresh()
@@ -162,21 +164,25 @@ def seconds_left(
     expected: Mapping[int, float],
     finished: Mapping[int, float],
     running: Mapping[int, float],
+    guessed: Collection[int] = (),
 ) -> float | None:
     """Return the estimated seconds until the end of a run; None if nothing is known.
 
-    ``expected`` are the seconds of each job that is to run, on any machine: only their ratios matter.
-    ``finished`` and ``running`` are the seconds that jobs took here, or have taken so far.
+    ``expected`` are the seconds of each job that is to run, on any machine; for the jobs in ``guessed`` they
+    are those of other models or data.  ``finished`` and ``running`` are the seconds that jobs took here, or
+    have taken so far.
     """
-    spent, so_far = ({job: on[job] for job in on if job in expected} for on in (finished, running))
-    if not (times := sum(spent.values()) + sum(so_far.values())):
-        return None
-    done = sum(expected[job] for job in spent)
-    pace = done / sum(spent.values()) if sum(spent.values()) else 1.0
-    # A job that takes longer than expected says nothing about the others.
-    done += sum(min(seconds * pace, RUNNING * expected[job]) for job, seconds in so_far.items())
-    at_once = times / elapsed
-    return (sum(expected.values()) - done) / pace / at_once
+    times = {job: seconds for job, seconds in {**finished, **running}.items() if job in expected}
+    known = times.keys() & finished.keys() - {*guessed}
+    spent = sum(times[job] for job in known)
+    pace = sum(expected[job] for job in known) / spent if spent else 1.0
+    # A running job that takes longer than expected says nothing about the others.
+    left = sum(
+        expected[job] - min(times.get(job, 0) * pace, RUNNING * expected[job])
+        for job in expected.keys() - finished.keys()
+    )
+    at_once = sum(times.values()) / elapsed
+    return left / pace / at_once if at_once else None
 
 
 def cause(record: LogRecord, started: float) -> str:

@@ -96,7 +96,7 @@ def kind(job):
 
 def expected_seconds(jobs):
     """{job: seconds of a core, a second at least}, from records of the same rule, data set and model, else of the
-    rule, else of all; and the number of jobs without records of their data set and model.
+    rule, else of all; and the jobs without records of their data set and model.
     """
     seconds = defaultdict(list)
     with (COSTS / "records.csv").open(encoding="utf-8", newline="") as file:
@@ -110,7 +110,7 @@ def expected_seconds(jobs):
         number: max(1.0, fmean(next(seconds[names] for names in choices if names in seconds)))
         for number, choices in like.items()
     }
-    return expected, sum(names not in seconds for names, *_ in like.values())
+    return expected, {number for number, (names, *_) in like.items() if names not in seconds}
 
 
 def planned_jobs(costs):
