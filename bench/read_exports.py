@@ -110,7 +110,8 @@ def read_ir_measures(folder: Path, work: Path) -> str | None:
         for path in sorted(trec.glob("*.run")):
             expected = {measures[metric] @ cutoff: total for (metric, cutoff), total in sums_of(path).items()}
             found: dict[object, float] = defaultdict(float)
-            for score in ir_measures.iter_calc(expected, qrels, ir_measures.read_trec_run(str(path))):
+            hits = ir_measures.read_trec_run(str(path))
+            for score in ir_measures.iter_calc(expected, qrels, hits) if expected else ():
                 found[score.measure] += score.value
             differences += [abs(found[measure] - total) for measure, total in expected.items()]
             runs += 1
