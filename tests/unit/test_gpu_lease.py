@@ -61,7 +61,7 @@ def machine(tmp_path, monkeypatch):
         (TWO, "7", None, "7"),  # no such GPU: CUDA will see none
         (CUT, None, None, PART),
         (CUT, "0", None, PART),
-        (TWO, None, "4711", None),
+        (TWO, None, "4711", FIRST),  # SLURM does not manage this node's GPUs
         (TWO, "1", "4711", "1"),  # SLURM has selected one
         (TWO, "0,1", "4711", FIRST),
         ("", None, None, None),

@@ -56,13 +56,13 @@ def hide_all() -> None:
 
 def _candidates() -> list[str]:
     """The GPUs that may be locked, by UUID if the driver lists them: all jobs must use the same name."""
-    visible, in_slurm = os.environ.get(VISIBLE), "SLURM_JOB_ID" in os.environ
+    visible = os.environ.get(VISIBLE)
     gpus = _gpus()
     if visible is None:
-        return [] if in_slurm else [part for parts in gpus.values() for part in parts]
+        return [part for parts in gpus.values() for part in parts]
     # CUDA ignores everything after an empty or negative entry.
     entries = list(takewhile(lambda entry: entry not in ("", "-1"), map(str.strip, visible.split(","))))
-    if in_slurm and len(entries) == 1:
+    if "SLURM_JOB_ID" in os.environ and len(entries) == 1:
         return []
     numbered = {str(number): parts[0] for number, parts in enumerate(gpus.values())}
     uuids = [name for gpu, parts in gpus.items() for name in (gpu, *parts)]
