@@ -121,18 +121,23 @@ def test_without_a_terminal_progress_is_written_at_intervals(folder, monkeypatch
 
 def test_the_remaining_time_is_estimated_from_expected_durations():
     expected = {1: 10.0, 2: 10.0, 3: 100.0, 4: 80.0}
-    # One tenth of the work is done; this machine takes twice the expected time.
-    assert plugin.seconds_left(40, expected, {1: 20, 2: 20}, {}) == pytest.approx(360)
+    # One tenth of the work took twice the expected time, and another tenth counts as if it took that time.
+    pace = 2 / 3
+    assert plugin.seconds_left(40, expected, {1: 20, 2: 20}, {}) == pytest.approx(180 / pace)
+    # Much faster or slower short jobs say little about long ones.
+    assert plugin.seconds_left(2, expected, {2: 2}, {}) == pytest.approx(190 / (30 / 22))
+    assert plugin.seconds_left(60, expected, {2: 60}, {}) == pytest.approx(190 / (30 / 80))
     # A running job counts partly, at the speed of the finished jobs, and never as finished.  If it takes
     # longer than expected, the others are still expected to take as long as before.
-    assert plugin.seconds_left(80, expected, {1: 20, 2: 20}, {3: 40}) == pytest.approx(320)
-    assert plugin.seconds_left(1000, expected, {1: 20, 2: 20}, {3: 960}) == pytest.approx(2 * (10 + 80))
+    left = (100 - 40 * pace + 80) / pace
+    assert plugin.seconds_left(80, expected, {1: 20, 2: 20}, {3: 40}) == pytest.approx(left)
+    assert plugin.seconds_left(1000, expected, {1: 20, 2: 20}, {3: 960}) == pytest.approx((10 + 80) / pace)
     # A job whose expectation is that of another model does not tell the machine's speed.
-    assert plugin.seconds_left(940, expected, {1: 20, 2: 20, 3: 900}, {}, {3}) == pytest.approx(160)
+    assert plugin.seconds_left(940, expected, {1: 20, 2: 20, 3: 900}, {}, {3}) == pytest.approx(80 / pace)
     # Two jobs at a time.
-    assert plugin.seconds_left(20, expected, {1: 20, 2: 20}, {}) == pytest.approx(180)
+    assert plugin.seconds_left(20, expected, {1: 20, 2: 20}, {}) == pytest.approx(90 / pace)
     # Jobs without an expected duration, such as targets, are ignored.
-    assert plugin.seconds_left(40, expected, {1: 20, 2: 20, 9: 0}, {8: 5}) == pytest.approx(360)
+    assert plugin.seconds_left(40, expected, {1: 20, 2: 20, 9: 0}, {8: 5}) == pytest.approx(180 / pace)
     assert plugin.seconds_left(40, {}, {1: 20}, {}) is None
 
 

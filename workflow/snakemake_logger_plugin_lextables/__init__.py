@@ -23,6 +23,8 @@ from tqdm import tqdm
 INTERVAL = 60  # seconds between two progress lines without a terminal
 BAR = "{n} of {total} jobs |{bar:30}| {elapsed}{postfix}"
 LINE = "{n} of {total} jobs done in {elapsed}{postfix}"
+# Short jobs say little about long ones: this share of the run counts as if it had taken the expected time.
+PRIOR = 0.1
 RUNNING = 0.9  # maximum share of its expected time that counts for a running job
 LOCKED = (
     "Another run, or a job of a killed run, uses this folder; wait for it or stop it. "
@@ -174,15 +176,16 @@ def seconds_left(
     """
     times = {job: seconds for job, seconds in {**finished, **running}.items() if job in expected}
     known = times.keys() & finished.keys() - {*guessed}
-    spent = sum(times[job] for job in known)
-    pace = sum(expected[job] for job in known) / spent if spent else 1.0
+    prior = PRIOR * sum(expected.values())
+    if not (prior and times):
+        return None
+    pace = (prior + sum(expected[job] for job in known)) / (prior + sum(times[job] for job in known))
     # A running job that takes longer than expected says nothing about the others.
     left = sum(
         expected[job] - min(times.get(job, 0) * pace, RUNNING * expected[job])
         for job in expected.keys() - finished.keys()
     )
-    at_once = sum(times.values()) / elapsed
-    return left / pace / at_once if at_once else None
+    return left / pace / max(1.0, sum(times.values()) / elapsed)
 
 
 def cause(record: LogRecord, started: float) -> str:
