@@ -89,7 +89,7 @@ def test_outcomes_are_counted_and_runs_and_settings_are_named():
     assert (
         "3 runs, the last on 2026-01-02: 2 by lextables 0.2.0 (commit aaaaaaaaaa), 1 by lextables 0.2.0 "
         "(commit bbbbbbbbbb); on AMD EPYC (x86_64)."
-    ) in text
+    ) in summary.page(material())
     assert "\n\nSettings: `data=release`, `models=available`.\n\n" in summary.page(material())
 
 

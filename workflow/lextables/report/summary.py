@@ -115,7 +115,7 @@ def page(material: Material) -> str:
 
 
 def summary(material: Material) -> str:
-    """Return the table of outcomes by paper, between `BEGIN` and `END`, with versions and devices."""
+    """Return the table of outcomes by paper, between `BEGIN` and `END`."""
     counts = _counts(material.parts)
     columns = _outcomes(counts.values())
     rows = [(plain(name), outcomes) for name, outcomes in counts.items()]
@@ -124,7 +124,7 @@ def summary(material: Material) -> str:
         ["paper", "published values", *(NAMES[name] for name in columns)],
         ([name, f"{sum(n.values()):,}", *(f"{n[each]:,}" for each in columns)] for name, n in rows),
     )
-    return "\n\n".join([BEGIN, table, _made(material), END])
+    return "\n\n".join([BEGIN, table, END])
 
 
 def with_summary(text: str, block: str) -> str:
@@ -144,6 +144,7 @@ def _blocks(material: Material) -> Iterator[str]:
         yield f"**{plain(banner)}**"
     yield f"![Outcomes by paper, and baselines compared with the best published values]({NAME}.svg)"
     yield summary(material)
+    yield _made(material)
     yield _settings(material.config)
     yield from _section("Requirements of values that are not run", _needs(material))
     for part in material.parts:

@@ -26,7 +26,7 @@ SUBMITTED = "given"  # the experiment of submitted predictions
 LANGUAGE_MODELS = ("language-model", "language-model-api")  # kinds of users' models
 OUR_PROMPT = "our prompt"  # in the name of a row whose published prompt is unknown
 ASK = "ask"  # the experiment of language models without training
-NEEDS_GPU = "takes days without a GPU; add it to extra_models to run it anyway"
+NEEDS_GPU = "is slow without a GPU; to run it anyway, add it to extra_models (docs/language-models.md)"
 COUNTS = ("no seed", "one seed", "two seeds", "three seeds", "four seeds")
 
 
