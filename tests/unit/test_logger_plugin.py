@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import termios
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -115,8 +116,11 @@ def test_without_a_terminal_progress_is_written_at_intervals(folder, monkeypatch
     screen.emit(record(LogEvent.JOB_FINISHED, job_id=1))
     screen.emit(record(LogEvent.PROGRESS, done=2, total=10))
     screen.over.wait(0.1)
-    screen.close()
     assert re.search(r"2 of 10 jobs done in 00:00, 00:00 left\n", capsys.readouterr().out)
+    screen.started[2] = (time.time() - 100, "")  # a job that takes much longer than expected
+    screen.over.wait(0.1)
+    screen.close()
+    assert re.search(r"2 of 10 jobs done in 00:00, at least 00:00 left\n", capsys.readouterr().out)
 
 
 def test_the_remaining_time_is_estimated_from_expected_durations():
