@@ -63,25 +63,25 @@ class Run(NamedTuple):
 
 
 class Server:
-    """Runs command lines one after another; close it after use.
+    """Runs command lines one after another in forks of ``process``; close it after use.
 
     With ``package``, the server also imports lextables.  Command lines in a copy of the project with other
     code need a server without ``package``.
     """
 
     def __init__(self, package: bool = True) -> None:
-        self._process = _started("package" if package else "no package", _interpreter())
+        self.process = _started("package" if package else "no package", _interpreter())
 
     def __call__(self, folder: Path, words: Iterable[str | Path], env: dict[str, str] | None = None) -> Run:
         """Run ``snakemake <words>`` in ``folder``; ``env`` has additional environment variables."""
         with tempfile.NamedTemporaryFile("r", encoding="utf-8") as output:
             line = json.dumps([output.name, str(folder), ["snakemake", *map(str, words)], env or {}])
-            print(line, file=self._process.stdin, flush=True)
-            return Run(int(self._process.stdout.readline()), output.read())
+            print(line, file=self.process.stdin, flush=True)
+            return Run(int(self.process.stdout.readline()), output.read())
 
     def close(self) -> None:
-        self._process.stdin.close()
-        self._process.wait()
+        self.process.stdin.close()
+        self.process.wait()
 
 
 def snakemake(folder: Path, *words: str | Path, package: bool = True, **env: str) -> Run:

