@@ -66,7 +66,7 @@ def test_plan_without_the_profile_raises_an_error_and_runs_nothing(tmp_path):
     assert {path.name for path in (tmp_path / "results/sample").iterdir()} <= {".cache"}
 
 
-def test_all_models_are_planned_in_three_times_the_time_of_a_start(tmp_path):
+def test_the_time_to_plan_all_models_is_limited_by_that_of_a_start(tmp_path):
     """Compared with the start of Snakemake, because processors differ."""
     server = forked.Server()
 
@@ -81,7 +81,7 @@ def test_all_models_are_planned_in_three_times_the_time_of_a_start(tmp_path):
     planning = processor_seconds() - start
     server.close()
     assert code == 0, printed
-    assert 0 < planning < 3 * start
+    assert 0 < planning < 2.5 * start
     total = lines(tmp_path, "results")["all", ""]
     assert int(total["jobs"]) > 1000
     assert int(total["gpu_jobs"]) > 200 and int(total["core_hours_unknown"]) > 0

@@ -139,8 +139,8 @@ class LogHandler(LogHandlerBase):
                 if job not in self.finished
             }
             left = seconds_left(elapsed, self.expected, dict(self.finished), running, self.guessed)
-            # How long a job takes that is late is unknown; a few seconds are no delay.
-            late = any(seconds > max(60, self.expected.get(job, 0)) for job, seconds in running.items())
+            # The remaining time of a late job is unknown.  Short jobs do not count as late.
+            late = any(seconds > max(INTERVAL, self.expected.get(job, 0)) for job, seconds in running.items())
             least = "at least " if late else ""
             bar.set_postfix_str(f"{least}{tqdm.format_interval(left)} left" if left else "", refresh=False)
             if terminal:
