@@ -18,7 +18,7 @@ from pypdf.generic import (
     TextStringObject,
 )
 
-from lextables.papers.cuad import contract_text
+from lextables.papers.cuad import contract, contract_pdf, contract_text
 from lextables.papers.cuad.contract_text import read_contract
 from lextables.pipeline.errors import BadInput
 
@@ -175,7 +175,8 @@ def test_long_texts_are_rejected(tmp_path, monkeypatch):
     for path in (line, huge):
         with pytest.raises(BadInput, match="the contract has more than 5,000,000 characters; split it"):
             read_contract(path)
-    monkeypatch.setattr(contract_text, "LIMIT", 30)
+    for module in (contract, contract_text, contract_pdf):
+        monkeypatch.setattr(module, "LIMIT", 30)
     long_pdf = pdf(tmp_path / "long.pdf", ["The term is two years.", "The rent is due monthly."])
     for path in (long_pdf, word(tmp_path / "long.docx", paragraph(run("x" * 31)))):
         with pytest.raises(BadInput, match="more than 30 characters"):
@@ -212,7 +213,7 @@ def test_scanned_encrypted_and_damaged_pdfs_are_rejected(tmp_path, monkeypatch):
     def without_cipher(path):
         raise DependencyError("cryptography is required for AES")
 
-    monkeypatch.setattr(contract_text, "PdfReader", without_cipher)
+    monkeypatch.setattr(contract_pdf, "PdfReader", without_cipher)
     with pytest.raises(BadInput, match="the PDF is encrypted"):
         read_contract(path)
 

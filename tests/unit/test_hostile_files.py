@@ -258,7 +258,7 @@ def test_xml_entities_in_case_law_are_rejected_or_not_expanded(tmp_path):
 OPEN_ZIPS = {
     "sources/archives.py",
     "corpora/caselaw/volume.py",
-    "papers/cuad/contract_text.py",
+    "papers/cuad/contract_word.py",
     "models/weights.py",
 }
 # Calls that can execute the content of a file or unpack it to any path.
