@@ -11,6 +11,7 @@ from filelock import FileLock
 
 import faults
 import forked
+import snapshot
 
 ROOT = Path(__file__).parents[1]
 # Programs that tests start import the package and the logger plugin from here, not an installed plugin.
@@ -67,7 +68,8 @@ def shared(tmp_path_factory) -> Callable[[str, Callable[[Path], None]], Path]:
 def sample_run(shared) -> Path:
     """Folder of a finished run on the whole sample.
 
-    Only tests/workflow/test_sample.py changes it; `sample_outputs` has the digests of the unchanged results.
+    Only tests/workflow/test_sample.py changes it; `sample_outputs` has the digests of the unchanged results,
+    and `sample_values` their snapshot.
     """
 
     def build(folder: Path) -> None:
@@ -75,6 +77,7 @@ def sample_run(shared) -> Path:
         assert run.code == 0, run.output[-4000:]
         digests = faults.Place(folder, ()).outputs()
         folder.with_suffix(".json").write_text(json.dumps(digests), encoding="utf-8")
+        snapshot.write(folder / faults.RESULTS, folder.with_suffix(".values"))
 
     return shared("sample", build)
 
@@ -83,6 +86,12 @@ def sample_run(shared) -> Path:
 def sample_outputs(sample_run) -> dict[str, str]:
     """Return {result: digest} of the finished sample run; the digests ignore times."""
     return json.loads(sample_run.with_suffix(".json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="session")
+def sample_values(sample_run) -> Path:
+    """Folder of the snapshot of the finished sample run (see `snapshot`)."""
+    return sample_run.with_suffix(".values")
 
 
 @pytest.fixture(scope="session")

@@ -22,6 +22,7 @@ import yaml
 import forked
 import site_browser
 import site_pages
+import snapshot
 from published_rows import harness
 
 ROOT = Path(__file__).parents[2]
@@ -41,6 +42,16 @@ def table(folder, name, paper="acord"):
 def finished(sample_run):
     """The folder of a finished run of the whole sample, in which the tests of this file run again."""
     return sample_run
+
+
+def test_every_value_equals_the_stored_one(sample_values):
+    """The snapshot is compared at the printed precision; `snapshot.differences` says what may differ."""
+    if "LEXTABLES_GOLDEN" in os.environ:  # make golden
+        shutil.rmtree(snapshot.STORED, ignore_errors=True)
+        shutil.copytree(sample_values, snapshot.STORED)
+    changed = snapshot.differences(snapshot.STORED, sample_values)
+    first = "\n".join(changed[:10])
+    assert not changed, f"{len(changed)} values differ; if this is right, run `make golden`:\n{first}"
 
 
 def test_a_second_run_does_nothing(finished):
