@@ -23,6 +23,8 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["OMP_NUM_THREADS"] = "1"
 # These files take longest; they run first, in this order, so that no worker still runs one at the end.
 LONG_FILES = ("test_sample.py", "test_acord_real.py", "test_reruns.py", "test_slurm.py", "test_faults.py")
+# Seconds for a test outside tests/unit: the first one that needs the whole sample waits until it has run.
+PIPELINE_TIMEOUT = 1800
 # ACORD's tables that need no training; rows of linear models are excluded because no test reads them.
 ACORD_TABLES = (
     *("table2", "table_c1", "table_c2", "table_c3", "figure_c1"),
@@ -34,6 +36,9 @@ LINEAR = [f"BM25, {features} and a linear model / None" for features in ("words"
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     place = {name: number for number, name in enumerate(LONG_FILES)}
     items.sort(key=lambda item: place.get(item.path.name, len(place)))
+    for item in items:
+        if "unit" not in item.path.parts:
+            item.add_marker(pytest.mark.timeout(PIPELINE_TIMEOUT))
 
 
 @pytest.fixture(scope="session")

@@ -72,6 +72,7 @@ def parser(request) -> parsers.Parser:
 
 
 def test_trees_contain_the_unchanged_text(parser, opinions):
+    assert opinions
     for text, trees in zip(opinions, parsed(parser, opinions), strict=True):
         assert "".join(tree.text for tree in trees) == text
 

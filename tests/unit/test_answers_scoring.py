@@ -1,11 +1,13 @@
 """Scoring of the answers task: from its tables and the predictions of a run to scores."""
 
+import itertools
+from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from answer_rows import NAMES, QUESTIONS, collected, rows, written
+from answer_rows import NAMES, QUESTIONS, SAID, collected, held, rows, written
 from lextables.pipeline.dataset import write
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.fingerprint import digests
@@ -192,6 +194,11 @@ def test_missing_predictions_for_a_paragraph_or_question_are_rejected(tmp_path):
 
 
 def test_a_paragraph_is_marked_if_any_reader_marked_it(tmp_path):
-    files = written(tmp_path, rows(documents=2))
-    found = marked_of(files["highlights"])
-    assert all(name.startswith(("d00/", "d01/")) for those in found.values() for name in those)
+    tables = rows(documents=2)
+    second = [row for row in tables["highlights"] if row["response"] == 1]
+    files = written(tmp_path, tables | {"highlights": second})
+    supported = defaultdict(set)
+    for name, (place, question) in itertools.product(("d00", "d01"), enumerate(sorted(QUESTIONS), 1)):
+        if SAID[question][held(name, question)]:
+            supported[question].add(f"{name}/{place}")
+    assert marked_of(files["highlights"]) == supported != {}

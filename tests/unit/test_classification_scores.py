@@ -12,6 +12,7 @@ from sklearn.metrics import (
     recall_score,
 )
 
+import jackknife
 from lextables.metrics.classification import (
     GROUPS,
     METRICS,
@@ -21,7 +22,6 @@ from lextables.metrics.classification import (
     left_out,
     scores_and_jackknives,
 )
-from lextables.metrics.intervals import jackknife_interval
 from lextables.pipeline.dataset import write
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import SCORES
@@ -201,7 +201,7 @@ def test_the_interval_leaves_out_one_unit_at_a_time(multi_label, named):
     assert len(without) == (10 if named else 90)
     for metric in METRICS:
         left = np.array([found[metric, "all"] for found in without])
-        ends = jackknife_interval(value[metric, "all"], left, within=(0, 1))
+        ends = jackknife.interval(value[metric, "all"], left)
         names = (f"{metric}, low", f"{metric}, high")
         found = [value[name, "all"] for name in names if (name, "all") in value]
         assert found == pytest.approx(ends or [], abs=1e-9)
@@ -226,7 +226,9 @@ def test_many_units_are_left_out_in_groups():
     without = left_out(METRICS["accuracy"], [head], np.arange(n), groups)
     exact = (right == chosen).all(axis=1)
     assert without == pytest.approx([exact[groups != group].mean() for group in range(GROUPS)], abs=1e-12)
-    low, high = jackknife_interval(float(exact.mean()), without)
+    task = rows(right, chosen.astype(float), chosen.astype(float))
+    found = by_key(scores(*task, metrics=["accuracy"], multi_label=True))
+    low, high = (found[f"accuracy, {end}", "all"] for end in ("low", "high"))
     # Half-width of the interval of a proportion, up to the error of a deviation estimated from the groups.
     half = 1.96 * math.sqrt(exact.mean() * (1 - exact.mean()) / n)
     assert (high - low) / 2 == pytest.approx(half, rel=4 / math.sqrt(2 * GROUPS))

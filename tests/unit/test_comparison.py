@@ -360,7 +360,7 @@ def differing(rng, **options):
 
 @pytest.mark.parametrize(("rows", "units"), [(6, 57), (4, 10)])
 def test_false_positives_are_rare_and_intervals_have_the_stated_coverage(rows, units):
-    rng, sets = np.random.default_rng(rows), 100 if rows > 6 else 200
+    rng, sets = np.random.default_rng(rows), 200
     alarms = covers = 0
     for _ in range(sets):
         differences = differing(rng, rows=rows, units=units)
@@ -377,7 +377,7 @@ def test_false_positives_are_rare_and_intervals_have_the_stated_coverage(rows, u
 
 @pytest.mark.parametrize(("rows", "units"), [(6, 57), (2, 8)])
 def test_a_detectable_difference_is_significant_in_80_percent_of_samples(rows, units):
-    rng, sets = np.random.default_rng(10 * rows + units), 100 if rows > 6 else 200
+    rng, sets = np.random.default_rng(10 * rows + units), 200
     tests, ends = math.comb(rows, 2), rows - 2  # index of the pair that differs by the whole lead
     lead = np.mean([detectable(differing(rng, rows=rows, units=units)[ends], tests) for _ in range(100)])
     found = 0

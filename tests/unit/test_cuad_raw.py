@@ -85,6 +85,7 @@ def test_contracts_have_a_split_a_type_pages_and_text(rows):
 def test_every_answer_is_the_text_at_its_position(rows):
     texts = {row["contract_id"]: row["text"] for row in rows.contracts}
     contract_of = {row["question_id"]: row["contract_id"] for row in rows.questions}
+    assert rows.answers
     for answer in rows.answers:
         text = texts[contract_of[answer["question_id"]]]
         assert text[answer["start"] : answer["end"]] == answer["text"]

@@ -164,6 +164,7 @@ def test_an_invalid_base_address_is_rejected(tmp_path, base):
         Pages(CONTACT, tmp_path, Pace(tmp_path / "pace"), base=base)
 
 
+@pytest.mark.timeout(10)  # an obeyed time would be a wait of three hours
 def test_an_invalid_or_future_time_in_the_pace_file_is_ignored(tmp_path):
     for stored in (b"", b"rubbish", f"{time.time() + 3 * LONGEST_HOLD:.6f}".encode()):
         (tmp_path / "pace").write_bytes(stored)

@@ -45,12 +45,13 @@ def test_the_jackknife_interval_of_a_mean_equals_students_t_interval():
     assert jackknife_interval(0.5, np.array([0.4, NAN])) is None
 
 
-def test_the_jackknife_interval_is_longer_on_the_side_of_the_bias_correction():
-    # The variance with divisor n is too small by a factor of (n - 1) / n, so the true value is larger.
-    values = np.random.default_rng(0).random(12)
-    left_out = np.array([np.delete(values, i).var() for i in range(12)])
-    low, high = jackknife_interval(values.var(), left_out)
-    assert high - values.var() == pytest.approx(values.var() - low + values.var() / 11)
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_jackknife_interval_is_longer_on_the_side_of_the_bias_correction(sign):
+    # The variance of 0, 0, 3 with divisor 3 is 2, and 9/4, 9/4 and 0 without one of them: a bias of
+    # 2 * (3/2 - 2) = -1, and a standard error of sqrt(2/3 * 27/8) = 3/2.  Student's t is 4.3027.
+    left_out = sign * np.array([2.25, 2.25, 0.0])
+    ends = [sign * (2 - 1.5 * 4.3027), sign * (3 + 1.5 * 4.3027)]
+    assert jackknife_interval(sign * 2.0, left_out) == pytest.approx(sorted(ends), abs=1e-3)
 
 
 @pytest.mark.parametrize("queries", [57, 12, 5, 3])

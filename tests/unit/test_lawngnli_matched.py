@@ -214,6 +214,7 @@ def test_each_pair_is_answered_once_per_repetition(experiment):
     sizes = Counter(
         design for row in read(experiment.data / "pairs.parquet") for design in matched.DESIGNS if row[design]
     )
+    assert {design for design, *_ in counts} == {*matched.DESIGNS}
     assert all(count == sizes[design] for (design, *_), count in counts.items())
 
 

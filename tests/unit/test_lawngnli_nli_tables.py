@@ -96,10 +96,11 @@ def test_the_papers_settings_cover_each_published_cell(table):
         for run, spec in made.specs.items()
         if "readings" in spec.settings
     }
-    for cell in PRINTED[table]:
-        if cell.row in panels(table):
-            (folder,) = read_by[cell.row]
-            assert columns[cell.column]["condition"] in conditions[folder], cell
+    cells = [cell for cell in PRINTED[table] if cell.row in panels(table)]
+    assert cells
+    for cell in cells:
+        (folder,) = read_by[cell.row]
+        assert columns[cell.column]["condition"] in conditions[folder], cell
 
 
 @pytest.mark.parametrize("grid", sorted(TASK.grids))

@@ -6,6 +6,7 @@ parentheticals: citation, case, pages, history flag, text.
 
 import json
 import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,6 @@ from eyecite.tokenizers import EXTRACTORS, HyperscanTokenizer, Tokenizer, defaul
 
 from lextables.papers.lawngnli.parentheticals import (
     LONGEST,
-    LONGEST_RANGE,
     Parenthetical,
     Reading,
     pages_of,
@@ -175,7 +175,7 @@ def test_every_resolved_citation_is_listed_once() -> None:
 
 
 def test_an_empty_opinion_has_no_parentheticals() -> None:
-    assert reading("") == Reading((), (), (), reading("").counts)
+    assert reading("") == Reading((), (), (), Counter())
 
 
 PAGES = {
@@ -221,7 +221,7 @@ UNRESOLVABLE = [
     "*3",
     "153-112",
     "12-12345",
-    f"1-{LONGEST_RANGE + 1}",
+    "1-151",
     "220219",
     "12345678901",
     "86-8790115759",
@@ -234,4 +234,4 @@ def test_pages_of_a_pincite(pincite: str | None, pages: list[str]) -> None:
 
 
 def test_the_longest_range_of_pages_is_read() -> None:
-    assert len(pages_of(f"1-{LONGEST_RANGE}")) == LONGEST_RANGE
+    assert len(pages_of("1-150")) == 150

@@ -102,6 +102,7 @@ def test_similarity_is_the_inner_product(made):
     tables, _ = made(3)
     texts = {row["document_id"]: row["text"] for row in tables["documents"]}
     queries = {row["query_id"]: row["text"] for row in tables["queries"]}
+    assert tables["judgements"]
     for row in tables["judgements"]:
         one, other = encode([queries[row["query_id"]], texts[row["document_id"]]])
         assert row["similarity"] == pytest.approx(float(one @ other), abs=1e-5)

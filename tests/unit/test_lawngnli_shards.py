@@ -100,6 +100,7 @@ def test_neutral_premises_come_from_other_cases_of_the_same_jurisdiction(finishe
     neutrals = [row for row in rows if row["label"] == "neutral"]
     citing = {row["citing_case_id"] for row in neutrals}
     network = CitationNetwork(pairs_of(citing, [finished[0] / "cites-0.parquet"]))
+    assert {row["is_twin"] for row in neutrals} == {True, False}
     for row in neutrals:
         before, source = originals[row["example_id"]], originals[row["premise_example_id"]]
         assert row["cited_case_id"] != before["cited_case_id"]
@@ -113,11 +114,12 @@ def test_neutral_premises_come_from_other_cases_of_the_same_jurisdiction(finishe
 
 
 def test_the_other_labels_keep_their_premise(rows, originals) -> None:
-    for row in rows:
+    others = [row for row in rows if row["label"] != "neutral"]
+    assert {row["label"] for row in others} == {"entail", "contradict"}
+    for row in others:
         before = originals[row["example_id"]]
-        if row["label"] != "neutral":
-            assert row["short_premise_original"] == before["short_premise"]
-            assert row["hypothesis"] == before["hypothesis" if row["label"] == "entail" else "twin"]
+        assert row["short_premise_original"] == before["short_premise"]
+        assert row["hypothesis"] == before["hypothesis" if row["label"] == "entail" else "twin"]
 
 
 def test_long_premises_are_sorted_by_case_and_files_are_opened_when_needed(

@@ -101,11 +101,12 @@ def test_the_total_row_equals_the_sum_of_the_rows(paper, table, total):
 
 
 def test_the_total_column_equals_the_sum_of_the_columns():
-    for row in numbers("acord", "table_c3").values():
-        assert sum(row[f"{stars}-star"] for stars in range(1, 6)) == row["Total ratings"]
+    ratings = numbers("acord", "table_c3").values()
+    sums = [sum(row[f"{stars}-star"] for stars in range(1, 6)) for row in ratings]
+    assert sums == [row["Total ratings"] for row in ratings] != []
     for table in ("table1", "table2"):
-        for *parts, total in (row.values() for row in numbers("maud", table).values()):
-            assert sum(parts) == total
+        rows = [[*row.values()] for row in numbers("maud", table).values()]
+        assert [sum(parts) for *parts, _ in rows] == [total for *_, total in rows] != []
 
 
 def test_values_that_a_paper_publishes_twice_are_equal():

@@ -111,9 +111,11 @@ def test_a_retriever_has_a_run_per_document_setting_and_reranking_uses_the_last(
     expected = {"text": "whole", "text-paragraphs": "paragraphs", "text-filtered": "filtered"}
     assert {name: settings["documents"] for name, settings in read.items()} == expected == row["read"]
     assert {settings["form"] for settings in read.values()} == {"text"}
-    for run, spec in specs.items():
-        if run.experiment in ("rerank", "rerank-classified"):
-            assert [needed.condition for needed in spec.needs] == ["text-filtered"]
+    kinds = ("rerank", "rerank-classified")
+    needs = {run: spec.needs for run, spec in specs.items() if run.experiment in kinds}
+    assert {run.experiment for run in needs} == {*kinds}
+    for needed in needs.values():
+        assert [one.condition for one in needed] == ["text-filtered"]
 
 
 def test_without_a_gpu_runs_that_need_one_are_omitted_with_a_reason():

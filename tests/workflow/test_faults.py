@@ -10,7 +10,7 @@ import time
 import pytest
 
 import snakemake_logger_plugin_lextables as plugin
-from faults import RESULTS, Place, kill_all, kill_driver, kill_jobs, strike, until
+from faults import RESULTS, TIMEOUT, Place, kill_all, kill_driver, kill_jobs, strike, until
 
 TARGETS = {name: (f"{RESULTS}/data/{name}/census.json",) for name in ("acord", "privacy")}
 KILLS = int(os.environ.get("LEXTABLES_KILLS", "3"))  # `make faults` uses 20
@@ -65,6 +65,7 @@ def test_a_terminated_run_finishes_its_jobs_and_says_that_it_was_stopped(place):
     assert place.run() == 0
 
 
+@pytest.mark.timeout((KILLS + 1) * TIMEOUT)  # each of the runs may take this long
 def test_a_run_that_is_killed_repeatedly_gives_the_same_results(tmp_path_factory, sample_outputs):
     """After each kill, and at the end, the results equal those of an undisturbed run."""
     arguments = (f"{PAPER}_{TABLE}", *RUNS, "--config", f"papers={PAPER}")

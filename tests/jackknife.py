@@ -1,0 +1,20 @@
+"""The jackknife interval by Tukey's pseudo-values, independent of `lextables.metrics.intervals`."""
+
+import numpy as np
+from scipy.stats import t
+
+
+def interval(estimate: float, left_out: np.ndarray) -> tuple[float, float] | None:
+    """Return the 95 % interval, within 0 and 1, of a score and the scores without one unit each (units,).
+
+    It begins below the smaller of the estimate and the bias-corrected estimate, and ends above the larger.
+    None without two different scores.
+    """
+    left_out = left_out[np.isfinite(left_out)]
+    units = len(left_out)
+    if units < 2 or np.allclose(left_out, left_out[0], rtol=0, atol=1e-12):
+        return None
+    pseudo_values = units * estimate - (units - 1) * left_out
+    half = t.ppf(0.975, units - 1) * pseudo_values.std(ddof=1) / np.sqrt(units)
+    first, last = sorted((estimate, pseudo_values.mean()))
+    return max(first - half, 0), min(last + half, 1)
