@@ -106,6 +106,8 @@ def _values(folder: Path, with_networks: bool) -> dict[tuple[str, ...], str]:
             values[path.stem, "columns"] = ", ".join(reader.fieldnames or ())
             for line in reader:
                 keys = [line[name] for name in KEYS if name in line]
+                if (path.stem, *keys, NETWORK) in values:
+                    values[path.stem, *keys, "repeated"] = "yes"
                 if line.get(NETWORK) and not with_networks:
                     keys.sort()  # which of two rows is the better one is not compared
                     line = {name: DIGITS.sub("#", text) for name, text in line.items() if name not in KEYS}
