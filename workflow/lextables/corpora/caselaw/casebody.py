@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from lxml import etree, html
 
+from lextables.corpora.caselaw.case import Unreadable
 from lextables.corpora.caselaw.opinion import Page
 
 # Tab, line feed and carriage return are white space; every other control character is an error.
@@ -18,10 +19,6 @@ _ENTITIES = re.compile(r"<!(?:DOCTYPE|ENTITY)", re.IGNORECASE)
 # In opinions converted from plain text, a paragraph with this mark precedes each footnote.
 _FOOTNOTE_MARK = re.compile(r"\[Footnote (?:\d+/)?[\d*]+\]")
 _FIRST_INDEX = "1"
-
-
-class Unreadable(Exception):
-    """A case body that cannot be read; the message is the reason."""
 
 
 @dataclass(frozen=True)

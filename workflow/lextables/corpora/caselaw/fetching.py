@@ -5,6 +5,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from lextables.corpora.caselaw.case import Unreadable
 from lextables.corpora.caselaw.volume import case_ids, ids_of
 from lextables.pipeline.content import sha256_of
 from lextables.pipeline.errors import BadInput
@@ -88,8 +89,8 @@ def _cases_of(
         fetch(file, metadata, mirrors=mirrors, client=client, say=say)
     try:
         return ids_of(metadata.read_bytes())
-    except (ValueError, KeyError, TypeError) as error:
-        what = f"it is no list of cases ({error!r})"
+    except Unreadable as error:
+        what = f"it is no list of cases ({error})"
         raise BadInput(what, where=str(metadata), do="delete it, and it is fetched again") from error
 
 

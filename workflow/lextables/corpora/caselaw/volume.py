@@ -1,107 +1,148 @@
 """Opinions of one volume, streamed: a static.case.law zip, or a file of the former bulk export."""
 
+import codecs
 import re
 import zipfile
 from bisect import bisect_left
-from collections import Counter
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Set
 from contextlib import contextmanager, suppress
 from lzma import LZMAError
 from pathlib import Path
+from reprlib import repr as shortened
 from typing import Any
 
 import orjson
 
 from lextables.corpora.caselaw import casebody
-from lextables.corpora.caselaw.casebody import CONTROL, Casebody, Part, Unreadable
+from lextables.corpora.caselaw.case import LONGEST_LABEL, Case, CaseKey, JsonCase, Unreadable, checked
+from lextables.corpora.caselaw.casebody import CONTROL, Casebody, Part
 from lextables.corpora.caselaw.opinion import MAJORITY, Fault, Opinion, Page
 from lextables.pipeline.errors import BadInput
 from lextables.sources.archives import BOUNDS, Bounds, OverBounds, check_volume, lines, read_member
+from lextables.sources.records import whole_number
 
 METADATA = "metadata/CasesMetadata.json"
 # Repeated or misprinted labels are dropped; above this share of them, all pages are.
 MISPRINTS = 0.25
+MOST_OPINIONS = 1000  # of a case; a real one has a few dozen at most
 DAMAGE = (zipfile.BadZipFile, LZMAError, EOFError, OSError)
 _CITATION = re.compile(r"(\d+)\s+(.+?)\s+(\S+)")
 
 
-def read_volume(path: str | Path, bounds: Bounds = BOUNDS) -> Iterator[Opinion | Fault]:
+def read_volume(
+    path: str | Path, bounds: Bounds = BOUNDS, seen: dict[int, str] | None = None
+) -> Iterator[Opinion | Fault]:
     """Yield the opinions of a volume in order, and a `Fault` for each fault in it.
 
     A ``.zip`` is a volume of static.case.law (metadata/CasesMetadata.json, html/, json/); ``.jsonl``
-    and ``.jsonl.xz`` are the former bulk export (one case per line, its body in XML).  Memory: one case and
-    the volume's metadata.  A fault that loses the volume is the last item; opinions yielded before it
-    must not be used.
+    and ``.jsonl.xz`` are the former bulk export (one case per line, its body in XML).  A case whose id is in
+    ``seen`` is left out; the ids of the others are added to it, with their places.  Memory: one case, the
+    volume's metadata and ``seen``.  A fault that loses the volume is the last item; opinions yielded
+    before it must not be used.
     """
     path = Path(path)
+    seen = {} if seen is None else seen
     if path.suffix == ".zip":
-        yield from _read_zip(path, bounds)
+        yield from _read_zip(path, bounds, seen)
     elif path.suffix == ".jsonl" or path.name.endswith(".jsonl.xz"):
-        yield from _read_bulk(path, bounds)
+        yield from _read_bulk(path, bounds, seen)
     else:
         yield Fault(path.name, "", "it is neither .zip nor .jsonl nor .jsonl.xz", "volume")
 
 
 def case_ids(path: str | Path, bounds: Bounds = BOUNDS) -> set[int]:
-    """Return the ids of the cases of a volume, a zip; raises `BadInput` as `bodies` does."""
+    """Return the ids of the valid cases of a volume, a zip; raises `BadInput` as `bodies` does."""
     with _unreadable(path), zipfile.ZipFile(path) as archive:
-        return ids_of(read_member(archive, METADATA, bounds))
+        return ids_of(_Members(archive, bounds).read(METADATA))
 
 
 def ids_of(metadata: bytes) -> set[int]:
-    """Return the ids of the cases in a CasesMetadata.json."""
-    return {case["id"] for case in orjson.loads(metadata)}
+    """Return the ids of the valid cases in a CasesMetadata.json; raises `Unreadable`."""
+    ids = set()
+    for case in _cases(metadata):
+        with suppress(Unreadable):
+            ids.add(checked(CaseKey, case).id)
+    return ids
 
 
-def bodies(
-    path: str | Path, selected: Set[int], bounds: Bounds = BOUNDS
-) -> Iterator[tuple[Mapping[str, Any], str]]:
-    """Yield metadata and body (HTML; XML of the bulk export) of the ``selected`` cases that are in a volume.
+def bodies(path: str | Path, selected: Set[int], bounds: Bounds = BOUNDS) -> Iterator[tuple[CaseKey, str]]:
+    """Yield key and body (HTML; XML of the bulk export) of the ``selected`` cases that are in a volume.
 
-    A case whose text is missing or damaged is skipped.  Raises `BadInput` for a volume that cannot be
-    read.
+    A case whose key is invalid, or whose text is missing or damaged, is skipped: `read_volume` reports
+    it.  Raises `BadInput` for a volume that cannot be read.
     """
     path = Path(path)
     with _unreadable(path):
-        if path.suffix == ".zip":
-            with zipfile.ZipFile(path) as archive:
-                check_volume(archive, bounds)
-                for case in orjson.loads(read_member(archive, METADATA, bounds)):
-                    if case["id"] in selected:
-                        with suppress(KeyError, zipfile.BadZipFile, OverBounds, UnicodeDecodeError):
-                            yield (
-                                case,
-                                read_member(archive, f"html/{case['file_name']}.html", bounds).decode(),
-                            )
+        if path.suffix != ".zip":
+            yield from _bulk_bodies(path, selected, bounds)
             return
-        for number, line in enumerate(lines(path, bounds), 1):
-            with _unreadable(f"{path}, row {number}"):
-                case = orjson.loads(line) if line.strip() else {"id": None}
-                if case["id"] in selected and case["casebody"]["status"] == "ok":
-                    yield case, case["casebody"]["data"]
+        with zipfile.ZipFile(path) as archive:
+            members = _Members(archive, bounds)
+            for case in _cases(members.read(METADATA)):
+                with suppress(Unreadable, KeyError, zipfile.BadZipFile, OverBounds):
+                    key = checked(CaseKey, case)
+                    if key.id in selected:
+                        yield key, _decoded(members.read(f"html/{case['file_name']}.html"))
+
+
+def _bulk_bodies(path: Path, selected: Set[int], bounds: Bounds) -> Iterator[tuple[CaseKey, str]]:
+    for line in lines(path, bounds):
+        with suppress(Unreadable):
+            record = _parsed(line)
+            key = checked(CaseKey, record)
+            if key.id in selected:
+                yield key, _bulk_body(record)
 
 
 @contextmanager
 def _unreadable(path: str | Path) -> Iterator[None]:
     try:
         yield
-    except (*DAMAGE, OverBounds, orjson.JSONDecodeError, KeyError, TypeError) as error:
+    except (*DAMAGE, OverBounds, Unreadable, KeyError) as error:
         raise BadInput(
             f"the volume cannot be read ({error!r})", where=str(path), do="fetch it again"
         ) from error
 
 
-def _read_zip(path: Path, bounds: Bounds) -> Iterator[Opinion | Fault]:
+class _Members:
+    """The members of a volume's zip, by their names in the release.
+
+    A zip that was packed again may have a folder on top, backslashes or capital letters in its names.
+    Raises `OverBounds`, and `Unreadable` if several folders could be the top.
+    """
+
+    def __init__(self, archive: zipfile.ZipFile, bounds: Bounds) -> None:
+        check_volume(archive, bounds)
+        self._archive, self._bounds = archive, bounds
+        self._paths = {"/" + name.replace("\\", "/").lower(): name for name in archive.namelist()}
+        end = f"/{METADATA.lower()}"
+        tops = [path.removesuffix(end) for path in self._paths if path.endswith(end)]
+        if len(tops) > 1 and "" not in tops:
+            raise Unreadable(f"it holds {len(tops)} files of this name")
+        self._top = min(tops, default="")
+
+    def read(self, name: str) -> bytes:
+        """Return the bytes of a member; errors as in `read_member`."""
+        path = self._paths[f"{self._top}/{name.lower()}"]
+        return read_member(self._archive, path, self._bounds)
+
+
+def _cases(metadata: bytes) -> list[Any]:
+    cases = _parsed(metadata)
+    if not isinstance(cases, list):
+        raise Unreadable("it is not a list of cases")
+    return cases
+
+
+def _read_zip(path: Path, bounds: Bounds, seen: dict[int, str]) -> Iterator[Opinion | Fault]:
     try:
         with zipfile.ZipFile(path) as archive:
-            check_volume(archive, bounds)
-            cases = _parsed(read_member(archive, METADATA, bounds))
-            if not isinstance(cases, list):
-                raise Unreadable("it is not a list of cases")
+            members = _Members(archive, bounds)
+            cases = _cases(members.read(METADATA))
             if not cases:
                 yield Fault(path.name, METADATA, "it lists no case", "nothing")
             for number, metadata in enumerate(cases, 1):
-                yield from _zip_case(path.name, archive, metadata, f"{METADATA}, case {number}", bounds)
+                yield from _zip_case(path, members, metadata, number, seen)
     except KeyError:
         yield Fault(path.name, "", f"it holds no {METADATA}", "volume")
     except (zipfile.BadZipFile, OSError) as error:
@@ -111,166 +152,204 @@ def _read_zip(path: Path, bounds: Bounds) -> Iterator[Opinion | Fault]:
 
 
 def _zip_case(
-    volume: str, archive: zipfile.ZipFile, metadata: Any, where: str, bounds: Bounds
+    path: Path, members: _Members, metadata: Any, number: int, seen: dict[int, str]
 ) -> Iterator[Opinion | Fault]:
-    if not isinstance(metadata, dict) or not isinstance(metadata.get("file_name"), str):
-        yield Fault(volume, where, "it names no file", "case")
+    name = metadata.get("file_name") if isinstance(metadata, dict) else None
+    if not isinstance(name, str):
+        yield Fault(path.name, f"{METADATA}, case {number}", "it names no file", "case")
         return
-    where = f"html/{metadata['file_name']}.html"
+    where = f"html/{name}.html"
+    case = _new_case(path, where, metadata, seen)
+    if isinstance(case, Fault):
+        yield case
+        return
     try:
-        body, faults = _zip_body(archive, metadata["file_name"], bounds)
+        body, faults = _zip_body(members, name)
     except KeyError:
-        yield Fault(volume, where, "the file is missing, and so is its json/ twin", "case")
+        yield Fault(path.name, where, "the file is missing, and so is its json/ twin", "case")
     except zipfile.BadZipFile as error:
-        yield Fault(volume, where, f"the file is damaged ({error})", "case")
+        yield Fault(path.name, where, f"the file is damaged ({error})", "case")
     except (OverBounds, Unreadable) as error:
-        yield Fault(volume, where, str(error), "case")
+        yield Fault(path.name, where, str(error), "case")
     else:
-        yield from (Fault(volume, where, what, "nothing") for what in faults)
-        yield from _opinions(volume, where, metadata, body)
+        yield from (Fault(path.name, where, what, "nothing") for what in faults)
+        yield from _opinions(path, where, case, body, seen)
 
 
-def _zip_body(archive: zipfile.ZipFile, name: str, bounds: Bounds) -> tuple[Casebody, list[str]]:
-    """The body from html/, which has the page labels, or else from json/, which has none."""
-    faults: list[str] = []
+def _new_case(path: Path, where: str, metadata: Any, seen: dict[int, str]) -> Case | Fault:
+    """The checked metadata of a case, or the fault for which it is left out."""
     try:
-        raw = read_member(archive, f"html/{name}.html", bounds)
+        case = checked(Case, metadata)
+    except Unreadable as error:
+        return Fault(path.name, _with_id(where, metadata), str(error), "case")
+    if case.id in seen:
+        return Fault(path.name, _with_id(where, metadata), f"its id is also that of {seen[case.id]}", "case")
+    return case
+
+
+def _with_id(where: str, metadata: Any) -> str:
+    """The place of a case with its id, if it has one."""
+    case_id = metadata.get("id") if isinstance(metadata, dict) else None
+    return f"{where}, case {case_id}" if type(case_id) is int else where
+
+
+def _zip_body(members: _Members, name: str) -> tuple[Casebody, list[str]]:
+    """The body from html/, which has the page labels, or else from json/, which has none."""
+    try:
+        raw = members.read(f"html/{name}.html")
     except KeyError:
-        record = _parsed(read_member(archive, f"json/{name}.json", bounds))
-        faults.append("the file is missing, so its text comes from json/")
-        return _json_body(record), faults
-    text, repairs = _cleaned(raw)
-    return casebody.from_html(text), faults + repairs
+        record = _parsed(members.read(f"json/{name}.json"))
+        return _json_body(record), ["the file is missing, so its text comes from json/"]
+    text, repairs = _cleaned(_decoded(raw))
+    return casebody.from_html(text), repairs
 
 
 def _json_body(record: Any) -> Casebody:
-    try:
-        opinions = record["casebody"]["opinions"]
-        parts = []
-        for opinion in opinions:
-            paragraphs = (" ".join(CONTROL.sub(" ", p).split()) for p in opinion["text"].split("\n"))
-            text = "\n".join(paragraph for paragraph in paragraphs if paragraph)
-            parts.append(Part(opinion["type"] or "", opinion.get("author") or "", text, (), len(text)))
-    except (KeyError, TypeError, AttributeError) as error:
-        raise Unreadable(f"its json/ twin has another layout ({error!r})") from error
+    parts = []
+    for opinion in checked(JsonCase, record).casebody.opinions:
+        paragraphs = [" ".join(CONTROL.sub(" ", line).split()) for line in opinion.text.split("\n")]
+        text = "\n".join(filter(None, paragraphs))
+        parts.append(Part(opinion.type or "", opinion.author or "", text, (), len(text)))
     return Casebody("", tuple(parts))
 
 
-def _read_bulk(path: Path, bounds: Bounds) -> Iterator[Opinion | Fault]:
+def _read_bulk(path: Path, bounds: Bounds, seen: dict[int, str]) -> Iterator[Opinion | Fault]:
     try:
         for number, line in enumerate(lines(path, bounds), 1):
             if line.strip():
-                yield from _bulk_case(path.name, f"row {number}", line)
+                yield from _bulk_case(path, f"row {number}", line, seen)
     except (LZMAError, EOFError, OSError) as error:
         yield Fault(path.name, "", f"it cannot be decompressed ({error})", "volume")
     except OverBounds as error:
         yield Fault(path.name, "", str(error), "volume")
 
 
-def _bulk_case(volume: str, where: str, line: bytes) -> Iterator[Opinion | Fault]:
+def _bulk_case(path: Path, where: str, line: bytes, seen: dict[int, str]) -> Iterator[Opinion | Fault]:
     try:
         record = _parsed(line)
-        body = record["casebody"]
-        if body["status"] != "ok":
-            raise Unreadable(f"its text was not released (status {body['status']!r})")
-        text, faults = _cleaned(body["data"].encode())
+        text, faults = _cleaned(_bulk_body(record))
         parsed = casebody.from_xml(text)
     except Unreadable as error:
-        yield Fault(volume, where, str(error), "case")
-    except (KeyError, TypeError, AttributeError) as error:
-        yield Fault(volume, where, f"it has another layout than the bulk export ({error!r})", "case")
-    else:
-        yield from (Fault(volume, where, what, "nothing") for what in faults)
-        yield from _opinions(volume, where, record, parsed)
+        yield Fault(path.name, where, str(error), "case")
+        return
+    case = _new_case(path, where, record, seen)
+    if isinstance(case, Fault):
+        yield case
+        return
+    yield from (Fault(path.name, where, what, "nothing") for what in faults)
+    yield from _opinions(path, where, case, parsed, seen)
+
+
+def _bulk_body(record: Any) -> str:
+    """The XML of a row of the bulk export."""
+    try:
+        body = record["casebody"]
+        if body["status"] != "ok":
+            raise Unreadable(f"its text was not released (status {shortened(body['status'])})")
+        if not isinstance(body["data"], str):
+            raise TypeError("data is no text")
+    except (KeyError, TypeError) as error:
+        raise Unreadable(f"it has another layout than the bulk export ({error!r})") from error
+    return body["data"]
 
 
 def _parsed(raw: bytes) -> Any:
     try:
-        return orjson.loads(raw)
+        return orjson.loads(raw.removeprefix(codecs.BOM_UTF8))
     except orjson.JSONDecodeError as error:
         raise Unreadable(f"its JSON cannot be parsed ({error})") from error
 
 
-def _cleaned(raw: bytes) -> tuple[str, list[str]]:
-    """The text with control characters replaced by spaces, and a message for each kind of repair."""
+def _decoded(raw: bytes) -> str:
     try:
-        text = raw.decode()
+        return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise Unreadable(f"it is not UTF-8 ({error.reason} at byte {error.start})") from error
+
+
+def _cleaned(text: str) -> tuple[str, list[str]]:
+    """The text with control characters replaced by spaces, and a message if there were any."""
     text, count = CONTROL.subn(" ", text)
     what = "control character was made a space" if count == 1 else "control characters were made spaces"
     return text, [f"{count} {what}"] if count else []
 
 
-def _opinions(
-    volume: str, where: str, metadata: Mapping[str, Any], body: Casebody
-) -> Iterator[Opinion | Fault]:
-    try:
-        case = _case(metadata)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        yield Fault(volume, where, f"its metadata are incomplete ({error!r})", "case")
-        return
-    kinds = Counter(part.kind for part in body.parts)
+def _fault_of(body: Casebody) -> str:
+    """Why a case with this body is left out, or empty."""
     if not any(part.text for part in body.parts):
-        yield Fault(volume, where, "it has no opinion", "case")
+        return "it has no opinion"
+    if len(body.parts) > MOST_OPINIONS:
+        return f"it has {len(body.parts):,} opinions"
+    pages = [page for part in body.parts for page in part.pages]
+    longest = max(len(body.head_page), *(len(page.label) for page in pages), 0)
+    if longest > LONGEST_LABEL:
+        return f"a page label has {longest:,} characters"
+    return ""
+
+
+def _opinions(
+    path: Path, where: str, case: Case, body: Casebody, seen: dict[int, str]
+) -> Iterator[Opinion | Fault]:
+    if why := _fault_of(body):
+        yield Fault(path.name, where, why, "case")
         return
-    if kinds[MAJORITY] > 1:
-        yield Fault(
-            volume,
-            where,
-            f"it has {kinds[MAJORITY]} majority opinions, so none serves as a premise",
-            "nothing",
-        )
+    seen[case.id] = f"{path.parent.name}/{path.name}, {where}"
+    majorities = sum(part.kind == MAJORITY for part in body.parts)
+    if majorities > 1:
+        what = f"it has {majorities} majority opinions, so none serves as a premise"
+        yield Fault(path.name, where, what, "nothing")
+    on_one_page = case.first_page == case.last_page
     labelled = bool(body.head_page) or any(part.pages for part in body.parts)
-    if not labelled and case["first_page"] != case["last_page"]:
-        yield Fault(volume, where, "it spans several pages and labels none", "pages")
-    seen = body.head_page
+    if not labelled and not on_one_page:
+        yield Fault(path.name, where, "it spans several pages and labels none", "pages")
+    columns = _columns(case)
+    last_label = body.head_page
     for position, part in enumerate(body.parts):
         if not part.text:
             continue
         pages, strays = _in_order(part.pages)
         place = f"{where}, opinion {position}"
         if len(strays) > MISPRINTS * len(part.pages):
-            yield Fault(volume, place, "its pages are out of order", "pages")
+            yield Fault(path.name, place, "its pages are out of order", "pages")
             pages = ()
-        elif labelled or case["first_page"] == case["last_page"]:
+        elif labelled or on_one_page:
             if strays:
                 what = f"page label {', '.join(strays)} is out of order and is dropped"
-                yield Fault(volume, place, what, "nothing")
-            pages = _from_start(pages, seen or case["first_page"])
+                yield Fault(path.name, place, what, "nothing")
+            pages = _from_start(pages, last_label or case.first_page)
         if part.pages:
-            seen = (pages or part.pages)[-1].label
+            last_label = (pages or part.pages)[-1].label
         yield Opinion(
-            **case,
+            **columns,
             position=position,
             opinion_type=part.kind,
             author=part.author,
-            majorities=kinds[MAJORITY],
+            majorities=majorities,
             text=part.text,
             pages=pages,
             body_end=part.body_end,
         )
 
 
-def _case(metadata: Mapping[str, Any]) -> dict[str, Any]:
+def _columns(case: Case) -> dict[str, Any]:
     """The columns that all opinions of a case share."""
     # The official citation is the one whose volume this is, so its pages are the labelled ones.
-    ordered = sorted(metadata["citations"], key=lambda c: c.get("type") != "official")
-    citations = tuple(dict.fromkeys(" ".join(c["cite"].split()) for c in ordered))
+    ordered = sorted(case.citations, key=lambda citation: citation.type != "official")
+    citations = tuple(dict.fromkeys(" ".join(citation.cite.split()) for citation in ordered))
     parts = _CITATION.fullmatch(citations[0]) if citations else None
     volume, reporter = (parts[1], parts[2]) if parts else ("", "")
     return {
-        "case_id": int(metadata["id"]),
+        "case_id": case.id,
         "citations": citations,
-        "name": " ".join(metadata["name"].split()),
-        "name_abbreviation": " ".join(metadata["name_abbreviation"].split()),
-        "court": metadata["court"]["name"],
-        "jurisdiction": metadata["jurisdiction"]["name_long"],
-        "date": metadata["decision_date"],
+        "name": " ".join(case.name.split()),
+        "name_abbreviation": " ".join(case.name_abbreviation.split()),
+        "court": case.court.name,
+        "jurisdiction": case.jurisdiction.name_long,
+        "date": case.decision_date,
         "reporter": reporter,
         "volume": volume,
-        "first_page": str(metadata["first_page"]),
-        "last_page": str(metadata["last_page"]),
+        "first_page": case.first_page,
+        "last_page": case.last_page,
     }
 
 
@@ -279,7 +358,8 @@ def _in_order(pages: tuple[Page, ...]) -> tuple[tuple[Page, ...], list[str]]:
 
     Keeps the longest ascending run of labels, so that a misprint removes only one label.
     """
-    numbered = [(int(page.label), at) for at, page in enumerate(pages) if page.label.isdecimal()]
+    numbers = [whole_number(page.label) for page in pages]
+    numbered = [(number, at) for at, number in enumerate(numbers) if number is not None]
     ends: list[int] = []
     chain: list[tuple[int, int]] = []  # place of this label in its run; the index of the one before
     last: list[int] = []
@@ -310,5 +390,6 @@ def _from_start(pages: tuple[Page, ...], running: str) -> tuple[Page, ...]:
     if pages[0].offset == 0:
         return pages
     first = pages[0].label
-    before = str(int(first) - 1) if first.isdecimal() else running
+    number = whole_number(first)
+    before = str(number - 1) if number else running
     return (Page(before, 0), *pages) if before and before != first else pages

@@ -15,6 +15,7 @@ import orjson
 
 from lextables import ROOT
 from lextables.pipeline.errors import BadInput
+from lextables.sources.records import whole_number
 
 LIST = "VolumesMetadata.json"
 ALL = "all"
@@ -113,7 +114,8 @@ def known(mirrors: Sequence[Path], fetched: Path) -> Collection:
     reporters = set(REPORTERS.read_text(encoding="utf-8").splitlines()[1:]) | set(listed)
     for folder in folders[:-1]:
         for inner in sorted(folder.iterdir()) if folder.is_dir() else ():
-            numbers = [file.stem for file in inner.glob("*.zip") if file.stem.isdecimal()]
+            stems = [file.stem for file in inner.glob("*.zip")]
+            numbers = [stem for stem in stems if whole_number(stem) is not None]
             if numbers:
                 reporters.add(inner.name)
             for name in numbers:
@@ -131,10 +133,11 @@ def _listed(path: Path) -> dict[str, dict[int, list[str]]]:
         if not isinstance(volumes, list):
             raise TypeError("not a list")
         for volume in volumes:
-            if volume["volume_number"].isdecimal():
+            number = whole_number(volume["volume_number"])
+            if number is not None:
                 numbers = by_reporter.setdefault(volume["reporter_slug"], {})
-                numbers.setdefault(int(volume["volume_number"]), []).append(volume["volume_folder"])
-    except (orjson.JSONDecodeError, TypeError, KeyError, AttributeError) as error:
+                numbers.setdefault(number, []).append(volume["volume_folder"])
+    except (orjson.JSONDecodeError, TypeError, KeyError) as error:
         raise BadInput(
             f"not a list of volumes ({error!r})", where=str(path), do="fetch it again from static.case.law"
         ) from error

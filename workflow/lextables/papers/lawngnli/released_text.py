@@ -51,15 +51,19 @@ _TO_XML = tuple(
 
 
 def cases(volumes: Iterable[str | Path], case_ids: Set[int]) -> list[dict[str, Any]]:
-    """Return the rows of `CASES` of the ``case_ids`` cases in ``volumes``, sorted."""
+    """Return the rows of `CASES` of the ``case_ids`` cases in ``volumes``, sorted.
+
+    Of cases with the same id the first is used.
+    """
     rows = {}
     for volume in volumes:
-        for metadata, body in bodies(volume, case_ids):
-            rows[metadata["id"]] = {
-                "case_id": metadata["id"],
-                "jurisdiction": metadata["jurisdiction"]["name_long"],
-                "opinions": opinions(body),
-            }
+        for case, body in bodies(volume, case_ids):
+            if case.id not in rows:
+                rows[case.id] = {
+                    "case_id": case.id,
+                    "jurisdiction": case.jurisdiction.name_long,
+                    "opinions": opinions(body),
+                }
     return [row for _, row in sorted(rows.items())]
 
 

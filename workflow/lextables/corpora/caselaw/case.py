@@ -1,0 +1,107 @@
+"""The metadata of a case, checked: the same model for static.case.law and the former bulk export.
+
+No value is converted: a number in quotes, true, 1.0 and null are errors where a whole number belongs.
+"""
+
+import re
+from datetime import date
+from reprlib import repr as shortened
+from typing import Annotated, Any, TypeVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+LONGEST_LABEL = 50  # characters; those of real volumes have up to 4
+_DATE = re.compile(r"[0-9]{4}(?:-[0-9]{2}){0,2}")
+
+
+class Unreadable(Exception):
+    """A case that cannot be read; the message is the reason."""
+
+
+def _checked_date(text: str) -> str:
+    if not _DATE.fullmatch(text):
+        raise ValueError("a date is YYYY, YYYY-MM or YYYY-MM-DD")
+    parts = [int(part) for part in text.split("-")]
+    date(*parts, *[1] * (3 - len(parts)))  # ValueError if there is no such day
+    return text
+
+
+Label = Annotated[str, Field(max_length=LONGEST_LABEL)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(strict=True, frozen=True)
+
+
+class Citation(_Strict):
+    """A citation of a case; ``type`` is ``official``, ``parallel`` and so on."""
+
+    cite: str
+    type: str = ""
+
+
+class Court(_Strict):
+    """The court that decided a case."""
+
+    name: str
+
+
+class Jurisdiction(_Strict):
+    """A state, or ``United States``."""
+
+    name_long: str
+
+
+class CaseKey(_Strict):
+    """The part of the metadata that also the reader of the released LawngNLI uses."""
+
+    id: int = Field(gt=0, lt=1 << 63)
+    jurisdiction: Jurisdiction
+
+
+class Case(CaseKey):
+    """The metadata of a case, as published."""
+
+    name: str
+    name_abbreviation: str
+    decision_date: Annotated[str, AfterValidator(_checked_date)]
+    first_page: Label
+    last_page: Label
+    citations: list[Citation]
+    court: Court
+
+
+class JsonOpinion(_Strict):
+    """An opinion of a file in json/."""
+
+    type: str | None
+    author: str | None = None
+    text: str
+
+
+class JsonBody(_Strict):
+    """The opinions of a file in json/."""
+
+    opinions: list[JsonOpinion]
+
+
+class JsonCase(_Strict):
+    """A file in json/, which has the text of a case without page labels."""
+
+    casebody: JsonBody
+
+
+Checked = TypeVar("Checked", bound=BaseModel)
+
+
+def checked(kind: type[Checked], record: Any) -> Checked:
+    """Return a JSON value as ``kind``; raises `Unreadable` with the first wrong value."""
+    try:
+        return kind.model_validate(record)
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+    key = ".".join(map(str, fault["loc"])) or "content"
+    if fault["type"] == "missing":
+        raise Unreadable(f"its {key} is missing")
+    reason = fault.get("ctx", {}).get("error", fault["msg"])
+    raise Unreadable(f"its {key} = {shortened(fault['input'])} is wrong ({reason})")
