@@ -4,6 +4,8 @@ A run and each of its jobs hold a shared lock (`flock`) on `.snakemake/lextables
 releases when the process ends.  So a new run that gets the exclusive lock is the only one on this machine:
 Snakemake's remaining locks and unfinished files are stale.  The file names the last run with the exclusive
 lock.  Jobs compare this record, so that none starts after its run was killed and replaced.
+
+`exclusive` locks any other file for a few moments.
 """
 
 import fcntl
@@ -15,6 +17,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
@@ -82,6 +85,33 @@ def unfinished(folder: Path) -> list[Path]:
         paths += [Path(place, name) for name in names]
         folders[:] = set(folders) - set(names)
     return paths
+
+
+@dataclass(frozen=True)
+class LockFile:
+    """An open file: its descriptor, and whether this process has its lock."""
+
+    descriptor: int
+    locked: bool
+
+
+@contextmanager
+def exclusive(path: Path) -> Iterator[LockFile]:
+    """Lock ``path`` and yield it, after waiting for other processes; the file is created if needed.
+
+    The kernel releases the lock of a killed process.  A disk without such locks gives an unlocked file.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        locked = True
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX)
+        except OSError:
+            locked = False
+        yield LockFile(file, locked)
+    finally:
+        os.close(file)
 
 
 @contextmanager

@@ -81,6 +81,22 @@ def member(archive: zipfile.ZipFile, name: str) -> str:
     return paths[0]
 
 
+def file_or_only_member(path: Path, suffix: str) -> bytes:
+    """Return the bytes of a file; of a zip, those of its only member whose name ends in ``suffix``.
+
+    Raises `BadInput` for a zip that has no such member or several, or cannot be read.
+    """
+    if not zipfile.is_zipfile(path):
+        return path.read_bytes()
+    with opened(path) as archive:
+        names = [name for name in archive.namelist() if name.lower().endswith(suffix)]
+        names = [name for name in names if not name.startswith("__MACOSX/")]
+        if len(names) != 1:
+            what = f"holds {len(names)} {suffix} files where there should be one"
+            raise BadInput(what, where=path.name, do="unpack it, and name the file")
+        return read_member(archive, names[0], SINGLE_FILE)
+
+
 def text(archive: zipfile.ZipFile, name: str) -> str:
     """Return a member as text; raises `BadInput` if it is not UTF-8."""
     content = archive.read(name)

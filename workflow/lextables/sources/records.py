@@ -21,15 +21,15 @@ CHUNK = 1 << 20  # characters
 # Longest item of a JSON array, in characters: an error is found without reading the rest of the file.
 LONGEST = 1 << 25
 _BLANK = re.compile(r"\s*")
-_WHOLE = re.compile(r"[0-9]{1,18}")
+_WHOLE = re.compile(r"[0-9]+")
 
 
-def whole_number(text: str) -> int | None:
-    """Return the number that ``text`` is in at most 18 digits from 0 to 9, or None.
+def whole_number(text: str, digits: int = 18) -> int | None:
+    """Return the number that ``text`` is in at most ``digits`` digits from 0 to 9, or None.
 
     Python does not read numbers of more than 4,300 digits, and 18 digits fit into 64 bits.
     """
-    return int(text) if _WHOLE.fullmatch(text) else None
+    return int(text) if len(text) <= digits and _WHOLE.fullmatch(text) else None
 
 
 def csv_rows(lines: Iterable[bytes], name: str, delimiter: str = ",") -> Iterator[tuple[str, list[str]]]:

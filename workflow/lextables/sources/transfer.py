@@ -21,6 +21,7 @@ import urllib3
 from tqdm import tqdm
 
 from lextables.pipeline.atomic import write_text
+from lextables.sources.records import whole_number
 
 CHUNK = 1 << 20
 
@@ -220,10 +221,10 @@ def _start(answer: requests.Response, part: Part, received: int, version: str) -
 
 def _total(answer: requests.Response, start: int, size: int | None) -> int | None:
     """Return the length of the complete file in bytes, as announced or registered; both must agree."""
-    body = answer.headers.get("Content-Length", "")
-    if not body.isdecimal():
+    body = whole_number(answer.headers.get("Content-Length", ""))
+    if body is None:
         return size
-    total = start + int(body)
+    total = start + body
     if size is not None and total != size:
         raise WrongContent(f"announces {total:,} bytes where the registry has {size:,}")
     return total

@@ -19,6 +19,7 @@ _ENTITIES = re.compile(r"<!(?:DOCTYPE|ENTITY)", re.IGNORECASE)
 # In opinions converted from plain text, a paragraph with this mark precedes each footnote.
 _FOOTNOTE_MARK = re.compile(r"\[Footnote (?:\d+/)?[\d*]+\]")
 _FIRST_INDEX = "1"
+_THOUSANDS = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+")
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,13 @@ def _page_label(element: etree._Element) -> str:
         index, label = element.get("data-citation-index"), element.get("data-label")
     else:
         return ""
-    return (label or "").strip() if index in (None, _FIRST_INDEX) else ""
+    return page_label(label or "") if index in (None, _FIRST_INDEX) else ""
+
+
+def page_label(label: str) -> str:
+    """Return the label of a page as citations write it: ``1,011`` is page 1011."""
+    label = label.strip()
+    return label.replace(",", "") if _THOUSANDS.fullmatch(label) else label
 
 
 def _is_page(element: etree._Element) -> bool:

@@ -3,14 +3,14 @@
 The record of what was fetched is `sources/caselaw/<shard>.json`, the report `data/caselaw/<shard>.json`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from lextables.corpora.caselaw.opinion import Fault
+from lextables.corpora.caselaw.opinion import Fault, Opinion
 from lextables.corpora.caselaw.volume import read_volume
 from lextables.pipeline import dataset
 from lextables.pipeline.content import sha256_of
@@ -18,6 +18,7 @@ from lextables.pipeline.dataset import Column, Table
 from lextables.pipeline.errors import BadInput
 from lextables.sources.archives import BOUNDS, Bounds
 
+NAMED = 10  # cases of a volume that are left out and named; the others are counted
 AGAIN = "fetch it again with --forcerun caselaw_volumes"
 _PAGE = pa.struct([pa.field("label", pa.string(), False), pa.field("offset", pa.int32(), False)])
 
@@ -63,16 +64,55 @@ OPINIONS = Table(
 
 @dataclass(frozen=True)
 class Ingested:
-    """The number of rows written, the faults in order, and the files of the volumes that were left out."""
+    """The number of rows written, the faults in order, and what was left out.
+
+    ``left_out`` is the number of cases; ``faults`` names the first `NAMED` of each volume.  ``set_aside`` are
+    the files of the volumes that were left out.
+    """
 
     opinions: int
     faults: tuple[Fault, ...]
+    left_out: int
     set_aside: tuple[Path, ...]
 
 
-class _MissingVolume(Exception):
-    def __init__(self, volume: Path) -> None:
-        self.volume = volume
+class _LostVolume(Exception):
+    def __init__(self, volume: Path, fault: Fault) -> None:
+        self.volume, self.fault = volume, fault
+
+
+class _Attempt:
+    """One attempt to read the volumes, without those in ``lost``; collects faults."""
+
+    def __init__(self, lost: Mapping[Path, Fault], bounds: Bounds) -> None:
+        self._lost, self._bounds = lost, bounds
+        self._seen: dict[int, str] = {}
+        self.faults: list[Fault] = []
+        self.left_out = 0
+
+    def rows(self, volumes: Iterable[Path]) -> Iterator[dict[str, Any]]:
+        """Yield the rows of `OPINIONS`; raises `_LostVolume`."""
+        for volume in volumes:
+            if volume in self._lost:
+                self.faults.append(self._lost[volume])
+            else:
+                yield from self._of_volume(volume)
+
+    def _of_volume(self, volume: Path) -> Iterator[dict[str, Any]]:
+        left_out = 0
+        for item in read_volume(volume, self._bounds, self._seen):
+            if isinstance(item, Opinion):
+                yield item.row()
+                continue
+            if item.lost == "volume":
+                raise _LostVolume(volume, item)
+            left_out += item.lost == "case"
+            if item.lost != "case" or left_out <= NAMED:
+                self.faults.append(item)
+        if left_out > NAMED:
+            what = f"{left_out - NAMED:,} more cases are left out"
+            self.faults.append(Fault(volume.name, "", what, "nothing"))
+        self.left_out += left_out
 
 
 def write_opinions(
@@ -80,41 +120,25 @@ def write_opinions(
 ) -> Ingested:
     """Write the opinions of ``volumes``, in their order, to ``path`` as a table of `OPINIONS`.
 
-    A volume that cannot be read raises `BadInput`; with ``set_aside`` it is left out and named in the
-    result. If a volume fails half-way, the table is written again without it, so that memory is bounded by
-    one row group.
+    A case that is invalid, or whose id an earlier case has, is left out and counted.  A volume that cannot be
+    read raises `BadInput`; with ``set_aside`` it is left out and named in the result. If a volume fails
+    half-way, the table is written again without it, so that memory is bounded by one row group, a volume's
+    metadata and the ids of the cases.
     """
+    files = [Path(volume) for volume in volumes]
     lost: dict[Path, Fault] = {}
     while True:
-        faults: list[Fault] = []
-
-        def rows(faults: list[Fault] = faults) -> Iterator[dict]:
-            for volume in map(Path, volumes):
-                if volume in lost:
-                    faults.append(lost[volume])
-                    continue
-                for item in read_volume(volume, bounds):
-                    if not isinstance(item, Fault):
-                        yield item.row()
-                    elif item.lost == "volume":
-                        lost[volume] = item
-                        raise _MissingVolume(volume)
-                    else:
-                        faults.append(item)
-
+        attempt = _Attempt(lost, bounds)
         try:
-            count = dataset.write(OPINIONS, rows(), path)
-        except _MissingVolume as broken:
+            count = dataset.write(OPINIONS, attempt.rows(files), path)
+        except _LostVolume as broken:
             if not set_aside:
-                raise BadInput(
-                    lost[broken.volume].what,
-                    where=str(broken.volume),
-                    do="mend the volume, or set bad_volumes to skip",
-                ) from None
+                do = "mend the volume, or set bad_volumes to skip"
+                raise BadInput(broken.fault.what, where=str(broken.volume), do=do) from None
+            lost[broken.volume] = broken.fault
         else:
-            return Ingested(
-                count, tuple(faults), tuple(volume for volume in map(Path, volumes) if volume in lost)
-            )
+            absent = tuple(file for file in files if file in lost)
+            return Ingested(count, tuple(attempt.faults), attempt.left_out, absent)
 
 
 def paths(record: Mapping[str, Any], folder: str | Path) -> list[Path]:
@@ -132,7 +156,7 @@ def paths(record: Mapping[str, Any], folder: str | Path) -> list[Path]:
 
 
 def report(record: Mapping[str, Any], done: Ingested) -> dict[str, Any]:
-    """Return the number of opinions, the volumes that were left out, and one sentence per fault.
+    """Return the numbers of opinions and of left-out cases, the left-out volumes, and a sentence per fault.
 
     ``set_aside`` lists, as `<reporter>/<volume>`, the volumes that were not available (``absent`` in the
     record) and those that could not be read.
@@ -140,6 +164,7 @@ def report(record: Mapping[str, Any], done: Ingested) -> dict[str, Any]:
     absent = record["absent"]
     return {
         "opinions": done.opinions,
+        "cases left out": done.left_out,
         "set_aside": [*absent, *(f"{path.parent.name}/{path.stem}" for path in done.set_aside)],
         "faults": [
             *(f"{volume}: it could not be had; the volume is set aside." for volume in absent),

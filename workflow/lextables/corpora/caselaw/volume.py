@@ -316,7 +316,7 @@ def _opinions(
             if strays:
                 what = f"page label {', '.join(strays)} is out of order and is dropped"
                 yield Fault(path.name, place, what, "nothing")
-            pages = _from_start(pages, last_label or case.first_page)
+            pages = _from_start(pages, last_label or casebody.page_label(case.first_page))
         if part.pages:
             last_label = (pages or part.pages)[-1].label
         yield Opinion(

@@ -4,25 +4,36 @@ A submission is SGML, read as a stream of lines.  Each document is between ``<DO
 ``</DOCUMENT>``: a head of unclosed tags, one per line, then the body between ``<TEXT>`` and ``</TEXT>``.
 
 The text of an HTML or plain text body has paragraphs separated by a blank line.  A plain text keeps its lines
-as filed; in HTML a line is a block, a ``<br>`` or a table row, with cells separated by spaces.  Page breaks
-and page numbers are dropped, and a sentence that runs over a page break is joined again.  Running heads are
+as filed; in HTML a line is a block, a ``<br>`` or a table row, with cells separated by spaces.  Hidden
+and struck text is left out.  Page breaks and page numbers are dropped, and a sentence that runs over a page break is joined again.  Running heads are
 kept because they cannot be distinguished from headings.
 """
 
 import codecs
 import html
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from lextables.sources.records import whole_number
 
 EXHIBITS = ("EX-10",)  # material contracts, Regulation S-K item 601(b)(10)
 
 _HEAD = re.compile(rb"\s*<(TYPE|SEQUENCE|FILENAME|DESCRIPTION)>(.*)", re.IGNORECASE)
 _BINARY = re.compile(rb"\s*(?:<(?:PDF|ZIP|EXCEL|JPG|GIF)>|begin [0-7]{3} \S|%PDF-|PK\x03\x04)", re.IGNORECASE)
 _CHARSET = re.compile(rb"charset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.IGNORECASE)
-_HTML = re.compile(r"<(?:html|body|div|p|font|center|br|t[rdh])\b", re.IGNORECASE)
+_HEAD_TAG = re.compile(rb"(?=</?(?:DOCUMENT|TEXT)>|<(?:TYPE|SEQUENCE|FILENAME|DESCRIPTION)>)", re.IGNORECASE)
+# A tag ends behind its name or has attributes; <p.roe@example.org> and "a <p or b> q" are no tags.
+_HTML = re.compile(
+    r"<(?:html|body|div|p|font|center|br|t[rdh])(?:\s*/?>|\s+(?:[\w:-]+\s*=|nowrap\b|hidden\b))",
+    re.IGNORECASE,
+)
+# An address in angle brackets, which an HTML parser takes for an element.
+_ADDRESS = re.compile(
+    r"<(\w[^\s<>=\"'/]{0,100}[.@][^\s<>=\"']{0,100}|(?:https?|ftp|mailto):[^\s<>\"']{1,300})>", re.IGNORECASE
+)
 _PAGE = re.compile(r"<PAGE\b[^>\n]{0,20}>", re.IGNORECASE)
 _SGML = r"</?(?:TABLE|CAPTION|S|C|FN|F\d{1,3})>"
 _SGML_LINE = re.compile(rf"^[ \t]*(?:{_SGML}[ \t]*)+\n", re.IGNORECASE | re.MULTILINE)
@@ -35,6 +46,8 @@ _PAGE_NUMBER = re.compile(
 # Control characters, soft hyphens, zero-width spaces and byte order marks.
 _UNSEEN = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u2060\ufeff]")
 
+_STRUCK = ("strike", "s", "del")
+_HIDDEN = re.compile(r"display:none|visibility:hidden|line-through")
 _DROPPED = {"script", "style", "head", "title", "template", "noscript", "ix:header", "-comment"}
 _BLOCKS = {"address", "article", "blockquote", "body", "center", "dd", "div", "dl", "dt", "fieldset"}
 _BLOCKS |= {"figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "li", "main", "nav"}
@@ -76,7 +89,7 @@ def documents(lines: Iterable[bytes], is_wanted: Callable[[str], bool]) -> Itera
     head: dict[str, str] | None = None
     body: list[bytes] | None = None
     take = dashed = False
-    for number, line in enumerate(lines):
+    for number, line in enumerate(_sgml_lines(lines)):
         if number == 0:
             # Until 2000 texts went out as privacy-enhanced mail, which puts "- " before a line that starts
             # with a dash.
@@ -105,11 +118,20 @@ def documents(lines: Iterable[bytes], is_wanted: Callable[[str], bool]) -> Itera
         raise CutShort("the submission ends inside a document, which is left out")
 
 
+def _sgml_lines(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """The lines, also where only carriage returns end them; tags of a document's first line stand apart."""
+    for joined in lines:
+        for line in joined.splitlines(keepends=True):
+            if line[:16].lstrip().upper().startswith(b"<DOCUMENT>"):
+                yield from _HEAD_TAG.split(line)
+            else:
+                yield line
+
+
 def _document(head: dict[str, str], body: list[bytes]) -> Document:
-    sequence = head.get("SEQUENCE", "")
     return Document(
         type=head.get("TYPE", ""),
-        sequence=int(sequence) if sequence.isascii() and sequence.isdigit() and len(sequence) < 7 else None,
+        sequence=whole_number(head.get("SEQUENCE", ""), digits=6),
         filename=head.get("FILENAME", ""),
         description=head.get("DESCRIPTION", ""),
         body=re.sub(rb"</TEXT>\s*\Z", b"", b"".join(body), flags=re.IGNORECASE),
@@ -191,14 +213,28 @@ def _from_plain(text: str) -> str:
 
 def _from_html(text: str) -> str:
     # <PAGE> is no HTML element; the parser would nest all following content in it.
-    root = LexborHTMLParser(_PAGE.sub("<hr>", text.replace("\0", ""))).body
-    return _joined(_Flow().of(root), " ") if root is not None else ""
+    text = _ADDRESS.sub(r"&lt;\1&gt;", _PAGE.sub("<hr>", text.replace("\0", "")))
+    root = LexborHTMLParser(text).body
+    return _joined(_Flow(_struck_tags(text)).of(root), " ") if root is not None else ""
+
+
+def _struck_tags(text: str) -> set[str]:
+    """The tags of struck text that are closed each time; an open <S> is a column of an SGML table."""
+    tags = set()
+    for tag in _STRUCK:
+        opened = len(re.findall(rf"<{tag}[\s>]", text, re.IGNORECASE))
+        closed = len(re.findall(rf"</{tag}[\s>]", text, re.IGNORECASE))
+        if opened == closed:
+            tags.add(tag)
+    return tags
 
 
 class _Flow:
     """Walks a tree and writes its text; ``gap`` is the widest gap requested since the last words."""
 
-    def __init__(self) -> None:
+    def __init__(self, struck: Set[str]) -> None:
+        """``struck`` are the tags whose text is left out because it is struck."""
+        self.dropped = _DROPPED | struck
         self.out: list[str] = []
         self.gap = 0
         self.pre = 0
@@ -218,9 +254,10 @@ class _Flow:
             tag = node.tag
             if tag == "-text":
                 self._write(node.text_content or "")
-            elif tag not in _DROPPED:
-                style = "".join((node.attributes.get("style") or "").lower().split()) if tag != "br" else ""
-                if "display:none" not in style:
+            elif tag not in self.dropped:
+                attributes = node.attributes if tag != "br" else {}
+                style = "".join((attributes.get("style") or "").lower().split())
+                if "hidden" not in attributes and not _HIDDEN.search(style):
                     sides = _BREAK.findall(style) if "break-" in style else []
                     self._enter(tag, "before" in sides)
                     open_.append((node, tag, "after" in sides))

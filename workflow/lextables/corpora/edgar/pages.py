@@ -1,13 +1,13 @@
 """Pages of the archive, fetched once within EDGAR's rate limit and cached by address.
 
-EDGAR allows ten requests per second.  The limit for all jobs of one machine uses a locked file.  A Snakemake
+EDGAR allows ten requests per second.  The limit for all jobs of one machine uses a locked file (on a disk
+without locks, jobs that start a request at the same moment may exceed it).  A Snakemake
 resource would count jobs instead of requests, and is not shared with other Snakemake processes, checkouts or
 scripts.  The file has the time of the next free slot.  A process waits for that slot and advances the time;
 after a refusal it advances it further, so that all processes wait.  On a cluster the rule runs on the machine
 of the Snakemake process, because EDGAR counts by network address.
 """
 
-import fcntl
 import gzip
 import logging
 import os
@@ -15,7 +15,6 @@ import re
 import time
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
@@ -24,7 +23,9 @@ import urllib3
 
 from lextables.pipeline.atomic import replacing
 from lextables.pipeline.errors import BadInput
+from lextables.pipeline.locks import LockFile, exclusive
 from lextables.sources.archives import OverBounds
+from lextables.sources.records import whole_number
 from lextables.sources.transfer import retry_after
 
 BASE = "https://www.sec.gov/Archives/"
@@ -65,7 +66,7 @@ class Pace:
         """Take the next free slot when it comes."""
         apart = 1 / self.per_second
         while True:
-            with locked(self.path) as file:
+            with exclusive(self.path) as file:
                 now = time.time()
                 ahead = _next_time(file, now) - now
                 if ahead <= apart:
@@ -78,36 +79,21 @@ class Pace:
     def hold(self, seconds: float) -> None:
         """Let no process send a request for ``seconds``."""
         until = time.time() + min(seconds, LONGEST_HOLD)
-        with locked(self.path) as file:
+        with exclusive(self.path) as file:
             _store(file, max(_next_time(file, time.time()), until))
 
 
-@contextmanager
-def locked(path: Path) -> Iterator[int]:
-    """Lock ``path`` and yield its descriptor; the file is created if needed.
-
-    The kernel releases the lock of a killed process.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+def _next_time(file: LockFile, now: float) -> float:
     try:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield file
-    finally:
-        os.close(file)
-
-
-def _next_time(file: int, now: float) -> float:
-    try:
-        stored = float(os.pread(file, 64, 0))
+        stored = float(os.pread(file.descriptor, 64, 0))
     except ValueError:
         return now
     return stored if stored <= now + 2 * LONGEST_HOLD else now
 
 
-def _store(file: int, moment: float) -> None:
+def _store(file: LockFile, moment: float) -> None:
     # One write of fixed width: a kill leaves the old time or the new one.
-    os.pwrite(file, b"%020.6f" % moment, 0)
+    os.pwrite(file.descriptor, b"%020.6f" % moment, 0)
 
 
 class Gone(Exception):
@@ -201,11 +187,13 @@ class Pages:
         cached = self.cache_path(path)
         if cached.exists():
             return cached
-        with locked(self.folder / ".locks" / f"{zlib.crc32(str(cached).encode()) % 256:02x}"):
+        with exclusive(self.folder / ".locks" / f"{zlib.crc32(str(cached).encode()) % 256:02x}") as lock:
             if cached.exists():
                 return cached
-            for stale in cached.parent.glob(f".{cached.name}.*.part"):
-                stale.unlink()  # left by a killed process: a live one would hold the lock
+            # Left by a killed process, if this one has the lock: a live one would have it.
+            stale_parts = cached.parent.glob(f".{cached.name}.*.part") if lock.locked else ()
+            for stale in stale_parts:
+                stale.unlink()
             self._fetch(self.address(path), cached)
         return cached
 
@@ -272,8 +260,8 @@ def _write_cached(answer: requests.Response, cached: Path) -> None:
             for chunk in answer.raw.stream(_CHUNK, decode_content=False):
                 received += len(chunk)
                 out.write(chunk)
-        declared = answer.headers.get("Content-Length")
-        if declared is not None and declared.isdigit() and received != int(declared):
+        declared = whole_number(answer.headers.get("Content-Length", ""))
+        if declared is not None and received != declared:
             raise _Retry(f"{received} bytes came of {declared} declared")
         _check(part)
 

@@ -21,6 +21,7 @@ from eyecite.tokenizers import EDITIONS_LOOKUP
 from lextables.corpora.caselaw.opinion import MAJORITY
 from lextables.pipeline.atomic import replacing, write_text
 from lextables.pipeline.errors import BadInput
+from lextables.sources.records import whole_number
 
 AMBIGUOUS = -1
 
@@ -252,7 +253,7 @@ def _parts(date: int) -> tuple[int, int, int]:
 
 
 def _number(text: str) -> int:
-    return int(text) if text.isdecimal() and len(text) < 10 else 0
+    return whole_number(text, digits=9) or 0
 
 
 def _hash(text: str) -> int:

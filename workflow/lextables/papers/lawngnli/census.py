@@ -47,8 +47,8 @@ def ingested(reports: Iterable[Record]) -> tuple[dict[str, int], list[str]]:
     """
     reports = list(reports)
     set_aside = [volume for report in reports for volume in report["set_aside"]]
-    opinions = sum(report["opinions"] for report in reports)
-    return {"opinions": opinions, "volumes set aside": len(set_aside)}, set_aside
+    notes = {name: sum(report[name] for report in reports) for name in ("opinions", "cases left out")}
+    return notes | {"volumes set aside": len(set_aside)}, set_aside
 
 
 def volume_sources(shards: Iterable[Record]) -> list[dict[str, Any]]:

@@ -4,6 +4,7 @@ Each function takes `Results` and returns cells; `cells` calls the function of a
 numbers are the paper's.  Coders are interchangeable: the release does not identify them.
 """
 
+import io
 import math
 import statistics
 from collections import Counter, defaultdict
@@ -19,10 +20,12 @@ from lextables.metrics.answers import alpha, cramers_v
 from lextables.papers.privacy.registry import Privacy
 from lextables.pipeline.dataset import Row, read
 from lextables.pipeline.errors import BadInput
-from lextables.sources.records import csv_rows
+from lextables.sources.archives import file_or_only_member
+from lextables.sources.records import csv_rows, whole_number
 from lextables.tables.cells import Cell, Score
 from lextables.tables.inputs import Inputs
 from lextables.tables.scored import score_cell
+from lextables.tasks.submitted import text_of
 
 ALL = "All questions"
 ALPHA, AGREEMENT = "Krippendorff's alpha", "Agreement (%)"
@@ -193,25 +196,28 @@ def figure1(results: Results) -> list[Cell]:
 def traffic_ranks(path: str | Path, sites: Collection[str]) -> dict[str, int]:
     """Return {site: rank} from a list such as Tranco's (Le Pochat et al. 2019): a csv of rank and domain.
 
-    A site that is not in the list has the rank of its parent domain; other sites are left out.
+    The csv may be packed as zip, as it is downloaded, or gzip.  A site that is not in the list has the rank of its parent domain; other sites are left out.
     Raises `BadInput` for a row that is not a rank and a domain.
     """
     domains = {domain for site in sites for domain in _domains(site)}
     listed: dict[str, int] = {}
-    with Path(path).open("rb") as file:
-        for where, cells in csv_rows(file, Path(path).name):
-            if len(cells) != 2 or not cells[0].isascii() or not cells[0].isdigit() or not int(cells[0]):
-                do = "write a rank and a domain in each row, without header, as in Tranco's list"
-                raise BadInput(f"{','.join(cells)!r:.60} is not a rank and a domain", where=where, do=do)
-            if cells[1] in domains:
-                listed.setdefault(cells[1], int(cells[0]))
+    name = Path(path).name
+    content = text_of(file_or_only_member(Path(path), ".csv"), name)
+    for where, cells in csv_rows(io.BytesIO(content.encode()), name):
+        rank = whole_number(cells[0])
+        if len(cells) != 2 or not rank:
+            do = "write a rank and a domain in each row, without header, as in Tranco's list"
+            raise BadInput(f"{','.join(cells)!r:.60} is not a rank and a domain", where=where, do=do)
+        domain = cells[1].strip().lower()
+        if domain in domains:
+            listed.setdefault(domain, rank)
     ranks = {site: [listed[domain] for domain in _domains(site) if domain in listed] for site in sites}
     return {site: of_domains[0] for site, of_domains in ranks.items() if of_domains}
 
 
 def _domains(site: str) -> list[str]:
     """`us.mouthshut.com` and `mouthshut.com`, the longest first; no top-level domains."""
-    parts = site.split(".")
+    parts = site.lower().split(".")
     return [".".join(parts[at:]) for at in range(len(parts) - 1)]
 
 
