@@ -160,9 +160,10 @@ def test_a_changed_or_missing_volume_is_an_error(desk, mirror):
 def test_the_report_lists_volumes_that_were_set_aside_with_reasons():
     """Volumes that could not be fetched come before those that could not be read."""
     fault = Fault("3.zip", "", "it is no zip", "volume")
-    done = ingest.Ingested(12, (fault,), (Path("results/sources/caselaw/us/3.zip"),))
+    done = ingest.Ingested(12, (fault,), 3, (Path("results/sources/caselaw/us/3.zip"),))
     assert ingest.report({"absent": ["us/2"], "volumes": []}, done) == {
         "opinions": 12,
+        "cases left out": 3,
         "set_aside": ["us/2", "us/3"],
         "faults": ["us/2: it could not be had; the volume is set aside.", str(fault)],
     }

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from caselaw_volume import html, label, metadata, write_bulk, write_zip
-from lextables.corpora.caselaw.ingest import OPINIONS, write_opinions
+from lextables.corpora.caselaw.ingest import OPINIONS, report, write_opinions
 from lextables.pipeline import dataset
 from lextables.pipeline.errors import BadInput
 
@@ -18,7 +18,7 @@ def volume(path: Path) -> Path:
 def test_the_table_has_the_declared_schema(tmp_path: Path) -> None:
     done = write_opinions([volume(tmp_path / "7.zip")], tmp_path / "o.parquet", set_aside=False)
     rows = list(dataset.read(tmp_path / "o.parquet"))
-    assert (done.opinions, done.faults, done.set_aside) == (4, (), ())
+    assert (done.opinions, done.faults, done.left_out, done.set_aside) == (4, (), 0, ())
     assert [row["opinion_id"] for row in rows] == ["1-0", "1-1", "2-0", "2-1"]
     assert list(rows[0]) == [column.name for column in OPINIONS.columns]
     assert rows[0]["pages"] == [{"label": "1", "offset": 0}]
@@ -73,3 +73,39 @@ def test_nothing_is_kept_of_a_volume_that_fails_halfway(tmp_path: Path) -> None:
 def _body() -> dict:
     data = '<casebody><opinion type="majority"><p>Text.</p></opinion></casebody>'
     return {"casebody": {"status": "ok", "data": data}}
+
+
+@pytest.mark.parametrize("set_aside", [False, True])
+def test_a_volume_under_two_numbers_is_read_once(tmp_path: Path, set_aside: bool) -> None:
+    first, second = volume(tmp_path / "7.zip"), volume(tmp_path / "8.zip")
+    done = write_opinions([first, second], tmp_path / "o.parquet", set_aside=set_aside)
+    assert [row["opinion_id"] for row in dataset.read(tmp_path / "o.parquet")] == ["1-0", "1-1", "2-0", "2-1"]
+    assert (done.opinions, done.left_out, done.set_aside) == (4, 2, ())
+    assert [str(fault) for fault in done.faults] == [
+        f"8.zip, html/000{n}-01.html, case {n}: its id is also that of {tmp_path.name}/7.zip,"
+        f" html/000{n}-01.html; the case is left out."
+        for n in (1, 2)
+    ]
+
+
+def test_cases_of_a_volume_that_is_left_out_are_read_from_another(tmp_path: Path) -> None:
+    row = metadata(1) | _body()
+    broken = write_bulk(tmp_path / "7.jsonl.xz", [row])
+    broken.write_bytes(broken.read_bytes() + b"\xfd7zXZ\0 broken")
+    good = write_bulk(tmp_path / "8.jsonl", [row])
+    done = write_opinions([broken, good], tmp_path / "o.parquet", set_aside=True)
+    assert (done.opinions, done.left_out, done.set_aside) == (1, 0, (broken,))
+
+
+def test_many_bad_cases_are_counted_and_ten_of_a_volume_named(tmp_path: Path) -> None:
+    body = html(("majority", ["One."]))
+    for name in ("7", "8"):
+        cases = {str(n): (metadata(n, court=None), body) for n in range(1, 24)}
+        write_zip(tmp_path / f"{name}.zip", cases)
+    done = write_opinions([tmp_path / "7.zip", tmp_path / "8.zip"], tmp_path / "o.parquet", set_aside=False)
+    assert (done.opinions, done.left_out, len(done.faults)) == (0, 46, 22)
+    assert [fault.where for fault in done.faults[:10]] == [
+        f"html/{n:04}-01.html, case {n}" for n in range(1, 11)
+    ]
+    assert str(done.faults[10]) == "7.zip: 13 more cases are left out; the rest is kept."
+    assert report({"absent": [], "volumes": []}, done)["cases left out"] == 46

@@ -3,13 +3,15 @@
 import json
 import lzma
 import zipfile
+from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
 from caselaw_volume import bulk_row, damaged, html, label, metadata, write_bulk, write_zip
 from lextables.corpora.caselaw.opinion import Fault, Opinion, Page
-from lextables.corpora.caselaw.volume import read_volume
+from lextables.corpora.caselaw.volume import bodies, case_ids, read_volume
 from lextables.sources.archives import Bounds
 
 GOOD = html(("majority", ["A good opinion."]))
@@ -119,10 +121,20 @@ BAD_CASES = {
     "no opinion": (html(), {}, f": it has no opinion; {LEFT_OUT}."),
     "empty file": ("", {}, f": its HTML cannot be parsed (Document is empty); {LEFT_OUT}."),
     "not UTF-8": (b"<p>\xff</p>", {}, f": it is not UTF-8 (invalid start byte at byte 3); {LEFT_OUT}."),
-    "metadata without a court": (
-        GOOD,
-        {"court": None},
-        f": its metadata are incomplete (TypeError(\"'NoneType' object is not subscriptable\")); {LEFT_OUT}.",
+    "a page label of 6,000 digits": (
+        html(("majority", [f"{label('9' * 6000)}a"])),
+        {},
+        f": a page label has 6,000 characters; {LEFT_OUT}.",
+    ),
+    "a page label of 6,000 digits before the opinion": (
+        html(("majority", ["a"]), head=label("9" * 6000)),
+        {},
+        f": a page label has 6,000 characters; {LEFT_OUT}.",
+    ),
+    "too many opinions": (
+        html(*[("dissent", ["No."])] * 1001),
+        {},
+        f": it has 1,001 opinions; {LEFT_OUT}.",
     ),
 }
 
@@ -132,6 +144,164 @@ def test_an_invalid_case_is_reported_and_the_others_are_kept(tmp_path: Path, nam
     body, changes, sentence = BAD_CASES[name]
     _, faults = beside_good(tmp_path, body, **changes)
     assert [str(fault) for fault in faults] == [f"7.zip, html/0002-01.html{sentence}"]
+
+
+NESTED: list = []
+for _ in range(500):
+    NESTED = [NESTED]
+WRONG_METADATA = [
+    ({"id": None}, "its id = None is wrong"),
+    ({"id": True}, "its id = True is wrong"),
+    ({"id": 3.0}, "its id = 3.0 is wrong"),
+    ({"id": 1.9}, "its id = 1.9 is wrong"),
+    ({"id": 0}, "its id = 0 is wrong"),
+    ({"id": -5}, "its id = -5 is wrong"),
+    ({"id": "007"}, "its id = '007' is wrong"),
+    ({"id": [2]}, "its id = [2] is wrong"),
+    ({"id": 1 << 63}, "its id = 9223372036854775808 is wrong"),
+    ({"id": 10**30}, "its id = 1e+30 is wrong"),
+    ({"decision_date": None}, "its decision_date = None is wrong"),
+    ({"decision_date": ""}, "its decision_date = '' is wrong (a date is YYYY, YYYY-MM or YYYY-MM-DD)"),
+    ({"decision_date": 1990}, "its decision_date = 1990 is wrong"),
+    ({"decision_date": "99-99-9999"}, "its decision_date = '99-99-9999' is wrong"),
+    ({"decision_date": "2001-02-30"}, "its decision_date = '2001-02-30' is wrong (day is out of range"),
+    ({"decision_date": "1900-02-29"}, "its decision_date = '1900-02-29' is wrong"),
+    ({"decision_date": "2001-13"}, "its decision_date = '2001-13' is wrong (month must be"),
+    ({"decision_date": "2001-00"}, "its decision_date = '2001-00' is wrong"),
+    ({"decision_date": "0000"}, "its decision_date = '0000' is wrong"),
+    ({"decision_date": "2001-1-1"}, "its decision_date = '2001-1-1' is wrong"),
+    ({"decision_date": "2001-W01-1"}, "its decision_date = '2001-W01-1' is wrong"),
+    ({"decision_date": "2001-01-01\n"}, "its decision_date = '2001-01-01\\n' is wrong"),
+    ({"decision_date": "١٩٩٠"}, "its decision_date = '١٩٩٠' is wrong"),
+    ({"decision_date": "9" * 6000}, "its decision_date = '999999999999...9999999999999' is wrong"),
+    ({"court": None}, "its court = None is wrong"),
+    ({"court": ["Court"]}, "its court = ['Court'] is wrong"),
+    ({"court": {}}, "its court.name is missing"),
+    ({"court": {"name": None}}, "its court.name = None is wrong"),
+    ({"court": NESTED}, "its court = [[[[[[[...]]]]]]] is wrong"),
+    ({"jurisdiction": {"name": "Ill."}}, "its jurisdiction.name_long is missing"),
+    ({"name": 3}, "its name = 3 is wrong"),
+    ({"name_abbreviation": None}, "its name_abbreviation = None is wrong"),
+    ({"first_page": None}, "its first_page = None is wrong"),
+    ({"last_page": 12}, "its last_page = 12 is wrong"),
+    ({"first_page": "1" * 51}, "its first_page = '111111111111...1111111111111' is wrong"),
+    ({"citations": None}, "its citations = None is wrong"),
+    ({"citations": ["7 Test 10"]}, "its citations.0 = '7 Test 10' is wrong"),
+    ({"citations": [{"type": "official", "cite": None}]}, "its citations.0.cite = None is wrong"),
+    ({"citations": [{"type": None, "cite": "7 Test 10"}]}, "its citations.0.type = None is wrong"),
+]
+
+
+@pytest.mark.parametrize(("changes", "sentence"), WRONG_METADATA)
+def test_a_case_with_wrong_metadata_is_left_out(tmp_path: Path, changes: dict, sentence: str) -> None:
+    kept, (fault,) = beside_good(tmp_path, GOOD, **changes)
+    assert kept == []
+    case_id = changes.get("id", 2)
+    place = f"7.zip, html/0002-01.html, case {case_id}: "
+    if type(case_id) is not int or case_id == 10**30:
+        place = "7.zip, html/0002-01.html: "
+    assert str(fault).startswith(place + sentence)
+    assert fault.lost == "case"
+    assert case_ids(tmp_path / "7.zip") == {1, 3} | ({2} if "id" not in changes else set()) - {
+        2 if "jurisdiction" in changes else 0
+    }
+
+
+@pytest.mark.parametrize("entry", [None, [], "case", 7, {}])
+def test_an_entry_that_is_no_case_is_left_out(tmp_path: Path, entry: object) -> None:
+    path = tmp_path / "7.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("metadata/CasesMetadata.json", json.dumps([entry, metadata(1)]))
+        archive.writestr("html/0001-01.html", GOOD)
+    opinions, faults = read(path)
+    assert [o.case_id for o in opinions] == [1]
+    sentence = "7.zip, metadata/CasesMetadata.json, case 1: it names no file; the case is left out."
+    assert [str(fault) for fault in faults] == [sentence]
+
+
+@pytest.mark.parametrize("date", ["1990", "1990-05", "2000-02-29", "1066-12-31"])
+def test_every_form_of_date_is_read_as_published(tmp_path: Path, date: str) -> None:
+    (opinion,), faults = one(tmp_path, GOOD, decision_date=date)
+    assert (opinion.date, faults) == (date, [])
+
+
+@pytest.mark.parametrize(
+    ("other", "kept"), [({}, "First."), ({"file_name": "0001-01"}, "Second."), ({"court": None}, "First.")]
+)
+def test_a_repeated_id_is_left_out(tmp_path: Path, other: dict, kept: str) -> None:
+    """Of entries with one file name, the zip has one text: the last."""
+    cases = {
+        "1": (metadata(1), html(("majority", ["First."]))),
+        "2": (metadata(2) | {"id": 1} | other, html(("majority", ["Second."]))),
+    }
+    with pytest.warns(UserWarning, match="Duplicate") if "file_name" in other else nullcontext():
+        path = write_zip(tmp_path / "7.zip", cases)
+    opinions, (fault,) = read(path)
+    assert [(o.opinion_id, o.text) for o in opinions] == [("1-0", kept)]
+    assert fault.lost == "case"
+    if "court" not in other:
+        place = f"html/{other.get('file_name', '0002-01')}.html, case 1"
+        first = f"{tmp_path.name}/7.zip, html/0001-01.html"
+        assert str(fault) == f"7.zip, {place}: its id is also that of {first}; the case is left out."
+
+
+def test_the_second_case_of_an_id_is_kept_if_the_first_is_left_out(tmp_path: Path) -> None:
+    cases = {"1": (metadata(1), html()), "2": (metadata(2, id=1), GOOD)}
+    opinions, faults = read(write_zip(tmp_path / "7.zip", cases))
+    assert [(o.case_id, o.text) for o in opinions] == [(1, "A good opinion.")]
+    assert [fault.where for fault in faults] == ["html/0001-01.html"]
+
+
+@pytest.mark.parametrize(
+    "renamed",
+    [
+        lambda name: f"10/{name}",
+        lambda name: f"a/b/{name}",
+        lambda name: f"./{name}",
+        lambda name: name.replace("/", "\\"),
+        lambda name: f"10\\{name}".replace("/", "\\"),
+        str.upper,
+    ],
+)
+def test_a_volume_that_was_packed_again_is_read(tmp_path: Path, renamed: Callable[[str], str]) -> None:
+    members = {"metadata/CasesMetadata.json": json.dumps([metadata(1)]), "html/0001-01.html": GOOD}
+    with zipfile.ZipFile(tmp_path / "7.zip", "w") as archive:
+        for name, content in members.items():
+            archive.writestr(renamed(name), b"\xef\xbb\xbf" + content.encode())
+        archive.writestr("__MACOSX/10/metadata/._CasesMetadata.json", b"\0")
+    opinions, faults = read(tmp_path / "7.zip")
+    assert [(o.case_id, o.text) for o in opinions] == [(1, "A good opinion.")]
+    assert faults == []
+    assert [(key.id, body) for key, body in bodies(tmp_path / "7.zip", {1})] == [(1, GOOD)]
+
+
+def test_a_zip_of_two_volumes_is_set_aside(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "7.zip", "w") as archive:
+        for top in ("1", "2"):
+            archive.writestr(f"{top}/metadata/CasesMetadata.json", "[]")
+    (fault,) = read_volume(tmp_path / "7.zip")
+    sentence = "7.zip, metadata/CasesMetadata.json: it holds 2 files of this name; the volume is set aside."
+    assert str(fault) == sentence
+
+
+@pytest.mark.parametrize(
+    ("labels", "pages"),
+    [
+        (("xii", "xiii"), ["11", "xii", "xiii"]),
+        (("*12", "*13"), ["11", "*12", "*13"]),
+        (("12a", "12b"), ["11", "12a", "12b"]),
+        (("1,012", "1,013"), ["1011", "1012", "1013"]),
+        (("1,2", "3"), ["11", "1,2", "3"]),
+        (("١٢", "١٣"), ["11", "١٢", "١٣"]),
+        (("9" * 40, "13"), ["11", "9" * 40, "13"]),
+        (("0", "1"), ["11", "0", "1"]),
+    ],
+)
+def test_labels_that_are_no_plain_numbers(tmp_path: Path, labels: tuple[str, str], pages: list[str]) -> None:
+    paragraphs = ["Text.", f"{label(labels[0])}More.", f"{label(labels[1])}Last."]
+    (opinion,), faults = one(tmp_path, html(("majority", paragraphs)), first_page="11", last_page="13")
+    assert [page.label for page in opinion.pages] == pages
+    assert faults == []
 
 
 def test_valid_parts_of_an_invalid_case_are_kept(tmp_path: Path) -> None:
@@ -165,6 +335,29 @@ def test_missing_html_is_replaced_by_json(tmp_path: Path) -> None:
         "7.zip, html/0001-01.html: the file is missing, so its text comes from json/; the rest is kept.",
         "7.zip, html/0002-01.html: the file is missing, and so is its json/ twin; the case is left out.",
     ]
+
+
+@pytest.mark.parametrize(
+    ("record", "sentence"),
+    [
+        ({"casebody": {"opinions": None}}, "its casebody.opinions = None is wrong"),
+        (
+            {"casebody": {"opinions": [{"type": 3, "text": "A."}]}},
+            "its casebody.opinions.0.type = 3 is wrong",
+        ),
+        ({"casebody": {"opinions": [{"type": "majority"}]}}, "its casebody.opinions.0.text is missing"),
+        ({}, "its casebody is missing"),
+        (NESTED, "its content = [[[[[[[...]]]]]]] is wrong"),
+    ],
+)
+def test_an_invalid_json_twin_removes_only_its_case(tmp_path: Path, record: object, sentence: str) -> None:
+    with zipfile.ZipFile(tmp_path / "7.zip", "w") as archive:
+        archive.writestr("metadata/CasesMetadata.json", json.dumps([metadata(1), metadata(2)]))
+        archive.writestr("json/0001-01.json", json.dumps(record))
+        archive.writestr("html/0002-01.html", GOOD)
+    opinions, (fault,) = read(tmp_path / "7.zip")
+    assert [o.case_id for o in opinions] == [2]
+    assert str(fault).startswith(f"7.zip, html/0001-01.html: {sentence}")
 
 
 def test_a_damaged_member_removes_only_its_case(tmp_path: Path) -> None:
@@ -294,6 +487,12 @@ def body(data: str | None, status: str = "ok") -> dict:
         ),
         (b'{"id": 2,', "its JSON cannot be parsed ("),
         (b"[]", "it has another layout than the bulk export ("),
+        (
+            bulk_row(2, "<opinion><p>A.</p></opinion>", decision_date=None),
+            "case 2: its decision_date = None is wrong (Input should be a valid string); the case",
+        ),
+        (bulk_row(1, BULK), "case 1: its id is also that of "),
+        (b"[" * 2000 + b"]" * 2000, "its JSON cannot be parsed ("),
         (bulk_row(2, "<opinion><p>a\x07b</p></opinion>"), f"1 control character was made a space; {REST}."),
     ],
 )
@@ -303,7 +502,7 @@ def test_an_invalid_row_is_reported_and_the_others_are_kept(
     opinions, faults = read(write_bulk(tmp_path / "7.jsonl", [bulk_row(1, BULK), row, bulk_row(3, BULK)]))
     assert [o.case_id for o in opinions if o.case_id != 2] == [1, 3]
     assert len(faults) == 1
-    assert str(faults[0]).startswith(f"7.jsonl, row 2: {sentence}")
+    assert str(faults[0]).replace("row 2, ", "row 2: ").startswith(f"7.jsonl, row 2: {sentence}")
 
 
 def test_a_line_longer_than_the_limit_is_rejected(tmp_path: Path) -> None:

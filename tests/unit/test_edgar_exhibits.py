@@ -1,5 +1,7 @@
 """Documents of a submission, and their text."""
 
+import time
+
 import pytest
 
 from edgar_server import document, submission
@@ -52,6 +54,25 @@ def test_blank_lines_carriage_returns_and_missing_end_tags_are_accepted():
     page = b"<DOCUMENT>\r\n\r\n<TYPE>EX-10\r\n<SEQUENCE>2\r\n<TEXT>first\r\nline</TEXT>\r\n"
     page += b"<DOCUMENT>\r\n<TYPE>EX-10\r\n</DOCUMENT>"
     assert [(d.sequence, d.body) for d in read(page)] == [(2, b"first\r\nline"), (None, b"")]
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        b"<DOCUMENT>\r<TYPE>EX-10\r<SEQUENCE>2\r<TEXT>\rThe Term\r</TEXT>\r</DOCUMENT>\r",
+        b"<DOCUMENT><TYPE>EX-10<SEQUENCE>2<TEXT>\nThe Term\n</TEXT></DOCUMENT>\n",
+        b"<document><type>EX-10<sequence>2<filename>a.txt<text>The Term</text></document>",
+        b"<DOCUMENT>\n<TYPE>EX-10\n<SEQUENCE>2\n<TEXT>The Term</TEXT>\n</DOCUMENT>\n",
+    ],
+)
+def test_other_line_ends_and_tags_on_one_line_are_read(page):
+    (found,) = read(page)
+    assert (found.type, found.sequence, found.body.strip()) == ("EX-10", 2, b"The Term")
+
+
+def test_a_sequence_of_many_digits_is_no_number():
+    (found,) = read(b"<DOCUMENT>\n<TYPE>EX-10\n<SEQUENCE>" + b"9" * 6000 + b"\n<TEXT>\na\n</TEXT>\n")
+    assert found.sequence is None
 
 
 def test_the_added_dashes_of_privacy_enhanced_mail_are_removed():
@@ -142,6 +163,59 @@ def test_plain_text_keeps_its_lines_without_tags_and_page_numbers():
 def test_html_is_converted_to_paragraphs(html, text):
     found = contract_text(html.encode())
     assert (found.text, found.format) == (text, "html")
+
+
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        ("<p>The fee is <strike>$100</strike><u>$200</u>.</p>", "The fee is $200."),
+        ("<p>a <S>b</S> c <del class=x>d</del> e</p>", "a c e"),
+        ('<p>a <font style="text-decoration: Line-Through">b</font> c</p>', "a c"),
+        ('<p>a <font style="text-decoration:underline line-through">b</font> c</p>', "a c"),
+        ('<p>a <font style="text-decoration:underline">b</font> <strong>c</strong></p>', "a b c"),
+        ("<p>a <ins>b</ins> <small>c</small> <span>d</span></p>", "a b c d"),
+        ("<p>Fees</p><TABLE><CAPTION><S> <C>\nYear 1 $5</TABLE><p>Rest</p>", "Fees\n\nYear 1 $5\n\nRest"),
+        ("<p>a <strike>b</p><p>c</p>", "a b\n\nc"),
+        ("<p>a</p><div hidden>b</div><p HIDDEN=''>c</p><p style='visibility: hidden'>d</p>", "a"),
+        ("<p>a</p><p style='visibility: visible'>d</p>", "a\n\nd"),
+        ("<p>To <jo@x.org>, <p.roe@x.org> or <https://x.org/a>.</p>",
+         "To <jo@x.org>, <p.roe@x.org> or <https://x.org/a>."),
+        ("<p><www.x.org></p>", "<www.x.org>"),
+        ('<p>a<a href="mailto:jo@x.org">b</a><img src=a.gif>c<br/>d</p>', "abc\nd"),
+    ],
+)  # fmt: skip
+def test_struck_and_hidden_text_is_left_out_and_addresses_are_kept(html, text):
+    found = contract_text(html.encode())
+    assert (found.text, found.format) == (text, "html")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Send to <p.roe@x.org>\nor <br@x.org>.",
+        "Send to <div@x.org>,\n   <page@x.org>.",
+        "See <http://x.org/a>\nor <td.x.org>.",
+        "if a <p and b> 5,\n   or Net Income < 10 and > 5",
+        "a <p or\nb",
+    ],
+)
+def test_plain_text_with_angle_brackets_stays_plain(text):
+    found = contract_text(text.encode())
+    assert (found.text, found.format) == (text, "plain")
+
+
+@pytest.mark.parametrize(
+    "html", ["a<br/>b", "<P\nALIGN=center>a", "<td nowrap>a", "<html xmlns:x='y'>a", "<DIV >a</DIV>"]
+)
+def test_tags_with_and_without_attributes_are_html(html):
+    assert contract_text(html.encode()).format == "html"
+
+
+def test_a_long_address_without_an_end_is_read_quickly():
+    start = time.monotonic()
+    for body in (b"<p>x" + b"<a." * 100_000, b"<p>x<" + b"a." * 200_000, b"<p>x" + b"<a:" * 100_000):
+        assert contract_text(body).text.startswith("x")
+    assert time.monotonic() - start < 5
 
 
 def test_deeply_nested_html_is_read():

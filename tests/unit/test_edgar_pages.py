@@ -1,15 +1,20 @@
 """Pages of EDGAR: fetched within the rate limit, retried and cached."""
 
 import email.utils
+import errno
 import gzip
+import os
 import time
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from edgar_server import CONTACT, Bad, client, go, serving, small_quarter, start_job
 from lextables.corpora.edgar import pages
 from lextables.corpora.edgar.contracts import Quarter
-from lextables.corpora.edgar.pages import LONGEST_HOLD, Gone, Pace, Pages
+from lextables.corpora.edgar.pages import LONGEST_HOLD, Gone, Pace, Pages, _write_cached
+from lextables.pipeline import locks
 from lextables.pipeline.errors import BadInput
 
 PATH = "edgar/data/1/0000000001-20-000001.txt"
@@ -90,6 +95,38 @@ def test_temporary_errors_are_retried(server, tmp_path, bad):
     assert b"".join(client(server, tmp_path).lines(PATH)) == BODY
     assert len(server.log) == 3
     assert not list((tmp_path / "pages").rglob("*.part"))
+
+
+@pytest.mark.parametrize("code", [errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP])
+def test_pages_are_fetched_on_a_disk_without_locks(server, tmp_path, monkeypatch, code):
+    def refused(*_):
+        raise OSError(code, os.strerror(code))
+
+    pages = client(server, tmp_path)
+    pages.pace.per_second = 20
+    live = pages.cache_path(PATH).with_name(f".{Path(PATH).name}.gz.1.part")
+    live.parent.mkdir(parents=True)
+    live.touch()
+    monkeypatch.setattr(locks.fcntl, "flock", refused)
+    before = time.monotonic()
+    for _ in range(4):
+        pages.pace.wait()
+    assert time.monotonic() - before >= 0.14
+    assert b"".join(pages.lines(PATH)) == BODY
+    assert live.exists()  # another job may be writing it
+    monkeypatch.undo()
+    pages.cache_path(PATH).unlink()
+    pages.fetch(PATH)
+    assert not live.exists()
+
+
+def test_a_declared_length_of_many_digits_is_ignored(server, tmp_path):
+    pages = client(server, tmp_path)
+    answer = SimpleNamespace(
+        headers={"Content-Length": "9" * 5000}, raw=SimpleNamespace(stream=lambda *_, **__: iter([BODY]))
+    )
+    _write_cached(answer, pages.cache_path(PATH))
+    assert b"".join(pages.lines(PATH)) == BODY
 
 
 def test_a_rejected_request_makes_every_job_wait(server, tmp_path):

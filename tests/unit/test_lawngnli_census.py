@@ -31,9 +31,12 @@ def test_counts_of_shards_are_summed_in_the_order_of_the_steps(tmp_path):
 
 
 def test_opinions_and_excluded_volumes_are_counted_over_all_shards():
-    reports = [{"opinions": 4, "set_aside": ["us/1"]}, {"opinions": 0, "set_aside": ["us/3", "us/2"]}]
+    reports = [
+        {"opinions": 4, "cases left out": 2, "set_aside": ["us/1"]},
+        {"opinions": 0, "cases left out": 1, "set_aside": ["us/3", "us/2"]},
+    ]
     notes, set_aside = ingested(iter(reports))
-    assert notes == {"opinions": 4, "volumes set aside": 3}
+    assert notes == {"opinions": 4, "cases left out": 3, "volumes set aside": 3}
     assert set_aside == ["us/1", "us/3", "us/2"]
 
 

@@ -1,6 +1,5 @@
 """The released data set, built from ID files and case bodies that were written for these tests."""
 
-import json
 
 import pytest
 
@@ -233,8 +232,22 @@ def test_an_unreadable_volume_raises_an_error(tmp_path):
     path.write_bytes(path.read_bytes()[:40])
     with pytest.raises(BadInput, match=r"us\.jsonl\.xz: the volume cannot be read .*; fetch it again\.$"):
         cases([path], {1})
-    (tmp_path / "c.jsonl").write_text(json.dumps({"id": 1}))
-    with pytest.raises(
-        BadInput, match=r"c\.jsonl, row 1: the volume cannot be read \(KeyError\('casebody'\)\)"
-    ):
-        cases([tmp_path / "c.jsonl"], {1})
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        b"{",
+        b"null",
+        b'{"id": [1]}',
+        bulk_row(1, "", casebody=None),
+        bulk_row(1, "", casebody={"status": "ok", "data": 1}),
+        bulk_row(1, "", jurisdiction={"name_long": None}),
+        bulk_row(True, ""),
+    ],
+)
+def test_a_bad_row_of_the_bulk_export_is_skipped(tmp_path, bad):
+    path = write_bulk(
+        tmp_path / "c.jsonl", [bad, bulk_row(1, "<p>First.</p>"), bulk_row(1, "<p>Second.</p>")]
+    )
+    assert [row["case_id"] for row in cases([path], {1})] == [1]

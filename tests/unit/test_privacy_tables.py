@@ -1,5 +1,7 @@
 """The tables of the privacy policy corpus on a tiny corpus, compared with values computed by hand."""
 
+import gzip
+import zipfile
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -276,9 +278,48 @@ def test_a_site_without_a_rank_gets_the_rank_of_its_domain(ranks_of):
     assert ranks_of("1,example.com\n20,shop.example.com\n300,other.org\n4000,com\n", sites) == ranks
 
 
+def test_ranks_are_read_from_a_packed_list_and_domains_in_any_case(tmp_path):
+    content = b"\xef\xbb\xbf1,GOOGLE.com\r\n2, example.COM\r\n3,google.com\r\n"
+    paths = [tmp_path / name for name in ("top.csv", "top.csv.gz", "top.csv.zip", "list")]
+    paths[0].write_bytes(content)
+    paths[1].write_bytes(gzip.compress(content))
+    for path in paths[2:]:
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("a/top-1m.CSV", content)
+            archive.writestr("__MACOSX/a/._top-1m.csv", b"\0")
+            archive.writestr("README.txt", "A list.")
+    for path in paths:
+        assert tables.traffic_ranks(path, ["Google.com", "www.example.com"]) == {
+            "Google.com": 1,
+            "www.example.com": 2,
+        }
+
+
+@pytest.mark.parametrize(
+    ("members", "message"),
+    [
+        ({}, "r.zip: holds 0 .csv files where there should be one; unpack it, and name the file."),
+        ({"a.csv": b"1,a.com\n", "b.csv": b"1,a.com\n"}, "r.zip: holds 2 .csv files"),
+        ({"a.csv": b""}, "r.zip: the file is empty"),
+        ({"a.csv": b"1,\xff.com\n"}, "r.zip, line 1: the byte 0xff is not UTF-8"),
+        ({"a.csv": b"1,a.com\n" * 400_000}, "r.zip: it claims to expand to 3,200,000 bytes"),
+    ],
+)
+def test_an_invalid_zip_of_ranks_raises(tmp_path, members, message):
+    with zipfile.ZipFile(tmp_path / "r.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    with pytest.raises(BadInput) as error:
+        tables.traffic_ranks(tmp_path / "r.zip", ["a.com"])
+    assert str(error.value).startswith(message)
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
+        (f"{'9' * 6000},a.com\n", "ranks.csv, row 1: '99999"),
+        ("١,a.com\n", "ranks.csv, row 1: '١,a.com' is not a rank"),
+        ("1,1,a.com\n", "ranks.csv, row 1: '1,1,a.com' is not a rank"),
         ("rank,site\n1,a.com\n", "ranks.csv, row 1: 'rank,site' is not a rank and a domain; write a rank"),
         ("1,a.com\n0,b.com\n", "ranks.csv, row 2: '0,b.com' is not a rank"),
         ("1,a.com\n2\n", "ranks.csv, row 2: has 1 cells where there should be 2"),

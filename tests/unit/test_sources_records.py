@@ -7,13 +7,22 @@ import pytest
 
 from lextables.pipeline.errors import BadInput
 from lextables.sources import records
-from lextables.sources.records import csv_rows, json_array, json_lines, json_object, value
+from lextables.sources.records import csv_rows, json_array, json_lines, json_object, value, whole_number
 
 RECORDS = [{"a": 1}, {"b": 'é, ] } "\n'}, {}]
 
 
 def stream(text):
     return io.BytesIO(text.encode() if isinstance(text, str) else text)
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("0", 0), ("007", 7), ("9" * 18, 10**18 - 1), ("9" * 19, None), ("9" * 6000, None), ("", None)]
+    + [(text, None) for text in (" 7", "7\n", "-7", "+7", "1_0", "1.0", "١٢", "²", "x")],
+)
+def test_a_whole_number_has_ascii_digits_and_fits_into_64_bits(text, number):
+    assert whole_number(text) == number
 
 
 def test_csv_rows_have_the_number_of_their_first_line():

@@ -24,12 +24,12 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 from zlib import error as ZlibError
 
-from filelock import FileLock
 from pydantic import Field
 
 from lextables import ROOT
 from lextables.pipeline.atomic import replacing
 from lextables.pipeline.errors import BadInput
+from lextables.pipeline.locks import exclusive
 from lextables.pipeline.registry import Entry, entries
 
 PRICES = ROOT / "resources/prices.yaml"
@@ -255,7 +255,7 @@ class AnswerCache:
             path = self.path(question)
             path.parent.mkdir(parents=True, exist_ok=True)
             lock = path.with_name(f".{path.name}.lock")
-            with FileLock(lock):
+            with exclusive(lock):
                 if (answer := self.get(question, check)) is None:
                     answer = ask()
                     self.put(question, answer)

@@ -5,8 +5,8 @@ A submission is SGML, read as a stream of lines.  Each document is between ``<DO
 
 The text of an HTML or plain text body has paragraphs separated by a blank line.  A plain text keeps its lines
 as filed; in HTML a line is a block, a ``<br>`` or a table row, with cells separated by spaces.  Hidden
-and struck text is left out.  Page breaks and page numbers are dropped, and a sentence that runs over a page break is joined again.  Running heads are
-kept because they cannot be distinguished from headings.
+and struck text is left out.  Page breaks and page numbers are dropped, and a sentence that runs over a page
+break is joined again.  Running heads are kept because they cannot be distinguished from headings.
 """
 
 import codecs
@@ -34,7 +34,7 @@ _HTML = re.compile(
 _ADDRESS = re.compile(
     r"<(\w[^\s<>=\"'/]{0,100}[.@][^\s<>=\"']{0,100}|(?:https?|ftp|mailto):[^\s<>\"']{1,300})>", re.IGNORECASE
 )
-_PAGE = re.compile(r"<PAGE\b[^>\n]{0,20}>", re.IGNORECASE)
+_PAGE = re.compile(r"<PAGE(?:\s[^>\n]{0,20})?>", re.IGNORECASE)
 _SGML = r"</?(?:TABLE|CAPTION|S|C|FN|F\d{1,3})>"
 _SGML_LINE = re.compile(rf"^[ \t]*(?:{_SGML}[ \t]*)+\n", re.IGNORECASE | re.MULTILINE)
 _SGML_TAG = re.compile(_SGML, re.IGNORECASE)

@@ -196,8 +196,9 @@ def figure1(results: Results) -> list[Cell]:
 def traffic_ranks(path: str | Path, sites: Collection[str]) -> dict[str, int]:
     """Return {site: rank} from a list such as Tranco's (Le Pochat et al. 2019): a csv of rank and domain.
 
-    The csv may be packed as zip, as it is downloaded, or gzip.  A site that is not in the list has the rank of its parent domain; other sites are left out.
-    Raises `BadInput` for a row that is not a rank and a domain.
+    The csv may be packed as zip, as it is downloaded, or as gzip.  A site that is not in the list has the
+    rank of its parent domain; other sites are left out.  Raises `BadInput` for a row that is not a rank and a
+    domain.
     """
     domains = {domain for site in sites for domain in _domains(site)}
     listed: dict[str, int] = {}
