@@ -66,7 +66,8 @@ def test_records_are_found_by_case_id(index: CaseIndex) -> None:
 
 def test_a_case_in_two_files_raises_an_error(tmp_path: Path) -> None:
     shards = [shard(tmp_path, name, (7, "2 U.S. 1", MAJORITY, {})) for name in ("a", "b")]
-    with pytest.raises(BadInput, match=r"a\.parquet, case 7: the case stands also in b\.parquet"):
+    sentence = r"a\.parquet, case 7: the case is also in b\.parquet; take one of its volumes out"
+    with pytest.raises(BadInput, match=sentence):
         build_case_index(shards, tmp_path / "index")
 
 

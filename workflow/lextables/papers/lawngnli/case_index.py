@@ -118,9 +118,9 @@ def build_case_index(shards: Sequence[str | Path], folder: str | Path) -> dict[s
         first, second = cases[repeated[0]], cases[repeated[0] + 1]
         where = f"{Path(shards[first['shard']]).name}, case {first['case']}"
         raise BadInput(
-            f"the case stands also in {Path(shards[second['shard']]).name}",
+            f"the case is also in {Path(shards[second['shard']]).name}",
             where=where,
-            do="give each volume once",
+            do="take one of its volumes out of caselaw, or raise volumes_a_job so that one job reads both",
         )
     citations = np.unique(_joined(_CITATION, [part for _, part, _ in tables]))
     names = _joined(_PARTIES, [part for _, _, part in tables])
