@@ -1,6 +1,7 @@
 """Calls of an API on loopback: cache, budget, embeddings, and servers that misbehave."""
 
 import email.utils
+import errno
 import gzip
 import json
 import logging
@@ -19,6 +20,7 @@ from language_model_server import always, in_turn, reply
 from lextables.models import api
 from lextables.models.api import Api, Call, embed
 from lextables.models.spending import AnswerCache, Ledger, Limits
+from lextables.pipeline import locks
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.retrieval import collection, dense
 from rule_script import Files, run_script
@@ -116,6 +118,15 @@ def test_simultaneous_equal_questions_are_asked_once(tmp_path, kind):
     assert (tmp_path / "count").read_text() == "asked\n"
     assert AnswerCache(tmp_path).get(CACHED) == "A"
     assert not list(tmp_path.rglob("*.lock"))
+
+
+def test_a_question_is_asked_on_a_disk_without_locks(tmp_path, monkeypatch):
+    def refused(*_):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(locks.fcntl, "flock", refused)
+    assert _count_and_answer(tmp_path, 0) == _count_and_answer(tmp_path, 0) == "A"
+    assert (tmp_path / "count").read_text() == "asked\n"
 
 
 def test_a_question_is_sent_once(serve, tmp_path):

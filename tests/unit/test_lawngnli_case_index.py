@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from caselaw_volume import html, label, metadata, write_zip
-from lextables.corpora.caselaw.ingest import write_opinions
+from lextables.corpora.caselaw.ingest import read_opinions, write_opinions
 from lextables.papers.lawngnli.case_index import (
     AMBIGUOUS,
     CaseHeading,
@@ -64,11 +64,25 @@ def test_records_are_found_by_case_id(index: CaseIndex) -> None:
         index.record(6)
 
 
-def test_a_case_in_two_files_raises_an_error(tmp_path: Path) -> None:
-    shards = [shard(tmp_path, name, (7, "2 U.S. 1", MAJORITY, {})) for name in ("a", "b")]
-    sentence = r"a\.parquet, case 7: the case is also in b\.parquet; take one of its volumes out"
-    with pytest.raises(BadInput, match=sentence):
-        build_case_index(shards, tmp_path / "index")
+def test_of_a_case_in_two_files_the_first_is_used(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "lextables")
+    other = {"name": "Doe v. Poe", "jurisdiction": {"name_long": "Elsewhere"}}
+    shards = [
+        shard(tmp_path, "b", (7, "2 U.S. 1", MAJORITY, {}), (3, "2 U.S. 3", MAJORITY, {})),
+        shard(tmp_path, "a", (7, "2 U.S. 7", MAJORITY, other), (8, "2 U.S. 8", MAJORITY, {})),
+    ]
+    counts = build_case_index(shards, tmp_path / "index")
+    assert (counts["cases"], counts["citations"]) == (3, 3)
+    index = CaseIndex(tmp_path / "index")
+    assert index.record(7) == CaseRecord(7, "Testland", 0, 0)
+    assert [index.case_of(f"2 U.S. {page}") for page in (1, 7, 8)] == [7, None, 8]
+    assert caplog.messages == ["a.parquet, case 7 is also in an earlier file and left out here"]
+    build_case_index([shards[0], shards[0]], tmp_path / "index")
+    message = "b.parquet, case 3 and 1 more cases are also in an earlier file and left out here"
+    assert caplog.messages[1:] == [message]
+    rows = list(read_opinions([*shards, shards[0]], ["opinion_id", "case_id", "name"]))
+    assert [row["opinion_id"] for row in rows] == ["7-0", "7-1", "3-0", "3-1", "8-0", "8-1"]
+    assert "Doe v. Poe" not in {row["name"] for row in rows}
 
 
 def test_a_missing_index_raises_an_error(tmp_path: Path) -> None:

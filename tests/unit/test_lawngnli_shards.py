@@ -1,5 +1,6 @@
 """LawngNLI built from the sample's volumes: labels, premises, twins, and equal files for any shards."""
 
+import shutil
 from collections import Counter
 from pathlib import Path
 
@@ -78,6 +79,14 @@ def test_the_number_of_shards_does_not_change_the_files(tmp_path: Path, tools, f
     assert (counts, files) == finished[1:]
     assert counts[built.TWINNED] == 2 * counts[built.BALANCED] > 100
     assert all(files.values())
+
+
+def test_volumes_under_two_numbers_in_two_shards_do_not_change_the_files(
+    tmp_path: Path, tools, finished, monkeypatch
+) -> None:
+    copies = [Path(shutil.copy(volume, tmp_path / f"{n}.zip")) for n, volume in enumerate(VOLUMES)]
+    monkeypatch.setitem(globals(), "VOLUMES", [*VOLUMES, *copies])
+    assert build(tmp_path, len(copies), tools) == finished[1:]
 
 
 def test_a_citing_state_has_all_labels_and_premises_of_cited_jurisdictions(rows) -> None:

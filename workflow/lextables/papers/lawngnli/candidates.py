@@ -79,7 +79,8 @@ def write_candidates(
 
     ``path`` becomes a table of `CANDIDATES`, ``cites`` one of `CITES` with every resolved citation, with a
     parenthetical or not.  A citation that belongs to two cases is not resolved, and counted; so is a
-    parenthesis that is never closed or too long.
+    parenthesis that is never closed or too long.  Opinions of a case that an earlier file has are left out,
+    and counted.
     """
     counts: Counter[str] = Counter()
     problems: list[str] = []
@@ -91,8 +92,13 @@ def write_candidates(
             counts["citations of two cases"] += 1
         return key if case_id is None or case_id == AMBIGUOUS else case_id
 
+    shard = index.shards.index(Path(opinions).name)
+
     def rows() -> Iterator[dict[str, Any]]:
         for opinion in dataset.read(opinions):
+            if index.record(opinion["case_id"]).shard != shard:
+                counts["opinions of cases that an earlier file has"] += 1
+                continue
             reading = read_parentheticals(opinion["text"], tokens, resource_of)
             counts.update(reading.counts)
             counts[CITATIONS] += sum(n for kind, n in reading.counts.items() if kind.endswith(" citations"))

@@ -7,6 +7,7 @@ probability that two different ones among ten million share a hash is 3 in a mil
 
 import hashlib
 import json
+import logging
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -45,8 +46,12 @@ _PARTIES = np.dtype(
     ]
 )
 _ARRAYS = {"citations": _CITATION, "cases": _CASE, "parties": _PARTIES}
+_Tables = tuple[np.ndarray, ...]  # the cases, citations and parties of a file
 _HEADING = ["case_id", "name", "date", "reporter", "volume", "first_page"]
 _COLUMNS = [*_HEADING, "citations", "jurisdiction", "opinion_type", "majorities"]
+
+
+_log = logging.getLogger("lextables")
 
 
 @cache
@@ -98,10 +103,13 @@ def build_case_index(shards: Sequence[str | Path], folder: str | Path) -> dict[s
 
     Returns counts: cases, those with a single majority opinion, citations, and citations that belong
     to two cases.  Reads no opinion's text.  The result does not depend on the files and the order
-    of the cases.  Raises `BadInput` if there is no case, or one is in two files.
+    of the cases.  Of a case in two files the first is used, and the other is logged.  Raises `BadInput` if
+    there is no case.
     """
     codes: dict[str, int] = {}
+    names = [Path(path).name for path in shards]
     tables = [_shard(number, Path(path), codes) for number, path in enumerate(shards)]
+    _drop_repeated(tables, names)
     jurisdictions = sorted(codes)
     cases = _joined(_CASE, [part for part, _, _ in tables])
     # Jurisdictions were numbered in order of occurrence, which depends on the division into volumes.
@@ -113,23 +121,14 @@ def build_case_index(shards: Sequence[str | Path], folder: str | Path) -> dict[s
             where="caselaw",
             do="see which were set aside in the .json files beside the opinions, and name other volumes",
         )
-    repeated = np.flatnonzero(cases["case"][1:] == cases["case"][:-1])
-    if len(repeated):
-        first, second = cases[repeated[0]], cases[repeated[0] + 1]
-        where = f"{Path(shards[first['shard']]).name}, case {first['case']}"
-        raise BadInput(
-            f"the case is also in {Path(shards[second['shard']]).name}",
-            where=where,
-            do="take one of its volumes out of caselaw, or raise volumes_a_job so that one job reads both",
-        )
     citations = np.unique(_joined(_CITATION, [part for _, part, _ in tables]))
-    names = _joined(_PARTIES, [part for _, _, part in tables])
-    arrays = {"citations": citations, "cases": cases, "parties": names}
+    parties_of_cases = _joined(_PARTIES, [part for _, _, part in tables])
+    arrays = {"citations": citations, "cases": cases, "parties": parties_of_cases}
     folder = Path(folder)
     for name, array in arrays.items():
         with replacing(folder / f"{name}.npy") as temporary, temporary.open("wb") as file:
             np.save(file, array, allow_pickle=False)
-    record = {"shards": [Path(shard).name for shard in shards], "jurisdictions": jurisdictions}
+    record = {"shards": names, "jurisdictions": jurisdictions}
     write_text(folder / "index.json", json.dumps(record, indent=1, ensure_ascii=False) + "\n")
     return {
         "cases": len(cases),
@@ -271,7 +270,21 @@ def _joined(kind: np.dtype, arrays: Iterable[np.ndarray]) -> np.ndarray:
     return joined
 
 
-def _shard(number: int, path: Path, codes: dict[str, int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _drop_repeated(tables: list[_Tables], names: Sequence[str]) -> None:
+    """Remove the cases from ``tables``, one per file in ``names``, that an earlier file has."""
+    cases = _joined(_CASE, [part for part, _, _ in tables])
+    repeated = np.flatnonzero(cases["case"][1:] == cases["case"][:-1]) + 1
+    by_shard: dict[int, list[int]] = {}
+    for at in repeated:
+        by_shard.setdefault(int(cases["shard"][at]), []).append(int(cases["case"][at]))
+    for number, case_ids in by_shard.items():
+        first, *others = case_ids
+        more = f" and {len(others):,} more cases are" if others else " is"
+        _log.info("%s, case %d%s also in an earlier file and left out here", names[number], first, more)
+        tables[number] = tuple(part[~np.isin(part["case"], case_ids)] for part in tables[number])
+
+
+def _shard(number: int, path: Path, codes: dict[str, int]) -> _Tables:
     """The cases, citations and parties of one file; a new jurisdiction gets the next number of ``codes``."""
     cases: dict[int, tuple[int, int, int, int]] = {}
     citations: list[tuple[int, int]] = []

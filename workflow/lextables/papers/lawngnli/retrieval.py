@@ -31,6 +31,7 @@ import faiss
 import numpy as np
 import pyarrow as pa
 
+from lextables.corpora.caselaw.ingest import read_opinions
 from lextables.corpora.caselaw.opinion import MAJORITY
 from lextables.models.okapi import Paragraphs
 from lextables.papers.lawngnli.labels import CONTRADICT, ENTAIL, LABELS, NEUTRAL, draw
@@ -256,11 +257,10 @@ def _as_query(row: Row) -> Row:
 
 def _majorities(opinions: Sequence[str | Path], jurisdictions: Collection[str]) -> Iterator[Row]:
     """The single majority opinions of these jurisdictions' cases, in the order of the files."""
-    for path in opinions:
-        for row in dataset.read(path, [*_OPINION, "text"]):
-            single = row["opinion_type"] == MAJORITY and row["majorities"] == 1
-            if single and row["jurisdiction"] in jurisdictions and row["text"].strip():
-                yield row
+    for row in read_opinions(opinions, [*_OPINION, "text"]):
+        single = row["opinion_type"] == MAJORITY and row["majorities"] == 1
+        if single and row["jurisdiction"] in jurisdictions and row["text"].strip():
+            yield row
 
 
 def _batches(opinions: Iterable[Row]) -> Iterator[tuple[str, list[Row]]]:
@@ -273,10 +273,9 @@ def _batches(opinions: Iterable[Row]) -> Iterator[tuple[str, list[Row]]]:
 
 def _documents(opinions: Sequence[str | Path], opinion_ids: set[str]) -> Iterator[Row]:
     """The rows of `DOCUMENTS`, in the order of the files."""
-    for path in opinions:
-        for row in dataset.read(path, [*_OPINION, "text"]):
-            if row["opinion_id"] in opinion_ids:
-                yield row | {"document_id": row["opinion_id"]}
+    for row in read_opinions(opinions, [*_OPINION, "text"]):
+        if row["opinion_id"] in opinion_ids:
+            yield row | {"document_id": row["opinion_id"]}
 
 
 def write_reranking(
@@ -329,20 +328,19 @@ def _texts(
     """The rows of `TEXTS`, each text once; those of `EXAMPLES` are added to ``written``."""
     text_ids: set[str] = set()
     columns = ["opinion_id", "case_id", "opinion_type", "majorities", "text"]
-    for path in opinions:
-        for opinion in dataset.read(path, columns):
-            single = opinion["opinion_type"] == MAJORITY and opinion["majorities"] == 1
-            names = (opinion["opinion_id"], opinion["case_id"]) if single else ()
-            rows = [row for name in names for row in by_opinion.get(name, ())]
-            paragraphs = Paragraphs(opinion["text"]) if rows else None
-            for row in rows:
-                premise = paragraphs.best(row["text"])
-                ids = [content_id(text) for text in (premise, row["text"])]
-                written.append(_example(row, opinion["opinion_id"], *ids))
-                for text_id, text in zip(ids, (premise, row["text"]), strict=True):
-                    if text_id not in text_ids:
-                        text_ids.add(text_id)
-                        yield {"text_id": text_id, "text": text}
+    for opinion in read_opinions(opinions, columns):
+        single = opinion["opinion_type"] == MAJORITY and opinion["majorities"] == 1
+        names = (opinion["opinion_id"], opinion["case_id"]) if single else ()
+        rows = [row for name in names for row in by_opinion.get(name, ())]
+        paragraphs = Paragraphs(opinion["text"]) if rows else None
+        for row in rows:
+            premise = paragraphs.best(row["text"])
+            ids = [content_id(text) for text in (premise, row["text"])]
+            written.append(_example(row, opinion["opinion_id"], *ids))
+            for text_id, text in zip(ids, (premise, row["text"]), strict=True):
+                if text_id not in text_ids:
+                    text_ids.add(text_id)
+                    yield {"text_id": text_id, "text": text}
 
 
 def _example(row: Row, opinion_id: str, text_id: str, pair_id: str) -> Row:
