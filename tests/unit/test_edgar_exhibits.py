@@ -1,5 +1,6 @@
 """Documents of a submission, and their text."""
 
+import io
 import time
 
 import pytest
@@ -9,7 +10,7 @@ from lextables.corpora.edgar.exhibits import CutShort, NoText, contract_text, do
 
 
 def read(page: bytes, *families: str):
-    return list(documents(page.splitlines(keepends=True), in_families(families or ("EX-10",))))
+    return list(documents(io.BytesIO(page), in_families(families or ("EX-10",))))
 
 
 @pytest.mark.parametrize(
@@ -59,7 +60,7 @@ def test_blank_lines_carriage_returns_and_missing_end_tags_are_accepted():
 @pytest.mark.parametrize(
     "page",
     [
-        b"<DOCUMENT>\r<TYPE>EX-10\r<SEQUENCE>2\r<TEXT>\rThe Term\r</TEXT>\r</DOCUMENT>\r",
+        b"<SEC-DOCUMENT>a.txt\r<DOCUMENT>\r<TYPE>EX-10\r<SEQUENCE>2\r<TEXT>\rThe Term\r</TEXT>\r</DOCUMENT>\r",
         b"<DOCUMENT><TYPE>EX-10<SEQUENCE>2<TEXT>\nThe Term\n</TEXT></DOCUMENT>\n",
         b"<document><type>EX-10<sequence>2<filename>a.txt<text>The Term</text></document>",
         b"<DOCUMENT>\n<TYPE>EX-10\n<SEQUENCE>2\n<TEXT>The Term</TEXT>\n</DOCUMENT>\n",

@@ -246,8 +246,8 @@ def test_an_unreadable_volume_raises_an_error(tmp_path):
         bulk_row(True, ""),
     ],
 )
-def test_a_bad_row_of_the_bulk_export_is_skipped(tmp_path, bad):
-    path = write_bulk(
-        tmp_path / "c.jsonl", [bad, bulk_row(1, "<p>First.</p>"), bulk_row(1, "<p>Second.</p>")]
-    )
-    assert [row["case_id"] for row in cases([path], {1})] == [1]
+def test_a_bad_row_of_the_bulk_export_is_skipped_and_the_first_of_an_id_used(tmp_path, bad):
+    second = bulk_row(1, "<p>Second.</p>", jurisdiction={"name_long": "Elsewhere"})
+    path = write_bulk(tmp_path / "c.jsonl", [bad, bulk_row(1, "<p>First.</p>"), second])
+    rows = cases([path], {1})
+    assert [(row["case_id"], row["jurisdiction"]) for row in rows] == [(1, "Testland")]
