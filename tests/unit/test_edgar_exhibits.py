@@ -60,7 +60,7 @@ def test_blank_lines_carriage_returns_and_missing_end_tags_are_accepted():
 @pytest.mark.parametrize(
     "page",
     [
-        b"<SEC-DOCUMENT>a.txt\r<DOCUMENT>\r<TYPE>EX-10\r<SEQUENCE>2\r<TEXT>\rThe Term\r</TEXT>\r</DOCUMENT>\r",
+        b"<SEC-DOCUMENT>a\r<DOCUMENT>\r<TYPE>EX-10\r<SEQUENCE>2\r<TEXT>\rThe Term\r</TEXT>\r</DOCUMENT>\r",
         b"<DOCUMENT><TYPE>EX-10<SEQUENCE>2<TEXT>\nThe Term\n</TEXT></DOCUMENT>\n",
         b"<document><type>EX-10<sequence>2<filename>a.txt<text>The Term</text></document>",
         b"<DOCUMENT>\n<TYPE>EX-10\n<SEQUENCE>2\n<TEXT>The Term</TEXT>\n</DOCUMENT>\n",
