@@ -1,6 +1,5 @@
 """The released data set, built from ID files and case bodies that were written for these tests."""
 
-
 import pytest
 
 from caselaw_volume import bulk_row, metadata, write_bulk, write_zip
