@@ -16,8 +16,9 @@ from lextables.pipeline import spreadsheet
 from lextables.pipeline.atomic import replacing
 from lextables.pipeline.errors import BadInput
 from lextables.publish.records import ResultTable
-from lextables.tables.cells import from_csv, same_words
+from lextables.tables.cells import from_csv
 from lextables.tables.published import number
+from lextables.tables.words import same_words
 
 FOLDER = "capsules"  # where the commands run
 COLUMNS = ("question", "command", "answer", "low", "high", "file", "row", "column")

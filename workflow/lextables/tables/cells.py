@@ -19,9 +19,7 @@ import csv
 import difflib
 import io
 import math
-import re
 import statistics
-import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -30,6 +28,7 @@ from typing import Literal
 from lextables.pipeline import spreadsheet
 from lextables.pipeline.errors import BadInput
 from lextables.tables.published import PublishedCell
+from lextables.tables.words import same_words
 
 Verdict = Literal["match", "near", "off", "not run", ""]
 DECIMALS = 3
@@ -360,15 +359,6 @@ def _is_number(value: float | str | None) -> bool:
 def rounded(value: float, decimals: int) -> float:
     """Return a number rounded to this many decimals, as published."""
     return float(f"{value:.{decimals}f}")
-
-
-def same_words(first: str, second: str) -> bool:
-    """Whether two texts have the same words and numbers; case, quotes, hyphens and blanks are ignored."""
-    return _words(first) == _words(second)
-
-
-def _words(text: str) -> list[str]:
-    return re.findall(r"\d+(?:[.,]\d+)*|[^\W_]+", unicodedata.normalize("NFKC", text).casefold())
 
 
 def written(value: float | str | None, decimals: int | None) -> str:

@@ -17,9 +17,10 @@ from typing import Any
 
 from lextables.metrics import STRICT
 from lextables.pipeline.dataset import Row, read
-from lextables.tables.cells import Cell, Score, same_words
+from lextables.tables.cells import Cell, Score
 from lextables.tables.inputs import Inputs, Scores
 from lextables.tables.scored import score_cell, strict_cells
+from lextables.tables.words import same_words
 from lextables.tasks.spans.squad import part
 
 WHOLE = "100"  # per cent of the training contracts
