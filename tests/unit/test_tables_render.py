@@ -100,7 +100,7 @@ def test_a_row_with_columns_of_two_grids_joins_them():
         ("BM25", "52.5 → 52.5 ✓ match [52.4, 52.6]"),
         ("Cross-encoder", "52.5 → 52.9 ≈ near, 3 seeds: 51.91 to 53.89 [51.0, 54.0]"),
         ("GPT4o", "52.5 → 60.0 ✗ off +7.5 [59.0, 61.0]"),
-        ("Llama", "52.5 → – not run"),
+        ("Llama", "52.5 not run"),
     ],
 )
 def test_every_verdict_has_a_symbol_and_a_word(row, said):
@@ -128,7 +128,7 @@ def test_values_that_a_baseline_reaches_are_marked_and_explained_once():
     assert list(reasons(lines)) == ["gated"]
     text, page = markdown("CUAD", "Section 4", lines), Page(html("CUAD", "Section 4", lines)).words
     assert "| BERT | 0.0† → 0.0 ✓ match, 3 seeds: 0.00 to 0.00 |" in text
-    assert "| GPT | 9.0† → – not run ¹ |" in text
+    assert "| GPT | 9.0† not run ¹ |" in text
     assert "published 0.0† reached by a baseline → reproduced 0.0 ✓ match" in page.replace(" †", "†")
     assert "published 9.0† reached by a baseline not run" in page.replace(" †", "†")
     names = "Here: Words {}; a model that answers nothing."
@@ -152,6 +152,30 @@ def test_values_from_other_data_have_no_verdict():
     page = Page(html("Retrieval", "Section 4", _lines(False))).words
     assert "BM25 52.5 [52.4, 52.6] published: 52.5" in page
     assert "→" not in page.split("Each cell")[0]
+
+
+@pytest.mark.parametrize(
+    ("published", "cell", "comparable", "in_markdown", "in_html"),
+    [
+        ("0.6", Cell("A", "F1", 0.6), True, "0.6 → 0.6 ✓ match", "0.6 → 0.6 ✓ match"),
+        ("0.6", Cell("A", "F1", 0.7), True, "0.6 → 0.7 ✗ off +0.1", "0.6 → 0.7 ✗ off +0.1"),
+        ("0.6", Cell("A", "F1", None, reason="r"), True, "0.6 not run ¹", "0.6 not run 1"),
+        ("0.6", Cell("A", "F1", None, reason="r"), False, "0.6 not run ¹", "0.6 not run 1"),
+        ("0.6", Cell("A", "F1", 0.7, judged=False), True, "0.6 → 0.7 no verdict", "0.6 → 0.7 no verdict"),
+        ("0.6", Cell("A", "F1", 0.7), False, "0.7 (published: 0.6)", "0.7 published: 0.6"),
+        ("", Cell("A", "F1", 0.7, decimals=1), True, "0.7", "0.7"),
+        ("", Cell("A", "F1", None, reason="r"), True, "not run ¹", "not run 1"),
+        ("-0.6", Cell("A", "F1", None, reason="r"), True, "-0.6 not run ¹", "-0.6 not run 1"),
+    ],
+)
+def test_markdown_and_html_show_the_same_cell(published, cell, comparable, in_markdown, in_html):
+    printed = [PublishedCell("t", "A", "F1", published, 1, "")] if published else []
+    lines = build(printed, [cell], comparable)
+    assert f"| A | {in_markdown} |" in markdown("T", "4", lines)
+    page = Page(html("T", "4", lines)).words.replace("published 0", "0").replace("published -", "-")
+    page = page.replace("reproduced ", "").replace("note ", "")
+    assert f" A {in_html} " in f"{page} "
+    assert [line.verdict == "not run" for line in lines] == ["not run" in in_markdown]
 
 
 def test_a_text_that_equals_the_published_text_is_shown_once():
@@ -192,8 +216,8 @@ def test_a_shared_reason_is_marked_once_in_a_row_that_also_has_other_reasons():
     cells += [Cell("GPT", COLUMNS[0], None, reason="an API"), Cell("GPT", COLUMNS[1], None, reason=why)]
     assert _marked(cells) == ([1, 0], [0] * 4, 4)
     text = markdown("Retrieval", "Section 4", build([], cells, True))
-    assert "| BERT ¹ | – not run | – not run | – not run ² | 3.000 ³ |" in text
-    assert "| GPT | – not run ⁴ | – not run ¹ |  |  |" in text
+    assert "| BERT ¹ | not run | not run | not run ² | 3.000 ³ |" in text
+    assert "| GPT | not run ⁴ | not run ¹ |  |  |" in text
 
 
 def _marked(cells):

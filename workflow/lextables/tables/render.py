@@ -16,7 +16,7 @@ from markupsafe import Markup
 
 from lextables.tables.cells import Line, count
 
-MARKS = {"match": "✓", "near": "≈", "off": "✗", "not run": "–"}
+MARKS = {"match": "✓", "near": "≈", "off": "✗"}
 KEY = (
     "Each cell: published value → reproduced value, and the verdict; no arrow if the value is from other "
     "data, and only the published value if it was not run. "
@@ -116,7 +116,7 @@ def shown(line: Line, numbers: Mapping[str, int]) -> Shown:
     value = line.reproduced or line.ours
     mark, word = MARKS.get(line.verdict, ""), line.verdict
     if line.verdict == "not run":
-        mark, value = "", MARKS["not run"]
+        value = ""
     elif line.verdict == "off":
         word = f"off {line.difference}".rstrip().replace("-", "−")
     elif line.verdict == "match" and line.decimals is None and value == line.published:
