@@ -147,6 +147,61 @@ def test_a_linear_model_has_one_threshold_per_metric():
     assert rows["The whole contract for every question"]["lenient"]
 
 
+def shared(excluded=(), **changes):
+    """The plans of CUAD and ContractEval with shared trainings; ``changes`` are those of ContractEval's task."""
+    papers = {
+        name: packages.load(ROOT / f"resources/papers/{name}.yaml") for name in ("cuad", "contracteval")
+    }
+    task = papers["contracteval"].tasks["contracteval"].model_copy(update=changes)
+    papers["contracteval"] = papers["contracteval"].model_copy(update={"tasks": {"contracteval": task}})
+    plans = {name: planning.plan(paper, context(name), excluded) for name, paper in papers.items()}
+    return papers, plans, planning.share_trainings(plans, papers)
+
+
+def trainings(plan):
+    return {run.folder for run in plan.specs if run.experiment == "train"}
+
+
+def sources(plan):
+    return {source.folder for spec in plan.specs.values() for source in spec.sources}
+
+
+def test_one_training_of_a_linear_model_serves_cuad_and_contracteval():
+    _, before, after = shared()
+    assert after["cuad"] == before["cuad"]
+    own = {run.replace("/cuad/", "/contracteval/") for run in sources(after["contracteval"])}
+    assert own == trainings(before["contracteval"])
+    assert trainings(after["contracteval"]) == set()
+    assert sources(after["contracteval"]) < trainings(after["cuad"])
+    assert after["contracteval"].rows == before["contracteval"].rows
+
+
+def test_contracteval_trains_its_model_if_cuad_has_no_equal_training():
+    papers, before, _ = shared()
+    alone = {"contracteval": before["contracteval"]}
+    assert planning.share_trainings(alone, papers) == alone
+    linear = papers["contracteval"].tasks["contracteval"].linear.model_copy(update={"folds": 5})
+    row = "TF-IDF, linear models and trees"
+    for name, (_, before, after) in {
+        "other settings": shared(linear=linear),
+        "another data set": shared(trainings_of="maud_extraction"),
+        "no data set": shared(trainings_of=""),
+    }.items():
+        assert after == before, name
+    _, before, after = shared(excluded=[row])
+    assert trainings(after["contracteval"]) == {"runs/contracteval/train/linear/linear/seed0"}
+
+
+@pytest.mark.parametrize("variant", ["sample", "rebuilt"])
+def test_cuad_and_contracteval_have_the_same_training_data(variant):
+    first, second = (
+        packages.load(ROOT / f"resources/papers/{name}.yaml").data[name].census[variant]
+        for name in ("cuad", "contracteval")
+    )
+    for table in ("questions", "answers", "training_examples"):
+        assert first[table]["rows_sha256"] == second[table]["rows_sha256"]
+
+
 def test_published_models_get_the_released_prompt_or_a_reason():
     rows, _ = laid_out()
     cells = published.load(ROOT / "resources/published/contracteval.csv")

@@ -125,6 +125,7 @@ os.environ[SUBMITTED_PLACES] = json.dumps(SUBMITTED.places)
 CONTEXT = Context(CONFIG, MODELS, ROOT, GPU, SUBMITTED.rows, ABSENT)
 # Only the papers in the config are planned, so that missing data of others stops nothing.
 PLANS = {name: or_exit(planning.plan, PAPERS[name], CONTEXT, CONFIG.excluded(name)) for name in CONFIG.papers}
+PLANS = planning.share_trainings(PLANS, PAPERS)
 or_exit(planning.check_excluded, CONFIG.exclude_rows, PLANS, PAPERS)
 SPECS = {run: spec for plan in PLANS.values() for run, spec in plan.specs.items()}
 RESULTS = CONFIG.results

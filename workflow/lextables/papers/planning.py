@@ -25,6 +25,7 @@ PLANNERS: dict[str, type[Planner]] = {
     "answers": AnswersPlanner,
 }
 ALL = "all"
+TRAIN = "train"
 EXCLUDED = "excluded in the configuration"
 
 
@@ -54,6 +55,31 @@ def plan(paper: Paper, context: Context, excluded: Collection[str] = ()) -> Plan
     }
     tables = {name: _table_rows(table, rows, planners) for name, table in paper.tables.items()}
     return Plan(specs, tables, frozenset(row.row for row in every))
+
+
+def share_trainings(plans: Mapping[str, Plan], papers: Mapping[str, Paper]) -> dict[str, Plan]:
+    """Return the plans without trainings that another paper's plan has with the same settings.
+
+    A task names the other data set (`trainings_of`).  Its runs load the weights of the other training.
+    """
+    planned = {run: spec for plan in plans.values() for run, spec in plan.specs.items()}
+    return {name: _with_shared(plan, papers[name], planned) for name, plan in plans.items()}
+
+
+def _with_shared(plan: Plan, paper: Paper, planned: Mapping[Run, Spec]) -> Plan:
+    """A paper's plan with the trainings of other papers among ``planned``."""
+    shared = {}
+    for run, spec in plan.specs.items():
+        other = getattr(paper.tasks.get(run.paper), "trainings_of", "")
+        same = replace(run, paper=other)
+        if run.experiment == TRAIN and same in planned and planned[same].settings == spec.settings:
+            shared[run] = same
+    specs = {}
+    for run, spec in plan.specs.items():
+        if run not in shared:
+            sources = tuple(shared.get(source, source) for source in spec.sources)
+            specs[run] = replace(spec, sources=sources)
+    return replace(plan, specs=specs)
 
 
 def check_excluded(names: Iterable[str], plans: Mapping[str, Plan], papers: Container[str]) -> None:

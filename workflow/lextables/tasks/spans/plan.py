@@ -38,8 +38,9 @@ class Panel(plan.Panel):
 
     A panel of kind `linear` uses words only, or, with the ``features`` vectors or both,
     embeddings by a sentence encoder, its ``model``; an ``exact`` one marks the answers themselves,
-    even if the evaluator accepts a sentence that contains one.  One of kind `language-model` is
-    not trained (`Asking`, `Writing`); ``unpublished`` states what is unknown about a published row, which is
+    even if the evaluator accepts a sentence that contains one.  With ``out_of_fold`` its training also saves
+    predictions for the training contracts, for data sets that use it (`SpanTask`).  One of kind
+    `language-model` is not trained (`Asking`, `Writing`); ``unpublished`` states what is unknown about a published row, which is
     then not run.  One of kind `fixed` has the same ``output`` for every question, with ${contract} for the
     contract.
     """
@@ -48,6 +49,7 @@ class Panel(plan.Panel):
     model: str = ""
     features: Literal["words", "vectors", "both"] = "words"
     exact: bool = False
+    out_of_fold: bool = False
     family: str = "ours"
     pretrained: bool = False
     released: str | None = None
@@ -165,7 +167,9 @@ class SpanTask(Entry):
     category's name: in such a category a prediction may contain the answer; ``low_thresholds`` are those of
     the released sweep below 0.01.  ``averages`` is the number of runs whose mean is a published score.
     ``grids`` and ``pretraining`` are by name of the grid; `paper` has the paper's settings.  ``linear`` is
-    for panels of that kind, and ``asking`` for language models.
+    for panels of that kind, and ``asking`` for language models.  ``trainings_of`` is a data set of another
+    paper with the same training contracts and questions: if it is planned, its trainings are used
+    (`planning.share_trainings`).
     """
 
     task: Literal["spans"]
@@ -182,6 +186,7 @@ class SpanTask(Entry):
     grids: Mapping[str, SpanGrid] = {}
     pretraining: Mapping[str, Pretraining] = {}
     linear: LinearSettings | None = None
+    trainings_of: str = ""
     asking: Asking | Writing | None = None
 
     @property
@@ -320,8 +325,6 @@ class SpanPlanner(Planner):
         relaxed = None if panel.exact else self.task.relaxed
         settings = self.task.linear.model_dump() | {"kind": panel.kind, "relaxed": relaxed}
         settings["features"] = panel.features
-        if self.task.quotes:
-            settings["out_of_fold"] = True
         for encoder in encoders:
             weights = self.context.weights(encoder)
             if isinstance(weights, Missing):
@@ -331,7 +334,10 @@ class SpanPlanner(Planner):
         for percent in self.grid.percents if panel.shares else (WHOLE,):
             condition = panel.kind if percent == WHOLE else f"{panel.kind}-p{percent}"
             of_share = settings | {"percent": percent}
-            training = self.add(self.run("train", key, condition), of_share)
+            of_training = dict(of_share)
+            if percent == WHOLE and (panel.out_of_fold or self.task.quotes):
+                of_training["out_of_fold"] = True
+            training = self.add(self.run("train", key, condition), of_training)
             reading = self.add(self.run("read", key, condition), of_share, weights_of=training)
             runs[str(percent)] = (reading,)
         return replace(row, runs=runs)
