@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 import yaml
@@ -9,12 +10,14 @@ import yaml
 from lextables.models.resolve import load_models
 from lextables.papers import modules, packages, planning
 from lextables.papers.acord.registry import Acord
-from lextables.papers.registry import DataSet, Paper
+from lextables.papers.registry import FORMS, LINE, NAME, TABLE_NAME, TITLE, DataSet, FigureKind, Paper
 from lextables.pipeline.config import load as load_config
 from lextables.pipeline.errors import BadInput
 from lextables.tables.cells import Score, build
+from lextables.tables.figures import KINDS
 from lextables.tables.inputs import Inputs
 from lextables.tables.published import PublishedCell
+from lextables.tables.render import label
 from lextables.tables.scored import score_cell
 from lextables.tasks.plan import Context
 
@@ -118,6 +121,64 @@ def test_the_error_message_names_file_and_key(tmp_path, change, sentence):
     with pytest.raises(BadInput) as error:
         packages.load(written(tmp_path, PAPER | change))
     assert sentence in str(error.value)
+
+
+def table(name="table1", **values):
+    return {"tables": {name: {"title": "A", "where": "B"} | values}}
+
+
+@pytest.mark.parametrize(
+    ("change", "key", "allowed"),
+    [
+        *((table(name), f"tables.{name} is not an allowed name", FORMS[TABLE_NAME]) for name in (
+            "results", "table", "Table1", "table 1", "table-1", "table_1", "table1_2", "table../x", "tablec1",
+            "figure", "table٣", "table1\n",
+        )),
+        (table(title=""), "tables.table1.title = '' is not allowed", FORMS[LINE]),
+        (table(title=" A"), "tables.table1.title = ' A' is not allowed", FORMS[LINE]),
+        (table(where="a\nb"), "tables.table1.where = 'a\\nb' is not allowed", FORMS[LINE]),
+        (table(notes=[""]), "tables.table1.notes.0 = '' is not allowed", FORMS[LINE]),
+        (table(kind="pie"), "tables.table1.kind = 'pie' is not allowed", "Input should be"),
+        (table(kind="bubbles"), "table1: a figure, and no table, has a kind", ""),
+        (table("figure1"), "figure1: a figure, and no table, has a kind", ""),
+        (table(file="ranks"), "table table1 shows the file of 'ranks', which is not a config key", ""),
+        ({"title": ": A"}, "title = ': A' is not allowed", FORMS[TITLE]),
+        ({"title": ""}, "title = '' is not allowed", FORMS[TITLE]),
+        ({"citation": ""}, "citation = '' is not allowed", FORMS[LINE]),
+        ({"tasks": {"a.b": PAPER["tasks"]["clauses"]}}, "tasks.a.b is not an allowed name", FORMS[NAME]),
+        ({"data": {"A": {"files": {"all": "a/b"}}}}, "data.A is not an allowed name", FORMS[NAME]),
+        ({"texts": {"../a": {"table": "t", "unit": "u"}}}, "texts.../a is not an allowed name", FORMS[NAME]),
+        ({"publish": {"apart": {"a b": {"title": "A"}}}}, "publish.apart.a b is not an allowed", FORMS[NAME]),
+    ],
+)  # fmt: skip
+def test_names_and_texts_that_pages_cannot_show_are_refused(tmp_path, change, key, allowed):
+    with pytest.raises(BadInput) as error:
+        packages.load(written(tmp_path, PAPER | change))
+    assert str(error.value).startswith(f"ledgar.yaml: {key}")
+    assert allowed in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["table1", "table12", "table3a", "table_b", "table_c1", "table_labels"])
+def test_allowed_names_of_tables_have_a_label(tmp_path, name):
+    (allowed,) = packages.load(written(tmp_path, PAPER | table(name))).tables
+    assert label(allowed).startswith("Table ")
+
+
+def test_every_kind_of_figure_is_allowed():
+    assert {*get_args(FigureKind)} == {*KINDS}
+
+
+@pytest.mark.parametrize("name", ["Ledgar", "led-gar", "3paper", "led gar"])
+def test_the_file_of_a_paper_has_an_allowed_name(tmp_path, name):
+    with pytest.raises(BadInput, match=rf"^{name}\.yaml: a paper's file is named by small letters"):
+        packages.load(written(tmp_path, PAPER, name))
+
+
+def test_a_data_set_belongs_to_one_paper(tmp_path):
+    paths = {name: written(tmp_path, PAPER, name) for name in ("first", "second")}
+    with pytest.raises(BadInput, match=r"^second\.yaml: the data set \w+ is also one of first; rename"):
+        packages.load_all(paths)
+    assert [*packages.load_all({"first": paths["first"]})] == ["first"]
 
 
 def test_invalid_yaml_raises(tmp_path):

@@ -148,7 +148,7 @@ def test_a_linear_model_has_one_threshold_per_metric():
 
 
 def shared(excluded=(), **changes):
-    """The plans of CUAD and ContractEval with shared trainings; ``changes`` are those of ContractEval's task."""
+    """The plans of CUAD and ContractEval before and after; ``changes`` are to ContractEval's task."""
     papers = {
         name: packages.load(ROOT / f"resources/papers/{name}.yaml") for name in ("cuad", "contracteval")
     }

@@ -91,7 +91,7 @@ CODE = Code()
 # Passed to jobs through the environment, not params: moving weights must not trigger reruns.
 WEIGHT_PATHS = or_exit(places, CONFIG, MODELS, CONFIG.mirrors(ROOT))
 os.environ[PLACES] = json.dumps(WEIGHT_PATHS)
-PAPERS = {name: or_exit(packages.load, path) for name, path in PAPER_FILES.items()}
+PAPERS = or_exit(packages.load_all, PAPER_FILES)
 
 
 or_exit(trained_on.check, CONFIG, MODELS, PAPERS)

@@ -1,6 +1,7 @@
 """Loads `resources/papers/<paper>.yaml`, checked by the paper's registry class and those of its tasks."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Union
@@ -8,7 +9,7 @@ from typing import Annotated, Union
 from pydantic import Field, ValidationError, create_model
 
 from lextables.papers import modules
-from lextables.papers.registry import Paper
+from lextables.papers.registry import FORMS, NAME, Name, Paper
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.registry import Entry, content
 
@@ -26,12 +27,14 @@ def model_of(paper: str, kinds: Iterable[str] = TASKS) -> type[Paper]:
     base = modules.module(paper, "registry").REGISTRY if modules.has(paper, "registry") else Paper
     types = tuple(map(task_type, kinds))
     task = Annotated[Union[types], Field(discriminator="task")] if len(types) > 1 else types[0]  # noqa: UP007
-    return create_model(base.__name__, __base__=base, __doc__=base.__doc__, tasks=(dict[str, task], {}))
+    return create_model(base.__name__, __base__=base, __doc__=base.__doc__, tasks=(dict[Name, task], {}))
 
 
 def load(path: str | Path) -> Paper:
     """Read and check a paper's file; `BadInput` names the key of the first error."""
     path = Path(path)
+    if not re.fullmatch(NAME, path.stem):
+        raise BadInput(f"a paper's file is named by {FORMS[NAME]}", where=path.name, do="rename it")
     values = content(path)
     try:
         kinds = {task["task"] for task in values["tasks"].values()}
@@ -49,6 +52,26 @@ def load(path: str | Path) -> Paper:
             why = "is missing" if fault["type"] == "missing" else "is not a known key"
             raise BadInput(f"{key} {why}", where=path.name, do=SEE_SCHEMA) from None
         why = fault["msg"].removeprefix("Value error, ")
+        if fault["type"] == "string_pattern_mismatch":
+            pattern = fault["ctx"]["pattern"]
+            why = FORMS.get(pattern, f"a text of the form {pattern}")
+            if fault["loc"][-1] == "[key]":
+                name = key.removesuffix(".[key]")
+                why = f"{name} is not an allowed name (allowed: {why})"
+                raise BadInput(why, where=path.name, do=SEE_SCHEMA) from None
         if not key:  # an error of the whole paper
             raise BadInput(why, where=path.name) from None
         raise BadInput(f"{key} = {fault['input']!r:.80} is not allowed ({why})", where=path.name) from None
+
+
+def load_all(paths: Mapping[str, str]) -> dict[str, Paper]:
+    """Load {paper: its file}; `BadInput` if two papers have a data set of the same name."""
+    papers = {name: load(path) for name, path in paths.items()}
+    owners: dict[str, str] = {}
+    for name, paper in papers.items():
+        for data_set in {*paper.data, *paper.tasks}:
+            other = owners.setdefault(data_set, name)
+            if other != name:
+                why = f"the data set {data_set} is also one of {other}"
+                raise BadInput(why, where=Path(paths[name]).name, do="rename one of them")
+    return papers

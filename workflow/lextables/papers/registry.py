@@ -7,12 +7,35 @@ tables with their rows.  A paper package whose reader or tables need more keys a
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, SerializeAsAny, model_validator
 
+from lextables.pipeline.config import Config
 from lextables.pipeline.registry import Entry
 from lextables.sources.registry import Source
+
+# Allowed forms of names and texts, and how messages describe them.  A name is part of paths, targets and
+# rules; a table's name is also shown as its number (`tables.render.label`).
+NAME = r"^[a-z][a-z0-9_]*$"
+TABLE_NAME = r"^(table|figure)([0-9]+[a-z]?|_[a-z]+[0-9]*)$"
+LINE = r"^\S(.*\S)?$"
+TITLE = r"^[^\s:](.*\S)?$"
+FORMS = {
+    NAME: "small letters, digits and _, with a letter first",
+    TABLE_NAME: "the paper's number, such as table3, table_c1 or figure2, or a word, such as table_labels",
+    LINE: "a text in one line, without blanks around it",
+    TITLE: "a text in one line, without blanks around it and without a colon at its beginning",
+}
+Name = Annotated[str, Field(pattern=NAME)]
+TableName = Annotated[str, Field(pattern=TABLE_NAME)]
+Line = Annotated[str, Field(pattern=LINE)]
+Title = Annotated[str, Field(pattern=TITLE)]
+# The keys of `tables.figures.KINDS`, which loads matplotlib.
+FigureKind = Literal[
+    *("bars_before_after", "bars_by_group", "bubbles", "curves", "heat_map"),
+    *("histogram", "line_by_mark", "line_by_size"),
+]
 
 
 class DataSet(Entry):
@@ -71,14 +94,14 @@ class Texts(Entry):
     the raw collection that the texts were taken from, `edgar` or `caselaw`.
     """
 
-    table: str
-    unit: str
-    text: str = "text"
+    table: Name
+    unit: Name
+    text: Name = "text"
     split: str = ""
     splits: str = ""
     separator: str = "\n"
     without: str = ""
-    collection: str = ""
+    collection: Literal["", "edgar", "caselaw"] = ""
 
 
 class Headline(Entry):
@@ -127,10 +150,10 @@ class TableEntry(Entry):
     The page of results shows a table ``in_full`` that compares published rows with additional ones.
     """
 
-    title: str
-    where: str
-    kind: str | None = None
-    notes: tuple[str, ...] = ()
+    title: Line
+    where: Line
+    kind: FigureKind | None = None
+    notes: tuple[Line, ...] = ()
     of: str | None = None
     rows: tuple[Mapping[str, Any], ...] = ()
     conditions: tuple[str, ...] | str = ()
@@ -183,7 +206,7 @@ class Responsible(Entry):
 class Apart(Entry):
     """A data set with an export of its own: its title, and notes on its responsible use."""
 
-    title: str
+    title: Line
     responsible: Responsible = Responsible()
 
 
@@ -197,15 +220,15 @@ class Publication(Entry):
     bibtex: str = ""
     redistribution: str = ""
     responsible: Responsible = Responsible()
-    apart: Mapping[str, Apart] = {}
+    apart: Mapping[Name, Apart] = {}
 
 
 class Shown(Entry):
     """The parts of a paper that pages show: its title, its citation and its tables."""
 
-    title: str
-    citation: str
-    tables: Mapping[str, TableEntry] = Field(min_length=1)
+    title: Title
+    citation: Line
+    tables: Mapping[TableName, TableEntry] = Field(min_length=1)
 
 
 class Paper(Shown):
@@ -215,10 +238,10 @@ class Paper(Shown):
     are checked by the classes of their kinds (`packages.load`).
     """
 
-    sources: Mapping[str, Source] = {}
-    data: Mapping[str, DataSet] = {}
-    texts: Mapping[str, Texts] = {}
-    tasks: Mapping[str, SerializeAsAny[Entry]] = {}
+    sources: Mapping[Name, Source] = {}
+    data: Mapping[Name, DataSet] = {}
+    texts: Mapping[Name, Texts] = {}
+    tasks: Mapping[Name, SerializeAsAny[Entry]] = {}
     publish: Publication = Publication()
 
     @model_validator(mode="after")
@@ -228,6 +251,10 @@ class Paper(Shown):
                 raise ValueError(f"table {name} shows rows of {table.of!r}, which is not a task of the paper")
             if unknown := sorted(set(table.beside) - self.data.keys()):
                 raise ValueError(f"table {name} shows {unknown[0]!r}, which is not a data set of the paper")
+            if bool(table.kind) != name.startswith("figure"):
+                raise ValueError(f"{name}: a figure, and no table, has a kind")
+            if table.file and table.file not in Config.model_fields:
+                raise ValueError(f"table {name} shows the file of {table.file!r}, which is not a config key")
         for name, entry in self.data.items():
             if unknown := sorted(set(entry.given) - type(self).model_fields.keys()):
                 raise ValueError(f"the data set {name}: given has {unknown[0]!r}, not a key of the paper")

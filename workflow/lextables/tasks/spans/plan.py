@@ -40,9 +40,9 @@ class Panel(plan.Panel):
     embeddings by a sentence encoder, its ``model``; an ``exact`` one marks the answers themselves,
     even if the evaluator accepts a sentence that contains one.  With ``out_of_fold`` its training also saves
     predictions for the training contracts, for data sets that use it (`SpanTask`).  One of kind
-    `language-model` is not trained (`Asking`, `Writing`); ``unpublished`` states what is unknown about a published row, which is
-    then not run.  One of kind `fixed` has the same ``output`` for every question, with ${contract} for the
-    contract.
+    `language-model` is not trained (`Asking`, `Writing`); ``unpublished`` states what is unknown about a
+    published row, which is then not run.  One of kind `fixed` has the same ``output`` for every question,
+    with ${contract} for the contract.
     """
 
     kind: Literal["encoder", "linear", "language-model", "fixed"] = "encoder"
