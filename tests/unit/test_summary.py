@@ -143,6 +143,35 @@ def test_overlaps_are_shown_if_they_were_computed():
     assert "Overlaps" not in summary.page(material())
 
 
+def test_overlaps_by_definition_are_left_out():
+    pairs = {
+        ("copy", "test", "old", "test"): 1.0,
+        ("old", "test", "copy", "test"): 1.0,
+        ("copy", "test", "copy", "train"): 0.07,
+        ("old", "test", "old", "train"): 0.07,
+        ("third", "all", "copy", "train"): 0.96,
+        ("third", "all", "old", "train"): 0.96,
+        ("mix", "all", "third", "all"): 0.3,
+        ("mix", "all", "copy", "test"): 0.4,
+        ("mix", "all", "old", "test"): 0.4,
+        ("old", "test", "third", "all"): 0.04,
+    }
+    table = pd.DataFrame([[*pair, share] for pair, share in pairs.items()], columns=[*PAIR, "share"])
+    table = table.assign(units=1, touched=1, half=1, near_duplicates=1)
+    files = {
+        "copy": frozenset({"old/a.zip"}), "old": frozenset({"old/a.zip", "old/b.csv"}),
+        "mix": frozenset({"old/b.csv", "mix/c.zip"}), "third": frozenset({"third/a.zip"}),
+    }  # fmt: skip
+    section = summary.page(material(overlaps=table, files=files)).partition("## Overlaps")[2]
+    shown = [row[:3] for row in rows(section)[2:]]
+    assert shown == [
+        ["third all", "old train", "96 %"],
+        ["mix all", "third all", "30 %"],
+        ["old test", "old train", "7 %"],
+    ]
+    assert "read from the same files (copy and old; mix and old), and repeated pairs" in section
+
+
 def test_the_picture_compares_the_best_baselines_with_the_best_published_values():
     """It excludes users' rows, chance rows and other data; for losses the lowest value is the best."""
     svg = summary.picture(material())

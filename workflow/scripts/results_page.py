@@ -16,6 +16,8 @@ with job(snakemake.log[0]):
         root, found.papers, snakemake.params.words, found.census, found.runs, snakemake.params.earlier
     )
     times = [(root / run.folder / "run.json").stat().st_mtime for run in runs]
+    overlaps = pd.read_csv(found.overlaps[0]) if found.overlaps else None
+    compared = [] if overlaps is None else overlaps.dataset.unique()
     material = summary.Material(
         config=yaml.safe_load(Path(found.config).read_text(encoding="utf-8")),
         parts=parts,
@@ -23,7 +25,8 @@ with job(snakemake.log[0]):
         date=time.strftime("%Y-%m-%d", time.gmtime(max(times, default=0))),
         baselines=snakemake.params.baselines,
         needs=snakemake.params.needs,
-        overlaps=pd.read_csv(found.overlaps[0]) if found.overlaps else None,
+        overlaps=overlaps,
+        files={name: results.source_files(root, name) for name in compared},
     )
     readme = Path(found.readme).read_text(encoding="utf-8")
     write_text(snakemake.output.page, summary.page(material))

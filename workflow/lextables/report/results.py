@@ -202,6 +202,15 @@ def _census(results: Path, dataset: str) -> Path:
     return results / "data" / dataset / "census.json"
 
 
+def source_files(results: Path, dataset: str) -> frozenset[str]:
+    """The files that a data set was read from, as `<source>/<file>`; empty if it has no census."""
+    census = _census(results, dataset)
+    if not census.exists():
+        return frozenset()
+    sources = json.loads(census.read_text(encoding="utf-8"))["sources"]
+    return frozenset(f"{source['source']}/{source['file']}" for source in sources)
+
+
 def _counts(census: Path, texts: Mapping[str, Any] | None) -> dict[str, Any]:
     """A data set's census with its sources in ``words``."""
     counts = json.loads(census.read_text(encoding="utf-8"))

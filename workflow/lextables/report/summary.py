@@ -2,7 +2,8 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import combinations
 from textwrap import shorten
 from typing import Any
 
@@ -50,7 +51,7 @@ class Material:
 
     ``date`` is the day of the last run.  ``baselines`` are the folders of the baselines' runs.  ``needs`` is
     {paper: {table: {reason of a row that is not run: what it needs}}}.  ``overlaps`` is `overlaps.pairs`, if
-    there is one.
+    there is one, and ``files`` are {data set: the source files of its census}.
     """
 
     config: Mapping[str, Any]
@@ -60,6 +61,7 @@ class Material:
     baselines: Collection[str] = ()
     needs: Mapping[str, Mapping[str, Mapping[str, str]]] | None = None
     overlaps: pd.DataFrame | None = None
+    files: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     @property
     def exhibits(self) -> list[tuple[Part, Exhibit]]:
@@ -155,7 +157,7 @@ def _blocks(material: Material) -> Iterator[str]:
             about = exhibit.entry.title, f"{part.short}, {exhibit.entry.where}", exhibit.lines, (), ""
             yield f"#{markdown(*about, name=exhibit.name).rstrip()}"
     if material.overlaps is not None:
-        yield from _section("Overlaps between data sets", _overlaps(material.overlaps))
+        yield from _section("Overlaps between data sets", _overlaps(material.overlaps, material.files))
 
 
 def _section(title: str, blocks: Iterable[str]) -> Iterator[str]:
@@ -325,20 +327,44 @@ def _ranked(benchmark: Benchmark) -> Iterator[list[str]]:
         yield [plain(benchmark.name) * (not at), plain(row.system) + " (published)" * row.published, *cells]
 
 
-def _overlaps(table: pd.DataFrame) -> Iterator[str]:
-    top = table[table.share >= LEAST].sort_values(
-        ["share", "dataset", "split", "other_dataset", "other_split"], ascending=[False, *[True] * 4]
-    )
-    yield "The pairs of splits with the largest shares of common words ([how they are counted](overlaps.md))."
-    yield _table(
-        ["split", "also in", "share of words", "units", "with a shared text", "near-duplicates"],
-        (
+def _overlaps(table: pd.DataFrame, files: Mapping[str, frozenset[str]]) -> Iterator[str]:
+    """The pairs of splits with the largest shares, without those that are known beforehand."""
+    sharing = _same_files(files)
+    shares = {(pair.dataset, pair.split, pair.other_dataset, pair.other_split): pair.share
+              for pair in table.itertuples()}  # fmt: skip
+    order = ["share", "dataset", "split", "other_dataset", "other_split"]
+    rows = []
+    for pair in table.sort_values(order, ascending=[False, *[True] * 4]).itertuples():
+        if pair.share < LEAST or {pair.dataset, pair.other_dataset} in sharing:
+            continue
+        origins = [_origin(name, files) for name in (pair.dataset, pair.other_dataset)]
+        original = origins[0], pair.split, origins[1], pair.other_split
+        if origins != [pair.dataset, pair.other_dataset] and shares.get(original) == pair.share:
+            continue
+        rows.append(
             [
                 f"{pair.dataset} {pair.split}", f"{pair.other_dataset} {pair.other_split}",
                 f"{100 * pair.share:.0f} %", f"{pair.units:,}", f"{pair.touched:,}",
                 f"{pair.near_duplicates:,}",
             ]
-            for pair in top.head(OVERLAPS).itertuples()
-        ),
-        ["also in"],
-    )  # fmt: skip
+        )  # fmt: skip
+    yield "The pairs of splits with the largest shares of common words ([how they are counted](overlaps.md))."
+    if sharing:
+        names = "; ".join(" and ".join(sorted(pair)) for pair in sharing)
+        yield f"Left out: data sets that are read from the same files ({names}), and repeated pairs."
+    columns = ["split", "also in", "share of words", "units", "with a shared text", "near-duplicates"]
+    yield _table(columns, rows[:OVERLAPS], ["also in"])
+
+
+def _same_files(files: Mapping[str, frozenset[str]]) -> list[set[str]]:
+    """The pairs of data sets that are read from the same files, at least in part."""
+    return [{one, other} for one, other in combinations(sorted(files), 2) if files[one] & files[other]]
+
+
+def _origin(name: str, files: Mapping[str, frozenset[str]]) -> str:
+    """The data set whose source the files of another one are from, or the data set itself."""
+    own = files.get(name, frozenset())
+    for other in (name, *sorted(files)):
+        if own & files.get(other, own) and any(file.startswith(f"{other}/") for file in own):
+            return other
+    return name
