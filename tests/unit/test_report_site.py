@@ -149,7 +149,7 @@ def test_the_page_of_a_table_shows_values_reasons_runs_and_commands(results):
         "at most 15 min 3 s on H100, up to 5,000 MiB, 3 runs", f"{EVIL} no weights",
     ):  # fmt: skip
         assert words_of_it in text
-    keys = "--config data=release 'mirror=../raw folder' models=available --"
+    keys = "--config data=release models=available --"
     assert f"{snakemake_path()} --cores 4 {keys} acord_table3" in text
     runs = " ".join(f"{results.as_posix()}/{RUN}/seed{k}/scores.parquet" for k in range(3))
     assert f"{snakemake_path()} --cores 4 {keys} {runs}" in text
@@ -187,7 +187,7 @@ def test_the_page_of_a_run_shows_settings_cost_training_and_tables(results):
         "at most 5 min 0 s on H100, up to 5,000 MiB", "ACORD, Table 3 Retrieval <i>", "ACORD, Figure 2",
         "The same with other seeds: seed 1 ; seed 2",
         "Loss over 3 updates, from 0.8 to 0.6", "NDCG@5 all 0.5250 57",
-        "learning_rate validation NDCG@10 0.0001 0.25", "run.json scores.parquet log.txt",
+        "learning_rate validation NDCG@10 0.0001 0.25", "Files: scores.parquet Made",
         "Its training # device H100 time 1 min 40 s batch_size 16 trial.learning_rate 0.0001",
         "updates 400 ",
     ):  # fmt: skip

@@ -255,7 +255,7 @@ def find(
     weights = resolve(name, model, config.models, mirrors, config.llm)
     if isinstance(weights, Weights) and weights.found == API and not served(model, config.llm):
         hosts = " or ".join(model.hosts) or "no known server"
-        return Missing(f"{name} is only served by {hosts}, and llm is {urlsplit(config.llm).hostname}")
+        return Missing(f"{name} is only served by {hosts}, and llm is another server")
     if isinstance(weights, Missing) or not model.kind.startswith("language-model"):
         return weights
     used = models[model.stand_in] if weights.found == STANDS_IN and model.stand_in else model

@@ -11,6 +11,11 @@ from lextables.pipeline import user_rows
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.redaction import redacted
 
+# Marks of keys.  Pages and exports show the keys that change a result; they are read by other people.
+LOCAL = "local"  # changes no result, or describes this machine or a person: never shown
+PLACE = "place"  # changes a result, but may be a path on this machine: the path is not shown
+A_PLACE = "<path>"  # shown instead of it
+
 
 class UserRow(BaseModel):
     """Common fields of a user's model and a user's predictions: the row's name and the model's training data.
@@ -49,7 +54,7 @@ class ExtraModel(UserRow):
         "language-model",
         "language-model-api",
     ]
-    model: str = Field(min_length=1)
+    model: Annotated[str, PLACE] = Field(min_length=1)
     revision: str | None = None
     endpoint: Literal["chat", "completions"] | None = None
 
@@ -67,7 +72,7 @@ class ExtraPredictions(UserRow):
     """
 
     paper: str = Field(min_length=1)
-    file: tuple[Annotated[str, Field(min_length=1)], ...] = Field(min_length=1)
+    file: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], PLACE] = Field(min_length=1)
     format: Literal["trec", "csv", "jsonl", "nbest"] | None = None
 
 
@@ -83,31 +88,33 @@ class Config(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     data: Literal["sample", "release"] = "sample"
-    mirror: tuple[str, ...] = ()
+    mirror: Annotated[tuple[str, ...], LOCAL] = ()
     models: Literal["sample", "available", "paper"] = "sample"
     papers: tuple[str, ...] = Field(min_length=1)
     caselaw: tuple[Annotated[str, Field(pattern=r"^[a-z0-9-]+(:[0-9]{1,6}(-[0-9]{1,6})?)?$")], ...] = Field(
         default=("us",), min_length=1
     )
-    volumes_a_job: int = Field(default=10, strict=True, gt=0)
+    volumes_a_job: Annotated[int, LOCAL] = Field(default=10, strict=True, gt=0)
     bad_volumes: Literal["stop", "skip"] = "stop"
     difficulty_filters: bool = True
     test_share: Annotated[float, Field(gt=0, le=0.5)] | Literal["auto"] = "auto"
-    parser: str = Field(default="auto", min_length=1)
+    parser: Annotated[str, PLACE] = Field(default="auto", min_length=1)
     encoder: str = Field(default="auto", min_length=1)
     lawngnli_data: Literal["built", "released"] = "built"
-    bulk_export: str = ""
+    bulk_export: Annotated[str, PLACE] = ""
     edgar_quarters: tuple[Annotated[str, Field(pattern=r"^\d{4}-QTR[1-4]$")], ...] = ()
-    edgar_contact: str = ""
+    edgar_contact: Annotated[str, LOCAL] = ""
     edgar_forms: tuple[str, ...] = ("10-K", "10-Q", "8-K", "S-1", "S-1/A")
     edgar_exhibits: tuple[str, ...] = ("EX-10",)
-    edgar_base: str = Field(default="https://www.sec.gov/Archives/", pattern=r"^https?://[^@\s]+/$")
+    edgar_base: Annotated[str, LOCAL] = Field(
+        default="https://www.sec.gov/Archives/", pattern=r"^https?://[^@\s]+/$"
+    )
     released_checkpoints: bool = True
     hyperparameters: Literal["published", "search"] = "published"
     # Braces in a path would be wildcards of the workflow.
-    contract: str = Field(default="", pattern=r"^[^{}]*$")
-    traffic_ranks: str = Field(default="", pattern=r"^[^{}]*$")
-    review_model: str = Field(default="auto", min_length=1)
+    contract: Annotated[str, LOCAL] = Field(default="", pattern=r"^[^{}]*$")
+    traffic_ranks: Annotated[str, PLACE] = Field(default="", pattern=r"^[^{}]*$")
+    review_model: Annotated[str, LOCAL] = Field(default="auto", min_length=1)
     extra_models: tuple[ExtraModel, ...] = ()
     extra_predictions: tuple[ExtraPredictions, ...] = ()
     exclude_rows: tuple[Annotated[str, Field(min_length=1)], ...] = ()
@@ -116,14 +123,14 @@ class Config(BaseModel):
         default=(0, 1, 2), min_length=1
     )
     grid: Literal["auto", "sample", "small", "paper"] = "auto"
-    device: Literal["auto", "cpu", "cuda"] = "auto"
-    gpu_resources: dict[GpuResource, str | int] = {}
+    device: Annotated[Literal["auto", "cpu", "cuda"], LOCAL] = "auto"
+    gpu_resources: Annotated[dict[GpuResource, str | int], LOCAL] = {}
     # A user name or password in a URL would be written to records and logs.
-    llm: str = Field(default="", pattern=r"^(https?://[^@\s?#]+)?$")
-    llm_budget: float = Field(default=5.0, ge=0, allow_inf_nan=False)
-    llm_tokens: int = Field(default=0, strict=True, ge=0)
-    llm_concurrency: int = Field(default=4, strict=True, gt=0)
-    llm_requests_a_minute: int = Field(default=0, strict=True, ge=0)
+    llm: Annotated[str, LOCAL] = Field(default="", pattern=r"^(https?://[^@\s?#]+)?$")
+    llm_budget: Annotated[float, LOCAL] = Field(default=5.0, ge=0, allow_inf_nan=False)
+    llm_tokens: Annotated[int, LOCAL] = Field(default=0, strict=True, ge=0)
+    llm_concurrency: Annotated[int, LOCAL] = Field(default=4, strict=True, gt=0)
+    llm_requests_a_minute: Annotated[int, LOCAL] = Field(default=0, strict=True, ge=0)
 
     @field_validator("mirror", mode="before")
     @classmethod
@@ -202,6 +209,35 @@ class Config(BaseModel):
     def named_mirrors(self, root: Path) -> list[Path]:
         """The folders in ``mirror``, even if ``data`` does not use them."""
         return [(root / Path(folder).expanduser()).resolve() for folder in self.mirror]
+
+
+def published(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the plain values of a configuration that pages and exports may show, without paths."""
+    return _without_places(Config, values)
+
+
+def _without_places(entry: type[BaseModel], values: Mapping[str, Any]) -> dict[str, Any]:
+    shown = {}
+    for name, value in values.items():
+        field = entry.model_fields.get(name)
+        if field is None or LOCAL in field.metadata:
+            continue
+        if name in ENTRIES:
+            value = [_without_places(ENTRIES[name], each) for each in value or ()]
+        elif PLACE in field.metadata and isinstance(value, list | tuple):
+            value = [A_PLACE for _ in value]
+        elif PLACE in field.metadata and _is_place(value):
+            value = A_PLACE
+        shown[name] = value
+    return shown
+
+
+def _is_place(value: str) -> bool:
+    """Whether a value is a path, and not a word or the id of a model on the hub."""
+    if not value:
+        return False
+    is_path = value.startswith(("/", "~", ".")) or "\\" in value or value.count("/") > 1
+    return is_path or Path(value).expanduser().exists()
 
 
 def load(values: Mapping[str, Any], known_papers: list[str], root: Path) -> Config:

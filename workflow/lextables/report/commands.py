@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lextables.pipeline.config import Config
+from lextables.pipeline.config import Config, published
 from lextables.pipeline.version import snakemake_path
 from lextables.report.results import RunRecord
 from lextables.tables.inputs import in_words
@@ -18,7 +18,7 @@ NAMED = 3  # rows
 def command(config: Mapping[str, Any], *targets: str) -> str:
     """Return the command that reproduces ``targets`` (default: everything) under this configuration.
 
-    It includes keys with non-default values and, without targets, the papers.
+    It includes `changed_keys` and, without targets, the papers.
     """
     changed = changed_keys(config)
     if not targets:
@@ -32,7 +32,11 @@ def command(config: Mapping[str, Any], *targets: str) -> str:
 
 
 def changed_keys(config: Mapping[str, Any]) -> list[str]:
-    """The keys, as `key=value`, whose value is not the default; without the papers, which have no default."""
+    """The published keys, as `key=value`, whose value is not the default.
+
+    The papers, which have no default, are left out.
+    """
+    config = published(config)
     usual = Config(papers=("any",)).model_dump(mode="json", exclude={"papers"})
     return [
         f"{name}={_value(config[name])}" for name in usual if config.get(name, usual[name]) != usual[name]

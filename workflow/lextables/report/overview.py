@@ -61,6 +61,7 @@ def facts(
         ),
         ("Models", wording.models_in_words(config, runs)),
         ("Grid", f"{config.get('grid', 'auto')}, seeds {', '.join(map(str, seeds))}" if seeds else ""),
+        ("Settings", ", ".join(commands.changed_keys(config)) or "the default"),
         ("Runs", f"{len(runs)}, in at most {duration(spent)} together" if runs else "none"),
         ("Devices", devices),
         ("Made by", f"lextables {made_by}{f', of {date}' if date else ''}" if made_by else ""),

@@ -18,7 +18,8 @@ from lextables.report.results import Exhibit, Part, RunRecord
 from lextables.tables.render import duration, label
 
 TEMPLATE = "run.html.j2"
-FILES = ("run.json", "scores.parquet", "units.parquet", "predictions.parquet", "log.txt")
+# Linked from the page.  The record and the log are for this machine: they may name its folders and servers.
+FILES = ("scores.parquet", "units.parquet", "predictions.parquet")
 LETTERS = 600  # of a setting, such as a prompt
 SCORES = 60  # rows shown at most
 UPDATE = re.compile(r"update (\d+) of \d+, loss ([\d.]+)$", re.MULTILINE)
@@ -28,6 +29,7 @@ OF_RUN = re.compile(r'runs/(?:[^/\s"]+/){4}seed\d+')
 ELSEWHERE = frozenset(
     "settings libraries lextables device seconds peak_memory_mib trained validation asked given work".split()
 )
+LOCAL = ("api",)  # settings of a run that pages do not show: the address of a server
 WIDE, HIGH = 320, 120  # units of a curve
 
 Shown = Mapping[str, Sequence[tuple[Part, Exhibit]]]
@@ -81,7 +83,8 @@ def page(
     there = [name for name in FILES if (folder / name).exists()]
     target = "scores.parquet" if "scores.parquet" in there else "run.json"
     scores = _scores(folder / "scores.parquet") if "scores.parquet" in there else ([], 0)
-    losses = _losses(folder / "log.txt") if "log.txt" in there else []
+    log = folder / "log.txt"
+    losses = _losses(log) if log.exists() else []
     by = record.get("lextables")
     facts = [
         ("Model", run.submitted or run.weights),
@@ -135,6 +138,8 @@ def _settings(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Settings as texts: nested names are joined with dots, and long values are cut."""
     texts = []
     for name, value in sorted(settings.items()):
+        if name in LOCAL:
+            continue
         if isinstance(value, Mapping) and value:
             texts += [(f"{name}.{inner}", text) for inner, text in _settings(value)]
         else:

@@ -31,7 +31,6 @@ REASONS = 10  # of one outcome of a paper
 RANKED = 3  # rows of a benchmark
 OVERLAPS, LEAST = 10, 0.05  # pairs of splits, and the share of words from which they are shown
 NOTHING_ELSE = "none of these"
-PLACES = ("mirror", "results", "device")  # settings of a machine
 LOOKS = {
     "match": {"facecolor": figures.OURS},
     "near": {"facecolor": figures.OURS, "alpha": 0.6, "hatch": "////"},
@@ -183,8 +182,8 @@ def _made(material: Material) -> str:
 
 
 def _settings(config: Mapping[str, Any]) -> str:
-    """The settings that are not the default, without paths of this machine."""
-    chosen = changed_keys({key: value for key, value in config.items() if key not in PLACES})
+    """The published settings that are not the default."""
+    chosen = changed_keys(config)
     return f"Settings: {', '.join(f'`{each}`' for each in chosen) or 'the default'}."
 
 
