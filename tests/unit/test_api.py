@@ -451,6 +451,8 @@ def test_embeddings_are_in_the_order_of_their_texts(serve, tmp_path):
     with pytest.raises(BadInput, match="llm_budget, text-embedding-3-large"):
         embed(server.base, "text-embedding-3-large", ["a"], cache=tmp_path, limits=Limits(dollars=0))
     assert len(server.asked) == 3
+    assert embed(server.base, "text-embedding-3-small", [], **options).shape == (0, 0)
+    assert len(server.asked) == 3
 
 
 def test_the_script_of_the_rule_uses_the_cache_and_limits_of_its_params(serve, tmp_path, monkeypatch):

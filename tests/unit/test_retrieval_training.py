@@ -275,3 +275,28 @@ def test_ties_are_broken_by_fewer_updates_and_then_a_lower_learning_rate(tmp_pat
     by_recall = replace(COLLECTION, task=TASK | {"choose_by": "Recall@1"})
     _, (row,) = choose({(1e-4, 0): tried(tmp_path / "best", (100, BEST))}, by_recall, HITS)
     assert row["validation Recall@1"] == (1 + 0.5) / 2
+
+
+def test_reading_during_a_training_restores_all_generators(monkeypatch, tmp_path):
+    states = {"cuda": torch.tensor([1, 2], dtype=torch.uint8)}
+    monkeypatch.setattr(torch.cuda, "get_rng_state", lambda device: states["cuda"].clone())
+    monkeypatch.setattr(torch.cuda, "set_rng_state", lambda state, device: states.update(cuda=state))
+
+    class Tuning:
+        def load(settings, device, seed):
+            return torch.nn.Dropout()
+
+        def finetune(model, collection, settings, seed, work, visit):
+            before = torch.get_rng_state()
+            visit(1)
+            assert torch.equal(torch.get_rng_state(), before) and model.training
+            return {}
+
+    def visit(model, updates):
+        assert not model.training
+        torch.rand(1)
+        states["cuda"] += 1
+
+    run = training.Training(Tuning, COLLECTION, {}, 0, torch.device("cuda"), tmp_path, {})
+    training._train(run, visit)
+    assert states["cuda"].tolist() == [1, 2]

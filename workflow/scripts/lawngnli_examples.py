@@ -1,8 +1,5 @@
 """The finished LawngNLI, its untwinned candidates, and their census with the funnel."""
 
-import json
-from pathlib import Path
-
 from lextables.models import bi_encoder, device
 from lextables.models.weights import weights_folder
 from lextables.papers.lawngnli.census import check_left, ingested, total, volume_sources
@@ -10,15 +7,11 @@ from lextables.papers.lawngnli.examples import EXAMPLES, UNFILTERED, Shard, writ
 from lextables.papers.lawngnli.long_premises import LONG_PREMISES
 from lextables.pipeline.dataset import census, write_census
 from lextables.pipeline.job import job
-
-
-def loaded(paths):
-    return [json.loads(Path(path).read_text(encoding="utf-8")) for path in paths]
-
+from lextables.pipeline.run import loaded
 
 with job(snakemake.log[0]) as log:
     inputs, output, params = snakemake.input, snakemake.output, snakemake.params
-    counted = total(loaded(inputs.counts))
+    counted = total(map(loaded, inputs.counts))
     # Check before loading the encoder: later steps add no example.
     check_left(counted.funnel.items())
 
@@ -40,7 +33,7 @@ with job(snakemake.log[0]) as log:
     check_left(funnel)
     write_unfiltered(shards, output.unfiltered)
 
-    notes, set_aside = ingested(loaded(inputs.opinions))
+    notes, set_aside = ingested(map(loaded, inputs.opinions))
     tables = (
         (EXAMPLES, output.examples),
         (LONG_PREMISES, output.long_premises),
@@ -55,7 +48,7 @@ with job(snakemake.log[0]) as log:
             "set_aside": set_aside,
             "parser": params.parser,
             "encoder": params.encoder["model"],
-            "sources": volume_sources(loaded(inputs.provenance)),
+            "sources": volume_sources(map(loaded, inputs.provenance)),
         },
     )
     log.info("%s", funnel)

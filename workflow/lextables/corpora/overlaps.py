@@ -191,8 +191,8 @@ def _compare_batch(split: Split, batch: slice, others: Sequence[Split]) -> Itera
 def shared_words(is_shared: np.ndarray, starts: np.ndarray, word_counts: np.ndarray) -> np.ndarray:
     """Return how many words of each unit are in one of its found runs, int64 (units,).
 
-    ``found`` are the runs of all units, bool (runs,), ``starts`` the first run of each and the end, int64
-    (units + 1,), ``words`` their numbers of words, int64 (units,).
+    ``is_shared``: which runs of all units were found, bool (runs,).  ``starts``: the first run of each unit
+    and the end, int64 (units + 1,).  ``word_counts``: the number of words of each unit, int64 (units,).
     """
     unit = np.repeat(np.arange(len(word_counts)), np.diff(starts))
     # A unit has RUN - 1 words more than runs.

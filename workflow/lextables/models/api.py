@@ -270,8 +270,11 @@ def embed(
 ) -> np.ndarray:
     """Return a float32 array (texts, dimensions) of unit vectors from ``POST <base>/embeddings``.
 
-    Each batch is cached in the folder ``cache``.  Budget, rate limit and errors as in `Api`.
+    Without texts, nothing is sent and the array is (0, 0).  Each batch is cached in the folder ``cache``.
+    Budget, rate limit and errors as in `Api`.
     """
+    if not texts:
+        return np.zeros((0, 0), dtype=np.float32)
     api = Api(base, model, cache, limits)
     unique = sorted(set(texts))
     batches = [unique[start : start + batch_size] for start in range(0, len(unique), batch_size)]

@@ -20,6 +20,8 @@ from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import noted
 
 T, R = TypeVar("T"), TypeVar("R")
+# The state of the processor's generator of random numbers, and of the device's if it has its own.
+RandomState = tuple[torch.Tensor, torch.Tensor | None]
 MORE_MEMORY = "use a device with more memory, or a grid with shorter texts"
 # Messages of libraries that run out of memory without torch's own error.
 OTHER_MESSAGES = ("CUBLAS_STATUS_ALLOC_FAILED", "DefaultCPUAllocator: can't allocate memory")
@@ -55,10 +57,10 @@ class InParts(Trainer):
         model.train()
         batch = send_to_device(inputs, self.args.device)
         count(batch)
-        random = _random_state(self.args.device)
+        random = random_state(self.args.device)
         while (loss := self._backward(model, batch)) is None:
             model.zero_grad()
-            _set_random_state(self.args.device, random)
+            set_random_state(self.args.device, random)
             self._halve(_rows(batch))
         return loss
 
@@ -155,11 +157,13 @@ def _part(batch: Mapping[str, Any], rows: slice, count: int, width: int | None) 
     return {name: cut(name, value) for name, value in batch.items()}
 
 
-def _random_state(device: torch.device) -> tuple[torch.Tensor, torch.Tensor | None]:
+def random_state(device: torch.device) -> RandomState:
+    """Return the states of the processor's generator and of the device's, None if it has no own one."""
     return torch.get_rng_state(), torch.cuda.get_rng_state(device) if device.type == "cuda" else None
 
 
-def _set_random_state(device: torch.device, state: tuple[torch.Tensor, torch.Tensor | None]) -> None:
+def set_random_state(device: torch.device, state: RandomState) -> None:
+    """Restore a result of `random_state`."""
     torch.set_rng_state(state[0])
     if state[1] is not None:
         torch.cuda.set_rng_state(state[1], device)

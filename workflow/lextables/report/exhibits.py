@@ -72,7 +72,7 @@ def edited(before: str, after: str) -> list[Piece]:
 
 
 def cut(text: str, limit: int) -> str:
-    """Return ``text``, cut at the end of a word if it has more than ``most`` letters."""
+    """Return ``text``, cut at the end of a word if it has more than ``limit`` letters."""
     if len(text) <= limit:
         return text
     return f"{text[:limit].rpartition(' ')[0] or text[:limit]} …"

@@ -115,8 +115,9 @@ class RunRecord:
 
 
 def left_over(results: str | Path, planned: Iterable[str]) -> dict[str, str]:
-    """Return {path below ``results``: digest} of results of earlier runs; ``made`` are the files of this run.
+    """Return {path below ``results``: digest} of results of earlier runs.
 
+    ``planned`` are the files of this run.
     The digests are a param of the report, which is remade if one changes.
     """
     results, planned = Path(results), set(planned)
@@ -139,7 +140,7 @@ def read_all(
 ) -> tuple[list[Part], list[RunRecord]]:
     """Return the parts of all papers and the sorted records of all runs that were made.
 
-    ``papers`` are the files in resources/papers and ``words`` {paper: the texts of the sources' registry}.
+    ``papers`` are the files in resources/papers and ``texts`` {paper: the texts of the sources' registry}.
     ``censuses`` and ``runs`` are those of this run, and ``earlier`` the paths of `left_over`.
     """
     planned = {Path(census).parent.name for census in censuses}
@@ -163,7 +164,7 @@ def read_part(
 ) -> Part | None:
     """Read the part of the paper ``name``; ``registry`` is its file in resources/papers.
 
-    ``words`` are the current texts of the sources' registry (`registry_texts`).  An ``earlier`` run
+    ``texts`` are the current texts of the sources' registry (`registry_texts`).  An ``earlier`` run
     may have left some of its tables, or none: then it returns None.
     """
     results = Path(results)
@@ -212,7 +213,7 @@ def source_files(results: Path, dataset: str) -> frozenset[str]:
 
 
 def _counts(census: Path, texts: Mapping[str, Any] | None) -> dict[str, Any]:
-    """A data set's census with its sources in ``words``."""
+    """A data set's census with the current ``texts`` of its sources."""
     counts = json.loads(census.read_text(encoding="utf-8"))
     return counts | {"sources": with_registry_texts(counts["sources"], texts or {})}
 

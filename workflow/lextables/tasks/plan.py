@@ -337,7 +337,7 @@ class Planner(ABC):
         return [empty, replace(row, row=additional_name(row.row, differences), additional=True)]
 
     def budget(self, grid: Grid, descriptions: Sequence[str]) -> list[Difference]:
-        """The difference between the grid and the paper's, described by ``words``."""
+        """The difference between the grid and the paper's, described by ``descriptions``."""
         if self.context.grid == PAPER_GRID:
             return []
         descriptions = [*descriptions, *["bfloat16"] * grid.bf16]

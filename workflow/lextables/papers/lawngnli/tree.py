@@ -304,8 +304,8 @@ class Verbs:
 def verbs(tree: Tree, phrase: Node, auxiliary, not_verbs: frozenset[str] = frozenset()) -> Verbs | None:
     """Return the verbs of the VP ``phrase``, or None if it starts with none.
 
-    ``auxiliary(word, next_tag)`` returns whether a verb leads to a further VP whose first verb has
-    ``next_tag``; ``not_verbs`` are words that a parser may wrongly tag as verbs.
+    ``auxiliary`` returns, for a verb and the tag of the first verb of a further VP, whether the verb is the
+    auxiliary of that one; ``not_verbs`` are words that a parser may wrongly tag as verbs.
     """
 
     def is_verb(node: Node) -> bool:

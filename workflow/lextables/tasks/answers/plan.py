@@ -258,7 +258,7 @@ class AnswersPlanner(Planner):
 
 
 def _named_for(panel: Panel | Marker, difference: str) -> Any:
-    """The panel with a row name that states how ``ours`` differs from the paper's requests."""
+    """The panel with a row name that states the ``difference`` from the paper's requests."""
     return panel.model_copy(update={"row": additional_name(panel.row, [plan.Difference("", difference)])})
 
 

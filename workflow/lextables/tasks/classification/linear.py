@@ -181,7 +181,7 @@ class Head:
 
 @dataclass(frozen=True)
 class Classifier:
-    """The models of all heads, and the word weights for comparing pairs (`views.rarity`)."""
+    """The models of all heads, and the word weights for comparing pairs (`rarity`)."""
 
     heads: Mapping[str, Head]
     rare: np.ndarray

@@ -16,6 +16,7 @@ import torch
 
 from lextables.models import checkpoints
 from lextables.models.checkpoints import work_folder
+from lextables.models.in_parts import random_state, set_random_state
 from lextables.pipeline.atomic import replacing_folder
 from lextables.pipeline.dataset import read, write
 from lextables.tasks.retrieval.collection import TRIED, Collection
@@ -125,12 +126,12 @@ def _train(
     model = run.tuning.load(run.settings, run.device, run.seed)
 
     def visit_unchanged(updates: int) -> None:
-        # Dropout uses the same generator as training, so its state is restored.
-        state, training = torch.get_rng_state(), model.training
+        # Dropout uses the same generators as training, so their state is restored.
+        state, training = random_state(run.device), model.training
         model.eval()
         visit(model, updates)
         model.train(training)
-        torch.set_rng_state(state)
+        set_random_state(run.device, state)
 
     record = run.tuning.finetune(model, run.collection, run.settings, run.seed, run.work, visit_unchanged)
     return model, record | {"work": run.work.name}

@@ -2,7 +2,7 @@
 
 Candidates are the highest-scored units of a contract, runs of adjacent ones, and parts of units: dates,
 titles and names, since some answers are shorter than a sentence.  The features of a candidate are the logits
-of its units and their neighbours (`units.unit_logits`), its length and position and, for a part of a unit,
+of its units and their neighbours (`units.logits`), its length and position and, for a part of a unit,
 the words in it and beside it.
 
 A unit and the runs that contain it are candidates for the same answer.  Once one of them is predicted, the
