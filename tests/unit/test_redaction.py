@@ -7,7 +7,8 @@ import sys
 
 import pytest
 
-from lextables.pipeline.redaction import redacted
+from lextables.pipeline import not_run
+from lextables.pipeline.redaction import redacted, without_folders
 
 KEY, TOKEN, PASSWORD = "sk-proj-AbCdEf0123456789", "hf_QrStUvWxYz987654", "hunter2-of-the-proxy"
 JOB = """
@@ -120,3 +121,30 @@ def test_logins_in_urls_are_redacted_and_other_words_are_not(monkeypatch, text, 
     monkeypatch.setenv("SHORT_KEY", "monkey")
     monkeypatch.setenv("EMPTY_TOKEN", "")
     assert redacted(text) == wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("/home/ann/models/x/config.json is missing", "…/config.json is missing"),
+        ("~/models/x is no model", "…/x is no model"),
+        ("'/home/Ann Lee/x/y.json' is missing", "'…/y.json' is missing"),
+        ("(/data/raw/a.zip, row 3)", "(…/a.zip, row 3)"),
+        ("file=/data/raw/a.zip", "file=…/a.zip"),
+        ("https://example.org/a/b.zip and/or a/b/c", "https://example.org/a/b.zip and/or a/b/c"),
+        ("3/4 of docs/models.md#gated", "3/4 of docs/models.md#gated"),
+        ("HERE/x y/z.txt", "…/x y/z.txt"),
+        ("", ""),
+    ],
+)
+def test_absolute_paths_are_cut_to_their_names(text, shown, tmp_path, monkeypatch):
+    here = tmp_path / "a b"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    assert without_folders(text.replace("HERE", str(here))) == shown
+
+
+def test_a_reason_that_tables_show_has_no_absolute_path(tmp_path):
+    output = tmp_path / "scores.parquet"
+    not_run.leave([output], "/home/ann/models/x has no config.json")
+    assert not_run.reason(output) == "…/x has no config.json"

@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from lextables.pipeline.atomic import write_text
+from lextables.pipeline.redaction import without_folders
 
 KEY = "not_run"
 LONGEST = 1000  # characters of a reason
@@ -44,8 +45,11 @@ def fills_rows(outputs: Iterable[str]) -> bool:
 
 
 def leave(outputs: Iterable[str], why: str) -> None:
-    """Write the reason ``why`` to each output; an output without a suffix is a folder."""
-    text = json.dumps({KEY: why[:LONGEST]}) + "\n"
+    """Write the reason ``why`` to each output; an output without a suffix is a folder.
+
+    Tables show the reason, so absolute paths in it are cut to their names.
+    """
+    text = json.dumps({KEY: without_folders(why)[:LONGEST]}) + "\n"
     for path in map(Path, outputs):
         if path.suffix:
             write_text(path, text)

@@ -4,6 +4,7 @@ import json
 import logging
 import os
 import re
+from pathlib import Path
 from urllib.parse import quote
 
 # Names of environment variables whose values are secrets: complete, or by the last word of a part.
@@ -16,6 +17,9 @@ _SECRET = re.compile(
 SHORTEST = 8  # minimum characters; shorter values may be common words
 # A user name and password in a URL, such as a proxy's.
 _LOGIN = re.compile(r"(?<=://)[^/\s'\"]+@")
+# The folders of an absolute path, in quotes or without blanks; a URL is none.
+_FOLDERS = re.compile(r"(?<=['\"])~?/[^'\"\n]*/|(?<![\w/:.~'\"-])~?/(?:[^\s/'\"]+/)+")
+ABOVE = "…/"
 
 
 def redacted(text: str) -> str:
@@ -36,6 +40,14 @@ def redacted(text: str) -> str:
     for value in sorted(secrets, key=len, reverse=True):
         text = text.replace(value, f"({secrets[value]})")
     return _LOGIN.sub("(login)@", text)
+
+
+def without_folders(text: str) -> str:
+    """Return ``text`` with absolute paths cut to the name of the file, for pages that other people read."""
+    for folder in (Path.cwd(), Path.home()):
+        if folder != folder.parent:
+            text = text.replace(f"{folder}/", ABOVE)
+    return _FOLDERS.sub(ABOVE, text)
 
 
 class Redacting(logging.Formatter):
