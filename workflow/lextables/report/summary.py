@@ -329,8 +329,8 @@ def _ranked(benchmark: Benchmark) -> Iterator[list[str]]:
 def _overlaps(table: pd.DataFrame, files: Mapping[str, frozenset[str]]) -> Iterator[str]:
     """The pairs of splits with the largest shares, without those that are known beforehand."""
     sharing = _same_files(files)
-    shares = {(pair.dataset, pair.split, pair.other_dataset, pair.other_split): pair.share
-              for pair in table.itertuples()}  # fmt: skip
+    places = zip(table.dataset, table.split, table.other_dataset, table.other_split, strict=True)
+    shares = dict(zip(places, table.share, strict=True))
     order = ["share", "dataset", "split", "other_dataset", "other_split"]
     rows = []
     for pair in table.sort_values(order, ascending=[False, *[True] * 4]).itertuples():
@@ -356,14 +356,20 @@ def _overlaps(table: pd.DataFrame, files: Mapping[str, frozenset[str]]) -> Itera
 
 
 def _same_files(files: Mapping[str, frozenset[str]]) -> list[set[str]]:
-    """The pairs of data sets that are read from the same files, at least in part."""
-    return [{one, other} for one, other in combinations(sorted(files), 2) if files[one] & files[other]]
+    """The pairs of data sets of which one is read from files of the other alone."""
+    pairs = combinations(sorted(files), 2)
+    return [{one, other} for one, other in pairs if _is_part(files[one], files[other])]
+
+
+def _is_part(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Whether one of two sets of files is in the other."""
+    return bool(one and other) and (one <= other or other <= one)
 
 
 def _origin(name: str, files: Mapping[str, frozenset[str]]) -> str:
-    """The data set whose source the files of another one are from, or the data set itself."""
+    """The data set with all files of another one, the first of equal ones; by default itself."""
     own = files.get(name, frozenset())
-    for other in (name, *sorted(files)):
-        if own & files.get(other, own) and any(file.startswith(f"{other}/") for file in own):
+    for other in sorted(files):
+        if own and (own < files[other] or (own == files[other] and other < name)):
             return other
     return name
