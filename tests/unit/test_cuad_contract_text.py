@@ -207,7 +207,7 @@ def test_scanned_encrypted_and_damaged_pdfs_are_rejected(tmp_path, monkeypatch):
     with pytest.raises(BadInput, match="the PDF is damaged"):
         read_contract(tmp_path / "half.pdf")
     # Lone surrogates and control characters are replaced.
-    monkeypatch.setattr("pypdf.PageObject.extract_text", lambda page: "a\ud800b\0c")
+    monkeypatch.setattr("pypdf.PageObject.extract_text", lambda page, **_: "a\ud800b\0c")
     assert read_contract(path).text == "a b c"
 
     def without_cipher(path):

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from lextables.sources.characters import INVISIBLE
 from lextables.sources.records import whole_number
 
 EXHIBITS = ("EX-10",)  # material contracts, Regulation S-K item 601(b)(10)
@@ -43,8 +44,7 @@ _BREAK = re.compile(r"break-(before|after):(?:always|page)")
 _PAGE_NUMBER = re.compile(
     r"[-–—\s]*(?:page\s+)?(?:[a-z]{1,2}-)?(?:\d{1,4}|[ivxl]{1,6})(?:\s+of\s+\d{1,4})?[-–—\s]*", re.IGNORECASE
 )
-# Control characters, soft hyphens, zero-width spaces and byte order marks.
-_UNSEEN = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u2060\ufeff]")
+_CONTROL = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f]")
 
 _STRUCK = ("strike", "s", "del")
 _HIDDEN = re.compile(r"display:none|visibility:hidden|line-through")
@@ -320,8 +320,8 @@ class _Flow:
 
 def _joined(text: str, within: str) -> str:
     """Join the pages of a text, which form feeds separate; ``within`` joins the halves of a sentence."""
-    text = _UNSEEN.sub("", text.replace("\u00a0", " ").replace("\u2028", "\n").replace("\x85", "\n"))
-    pages = text.split("\f")
+    text = _CONTROL.sub("", text.replace("\u00a0", " ").replace("\u2028", "\n").replace("\x85", "\n"))
+    pages = INVISIBLE.sub("", text).split("\f")
     parts: list[str] = []
     for page in pages:
         lines = [line.rstrip() for line in page.split("\n")]

@@ -1,31 +1,83 @@
-"""The text of a contract in a PDF file."""
+"""The text of a contract in a PDF file, and what its reader sees besides.
 
+The text of a page is that of its content, followed by what was typed onto it: text annotations and form
+fields.  There is no text recognition (OCR): pages that are pictures are recognised by their few words.
+"""
+
+import logging
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from pypdf import PasswordType, PdfReader
+from pypdf import PageObject, PasswordType, PdfReader
 from pypdf.errors import DependencyError
+from pypdf.generic import ArrayObject, DictionaryObject, NameObject, StreamObject
 
 from lextables.papers.cuad.contract import LIMIT, Contract, too_long
+from lextables.papers.cuad.readable import is_readable
 from lextables.pipeline.errors import BadInput
+from lextables.sources.characters import plain
+
+# A page with a picture and fewer own words has no text: they are a stamp.  Repeated lines, such as an
+# envelope number, are not its own, unless the page has as many words as a page of text.
+MIN_WORDS = 25
+WORDS_OF_TEXT = 100
+MIN_REPEATED = 0.5  # share of the pages that have a repeated line
+MIN_CURVES = 300  # letters that are drawn as curves; a logo or a signature has fewer
+INVISIBLE = 3  # text rendering mode of the words that text recognition puts behind a picture
+HIDDEN = 0b100010  # flags of annotations that no screen shows
+MAX_DEPTH = 20  # of nested parts
+
+_NUMBER = re.compile(r"\d+")
+_TAG = re.compile("<[^>]*>")
+# Annotations that show something, with or without words.
+_DRAWINGS = {
+    "/Stamp": "stamps",
+    "/Ink": "drawings",
+    "/StrikeOut": "marks that strike out text",
+    "/Redact": "redactions",
+    "/Watermark": "watermarks",
+}
+_NO_COMMENTS = ("/Link", "/Popup", "/PrinterMark", "/TrapNet")
+_PLACEHOLDER = "If this message is not eventually replaced by the proper contents of the document"
+
+log = logging.getLogger("lextables")
+# pypdf's warnings about a file are written to the log of a job and, with this handler, not to the screen.
+logging.getLogger("pypdf").addHandler(logging.NullHandler())
+
+
+@dataclass
+class _Page:
+    """What is on a page: text, typed text, names of attached files, kinds of other things."""
+
+    text: str = ""
+    typed: list[str] = field(default_factory=list)
+    attached: list[str] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)
+    has_pictures: bool = False
+    is_damaged: bool = False
+
+    @property
+    def whole_text(self) -> str:
+        """The text of its content and the typed text."""
+        return "\n".join(part for part in (self.text, *self.typed) if part)
 
 
 def read_pdf(path: Path) -> Contract:
-    """Return the text of a PDF, with a blank line between pages.
+    """Return the text of a PDF in plain characters, with a blank line between pages.
 
-    Raises `BadInput` if it is damaged, encrypted or a scan.
+    Raises `BadInput` if it is damaged, encrypted, a portfolio, an XFA form or a scan.
     """
     try:
         reader = PdfReader(path)
         # The empty password opens a PDF that only restricts printing or changes.
         if reader.is_encrypted and reader.decrypt("") == PasswordType.NOT_DECRYPTED:
             raise _encrypted(path)
-        pages, size = [], 0
-        for page in reader.pages:
-            pages.append(page.extract_text())
-            size += len(pages[-1])
-            if size > LIMIT:
-                raise too_long(path)
-        fields = (reader.get_fields() or {}).values()
+        root = reader.root_object
+        page_objects = list(reader.pages)
     except (BadInput, OSError):
         raise
     except DependencyError as error:  # AES needs another library
@@ -36,31 +88,291 @@ def read_pdf(path: Path) -> Contract:
             where=str(path),
             do="save it again, or as plain text",
         ) from error
-    blank = [number for number, page in enumerate(pages, 1) if not page.strip()]
-    if len(blank) == len(pages):
+    attached = _attached_files(reader)
+    if attached and "/Collection" in root:
         raise BadInput(
-            "the PDF has no text, only pictures of pages",
+            f"the PDF is a portfolio, a cover page with attached files ({_list(attached)})",
             where=str(path),
-            do="run text recognition (OCR) on it first",
+            do="open it, and save the attached contract as a file of its own",
         )
-    notes = []
-    if blank:
-        notes.append(f"No text was found on page{'s' * (len(blank) > 1)} {_ranges(blank)} of {len(pages)}.")
-    if any(field.get("/V") not in (None, "", "/Off") for field in fields):
-        notes.append("The content of form fields was not read.")
-    return Contract("\n\n".join(pages), tuple(notes))
+    pages, size = [], 0
+    for page_object in page_objects:
+        pages.append(_read_page(page_object))
+        size += len(pages[-1].whole_text)
+        if size > LIMIT:
+            raise too_long(path)
+    if _PLACEHOLDER in " ".join("".join(page.text for page in pages[:1]).split()):
+        raise BadInput(
+            "the PDF is an XFA form, which only Adobe's programs show",
+            where=str(path),
+            do="open it there, and print it to a PDF",
+        )
+    without_text = _pages_without_text(pages)
+    if len(without_text) == len(pages):
+        raise _no_text(path, pages)
+    for page in pages:
+        attached += page.attached
+    notes = [*_notes_on_pages(pages, without_text), *_notes_on_file(root, pages, attached)]
+    return Contract("\n\n".join(page.whole_text for page in pages), tuple(notes))
 
 
 def _encrypted(path: Path) -> BadInput:
     return BadInput("the PDF is encrypted", where=str(path), do="save a copy without protection")
 
 
-def _ranges(numbers: list[int]) -> str:
-    """Return sorted page numbers as text: ``1, 3-5``."""
+def _no_text(path: Path, pages: list[_Page]) -> BadInput:
+    """Return the error for a PDF without a page of text."""
+    if not pages:
+        return BadInput("the PDF has no pages", where=str(path), do="save it again")
+    if all(page.is_damaged for page in pages):
+        what = "the PDF is damaged: none of its pages can be read"
+        return BadInput(what, where=str(path), do="save it again, or as plain text")
+    return BadInput(
+        "the PDF has no text, only pictures of pages",
+        where=str(path),
+        do="run text recognition (OCR) on it first",
+    )
+
+
+# Pages
+
+
+def _read_page(page_object: PageObject) -> _Page:
+    """Return what is on a page.  A fault in its content or in an annotation leaves out only that."""
+    page = _Page()
+    try:
+        _add_content(page, page_object)
+    except Exception:  # pypdf raises many types for damaged pages
+        log.info("a page cannot be read", exc_info=True)
+        page.is_damaged = True
+    for annotation in _items(page_object.get("/Annots")):
+        _add_annotation(page, _dictionary(annotation))
+    return page
+
+
+def _add_content(page: _Page, page_object: PageObject) -> None:
+    operators: Counter[bytes] = Counter()
+    drawn_parts: set[str] = set()
+    is_recognised = False
+
+    def look(operator: bytes, operands: Any, *_: Any) -> None:
+        nonlocal is_recognised
+        operators[operator] += 1
+        if operator == b"Do":
+            drawn_parts.update(map(str, operands))
+        elif operator == b"Tr" and INVISIBLE in operands:
+            is_recognised = True
+
+    page.text = plain(page_object.extract_text(visitor_operand_before=look)).text
+    is_drawn = operators[b"INLINE IMAGE"] > 0 or operators[b"c"] >= MIN_CURVES
+    has_pictures = is_drawn or _has_picture(page_object, drawn_parts)
+    page.has_pictures = has_pictures and not is_recognised
+
+
+def _has_picture(content: DictionaryObject, drawn_parts: set[str], depth: int = 0) -> bool:
+    """Return whether a page, or a part of it, draws a picture; ``drawn_parts`` are names."""
+    resources = _dictionary(content.get("/Resources"))
+    parts = _dictionary(resources.get("/XObject"))
+    for name in drawn_parts & parts.keys():
+        part = _dictionary(parts.get(name))
+        if part.get("/Subtype") == "/Image":
+            return True
+        if depth < MAX_DEPTH and _has_picture(part, drawn_parts, depth + 1):
+            return True
+    return False
+
+
+def _add_annotation(page: _Page, annotation: DictionaryObject) -> None:
+    kind = annotation.get("/Subtype")
+    flags = annotation.get("/F")
+    words = _words(annotation.get("/Contents")) or _words(annotation.get("/RC"))
+    if isinstance(flags, int) and flags & HIDDEN:
+        return
+    if kind == "/Widget":
+        _add_value(page, annotation)
+    elif kind == "/FreeText" and words:
+        page.typed.append(words)
+    elif kind == "/FreeText":
+        page.unread.append("typed text")
+    elif kind == "/FileAttachment":
+        page.attached.append(_file_name(annotation.get("/FS")))
+    elif kind in _DRAWINGS:
+        page.unread.append(_DRAWINGS[kind])
+    elif words and kind not in _NO_COMMENTS:
+        page.unread.append("comments")
+
+
+def _add_value(page: _Page, widget: DictionaryObject) -> None:
+    """Add what a form field on a page shows: typed text or a check mark."""
+    chain = [widget]
+    while len(chain) < MAX_DEPTH and "/Parent" in chain[-1]:
+        chain.append(_dictionary(chain[-1].get("/Parent")))
+    values = [each.get("/V") for each in chain if "/V" in each]
+    if text := _words(values[0] if values else None):
+        page.typed.append(text)
+    elif widget.get("/AS", "/Off") != "/Off":
+        page.unread.append("check marks")
+
+
+def _pages_without_text(pages: list[_Page]) -> list[int]:
+    """Return the numbers of the pages without text, and of pictures with a few words."""
+    counts: Counter[str] = Counter()
+    for page in pages:
+        counts.update(set(_masked_lines(page)))
+    repeated = {line for line, count in counts.items() if 1 < count >= MIN_REPEATED * len(pages)}
+    numbers = []
+    for number, page in enumerate(pages, 1):
+        own_lines = [line for line in _masked_lines(page) if line not in repeated]
+        own_words = " ".join(own_lines).split()
+        is_picture = len(own_words) < MIN_WORDS and len(page.text.split()) < WORDS_OF_TEXT
+        if not page.whole_text.strip() or (page.has_pictures and is_picture):
+            numbers.append(number)
+    return numbers
+
+
+def _masked_lines(page: _Page) -> list[str]:
+    """Return the lines of a page with 0 for each number: page numbers differ in repeated lines."""
+    return [_NUMBER.sub("0", line.strip()) for line in page.text.split("\n")]
+
+
+# Notes
+
+
+def _notes_on_pages(pages: list[_Page], without_text: list[int]) -> Iterator[str]:
+    kinds: defaultdict[str, list[int]] = defaultdict(list)
+    damaged, stamped, unreadable, typed = [], [], [], []
+    for number, page in enumerate(pages, 1):
+        has_text = number not in without_text
+        if page.is_damaged:
+            damaged.append(number)
+        elif page.whole_text.strip() and not has_text:
+            stamped.append(number)
+        elif not is_readable(page.text):
+            unreadable.append(number)
+        if page.typed:
+            typed.append(number)
+        for kind in page.unread:
+            kinds[kind].append(number)
+        if page.has_pictures and has_text:
+            kinds["pictures"].append(number)
+    blank = [number for number in without_text if number not in damaged]
+    if damaged:
+        yield f"Damaged and not read: {_pages(damaged)} of {len(pages)}."
+    if blank:
+        besides = " besides a stamp or a repeated line" if stamped else ""
+        yield f"No text was found on {_pages(blank)} of {len(pages)}{besides}."
+    if unreadable:
+        yield (
+            f"Hardly any English words were found on {_pages(unreadable)}. "
+            "If its letters are wrong below, run OCR first."
+        )
+    if typed:
+        yield f"Text that was typed onto {_pages(typed)} follows the other text of its page."
+    if kinds:
+        unread = [f"{kind} ({_pages(sorted(set(numbers)))})" for kind, numbers in kinds.items()]
+        yield f"Not read from the PDF: {', '.join(unread)}."
+
+
+def _notes_on_file(root: DictionaryObject, pages: list[_Page], attached: list[str]) -> Iterator[str]:
+    if attached:
+        yield f"Attached files were not read: {_list(attached)}."
+    if _has_other_values(_dictionary(root.get("/AcroForm")), pages):
+        yield "The content of form fields was not read."
+    layers = _dictionary(_dictionary(root.get("/OCProperties")).get("/D")).get("/OFF")
+    names = [_words(_dictionary(layer).get("/Name")) for layer in _items(layers)]
+    if names:
+        yield f"Text in hidden layers was read as well: {_list(names)}."
+    expected = _dictionary(root.get("/Pages")).get("/Count")
+    if isinstance(expected, int) and expected > len(pages):
+        yield f"The file is damaged: only {len(pages)} of {expected} pages were found."
+
+
+def _has_other_values(form: DictionaryObject, pages: list[_Page]) -> bool:
+    """Return whether a form has values that are on no page."""
+    shown = {text for page in pages for text in page.typed}
+    has_check_marks = any("check marks" in page.unread for page in pages)
+    waiting = list(_items(form.get("/Fields")))
+    seen = []
+    while waiting:
+        field_ = _dictionary(waiting.pop())
+        if any(field_ is each for each in seen):
+            continue
+        seen.append(field_)
+        waiting += _items(field_.get("/Kids"))
+        value = field_.get("/V")
+        text = _words(value)
+        is_checked = isinstance(value, NameObject) and value != "/Off"
+        if (text and text not in shown) or (is_checked and not has_check_marks):
+            return True
+    return False
+
+
+def _attached_files(reader: PdfReader) -> list[str]:
+    try:
+        return sorted(set(reader.attachments))
+    except Exception:  # damaged names of attached files
+        log.info("the list of attached files cannot be read", exc_info=True)
+        return ["the list of their names is damaged"]
+
+
+def _file_name(specification: Any) -> str:
+    names = _dictionary(specification)
+    return _words(names.get("/UF")) or _words(names.get("/F")) or _words(specification) or "without a name"
+
+
+# Objects of a PDF, which may be missing, of another type, or damaged
+
+
+def _resolved(value: Any) -> Any:
+    try:
+        return value.get_object() if value is not None else None
+    except Exception:  # pypdf raises many types for damaged objects
+        log.info("an object of the PDF cannot be read", exc_info=True)
+        return None
+
+
+def _dictionary(value: Any) -> DictionaryObject:
+    resolved = _resolved(value)
+    return resolved if isinstance(resolved, DictionaryObject) else DictionaryObject()
+
+
+def _items(value: Any) -> Iterator[Any]:
+    resolved = _resolved(value)
+    return iter(resolved) if isinstance(resolved, ArrayObject) else iter(())
+
+
+def _words(value: Any) -> str:
+    """Return the plain text of a string, a list of strings or a stream; "" for anything else."""
+    resolved = _resolved(value)
+    if isinstance(resolved, ArrayObject):
+        return "\n".join(filter(None, map(_words, resolved)))
+    if isinstance(resolved, StreamObject):
+        resolved = resolved.get_data().decode("utf-8", "replace")
+    if not isinstance(resolved, str) or isinstance(resolved, NameObject):
+        return ""
+    text = _TAG.sub("", resolved) if resolved.lstrip().startswith("<?xml") else resolved
+    return plain(text.replace("\r\n", "\n").replace("\r", "\n")).text.strip()
+
+
+def _list(names: list[str], most: int = 5) -> str:
+    """Return the first names as text."""
+    shown = [name[:80] for name in names[:most]]
+    if len(names) > most:
+        shown.append(f"and {len(names) - most} more")
+    return ", ".join(shown)
+
+
+def _pages(numbers: list[int]) -> str:
+    """Return sorted page numbers as text: ``pages 1, 3-5``."""
     runs: list[list[int]] = []
     for number in numbers:
         if runs and number == runs[-1][-1] + 1:
             runs[-1].append(number)
         else:
             runs.append([number])
-    return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
+    word = "page" if len(numbers) == 1 else "pages"
+    return f"{word} {', '.join(map(_range, runs))}"
+
+
+def _range(run: list[int]) -> str:
+    return f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0])

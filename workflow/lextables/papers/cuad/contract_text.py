@@ -11,7 +11,9 @@ from pathlib import Path
 from lextables.papers.cuad.contract import LIMIT, Contract, too_long
 from lextables.papers.cuad.contract_pdf import read_pdf
 from lextables.papers.cuad.contract_word import read_docx
+from lextables.papers.cuad.readable import is_readable
 from lextables.pipeline.errors import BadInput
+from lextables.sources.characters import plain
 
 BYTES_A_CHARACTER = 4  # at most, in UTF-8
 BINARY = 0.01  # minimum share of control characters in binary data
@@ -37,8 +39,8 @@ def read_contract(path: str | Path) -> Contract:
     """Return the text of a ``.txt``, ``.md``, ``.pdf`` or ``.docx`` file; the notes are also logged.
 
     Line ends and page breaks become ``\\n``, other control characters become spaces.  Raises `BadInput` if
-    the file is missing, of another type, damaged, encrypted or a scan, or if it has no text or more than
-    `LIMIT` characters.
+    the file is missing, of another type, damaged, encrypted or a scan, or if it has no text, no readable
+    English text, or more than `LIMIT` characters.
     """
     path = Path(path)
     try:
@@ -66,10 +68,16 @@ def _read(path: Path) -> Contract:
         )
     contract = read(path)
     text = _UNPRINTABLE.sub(" ", _LINE_END.sub("\n", contract.text))
-    if not text.strip():
+    if not plain(text).text.strip():
         raise BadInput("the file contains no text", where=str(path))
     if len(text) > LIMIT:
         raise too_long(path)
+    if not is_readable(text):
+        raise BadInput(
+            "the text has hardly any common English words",
+            where=str(path),
+            do="if it is a scan or letters are wrong, run OCR first; only English is read",
+        )
     log.info("%s: %d characters", path, len(text))
     for note in contract.notes:
         log.warning("%s: %s", path, note)

@@ -1,7 +1,7 @@
 """Find the clauses of a user's contract with a trained model."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lextables.papers.cuad.reviewer import CONTRACT, question_id
-from lextables.pipeline.dataset import write
+from lextables.pipeline.dataset import Row, write
+from lextables.sources.characters import PlainText, plain
 from lextables.tasks.spans.schema import NBEST
 
 if TYPE_CHECKING:
@@ -31,9 +32,10 @@ class WindowCount:
 def read_with_linear_model(
     text: str, categories: Iterable[str], settings: Mapping[str, Any], weights: str | Path, output: str | Path
 ) -> None:
-    """Write the most probable spans of each category, rows of `NBEST`.
+    """Write the most probable spans of each category in the contract's ``text``, rows of `NBEST`.
 
-    ``settings`` are those of the run that read the test contracts; ``weights`` is its model's folder.
+    The model reads the text in plain characters.  ``settings`` are those of the run that read the test
+    contracts; ``weights`` is its model's folder.
     """
     from lextables.tasks.spans import linear  # not needed by the other models
 
@@ -41,7 +43,19 @@ def read_with_linear_model(
     questions = [
         {"question_id": question_id(name), "contract_id": CONTRACT, "category": name} for name in categories
     ]
-    write(NBEST, linear.spans_of(model, {CONTRACT: text}, questions, settings), output)
+    plain_text = plain(text)
+    rows = linear.spans_of(model, {CONTRACT: plain_text.text}, questions, settings)
+    write(NBEST, _in_source(rows, text, plain_text), output)
+
+
+def _in_source(rows: Iterable[Row], source: str, plain_text: PlainText) -> Iterator[Row]:
+    """Yield ``rows`` about the plain text with the places and the words of the source."""
+    for row in rows:
+        if row["start"] >= 0:
+            start, end = plain_text.source_span(row["start"], row["end"])
+            words = source[start:end]
+            row = {**row, "start": start, "end": end, "text": words, "released_text": words}
+        yield row
 
 
 def read_with_fine_tuned_model(
@@ -54,8 +68,8 @@ def read_with_fine_tuned_model(
 ) -> WindowCount:
     """Write the most probable spans for each category's question (``wordings``), rows of `NBEST`.
 
-    ``reading`` is the folder of the reading run, which records how contracts are cut into windows;
-    ``weights`` is the model's folder.
+    The model reads the text in plain characters.  ``reading`` is the folder of the reading run, which records
+    how contracts are cut into windows; ``weights`` is the model's folder.
     """
     # torch takes seconds to load, and linear models do not need it.
     from lextables.models.loading import load_tokenizer
@@ -66,10 +80,11 @@ def read_with_fine_tuned_model(
 
     record: dict[str, Any] = json.loads((Path(reading) / RECORD).read_text(encoding="utf-8"))
     settings, tokenizer = window_settings(record), load_tokenizer(weights)
-    texts = {CONTRACT: text}
+    plain_text = plain(text)
+    texts = {CONTRACT: plain_text.text}
     with TemporaryDirectory() as work:
         contracts, questions, folder = (Path(work) / name for name in ("contracts", "questions", "features"))
-        pq.write_table(pa.table({"contract_id": [CONTRACT], "text": [text]}), contracts)
+        pq.write_table(pa.table({"contract_id": [CONTRACT], "text": [plain_text.text]}), contracts)
         rows = {
             "question_id": list(map(question_id, wordings)),
             "contract_id": [CONTRACT] * len(wordings),
@@ -82,5 +97,6 @@ def read_with_fine_tuned_model(
             ranker = window_ranking.load(Path(reading) / RANKER)
             chosen = window_ranking.choose(ranker, folder, texts, limit)
         dataset = WindowDataset(folder, tokenizer, settings, wordings, chosen)
-        write(NBEST, read_windows(dataset, texts, record, weights, device), output)
+        rows = read_windows(dataset, texts, record, weights, device)
+        write(NBEST, _in_source(rows, text, plain_text), output)
         return WindowCount(len(dataset.windows), len(dataset), limit, int(dataset.windows.window.max()) + 1)

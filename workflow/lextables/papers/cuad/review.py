@@ -18,6 +18,7 @@ from lextables.papers.cuad.marks import Band, Marks
 from lextables.papers.cuad.reviewer import LINEAR
 from lextables.pipeline import spreadsheet
 from lextables.pipeline.errors import BadInput
+from lextables.sources.characters import with_plain_letters
 from lextables.tables import render
 
 MINIMUM = 0.1  # spans above this probability are shown
@@ -240,7 +241,8 @@ def segments(length: int, placed: Sequence[Passage]) -> Iterator[tuple[int, int,
 def marked(text: str, placed: Sequence[Passage]) -> Markup:
     """Return the contract's text as HTML with marked passages, each with a note at its start.
 
-    The marks of overlapping passages are nested, so that each has a separate underline.
+    The marks of overlapping passages are nested, so that each has a separate underline.  Ligatures are shown as
+    letters, so that words can be searched.
     """
     pieces: list[str] = []
     for start, end, over in segments(len(text), placed):
@@ -253,7 +255,7 @@ def marked(text: str, placed: Sequence[Passage]) -> Markup:
         for x in over:
             pieces.append(f'<mark class="{x.classes}"{title}>')
             title = ""
-        pieces += [str(escape(text[start:end])), "</mark>" * len(over)]
+        pieces += [str(escape(with_plain_letters(text[start:end]))), "</mark>" * len(over)]
     return Markup("".join(pieces))
 
 
@@ -510,5 +512,5 @@ def _groups(items: Sequence[Finding], placed: Sequence[Passage]) -> Iterator[_Gr
 
 def snippet(text: str, length: int = 90) -> str:
     """Return the beginning of a span as one line."""
-    line = " ".join(text[: 2 * length].split())
+    line = " ".join(with_plain_letters(text[: 2 * length]).split())
     return line if len(line) <= length and len(text) <= 2 * length else f"{line[:length].rstrip()} …"

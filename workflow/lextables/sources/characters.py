@@ -1,0 +1,92 @@
+"""Characters that a reader cannot tell from plain ones, or does not see at all.
+
+Programs put them into texts to lay them out: soft hyphens, zero-width spaces, ligatures, wide spaces.
+"""
+
+import re
+import unicodedata
+from array import array
+from dataclasses import dataclass
+from functools import lru_cache
+
+# Unicode's property Default_Ignorable_Code_Point: drawn as nothing.
+_IGNORABLE = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
+    "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e0fff"
+)
+INVISIBLE = re.compile(f"[{_IGNORABLE}]+")
+# A word that a soft hyphen divides at the end of a line, invisible characters, a character with its accents,
+# and any other character outside ASCII.
+_UNUSUAL = re.compile(f"\u00ad[ \t]*\n\\s*(?=[a-z])|[{_IGNORABLE}]+|[^\\W\\d_][\u0300-\u036f]+|[^\0-\x7f]")
+_VISIBLE = re.compile(f"[^\0-\x7f{_IGNORABLE}]")
+_HYPHENS = "\u2010\u2011"
+_LINE_ENDS = "\u2028\u2029"
+# Kinds of Unicode's compatibility decompositions that keep the meaning; superscripts and fractions do not.
+_SAME_MEANING = ("<compat>", "<font>", "<wide>", "<narrow>", "<noBreak>", "<initial>", "<medial>", "<final>",
+                 "<isolated>")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class PlainText:
+    """A text in plain characters, and where each of them comes from.
+
+    Character ``i`` of ``text`` stands for the characters ``starts[i]`` to ``ends[i]`` (half-open) of the
+    source.
+    """
+
+    text: str
+    starts: array
+    ends: array
+
+    def source_span(self, start: int, end: int) -> tuple[int, int]:
+        """Return the place in the source of the non-empty span from ``start`` to ``end`` (half-open)."""
+        return self.starts[start], self.ends[end - 1]
+
+
+def plain(source: str) -> PlainText:
+    """Return ``source`` without invisible characters, with plain letters, spaces and hyphens."""
+    pieces: list[str] = []
+    starts, ends = array("I"), array("I")
+    copied = 0
+    for match in _UNUSUAL.finditer(source):
+        replacement = _plain_characters(match[0])
+        if replacement == match[0]:
+            continue
+        start, end = match.span()
+        pieces += (source[copied:start], replacement)
+        starts.extend(range(copied, start))
+        ends.extend(range(copied + 1, start + 1))
+        for _ in replacement:
+            starts.append(start)
+            ends.append(end)
+        copied = end
+    pieces.append(source[copied:])
+    starts.extend(range(copied, len(source)))
+    ends.extend(range(copied + 1, len(source) + 1))
+    return PlainText("".join(pieces), starts, ends)
+
+
+def with_plain_letters(source: str) -> str:
+    """Return ``source`` with plain letters, spaces and hyphens; its invisible characters stay."""
+    return _VISIBLE.sub(lambda match: _plain_characters(match[0]), source)
+
+
+@lru_cache(maxsize=4096)
+def _plain_characters(characters: str) -> str:
+    """Return the plain form of a match of `_UNUSUAL`; its own characters if there is none."""
+    if INVISIBLE.match(characters):
+        return ""
+    if len(characters) > 1:
+        return unicodedata.normalize("NFC", characters)
+    if characters in _HYPHENS:
+        return "-"
+    if characters in _LINE_ENDS:
+        return "\n"
+    if unicodedata.category(characters) == "Zs":
+        return " "
+    if not unicodedata.decomposition(characters).startswith(_SAME_MEANING):
+        return characters
+    decomposed = unicodedata.normalize("NFKC", characters)
+    # A spacing accent would become a space and an accent.
+    return characters if decomposed.startswith(" ") else decomposed
