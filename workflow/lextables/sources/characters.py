@@ -16,9 +16,16 @@ _IGNORABLE = (
     "\U000e0000-\U000e0fff"
 )
 INVISIBLE = re.compile(f"[{_IGNORABLE}]+")
-# A word that a soft hyphen divides at the end of a line, invisible characters, a character with its accents,
-# and any other character outside ASCII.
-_UNUSUAL = re.compile(f"\u00ad[ \t]*\n\\s*(?=[a-z])|[{_IGNORABLE}]+|[^\\W\\d_][\u0300-\u036f]+|[^\0-\x7f]")
+# A word that is divided at the end of a line, by a hyphen or a soft one; invisible characters; a letter with its
+# accents; any other character outside ASCII.
+_UNUSUAL = re.compile(
+    r"\b([A-Za-z]++)[-\u2010]\n([a-z]++)"
+    r"|\u00ad[ \t]*+\n\s*+(?=[a-z])"
+    f"|[{_IGNORABLE}]+"
+    r"|[^\W\d_][\u0300-\u036f]+"
+    r"|[^\x00-\x7f]"
+)
+_WORD = re.compile("[a-z]+")
 _VISIBLE = re.compile(f"[^\0-\x7f{_IGNORABLE}]")
 _HYPHENS = "\u2010\u2011"
 _LINE_ENDS = "\u2028\u2029"
@@ -45,12 +52,16 @@ class PlainText:
 
 
 def plain(source: str) -> PlainText:
-    """Return ``source`` without invisible characters, with plain letters, spaces and hyphens."""
+    """Return ``source`` without invisible characters, with plain letters, spaces and hyphens.
+
+    A word that is divided at the end of a line is joined, if the text also has it undivided.
+    """
     pieces: list[str] = []
     starts, ends = array("I"), array("I")
+    words = frozenset(_WORD.findall(source.lower()))
     copied = 0
     for match in _UNUSUAL.finditer(source):
-        replacement = _plain_characters(match[0])
+        replacement = _joined_word(match, words) if match[1] else _plain_characters(match[0])
         if replacement == match[0]:
             continue
         start, end = match.span()
@@ -65,6 +76,12 @@ def plain(source: str) -> PlainText:
     starts.extend(range(copied, len(source)))
     ends.extend(range(copied + 1, len(source) + 1))
     return PlainText("".join(pieces), starts, ends)
+
+
+def _joined_word(match: re.Match[str], words: frozenset[str]) -> str:
+    """Return the divided word of a match of `_UNUSUAL` if it is one of ``words``; else the match."""
+    joined = match[1] + match[2]
+    return joined if joined.lower() in words else match[0]
 
 
 def with_plain_letters(source: str) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 from pypdf import PageObject, PasswordType, PdfReader
 from pypdf.errors import DependencyError
-from pypdf.generic import ArrayObject, DictionaryObject, NameObject, StreamObject
+from pypdf.generic import ArrayObject, BooleanObject, DictionaryObject, NameObject, StreamObject
 
 from lextables.papers.cuad.contract import LIMIT, Contract, too_long
 from lextables.papers.cuad.readable import is_readable
@@ -24,7 +24,7 @@ from lextables.sources.characters import plain
 # A page with a picture and fewer own words has no text: they are a stamp.  Repeated lines, such as an
 # envelope number, are not its own, unless the page has as many words as a page of text.
 MIN_WORDS = 25
-WORDS_OF_TEXT = 100
+WORDS_OF_TEXT = 40
 MIN_REPEATED = 0.5  # share of the pages that have a repeated line
 MIN_CURVES = 300  # letters that are drawn as curves; a logo or a signature has fewer
 INVISIBLE = 3  # text rendering mode of the words that text recognition puts behind a picture
@@ -101,7 +101,7 @@ def read_pdf(path: Path) -> Contract:
         size += len(pages[-1].whole_text)
         if size > LIMIT:
             raise too_long(path)
-    if _PLACEHOLDER in " ".join("".join(page.text for page in pages[:1]).split()):
+    if _is_placeholder(root, pages):
         raise BadInput(
             "the PDF is an XFA form, which only Adobe's programs show",
             where=str(path),
@@ -132,6 +132,14 @@ def _no_text(path: Path, pages: list[_Page]) -> BadInput:
         where=str(path),
         do="run text recognition (OCR) on it first",
     )
+
+
+def _is_placeholder(root: DictionaryObject, pages: list[_Page]) -> bool:
+    """Return whether the pages only stand for a form that a program draws when the file is opened."""
+    has_xfa = "/XFA" in _dictionary(root.get("/AcroForm"))
+    is_drawn_on_opening = root.get("/NeedsRendering") == BooleanObject(True)
+    first_page = " ".join(pages[0].text.split()) if pages else ""
+    return (has_xfa and is_drawn_on_opening) or _PLACEHOLDER in first_page
 
 
 # Pages
@@ -309,7 +317,7 @@ def _has_other_values(form: DictionaryObject, pages: list[_Page]) -> bool:
 
 def _attached_files(reader: PdfReader) -> list[str]:
     try:
-        return sorted(set(reader.attachments))
+        return [file.alternative_name or file.name for file in reader.attachment_list]
     except Exception:  # damaged names of attached files
         log.info("the list of attached files cannot be read", exc_info=True)
         return ["the list of their names is damaged"]
@@ -350,7 +358,7 @@ def _words(value: Any) -> str:
         resolved = resolved.get_data().decode("utf-8", "replace")
     if not isinstance(resolved, str) or isinstance(resolved, NameObject):
         return ""
-    text = _TAG.sub("", resolved) if resolved.lstrip().startswith("<?xml") else resolved
+    text = _TAG.sub("", resolved) if resolved.lstrip().startswith("<") else resolved
     return plain(text.replace("\r\n", "\n").replace("\r", "\n")).text.strip()
 
 

@@ -241,8 +241,8 @@ def segments(length: int, placed: Sequence[Passage]) -> Iterator[tuple[int, int,
 def marked(text: str, placed: Sequence[Passage]) -> Markup:
     """Return the contract's text as HTML with marked passages, each with a note at its start.
 
-    The marks of overlapping passages are nested, so that each has a separate underline.  Ligatures are shown as
-    letters, so that words can be searched.
+    The marks of overlapping passages are nested, so that each has a separate underline.  Ligatures are shown
+    as letters, so that words can be searched.
     """
     pieces: list[str] = []
     for start, end, over in segments(len(text), placed):
