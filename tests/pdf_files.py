@@ -36,7 +36,9 @@ def pdf(
     """Return a PDF; ``root`` are entries of its catalog, ``objects`` have numbers from 5 to 99."""
     bodies = {
         FONT: HELVETICA,
-        PICTURE: _stream("/Type/XObject/Subtype/Image/Width 1/Height 1/ColorSpace/DeviceGray/BitsPerComponent 8", "x"),
+        PICTURE: stream(
+            "/Type/XObject/Subtype/Image/Width 1/Height 1/ColorSpace/DeviceGray/BitsPerComponent 8", "x"
+        ),
         **(objects or {}),
     }
     kids = []
@@ -47,7 +49,7 @@ def pdf(
             f"<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Contents {at + 1} 0 R"
             f"/Resources<<{page.resources}>>{page.entries}>>"
         )
-        bodies[at + 1] = _stream("", f"BT /F 10 Tf 14 TL 72 720 Td\n{shown}ET\n{page.operators}")
+        bodies[at + 1] = stream("", f"BT /F 10 Tf 14 TL 72 720 Td\n{shown}ET\n{page.operators}")
         kids.append(f"{at} 0 R")
     number_of_pages = len(pages) if count is None else count
     bodies[1] = f"<</Type/Catalog/Pages 2 0 R{root}>>"
@@ -64,8 +66,5 @@ def pdf(
     return out + f"trailer<</Size {max(bodies) + 1}/Root 1 0 R>>\nstartxref\n{start}\n%%EOF\n".encode()
 
 
-def _stream(entries: str, content: str) -> str:
+def stream(entries: str, content: str) -> str:
     return f"<<{entries}/Length {len(content)}>>stream\n{content}\nendstream"
-
-
-stream = _stream

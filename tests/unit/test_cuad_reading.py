@@ -11,8 +11,10 @@ import marked_contracts
 from lextables.models.loading import save
 from lextables.papers.cuad.reading import WindowCount as Count
 from lextables.papers.cuad.reading import read_with_fine_tuned_model as read_contract
+from lextables.papers.cuad.reading import read_with_linear_model
 from lextables.papers.cuad.reviewer import question_id
 from lextables.pipeline.dataset import read, write
+from lextables.tasks.spans import linear
 from lextables.tasks.spans.features import write_features
 from lextables.tasks.spans.reading import RECORD, Reading, read_contracts
 from lextables.tasks.spans.squad import QUESTIONS
@@ -109,3 +111,62 @@ def test_window_settings_come_from_the_record_of_the_run(run, weights, tmp_path)
     assert done.of_question == 23
     # The most probable span and the empty prediction.
     assert max(row["rank"] for row in read(tmp_path / "predictions.parquet")) <= 1
+
+
+def with_invisible_characters(text: str) -> str:
+    """Return ``text`` with a soft hyphen in each word, and wide spaces."""
+    words = [f"{word[:1]}\u00ad{word[1:]}" for word in text.split(" ")]
+    return "\u2003".join(words)
+
+
+def in_plain_text(row: dict) -> tuple:
+    """Return a prediction without its place, and with plain words."""
+    words = row["text"].replace("\u00ad", "").replace("\u2003", " ")
+    return row["question_id"], row["rank"], words, round(row["probability"], 6)
+
+
+def check_places(rows: list[dict], source: str) -> None:
+    found = [row for row in rows if row["start"] >= 0]
+    assert found
+    for row in found:
+        assert row["text"] == row["released_text"] == source[row["start"] : row["end"]]
+
+
+def test_invisible_characters_do_not_change_a_fine_tuned_models_predictions(run, weights, tmp_path):
+    _, reading = run(None)
+    predictions = []
+    for number, text in enumerate((TEXT, with_invisible_characters(TEXT))):
+        output = tmp_path / f"{number}.parquet"
+        read_contract(text, WORDINGS, reading, weights, CPU, output)
+        predictions.append(list(read(output)))
+        check_places(predictions[-1], text)
+    assert list(map(in_plain_text, predictions[0])) == list(map(in_plain_text, predictions[1]))
+    assert any("\u00ad" in row["text"] for row in predictions[1])
+
+
+def test_invisible_characters_do_not_change_a_linear_models_predictions(tmp_path):
+    contracts = [
+        "This Lease is governed by the laws of the State of Delaware. The rent is due on the first day. ",
+        "The laws of Ohio govern this Agreement. Neither party may assign it without consent. ",
+        "Assignment needs the consent of the landlord. This Lease is governed by the laws of Maine. ",
+    ] * 2
+    answers = {}
+    for number, text in enumerate(contracts):
+        sentence = next(each for each in text.split(". ") if "laws" in each)
+        start = text.index(sentence)
+        answers[number] = [(0, (start, start + len(sentence) + 1))]
+    settings = {
+        "features": "words", "folds": 2, "alpha": 1e-4, "epochs": 3, "dense": 1.0, "share": 0.5,
+        "penalty": 1.0, "near": 1.0, "units": 10, "n_best": 5,
+    }  # fmt: skip
+    model = linear.fit(contracts, answers, ["Governing Law"], None, settings)
+    linear.save(model, tmp_path / linear.WEIGHTS)
+    source = "This Agreement is governed by the laws of the State of Delaware. The rent is due. "
+    predictions = []
+    for number, text in enumerate((source, with_invisible_characters(source))):
+        output = tmp_path / f"{number}.parquet"
+        read_with_linear_model(text, ["Governing Law"], settings, tmp_path, output)
+        predictions.append(list(read(output)))
+        check_places(predictions[-1], text)
+    assert list(map(in_plain_text, predictions[0])) == list(map(in_plain_text, predictions[1]))
+    assert any("\u00ad" in row["text"] for row in predictions[1])

@@ -261,6 +261,15 @@ def test_everything_is_escaped() -> None:
     assert "script" not in page.tags
 
 
+def test_words_with_ligatures_can_be_searched_on_the_page() -> None:
+    text = "North\ufb01eld Inc. and its a\ufb03liates"
+    found = [at("Parties", "North\ufb01eld Inc.", 0.9, text)]
+    page = Page(review.to_html(text, found, "R", About("MiniLM")))
+    assert page.text == "Northfield Inc. and its affiliates"
+    assert "North\ufb01eld" not in review.to_html(text, found, "R", About("MiniLM"))
+    assert "North\ufb01eld Inc." in review.to_csv(found, {})
+
+
 def test_the_page_describes_the_model_and_its_limits() -> None:
     about = About(
         "MiniLM",

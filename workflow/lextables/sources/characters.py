@@ -16,13 +16,13 @@ _IGNORABLE = (
     "\U000e0000-\U000e0fff"
 )
 INVISIBLE = re.compile(f"[{_IGNORABLE}]+")
-# A word that is divided at the end of a line, by a hyphen or a soft one; invisible characters; a letter with its
-# accents; any other character outside ASCII.
+# A word that is divided at the end of a line, by a hyphen or a soft one; invisible characters; a letter with
+# its accents; any other character outside ASCII.
 _UNUSUAL = re.compile(
     r"\b([A-Za-z]++)[-\u2010]\n([a-z]++)"
     r"|\u00ad[ \t]*+\n\s*+(?=[a-z])"
     f"|[{_IGNORABLE}]+"
-    r"|[^\W\d_][\u0300-\u036f]+"
+    r"|[^\W\d_][\u0300-\u034e\u0350-\u036f]+"
     r"|[^\x00-\x7f]"
 )
 _WORD = re.compile("[a-z]+")

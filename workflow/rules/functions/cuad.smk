@@ -8,7 +8,13 @@ def contract_reviewer():
 
 
 def contract(wildcards):
-    """The user's contract.  It is checked here, so that an unreadable file fails before any training."""
+    """The user's contract."""
+    return checked_contract()
+
+
+@cache
+def checked_contract():
+    """The user's contract.  It is read here, so that an unreadable file fails before any training."""
     if not CONFIG.contract:
         raise BadInput(
             "contract is empty", where="config", do="name a file, as in --config contract=path.txt"
@@ -23,7 +29,7 @@ def contract(wildcards):
 
 def reviewer_files(wildcards):
     """The files of the reviewer's run; none if it was made under another configuration."""
-    contract(wildcards)
+    checked_contract()
     chosen = contract_reviewer()
     return [f"{RESULTS}/{path}" for path in chosen.files] if chosen.planned else []
 

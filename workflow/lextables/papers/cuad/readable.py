@@ -12,7 +12,7 @@ COMMON = frozenset(
 MIN_SHARE = 0.025
 # Less text is not judged: it may be a title, a list of names or a signature.
 MIN_WORDS = 40
-MIN_CHARACTERS = 300
+MIN_CHARACTERS = 250
 
 _AROUND_WORDS = ".,;:()[]\"'“”"
 

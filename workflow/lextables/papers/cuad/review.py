@@ -300,6 +300,8 @@ header { grid-column: 1 / -1; margin-bottom: 1.5rem; padding-bottom: 1rem;
   border-bottom: 1.5px solid var(--ink); }
 header p { max-width: 46rem; margin-bottom: .5rem; } h1 { overflow-wrap: anywhere; }
 header details { margin-top: .75rem; } .warning { font-weight: 600; color: var(--off); }
+.unread { max-width: 46rem; overflow-wrap: anywhere; }
+.unread ul { margin: .1rem 0 .5rem; padding-left: 1.25rem; }
 .scores td:last-child { white-space: nowrap; }
 .skip { position: absolute; left: 1rem; top: -4rem; padding: .5rem; background: var(--page); z-index: 3; }
 .skip:focus { top: .5rem; }
@@ -393,11 +395,12 @@ In the test contracts
 {% endif %}
 </p>
 {% if about.unread %}
-<p class="small"><strong>Not read.</strong>
+<div class="small unread"><strong>Not read.</strong>
+<ul>
 {% for sentence in about.unread %}
-{{ sentence }}
+<li>{{ sentence }}</li>
 {% endfor %}
-</p>
+</ul></div>
 {% endif %}
 {% if about.categories %}
 <details><summary>How well it finds each category in the test contracts</summary>
