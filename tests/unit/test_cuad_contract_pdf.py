@@ -23,7 +23,7 @@ FORM_WITH_PICTURE = stream(
     "/Type/XObject/Subtype/Form/BBox[0 0 9 9]/Resources<</XObject<</P 4 0 R>>>>", "/P Do"
 )
 CURVES = "0 0 m\n" + "1 1 2 2 3 3 c\n"
-OWN_WORDS = " ".join(f"word{chr(97 + number)}" for number in range(25))
+OWN_WORDS = "The " + " ".join(f"word{chr(97 + number)}" for number in range(24))
 
 
 def annotated(*annotations: str) -> Page:
@@ -126,8 +126,9 @@ SCAN = "the PDF has no text, only pictures of pages; run text recognition (OCR) 
         [stamped("RECEIVED 12 MAY")],
         [stamped("RECEIVED"), Page(lines=[])],
         [stamped(OWN_WORDS[:-6])],
-        # 26 words, of which the other page repeats 25 with another number.
-        [stamped(f"{OWN_WORDS} {number}", "Seal") for number in range(2)],
+        # The same 26 words with another number on half of the pages.
+        [stamped(f"{OWN_WORDS} {number}", f"Seal {number}") for number in range(3)] + [stamped("Seal")] * 3,
+        [Page([ENVELOPE.format(number)]) for number in range(3)],
         [stamped("STAMP", picture="BI /W 1 /H 1 /CS /G /BPC 8 ID x EI")],
         [Page(["STAMP"], "/G Do", resources=FORM_RESOURCES)],
         [Page(["STAMP"], CURVES * 300)],
@@ -149,6 +150,10 @@ def test_pictures_with_a_stamp_are_a_scan(pages, tmp_path):
         (Page(["Title"], "BT 3 Tr ET " + SHOW_PICTURE), ()),
         (Page(["Title"], CURVES * 299), ()),
         (Page(["Title"]), ()),
+        (
+            Page(["Title"], entries="/Annots[<</Subtype/FreeText/Contents()>>]"),
+            ("Not read from the PDF: typed text (page 1).",),
+        ),
         (Page(["Title"], entries="/Rotate 90"), ()),
     ],
 )
@@ -158,9 +163,22 @@ def test_pages_of_text_are_no_scan(page, notes, tmp_path):
     assert found.notes == notes
 
 
-def test_two_copies_of_a_page_with_a_logo_are_text(tmp_path):
-    found = contract(tmp_path, pdf([stamped(*CLAUSES), stamped(*CLAUSES)]))
-    assert found.notes == ("Not read from the PDF: pictures (pages 1-2).",)
+@pytest.mark.parametrize(
+    "pages",
+    [
+        [stamped(*CLAUSES)] * 3,
+        [Page(["The rent is 500."])] * 2,
+        # A line is repeated if half of the pages have it.
+        [stamped(OWN_WORDS)] * 3 + [stamped(f"{OWN_WORDS} {chr(97 + number)}") for number in range(4)],
+    ],
+)
+def test_copies_of_a_page_of_text_are_text(pages, tmp_path):
+    assert not any("No text" in note for note in contract(tmp_path, pdf(pages)).notes)
+
+
+def test_a_page_with_typed_text_only_is_a_page_of_text(tmp_path):
+    typed = Page([], entries="/Annots[<</Subtype/FreeText/Contents(The rent is 500.)>>]")
+    assert contract(tmp_path, pdf([typed])).text.strip() == "The rent is 500."
 
 
 def exchanged(lines: tuple[str, ...]) -> list[str]:

@@ -119,6 +119,7 @@ DAMAGED_WORD = "the Word file is damaged (BadZipFile); save it again as .docx"
     [
         ("a.txt", b"", "the file contains no text."),
         ("a.txt", b"\xef\xbb\xbf \n\x0c\t", "the file contains no text."),
+        ("a.txt", "\u200b\u00ad\u2060".encode(), "the file contains no text."),
         ("a.txt", b"Term\0", "byte 4 is NUL, so this is not text; save it as UTF-8."),
         (
             "a.txt",

@@ -64,7 +64,8 @@ def test_an_unreadable_text_is_refused(name, tmp_path):
         ENGLISH,
         ENGLISH.upper(),
         ENGLISH.replace(" ", "\u00a0"),
-        ENGLISH.replace("h", "h\u00ad"),
+        "\u00ad".join(ENGLISH),
+        "\uf0b7 The fee\n" * 20,  # bullets of a symbol font
         "".join(f"{word}\n" for word in ENGLISH.split()),
         exchanged(ENGLISH) + ENGLISH,  # two columns, one of them in another language
         NAMES * 5 + ENGLISH,
@@ -78,7 +79,16 @@ def test_a_text_with_common_words_or_few_words_is_readable(text):
 
 @pytest.mark.parametrize(
     ("text", "readable"),
-    [("Name " * 39, True), ("Name " * 40, False), ("x" * 249, True), ("x" * 250, False)],
+    [
+        ("\uf054" * 9 + "x" * 80, True),
+        ("\uf054" * 10 + "x" * 89, False),
+        ("\uf054" * 10 + "x" * 90, True),
+        ("\x01\x02\x0e\x1f\ufffd " * 5, False),
+        ("Name " * 39, True),
+        ("Name " * 40, False),
+        ("x" * 249, True),
+        ("x" * 250, False),
+    ],
 )
 def test_short_texts_are_not_judged(text, readable):
     assert is_readable(text) is readable

@@ -25,7 +25,8 @@ from lextables.sources.characters import plain
 # envelope number, are not its own, unless the page has as many words as a page of text.
 MIN_WORDS = 25
 WORDS_OF_TEXT = 40
-MIN_REPEATED = 0.5  # share of the pages that have a repeated line
+MIN_COPIES = 3  # pages that have a repeated line, and their share of all pages
+MIN_REPEATED = 0.5
 MIN_CURVES = 300  # letters that are drawn as curves; a logo or a signature has fewer
 INVISIBLE = 3  # text rendering mode of the words that text recognition puts behind a picture
 HIDDEN = 0b100010  # flags of annotations that no screen shows
@@ -227,13 +228,17 @@ def _pages_without_text(pages: list[_Page]) -> list[int]:
     counts: Counter[str] = Counter()
     for page in pages:
         counts.update(set(_masked_lines(page)))
-    repeated = {line for line, count in counts.items() if 1 < count >= MIN_REPEATED * len(pages)}
+    copies = max(MIN_COPIES, MIN_REPEATED * len(pages))
+    repeated = {line for line, count in counts.items() if count >= copies}
     numbers = []
     for number, page in enumerate(pages, 1):
         own_lines = [line for line in _masked_lines(page) if line not in repeated]
         own_words = " ".join(own_lines).split()
-        is_picture = len(own_words) < MIN_WORDS and len(page.text.split()) < WORDS_OF_TEXT
-        if not page.whole_text.strip() or (page.has_pictures and is_picture):
+        if page.has_pictures:
+            has_own_words = len(own_words) >= MIN_WORDS
+        else:
+            has_own_words = bool(own_words or page.typed)
+        if not has_own_words and len(page.text.split()) < WORDS_OF_TEXT:
             numbers.append(number)
     return numbers
 

@@ -68,11 +68,11 @@ def _read(path: Path) -> Contract:
         )
     contract = read(path)
     text = _UNPRINTABLE.sub(" ", _LINE_END.sub("\n", contract.text))
-    if not plain(text).text.strip():
+    if not plain(contract.text).text.strip():
         raise BadInput("the file contains no text", where=str(path))
     if len(text) > LIMIT:
         raise too_long(path)
-    if not is_readable(text):
+    if not is_readable(contract.text):
         raise BadInput(
             "the text has hardly any common English words",
             where=str(path),

@@ -1,5 +1,7 @@
 """Whether a text is readable English, judged by its most common words."""
 
+import re
+
 from lextables.sources.characters import plain
 
 # Function words of English contracts that other European languages do not have.
@@ -14,11 +16,19 @@ MIN_SHARE = 0.025
 MIN_WORDS = 40
 MIN_CHARACTERS = 250
 
+# Characters of glyphs that a font does not map to letters.  A few, or a small share, are bullets.
+_UNMAPPED = re.compile("[\0-\x08\x0e-\x1f\ue000-\uf8ff\ufffd]")
+MIN_UNMAPPED = 10
+MAX_UNMAPPED_SHARE = 0.1
+
 _AROUND_WORDS = ".,;:()[]\"'“”"
 
 
 def is_readable(text: str) -> bool:
-    """Return whether enough words of a text are common English words; a short text is not judged."""
+    """Return whether a text has letters, and enough common English words unless it is short."""
+    unmapped = len(_UNMAPPED.findall(text))
+    if unmapped >= MIN_UNMAPPED and unmapped > MAX_UNMAPPED_SHARE * len(text):
+        return False
     words = plain(text).text.lower().split()
     is_short = len(words) < MIN_WORDS and sum(map(len, words)) < MIN_CHARACTERS
     common = sum(word.strip(_AROUND_WORDS) in COMMON for word in words)
