@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from pypdf import PdfWriter
+from pypdf import PdfReader, PdfWriter
 
 from lextables.papers.cuad.contract_text import read_contract
 from lextables.pipeline.errors import BadInput
@@ -23,6 +23,12 @@ FORM_WITH_PICTURE = stream(
     "/Type/XObject/Subtype/Form/BBox[0 0 9 9]/Resources<</XObject<</P 4 0 R>>>>", "/P Do"
 )
 CURVES = "0 0 m\n" + "1 1 2 2 3 3 c\n"
+OBJECTS = {
+    5: stream("", "long text"),
+    6: stream("/Filter/Unknown", "a filter that does not exist"),
+    7: "<41 zz>",
+    8: "[8 0 R]",
+}
 OWN_WORDS = "The " + " ".join(f"word{chr(97 + number)}" for number in range(24))
 
 
@@ -52,6 +58,8 @@ def contract(tmp_path: Path, raw: bytes):
         ("/Widget/FT/Ch/V[(first)(second)]", "first\nsecond", TYPED),
         ("/Widget/FT/Tx/V 5 0 R", "long text", TYPED),
         ("/Widget/FT/Tx/V()", "", ""),
+        ("/Widget/FT/Tx/V 6 0 R", "", ""),
+        ("/Widget/FT/Btn/AS null", "", ""),
         ("/Widget/FT/Btn/V/Yes/AS/Yes", "", "Not read from the PDF: check marks (page 1)."),
         ("/Widget/FT/Btn/V/Off/AS/Off", "", ""),
         ("/Widget/FT/Sig/V<</Type/Sig/Contents<00>>>", "", ""),
@@ -69,14 +77,27 @@ def contract(tmp_path: Path, raw: bytes):
     ],
 )
 def test_annotations_are_read_or_noted(annotation, typed, note, tmp_path):
-    found = contract(tmp_path, pdf([annotated(annotation)], objects={5: stream("", "long text")}))
+    found = contract(tmp_path, pdf([annotated(annotation)], objects=OBJECTS))
     assert found.text.removeprefix(TEXT).strip() == typed
     assert found.notes == ((note,) if note else ())
 
 
-@pytest.mark.parametrize("annotations", ["5", "null", "77 0 R", "[null 5 77 0 R (x) <</Subtype 5>> [1]]"])
+@pytest.mark.parametrize(
+    "annotations",
+    [
+        "5",
+        "null",
+        "77 0 R",
+        "7 0 R",
+        "8 0 R",
+        "[null 5 77 0 R 7 0 R (x) <</Subtype 5>> [1]]",
+        "[<</Subtype/FreeText/Contents 7 0 R/RC 8 0 R>>]",
+        "[<</Subtype/Widget/V 8 0 R/Parent 9 0 R>>]",
+    ],
+)
 def test_faults_in_annotations_leave_the_text(annotations, tmp_path):
-    assert contract(tmp_path, pdf([Page(entries=f"/Annots {annotations}")])).text.strip() == TEXT
+    raw = pdf([Page(entries=f"/Annots {annotations}")], objects=OBJECTS | {9: "<</Parent 9 0 R>>"})
+    assert contract(tmp_path, raw).text.strip() == TEXT
 
 
 @pytest.mark.parametrize(
@@ -99,6 +120,8 @@ def test_faults_in_annotations_leave_the_text(annotations, tmp_path):
          {5: stream("", "abc"), 6: "<</F(rates.xlsx)/EF<</F 5 0 R>>>>"},
          ("Attached files were not read: rates.xlsx.",)),
         ("/Names<</EmbeddedFiles 6 0 R>>", {6: "<</Kids[6 0 R]>>"}, ()),
+        ("/Names<</EmbeddedFiles<</Names[(x) <</UF 6/EF<<>>>>]>>>>", {},
+         ("Attached files were not read: 6.",)),
         ("/Collection<<>>", {}, ()),
         ("/AcroForm<</XFA 5 0 R>>", {5: stream("", "<xdp/>")}, ()),
         ("/AcroForm<</XFA 5 0 R>>/NeedsRendering false", {5: stream("", "<xdp/>")}, ()),
@@ -213,6 +236,8 @@ def test_pages_without_readable_text_are_noted(tmp_path):
         ([Page()], "", {2: "<</Type/Pages/Kids[100 0 R 2 0 R]>>"}, "the PDF is damaged (PdfReadError: "),
         ([Page()], "", {2: "null"}, "the PDF is damaged (PdfReadError: "),
         ([Page(exchanged(CLAUSES))], "", {}, "the text has hardly any common English words; if it is a scan"),
+        ([Page(["\\001\\002\\016\\017" * 5])], "", {},
+         "the text has hardly any common English words; if it is a scan"),
         ([Page(["Cover"])], "/Collection<<>>/Names<</EmbeddedFiles<</Names[(x) 6 0 R]>>>>",
          {5: stream("", "abc"), 6: "<</F(lease.pdf)/EF<</F 5 0 R>>>>"},
          "the PDF is a portfolio, a cover page with attached files (lease.pdf); open it, and save"),
@@ -226,6 +251,16 @@ def test_a_file_without_the_contract_is_refused(pages, root, objects, message, t
     with pytest.raises(BadInput) as error:
         contract(tmp_path, pdf(pages, root, objects))
     assert str(error.value).startswith(f"{tmp_path / 'contract.pdf'}: {message}")
+
+
+def test_a_fault_in_the_list_of_attached_files_leaves_the_text(tmp_path, monkeypatch):
+    def damaged(reader):
+        raise RecursionError("names that contain themselves")
+
+    monkeypatch.setattr(PdfReader, "attachment_list", property(damaged))
+    found = contract(tmp_path, pdf([Page()]))
+    assert found.text.strip() == TEXT
+    assert found.notes == ("Attached files were not read: the list of their names is damaged.",)
 
 
 def test_missing_pages_are_noted(tmp_path):

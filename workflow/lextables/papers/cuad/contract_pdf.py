@@ -219,7 +219,7 @@ def _add_value(page: _Page, widget: DictionaryObject) -> None:
     values = [each.get("/V") for each in chain if "/V" in each]
     if text := _words(values[0] if values else None):
         page.typed.append(text)
-    elif widget.get("/AS", "/Off") != "/Off":
+    elif isinstance(widget.get("/AS"), NameObject) and widget["/AS"] != "/Off":
         page.unread.append("check marks")
 
 
@@ -322,7 +322,7 @@ def _has_other_values(form: DictionaryObject, pages: list[_Page]) -> bool:
 
 def _attached_files(reader: PdfReader) -> list[str]:
     try:
-        return [file.alternative_name or file.name for file in reader.attachment_list]
+        return [str(file.alternative_name or file.name) for file in reader.attachment_list]
     except Exception:  # damaged names of attached files
         log.info("the list of attached files cannot be read", exc_info=True)
         return ["the list of their names is damaged"]
@@ -360,11 +360,19 @@ def _words(value: Any) -> str:
     if isinstance(resolved, ArrayObject):
         return "\n".join(filter(None, map(_words, resolved)))
     if isinstance(resolved, StreamObject):
-        resolved = resolved.get_data().decode("utf-8", "replace")
+        resolved = _stream_text(resolved)
     if not isinstance(resolved, str) or isinstance(resolved, NameObject):
         return ""
     text = _TAG.sub("", resolved) if resolved.lstrip().startswith("<") else resolved
     return plain(text.replace("\r\n", "\n").replace("\r", "\n")).text.strip()
+
+
+def _stream_text(stream: StreamObject) -> str:
+    try:
+        return stream.get_data().decode("utf-8", "replace")
+    except Exception:  # pypdf raises many types for damaged streams
+        log.info("a stream of the PDF cannot be read", exc_info=True)
+        return ""
 
 
 def _list(names: list[str], most: int = 5) -> str:
