@@ -7,7 +7,7 @@ import math
 import os
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -55,7 +55,8 @@ class File:
         Raises `BadInput` for a repeated column, or if one of ``needed`` is missing.
         """
         rows = records.csv_rows(self.text.encode().splitlines(keepends=True), self.name)
-        place, header = next(rows)
+        place, cells = next(rows)
+        header = [cell.strip() for cell in cells]
         if (column := _repeated(header)) is not None:
             raise BadInput(f"the column {column!r} appears twice", where=place, do="remove one of the two")
         if len(header) == 1 and any(mark in header[0] for mark in _OTHER_SEPARATORS):
@@ -137,6 +138,9 @@ class Distributions:
     def _index(self, item: Hashable, choices: Sequence[str], name: str, place: str, by_index: bool) -> int:
         if name in choices:
             return choices.index(name)
+        alike = [at for at, choice in enumerate(choices) if choice.strip() == name.strip()]
+        if len(alike) == 1:
+            return alike[0]
         if by_index and name.isdecimal() and len(name) <= LONGEST_INDEX and int(name) < len(choices):
             return int(name)
         do = f"choose from {_listed(choices)}" + (", or give its index, from 0" if by_index else "")
@@ -234,6 +238,22 @@ def probabilities_of(record: Mapping[str, Any], where: str, choice: str) -> Mapp
         do = f'write it as {{"{choice}": probability, …}}'
         raise BadInput(f"{PROBABILITIES} is {fault}", where=where, do=do)
     return values
+
+
+def known(name: str, names: Collection[str]) -> str:
+    """Return ``name`` as it is in ``names``: unchanged, or else without white space around it."""
+    if name in names:
+        return name
+    return name.strip()
+
+
+def is_number(text: str) -> bool:
+    """Whether `number` reads the text of a cell."""
+    try:
+        number(text, "", "")
+    except BadInput:
+        return False
+    return True
 
 
 def number(value: Any, name: str, where: str) -> float:

@@ -9,7 +9,15 @@ from typing import Any, NamedTuple
 
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.answers.collection import PREDICTIONS, Collection, load, pairs, prediction_rows
-from lextables.tasks.submitted import PROBABILITY, Distributions, File, Submitted, named, probabilities_of
+from lextables.tasks.submitted import (
+    PROBABILITY,
+    Distributions,
+    File,
+    Submitted,
+    known,
+    named,
+    probabilities_of,
+)
 
 __all__ = ["PREDICTIONS", "predictions"]
 DOCUMENT, QUESTION, OPTION = "document_id", "question_id", "option"
@@ -34,9 +42,11 @@ def predictions(file: File, form: str, data: Sequence[str | Path], task: Mapping
     collection = load(data, task["names"])
     answers, skipped = Distributions("question", "option"), set()
     for line in FORMS[form](file):
+        line = line._replace(question=known(line.question, collection.questions))
         if line.question not in collection.questions:
             what = f"the data set has no question {line.question!r}"
             raise BadInput(what, where=line.place, do="correct its id")
+        line = line._replace(document=known(line.document, collection.shares[line.question]))
         if line.document not in collection.shares[line.question]:
             skipped.add((line.document, line.question))
             continue

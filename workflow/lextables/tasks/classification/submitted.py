@@ -8,7 +8,15 @@ from lextables.metrics.classification import logits
 from lextables.pipeline.dataset import read
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.classification.schema import PREDICTIONS
-from lextables.tasks.submitted import PROBABILITY, Distributions, File, Submitted, named, probabilities_of
+from lextables.tasks.submitted import (
+    PROBABILITY,
+    Distributions,
+    File,
+    Submitted,
+    known,
+    named,
+    probabilities_of,
+)
 
 __all__ = ["PREDICTIONS", "predictions"]
 EXAMPLE, HEAD, ANSWER = "example_id", "head_id", "answer"
@@ -43,11 +51,12 @@ def predictions(file: File, form: str, data: Sequence[str | Path], task: Mapping
     }
     shares, skipped = Distributions("example", "answer"), set()
     for line in FORMS[form](file):
+        line = line._replace(example=known(line.example, example_of))
         if line.example not in example_of:
             what = f"the data set has no example {line.example!r}"
             raise BadInput(what, where=line.place, do="correct its id")
         head = example_of[line.example]["head_id"]
-        if line.head not in (None, head):
+        if line.head is not None and known(line.head, [head]) != head:
             what = f"example {line.example!r} belongs to the head {head!r}, not to {line.head!r}"
             raise BadInput(what, where=line.place, do="correct one of the two")
         if line.example in test_ids:

@@ -3,8 +3,9 @@
 Documents are ordered by score; ties by id descending, as in trec_eval.
 """
 
+import re
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,12 +13,14 @@ from urllib.parse import unquote
 
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.retrieval.collection import PREDICTIONS, load, prediction_rows
-from lextables.tasks.submitted import File, Submitted, named, number
+from lextables.tasks.submitted import File, Submitted, is_number, known, named, number
 
 __all__ = ["PREDICTIONS", "predictions"]
 TREC = ("query", "Q0", "document", "rank", "score", "tag")
-LONGEST_RANK = 18  # digits
+MARKS = ("Q0", "0")
+AFTER_SECOND = 4  # fields
 COLUMNS = ("query_id", "document_id", "score")
+_WORD = re.compile(r"\S+")
 
 
 class Hit(NamedTuple):
@@ -27,7 +30,7 @@ class Hit(NamedTuple):
     query: str
     document: str
     score: float
-    rank: int | None = None
+    rank: float | None = None
 
 
 def predictions(file: File, form: str, data: Sequence[str | Path], task: Mapping[str, Any]) -> Submitted:
@@ -76,33 +79,65 @@ def _check_ranks(hits: Iterable[Hit]) -> None:
     for better, worse in pairwise(ranked):
         if worse.score > better.score:
             raise BadInput(
-                f"rank {worse.rank} of the query {worse.query!r} has the score {worse.score:g}, "
-                f"higher than {better.score:g} of rank {better.rank}",
+                f"rank {worse.rank:g} of the query {worse.query!r} has the score {worse.score:g}, "
+                f"higher than {better.score:g} of rank {better.rank:g}",
                 where=worse.place,
                 do="give the best document the highest score",
             )
 
 
-def _decoded(name: str, names: Container[str]) -> str:
+def _decoded(name: str, names: Collection[str]) -> str:
     """Return the id in ``names``, also if blanks in ``name`` are percent-encoded (``as%20is``)."""
-    decoded = unquote(name)
-    return decoded if name not in names and decoded in names else name
+    found = known(name, names)
+    decoded = unquote(found)
+    if found not in names and decoded in names:
+        return decoded
+    return found
 
 
 def _trec(file: File) -> Iterator[Hit]:
-    """Lines of six fields, separated by tabs, or by blanks; then only query ids may contain blanks."""
-    do = f"give {', '.join(TREC)}"
+    """Yield the hits of lines of six fields, as trec_eval reads them: any white space separates fields.
+
+    Trec_eval ignores what follows the tag.  The ids of queries here may contain blanks (`_fields`).
+    """
     for place, line in file.lines():
-        cells = line.split("\t") if "\t" in line else line.strip().rsplit(maxsplit=len(TREC) - 1)
-        if len(cells) != len(TREC):
-            raise BadInput(f"has {len(cells)} fields instead of {len(TREC)}", where=place, do=do)
-        query, fixed, document, rank, score, _ = (cell.strip() for cell in cells)
-        if fixed.upper() not in ("Q0", "0"):
-            what = f"the second field is {fixed!r} instead of Q0"
-            raise BadInput(what, where=place, do=f"{do}, without blanks in the fields after Q0")
-        if not rank.isdecimal() or len(rank) > LONGEST_RANK:
-            raise BadInput(f"the rank {rank!r} is not a whole number", where=place, do="correct it")
-        yield Hit(place, query, document, number(score, "score", place), int(rank))
+        query, document, rank, score = _fields(line, place)
+        rank_number = number(rank, "rank", place)
+        yield Hit(place, query, document, number(score, "score", place), rank_number)
+
+
+def _fields(line: str, place: str) -> tuple[str, str, str, str]:
+    """Return query, document, rank and score of a line; `BadInput` if it does not have six fields.
+
+    Six cells between tabs are the fields, and so are six words.  In a line of more words the query's id has
+    blanks, or the tag: the id ends before the first Q0 (or else 0) with numbers as rank and score.  Without
+    such a mark the last five words are the other fields, if they begin with a whole number.
+    """
+    cells = [cell.strip() for cell in line.split("\t")]
+    while len(cells) > len(TREC) and not cells[-1]:
+        cells.pop()
+    if len(cells) == len(TREC) and all(cells[:-1]):
+        query, _, document, rank, score, _ = cells
+        return query, document, rank, score
+    starts = [match.start() for match in _WORD.finditer(line)]
+    words = line.split()
+    if len(words) < len(TREC):
+        what = f"has {len(words)} fields instead of {len(TREC)}"
+        raise BadInput(what, where=place, do=f"give {', '.join(TREC)}")
+    # The words that may be the second field: four words follow it.
+    second = range(1, len(words) - AFTER_SECOND)
+    marks = [at for mark in MARKS for at in second if words[at].upper() == mark]
+    if len(words) == len(TREC):
+        marks.insert(0, 1)
+    if not marks and words[-1 - AFTER_SECOND].isdecimal():
+        marks = [len(words) - 1 - AFTER_SECOND]
+    if not marks:
+        what = "has no Q0 that is followed by document, rank, score and tag"
+        raise BadInput(what, where=place, do=f"give {', '.join(TREC)}, separated by tabs")
+    with_numbers = [at for at in marks if is_number(words[at + 2]) and is_number(words[at + 3])]
+    at = [*with_numbers, *marks][0]
+    document, rank, score = words[at + 1 : at + 4]
+    return line[: starts[at]].strip(), document, rank, score
 
 
 def _csv(file: File) -> Iterator[Hit]:

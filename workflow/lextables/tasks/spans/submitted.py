@@ -9,8 +9,9 @@ texts as they are, strict mode the contract's characters.
 
 import math
 import re
+import sys
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import accumulate
 from numbers import Real
 from pathlib import Path
@@ -23,12 +24,13 @@ from lextables.tasks.spans.outputs import OUTPUTS, by_question, least_shown, quo
 from lextables.tasks.spans.schema import NBEST as PREDICTIONS
 from lextables.tasks.spans.schema import NOTHING_ELSE
 from lextables.tasks.spans.squad import PARTING, collapsed
-from lextables.tasks.submitted import File, Submitted, named, number, parsed
+from lextables.tasks.submitted import File, Submitted, known, named, parsed
 
 __all__ = ["PREDICTIONS", "predictions"]
 FORM = 'write it as {"question id": [{"text": "…", "probability": 0.5}, …], …}'
 LOGITS = ("start_logit", "end_logit")
 MAX_WORD_INDEX = 2**31
+MAX_LOGIT = sys.float_info.max
 _POSITIONS = ("token_doc_start", "token_doc_end")
 _WORD = re.compile(f"[^{PARTING}]+")
 _SHOWN = 60
@@ -78,17 +80,21 @@ def predictions(file: File, form: str, data: Sequence[str | Path], task: Mapping
 
     N-best spans are rows of `PREDICTIONS`, text outputs those of `outputs.OUTPUTS`.  Questions of other
     splits are skipped.  Raises `BadInput`, naming the question, for an unknown question, a test question
-    without a prediction or with more than the task keeps, a text that is repeated or not in the contract, and
-    whatever `released_nbest` refuses.
+    without a prediction or with more than the task keeps, a text that is not in the contract, and whatever
+    `released_nbest` refuses.
+
+    A text of white space is a span without a position: as in the released evaluator it counts in paper mode,
+    and in strict mode it is no span.  Equal texts of one question are kept apart: paper mode uses the
+    probability of the last (`metrics.spans.last_by_text`), strict mode the highest of each position.
     """
     contracts, questions = data
+    asked = {row["question_id"]: row for row in read(questions, ["question_id", "contract_id", "split"])}
+    test = {question: row["contract_id"] for question, row in asked.items() if row["split"] == "test"}
     if form == "nbest":
         content = parsed(file.text, file.name)
         released_nbest(content, file.name)
     else:
-        content = _written(file, form)
-    asked = {row["question_id"]: row for row in read(questions, ["question_id", "contract_id", "split"])}
-    test = {question: row["contract_id"] for question, row in asked.items() if row["split"] == "test"}
+        content = _written(file, form, asked)
     if unknown := sorted(content.keys() - asked.keys()):
         what = f"the data set has no question {unknown[0]!r}"
         raise BadInput(what, where=file.name, do="correct its id")
@@ -122,11 +128,11 @@ def predictions(file: File, form: str, data: Sequence[str | Path], task: Mapping
     return Submitted(shown, skipped, OUTPUTS)
 
 
-def _written(file: File, form: str) -> dict[str, str]:
+def _written(file: File, form: str, asked: Collection[str]) -> dict[str, str]:
     """Return {question: output} of a csv or JSON lines file; `BadInput` for a question that appears twice."""
     content: dict[str, str] = {}
     for place, record in file.records() if form == "jsonl" else file.table("question_id", "output"):
-        question = named(record, "question_id", place)
+        question = known(named(record, "question_id", place), asked)
         if question in content:
             what = f"the question {question!r} appears twice"
             raise BadInput(what, where=place, do="remove one of the two")
@@ -137,29 +143,37 @@ def _written(file: File, form: str) -> dict[str, str]:
 def _rows(
     question: str, entries: Sequence[Mapping[str, Any]], contract: "Positions", limit: int, where: str
 ) -> Iterator[Row]:
-    texts = [entry["text"] for entry in entries]
     if not entries:
         do = "predict it, with the empty text if there is no answer"
         raise BadInput("has no prediction", where=where, do=do)
-    if (count := sum(map(bool, texts))) > limit:
+    texts = {entry["text"] for entry in entries if entry["text"].strip()}
+    if (count := len(texts)) > limit:
         what = f"has {count} spans, more than the {limit} that are kept"
         raise BadInput(what, where=where, do=f"give the {limit} with the highest probabilities")
+    only_nothing_else = texts == {NOTHING_ELSE}
     for rank, entry in enumerate(entries):
-        place, text = f"{where}, prediction {rank}", entry["text"]
-        if text in texts[:rank]:
-            what = f"the text {_short(text)} appears twice"
-            raise BadInput(what, where=place, do="give each text once, with its highest probability")
-        nothing = not text or (text == NOTHING_ELSE and not {*texts} - {NOTHING_ELSE, ""})
-        start, end = (-1, -1) if nothing else contract.find(text, entry.get(_POSITIONS[0]), place)
-        yield {
+        text, start, end = entry["text"], -1, -1
+        if text in texts and not only_nothing_else:
+            start, end = contract.find(text, entry.get(_POSITIONS[0]), f"{where}, prediction {rank}")
+        row = {
             "question_id": question,
             "rank": rank,
             "released_text": text,
-            "text": "" if nothing else contract.text[start:end],
+            "text": contract.text[start:end] if start >= 0 else "",
             "start": start,
             "end": end,
             "probability": float(entry["probability"]),
-        } | {name: number(entry[name], name, place) if name in entry else math.nan for name in LOGITS}
+        }
+        for name in LOGITS:
+            row[name] = _logit(entry.get(name))
+        yield row
+
+
+def _logit(value: Any) -> float:
+    """Return an optional logit, which no score uses; NaN for anything but a finite number."""
+    if isinstance(value, bool) or not isinstance(value, Real) or abs(value) > MAX_LOGIT:
+        return math.nan
+    return float(value)
 
 
 class Positions:
