@@ -155,6 +155,8 @@ def test_targets_are_gains_divided_by_the_highest_gain():
 class Rows(torch.nn.Module):
     """A model that returns its input as embeddings."""
 
+    similarity_fn_name = "cosine"
+
     def forward(self, features):
         return {"sentence_embedding": features["rows"]}
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from lextables.tables.cells import Cell, build
-from lextables.tables.inputs import comparable, in_words, provenance, training, with_counts
+from lextables.tables.inputs import comparable, in_words, provenance, training, with_notes
 from lextables.tables.render import markdown
 
 SOURCE = {"source": "snli", "file": "snli_1.0.zip", "variant": "release", "comparable": True, "note": ""}
@@ -66,12 +66,12 @@ def test_the_first_score_of_a_language_model_has_the_counts_as_reason(root):
         Cell("both", "NDCG", 0.3, runs=(READ, ASKED)),
         Cell("none", "NDCG", None, reason="not here"),
     ]
-    found = [cell.reason for cell in with_counts(cells, root)]
+    found = [cell.reason for cell in with_notes(cells, root)]
     assert found == [f"strict; {WORDS}", "", "", "", "", "not here"]
 
 
 def test_the_counts_are_a_footnote_of_the_table(root):
-    cells = with_counts([Cell("LLM", "NDCG", 0.5, decimals=2, runs=(ASKED,))], root)
+    cells = with_notes([Cell("LLM", "NDCG", 0.5, decimals=2, runs=(ASKED,))], root)
     assert WORDS in markdown("A table", "here", build([], cells, comparable=True), name="table1")
 
 
@@ -79,3 +79,12 @@ def test_the_training_record_of_a_run_is_that_of_its_weights():
     trained = {"device": "a GPU", "seconds": 3600.0}
     assert training({"device": "a CPU", "trained": trained}) == trained == training(trained)
     assert training({"device": "a CPU", "trained": [trained, {}]}) == trained
+
+
+def test_a_note_on_an_own_setting_is_a_reason_of_the_first_cell(tmp_path):
+    runs = tuple(f"runs/p/retrieve-tuned/mine/short/seed{seed}" for seed in (0, 1))
+    for run in runs:
+        (tmp_path / run).mkdir(parents=True)
+        (tmp_path / run / "run.json").write_text(json.dumps({"notes": ["cut at 64 tokens"]}))
+    cells = [Cell("Mine", name, 0.5, runs=runs, reason="here") for name in ("NDCG", "MRR")]
+    assert [cell.reason for cell in with_notes(cells, tmp_path)] == ["here; cut at 64 tokens", "here"]

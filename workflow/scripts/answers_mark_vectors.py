@@ -1,6 +1,6 @@
 """Say of every paragraph how like an encoder finds it to each question with its options."""
 
-from lextables.models import bi_encoder, device
+from lextables.models import bi_encoder, device, own_settings
 from lextables.models.weights import weights_folder
 from lextables.pipeline.dataset import write
 from lextables.pipeline.job import job
@@ -13,6 +13,7 @@ with job(snakemake.log[0]), recorded(snakemake.output.record, snakemake.params.s
     model = bi_encoder.load(
         weights_folder(settings), device.pick(snakemake.params.device), settings["max_length"]
     )
+    own_settings.check_products(model, own_settings.COSINE)
     encode = (bi_encoder.encode_documents, bi_encoder.encode_queries)
     encoders = (bi_encoder.cached(each, model, settings, snakemake.params.vectors) for each in encode)
     probabilities = baselines.similarity_marks(of_vectors(data, *encoders))

@@ -1,6 +1,6 @@
 """The finished LawngNLI, its untwinned candidates, and their census with the funnel."""
 
-from lextables.models import bi_encoder, device
+from lextables.models import bi_encoder, device, own_settings
 from lextables.models.weights import weights_folder
 from lextables.papers.lawngnli.census import check_left, ingested, total, volume_sources
 from lextables.papers.lawngnli.examples import EXAMPLES, UNFILTERED, Shard, write_examples, write_unfiltered
@@ -18,7 +18,8 @@ with job(snakemake.log[0]) as log:
     files = (inputs.parentheticals, inputs.contradictions, inputs.cites, inputs.long_premises)
     shards = [Shard(*paths) for paths in zip(*files, strict=True)]
     encoder = bi_encoder.load(weights_folder(params.encoder), device.pick(params.device))
-    encode = bi_encoder.cached(bi_encoder.encode, encoder, params.encoder, params.vectors)
+    own_settings.check_products(encoder)
+    encode = bi_encoder.cached(bi_encoder.encode_alike, encoder, params.encoder, params.vectors)
     last = write_examples(
         shards,
         encode,

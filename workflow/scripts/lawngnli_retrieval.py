@@ -2,7 +2,7 @@
 
 from dataclasses import asdict
 
-from lextables.models import bi_encoder, device
+from lextables.models import bi_encoder, device, own_settings
 from lextables.models.weights import weights_folder
 from lextables.papers.lawngnli.census import check_left
 from lextables.papers.lawngnli.retrieval import (
@@ -22,6 +22,7 @@ with job(snakemake.log[0]) as log:
     encoder = bi_encoder.load(
         weights_folder(params.encoder), device.pick(params.device), params.encoder["max_length"]
     )
+    own_settings.check_products(encoder)
     # Encoded as in the runs of the task, so that both share the cached vectors.
     encoders = [
         bi_encoder.cached(encode, encoder, params.encoder, params.vectors)

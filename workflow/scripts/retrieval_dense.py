@@ -17,7 +17,8 @@ with job(snakemake.log[0]), recorded_all(snakemake.output.records, snakemake.par
         settings,
         bi_encoder.cached(bi_encoder.encode_documents, model, first, snakemake.params.vectors),
         bi_encoder.cached(bi_encoder.encode_queries, model, first, snakemake.params.vectors),
+        model.similarity_fn_name,
     )
     for path, record, form in zip(snakemake.output.predictions, records, settings, strict=True):
         write(PREDICTIONS, prediction_rows(hits[form]), path)
-        record["device"] = device.describe(where)
+        record |= {"device": device.describe(where), "similarity": model.similarity_fn_name}

@@ -15,11 +15,13 @@ with job(snakemake.log[0]):
     with recorded(snakemake.output.record, settings) as record:
         record |= {"device": device.describe(where), "trained": loaded(trained)}
         model = bi_encoder.load(weights, where, settings["max_length"])
+        record["similarity"] = model.similarity_fn_name
         found = dense.retrieve(
             collection.load(snakemake.input.data, snakemake.params.task),
             {snakemake.params.task["forms"][0]: settings},
             partial(bi_encoder.encode_documents, model),
             partial(bi_encoder.encode_queries, model),
+            model.similarity_fn_name,
         )
         (hits,) = found.values()
         write(PREDICTIONS, prediction_rows(hits), snakemake.output.predictions)

@@ -1,6 +1,6 @@
 """Fuse several systems, move the queries towards the first hits in an encoder's space, and fuse again."""
 
-from lextables.models import bi_encoder, device
+from lextables.models import bi_encoder, device, own_settings
 from lextables.models.weights import weights_folder
 from lextables.pipeline.dataset import write
 from lextables.pipeline.job import job
@@ -18,6 +18,7 @@ with job(snakemake.log[0]):
         else:
             folder = weights_folder(settings)
         model = bi_encoder.load(folder, where, settings["max_length"])
+        own_settings.check_products(model)
         encode = (bi_encoder.encode_documents, bi_encoder.encode_queries)
         encoders = [bi_encoder.cached(each, model, settings, snakemake.params.vectors) for each in encode]
         data = collection.load(snakemake.input.data, snakemake.params.task)

@@ -1,6 +1,6 @@
 """Learn a linear model from the training queries and rank the documents of every test query by it."""
 
-from lextables.models import bi_encoder, device
+from lextables.models import bi_encoder, device, own_settings
 from lextables.models.weights import weights_folder
 from lextables.pipeline.dataset import write
 from lextables.pipeline.job import job
@@ -15,6 +15,7 @@ with job(snakemake.log[0]), recorded_all(snakemake.output.records, snakemake.par
         model = bi_encoder.load(
             weights_folder(first), device.pick(snakemake.params.device), first["max_length"]
         )
+        own_settings.check_products(model)
         encode = (bi_encoder.encode_documents, bi_encoder.encode_queries)
         encoders = tuple(bi_encoder.cached(each, model, first, snakemake.params.vectors) for each in encode)
     found = collection.load(snakemake.input.data, snakemake.params.task)

@@ -20,6 +20,7 @@ with job(snakemake.log[0]), recorded_all(snakemake.output.records, snakemake.par
     ]
     files = zip(snakemake.input.hits, snakemake.output.predictions, records, settings, strict=True)
     for hits, path, record, form in files:
-        found = dense.retrieve(data.among(ranked(hits)), {form: settings[form]}, *kept)
+        candidates = data.among(ranked(hits))
+        found = dense.retrieve(candidates, {form: settings[form]}, *kept, model.similarity_fn_name)
         write(PREDICTIONS, prediction_rows(found[form]), path)
-        record["device"] = device.describe(where)
+        record |= {"device": device.describe(where), "similarity": model.similarity_fn_name}

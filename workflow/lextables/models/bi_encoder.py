@@ -1,4 +1,4 @@
-"""Bi-encoders: texts to unit vectors, with separate encodings of queries and documents, and a cache.
+"""Bi-encoders: texts to vectors, with separate encodings of queries and documents, and a cache.
 
 The cache stores each text's vector once per model.  No rule declares it; without it a job takes longer but
 gives the same result.  Vectors are stored in single precision, as models return them: rounding could change
@@ -25,6 +25,7 @@ from transformers import PreTrainedTokenizerBase
 from lextables.models import device, loading
 from lextables.models.files import check_named_code
 from lextables.models.in_parts import in_parts_that_fit
+from lextables.models.own_settings import COSINE, prompt_name, set_length
 from lextables.models.precision import linear_by_onednn
 from lextables.models.throughput import READING, count_lengths, measured
 from lextables.pipeline.atomic import replacing, write_text
@@ -50,14 +51,14 @@ COUNTED = 256
 def load(folder: str, where: torch.device, max_length: int | None = None) -> SentenceTransformer:
     """Load a sentence-transformers model that truncates texts to ``max_length`` tokens, if given.
 
-    Raises `BadInput` for a model whose configuration names code, or with missing weights.
+    Without it the model's own number holds (`set_length`).  Raises `BadInput` for a model whose
+    configuration names code, or with missing weights.
     """
     check_named_code(folder)
     if body := loading.transformer(folder):
         loading.check_complete(folder, loading.missing_tensors(body, "bi-encoder"))
     model = SentenceTransformer(folder, device=str(where))
-    if max_length is not None:
-        model.max_seq_length = max_length
+    set_length(model, max_length)
     return model
 
 
@@ -67,17 +68,27 @@ def encode(model: SentenceTransformer, texts: Sequence[str]) -> np.ndarray:
     All texts of a batch have the same number of tokens.  Without padding encoding is faster, and a text's
     vector does not depend on the other texts.  Shows progress, since a corpus takes minutes on a CPU.
     """
-    return _encoded(model, model.encode, texts)
+    return _encoded(model, model.encode, texts, unit=True)
+
+
+def encode_alike(model: SentenceTransformer, texts: Sequence[str]) -> np.ndarray:
+    """As `encode`, for comparing all texts with each other by the model's own similarity function.
+
+    The vectors are unit vectors only if that is the cosine.
+    """
+    return _encoded(model, model.encode, texts, unit=model.similarity_fn_name == COSINE)
 
 
 def encode_queries(model: SentenceTransformer, texts: Sequence[str]) -> np.ndarray:
-    """As `encode`, with the model's prompt or route for queries, if it has one."""
-    return _encoded(model, model.encode_query, texts)
+    """As `encode_alike`, with the model's prompt or route for queries, if it has one."""
+    encode = partial(model.encode_query, prompt_name=prompt_name(model, "query"))
+    return _encoded(model, encode, texts, unit=model.similarity_fn_name == COSINE)
 
 
 def encode_documents(model: SentenceTransformer, texts: Sequence[str]) -> np.ndarray:
-    """As `encode`, with the model's prompt or route for documents, if it has one."""
-    return _encoded(model, model.encode_document, texts)
+    """As `encode_alike`, with the model's prompt or route for documents, if it has one."""
+    encode = partial(model.encode_document, prompt_name=prompt_name(model, "document"))
+    return _encoded(model, encode, texts, unit=model.similarity_fn_name == COSINE)
 
 
 def cached(
@@ -112,7 +123,7 @@ def batches(lengths: Sequence[int], tokens: int) -> Iterator[np.ndarray]:
 
 
 def _encoded(
-    model: SentenceTransformer, encode: Callable[..., np.ndarray], texts: Sequence[str]
+    model: SentenceTransformer, encode: Callable[..., np.ndarray], texts: Sequence[str], *, unit: bool
 ) -> np.ndarray:
     unique = sorted(set(texts))
     vectors = np.empty((len(unique), model.get_embedding_dimension()), dtype=np.float32)
@@ -127,7 +138,7 @@ def _encoded(
             vectors[part] = encode(
                 [unique[at] for at in part],
                 batch_size=len(part),
-                normalize_embeddings=True,
+                normalize_embeddings=unit,
                 convert_to_numpy=True,
                 show_progress_bar=False,
             )

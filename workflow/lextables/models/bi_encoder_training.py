@@ -17,6 +17,7 @@ from torch.utils.data import SequentialSampler
 
 from lextables.models.checkpoints import AtUpdates, arguments, train
 from lextables.models.in_parts import InParts
+from lextables.models.own_settings import COSINE, prompt_name
 
 # Parts of a pair: the trainer's columns, and the names of a model's prompts and routes.
 PARTS = ("query", "document")
@@ -26,9 +27,11 @@ Pair = tuple[str, str]
 class GradedSoftmax(torch.nn.Module):
     """Cross-entropy between each query's softmax over the batch's documents and their shares of its gain.
 
-    The softmax is over cosines divided by ``temperature``.  ``gains`` maps numbers of (query, document) to
-    the document's gain for the query.  Pairs without an entry have gain 0, so documents of the other queries
-    are further negatives.  Every query needs a document with a gain in its batch.
+    The softmax is over the model's own similarities; cosines are divided by ``temperature``, and others are
+    not, since they are not limited to 1 (as sentence-transformers advises for its losses).  ``gains`` maps
+    numbers of (query, document) to the document's gain for the query.  Pairs without an entry have gain 0,
+    so documents of the other queries are further negatives.  Every query needs a document with a gain in its
+    batch.
     """
 
     def __init__(
@@ -42,15 +45,20 @@ class GradedSoftmax(torch.nn.Module):
         # Repeated queries and documents count once.
         rows = [{number: row for row, number in enumerate(column)} for column in labels.T.tolist()]
         queries, documents = (
-            normalize(self.model(part)["sentence_embedding"].float(), dim=-1)[list(of.values())]
+            self.model(part)["sentence_embedding"].float()[list(of.values())]
             for part, of in zip(features, rows, strict=True)
         )
         gains = [[self.gains.get((query, document), 0) for document in rows[1]] for query in rows[0]]
         target = torch.tensor(gains, dtype=queries.dtype, device=queries.device)
         # In half precision a cosine has two digits, which is not enough for small temperatures.
         with torch.autocast(queries.device.type, enabled=False):
-            log_shares = log_softmax(queries @ documents.T / self.temperature, dim=-1)
+            log_shares = log_softmax(self._similarities(queries, documents), dim=-1)
         return -(target / target.sum(dim=-1, keepdim=True) * log_shares).sum(dim=-1).mean()
+
+    def _similarities(self, queries: torch.Tensor, documents: torch.Tensor) -> torch.Tensor:
+        if self.model.similarity_fn_name != COSINE:
+            return self.model.similarity(queries, documents)
+        return normalize(queries, dim=-1) @ normalize(documents, dim=-1).T / self.temperature
 
 
 class _Trainer(InParts, SentenceTransformerTrainer):
@@ -124,4 +132,5 @@ def finetune(
 
 def prompts(model: SentenceTransformer) -> dict[str, str]:
     """Return the model's prompts for queries and documents, if it has any."""
-    return {part: prompt for part in PARTS if (prompt := model.prompts.get(part))}
+    names = {part: prompt_name(model, part) for part in PARTS}
+    return {part: model.prompts[name] for part, name in names.items() if name}

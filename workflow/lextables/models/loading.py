@@ -31,8 +31,8 @@ from lextables.pipeline.errors import BadInput, loading_weights
 
 Report = Mapping[str, Any]
 
-# In these families positions start after the position of the padding token.
-AFTER_PADDING = ("roberta", "xlm-roberta", "camembert", "longformer", "mpnet")
+# Names of the tables of learned positions in transformers' models.
+POSITION_TABLES = ("position_embeddings", "embed_positions", "wpe")
 # A tokenizer that uses a smaller share of the embeddings belongs to another model; vocabularies are rounded
 # up to multiples of 8 to 128.
 MIN_VOCABULARY_SHARE = 0.9
@@ -63,11 +63,31 @@ def save(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, folder: str
 
 
 def positions(config: PretrainedConfig) -> int | None:
-    """Return the maximum number of tokens that a model has positions for; None for no limit."""
+    """Return the maximum number of tokens that a model was made for; None for no limit."""
     count = getattr(config, "max_position_embeddings", None)
     if not count or count < 0:
         return None
-    return count - (config.pad_token_id + 1 if config.model_type in AFTER_PADDING else 0)
+    with quiet(), torch.device("meta"):
+        model = AutoModel.from_config(config, trust_remote_code=False)
+    return learned_positions(model) or count
+
+
+def learned_positions(model: PreTrainedModel) -> int | None:
+    """Return the number of tokens that a model's table of positions has vectors for; None without a table.
+
+    A longer text is an error there.  Models with relative or rotary positions have no table.  Positions start
+    after that of the padding token, where the table has one (RoBERTa).
+    """
+    counts = []
+    for name, module in model.named_modules():
+        if name.rpartition(".")[2] in POSITION_TABLES and isinstance(module, torch.nn.Embedding):
+            before = 0 if module.padding_idx is None else module.padding_idx + 1
+            counts.append(module.num_embeddings - before)
+    if not counts:
+        return None
+    # Some tables have more vectors than the model uses (BART).
+    configured = getattr(model.config, "max_position_embeddings", None)
+    return min([*counts, configured or counts[0]])
 
 
 def fresh(report: Report) -> set[str]:
@@ -140,9 +160,7 @@ def _check(folder: str | Path, kind: str, tokens: int) -> None:
     """Raise `BadInput` if ``folder`` cannot be used as ``kind`` with texts of up to ``tokens`` tokens."""
     body = transformer(folder) if kind == "bi-encoder" else Path(folder)
     if body is None:
-        from sentence_transformers import SentenceTransformer
-
-        SentenceTransformer(str(folder), device="cpu").encode(["a clause"])
+        _check_sentence_encoder(folder, transforms=False)
         return
     if message := missing(missing_tensors(body, kind)):
         raise BadInput(message)
@@ -155,6 +173,23 @@ def _check(folder: str | Path, kind: str, tokens: int) -> None:
     if not MIN_VOCABULARY_SHARE * embeddings <= size <= embeddings:
         what = f"the tokenizer has {size:,} tokens and the model vectors for {embeddings:,}"
         raise BadInput(what, do=RESAVE)
+    if kind == "bi-encoder":
+        _check_sentence_encoder(folder, transforms=True)
+
+
+def _check_sentence_encoder(folder: str | Path, *, transforms: bool) -> None:
+    """Load a sentence encoder with its own settings, without weights if it ``transforms`` (not word vectors).
+
+    The library raises for settings that it does not know, such as a similarity function.
+    """
+    from sentence_transformers import SentenceTransformer  # slow to import
+
+    from lextables.models.own_settings import set_length
+
+    if transforms:
+        set_length(SentenceTransformer(str(folder), model_kwargs={"device_map": "meta"}), None)
+    else:
+        SentenceTransformer(str(folder), device="cpu").encode(["a clause"])
 
 
 def loading_error(folder: str | Path, kind: str, tokens: int) -> tuple[str, str]:

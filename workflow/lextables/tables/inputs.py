@@ -141,26 +141,37 @@ def training(run: Mapping[str, Any]) -> Mapping[str, Any]:
     return trained[0] if isinstance(trained, list) else trained
 
 
-def with_counts(cells: Iterable[Cell], root: Path) -> Iterator[Cell]:
-    """Yield the cells; the first cell of runs of a language model also gives their counts as a reason.
+def with_notes(cells: Iterable[Cell], root: Path) -> Iterator[Cell]:
+    """Yield the cells; the first cell of some runs also gives the notes in their records as a reason.
 
+    These are the counts of a language model's requests, and an own setting of a model that could not hold.
     ``root`` is the folder that the folders of runs lie in.
     """
-    counts = cache(lambda folder: record(root, folder).get("asked"))
+    notes = cache(lambda folder: notes_of(record(root, folder)))
     done: set[tuple[str, ...]] = set()
     for cell in cells:
-        if cell.runs in done or cell.value is None or not cell.runs or not all(map(counts, cell.runs)):
+        if cell.runs in done or cell.value is None or not cell.runs or not all(map(notes, cell.runs)):
             yield cell
             continue
         done.add(cell.runs)
-        clauses = dict.fromkeys(in_words(counts(folder)) for folder in cell.runs)
-        yield replace(cell, reason="; ".join([*([cell.reason] if cell.reason else []), *clauses]))
+        clauses = dict.fromkeys([cell.reason])
+        for folder in cell.runs:
+            clauses |= dict.fromkeys(notes(folder))
+        yield replace(cell, reason="; ".join(filter(None, clauses)))
+
+
+def notes_of(run: Mapping[str, Any]) -> list[str]:
+    """Return the notes in the record of a run, as clauses."""
+    notes = list(run.get("notes", ()))
+    if run.get("asked"):
+        notes.append(in_words(run["asked"]))
+    return notes
 
 
 def explained(cells: Iterable[Cell], inputs: Inputs) -> Iterator[Cell]:
-    """Yield the cells `with_counts`; those of a row whose model has read test texts also say so."""
+    """Yield the cells `with_notes`; those of a row whose model has read test texts also say so."""
     seen = {run: row["seen"] for row in inputs.rows for runs in row["runs"].values() for run in runs}
-    for cell in with_counts(cells, inputs.root):
+    for cell in with_notes(cells, inputs.root):
         clauses = dict.fromkeys((cell.reason, *(seen.get(run, "") for run in cell.runs)))
         yield replace(cell, reason="; ".join(filter(None, clauses)))
 

@@ -9,6 +9,7 @@ import torch
 from sentence_transformers import SentenceTransformer
 
 from lextables.models import bi_encoder, bi_encoder_training
+from lextables.models.own_settings import PRODUCTS
 from lextables.models.weights import weights_folder
 from lextables.tasks.retrieval.collection import Collection
 
@@ -54,10 +55,12 @@ def finetune(
 
 
 def score(model: SentenceTransformer, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
-    """Return the cosine of each pair of a query's and a document's text."""
+    """Return the model's own similarity of each pair of a query's and a document's text."""
     queries = bi_encoder.encode_queries(model, [query for query, _ in pairs])
     documents = bi_encoder.encode_documents(model, [document for _, document in pairs])
-    return (queries * documents).sum(axis=1)
+    if model.similarity_fn_name in PRODUCTS:
+        return (queries * documents).sum(axis=1)
+    return model.similarity_pairwise(queries, documents).numpy()
 
 
 def graded_batches(

@@ -1,4 +1,4 @@
-"""First stages with vectors: documents and queries are encoded, and the pool is ranked by inner product."""
+"""First stages with vectors: documents and queries are encoded, and the pool is ranked by similarity."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -8,6 +8,7 @@ import faiss
 import numpy as np
 
 from lextables.models.okapi import Paragraphs
+from lextables.models.own_settings import COSINE, PRODUCTS, closeness
 from lextables.tasks.retrieval.collection import Collection, Hits
 
 Encode = Callable[[Sequence[str]], np.ndarray]
@@ -23,18 +24,19 @@ def retrieve(
     settings: Mapping[str, Mapping[str, Any]],
     encode_document: Encode,
     encode_query: Encode,
+    similarity: str = COSINE,
 ) -> dict[str, Hits]:
     """Rank the pool of each validation and test query, ties by document id ascending; {condition: hits}.
 
     ``settings`` are by condition: each has a form of the queries, and ``documents``, what is read of a
-    document (`READ`).  The encoders return float32 (texts, dimensions) with unit rows; every text is encoded
-    once for all forms and queries.  Documents are processed in batches: memory holds `BATCH` texts and one
-    number for each document of each pool.
+    document (`READ`).  The encoders return float32 (texts, dimensions): vectors that ``similarity`` compares,
+    with unit rows for the cosine.  Every text is encoded once for all forms and queries.  Documents are
+    processed in batches: memory holds `BATCH` texts and one number for each document of each pool.
     """
     hits: dict[str, Hits] = {}
     for read in sorted({run["documents"] for run in settings.values()}):
         of_kind = {name: run for name, run in settings.items() if run["documents"] == read}
-        hits |= _retrieve(collection, of_kind, READ[read], encode_document, encode_query)
+        hits |= _retrieve(collection, of_kind, READ[read], encode_document, encode_query, similarity)
     return {name: hits[name] for name in settings}
 
 
@@ -44,6 +46,7 @@ def _retrieve(
     read: Callable[[str], Callable[[str], Parts]],
     encode_document: Encode,
     encode_query: Encode,
+    similarity: str,
 ) -> dict[str, Hits]:
     """`retrieve` for conditions that read the same of documents."""
     first = next(iter(settings.values()))
@@ -70,7 +73,7 @@ def _retrieve(
         encoded, place = encode_document(unique), {part: at for at, part in enumerate(unique)}
         for document, by_text in batch:
             by_query_text = {
-                text: nearest(vectors[text], encoded[[place[part] for part in parts]])
+                text: nearest(vectors[text], encoded[[place[part] for part in parts]], similarity)
                 for text, parts in by_text.items()
             }
             for query in queries_of[document]:
@@ -125,12 +128,15 @@ READ: Mapping[str, Callable[[str], Callable[[str], Parts]]] = {
 }
 
 
-def nearest(query: np.ndarray, parts: np.ndarray) -> float:
-    """Return the largest inner product of a query's vector with those of a document's parts (parts, d).
+def nearest(query: np.ndarray, parts: np.ndarray, similarity: str = COSINE) -> float:
+    """Return the largest similarity of a query's vector with those of a document's parts (parts, d).
 
-    Both are float32.  Each product is computed separately, so equal vectors give equal products.
+    Both are float32; with `PRODUCTS` the similarity is their inner product, else the negative distance.  Each
+    is computed separately, so equal vectors give equal similarities.
     """
     parts = np.ascontiguousarray(parts)
+    if similarity not in PRODUCTS:
+        return float(closeness(query, parts, similarity).max())
     products = np.empty(len(parts), dtype=np.float32)
     faiss.fvec_inner_products_ny(*map(faiss.swig_ptr, (products, query, parts)), parts.shape[1], len(parts))
     return float(products.max())
