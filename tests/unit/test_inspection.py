@@ -195,6 +195,10 @@ def sharded(folder):
         (truncated(-10), "model.safetensors is no complete safetensors file"),
         (truncated(0), "is no complete safetensors file"),
         (config(model_type="mine", auto_map={"AutoConfig": "mine.Config"}), "contains custom code"),
+        (
+            config(quantization_config={"quant_method": "gptq", "bits": 4}),
+            "its weights are quantized (gptq): transformers cannot load it",
+        ),
         (write("model.safetensors", b"version https://git-lfs.github.com/spec/v1\n"), "run git lfs pull"),
         (sharded, "contains no weights (model-00001-of-00002.safetensors)"),
         (no_tokenizer, "contains no tokenizer"),
@@ -300,12 +304,15 @@ def test_a_valid_model_is_checked_again_only_after_a_change(model, monkeypatch, 
     [
         ("org/enc", False, "'org/enc' is not available here: it is neither a folder nor in the hub's cache"),
         ("org/enc", True, None),  # checked by the job that fetches it
+        ("org/part", False, "'org/part' is not available here: only a part of it is in the hub's cache"),
         ("./nowhere", True, "the folder './nowhere' does not exist"),
         ("/no/where", True, "the folder '/no/where' does not exist"),
         ("~/nowhere", True, "the folder '~/nowhere' does not exist"),
     ],
 )
-def test_missing_models_are_rejected_unless_they_can_be_fetched(named, fetch, says, tmp_path):
+def test_missing_models_are_rejected_unless_they_can_be_fetched(named, fetch, says, tmp_path, monkeypatch):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    (tmp_path / "models--org--part").mkdir()
     mine = ExtraModel(name="Mine", kind="encoder", model=named)
     with pytest.raises(BadInput, match=re.escape(says)) if says else contextlib.nullcontext():
         inspect(mine, {"hub": named, "kind": "encoder"}, fetch, Contents(tmp_path))

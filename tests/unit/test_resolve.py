@@ -131,7 +131,8 @@ def cache(monkeypatch, tmp_path):
     def write(hub, commit):
         folder = tmp_path / f"models--{hub.replace('/', '--')}"
         (folder / "snapshots" / commit).mkdir(parents=True)
-        (folder / "snapshots" / commit / "config.json").write_text("{}")
+        for name in ("config.json", "model.safetensors", "tokenizer.json"):
+            (folder / "snapshots" / commit / name).write_text("{}")
         (folder / "refs").mkdir()
         (folder / "refs/main").write_text(commit)
         monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))

@@ -13,7 +13,8 @@ import httpx2
 import pytest
 
 import model_hub
-from lextables.models.weights import PLACES, assembled, fetched, place, weights_folder
+from lextables.models.resolve import Missing, Model, resolve
+from lextables.models.weights import PLACES, assembled, cached, fetched, place, weights_folder
 from lextables.pipeline.errors import BadInput
 from model_hub import ASKED, FILES, REVISION
 
@@ -68,6 +69,42 @@ def test_the_files_of_the_pinned_revision_are_fetched_and_completed(fetch):
     run = fetch("org/enc", places=incomplete, function="fetch")
     assert run.stdout == f"org/enc: org/enc, 0 MB, in {folder}\n"
     assert (folder / "config.json").read_bytes() == FILES["config.json"]
+
+
+PARTS = {f"model-0000{at}-of-00002.safetensors": bytes([at]) * 9 for at in (1, 2)}
+SHARDED = {
+    "model.safetensors.index.json": json.dumps({"weight_map": dict(zip("ab", PARTS, strict=True))}).encode()
+}
+ENCODER = Model(kind="bi-encoder", licence="x", use="x", hub="org/enc", revision=REVISION)
+
+
+def unlinked(name):
+    return lambda folder: (folder / name).unlink()
+
+
+def dangling(name):
+    return lambda folder: (folder / name).resolve().rename(folder / "../../blobs/x.incomplete")
+
+
+@pytest.mark.parametrize("more", [{"model.safetensors": b"weights"}, SHARDED | PARTS], ids=["one", "sharded"])
+@pytest.mark.parametrize("damage", [unlinked, dangling])
+@pytest.mark.parametrize("lost", ["config.json", "tokenizer.json", "weights"])
+def test_a_partly_cached_model_is_not_available_and_is_completed(
+    fetch, tmp_path, monkeypatch, more, damage, lost
+):
+    for name, content in ({"tokenizer.json": b"{}"} | more).items():
+        monkeypatch.setitem(FILES, name, content)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    folder = Path(fetch("org/enc").stdout.strip())
+    assert cached("org/enc", REVISION) == str(folder)
+    available = resolve("enc", ENCODER, "available", [], "")
+    damage(list(more)[-1] if lost == "weights" else lost)(folder)
+    assert cached("org/enc", REVISION) is None
+    assert isinstance(resolve("enc", ENCODER, "available", [], ""), Missing)
+    assert resolve("enc", ENCODER, "paper", [], "") == available
+    assert Path(fetch("org/enc").stdout.strip()) == folder
+    assert cached("org/enc", REVISION) == str(folder)
+    assert all((folder / name).read_bytes() == content for name, content in more.items())
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from lextables.models import folders
 from lextables.models.files import check_named_code, gguf_file, model_files, modules_of, reads_gguf
+from lextables.models.folders import COPY, SAVED
 from lextables.pipeline.atomic import write_text
 from lextables.pipeline.config import ExtraModel
 from lextables.pipeline.content import Contents
@@ -25,9 +27,7 @@ from lextables.pipeline.fingerprint import ROOT, fingerprint
 
 Shapes = Mapping[str, tuple[int, ...]]
 
-SAVED = "name a folder saved by transformers or sentence-transformers"
 KIND = "change kind, or name another model"
-COPY = "copy or fetch the file again (with Git LFS, run git lfs pull)"
 # Heads of other models than encoders: an embedding from such a model is meaningless.
 HEADS = ("ForSequenceClassification", "ForQuestionAnswering", "ForTokenClassification", "ForMultipleChoice")
 LANGUAGE_MODELS = ("ForCausalLM", "LMHeadModel")
@@ -90,8 +90,13 @@ def _check_hub_name(extra: ExtraModel, fetch: bool) -> None:
         do = "name an existing folder, or a model of the hub as owner/name"
         raise BadInput(f"the folder {extra.model!r} does not exist", where=where, do=do)
     if not fetch:
+        from lextables.models.weights import cache_folder
+
+        place = "it is neither a folder nor in the hub's cache"
+        if cache_folder(extra.model).is_dir():
+            place = "only a part of it is in the hub's cache"
         raise BadInput(
-            f"{extra.model!r} is not available here: it is neither a folder nor in the hub's cache",
+            f"{extra.model!r} is not available here: {place}",
             where=where,
             do="name a folder, or set models=paper to fetch it from the hub",
         )
@@ -110,6 +115,10 @@ def check(folder: str | Path, kind: str, name: str, tokens: int = 0) -> None:
             what = f"a JSON file in the folder {str(folder)!r} is not as transformers writes it ({error})"
             raise Unfit(what) from None
         what, do = ("", "") if gguf_file(folder) else _loading_error(str(folder), kind, tokens)
+        if what and (method := _quantized(Path(folder))):
+            raise Unfit(
+                f"its weights are quantized ({method}): {what}", "name the model without quantization"
+            )
         if what:
             raise Unfit(f"{what} (loaded as {kind})", do or KIND)
     except Unfit as error:
@@ -122,13 +131,13 @@ def _check_files(folder: Path, kind: str) -> None:
         return
     if not folder.is_dir():
         raise Unfit(f"the folder {str(folder)!r} does not exist")
+    if fault := folders.fault(folder):
+        raise Unfit(fault.what, fault.do)
     modules = modules_of(folder)
     if not modules and (folder / "modules.json").is_file():
         raise Unfit(f"{folder / 'modules.json'} is no list of modules")
     if modules and kind == "bi-encoder":
         for part, path in modules:
-            if part in ("Pooling", "Dense"):
-                _json(folder / path / "config.json")
             if part == "Dense":
                 _shapes(folder / path)
         if modules[0][0] != "Transformer":
@@ -141,7 +150,13 @@ def _check_files(folder: Path, kind: str) -> None:
         raise Unfit(f"{body / 'config.json'} has no model_type")
     shapes = _shapes(body)
     _check_kind(kind, config, shapes, bool(modules))
-    _check_tokenizer(body)
+
+
+def _quantized(folder: Path) -> str:
+    """Return the method by which the weights in a folder are quantized (gptq, awq); empty for none."""
+    file = folder / "config.json"
+    settings = _json(file).get("quantization_config") if file.is_file() else None
+    return str(settings.get("quant_method", "")) if isinstance(settings, dict) else ""
 
 
 def _check_gguf(file: Path, kind: str) -> None:
@@ -191,16 +206,6 @@ def _check_kind(kind: str, config: Mapping[str, Any], shapes: Shapes, modules: b
         raise Unfit(f"{names} has a head of another kind and is no bi-encoder", KIND)
 
 
-def _check_tokenizer(folder: Path) -> None:
-    pairs = (folder / "vocab.json").is_file() and (folder / "merges.txt").is_file()
-    single = any((folder / name).is_file() for name in ("tokenizer.json", "vocab.txt"))
-    if not (pairs or single or any(folder.glob("*.model"))):
-        raise Unfit(
-            f"the folder {str(folder)!r} contains no tokenizer (tokenizer.json, vocab.txt or another)",
-            "save the model's tokenizer in the folder",
-        )
-
-
 def _json(path: Path) -> dict[str, Any]:
     if not path.is_file():
         raise Unfit(f"the folder {str(path.parent)!r} contains no {path.name}")
@@ -222,11 +227,6 @@ def _shapes(folder: Path) -> dict[str, tuple[int, ...]]:
     shapes: dict[str, tuple[int, ...]] = {}
     for name in sorted(set(map(str, parts.values()))) if index.is_file() else ["model.safetensors"]:
         if not (folder / name).is_file():
-            if any(folder.glob("pytorch_model*.bin*")):
-                raise Unfit(
-                    f"the folder {str(folder)!r} contains its weights only as a pickle (pytorch_model.bin)",
-                    "convert them to model.safetensors (save_pretrained of a recent transformers does)",
-                )
             raise Unfit(f"the folder {str(folder)!r} contains no weights ({name})")
         try:
             with safe_open(folder / name, "np") as tensors:

@@ -180,11 +180,18 @@ def _check(folder: str | Path, kind: str, tokens: int) -> None:
 def _check_sentence_encoder(folder: str | Path, *, transforms: bool) -> None:
     """Load a sentence encoder with its own settings, without weights if it ``transforms`` (not word vectors).
 
-    The library raises for settings that it does not know, such as a similarity function.
+    The library raises for most settings that it does not know, but reads an unknown similarity as the cosine.
     """
     from sentence_transformers import SentenceTransformer  # slow to import
 
     from lextables.models.own_settings import set_length
+
+    settings = Path(folder, "config_sentence_transformers.json")
+    saved = json.loads(settings.read_text(encoding="utf-8")) if settings.is_file() else {}
+    similarity, known = saved.get("similarity_fn_name"), SentenceTransformer.SUPPORTED_SIMILARITY_FN_NAMES
+    if similarity is not None and similarity not in known:
+        do = f"write one of {', '.join(known)} in {settings.name}"
+        raise BadInput(f"its similarity_fn_name is {similarity!r}", do=do)
 
     if transforms:
         set_length(SentenceTransformer(str(folder), model_kwargs={"device_map": "meta"}), None)

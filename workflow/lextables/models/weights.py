@@ -16,6 +16,7 @@ from tempfile import TemporaryFile
 from typing import IO, Any
 from zipfile import ZipFile
 
+from lextables.models import folders
 from lextables.models.files import HUB_FILES, model_files
 from lextables.pipeline import user_rows
 from lextables.pipeline.atomic import replacing_folder
@@ -83,19 +84,26 @@ def package_folder(package: str) -> str | None:
     return str(folder) if complete else None
 
 
-def cached(hub: str, revision: str | None) -> str | None:
-    """Return the folder of a model in the hub cache, or None."""
+def cache_folder(hub: str) -> Path:
+    """Return the folder of a model in the hub's cache, which may not exist."""
     from huggingface_hub.constants import HF_HUB_CACHE
 
-    if not Path(HF_HUB_CACHE, f"models--{hub.replace('/', '--')}").is_dir():
+    return Path(HF_HUB_CACHE, f"models--{hub.replace('/', '--')}")
+
+
+def cached(hub: str, revision: str | None) -> str | None:
+    """Return the folder of a model in the hub's cache; None if it, or a part of it, is missing."""
+    if not cache_folder(hub).is_dir():
         return None
     from huggingface_hub import snapshot_download  # slow to import
     from huggingface_hub.errors import LocalEntryNotFoundError
 
+    options = {"revision": revision, "local_files_only": True, "allow_patterns": HUB_FILES}
     try:
-        return snapshot_download(hub, revision=revision, local_files_only=True, allow_patterns=HUB_FILES)
+        folder = snapshot_download(hub, **options)
     except LocalEntryNotFoundError:
         return None
+    return None if folders.fault(Path(folder)) else folder
 
 
 def fetched(hub: str, revision: str | None) -> str:
