@@ -31,11 +31,38 @@ def extras(*names):
         ("../..", "own-"),
         ("模型 v2", "own-模型-v2"),
         ("ﬁne", "own-fine"),
-        ("{model}+{seed}", "own-model---seed"),
+        ("v1.5 (mine)", "own-v1.5--mine"),
+        ("{model}-{seed}", "own-model---seed"),
     ],
 )
 def test_a_key_has_a_prefix_and_is_a_valid_folder_name(name, key):
     assert user_rows.key(name) == key
+
+
+DIFFERENT = [
+    ("C++", "C#"),
+    ("C++", "C"),
+    ("C#", "C"),
+    ("BM25+", "BM25"),
+    ("A+B", "A-B"),
+    ("A/B", "AB"),
+    ("R&D", "RD"),
+    ("Model v1.5", "Model v15"),
+    ("Model v1.5", "Model v1-5"),
+    ("p<0.5", "p>0.5"),
+    ("5 €", "5 $"),
+    ("कि", "का"),
+    ("C++" + "x" * 200, "C#" + "x" * 200),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), DIFFERENT)
+def test_names_that_differ_in_a_sign_are_two_rows(one, other):
+    user_rows.check_names([one, other])
+    user_rows.check_free([one], [other])
+    assert user_rows.key(one) != user_rows.key(other)
+    assert len(user_rows.key(one).encode()) <= user_rows.LONGEST
+    assert not set(user_rows.key(one)) & set("/\\+#&$<>% ")
 
 
 def test_keys_of_long_names_are_short_and_unique():
@@ -78,6 +105,12 @@ def test_names_in_any_script_are_accepted():
         ("bm 25", "BM25"),
         ("“BM25”", "BM25"),
         ("none", "None"),
+        ("RoBERTa\N{MINUS SIGN}base", "RoBERTa-base"),
+        ("`BM25`", "BM25"),
+        ("BM25*", "BM25"),
+        ("BM25.", "BM25"),
+        ("BM25\u034f", "BM25"),
+        ("B\N{FULLWIDTH LATIN SMALL LETTER M}25", "BM25"),
         ("ВМ25", "BM25"),
     ],
 )

@@ -17,6 +17,11 @@ LONGEST = 100  # bytes of a key: two joined keys can name one folder
 # Cyrillic and Greek letters that look like Latin ones, in upper or lower case.
 ALIKE = str.maketrans("авеёмнкторсухіїјѕӏԁαβεζηικμνορτυχ", "abeemhktopcyxiijsldabezhikmnoptyx")
 
+# Punctuation that makes another name, beside mathematical and currency signs: C# is not C, nor C++.  The
+# minus is not one of them, because it looks like a hyphen.
+SIGNS = "#&%@/\\"
+NO_SIGN = "\N{MINUS SIGN}"
+
 
 def _registered(key: str) -> str:
     if key.startswith(PREFIX):
@@ -31,25 +36,43 @@ Key = Annotated[str, AfterValidator(_registered)]
 def key(name: str) -> str:
     """Return the part of a path for the row ``name``: ``My Model!`` is ``own-my-model``.
 
-    Letters of every script are kept; a long name is cut and ends in a hash of the whole name.
+    Letters of every script are kept.  A name with signs ends in a hash, since other signs make another row;
+    so does a long name, which is cut.
     """
     plain = unicodedata.normalize("NFKC", name).lower()
     slug = "".join(letter if letter.isalnum() or letter in "-." else "-" for letter in plain).strip("-.")
     found = PREFIX + slug
+    different = spelled(name)
+    if slug and any(map(_is_sign, different)):
+        found += f"-{hashlib.sha256(different.encode()).hexdigest()[:8]}"
     if len(found.encode()) > LONGEST:
-        whole = hashlib.sha256(slug.encode()).hexdigest()[:12]
+        whole = hashlib.sha256(found.removeprefix(PREFIX).encode()).hexdigest()[:12]
         found = found.encode()[: LONGEST - len(whole) - 1].decode(errors="ignore") + f"-{whole}"
     return found
 
 
 def spelled(name: str) -> str:
-    """Return the letters and digits of ``name``, by which rows are distinguished.
+    """Return the letters, digits and signs of ``name``, by which rows are distinguished.
 
     ``RoBERTa Base!`` and ``roberta-base`` look like one row, with any case, quotes and dashes; so
-    does a name with Cyrillic or Greek letters that look like Latin ones.
+    does a name with Cyrillic or Greek letters that look like Latin ones.  A point counts inside a number or
+    word (``v1.5``).
     """
     plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
-    return "".join(letter for letter in plain.translate(ALIKE) if letter.isalnum())
+    kept = []
+    for before, letter, after in zip(f" {plain}", plain, f"{plain[1:]} ", strict=False):
+        inside = letter == "." and before.isalnum() and after.isalnum()
+        if inside or letter.isalnum() or _is_sign(letter):
+            kept.append(letter)
+    return "".join(kept).translate(ALIKE)
+
+
+def _is_sign(letter: str) -> bool:
+    """Whether a character that is no letter or digit makes another name; vowel signs of a script do."""
+    if letter == NO_SIGN:
+        return False
+    is_symbol = unicodedata.category(letter) in ("Sm", "Sc", "Mc")
+    return is_symbol or letter in SIGNS or "VOWEL SIGN" in unicodedata.name(letter, "")
 
 
 def check_names(names: Iterable[str]) -> None:
@@ -60,7 +83,7 @@ def check_names(names: Iterable[str]) -> None:
     for name in names:
         if not name.isprintable() or name != name.strip():
             raise ValueError(f"the name {name!r} has characters that do not show, or a blank at an end")
-        if not spelled(name):
+        if not any(letter.isalnum() for letter in name):
             raise ValueError(f"the name {name!r} has no letter and no digit")
         if other := seen.get(spelled(name)):
             raise ValueError(f"the names {other!r} and {name!r} read alike, and every row needs its own")
