@@ -150,7 +150,8 @@ class Finetuned(Entry):
     """A model fine-tuned on the training queries: a cross-encoder reranks, a bi-encoder retrieves.
 
     ``grids`` replace the task's grids of the same names.  For a bi-encoder, ``temperature`` divides the
-    cosines in the loss, and ``documents`` is the number of documents for each query of a batch.
+    cosines in the loss (not other similarities), and ``documents`` is the number of documents for each query
+    of a batch.
     """
 
     row: str
