@@ -23,6 +23,7 @@ from transformers import (
 
 from lextables.models import inspection, loading
 from lextables.models.inspection import check, inspect
+from lextables.models.positions import positions
 from lextables.pipeline.config import ExtraModel
 from lextables.pipeline.content import Contents
 from lextables.pipeline.errors import BadInput
@@ -117,9 +118,9 @@ def test_a_model_of_another_kind_is_rejected(models, name, kind, says):
 def test_the_maximum_length_is_checked(models):
     assert "it reads at most 512 tokens" in message(models / "relevance", "cross-encoder", 513)
     # RoBERTa's positions start after the position of the padding token.
-    assert loading.positions(RobertaConfig(max_position_embeddings=514)) == 512
-    assert loading.positions(BertConfig()) == 512
-    assert loading.positions(XLNetConfig()) is None
+    assert positions(RobertaConfig(max_position_embeddings=514)) == 512
+    assert positions(BertConfig()) == 512
+    assert positions(XLNetConfig()) is None
 
 
 def drop(name):

@@ -28,6 +28,7 @@ from transformers import (
 import tiny_encoders
 from lextables.models import bi_encoder, loading, own_settings
 from lextables.models.bi_encoder_training import GradedSoftmax, prompts
+from lextables.models.positions import positions
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import recorded
 from lextables.tasks.retrieval import bi_encoder_tuning, dense
@@ -261,4 +262,4 @@ def test_the_check_before_a_run_loads_the_own_settings(sample):
     ids=lambda value: type(value).__name__,
 )
 def test_positions_are_counted_without_those_of_padding(config, tokens):
-    assert loading.positions(config) == tokens
+    assert positions(config) == tokens

@@ -14,6 +14,13 @@ from lextables.pipeline.errors import BadInput
 HUB_FILES = ("*.json", "*.txt", "*.safetensors", "*.model")
 
 
+def cache_folder(hub: str) -> Path:
+    """Return the folder of a model in the hub's cache, which may not exist."""
+    from huggingface_hub.constants import HF_HUB_CACHE  # slow to import
+
+    return Path(HF_HUB_CACHE, f"models--{hub.replace('/', '--')}")
+
+
 def gguf_file(place: str | Path) -> Path | None:
     """Return ``place`` if it is a file, or the only GGUF file of a folder without other weights."""
     place = Path(place)

@@ -17,7 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from lextables.models import folders
-from lextables.models.files import check_named_code, gguf_file, model_files, modules_of, reads_gguf
+from lextables.models.files import (
+    cache_folder,
+    check_named_code,
+    gguf_file,
+    model_files,
+    modules_of,
+    reads_gguf,
+)
 from lextables.models.folders import COPY, SAVED
 from lextables.pipeline.atomic import write_text
 from lextables.pipeline.config import ExtraModel
@@ -90,8 +97,6 @@ def _check_hub_name(extra: ExtraModel, fetch: bool) -> None:
         do = "name an existing folder, or a model of the hub as owner/name"
         raise BadInput(f"the folder {extra.model!r} does not exist", where=where, do=do)
     if not fetch:
-        from lextables.models.weights import cache_folder
-
         place = "it is neither a folder nor in the hub's cache"
         if cache_folder(extra.model).is_dir():
             place = "only a part of it is in the hub's cache"

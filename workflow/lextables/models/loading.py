@@ -19,20 +19,18 @@ from transformers import (
     AutoModelForQuestionAnswering,
     AutoModelForSequenceClassification,
     AutoTokenizer,
-    PretrainedConfig,
     PreTrainedModel,
     PreTrainedTokenizerBase,
     set_seed,
 )
 from transformers.utils import logging
 
+from lextables.models.positions import positions
 from lextables.pipeline.atomic import replacing_folder
 from lextables.pipeline.errors import BadInput, loading_weights
 
 Report = Mapping[str, Any]
 
-# Names of the tables of learned positions in transformers' models.
-POSITION_TABLES = ("position_embeddings", "embed_positions", "wpe")
 # A tokenizer that uses a smaller share of the embeddings belongs to another model; vocabularies are rounded
 # up to multiples of 8 to 128.
 MIN_VOCABULARY_SHARE = 0.9
@@ -60,34 +58,6 @@ def save(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, folder: str
     with replacing_folder(folder) as temporary, quiet():
         model.save_pretrained(temporary)
         tokenizer.save_pretrained(temporary)
-
-
-def positions(config: PretrainedConfig) -> int | None:
-    """Return the maximum number of tokens that a model was made for; None for no limit."""
-    count = getattr(config, "max_position_embeddings", None)
-    if not count or count < 0:
-        return None
-    with quiet(), torch.device("meta"):
-        model = AutoModel.from_config(config, trust_remote_code=False)
-    return learned_positions(model) or count
-
-
-def learned_positions(model: PreTrainedModel) -> int | None:
-    """Return the number of tokens that a model's table of positions has vectors for; None without a table.
-
-    A longer text is an error there.  Models with relative or rotary positions have no table.  Positions start
-    after that of the padding token, where the table has one (RoBERTa).
-    """
-    counts = []
-    for name, module in model.named_modules():
-        if name.rpartition(".")[2] in POSITION_TABLES and isinstance(module, torch.nn.Embedding):
-            before = 0 if module.padding_idx is None else module.padding_idx + 1
-            counts.append(module.num_embeddings - before)
-    if not counts:
-        return None
-    # Some tables have more vectors than the model uses (BART).
-    configured = getattr(model.config, "max_position_embeddings", None)
-    return min([*counts, configured or counts[0]])
 
 
 def fresh(report: Report) -> set[str]:

@@ -20,6 +20,7 @@ from transformers.cache_utils import DynamicLayer
 from lextables.models import loading
 from lextables.models.files import gguf_file
 from lextables.models.language_model import Choice, Prompt, Request, Weighed, Written, plain
+from lextables.models.positions import positions
 from lextables.pipeline.errors import BadInput, loading_weights
 
 # Characters before a continuation that determine its tokens: more than a word.
@@ -161,7 +162,7 @@ class CausalModel:
             )
         self._model.to(device).eval()
         self._device = device
-        self.window = loading.positions(self._model.config)
+        self.window = positions(self._model.config)
         ends = self._model.generation_config.eos_token_id
         ends = [*ends] if isinstance(ends, list) else [ends]
         self.ends = frozenset(end for end in (*ends, self._tokenizer.eos_token_id) if end is not None)

@@ -10,7 +10,7 @@ from scipy.spatial.distance import cdist
 from sentence_transformers import SentenceTransformer
 from transformers import PreTrainedModel
 
-from lextables.models import loading
+from lextables.models.positions import learned_positions
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import noted
 
@@ -68,7 +68,7 @@ def set_length(model: SentenceTransformer, max_length: int | None) -> None:
             f"its maximum length (max_seq_length) is {length!r}",
             do=f"write a whole number of tokens above {special} in the model's configuration",
         )
-    most = loading.learned_positions(body)
+    most = learned_positions(body)
     if most is None or (length is not None and length <= most):
         return
     model.max_seq_length = most

@@ -22,7 +22,8 @@ from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedM
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import sdpa_mask
 
-from lextables.models.loading import positions, quiet
+from lextables.models.loading import quiet
+from lextables.models.positions import positions
 
 NAME = "lextables_unpadded"
 _TEST_LENGTH = 192  # tokens; longer than ModernBERT's window

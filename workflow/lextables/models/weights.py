@@ -17,7 +17,7 @@ from typing import IO, Any
 from zipfile import ZipFile
 
 from lextables.models import folders
-from lextables.models.files import HUB_FILES, model_files
+from lextables.models.files import HUB_FILES, cache_folder, model_files
 from lextables.pipeline import user_rows
 from lextables.pipeline.atomic import replacing_folder
 from lextables.pipeline.errors import BadInput
@@ -82,13 +82,6 @@ def package_folder(package: str) -> str | None:
     folder = Path(spec.submodule_search_locations[0]) / inside
     complete = folder.is_file() if folder.suffix == ".gguf" else (folder / "config.json").is_file()
     return str(folder) if complete else None
-
-
-def cache_folder(hub: str) -> Path:
-    """Return the folder of a model in the hub's cache, which may not exist."""
-    from huggingface_hub.constants import HF_HUB_CACHE
-
-    return Path(HF_HUB_CACHE, f"models--{hub.replace('/', '--')}")
 
 
 def cached(hub: str, revision: str | None) -> str | None:

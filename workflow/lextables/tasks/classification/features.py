@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from transformers import AutoConfig, BatchEncoding
 
-from lextables.models.loading import load_tokenizer, positions
+from lextables.models.loading import load_tokenizer
+from lextables.models.positions import positions
 from lextables.pipeline.dataset import Column, Row, Table, write
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.classification.examples import Key, Text
