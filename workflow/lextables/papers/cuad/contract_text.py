@@ -1,4 +1,4 @@
-"""The text of a user's contract: plain text, PDF or Word.
+"""The text of a user's contract: plain text, PDF, Word or HTML, whatever the name of the file.
 
 There is no text recognition (OCR).  `Contract.notes` lists the parts that were not read.
 """
@@ -8,68 +8,86 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from lextables.papers.cuad.contract import LIMIT, Contract, too_long
+from lextables.papers.cuad import contract_html
+from lextables.papers.cuad.contract import FILE_LIMIT, LIMIT, Contract, check_file, too_long
 from lextables.papers.cuad.contract_pdf import read_pdf
-from lextables.papers.cuad.contract_word import read_docx
+from lextables.papers.cuad.contract_word import read_word
 from lextables.papers.cuad.readable import is_readable
 from lextables.pipeline.errors import BadInput
 from lextables.sources.characters import plain
 
 BYTES_A_CHARACTER = 4  # at most, in UTF-8
+MARKUP_LIMIT = 64 << 20  # bytes of HTML
 BINARY = 0.01  # minimum share of control characters in binary data
+HEAD = 1 << 16  # bytes that show the type of a file
 
 # Control characters other than tab, line ends and page breaks: they do not occur in text files.
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f]")
 _LINE_END = re.compile("\r\n|[\r\v\f\x85]")
 # Invalid in HTML and parquet: control characters and lone surrogates, which PDF fonts can produce.
 _UNPRINTABLE = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
-_MAGIC = {
-    b"%PDF-": ("a PDF", "change its suffix to .pdf"),
-    b"PK\x03\x04": ("a zip or a Word file", "change a Word file's suffix to .docx"),
-    b"\xd0\xcf\x11\xe0": ("an old Word file", "save it as .docx or as plain text"),
-    b"{\\rtf": ("rich text", "save it as .docx or as plain text"),
-    b"\xff\xfe": ("UTF-16 text", "save it as UTF-8"),
-    b"\xfe\xff": ("UTF-16 text", "save it as UTF-8"),
+
+# Types that are refused, by their first bytes.
+_REFUSED = {
+    b"\xd0\xcf\x11\xe0": "an old Word file (.doc), an Outlook message or an encrypted Office file",
+    b"{\\rtf": "rich text (RTF)",
+    b"\xffWPC": "a WordPerfect document",
+    b"%!PS": "a PostScript file",
+    b"\x89PNG": "a picture",
+    b"\xff\xd8\xff": "a picture",
+    b"GIF8": "a picture",
+    b"II*\x00": "a picture",
+    b"MM\x00*": "a picture",
+    b"\x1f\x8b": "a compressed file",
+    b"BZh": "a compressed file",
+    b"7z\xbc\xaf": "a compressed file",
+    b"Rar!": "a compressed file",
+    b"\xfd7zXZ": "a compressed file",
+    b"PAR1": "a data file (parquet)",
 }
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+_ZIP = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
+_BLOCK = rb"(?:p|div|table|h[1-6]|font|center|ul|ol|pre|section|article|title|style|meta)"
+_PDF = re.compile(rb"^\s*%PDF-\d", re.MULTILINE)
+_PAGE = re.compile(rb"^\s*<(?:!doctype\s+html|html|body)\b", re.IGNORECASE | re.MULTILINE)
+_FRAGMENT = re.compile(rb"\s*(?:<!--.*?-->\s*)*<" + _BLOCK + rb"\b[^<>]*>.*</", re.IGNORECASE | re.DOTALL)
+_SUBMISSION = re.compile(
+    rb"\s*(?:-----BEGIN PRIVACY-ENHANCED MESSAGE|<SEC-(?:DOCUMENT|HEADER)>|<(?:DOCUMENT|TYPE)>)", re.IGNORECASE
+)
+_HEADER = re.compile(rb"\s*[A-Za-z-]+:[^\n]*\n")
+_MIME = re.compile(rb"^MIME-Version:", re.IGNORECASE | re.MULTILINE)
+_MIME_TYPE = re.compile(rb"^Content-Type:\s*(?:multipart/|text/html)", re.IGNORECASE | re.MULTILINE)
+_XML = re.compile(rb"\s*<\?xml\b", re.IGNORECASE)
 
 log = logging.getLogger("lextables")
+# Without a handler, Python prints the warnings of pypdf on the screen; in a job they go to its log.
+logging.getLogger("pypdf").addHandler(logging.NullHandler())
 
 
 def read_contract(path: str | Path) -> Contract:
-    """Return the text of a ``.txt``, ``.md``, ``.pdf`` or ``.docx`` file; the notes are also logged.
+    """Return the text of a contract; the notes are also logged.
 
-    Line ends and page breaks become ``\\n``, other control characters become spaces.  Raises `BadInput` if
-    the file is missing, of another type, damaged, encrypted or a scan, or if it has no text, no readable
-    English text, or more than `LIMIT` characters.
+    The type of the file is recognised by its content.  Line ends and page breaks become ``\\n``, other
+    control characters become spaces.  Raises `BadInput` if the file is missing, no regular file, of a type
+    that is not read, damaged, encrypted or a scan, or if it has no text,
+    no readable English text, or more than `LIMIT` characters.
     """
     path = Path(path)
+    check_file(path)
     try:
-        return _read(path)
-    except OSError as error:  # for example missing permission, or a name that is too long
+        contract = _read(path)
+    except OSError as error:  # for example missing permission
         raise BadInput(
             f"the file cannot be read ({error.strerror})",
             where=str(path),
             do="set config key contract to the path of a contract",
         ) from error
-
-
-def _read(path: Path) -> Contract:
-    read = READERS.get(path.suffix.lower())
-    if not path.is_file():
-        what = "this is a folder" if path.is_dir() else "there is no such file"
-        raise BadInput(
-            what, where=str(path.absolute()), do="set config key contract to the path of a contract"
-        )
-    if read is None:
-        raise BadInput(
-            f"the file type {path.suffix!r} is unknown",
-            where=str(path),
-            do=f"save the contract as {', '.join(list(READERS)[:-1])} or {list(READERS)[-1]}",
-        )
-    contract = read(path)
+    except BadInput as error:
+        raise BadInput(error.what, where=str(path), do=error.do) from error
     text = _UNPRINTABLE.sub(" ", _LINE_END.sub("\n", contract.text))
-    if not plain(contract.text).text.strip():
-        raise BadInput("the file contains no text", where=str(path))
+    if not plain(text).text.strip():
+        what = " ".join(["the file contains no text that is read.", *contract.notes]).removesuffix(".")
+        raise BadInput(what, where=str(path), do="save the contract as PDF or plain text")
     if len(text) > LIMIT:
         raise too_long(path)
     if not is_readable(contract.text):
@@ -84,36 +102,80 @@ def _read(path: Path) -> Contract:
     return Contract(text, contract.notes)
 
 
-def _read_plain(path: Path) -> Contract:
-    if path.stat().st_size > BYTES_A_CHARACTER * LIMIT:
-        raise too_long(path)
-    raw = path.read_bytes()
-    for start, (kind, do) in _MAGIC.items():
-        if raw.startswith(start):
-            raise BadInput(f"the file is {kind}, not UTF-8 text", where=str(path), do=do)
+def _read(path: Path) -> Contract:
+    with path.open("rb") as file:
+        head = file.read(HEAD)
+        if _PDF.search(head[:1024]):
+            return read_pdf(path)
+        limit = FILE_LIMIT if head.startswith(_ZIP) or _SUBMISSION.match(head) else MARKUP_LIMIT
+        data = head + file.read(limit + 1 - len(head))
+    if len(data) > limit:
+        raise too_long()
+    return _read_bytes(data)
+
+
+def _read_bytes(data: bytes) -> Contract:
+    if data.startswith(_ZIP):
+        return read_word(data, _read_inserted)
+    return _read_text(data)
+
+
+def _read_inserted(data: bytes) -> Contract:
+    """Read a part that is inserted into a Word file; a file in a file is not read."""
+    if data.startswith((*_ZIP, b"%PDF-")):
+        raise BadInput("a Word file or PDF in the file")
+    return _read_text(data)
+
+
+def _read_text(data: bytes) -> Contract:
+    if data.startswith(_UTF_16):
+        data = _utf_8(data)
+    for start, kind in _REFUSED.items():
+        if data.startswith(start):
+            raise BadInput(f"the file is {kind}", do="save the contract as .docx, PDF or plain text")
+    return _reader(data[:HEAD].removeprefix(b"\xef\xbb\xbf"))(data)
+
+
+def _reader(head: bytes) -> Callable[[bytes], Contract]:
+    """Return the reader of a text that begins with ``head``."""
+    if _SUBMISSION.match(head):
+        return contract_html.read_submission
+    if _HEADER.match(head) and _MIME.search(head) and _MIME_TYPE.search(head):
+        return contract_html.read_archive
+    # A tag within a sentence, or an address in angle brackets, is plain text.
+    if _PAGE.search(head[:4096]) or _FRAGMENT.match(head):
+        return contract_html.read_html
+    if _XML.match(head):
+        raise BadInput("the file is XML", do="save the contract as .docx, PDF or plain text")
+    return _read_plain
+
+
+def _utf_8(data: bytes) -> bytes:
+    codec = "utf-32" if data.startswith(b"\xff\xfe\0\0") else "utf-16"
+    try:
+        return data.decode(codec).encode()
+    except UnicodeError as error:
+        raise BadInput(f"the {codec.upper()} text is damaged ({error})", do="save it as UTF-8") from None
+
+
+def _read_plain(raw: bytes) -> Contract:
+    if len(raw) > BYTES_A_CHARACTER * LIMIT:
+        raise too_long()
     if b"\0" in raw:
         at = raw.index(b"\0")
-        raise BadInput(f"byte {at:,} is NUL, so this is not text", where=str(path), do="save it as UTF-8")
+        raise BadInput(f"byte {at:,} is NUL, so this is not text", do="save the contract as UTF-8")
     try:
         text, notes = raw.decode("utf-8-sig"), ()
     except UnicodeDecodeError as error:
         try:
             text = raw.decode("cp1252")
         except UnicodeDecodeError:
-            raise _binary(path) from None
+            raise _binary() from None
         notes = (f"The file is not UTF-8 (byte {error.start:,}); it was read as Windows-1252.",)
     if len(_CONTROLS.findall(text)) > BINARY * len(text):
-        raise _binary(path)
+        raise _binary()
     return Contract(text, notes)
 
 
-def _binary(path: Path) -> BadInput:
-    return BadInput("the file holds binary data, not text", where=str(path), do="save the contract as UTF-8")
-
-
-READERS: dict[str, Callable[[Path], Contract]] = {
-    ".txt": _read_plain,
-    ".md": _read_plain,
-    ".pdf": read_pdf,
-    ".docx": read_docx,
-}
+def _binary() -> BadInput:
+    return BadInput("the file holds binary data, not text", do="save the contract as .docx, PDF or UTF-8")
