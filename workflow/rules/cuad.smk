@@ -9,8 +9,7 @@ from lextables.papers.cuad.registry import DATA as REVIEWED_DATA
 
 # `snakemake review --config contract=path.txt`.  The review is named after the contract's file and a digest of its
 # content, so that contracts with the same file name do not collide.
-REVIEWED = reviewer.review_name(CONFIG.contract)
-REVIEW = f"{RESULTS}/review/{REVIEWED}"
+REVIEW = f"{RESULTS}/review/{{contract}}"
 
 
 include: "functions/cuad.smk"
@@ -18,7 +17,7 @@ include: "functions/cuad.smk"
 
 rule review:
     input:
-        f"{REVIEW}.html",
+        review_page,
     message:
         "Done: open {input} in a browser."
 
@@ -49,7 +48,6 @@ use rule base as cuad_marks with:
 
 use rule base as cuad_review with:
     input:
-        contract=contract,
         reviewer=reviewer_files,
         marks=lambda wildcards: f"{RESULTS}/{contract_reviewer().run.folder}/marks.parquet",
         data=data(REVIEWED_DATA, "questions", "categories"),
@@ -58,18 +56,23 @@ use rule base as cuad_review with:
         csv=f"{REVIEW}.csv",
         predictions=f"{REVIEW}.parquet",
     log:
-        f"{RESULTS}/logs/review/{REVIEWED}.log",
+        f"{RESULTS}/logs/review/{{contract}}.log",
     benchmark:
-        f"{RESULTS}/benchmarks/review/{REVIEWED}.tsv"
+        f"{RESULTS}/benchmarks/review/{{contract}}.tsv"
+    wildcard_constraints:
+        contract="[^/]+",
     threads: MODEL_THREADS
     resources:
         **gpu_job(minutes=60),
     params:
         **script_params("cuad_review"),
+        # A param that depends on the output is not compared: the output's name has the content's digest.
+        # The path is no input, because it may have characters that are special in Snakemake.
+        contract=lambda wildcards, output: CONFIG.contract,
         run=lambda wildcards: f"{RESULTS}/{contract_reviewer().run.folder}",
         weights=lambda wildcards: contract_reviewer().weights(RESULTS),
         record=lambda wildcards: contract_reviewer().record,
         minimum=PAPERS["cuad"].review_minimum,
         device=CONFIG.device,
     message:
-        "Highlighting the 41 categories in {input.contract}, with the model of {params.run}."
+        "Highlighting the 41 categories in {wildcards.contract}, with the model of {params.run}."

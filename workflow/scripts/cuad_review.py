@@ -17,7 +17,7 @@ with job(snakemake.log[0]) as log:
         raise BadInput(f"the model that reads the contract is not run: {why}")
     questions, categories = snakemake.input.data
     output, minimum = snakemake.output, snakemake.params.minimum
-    contract = read_contract(snakemake.input.contract)
+    contract = read_contract(snakemake.params.contract)
     run, weights = Path(snakemake.params.run), snakemake.params.weights
     record = loaded(run / "run.json")
     settings, names = record["settings"], [row["category"] for row in read(categories)]
@@ -56,6 +56,6 @@ with job(snakemake.log[0]) as log:
         review.SAMPLE if snakemake.config["data"] == "sample" else "",
         (*contract.notes, *unread),
     )
-    title = f"Review of {Path(snakemake.input.contract).name}"
+    title = f"Review of {Path(snakemake.params.contract).name}"
     write_text(output.csv, review.to_csv(found, about.marks))
     write_text(output.html, review.to_html(contract.text, found, title, about))

@@ -182,8 +182,8 @@ def resolve_extra(extra: ExtraModel, choice: Literal["sample", "available", "pap
     """
     if extra.kind == "language-model-api":
         return Weights(extra.model, None, API)
-    if Path(extra.model).expanduser().exists():
-        return Weights(extra.key, None, "folder" if Path(extra.model).expanduser().is_dir() else "file")
+    if Path(extra.model).exists():
+        return Weights(extra.key, None, "folder" if Path(extra.model).is_dir() else "file")
     if choice != "paper" and (folder := _cached_extra(extra)):
         return Weights(extra.key, folder.name, f"hub, {extra.model}")
     return Weights(extra.key, extra.revision, f"hub, {extra.model}")
@@ -218,7 +218,7 @@ def places(config: Config, models: Mapping[str, Model], mirrors: Sequence[Path])
         if config.models != "sample" and (assembly := _assembled(name, model)):
             result[f"{PACKAGE}{name}"] = {"folder": assembly}
     for extra in config.extra_models:
-        folder = Path(extra.model).expanduser()
+        folder = Path(extra.model)
         if extra.kind == "language-model-api":
             continue
         if folder.exists():
@@ -227,8 +227,8 @@ def places(config: Config, models: Mapping[str, Model], mirrors: Sequence[Path])
             result[extra.key] = {"folder": str(snapshot)}
         else:
             result[extra.key] = {"hub": extra.model, "kind": extra.kind}
-    if Path(config.parser).expanduser().is_dir():
-        result[PARSER] = {"folder": str(Path(config.parser).expanduser().resolve())}
+    if Path(config.parser).is_dir():
+        result[PARSER] = {"folder": str(Path(config.parser).resolve())}
     return result
 
 

@@ -57,7 +57,7 @@ def find(config: Config, papers: Mapping[str, Paper], contents: Contents) -> Fou
                     do="list a different file for each seed",
                 )
             digests[digest] = file
-            places[digest] = str(Path(file).expanduser().resolve())
+            places[digest] = str(Path(file).resolve())
         rows.setdefault(name, []).append(SubmittedFiles(extra.name, extra.key, form, tuple(digests)))
     return Found(rows, places)
 
@@ -123,7 +123,7 @@ def _form(extra: ExtraPredictions, forms: Mapping[str, Iterable[str]]) -> str | 
 
 def _content(file: str, contents: Contents, where: str) -> str:
     """The digest of a file that exists and is not empty."""
-    path = Path(file).expanduser()
+    path = Path(file)
     fault = ""
     try:
         if path.is_dir():

@@ -5,7 +5,16 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from lextables.pipeline import user_rows
 from lextables.pipeline.errors import BadInput
@@ -15,6 +24,29 @@ from lextables.pipeline.redaction import redacted
 LOCAL = "local"  # changes no result, or describes this machine or a person: never shown
 PLACE = "place"  # changes a result, but may be a path on this machine: the path is not shown
 A_PLACE = "<path>"  # shown instead of it
+
+
+def _expanded(path: str) -> str:
+    """Return a path with the home folder in place of ``~`` or ``~user``, where a shell would put it."""
+    if not path.startswith("~"):
+        return path
+    try:
+        return str(Path(path).expanduser())
+    except RuntimeError:  # no user has this name: the file's name begins with ~
+        return path
+
+
+def _only_item(value: Any) -> Any:
+    """Return the only item of a list.
+
+    Snakemake reads a value on the command line as YAML without its quotes, but keeps quotes in brackets: they
+    are the only way to pass a path with ``#``, a colon and a blank, or a line break.
+    """
+    return value[0] if isinstance(value, list) and len(value) == 1 else value
+
+
+# A path in the configuration; every key with a path has this type.
+UserPath = Annotated[str, BeforeValidator(_only_item), AfterValidator(_expanded)]
 
 
 class UserRow(BaseModel):
@@ -54,7 +86,7 @@ class ExtraModel(UserRow):
         "language-model",
         "language-model-api",
     ]
-    model: Annotated[str, PLACE] = Field(min_length=1)
+    model: Annotated[UserPath, PLACE] = Field(min_length=1)
     revision: str | None = None
     endpoint: Literal["chat", "completions"] | None = None
 
@@ -72,7 +104,7 @@ class ExtraPredictions(UserRow):
     """
 
     paper: str = Field(min_length=1)
-    file: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], PLACE] = Field(min_length=1)
+    file: Annotated[tuple[Annotated[UserPath, Field(min_length=1)], ...], PLACE] = Field(min_length=1)
     format: Literal["trec", "csv", "jsonl", "nbest"] | None = None
 
 
@@ -88,7 +120,7 @@ class Config(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     data: Literal["sample", "release"] = "sample"
-    mirror: Annotated[tuple[str, ...], LOCAL] = ()
+    mirror: Annotated[tuple[UserPath, ...], LOCAL] = ()
     models: Literal["sample", "available", "paper"] = "sample"
     papers: tuple[str, ...] = Field(min_length=1)
     caselaw: tuple[Annotated[str, Field(pattern=r"^[a-z0-9-]+(:[0-9]{1,6}(-[0-9]{1,6})?)?$")], ...] = Field(
@@ -98,10 +130,10 @@ class Config(BaseModel):
     bad_volumes: Literal["stop", "skip"] = "stop"
     difficulty_filters: bool = True
     test_share: Annotated[float, Field(gt=0, le=0.5)] | Literal["auto"] = "auto"
-    parser: Annotated[str, PLACE] = Field(default="auto", min_length=1)
+    parser: Annotated[UserPath, PLACE] = Field(default="auto", min_length=1)
     encoder: str = Field(default="auto", min_length=1)
     lawngnli_data: Literal["built", "released"] = "built"
-    bulk_export: Annotated[str, PLACE] = ""
+    bulk_export: Annotated[UserPath, PLACE] = ""
     edgar_quarters: tuple[Annotated[str, Field(pattern=r"^\d{4}-QTR[1-4]$")], ...] = ()
     edgar_contact: Annotated[str, LOCAL] = ""
     edgar_forms: tuple[str, ...] = ("10-K", "10-Q", "8-K", "S-1", "S-1/A")
@@ -111,9 +143,9 @@ class Config(BaseModel):
     )
     released_checkpoints: bool = True
     hyperparameters: Literal["published", "search"] = "published"
-    # Braces in a path would be wildcards of the workflow.
-    contract: Annotated[str, LOCAL] = Field(default="", pattern=r"^[^{}]*$")
-    traffic_ranks: Annotated[str, PLACE] = Field(default="", pattern=r"^[^{}]*$")
+    contract: Annotated[UserPath, LOCAL] = ""
+    # Braces in a path of an input would be wildcards of the workflow.
+    traffic_ranks: Annotated[UserPath, PLACE] = Field(default="", pattern=r"^[^{}]*$")
     review_model: Annotated[str, LOCAL] = Field(default="auto", min_length=1)
     extra_models: tuple[ExtraModel, ...] = ()
     extra_predictions: tuple[ExtraPredictions, ...] = ()
@@ -208,7 +240,7 @@ class Config(BaseModel):
 
     def named_mirrors(self, root: Path) -> list[Path]:
         """The folders in ``mirror``, even if ``data`` does not use them."""
-        return [(root / Path(folder).expanduser()).resolve() for folder in self.mirror]
+        return [(root / folder).resolve() for folder in self.mirror]
 
 
 def published(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -282,7 +314,6 @@ PATTERNS = {
     "caselaw": "a reporter, optionally with a volume or a range, such as us or us:436-544; or all",
     "edgar_quarters": "a year and its quarter, such as 2020-QTR1",
     "edgar_base": "a URL with a slash at its end and no @, such as https://www.sec.gov/Archives/",
-    "contract": "a path without braces",
     "traffic_ranks": "a path without braces",
     "llm": "empty, or a URL that begins with http:// or https:// and has no @, ? or #",
     "name": "1 to 60 characters without slash and line end",
@@ -299,7 +330,8 @@ KINDS = {
     "literal_error": "{expected}",
     "model_type": "keys with values, such as {{{keys}}}",
     "string_too_short": "at least one character",
-    "string_type": "text; put quotes around it if it looks like a number, a date, true or false",
+    "string_type": "text; put quotes around it if it looks like a number, a date, true or false, and on the "
+    """command line also brackets around a path that is no plain YAML, as in contract='["NDA: #4.txt"]'""",
     "too_short": "at least one",
     "tuple_type": "one value or a list",
 }

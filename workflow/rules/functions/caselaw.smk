@@ -3,7 +3,7 @@
 
 def volume_content(wildcards):
     """Param: the digest of the current content of a shard's volumes."""
-    if bulk := [Path(CONFIG.bulk_export, v).expanduser() for v in VOLUMES[wildcards.shard] if "/" not in v]:
+    if bulk := [Path(CONFIG.bulk_export, v) for v in VOLUMES[wildcards.shard] if "/" not in v]:
         return [CONTENTS.file(path) for path in bulk]
     record = record_of(Path(f"{RESULTS}/sources/caselaw/{wildcards.shard}.json")) or {"volumes": []}
     fetched = {entry["file"]: entry for entry in record["volumes"]}

@@ -7,14 +7,9 @@ def contract_reviewer():
     return reviewer.choose(CONFIG, PAPERS["cuad"], PLANS["cuad"], RESULTS)
 
 
-def contract(wildcards):
-    """The user's contract."""
-    return checked_contract()
-
-
 @cache
-def checked_contract():
-    """The user's contract.  It is read here, so that an unreadable file fails before any training."""
+def review_of_contract():
+    """The name of the review.  The contract is read, so that an unreadable file fails before any training."""
     if not CONFIG.contract:
         raise BadInput(
             "contract is empty", where="config", do="name a file, as in --config contract=path.txt"
@@ -24,12 +19,22 @@ def checked_contract():
 
     read_contract(CONFIG.contract)
     contract_reviewer()
-    return CONFIG.contract
+    return reviewer.review_name(CONFIG.contract)
+
+
+def review_page(wildcards):
+    """The page of the review of the config's contract."""
+    return f"{RESULTS}/review/{review_of_contract()}.html"
 
 
 def reviewer_files(wildcards):
     """The files of the reviewer's run; none if it was made under another configuration."""
-    checked_contract()
+    if wildcards.contract != review_of_contract():
+        raise BadInput(
+            f"{wildcards.contract} is not the review of {CONFIG.contract}",
+            where="config",
+            do="run the target review, which has the name of the config's contract",
+        )
     chosen = contract_reviewer()
     return [f"{RESULTS}/{path}" for path in chosen.files] if chosen.planned else []
 

@@ -45,7 +45,7 @@ def fetch_volumes(
     current_client = client
     for volume in volumes:
         if volume.endswith(BULK):
-            fetched.append(_bulk_file(Path(bulk, volume).expanduser(), registry))
+            fetched.append(_bulk_file(Path(bulk, volume), registry))
             continue
         file = resolve(registry, "caselaw", f"{volume}.zip")
         destination, variants = Path(folder, f"{volume}.zip"), file.variants_for(data)

@@ -34,8 +34,8 @@ def check_file(path: Path) -> None:
     try:
         state = path.stat()
     except (FileNotFoundError, NotADirectoryError):
-        do += """; the command line reads a name with #, ": " or a line break as YAML, so write it """
-        do += """in two kinds of quotes, as in contract='"Lease #4.txt"'"""
+        do += """; on the command line, put a name with #, ": " or a line break in brackets and quotes, """
+        do += """as in contract='["Lease #4.txt"]'"""
         raise BadInput("there is no such file", where=where, do=do) from None
     except (OSError, ValueError) as error:  # missing permission, a name that is too long or has a NUL
         reason = getattr(error, "strerror", None) or error

@@ -31,7 +31,9 @@ def _read_exhibit(body: bytes) -> Contract:
     try:
         text = exhibits.contract_text(body)
     except exhibits.NoText as error:
-        raise BadInput(str(error).replace("exhibit", "file"), do="save the contract as .docx or PDF") from None
+        raise BadInput(
+            str(error).replace("exhibit", "file"), do="save the contract as .docx or PDF"
+        ) from None
     notes = []
     if text.format == "html":
         tree = LexborHTMLParser(body)

@@ -52,7 +52,8 @@ _PDF = re.compile(rb"^\s*%PDF-\d", re.MULTILINE)
 _PAGE = re.compile(rb"^\s*<(?:!doctype\s+html|html|body)\b", re.IGNORECASE | re.MULTILINE)
 _FRAGMENT = re.compile(rb"\s*(?:<!--.*?-->\s*)*<" + _BLOCK + rb"\b[^<>]*>.*</", re.IGNORECASE | re.DOTALL)
 _SUBMISSION = re.compile(
-    rb"\s*(?:-----BEGIN PRIVACY-ENHANCED MESSAGE|<SEC-(?:DOCUMENT|HEADER)>|<(?:DOCUMENT|TYPE)>)", re.IGNORECASE
+    rb"\s*(?:-----BEGIN PRIVACY-ENHANCED MESSAGE|<SEC-(?:DOCUMENT|HEADER)>|<(?:DOCUMENT|TYPE)>)",
+    re.IGNORECASE,
 )
 _HEADER = re.compile(rb"\s*[A-Za-z-]+:[^\n]*\n")
 _MIME = re.compile(rb"^MIME-Version:", re.IGNORECASE | re.MULTILINE)

@@ -313,8 +313,8 @@ class _Reader:
             self._other(element, name, unread)
 
     def _children(self, element: etree._Element, unread: str) -> None:
-        for child in _elements(element):
-            self._walk(child, unread)
+        for inside in _elements(element):
+            self._walk(inside, unread)
 
     def _other(self, element: etree._Element, name: str, unread: str) -> None:
         """Read an element of the allow-list, or note the content of any other."""

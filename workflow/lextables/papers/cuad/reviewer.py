@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from operator import itemgetter
@@ -10,9 +11,11 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
+from lextables.papers.cuad.contract import check_file
 from lextables.papers.cuad.registry import DATA, Cuad
 from lextables.pipeline import user_rows
 from lextables.pipeline.config import Config
+from lextables.pipeline.content import sha256_of
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import Run
 from lextables.tasks.plan import WHOLE, Plan
@@ -23,6 +26,8 @@ METRIC = "AUPR"  # decides which model is best
 FILES = ("run.json", "predictions.parquet", "scores.parquet")  # read from the run's folder
 READING = "reading"  # how contracts are cut into windows
 WEIGHTS = "weights"  # folder of weights in a run's folder
+LONGEST_NAME = 200  # bytes; a file name may have 255, and digest, suffix and temporary files need some
+_SPECIAL = re.compile(r'[{}<>:"/\\|?*#%]')
 
 
 def question_id(category: str) -> str:
@@ -31,15 +36,17 @@ def question_id(category: str) -> str:
 
 
 def review_name(path: str) -> str:
-    """Return the name of a contract's review: the file name and eight digits of its SHA-256.
+    """Return the name of a contract's review: its file name and eight digits of the SHA-256 of the file.
 
-    An unreadable contract has no digits; `contract_text` reports the error.
+    A character that is special in paths, URLs or Snakemake is replaced by ``_``, and a long name is cut.
+    Raises `BadInput` for what is no regular file, or too large, without reading it.
     """
     contract = Path(path)
-    try:
-        return f"{contract.name}-{hashlib.sha256(contract.read_bytes()).hexdigest()[:8]}"
-    except OSError:
-        return contract.name or "contract"
+    check_file(contract)
+    name = _SPECIAL.sub("_", contract.name)
+    name = "".join(letter if letter.isprintable() else "_" for letter in name)
+    short = name.encode()[:LONGEST_NAME].decode(errors="ignore")
+    return f"{short}-{sha256_of(contract)[:8]}"
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ def _shards(config: Config, paper: Lawngnli, collection: Collection) -> dict[str
         what = "lawngnli_data = 'released' needs data=release: the sample has no ID files"
         raise BadInput(what, where="config", do="set data to release, or lawngnli_data to built")
     if released and config.bulk_export:
-        folder = Path(config.bulk_export).expanduser()
+        folder = Path(config.bulk_export)
         names = sorted(file.name for suffix in BULK for file in folder.glob(f"*{suffix}"))
         if not names:
             raise BadInput(
@@ -78,7 +78,7 @@ def _parser(
             where="config",
             do="set parser to a model folder, to dependencies or to auto",
         )
-    folder = Path(config.parser).expanduser()
+    folder = Path(config.parser)
     if not folder.is_dir():
         raise BadInput(
             f"parser = {config.parser!r} is neither auto, benepar, dependencies nor a folder",
