@@ -45,7 +45,10 @@ def fault(values):
         ({"papers": []}, "papers = []", "at least one)"),
         ({"mirror": True}, "mirror = True", "one value or a list)"),
         ({"parser": ""}, "parser = ''", "at least one character)"),
-        ({"contract": "lease of {land}.txt"}, "contract = 'lease of {land}.txt'", "a path without braces"),
+        ({"traffic_ranks": "{land}.csv"}, "traffic_ranks = '{land}.csv'", "a path without braces"),
+        ({"contract": 2015}, "contract = 2015", "text; put quotes around it if it looks like a number, "),
+        ({"contract": {"NDA": "final.txt"}}, "contract = {'NDA': 'final.txt'}", "text; put quotes "),
+        ({"contract": ["a.txt", "b.txt"]}, "contract = ['a.txt', 'b.txt']", "text; "),
         ({"volumes_a_job": 0}, "volumes_a_job = 0", "a whole number above 0)"),
         ({"seeds": [1.5]}, "seeds.0 = 1.5", "whole numbers from 0 to 4294967295,"),
         ({"seeds": [2**32]}, "seeds.0 = 4294967296", "whole numbers from 0 to 4294967295,"),
@@ -73,6 +76,8 @@ ENCODER, SERVED = ({"name": "X", "kind": kind, "model": "m"} for kind in ("encod
         ({"extra_models": [{"name": "X"}]}, "extra_models.0.kind is missing"),
         ({"extra_models": [ENCODER] * 2}, "extra_models and extra_predictions: the names 'X' and 'X' read"),
         ({"mirror": "no/such/folder"}, "mirror = "),
+        ({"mirror": "a/" + "ü" * 128}, "mirror.0: no file can have this name; a name has at most 255 bytes"),
+        ({"traffic_ranks": "a\0b"}, "traffic_ranks: no file can have this name"),
         ({"traffic_ranks": "no.csv"}, "traffic_ranks = 'no.csv' is not a file; name an existing file"),
     ],
 )
@@ -110,3 +115,32 @@ def test_every_key_with_a_regular_expression_has_a_description():
     schemas = [model.model_json_schema()["properties"] for model in (Config, ExtraModel)]
     with_pattern = {key for schema in schemas for key, entry in schema.items() if "pattern" in str(entry)}
     assert with_pattern == set(PATTERNS)
+
+
+def test_the_home_folder_is_expanded_in_every_path(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "ranks.csv").touch()
+    values = {
+        "mirror": ["~", str(tmp_path)],
+        "contract": "~/lease.txt",
+        "traffic_ranks": "~/ranks.csv",
+        "parser": "~/parser",
+        "bulk_export": "~/bulk",
+        "extra_models": ENCODER | {"model": "~/model"},
+        "extra_predictions": {"name": "Y", "paper": "acord", "file": ["~/a.run", "~/b.run"]},
+    }
+    config = load({"papers": "acord"} | values, KNOWN, ROOT)
+    assert config.mirror == (str(tmp_path), str(tmp_path))
+    names = ("contract", "traffic_ranks", "parser", "bulk_export")
+    paths = [getattr(config, name) for name in names]
+    paths += [config.extra_models[0].model, *config.extra_predictions[0].file]
+    ends = ("lease.txt", "ranks.csv", "parser", "bulk", "model", "a.run", "b.run")
+    assert paths == [str(tmp_path / end) for end in ends]
+    # Keys that name a file or a folder have "~" in no other place.
+    for path in ("~$lease.docx", "~no-such-user/lease.txt", "a/~/b.txt", "lease.txt~"):
+        assert load({"papers": "acord", "contract": path}, KNOWN, ROOT).contract == path
+
+
+@pytest.mark.parametrize("path", ["Lease #4.txt", "NDA: final.txt", "2015", "{v2}.txt", "two\nlines.txt"])
+def test_a_path_may_be_the_only_item_of_a_list(path):
+    assert load({"papers": "acord", "contract": [path]}, KNOWN, ROOT).contract == path

@@ -1,13 +1,11 @@
 """The text of a user's contract by file type, and the error message for each unreadable file."""
 
 import logging
+import os
 import re
 from pathlib import Path
 
-import docx
 import pytest
-from docx.oxml import parse_xml
-from docx.oxml.ns import nsdecls
 from pypdf import PdfWriter
 from pypdf.errors import DependencyError
 from pypdf.generic import (
@@ -20,7 +18,9 @@ from pypdf.generic import (
 
 from lextables.papers.cuad import contract, contract_pdf, contract_text
 from lextables.papers.cuad.contract_text import read_contract
+from lextables.papers.cuad.reviewer import review_name
 from lextables.pipeline.errors import BadInput
+from word_file import paragraph, run, word
 
 
 def pdf(path: Path, pages: list[str], password: str | None = None, fields: dict | None = None) -> Path:
@@ -63,25 +63,6 @@ def pdf(path: Path, pages: list[str], password: str | None = None, fields: dict 
     return path
 
 
-def word(path: Path, *elements: str) -> Path:
-    """Write a Word file whose body is ``elements``, given as WordprocessingML."""
-    document = docx.Document()
-    body = document.element.body
-    given = parse_xml(f"<w:body {nsdecls('w', 'a', 'r')}>{''.join(elements)}</w:body>")
-    for place, element in enumerate(list(given)):
-        body.insert(place, element)
-    document.save(str(path))
-    return path
-
-
-def paragraph(inner: str) -> str:
-    return f"<w:p>{inner}</w:p>"
-
-
-def run(text: str) -> str:
-    return f'<w:r><w:t xml:space="preserve">{text}</w:t></w:r>'
-
-
 @pytest.mark.parametrize(
     ("raw", "text"),
     [
@@ -95,7 +76,7 @@ def run(text: str) -> str:
     ],
 )
 def test_plain_text_keeps_its_white_space(tmp_path, raw, text):
-    for name in ("contract.txt", "contract.md", "CONTRACT.TXT"):
+    for name in ("contract.txt", "contract.md", "CONTRACT.TXT", "contract", "a.docx", "a.pdf"):
         (tmp_path / name).write_bytes(raw)
         found = read_contract(tmp_path / name)
         assert (found.text, found.notes) == (text, ())
@@ -111,75 +92,201 @@ def test_windows_1252_is_noted(tmp_path, caplog):
     assert f"{path}: {found.notes[0]}" in caplog.messages
 
 
-DAMAGED_WORD = "the Word file is damaged (BadZipFile); save it again as .docx"
+@pytest.mark.parametrize("codec", ["utf-16", "utf-32"])
+def test_a_byte_order_mark_names_the_encoding(tmp_path, codec):
+    (tmp_path / "a.txt").write_bytes("§ 1 “Term”".encode(codec))
+    assert read_contract(tmp_path / "a.txt").text == "§ 1 “Term”"
+    (tmp_path / "b.txt").write_bytes("<html><p>§ 1</p><p>Term".encode(codec))
+    assert read_contract(tmp_path / "b.txt").text == "§ 1\n\nTerm\n"
 
 
 @pytest.mark.parametrize(
-    ("name", "raw", "message"),
+    ("raw", "message"),
     [
-        ("a.txt", b"", "the file contains no text."),
-        ("a.txt", b"\xef\xbb\xbf \n\x0c\t", "the file contains no text."),
-        ("a.txt", "\u200b\u00ad\u2060".encode(), "the file contains no text."),
-        ("a.txt", b"Term\0", "byte 4 is NUL, so this is not text; save it as UTF-8."),
-        (
-            "a.txt",
-            b"\x81\x8d\x90 binary",
-            "the file holds binary data, not text; save the contract as UTF-8.",
-        ),
-        ("a.txt", b"text\x01\x02\x03", "the file holds binary data, not text; save the contract as UTF-8."),
-        ("a.md", b"%PDF-1.7\n...", "the file is a PDF, not UTF-8 text; change its suffix to .pdf."),
-        ("a.txt", b"PK\x03\x04...", "the file is a zip or a Word file, not UTF-8 text; "),
-        ("a.txt", "Term".encode("utf-16"), "the file is UTF-16 text, not UTF-8 text; save it as UTF-8."),
-        (
-            "a.rtf",
-            b"{\\rtf1}",
-            "the file type '.rtf' is unknown; save the contract as .txt, .md, .pdf or .docx",
-        ),
-        ("a", b"text", "the file type '' is unknown; save the contract as .txt, .md, .pdf or .docx."),
-        ("a.docx", b"\xd0\xcf\x11\xe0....", "the file is encrypted, or an old Word file; save it as .docx"),
-        ("a.docx", b"no zip", DAMAGED_WORD),
-        ("a.docx", b"PK\x03\x04 cut off", DAMAGED_WORD),
-        ("a.pdf", b"", "the PDF is damaged (EmptyFileError: Cannot read an empty file); save it again, or"),
+        (b"\xef\xbb\xbf \n\x0c\t", "the file contains no text that is read; "),
+        ("\u200b\u00ad\u2060".encode(), "the file contains no text that is read; "),
+        (b"Term\0", "byte 4 is NUL, so this is not text; save the contract as UTF-8."),
+        (b"\x81\x8d\x90 binary", "the file holds binary data, not text; save the contract as .docx"),
+        (b"text\x01\x02\x03", "the file holds binary data, not text; "),
+        (b"\xff\xfea", "the UTF-16 text is damaged ("),
+        (b"\xd0\xcf\x11\xe0..", "the file is an old Word file (.doc), an Outlook message or an"),
+        (b"{\\rtf1 Term}", "the file is rich text (RTF); save the contract as .docx, PDF or plain text."),
+        (b"\x89PNG\r\n", "the file is a picture; "),
+        (b"\x1f\x8b\x08 ", "the file is a compressed file; "),
+        (b'<?xml version="1.0"?><w:wordDocument/>', "the file is XML; "),
+        (b"MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=x\n\n--x\n\nHi\n--x--\n",
+         "the file is a web archive or an e-mail without HTML; "),
+        (b"<html><body><img></body></html>", "the file has no text; save the contract as .docx or PDF."),
+        (b"<DOCUMENT>\n<TYPE>EX-10\n<TEXT>\n<PDF>\nbegin 644 a.pdf\n", "the file is a PDF or another"),
+        (b"<SEC-DOCUMENT>a.txt\n", "the EDGAR file has no document; "),
+    ],
+)  # fmt: skip
+def test_a_file_of_another_type_is_refused_by_its_type(tmp_path, raw, message):
+    for name in ("a.txt", "a.docx", "a.pdf", "a"):
+        path = tmp_path / name
+        path.write_bytes(raw)
+        with pytest.raises(BadInput) as error:
+            read_contract(path)
+        assert str(error.value).startswith(f"{path}: {message}")
+
+
+NOT_READ = "Not read from the HTML: "
+
+
+@pytest.mark.parametrize(
+    ("raw", "text", "notes"),
+    [
+        ("<html><p>One.<p>Two.", "One.\n\nTwo.", ()),
+        ("<!DOCTYPE html>\n<body><h1>A</h1>B", "A\n\nB", ()),
+        ('<?xml version="1.0"?>\n<html><p>One.</p></html>', "One.", ()),
+        ("<!-- saved -->\n<HTML><P>One.</P>", "One.", ()),
+        ("EX-10.1 2 lease.htm\n<html><p>One.</p>", "EX-10.1 2 lease.htm\n\nOne.", ()),
+        ("<h1>A</h1><i>B</i>", "A\n\nB", ()),
+        ("<p>§ 1</p>", "§ 1", ()),
+        ('<p>A<img src="a.png"><input value="7"></p><ol><li>One</ol>', "A\n\nOne",
+         (f"{NOT_READ}pictures and objects (1), automatic numbers of clauses and lists (1), "
+          "form fields (1).",)),
+        ('<p>A<b style="display:none">B</b></p>', "A", (f"{NOT_READ}hidden text (1).",)),
+    ],
+)  # fmt: skip
+def test_html_is_read_as_a_browser_shows_it(tmp_path, raw, text, notes):
+    for name in ("a.txt", "a.docx", "a.htm"):
+        (tmp_path / name).write_text(raw, encoding="utf-8")
+        found = read_contract(tmp_path / name)
+        assert (found.text, found.notes) == (f"{text}\n", notes)
+
+
+def test_struck_text_of_html_is_noted(tmp_path):
+    (tmp_path / "a.htm").write_text("<p>The fee is <del>100</del> <s>150</s> 200.</p>")
+    assert read_contract(tmp_path / "a.htm").notes == (f"{NOT_READ}struck text, as it is not in force (2).",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Write <b> for bold. Send it to <jane@example.org>.",
+        "<jane@example.org> is the address. The tag </b> ends bold.",
+        "<b> begins bold text, and </b> ends it.",
+        "<p> is the tag of a paragraph.",
+        "The page is <html><body>…</body></html>.",
+        "TYPE: <TYPE> and <DOCUMENT> are tags of EDGAR.",
+        "Date: May 1\nMIME-Version: 1.0 is a header.",
+        "a < b and c > d",
+        "The file begins with %PDF-1.7, a PDF.",
+        "PK is a part of the name.",
     ],
 )
-def test_an_unreadable_file_raises_with_a_message(tmp_path, name, raw, message):
-    path = tmp_path / name
-    path.write_bytes(raw)
-    with pytest.raises(BadInput) as error:
-        read_contract(path)
-    assert str(error.value).startswith(f"{path}: {message}")
+def test_plain_text_with_tags_stays_plain(tmp_path, text):
+    (tmp_path / "a.txt").write_text(text, encoding="utf-8")
+    assert read_contract(tmp_path / "a.txt").text == text
 
 
-def test_an_unreadable_path_raises_with_a_message(tmp_path, monkeypatch):
-    with pytest.raises(BadInput, match="there is no such file; set config key contract to the path"):
-        read_contract(tmp_path / "none.txt")
+def edgar(*documents, end="</TEXT>\n</DOCUMENT>\n"):
+    """A submission; ``documents`` are (type, body)."""
+    head = "<DOCUMENT>\n<TYPE>{}\n<SEQUENCE>1\n<TEXT>\n{}\n"
+    return "<SEC-DOCUMENT>1.txt : 20200101\n" + end.join(head.format(*entry) for entry in documents) + end
+
+
+OTHERS = "Only {} was read; not read: {}."
+CUT = "The EDGAR file ends inside a document: its end is missing."
+
+
+@pytest.mark.parametrize(
+    ("raw", "text", "notes"),
+    [
+        (edgar(("EX-10.1", "<html><p>Term.</p></html>")), "Term.", ()),
+        (edgar(("EX-10.1", "Term <b> and\nrent.")), "Term <b> and\nrent.", ()),
+        (edgar(("8-K", "Report."), ("EX-10.2", "Term."), ("EX-10.3", "Rent.")), "Term.",
+         (OTHERS.format("EX-10.2", "8-K, EX-10.3"),)),
+        (edgar(("8-K", "Report."), ("EX-99", "News."), ("EX-2.1", "Merger.")), "Merger.",
+         (OTHERS.format("EX-2.1", "8-K, EX-99"),)),
+        (edgar(("10-K", "Report."), ("EX-101.INS", "XBRL")), "Report.",
+         (OTHERS.format("10-K", "EX-101.INS"),)),
+        (edgar(("EX-10", "Term."), *[("GRAPHIC", "x")] * 12), "Term.",
+         (OTHERS.format("EX-10", ", ".join(["GRAPHIC"] * 10) + " and 2 more documents"),)),
+        (edgar(("EX-10", "Term."), end=""), "Term.", (CUT,)),
+        (edgar(("8-K", "Report."), ("EX-10", "Term.")).rpartition("</TEXT>")[0], "Term.",
+         (CUT, OTHERS.format("EX-10", "8-K"))),
+        ("<TYPE>EX-10.1\n<TEXT>\n<html><p>Term.</p></html>\n</TEXT>\n", "Term.", ()),
+    ],
+)  # fmt: skip
+def test_a_submission_gives_its_first_contract(tmp_path, raw, text, notes):
+    (tmp_path / "a.txt").write_text(raw, encoding="utf-8")
+    found = read_contract(tmp_path / "a.txt")
+    assert (found.text, found.notes) == (f"{text}\n", notes)
+
+
+def test_a_web_archive_gives_its_page_and_notes_the_rest(tmp_path):
+    parts = (
+        "text/html; charset=latin1\n\n<p>§ 1</p>",
+        "image/png\n\nx",
+        "text/css\n\np {}",
+        "text/html\n\n<p>F",
+    )
+    body = "".join(f"--x\nContent-Type: {part}\n" for part in parts)
+    raw = f"From: <Saved>\nMIME-Version: 1.0\nContent-Type: multipart/related;\n boundary=x\n\n{body}--x--\n"
+    (tmp_path / "a.docx").write_bytes(raw.encode("latin1"))
+    note = "Not read from the web archive: image/png (1), text/html (1)."
+    assert read_contract(tmp_path / "a.docx") == contract_text.Contract("§ 1\n", (note,))
+
+
+def test_a_pdf_is_read_whatever_its_name(tmp_path):
+    for name in ("a.docx", "a.txt", "a"):
+        assert (
+            read_contract(pdf(tmp_path / name, ["The term is two years."])).text == "The term is two years."
+        )
+    path = pdf(tmp_path / "b.pdf", ["The term is two years."])
+    path.write_bytes(b"\x1b%-12345X@PJL\r\n" + path.read_bytes())
+    assert read_contract(path).text == "The term is two years."
+
+
+def test_an_unreadable_path_is_refused_unread(tmp_path, monkeypatch):
     (tmp_path / "folder.txt").mkdir()
-    with pytest.raises(BadInput, match="this is a folder"):
-        read_contract(tmp_path / "folder.txt")
-    with pytest.raises(BadInput, match=r"the file cannot be read \(File name too long\)"):
-        read_contract(tmp_path / f"{'x' * 300}.txt")
+    (tmp_path / "empty.txt").touch()
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("/dev/zero")
+    (tmp_path / "loop").symlink_to("loop")
+    with (tmp_path / "huge.txt").open("wb") as file:  # a sparse file
+        file.truncate(contract.FILE_LIMIT + 1)
+    messages = {
+        "none.txt": r"there is no such file; .* brackets and quotes, as in contract='\[\"Lease #4.txt\"\]'",
+        "folder.txt/a": "there is no such file",
+        "empty.txt/a": "there is no such file",
+        "folder.txt": "this is a folder",
+        "empty.txt": "the file is empty",
+        "pipe": "this is a pipe or a device, not a file",
+        "link": "this is a pipe or a device, not a file",
+        "loop": "the file cannot be read",
+        "huge.txt": "the file has 268,435,457 bytes, more than the 268,435,456 allowed",
+        "x" * 300: r"the file cannot be read \(File name too long\)",
+        "a\0b": "the file cannot be read ",
+    }
 
-    def refused(path):
+    def refused(path, *arguments):
         raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.setattr(Path, "read_bytes", refused)
     (tmp_path / "lease.txt").write_text("THIS LEASE")
+    monkeypatch.setattr(Path, "open", refused)
+    for name, message in messages.items():
+        for read in (read_contract, review_name):
+            with pytest.raises(BadInput, match=message):
+                read(str(tmp_path / name))
     with pytest.raises(BadInput, match=r"lease\.txt: the file cannot be read \(Permission denied\); set"):
         read_contract(tmp_path / "lease.txt")
 
 
 def test_long_texts_are_rejected(tmp_path, monkeypatch):
-    line, huge = tmp_path / "line.txt", tmp_path / "huge.txt"
-    line.write_bytes(b"x" * 10_000_000)
-    with huge.open("wb") as file:  # a sparse file, rejected without reading
-        file.truncate(10**12)
-    for path in (line, huge):
-        with pytest.raises(BadInput, match="the contract has more than 5,000,000 characters; split it"):
-            read_contract(path)
+    for name, size in (("line.txt", 10_000_000), ("large.txt", 30_000_000), ("markup.txt", 70_000_000)):
+        (tmp_path / name).write_bytes(b"x" * size)
+        with pytest.raises(
+            BadInput, match=f"{name}: the contract has more than 5,000,000 characters; split it"
+        ):
+            read_contract(tmp_path / name)
     for module in (contract, contract_text, contract_pdf):
         monkeypatch.setattr(module, "LIMIT", 30)
     long_pdf = pdf(tmp_path / "long.pdf", ["The term is two years.", "The rent is due monthly."])
-    for path in (long_pdf, word(tmp_path / "long.docx", paragraph(run("x" * 31)))):
+    (tmp_path / "long.docx").write_bytes(word(paragraph(run("x" * 31))))
+    for path in (long_pdf, tmp_path / "long.docx"):
         with pytest.raises(BadInput, match="more than 30 characters"):
             read_contract(path)
 
@@ -217,47 +324,3 @@ def test_scanned_encrypted_and_damaged_pdfs_are_rejected(tmp_path, monkeypatch):
     monkeypatch.setattr(contract_pdf, "PdfReader", without_cipher)
     with pytest.raises(BadInput, match="the PDF is encrypted"):
         read_contract(path)
-
-
-def test_the_text_of_a_word_file_is_in_reading_order(tmp_path):
-    cell = "<w:tc><w:p>{}</w:p></w:tc>".format
-    found = read_contract(
-        word(
-            tmp_path / "a.docx",
-            paragraph(run("1.") + "<w:r><w:tab/></w:r>" + run("Term")),
-            paragraph(""),
-            paragraph(
-                f"<w:pPr><w:tabs><w:tab/></w:tabs></w:pPr>{run('Two')}<w:r><w:br/></w:r>{run('years')}"
-            ),
-            "<w:tbl><w:tblPr/><w:tr>" + cell(run("Fee")) + cell("") + cell(run("100")) + "</w:tr>"
-            "<w:tr>" + cell(run("Tax")) + cell(run("19 %")) + "</w:tr></w:tbl>",
-            f"<w:sdt><w:sdtPr/><w:sdtContent>{paragraph(run('in a control'))}</w:sdtContent></w:sdt>",
-            paragraph(f'<w:hyperlink r:id="rId1">{run("a link")}</w:hyperlink>'),
-        )
-    )
-    assert found.text == "1.\tTerm\n\nTwo\nyears\n\nFee\t100\nTax\t19 %\n\nin a control\n\na link\n"
-    assert found.notes == ()
-
-
-def test_tracked_changes_of_a_word_file_are_accepted_and_omissions_are_noted(tmp_path):
-    found = read_contract(
-        word(
-            tmp_path / "a.docx",
-            paragraph(
-                "<w:pPr><w:numPr/></w:pPr>"
-                + run("The fee is ")
-                + f'<w:del w:id="1" w:author="a">{run("100")}</w:del>'
-                + f'<w:ins w:id="2" w:author="a">{run("200")}</w:ins>'
-                + '<w:r><w:footnoteReference w:id="1"/></w:r>'
-                + "<w:r><w:drawing><a:blip/></w:drawing></w:r>"
-            ),
-        )
-    )
-    assert found.text == "The fee is 200\n"
-    assert found.notes == (
-        "Not read from the Word file: footnotes, tracked deletions, "
-        "automatic numbers of clauses and lists, pictures.",
-    )
-    picture = paragraph("<w:r><w:drawing><a:blip/></w:drawing></w:r>")
-    with pytest.raises(BadInput, match="the file contains no text"):
-        read_contract(word(tmp_path / "b.docx", picture))

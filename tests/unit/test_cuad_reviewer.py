@@ -11,7 +11,7 @@ import pytest
 
 from lextables.models.resolve import load_models
 from lextables.papers import packages, planning
-from lextables.papers.cuad.reviewer import FILES, READING, Reviewer, choose, finished
+from lextables.papers.cuad.reviewer import FILES, READING, Reviewer, choose, finished, review_name
 from lextables.pipeline.config import load as load_config
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import Run
@@ -160,3 +160,23 @@ def test_incomplete_and_other_runs_are_ignored(tmp_path, experiment, condition, 
     stand(tmp_path, "roberta-base", condition, 0.9, experiment=experiment, without=without)
     assert finished(tmp_path) == []
     assert chosen(tmp_path).run.model == "linear-exact"
+
+
+DIGEST = "-0d3d6da5"  # of "Rent."
+
+
+@pytest.mark.parametrize(
+    ("name", "review"),
+    [
+        ("lease of land.txt", "lease of land.txt"),
+        ("Müller & Söhne [v2] (1)+'x'=§5,;.TXT", "Müller & Söhne [v2] (1)+'x'=§5,;.TXT"),
+        ('Lease #4: {a} 50% <b> "c" x*y? a\\b|c', "Lease _4_ _a_ 50_ _b_ _c_ x_y_ a_b_c"),
+        ("two\nlines\t\x7f\u202e.txt", "two_lines___.txt"),
+        (b"caf\xe9.txt".decode("utf-8", "surrogateescape"), "caf_.txt"),
+        ("x" * 255, "x" * 200),
+        ("xé" * 85, "xé" * 66 + "x"),
+    ],
+)
+def test_a_review_is_named_after_the_file_without_special_characters(tmp_path, name, review):
+    (tmp_path / name).write_text("Rent.")
+    assert review_name(tmp_path / name) == review + DIGEST

@@ -16,7 +16,6 @@ import zlib
 from contextlib import suppress
 from pathlib import Path
 
-import docx
 import pytest
 from pypdf import PdfWriter
 from pypdf.generic import DictionaryObject, NameObject, StreamObject
@@ -27,6 +26,7 @@ from lextables.papers.cuad.contract_text import read_contract
 from lextables.pipeline.errors import BadInput
 from lextables.sources import archives
 from lextables.tasks.spans.released import unpack
+from word_file import paragraph, run, word
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "workflow/lextables"
@@ -145,8 +145,8 @@ WANTED = {
     "run.csv.gz": r"run.csv.gz: it expands beyond \d{3},\d{3},\d{3} bytes; decompress it",
     "twice.csv.gz": r"twice.csv.gz: it expands beyond 1,048,576 bytes; decompress it",
     "bulk.jsonl.xz": r"bulk.jsonl.xz: the volume .* \(OverBounds\(.a line is longer than 67,108,864 bytes",
-    "many.docx": r"many.docx: it claims to expand to 4,295,\d{3},\d{3} bytes, more than the 134",
-    "contract.docx": r"contract.docx: word/document.xml claims to expand to 100,000,000 bytes; save it",
+    "many.docx": "was read",  # only the text is
+    "contract.docx": r"contract.docx: a part of the Word file is too large \(it claims 100,000,000 bytes",
     "contract.pdf": r"contract.pdf: the PDF is damaged \(LimitReachedError",
 }
 
@@ -164,8 +164,7 @@ def bombs(tmp_path_factory) -> Path:
     (folder / "run.csv.gz").write_bytes(one * 32)
     (folder / "twice.csv.gz").write_bytes(gzip.compress(one * 32))
     (folder / "bulk.jsonl.xz").write_bytes(lzma.compress(bytes(64 << 20), preset=0) * 32)
-    document = io.BytesIO()
-    docx.Document().save(document)
+    document = io.BytesIO(word(paragraph(run("Rent."))))
     for name, member, claimed in (("many.docx", "word/media/a.bin", 4 * GIB), ("contract.docx", "", 10**8)):
         with zipfile.ZipFile(document) as whole, zipfile.ZipFile(folder / name, "w") as archive:
             for info in whole.infolist():
@@ -224,10 +223,7 @@ def entities(tmp_path: Path) -> list[str]:
 
 
 def test_xml_entities_in_word_files_are_not_expanded(tmp_path):
-    document = io.BytesIO()
-    whole = docx.Document()
-    whole.add_paragraph("Before ENTITY after.")
-    whole.save(document)
+    document = io.BytesIO(word(paragraph(run("Before ENTITY after."))))
     read = []
     for number, doctype in enumerate(entities(tmp_path)):
         path = tmp_path / f"{number}.docx"

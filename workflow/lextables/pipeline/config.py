@@ -1,5 +1,7 @@
 """The configuration: flat keys, each checked; an error names the key, the value and what is allowed."""
 
+import contextlib
+import os
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -28,12 +30,16 @@ A_PLACE = "<path>"  # shown instead of it
 
 def _expanded(path: str) -> str:
     """Return a path with the home folder in place of ``~`` or ``~user``, where a shell would put it."""
-    if not path.startswith("~"):
-        return path
-    try:
-        return str(Path(path).expanduser())
-    except RuntimeError:  # no user has this name: the file's name begins with ~
-        return path
+    if path.startswith("~"):
+        # If no user has this name, the name of the file begins with ~.
+        with contextlib.suppress(RuntimeError):
+            path = str(Path(path).expanduser())
+    if "\0" in path or any(len(os.fsencode(part)) > LONGEST_NAME for part in path.split("/")):
+        raise ValueError(f"no file can have this name; a name has at most {LONGEST_NAME} bytes and no NUL")
+    return path
+
+
+LONGEST_NAME = 255  # bytes, in all common file systems
 
 
 def _only_item(value: Any) -> Any:

@@ -3,6 +3,7 @@
 import email
 import email.policy
 import re
+from collections import Counter
 from collections.abc import Iterator
 from email.message import EmailMessage
 
@@ -12,12 +13,16 @@ from lextables.corpora.edgar import exhibits
 from lextables.papers.cuad.contract import Contract
 from lextables.pipeline.errors import BadInput
 
+# Exhibits that are contracts (Regulation S-K, item 601).
+CONTRACTS = (*exhibits.EXHIBITS, "EX-1", "EX-2", "EX-4")
 # CSS selectors of content that is not read, with the name for it in the note.
 _UNREAD = {
     "img[src], svg, canvas, object, embed, video": "pictures and objects",
+    "ol > li": "automatic numbers of clauses and lists",
     "iframe[src], frame[src]": "pages in frames",
     "input:not([type=hidden]), select, textarea": "form fields",
-    '[style*="display:none" i], [style*="display: none" i]': "hidden text",
+    '[hidden], [style*="display:none" i], [style*="display: none" i]': "hidden text",
+    's, strike, del, [style*="line-through" i]': "struck text, as it is not in force",
 }
 
 
@@ -49,21 +54,18 @@ def _read_exhibit(body: bytes) -> Contract:
 def read_archive(raw: bytes) -> Contract:
     """Return the text of the first HTML page of a web archive (MHTML)."""
     message = email.message_from_bytes(raw, policy=email.policy.default)
-    pages, others = [], []
-    for part in message.walk():
-        if part.get_content_type() == "text/html":
-            pages.append(part)
-        elif not part.is_multipart():
-            others.append(part.get_content_type())
-    if not pages:
+    parts = [part for part in message.walk() if not part.is_multipart()]
+    page = next((part for part in parts if part.get_content_type() == "text/html"), None)
+    if page is None:
         raise BadInput("the file is a web archive or an e-mail without HTML", do="save it as .docx or PDF")
-    contract = read_html(_page(pages[0]))
-    others += [part.get_content_type() for part in pages[1:]]
-    unseen = sorted({kind for kind in others if kind not in ("text/css", "text/plain")})
-    if not unseen:
+    contract = read_html(_page(page))
+    # Styles show nothing, and a plain text repeats the page.
+    kinds = [part.get_content_type() for part in parts if part is not page]
+    unread = Counter(kind for kind in kinds if kind not in ("text/css", "text/plain"))
+    if not unread:
         return contract
-    note = f"Not read: {len(others)} other parts of the web archive ({', '.join(unseen)})."
-    return Contract(contract.text, (*contract.notes, note))
+    listed = ", ".join(f"{kind} ({count})" for kind, count in unread.items())
+    return Contract(contract.text, (*contract.notes, f"Not read from the web archive: {listed}."))
 
 
 def _page(part: EmailMessage) -> bytes:
@@ -81,20 +83,28 @@ def read_submission(raw: bytes) -> Contract:
         raw = b"<DOCUMENT>\n" + raw
     notes = []
     try:
-        documents = list(exhibits.documents(_lines(raw), lambda type_: True))
+        types, chosen = _first_contract(raw)
     except exhibits.CutShort:
         notes.append("The EDGAR file ends inside a document: its end is missing.")
-        closed = raw + b"\n</TEXT>\n</DOCUMENT>\n"
-        documents = list(exhibits.documents(_lines(closed), lambda type_: True))
-    if not documents:
+        types, chosen = _first_contract(raw + b"\n</TEXT>\n</DOCUMENT>\n")
+    if chosen is None:
         raise BadInput("the EDGAR file has no document", do="save the contract as plain text")
-    is_contract = exhibits.in_families(exhibits.EXHIBITS)
-    chosen = next((document for document in documents if is_contract(document.type)), documents[0])
-    others = [document.type or "no type" for document in documents if document is not chosen]
-    if others:
-        notes.append(f"Only {chosen.type or 'the first document'} was read; not read: {_listed(others)}.")
+    if types:
+        notes.append(f"Only {chosen.type or 'one document'} was read; not read: {_listed(types)}.")
     contract = _read_exhibit(chosen.body)
     return Contract(contract.text, (*contract.notes, *notes))
+
+
+def _first_contract(raw: bytes) -> tuple[list[str], exhibits.Document | None]:
+    """Return the types of the other documents, and the first contract, else the first document."""
+    is_contract = exhibits.in_families(CONTRACTS)
+    types: list[str] = []
+    chosen, place = None, 0
+    for number, document in enumerate(exhibits.documents(_lines(raw), lambda type_: True)):
+        types.append(document.type or "a document without type")
+        if chosen is None or (is_contract(document.type) and not is_contract(chosen.type)):
+            chosen, place = document, number
+    return types[:place] + types[place + 1 :], chosen
 
 
 def _lines(raw: bytes) -> Iterator[bytes]:

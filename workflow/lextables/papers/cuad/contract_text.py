@@ -39,11 +39,10 @@ _REFUSED = {
     b"II*\x00": "a picture",
     b"MM\x00*": "a picture",
     b"\x1f\x8b": "a compressed file",
-    b"BZh": "a compressed file",
+    b"BZh91AY": "a compressed file",
     b"7z\xbc\xaf": "a compressed file",
     b"Rar!": "a compressed file",
     b"\xfd7zXZ": "a compressed file",
-    b"PAR1": "a data file (parquet)",
 }
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
@@ -61,8 +60,6 @@ _MIME_TYPE = re.compile(rb"^Content-Type:\s*(?:multipart/|text/html)", re.IGNORE
 _XML = re.compile(rb"\s*<\?xml\b", re.IGNORECASE)
 
 log = logging.getLogger("lextables")
-# Without a handler, Python prints the warnings of pypdf on the screen; in a job they go to its log.
-logging.getLogger("pypdf").addHandler(logging.NullHandler())
 
 
 def read_contract(path: str | Path) -> Contract:
@@ -108,16 +105,12 @@ def _read(path: Path) -> Contract:
         head = file.read(HEAD)
         if _PDF.search(head[:1024]):
             return read_pdf(path)
-        limit = FILE_LIMIT if head.startswith(_ZIP) or _SUBMISSION.match(head) else MARKUP_LIMIT
+        if head.startswith(_ZIP):
+            return read_word(path, _read_inserted)
+        limit = FILE_LIMIT if _SUBMISSION.match(head) else MARKUP_LIMIT
         data = head + file.read(limit + 1 - len(head))
     if len(data) > limit:
         raise too_long()
-    return _read_bytes(data)
-
-
-def _read_bytes(data: bytes) -> Contract:
-    if data.startswith(_ZIP):
-        return read_word(data, _read_inserted)
     return _read_text(data)
 
 

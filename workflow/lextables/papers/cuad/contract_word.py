@@ -5,20 +5,19 @@ elements is not read, and each such element with content (text, or a reference t
 Tracked changes are read as accepted.
 """
 
-import io
 import re
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 from lxml import etree
 
 from lextables.papers.cuad.contract import LIMIT, Contract, too_long
 from lextables.papers.cuad.word_styles import Styles, attribute, child, is_on, name_of, value_of
 from lextables.pipeline.errors import BadInput
-from lextables.sources.archives import Bounds, OverBounds, check_members, read_member
+from lextables.sources.archives import Bounds, OverBounds, read_member
 
 # A Word file is a zip of XML, which takes thirty times its size in memory.
 WORD = Bounds(member=64 << 20, volume=128 << 20, ratio=1000)
@@ -102,20 +101,20 @@ _CODES = {
 _PRIVATE_USE = re.compile("[\ue000-\uf8ff]")
 
 
-def read_word(data: bytes, read_part: Callable[[bytes], Contract]) -> Contract:
+def read_word(path: Path, read_part: Callable[[bytes], Contract]) -> Contract:
     """Return the text of a Word file, with a blank line between paragraphs.
 
     ``read_part`` reads an inserted part (`altChunk`).  Raises `BadInput` for a zip of another type, and for a
     file that is encrypted, damaged or too large.
     """
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        with zipfile.ZipFile(path) as archive:
             if any(info.flag_bits & 1 for info in archive.infolist()):
                 raise BadInput("the zip file is encrypted", do="save it without a password")
-            check_members(archive, WORD)
             return _Reader(_Package(archive), read_part).contract()
     except OverBounds as error:
-        raise BadInput(str(error), do="save it without pictures, or as plain text") from None
+        what = f"a part of the Word file is too large ({error})"
+        raise BadInput(what, do="save it as plain text") from None
     except (zipfile.BadZipFile, etree.XMLSyntaxError) as error:
         what = f"the Word file is damaged ({error})"
         raise BadInput(what, do="save it again as .docx, or as plain text") from error
@@ -131,13 +130,18 @@ class _Package:
         self.archive = archive
         # Names of parts are compared without case; some programs write backslashes.
         self.names = {_part_name(name): name for name in archive.namelist()}
+        self.size = 0  # bytes read
 
     def read(self, part: str) -> bytes | None:
         """Return the bytes of a part, or None."""
         name = self.names.get(_part_name(part))
         if name is None:
             return None
-        return read_member(self.archive, name, WORD)
+        content = read_member(self.archive, name, WORD)
+        self.size += len(content)
+        if self.size > WORD.volume:
+            raise OverBounds(f"its parts with text have more than {WORD.volume:,} bytes")
+        return content
 
     def xml(self, part: str) -> etree._Element | None:
         """Return the root of a part that is not needed, or None."""
@@ -281,6 +285,7 @@ class _Reader:
         self.styles = Styles(next((root for root in roots if root is not None), None))
         self.complete_fields = _complete_fields(root)
         self._walk(root, "")
+        self.out += self.boxes
         text = re.sub(r"\n{3,}", "\n\n", "".join(self.out)).strip("\n") + "\n"
         if symbols := _PRIVATE_USE.findall(text):
             self.unread[SYMBOLS] += len(symbols)
