@@ -87,6 +87,38 @@ TEXT = {
         "one two\n",
         "tracked deletions (1)",
     ),
+    "text box in a paragraph with a deleted mark": (
+        paragraph(run("one"), box("box"), properties=DELETED_MARK) + paragraph(run("two")),
+        "one\n\nbox\n\ntwo\n",
+        "tracked deletions (1)",
+    ),
+    "moved paragraph mark": (
+        paragraph(run("one "), properties="<w:rPr><w:moveFrom/></w:rPr>") + paragraph(run("two")),
+        "one two\n",
+        "",
+    ),
+    "text box outside of a paragraph": (box("a"), "a\n", ""),
+    "text box in an object": (
+        paragraph(
+            f"<w:object><v:textbox><w:txbxContent>{paragraph(run('a'))}</w:txbxContent></v:textbox></w:object>"
+        ),
+        "a\n",
+        "",
+    ),
+    "fields in an instruction": (
+        paragraph(
+            field_("begin", code("IF "), "begin", code("PAGE"), "end"),
+            run("x", "<w:strike/>"),
+            field_("separate", "<w:t>yes</w:t>", "end"),
+        ),
+        "yes\n",
+        "",
+    ),
+    "the longest row of data": (
+        f"<w:tbl>{cells(paragraph(run('x' * 100)), paragraph(run('y')))}</w:tbl>",
+        f"{'x' * 100}\ty\n",
+        "",
+    ),
     "inserted paragraph mark": (
         paragraph(run("one"), properties="<w:rPr><w:ins/></w:rPr>") + paragraph(run("two")),
         "one\n\ntwo\n",
@@ -143,13 +175,14 @@ TEXT = {
                     ("Symbol", "F0B3"),
                     ("Arial", "00A7"),
                     ("Wingdings 2", "F052"),
+                    ("Webdings", "0061"),
                     ("Symbol", "F0FF"),
                     ("Arial", "zz"),
                 ]
             ]
         ),
         "☑≥§\n",
-        "symbols (3)",
+        "symbols (4)",
     ),
     "symbols as private characters": (paragraph(run("\uf0b7 a")), "\uf0b7 a\n", "symbols (1)"),
     "field": (
@@ -381,6 +414,7 @@ ARCHIVE = (
     [
         ("chunk.html", "<p>One.</p><p>Two.</p>", "One.\n\nTwo.", ()),
         ("/word/chunk.htm", "<html><body>One.<br>Two.</body></html>", "One.\nTwo.", ()),
+        ("../word/./chunk.html", "<p>One.</p>", "One.", ()),
         ("chunk.mht", ARCHIVE, "The fee § is due.", ()),
         ("chunk.txt", "One <b>.", "One <b>.", ()),
         ("chunk.rtf", r"{\rtf1 One.}", "", note("an inserted part (the file is rich text (RTF))")),
@@ -518,7 +552,7 @@ def test_inserted_parts_cannot_fill_the_memory(tmp_path, monkeypatch):
 
     monkeypatch.setattr(contract_text, "_read_inserted", counted)
     parts = {"word__chunk": "x"}
-    data = word(CHUNK * 10_000, {"rId9": ("aFChunk", "chunk.xml")}, **parts)
+    data = word(CHUNK * 100, {"rId9": ("aFChunk", "chunk.xml")}, **parts)
     assert "more than 5,000,000 characters" in fault(tmp_path / "a.docx", data)
     assert len(reads) == 1
 

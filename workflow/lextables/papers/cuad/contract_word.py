@@ -159,9 +159,9 @@ class _Package:
         for element in () if root is None else root.iter(etree.Element):
             kind = element.get("Type", "").rpartition("/")[2]
             target = element.get("Target", "")
-            if element.get("TargetMode") != "External":
-                target = str(path.parent / target.lstrip("/") if target[:1] != "/" else target)
-                found[element.get("Id", "")] = (kind, _part_name(target))
+            if not target.startswith("/"):
+                target = f"{path.parent}/{target}"
+            found[element.get("Id", "")] = (kind, _part_name(target))
         return found
 
     def main_part(self) -> tuple[str, etree._Element]:
@@ -365,16 +365,17 @@ class _Reader:
         outer, self.paragraph_style = self.paragraph_style, ("paragraph", value_of(properties, "pStyle"))
         boxes, self.boxes = self.boxes, []
         self._children(element, unread)
-        if self.boxes or not self._continues(properties, unread):
+        continues = self._continues(properties)
+        if self.boxes or not continues:
             self.out += ["\n\n", *self.boxes]
         self.paragraph_style, self.boxes = outer, boxes
         self.last_unread = ""
 
-    def _continues(self, properties: etree._Element | None, unread: str) -> bool:
+    def _continues(self, properties: etree._Element | None) -> bool:
         """Whether a paragraph's mark is deleted or hidden, so that the next paragraph continues it."""
         mark = child(properties, "rPr")
         is_deleted = child(mark, "del") is not None
-        if is_deleted and not unread:
+        if is_deleted:
             self._note(DELETIONS)
         return is_deleted or child(mark, "moveFrom") is not None or is_on(child(mark, "vanish"))
 
