@@ -78,6 +78,10 @@ ENCODER, SERVED = ({"name": "X", "kind": kind, "model": "m"} for kind in ("encod
         ({"mirror": "no/such/folder"}, "mirror = "),
         ({"mirror": "a/" + "ü" * 128}, "mirror.0: no file can have this name; a name has at most 255 bytes"),
         ({"traffic_ranks": "a\0b"}, "traffic_ranks: no file can have this name"),
+        (
+            {"extra_predictions": {"name": "Y", "paper": "acord", "file": ["a" * 300]}},
+            "extra_predictions.0.file.0: no file can have this name",
+        ),
         ({"traffic_ranks": "no.csv"}, "traffic_ranks = 'no.csv' is not a file; name an existing file"),
     ],
 )

@@ -116,6 +116,9 @@ def test_a_byte_order_mark_names_the_encoding(tmp_path, codec):
         (b'<?xml version="1.0"?><w:wordDocument/>', "the file is XML; "),
         (b"MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=x\n\n--x\n\nHi\n--x--\n",
          "the file is a web archive or an e-mail without HTML; "),
+        (b"MIME-Version: 1.0\n" + b"".join(b"Content-Type: multipart/mixed; boundary=b%d\n\n--b%d\n" % (i, i)
+                                            for i in range(1500)),
+         "the parts of the web archive are nested too deeply; "),
         (b"<html><body><img></body></html>", "the file has no text; save the contract as .docx or PDF."),
         (b"<DOCUMENT>\n<TYPE>EX-10\n<TEXT>\n<PDF>\nbegin 644 a.pdf\n", "the file is a PDF or another"),
         (b"<SEC-DOCUMENT>a.txt\n", "the EDGAR file has no document; "),

@@ -496,10 +496,10 @@ def fault(path, data):
     return str(error.value).removeprefix(f"{path}: ")
 
 
-def encrypted():
+def with_byte(place, value):
+    """A Word file with another byte in the directory's first entry: 6 is the version, 8 the flags."""
     data = bytearray(word(BODY))
-    start = data.index(b"PK\x01\x02")
-    data[start + 8] |= 1
+    data[data.index(b"PK\x01\x02") + place] = value
     return bytes(data)
 
 
@@ -513,7 +513,8 @@ ENTITY = '<!DOCTYPE x [<!ENTITY a "secret"><!ENTITY f SYSTEM "file:///etc/hostna
         (word(BODY)[:400], "the Word file is damaged (File is not a zip file)"),
         (package({"word/document.xml": "<w:document"}), "the Word file is damaged ("),
         (package({"word/document.xml": ""}), "the Word file is damaged ("),
-        (encrypted(), "the zip file is encrypted; save it without a password."),
+        (with_byte(6, 92), "the Word file is damaged (zip file version 9.2)"),
+        (with_byte(8, 1), "the zip file is encrypted; save it without a password."),
         (word(""), "the file contains no text that is read; save the contract as PDF or plain text."),
         (
             word(paragraph(run("x", "<w:vanish/>"))),

@@ -53,7 +53,11 @@ def _read_exhibit(body: bytes) -> Contract:
 
 def read_archive(raw: bytes) -> Contract:
     """Return the text of the first HTML page of a web archive (MHTML)."""
-    message = email.message_from_bytes(raw, policy=email.policy.default)
+    try:
+        message = email.message_from_bytes(raw, policy=email.policy.default)
+    except RecursionError as error:
+        what = "the parts of the web archive are nested too deeply"
+        raise BadInput(what, do="save it as .docx or PDF") from error
     parts = [part for part in message.walk() if not part.is_multipart()]
     page = next((part for part in parts if part.get_content_type() == "text/html"), None)
     if page is None:

@@ -115,7 +115,8 @@ def read_word(path: Path, read_part: Callable[[bytes], Contract]) -> Contract:
     except OverBounds as error:
         what = f"a part of the Word file is too large ({error})"
         raise BadInput(what, do="save it as plain text") from None
-    except (zipfile.BadZipFile, etree.XMLSyntaxError) as error:
+    # zipfile raises NotImplementedError for a version of the format that it does not know.
+    except (zipfile.BadZipFile, NotImplementedError, etree.XMLSyntaxError) as error:
         what = f"the Word file is damaged ({error})"
         raise BadInput(what, do="save it again as .docx, or as plain text") from error
     except RecursionError as error:
