@@ -147,7 +147,7 @@ WANTED = {
     "bulk.jsonl.xz": r"bulk.jsonl.xz: the volume .* \(OverBounds\(.a line is longer than 67,108,864 bytes",
     "many.docx": "was read",  # only the text is
     "contract.docx": r"contract.docx: a part of the Word file is too large \(it claims 100,000,000 bytes",
-    "contract.pdf": r"contract.pdf: the PDF is damaged \(LimitReachedError",
+    "contract.pdf": r"contract.pdf: the PDF is damaged: none of its pages can be read",
 }
 
 

@@ -67,8 +67,8 @@ def read_contract(path: str | Path) -> Contract:
 
     The type of the file is recognised by its content.  Line ends and page breaks become ``\\n``, other
     control characters become spaces.  Raises `BadInput` if the file is missing, no regular file, of a type
-    that is not read, damaged, encrypted or a scan, or if it has no text,
-    no readable English text, or more than `LIMIT` characters.
+    that is not read, damaged, encrypted or a scan, or if it has no text, no readable English text, or more
+    than `LIMIT` characters.
     """
     path = Path(path)
     check_file(path)
@@ -83,9 +83,6 @@ def read_contract(path: str | Path) -> Contract:
     except BadInput as error:
         raise BadInput(error.what, where=str(path), do=error.do) from error
     text = _UNPRINTABLE.sub(" ", _LINE_END.sub("\n", contract.text))
-    if not plain(text).text.strip():
-        what = " ".join(["the file contains no text that is read.", *contract.notes]).removesuffix(".")
-        raise BadInput(what, where=str(path), do="save the contract as PDF or plain text")
     if len(text) > LIMIT:
         raise too_long(path)
     if not is_readable(contract.text):
@@ -94,6 +91,9 @@ def read_contract(path: str | Path) -> Contract:
             where=str(path),
             do="if it is a scan or letters are wrong, run OCR first; only English is read",
         )
+    if not plain(text).text.strip():
+        what = " ".join(["the file contains no text that is read.", *contract.notes]).removesuffix(".")
+        raise BadInput(what, where=str(path), do="save the contract as PDF or plain text")
     log.info("%s: %d characters", path, len(text))
     for note in contract.notes:
         log.warning("%s: %s", path, note)
