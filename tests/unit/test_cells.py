@@ -158,6 +158,20 @@ def test_a_prediction_interval_that_is_too_wide_is_noted():
     assert alone.reason.endswith("more than half of the published value to either side")
 
 
+@pytest.mark.parametrize(("published", "noted"), [("9.9", True), ("10.0", False)])
+def test_an_interval_is_too_wide_above_half_of_the_value_to_either_side(published, noted):
+    # The half-width is 4.3027 * sqrt(4 / 3) = 4.968: more than 9.9 / 2 and less than 10 / 2.
+    line = trained(printed(published, 1), (9, 10, 11))
+    assert ("too wide" in line.reason) == noted
+
+
+def test_an_additional_row_has_the_decimals_of_the_first_published_cell_of_its_column():
+    published = [printed("0.5", 1, row="a"), printed("0.525", 3, row="b")]
+    cells = [Cell(row, "NDCG@5", 0.5678) for row in ("a", "b", "Mine")]
+    assert [line.decimals for line in build(published, cells, True)] == [1, 3, 1]
+    assert build(published, cells, True)[-1].ours == "0.6"
+
+
 def test_a_baseline_with_an_equal_or_lower_loss_reaches_the_published_value():
     loss = Score("loss", "Model", "loss", "all", "documents", lower=True)
     at, cell = printed("0.2", 1), Cell("BM25 / None", "NDCG@5", 0.2, measure="loss", score=loss)

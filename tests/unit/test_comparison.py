@@ -191,6 +191,11 @@ def test_too_few_units_are_not_tested_and_a_note_is_added(units):
     assert notes([comparison]) == ["1 measure is not tested: a test needs at least 6 queries."]
 
 
+def test_six_units_are_enough_for_a_test():
+    (pair,) = pairs_of({"a": [[1.0] * 6], "b": [[0.0] * 6]})
+    assert (pair.untested, pair.p, pair.differs) == ("", 2 / 2**6, True)
+
+
 def test_rows_scored_on_different_units_are_not_tested_and_a_note_is_added():
     values = {f"u{n}": float(v) for n, v in enumerate(RNG.random(9))}
     less = {unit: value for unit, value in values.items() if unit != "u3"}  # as if u3 had no score

@@ -210,6 +210,11 @@ def test_an_invalid_or_future_time_in_the_pace_file_is_ignored(tmp_path):
         assert time.monotonic() - before < 1
 
 
+def test_the_default_pace_is_below_edgars_limit_of_ten_requests_per_second(tmp_path):
+    # https://www.sec.gov/os/accessing-edgar-data: 10 requests per second.
+    assert 0 < Pace(tmp_path / "pace").per_second < 10
+
+
 def test_three_processes_together_send_at_most_ten_requests_per_second(tmp_path):
     years = (2001, 2002, 2003)
     pages = {path: body for year in years for path, body in small_quarter(year, 1, 8).items()}

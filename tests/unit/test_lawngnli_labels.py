@@ -173,3 +173,11 @@ def test_small_data_sets_have_a_larger_test_share(times, share):
     rows = [row | {"example_id": f"{row['example_id']}-{copy}"} for copy in range(times) for row in ROWS]
     assert balance(rows, seed=1, test_share=None) == balance(rows, seed=1, test_share=share)
     assert balance(rows, seed=1, test_share=0.3) != balance(rows, seed=1, test_share=0.05)
+
+
+@pytest.mark.parametrize(("group", "tested"), [(999, 300), (1000, 50)])
+def test_the_papers_test_share_needs_300_test_examples_with_their_twins(group, tested):
+    # Three groups of 1,000 examples and their twins have 6,000, of which 5 % are 300.
+    rows = examples(*((True, label, True, group) for label in LABELS))
+    splits = Counter(balance(rows, seed=1, test_share=None).values())
+    assert splits["test"] == 3 * tested

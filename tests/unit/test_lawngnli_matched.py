@@ -107,6 +107,20 @@ def test_both_designs_are_balanced_and_below_the_bound():
     assert pairs == matched.choose_pairs((first + second)[::-1], known | more, seed=0)
 
 
+def test_an_overlap_of_one_half_is_not_below_the_bound():
+    first, known = families("ec", (ENTAIL, CONTRADICT), [0.4, 0.4])
+    second, more = families("n", (NEUTRAL, NEUTRAL), [0.5])
+    pairs = matched.choose_pairs(first + second, known | more, seed=0)
+    assert not any(row[matched.BOUND] or row[matched.MATCHED] for row in pairs)
+
+
+def test_intervals_are_of_95_percent():
+    found = matched.difference(np.random.default_rng(0).normal(size=(2, 30)), [str(n) for n in range(30)])
+    # The normal quantiles of 0.975 and of 0.8 are 1.96 and 0.8416.
+    ratio = (found.detectable - (found.high - found.value)) / (found.high - found.value)
+    assert ratio == pytest.approx(0.8416 / 1.96, abs=1e-3)
+
+
 def test_no_opinion_is_in_both_training_and_test():
     premises = [f"case {number % 30}" for number in range(200)]
     tested = Counter()

@@ -2,6 +2,7 @@
 
 import json
 import math
+import shutil
 from pathlib import Path
 
 import pytest
@@ -211,6 +212,18 @@ def test_table9_counts_tokens_with_and_without_special_tokens(data):
     assert cells["All Categories", "Deal Point Questions"].value == 3
     assert cells["All Categories", "Questions with examples in these data"].value == 2
     assert cells[REMEDIES, share].reason == "no example of this category in these data"
+
+
+@pytest.mark.parametrize(("tokens", "share", "without"), [(510, 0, 0), (512, 100, 0), (513, 100, 100)])
+def test_a_long_text_has_more_than_512_tokens(data, tmp_path, tokens, share, without):
+    # Table 9 counts texts of more than 512 tokens; two special tokens are added to a text.
+    folder = tmp_path / "data" / "maud"
+    shutil.copytree(data, folder)
+    texts = [{"text_id": name, "text": " the" * tokens, "words": tokens, "examples": 1} for name in TOKENS]
+    write(TEXTS, sorted(texts, key=lambda row: row["text_id"]), folder / "texts.parquet")
+    cells = computed(folder, "table9")
+    assert cells[CLOSING, "Percent Long Texts"].value == share
+    assert cells[CLOSING, "Percent Long Texts, special tokens not counted"].value == without
 
 
 def test_table3_shows_additional_models_next_to_published_ones(data):

@@ -187,3 +187,11 @@ def test_a_linear_retriever_requires_its_settings_and_no_reranking(left_out):
     del plain["retrievers"]["linear-words"][left_out]
     with pytest.raises(ValidationError, match="retrievers.linear-words: a linear retriever needs topics"):
         RetrievalTask.model_validate(plain)
+
+
+def test_bm25_has_the_default_parameters_of_anserini():
+    # Anserini's and Pyserini's LuceneSearcher: BM25 with k1 = 0.9 and b = 0.4.
+    specs, _ = laid_out()
+    runs = [spec.settings for spec in specs.values() if "k1" in spec.settings]
+    assert {settings["kind"] for settings in runs} == {"bm25", "linear"}
+    assert {(settings["k1"], settings["b"]) for settings in runs} == {(0.9, 0.4)}

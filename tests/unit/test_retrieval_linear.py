@@ -84,6 +84,25 @@ def test_large_pools_are_sampled_for_training(monkeypatch):
     assert score(whole["short"]) > 0.95 and score(some["short"]) > 0.9
 
 
+def test_queries_have_equal_weight_whatever_their_number_of_documents():
+    # The two queries teach the opposite, one with ten times as many documents.
+    documents = {"one": [1, -1], "many": [1, -1] * 10}
+    relevant = {"one": 1, "many": -1}
+    judged = {
+        query: {str(at): 4 * (value == relevant[query]) for at, value in enumerate(values)}
+        for query, values in documents.items()
+    }
+
+    class Described:
+        def described(self, query, text):
+            values = documents[query]
+            return [str(at) for at in range(len(values))], np.array(values, dtype=float)[:, None]
+
+    data = replace(COLLECTION, judged=judged)
+    ranker = linear.fit(data, Described(), {"one": "", "many": ""}, 0.1)
+    assert ranker.weights == pytest.approx([0], abs=1e-6)
+
+
 def test_other_forms_are_ranked_by_the_model_of_the_first_form():
     forms = {"short": SETTINGS, "long": SETTINGS | {"queries": ["q6"]}}
     hits, ranker = linear.retrieve(COLLECTION, forms, None)

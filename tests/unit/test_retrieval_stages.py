@@ -1,5 +1,7 @@
 """First and second stages of retrieval."""
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -96,6 +98,15 @@ def test_bm25_ranks_the_pool(changes, hits):
     found = lexical.retrieve_bm25(COLLECTION, {"short": BM25 | changes})["short"]
     assert list(found) == ["assign", "cap", "term"]
     assert documents(found)["cap"] == hits
+
+
+@pytest.mark.parametrize("index", ["query", "corpus"])
+@pytest.mark.parametrize("pool", ["judged", "all"])
+def test_bm25_returns_the_first_hits_of_a_query(index, pool):
+    equal = replace(COLLECTION, documents=dict.fromkeys(DOCUMENTS, "cap"))
+    changes = {"index": index, "pool": pool, "top": 2}
+    found = lexical.retrieve_bm25(equal, {"short": BM25 | changes})["short"]
+    assert documents(found)["cap"] == ["a", "b"]
 
 
 def test_scores_differ_between_a_corpus_index_and_a_query_index():

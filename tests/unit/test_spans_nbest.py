@@ -102,6 +102,9 @@ def places(rows):
         ([(0, 19, 0.5), (55, 70, 0.25)], [(0, 19, 0.5), (55, 70, 0.25)]),
         # Much less probable than the span that it overlaps: dropped, not joined.
         ([(0, 20, 0.5), (10, 93, 0.01)], [(0, 20, 0.5)]),
+        # A tenth as probable as the best is enough; less is not.
+        ([(0, 20, 0.5), (10, 39, 0.05)], [(0, 39, 0.55)]),
+        ([(0, 20, 0.5), (10, 39, 0.0499)], [(0, 20, 0.5)]),
         # Two probable spans that only an improbable one connects are not joined.
         ([(0, 20, 0.5), (4, 90, 0.01), (55, 93, 0.25)], [(0, 20, 0.5), (55, 93, 0.25)]),
         ([(-1, -1, 0.75), (0, 20, 0.25)], [(-1, -1, 0.75), (0, 20, 0.25)]),

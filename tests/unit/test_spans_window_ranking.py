@@ -37,7 +37,7 @@ def tokenizer() -> PreTrainedTokenizerFast:
     return wordpiece(words)
 
 
-def features(folder: Path, tokenizer, seed: int, labelled: bool) -> dict[str, str]:
+def features(folder: Path, tokenizer, seed: int, labelled: bool, questions=QUESTIONS) -> dict[str, str]:
     """Write the windows of twenty contracts that have both clauses; return the texts of the contracts."""
     generator = np.random.default_rng(seed)
     texts, rows = {}, []
@@ -57,7 +57,7 @@ def features(folder: Path, tokenizer, seed: int, labelled: bool) -> dict[str, st
     contracts, examples = folder / "contracts.parquet", folder / "examples.parquet"
     write(CONTRACTS, ({"contract_id": n, "text": t} for n, t in texts.items()), contracts)
     write(EXAMPLES, rows, examples)
-    write_features(contracts, examples, QUESTIONS, folder, tokenizer, SETTINGS, labelled=labelled, shards=3)
+    write_features(contracts, examples, questions, folder, tokenizer, SETTINGS, labelled=labelled, shards=3)
     return texts
 
 
@@ -68,9 +68,13 @@ def ranker(tokenizer, tmp_path_factory) -> window_ranking.Ranker:
     return window_ranking.fit(found.texts, window_ranking.answered(found))
 
 
-def test_a_passage_is_the_longest_window_text_from_each_start(tokenizer, tmp_path):
+@pytest.mark.parametrize("lengths", ["short question first", "long question first"])
+def test_a_passage_is_the_longest_window_text_from_each_start(tokenizer, tmp_path, lengths):
     folder = tmp_path / "train"
-    texts = features(folder, tokenizer, 1, labelled=True)
+    questions = QUESTIONS
+    if lengths == "long question first":
+        questions = dict(zip(QUESTIONS, reversed(QUESTIONS.values()), strict=True))
+    texts = features(folder, tokenizer, 1, labelled=True, questions=questions)
     found = window_ranking.passages(folder, texts)
     windows = open_windows(folder)
     starts = {

@@ -100,6 +100,13 @@ def test_token_limit_and_free_calls(tmp_path):
     ledger_of(tmp_path, tokens=1500).reserve(Cost(0, 500))
 
 
+def test_free_calls_continue_after_the_budget_is_exceeded(tmp_path):
+    ledger_of(tmp_path, dollars=2).reserve(Cost(1.5, 10))
+    ledger_of(tmp_path, dollars=1).reserve(Cost(0, 10))
+    with pytest.raises(BadInput, match="llm_budget"):
+        ledger_of(tmp_path, dollars=1).reserve(Cost(0.001, 10))
+
+
 def test_a_call_waits_until_other_calls_of_the_same_job_are_settled(tmp_path):
     ledger = ledger_of(tmp_path, dollars=1)
     first, _ = ledger.reserve(Cost(0.9, 10))
