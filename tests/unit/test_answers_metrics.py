@@ -88,6 +88,19 @@ def test_the_jackknife_interval_leaves_out_each_document_with_all_its_pairs():
     assert not [key for key in by_key(answers.scores_and_units([alone], 0.1)[0]) if "low" in key[0]]
 
 
+def test_the_interval_of_an_accuracy_ends_at_one_and_two_documents_are_units():
+    predicted = np.array([[0.9, 0.1], [0.9, 0.1], [0.9, 0.1], [0.1, 0.9]])
+    last_wrong = Answered("q", "A", np.array(["a", "b", "c", "d"]), shares(*[[1, 0]] * 4), predicted)
+    found = by_key(answers.scores_and_units([last_wrong], 0.1)[0])
+    assert found["accuracy, high", "all"] == (1.0, 4)
+    two = Answered("q", "A", np.array(["c", "d"]), shares([1, 0], [1, 0]), predicted[2:])
+    units = answers.scores_and_units([two], 0.1)[1]
+    values = {
+        row["unit"]: row["value"] for row in units if (row["metric"], row["group"]) == ("accuracy", "all")
+    }
+    assert values == pytest.approx({"c": 1, "d": 0})
+
+
 # Marks
 
 

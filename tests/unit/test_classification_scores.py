@@ -20,6 +20,7 @@ from lextables.metrics.classification import (
     Head,
     dealt,
     left_out,
+    minority_precisions,
     scores_and_jackknives,
 )
 from lextables.pipeline.dataset import write
@@ -134,6 +135,12 @@ def test_ties_select_the_first_answer_and_a_probability_of_half_selects_none():
     assert found["accuracy", "all"] == 0.5
     found = by_key(scores(*rows(right, *tied), metrics=["balanced accuracy"], multi_label=True))
     assert found["balanced accuracy", "all"] == 0
+
+
+def test_the_answer_is_the_positive_side_if_half_of_the_examples_have_it():
+    right, score = np.array([True, False, False, True]), np.array([4.0, 3.0, 2.0, 1.0])
+    # Ranks 1 and 4 are right: (1 + 2 / 4) / 2.  The other side would have (1 / 2 + 2 / 3) / 2.
+    assert minority_precisions(right, score, np.ones((1, 4))) == pytest.approx([0.75])
 
 
 def test_metrics_without_right_and_without_selected_answers():

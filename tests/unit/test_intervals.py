@@ -7,6 +7,8 @@ from lextables.metrics.intervals import (
     exact_share_interval,
     jackknife_interval,
     mean_interval,
+    percentile_interval,
+    pseudo_values,
     share_interval,
 )
 
@@ -74,6 +76,16 @@ def test_two_units_have_an_interval():
     ends = pytest.approx((0.5 - 6.3531, 0.5 + 6.3531), abs=1e-4)
     assert mean_interval([0.0, 1.0]) == ends
     assert jackknife_interval(0.5, np.array([1.0, 0.0])) == ends
+
+
+def test_the_pseudo_values_of_a_mean_are_the_values_of_its_units():
+    values = np.array([1.0, 2.0, 6.0])
+    assert pseudo_values(3.0, (9 - values) / 2) == pytest.approx(values)
+
+
+def test_a_percentile_interval_leaves_out_a_fortieth_at_each_end():
+    assert percentile_interval(np.arange(41.0)) == pytest.approx((1, 39))
+    assert percentile_interval(np.ones(5)) is None
 
 
 @pytest.mark.parametrize("queries", [57, 12, 5, 3])

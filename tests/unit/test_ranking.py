@@ -56,6 +56,10 @@ def test_recall_is_the_share_of_relevant_documents_that_are_returned(hits, cutof
     assert found["q"] == pytest.approx(share) and math.isnan(found["empty"])
 
 
+def test_the_lowest_positive_gain_is_relevant():
+    assert by_name("Recall@1")({"q": {"a": 1, "b": 0}}, {"q": ["a"]}) == {"q": 1}
+
+
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [

@@ -255,6 +255,9 @@ def test_strict_values_equal_values_computed_by_hand():
     assert values["AUPR"] == 0.25 * 1.0 + 0.5 * 0.75
     assert values["precision at 80% recall"] == 0
     assert strict_values(found[:3], misses)["precision at 90% recall"] == 0.75
+    # Four of five spans are found: a recall of exactly 80 %.
+    four_of_five = np.array([0.9, 0.8, 0.7, 0.6, UNMATCHED])
+    assert strict_values(four_of_five, misses)["precision at 80% recall"] == 4 / 5
 
 
 def test_strict_mode_counts_confidence_0_and_uses_every_threshold():
