@@ -244,9 +244,7 @@ def test_feedback_prefers_documents_similar_to_the_first_hits():
 
     def moved(weights):
         """The fused ranking if feedback adds a, b, c and d to the query vector with these weights."""
-        vector = query[0] + lexical.FEEDBACK_SHARE * np.average(
-            list(vectors.values()), axis=0, weights=weights
-        )
+        vector = query[0] + 2 * np.average(list(vectors.values()), axis=0, weights=weights)
         similarities = {name: round(float(vector @ of), 6) for name, of in vectors.items()}
         return fuse([systems[0], {"cap": similarities}], (1, 2), 3)
 

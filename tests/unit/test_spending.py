@@ -6,7 +6,9 @@ import time
 
 import numpy as np
 import pytest
+import yaml
 
+from lextables import ROOT
 from lextables.models.spending import (
     Cost,
     Ledger,
@@ -18,6 +20,7 @@ from lextables.models.spending import (
     on_loopback,
     price_of,
 )
+from lextables.pipeline.config import load as load_config
 from lextables.pipeline.errors import BadInput
 
 PRICES = load_prices()
@@ -46,6 +49,13 @@ def test_a_dated_model_has_the_price_of_the_undated_name(model, prices):
     assert (price.input, price.output) == prices
 
 
+def test_a_dated_name_with_its_own_price_has_that_price():
+    price = PRICES["gpt-4o"]
+    dated = price.model_copy(update={"input": 1.0})
+    for prices in ({"m": price, "m-2024-01-01": dated}, {"m-2024-01-01": dated, "m": price}):
+        assert price_of("m-2024-01-01", OPENAI, Limits(), prices) is dated
+
+
 @pytest.mark.parametrize("model", ["gpt-4o-audio-preview", "llama", "gpt-4o-2024"])
 def test_a_model_without_a_price_requires_a_token_limit_or_a_local_server(model):
     with pytest.raises(BadInput, match="has no price in resources/prices.yaml.*set llm_tokens"):
@@ -66,6 +76,8 @@ def test_the_cost_of_an_answer():
     assert cost_of(usage, price) == Cost(pytest.approx((600 * 2.5 + 400 * 1.25 + 100 * 10) / 1e6), 1100)
     assert cost_of({"prompt_tokens": 5, "total_tokens": 5}, None) == Cost(0, 5)
     assert cost(price, 1_000_000, 0).dollars == 2.5
+    usage = {"prompt_tokens": 1000, "prompt_tokens_details": {"cached_tokens": 1000}}
+    assert cost_of(usage, price) == Cost(pytest.approx(1000 * 1.25 / 1e6), 1000)
     counts = (None, -1, 1e10, 10**400, float("inf"), float("nan"))
     invalid = [
         {"prompt_tokens": 1, "completion_tokens": 1e12},
@@ -98,6 +110,18 @@ def test_token_limit_and_free_calls(tmp_path):
         with pytest.raises(BadInput, match="llm_budget"):
             ledger_of(tmp_path, **limits).reserve(most)
     ledger_of(tmp_path, tokens=1500).reserve(Cost(0, 500))
+
+
+def test_a_budget_can_be_spent_to_its_last_cent(tmp_path):
+    ledger = ledger_of(tmp_path, dollars=0.3)
+    ledger.reserve(Cost(0.1, 1))
+    ledger.reserve(Cost(0.2, 1))  # the sum is 0.30000000000000004
+
+
+def test_the_default_budget_is_that_of_the_configuration():
+    written = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))["llm_budget"]
+    config = load_config({"papers": "acord"}, ["acord"], ROOT)
+    assert Limits().dollars == config.llm_budget == written == 5
 
 
 def test_free_calls_continue_after_the_budget_is_exceeded(tmp_path):
@@ -157,3 +181,11 @@ def test_the_rate_limit_applies_to_all_jobs_of_the_folder(tmp_path):
     starts = [ledgers[call % 2].reserve(Cost(0, 1))[1] for call in range(6)]
     assert np.allclose(np.diff(starts), 0.1, atol=1e-5)
     assert abs(ledger_of(tmp_path).reserve(Cost(0, 1))[1] - time.time()) < 5
+
+
+def test_a_call_waits_for_at_most_an_hour(tmp_path):
+    # Such as after the clock was set back: the starts of earlier calls are in the future.
+    ledger = ledger_of(tmp_path, requests_a_minute=1)
+    starts = [ledger.reserve(Cost(0, 1))[1] - time.time() for _ in range(63)]
+    assert starts[59] == pytest.approx(59 * 60, abs=30)
+    assert starts[62] <= 3600
