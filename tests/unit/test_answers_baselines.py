@@ -1,5 +1,7 @@
 """Baselines of the answers task: what they learn, and that a document's answers do not predict themselves."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -105,6 +107,15 @@ def test_a_strong_penalty_is_chosen_if_words_are_not_informative(tmp_path):
     others = baselines.prior(data.shares, pseudo=2, smoothing=0.1)
     for question in QUESTIONS:
         assert loss(found, data, question) < loss(others, data, question) + 0.03
+
+
+def test_the_strongest_penalty_is_used_if_no_other_fold_can_compare_them(tmp_path):
+    data, _ = collected(tmp_path, documents=40)
+    first = next(iter(data.paragraphs))
+    same_fold = {name: rows for name, rows in data.paragraphs.items() if fold(name, 5) == fold(first, 5)}
+    alone = replace(data, paragraphs=same_fold)
+    penalties = baselines.linear_answers(of_words(alone), alone.shares, SETTINGS)[1]
+    assert set(penalties.values()) == {0.001}
 
 
 @pytest.mark.parametrize("learnt", [False, True])

@@ -165,6 +165,16 @@ def test_an_interval_is_too_wide_above_half_of_the_value_to_either_side(publishe
     assert ("too wide" in line.reason) == noted
 
 
+def test_the_ends_of_an_interval_are_in_it():
+    other = (printed("52.5", 1, row="Other"), Cell("Other", "NDCG@5", None, reason="x", measure="NDCG@5"))
+    line = trained(printed("52.4", 1), (52.5, 52.5, 52.5), other, measure="NDCG@5")
+    assert "1 of the 1 other published values" in line.reason
+
+
+def test_a_column_without_published_values_has_three_decimals():
+    assert build([], [Cell("Mine", "MRR", 0.12345)], True)[0].ours == "0.123"
+
+
 def test_an_additional_row_has_the_decimals_of_the_first_published_cell_of_its_column():
     published = [printed("0.5", 1, row="a"), printed("0.525", 3, row="b")]
     cells = [Cell(row, "NDCG@5", 0.5678) for row in ("a", "b", "Mine")]

@@ -110,6 +110,7 @@ def test_all_values_of_a_column_have_the_same_number_of_decimals(path):
             HEADER + "t,r,c,0.5,3,p\nt,s,c,0.25,2,p\nu,s,c,0.125,3,p\n",
             "row 2: decimals is 3, but no value of t shows 3 decimals",
         ),
+        (HEADER + "t,r,c,0.5,2,p\n", "row 2: decimals is 2, but no value of t shows 2 decimals"),
         (
             HEADER + "t,r,c,1,0,p\nt,s,c,1,0,p\nt,r,c,2,0,p\n",
             "row 4: the cell t / 'r' / 'c' is also at ",

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
+from matplotlib.figure import Figure
 
 from lextables.tables.cells import Cell, Line, build
 from lextables.tables.figures import KINDS, OTHER_DATA, draw
@@ -194,6 +195,20 @@ def test_the_histogram_shows_published_and_reproduced_means_and_medians():
     assert {"Words", "Clauses"} <= texts
     texts = set(_texts(draw("histogram", _histogram(False), "Words")))
     assert {text for text in texts if "mean" in text} == {"published, mean 225"}
+
+
+def test_the_bars_of_a_histogram_touch():
+    figure = Figure()
+    KINDS["histogram"](figure, _histogram(True))
+    bars = [(bar.get_x(), bar.get_width()) for bar in figure.axes[0].patches]
+    assert bars == [(start, 100) for start in range(0, 500, 100)]
+
+
+@pytest.mark.parametrize(("names", "labels"), [(22, 22), (23, 12), (44, 22), (45, 15)])
+def test_a_heat_map_has_at_most_22_labels_on_a_side(names, labels):
+    figure = Figure()
+    KINDS["heat_map"](figure, build([], [Cell(f"q{n}", f"q{n}", 1.0) for n in range(names)], True))
+    assert len(figure.axes[0].get_yticks()) == labels
 
 
 def test_curves_have_one_line_per_row_and_always_show_published_values():

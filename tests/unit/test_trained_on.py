@@ -110,3 +110,13 @@ def test_marks_are_reasons_of_all_cells_of_a_row_that_have_a_value(tmp_path):
     cells = [Cell("x", "F1", 1.0, runs=("a", "b"), reason="few"), Cell("y", "F1", 1.0, runs=("c",))]
     cells.append(Cell("x", "F2", None, reason="not run"))
     assert [cell.reason for cell in explained(cells, inputs)] == ["few; read it", "", "not run"]
+
+
+@pytest.mark.parametrize(
+    ("share", "shown"), [(0.1, "cuad (10 % of the words of this test split)"), (0.0999, "cuad")]
+)
+def test_a_tenth_of_the_words_of_a_test_split_is_named(monkeypatch, share, shown):
+    facts = dict.fromkeys(trained_on.measured(trained_on.FACTS), share)
+    monkeypatch.setattr(trained_on, "measured", lambda path: facts)
+    row = rows("acord", configured(trained_on="cuad"), "table_d3")["Mine / None"]
+    assert row["trained_on"] == shown
