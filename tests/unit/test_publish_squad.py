@@ -147,3 +147,12 @@ def test_spans_of_a_language_model_have_no_logits(written):
     _, _, path = written(predicted(logits=(math.nan, math.nan)))
     text = path.read_text(encoding="utf-8")
     assert "logit" not in text and "NaN" not in text and "null" not in text
+
+
+def test_a_space_at_the_end_of_a_span_belongs_to_its_last_word(written):
+    lease = TEXT.index("This  Lease\n")
+    others = [span(question, 0, -1, -1, 1.0) for question in ("a__Term", "c__Parties")]
+    _, _, path = written([span("a__Parties", 0, lease, lease + 12, 1.0), *others])
+    (found,) = json.loads(path.read_text(encoding="utf-8"))["a__Parties"]
+    # Words: Ada, Quill, signs., This, Lease.
+    assert (found["token_doc_start"], found["token_doc_end"]) == (3, 4)

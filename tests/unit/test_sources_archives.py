@@ -1,11 +1,12 @@
 """Members of released zips, and damaged zips."""
 
 import zipfile
+from contextlib import nullcontext
 
 import pytest
 
 from lextables.pipeline.errors import BadInput
-from lextables.sources.archives import member, opened
+from lextables.sources.archives import Bounds, OverBounds, check_members, member, opened, read_member
 
 
 @pytest.fixture
@@ -42,3 +43,26 @@ def test_a_damaged_member_raises(release):
     match = r"^release\.zip: the zip is cut short or damaged \(Bad CRC"
     with pytest.raises(BadInput, match=match), opened(release) as archive:
         archive.read("v1/rows.csv")
+
+
+MEBIBYTE = 1 << 20  # the ratio limits larger members only
+
+
+@pytest.mark.parametrize(
+    ("size", "bounds", "refused"),
+    [
+        (MEBIBYTE, {"member": MEBIBYTE, "volume": MEBIBYTE, "ratio": 2}, False),
+        (MEBIBYTE, {"member": MEBIBYTE - 1}, True),
+        (MEBIBYTE, {"volume": MEBIBYTE - 1}, True),
+        (MEBIBYTE + 1, {"ratio": 2}, True),
+    ],
+)
+def test_a_zip_may_have_exactly_the_allowed_size(tmp_path, size, bounds, refused):
+    path = tmp_path / "release.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("rows.csv", bytes(size))
+    with zipfile.ZipFile(path) as archive:
+        expected = pytest.raises(OverBounds) if refused else nullcontext()
+        with expected:
+            check_members(archive, Bounds(**bounds))
+            assert len(read_member(archive, "rows.csv", Bounds(**bounds))) == size
