@@ -105,6 +105,15 @@ def test_whole_documents_as_in_the_paper_are_not_named_in_the_row():
     assert {name: row.additional for name, row in rows.items()} == {"GPT-4": False, "GPT-4, our prompt": True}
 
 
+@pytest.mark.parametrize(("window", "fits"), [(40_000, True), (39_999, False)])
+def test_a_model_is_asked_about_whole_documents_that_fit_its_context(monkeypatch, window, fits):
+    monkeypatch.setattr(AnswersPlanner, "language_model", lambda self, model: {"window": window})
+    panel = {"row": "Mine", "kind": "language-model", "model": "mine", "text": "whole"}
+    changes = {"models": {"mine": panel}, "tokens": 40_000, "asking": {"prompt": "policy_answer"}}
+    _, runs = planned(**changes)
+    assert (("ask", "mine") in runs) == fits
+
+
 def test_models_for_other_grids_are_not_rows():
     models = {"words": {"row": "Words", "kind": "linear", "additional": True, "grids": ["small"]}}
     marks = {"never": {"row": "Nothing", "kind": "never", "additional": True, "grids": ["small"]}}

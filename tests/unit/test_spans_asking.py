@@ -65,6 +65,12 @@ def test_no_quote_is_requested_if_the_answer_is_almost_certainly_no():
     assert not read(model).spans and model.written == []
 
 
+@pytest.mark.parametrize(("least", "asked"), [(0.5, True), (0.51, False)])
+def test_a_quote_is_requested_from_the_least_probability_on(least, asked):
+    model = FakeModel(lambda text: {"Yes": 0.5, "No": 0.5}, knows)
+    assert bool(read(model, [LAW], least=least).spans) == asked
+
+
 def test_quotes_that_are_not_in_the_contract_are_counted():
     model = FakeModel(sure, lambda text, seed: "The law of France governs.\n\nThe law of Delaware governs.")
     found = read(model, [LAW])

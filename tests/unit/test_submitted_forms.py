@@ -460,6 +460,7 @@ def line(**record):
         (LONG + "e1,no,1\n", "csv", ", row 7: example 'e1' has no answer 'no'; choose from 'No', 'Yes'"),
         (LONG + "e1,No,0.25\n", "csv", ", row 7: the answer 'No' of example 'e1' appears twice"),
         (LONG.replace("e1,No,0.25\n", ""), "csv", ", row 3: the answer 'No' of example 'e1' has no prob"),
+        (LONG.replace("0.25", "0.27"), "csv", ", row 3: the probabilities of example 'e1' add up to 1.02"),
         (LONG.replace("0.25", "0.35"), "csv", ", row 3: the probabilities of example 'e1' add up to 1.1"),
         (LONG.replace("0.25", "25 %"), "csv", ", row 5: the probability '25 %' is not a finite number"),
         (LONG.replace("0.25", "25"), "csv", ", row 5: the probability '25' is not a number from 0 to 1; div"),

@@ -115,6 +115,7 @@ def test_other_rows_are_unchanged(row, differences):
         (4, 3, []),
         (2, 3, [Difference("three seeds", "two seeds")]),
         (1, 7, [Difference("7 seeds", "one seed")]),
+        (4, 5, [Difference("5 seeds", "four seeds")]),
     ],
 )
 def test_fewer_seeds_than_the_paper_averages_are_a_difference(seeds, averages, found):
