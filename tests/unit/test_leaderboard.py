@@ -340,3 +340,9 @@ def test_rows_on_other_units_are_ignored_and_lower_losses_get_better_places():
     assert resampled(pd.concat([found.units, other]), "NDCG", "abc").keys() == {"a", "b"}
     assert place_intervals(resampled(found.units, "NDCG", "ab"), lower=True) == {"a": (2, 2), "b": (1, 1)}
     assert resampled(found.units, "Size", "ab") == resampled(None, "NDCG", "ab") == {}
+
+
+@pytest.mark.parametrize(("units", "systems"), [(5, set()), (6, {"a", "b"})])
+def test_places_have_intervals_from_six_units_on(units, systems):
+    found = scored("ab", simulated([0.3, 0.2], units, np.random.default_rng(5)))
+    assert resampled(found.units, "NDCG", "ab").keys() == systems

@@ -72,6 +72,14 @@ def test_inserted_overlaps_are_found_and_no_others(tmp_path, change):
         assert change is third or nearest == planted[unit]
 
 
+@pytest.mark.parametrize(("words", "named"), [(40, True), (41, False)])
+def test_the_nearest_unit_is_named_from_half_of_the_words_on(tmp_path, words, named):
+    text, copied = " ".join(VOCABULARY[:words]), " ".join(VOCABULARY[:RUN])
+    (share, nearest) = shares(tmp_path, {"unit": text}, {"other": copied})["unit"]
+    assert share == 20 / words
+    assert (not pd.isna(nearest)) == named
+
+
 def test_tables_of_numbers_and_short_texts_have_no_overlap(tmp_path):
     table = "\n".join(f"{number} {number * 7} N/A N/A" for number in range(60))
     assert (
@@ -122,6 +130,13 @@ def test_the_table_includes_pairs_without_overlap_and_totals_over_splits(tmp_pat
     )
     assert table.half["one", "other", ALL] == table.near_duplicates["other", "one", ALL].sum() - 1 == 1
     assert not table.loc["none"].shared.any()
+
+
+@pytest.mark.parametrize(("share", "near"), [(0.8, 1), (0.79, 0)])
+def test_a_near_duplicate_has_80_percent_of_its_runs_in_one_other_unit(tmp_path, share, near):
+    splits = index("one", [("train", "a", prose(60, 1)), ("test", "b", prose(60, 1))], tmp_path)
+    units = pd.concat(compare(splits)).assign(nearest_share=share)
+    assert report.pairs(splits, units).near_duplicates.tolist() == [near, near]
 
 
 def test_texts_are_read_by_unit_and_split(tmp_path):

@@ -134,12 +134,16 @@ def test_overlaps_are_shown_if_they_were_computed():
         [
             ["one", "test", "two", "train", 7, 900, 6, 5, 2, 0.96],
             ["two", "train", "one", "test", 7, 9, 1, 0, 0, 0.01],
+            ["three", "test", "two", "train", 8, 100, 3, 0, 0, 0.05],
+            ["four", "test", "two", "train", 8, 100, 3, 0, 0, 0.0499],
         ],
         columns=[*PAIR, "units", "words", "touched", "half", "near_duplicates", "share"],
     )
     text = summary.page(material(overlaps=table))
     assert ["one test", "two train", "96 %", "7", "6", "2"] in rows(text)
-    assert "two train |" not in text.partition("one test | two train")[2]
+    assert "two train |" not in text.partition("three test | two train")[2]
+    # From a share of 5 % on.
+    assert ["three test", "two train", "5 %", "8", "3", "0"] in rows(text) and "four test" not in text
     assert "Overlaps" not in summary.page(material())
 
 
