@@ -1,5 +1,6 @@
 """The retrieval data set (queries and pools of opinions) and the training set for rerankers."""
 
+import numpy as np
 import pytest
 
 from lextables.corpora.caselaw.ingest import OPINIONS
@@ -32,12 +33,12 @@ ASKED = [
 def made(tmp_path):
     """Return a function that writes the data set of the rows above and returns {table: rows} and counts."""
 
-    def make(others, cut=3, examples=ASKED):
+    def make(others, cut=3, examples=ASKED, opinions=(*ABOUT, *OTHERS), encode=encode):
         dataset.write(EXAMPLES, examples, tmp_path / "examples.parquet")
         shards = []
-        for number, start in enumerate(range(0, len([*ABOUT, *OTHERS]), cut)):
+        for number, start in enumerate(range(0, len(opinions), cut)):
             shards.append(tmp_path / f"{number}.parquet")
-            dataset.write(OPINIONS, [*ABOUT, *OTHERS][start : start + cut], shards[-1])
+            dataset.write(OPINIONS, opinions[start : start + cut], shards[-1])
         tables = {
             table.name: tmp_path / f"{table.name}.parquet" for table in (QUERIES, DOCUMENTS, JUDGEMENTS)
         }
@@ -89,6 +90,20 @@ def test_the_census_counts_nearest_targets_and_citing_opinions_in_pools(made):
     assert counts.size == 4
     assert counts.target_first == 2  # 2-0:5, whose target is nearest, and 6-0:5, which has no other
     assert counts.citing_in_pool == 1  # case 2 is the citing case of 2-0:5
+
+
+def test_targets_that_tie_with_other_opinions_are_nearest(made):
+    def rent(texts):
+        return np.array([[1, 0] if "rent" in text else [0, 1] for text in texts], dtype=np.float32)
+
+    opinions = [opinion(1, "rent"), opinion(2, "rent"), opinion(3, "house")]
+    asked = [example("1-0:5", 1, "rent"), example("2-0:5", 2, "rent"), example("3-0:5", 3, "rent")]
+    assert made(3, examples=asked, opinions=opinions, encode=rent)[1].target_first == 2
+
+
+def test_a_pool_has_a_thousand_opinions_as_in_the_paper():
+    # Section 4.2: the target and the 999 nearest other opinions of its jurisdiction.
+    assert retrieval.OTHERS == 999
 
 
 @pytest.mark.parametrize("cut", [1, 4, 50])
