@@ -280,3 +280,7 @@ def test_an_invalid_or_unavailable_quarter_raises(text, sentence):
     with pytest.raises(BadInput) as error:
         quarter(text, date(2020, 6, 30))
     assert str(error.value) == sentence
+
+
+def test_edgars_first_quarter_is_accepted():
+    assert quarter("1993-QTR1", date(2020, 6, 30)) == Quarter(1993, 1)

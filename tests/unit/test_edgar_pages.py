@@ -215,6 +215,11 @@ def test_the_default_pace_is_below_edgars_limit_of_ten_requests_per_second(tmp_p
     assert 0 < Pace(tmp_path / "pace").per_second < 10
 
 
+def test_a_page_is_tried_for_longer_than_edgar_blocks_an_address():
+    # https://www.sec.gov/os/accessing-edgar-data: a block lasts ten minutes.
+    assert sum(pages.FIRST_WAIT * 2**wait for wait in range(pages.TRIES - 1)) > 600
+
+
 def test_three_processes_together_send_at_most_ten_requests_per_second(tmp_path):
     years = (2001, 2002, 2003)
     pages = {path: body for year in years for path, body in small_quarter(year, 1, 8).items()}

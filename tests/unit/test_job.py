@@ -121,3 +121,25 @@ def test_only_busy_jobs_without_log_output_report_that_they_are_working(tmp_path
     assert len(said["busy"]) >= 1
     pattern = r"working: \d+ processor seconds in the last \d+ s; 1,200 batches of training"
     assert all(re.fullmatch(pattern, line) for line in said["busy"])
+
+
+@pytest.mark.parametrize(("share", "is_working"), [(0.06, True), (0.04, False)])
+def test_a_job_is_working_from_a_twentieth_of_a_processor_on(tmp_path, share, is_working):
+    before = f"""
+    import time
+    from types import SimpleNamespace
+    from lextables.pipeline import job as module
+
+    class Process:
+        def cpu_times(self):
+            return SimpleNamespace(user={share} * time.monotonic(), system=0.0)
+
+        def children(self, recursive):
+            return []
+
+    module.QUIET, module.LOOK, module.psutil.Process = 0.3, 0.4, Process
+    """
+    assert (
+        run(tmp_path / "log", "log.info('begun')\ntime.sleep(1.5)", textwrap.dedent(before)).returncode == 0
+    )
+    assert ("working: " in (tmp_path / "log").read_text()) == is_working
