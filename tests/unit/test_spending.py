@@ -113,9 +113,8 @@ def test_token_limit_and_free_calls(tmp_path):
 
 
 def test_a_budget_can_be_spent_to_its_last_cent(tmp_path):
-    ledger = ledger_of(tmp_path, dollars=0.3)
-    ledger.reserve(Cost(0.1, 1))
-    ledger.reserve(Cost(0.2, 1))  # the sum is 0.30000000000000004
+    ledger_of(tmp_path, dollars=0.3).reserve(Cost(0.1, 1))
+    ledger_of(tmp_path, dollars=0.3).reserve(Cost(0.2, 1))  # the sum is 0.30000000000000004
 
 
 def test_the_default_budget_is_that_of_the_configuration():
