@@ -38,7 +38,7 @@ def hypotheses(volume: Path, tokens, pipeline, quoted: bool) -> Iterator[str]:
         if not isinstance(opinion, Opinion):
             continue
         for read in read_parentheticals(opinion.text, tokens).parentheticals:
-            if read.history or metadata_keyword(read.text) or more_metadata(read.text, read.following):
+            if read.history or metadata_keyword(read.text) or more_metadata(read.text, read.others):
                 continue
             text = hypothesis_of(read.text, pipeline)
             if text and (quoted or (len(text.split()) >= MIN_WORDS and not has_quotation_mark(text))):

@@ -59,12 +59,13 @@ def metadata_keyword(parenthetical: str) -> bool:
     return _METADATA.search(parenthetical) is not None
 
 
-def more_metadata(parenthetical: str, following: str = "") -> bool:
+def more_metadata(parenthetical: str, others: str = "") -> bool:
     """Return whether the parenthetical is metadata that the paper's keywords miss.
 
-    So is one followed by a parenthetical about a separate opinion: the page is then not the majority's.
+    So is one whose citation has another parenthetical about a separate opinion (``others``): the page
+    is then not the majority's.
     """
-    return bool(_MORE_METADATA.search(parenthetical) or _SEPARATE_OPINION.search(following))
+    return bool(_MORE_METADATA.search(parenthetical) or _SEPARATE_OPINION.search(others))
 
 
 def without_leading_verb(parenthetical: str) -> str | None:

@@ -43,10 +43,12 @@ CANDIDATES = Table(
         Column("met_again", pa.bool_(), "whether a later case has the citing case's party names"),
         *CITED,
         Column("pincite", pa.string(), "the pincite as matched", nullable=True),
-        Column("pages", STRINGS, "labels of the pages that it names, ascending; empty if not resolvable"),
+        Column(
+            "pages", STRINGS, "labels of the pages whose text it cites, ascending; empty if not resolvable"
+        ),
         Column("pages_of", pa.string(), "volume and reporter whose pages they are"),
         *PARENTHETICAL,
-        Column("following", pa.string(), "the parenthetical right behind this one, or empty"),
+        Column("others", pa.string(), "the other parentheticals of the citation, joined by semicolons"),
     ),
     key=("example_id",),
     labels=("kind", "citing_type"),
@@ -130,11 +132,11 @@ def write_candidates(
                     "citation": read.citation,
                     "kind": read.kind,
                     "pincite": read.pincite,
-                    "pages": list(read.pages),
+                    "pages": list(read.text_pages),
                     "pages_of": read.volume,
                     "history": read.history,
                     "parenthetical": read.text,
-                    "following": read.following,
+                    "others": read.others,
                 }
 
     dataset.write(CANDIDATES, rows(), path)

@@ -33,7 +33,7 @@ PARENTHETICALS = Table(
         CITING_DATE,
         *CITED,
         Column("pincite", pa.string(), "the pincite as matched"),
-        Column("pages", STRINGS, "labels of the pages that the pincite names, ascending"),
+        Column("pages", STRINGS, "labels of the pages whose text the pincite cites, ascending"),
         *PARENTHETICAL,
         Column("hypothesis", pa.string(), "the parenthetical after A.1.2"),
         Column("short_premise", pa.string(), "the cited pages of the majority opinion in whole paragraphs"),
@@ -197,7 +197,7 @@ def _accurate(row: Mapping[str, Any], pipeline: Pipeline, counts: Counter[str]) 
         PARTIES: row["met_again"],
         HISTORY: row["history"],
         METADATA: metadata_keyword(row["parenthetical"]),
-        MORE_METADATA: more_metadata(row["parenthetical"], row["following"]),
+        MORE_METADATA: more_metadata(row["parenthetical"], row["others"]),
     }
     for step, drops in filters.items():
         if drops:

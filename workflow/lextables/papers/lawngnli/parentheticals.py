@@ -7,7 +7,7 @@ parenthesis, and a citation without a parenthetical may be given that of a later
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from eyecite.tokenizers import Tokenizer
@@ -21,33 +21,25 @@ from lextables.papers.lawngnli.citations import (
     find_citations,
     resolve,
 )
-
-# A longer range is a misprint: eyecite too takes no opinion to be longer.
-LONGEST_RANGE = 150
-
-_LABEL = re.compile(r"^(?:at\b\s*)?(?:(?:pp?\.|pg\.?|pages?\b)\s*)?", re.IGNORECASE)
-_NOTE = re.compile(r"(?:& ?|and )?(?:nn?\b\.?|fn?\b\.?|(?:foot)?notes?\b) ?(\d+(?:-\d+)?|\*+)", re.IGNORECASE)
-_PAGES = re.compile(r"(\d+)(?:-(\d+))?")
-_MORE_NOTES = re.compile(r"\d{1,2}(?:-\d{1,2})?")
-_DASHES = str.maketrans("‐‑‒–—−", "------")
-
-LONGEST = 2000
-"""A parenthetical of more characters is not read: by then a parenthesis has been lost in print."""
+from lextables.papers.lawngnli.parentheses import COURT, LONGEST, closing, explanatory, next_open
+from lextables.papers.lawngnli.pincites import pages_of, read_pincite
 
 _YEAR = r"(?:1[6-9]|2\d)\d\d(?:-\d\d)?"
 # A court or a year alone is the date of the citation and does not describe the case.
 _COURT_AND_YEAR = rf"(?:[A-Z0-9][\w.&']*,? )*(?:[A-Z][\w.&']*\.)?{_YEAR}"
-# Between a full citation and the parenthesis of its parenthetical: pincites and parallel citations, the
-# number that the Federal Cases add, then the court and the year.
-_AFTER_FULL = re.compile(
-    rf"(?P<between>[^()\[\];]{{0,300}}?)(?: ?\(No\. [\w,.-]+\))?"
-    rf" ?[(\[](?:[^()\[\]]{{0,80}}?[ .])?{_YEAR}[)\]]\]? ?(?P<open>\()"
-)
-# After a short form, id. or supra with its pincite.
-_AFTER_SHORT = re.compile(
-    r"(?P<between>(?:,? (?:and|&) nn?\. ?\d+(?:[-, ]+\d+)*)?)"
-    rf"(?: ?\({_COURT_AND_YEAR}\))?,? {{0,2}}(?P<open>\()"
-)
+# What stands between a citation with its pincite and the first parenthesis: parallel citations, the
+# number that the Federal Cases add, the date in a form of its own.  ``open`` is the parenthesis.
+_PARALLEL = r"(?P<between>[^()\[\];]{0,300}?)"
+_BEHIND = {
+    "full": rf"{_PARALLEL}(?: ?\(No\. [\w,.-]+\))? ?\((?:[^()\[\]]{{0,80}}?[ .])?{_YEAR}\),? ?(?P<open>\()",
+    "full, New York": rf"{_PARALLEL} ?\[(?:[^()\[\]]{{0,80}}?[ .])?{_YEAR}\] ?(?P<open>[(\[])",
+    "full, undated": rf"{_PARALLEL} ?\((?:{COURT})\) ?(?P<open>\()",
+    "full, California": rf"{_PARALLEL}(?: ?\[\d+ [A-Z][^\[\]]*\])*,? ?(?P<open>[(\[])",
+    "short": rf"(?P<between>)(?: ?\({_COURT_AND_YEAR}\))?,? {{0,2}}(?P<open>\(|\[(?=[a-z]{{2,}}ing\b))",
+}
+_AFTER = {name: re.compile(pattern) for name, pattern in _BEHIND.items()}
+_DATED_BEFORE = re.compile(rf"\((?:[^()]{{0,60}}[ .])?{_YEAR}\) ?$")
+_NOT_PARENTHETICAL = re.compile(r"\[(?:Footnote|sic\b|Page )")
 _DATE = re.compile(_COURT_AND_YEAR)
 _ANOTHER_CASE = re.compile(r"\bv\. |\bIn re |\bEx parte |\bMatter of ")
 _HISTORY = (
@@ -62,63 +54,17 @@ _HISTORY_BEFORE = re.compile(
 _HISTORY_AFTER = re.compile(rf"[,;]? ?(?:and )?{_HISTORY}")
 
 
-def pages_of(pincite: str | None) -> tuple[str, ...]:
-    """Return the pages that a pincite names, ascending; empty if it cannot be resolved (A.1.1).
-
-    Accepted are ``12``, ``12-14``, ``112-14``, ``12, 15-16``, ``at 23``, ``p. 23`` and footnotes
-    (``153, n. 5``; ``153-154, and nn. 5-6``); the page of a footnote is not among
-    the pages.  Not resolvable are pages with letters, sections, paragraphs, lines, star pages, and ranges
-    that run backwards or past `LONGEST_RANGE` pages.
-    """
-    pages: set[int] = set()
-    # In "155 n. 15" there is no comma between page and note.
-    text = (pincite or "").translate(_DASHES)
-    text = re.sub(r"(?<=\d)\s+(?=(?:&|and\b)? ?(?:nn?\.|fn?\.|notes?\b))", ", ", text)
-    alone: int | None = None
-    in_notes = False
-    for part in filter(None, (_LABEL.sub("", piece.strip()).strip() for piece in text.split(","))):
-        if _NOTE.fullmatch(part):
-            if alone is not None and not in_notes and part[0] not in "&aA":
-                pages.discard(alone)
-            in_notes = True
-        elif in_notes and _MORE_NOTES.fullmatch(part):
-            continue
-        elif matched := _PAGES.fullmatch(part):
-            span = _range(*matched.groups())
-            if span is None:
-                return ()
-            alone = span.start if len(span) == 1 else None
-            pages.update(span)
-        else:
-            return ()
-    return tuple(map(str, sorted(pages)))
-
-
-def _range(first: str, last: str | None) -> range | None:
-    if last is None and len(first) in (6, 8):
-        # No volume has so many pages: the dash of "219-220" was lost in print.
-        return _range(first[: len(first) // 2], first[len(first) // 2 :])
-    if len(first) > 5:
-        return None
-    start = int(first)
-    if last is None:
-        return range(start, start + 1)
-    if len(last) < len(first):
-        last = first[: len(first) - len(last)] + last
-    end = int(last)
-    return range(start, end + 1) if start <= end < start + LONGEST_RANGE else None
-
-
 @dataclass(frozen=True)
 class Parenthetical:
     """A parenthetical and the citation it is about.
 
     ``start`` is the offset of the opening parenthesis in the opinion, ``end`` that after the closing
-    one, ``text`` the text between, as printed.  ``pincite`` is as eyecite read it, ``pages`` what
-    it names (empty if nothing resolvable).  ``resource`` is the case cited, None if that is not known,
-    and ``volume`` the volume whose pages the pincite counts.  ``history`` says whether the citation
-    has a flag such as "cert. denied" or "aff'd" (A.1.2).  ``following`` is the parenthetical directly
-    after this one, or empty.
+    one, ``text`` the text between, as printed.  ``pages`` are those that ``pincite`` names (empty if
+    nothing resolvable), ``text_pages`` those of them whose text it cites (`pincites.Pages`).
+    ``resource`` is the case cited, None if that is not known, and ``volume`` the volume whose pages
+    the pincite counts.  ``history`` says whether the citation has a flag such as "cert. denied" or
+    "aff'd" (A.1.2).  ``others`` are the other parentheticals of the citation, before and after this
+    one, joined by semicolons.
     """
 
     start: int
@@ -128,10 +74,11 @@ class Parenthetical:
     kind: str
     pincite: str | None
     pages: tuple[str, ...]
+    text_pages: tuple[str, ...]
     resource: Resource | None
     volume: str
     history: bool
-    following: str
+    others: str
 
 
 @dataclass(frozen=True)
@@ -168,61 +115,110 @@ def read_parentheticals(text: str, tokens: Tokenizer, resource_of: Resolver = la
     citations = find_citations(text, tokens, counts)
     plain = ascii_text(text)
     counts.update(f"{item.kind} citations" for item in citations if item.kind)
-    claims, spans, unread = _claims(plain, citations)
-    nested = _nested(citations, spans)
+    claims, chains, unread = _claims(plain, citations)
+    nested = _nested(citations, [span for chain in chains.values() for span in chain.spans])
     cited = resolve(text, citations, nested, resource_of)
-    read = tuple(
-        _parenthetical(text, plain, citations, cited, claimants, start, spans[start])
-        for start, claimants in sorted(claims.items())
-    )
+    read = []
+    for start, claimants in sorted(claims.items()):
+        read.append(_parenthetical(text, plain, citations, cited, claimants, chains[start]))
+    read.sort(key=lambda parenthetical: parenthetical.start)
     seen = dict.fromkeys(
         c.resource for c, f in zip(cited, citations, strict=True) if c is not None and f.kind
     )
-    return Reading(read, tuple(unread), tuple(seen), counts)
+    return Reading(tuple(read), tuple(unread), tuple(seen), counts)
+
+
+@dataclass(frozen=True)
+class _Claim:
+    """A citation whose pincite ends before a chain of parentheses."""
+
+    number: int
+    pincite: str | None
+    pincite_end: int
+
+
+@dataclass(frozen=True)
+class _Chain:
+    """Parentheses that follow each other: their spans, and the place of the explanatory one."""
+
+    spans: tuple[tuple[int, int], ...]
+    chosen: int
 
 
 def _claims(
     plain: str, citations: Sequence[LocatedCitation]
-) -> tuple[dict[int, list[int]], dict[int, int], list[Unread]]:
-    """Which citations each parenthesis follows, where it closes, and the parentheses not read."""
-    claims: dict[int, list[int]] = {}
-    spans: dict[int, int] = {}
+) -> tuple[dict[int, list[_Claim]], dict[int, _Chain], list[Unread]]:
+    """Which citations each chain follows, by its start; the chains; the parentheses not read."""
+    claims: dict[int, list[_Claim]] = {}
+    chains: dict[int, _Chain | None] = {}
     unread: dict[int, Unread] = {}
     for number, item in enumerate(citations):
         if item.kind is None:
             continue
-        after = _AFTER_FULL if item.kind == "full" else _AFTER_SHORT
-        match = after.match(plain, item.end, item.paragraph_end)
-        if match is None or _ANOTHER_CASE.search(match["between"]):
+        pincite, pincite_end = read_pincite(plain, _pincite_start(plain, item), item.paragraph_end)
+        match = _first_parenthesis(plain, item, pincite_end)
+        if match is None:
             continue
         start = match.start("open")
-        if start not in spans:
-            end = _closing(plain, start, item.paragraph_end)
-            if end is None:
-                unread[start] = Unread(start, "it is never closed")
-                continue
-            if end - start - 2 > LONGEST:
-                unread[start] = Unread(start, f"it has {end - start - 2:,} characters, more than {LONGEST:,}")
-                continue
-            spans[start] = end
-        if not _DATE.fullmatch(plain, start + 1, spans[start] - 1):
-            claims.setdefault(start, []).append(number)
-    return claims, spans, [unread[start] for start in sorted(unread)]
+        if start not in chains:
+            chains[start] = _chain(plain, start, match[0], item.paragraph_end, unread)
+        if chains[start] is not None:
+            claims.setdefault(start, []).append(_Claim(number, pincite, pincite_end))
+    read = {start: chain for start, chain in chains.items() if chain is not None}
+    return claims, read, [unread[start] for start in sorted(unread)]
 
 
-def _closing(plain: str, start: int, limit: int) -> int | None:
-    """The offset after the parenthesis that closes the one at ``start``; None if none does."""
-    depth = 0
-    for match in re.compile(r"[()]").finditer(plain, start, limit):
-        depth += 1 if match[0] == "(" else -1
-        if depth == 0:
-            return match.end()
+def _pincite_start(plain: str, item: LocatedCitation) -> int:
+    """Where the pincite of a citation begins, or would begin; eyecite may have read a part of it."""
+    pincite = item.citation.metadata.pin_cite
+    if item.kind != "full" and pincite and plain.endswith(pincite, item.start, item.end):
+        return item.end - len(pincite)
+    return item.end
+
+
+def _first_parenthesis(plain: str, item: LocatedCitation, pincite_end: int) -> re.Match[str] | None:
+    if item.kind != "full":
+        styles = ["short"]
+    elif _DATED_BEFORE.search(plain, max(item.paragraph_start, item.start - 80), item.start):
+        styles = ["full, California"]
+    else:
+        styles = ["full", "full, New York", "full, undated"]
+    for style in styles:
+        match = _AFTER[style].match(plain, pincite_end, item.paragraph_end)
+        if match is None or _NOT_PARENTHETICAL.match(plain, match.start("open")):
+            continue
+        return None if _ANOTHER_CASE.search(match["between"]) else match
     return None
 
 
-def _nested(citations: Sequence[LocatedCitation], spans: dict[int, int]) -> list[bool]:
+def _chain(plain: str, first: int, before: str, limit: int, unread: dict[int, Unread]) -> _Chain | None:
+    """The chain that begins at ``first``; None if nothing in it can be read.
+
+    ``before`` ends with its first bracket.  Parentheses that cannot be read are added to ``unread``.
+    """
+    brackets = "([" if before[-1] == "[" else "("
+    spans: list[tuple[int, int]] = []
+    start: int | None = first
+    while start is not None:
+        end = closing(plain, start, limit)
+        if end is None:
+            unread[start] = Unread(start, "it is never closed")
+            break
+        if end - start - 2 > LONGEST:
+            why = f"it has {end - start - 2:,} characters, more than {LONGEST:,}"
+            unread[start] = Unread(start, why)
+            break
+        if not _DATE.fullmatch(plain, start + 1, end - 1):
+            spans.append((start, end))
+        start = next_open(plain, end, limit, brackets)
+    if not spans:
+        return None
+    return _Chain(tuple(spans), explanatory([plain[start + 1 : end - 1] for start, end in spans]))
+
+
+def _nested(citations: Sequence[LocatedCitation], spans: Iterable[tuple[int, int]]) -> list[bool]:
     """For each citation, whether it is inside the parenthetical of another."""
-    events = sorted(spans.items())
+    events = sorted(spans)
     nested, at, end = [], 0, 0
     for item in sorted(range(len(citations)), key=lambda number: citations[number].start):
         start = citations[item].start
@@ -238,44 +234,39 @@ def _parenthetical(
     plain: str,
     citations: Sequence[LocatedCitation],
     cited: Sequence[Cited | None],
-    claimants: list[int],
-    start: int,
-    end: int,
+    claims: list[_Claim],
+    chain: _Chain,
 ) -> Parenthetical:
-    number = claimants[-1]
-    to = cited[number]
-    for earlier in reversed(claimants[:-1]):
-        before = cited[earlier]
+    claim = claims[-1]
+    to = cited[claim.number]
+    for earlier in reversed(claims[:-1]):
+        before = cited[earlier.number]
         if to is None or before is None or before.resource != to.resource:
             break
-        number = earlier
-    item, to = citations[number], cited[number]
-    pincite = item.citation.metadata.pin_cite
+        claim = earlier
+    item, to = citations[claim.number], cited[claim.number]
+    texts = [text[start + 1 : end - 1] for start, end in chain.spans]
+    start, end = chain.spans[chain.chosen]
+    others = texts[: chain.chosen] + texts[chain.chosen + 1 :]
+    pages = pages_of(claim.pincite)
     return Parenthetical(
         start=start,
         end=end,
-        text=text[start + 1 : end - 1],
+        text=texts[chain.chosen],
         citation=item.citation.matched_text().rstrip(", "),
         kind=item.kind or "",
-        pincite=pincite,
-        pages=pages_of(pincite),
+        pincite=claim.pincite,
+        pages=pages.named,
+        text_pages=pages.text,
         resource=to.resource if to else None,
         volume=to.volume if to else "",
-        history=_has_history(plain, item, start, end),
-        following=_following(text, plain, end, item.paragraph_end),
+        history=_has_history(plain, item, chain.spans[0][0], chain.spans[-1][1]),
+        others="; ".join(others),
     )
 
 
-def _following(text: str, plain: str, end: int, limit: int) -> str:
-    match = re.compile(r" ?\(").match(plain, end, limit)
-    if match is None:
-        return ""
-    closing = _closing(plain, match.end() - 1, limit)
-    return text[match.end() : closing - 1] if closing else ""
-
-
 def _has_history(plain: str, item: LocatedCitation, start: int, end: int) -> bool:
-    """Whether a history flag is before the citation, between it and its parenthetical, or after.
+    """Whether a history flag is before the citation, between it and its chain, or after the chain.
 
     A.1.2, second filter.  The released code looks for eleven flags between two commas right before
     or after the citation; here they count between citation and parenthetical too, and written out.

@@ -1,0 +1,121 @@
+"""LawngNLI, Appendix A.1.1: the parentheses behind a citation, and which of them explains it.
+
+A citation may be followed by several parentheses: "(per curiam) (holding that …) (emphasis added)".
+All follow each other directly; together they are a chain.
+"""
+
+import re
+from collections.abc import Sequence
+
+LONGEST = 2000
+"""A parenthetical of more characters is not read: by then a parenthesis has been lost in print."""
+
+# A bracket of the named kind, a smiley, or a closing bracket behind what may number an item of a list.
+_BRACKETS = {
+    opening: re.compile(
+        r"(?P<smiley>(?<![^\s\"'(\[])[:;=]['o^-]?[()\[\]](?!\w))"
+        rf"|(?P<open>\{opening})"
+        rf"|(?:(?<![^\s;,\"'-])(?P<item>\d{{1,2}}|[A-Za-z]|[ivxIVX]{{2,5}})\.?)?(?P<close>\{closing})"
+    )
+    for opening, closing in ("()", "[]")
+}
+_ITEM_FOLLOWS = re.compile(r"\s+[\w\"'(\[$]")
+_ROMAN = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii")
+_NEXT = re.compile(r",? ?(?=[(\[])")
+
+_MARKS = (
+    r"(?:emphas[ei]s|citations?|quotations?|quotes|marks|foot ?notes?|alterations?|brackets?|ellips[ei]s)"
+)
+WEIGHTS = {
+    "kind of decision": r"(?:per curiam|[ei]n ban[ce]|in chambers|mem\.?|memorandum|table|unpublished"
+    r"|three-judge|summary|on re[mhc]|case below|dict(?:um|a)|(?:alternative )?holding$|equally divided"
+    r"|slip op|by an? |\d+[- ](?:to[- ])?\d+\b).{0,60}",
+    "opinion": r".{0,200}(?:\bJ{1,2}\.|\bC\. ?J\.|\bJustice\b|\bJudge\b|concur|dissent|pluralit|opinions?\b"
+    r"|op\. of).{0,200}",
+    "print": rf".{{0,80}}\b{_MARKS}\b.{{0,80}}",
+    "source": r"(?:quot(?:ing|ed)|cit(?:ing|ed)|hereinafter|statements? |remarks |testimony |Nos?\. ).*",
+    "court": r"C\.? ?A\.? ?(?:\d{1,2}|D\.?C\.?|Fed\.?)|(?:[A-Z0-9][\w'&]*\.? ?)*[A-Z]\w*\.",
+    "note": r"(?:nn?|fn)\.? ?\d+.{0,20}",
+}
+"""What a parenthesis says that tells the weight or the print of a source, and not what it says."""
+
+_WEIGHT = re.compile("|".join(f"(?:{pattern})" for pattern in WEIGHTS.values()), re.DOTALL)
+COURT = WEIGHTS["court"]
+_EXPLAINS = re.compile(
+    r"(?:[a-z]+ly,? )?(?!quoting|citing|concurring|dissenting)[a-z]{2,}ing\b|[\"'(\[]", re.DOTALL
+)
+SHORT = 3
+"""Words of a parenthetical that may only name its source, as "(Lemon II)" does."""
+
+
+def closing(plain: str, start: int, limit: int) -> int | None:
+    """Return the offset after the bracket that closes the one at ``start``; None if none does.
+
+    A closing bracket that numbers an item, as in "1) an injury and 2) a remedy", closes nothing.
+    It is known by the item before or after it, which has no opening bracket either.
+    """
+    depth = 0
+    items: list[tuple[str, int]] = []
+    for match in _BRACKETS[plain[start]].finditer(plain, start, limit):
+        if match["smiley"]:
+            continue
+        depth += 1 if match["open"] else -1
+        if depth > 0:
+            continue
+        item = match["item"]
+        end = match.end()
+        if item is None or not _ITEM_FOLLOWS.match(plain, end):
+            return _first_that_is_no_item(items) or end
+        if end - start > LONGEST:
+            break
+        depth = 1
+        items.append((item.lower(), end))
+    return _first_that_is_no_item(items)
+
+
+def _first_that_is_no_item(items: Sequence[tuple[str, int]]) -> int | None:
+    names = {name for name, _ in items}
+    for name, end in items:
+        if not names & _neighbours(name):
+            return end
+    return None
+
+
+def _neighbours(item: str) -> set[str]:
+    """The names of the items before and after ``item``; a letter may be a Roman number too."""
+    if item.isdecimal():
+        return {str(int(item) - 1), str(int(item) + 1)}
+    names: set[str] = set()
+    if len(item) == 1:
+        names |= {chr(ord(item) - 1), chr(ord(item) + 1)}
+    if item in _ROMAN:
+        place = _ROMAN.index(item)
+        names.update(_ROMAN[max(0, place - 1) : place])
+        names.update(_ROMAN[place + 1 : place + 2])
+    return names
+
+
+def next_open(plain: str, end: int, limit: int, brackets: str) -> int | None:
+    """Return where the parenthesis opens that directly follows ``end``; None if none of ``brackets`` does."""
+    match = _NEXT.match(plain, end, limit)
+    if match is None or plain[match.end()] not in brackets:
+        return None
+    return match.end()
+
+
+def explanatory(texts: Sequence[str]) -> int:
+    """Return the place of the parenthetical of a chain that explains the citation.
+
+    It is the first that is no weight (`WEIGHTS`); a few words that only name a source come after
+    one that explains more.  If all are weights, it is the first, as for eyecite and the paper.
+    """
+    ranks = [_rank(text) for text in texts]
+    return ranks.index(min(ranks))
+
+
+def _rank(text: str) -> int:
+    if _EXPLAINS.match(text):
+        return 0
+    if _WEIGHT.fullmatch(text):
+        return 2
+    return 1 if len(text.split()) <= SHORT else 0

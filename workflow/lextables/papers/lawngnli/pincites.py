@@ -1,0 +1,109 @@
+"""LawngNLI, Appendix A.1.1: pincites, the pages and notes named behind a citation.
+
+eyecite reads "155, n. 3", and nothing at all of "155 n.3", "155 & n.3" or "155-56 and n. 3".  Here one
+grammar reads all forms: `PARTS`, joined by commas, "and", "&" or a space.
+"""
+
+import re
+from dataclasses import dataclass
+
+# A longer range is a misprint: eyecite too takes no opinion to be longer.
+LONGEST_RANGE = 150
+
+PARTS = {
+    "note": r"(?:nn?|fn?|fn[ns]|[Nn]otes?|[Ff]ootnotes?)\.? ?(?:\d+[a-z]?(?:-\d+)?|\*{1,4})(?!\w)",
+    "place": r"(?:¶{1,2}|§{1,2}|paras?\.|cols?\.|lines?) ?\d[\w-]*(?:\.\d+)*(?:\(\w{1,4}\))*",
+    "page": r"(?:(?:pp?\.|pg\.?|[Pp]ages?) ?)?(?P<first>\d+)(?:-(?P<last>\d+))?(?![\w:]|-\d)",
+    "other": r"\*{1,4} ?\d+(?:-\*?\d+)?(?!\w)|\d+:\d+(?:-[\d:]+)?|\d+[a-z]\b|[A-Z]-?\d+\b|[ivxlc]+\b"
+    r"|et seq\.|ff?\.|passim\b",
+}
+"""The parts of a pincite, in the order in which they are tried; after "other" no page is resolvable."""
+
+_JOIN = r"(?:,? ?(?:and |& ?)|, ?| )"
+_ANY_PART = re.sub(r"\?P<\w+>", "?:", "|".join(PARTS.values()))
+# As in eyecite, what follows shows that the last number is not the volume of the next citation.
+_PINCITE = re.compile(
+    rf",? ?(?:at )?(?:{_ANY_PART})(?:{_JOIN}(?:at )?(?:{_ANY_PART}))*(?=[,.;:)\]\"'?!]| ?[(\[]| --|$)",
+)
+_PART = re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern in PARTS.items()))
+_BEFORE_PART = re.compile(rf"(?P<join>{_JOIN}?)(?:at )?")
+_MORE_NOTES = re.compile(r"\d{1,2}(?:-\d{1,2})?")
+_DASHES = str.maketrans("‐‑‒–—−", "------")
+
+
+@dataclass(frozen=True)
+class Pages:
+    """The pages that a pincite names, as labels, ascending.
+
+    ``text`` are those whose text is cited: "155, n. 3" names page 155 as the place of a note, which
+    is not part of the page's text; "155 & n. 3" cites both.
+    """
+
+    named: tuple[str, ...] = ()
+    text: tuple[str, ...] = ()
+
+
+def read_pincite(plain: str, start: int, limit: int) -> tuple[str | None, int]:
+    """Return the pincite that begins at ``start``, and the offset after it; None if there is none."""
+    match = _PINCITE.match(plain, start, limit)
+    if match is None:
+        return None, start
+    return match[0].strip(", "), match.end()
+
+
+def pages_of(pincite: str | None) -> Pages:
+    """Return the pages that a pincite names; none if it cannot be resolved (A.1.1).
+
+    Accepted are ``12``, ``12-14``, ``112-14``, ``12, 15-16``, ``at 23``, ``p. 23``, each with notes
+    (``153 n.5``; ``153-154, and nn. 5-6``) and paragraphs (``153 ¶ 5``).  Not resolvable are pages
+    with letters, sections and paragraphs alone, lines, star pages, "et seq.", and ranges that run
+    backwards or past `LONGEST_RANGE` pages.
+    """
+    text = (pincite or "").translate(_DASHES).strip(", ")
+    named: set[int] = set()
+    of_notes: set[int] = set()
+    page_before_note: int | None = None
+    in_notes = False
+    at = 0
+    while at < len(text):
+        before = _BEFORE_PART.match(text, at)
+        part = _PART.match(text, before.end())
+        if part is None or part["other"]:
+            return Pages()
+        at = part.end()
+        if part["note"]:
+            if page_before_note is not None and not in_notes and before["join"].strip(" ,") == "":
+                of_notes.add(page_before_note)
+            in_notes = True
+        elif part["place"]:
+            if not named:
+                return Pages()
+        elif in_notes and _MORE_NOTES.fullmatch(part["page"]):
+            continue
+        else:
+            pages = _range(part["first"], part["last"])
+            if pages is None:
+                return Pages()
+            page_before_note = pages.start if len(pages) == 1 else None
+            in_notes = False
+            named.update(pages)
+    return Pages(_labels(named), _labels(named - of_notes))
+
+
+def _labels(pages: set[int]) -> tuple[str, ...]:
+    return tuple(map(str, sorted(pages)))
+
+
+def _range(first: str, last: str | None) -> range | None:
+    if last is None and len(first) in (6, 8):
+        # No volume has so many pages: the dash of "219-220" was lost in print.
+        return _range(first[: len(first) // 2], first[len(first) // 2 :])
+    if len(first) > 5:
+        return None
+    start = int(first)
+    if last is None:
+        return range(start, start + 1)
+    if len(last) < len(first):
+        last = first[: len(first) - len(last)] + last
+    end = int(last)
+    return range(start, end + 1) if start <= end < start + LONGEST_RANGE else None
