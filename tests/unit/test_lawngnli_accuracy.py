@@ -81,11 +81,11 @@ def test_more_metadata_is_detected(parenthetical: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("following", "dropped"),
+    ("others", "dropped"),
     [("Roe, J., dissenting", True), ("plurality", True), ("emphasis added", False), ("", False)],
 )
-def test_a_following_mention_of_a_separate_opinion_is_detected(following: str, dropped: bool) -> None:
-    assert more_metadata("arguing that A", following) is dropped
+def test_another_parenthetical_about_a_separate_opinion_is_detected(others: str, dropped: bool) -> None:
+    assert more_metadata("arguing that A", others) is dropped
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,7 @@ from eyecite.models import (
 from eyecite.tokenizers import HyperscanTokenizer, Tokenizer
 
 from lextables.papers.lawngnli.case_index import page_key, reporter_name, volume_key
+from lextables.papers.lawngnli.pincites import BEFORE_PARALLEL
 from lextables.papers.lawngnli.steps import logged
 
 Resource = Hashable
@@ -56,7 +57,6 @@ _MAY_CITE = re.compile(r"\d|\bid\.|ibid|supra|§", re.IGNORECASE)
 # " (CA9 1975)", but neither a statute, "(39 Stat. 1702)", nor the year before a citation, as in "Smith v.
 # Jones (1975) 5 Cal. 3d 1".
 _COURT_AND_YEAR = re.compile(r"( ?)\((?!\d+ )((?:[A-Z0-9][\w.&']*,? )*(?:[A-Z][\w.&']*\.)?)(\d{4})\)(?! ?\d)")
-_GAP_IN_PARALLEL = re.compile(r"(?:,? (?:at )?\*?\d+(?:-\d+)?(?:,? (?:and |& )?nn?\. ?\d+(?:-\d+)?)?)*, ?")
 _KEPT = "§¶"
 
 
@@ -303,7 +303,7 @@ def _are_parallel(text: str, first: LocatedCitation, second: LocatedCitation) ->
         return False
     gap = ascii_text(text[first.end : second.start])
     reporters = {reporter_name(c.citation.corrected_reporter()) for c in (first, second)}
-    return len(reporters) == 2 and len(gap) < 80 and _GAP_IN_PARALLEL.fullmatch(gap) is not None
+    return len(reporters) == 2 and len(gap) < 80 and BEFORE_PARALLEL.fullmatch(gap) is not None
 
 
 def _resolved(citations: list[CitationBase], resources: dict[int, Resource]) -> dict[int, Resource]:

@@ -34,7 +34,7 @@ WEIGHTS = {
     r"|op\. of).{0,200}",
     "print": rf".{{0,80}}\b{_MARKS}\b.{{0,80}}",
     "source": r"(?:quot(?:ing|ed)|cit(?:ing|ed)|hereinafter|statements? |remarks |testimony |Nos?\. ).*",
-    "court": r"C\.? ?A\.? ?(?:\d{1,2}|D\.?C\.?|Fed\.?)|(?:[A-Z0-9][\w'&]*\.? ?)*[A-Z]\w*\.",
+    "court": r"C\.? ?A\.? ?(?:\d{1,2}|D\.?C\.?|Fed\.?)|(?:[A-Z0-9][\w'&]*(?:\. ?| ))*[A-Z]\w*\.",
     "note": r"(?:nn?|fn)\.? ?\d+.{0,20}",
 }
 """What a parenthesis says that tells the weight or the print of a source, and not what it says."""

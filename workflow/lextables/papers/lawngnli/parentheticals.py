@@ -27,15 +27,17 @@ from lextables.papers.lawngnli.pincites import pages_of, read_pincite
 _YEAR = r"(?:1[6-9]|2\d)\d\d(?:-\d\d)?"
 # A court or a year alone is the date of the citation and does not describe the case.
 _COURT_AND_YEAR = rf"(?:[A-Z0-9][\w.&']*,? )*(?:[A-Z][\w.&']*\.)?{_YEAR}"
-# What stands between a citation with its pincite and the first parenthesis: parallel citations, the
-# number that the Federal Cases add, the date in a form of its own.  ``open`` is the parenthesis.
-_PARALLEL = r"(?P<between>[^()\[\];]{0,300}?)"
+# What stands between a citation with its pincite and the first parenthesis, ``open``: parallel citations,
+# the number that the Federal Cases add, and the date.  Only with a date can other text stand there too.
+_TEXT = r"(?P<between>[^()\[\];]{0,300}?)"
+_PARALLEL = r"(?P<between>(?:, ?\d+ [A-Z][\w.' ]{0,24}?[ .]\d+(?:, ?\d[\d-]*){0,5}){0,5})"
+_DATED = rf"(?:[^()\[\]]{{0,80}}?[ .])?{_YEAR}"
 _BEHIND = {
-    "full": rf"{_PARALLEL}(?: ?\(No\. [\w,.-]+\))? ?\((?:[^()\[\]]{{0,80}}?[ .])?{_YEAR}\),? ?(?P<open>\()",
-    "full, New York": rf"{_PARALLEL} ?\[(?:[^()\[\]]{{0,80}}?[ .])?{_YEAR}\] ?(?P<open>[(\[])",
+    "full": rf"{_TEXT}(?: ?\(No\. [\w,.-]+\))? ?\({_DATED}\)\]?,? ?(?P<open>\()",
+    "full, New York": rf"{_TEXT} ?\[{_DATED}\] ?(?P<open>[(\[])",
     "full, undated": rf"{_PARALLEL} ?\((?:{COURT})\) ?(?P<open>\()",
-    "full, California": rf"{_PARALLEL}(?: ?\[\d+ [A-Z][^\[\]]*\])*,? ?(?P<open>[(\[])",
-    "short": rf"(?P<between>)(?: ?\({_COURT_AND_YEAR}\))?,? {{0,2}}(?P<open>\(|\[(?=[a-z]{{2,}}ing\b))",
+    "full, California": rf"{_PARALLEL}(?: ?\[\d+ [A-Z][^\[\]]*\]){{0,5}},? ?(?P<open>\(|\[(?!\d+ [A-Z]))",
+    "short": rf"(?P<between>\]?)(?: ?\({_COURT_AND_YEAR}\))?,? {{0,2}}(?P<open>\(|\[(?=[a-z]{{2,}}ing\b))",
 }
 _AFTER = {name: re.compile(pattern) for name, pattern in _BEHIND.items()}
 _DATED_BEFORE = re.compile(rf"\((?:[^()]{{0,60}}[ .])?{_YEAR}\) ?$")

@@ -21,10 +21,12 @@ PARTS = {
 
 _JOIN = r"(?:,? ?(?:and |& ?)|, ?| )"
 _ANY_PART = re.sub(r"\?P<\w+>", "?:", "|".join(PARTS.values()))
+_FORM = rf",? ?(?:at )?(?:{_ANY_PART})(?:{_JOIN}(?:at )?(?:{_ANY_PART}))*"
 # As in eyecite, what follows shows that the last number is not the volume of the next citation.
-_PINCITE = re.compile(
-    rf",? ?(?:at )?(?:{_ANY_PART})(?:{_JOIN}(?:at )?(?:{_ANY_PART}))*(?=[,.;:)\]\"'?!]| ?[(\[]| --|$)",
-)
+_PINCITE = re.compile(rf"{_FORM}(?=[,.;:)\]\"'?!]| ?[(\[]| --|$)")
+BEFORE_PARALLEL = re.compile(rf"(?:{_FORM})?, ?")
+"""What stands between two parallel citations."""
+
 _PART = re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern in PARTS.items()))
 _BEFORE_PART = re.compile(rf"(?P<join>{_JOIN}?)(?:at )?")
 _MORE_NOTES = re.compile(r"\d{1,2}(?:-\d{1,2})?")
