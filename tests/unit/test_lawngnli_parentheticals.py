@@ -255,6 +255,7 @@ STYLES = {
     "Roe v Wade, 410 US 113, 152 [1973] [holding A]": "holding A",
     "Roe v Wade, 410 US 113, 152 [2d Dept 1973] [Doe, J., dissenting] [A (B)]": "A (B)",
     "[Roe v. Wade, 410 U.S. 113, 152 (1973)] (holding A)": "holding A",
+    "Roe v. Wade, 410 U.S. 113, 152 (CA111998) (holding A)": "holding A",
     "Roe v. Wade, 410 U.S. 113, 152 (1973), (holding A)": "holding A",
     "Roe v. Wade, 410 U.S. 113, 152 (CA1) (holding A)": "holding A",
     "Roe v. Wade, 410 U.S. 113, 152 (La. App.) (holding A)": "holding A",

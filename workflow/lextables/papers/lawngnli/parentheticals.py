@@ -31,7 +31,7 @@ _COURT_AND_YEAR = rf"(?:[A-Z0-9][\w.&']*,? )*(?:[A-Z][\w.&']*\.)?{_YEAR}"
 # the number that the Federal Cases add, and the date.  Only with a date can other text stand there too.
 _TEXT = r"(?P<between>[^()\[\];]{0,300}?)"
 _PARALLEL = r"(?P<between>(?:, ?\d+ [A-Z][\w.' ]{0,24}?[ .]\d+(?:, ?\d[\d-]*){0,5}){0,5})"
-_DATED = rf"(?:[^()\[\]]{{0,80}}?[ .])?{_YEAR}"
+_DATED = rf"(?:[^()\[\]]{{0,80}}?(?:[ .A-Za-z]|CA\d\d?))?{_YEAR}"
 _BEHIND = {
     "full": rf"{_TEXT}(?: ?\(No\. [\w,.-]+\))? ?\({_DATED}\)\]?,? ?(?P<open>\()",
     "full, New York": rf"{_TEXT} ?\[{_DATED}\] ?(?P<open>[(\[])",
