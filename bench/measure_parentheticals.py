@@ -1,10 +1,9 @@
 r"""Measure how many explanatory parentheticals the pipeline reads (LawngNLI, A.1.1).
 
-A plain regular expression lists every parenthesis that follows a citation of a case and begins with
-a participle ("holding", "clearly stating"); it shares no code with the pipeline.  The script prints
-how many of them the pipeline has, how the others are preceded, and, with --missing, their texts.
-Without volumes it draws --drawn of those from 436 to 545: the ones with the smallest sha256 of
-"us/N".
+A plain regular expression, which shares no code with the pipeline, lists every parenthesis that follows
+a citation of a case and begins with a participle.  The script prints how many of them the pipeline has,
+why not the others, and with --missing their texts.  Without volumes it takes the two from 436 to 545
+with the smallest sha256 of "us/N".
 
     PYTHONPATH=workflow python bench/measure_parentheticals.py --mirror ../shared/mirror
 """
@@ -31,18 +30,11 @@ CITATION = re.compile(
     r"|\b(?:[Ii]d\.|[Ii]bid\.|[Ss]upra\b)[^;()A-Z]{0,60})"
     r"(?P<others>(?:,? ?\([^()]{0,80}\)){0,3}),? ?$"
 )
-KINDS = {
-    "page break": re.compile(r"Page \d+ U\. ?S\."),
-    "another parenthesis": re.compile(r"\((?!.{0,60}\d{4}\)[ ,]*$)[^()]*\)[ ,]*$"),
-    "note": re.compile(r"\b(?:nn?|fn?|note)\b\.? ?\d[^()]*(?:\([^()]*\))?[ ,]*$"),
-    "other": re.compile(""),
-}
 
 
-def drawn_volumes(number: int) -> list[int]:
-    """Return the ``number`` drawn volumes of United States Reports."""
-    volumes = range(436, 546)
-    return sorted(volumes, key=lambda n: hashlib.sha256(f"us/{n}".encode()).hexdigest())[:number]
+def drawn_volumes() -> list[int]:
+    """Return the two drawn volumes of United States Reports."""
+    return sorted(range(436, 546), key=lambda n: hashlib.sha256(f"us/{n}".encode()).hexdigest())[:2]
 
 
 def explanatory(text: str) -> dict[int, str]:
@@ -61,29 +53,28 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     arguments.add_argument("volumes", nargs="*", type=int)
     arguments.add_argument("--mirror", required=True, type=Path)
-    arguments.add_argument("--drawn", type=int, default=2)
-    arguments.add_argument("--missing", action="store_true", help="print the texts that are missing")
+    arguments.add_argument("--missing", action="store_true", help="print the missing texts")
     options = arguments.parse_args()
     tokens = tokenizer()
-    for volume in options.volumes or drawn_volumes(options.drawn):
-        reading_seconds, read, listed, kinds = 0.0, 0, 0, Counter()
+    for volume in options.volumes or drawn_volumes():
+        seconds, read, listed, reasons = 0.0, 0, 0, Counter()
         for opinion in read_volume(options.mirror / f"caselaw/us/{volume}.zip"):
             if not isinstance(opinion, Opinion):
                 continue
-            begun = time.process_time()
-            starts = {p.start for p in read_parentheticals(opinion.text, tokens).parentheticals}
-            reading_seconds += time.process_time() - begun
+            seconds -= time.process_time()
+            reading = read_parentheticals(opinion.text, tokens)
+            seconds += time.process_time()
+            starts = {p.start for p in reading.parentheticals}
+            unread = {u.start: u.why for u in reading.unread}
             expected = explanatory(opinion.text)
             read, listed = read + len(starts), listed + len(expected)
             for start in sorted(expected.keys() - starts):
-                before = expected[start]
-                kinds[next(kind for kind, pattern in KINDS.items() if pattern.search(before))] += 1
+                reasons[unread.get(start, "it follows no citation that was found")] += 1
                 if options.missing:
-                    print(f"  {before[-130:]} >> {opinion.text[start : start + 70]}".replace("\n", " "))
-        had = listed - kinds.total()
-        share = had / listed if listed else 1
-        print(f"us/{volume}: {had} of {listed} explanatory, {share:.1%}; {read} parentheticals", flush=True)
-        print(f"  missing {dict(kinds.most_common())}; {reading_seconds:.1f} s of processor time")
+                    shown = f"{expected[start][-130:]} >> {opinion.text[start : start + 70]}"
+                    print(" ", shown.replace("\n", " "))
+        print(f"us/{volume}: {listed - reasons.total()} of {listed} explanatory; {read} parentheticals;")
+        print(f"  missing {dict(reasons.most_common())}; {seconds:.1f} s", flush=True)
 
 
 if __name__ == "__main__":

@@ -322,8 +322,10 @@ def test_an_invalid_parenthesis_is_reported_and_the_rest_is_read(name: str) -> N
 
 @pytest.mark.parametrize(
     "unit",
-    ["A", "A ", "A, ", "A.", "1", "(", "[", "5, ", "n. 5, ", "5 and ", "A v. B, 5 U.S. 1, "]
-    + ["(a) ", "(Cal.) ", "(per curiam) ", "1) ", "a) ", ":) ", "5 F.2d 6, ", "opinion "],
+    [
+        *["A", "A ", "A, ", "A.", "1", "(", "[", "5, ", "n. 5, ", "5 and ", "A v. B, 5 U.S. 1, "],
+        *["(a) ", "(Cal.) ", "(per curiam) ", "1) ", "a) ", ":) ", "5 F.2d 6, ", "opinion "],
+    ],
 )
 @pytest.mark.parametrize(
     "start", ["410 U.S. 113", "410 U.S., at 113", "410 U.S. 113 (", "410 U.S. 113 (1973) ("]
