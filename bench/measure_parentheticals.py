@@ -55,14 +55,13 @@ def main() -> None:
     arguments.add_argument("--mirror", required=True, type=Path)
     arguments.add_argument("--missing", action="store_true", help="print the missing texts")
     options = arguments.parse_args()
-    tokens = tokenizer()
     for volume in options.volumes or drawn_volumes():
         seconds, read, listed, reasons = 0.0, 0, 0, Counter()
         for opinion in read_volume(options.mirror / f"caselaw/us/{volume}.zip"):
             if not isinstance(opinion, Opinion):
                 continue
             seconds -= time.process_time()
-            reading = read_parentheticals(opinion.text, tokens)
+            reading = read_parentheticals(opinion.text, tokenizer())
             seconds += time.process_time()
             starts = {p.start for p in reading.parentheticals}
             unread = {u.start: u.why for u in reading.unread}
