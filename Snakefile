@@ -16,9 +16,6 @@ from pathlib import Path
 ROOT = Path(workflow.current_basedir.get_path_or_uri(secret_free=True))
 
 
-configfile: str(ROOT / "config.yaml")
-
-
 include: "workflow/rules/common.smk"
 include: "workflow/rules/bases.smk"
 include: "workflow/rules/sources.smk"

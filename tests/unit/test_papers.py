@@ -10,7 +10,7 @@ import yaml
 from lextables.models.resolve import load_models
 from lextables.papers import modules, packages, planning
 from lextables.papers.acord.registry import Acord
-from lextables.papers.registry import FORMS, LINE, NAME, TABLE_NAME, TITLE, DataSet, FigureKind, Paper
+from lextables.papers.registry import DataSet, FigureKind, Paper
 from lextables.pipeline.config import load as load_config
 from lextables.pipeline.errors import BadInput
 from lextables.tables.cells import Score, build
@@ -88,11 +88,11 @@ def test_a_paper_has_the_base_class_unless_its_package_adds_keys(paper):
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"titel": "A"}, "ledgar.yaml: titel is not a known key; correct it there"),
+        ({"titel": "A"}, "ledgar.yaml: titel is not a known key (nearest: title); correct it there"),
         ({"tables": {}}, "ledgar.yaml: tables = {} is not allowed ("),
         (
             {"tables": {"table1": {"title": "A", "where": "B", "of": "maud", "rows": [{}]}}},
-            "table table1 shows rows of 'maud', which is not a task of the paper.",
+            "table table1 shows rows of 'maud', which is not a task of the paper",
         ),
         (
             {"tasks": {"ledgar": {"task": "parsing"}}},
@@ -100,11 +100,11 @@ def test_a_paper_has_the_base_class_unless_its_package_adds_keys(paper):
         ),
         (
             {"tasks": {"clauses": PAPER["tasks"]["clauses"] | {"metrics": ["MAP"]}}},
-            "clauses.metrics = ['MAP'] is not allowed (the metric 'MAP' has no cutoff).",
+            "clauses.metrics: the metric 'MAP' has no cutoff;",
         ),
         (
             {"tables": {"table1": {"title": "A", "where": "B", "beside": ["maud"]}}},
-            "table table1 shows 'maud', which is not a data set of the paper.",
+            "table table1 shows 'maud', which is not a data set of the paper",
         ),
         (
             {"data": {"ledgar": {"files": {"a": "b/c"}, "reader": "a..b"}}},
@@ -127,28 +127,35 @@ def table(name="table1", **values):
     return {"tables": {name: {"title": "A", "where": "B"} | values}}
 
 
+NAME = "(allowed: small letters, digits and _, with a letter first)"
+TABLE_NAME = "(allowed: the paper's number, such as table3, table_c1 or figure2, or a word,"
+LINE = "(allowed: a text in one line, without blanks around it)"
+TITLE = "(allowed: a text in one line, without blanks around it and without a colon at its beginning)"
+
+
 @pytest.mark.parametrize(
     ("change", "key", "allowed"),
     [
-        *((table(name), f"tables.{name} is not an allowed name", FORMS[TABLE_NAME]) for name in (
+        *((table(name), f"tables.{name} is not an allowed name", TABLE_NAME) for name in (
             "results", "table", "Table1", "table 1", "table-1", "table_1", "table1_2", "table../x", "tablec1",
-            "figure", "table٣", "table1\n",
+            "figure", "table٣",
         )),
-        (table(title=""), "tables.table1.title = '' is not allowed", FORMS[LINE]),
-        (table(title=" A"), "tables.table1.title = ' A' is not allowed", FORMS[LINE]),
-        (table(where="a\nb"), "tables.table1.where = 'a\\nb' is not allowed", FORMS[LINE]),
-        (table(notes=[""]), "tables.table1.notes.0 = '' is not allowed", FORMS[LINE]),
-        (table(kind="pie"), "tables.table1.kind = 'pie' is not allowed", "Input should be"),
+        (table("table1\n"), "tables.'table1\\n' is not an allowed name", TABLE_NAME),
+        (table(title=""), "tables.table1.title = '' is not allowed", LINE),
+        (table(title=" A"), "tables.table1.title = ' A' is not allowed", LINE),
+        (table(where="a\nb"), "tables.table1.where = 'a\\nb' is not allowed", LINE),
+        (table(notes=[""]), "tables.table1.notes.0 = '' is not allowed", LINE),
+        (table(kind="pie"), "tables.table1.kind = 'pie' is not allowed", "(allowed: 'bars_before_after' or"),
         (table(kind="bubbles"), "table1: a figure, and no table, has a kind", ""),
         (table("figure1"), "figure1: a figure, and no table, has a kind", ""),
         (table(file="ranks"), "table table1 shows the file of 'ranks', which is not a config key", ""),
-        ({"title": ": A"}, "title = ': A' is not allowed", FORMS[TITLE]),
-        ({"title": ""}, "title = '' is not allowed", FORMS[TITLE]),
-        ({"citation": ""}, "citation = '' is not allowed", FORMS[LINE]),
-        ({"tasks": {"a.b": PAPER["tasks"]["clauses"]}}, "tasks.a.b is not an allowed name", FORMS[NAME]),
-        ({"data": {"A": {"files": {"all": "a/b"}}}}, "data.A is not an allowed name", FORMS[NAME]),
-        ({"texts": {"../a": {"table": "t", "unit": "u"}}}, "texts.../a is not an allowed name", FORMS[NAME]),
-        ({"publish": {"apart": {"a b": {"title": "A"}}}}, "publish.apart.a b is not an allowed", FORMS[NAME]),
+        ({"title": ": A"}, "title = ': A' is not allowed", TITLE),
+        ({"title": ""}, "title = '' is not allowed", TITLE),
+        ({"citation": ""}, "citation = '' is not allowed", LINE),
+        ({"tasks": {"a.b": PAPER["tasks"]["clauses"]}}, "tasks.a.b is not an allowed name", NAME),
+        ({"data": {"A": {"files": {"all": "a/b"}}}}, "data.A is not an allowed name", NAME),
+        ({"texts": {"../a": {"table": "t", "unit": "u"}}}, "texts.../a is not an allowed name", NAME),
+        ({"publish": {"apart": {"a b": {"title": "A"}}}}, "publish.apart.a b is not an allowed", NAME),
     ],
 )  # fmt: skip
 def test_names_and_texts_that_pages_cannot_show_are_refused(tmp_path, change, key, allowed):
@@ -170,7 +177,7 @@ def test_every_kind_of_figure_is_allowed():
 
 @pytest.mark.parametrize("name", ["Ledgar", "led-gar", "3paper", "led gar"])
 def test_the_file_of_a_paper_has_an_allowed_name(tmp_path, name):
-    with pytest.raises(BadInput, match=rf"^{name}\.yaml: a paper's file is named by small letters"):
+    with pytest.raises(BadInput, match=rf"^{name}\.yaml: '{name}' is not allowed .allowed: small letters"):
         packages.load(written(tmp_path, PAPER, name))
 
 

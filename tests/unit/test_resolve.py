@@ -41,7 +41,9 @@ def test_the_registry_is_complete(tmp_path):
     assert stand_ins == {path.name for path in (ROOT / "resources/sample/models").iterdir()}
     path = tmp_path / "models.yaml"
     path.write_text("enc:\n  kind: decoder\n  licence: x\n  use: x\n")
-    with pytest.raises(BadInput, match=r"^models.yaml: enc.kind: Input should be 'bi-encoder', "):
+    with pytest.raises(
+        BadInput, match=r"^models.yaml: enc.kind = 'decoder' is not allowed .allowed: 'bi-encoder' or "
+    ):
         load_models(path)
 
 

@@ -138,7 +138,7 @@ def test_an_unknown_source_or_file_raises_with_the_known_ones(registry, source, 
     assert str(error.value).startswith(sentence)
 
 
-FILE = "acord > files > a.zip"
+FILE = "acord.files.a.zip"
 VARIANT = {"comparable": False, "note": "n", "digest": SHA}
 
 
@@ -148,14 +148,14 @@ def variant(name="old", **changes):
 
 GATED = {"addresses": "drop", "digest": "drop", "gated": {"instructions": "ask"}}
 BROKEN = [
-    (entry(sise=3), f"{FILE} > sise: the key 'sise' is not known; use one of addresses, size, digest, unp"),
-    (entry(size="3"), f"{FILE} > size: '3' is not allowed; give a whole number of bytes, or null."),
-    (entry(size=-1), f"{FILE} > size: -1 is not allowed; give a whole number of bytes, or null."),
-    (entry(digest="sha256:12"), f"{FILE} > digest: 'sha256:12' is not allowed; give sha256:, md5: or git"),
-    (entry(addresses=["ftp://example.org/a"]), f"{FILE} > addresses > 0: 'ftp://example.org/a' is not all"),
+    (entry(sise=3), f"{FILE}.sise is not a known key (nearest: size)."),
+    (entry(size="3"), f"{FILE}.size = '3' is not allowed (allowed: a whole number of bytes, or null)."),
+    (entry(size=-1), f"{FILE}.size = -1 is not allowed (allowed: a whole number of bytes, or null)."),
+    (entry(digest="sha256:12"), f"{FILE}.digest = 'sha256:12' is not allowed (allowed: sha256:, md5: or git"),
+    (entry(addresses=["ftp://example.org/a"]), f"{FILE}.addresses.0 = 'ftp://example.org/a' is not allowed"),
     (
         entry(addresses=["https://me:password@example.org/a"]),
-        f"{FILE} > addresses > 0: 'https://(login)@example.org/a' is not allowed; give a list of http(s)",
+        f"{FILE}.addresses.0 = 'https://(login)@example.org/a' is not allowed (allowed: an http(s) address",
     ),
     (
         entry(addresses=["https://example.org/{volume}"]),
@@ -165,15 +165,19 @@ BROKEN = [
     (entry(digest="drop"), f"{FILE}: a file with addresses has a 'digest', or the reason why it is 'unp"),
     (entry(addresses="drop"), f"{FILE}: a file without addresses has 'gated' instructions that say how"),
     (entry(**GATED), f"{FILE}: a file that was not released has at least one variant."),
-    (entry(gated={"how": "ask"}), f"{FILE} > gated > instructions: the key 'instructions' is missing; give"),
-    (variant(comparable="no"), f"{FILE} > variants > old > comparable: 'no' is not allowed; give true where"),
-    (variant(unpinned="why"), f"{FILE} > variants > old: a variant has one of 'digest', 'digests' and 'unp"),
+    (entry(gated={"how": "ask"}), f"{FILE}.gated.how is not a known key (known: instructions)."),
+    (entry(gated={}), f"{FILE}.gated.instructions is missing (allowed: what a person does to get the file)."),
+    (variant(comparable="no"), f"{FILE}.variants.old.comparable = 'no' is not allowed (allowed: true where"),
+    (variant(unpinned="why"), f"{FILE}.variants.old: a variant has one of 'digest', 'digests' and 'unp"),
     (variant("release"), f"{FILE}: the name 'release' is kept for the published bytes."),
     (variant("unverified"), f"{FILE}: the name 'unverified' is kept for the published bytes."),
     (variant("sample", comparable=True), f"{FILE}: the variant 'sample' is not comparable."),
-    ({"ACORD": entry()["acord"]}, "ACORD: the name 'ACORD' is not allowed; name files by letters, digits,"),
-    (variant(named="../a.zip"), f"{FILE} > variants > old > named: '../a.zip' is not allowed; give the file"),
-    (["acord"], " ['acord'] is not allowed; give a mapping."),
+    (
+        {"ACORD": entry()["acord"]},
+        "ACORD is not an allowed name (allowed: small letters, digits and '_', wit",
+    ),
+    (variant(named="../a.zip"), f"{FILE}.variants.old.named = '../a.zip' is not allowed (allowed: the file"),
+    (["acord"], "['acord'] is not allowed (allowed: keys with values)."),
     ("acord:\n  title: A\nacord:\n  title: B\n", "row 3: not YAML (the key 'acord' stands twice)."),
     ("acord: [\n", "row 2: not YAML (did not find expected node content)."),
 ]
@@ -184,7 +188,7 @@ def test_errors_in_the_registry_give_the_key_and_allowed_values(tmp_path, conten
     path = written(tmp_path, content)
     with pytest.raises(BadInput) as error:
         load(path)
-    separator = ":" if message.startswith(" ") else ", "
+    separator = ", " if message.startswith("row") else ": "
     assert str(error.value).startswith(f"{path}{separator}{message}")
 
 
@@ -218,7 +222,7 @@ def test_errors_in_the_sources_of_a_paper_name_its_file(tmp_path):
     path, broken = written(tmp_path, entry()), paper(tmp_path, "mine", {"mine": entry(size=-1)["acord"]})
     with pytest.raises(BadInput) as error:
         load(path, broken)
-    assert str(error.value).startswith(f"{broken}, mine > files > a.zip > size: -1 is not allowed; ")
+    assert str(error.value).startswith(f"{broken}, sources: mine.files.a.zip.size = -1 is not allowed ")
 
 
 def test_provenance_records_get_the_registrys_current_texts(tmp_path):

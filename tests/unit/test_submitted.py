@@ -126,14 +126,14 @@ KEYS = (
 @pytest.mark.parametrize(
     ("values", "sentence"),
     [
-        ([{"name": "X", "paper": "acord"}], "config: extra_predictions.0.file is missing; correct it"),
-        ([entry(file=[])], "config: extra_predictions.0.file = [] is not allowed (allowed: at least one)"),
-        ([entry(file=7)], "config: extra_predictions.0.file = 7 is not allowed (allowed: one value or a"),
+        ([{"name": "X", "paper": "acord"}], "config: extra_predictions.0.file is missing (allowed: a list"),
+        ([entry(file=[])], "config: extra_predictions.0.file = [] is not allowed (allowed: a list of at"),
+        ([entry(file=7)], "config: extra_predictions.0.file = 7 is not allowed (allowed: a list of at l"),
         ([entry(form="trec")], "config: extra_predictions.0.form is not a known key (nearest: format)"),
         ([entry(format="xml")], "config: extra_predictions.0.format = 'xml' is not allowed (allowed: 'tr"),
         ([entry(name="a/b")], "config: extra_predictions.0.name = 'a/b' is not allowed (allowed: 1 to 60"),
         (["run.txt"], KEYS),
-        ([entry(), entry(name="mine!", paper="cuad")], "config: extra_models and extra_predictions: the"),
+        ([entry(), entry(name="mine!", paper="cuad")], "config: the names 'Mine' and 'mine!' read alike"),
     ],
 )  # fmt: skip
 def test_the_error_of_an_invalid_entry_names_its_key(values, sentence):

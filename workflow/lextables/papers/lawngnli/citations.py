@@ -37,6 +37,7 @@ from eyecite.tokenizers import HyperscanTokenizer, Tokenizer
 from lextables.papers.lawngnli.case_index import page_key, reporter_name, volume_key
 from lextables.papers.lawngnli.pincites import BEFORE_PARALLEL
 from lextables.papers.lawngnli.steps import logged
+from lextables.pipeline.cache import make_cache, user_cache
 
 Resource = Hashable
 Resolver = Callable[[str], Resource]
@@ -47,9 +48,6 @@ KINDS: dict[type[CitationBase], str] = {
     IdCitation: "id",
     SupraCitation: "supra",
 }
-
-CACHE = Path.home() / ".cache/lextables"
-"""Where compiled patterns are kept; they belong to this machine and not to the results."""
 
 _NO_CITATION = (StopWordToken, ParagraphToken, PlaceholderCitationToken)
 # A paragraph without any of these has no citation.
@@ -86,14 +84,14 @@ _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 
 
 @cache
-def tokenizer(cache_dir: str | Path = CACHE) -> Tokenizer:
+def tokenizer(cache_dir: Path | None = None) -> Tokenizer:
     """Return eyecite's Hyperscan tokenizer, its patterns compiled or loaded from ``cache_dir``.
 
     Compiling takes about 20 s and loading 0.5 s; the cached file fits one version of Hyperscan on one
     kind of machine, so each has its own folder.
     """
-    folder = Path(cache_dir) / f"hyperscan-{version('hyperscan')}-{machine()}"
-    folder.mkdir(parents=True, exist_ok=True)
+    # The compiled patterns belong to this machine and not to the results.
+    folder = make_cache((cache_dir or user_cache()) / f"hyperscan-{version('hyperscan')}-{machine()}")
     hyperscan = HyperscanTokenizer(cache_dir=str(folder))
     hyperscan.hyperscan_db  # noqa: B018 - compiles or loads now, not in the middle of the first opinion
     return hyperscan

@@ -1,0 +1,173 @@
+"""Checks plain values with pydantic.  An error names the key, its value and the allowed values."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from lextables.pipeline.errors import BadInput
+from lextables.pipeline.redaction import redacted
+
+UNKNOWN = ("extra_forbidden", "invalid_key")
+QUOTES = (
+    "put quotes around what looks like a number, a date, true or false, and on the command line"
+    """ also brackets, as in contract='["NDA: #4.txt"]'"""
+)
+TYPES = {
+    "boolean": "true or false",
+    "integer": "a whole number",
+    "number": "a number",
+    "string": "text",
+    "null": "null",
+}
+LIMITS = {
+    "exclusiveMinimum": "above {}",
+    "minimum": "{} or more",
+    "exclusiveMaximum": "below {}",
+    "maximum": "at most {}",
+    "minLength": "not empty",
+}
+LONGEST = 80  # characters of a value in a message
+Schema = Mapping[str, Any]
+
+
+def checked(kind: Any, values: Any, *, where: str, do: str = "") -> Any:
+    """Return ``values`` as the type ``kind``; `BadInput` has the first error.
+
+    The allowed values in its message are the description of the key in the JSON schema of ``kind``, or are
+    derived from this schema.
+    """
+    adapter = TypeAdapter(kind)
+    try:
+        return adapter.validate_python(values)
+    except ValidationError as error:
+        # A misspelt key is reported before the key that is missing because of it.
+        fault = min(error.errors(), key=lambda fault: fault["type"] not in UNKNOWN)
+        sentence = _JsonSchema(adapter.json_schema()).sentence(fault)
+        raise BadInput(sentence, where=where, do=do) from None
+
+
+class _JsonSchema:
+    """A JSON schema, which describes what a key allows."""
+
+    def __init__(self, schema: Schema) -> None:
+        self.schema = schema
+
+    def sentence(self, fault: Mapping[str, Any]) -> str:
+        """Return what is wrong, by one of pydantic's errors."""
+        keys, inner = list(fault["loc"]), None
+        is_name = keys[-1:] == ["[key]"]
+        if is_name:
+            keys.pop()
+        if is_name or fault["type"] in UNKNOWN:
+            inner = keys.pop()
+        known, schema = self._at(keys)
+        if inner is not None:
+            known.append(inner)
+        key = ".".join(map(_plain_key, known))
+        if fault["type"] in UNKNOWN:
+            return f"{key} is not a known key ({self._suggestion(str(inner), schema)})"
+        if fault["type"] == "value_error":  # the message of a validator
+            return f"{key}: {fault['ctx']['error']}".removeprefix(": ")
+        if is_name:
+            return f"{key} is not an allowed name (allowed: {self._name(schema)})"
+        allowed = self._allowed(schema)
+        if fault["type"] == "missing":
+            return f"{key} is missing (allowed: {allowed})"
+        if fault["type"] == "string_type":
+            allowed += f"; {QUOTES}"
+        return f"{key} = {_shown(fault['input'])} is not allowed (allowed: {allowed})".removeprefix(" = ")
+
+    def _at(self, location: Sequence[int | str]) -> tuple[list[int | str], Schema]:
+        """Return the keys of a location, without pydantic's names of the types of a union, and its schema."""
+        keys, schema = [], self.schema
+        for part in location:
+            kinds = schema.get("discriminator", {}).get("mapping", {})
+            if part in kinds:
+                schema = {"$ref": kinds[part]}
+                continue
+            for each in self._alternatives(schema):
+                inner = _inner(each, part)
+                if inner is not None:
+                    keys.append(part)
+                    schema = inner
+                    break
+        return keys, schema
+
+    def _alternatives(self, schema: Schema) -> Iterator[Schema]:
+        """Yield the schemas of a union, or the only one, without references."""
+        if "$ref" in schema:
+            schema = self.schema["$defs"][schema["$ref"].rpartition("/")[2]]
+        union = schema.get("anyOf") or schema.get("oneOf")
+        if not union:
+            yield schema
+            return
+        for each in union:
+            yield from self._alternatives(each)
+
+    def _suggestion(self, key: str, schema: Schema) -> str:
+        known = [name for each in self._alternatives(schema) for name in each.get("properties", ())]
+        near = get_close_matches(key, known, n=1)
+        return f"nearest: {near[0]}" if near else f"known: {', '.join(known)}"
+
+    def _name(self, schema: Schema) -> str:
+        names = [each["propertyNames"] for each in self._alternatives(schema) if "propertyNames" in each]
+        return self._allowed(names[0]) if names else "another name"
+
+    def _allowed(self, schema: Schema) -> str:
+        """Describe the values that a schema allows."""
+        if "description" in schema and "properties" not in schema:
+            return schema["description"]
+        if "discriminator" in schema:
+            chosen = schema["discriminator"]
+            return f"keys with values, {chosen['propertyName']}: {' or '.join(chosen['mapping'])}"
+        forms = [self._form(each) for each in self._alternatives(schema)]
+        return " or ".join(dict.fromkeys(forms))
+
+    def _form(self, schema: Schema) -> str:
+        """Describe the values of a schema that is no union."""
+        if "description" in schema and "properties" not in schema:
+            return schema["description"]
+        if "const" in schema or "enum" in schema:
+            choices = schema.get("enum") or [schema["const"]]
+            return " or ".join(map(repr, choices))
+        kind = schema.get("type")
+        if kind == "object":
+            required = ", ".join(f"{name}: …" for name in schema.get("required", ()))
+            return f"keys with values, such as {{{required}}}" if required else "keys with values"
+        if kind == "array":
+            size = "a list of at least one item" if schema.get("minItems") else "a list"
+            return f"{size} (each: {self._allowed(schema['items'])})" if "items" in schema else size
+        if "pattern" in schema:
+            return f"text of the form {schema['pattern']}"
+        if schema.get("format") == "date":
+            return "a date, such as 2020-01-31"
+        limits = [text.format(schema[name]) for name, text in LIMITS.items() if name in schema]
+        return ", ".join([TYPES.get(kind, "another value"), *limits])
+
+
+def _inner(schema: Schema, part: int | str) -> Schema | None:
+    """Return the schema of an item or of a key's value, or None if it has no such key."""
+    if isinstance(part, int) and "items" in schema:
+        return schema["items"]
+    if part in schema.get("properties", {}):
+        return schema["properties"][part]
+    by_pattern = schema.get("patternProperties", {}).values()
+    others = schema.get("additionalProperties")
+    return next(iter(by_pattern), others if isinstance(others, Mapping) else None)
+
+
+def _plain_key(key: int | str) -> str:
+    """Return a key without line ends and control characters."""
+    return str(key) if str(key).isprintable() else repr(key)
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "nothing"
+    try:
+        text = redacted(repr(value))
+    except (ValueError, RecursionError):  # Python writes no integer of more than 4,300 digits
+        return "a number of thousands of digits"
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 2]} …"
