@@ -1,11 +1,15 @@
 """The configuration: defaults, accepted forms of values, and error messages."""
 
+import math
+import os
+import re
+from datetime import date
 from pathlib import Path
 
 import pytest
 import yaml
 
-from lextables.pipeline.config import Config, load
+from lextables.pipeline.config import Config, ExtraModel, ExtraPredictions, load
 from lextables.pipeline.errors import BadInput
 
 ROOT = Path(__file__).parents[2]
@@ -52,6 +56,14 @@ def fault(values):
         ({"volumes_a_job": 0}, "volumes_a_job = 0", "a whole number, 1 or more"),
         ({"seeds": [1.5]}, "seeds.0 = 1.5", "a whole number, 0 or more, at most 4294967295)"),
         ({"seeds": [2**32]}, "seeds.0 = 4294967296", "a whole number, 0 or more, at most 4294967295)"),
+        ({"test_share": 0}, "test_share = 0", "a number, above 0, at most 0.5 or 'auto')"),
+        ({"edgar_forms": []}, "edgar_forms = []", "a list of at least one item (each: text in one line"),
+        (
+            {"edgar_exhibits": []},
+            "edgar_exhibits = []",
+            "a list of at least one item (each: text in one line",
+        ),
+        ({"gpu_resources": {"gpus": 1}}, "gpu_resources.gpus", "'constraint' or "),
         ({"llm": "localhost"}, "llm = 'localhost'", "empty, or a URL"),
         ({"llm": "https://me:secret@api"}, "llm = 'https://(login)@api'", "empty, or a URL"),
         ({"llm_budget": -1}, "llm_budget = -1", "dollars, 0 or more)"),
@@ -60,7 +72,8 @@ def fault(values):
     ],
 )
 def test_the_error_for_an_invalid_value_lists_the_allowed_values(values, shown, allowed):
-    assert fault(values).startswith(f"{shown} is not allowed (allowed: {allowed}")
+    sentence = fault(values).replace("is not an allowed name", "is not allowed")
+    assert sentence.startswith(f"{shown} is not allowed (allowed: {allowed}")
 
 
 ENCODER, SERVED = ({"name": "X", "kind": kind, "model": "m"} for kind in ("encoder", "language-model-api"))
@@ -113,6 +126,95 @@ def test_other_errors_name_the_key(values, sentence):
 def test_the_heading_of_a_plan_lists_the_resolved_values_of_keys(values, gpu, line):
     config = load({"papers": ["cuad", "acord"]} | values, KNOWN, ROOT)
     assert config.heading(gpu) == f"{line}papers=acord,cuad"
+
+
+ADDRESSES = [
+    *("http://[::1/", "http://[::1]x/", "http://h:99999/", "http://h:x/", "http://a..b/", "http://%zz/"),
+    *(f"http://{'a' * 300}/", f"http://{'a' * 64}.org/", "http:///", "http://a b/", "file:///x/", "ftp://h/"),
+]
+
+
+@pytest.mark.parametrize("key", ["llm", "edgar_base"])
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_addresses_to_which_no_request_can_be_sent_are_refused(key, address):
+    assert re.match(rf"{key}(:| =) .+( is no address of a server| is not allowed)", fault({key: address}))
+
+
+@pytest.mark.parametrize(
+    "host", ["[::1]:8000", "127.0.0.1", "my_server:80", "xn--bcher-kva.example", "bücher.de"]
+)
+def test_addresses_of_servers_are_allowed(host):
+    address = f"http://{host}/v1/"
+    config = load({"papers": "acord", "llm": address, "edgar_base": address}, KNOWN, ROOT)
+    assert (config.llm, config.edgar_base) == (address, address)
+
+
+HOSTILE = [
+    *(None, "", -1, 0, 0.51, 10**30, 10**5000, -(10**5000), "9" * 5000, math.nan, math.inf, True, False),
+    *(
+        [],
+        {},
+        [[["a"]]],
+        [{"a": 1}],
+        {"a": None},
+        {1: 2},
+        "a\nb",
+        "a\0b",
+        "a\x1b[31mb",
+        "a\udcff",
+        "{}",
+        "{a",
+        "%s",
+    ),
+    *(
+        "a" * 300,
+        "x/" * 3000,
+        "a" * 10**6,
+        "~no-such-user/x",
+        "/dev/full",
+        date(2020, 1, 1),
+        b"\xff",
+        object(),
+    ),
+    *("http://[::1", "http://u:secretpw@h/", [2**32], (1, 2)),
+]
+ENTRIES = {
+    "extra_models": {"name": "M", "kind": "encoder", "model": "m"},
+    "extra_predictions": {"name": "P", "paper": "acord", "file": "x.run"},
+    "gpu_resources": {"qos": "short"},
+}
+KEYS = [
+    *((name, None) for name in Config.model_fields),
+    *(("extra_models", name) for name in ExtraModel.model_fields),
+    *(("extra_predictions", name) for name in ExtraPredictions.model_fields),
+    *(("gpu_resources", name) for name in ("qos", "cpus_per_gpu", "other")),
+]
+
+
+@pytest.mark.parametrize(("key", "inner"), KEYS)
+def test_every_hostile_value_is_allowed_or_refused_in_one_printable_sentence(
+    key, inner, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    Path("loop").symlink_to("loop")
+    Path("dangling").symlink_to("nowhere")
+    for value in [*HOSTILE, str(tmp_path / "loop"), str(tmp_path / "dangling")]:
+        values = {key: value if inner is None else ENTRIES[key] | {inner: value}}
+        try:
+            config = load({"papers": ["acord"]} | values, KNOWN, ROOT)
+        except BadInput as error:
+            sentence = str(error)
+            assert sentence.startswith("config: ") and sentence.isprintable() and len(sentence) < 1300
+            # Neither words of pydantic nor of Python.
+            assert not re.search(r"Input should|constrained|literal|Exceeds|valid (string|integer)", sentence)
+        else:
+            assert len(config.model_dump_json()) < 20_000
+
+
+def test_a_path_that_this_user_cannot_read_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda path, mode: str(path) != str(tmp_path))
+    for key in ("mirror", "parser", "bulk_export", "contract"):
+        assert "cannot be read; change its permissions; " in fault({key: str(tmp_path)})
 
 
 def test_the_home_folder_is_expanded_in_every_path(tmp_path, monkeypatch):

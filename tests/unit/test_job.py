@@ -32,10 +32,7 @@ def last_line(log: Path) -> str:
         ("1 / 0", "ZeroDivisionError: division by zero (the traceback is in {log})."),
         ("raise BadInput('no \x1b[2J\x9b31mfile')", "no ?[2J?31mfile."),
         ("raise KeyError", "KeyError (the traceback is in {log})."),
-        (
-            "raise OSError(28, 'No space left on device', 'a.csv')",
-            "OSError: [Errno 28] No space left on device: 'a.csv' (the traceback is in {log}).",
-        ),
+        ("raise OSError(13, 'No permission', 'a.csv')", "a.csv: No permission (the traceback is in {log})."),
     ],
 )
 def test_a_failed_job_prints_one_sentence(tmp_path, body, sentence):
@@ -45,6 +42,22 @@ def test_a_failed_job_prints_one_sentence(tmp_path, body, sentence):
     assert (done.returncode, done.stderr) == (1, f"{sentence}\n")
     assert last_line(log) == f"failed: {sentence}"
     assert "Traceback" in log.read_text()
+
+
+@pytest.mark.parametrize(
+    ("body", "beginning"),
+    [
+        ("raise OSError(28, 'No space', 'a.csv')", "a.csv: "),
+        ("with open('/dev/full', 'w') as file: file.write('text')", ""),
+        ("import errno; raise OSError(errno.EDQUOT, 'Quota')", ""),
+    ],
+)
+def test_the_error_of_a_full_disk_names_the_disks_and_their_free_bytes(tmp_path, body, beginning):
+    log = tmp_path / "logs/job.log"
+    done = run(log, body)
+    disks = rf"[\d,]+ bytes free in {log.parent} and [\d,]+ bytes free in \S+"
+    sentence = rf"{beginning}a disk or a quota is full, with {disks} \(the traceback is in {log}\)\.\n"
+    assert re.fullmatch(sentence, done.stderr)
 
 
 def test_the_error_is_shown_even_if_the_log_cannot_be_written():

@@ -92,10 +92,13 @@ def test_a_run_on_another_machine_keeps_its_lock(state):
     assert is_locked()
 
 
-def test_a_file_instead_of_the_results_folder_raises(state):
-    Path("config.yaml").touch()
-    with pytest.raises(BadInput, match=r"^config\.yaml: cannot be used \(File exists\); make it a writable"):
-        locks.acquire(state, Path("config.yaml"))
+def test_a_file_or_a_link_to_nothing_instead_of_the_results_folder_raises(state):
+    Path("file").touch()
+    Path("link").symlink_to("nowhere")
+    reason = "a file, or a link to a folder that does not exist, has this name"
+    for name in ("file", "link"):
+        with pytest.raises(BadInput, match=rf"^{name}: cannot be used \({reason}\); make it a writable"):
+            locks.acquire(state, Path(name))
 
 
 def test_queued_jobs_raise_and_finished_jobs_do_not(tmp_path, monkeypatch):

@@ -45,7 +45,10 @@ def _usable(path: str) -> str:
     if "\0" in path or any(len(os.fsencode(part)) > LONGEST_NAME for part in path.split("/")):
         raise ValueError(f"no file can have this name; a name has at most {LONGEST_NAME} bytes and no NUL")
     try:
+        path.encode()
         exists = Path(path).exists()
+    except UnicodeEncodeError:
+        raise ValueError(f"{path!r} is not UTF-8; rename the file or the folder") from None
     except OSError as error:
         raise ValueError(f"{path!r} cannot be read ({error.strerror})") from None
     if exists and not os.access(Path(path), os.R_OK):
@@ -101,7 +104,9 @@ ArchiveAddress = Annotated[
     ),
     AfterValidator(_address),
 ]
-Line = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f-\x9f]*$", description="text in one line")]
+Line = Annotated[
+    str, Field(pattern=r"^[^\x00-\x1f\x7f-\x9f]*$", max_length=1000, description="text in one line")
+]
 Word = Annotated[Line, Field(min_length=1, description="text in one line, not empty")]
 # Python neither reads nor writes an integer of more than 4,300 digits.
 Limit = Annotated[int, Field(strict=True, ge=0, le=10**12)]
@@ -177,7 +182,7 @@ GpuResource = Literal[
 Volumes = Annotated[
     str,
     Field(
-        pattern=r"^[a-z0-9-]+(:[0-9]{1,6}(-[0-9]{1,6})?)?$",
+        pattern=r"^[a-z0-9-]{1,100}(:[0-9]{1,6}(-[0-9]{1,6})?)?$",
         description="a reporter, optionally with a volume or a range, such as us or us:436-544; or all",
     ),
 ]

@@ -80,5 +80,5 @@ def _digest(path: Path) -> str:
 def _read(place: Path) -> dict[str, list]:
     try:
         return json.loads(place.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}

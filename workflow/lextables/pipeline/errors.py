@@ -1,7 +1,11 @@
 """The errors that a user reads."""
 
+import errno
+import os
+import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
 LONGEST = 400  # maximum characters of each part of a sentence, which may quote a whole file
 
@@ -21,6 +25,22 @@ class BadInput(Exception):
         self.what, self.where, self.do = map(_short, (what, where, do))
         sentence = f"{self.where}: {self.what}" if where else self.what
         super().__init__(f"{sentence}; {self.do}." if do else f"{sentence}.")
+
+
+def plain_reason(error: OSError, folder: str | Path) -> str:
+    """Return why the system refused a file; for a full disk also the free bytes.
+
+    The full disk is that of ``folder``, in which files are written, or that of temporary files.
+    """
+    if isinstance(error, FileExistsError):
+        return "a file, or a link to a folder that does not exist, has this name"
+    if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+        return error.strerror
+    free = []
+    for place in (folder, os.environ.get("TMPDIR") or "/tmp"):
+        with suppress(OSError):
+            free.append(f"{shutil.disk_usage(place).free:,} bytes free in {place}")
+    return f"a disk or a quota is full, with {' and '.join(free)}"
 
 
 @contextmanager

@@ -152,7 +152,7 @@ class Code:
 
 def load_cache(path: Path) -> None:
     """Load what `save_cache` wrote: parsing all modules takes longer than planning a run."""
-    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
         saved = json.loads(path.read_text(encoding="utf-8"))
         if saved["version"] == _own_digest():
             _modules.update(saved["modules"])

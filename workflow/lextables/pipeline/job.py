@@ -26,7 +26,7 @@ from typing import TextIO
 import psutil
 
 from lextables.pipeline import not_run
-from lextables.pipeline.errors import BadInput, BadSetting
+from lextables.pipeline.errors import BadInput, BadSetting, plain_reason
 from lextables.pipeline.locks import held_by_job
 from lextables.pipeline.redaction import Redacting, redacted
 
@@ -108,6 +108,9 @@ def job(log: str | Path) -> Iterator[logging.Logger]:
         _fail(str(error))
     except Exception as error:
         what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        if isinstance(error, OSError) and error.strerror:
+            what = plain_reason(error, log.parent)
+            what = f"{error.filename}: {what}" if error.filename else what
         _fail(f"{what} (the traceback is in {log}).")
 
 

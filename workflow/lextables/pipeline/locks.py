@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
-from lextables.pipeline.errors import BadInput
+from lextables.pipeline.errors import BadInput, plain_reason
 
 # Environment variables for jobs: the lock's file, and its content when the run started.
 PATH, RUN = "LEXTABLES_LOCK", "LEXTABLES_RUN"
@@ -45,7 +45,9 @@ def acquire(state: Path, results: Path, clean: Callable[[], None] = lambda: None
             fcntl.flock(file, fcntl.LOCK_SH)
     except OSError as error:
         do = "make it a writable folder with free space, or choose another with --directory"
-        raise BadInput(f"cannot be used ({error.strerror})", where=str(error.filename), do=do) from None
+        raise BadInput(
+            f"cannot be used ({plain_reason(error, '.')})", where=str(error.filename), do=do
+        ) from None
     file.seek(0)
     os.environ[PATH], os.environ[RUN] = file.name, file.read().strip()
     _held.append(file)
