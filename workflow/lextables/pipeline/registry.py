@@ -17,6 +17,8 @@ class Entry(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+DEEPEST = 100  # levels of nesting
+
 EntryType = TypeVar("EntryType", bound=Entry)
 
 
@@ -28,18 +30,32 @@ def entries(path: str | Path, kind: type[EntryType]) -> dict[str, EntryType]:
 def content(path: str | Path) -> Any:
     """Return the content of a YAML file; `BadInput` names the row of an invalid or repeated key."""
     try:
-        return yaml.load(Path(path).read_text(encoding="utf-8"), Loader=_UniqueKeys)
+        text = Path(path).read_text(encoding="utf-8")
+        _check_depth(text)
+        return yaml.load(text, Loader=_UniqueKeys)
     except yaml.MarkedYAMLError as error:
         row = error.problem_mark.line + 1 if error.problem_mark else 1
         raise BadInput(f"not YAML ({error.problem})", where=f"{path}, row {row}") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         do = "save the file again as UTF-8"
         raise BadInput(f"not YAML ({error.reason})", where=str(path), do=do) from error
-    except (ValueError, RecursionError) as error:  # Python's own limits
-        what = "a date that does not exist, a number of thousands of digits, or a nesting that is too deep"
-        raise BadInput(f"the file has {what}", where=str(path)) from error
+    except ValueError as error:  # in words of Python
+        what = "the file has a date that does not exist, or a number of thousands of digits"
+        raise BadInput(what, where=str(path)) from error
     except OSError as error:
         raise BadInput(f"cannot be read ({error.strerror})", where=str(path)) from None
+
+
+def _check_depth(text: str) -> None:
+    """Raise an error of YAML for a deep nesting, on which libyaml ends the whole process."""
+    depth = 0
+    for event in yaml.parse(text, Loader=_UniqueKeys):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        if depth > DEEPEST:
+            raise yaml.MarkedYAMLError(problem="the nesting is too deep", problem_mark=event.start_mark)
 
 
 def mapping(path: str | Path) -> dict[str, Any]:
