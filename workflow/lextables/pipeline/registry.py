@@ -60,7 +60,7 @@ def _check_depth(text: str) -> None:
 
 def mapping(path: str | Path) -> dict[str, Any]:
     """Return the keys and values of a YAML file; raises `BadInput` as `content`."""
-    return checked(dict[str, Any], content(path), where=Path(path).name)
+    return checked(dict[str, Any], content(path), where=str(path))
 
 
 # libyaml's parser is ten times as fast as Python's, and these files are read for every plan.
