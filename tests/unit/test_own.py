@@ -74,7 +74,7 @@ def test_keys_of_long_names_are_short_and_unique():
 @pytest.mark.parametrize(
     ("names", "sentence"),
     [
-        (("!!!",), "extra_models and extra_predictions: the name '!!!' has no letter and no digit; correct"),
+        (("!!!",), "config: the name '!!!' has no letter and no digit; correct"),
         (("My Model", "my-model?"), "the names 'My Model' and 'my-model?' read alike"),
         (("Mine", "Mine"), "the names 'Mine' and 'Mine' read alike"),
         (("École", "E\u0301cole"), "read alike"),
