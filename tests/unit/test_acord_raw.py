@@ -1,5 +1,9 @@
 """The reader of ACORD's zip: its rows, and the message for each error."""
 
+import io
+import json
+
+import openpyxl
 import pytest
 
 from lextables.pipeline.errors import BadInput
@@ -49,6 +53,38 @@ def category(text):
     return text.replace(b'"category": "', b'"category": "Un')
 
 
+def record(**change):
+    """Return a function that changes keys of a line of JSON."""
+    return lambda text: json.dumps(json.loads(text) | change).encode()
+
+
+def metadata(**change):
+    """Return a function that changes keys of the metadata of a query."""
+
+    def edit(text):
+        query = json.loads(text)
+        query["metadata"] |= change
+        return json.dumps(query).encode()
+
+    return edit
+
+
+def rated(value):
+    """Return a function that changes the first rating of the workbook."""
+
+    def change(content):
+        book = openpyxl.load_workbook(io.BytesIO(content))
+        sheet = book.worksheets[0]
+        rows = [[cell.value for cell in row] for row in sheet.iter_rows(max_row=4)]
+        head = next(number for number, row in enumerate(rows) if "Rating" in row)
+        sheet.cell(head + 2, rows[head].index("Rating") + 1).value = value
+        out = io.BytesIO()
+        book.save(out)
+        return out.getvalue()
+
+    return change
+
+
 FORMATS, EMPTY = "(short_medium_long).tsv", b'{"_id": "0000000009", "text": "  \\n"}'
 TEST, TRAIN, VALID = (f"qrels/{split}.tsv" for split in ("test", "train", "valid"))
 
@@ -63,15 +99,44 @@ TEST, TRAIN, VALID = (f"qrels/{split}.tsv" for split in ("test", "train", "valid
         (VALID, repeat(1), "are judged twice (first at qrels/valid.tsv, row 2); drop one of the two."),
         (VALID, without_first_query, "has no judgement in any split; restore its rows"),
         (TEST, line(1, lambda _: b"q\td\ts"), "qrels/test.tsv, row 1: the header is not query-id,"),
-        ("queries.jsonl", line(2, split), "is in no split; set its split to train, valid, test."),
+        ("queries.jsonl", line(2, split), "queries.jsonl, line 2: its metadata.split = 'no-t"),
         ("queries.jsonl", line(2, category), "has the unknown category 'Un"),
         (
             "corpus.jsonl",
             line(9, lambda _: EMPTY),
-            "corpus.jsonl, line 9: clause 0000000009 has an empty text",
+            "corpus.jsonl, line 9: its text = '  \\n' is wrong (it is empty)",
         ),
         ("corpus.jsonl", repeat(0), "appears twice; drop one of the two."),
         ("corpus.jsonl", None, "ACORD.zip: holds 0 files called corpus.jsonl where there should be one"),
+        *(
+            ("corpus.jsonl", line(3, record(**change)), f"corpus.jsonl, line 3: its {fault}")
+            for change, fault in (
+                ({"_id": 7}, "_id = 7 is wrong"),
+                ({"_id": True}, "_id = True is wrong"),
+                ({"_id": ["a"]}, "_id = ['a'] is wrong"),
+                ({"_id": ""}, "_id = '' is wrong (it is empty)"),
+                ({"text": 7}, "text = 7 is wrong"),
+                ({"text": None}, "text = None is wrong"),
+            )
+        ),
+        ("corpus.jsonl", line(3, lambda text: text[:-1] + b', "text": "b"}'), "line 3: 'text' appears twice"),
+        ("corpus.jsonl", line(3, lambda _: b"[" * 9999), "corpus.jsonl, line 3: it is nested too deeply"),
+        *(
+            ("queries.jsonl", line(2, edit), f"queries.jsonl, line 2: its {fault}")
+            for edit, fault in (
+                (record(metadata=None), "metadata = None is wrong"),
+                (record(metadata=["test"]), "metadata = ['test'] is wrong"),
+                (record(text=" "), "text = ' ' is wrong (it is empty)"),
+                (metadata(split=["test"]), "metadata.split = ['test'] is wrong"),
+                (metadata(category={}), "metadata.category = {} is wrong"),
+                (metadata(type=1), "metadata.type = 1 is wrong"),
+            )
+        ),
+        *(
+            ("Pairs.xlsx", rated(rating), f": the rating {rating} is no number from 0 to 5; restore the file")
+            for rating in (500, -3, True, False, 5.1)
+        ),
+        ("Pairs.xlsx", lambda content: content[:-300], "Clause Pairs.xlsx: the workbook cannot be read ("),
         (FORMATS, cell(2, 0, b"another query"), "row 2: 'another query' is no query of queries.jsonl"),
     ],
 )

@@ -138,11 +138,29 @@ def test_a_mirror_without_case_law_is_accepted(tmp_path):
     assert known([tmp_path], tmp_path / "none").listed == {}
 
 
-@pytest.mark.parametrize("text", ["[", "{}", '{"us": 1}', "[1]", '[{"volume_number": 3}]', '["us"]'])
-def test_a_list_with_an_invalid_layout_raises(tmp_path, text):
+NO_FOLDER = {"volume_number": "1", "reporter_slug": "us"}
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("[", "is no JSON ("),
+        ("{}", "its content = {} is wrong"),
+        ("[1]", "its 0 = 1 is wrong"),
+        ('[{"volume_number": 3}]', "its 0.volume_number = 3 is wrong"),
+        (json.dumps([NO_FOLDER]), "its 0.volume_folder is missing"),
+        (
+            json.dumps([{**NO_FOLDER, "volume_folder": n} for n in ("1", 1)]),
+            "its 1.volume_folder = 1 is wrong",
+        ),
+        ("[" * 100_000, "it is nested too deeply"),
+        ("[" + "1" * 6000 + "]", "it has a number of too many digits"),
+    ],
+)
+def test_a_list_with_an_invalid_layout_raises(tmp_path, text, fault):
     path = mirror(tmp_path) / "caselaw/VolumesMetadata.json"
     path.write_text(text)
     with pytest.raises(BadInput) as error:
         known([tmp_path], tmp_path)
-    assert str(error.value).startswith(f"{path}: not a list of volumes (")
+    assert str(error.value).startswith(f"{path}: {fault}")
     assert str(error.value).endswith("; fetch it again from static.case.law.")

@@ -60,7 +60,8 @@ def predictions(*heads):
 def census(tmp_path):
     def of(*comparable):
         path = tmp_path / "census.json"
-        path.write_text(json.dumps({"sources": [{"comparable": one} for one in comparable]}))
+        source = {"source": "s", "file": "f", "variant": "v"}
+        path.write_text(json.dumps({"sources": [source | {"comparable": one} for one in comparable]}))
         return path
 
     return of

@@ -448,7 +448,7 @@ ERRORS = {
         question(HOSTING, "Insurance", lambda q: q.update(question="Insured?")),
         q("Insurance") + "the category or the wording differs",
     ),
-    "not JSON": (ALL, lambda content: content[:-9], "CUADv1.json: not JSON ("),
+    "not JSON": (ALL, lambda content: content[:-9], "CUADv1.json: is no JSON ("),
     "no contract": (ALL, json(lambda data: data.clear()), "CUADv1.json: holds no contract; fetch"),
     "repeated contract": (ALL, copied(HOSTING), IN_ALL + "the contract appears twice"),
     "another text in test": (TEST, longer(HOSTING), f"test.json, contract '{HOSTING}': the text differs"),

@@ -41,6 +41,24 @@ def test_equal_rows_give_equal_bytes_in_bounded_row_groups(tmp_path):
         (ROWS[::-1], "x.parquet, row 2: the key ('b',) is out of order."),
         ([{"id": "a", "stars": 900}], "x.parquet, rows 1-1: a value does not fit its column"),
         ([{"id": None, "stars": 1}], "x.parquet"),
+        *(
+            ([*ROWS[:2], {"id": "c"} | row], f"x.parquet, rows {rows}: a value does not fit its column (")
+            for row, rows in (
+                ({"stars": 2**70}, "3-3"),
+                ({"stars": -(2**63) - 1}, "3-3"),
+                ({"stars": float("inf")}, "3-3"),
+                ({"stars": float("nan")}, "3-3"),
+                ({"stars": 1.5}, "3-3"),
+                ({"stars": "1"}, "3-3"),
+                ({"stars": [1]}, "3-3"),
+                ({"stars": b"1"}, "3-3"),
+                ({"id": None, "stars": 1}, "3-3"),
+                ({"id": ["c"], "stars": 1}, "3-3"),
+                ({"id": "c\ud800", "stars": 1}, "3-3"),
+                ({"id": b"c\xff", "stars": 1}, "3-3"),
+            )
+        ),
+        ([{"stars": 1}], "x.parquet, rows 1-1: a value does not fit its column ('id')"),
     ],
 )
 def test_invalid_rows_raise_and_keep_the_old_file(tmp_path, rows, sentence):

@@ -389,7 +389,7 @@ def test_moving_modules_of_the_package_changes_no_fingerprint(tmp_path, monkeypa
     before = found(scripts)
     for old, new in {
         "lextables.tasks": "lextables.work",
-        "lextables.pipeline.atomic": "lextables.pipeline.files",
+        "lextables.pipeline.atomic": "lextables.pipeline.writes",
         "lextables.pipeline.dataset": "lextables.data.dataset",
         "lextables.pipeline.content": "lextables.pipeline.digests",
         "lextables.tables.render": "lextables.tables.writing",

@@ -163,8 +163,8 @@ def snippet(start, end, file="maud/x.txt", answer="x"):
 @pytest.mark.parametrize(
     ("test", "sentence"),
     [
-        ({"query": "q"}, "maud.json: tests, 0, snippets: Field required; fetch the file again."),
-        ({"query": "q", "snippets": []}, "maud.json: tests, 0, snippets: List should have at least 1 item"),
+        ({"query": "q"}, "maud.json: its tests.0.snippets is missing; fetch the file again."),
+        ({"query": "q", "snippets": []}, "maud.json: its tests.0.snippets = [] is wrong (List should have"),
         (
             {"query": "q", "snippets": [snippet(0, 2), snippet(3, 4, file="maud/y.txt")]},
             "maud.json, test 1: has spans of 2 files where there should be one.",

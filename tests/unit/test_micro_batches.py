@@ -15,7 +15,8 @@ from lextables.models.checkpoints import arguments
 from lextables.models.in_parts import in_parts_that_fit
 from lextables.models.throughput import encoder
 from lextables.pipeline.errors import BadInput
-from lextables.pipeline.run import loaded, recorded
+from lextables.pipeline.files import read_json
+from lextables.pipeline.run import recorded
 from lextables.tasks.classification import training as classification
 from lextables.tasks.classification.examples import key_of
 from lextables.tasks.classification.reading import read_heads
@@ -69,7 +70,7 @@ def trained(learnt, work, memory=99, after=0, **settings):
         resumed = spans.finetune(
             model, dataset, Collator.of(dataset.tokenizer), work=work / "work", **settings
         )
-    return weights(model), loaded(work / "run.json")["micro_batches"], resumed
+    return weights(model), read_json(work / "run.json")["micro_batches"], resumed
 
 
 def test_training_that_ran_out_of_memory_equals_training_with_micro_batches(learnt, tmp_path):
@@ -264,7 +265,7 @@ def test_inference_with_halved_batches_gives_the_same_values(learnt, sentence_en
         parts = read()
     assert np.allclose(parts, read(), atol=1e-5)
     if kind != "vectors":  # its threads on a CPU record nothing
-        assert loaded(tmp_path / "run.json")["read_at_once"] == 2
+        assert read_json(tmp_path / "run.json")["read_at_once"] == 2
     with Memory(0).of(model), pytest.raises(BadInput, match="one text does not fit"):
         read()
 

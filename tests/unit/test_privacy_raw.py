@@ -4,6 +4,7 @@ import copy
 import json
 
 import pytest
+from nltk import redos
 
 from lextables.papers.privacy import raw
 from lextables.papers.privacy.schema import TABLES
@@ -163,6 +164,21 @@ FAULTS = {
         "line 2: question 'E-1' has the option '1' twice",
     ),
     "no options": ({"questions": changed(QUESTIONS, 0, "options", to=[])}, "question 'N-2' has no options"),
+    "a site without a document": (
+        {"policies": changed(POLICIES, 1, "policy_documents", to=[])},
+        "line 2: a.example has no document",
+    ),
+    **{
+        f"a document without text, {number}": (
+            {"policies": changed(POLICIES, 1, "policy_documents", 0, "paragraphs", to=paragraphs)},
+            "line 2: the document '0' of a.example has no text",
+        )
+        for number, paragraphs in enumerate(([], [""], [" ", "\n"]))
+    },
+    "a very long paragraph": (
+        {"policies": changed(POLICIES, 1, "policy_documents", 0, "paragraphs", to=["x", "a. " * 40_000])},
+        "line 2: paragraph 1 of a.example has more than 100,000 characters",
+    ),
     "an empty label": ({"questions": changed(QUESTIONS, 0, "label", to=" ")}, "line 1: 'label' is empty"),
     "a site twice": ({"policies": POLICIES * 2}, "policies.ndjson, line 3: the site b.example appears twice"),
     "a document twice": (
@@ -252,3 +268,9 @@ def test_highlights_of_missing_sentences_are_counted_without_an_error(given):
 )
 def test_paragraphs_are_split_into_sentences(paragraph, sentences):
     assert [paragraph[start:end] for start, end in raw.sentence_spans(paragraph)] == sentences
+
+
+def test_sentences_do_not_depend_on_the_load_of_the_machine():
+    """Punkt's own limit is the time of a match, which another process can make longer."""
+    assert raw.sentence_spans("One. Two.") == [(0, 4), (5, 9)]
+    assert redos.DEFAULT_TIMEOUT is None

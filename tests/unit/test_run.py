@@ -5,7 +5,8 @@ import json
 import pytest
 
 from lextables.pipeline.errors import BadInput
-from lextables.pipeline.run import Run, chosen, counts_of, identity, loaded, recorded, recorded_all
+from lextables.pipeline.files import read_json
+from lextables.pipeline.run import Run, chosen, counts_of, identity, recorded, recorded_all
 
 RUN = Run("maud", "train", "minilm", "multi-small", 3)
 
@@ -18,7 +19,7 @@ def test_the_folder_of_a_run_follows_from_its_fields():
 def test_a_record_contains_settings_device_and_cost(tmp_path):
     with recorded(tmp_path / "run.json", {"rate": 1e-4}) as record:
         record |= {"device": "a GPU", "choice": {"updates": [2]}}
-    found = loaded(tmp_path / "run.json")
+    found = read_json(tmp_path / "run.json")
     assert (found["settings"], found["device"], found["choice"]) == (
         {"rate": 1e-4},
         "a GPU",
@@ -38,7 +39,7 @@ def test_each_run_of_a_job_has_a_separate_record(tmp_path):
     with recorded_all(paths, {"short": {"queries": None}, "long": {"queries": ["a"]}}) as records:
         for number, record in enumerate(records):
             record["number"] = number
-    found = [loaded(path) for path in paths]
+    found = [read_json(path) for path in paths]
     assert [record["settings"]["queries"] for record in found] == [None, ["a"]]
     assert [record["number"] for record in found] == [0, 1]
     with pytest.raises(ValueError, match="zip"), recorded_all(paths[:1], {"short": {}, "long": {}}):

@@ -78,12 +78,12 @@ def whole(content, name):
     [
         (csv_rows, b"", "f: the file is empty"),
         (csv_rows, b"a,b\n1\n", "f, row 2: has 1 cells where there should be 2; quote the cells that hold a"),
-        (csv_rows, b"a,b\n1,\x93\n", "f, row 2: the byte 0x93 is not UTF-8"),
+        (csv_rows, b"a,b\n1,\x93\n", "f, row 2: the byte 0x93 at 2 is not UTF-8"),
         (csv_rows, b'a,b\n1,"x"y\n', "f, row 2: the row that begins here is no csv ("),
         (csv_rows, b'a,b\n\n1,"x\ny', "f, row 3: the row that begins here is no csv ("),
         (json_lines, '{"a": 1}\n{"a": }\n', "f, line 2: is no JSON (Expecting value)"),
         (json_lines, "[1]\n", "f, line 1: holds list where an object should be"),
-        (json_lines, b'{}\n{"a": "\xe9"}\n', "f, line 2: the byte 0xe9 is not UTF-8"),
+        (json_lines, b'{}\n{"a": "\xe9"}\n', "f, line 2: the byte 0xe9 at 7 is not UTF-8"),
         (json_lines, '{"a": 1', "f, line 1: is no JSON (Expecting ',' delimiter)"),
         (json_array, '{"a": 1}', "f: is no array"),
         (json_array, "", "f: is no array"),
@@ -97,7 +97,7 @@ def whole(content, name):
         (json_array, b'[{"a": "\xe9"}]', "f, after item 0: the byte 0xe9 is not UTF-8"),
         (whole, "[]", "f: holds list where an object should be"),
         (whole, "{", "f: is no JSON (Expecting property name enclosed in double quotes)"),
-        (whole, b"\xff", "f: the byte 0xff is not UTF-8"),
+        (whole, b"\xff", "f: the byte 0xff at 0 is not UTF-8"),
     ],
 )
 def test_errors_give_their_position(read, content, message):
@@ -113,7 +113,6 @@ def test_errors_give_their_position(read, content, message):
         ({"a": 1}, str, "'a' is int where str should be"),
         ({"a": None}, dict, "'a' is NoneType where dict should be"),
         ("a", str, "holds str where an object should be"),
-        ({"a": "x\ud800"}, str, r"'a' holds '\ud800', half of a character"),
     ],
 )
 def test_a_missing_value_or_a_wrong_type_raises(record, kind, message):

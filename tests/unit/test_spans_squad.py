@@ -205,9 +205,19 @@ def test_each_kind_of_invalid_file_raises_with_its_message(fault):
     assert sentence in str(error.value)
 
 
-@pytest.mark.parametrize("content", [b"", b"[", b'{"data": [\xff]}', orjson.dumps(WHOLE)[:-20]])
-def test_a_file_that_is_not_json_raises(content):
-    with pytest.raises(BadInput, match=r"^lease.json: not JSON \(.*\); download the file again\.$"):
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        (b"", r"is no JSON \(.*\)"),
+        (b"[", r"is no JSON \(.*\)"),
+        (orjson.dumps(WHOLE)[:-20], r"is no JSON \(.*\)"),
+        (b'{"data": [\xff]}', "the byte 0xff at 10 is not UTF-8"),
+        (b'{"data": [], "data": []}', "'data' appears twice in one object"),
+        (b'{"data": ' + b"[" * 100_000, "it is nested too deeply"),
+    ],
+)
+def test_a_file_that_is_not_json_raises(content, fault):
+    with pytest.raises(BadInput, match=rf"^lease.json: {fault}; download the file again\.$"):
         list(read_squad(content, "lease.json", category))
 
 

@@ -8,8 +8,9 @@ from lextables.models import checkpoints, precision, throughput
 from lextables.models.checkpoints import arguments
 from lextables.models.in_parts import InParts
 from lextables.models.throughput import READING, TRAINING, aside, count, count_lengths, measured
+from lextables.pipeline.files import read_json
 from lextables.pipeline.fingerprint import digests
-from lextables.pipeline.run import loaded, recorded
+from lextables.pipeline.run import recorded
 
 CPU = torch.device("cpu")
 BERT = BertConfig(
@@ -50,7 +51,7 @@ def test_a_record_has_tokens_per_second_and_padding(tmp_path, clock):
             with measured(READING, model):
                 count_lengths(torch.tensor([1]), 8)
                 clock.now += 0.5
-    found = loaded(tmp_path / "run.json")["throughput"]
+    found = read_json(tmp_path / "run.json")["throughput"]
     assert found[TRAINING] == {
         "tokens": 10, "places": 12, "seconds": 4.0, "tokens_per_second": 2, "padding_share": 0.1667,
         "precision": "float32",
@@ -63,7 +64,7 @@ def test_nothing_is_recorded_without_counts(tmp_path):
     count(mask(3))
     with recorded(tmp_path / "run.json", {}), measured(READING, BertModel(BERT)):
         pass
-    assert "throughput" not in loaded(tmp_path / "run.json")
+    assert "throughput" not in read_json(tmp_path / "run.json")
 
 
 class Texts(torch.utils.data.Dataset):
@@ -99,7 +100,7 @@ def test_writing_a_checkpoint_is_not_measured(tmp_path, clock, monkeypatch):
     trainer = InParts(model=BertForQuestionAnswering(BERT), args=settings, train_dataset=Texts(), rows=8)
     with recorded(tmp_path / "run.json", {}):
         checkpoints.train(trainer, tmp_path / "work")
-    assert clock.now == 280 and loaded(tmp_path / "run.json")["throughput"][TRAINING]["seconds"] == 0
+    assert clock.now == 280 and read_json(tmp_path / "run.json")["throughput"][TRAINING]["seconds"] == 0
 
 
 def test_throughput_is_not_in_fingerprints():

@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import sys
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -56,6 +57,7 @@ from lextables.pipeline.config import load as load_config
 from lextables.pipeline.content import Contents, sha256_of
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline import registry
+from lextables.pipeline.files import read_json
 from lextables.pipeline.fingerprint import Code, load_cache, save_cache
 from lextables.models import device, inspection
 from lextables.models.resolve import API, MIRROR, load_models, places
@@ -63,7 +65,8 @@ from lextables.models.files import model_files
 from lextables.models.weights import PACKAGE, PLACES, place
 from lextables.pipeline.run import Run, versions
 from lextables.sources import registry as sources
-from lextables.sources.fetch import content_key
+from lextables.sources.fetch import Provenance, content_key
+from lextables.corpora.caselaw.ingest import FetchedVolumes
 from lextables.tables import published
 from lextables.tasks.submitted import PLACES as SUBMITTED_PLACES
 from lextables.tasks.plan import Context

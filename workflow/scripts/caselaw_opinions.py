@@ -5,11 +5,12 @@ from pathlib import Path
 
 from lextables.corpora.caselaw import ingest
 from lextables.pipeline.atomic import write_text
+from lextables.pipeline.files import read_json
 from lextables.pipeline.job import job
 
 with job(snakemake.log[0]) as log:
     source = Path(snakemake.input[0])
-    record = json.loads(source.read_text(encoding="utf-8"))
+    record = read_json(source, ingest.FetchedVolumes)
     volumes = ingest.paths(record, source.parent)
     done = ingest.write_opinions(volumes, snakemake.output.opinions, set_aside=snakemake.params.skip)
     report = ingest.report(record, done)

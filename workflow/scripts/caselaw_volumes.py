@@ -7,12 +7,13 @@ from lextables import ROOT
 from lextables.corpora.caselaw.fetching import fetch_volumes
 from lextables.pipeline.atomic import write_text
 from lextables.pipeline.config import Config
+from lextables.pipeline.files import read_json
 from lextables.pipeline.job import job
 from lextables.sources.registry import load
 
 with job(snakemake.log[0]) as log:
     config = Config.model_validate(dict(snakemake.config))
-    cases = [set(json.loads(Path(path).read_text(encoding="utf-8"))) for path in snakemake.input]
+    cases = [set(read_json(path, list[int])) for path in snakemake.input]
     record = fetch_volumes(
         snakemake.params.volumes,
         Path(snakemake.output[0]).parent,

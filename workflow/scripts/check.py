@@ -2,12 +2,14 @@
 
 from pathlib import Path
 
+from lextables.pipeline.files import damage_named
 from lextables.pipeline.job import job
 from lextables.tables.cells import count, from_csv
 
 with job(snakemake.log[0]) as log:
     for path in map(Path, snakemake.params.tables):
         if path.suffixes == [".csv"]:
-            totals = count(from_csv(path.read_text(encoding="utf-8")))
+            with damage_named(path):
+                totals = count(from_csv(path.read_text(encoding="utf-8")))
             words = ", ".join(f"{n} {verdict or 'without a verdict'}" for verdict, n in totals.items() if n)
             print(f"{path.parent.name} {path.stem}: {words}")

@@ -2,8 +2,9 @@
 
 from lextables.models import device
 from lextables.pipeline.dataset import write
+from lextables.pipeline.files import read_json
 from lextables.pipeline.job import job
-from lextables.pipeline.run import loaded, recorded
+from lextables.pipeline.run import recorded
 from lextables.tasks.classification.reading import read_examples, read_views
 from lextables.tasks.classification.schema import PREDICTIONS, READINGS
 
@@ -18,10 +19,10 @@ with job(snakemake.log[0]):
     with recorded(snakemake.output.record, settings) as record:
         record |= {"device": device.describe(where)}
         if "readings" in settings:
-            record |= {"trained": list(map(loaded, trained))}
+            record |= {"trained": list(map(read_json, trained))}
             rows = read_views(settings, weights, examples, test, snakemake.input.tokens, where)
             write(READINGS, rows, snakemake.output.predictions)
         else:
-            record |= {"trained": loaded(trained[0])}
+            record |= {"trained": read_json(trained[0])}
             rows = read_examples(weights[0], examples, test, snakemake.input.tokens[0], where)
             write(PREDICTIONS, rows, snakemake.output.predictions)

@@ -9,8 +9,9 @@ from lextables.pipeline import not_run
 from lextables.pipeline.atomic import write_text
 from lextables.pipeline.dataset import read
 from lextables.pipeline.errors import BadInput
+from lextables.pipeline.files import read_json
 from lextables.pipeline.job import job
-from lextables.pipeline.run import loaded
+from lextables.pipeline.run import RunSettings
 
 with job(snakemake.log[0]) as log:
     if why := not_run.inherited(map(str, snakemake.input)):
@@ -19,7 +20,7 @@ with job(snakemake.log[0]) as log:
     output, minimum = snakemake.output, snakemake.params.minimum
     contract = read_contract(snakemake.params.contract)
     run, weights = Path(snakemake.params.run), snakemake.params.weights
-    record = loaded(run / "run.json")
+    record = read_json(run / "run.json", RunSettings)
     settings, names = record["settings"], [row["category"] for row in read(categories)]
     if settings.get("kind") == LINEAR:
         reading.read_with_linear_model(contract.text, names, settings, weights, output.predictions)

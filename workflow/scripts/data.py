@@ -1,12 +1,12 @@
 """One data set: its published files to parquet, held to the registered census."""
 
-import json
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
 
 from lextables import ROOT
-from lextables.pipeline.dataset import Published, check_census, write_all, write_census
+from lextables.pipeline.dataset import Published, Source, check_census, write_all, write_census
+from lextables.pipeline.files import read_json
 from lextables.pipeline.job import job
 
 with job(snakemake.log[0]) as log:
@@ -16,7 +16,7 @@ with job(snakemake.log[0]) as log:
     paths = map(Path, given.files)
     files = {kind: list(islice(paths, count)) for kind, count in snakemake.params.files.items()}
     facts = {fact: ROOT / "resources/facts" / file for fact, file in snakemake.params.facts.items()}
-    sources = [json.loads(Path(path).read_text(encoding="utf-8")) for path in given.provenance]
+    sources = [read_json(path, Source) for path in given.provenance]
 
     of_files = iter(sources)
     firsts = {kind: list(islice(of_files, len(several)))[:1] for kind, several in files.items()}

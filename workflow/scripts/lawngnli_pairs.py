@@ -1,15 +1,15 @@
 """LawngNLI's model inputs: long, short and filtered premises, and hypotheses."""
 
 from lextables.papers.lawngnli.pairs import TABLES, write_pairs
-from lextables.pipeline.dataset import census, write_census
+from lextables.pipeline.dataset import Census, census, write_census
+from lextables.pipeline.files import read_json
 from lextables.pipeline.job import job
-from lextables.pipeline.run import loaded
 
 with job(snakemake.log[0]):
     inputs, output = snakemake.input, snakemake.output
     write_pairs(inputs.examples, inputs.long_premises, output.examples, output.heads, output.texts)
     counts = {table.name: census(table, output[table.name]) for table in TABLES}
-    source_census = loaded(inputs.census)
+    source_census = read_json(inputs.census, Census)
     # Readings are matched by the data set they were drawn from.
     notes = {"rows_sha256 of lawngnli's examples": source_census["data"]["examples"]["rows_sha256"]}
     record = {"data": counts, "notes": notes, "sources": source_census["sources"]}

@@ -6,11 +6,11 @@ from lextables.corpora.caselaw import ingest
 from lextables.models.weights import place
 from lextables.papers.lawngnli.parsers import parser
 from lextables.papers.lawngnli.released_hypotheses import write_shard
+from lextables.pipeline.files import read_json
 from lextables.pipeline.job import job
-from lextables.pipeline.run import loaded
 
 with job(snakemake.log[0]):
     inputs, output, chosen = snakemake.input, snakemake.output, snakemake.params.parser
-    volumes = ingest.paths(loaded(inputs.volumes), Path(inputs.volumes).parent)
+    volumes = ingest.paths(read_json(inputs.volumes, ingest.FetchedVolumes), Path(inputs.volumes).parent)
     model = {"model": place(chosen["model"])} if chosen["model"] else {}
     write_shard(inputs.rows, volumes, parser(chosen["name"], **model), output.cases, output.hypotheses)

@@ -13,9 +13,9 @@ from lextables.papers.lawngnli.retrieval import (
     write_reranking,
     write_retrieval,
 )
-from lextables.pipeline.dataset import census, write_census
+from lextables.pipeline.dataset import Census, census, write_census
+from lextables.pipeline.files import read_json
 from lextables.pipeline.job import job
-from lextables.pipeline.run import loaded
 
 with job(snakemake.log[0]) as log:
     inputs, output, params = snakemake.input, snakemake.output, snakemake.params
@@ -28,7 +28,7 @@ with job(snakemake.log[0]) as log:
         bi_encoder.cached(encode, encoder, params.encoder, params.vectors)
         for encode in (bi_encoder.encode_queries, bi_encoder.encode_documents)
     ]
-    made = loaded(inputs.census)
+    made = read_json(inputs.census, Census)
     # From a part of the collection the pools are not the paper's, even if the examples are.
     part = {
         "comparable": False,

@@ -5,11 +5,15 @@ from pathlib import Path
 import pandas as pd
 
 from lextables.pipeline.atomic import write_text
+from lextables.pipeline.dataset import read_table
+from lextables.pipeline.files import damage_named
 from lextables.pipeline.job import job
 from lextables.report import overlaps, without_overlap
 
 with job(snakemake.log[0]) as log:
-    units, table = pd.read_parquet(snakemake.input.units), pd.read_csv(snakemake.input.csv)
+    units = read_table(snakemake.input.units).to_pandas()
+    with damage_named(snakemake.input.csv):
+        table = pd.read_csv(snakemake.input.csv)
     compared = {*zip(table.other_dataset, table.other_split, strict=True)}
     rows = []
     for benchmark in snakemake.params.benchmarks:

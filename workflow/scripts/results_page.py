@@ -7,6 +7,7 @@ import pandas as pd
 import yaml
 
 from lextables.pipeline.atomic import write_text
+from lextables.pipeline.files import damage_named
 from lextables.pipeline.job import job
 from lextables.report import results, summary
 
@@ -16,7 +17,10 @@ with job(snakemake.log[0]):
         root, found.papers, snakemake.params.words, found.census, found.runs, snakemake.params.earlier
     )
     times = [(root / run.folder / "run.json").stat().st_mtime for run in runs]
-    overlaps = pd.read_csv(found.overlaps[0]) if found.overlaps else None
+    overlaps = None
+    if found.overlaps:
+        with damage_named(found.overlaps[0]):
+            overlaps = pd.read_csv(found.overlaps[0])
     compared = [] if overlaps is None else overlaps.dataset.unique()
     material = summary.Material(
         config=yaml.safe_load(Path(found.config).read_text(encoding="utf-8")),

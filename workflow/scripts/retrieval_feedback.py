@@ -3,8 +3,9 @@
 from lextables.models import bi_encoder, device, own_settings
 from lextables.models.weights import weights_folder
 from lextables.pipeline.dataset import write
+from lextables.pipeline.files import read_json
 from lextables.pipeline.job import job
-from lextables.pipeline.run import loaded, recorded
+from lextables.pipeline.run import recorded
 from lextables.tasks.retrieval import collection, lexical
 from lextables.tasks.retrieval.collection import PREDICTIONS, prediction_rows, scored
 
@@ -14,7 +15,7 @@ with job(snakemake.log[0]):
         record["device"] = device.describe(where)
         if snakemake.input.weights:
             folder, trained = snakemake.input.weights
-            record["trained"] = loaded(trained)
+            record["trained"] = read_json(trained)
         else:
             folder = weights_folder(settings)
         model = bi_encoder.load(folder, where, settings["max_length"])

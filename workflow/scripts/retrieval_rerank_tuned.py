@@ -4,8 +4,9 @@ from functools import partial
 
 from lextables.models import cross_encoder, device
 from lextables.pipeline.dataset import write
+from lextables.pipeline.files import read_json
 from lextables.pipeline.job import job
-from lextables.pipeline.run import loaded, recorded
+from lextables.pipeline.run import recorded
 from lextables.tasks.retrieval import collection
 from lextables.tasks.retrieval.collection import PREDICTIONS, prediction_rows, ranked
 from lextables.tasks.retrieval.lexical import rerank
@@ -14,7 +15,7 @@ with job(snakemake.log[0]):
     settings, where = snakemake.params.settings, device.pick(snakemake.params.device)
     weights, trained = snakemake.input.weights
     with recorded(snakemake.output.record, settings) as record:
-        record |= {"device": device.describe(where), "trained": loaded(trained)}
+        record |= {"device": device.describe(where), "trained": read_json(trained)}
         model = cross_encoder.load(weights, where, settings["max_length"])
         found = rerank(
             collection.load(snakemake.input.data, snakemake.params.task),

@@ -4,8 +4,9 @@ from pathlib import Path
 
 from lextables.metrics.containment import gold_texts
 from lextables.pipeline.dataset import read, write
+from lextables.pipeline.files import read_json
 from lextables.pipeline.job import job
-from lextables.pipeline.run import loaded, recorded
+from lextables.pipeline.run import recorded
 from lextables.tasks.spans.linear import OUT_OF_FOLD
 from lextables.tasks.spans.outputs import OUTPUTS, best_threshold, contract_of, curve, fixed, outputs
 
@@ -19,7 +20,7 @@ with job(snakemake.log[0]) as log:
             rows = fixed(test, texts, settings["output"])
         else:
             (predictions,), (weights, trained) = snakemake.input.predictions, snakemake.input.weights
-            record |= {"trained": loaded(trained)}
+            record |= {"trained": read_json(trained)}
             train = contract_of(questions, "train")
             scored = curve(read(Path(weights) / OUT_OF_FOLD), train, texts, gold_texts(read(answers)))
             threshold, values = best_threshold(scored, settings["metric"])

@@ -4,8 +4,9 @@ from pathlib import Path
 
 from lextables.models import device
 from lextables.models.weights import weights_folder
+from lextables.pipeline.files import read_json
 from lextables.pipeline.job import job
-from lextables.pipeline.run import loaded, recorded
+from lextables.pipeline.run import recorded
 from lextables.tasks.spans.reading import Reading, read_contracts
 
 with job(snakemake.log[0]):
@@ -13,7 +14,7 @@ with job(snakemake.log[0]):
     windows, read = (Path(paths[0]).parent for paths in (snakemake.input.train, snakemake.input.read))
     weights, source = snakemake.input.weights or (None, None)
     # Released weights have a run, but no training.
-    source_record = loaded(source) if source else {}
+    source_record = read_json(source) if source else {}
     trained = {"trained": source_record} if "trial" in source_record else {}
     with recorded(snakemake.output.record, settings) as record:
         record |= {"device": device.describe(where)} | trained

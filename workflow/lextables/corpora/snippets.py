@@ -5,28 +5,30 @@ The format is ``{"tests": [{"query", "snippets": [{"file_path", "span", "answer"
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import Field
 
 from lextables.pipeline.errors import BadInput
+from lextables.pipeline.files import Strict, json_value, typed
 
 
-class Snippet(BaseModel):
+class Snippet(Strict):
     """A span of a file (start and end in characters) and its text."""
 
     file_path: str
-    span: tuple[int, int]
+    span: Annotated[tuple[int, int], Field(strict=False)]
     answer: str
 
 
-class Query(BaseModel):
+class Query(Strict):
     """A query and its snippets."""
 
     query: str = Field(min_length=1)
     snippets: list[Snippet] = Field(min_length=1)
 
 
-class _Benchmark(BaseModel):
+class _Benchmark(Strict):
     tests: list[Query]
 
 
@@ -35,12 +37,9 @@ def read_queries(path: Path) -> Iterator[tuple[str, str, str, list[Snippet]]]:
 
     Raises `BadInput` for the first error.
     """
-    try:
-        queries = _Benchmark.model_validate_json(path.read_bytes()).tests
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ", ".join(map(str, first["loc"]))
-        raise BadInput(f"{place}: {first['msg']}", where=path.name, do="fetch the file again") from None
+    again = "fetch the file again"
+    content = json_value(path.read_bytes(), path.name, again)
+    queries = typed(_Benchmark, content, path.name, again).tests
     for number, query in enumerate(queries, 1):
         where, files = f"{path.name}, test {number}", {snippet.file_path for snippet in query.snippets}
         if len(files) != 1:

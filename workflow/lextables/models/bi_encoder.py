@@ -30,6 +30,7 @@ from lextables.models.precision import linear_by_onednn
 from lextables.models.throughput import READING, count_lengths, measured
 from lextables.pipeline.atomic import replacing, write_text
 from lextables.pipeline.errors import loading_weights
+from lextables.pipeline.files import read_json
 from lextables.pipeline.fingerprint import fingerprint
 from lextables.pipeline.run import identity
 
@@ -260,6 +261,6 @@ def _read(shard: Path, *arrays: str) -> list[list[np.ndarray]]:
 
 def _drop_earlier(root: Path, identity: Mapping[str, Any], keep: Path) -> None:
     for about in root.glob(f"*/{_IDENTITY}"):
-        other = json.loads(about.read_text(encoding="utf-8"))
+        other = read_json(about, dict[str, Any])
         if about.parent != keep and all(other[name] == identity[name] for name in ("data", "device")):
             shutil.rmtree(about.parent, ignore_errors=True)

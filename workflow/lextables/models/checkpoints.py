@@ -27,6 +27,7 @@ from lextables.models.throughput import TRAINING, aside, encoder, measured
 from lextables.models.unpadding import unpad_on
 from lextables.pipeline.atomic import flush, replacing_folder, write_text
 from lextables.pipeline.content import sha256_of
+from lextables.pipeline.files import read_json
 from lextables.pipeline.run import noted
 
 _WHOLE, _FINISHED, _FILES = "whole", "finished", "files.json"
@@ -75,7 +76,7 @@ def finished(work: Path, weights: str | Path) -> dict[str, Any] | None:
     with replacing_folder(weights) as temporary:
         shutil.copytree(kept / "weights", temporary, copy_function=_linked, dirs_exist_ok=True)
     _log.info("this training was finished before and nothing has changed: its weights are reused")
-    return json.loads((kept / "run.json").read_text(encoding="utf-8"))
+    return read_json(kept / "run.json")
 
 
 def seal(folder: Path) -> None:
@@ -200,7 +201,7 @@ def train(trainer: InParts, work: str | Path) -> int:
     trainer.add_callback(Checkpoints(trainer))
     checkpoint = latest(work)
     if checkpoint:
-        trainer.resume_parts(json.loads((checkpoint / _WHOLE).read_text(encoding="utf-8")))
+        trainer.resume_parts(read_json(checkpoint / _WHOLE))
     dtype, device = torch.bfloat16 if trainer.args.bf16 else torch.float32, trainer.args.device
     with tf32(device, wanted=dtype == torch.float32), measured(TRAINING, trainer.model, dtype):
         unpadded = _without_padding(trainer.model, dtype, device)

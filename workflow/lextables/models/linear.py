@@ -18,6 +18,7 @@ from sklearn.linear_model import LogisticRegression, SGDClassifier
 
 from lextables.pipeline.atomic import replacing
 from lextables.pipeline.errors import BadInput
+from lextables.pipeline.files import damage_named
 
 WORD = r"(?u)\b\w+\b"
 BUCKETS = 2**22  # of hashed n-grams
@@ -285,6 +286,6 @@ def save(arrays: Mapping[str, np.ndarray], names: Mapping[str, Sequence[str]], p
 
 def load(path: str | Path, names: Sequence[str]) -> tuple[dict[str, np.ndarray], dict[str, tuple[str, ...]]]:
     """Return the arrays and the ``names`` that `save` wrote; nothing is unpickled."""
-    with np.load(path, allow_pickle=False) as file:
+    with damage_named(path), np.load(path, allow_pickle=False) as file:
         arrays = {key: file[key] for key in file.files if key not in names}
         return arrays, {key: tuple(file[key].tobytes().decode().split("\n")) for key in names}

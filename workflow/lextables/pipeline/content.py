@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from lextables.pipeline.atomic import write_text
+from lextables.pipeline.errors import BadInput
+from lextables.pipeline.files import read_json
 
 
 class Contents:
@@ -78,7 +80,6 @@ def _digest(path: Path) -> str:
 
 
 def _read(place: Path) -> dict[str, list]:
-    try:
-        return json.loads(place.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return {}
+    with contextlib.suppress(OSError, BadInput):  # the digests are taken again
+        return read_json(place, dict[str, tuple[list[int], str]])
+    return {}

@@ -10,15 +10,18 @@ import itertools
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pydantic import BaseModel
 
 from lextables.pipeline.atomic import replacing, write_text
 from lextables.pipeline.errors import BadInput
+from lextables.pipeline.files import damage_named
 
 ROW_GROUP = 4096
 
@@ -61,6 +64,27 @@ class Table:
         )
 
 
+class Source(BaseModel):
+    """The provenance of a published file, which has more keys."""
+
+    source: str
+    file: str
+    variant: str
+    comparable: bool
+
+
+class Sources(BaseModel):
+    """The part of a census on the published files of a data set."""
+
+    sources: list[Source]
+
+
+class Census(Sources):
+    """A census; ``data`` is {table: its counts}, which have more keys than the rows."""
+
+    data: dict[str, dict[str, Any]]
+
+
 @dataclass(frozen=True)
 class Published:
     """The input of the reader of one data set.
@@ -96,25 +120,31 @@ def write(table: Table, rows: Iterable[Row], path: str | Path) -> int:
     not fit its column; the file is then unchanged.
     """
     count, seen, last = 0, set(), None
+    whole = [column.name for column in table.columns if pa.types.is_integer(column.type)]
     with replacing(path) as temporary, pq.ParquetWriter(temporary, table.schema, compression="zstd") as out:
         for batch in _batched(rows, table.row_group):
-            for row in batch:
-                count += 1
-                key = tuple(row[k] for k in table.key)
-                where = f"{Path(path).name}, row {count}"
-                if table.ordered:
-                    if last is not None and key <= last:
-                        fault = "repeats" if key == last else "is out of order"
-                        raise BadInput(f"the key {key!r} {fault}", where=where)
-                    last = key
-                else:
-                    if key in seen:
-                        raise BadInput(f"the key {key!r} repeats", where=where)
-                    seen.add(key)
+            first = count + 1
             try:
+                for row in batch:
+                    count += 1
+                    key = tuple(row[k] for k in table.key)
+                    where = f"{Path(path).name}, row {count}"
+                    if table.ordered:
+                        if last is not None and key <= last:
+                            fault = "repeats" if key == last else "is out of order"
+                            raise BadInput(f"the key {key!r} {fault}", where=where)
+                        last = key
+                    else:
+                        if key in seen:
+                            raise BadInput(f"the key {key!r} repeats", where=where)
+                        seen.add(key)
+                    for name in whole:
+                        # Arrow would cut the decimals.
+                        if isinstance(row[name], float) and row[name] != int(row[name]):
+                            raise ValueError(f"{name} = {row[name]} is no whole number")
                 out.write_batch(pa.RecordBatch.from_pylist([dict(r) for r in batch], table.schema))
-            except (pa.ArrowInvalid, pa.ArrowTypeError, ValueError) as error:
-                where = f"{Path(path).name}, rows {count - len(batch) + 1}-{count}"
+            except (pa.ArrowException, LookupError, ValueError, TypeError, OverflowError) as error:
+                where = f"{Path(path).name}, rows {first}-{first + len(batch) - 1}"
                 raise BadInput(f"a value does not fit its column ({error})", where=where) from error
     return count
 
@@ -125,9 +155,45 @@ def _batched(rows: Iterable[Row], size: int) -> Iterator[tuple[Row, ...]]:
         yield batch
 
 
-def read(path: str | Path, columns: list[str] | None = None) -> Iterator[dict[str, Any]]:
+@contextmanager
+def parquet_file(
+    path: str | Path, columns: Sequence[str] | None = None, **options: Any
+) -> Iterator[pq.ParquetFile]:
+    """Open a parquet file of the results, which has the ``columns``; the block only reads it.
+
+    ``options`` are those of `pyarrow.parquet.ParquetFile`.  Raises `BadInput` if the file is damaged.
+    """
+    with damage_named(path), pq.ParquetFile(path, **options) as file:
+        missing = set(columns or ()) - set(file.schema_arrow.names)
+        if missing:
+            raise BadInput(f"the column {min(missing)!r} is missing")
+        yield file
+
+
+def read_table(path: str | Path, columns: Sequence[str] | None = None, **options: Any) -> pa.Table:
+    """Return a parquet file, or its ``columns``; ``options`` are those of `parquet_file`."""
+    with parquet_file(path, columns, **options) as file:
+        return file.read(columns)
+
+
+def row_groups(path: str | Path, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
+    """Yield a parquet file, or its ``columns``, one row group in memory at a time."""
+    with parquet_file(path, columns) as file:
+        for group in range(file.num_row_groups):
+            yield file.read_row_group(group, columns=columns)
+
+
+def batches(
+    path: str | Path, columns: Sequence[str] | None = None, size: int = 1 << 16
+) -> Iterator[pa.RecordBatch]:
+    """Yield a parquet file, or its ``columns``, in batches of at most ``size`` rows."""
+    with parquet_file(path, columns) as file:
+        yield from file.iter_batches(size, columns=columns, use_threads=False)
+
+
+def read(path: str | Path, columns: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
     """Yield the rows of a parquet file as dicts, one row group in memory at a time."""
-    with pq.ParquetFile(path) as file:
+    with parquet_file(path, columns) as file:
         for group in range(file.num_row_groups):
             yield from file.read_row_group(group, columns=columns).to_pylist()
 
@@ -144,7 +210,7 @@ def census(table: Table, path: str | Path) -> dict[str, Any]:
     ``rows_sha256`` covers every row in order, so two files with one census hold the same data
     whichever version of the parquet library wrote them.
     """
-    with pq.ParquetFile(path) as file:
+    with parquet_file(path) as file:
         total = file.metadata.num_rows
     marks = {0: "first", total // 2: "middle", total - 1: "last"}
     histograms: dict[str, Counter[str]] = {label: Counter() for label in table.labels}

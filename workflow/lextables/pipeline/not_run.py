@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from lextables.pipeline.atomic import write_text
+from lextables.pipeline.files import json_value
 from lextables.pipeline.redaction import without_folders
 
 KEY = "not_run"
@@ -29,7 +30,7 @@ def reason(path: str | Path) -> str:
     with suppress(OSError), (path / _IN_FOLDER if path.is_dir() else path).open("rb") as file:
         start = file.read(_BYTES)
         if start.startswith(_START):
-            return json.loads(start)[KEY]
+            return json_value(start, str(path), "delete it, and repeat the command")[KEY]
     return ""
 
 

@@ -17,9 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from pydantic import BaseModel
 
 from lextables.pipeline.atomic import write_text
 from lextables.pipeline.dataset import Column, Table
+from lextables.pipeline.files import read_json
 from lextables.pipeline.version import made_by
 
 LIBRARIES = (
@@ -48,6 +50,32 @@ SCORES = Table(
     ),
     key=("metric", "group"),
 )
+
+
+class RunSettings(BaseModel):
+    """The settings in a run's `run.json`."""
+
+    settings: dict[str, Any]
+
+
+class Record(RunSettings):
+    """A run's `run.json`, which has more keys."""
+
+    device: str
+    seconds: float
+    libraries: dict[str, str]
+
+
+class Choice(BaseModel):
+    """The record of a choice."""
+
+    choice: dict[str, Any]
+
+
+class Counts(BaseModel):
+    """The part of a census on the tables."""
+
+    data: dict[str, dict[str, Any]]
 
 
 @dataclass(frozen=True, order=True)
@@ -109,19 +137,14 @@ def noted(name: str, add: Callable[[Any], Any]) -> None:
         record[name] = add(record.get(name))
 
 
-def loaded(path: str | Path) -> dict[str, Any]:
-    """Return a JSON record: a run's `run.json`, or a census."""
-    return json.loads(Path(path).read_text(encoding="utf-8"))
-
-
 def counts_of(census: str | Path) -> dict[str, Any]:
     """Return the part of a census on the tables."""
-    return loaded(census)["data"]
+    return read_json(census, Counts)["data"]
 
 
 def chosen(choice: Sequence[str | Path]) -> dict[str, Any]:
     """Return the choice whose record is in ``choice``; empty if there is none."""
-    return loaded(choice[0])["choice"] if choice else {}
+    return read_json(choice[0], Choice)["choice"] if choice else {}
 
 
 def processor() -> str:

@@ -9,6 +9,9 @@ may also begin a new cell within a text: at a semicolon or tab if these separate
 end.  So an apostrophe is also inserted after each of these if such a sign follows.
 """
 
+import csv
+import io
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import regex
@@ -41,3 +44,22 @@ def text(cell: str) -> str:
     """Return the original text of a `cell`."""
     cell = _MARKED_WITHIN.sub("", cell)
     return cell[1:] if _MARKED.match(cell) else cell
+
+
+def rows(written: str, columns: Iterable[str]) -> list[dict[str, str]]:
+    """Return the rows of a csv text, with each `cell` as it is written.
+
+    Raises ValueError if one of the ``columns`` is missing, or if the text is cut short in a row.
+    """
+    header, *lines = csv.reader(io.StringIO(written), strict=True)
+    missing = set(columns) - set(header)
+    if missing:
+        raise ValueError(f"the column {min(missing)!r} is missing")
+    if not written.endswith("\n"):
+        raise ValueError("its last row is cut short")
+    return [dict(zip(header, line, strict=True)) for line in lines]
+
+
+def texts(row: Mapping[str, str]) -> dict[str, str]:
+    """Return a row with the original texts of its cells."""
+    return {name: text(cell) for name, cell in row.items()}

@@ -15,6 +15,7 @@ from pathlib import Path
 from lextables.pipeline import spreadsheet
 from lextables.pipeline.atomic import replacing
 from lextables.pipeline.errors import BadInput
+from lextables.pipeline.files import damage_named
 from lextables.publish.records import ResultTable
 from lextables.tables.cells import from_csv
 from lextables.tables.published import number
@@ -59,9 +60,9 @@ def check(path: str | Path, run: Callable[[list[str]], int]) -> list[str]:
     """
     if not Path(path).is_file():
         raise BadInput("no such file", where=str(path), do="run the target publish")
-    with Path(path).open(encoding="utf-8", newline="") as file:
-        rows = [*csv.DictReader(file)]
-    capsules = [{name: spreadsheet.text(cell) for name, cell in row.items()} for row in rows]
+    with damage_named(path):
+        rows = spreadsheet.rows(Path(path).read_text(encoding="utf-8"), COLUMNS)
+    capsules = [*map(spreadsheet.texts, rows)]
     if Path(FOLDER).exists():
         raise BadInput("the folder of a fresh run exists", where=FOLDER, do="move or delete it")
     failed = {
@@ -78,7 +79,8 @@ def check(path: str | Path, run: Callable[[list[str]], int]) -> list[str]:
 
 def _problem(capsule: Mapping[str, str]) -> str:
     """Return why the answer in a capsule's file is not accepted; empty if it is."""
-    lines = from_csv(Path(capsule["file"]).read_text(encoding="utf-8"))
+    with damage_named(capsule["file"]):
+        lines = from_csv(Path(capsule["file"]).read_text(encoding="utf-8"))
     place = capsule["row"], capsule["column"]
     answer = next((line.reproduced for line in lines if (line.row, line.column) == place), "")
     value, low, high = (number(text) for text in (answer, capsule["low"], capsule["high"]))

@@ -8,7 +8,6 @@ the top, each other one in a folder of its name:
     <other data set>/data/<table>.parquet, ...
 """
 
-import json
 import os
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,9 +17,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from lextables.papers.registry import Publication, Responsible
+from lextables.pipeline.dataset import Census, parquet_file
+from lextables.pipeline.files import read_json
 from lextables.pipeline.registry import Entry
 from lextables.sources.registry import SAMPLE, with_registry_texts
 
@@ -39,12 +39,14 @@ class PublishedTable:
     @cached_property
     def schema(self) -> pa.Schema:
         """The written schema, with a description of each column."""
-        return pq.read_schema(self.path)
+        with parquet_file(self.path) as file:
+            return file.schema_arrow
 
     @cached_property
     def rows(self) -> int:
         """The number of rows."""
-        return pq.read_metadata(self.path).num_rows
+        with parquet_file(self.path) as file:
+            return file.metadata.num_rows
 
     @property
     def description(self) -> str:
@@ -238,7 +240,7 @@ def gather(
             data_set,
             "" if data_set == top else data_set,
             path.parent,
-            json.loads(path.read_text(encoding="utf-8")),
+            read_json(path, Census),
             about.tasks.get(data_set, {}),
             [run for run in runs if run.data_set == data_set],
             [each for each in weights if each.data_set == data_set],

@@ -10,9 +10,8 @@ from itertools import groupby
 from pathlib import Path
 
 import orjson
-import pyarrow.parquet as pq
 
-from lextables.pipeline.dataset import Row, read
+from lextables.pipeline.dataset import Row, parquet_file, read
 from lextables.publish.export import Format, PublishedRun, PublishedSet
 from lextables.tasks.answers import collection
 
@@ -77,7 +76,8 @@ def of_answers(data_set: PublishedSet, folder: Path) -> list[Format]:
 
 def _marks(run: PublishedRun) -> bool:
     """Whether a run predicts marked paragraphs and not answers."""
-    return "paragraph_id" in pq.read_schema(run.predictions).names
+    with parquet_file(run.predictions) as file:
+        return "paragraph_id" in file.schema_arrow.names
 
 
 def _write(path: Path, records: Iterator[Row]) -> None:

@@ -26,6 +26,7 @@ from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
 
 from lextables import __version__
 from lextables.pipeline import spreadsheet
+from lextables.pipeline.files import damage_named, read_json
 from lextables.pipeline.version import RELEASED
 from lextables.tables.cells import COLUMNS
 from lextables.tables.published import number
@@ -57,7 +58,7 @@ class ResultTable:
     @cached_property
     def lines(self) -> list[dict[str, str]]:
         """The rows as texts, without the apostrophes that protect spreadsheets."""
-        return [{name: spreadsheet.text(cell) for name, cell in row.items()} for row in self.rows]
+        return [*map(spreadsheet.texts, self.rows)]
 
     def of_metric(self, line: Fields) -> list[dict[str, str]]:
         """The lines with the metric of ``line``: its column, or its row where the system is in the column."""
@@ -67,8 +68,9 @@ class ResultTable:
 
 def read(path: str | Path, **about: str) -> ResultTable:
     """Read a table's csv; ``about`` are the other fields of `ResultTable`."""
-    with Path(path).open(encoding="utf-8", newline="") as file:
-        return ResultTable(rows=[*csv.DictReader(file)], **about)
+    with damage_named(path):
+        rows = spreadsheet.rows(Path(path).read_text(encoding="utf-8"), COLUMNS)
+    return ResultTable(rows=rows, **about)
 
 
 def write(tables: Iterable[ResultTable], folder: Path) -> None:
@@ -102,7 +104,7 @@ def tables(folder: str | Path) -> dict[str, str]:
     """Return {`<paper>/<table>`: its csv text} from the logs of Every Eval Ever below ``folder``."""
     lines: dict[str, dict[int, Fields]] = defaultdict(dict)
     for path in Path(folder).rglob("*.json"):
-        log = json.loads(path.read_text(encoding="utf-8"))
+        log = read_json(path)
         details = log["source_metadata"]["additional_details"]
         cells = [result["score_details"]["details"] for result in log["evaluation_results"]]
         for cell in (*cells, *json.loads(details[UNSCORED])):

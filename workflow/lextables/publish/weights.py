@@ -17,7 +17,8 @@ import yaml
 from lextables.models.linear import BUCKETS, WORD
 from lextables.papers.trained_on import FACTS, measured
 from lextables.pipeline.dataset import Row, read
-from lextables.pipeline.run import loaded
+from lextables.pipeline.files import damage_named, read_json
+from lextables.pipeline.run import RunSettings
 from lextables.publish.card import TEMPLATES
 from lextables.publish.export import Export, Format, PublishedSet, PublishedWeights, licences_of, link
 from lextables.tables.cells import Line, from_csv
@@ -49,7 +50,7 @@ LIBRARIES = {
 def write(export: Export, data_set: PublishedSet, folder: Path) -> list[Format]:
     """Write the weights trained on a data set to its folder; return the description of the files."""
     for weights in data_set.weights:
-        settings = loaded(weights.folder / "run.json")["settings"]
+        settings = read_json(weights.folder / "run.json", RunSettings)["settings"]
         kind = settings.get("kind") or data_set.task["task"]
         kind = f"{kind} {data_set.task['task']}" if kind == "linear" else kind
         files, place = weights.folder / "weights", folder / "weights" / weights.name
@@ -92,7 +93,7 @@ def _card(export: Export, weights: PublishedWeights, context: Mapping[str, Any])
         "scores": scores,
         "seeds": max((len(line.runs.split()) for _, line in scores), default=1),
         "overlaps": [*_overlaps(export, weights)],
-        "record": loaded(weights.folder / "run.json"),
+        "record": read_json(weights.folder / "run.json", RunSettings),
         "licences": licences,
         "other": [source for source in export.sources if not source["comparable"]],
     }
@@ -104,7 +105,9 @@ def _scores(weights: PublishedWeights) -> Iterator[tuple[str, Line]]:
     """Yield the headline scores of the predictions, each once, with the title of its first table."""
     shown = set()
     for path, title, headline in weights.tables:
-        for line in from_csv(Path(path).read_text(encoding="utf-8")):
+        with damage_named(path):
+            lines = from_csv(Path(path).read_text(encoding="utf-8"))
+        for line in lines:
             runs = line.runs.split()
             known = (line.row, line.column) in shown or headline not in (line.row, line.column)
             if not known and any(weights.predicted.match(run) for run in runs):

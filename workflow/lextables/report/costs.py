@@ -15,6 +15,7 @@ import pandas as pd
 
 from lextables.pipeline import spreadsheet
 from lextables.pipeline.atomic import write_text
+from lextables.pipeline.files import damage_named
 
 HOUR = 3600
 MEGABYTE = 1e6
@@ -193,7 +194,8 @@ def records(jobs: Sequence[Job], data: str) -> pd.DataFrame:
         if job.runs or job.gpu or not job.benchmark or not benchmark.is_file():
             continue
         size = sum(_bytes(Path(output)) for output in job.outputs)
-        seconds = pd.read_csv(benchmark, sep="\t")["cpu_time"].sum()
+        with damage_named(benchmark):
+            seconds = pd.read_csv(benchmark, sep="\t")["cpu_time"].sum()
         rows.append([data, job.rule, job.dataset, job.model, float(f"{job.published:.3g}"), seconds, size])
     frame = pd.DataFrame(rows, columns=[*KEY, "published", "seconds", "bytes"])
     groups = frame.groupby([*KEY, "published"])

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
+from lextables.pipeline.dataset import parquet_file
+from lextables.pipeline.files import read_json
+from lextables.pipeline.run import Counts
 from lextables.pipeline.version import snakemake_path
 from lextables.publish.card import SPLIT
 from lextables.publish.export import config_name, description_of
@@ -62,14 +64,14 @@ class DataSet:
 def read(census: str | Path, texts: Mapping[str, Any] | None = None) -> DataSet:
     """Read a data set's census, and the schema and first rows of each of its tables."""
     folder = Path(census).parent
-    counts = json.loads(Path(census).read_text(encoding="utf-8"))
+    counts = read_json(census, Counts)
     counts["sources"] = with_registry_texts(counts.get("sources", []), texts or {})
     files = [folder / f"{name}.parquet" for name in counts["data"]]
     return DataSet(folder.name, counts, [_table(file) for file in files if file.exists()])
 
 
 def _table(path: Path) -> DataTable:
-    with pq.ParquetFile(path) as file:
+    with parquet_file(path) as file:
         schema = file.schema_arrow
         rows = next(file.iter_batches(batch_size=ROWS), pa.RecordBatch.from_pylist([], schema)).to_pylist()
     columns = [(column.name, _kind(column), description_of(column.metadata)) for column in schema]

@@ -11,8 +11,8 @@ import pandas as pd
 from markupsafe import Markup
 
 from lextables.corpora.overlaps import ALL, HALF, RUN, Split
-from lextables.pipeline.dataset import read
-from lextables.pipeline.run import loaded
+from lextables.pipeline.dataset import Sources, read
+from lextables.pipeline.files import read_json
 from lextables.tables import figures, render
 from lextables.tables.cells import Line
 from lextables.tables.inputs import comparable
@@ -103,7 +103,10 @@ def lines(table: pd.DataFrame) -> list[Line]:
 def facts(table: pd.DataFrame, data: Path) -> pd.DataFrame:
     """Return the shares of pairs of data sets in ``data`` that are as published (`resources/facts`)."""
     censuses = ((name, data / name / "census.json") for name in table.dataset.unique())
-    names = [name for name, path in censuses if path.is_file() and comparable(loaded(path)["sources"])]
+    names = []
+    for name, path in censuses:
+        if path.is_file() and comparable(read_json(path, Sources)["sources"]):
+            names.append(name)
     kept = table[table.dataset.isin(names) & table.other_dataset.isin(names)]
     return kept[[*PAIR, "share"]].round({"share": 3})
 

@@ -1,7 +1,6 @@
 """Reads what the report shows: the tables and figures of the papers, and the records of the runs."""
 
 import hashlib
-import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +12,9 @@ import yaml
 
 from lextables.papers.registry import Shown, TableEntry
 from lextables.pipeline import not_run
+from lextables.pipeline.dataset import Census, Sources, read_table
+from lextables.pipeline.files import damage_named, read_json
+from lextables.pipeline.run import Record
 from lextables.pipeline.version import words as version_words
 from lextables.sources.registry import with_registry_texts
 from lextables.tables import render
@@ -208,13 +210,13 @@ def source_files(results: Path, dataset: str) -> frozenset[str]:
     census = _census(results, dataset)
     if not census.exists():
         return frozenset()
-    sources = json.loads(census.read_text(encoding="utf-8"))["sources"]
+    sources = read_json(census, Sources)["sources"]
     return frozenset(f"{source['source']}/{source['file']}" for source in sources)
 
 
 def _counts(census: Path, texts: Mapping[str, Any] | None) -> dict[str, Any]:
     """A data set's census with the current ``texts`` of its sources."""
-    counts = json.loads(census.read_text(encoding="utf-8"))
+    counts = read_json(census, Census)
     return counts | {"sources": with_registry_texts(counts["sources"], texts or {})}
 
 
@@ -231,17 +233,22 @@ def _stands(folder: Path, name: str, entry: TableEntry) -> bool:
 def _read_exhibit(
     folder: Path, name: str, entry: TableEntry, sources: Sequence[Mapping[str, Any]]
 ) -> Exhibit:
-    text = (folder / f"{name}.csv").read_text(encoding="utf-8")
-    lines = from_csv(text, render.data_note(sources))  # each value had the note
+    table = folder / f"{name}.csv"
+    with damage_named(table):
+        # Each value had the note.
+        lines = from_csv(table.read_text(encoding="utf-8"), render.data_note(sources))
     svg = (folder / f"{name}.svg").read_text(encoding="utf-8") if entry.kind else ""
     suffixes = ("csv", "md", "html", "svg")[: 4 if svg else 3]
     files = {suffix: f"tables/{folder.name}/{name}.{suffix}" for suffix in suffixes}
     compared = folder / f"{name}.comparison.csv"
-    pairs = pairs_from_csv(compared.read_text(encoding="utf-8")) if compared.exists() else []
+    pairs = []
+    if compared.exists():
+        with damage_named(compared):
+            pairs = pairs_from_csv(compared.read_text(encoding="utf-8"))
     if pairs:
         files["comparison.csv"] = f"tables/{folder.name}/{name}.comparison.csv"
     parquet = folder / f"{name}.units.parquet"
-    units = pd.read_parquet(parquet) if entry.headline and parquet.exists() else None
+    units = read_table(parquet).to_pandas() if entry.headline and parquet.exists() else None
     return Exhibit(name, entry, lines, svg, files, pairs, sources, units)
 
 
@@ -249,5 +256,5 @@ def read_run(path: str | Path, *, earlier: bool = False) -> RunRecord:
     """Read a `run.json` at …/<paper>/<experiment>/<model>/<condition>/seed<k>/."""
     path = Path(path)
     *_, paper, experiment, model, condition, seed = path.parent.parts
-    record = json.loads(path.read_text(encoding="utf-8"))
+    record = read_json(path, Record)
     return RunRecord(paper, experiment, model, condition, seed.removeprefix("seed"), record, earlier)

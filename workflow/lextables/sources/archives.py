@@ -3,6 +3,7 @@
 The limits turn a zip bomb into an error message before it fills memory or disk.
 """
 
+import errno
 import gzip
 import io
 import lzma
@@ -12,9 +13,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from lextables.pipeline.errors import BadInput
+from lextables.pipeline.files import utf8
 
 CHUNK = 1 << 20
 # A release's members may expand to this multiple of its zip; text compresses to a tenth or a fifth.
@@ -44,14 +46,44 @@ SINGLE_FILE = Bounds(member=1 << 30)
 
 
 @contextmanager
+def _damage() -> Iterator[None]:
+    """Raise zipfile.BadZipFile for any error of zipfile about the content of a zip.
+
+    zipfile has many: RuntimeError for an encrypted member, NotImplementedError for an unknown compression,
+    OverflowError for a wrong position.  KeyError, for no such member, is not changed.
+    """
+    try:
+        yield
+    except (zipfile.BadZipFile, OverBounds, KeyError):
+        raise
+    except Exception as error:
+        if getattr(error, "errno", None) not in (None, errno.EINVAL):  # an error of the disk
+            raise
+        raise zipfile.BadZipFile(str(error)) from error
+
+
+class _Release(zipfile.ZipFile):
+    """The zip of a release, whose damage is zipfile.BadZipFile when it or a member is opened."""
+
+    def __init__(self, file: str | Path | IO[bytes]) -> None:
+        with _damage():
+            super().__init__(file)
+
+    def open(self, *args: Any, **options: Any) -> IO[bytes]:
+        with _damage():
+            return super().open(*args, **options)
+
+
+@contextmanager
 def opened(path: str | Path) -> Iterator[zipfile.ZipFile]:
     """Open the zip of a release.
 
-    Raises `BadInput` if the zip, or a member that is read, is truncated or damaged, or if the declared
-    sizes exceed `RELEASE_RATIO` times the zip's size.  Python reads at most the declared size of a member.
+    Raises `BadInput` if the zip, or a member that is read, is truncated, damaged or encrypted, or if the
+    declared sizes exceed `RELEASE_RATIO` times the zip's size.  Python reads at most the declared size of a
+    member.
     """
     try:
-        with zipfile.ZipFile(path) as archive:
+        with _Release(path) as archive:
             declared, size = _declared_size(archive), Path(path).stat().st_size
             if declared > max(CHUNK, RELEASE_RATIO * size):
                 raise OverBounds(
@@ -60,7 +92,9 @@ def opened(path: str | Path) -> Iterator[zipfile.ZipFile]:
             yield archive
     except OverBounds as error:
         raise BadInput(str(error), where=Path(path).name, do="take the zip of the release") from None
-    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError) as error:
+        if getattr(error, "errno", None):  # bz2 raises an OSError without a number for damage
+            raise
         raise BadInput(
             f"the zip is cut short or damaged ({error})", where=Path(path).name, do="fetch it again"
         ) from error
@@ -99,15 +133,7 @@ def file_or_only_member(path: Path, suffix: str) -> bytes:
 
 def text(archive: zipfile.ZipFile, name: str) -> str:
     """Return a member as text; raises `BadInput` if it is not UTF-8."""
-    content = archive.read(name)
-    try:
-        return content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise BadInput(
-            f"the byte 0x{content[error.start]:02x} at {error.start} is not UTF-8",
-            where=name,
-            do="restore the file from the release",
-        ) from None
+    return utf8(archive.read(name), name, encoding="utf-8")
 
 
 def _declared_size(archive: zipfile.ZipFile) -> int:
@@ -129,6 +155,12 @@ def check_members(archive: zipfile.ZipFile, bounds: Bounds) -> None:
             raise OverBounds(f"{info.filename} claims to expand to {info.file_size:,} bytes")
 
 
+def check_zip(content: bytes, bounds: Bounds) -> None:
+    """Check the members of a zip inside another file; raises zipfile.BadZipFile, and `OverBounds`."""
+    with _Release(io.BytesIO(content)) as archive:
+        check_members(archive, bounds)
+
+
 def read_member(archive: zipfile.ZipFile, name: str, bounds: Bounds) -> bytes:
     """Return the bytes of one member.
 
@@ -140,12 +172,8 @@ def read_member(archive: zipfile.ZipFile, name: str, bounds: Bounds) -> bytes:
         raise OverBounds(f"it claims {info.file_size:,} bytes, more than the {bounds.member:,} allowed")
     if info.file_size > CHUNK and info.file_size > bounds.ratio * max(1, info.compress_size):
         raise OverBounds(f"it claims to expand more than {bounds.ratio} times")
-    try:
-        with archive.open(info) as stream:
-            return _read(stream, bounds.member)
-    except (zlib.error, lzma.LZMAError, EOFError, OSError, RuntimeError, NotImplementedError) as error:
-        # zipfile raises RuntimeError for an encrypted member.
-        raise zipfile.BadZipFile(str(error)) from error
+    with _damage(), archive.open(info) as stream:
+        return _read(stream, bounds.member)
 
 
 def gunzipped(data: bytes, bounds: Bounds = SINGLE_FILE) -> bytes:

@@ -10,6 +10,7 @@ from typing import Any
 
 from lextables.pipeline.atomic import replacing, write_text
 from lextables.pipeline.errors import BadInput
+from lextables.pipeline.files import read_json, typed
 from lextables.sources.registry import PUBLISHED, Candidate, SourceFile
 from lextables.sources.transfer import (
     CLIENT,
@@ -165,7 +166,10 @@ def fetched_before(
     record_file = destination.with_name(f"{destination.name}.json")
     if not (destination.is_file() and record_file.is_file()):
         return None
-    record = Provenance(**json.loads(record_file.read_text(encoding="utf-8")))
+    try:
+        record = typed(Provenance, read_json(record_file))
+    except BadInput:  # a damaged record: the file is fetched again
+        return None
     candidates = entry.among(variants)
     digests = Digests({kind(c.digest) for c in candidates if c.digest}, destination.stat().st_size)
     for data in chunks(destination):

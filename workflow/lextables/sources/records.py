@@ -5,18 +5,17 @@ the first error; nothing is guessed.
 """
 
 import csv
-import json
 import re
 from collections.abc import Iterable, Iterator
 from io import TextIOWrapper
-from json import JSONDecodeError, JSONDecoder
+from json import JSONDecodeError
 from typing import IO, Any
 
 from lextables.pipeline.errors import BadInput
+from lextables.pipeline.files import RESTORE, json_prefix, json_value, utf8
 
 Record = dict[str, Any]
 
-RESTORE = "restore the file from the release"
 CHUNK = 1 << 20  # characters
 # Longest item of a JSON array, in characters: an error is found without reading the rest of the file.
 LONGEST = 1 << 25
@@ -73,6 +72,8 @@ def csv_records(
     """Yield (place, {column: cell}) for each row below the header, which must have all ``columns``."""
     rows = csv_rows(lines, name)
     where, header = next(rows)
+    if len(set(header)) < len(header):
+        raise BadInput("a column appears twice", where=where, do=RESTORE)
     for column in columns:
         if column not in header:
             do = f"the columns are {', '.join(columns)}"
@@ -91,10 +92,11 @@ def json_lines(lines: Iterable[bytes], name: str) -> Iterator[tuple[str, Record]
 
 def _decoded(lines: Iterable[bytes], name: str, unit: str) -> Iterator[str]:
     for number, line in enumerate(lines, 1):
-        try:
-            yield line.decode("utf-8-sig" if number == 1 else "utf-8")
-        except UnicodeDecodeError as error:
-            raise _not_utf8(error, f"{name}, {unit} {number}") from None
+        where = f"{name}, {unit} {number}"
+        text = utf8(line, where, encoding="utf-8-sig" if number == 1 else "utf-8")
+        if "\0" in text:
+            raise BadInput("holds a NUL character", where=where, do=RESTORE)
+        yield text
 
 
 def json_array(stream: IO[bytes], name: str) -> Iterator[tuple[str, Record]]:
@@ -111,22 +113,20 @@ def json_array(stream: IO[bytes], name: str) -> Iterator[tuple[str, Record]]:
                 raise _not_an_object(item, where)
             yield where, item
     except UnicodeDecodeError as error:
-        raise _not_utf8(error, f"{name}, after item {number}") from None
+        byte = error.object[error.start]
+        what = f"the byte 0x{byte:02x} is not UTF-8"
+        raise BadInput(what, where=f"{name}, after item {number}", do=RESTORE) from None
 
 
 def json_object(stream: IO[bytes], name: str) -> Record:
     """Return the object of a file that is one JSON object."""
-    try:
-        return _object(stream.read().decode("utf-8-sig"), name)
-    except UnicodeDecodeError as error:
-        raise _not_utf8(error, name) from None
+    return _object(stream.read(), name)
 
 
 def value(record: Any, key: str, kind: type, where: str) -> Any:
     """Return ``record[key]``, which must be of type ``kind``.
 
-    Raises `BadInput` if the record is no object, the key is missing, the type differs, or a string has half
-    of a surrogate pair, which no encoding can write.
+    Raises `BadInput` if the record is no object, the key is missing, or the type differs.
     """
     if not isinstance(record, dict):
         raise _not_an_object(record, where)
@@ -136,28 +136,18 @@ def value(record: Any, key: str, kind: type, where: str) -> Any:
     if not isinstance(content, kind):
         what = f"{key!r} is {type(content).__name__} where {kind.__name__} should be"
         raise BadInput(what, where=where, do=RESTORE)
-    if isinstance(content, str) and (half := re.search("[\ud800-\udfff]", content)):
-        raise BadInput(f"{key!r} holds {half[0]!r}, half of a character", where=where, do=RESTORE)
     return content
 
 
-def _object(text: str, where: str) -> Record:
-    try:
-        content = json.loads(text)
-    except JSONDecodeError as error:
-        raise BadInput(f"is no JSON ({error.msg})", where=where, do=RESTORE) from None
-    if not isinstance(content, dict):
-        raise _not_an_object(content, where)
-    return content
+def _object(content: str | bytes, where: str) -> Record:
+    record = json_value(content, where)
+    if not isinstance(record, dict):
+        raise _not_an_object(record, where)
+    return record
 
 
 def _not_an_object(content: Any, where: str) -> BadInput:
     return BadInput(f"holds {type(content).__name__} where an object should be", where=where, do=RESTORE)
-
-
-def _not_utf8(error: UnicodeDecodeError, where: str) -> BadInput:
-    # error.object, because error.start does not count a byte order mark.
-    return BadInput(f"the byte 0x{error.object[error.start]:02x} is not UTF-8", where=where, do=RESTORE)
 
 
 def _items(text: TextIOWrapper, name: str) -> Iterator[Any]:
@@ -186,7 +176,6 @@ class _Window:
 
     def __init__(self, file: TextIOWrapper) -> None:
         self.file, self.text, self.at = file, "", 0
-        self._decoder = JSONDecoder()
 
     def next(self) -> str:
         """Move to the next character that is not blank and return it, or "" at the end of the file."""
@@ -199,7 +188,7 @@ class _Window:
         """Decode the value that begins here."""
         while True:
             try:
-                content, self.at = self._decoder.raw_decode(self.text, self.at)
+                content, self.at = json_prefix(self.text, self.at, where)
                 return content
             except JSONDecodeError as error:
                 if len(self.text) - self.at > LONGEST or not self._read_more():

@@ -392,17 +392,12 @@ def to_csv(lines: Iterable[Line], note: str = "") -> str:
 
 def from_csv(text: str, note: str = "") -> list[Line]:
     """Read the text of `to_csv`; the ``note`` on the data is removed."""
-    return [
-        Line(
-            **row
-            | {
-                "decimals": int(row["decimals"]) if row["decimals"] else None,
-                "reason": row["reason"].removesuffix(note).removesuffix("; "),
-            }
-        )
-        for cells in csv.DictReader(io.StringIO(text))
-        for row in [{name: spreadsheet.text(cell) for name, cell in cells.items()}]
-    ]
+    lines = []
+    for row in map(spreadsheet.texts, spreadsheet.rows(text, COLUMNS)):
+        decimals = int(row["decimals"]) if row["decimals"] else None
+        reason = row["reason"].removesuffix(note).removesuffix("; ")
+        lines.append(Line(**row | {"decimals": decimals, "reason": reason}))
+    return lines
 
 
 def count(lines: Iterable[Line]) -> Mapping[str, int]:

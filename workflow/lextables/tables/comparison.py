@@ -144,10 +144,11 @@ def to_csv(pairs: Iterable[Pair]) -> str:
 
 def from_csv(text: str) -> list[Pair]:
     """Read a file of `to_csv`."""
-    return [
-        Pair(**{field.name: field.type(spreadsheet.text(row[field.name])) for field in fields(Pair)})
-        for row in csv.DictReader(io.StringIO(text))
-    ]
+    columns = {field.name: field.type for field in fields(Pair)}
+    pairs = []
+    for row in map(spreadsheet.texts, spreadsheet.rows(text, columns)):
+        pairs.append(Pair(**{name: kind(row[name]) for name, kind in columns.items()}))
+    return pairs
 
 
 # From cells to pairs

@@ -1,6 +1,5 @@
 """The inputs of a paper's tables: data, rows, scores, and the records of runs."""
 
-import json
 import math
 import statistics
 from collections import defaultdict
@@ -13,7 +12,8 @@ from typing import Any
 from lextables.metrics import HIGH, LOW
 from lextables.papers.registry import Paper, TableEntry
 from lextables.pipeline import not_run
-from lextables.pipeline.dataset import Row, read
+from lextables.pipeline.dataset import Row, Sources, read
+from lextables.pipeline.files import read_json
 from lextables.sources.registry import with_registry_texts
 from lextables.tables.cells import Cell
 from lextables.tables.published import PublishedCell
@@ -114,7 +114,7 @@ def rows_that_ran(rows: Iterable[Mapping[str, Any]], root: Path) -> list[dict[st
 
 def provenance(census: Path, texts: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The sources in a data set's census, with the registry's current texts (`registry_texts`)."""
-    return with_registry_texts(json.loads(census.read_text(encoding="utf-8"))["sources"], texts)
+    return with_registry_texts(read_json(census, Sources)["sources"], texts)
 
 
 def comparable(sources: Iterable[Mapping[str, Any]]) -> bool:
@@ -132,7 +132,7 @@ def by_name(rows: Iterable[Row]) -> Scores:
 
 def record(root: Path, folder: str) -> dict[str, Any]:
     """Return the `run.json` of the run in ``folder`` below ``root``."""
-    return json.loads((root / folder / "run.json").read_text(encoding="utf-8"))
+    return read_json(root / folder / "run.json")
 
 
 def training(run: Mapping[str, Any]) -> Mapping[str, Any]:

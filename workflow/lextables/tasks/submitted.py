@@ -14,6 +14,7 @@ from typing import Any
 
 from lextables.pipeline.dataset import Row, Table
 from lextables.pipeline.errors import BadInput
+from lextables.pipeline.files import json_value
 from lextables.sources import records
 from lextables.sources.archives import OverBounds, gunzipped
 
@@ -199,22 +200,8 @@ def text_of(data: bytes, name: str) -> str:
 
 
 def parsed(text: str, where: str) -> Any:
-    """Return the JSON value of ``text``; `BadInput` for invalid JSON or a name repeated in an object.
-
-    Most readers of JSON would silently keep the last value of such a name.
-    """
-
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        record = dict(pairs)
-        if len(record) < len(pairs):
-            name = _repeated(name for name, _ in pairs)
-            raise BadInput(f"{name!r} appears twice in one object", where=where, do="remove one of the two")
-        return record
-
-    try:
-        return json.loads(text, object_pairs_hook=unique)
-    except (ValueError, RecursionError) as error:
-        raise BadInput(f"not JSON ({error})", where=where, do="write it again") from None
+    """Return the JSON value of ``text``; `BadInput` for invalid JSON or a name repeated in an object."""
+    return json_value(text, where, "write it again")
 
 
 def _repeated(names: Iterable[str]) -> str | None:

@@ -5,7 +5,9 @@ def volume_content(wildcards):
     """Param: the digest of the current content of a shard's volumes."""
     if bulk := [Path(CONFIG.bulk_export, v) for v in VOLUMES[wildcards.shard] if "/" not in v]:
         return [CONTENTS.file(path) for path in bulk]
-    record = record_of(Path(f"{RESULTS}/sources/caselaw/{wildcards.shard}.json")) or {"volumes": []}
+    record = record_of(Path(f"{RESULTS}/sources/caselaw/{wildcards.shard}.json"), FetchedVolumes) or {
+        "volumes": []
+    }
     fetched = {entry["file"]: entry for entry in record["volumes"]}
     files = [f"{volume}.zip" for volume in VOLUMES[wildcards.shard]]
     words = "".join(f"{file} {source_key('caselaw', file, fetched.get(file))}\n" for file in files)

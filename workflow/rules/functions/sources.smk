@@ -20,12 +20,11 @@ def source_content(wildcards):
     return source_key(wildcards.source, wildcards.file, fetched)
 
 
-def record_of(provenance):
-    """The record of a download; None if it does not exist or is truncated."""
-    try:
-        return json.loads(provenance.read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValueError):
-        return None
+def record_of(provenance, kind=Provenance):
+    """The record of a download; None if it does not exist or is damaged: then it is fetched again."""
+    with suppress(FileNotFoundError, BadInput):
+        return read_json(provenance, kind)
+    return None
 
 
 def source_key(source, file, fetched):

@@ -5,10 +5,12 @@ No value is converted: a number in quotes, true, 1.0 and null are errors where a
 
 import re
 from datetime import date
-from reprlib import repr as shortened
 from typing import Annotated, Any, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, Field
+
+from lextables.pipeline.errors import BadInput
+from lextables.pipeline.files import Strict, typed
 
 LONGEST_LABEL = 50  # characters; those of real volumes have up to 4
 _DATE = re.compile(r"[0-9]{4}(?:-[0-9]{2}){0,2}")
@@ -29,30 +31,26 @@ def _checked_date(text: str) -> str:
 Label = Annotated[str, Field(max_length=LONGEST_LABEL)]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(strict=True, frozen=True)
-
-
-class Citation(_Strict):
+class Citation(Strict):
     """A citation of a case; ``type`` is ``official``, ``parallel`` and so on."""
 
     cite: str
     type: str = ""
 
 
-class Court(_Strict):
+class Court(Strict):
     """The court that decided a case."""
 
     name: str
 
 
-class Jurisdiction(_Strict):
+class Jurisdiction(Strict):
     """A state, or ``United States``."""
 
     name_long: str
 
 
-class CaseKey(_Strict):
+class CaseKey(Strict):
     """The part of the metadata that also the reader of the released LawngNLI uses."""
 
     id: int = Field(gt=0, lt=1 << 63)
@@ -71,7 +69,7 @@ class Case(CaseKey):
     court: Court
 
 
-class JsonOpinion(_Strict):
+class JsonOpinion(Strict):
     """An opinion of a file in json/."""
 
     type: str | None
@@ -79,13 +77,13 @@ class JsonOpinion(_Strict):
     text: str
 
 
-class JsonBody(_Strict):
+class JsonBody(Strict):
     """The opinions of a file in json/."""
 
     opinions: list[JsonOpinion]
 
 
-class JsonCase(_Strict):
+class JsonCase(Strict):
     """A file in json/, which has the text of a case without page labels."""
 
     casebody: JsonBody
@@ -97,11 +95,6 @@ Checked = TypeVar("Checked", bound=BaseModel)
 def checked(kind: type[Checked], record: Any) -> Checked:
     """Return a JSON value as ``kind``; raises `Unreadable` with the first wrong value."""
     try:
-        return kind.model_validate(record)
-    except ValidationError as error:
-        fault = error.errors(include_url=False)[0]
-    key = ".".join(map(str, fault["loc"])) or "content"
-    if fault["type"] == "missing":
-        raise Unreadable(f"its {key} is missing")
-    reason = fault.get("ctx", {}).get("error", fault["msg"])
-    raise Unreadable(f"its {key} = {shortened(fault['input'])} is wrong ({reason})")
+        return typed(kind, record)
+    except BadInput as error:
+        raise Unreadable(error.what) from None

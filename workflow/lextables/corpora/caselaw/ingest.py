@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
+from pydantic import BaseModel
 
 from lextables.corpora.caselaw.opinion import Fault, Opinion
 from lextables.corpora.caselaw.volume import read_volume
@@ -150,12 +150,27 @@ def read_opinions(shards: Iterable[str | Path], columns: Sequence[str]) -> Itera
     """
     earlier = np.empty(0, np.int64)
     for shard in shards:
-        case_ids = np.unique(pq.read_table(shard, columns=["case_id"])["case_id"].to_numpy())
+        case_ids = np.unique(dataset.read_table(shard, ["case_id"])["case_id"].to_numpy())
         repeated = set(np.intersect1d(case_ids, earlier, assume_unique=True).tolist())
         for row in dataset.read(shard, columns):
             if row["case_id"] not in repeated:
                 yield row
         earlier = np.union1d(earlier, case_ids)
+
+
+class FetchedVolume(BaseModel):
+    """A volume that was fetched, which has more keys."""
+
+    file: str
+    digest: str
+    obtained_from: str
+
+
+class FetchedVolumes(BaseModel):
+    """The record of a shard's volumes."""
+
+    volumes: list[FetchedVolume]
+    absent: list[str]
 
 
 def paths(record: Mapping[str, Any], folder: str | Path) -> list[Path]:

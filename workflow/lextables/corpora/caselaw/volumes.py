@@ -11,10 +11,9 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 
-import orjson
-
 from lextables import ROOT
 from lextables.pipeline.errors import BadInput
+from lextables.pipeline.files import Strict, json_value, typed
 from lextables.sources.records import whole_number
 
 LIST = "VolumesMetadata.json"
@@ -125,22 +124,22 @@ def known(mirrors: Sequence[Path], fetched: Path) -> Collection:
     return Collection(frozenset(reporters), listed, mirrored)
 
 
+class _Volume(Strict):
+    volume_number: str
+    reporter_slug: str
+    volume_folder: str
+
+
 def _listed(path: Path) -> dict[str, dict[int, list[str]]]:
     """The volumes in a `VolumesMetadata.json` that have a number ("Index" has none)."""
+    again = "fetch it again from static.case.law"
+    listed = typed(list[_Volume], json_value(path.read_bytes(), str(path), again), str(path), again)
     by_reporter: dict[str, dict[int, list[str]]] = {}
-    try:
-        volumes = orjson.loads(path.read_bytes())
-        if not isinstance(volumes, list):
-            raise TypeError("not a list")
-        for volume in volumes:
-            number = whole_number(volume["volume_number"])
-            if number is not None:
-                numbers = by_reporter.setdefault(volume["reporter_slug"], {})
-                numbers.setdefault(number, []).append(volume["volume_folder"])
-    except (orjson.JSONDecodeError, TypeError, KeyError) as error:
-        raise BadInput(
-            f"not a list of volumes ({error!r})", where=str(path), do="fetch it again from static.case.law"
-        ) from error
+    for volume in listed:
+        number = whole_number(volume.volume_number)
+        if number is not None:
+            numbers = by_reporter.setdefault(volume.reporter_slug, {})
+            numbers.setdefault(number, []).append(volume.volume_folder)
     return {
         reporter: {number: sorted(names) for number, names in numbers.items()}
         for reporter, numbers in by_reporter.items()

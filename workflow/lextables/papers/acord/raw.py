@@ -12,15 +12,18 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-import openpyxl
+from pydantic import Field
 
 from lextables.pipeline.dataset import Published, Row, Rows
 from lextables.pipeline.errors import BadInput
+from lextables.pipeline.files import RESTORE, Strict, Text, typed
 from lextables.sources import archives, records
+from lextables.sources.workbooks import sheets
 
 SPLITS = ("train", "valid", "test")
+MAX_RATING = 5  # stars; a mean of several readers, and 0 in some rows of the release
 _FORMATS = "supplemental materials/acord query (short_medium_long).tsv"
 _RATINGS = "supplemental materials/ACORD 2-5 Star Clause Pairs.xlsx"
 
@@ -60,6 +63,27 @@ def read_release(path: str | Path, categories: Mapping[str, str], aliases: Mappi
     return Release(clauses, queries, judgements, ratings, notes)
 
 
+class _Clause(Strict):
+    """A line of `corpus.jsonl`."""
+
+    clause_id: Text = Field(alias="_id")
+    text: Text
+
+
+class _Metadata(Strict):
+    category: str
+    split: Literal["train", "valid", "test"]
+    type: str = ""
+
+
+class _Query(Strict):
+    """A line of `queries.jsonl`."""
+
+    query_id: Text = Field(alias="_id")
+    text: Text
+    metadata: _Metadata
+
+
 class _Members:
     """The files of the archive, by the end of their paths: the top folder may have any name."""
 
@@ -84,11 +108,8 @@ class _Members:
 def _clauses(files: _Members) -> list[Row]:
     clauses: dict[str, Row] = {}
     for where, record in files.json_lines("corpus.jsonl"):
-        clause_id, text = record.get("_id"), record.get("text")
-        if not clause_id or not isinstance(text, str):
-            raise BadInput("a clause needs _id and text", where=where)
-        if not text.strip():
-            raise BadInput(f"clause {clause_id} has an empty text", where=where, do="restore its text")
+        clause = typed(_Clause, record, where)
+        clause_id, text = clause.clause_id, clause.text
         if clause_id in clauses:
             raise BadInput(f"clause {clause_id} appears twice", where=where, do="drop one of the two")
         clauses[clause_id] = {"clause_id": clause_id, "text": text, "words": len(text.split())}
@@ -98,25 +119,19 @@ def _clauses(files: _Members) -> list[Row]:
 def _declared_queries(files: _Members, categories: Mapping[str, str]) -> dict[str, dict[str, Any]]:
     declared: dict[str, dict[str, Any]] = {}
     for where, record in files.json_lines("queries.jsonl"):
-        query_id, text, metadata = record.get("_id"), record.get("text"), record.get("metadata", {})
-        if not query_id or not isinstance(text, str) or not text.strip():
-            raise BadInput("a query needs _id and text", where=where)
+        query = typed(_Query, record, where)
+        query_id, metadata = query.query_id, query.metadata
         if query_id in declared:
             raise BadInput(f"query {query_id!r} appears twice", where=where, do="drop one of the two")
-        if metadata.get("split") not in SPLITS:
-            raise BadInput(
-                f"query {query_id!r} is in no split", where=where, do=f"set its split to {', '.join(SPLITS)}"
-            )
-        if metadata.get("category") not in categories:
-            raise BadInput(
-                f"query {query_id!r} has the unknown category {metadata.get('category')!r}", where=where
-            )
+        if metadata.category not in categories:
+            what = f"query {query_id!r} has the unknown category {metadata.category!r}"
+            raise BadInput(what, where=where)
         declared[query_id] = {
             "query_id": query_id,
-            "short": text,
-            "category": categories[metadata["category"]],
-            "split": metadata["split"],
-            "origin": metadata.get("type", ""),
+            "short": query.text,
+            "category": categories[metadata.category],
+            "split": metadata.split,
+            "origin": metadata.type,
         }
     return declared
 
@@ -208,20 +223,17 @@ def _ratings(
 
     rows: list[Row] = []
     notes: Counter[str] = Counter(ratings_without_a_number=0, ratings_without_a_judged_clause=0)
-    book = openpyxl.load_workbook(io.BytesIO(files.read(_RATINGS)), read_only=True, data_only=True)
-    for sheet in book:
-        cells = list(sheet.iter_rows(values_only=True))
+    for title, cells in sheets(files.read(_RATINGS), _RATINGS):
+        in_sheet = f"{_RATINGS}, sheet {title}"
         head = next((i for i, row in enumerate(cells[:4]) if "Rating" in [_text(cell) for cell in row]), None)
         if head is None:
-            raise BadInput(
-                "no row of the first four is headed 'Rating'", where=f"{_RATINGS}, sheet {sheet.title}"
-            )
+            raise BadInput("no row of the first four is headed 'Rating'", where=in_sheet)
         for at in (i for i, cell in enumerate(cells[head]) if _text(cell) == "Rating"):
             query_id = titles.get(_normalized(_text(cells[head][at - 1])))
             if query_id is None:
                 raise BadInput(
                     f"column {at} is headed {_text(cells[head][at - 1])!r}, which is no query",
-                    where=f"{_RATINGS}, sheet {sheet.title}, row {head + 1}",
+                    where=f"{in_sheet}, row {head + 1}",
                 )
             for number, row in enumerate(cells[head + 1 :], head + 2):
                 text, rating = (
@@ -233,13 +245,16 @@ def _ratings(
                 if not isinstance(rating, int | float):
                     notes["ratings_without_a_number"] += 1
                     continue
+                if isinstance(rating, bool) or not 0 <= rating <= MAX_RATING:
+                    what = f"the rating {rating} is no number from 0 to {MAX_RATING}"
+                    raise BadInput(what, where=f"{in_sheet}, row {number}", do=RESTORE)
                 clause_id = min(
                     (i for i in by_text[_normalized(text)] if i in judged[query_id]), default=None
                 )
                 notes["ratings_without_a_judged_clause"] += clause_id is None
                 rows.append(
                     {
-                        "sheet": sheet.title,
+                        "sheet": title,
                         "column": at,
                         "row": number,
                         "query_id": query_id,

@@ -24,7 +24,7 @@ from pypdf import PdfReader
 from lextables.pipeline.dataset import Published, Row, Rows
 from lextables.pipeline.errors import BadInput
 from lextables.sources import archives
-from lextables.sources.records import csv_rows
+from lextables.sources.records import csv_rows, whole_number
 from lextables.tasks.spans.squad import Document, answer_rows, example_row, question_rows, read_squad
 
 ALL, TEST, TRAIN = "CUADv1.json", "test.json", "train_separate_questions.json"
@@ -342,9 +342,10 @@ def _recorded(path: Path) -> dict[str, _PdfFacts]:
     for where, (title, folder, pages) in rows:
         if title in recorded:
             raise BadInput(f"the contract {title!r} appears twice", where=where, do="drop one of the two")
-        if not pages.isascii() or not pages.isdigit() or not int(pages):
+        page_count = whole_number(pages)
+        if not page_count:
             raise BadInput(f"pdf_pages is {pages!r}, not a number of pages", where=where)
-        recorded[title] = _PdfFacts(folder, int(pages))
+        recorded[title] = _PdfFacts(folder, page_count)
     return recorded
 
 

@@ -1,6 +1,5 @@
 """Find the clauses of a user's contract with a trained model."""
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ import pyarrow.parquet as pq
 
 from lextables.papers.cuad.reviewer import CONTRACT, question_id
 from lextables.pipeline.dataset import Row, write
+from lextables.pipeline.files import read_json
 from lextables.sources.characters import PlainText, plain
 from lextables.tasks.spans.schema import NBEST
 
@@ -78,7 +78,7 @@ def read_with_fine_tuned_model(
     from lextables.tasks.spans.reading import RANKER, RECORD, read_windows
     from lextables.tasks.spans.windows import WindowDataset, window_settings
 
-    record: dict[str, Any] = json.loads((Path(reading) / RECORD).read_text(encoding="utf-8"))
+    record: dict[str, Any] = read_json(Path(reading) / RECORD)
     settings, tokenizer = window_settings(record), load_tokenizer(weights)
     plain_text = plain(text)
     texts = {CONTRACT: plain_text.text}

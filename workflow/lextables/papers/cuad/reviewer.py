@@ -1,7 +1,6 @@
 """A review of a user's contract: its name, its questions, and the model that reads the contract."""
 
 import hashlib
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -9,15 +8,15 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
-
 from lextables.papers.cuad.contract import check_file
 from lextables.papers.cuad.registry import DATA, Cuad
 from lextables.pipeline import user_rows
 from lextables.pipeline.config import Config
 from lextables.pipeline.content import sha256_of
+from lextables.pipeline.dataset import read
 from lextables.pipeline.errors import BadInput
-from lextables.pipeline.run import Run
+from lextables.pipeline.files import read_json
+from lextables.pipeline.run import Run, RunSettings
 from lextables.tasks.plan import WHOLE, Plan
 
 CONTRACT = "contract"  # id of the user's contract
@@ -123,7 +122,7 @@ def finished(results: str | Path) -> list[tuple[float, Reviewer]]:
     for record in sorted(Path(results).glob(f"runs/{DATA}/read/*/*/seed*/run.json")):
         folder = record.parent
         run, text = _run(folder), record.read_bytes()
-        settings = json.loads(text)["settings"]
+        settings = read_json(record, RunSettings)["settings"]
         source, windows = _weights_of(run, settings), _reads_windows(settings)
         has_weights = source is None or (Path(results) / source.folder / WEIGHTS).is_dir()
         if (
@@ -132,7 +131,7 @@ def finished(results: str | Path) -> list[tuple[float, Reviewer]]:
             and has_weights
             and all((folder / name).exists() for name in files(windows))
         ):
-            scores = pq.read_table(folder / "scores.parquet").to_pylist()
+            scores = list(read(folder / "scores.parquet"))
             score = next((x["value"] for x in scores if (x["metric"], x["group"]) == (METRIC, "all")), None)
             if score is not None:
                 digest = hashlib.sha256(text).hexdigest()[:16]

@@ -16,12 +16,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow.parquet as pq
 from eyecite.tokenizers import EDITIONS_LOOKUP
+from pydantic import BaseModel
 
 from lextables.corpora.caselaw.opinion import MAJORITY
 from lextables.pipeline.atomic import replacing, write_text
+from lextables.pipeline.dataset import batches
 from lextables.pipeline.errors import BadInput
+from lextables.pipeline.files import read_json
 from lextables.sources.records import whole_number
 
 AMBIGUOUS = -1
@@ -138,6 +140,11 @@ def build_case_index(shards: Sequence[str | Path], folder: str | Path) -> dict[s
     }
 
 
+class _Index(BaseModel):
+    shards: list[str]
+    jurisdictions: list[str]
+
+
 class CaseIndex:
     """The index that `build_case_index` wrote; what it does not search by stays on disk."""
 
@@ -147,11 +154,11 @@ class CaseIndex:
             self._citations, self._cases, self._parties = (
                 np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False) for name in _ARRAYS
             )
-            record = json.loads((folder / "index.json").read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise BadInput(
                 f"the case index cannot be read ({error})", where=str(folder), do="build it again"
             ) from error
+        record = read_json(folder / "index.json", _Index)
         # A search needs its keys side by side: 8 bytes for each citation, case and name in memory.
         self._citation_keys, self._case_ids, self._party_keys = (
             np.ascontiguousarray(array[field])
@@ -290,17 +297,16 @@ def _shard(number: int, path: Path, codes: dict[str, int]) -> _Tables:
     citations: list[tuple[int, int]] = []
     headings: list[np.void] = []
     at = -1
-    with pq.ParquetFile(path) as file:
-        for batch in file.iter_batches(columns=_COLUMNS):
-            for row in batch.to_pylist():
-                at += 1
-                case_id, place = row["case_id"], codes.setdefault(row["jurisdiction"], len(codes))
-                if case_id not in cases:
-                    cases[case_id] = (case_id, number, -1, place)
-                    keys = (citation_key(citation) for citation in row["citations"])
-                    citations += [(_hash(key), case_id) for key in keys if key is not None]
-                    headings.append(_heading_entry(CaseHeading.of(row)))
-                if row["opinion_type"] == MAJORITY and row["majorities"] == 1:
-                    cases[case_id] = (case_id, number, at, place)
+    for batch in batches(path, _COLUMNS):
+        for row in batch.to_pylist():
+            at += 1
+            case_id, place = row["case_id"], codes.setdefault(row["jurisdiction"], len(codes))
+            if case_id not in cases:
+                cases[case_id] = (case_id, number, -1, place)
+                keys = (citation_key(citation) for citation in row["citations"])
+                citations += [(_hash(key), case_id) for key in keys if key is not None]
+                headings.append(_heading_entry(CaseHeading.of(row)))
+            if row["opinion_type"] == MAJORITY and row["majorities"] == 1:
+                cases[case_id] = (case_id, number, at, place)
     rows = (list(cases.values()), citations, headings)
     return tuple(np.array(*pair) for pair in zip(rows, (_CASE, _CITATION, _PARTIES), strict=True))

@@ -24,6 +24,7 @@ from lextables.papers.lawngnli.case_index import CaseIndex, volume_key
 from lextables.papers.lawngnli.steps import CITING, SPANS, STRINGS, StepCounts
 from lextables.pipeline import dataset
 from lextables.pipeline.dataset import Column, Table
+from lextables.pipeline.files import damage_named
 
 PARENTHETICALS = Table(
     name="parentheticals",
@@ -87,7 +88,8 @@ class MajorityOpinions:
         return MajorityOpinion(**opinion | {"pages": pages})
 
     def _file(self, shard: int) -> pq.ParquetFile:
-        return pq.ParquetFile(self._paths[shard])
+        with damage_named(self._paths[shard]):
+            return pq.ParquetFile(self._paths[shard])
 
     def _starts(self, shard: int) -> list[int]:
         """The first row of each row group, and the number of rows."""
@@ -96,7 +98,8 @@ class MajorityOpinions:
         return [0, *itertools.accumulate(sizes)]
 
     def _group(self, shard: int, group: int) -> list[dict[str, Any]]:
-        return self._file(shard).read_row_group(group, columns=_COLUMNS).to_pylist()
+        with damage_named(self._paths[shard]):
+            return self._file(shard).read_row_group(group, columns=_COLUMNS).to_pylist()
 
 
 _WORD = re.compile(r"\w+")

@@ -269,7 +269,11 @@ def _read(paths: Iterable[str | Path], columns: list[str]) -> Iterator[Row]:
 
 
 def _rows(paths: Iterable[Path]) -> int:
-    return sum(pq.read_metadata(path).num_rows for path in paths)
+    total = 0
+    for path in paths:
+        with dataset.parquet_file(path) as file:
+            total += file.metadata.num_rows
+    return total
 
 
 def _with_twins(rows: Iterable[Row]) -> Iterator[Row]:

@@ -1,10 +1,10 @@
 """LawngNLI's report pages: the funnel of candidates, and examples with their twins."""
 
-import json
 from itertools import islice, pairwise
 from pathlib import Path
 
 from lextables.pipeline import dataset
+from lextables.pipeline.files import read_json
 from lextables.report.exhibits import Example, Examples, Funnel, Piece, Section, Statement, cut, edited
 
 COLUMNS = ["example_id", "is_twin", "label", "hypothesis", "short_premise", "premise_example_id", "fault"]
@@ -29,7 +29,7 @@ def sections(data: Path) -> list[Section]:
     ``data`` is the folder of all data sets.
     """
     folder = data / "lawngnli"
-    census = json.loads((folder / "census.json").read_text(encoding="utf-8"))
+    census = read_json(folder / "census.json")
     funnel = Funnel(
         "From citations to examples",
         "What remains after each step, from all citations of a case to pairs of examples.",

@@ -23,11 +23,11 @@ from typing import Any
 
 import faiss
 import numpy as np
-import pyarrow.parquet as pq
 
 from lextables.models.okapi import OkapiBM25
 from lextables.papers.lawngnli.difficulty import MAX_OVERLAP, bigrams, overlap, spaced
 from lextables.papers.lawngnli.labels import NEUTRAL, Row
+from lextables.pipeline import dataset
 
 TOP = 30
 QUERY_BATCH = 1024
@@ -56,7 +56,7 @@ def pairs_of(cases: Iterable[int], paths: Iterable[str | Path]) -> Iterator[tupl
     """
     case_ids = np.array(sorted(set(cases)), dtype=np.int64)
     for path in paths:
-        table = pq.read_table(path, columns=["citing_case_id", "cited_case_id"])
+        table = dataset.read_table(path, ["citing_case_id", "cited_case_id"])
         citing, cited = (column.to_numpy() for column in table.columns)
         is_involved = np.isin(citing, case_ids) | np.isin(cited, case_ids)
         yield from zip(citing[is_involved].tolist(), cited[is_involved].tolist(), strict=True)

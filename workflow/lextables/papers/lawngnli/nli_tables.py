@@ -25,7 +25,8 @@ from lextables.papers.lawngnli.labels import TEST
 from lextables.papers.lawngnli.pairs import ANSWERS, ENTAILMENT, NLI
 from lextables.papers.lawngnli.readings import READINGS, load_readings
 from lextables.pipeline.dataset import Row, read
-from lextables.pipeline.run import loaded
+from lextables.pipeline.files import damage_named, read_json
+from lextables.pipeline.run import RunSettings
 from lextables.tables.cells import Cell, Score
 from lextables.tables.inputs import Inputs
 from lextables.tables.scored import score_cell
@@ -195,7 +196,7 @@ def _accuracies(
 ) -> Iterator[Cell]:
     """The cells of one system; an additional row has only its own conditions."""
     folders, head = _folders(system), system["heads"]
-    records = (loaded(inputs.root / folder / "run.json") for folder in folders)
+    records = (read_json(inputs.root / folder / "run.json", RunSettings) for folder in folders)
     minimum = max((record["settings"].get("min_test", 0) for record in records), default=0)
     for column in columns:
         measure = f"{column.name} ({PREFIX[head].partition('.')[0]})"
@@ -303,7 +304,9 @@ def by_readings(inputs: Inputs) -> Iterator[Cell]:
 
 def _gold(inputs: Inputs) -> dict[str, int]:
     """{annotated example: index of the label on which both annotators agree} of the examples' data set."""
-    rows_sha256 = loaded(inputs.data / "census.json")["notes"]["rows_sha256 of lawngnli's examples"]
+    census = inputs.data / "census.json"
+    with damage_named(census):
+        rows_sha256 = read_json(census)["notes"]["rows_sha256 of lawngnli's examples"]
     pairs = load_readings(READINGS).get(rows_sha256, {})
     return {
         name: ANSWERS[NLI].index(first.label)

@@ -1,6 +1,5 @@
 """LawngNLI's tables of retrieval: the first stages (Table 17) and rerankers of their hits (Table 6)."""
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -9,9 +8,12 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from pydantic import BaseModel
+
 from lextables.metrics.intervals import exact_share_interval
 from lextables.papers.lawngnli.labels import CONTRADICT, ENTAIL
 from lextables.pipeline.dataset import read
+from lextables.pipeline.files import read_json
 from lextables.tables.cells import Cell, Score
 from lextables.tables.inputs import Inputs
 from lextables.tables.scored import score_cell
@@ -23,6 +25,17 @@ WHOLE, FILTERED = "Long premise", "Long premise filtered by BM25 retrieval"
 COLUMNS = {"whole": (WHOLE, ""), "paragraphs": (WHOLE, ", best paragraph"), "filtered": (FILTERED, "")}
 RANDOM = "a random order, as expected"
 System = Mapping[str, Any]
+
+
+class _Pools(BaseModel):
+    size: int
+    small: dict[str, int]
+
+
+class PoolCensus(BaseModel):
+    """A census with the sizes of the pools of candidates."""
+
+    pools: _Pools
 
 
 def table17(inputs: Inputs) -> list[Cell]:
@@ -85,7 +98,7 @@ def _count_cells(inputs: Inputs, column: str, cutoff: int, again: bool) -> Itera
     yield Cell("N", column, float(counts[ENTAIL]), reason=reason)
     if again or not labels:
         return
-    pools = json.loads((inputs.data / "census.json").read_text(encoding="utf-8"))["pools"]
+    pools = read_json(inputs.data / "census.json", PoolCensus)["pools"]
     short = [f"{place} has {size:,} opinions" for place, size in sorted(pools["small"].items())]
     shortage = f"{'; '.join(short)} (a pool has {pools['size']:,})" if short else ""
     yield Cell("Candidates per query", column, fmean(sizes.values()), decimals=0, reason=shortage)

@@ -17,10 +17,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from lextables.papers.lawngnli.labels import LABELS, TRAIN
-from lextables.pipeline.dataset import read
+from lextables.pipeline.dataset import batches, read, read_table
 
 PERCENTILES = (10, 25, 50, 75, 90)
 NEGATION_WORDS = frozenset("no not never none nobody nothing neither nor cannot".split())
@@ -111,7 +110,7 @@ def of_pairs(folder: Path) -> DatasetStatistics:
     9 a pair.  A hypothesis is searched for negation words once.
     """
     texts = folder / "texts.parquet"
-    text_table = pq.read_table(texts, columns=["text_id", "tokens"])
+    text_table = read_table(texts, ["text_id", "tokens"])
     ids, tokens = text_table["text_id"].to_numpy().astype("S16"), text_table["tokens"].to_numpy()
     (head,) = read(folder / "heads.parquet")
     premises, hypotheses, labels = _training(folder / "examples.parquet", ids)
@@ -137,14 +136,13 @@ def of_pairs(folder: Path) -> DatasetStatistics:
 def _training(examples: Path, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The training pairs: places in the sorted ``ids`` of premises and of hypotheses, and labels."""
     parts = []
-    with pq.ParquetFile(examples) as file:
-        for batch in file.iter_batches(columns=["split", "text_id", "pair_id", "label"]):
-            rows = batch.filter(pc.equal(batch["split"], TRAIN))
-            places = (
-                np.searchsorted(ids, rows[name].to_numpy(zero_copy_only=False).astype("S16")).astype(np.int32)
-                for name in ("text_id", "pair_id")
-            )
-            parts.append((*places, rows["label"].to_numpy().astype(np.int8)))
+    for batch in batches(examples, ["split", "text_id", "pair_id", "label"]):
+        rows = batch.filter(pc.equal(batch["split"], TRAIN))
+        places = (
+            np.searchsorted(ids, rows[name].to_numpy(zero_copy_only=False).astype("S16")).astype(np.int32)
+            for name in ("text_id", "pair_id")
+        )
+        parts.append((*places, rows["label"].to_numpy().astype(np.int8)))
     return tuple(map(np.concatenate, zip(*parts, strict=True)))
 
 

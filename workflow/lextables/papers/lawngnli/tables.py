@@ -1,13 +1,12 @@
 """LawngNLI's tables: statistics, the steps of the construction, and the annotated examples."""
 
-import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from pydantic import BaseModel
 
 from lextables.metrics.intervals import jackknife_interval, share_interval
 from lextables.models.token_count import TokenCounter
@@ -19,6 +18,8 @@ from lextables.papers.lawngnli.statistics import DatasetStatistics, of_pairs, wi
 from lextables.papers.lawngnli.statistics import table2 as statistics_of
 from lextables.pipeline.dataset import Row, read
 from lextables.pipeline.errors import BadInput
+from lextables.pipeline.files import read_json
+from lextables.pipeline.run import counts_of
 from lextables.tables.cells import Cell
 from lextables.tables.inputs import Inputs
 from lextables.tables.published import PublishedCell
@@ -106,7 +107,7 @@ def table3(inputs: Inputs) -> list[Cell]:
     """
     cells: list[Cell] = []
     previous = None
-    for step, count in _census(inputs)["funnel"]:
+    for step, count in read_json(inputs.data / "census.json", FunnelCensus)["funnel"]:
         previous = count if previous is None else previous
         reason = "" if previous else "nothing remained before this step"
         share = count / previous if previous else None
@@ -116,8 +117,10 @@ def table3(inputs: Inputs) -> list[Cell]:
     return cells
 
 
-def _census(inputs: Inputs) -> dict[str, Any]:
-    return json.loads((inputs.data / "census.json").read_text(encoding="utf-8"))
+class FunnelCensus(BaseModel):
+    """The part of a census on what remains after each step."""
+
+    funnel: list[tuple[str, int]]
 
 
 def table4(inputs: Inputs) -> list[Cell]:
@@ -128,7 +131,7 @@ def table4(inputs: Inputs) -> list[Cell]:
     and by automatic label.  Raises `BadInput` for an annotation of a pair of texts that the data set does not
     have.
     """
-    data_set = _census(inputs)["data"]["examples"]["rows_sha256"]
+    data_set = counts_of(inputs.data / "census.json")["examples"]["rows_sha256"]
     readings = load_readings(READINGS)
     pairs = list(_with_readings(inputs.data, readings.get(data_set, {})))
     cells = []

@@ -10,6 +10,7 @@ answer and label.  The recorded list (resources/facts) is used if the files have
 """
 
 import io
+import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,7 +21,8 @@ import yaml
 
 from lextables.pipeline.dataset import Row
 from lextables.pipeline.errors import BadInput
-from lextables.sources.records import csv_records
+from lextables.pipeline.files import utf8
+from lextables.sources.records import csv_records, whole_number
 
 SPLITS = ("train", "dev", "test")
 # The three parts of the data, as named in the release and in Table 2.
@@ -126,7 +128,7 @@ def read_recorded(content: bytes, where: str, questions: int, heads: int) -> Cat
             for group in groups
             for entry in group["questions"]
         ]
-    except (yaml.YAMLError, KeyError, TypeError) as error:
+    except (yaml.YAMLError, KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
         raise BadInput(f"not a list of questions by deal point type ({error!r})", where=where) from None
     for question in listed:
         if len(question.answers) < 2 or list(question.answers) != sorted(set(question.answers)):
@@ -180,8 +182,9 @@ class _QuestionRows:
         for column in ("question", "category", "text_type", "subquestion"):
             self.cells[column][record[column]] += 1
         self.numbers.add(author_number(record["id"]).partition(".")[0])
-        if record["label"].isdecimal():
-            self.labels[int(record["label"])][record["answer"]] += 1
+        label = whole_number(record["label"])
+        if label is not None:
+            self.labels[label][record["answer"]] += 1
 
     def most_common(self, column: str) -> str:
         return self.cells[column].most_common(1)[0][0]
@@ -259,9 +262,10 @@ def _order_by_number(
     if not all(question.category in categories for question in questions.values()):
         return None
     numbers = [next(iter(rows.numbers)) for rows in rows_of.values() if len(rows.numbers) == 1]
-    if len(set(numbers)) != len(rows_of) or not all(number.isdecimal() for number in numbers):
+    places = [whole_number(number) for number in numbers]
+    if len(set(numbers)) != len(rows_of) or None in places:
         return None
-    place = dict(zip(rows_of, map(int, numbers), strict=True))
+    place = dict(zip(rows_of, places, strict=True))
     return sorted(questions, key=lambda name: (categories.index(questions[name].category), place[name]))
 
 
@@ -334,9 +338,12 @@ def author_number(written: str) -> str:
 
 def _number(record: Mapping[str, str], column: str, where: str) -> float:
     try:
-        return float(record[column])
+        number = float(record[column])
     except ValueError:
-        raise BadInput(f"the {column} {record[column]!r} is not a number", where=where) from None
+        number = math.nan
+    if not math.isfinite(number):
+        raise BadInput(f"the {column} {record[column]!r} is not a number", where=where)
+    return number
 
 
 def _author_numbers(records: list[tuple[str, dict[str, str]]], catalogue: Catalogue) -> dict[str, str]:
@@ -348,13 +355,16 @@ def _author_numbers(records: list[tuple[str, dict[str, str]]], catalogue: Catalo
     categories: dict[int, str] = {}
     answers: dict[int, set[int]] = {}
     for where, record in records:
-        base, _, answer = author_number(record["spec_id"]).partition(".")
-        if not base.isdecimal() or not (answer or "0").isdecimal():
+        written, _, written_answer = author_number(record["spec_id"]).partition(".")
+        base, answer = whole_number(written), whole_number(written_answer)
+        if base is None or (written_answer and answer is None):
             raise BadInput(f"the spec_id {record['spec_id']!r} is not the number of a question", where=where)
         category = record.get("category")
-        if category and categories.setdefault(int(base), category) != category:
+        if category and categories.setdefault(base, category) != category:
             raise BadInput(f"question {base} is of a second category, {category}", where=where)
-        answers.setdefault(int(base), set()).update({int(answer)} if answer else ())
+        of_base = answers.setdefault(base, set())
+        if answer is not None:
+            of_base.add(answer)
     numbers: dict[str, str] = {}
     for category in dict.fromkeys(question.category for question in catalogue.questions):
         listed = [question for question in catalogue.questions if question.category == category]
@@ -384,7 +394,7 @@ def _grid(content: bytes, abridged: bool, name: str) -> Iterator[Row]:
     """
     rate: float | None = None
     columns: list[str] = []
-    for number, line in enumerate(content.decode("utf-8").splitlines(), 1):
+    for number, line in enumerate(utf8(content, name, encoding="utf-8").splitlines(), 1):
         where = f"{name}, row {number}"
         if heading := re.match(r"#+\s*(?:lr\s*=\s*)?(\d+e-?\d+)\s*$", line):
             rate, columns = float(heading[1]), []

@@ -34,7 +34,7 @@ from lextables.papers.maud.catalogue import (
 from lextables.pipeline.dataset import Published, Row, Rows
 from lextables.pipeline.errors import BadInput
 from lextables.sources import archives
-from lextables.sources.records import csv_records
+from lextables.sources.records import csv_records, whole_number
 from lextables.tasks.classification.schema import JOINT
 from lextables.tasks.spans import squad
 
@@ -299,7 +299,8 @@ class _ExampleRows:
 
     def _label(self, head: Head, data_type: str, where: str, record: Mapping[str, str]) -> int:
         answer, answers = record["answer"], head.question.answers
-        if not re.fullmatch(r"\d+", record["label"]):
+        label = whole_number(record["label"])
+        if label is None:
             raise BadInput(f"the label {record['label']!r} is not a whole number", where=where)
         if head.subquestion is None:
             labels = {collapse_space(text): place for place, text in enumerate(answers)}
@@ -318,7 +319,7 @@ class _ExampleRows:
                 do=f"use one of {'; '.join(answers)}",
             )
         self.notes["answers_outside_the_list"] += bool(outside)
-        if int(record["label"]) != expected:
+        if label != expected:
             raise BadInput(
                 f"the label is {record['label']} where the answer {answer!r} has the label {expected}",
                 where=where,

@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from nltk import redos
 from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
 
 from lextables.pipeline.dataset import Published, Row, Rows
@@ -20,6 +21,10 @@ from lextables.pipeline.errors import BadInput
 from lextables.sources.records import RESTORE, Record, json_lines, value
 
 LIKERT = range(1, 6)
+# Characters; Punkt's time grows with the square of the longest text.
+LONGEST_PARAGRAPH = 100_000
+# Punkt stops after five seconds a match by default, which would depend on the load of the machine.
+redos.DEFAULT_TIMEOUT = None
 ABBREVIATIONS = frozenset(
     "e.g i.e etc inc ltd co corp llc no nos sec art mr mrs ms dr st jr sr vs cf al u.s u.k e.u d.c a.m p.m "
     "p.o ave ste blvd fla cal approx".split()
@@ -154,7 +159,10 @@ class _LinesWithOffsets:
 def _checked_documents(record: Record, site: str, where: str) -> Iterator[tuple[str, list[str]]]:
     """Yield the label and the paragraphs of each document of a site."""
     seen: set[str] = set()
-    for document in value(record, "policy_documents", list, where):
+    documents = value(record, "policy_documents", list, where)
+    if not documents:
+        raise BadInput(f"{site} has no document", where=where, do=RESTORE)
+    for document in documents:
         label = _label(document, where)
         if label in seen:
             raise BadInput(f"{site} has the document {label!r} twice", where=where, do=RESTORE)
@@ -163,6 +171,11 @@ def _checked_documents(record: Record, site: str, where: str) -> Iterator[tuple[
         paragraphs = value(document, "paragraphs", list, where)
         for place, text in enumerate(paragraphs):
             value({f"paragraph {place}": text}, f"paragraph {place}", str, where)
+            if len(text) > LONGEST_PARAGRAPH:
+                what = f"paragraph {place} of {site} has more than {LONGEST_PARAGRAPH:,} characters"
+                raise BadInput(what, where=where, do=RESTORE)
+        if not "".join(paragraphs).strip():
+            raise BadInput(f"the document {label!r} of {site} has no text", where=where, do=RESTORE)
         yield label, paragraphs
 
 

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-import pyarrow.parquet as pq
 
-from lextables.pipeline.dataset import Row, read
+from lextables.pipeline.dataset import Row, parquet_file, read
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.classification.schema import JOINT
 
@@ -106,7 +105,8 @@ def texts_of(examples: str | Path, texts: str | Path, views: Iterable[View] = ()
     texts are held in memory.  Raises `BadInput` for a missing second text.
     """
     several = list(views) or [PLAIN]
-    column_names = pq.read_schema(examples).names
+    with parquet_file(examples) as file:
+        column_names = file.schema_arrow.names
     columns = sorted({name for view in several for name in view.values() if name in column_names})
     seconds_of: dict[str, set[str]] = defaultdict(set)
     for row in read(examples, columns):

@@ -6,12 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from transformers import AutoConfig, BatchEncoding
 
 from lextables.models.loading import load_tokenizer
 from lextables.models.positions import positions
-from lextables.pipeline.dataset import Column, Row, Table, write
+from lextables.pipeline.dataset import Column, Row, Table, row_groups, write
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.classification.examples import Key, Text
 
@@ -98,18 +97,16 @@ def _first(encoding: BatchEncoding) -> int:
 def read_tokens(path: str | Path, keys_to_read: Collection[Key] | None = None) -> Tokens:
     """Read a file of `tokenise`, or its ``keys_to_read`` texts only; four bytes of memory for each token."""
     ids, lengths, firsts, position = [], [], [], {}
-    with pq.ParquetFile(path) as file:
-        for group in range(file.num_row_groups):
-            table = file.read_row_group(group, columns=["text_id", "pair_id", "ids", "first"])
-            if keys_to_read is not None:
-                keys = zip(table["text_id"].to_pylist(), table["pair_id"].to_pylist(), strict=True)
-                table = table.filter(pa.array([key in keys_to_read for key in keys], pa.bool_()))
-            for key in zip(table["text_id"].to_pylist(), table["pair_id"].to_pylist(), strict=True):
-                position[key] = len(position)
-            lists = table["ids"].combine_chunks()
-            ids.append(lists.flatten().to_numpy())
-            lengths.append(lists.value_lengths().to_numpy())
-            firsts.append(table["first"].to_numpy())
+    for table in row_groups(path, ["text_id", "pair_id", "ids", "first"]):
+        if keys_to_read is not None:
+            keys = zip(table["text_id"].to_pylist(), table["pair_id"].to_pylist(), strict=True)
+            table = table.filter(pa.array([key in keys_to_read for key in keys], pa.bool_()))
+        for key in zip(table["text_id"].to_pylist(), table["pair_id"].to_pylist(), strict=True):
+            position[key] = len(position)
+        lists = table["ids"].combine_chunks()
+        ids.append(lists.flatten().to_numpy())
+        lengths.append(lists.value_lengths().to_numpy())
+        firsts.append(table["first"].to_numpy())
     none = np.empty(0, dtype=np.int32)
     starts = np.concatenate([[0], np.cumsum(np.concatenate([none, *lengths]))])
     return Tokens(np.concatenate([none, *ids]), starts, np.concatenate([none, *firsts]), position)

@@ -11,9 +11,9 @@ from lextables.metrics import classification, minority_aupr
 from lextables.metrics.classification import METRICS, Jackknife, answered, by_head, by_key
 from lextables.metrics.intervals import pseudo_values, unit_rows
 from lextables.metrics.minority_aupr import head_auprs
-from lextables.pipeline.dataset import Row, read
+from lextables.pipeline.dataset import Row, Sources, read
 from lextables.pipeline.errors import BadInput
-from lextables.pipeline.run import loaded
+from lextables.pipeline.files import read_json
 from lextables.tasks.classification.examples import labels_of, of_splits
 from lextables.tasks.classification.schema import JOINT
 
@@ -94,7 +94,7 @@ def _minority_aupr(
     """MAUD's evaluator.  On data other than the paper's (``census``), heads without predictions are left out,
     where the released scorer stops.
     """
-    comparable = all(source["comparable"] for source in loaded(census)["sources"])
+    comparable = all(source["comparable"] for source in read_json(census, Sources)["sources"])
     answered = {row["head_id"] for row in predictions}
     scored_examples = [row for row in examples if comparable or row["head_id"] in answered]
     rows, jackknives = minority_aupr.scores_and_jackknives(

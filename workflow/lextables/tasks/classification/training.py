@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow.parquet as pq
 import torch
 from torch.utils.data import DataLoader, Dataset
 from transformers import TrainingArguments
@@ -28,7 +27,7 @@ from lextables.models.in_parts import InParts
 from lextables.models.multi_head import MultiHead, balanced_weights
 from lextables.models.weights import weights_folder
 from lextables.pipeline.atomic import replacing_folder
-from lextables.pipeline.dataset import Row, read, write
+from lextables.pipeline.dataset import Row, read, read_table, write
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.classification.examples import (
     Labels,
@@ -275,7 +274,7 @@ def _part(updates: int | str) -> str:
 
 def _merged(parts: Sequence[Path]) -> Iterator[Row]:
     """Yield the rows of files that each hold one model's heads, by updates and then by head."""
-    of_part = [pq.read_table(part, columns=["updates"])["updates"].unique().to_pylist() for part in parts]
+    of_part = [read_table(part, ["updates"])["updates"].unique().to_pylist() for part in parts]
     for updates in sorted({count for counts in of_part for count in counts}):
         for part, counts in zip(parts, of_part, strict=True):
             if updates in counts:

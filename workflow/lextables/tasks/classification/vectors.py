@@ -6,9 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from lextables.pipeline.dataset import Column, Row, Table, write
+from lextables.pipeline.dataset import Column, Row, Table, row_groups, write
 from lextables.tasks.classification.examples import Text
 
 VECTORS = Table(
@@ -64,10 +63,8 @@ def _each_once(texts: Iterable[Text]) -> Iterator[tuple[str, str]]:
 def read_vectors(path: str | Path) -> Mapping[str, np.ndarray]:
     """Return {text id: vectors of its pieces, float16 (pieces, dimensions)} from a file of `encode_texts`."""
     pieces_of: dict[str, list[np.ndarray]] = {}
-    with pq.ParquetFile(path) as file:
-        for group in range(file.num_row_groups):
-            table = file.read_row_group(group, columns=["text_id", "vector"])
-            vectors = table["vector"].combine_chunks().flatten().to_numpy().reshape(table.num_rows, -1)
-            for text_id, vector in zip(table["text_id"].to_pylist(), vectors, strict=True):
-                pieces_of.setdefault(text_id, []).append(vector)
+    for table in row_groups(path, ["text_id", "vector"]):
+        vectors = table["vector"].combine_chunks().flatten().to_numpy().reshape(table.num_rows, -1)
+        for text_id, vector in zip(table["text_id"].to_pylist(), vectors, strict=True):
+            pieces_of.setdefault(text_id, []).append(vector)
     return {text_id: np.array(rows) for text_id, rows in pieces_of.items()}

@@ -23,7 +23,7 @@ from transformers import PreTrainedTokenizerBase
 
 from lextables.models.loading import load_tokenizer
 from lextables.pipeline.atomic import replacing, write_text
-from lextables.pipeline.dataset import read
+from lextables.pipeline.dataset import batches, parquet_file, read, read_table
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans.squad import held_out_contracts
 from lextables.tasks.spans.tokens import Layout, Tokens, Words, answer_tokens, layout, question_ids, tokenise
@@ -213,7 +213,8 @@ def _examples(
 
 
 def _require(path: Path, columns: Sequence[str]) -> None:
-    have = pq.read_schema(path).names
+    with parquet_file(path) as file:
+        have = file.schema_arrow.names
     if absent := [name for name in columns if name not in have]:
         raise BadInput(
             f"the column {absent[0]} is missing", where=path.name, do=f"its columns are {', '.join(have)}"
@@ -315,11 +316,10 @@ def _check_capacity(category: str, settings: WindowSettings, capacity: int) -> N
 
 
 def _texts(contracts: Path, wanted: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    with pq.ParquetFile(contracts) as file:
-        for batch in file.iter_batches(CONTRACTS_A_BATCH, columns=["contract_id", "text"], use_threads=False):
-            for row, contract_id in enumerate(batch.column("contract_id").to_pylist()):
-                if contract_id in wanted:
-                    yield contract_id, batch.column("text")[row].as_py() or ""
+    for batch in batches(contracts, ["contract_id", "text"], CONTRACTS_A_BATCH):
+        for row, contract_id in enumerate(batch.column("contract_id").to_pylist()):
+            if contract_id in wanted:
+                yield contract_id, batch.column("text")[row].as_py() or ""
 
 
 def _labels(
@@ -436,7 +436,7 @@ def write_parts(
     tokenizer = load_tokenizer(weights)
     splits = {row["contract_id"]: row["split"] for row in read(contracts, ["contract_id", "split"])}
     held = sorted(held_out_contracts(splits, settings["held_out"]))
-    asked = pq.read_table(questions)
+    asked = read_table(questions)
     counts = {}
     with tempfile.TemporaryDirectory() as scratch:
         held_questions = Path(scratch) / questions.name

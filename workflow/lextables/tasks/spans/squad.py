@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 import numpy as np
-import orjson
 import pyarrow as pa
 
 from lextables.pipeline.dataset import Column, Row, Table
 from lextables.pipeline.errors import BadInput
+from lextables.pipeline.files import json_value
 
 QUESTIONS = Table(
     "questions",
@@ -104,13 +104,11 @@ def read_squad(
     text is not at its position.
     """
     content = source if isinstance(source, bytes) else source.read()
-    try:
-        entries = orjson.loads(content)["data"]
-        entries.reverse()
-    except orjson.JSONDecodeError as error:
-        raise BadInput(f"not JSON ({error})", where=where, do="download the file again") from None
-    except (KeyError, TypeError, AttributeError):
-        raise BadInput("is not SQuAD JSON: the list data is missing", where=where) from None
+    record = json_value(content, where, "download the file again")
+    entries = record.get("data") if isinstance(record, dict) else None
+    if not isinstance(entries, list):
+        raise BadInput("is not SQuAD JSON: the list data is missing", where=where)
+    entries.reverse()
     del content, source
     contract_ids: set[str] = set()
     question_ids: set[str] = set()

@@ -16,6 +16,7 @@ from sklearn.linear_model import SGDClassifier
 
 from lextables.pipeline.atomic import replacing
 from lextables.pipeline.errors import BadInput
+from lextables.pipeline.files import damage_named
 from lextables.tasks.spans.windows import Windows, open_windows, read_tokens
 
 MAX_TERMS = 100_000
@@ -160,7 +161,7 @@ def save(ranker: Ranker, path: str | Path) -> None:
 
 def load(path: str | Path) -> Ranker:
     """Read a ranker written by `save`; without pickles."""
-    with np.load(path, allow_pickle=False) as arrays:
+    with damage_named(path), np.load(path, allow_pickle=False) as arrays:
         return Ranker(
             _unpacked(arrays["terms"]), arrays["idf"], _unpacked(arrays["categories"]), arrays["weights"]
         )

@@ -15,12 +15,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import torch
+from pydantic import BaseModel
 from transformers import PreTrainedTokenizerBase
 
+from lextables.pipeline import dataset
 from lextables.pipeline.dataset import Column, Table, read
 from lextables.pipeline.errors import BadInput
+from lextables.pipeline.files import read_json
 from lextables.tasks.spans.tokens import (
     Tokens,
     backend,
@@ -132,7 +134,7 @@ def open_windows(folder: str | Path) -> Windows:
     record = _record(folder)
     names = ("example_id", "contract_id", "category")
     table = pa.concat_tables(
-        pq.read_table(folder / f"windows-{shard:02d}.parquet", read_dictionary=list(names), partitioning=None)
+        dataset.read_table(folder / f"windows-{shard:02d}.parquet", read_dictionary=list(names))
         for shard in range(record["shards"])
     )
     if table.num_rows != (recorded := record["counts"]["windows"]):
@@ -156,13 +158,10 @@ def read_tokens(folder: str | Path) -> dict[str, Tokens]:
     folder = Path(folder)
     tokens = {}
     for shard in range(_record(folder)["shards"]):
-        with pq.ParquetFile(folder / f"tokens-{shard:02d}.parquet") as file:
-            for batch in file.iter_batches(batch_size=CONTRACTS_A_BATCH):
-                columns = [batch.column(name) for name in ("ids", "starts", "ends")]
-                for row, contract_id in enumerate(batch.column("contract_id").to_pylist()):
-                    tokens[contract_id] = Tokens(
-                        *(column[row].values.to_numpy().copy() for column in columns)
-                    )
+        for batch in dataset.batches(folder / f"tokens-{shard:02d}.parquet", size=CONTRACTS_A_BATCH):
+            columns = [batch.column(name) for name in ("ids", "starts", "ends")]
+            for row, contract_id in enumerate(batch.column("contract_id").to_pylist()):
+                tokens[contract_id] = Tokens(*(column[row].values.to_numpy().copy() for column in columns))
     return dict(sorted(tokens.items()))
 
 
@@ -330,11 +329,19 @@ def made_with(
     }
 
 
+class _Record(BaseModel):
+    """The record of features, which has more keys."""
+
+    shards: int
+    counts: dict[str, int]
+    settings: dict[str, Any]
+
+
 def _record(folder: Path) -> dict[str, Any]:
     path = folder / RECORD
     if not path.is_file():
         raise BadInput(f"there is no {RECORD}", where=str(folder), do="write the features first")
-    return json.loads(path.read_text(encoding="utf-8"))
+    return read_json(path, _Record)
 
 
 def sha256(value: Any) -> str:

@@ -1,0 +1,219 @@
+"""Damaged JSON, parquet and csv files: one sentence with the file, and the way to repair it."""
+
+import ast
+import json
+import re
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pydantic import Field
+
+from lextables.pipeline import dataset
+from lextables.pipeline.content import Contents
+from lextables.pipeline.dataset import Census
+from lextables.pipeline.errors import BadInput
+from lextables.pipeline.files import Strict, Text, json_value, read_json, typed
+from lextables.pipeline.run import Record
+from lextables.report import datasets
+from lextables.report.results import read_part, read_run
+from lextables.tables.comparison import to_csv
+from lextables.tables.inputs import Inputs
+from site_results import RUN, write_results
+
+ROOT = Path(__file__).parents[2]
+DAMAGE = {
+    "empty": lambda content: b"",
+    "half": lambda content: content[: len(content) // 2],
+    "zeros": lambda content: bytes(len(content)),
+    "without its end": lambda content: content[:-3],
+    "not UTF-8": lambda content: b"\xff\xfe" + content,
+    "another kind": lambda content: b"[]\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        (b"", "is no JSON (Expecting value)"),
+        (b"{", "is no JSON (Expecting property name"),
+        (b"{} {}", "is no JSON (Extra data)"),
+        (b"\0\0\0", "is no JSON (Expecting value)"),
+        ('{"a": 1}'.encode("utf-16"), "the byte 0xff at 0 is not UTF-8"),
+        (b'{"a": "\xe9"}', "the byte 0xe9 at 7 is not UTF-8"),
+        (b"[" * 100_000, "it is nested too deeply"),
+        (b'{"a":' * 100_000, "it is nested too deeply"),
+        (b"1" * 5000, "it has a number of too many digits"),
+        (b"[-" + b"1" * 5000 + b"]", "it has a number of too many digits"),
+        (b'{"a": 1, "b": {"c": 1, "c": 2}}', "'c' appears twice in one object"),
+        (b'{"": 1, "": 1}', "'' appears twice in one object"),
+        (rb'{"a": "x\ud800"}', 'it holds half of a character after \'{"a": "x\''),
+        (rb'{"\udfff": 1}', "it holds half of a character after '{\"'"),
+    ],
+)
+def test_a_fault_of_json_is_a_sentence(content, fault):
+    with pytest.raises(BadInput) as error:
+        json_value(content, "f, line 3")
+    assert str(error.value).startswith(f"f, line 3: {fault}")
+    assert str(error.value).endswith("; restore the file from the release.")
+
+
+def test_json_is_read_as_before():
+    value = {"a": [1, -2.5, None, True, "\U0001f600"], "b": {"c": 10**400}}
+    assert json_value(json.dumps(value), "f") == value
+    assert (
+        json_value(b"\xef\xbb\xbf \n" + json.dumps(value, ensure_ascii=False).encode() + b" \r\n", "f")
+        == value
+    )
+
+
+class Clause(Strict):
+    number: int
+    text: Text
+    marks: list[str] = Field(default_factory=list)
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        ({"number": "1"}, "its number = '1' is wrong"),
+        ({"number": True}, "its number = True is wrong"),
+        ({"number": 1.0}, "its number = 1.0 is wrong"),
+        ({"number": None}, "its number = None is wrong"),
+        ({"text": " \n"}, "its text = ' \\n' is wrong (it is empty)"),
+        ({"text": ["a"]}, "its text = ['a'] is wrong"),
+        ({"marks": ["a", 1]}, "its marks.1 = 1 is wrong"),
+        ({"marks": "ab"}, "its marks = 'ab' is wrong"),
+    ],
+)
+def test_a_wrong_value_of_a_record_is_named_with_its_key(change, fault):
+    record = {"number": 1, "text": "a", "more": 1}
+    assert typed(Clause, record, "f") == Clause(number=1, text="a")
+    with pytest.raises(BadInput) as error:
+        typed(Clause, record | change, "f, line 2")
+    assert str(error.value).startswith(f"f, line 2: {fault}")
+    with pytest.raises(BadInput, match=r"^f: its number is missing; restore"):
+        typed(Clause, {"text": "a"}, "f")
+
+
+@pytest.mark.parametrize(
+    ("kind", "content", "fault"),
+    [
+        (Census, {"data": {}}, "its sources is missing"),
+        (Census, {"data": 3, "sources": []}, "its data = 3 is wrong"),
+        (Census, {"data": {"a": 1}, "sources": []}, "its data.a = 1 is wrong"),
+        (Census, {"data": {}, "sources": [{"source": "a", "file": "b", "comparable": True}]},
+         "its sources.0.variant is missing"),
+        (Record, {}, "its settings is missing"),
+        (Record, {"settings": {}, "device": 1, "seconds": 1, "libraries": {}}, "its device = 1 is wrong"),
+        (dict[str, int], [], "its content = [] is wrong"),
+    ],
+)  # fmt: skip
+def test_a_result_without_its_keys_is_named(tmp_path, kind, content, fault):
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps(content))
+    with pytest.raises(BadInput) as error:
+        read_json(path, kind)
+    assert str(error.value).startswith(f"{path}: the file is damaged: {fault}")
+    assert str(error.value).endswith("; delete it, and repeat the command.")
+
+
+READERS = {
+    "read": lambda path, columns: list(dataset.read(path, columns)),
+    "read_table": dataset.read_table,
+    "row_groups": lambda path, columns: list(dataset.row_groups(path, columns)),
+    "batches": lambda path, columns: list(dataset.batches(path, columns, 2)),
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("damage", [*DAMAGE, "pages", "texts", "column"])
+def test_a_damaged_parquet_file_is_named(tmp_path, reader, damage):
+    path = tmp_path / "clauses.parquet"
+    texts = pa.array(["ab" * 50, "cd" * 50, "ef" * 50])
+    pq.write_table(pa.table({"id": [1, 2, 3], "text": texts}), path, compression="zstd", use_dictionary=False)
+    read = READERS[reader]
+    assert read(path, ["id", "text"])
+    content, columns = path.read_bytes(), ["id", "text"]
+    if damage == "column":
+        columns = ["id", "other"]
+    elif damage == "pages":
+        path.write_bytes(b"PAR1" + bytes(200) + content[204:])
+    elif damage == "texts":
+        binary = pa.array([b"\xff", b"\xfe"]).view(pa.string())
+        pq.write_table(pa.table({"id": [1, 2], "text": binary}), path)
+        if reader != "read":  # the others do not decode texts
+            return
+    else:
+        path.write_bytes(DAMAGE[damage](content))
+    with pytest.raises(BadInput) as error:
+        read(path, columns)
+    assert str(error.value).startswith(f"{path}: the file is damaged")
+    assert str(error.value).endswith("; delete it, and repeat the command.")
+
+
+def test_errors_of_a_reader_s_caller_and_of_the_disk_are_not_damage(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        next(dataset.read(tmp_path / "absent.parquet"))
+    with pytest.raises(FileNotFoundError):
+        read_json(tmp_path / "absent.json")
+    pq.write_table(pa.table({"id": [1]}), tmp_path / "x.parquet")
+    with pytest.raises(ZeroDivisionError):
+        [row["id"] / 0 for row in dataset.read(tmp_path / "x.parquet")]
+
+
+def consumed(root: Path) -> None:
+    """Read the results of `site_results` as the tables and the report do."""
+    read_part("acord", root / "acord.yaml", root)
+    datasets.read(root / "data/acord/census.json")
+    for record in sorted(root.glob("runs/**/run.json")):
+        read_run(record)
+        assert Inputs(
+            root, root, [{"runs": {"a": [record.parent.relative_to(root).as_posix()]}}], (), None
+        ).scores
+
+
+RESULTS = (
+    "data/acord/census.json", "data/acord/judgements.parquet", "tables/acord/table3.csv",
+    "tables/acord/table3.comparison.csv", f"{RUN}/seed0/run.json", f"{RUN}/seed0/scores.parquet",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RESULTS)
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_result_is_named_with_its_repair(tmp_path, name, damage):
+    write_results(tmp_path)
+    path = tmp_path / name
+    (tmp_path / "tables/acord/table3.comparison.csv").write_text(to_csv([]))
+    consumed(tmp_path)
+    path.write_bytes(DAMAGE[damage](path.read_bytes()))
+    with pytest.raises(BadInput) as error:
+        consumed(tmp_path)
+    assert str(error.value).startswith(f"{path}: the file is damaged")
+    assert str(error.value).endswith("; delete it, and repeat the command.")
+
+
+@pytest.mark.parametrize("damage", [*DAMAGE, "other types"])
+def test_digests_are_taken_again_if_their_file_is_damaged(tmp_path, damage):
+    (tmp_path / "x").write_text("x")
+    contents = Contents(tmp_path / "kept")
+    digest = contents.file(tmp_path / "x")
+    (kept,) = contents.kept.iterdir()
+    types = lambda _: b'{"x": 3}'  # noqa: E731
+    kept.write_bytes(DAMAGE.get(damage, types)(kept.read_bytes()))
+    assert contents.file(tmp_path / "x") == digest
+
+
+# Modules with their own message for each fault of a parquet file.
+OPEN_PARQUET = {"pipeline/dataset.py", "papers/lawngnli/entail_examples.py"}
+
+
+def test_parquet_files_are_opened_by_the_shared_reader_alone():
+    package, opened = ROOT / "workflow/lextables", set()
+    calls = re.compile(r"pq\.(ParquetFile|read_\w+)|pd\.read_parquet")
+    for path in [*package.rglob("*.py"), *(ROOT / "workflow/scripts").glob("*.py")]:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and calls.fullmatch(ast.unparse(node.func)):
+                opened.add(path.relative_to(package).as_posix() if package in path.parents else path.name)
+    assert opened == OPEN_PARQUET

@@ -1,0 +1,151 @@
+"""JSON from anywhere, and the files of the results: a fault is one sentence with the file and its place."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from json import JSONDecodeError, JSONDecoder
+from pathlib import Path
+from reprlib import repr as shortened
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, TypeAdapter, ValidationError
+
+from lextables.pipeline.errors import BadInput
+
+RESTORE = "restore the file from the release"
+_HALF = re.compile(r"\\u[dD][89a-fA-F]")  # half of a surrogate pair, as JSON may write it
+
+
+def _not_blank(text: str) -> str:
+    if not text.strip():
+        raise ValueError("it is empty")
+    return text
+
+
+Text = Annotated[str, AfterValidator(_not_blank)]
+
+
+class Strict(BaseModel):
+    """A JSON object of which no value is converted: a number in quotes or true is no number."""
+
+    model_config = ConfigDict(strict=True, frozen=True)
+
+
+# JSON from outside of the project
+
+
+class _Repeated(ValueError):
+    """A key that an object has twice: most readers of JSON would silently keep the last value."""
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        times = Counter(key for key, _ in pairs)
+        repeated = next(key for key, count in times.items() if count > 1)
+        raise _Repeated(f"{repeated!r} appears twice in one object")
+    return record
+
+
+_DECODER = JSONDecoder(object_pairs_hook=_unique)
+
+
+def json_prefix(text: str, start: int, where: str, do: str = RESTORE) -> tuple[Any, int]:
+    """Return the JSON value that begins at ``start``, and where it ends.
+
+    Raises JSONDecodeError if ``text`` may only be cut short, and `BadInput` for any other fault: a key that
+    an object has twice, nesting or digits beyond Python's limits, and half of a character.
+    """
+    try:
+        content, end = _DECODER.raw_decode(text, start)
+        if _HALF.search(text, start, end):
+            json.dumps(content, ensure_ascii=False).encode()
+        return content, end
+    except JSONDecodeError:
+        raise
+    except _Repeated as error:
+        what = str(error)
+    except UnicodeEncodeError as error:
+        before = error.object[max(error.start - 20, 0) : error.start]
+        what = f"it holds half of a character after {before!r}"
+    except RecursionError:
+        what = "it is nested too deeply"
+    except ValueError:
+        what = "it has a number of too many digits"
+    raise BadInput(what, where=where, do=do)
+
+
+def json_value(content: str | bytes, where: str, do: str = RESTORE) -> Any:
+    """Return the JSON value of a text, or of bytes in UTF-8; raises `BadInput` for any fault."""
+    text = content if isinstance(content, str) else utf8(content, where, do)
+    start = len(text) - len(text.lstrip(" \t\r\n"))
+    try:
+        value, end = json_prefix(text, start, where, do)
+    except JSONDecodeError as error:
+        raise BadInput(f"is no JSON ({error.msg})", where=where, do=do) from None
+    if text[end:].strip(" \t\r\n"):
+        raise BadInput("is no JSON (Extra data)", where=where, do=do)
+    return value
+
+
+def utf8(content: bytes, where: str, do: str = RESTORE, encoding: str = "utf-8-sig") -> str:
+    """Return bytes as text, by default without a byte order mark; raises `BadInput` if they are not UTF-8."""
+    try:
+        return content.decode(encoding)
+    except UnicodeDecodeError as error:
+        # error.object, because error.start does not count a byte order mark.
+        byte = error.object[error.start]
+        what = f"the byte 0x{byte:02x} at {error.start} is not UTF-8"
+        raise BadInput(what, where=where, do=do) from None
+
+
+@cache
+def _adapter(kind: Any) -> TypeAdapter:
+    return TypeAdapter(kind)
+
+
+def typed(kind: Any, value: Any, where: str = "", do: str = RESTORE) -> Any:
+    """Return a JSON value as ``kind``, such as a `Strict` model.
+
+    Raises `BadInput` for the first wrong value, with its key.
+    """
+    try:
+        return _adapter(kind).validate_python(value)
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+    key = ".".join(map(str, fault["loc"])) or "content"
+    if fault["type"] == "missing":
+        raise BadInput(f"its {key} is missing", where=where, do=do)
+    reason = fault.get("ctx", {}).get("error", fault["msg"])
+    raise BadInput(f"its {key} = {shortened(fault['input'])} is wrong ({reason})", where=where, do=do)
+
+
+# Files of the results
+
+
+@contextmanager
+def damage_named(path: str | Path) -> Iterator[None]:
+    """Raise `BadInput` with the name of ``path`` for any fault of its content; the block only reads it."""
+    rebuild = "delete it, and repeat the command"
+    try:
+        yield
+    except BadInput as error:
+        raise BadInput(f"the file is damaged: {error.what}", where=str(path), do=rebuild) from error
+    except Exception as error:  # each library has different errors
+        if getattr(error, "errno", None):  # the file is missing, or the disk has a fault
+            raise
+        first = (str(error).splitlines() or [""])[0]
+        what = f"the file is damaged ({type(error).__name__}: {first})"
+        raise BadInput(what, where=str(path), do=rebuild) from error
+
+
+def read_json(path: str | Path, kind: Any = dict[str, Any]) -> Any:
+    """Return the JSON value of a file of the results, which must be valid as ``kind``."""
+    path = Path(path)
+    with damage_named(path):
+        value = json.loads(path.read_text(encoding="utf-8"))
+        typed(kind, value)
+    return value
