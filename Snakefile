@@ -44,7 +44,7 @@ rule all:
     input:
         REPORT,
     message:
-        "Done: open {input}/index.html in a browser."
+        "Done: open {RESULTS}/report/index.html in a browser."
 
 
 rule data:

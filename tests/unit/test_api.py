@@ -2,6 +2,7 @@
 
 import email.utils
 import errno
+import fcntl
 import gzip
 import json
 import logging
@@ -20,7 +21,6 @@ from language_model_server import always, in_turn, reply
 from lextables.models import api
 from lextables.models.api import Api, Call, embed
 from lextables.models.spending import AnswerCache, Ledger, Limits
-from lextables.pipeline import locks
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.retrieval import collection, dense
 from rule_script import Files, run_script
@@ -124,7 +124,7 @@ def test_a_question_is_asked_on_a_disk_without_locks(tmp_path, monkeypatch):
     def refused(*_):
         raise OSError(errno.ENOLCK, "No locks available")
 
-    monkeypatch.setattr(locks.fcntl, "flock", refused)
+    monkeypatch.setattr(fcntl, "flock", refused)
     assert _count_and_answer(tmp_path, 0) == _count_and_answer(tmp_path, 0) == "A"
     assert (tmp_path / "count").read_text() == "asked\n"
 

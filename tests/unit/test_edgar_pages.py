@@ -2,6 +2,7 @@
 
 import email.utils
 import errno
+import fcntl
 import gzip
 import os
 import time
@@ -14,7 +15,6 @@ from edgar_server import CONTACT, Bad, client, go, serving, small_quarter, start
 from lextables.corpora.edgar import pages
 from lextables.corpora.edgar.contracts import Quarter
 from lextables.corpora.edgar.pages import LONGEST_HOLD, Gone, Pace, Pages, _write_cached
-from lextables.pipeline import locks
 from lextables.pipeline.errors import BadInput
 
 PATH = "edgar/data/1/0000000001-20-000001.txt"
@@ -107,7 +107,7 @@ def test_pages_are_fetched_on_a_disk_without_locks(server, tmp_path, monkeypatch
     live = pages.cache_path(PATH).with_name(f".{Path(PATH).name}.gz.1.part")
     live.parent.mkdir(parents=True)
     live.touch()
-    monkeypatch.setattr(locks.fcntl, "flock", refused)
+    monkeypatch.setattr(fcntl, "flock", refused)
     before = time.monotonic()
     for _ in range(4):
         pages.pace.wait()

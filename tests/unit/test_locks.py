@@ -1,5 +1,9 @@
 """A stale lock is removed only if no other process can be working in the folder."""
 
+import errno
+import fcntl
+import json
+import os
 import socket
 import subprocess
 import sys
@@ -12,30 +16,43 @@ from lextables.pipeline import locks
 from lextables.pipeline.errors import BadInput
 
 ACQUIRE = "locks.acquire(Path('.snakemake'), Path('results'))"
-HOLD = "job = locks.held_by_job(); job.__enter__()"
+# A job whose run has ended.  It has forked a process that has ended, as loaders of training data do.
+HOLD = f"""
+{ACQUIRE}
+job = locks.held_by_job()
+job.__enter__()
+child = multiprocessing.get_context("fork").Process(target=time.sleep, args=(0.1,))
+child.start()
+child.join()
+locks._held.close()
+"""
+USED = "Another run, or a job of a killed run, uses this folder "
+PARTS = (".a.parquet.12.part", "A.zip.part", ".b.csv.3.old")
 
 
 @pytest.fixture
 def state(tmp_path, monkeypatch):
     """Snakemake's folder after a killed run, with a lock and partly written files."""
-    monkeypatch.chdir(tmp_path)
-    for name in (locks.PATH, locks.RUN):
-        monkeypatch.setenv(name, "")
-        monkeypatch.delenv(name)
-    for name in (".snakemake/locks/0.output.lock", "results/.a.parquet.12.part", "results/A.zip.part"):
+    folder = tmp_path / "one"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv(locks.RUN, "[]")
+    for name in (".snakemake/locks/0.output.lock", *(f"results/{part}" for part in PARTS), "results/b.csv"):
         Path(name).parent.mkdir(parents=True, exist_ok=True)
         Path(name).touch()
-    return tmp_path / ".snakemake"
+    yield folder / ".snakemake"
+    locks._held.close()
 
 
 @contextmanager
-def process(code):
-    """Start another process that runs ``code`` and then sleeps."""
-    imports = "import time\nfrom pathlib import Path\nfrom lextables.pipeline import locks"
+def process(code, folder="."):
+    """Start another process that runs ``code`` in ``folder`` and then sleeps."""
+    imports = "import multiprocessing, time\nfrom pathlib import Path\nfrom lextables.pipeline import locks"
     script = f"{imports}\n{code}\nprint(flush=True)"
     child = subprocess.Popen(
         [sys.executable, "-c", f"{script}\ntime.sleep(60)"],
         stdout=subprocess.PIPE,
+        cwd=folder,
     )
     assert child.stdout.readline() == b"\n"
     yield child
@@ -43,53 +60,130 @@ def process(code):
     child.wait()
 
 
-def acquired(state):
+def acquired(state, results="results"):
     """The message of a new run, which then ends immediately."""
-    message = locks.acquire(state, Path("results"))
-    locks._held.pop().close()
+    message = locks.acquire(state, Path(results))
+    locks._held.close()
     return message
 
 
-def is_locked():
-    return {path.name for path in Path().rglob("*") if path.name in ("0.output.lock", ".a.parquet.12.part")}
+def leftovers():
+    """The lock and the partly written files that remain of the killed run."""
+    names = ("0.output.lock", PARTS[0], PARTS[2])
+    return {path.name for path in Path().rglob("*") if path.name in names}
 
 
-@pytest.mark.parametrize("content", ["", "process 1 on log", "\0\0"])
+def leave(state, content):
+    """Write the file of a run that was killed."""
+    path = state / locks.LOCKS / "killed.lock"
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("content", [b"", b'{"state": 5}', b"\0\0", b"\xff\xfe", b"[]", b'{"host": null}'])
 def test_the_lock_of_a_killed_run_is_removed_regardless_of_its_content(state, content):
-    (state / "lextables.lock").write_text(content)
-    assert acquired(state) == "Removed the lock of a killed run (unknown process)."
-    assert not is_locked()
+    leave(state, content)
+    assert acquired(state) == "Removed the lock of a killed run."
+    assert not leftovers()
     assert Path("results/A.zip.part").exists()  # kept, so that the download can be resumed
+    assert not [*Path().rglob(f"{locks.LOCKS}/*.lock")]
     assert acquired(state) == ""
 
 
-@pytest.mark.parametrize("code", [ACQUIRE, f"{ACQUIRE}\nlocks._held.clear()\n{HOLD}"])
+@pytest.mark.parametrize("code", [ACQUIRE, HOLD])
 def test_a_run_or_a_job_keeps_the_lock_until_it_is_killed(state, code):
     with process(code) as run:
         (state / "locks/0.output.lock").touch()
+        Path("results", PARTS[0]).touch()
         name = f"(process {run.pid} on {socket.gethostname()}, since "
-        words = "Another run, or a job of a killed run, uses this folder "
-        assert acquired(state).startswith(words + name)
-        assert is_locked() == {"0.output.lock"}
-    assert acquired(state).startswith(f"Removed the lock of a killed run {name}")
-    assert not is_locked()
+        assert acquired(state).startswith(USED + name)
+        assert leftovers() == {"0.output.lock", PARTS[0]}
+    assert acquired(state) == "Removed the lock of a killed run."
+    assert not leftovers()
 
 
-def test_a_job_does_not_start_after_its_run_was_replaced(state, monkeypatch):
+@pytest.mark.parametrize("link", ["results", "results/sample", ""])
+@pytest.mark.parametrize("code", [ACQUIRE, HOLD])
+def test_a_checkout_with_the_same_results_folder_is_rejected_while_a_run_or_job_works(state, code, link):
+    """The other checkout has a link to the results, or to a part of them, or the same absolute path."""
+    results = Path("results/sample" if link == "results/sample" else "results")
+    results.mkdir(exist_ok=True)
+    other = Path("../two")
+    place = other / link if link else results.absolute()
+    place.parent.mkdir(parents=True, exist_ok=True)
+    if link:
+        place.symlink_to(results.absolute())
+    with process(code.replace("results", results.as_posix())):
+        (results / PARTS[0]).touch()
+        with pytest.raises(
+            BadInput, match=rf"in {state} uses this folder \(process .*; wait for it or stop it"
+        ):
+            locks.acquire(other / ".snakemake", place)
+        assert (results / PARTS[0]).exists()
+    assert acquired(other / ".snakemake", place) == ""
+    assert not (results / PARTS[0]).exists()
+
+
+def test_a_run_of_other_results_in_the_same_checkout_keeps_snakemakes_locks(state):
+    with process(ACQUIRE.replace("results", "results/sample")):
+        (state / "locks/0.output.lock").touch()
+        assert acquired(state).startswith(USED)
+        assert "0.output.lock" in leftovers()
+
+
+def test_unfinished_files_in_another_results_folder_below_are_kept(state):
+    with process(ACQUIRE.replace("results", "../two/results").replace(".snakemake", "../two/.snakemake")):
+        Path("results/sample").symlink_to(Path("../two/results").absolute())
+        Path("results/real").mkdir()
+        Path("results/real", locks.LOCKS).mkdir()
+        for folder in ("sample", "real"):
+            Path("results", folder, PARTS[0]).touch()
+        acquired(state)
+    assert Path("results/sample", PARTS[0]).exists() and Path("results/real", PARTS[0]).exists()
+    assert not Path("results", PARTS[0]).exists()
+
+
+def test_a_folder_whose_replacement_was_interrupted_is_restored(state):
+    for name in (".report.12.old", ".report.12.part", ".export.12.old", "export"):
+        Path("results", name).mkdir()
+        Path("results", name, name).touch()
     acquired(state)
+    assert sorted(path.name for path in Path("results/report").iterdir()) == [".report.12.old"]
+    assert sorted(path.name for path in Path("results/export").iterdir()) == ["export"]
+    assert not [*Path("results").glob(".*.12.*")]
+
+
+def test_a_job_does_not_start_after_its_run_was_replaced(state):
+    locks.acquire(state, Path("results"))
     with locks.held_by_job():
-        pass
-    monkeypatch.setenv(locks.RUN, "process 1 on another run")
+        assert len([*Path().rglob(f"{locks.LOCKS}/*.lock")]) == 4
+    assert len([*Path().rglob(f"{locks.LOCKS}/*.lock")]) == 2
+    locks._held.close()
     with pytest.raises(BadInput, match="the run that started this job was killed"), locks.held_by_job():
         pytest.fail("the job started")
 
 
 def test_a_run_on_another_machine_keeps_its_lock(state):
-    (state / "lextables.lock").write_text("process 1 on login2, since 2026-01-01 10:00:00\n")
-    assert acquired(state) == (
-        "This folder is locked by a run on another machine (process 1 on login2, since 2026-01-01 10:00:00)."
-    )
-    assert is_locked()
+    """Some disks have locks that only one machine sees."""
+    run = {"state": str(state), "host": "login2", "process": "process 1 on login2, since 2026-01-01 10:00:00"}
+    leave(state, json.dumps(run).encode())
+    assert acquired(state) == f"{USED}({run['process']})."
+    assert "0.output.lock" in leftovers()
+    (state / "locks/0.output.lock").unlink()  # as `snakemake --unlock` does
+    assert acquired(state) == ""
+    assert not leftovers()
+
+
+@pytest.mark.parametrize("code", [errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP])
+def test_a_disk_without_locks_gives_a_warning_and_nothing_is_removed(state, monkeypatch, code):
+    def refused(*_):
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(fcntl, "flock", refused)
+    assert acquired(state) == locks.NO_LOCKS
+    assert leftovers() == {"0.output.lock", PARTS[0], PARTS[2]}
+    with locks.held_by_job(), locks.exclusive(Path("some/file")) as locked:
+        assert not locked
 
 
 def test_a_file_or_a_link_to_nothing_instead_of_the_results_folder_raises(state):

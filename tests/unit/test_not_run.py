@@ -1,5 +1,6 @@
 """A job that cannot compute its row writes the reason instead of its outputs; so do dependent jobs."""
 
+import json
 import subprocess
 import sys
 import textwrap
@@ -66,9 +67,7 @@ def test_jobs_of_data_and_of_user_predictions_fail(output):
 
 
 def test_a_job_whose_run_was_killed_fails(monkeypatch):
-    Path("lock").write_text("process 2 on here, since now\n")
-    monkeypatch.setenv(locks.PATH, "lock")
-    monkeypatch.setenv(locks.RUN, "process 1 on here, since now")
+    monkeypatch.setenv(locks.RUN, json.dumps([str(Path("replaced.lock").absolute())]))
     done = run("print('worked')", MADE)
     assert (done.returncode, done.stdout) == (1, "")
     assert not Path(RUN).exists()

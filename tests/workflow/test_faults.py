@@ -10,7 +10,7 @@ import time
 import pytest
 
 import snakemake_logger_plugin_lextables as plugin
-from faults import RESULTS, TIMEOUT, Place, kill_all, kill_driver, kill_jobs, strike, until
+from faults import RESULTS, TIMEOUT, Place, jobs, kill_all, kill_driver, kill_jobs, strike, until
 
 TARGETS = {name: (f"{RESULTS}/data/{name}/census.json",) for name in ("acord", "privacy")}
 KILLS = int(os.environ.get("LEXTABLES_KILLS", "3"))  # `make faults` uses 20
@@ -40,17 +40,53 @@ def test_a_second_run_is_rejected_only_if_it_writes_the_same_files(place):
     assert first.wait() == 0
 
 
-def test_an_interrupt_prints_one_sentence(place):
-    for planned in (False, True):  # during planning, and during a job
+def test_two_checkouts_with_a_link_to_the_same_results_do_not_run_at_once(place):
+    other = Place(place.folder.with_name("other"), TARGETS["privacy"])
+    (place.folder / "results").mkdir(parents=True)
+    other.folder.mkdir()
+    (other.folder / "results").symlink_to(place.folder / "results")
+    first = place.begin()
+    files = place.folder / RESULTS / ".lextables"
+    assert until(lambda: len([*files.glob("*.lock")]) == 2, first)  # of the run and of a job
+    time.sleep(0.2)
+    os.killpg(first.pid, signal.SIGSTOP)
+    working = jobs(first)
+    part = place.folder / RESULTS / ".a.parquet.1.part"
+    part.touch()
+    for kill in (False, True):  # a run, and then only its job
+        if kill:
+            first.kill()
+            first.wait()
+        assert other.run() != 0
+        assert (
+            f"in {place.folder}/.snakemake uses this folder (process {first.pid} " in other.screen.read_text()
+        )
+        assert part.exists()
+    for job in working:
+        job.kill()
+    assert other.run() == 0, other.screen.read_text()
+    assert not part.exists()
+
+
+@pytest.mark.parametrize("signals", [[signal.SIGINT], [signal.SIGINT] * 3, [signal.SIGTERM, signal.SIGINT]])
+def test_an_interrupt_prints_one_sentence_and_leaves_no_process(place, signals):
+    for planned in (False, True):  # during planning, and while a job imports modules
         run = place.begin()
         until(lambda: "lextables: data=sample" in place.screen.read_text(), run)
-        if planned:
-            until(place.locked, run)
+        working = []
+        if planned and until(place.locked, run):
             time.sleep(0.5)
-        os.killpg(run.pid, signal.SIGINT)
+            working = jobs(run)
+        for number in signals:
+            if run.poll() is None:
+                os.killpg(run.pid, number) if number == signal.SIGINT else run.send_signal(number)
+                time.sleep(0.1)
         if run.wait():
-            written = place.screen.read_text().splitlines()
-            assert re.fullmatch(r"Stopped\..* the same command continues from there\.", written[-1]), written
+            written = place.screen.read_text()
+            assert re.fullmatch(r"Stopped\..* continues from there\.", written.splitlines()[-1]), written
+            assert written.count("Stopped.") == 1
+            assert "Traceback" not in written and "Failed" not in written
+        assert not any(each.is_running() for each in working)
 
 
 def test_a_terminated_run_finishes_its_jobs_and_says_that_it_was_stopped(place):
@@ -83,7 +119,7 @@ def test_a_run_that_is_killed_repeatedly_gives_the_same_results(tmp_path_factory
     locks = place.folder / ".snakemake/locks"
     locks.mkdir(exist_ok=True)
     (locks / "0.output.lock").touch()
-    (place.folder / ".snakemake/lextables.lock").write_text("")
+    (place.folder / ".snakemake/.lextables/killed.lock").write_text("")
     assert place.run() == 0, place.screen.read_text()[-3000:]
     assert "Removed the lock of a killed run" in place.screen.read_text()
     assert place.outputs().items() <= sample_outputs.items()

@@ -76,7 +76,7 @@ def record(project):
     return project / RESULTS / "runs/acord/retrieve/own-mine/short/seed0/run.json"
 
 
-FOLDERS = {"weights", "reading", "index", "cited", "report"}  # folders of runs, of LawngNLI, and the report
+FOLDERS = {"weights", "reading", "index", "cited"}  # folders of runs and of LawngNLI
 
 
 def make_up(project, targets=TARGETS, papers="[acord]"):
@@ -343,7 +343,7 @@ def test_windows_of_two_grids_are_in_different_folders(tmp_path):
 
 # Changes, and the rules that rerun.
 
-EXPORTS = ("report", "publish/acord/README.md", "publish/printed/printed.csv")
+EXPORTS = ("report/.complete", "publish/acord/.complete", "publish/printed/printed.csv")
 
 
 def table_of_another_run(project):
@@ -416,6 +416,25 @@ def rerun(panel, tmp_path):
         return {rule: count for rule, count in counts.items() if rule not in targets}
 
     return jobs
+
+
+def test_a_failed_report_or_export_keeps_the_previous_one(panel, tmp_path):
+    """The jobs fail because their inputs are empty files, and a table has no column of a table."""
+    shutil.copytree(panel("exports"), tmp_path / "copy", symlinks=True)
+    project = tmp_path / "copy/one"
+    previous = {"report": "index.html", "publish/acord": "README.md", "publish/results": "capsules.csv"}
+    for folder, name in previous.items():
+        (project / RESULTS / folder).mkdir(exist_ok=True)
+        (project / RESULTS / folder / name).write_text("previous")
+    (project / RESULTS / "tables/acord/table2.csv").write_text("a\n1\n")
+    targets = [str(RESULTS / folder / ".complete") for folder in previous]
+    rules = ("report", "export", "records")
+    run = snakemake(project, "--keep-going", "--forcerun", *rules, targets=targets)
+    assert run.code != 0
+    for folder, name in previous.items():
+        assert [*(project / RESULTS / folder).iterdir()] == [project / RESULTS / folder / name]
+        assert (project / RESULTS / folder / name).read_text() == "previous"
+    assert planned(project, targets).keys() >= {*rules}
 
 
 def prompt(name):

@@ -12,24 +12,12 @@ from functools import cache
 from pathlib import Path
 
 from snakemake.logging import logger
+from snakemake_interface_logger_plugins.common import LogEvent
 
 # Relative to the working folder, so that a project can be moved together with its results.
 PROJECT_PATH = Path(os.path.relpath(ROOT.resolve()))
 # False in jobs, and where another workflow uses this one as a module.
 STANDALONE = workflow.is_main_process and Path(os.path.abspath(workflow.basedir)) == ROOT
-STOPPED = "Stopped.  Finished work is kept, and the same command continues from there."
-interrupts = []
-
-
-def interrupt(number, frame):
-    """Stop without a traceback.  Snakemake ends running jobs first and then calls `onerror`."""
-    interrupts.append(number)
-    sys.exit(STOPPED)
-
-
-if STANDALONE and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-    signal.signal(signal.SIGINT, interrupt)
-
 # Jobs are new processes, maybe on other nodes, and find the package through the environment.
 sys.path.insert(0, str(ROOT / "workflow"))
 # Only warnings and errors of libraries go to the logs; progress is logged every ten seconds.
@@ -45,7 +33,20 @@ os.environ.update(
 if {*"{}"} & {*str(ROOT)}:
     sys.exit(f"{ROOT}: Snakemake reads braces in the project's path as wildcards; rename or move the folder.")
 
+
+def announce_stop(number):
+    """Tell the screen that the run was stopped: jobs that end from now on are no failures."""
+    logger.error(STOPPED, extra={"event": LogEvent.ERROR, "exception": "KeyboardInterrupt"})
+    if number == signal.SIGTERM:
+        logger.warning("Stopping when the running jobs have finished; Ctrl-C ends them too.")
+
+
 try:
+    from lextables.pipeline.stopping import PREFIX, STOPPED, Stopping
+
+    if STANDALONE:
+        shell.prefix(PREFIX)
+        stopping = Stopping(announce_stop, remote=not workflow.local_exec)
     from lextables.papers import modules, packages, planning, submitted, trained_on
     from lextables.pipeline import user_rows, version
 except ModuleNotFoundError as error:

@@ -2,13 +2,13 @@
 # known; skipped in jobs and where another workflow uses this one as a module.
 #
 #   in    .snakemake/locks, left by a killed run
-#   out   .snakemake/lextables.lock, held by this run and its jobs (lextables/pipeline/locks.py)
+#   out   files in .snakemake/.lextables and {RESULTS}/.lextables, locked by this run and its jobs
+#         (lextables/pipeline/locks.py)
 
 import atexit
 import difflib
 
 from snakemake.cli import get_argument_parser
-from snakemake_interface_logger_plugins.common import LogEvent
 from tqdm import tqdm
 
 from lextables.pipeline import locks, not_run
@@ -40,10 +40,10 @@ def check_command_line():
 
 
 def retry_what_is_not_run():
-    """Delete outputs with the reason why a row is not run, and the first file of pages that show them."""
+    """Delete outputs with the reason why a row is not run, and the declared file of what shows them."""
     if not (dropped := not_run.drop(RESULTS)):
         return
-    shown = [Path(PUBLISH, name, "README.md") for name in EXPORTS]
+    shown = [Path(EXPORTED.format(export=name)) for name in EXPORTS]
     for paper in CONFIG.papers:
         tables = (name for name in PAPERS[paper].tables if dropped & {*PLANS[paper].folders(name)})
         shown += [Path(RESULTS, "tables", paper, f"{name}.csv") for name in tables]
@@ -71,15 +71,8 @@ if STANDALONE:
 
 
 onstart:
-    # Snakemake stops after the running jobs, which may take hours, but does not say so.
-    stop_after_jobs = signal.getsignal(signal.SIGTERM)
-
-    def terminate(number, frame):
-        interrupts.append(number)
-        logger.warning("Stopping when the running jobs have finished; Ctrl-C ends them too.")
-        stop_after_jobs(number, frame)
-
-    signal.signal(signal.SIGTERM, terminate)
+    if STANDALONE:
+        stopping.jobs_start()
     save_cache(PARSED_MODULES)
     ids = [
         number
@@ -95,10 +88,10 @@ onstart:
 
 
 onsuccess:
+    # Snakemake ends some seconds later; nothing is left to stop.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     show_not_run()
 
 
 onerror:
     show_not_run()
-    if interrupts:
-        logger.error(STOPPED, extra={"event": LogEvent.ERROR, "exception": "KeyboardInterrupt"})

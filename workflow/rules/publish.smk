@@ -11,6 +11,8 @@ include: "functions/publish.smk"
 
 EXPORTS = exports()
 PUBLISH = f"{RESULTS}/publish"
+# Written last, like that of the report: an export that fails leaves the previous one as it is.
+EXPORTED = f"{PUBLISH}/{{export}}/.complete"
 
 
 localrules:
@@ -25,11 +27,7 @@ use rule base as export with:
         scores=export_files("scores.parquet"),
         weights=weights_files,
     output:
-        # One folder with the tables, listed in the census, and the predictions in several formats.
-        card=f"{PUBLISH}/{{export}}/README.md",
-        croissant=f"{PUBLISH}/{{export}}/croissant.json",
-        licence=f"{PUBLISH}/{{export}}/LICENSE.md",
-        citation=f"{PUBLISH}/{{export}}/CITATION.bib",
+        EXPORTED,
     log:
         f"{RESULTS}/logs/publish/{{export}}.log",
     benchmark:
@@ -78,7 +76,7 @@ use rule base as records with:
     input:
         [path for paper in CONFIG.papers for path in table_files(paper) if is_table(path)],
     output:
-        directory(f"{PUBLISH}/results"),
+        f"{PUBLISH}/results/.complete",
     log:
         f"{RESULTS}/logs/publish/records.log",
     benchmark:
@@ -94,6 +92,6 @@ use rule base as records with:
 
 rule publish:
     input:
-        expand(f"{PUBLISH}/{{export}}/README.md", export=EXPORTS),
+        expand(EXPORTED, export=EXPORTS),
         rules.printed.output,
         rules.records.output,

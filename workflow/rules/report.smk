@@ -2,7 +2,7 @@
 #
 #   in    the tables and figures, the data sets' census, the record of every run, the effective config;
 #         and files of earlier runs in {RESULTS}, which are shown but not rebuilt
-#   out   {RESULTS}/report/, always rebuilt completely; the start page is index.html
+#   out   {RESULTS}/report/, replaced when the new site is complete; the start page is index.html
 #         {RESULTS}/page/, docs/results.md with its figure and README.md with its summary, for the repository; not part of `all`
 #         {RESULTS}/config.yaml, the effective configuration
 
@@ -10,7 +10,8 @@
 include: "functions/report.smk"
 
 
-REPORT = f"{RESULTS}/report"
+# Written last.  Snakemake deletes the outputs of a rule before it runs, so the site itself is not an output.
+REPORT = f"{RESULTS}/report/.complete"
 REPORTED = {
     "config": f"{RESULTS}/config.yaml",
     "papers": list(PAPER_FILES.values()),
@@ -40,7 +41,7 @@ use rule base as report with:
     input:
         **REPORTED,
     output:
-        directory(REPORT),
+        REPORT,
     log:
         f"{RESULTS}/logs/report.log",
     benchmark:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from lextables.pipeline import not_run
+from lextables.pipeline.atomic import write_text
 from lextables.pipeline.job import job
 from lextables.pipeline.version import made_by, words
 from lextables.publish.export import About, PublishedRun, PublishedWeights, gather
@@ -27,3 +28,4 @@ with job(snakemake.log[0]):
         command=params.command,
     )
     write(export, Path(snakemake.output[0]).parent)
+    write_text(snakemake.output[0], "")

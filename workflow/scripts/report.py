@@ -5,6 +5,7 @@ from pathlib import Path
 import yaml
 
 from lextables.papers import modules
+from lextables.pipeline.atomic import write_text
 from lextables.pipeline.job import job
 from lextables.pipeline.version import day, made_by, words
 from lextables.report import datasets, leaderboard, results, site
@@ -20,7 +21,7 @@ with job(snakemake.log[0]):
     censuses = {*map(Path, [*snakemake.input.census, *snakemake.input.data])}
     censuses |= {root / path for path in earlier if path.endswith("/census.json")}
     site.write(
-        snakemake.output[0],
+        Path(snakemake.output[0]).parent,
         site.Material(
             config=config,
             root=root.as_posix(),
@@ -37,3 +38,4 @@ with job(snakemake.log[0]):
             date=day(),
         ),
     )
+    write_text(snakemake.output[0], "")

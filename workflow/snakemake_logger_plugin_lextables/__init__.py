@@ -56,6 +56,7 @@ class LogHandler(LogHandlerBase):
         self.guessed: Collection[int] = ()
         self.failures: dict[int, str] = {}  # job: sentence
         self.errors: list[str] = []  # of the run itself
+        self.stopped = ""  # sentence, if a user stopped the run
         self.notes: list[str] = []  # records to show last
         self.over = threading.Event()
 
@@ -81,8 +82,9 @@ class LogHandler(LogHandlerBase):
             self.finished[record.job_id] = record.created - started
         elif event is LogEvent.JOB_ERROR:
             started, message = self.started.get(record.jobid, (0, record.rule_name))
-            self.failures[record.jobid] = cause(record, started)
-            self._show(f"Failed: {message} (log: {', '.join(record.log)})")
+            if not self.stopped:  # jobs that the run ended are no failures
+                self.failures[record.jobid] = cause(record, started)
+                self._show(f"Failed: {message} (log: {', '.join(record.log)})")
         elif event is LogEvent.ERROR:
             self._error(record.exception, str(record.msg))
         elif getattr(record, "last", False):
@@ -95,8 +97,8 @@ class LogHandler(LogHandlerBase):
                 self._show(record.msg)
 
     def _error(self, exception: str, text: str) -> None:
-        if exception == "KeyboardInterrupt":  # jobs that it ended are no failures
-            self.failures = {-1: text}
+        if exception == "KeyboardInterrupt":
+            self.stopped = text
         elif bad_input := BAD_INPUT.search(text):
             self.errors.append(bad_input[1])
         elif exception == "LockException":
@@ -109,7 +111,7 @@ class LogHandler(LogHandlerBase):
                 self.errors.append(text)
 
     def _causes(self) -> list[str]:
-        return [*self.errors, *self.failures.values()]
+        return [self.stopped] if self.stopped else [*self.errors, *self.failures.values()]
 
     def _show(self, text: str) -> None:
         if self.writes_to_stream:
@@ -156,11 +158,11 @@ class LogHandler(LogHandlerBase):
             self.bar.close()
             self._show(f"{done} of {total} jobs done in {tqdm.format_interval(seconds)}.")
             if done == total:
-                self.errors, self.failures = [], {}
+                self.stopped, self.errors, self.failures = "", [], {}
             self.bar = None
         for sentence in dict.fromkeys([*self.notes, *self._causes()]):
             print(sentence, file=self.stream, flush=True)
-        self.errors, self.failures, self.notes = [], {}, []
+        self.stopped, self.errors, self.failures, self.notes = "", [], {}, []
         super().close()
 
 

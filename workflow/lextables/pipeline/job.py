@@ -14,6 +14,7 @@ import errno
 import io
 import logging
 import re
+import signal
 import sys
 import threading
 import time
@@ -21,6 +22,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
+from types import FrameType
 from typing import TextIO
 
 import psutil
@@ -86,6 +88,9 @@ def job(log: str | Path) -> Iterator[logging.Logger]:
     log = Path(log)
     # An unwritable log is a single error of the job, not one per line.
     logging.raiseExceptions, logging.lastResort = False, None
+    for number in (signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _leave)
     try:
         with held_by_job():
             log.parent.mkdir(parents=True, exist_ok=True)
@@ -102,8 +107,6 @@ def job(log: str | Path) -> Iterator[logging.Logger]:
                 _heartbeat(log, logger),
             ):
                 yield logger
-    except KeyboardInterrupt:
-        sys.exit(130)  # the exit code of shells for Ctrl-C
     except BadInput as error:
         _fail(str(error))
     except Exception as error:
@@ -112,6 +115,12 @@ def job(log: str | Path) -> Iterator[logging.Logger]:
             what = plain_reason(error, log.parent)
             what = f"{error.filename}: {what}" if error.filename else what
         _fail(f"{what} (the traceback is in {log}).")
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    """End this process with the exit code of shells for a signal, after the cleanup of open `with` blocks."""
+    signal.signal(number, signal.SIG_IGN)
+    sys.exit(128 + number)
 
 
 @contextmanager

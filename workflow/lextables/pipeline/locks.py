@@ -1,14 +1,15 @@
-"""A lock of the working folder that a killed run does not leave behind.
+"""Locks that a killed process does not leave behind, on folders in use and on single files.
 
-A run and each of its jobs hold a shared lock (`flock`) on `.snakemake/lextables.lock`, which the kernel
-releases when the process ends.  So a new run that gets the exclusive lock is the only one on this machine:
-Snakemake's remaining locks and unfinished files are stale.  The file names the last run with the exclusive
-lock.  Jobs compare this record, so that none starts after its run was killed and replaced.
+A run and each of its jobs hold a locked file in the results folder and in Snakemake's folder. The kernel
+releases the lock of a process that ends, so a file without a lock was left by a killed process. If no file is
+locked, Snakemake's remaining locks and unfinished files are stale.
 
-`exclusive` locks any other file for a few moments.
+Each file has the record of its run. A job copies it, and does not start if the file of its run is gone: the
+run was killed, and another one has started.
 """
 
-import fcntl
+import atexit
+import json
 import os
 import re
 import shutil
@@ -16,125 +17,188 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import TextIO
+from uuid import uuid4
+
+from filelock import FileLock, Timeout
+from pydantic import BaseModel
 
 from lextables.pipeline.errors import BadInput, plain_reason
 
-# Environment variables for jobs: the lock's file, and its content when the run started.
-PATH, RUN = "LEXTABLES_LOCK", "LEXTABLES_RUN"
-RECORD = re.compile(r"process \d+ on (\S+), since .+\n")
-UNFINISHED = re.compile(r"\..+\.\d+\.(part|old)")  # temporary names of `lextables.pipeline.atomic`
-_held: list[TextIO] = []  # open until this process ends
+RUN = "LEXTABLES_RUN"  # environment variable for jobs: the files of their run, as JSON
+LOCKS = ".lextables"  # folder of the files
+GUARD = "guard"  # in this folder: locked while files are added or removed
+NO_LOCKS = "This disk has no file locks, so other runs in this folder are not noticed: start only one."
+UNFINISHED = re.compile(r"\.(?P<name>.+)\.\d+\.(part|old)")  # temporary names of `lextables.pipeline.atomic`
+_held = ExitStack()  # the files of this run, until the process ends
+atexit.register(_held.close)
+
+
+class Owner(BaseModel):
+    """A run: Snakemake's folder, with links resolved, the host, and the process with its start time."""
+
+    state: str = ""
+    host: str = ""
+    process: str = "unknown process"
+
+    def left_locks_elsewhere(self) -> bool:
+        """Whether Snakemake's locks of this run remain and it may still work on another machine.
+
+        Some disks have locks that only processes of one machine see.
+        """
+        return self.host not in ("", socket.gethostname()) and bool(_stale(Path(self.state)))
 
 
 def acquire(state: Path, results: Path, clean: Callable[[], None] = lambda: None) -> str:
-    """Hold the lock in Snakemake's folder ``state`` until this process ends; return a message or "".
+    """Register this run in Snakemake's folder ``state`` and in ``results``; return a message or "".
 
-    If this run is the only one, Snakemake's stale locks and unfinished files below ``results`` are removed,
-    and ``clean`` is called. Raises `BadInput` if the folders are not writable.
+    If no other run or job is registered, Snakemake's stale locks and unfinished files below ``results`` are
+    removed, and ``clean`` is called.  Raises `BadInput` if the folders are not writable, or if a run of
+    another checkout uses the results.
     """
+    since = time.strftime("%Y-%m-%d %H:%M:%S")
+    host = socket.gethostname()
+    process = f"process {os.getpid()} on {host}, since {since}"
+    run = Owner(state=str(state.resolve()), host=host, process=process)
+    folders = [place.absolute() / LOCKS for place in (state, results)]
     try:
         results.mkdir(parents=True, exist_ok=True)
-        state.mkdir(exist_ok=True)
-        file = (state / "lextables.lock").absolute().open("a+", encoding="utf-8")
-        message = _clean(file, state, results, clean)
-        with suppress(OSError):  # a disk without such locks
-            fcntl.flock(file, fcntl.LOCK_SH)
+        with ExitStack() as guards:
+            locked = [guards.enter_context(exclusive(folder / GUARD)) for folder in folders]
+            if not all(locked):
+                return NO_LOCKS
+            others = [owner for folder in folders for owner in _live(folder)]
+            message = _check(others, run, results) or _clean(state, results, clean)
+            record = run.model_dump_json().encode()
+            files = [str(_held.enter_context(_registered(folder, record))) for folder in folders]
     except OSError as error:
         do = "make it a writable folder with free space, or choose another with --directory"
-        raise BadInput(
-            f"cannot be used ({plain_reason(error, '.')})", where=str(error.filename), do=do
-        ) from None
-    file.seek(0)
-    os.environ[PATH], os.environ[RUN] = file.name, file.read().strip()
-    _held.append(file)
+        what = f"cannot be used ({plain_reason(error, '.')})"
+        raise BadInput(what, where=str(error.filename), do=do) from None
+    os.environ[RUN] = json.dumps(files)
     return message
 
 
-def _clean(file: TextIO, state: Path, results: Path, clean: Callable[[], None]) -> str:
-    file.seek(0)
-    before = RECORD.fullmatch(file.read())  # an empty or truncated file names no run
-    name = before[0].strip() if before else "unknown process"
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return f"Another run, or a job of a killed run, uses this folder ({name})."
-    except OSError:
-        return ""  # a disk without such locks: nothing is known to be stale
-    stale = sorted((state / "locks").glob("*.lock"))
-    if stale and before and before[1] != socket.gethostname():
-        return f"This folder is locked by a run on another machine ({name})."
+def _check(others: list[Owner], run: Owner, results: Path) -> str:
+    """Return a message about ``others``: of the same checkout, Snakemake rejects a run of the same files."""
+    for owner in others:
+        if owner.state != run.state:
+            what = (
+                f"another run, or a job of a killed run, in {owner.state} uses this folder ({owner.process})"
+            )
+            do = "wait for it or stop it; if nothing is running on any machine, run snakemake --unlock there"
+            raise BadInput(what, where=str(results), do=do)
+    if not others:
+        return ""
+    return f"Another run, or a job of a killed run, uses this folder ({others[0].process})."
+
+
+def _clean(state: Path, results: Path, clean: Callable[[], None]) -> str:
+    stale = _stale(state)
     for lock in stale:
         lock.unlink()
     for path in unfinished(results):
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
+        final = path.with_name(UNFINISHED.fullmatch(path.name)["name"])
+        if path.suffix == ".old" and not final.exists():
+            path.rename(final)  # the process was killed between two renames
+        elif path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
     clean()
-    file.truncate(0)
-    since = time.strftime("%Y-%m-%d %H:%M:%S")
-    file.write(f"process {os.getpid()} on {socket.gethostname()}, since {since}\n")
-    file.flush()
-    return f"Removed the lock of a killed run ({name})." if stale else ""
+    return "Removed the lock of a killed run." if stale else ""
 
 
 def unfinished(folder: Path) -> list[Path]:
-    """Temporary files and folders of a killed process below ``folder``."""
+    """Temporary files and folders of a killed process below ``folder``, except in other results folders."""
     paths = []
     for place, folders, files in os.walk(folder):
+        if LOCKS in folders and Path(place) != folder:
+            folders.clear()
+            continue
         names = [name for name in (*folders, *files) if UNFINISHED.fullmatch(name)]
         paths += [Path(place, name) for name in names]
         folders[:] = set(folders) - set(names)
     return paths
 
 
-@dataclass(frozen=True)
-class LockFile:
-    """An open file: its descriptor, and whether this process has its lock."""
+def _stale(state: Path) -> list[Path]:
+    return sorted((state / "locks").glob("*.lock"))
 
-    descriptor: int
-    locked: bool
+
+def _live(folder: Path) -> list[Owner]:
+    """Return the owners of the locked files in ``folder``, and remove the files of killed processes."""
+    owners = []
+    for path in sorted(folder.glob("*.lock")):
+        owner = Owner()
+        with suppress(ValueError):  # damaged, for example by a power cut
+            owner = Owner.model_validate_json(path.read_bytes())
+        lock = _file_lock(path)
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            owners.append(owner)
+            continue
+        if owner.left_locks_elsewhere():
+            owners.append(owner)
+        else:
+            path.unlink()
+        lock.release()
+    return owners
+
+
+def _file_lock(path: Path) -> FileLock:
+    return FileLock(path, fallback_to_soft=False, poll_interval=0.01)
 
 
 @contextmanager
-def exclusive(path: Path) -> Iterator[LockFile]:
-    """Lock ``path`` and yield it, after waiting for other processes; the file is created if needed.
+def _registered(folder: Path, record: bytes) -> Iterator[Path]:
+    """Yield a new locked file in ``folder``; remove it at the end."""
+    path = folder / f"{uuid4()}.lock"
+    path.write_bytes(record)
+    lock = _file_lock(path)
+    with suppress(OSError):  # a disk without such locks
+        lock.acquire()
+    try:
+        yield path
+    finally:
+        path.unlink(missing_ok=True)
+        lock.release()
 
-    The kernel releases the lock of a killed process.  A disk without such locks gives an unlocked file.
+
+@contextmanager
+def exclusive(path: Path) -> Iterator[bool]:
+    """Lock ``path`` after waiting for other processes; yield False on a disk without such locks.
+
+    The file is created if needed.  The kernel releases the lock of a killed process.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    path.touch()
+    lock = _file_lock(path)
+    with suppress(OSError):
+        lock.acquire()
     try:
-        locked = True
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX)
-        except OSError:
-            locked = False
-        yield LockFile(file, locked)
+        yield lock.is_locked
     finally:
-        os.close(file)
+        lock.release()
 
 
 @contextmanager
 def held_by_job() -> Iterator[None]:
-    """Hold the lock of the run that started this job, if it has one, while the job works.
+    """Register this job in the folders of the run that started it, if it has one, while the job works.
 
     Raises `BadInput` if that run was killed and another one has started since.
     """
-    if PATH not in os.environ:
-        yield
-        return
-    replaced = BadInput("the run that started this job was killed", do="repeat the command")
-    with Path(os.environ[PATH]).open(encoding="utf-8") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise replaced from None
-        except OSError:
-            pass  # a disk without such locks
-        if file.read().strip() != os.environ[RUN]:
-            raise replaced
+    with ExitStack() as held:
+        for run in map(Path, json.loads(os.environ.get(RUN, "[]"))):
+            with exclusive(run.parent / GUARD):
+                try:
+                    record = run.read_bytes()
+                except FileNotFoundError:
+                    what = "the run that started this job was killed"
+                    raise BadInput(what, do="repeat the command") from None
+                held.enter_context(_registered(run.parent, record))
         yield
 
 

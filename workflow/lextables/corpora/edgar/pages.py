@@ -24,7 +24,7 @@ import urllib3
 from lextables.pipeline.atomic import replacing
 from lextables.pipeline.cache import make_cache, user_cache
 from lextables.pipeline.errors import BadInput
-from lextables.pipeline.locks import LockFile, exclusive
+from lextables.pipeline.locks import exclusive
 from lextables.sources.archives import OverBounds
 from lextables.sources.records import whole_number
 from lextables.sources.transfer import retry_after
@@ -66,34 +66,35 @@ class Pace:
         """Take the next free slot when it comes."""
         apart = 1 / self.per_second
         while True:
-            with exclusive(self.path) as file:
+            with exclusive(self.path):
                 now = time.time()
-                ahead = _next_time(file, now) - now
+                ahead = _next_time(self.path, now) - now
                 if ahead <= apart:
                     # Sleep under the lock: a process that wakes late delays the slots of the others too.
                     time.sleep(max(0.0, ahead))
-                    _store(file, time.time() + apart)
+                    _store(self.path, time.time() + apart)
                     return
             time.sleep(ahead)
 
     def hold(self, seconds: float) -> None:
         """Let no process send a request for ``seconds``."""
         until = time.time() + min(seconds, LONGEST_HOLD)
-        with exclusive(self.path) as file:
-            _store(file, max(_next_time(file, time.time()), until))
+        with exclusive(self.path):
+            _store(self.path, max(_next_time(self.path, time.time()), until))
 
 
-def _next_time(file: LockFile, now: float) -> float:
+def _next_time(path: Path, now: float) -> float:
     try:
-        stored = float(os.pread(file.descriptor, 64, 0))
+        stored = float(path.read_bytes())
     except ValueError:
         return now
     return stored if stored <= now + 2 * LONGEST_HOLD else now
 
 
-def _store(file: LockFile, moment: float) -> None:
+def _store(path: Path, moment: float) -> None:
     # One write of fixed width: a kill leaves the old time or the new one.
-    os.pwrite(file.descriptor, b"%020.6f" % moment, 0)
+    with path.open("r+b", buffering=0) as file:
+        file.write(b"%020.6f" % moment)
 
 
 class Gone(Exception):
@@ -187,11 +188,11 @@ class Pages:
         cached = self.cache_path(path)
         if cached.exists():
             return cached
-        with exclusive(self.folder / ".locks" / f"{zlib.crc32(str(cached).encode()) % 256:02x}") as lock:
+        with exclusive(self.folder / ".locks" / f"{zlib.crc32(str(cached).encode()) % 256:02x}") as locked:
             if cached.exists():
                 return cached
             # Left by a killed process, if this one has the lock: a live one would have it.
-            stale_parts = cached.parent.glob(f".{cached.name}.*.part") if lock.locked else ()
+            stale_parts = cached.parent.glob(f".{cached.name}.*.part") if locked else ()
             for stale in stale_parts:
                 stale.unlink()
             self._fetch(self.address(path), cached)

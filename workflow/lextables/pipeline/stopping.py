@@ -1,0 +1,90 @@
+"""End a run at Ctrl-C or SIGTERM: one sentence, no traceback, and no process left.
+
+A terminal sends Ctrl-C to all processes of a run.  Jobs ignore it (`PREFIX`), so none of them prints a
+traceback, not even while it imports modules, and the run ends them.  A signal only puts its number in a
+queue: a thread does the rest, because a handler may interrupt the main thread while it holds a lock.
+"""
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from queue import SimpleQueue
+from types import FrameType
+
+import psutil
+
+PREFIX = "set -euo pipefail; trap '' INT; exec "  # of a job's command; the first part is Snakemake's own
+STOPPED = "Stopped.  Finished work is kept, and the same command continues from there."
+GRACE = 10.0  # seconds between SIGTERM and SIGKILL for a job
+PAUSE = 0.1  # seconds between two looks for jobs
+
+
+class Stopping:
+    """Handles Ctrl-C and SIGTERM from now on.
+
+    An ignored signal stays ignored, such as Ctrl-C in the background of a shell, and so does a repeated one.
+    ``announce`` is called with the signal before jobs are ended.  ``remote`` tells whether jobs run on a
+    cluster, where only Snakemake can end them.
+    """
+
+    def __init__(self, announce: Callable[[int], None], remote: bool) -> None:
+        self._announce, self._remote = announce, remote
+        self._start_no_more: Callable[[int, FrameType | None], None] | None = None
+        self._signals: SimpleQueue[int] = SimpleQueue()
+        self._seen: set[int] = set()
+        threading.Thread(target=self._obey, daemon=True).start()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, self._received)
+
+    def jobs_start(self) -> None:
+        """Use Snakemake's handler of SIGTERM, which starts no more jobs and waits for the others."""
+        self._start_no_more = signal.getsignal(signal.SIGTERM)
+        signal.signal(signal.SIGTERM, self._received)
+
+    def _received(self, number: int, frame: FrameType | None) -> None:
+        if number in self._seen:
+            return
+        self._seen.add(number)
+        self._signals.put(number)
+        if number == signal.SIGINT and self._remote and self._start_no_more:
+            end_jobs({})
+            sys.exit(STOPPED)  # Snakemake then cancels the jobs on the cluster
+
+    def _obey(self) -> None:
+        while True:
+            number = self._signals.get()
+            if self._start_no_more is None:  # jobs run only with Snakemake's option --no-hooks
+                end_jobs({})
+                print(STOPPED, file=sys.stderr, flush=True)
+                os._exit(128 + number)
+            self._announce(number)
+            self._start_no_more(number, None)
+            if number == signal.SIGINT and not self._remote:
+                self._end_all_jobs()
+
+    def _end_all_jobs(self) -> None:
+        """End jobs until this process ends: one of them may be starting."""
+        ended: dict[psutil.Process, float] = {}
+        while True:
+            end_jobs(ended)
+            time.sleep(PAUSE)
+
+
+def end_jobs(ended: dict[psutil.Process, float]) -> None:
+    """Terminate the children of this process; kill them if they still run after `GRACE`.
+
+    ``ended`` are the children that were terminated before, and when; new ones are added.
+    """
+    now = time.monotonic()
+    for process in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):
+            if process not in ended:
+                ended[process] = now
+                process.terminate()
+            elif now - ended[process] > GRACE:
+                process.kill()
