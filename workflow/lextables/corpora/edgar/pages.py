@@ -10,7 +10,6 @@ of the Snakemake process, because EDGAR counts by network address.
 
 import gzip
 import logging
-import os
 import re
 import time
 import zlib
