@@ -19,6 +19,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from lextables.corpora.edgar.pages import Pace, Pages
+from lextables.sources.transfer import Client
 
 PREFIX = "/Archives/"
 BLOCK = b"<!DOCTYPE html><html><body><h1>Your request rate is over the limit</h1></body></html>"
@@ -207,10 +208,10 @@ def small_quarter(year: int, number: int, filings: int) -> dict[str, bytes]:
 CONTACT = "Jane Doe jane.doe@university.edu"
 
 
-def client(server: EdgarServer, folder: Path, tries: int = 4, first_wait: float = 0.01) -> Pages:
+def client(server: EdgarServer, folder: Path, tries: int = 4) -> Pages:
     """Return a client of the server with a cache in ``folder``."""
-    pace = Pace(folder / "pace", per_second=500)
-    return Pages(CONTACT, folder / "pages", pace, base=server.base, tries=tries, first_wait=first_wait)
+    pace, limits = Pace(folder / "pace", per_second=500), Client(attempts=tries, first_wait=0.01)
+    return Pages(CONTACT, folder / "pages", pace, base=server.base, client=limits)
 
 
 JOB = """

@@ -17,6 +17,9 @@ from lextables.sources.transfer import Client
 
 DEAD = "http://127.0.0.1:9"
 ONE = hashlib.sha256(b"one").hexdigest()
+THREE, ANOTHER = (
+    b"PK\5\6" + bytes(16) + bytes([len(text), 0]) + text for text in (b"3", b"another")
+)  # empty zips
 
 
 @pytest.fixture
@@ -39,7 +42,7 @@ def registry(tmp_path):
 def mirror(tmp_path):
     folder = tmp_path / "mirror"
     (folder / "caselaw/us").mkdir(parents=True)
-    for number, body in (("1", b"one"), ("3", b"three")):
+    for number, body in (("1", b"one"), ("3", THREE)):
         (folder / f"caselaw/us/{number}.zip").write_bytes(body)
     return folder
 
@@ -101,15 +104,16 @@ def test_a_volume_is_fetched_again_only_after_a_change(desk, mirror):
     assert desk.fetch_volumes("us/1", "us/3") == first
     assert desk.waits == []
     (desk.folder / "us/3.zip").write_bytes(b"cut")
-    assert desk.fetch_volumes("us/3", skip=True)["absent"] == ["us/3"]
+    assert desk.fetch_volumes("us/1", "us/3", skip=True)["absent"] == ["us/3"]
     # The mirror's volume has priority over the one that was fetched.
-    for body in (b"three", b"another"):
+    for body in (THREE, ANOTHER):
         (mirror / "caselaw/us/3.zip").write_bytes(body)
         assert desk.fetch_volumes("us/3", mirrors=[mirror])["volumes"][0]["bytes"] == len(body)
 
 
 def test_an_unreachable_address_is_retried_only_for_the_first_volume(desk):
-    assert desk.fetch_volumes("us/1", "us/2", "us/3", skip=True)["absent"] == ["us/1", "us/2", "us/3"]
+    with pytest.raises(BadInput, match=r"no volume from us/1 to us/3 is available \(caselaw/us/3\.zip could"):
+        desk.fetch_volumes("us/1", "us/2", "us/3", skip=True)
     assert len(desk.waits) == 2
 
 
@@ -130,8 +134,14 @@ def test_only_volumes_with_a_requested_case_are_fetched(desk, mirror):
         BadInput, match=r"caselaw/us/5/CasesMetadata\.json could not be fetched.*, or set bad_vol"
     ):
         desk.fetch_volumes("us/5", **where)
-    assert desk.fetch_volumes("us/5", skip=True, **where)["absent"] == ["us/5"]
-    (desk.folder / "us/4/CasesMetadata.json").write_text("[")
+    assert desk.fetch_volumes("us/2", "us/5", skip=True, **where)["absent"] == ["us/5"]
+    # A damaged file is fetched again.
+    for damaged in ("[", "", "<html>", "{}", "[1", "null"):
+        (desk.folder / "us/4/CasesMetadata.json").write_text(damaged)
+        (desk.folder / "us/4.zip").write_text(damaged)
+        assert desk.fetch_volumes("us/1", "us/4", **where)["without"] == ["us/1", "us/4"]
+    (mirror / "caselaw/us/4/CasesMetadata.json").write_text("{}")
+    (desk.folder / "us/4/CasesMetadata.json").unlink()
     with pytest.raises(BadInput, match=r"it is no list of cases .*; put it there"):
         desk.fetch_volumes("us/4", **where)
 
@@ -167,3 +177,15 @@ def test_the_report_lists_volumes_that_were_set_aside_with_reasons():
         "set_aside": ["us/2", "us/3"],
         "faults": ["us/2: it could not be had; the volume is set aside.", str(fault)],
     }
+
+
+def test_volumes_without_an_opinion_are_an_error():
+    fault = Fault("3.zip", "", "it is no zip", "volume")
+    done = ingest.Ingested(0, (fault,), 0, (Path("us/3.zip"),))
+    with pytest.raises(
+        BadInput, match=r"us/3\.zip to us/4\.zip: no opinion was read from 2 volumes \(3\.zip: it is no"
+    ):
+        ingest.report({"absent": [], "volumes": [{"file": "us/3.zip"}, {"file": "us/4.zip"}]}, done)
+    # None of the volumes has a case of the released data set.
+    done = ingest.Ingested(0, (), 0, ())
+    assert ingest.report({"absent": [], "volumes": [], "without": ["us/3"]}, done)["opinions"] == 0

@@ -164,3 +164,24 @@ def test_a_list_with_an_invalid_layout_raises(tmp_path, text, fault):
         known([tmp_path], tmp_path)
     assert str(error.value).startswith(f"{path}: {fault}")
     assert str(error.value).endswith("; fetch it again from static.case.law.")
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        "",
+        "<!DOCTYPE html>",
+        "[",
+        "{}",
+        "null",
+        "[1]",
+        '[{"volume_number": "1"}]',
+        json.dumps([volume("1") | {"volume_folder": []}]),
+    ],
+)
+def test_a_damaged_list_counts_as_missing_if_it_was_fetched(tmp_path, damaged):
+    fetched = mirror(tmp_path) / "caselaw"
+    (fetched / "VolumesMetadata.json").write_text(damaged)
+    assert known([], fetched) == known([], tmp_path / "nothing")
+    with pytest.raises(BadInput, match=r"VolumesMetadata\.json.*; fetch it again from static\.case\.law"):
+        known([tmp_path], tmp_path / "nothing")

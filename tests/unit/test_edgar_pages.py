@@ -4,6 +4,7 @@ import email.utils
 import errno
 import fcntl
 import gzip
+import io
 import os
 import time
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 from edgar_server import CONTACT, Bad, client, go, serving, small_quarter, start_job
 from lextables.corpora.edgar import pages
 from lextables.corpora.edgar.contracts import Quarter
-from lextables.corpora.edgar.pages import LONGEST_HOLD, Gone, Pace, Pages, _write_cached
+from lextables.corpora.edgar.pages import LONGEST_HOLD, Gone, Pace, Pages
 from lextables.pipeline.errors import BadInput
 
 PATH = "edgar/data/1/0000000001-20-000001.txt"
@@ -59,7 +60,7 @@ def test_a_page_that_is_too_large_after_decompression_is_not_cached(server, tmp_
 def test_requests_without_a_contact_are_rejected_by_the_server(server, tmp_path):
     pages = client(server, tmp_path, tries=2)
     pages.session.headers["User-Agent"] = "python-requests"
-    with pytest.raises(BadInput, match=r"EDGAR refuses, status 403, try 2\); run again later"):
+    with pytest.raises(BadInput, match="answered 403 Forbidden at the last of 2 attempts; run again later"):
         pages.fetch(PATH)
     assert [seen.status for seen in server.log] == [403, 403]
 
@@ -122,10 +123,10 @@ def test_pages_are_fetched_on_a_disk_without_locks(server, tmp_path, monkeypatch
 
 def test_a_declared_length_of_many_digits_is_ignored(server, tmp_path):
     pages = client(server, tmp_path)
-    answer = SimpleNamespace(
-        headers={"Content-Length": "9" * 5000}, raw=SimpleNamespace(stream=lambda *_, **__: iter([BODY]))
-    )
-    _write_cached(answer, pages.cache_path(PATH))
+    body = io.BytesIO(BODY)
+    raw = SimpleNamespace(read1=lambda size, decoded: body.read(size))
+    answer = SimpleNamespace(headers={"Content-Length": "9" * 5000}, raw=raw)
+    pages._write_cached(answer, pages.cache_path(PATH))
     assert b"".join(pages.lines(PATH)) == BODY
 
 
@@ -148,7 +149,7 @@ def test_retry_after_can_be_a_date_but_not_a_whole_day(server, tmp_path):
     assert time.time() - before >= 0.9
     server.pages["other"] = BODY
     server.first["other"].append(Bad(429, headers=(("Retry-After", "86400"),)))
-    with pytest.raises(BadInput, match="is not available now"):
+    with pytest.raises(BadInput, match="asks for a wait of 86,400 s; run again later"):
         client(server, tmp_path).fetch("other")
 
 
@@ -165,14 +166,34 @@ def test_a_missing_page_raises_without_a_retry(server, tmp_path, answer):
 
 def test_other_status_codes_raise(server, tmp_path):
     server.first[PATH].append(Bad(301, headers=(("Location", "/elsewhere"),)))
-    with pytest.raises(BadInput, match="answers with status 301; check edgar_base"):
+    with pytest.raises(BadInput, match="answered 301 Moved Permanently; check edgar_base"):
         client(server, tmp_path).fetch(PATH)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        Bad(429, headers=(("Retry-After", "9" * 5000),)),
+        Bad(503, headers=(("Retry-After", "9" * 5000),)),
+        Bad(302, headers=(("Location", "http://[::1/"),)),
+        Bad(404 + 300, b"x" * 60_000, (("X", "\xff" * 60_000),)),
+        Bad(200, BODY, (("Content-Encoding", "x" * 60_000),)),
+        Bad(200, BODY, (("Transfer-Encoding", "chunked"),)),
+    ],
+    ids=range(6),
+)
+def test_a_strange_answer_is_one_sentence(server, tmp_path, bad):
+    server.first[PATH].extend([bad] * 2)
+    with pytest.raises(BadInput) as error:
+        client(server, tmp_path, tries=2).fetch(PATH)
+    assert str(error.value).startswith(f"{server.base}{PATH}: the server ") and len(str(error.value)) < 500
+    assert not list((tmp_path / "pages").rglob("*.gz*"))
 
 
 def test_an_unreachable_server_raises(tmp_path):
     with serving({}) as server:
         pages = client(server, tmp_path, tries=2)
-    with pytest.raises(BadInput, match=r"the connection failed, ConnectionError, try 2\)"):
+    with pytest.raises(BadInput, match=r"gave no answer \(ConnectionError\) at the last of 2 attempts"):
         pages.fetch(PATH)
 
 
@@ -217,7 +238,9 @@ def test_the_default_pace_is_below_edgars_limit_of_ten_requests_per_second(tmp_p
 
 def test_a_page_is_tried_for_longer_than_edgar_blocks_an_address():
     # https://www.sec.gov/os/accessing-edgar-data: a block lasts ten minutes.
-    assert sum(pages.FIRST_WAIT * 2**wait for wait in range(pages.TRIES - 1)) > 600
+    limits = pages.CLIENT
+    waits = [limits.first_wait * 2**wait for wait in range(limits.attempts - 1)]
+    assert 600 < sum(waits) <= limits.patience
 
 
 def test_three_processes_together_send_at_most_ten_requests_per_second(tmp_path):

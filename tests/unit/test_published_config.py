@@ -15,6 +15,7 @@ LOCAL_VALUES = {
     "volumes_a_job": 7919,
     "edgar_contact": f"Ann {MARK} ann@{MARK}.org",
     "edgar_base": f"https://{MARK}.example.org/",
+    "download_minimum_rate": 7919,
     "contract": f"/home/{MARK}/contract.pdf",
     "review_model": MARK,
     "device": "cuda",

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from lextables.pipeline import not_run
+from lextables.pipeline.errors import BadInput
 from lextables.pipeline.redaction import redacted, without_folders
 
 KEY, TOKEN, PASSWORD = "sk-proj-AbCdEf0123456789", "hf_QrStUvWxYz987654", "hunter2-of-the-proxy"
@@ -114,6 +115,16 @@ def test_the_path_of_a_credentials_file_is_not_redacted(monkeypatch, tmp_path):
         ("https://me:pass@host/v1 and http://me@host", "https://(login)@host/v1 and http://(login)@host"),
         ("https://host/a@b, Jane jane@host.org", "https://host/a@b, Jane jane@host.org"),
         ("http://me:p@ss:w@host/x", "http://(login)@host/x"),
+        ("http:/me:pass@host/x, S3:///ID:key@b", "http:/(login)@host/x, S3:///(login)@b"),
+        ("'http://me:pa'ss@host', \"ftp://me:pa\"ss@h\"", "'http://(login)@host', \"ftp://(login)@h\""),
+        ("http://me:pa/ss@host/x", "http://(login)@host/x"),
+        ("http://host:8000/a@b", "http://host:8000/a@b"),
+        ("?access_token=abc&x=1#sig=d;key=e", "?access_token=(secret)&x=1#sig=(secret);key=(secret)"),
+        (
+            "https://b/x?X-Amz-Signature=ab%2F&X-Amz-Date=1",
+            "https://b/x?X-Amz-Signature=(secret)&X-Amz-Date=1",
+        ),
+        ("the key = 5; token=7", "the key = 5; token=7"),
         ("a monkey, none", "a monkey, none"),
     ],
 )
@@ -148,3 +159,9 @@ def test_a_reason_that_tables_show_has_no_absolute_path(tmp_path):
     output = tmp_path / "scores.parquet"
     not_run.leave([output], "/home/ann/models/x has no config.json")
     assert not_run.reason(output) == "…/x has no config.json"
+
+
+def test_an_error_has_no_secrets_in_any_part():
+    url = "http://me:pass@host/x?key=abc"
+    shown = "http://(login)@host/x?key=(secret)"
+    assert str(BadInput(f"no {url}", where=url, do=f"see {url}")) == f"{shown}: no {shown}; see {shown}."

@@ -216,9 +216,9 @@ RESUMED = {
     "Range ignored": ([Answer(cut=4000), Answer(ranges="no")], BODY, [FROM_4000], [1]),
     "changed file": ([Answer(cut=4000), Answer(OTHER, version=TWO)], OTHER, [FROM_4000], [1]),
     "changed file, If-Range ignored": (
-        [Answer(cut=4000), CHANGED_BLINDLY, CHANGED_BLINDLY], OTHER, [FROM_4000, WHOLE], [1, 0],
+        [Answer(cut=4000), CHANGED_BLINDLY, CHANGED_BLINDLY], OTHER, [FROM_4000, WHOLE], [1, 2],
     ),
-    "another part": ([Answer(cut=4000), SHIFTED, Answer()], BODY, [FROM_4000, WHOLE], [1, 0]),
+    "another part": ([Answer(cut=4000), SHIFTED, Answer()], BODY, [FROM_4000, WHOLE], [1, 2]),
     "no version": (versions(None), BODY, [WHOLE], [1]),
     "weak ETag": (versions('W/"weak"'), BODY, [WHOLE], [1]),
     "Last-Modified": (versions(None, **{"Last-Modified": DATE}), BODY, [("bytes=4000-", DATE)], [1]),
@@ -313,9 +313,9 @@ def test_if_all_addresses_fail_the_error_gives_each_reason(fetcher, server):
         (503, None, 1),
         (500, "soon", 1),
         (503, "7", 7),
-        (429, "86400", 120),
-        (429, "Wed, 21 Oct 2015 07:28:00 GMT", 0),
-        (429, "Wed, 21 Oct 2215 07:28:00 GMT", 120),
+        (429, "599", 599),
+        (408, "0", 1),
+        (429, "Wed, 21 Oct 2015 07:28:00 GMT", 1),
     ],
 )
 def test_retry_after_is_honoured_in_seconds_or_as_a_date(fetcher, server, status, retry_after, slept):
@@ -533,6 +533,6 @@ def test_a_length_that_is_no_number_is_ignored(announced):
     assert transfer._total(answer, 0, 7) == 7
 
 
-@pytest.mark.parametrize(("value", "seconds"), [("9", 9.0), ("9" * 6000, float("inf")), ("soon", None)])
+@pytest.mark.parametrize(("value", "seconds"), [("9", 9.0), ("9" * 6000, float("inf")), ("soon", 0.0)])
 def test_the_seconds_of_retry_after_have_any_length(value, seconds):
     assert transfer.retry_after(value) == seconds

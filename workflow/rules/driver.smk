@@ -1,7 +1,7 @@
 # Checks of the command line, the lock of the working folder, and the plan.  Included last, when all targets are
 # known; skipped in jobs and where another workflow uses this one as a module.
 #
-#   in    .snakemake/locks, left by a killed run
+#   in    .snakemake/locks, left by a killed run; stored downloads
 #   out   files in .snakemake/.lextables and {RESULTS}/.lextables, locked by this run and its jobs
 #         (lextables/pipeline/locks.py)
 
@@ -11,7 +11,10 @@ import difflib
 from snakemake.cli import get_argument_parser
 from tqdm import tqdm
 
+from lextables.corpora.caselaw.volumes import LIST, is_damaged
 from lextables.pipeline import locks, not_run
+from lextables.pipeline.atomic import write_text
+from lextables.sources.fetch import damaged
 
 
 def check_command_line():
@@ -51,8 +54,40 @@ def retry_what_is_not_run():
         path.unlink(missing_ok=True)
 
 
+def remove_damaged_downloads():
+    """Delete stored downloads that are not of their kind; `source_key` then asks to fetch them again."""
+    faults = dict(damaged(Path(RESULTS, "sources")))
+    listed = Path(RESULTS, "sources/caselaw", LIST)
+    if listed.is_file() and is_damaged(listed):
+        faults[listed] = "no list of volumes"
+    for path, fault in faults.items():
+        write_text(f"{path}.removed", sha256_of(path))
+        path.unlink()
+        logger.warning(f"{path} was {fault}; it is removed, and fetched again when it is needed.")
+
+
+def clean_up():
+    """Delete what this run makes or fetches again."""
+    retry_what_is_not_run()
+    remove_damaged_downloads()
+
+
+def show_skipped_volumes():
+    """Log the volumes of case law that were skipped, as the last lines on the screen."""
+    skipped = []
+    for shard in globals().get("VOLUMES", ()):
+        fetched = record_of(Path(f"{RESULTS}/sources/caselaw/{shard}.json")) or {}
+        ingested = record_of(Path(f"{RESULTS}/data/caselaw/{shard}.json")) or {}
+        skipped += ingested.get("set_aside") or fetched.get("absent", [])
+    if skipped:
+        more = f" and {len(skipped) - 10:,} more" if len(skipped) > 10 else ""
+        text = f"Skipped volumes of case law: {', '.join(skipped[:10])}{more}; --forcerun caselaw_volumes fetches them."
+        logger.warning(text, extra={"last": True})
+
+
 def show_not_run():
     """Log why rows are not run, as the last lines on the screen."""
+    show_skipped_volumes()
     for reason in not_run.reasons(RESULTS):
         logger.warning(f"Not run: {reason}.", extra={"last": True})
 
@@ -64,9 +99,7 @@ if STANDALONE:
         logger.addHandler(PlanScreen())
     elif dryrun:
         atexit.register(save_cache, PARSED_MODULES)
-    if not dryrun and (
-        message := or_exit(locks.acquire, Path(".snakemake"), Path(RESULTS), retry_what_is_not_run)
-    ):
+    if not dryrun and (message := or_exit(locks.acquire, Path(".snakemake"), Path(RESULTS), clean_up)):
         logger.warning(message)
 
 

@@ -10,6 +10,7 @@ from lextables.pipeline.config import Config
 from lextables.pipeline.files import read_json
 from lextables.pipeline.job import job
 from lextables.sources.registry import load
+from lextables.sources.transfer import Client
 
 with job(snakemake.log[0]) as log:
     config = Config.model_validate(dict(snakemake.config))
@@ -23,6 +24,7 @@ with job(snakemake.log[0]) as log:
         skip=snakemake.params.skip,
         cases=cases[0] if cases else None,
         bulk=config.bulk_export,
+        client=Client(minimum_rate=config.download_minimum_rate),
         say=log.info,
     )
     write_text(snakemake.output[0], json.dumps(record, indent=1, ensure_ascii=False) + "\n")

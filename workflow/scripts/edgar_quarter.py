@@ -1,19 +1,22 @@
 """One quarter of EDGAR: fetch what is missing, write the contracts, their census and the report."""
 
 import json
+from dataclasses import replace
 from datetime import date
 
 from lextables.corpora.edgar.contracts import TABLE, collect, quarter
-from lextables.corpora.edgar.pages import Pace, Pages, default_file
+from lextables.corpora.edgar.pages import CLIENT, Pace, Pages, default_file
 from lextables.pipeline import dataset
 from lextables.pipeline.atomic import write_text
+from lextables.pipeline.config import Config
 from lextables.pipeline.job import job
 
 with job(snakemake.log[0]):
     params, output = snakemake.params, snakemake.output
     # The contact comes from the config and not from a param: another person's name changes no contract.
-    contact = snakemake.config.get("edgar_contact")
-    pages = Pages(contact, params.pages, Pace(default_file()), base=params.base)
+    config = Config.model_validate(dict(snakemake.config))
+    client = replace(CLIENT, minimum_rate=config.download_minimum_rate)
+    pages = Pages(config.edgar_contact, params.pages, Pace(default_file()), base=params.base, client=client)
     report = collect(
         quarter(snakemake.wildcards.quarter, date.today()),
         pages,

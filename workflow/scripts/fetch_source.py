@@ -5,6 +5,7 @@ from lextables.pipeline.config import Config
 from lextables.pipeline.job import job
 from lextables.sources.fetch import fetch
 from lextables.sources.registry import load, resolve
+from lextables.sources.transfer import Client
 
 with job(snakemake.log[0]) as log:
     wanted = resolve(
@@ -14,6 +15,12 @@ with job(snakemake.log[0]) as log:
     )
     # Mirrors come from the config and are not params: another location of the same files must not rerun
     # anything.
-    mirrors = Config.model_validate(dict(snakemake.config)).mirrors(ROOT)
-    provenance = fetch(wanted, snakemake.output.file, mirrors=mirrors, variants=snakemake.params.variants)
+    config = Config.model_validate(dict(snakemake.config))
+    provenance = fetch(
+        wanted,
+        snakemake.output.file,
+        mirrors=config.mirrors(ROOT),
+        variants=snakemake.params.variants,
+        client=Client(minimum_rate=config.download_minimum_rate),
+    )
     log.info("%s", provenance)

@@ -21,7 +21,7 @@ from pydantic import (
 from lextables.pipeline import user_rows
 from lextables.pipeline.checked import checked
 from lextables.pipeline.errors import BadInput
-from lextables.pipeline.redaction import redacted
+from lextables.pipeline.redaction import redacted, without_url_secrets
 
 # Marks of keys.  Pages and exports show the keys that change a result; they are read by other people.
 LOCAL = "local"  # changes no result, or describes this machine or a person: never shown
@@ -216,6 +216,7 @@ class Config(BaseModel):
     edgar_forms: tuple[Word, ...] = Field(default=("10-K", "10-Q", "8-K", "S-1", "S-1/A"), min_length=1)
     edgar_exhibits: tuple[Word, ...] = Field(default=("EX-10",), min_length=1)
     edgar_base: Annotated[ArchiveAddress, LOCAL] = "https://www.sec.gov/Archives/"
+    download_minimum_rate: Annotated[Limit, LOCAL] = 1000  # bytes per second
     released_checkpoints: bool = True
     hyperparameters: Literal["published", "search"] = "published"
     contract: Annotated[UserPath, LOCAL] = ""
@@ -347,10 +348,14 @@ def _is_place(value: str) -> bool:
 def load(values: Mapping[str, Any], known_papers: list[str], root: Path) -> Config:
     """Check Snakemake's mapping of keys to values and return the `Config`.
 
-    Raises `BadInput` with one sentence for the first error: an unknown key, a bad value, a paper that
-    the registry does not have, a mirror folder or a file that does not exist.
+    Raises `BadInput` with one sentence for the first error: an unknown key, a bad value, a secret in a URL, a
+    paper that the registry does not have, a mirror folder or a file that does not exist.
     """
     config = checked(Config, dict(values), where="config", do="correct it in config.yaml or after --config")
+    for key, value in values.items():
+        if without_url_secrets(str(value)) != str(value):
+            what = f"{key} = {value!r} has a password or a key in a URL, which would be written to logs"
+            raise BadInput(what, where="config", do="leave it out")
     for paper in config.papers:
         if paper not in known_papers:
             raise BadInput(

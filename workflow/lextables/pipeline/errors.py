@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from lextables.pipeline.redaction import redacted
+
 LONGEST = 400  # maximum characters of each part of a sentence, which may quote a whole file
 
 
@@ -18,11 +20,12 @@ class BadInput(Exception):
     """Input that cannot be used, described in one sentence: what is wrong, where, and how to fix it.
 
     ``where`` is a file, optionally with a row (1-based, as an editor counts lines) or a key, such as
-    ``qrels/test.tsv, row 17``.  Raised before anything is built from the input.
+    ``qrels/test.tsv, row 17``.  Raised before anything is built from the input.  Keys and
+    passwords are removed from the sentence.
     """
 
     def __init__(self, what: str, *, where: str = "", do: str = "") -> None:
-        self.what, self.where, self.do = map(_short, (what, where, do))
+        self.what, self.where, self.do = (_short(redacted(text)) for text in (what, where, do))
         sentence = f"{self.where}: {self.what}" if where else self.what
         super().__init__(f"{sentence}; {self.do}." if do else f"{sentence}.")
 

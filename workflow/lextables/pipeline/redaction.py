@@ -15,15 +15,22 @@ _SECRET = re.compile(
     re.IGNORECASE,
 )
 SHORTEST = 8  # minimum characters; shorter values may be common words
-# A user name and password in a URL, such as a proxy's.
-_LOGIN = re.compile(r"(?<=://)[^/\s'\"]+@")
+# A user name and password in a URL, such as a proxy's; as a path, it has a single slash.  A password may have
+# a slash; a port is none.
+_LOGIN = re.compile(r"(?<=[a-z0-9]:/)(/*)(?:[^/\s]+|[^/\s:]+:(?!\d+/)[^\s@]+)@", re.IGNORECASE)
+# A secret in the query or fragment of a URL.
+_QUERY = re.compile(
+    r"(?<=[?&;#])([\w.-]*(?:auth|code|credential|key|pass|pwd|secret|sig|signature|token)[\w.-]*=)"
+    r"[^\s&;#'\"]*[^\s&;#'\".,:)]",
+    re.IGNORECASE,
+)
 # The folders of an absolute path, in quotes or without blanks; a URL is none.
 _FOLDERS = re.compile(r"(?<=['\"])~?/[^'\"\n]*/|(?<![\w/:.~'\"-])~?/(?:[^\s/'\"]+/)+")
 ABOVE = "…/"
 
 
 def redacted(text: str) -> str:
-    """Return ``text`` with the values of secret variables replaced by their names, and URLs without logins.
+    """Return ``text`` with the values of secret variables replaced by their names, and URLs without secrets.
 
     A value is found as it is, line by line, and in the notations of JSON, Python and URLs.  The name of an
     existing file is not a secret.
@@ -39,7 +46,12 @@ def redacted(text: str) -> str:
     }
     for value in sorted(secrets, key=len, reverse=True):
         text = text.replace(value, f"({secrets[value]})")
-    return _LOGIN.sub("(login)@", text)
+    return without_url_secrets(text)
+
+
+def without_url_secrets(text: str) -> str:
+    """Return ``text`` without the logins of URLs and the secrets in their queries."""
+    return _QUERY.sub(r"\1(secret)", _LOGIN.sub(r"\1(login)@", text))
 
 
 def without_folders(text: str) -> str:

@@ -3,7 +3,9 @@
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -11,8 +13,9 @@ from typing import Any
 from lextables.pipeline.atomic import replacing, write_text
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import read_json, typed
-from lextables.sources.registry import PUBLISHED, Candidate, SourceFile
+from lextables.sources.registry import PUBLISHED, UNVERIFIED, Candidate, SourceFile
 from lextables.sources.transfer import (
+    CHUNK,
     CLIENT,
     Client,
     Digests,
@@ -22,10 +25,11 @@ from lextables.sources.transfer import (
     chunks,
     download,
     kind,
+    quoted,
 )
 
 MIRROR = "mirror"  # `Provenance.obtained_from` of a file from a mirror
-# First bytes of files without data.
+# Beginnings of files without data.
 NO_DATA = {
     b"<!doctype html": "a web page, such as a login page",
     b"<html": "a web page, such as a login page",
@@ -78,6 +82,10 @@ class NotFetched(BadInput):
         super().__init__(record.sentence, do=place)
 
 
+class WrongKind(DownloadFailed):
+    """The address delivers something that is not of the kind that the file's name has."""
+
+
 class DiskFull(BadInput):
     """The disk is too small for a file."""
 
@@ -108,6 +116,8 @@ def fetch(
 
     Mirror folders are searched first, for any of the allowed ``variants``.  If the published bytes are
     allowed, the addresses are tried next, in order.  ``free`` returns the free bytes of a folder's disk.
+
+    Bytes without a registered digest are checked for the kind of file that the name has (`fault_of`).
 
     Raises `BadInput` if the mirror's file is no allowed variant or every address fails, `DiskFull`, and
     `NotFetched` if the file must be downloaded manually.  ``destination`` is then unchanged.
@@ -159,24 +169,49 @@ def fetched_before(
 ) -> Provenance | None:
     """Return the provenance of the file that an earlier `fetch` wrote to ``destination``.
 
-    None if there is no file, if its bytes are not those of its provenance, or if the registry has a different
-    entry for them now.
+    None if there is no file, if its bytes are not those of its provenance or not of the kind that its name
+    has, or if the registry has a different entry for them now.
     """
     destination = Path(destination)
-    record_file = destination.with_name(f"{destination.name}.json")
-    if not (destination.is_file() and record_file.is_file()):
-        return None
-    try:
-        record = typed(Provenance, read_json(record_file))
-    except BadInput:  # a damaged record: the file is fetched again
+    record = _provenance(destination)
+    if record is None:
         return None
     candidates = entry.among(variants)
     digests = Digests({kind(c.digest) for c in candidates if c.digest}, destination.stat().st_size)
     for data in chunks(destination):
         digests.update(data)
     candidate = next((c for c in candidates if _is(c, digests)), None)
-    same = candidate and (candidate.variant, candidate.comparable) == (record.variant, record.comparable)
+    if candidate is None or (candidate.digest is None and fault_of(destination)):
+        return None
+    same = (candidate.variant, candidate.comparable) == (record.variant, record.comparable)
     return record if same and digests.of("sha256") == record.digest else None
+
+
+def damaged(folder: str | Path) -> Iterator[tuple[Path, str]]:
+    """Yield each download below ``folder`` that was stored without a digest and is not of its kind.
+
+    With it comes the description of `fault_of`.  Copies of a mirror's files are not included.
+    """
+    for record_file in sorted(Path(folder).rglob("*.json")):
+        file = record_file.with_suffix("")
+        record = _provenance(file)
+        if record is None or record.variant != UNVERIFIED or record.obtained_from == MIRROR:
+            continue
+        # The directories of thousands of zips would take minutes.
+        if file.suffix == ".zip" and zipfile.is_zipfile(file):
+            continue
+        if fault := fault_of(file):
+            yield file, fault
+
+
+def _provenance(file: Path) -> Provenance | None:
+    """Return the provenance of a stored file; None if one of both is missing, or the record is damaged."""
+    record_file = file.with_name(f"{file.name}.json")
+    if not (file.is_file() and record_file.is_file()):
+        return None
+    with suppress(BadInput):  # the file is fetched again
+        return typed(Provenance, read_json(record_file))
+    return None
 
 
 def content_key(
@@ -290,8 +325,10 @@ def _from_addresses(
             )
             if release.digest and (got := digests.of(kind(release.digest))) != release.digest:
                 raise WrongContent(f"sent bytes with digest {got} where the registry has {release.digest}")
+            if not release.digest and (fault := fault_of(part.path, destination.name)):
+                raise WrongKind(f"sent {fault}")
         except DownloadFailed as failure:
-            if isinstance(failure, WrongContent):
+            if isinstance(failure, WrongContent | WrongKind):
                 part.remove()
             failures[address] = failure
             say(f"{entry.name}: {address} {failure}")
@@ -317,6 +354,65 @@ def _state_licence(entry: SourceFile, destination: Path, say: Callable[[str], No
     except FileExistsError:
         return
     say(text.rstrip())
+
+
+def fault_of(path: Path, name: str = "") -> str:
+    """Describe why a file is not of the kind that its suffix names; return "" if it is.
+
+    ``name`` is the final name of a file that has another one now.  A zip must open, JSON and each line of
+    JSON lines must be an object or a list, csv must be UTF-8, and parquet must have its footer.  No file may
+    be empty or a web page.
+    """
+    suffix = Path(name or path.name).suffix
+    if fault := _no_data(path):
+        return fault
+    try:
+        if suffix in CHECKS:
+            CHECKS[suffix](path)
+    except Exception as error:  # each kind of file has other errors
+        return f"no {suffix} file ({quoted(error)})"
+    return ""
+
+
+def _check_zip(path: Path) -> None:
+    zipfile.ZipFile(path).close()
+
+
+def _check_json(path: Path) -> None:
+    _check_container(path.read_bytes())
+
+
+def _check_json_lines(path: Path) -> None:
+    with path.open("rb") as file:
+        for line in filter(bytes.strip, file):
+            _check_container(line)
+
+
+def _check_container(text: bytes) -> None:
+    if not isinstance(json.loads(text), dict | list):
+        raise ValueError("neither an object nor a list")
+
+
+def _check_csv(path: Path) -> None:
+    with path.open(encoding="utf-8") as file:
+        while file.read(CHUNK):
+            pass
+
+
+def _check_parquet(path: Path) -> None:
+    from pyarrow import parquet  # slow to import
+
+    parquet.read_metadata(path)
+
+
+CHECKS: dict[str, Callable[[Path], None]] = {
+    ".zip": _check_zip,
+    ".json": _check_json,
+    ".ndjson": _check_json_lines,
+    ".jsonl": _check_json_lines,
+    ".csv": _check_csv,
+    ".parquet": _check_parquet,
+}
 
 
 def _no_data(path: Path) -> str:

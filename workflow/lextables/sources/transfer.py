@@ -7,23 +7,37 @@ version.
 
 import hashlib
 import json
+import logging
 import os
 import re
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC
 from email.utils import parsedate_to_datetime
+from functools import partial
 from pathlib import Path
+from textwrap import shorten
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 import requests
-import urllib3
+from tenacity import RetryCallState, RetryError, Retrying, retry_if_exception_type
 from tqdm import tqdm
 
 from lextables.pipeline.atomic import write_text
 from lextables.sources.records import whole_number
 
+T = TypeVar("T")
 CHUNK = 1 << 20
+_WHOLE = re.compile("[0-9]+")
+_HEADER = re.compile("[ -~]{1,200}")  # a value that can be sent back
+_NOT_RESUMED = (400, 412, 416, 431)  # statuses of servers that do not accept the range or the version
+TEMPORARY = (408, 425, 429)  # beside 500 and above
+_log = logging.getLogger("lextables.sources")
 
 
 def kind(digest: str) -> str:
@@ -72,10 +86,10 @@ class DownloadFailed(Exception):
     """The address does not deliver the file; the message gives the reason."""
 
 
-class _TemporaryFailure(Exception):
-    """A failure that justifies another attempt, after ``wait`` seconds if the server says so."""
+class TemporaryFailure(DownloadFailed):
+    """A failure that justifies another attempt, after ``wait`` seconds if the server asks for that."""
 
-    def __init__(self, reason: str, wait: float | None = None) -> None:
+    def __init__(self, reason: str, wait: float = 0.0) -> None:
         super().__init__(reason)
         self.wait = wait
 
@@ -86,22 +100,131 @@ class WrongContent(DownloadFailed):
 
 @dataclass(frozen=True)
 class Client:
-    """User agent, number of attempts, and waits and timeouts in seconds."""
+    """Number of attempts, limits in seconds, and the minimum rate in bytes per second.
 
-    agent: str = "lextables"
+    ``patience`` limits the sum of all waits for an address, ``window`` is the time over which the rate is
+    measured.  ``say`` shows each wait on the screen.
+    """
+
     attempts: int = 5
     first_wait: float = 1
-    longest_wait: float = 120
+    patience: float = 600
     timeouts: tuple[float, float] = (20, 60)  # to connect, and between two reads
+    minimum_rate: float = 1000
+    window: float = 30
     sleep: Callable[[float], None] = field(default=time.sleep, repr=False)
+    say: Callable[[str], None] = field(default=print, repr=False)
 
-    def wait(self, attempt: int, asked: float | None) -> None:
-        """Sleep after the failed ``attempt`` (from 1): ``asked`` seconds, or twice as long each time."""
-        seconds = self.first_wait * 2 ** (attempt - 1) if asked is None else asked
-        self.sleep(min(seconds, self.longest_wait))
+    def repeated(
+        self,
+        attempt: Callable[[], T],
+        host: str,
+        on_wait: Callable[[BaseException, float], None] = lambda failure, seconds: None,
+    ) -> T:
+        """Return the result of ``attempt``, which is repeated after each `TemporaryFailure`.
+
+        The wait doubles each time, and is at least as long as the server asks for.  ``on_wait`` is called
+        with the failure and the seconds before each wait.  Raises the last failure, with the number of
+        attempts, after the last attempt or if the waits would exceed the patience.
+        """
+
+        def seconds(state: RetryCallState) -> float:
+            return max(self.first_wait * 2 ** (state.attempt_number - 1), state.outcome.exception().wait)
+
+        def is_over(state: RetryCallState) -> bool:
+            waits = state.idle_for + state.upcoming_sleep
+            return state.attempt_number >= self.attempts or waits > self.patience
+
+        def announce(state: RetryCallState) -> None:
+            failure, wait = state.outcome.exception(), state.upcoming_sleep
+            text = f"waiting {wait:,.0f} s for {host}, which {failure}"
+            _log.info("%s", text)
+            self.say(text)
+            on_wait(failure, wait)
+
+        retrying = Retrying(
+            sleep=self.sleep,
+            stop=is_over,
+            wait=seconds,
+            retry=retry_if_exception_type(TemporaryFailure),
+            before_sleep=announce,
+        )
+        try:
+            return retrying(attempt)
+        except RetryError as error:
+            failure = error.last_attempt.exception()
+            reason = f"{failure} at the last of {error.last_attempt.attempt_number} attempts"
+            if failure.wait > self.patience:
+                reason += f" and asks for a wait of {failure.wait:,.0f} s"
+            raise TemporaryFailure(reason) from failure
+
+    def ask(self, get: Callable[..., requests.Response], address: str, **options: Any) -> requests.Response:
+        """Return the answer of ``address``, with its body unread; ``get`` is that of requests.
+
+        Raises `TemporaryFailure` if no answer comes, and `DownloadFailed` for an answer that cannot be used.
+        """
+        ask = partial(get, address, stream=True, timeout=self.timeouts, **options)
+        try:
+            return _within(max(self.timeouts), ask)
+        except (requests.ConnectionError, TimeoutError, requests.Timeout) as error:
+            raise TemporaryFailure(f"gave no answer ({type(error).__name__})") from error
+        except Exception as error:  # a redirect or a header that no library expects
+            raise DownloadFailed(f"cannot be asked ({type(error).__name__}: {quoted(error)})") from error
+
+    def body(self, answer: requests.Response, start: int = 0, decoded: bool = False) -> Iterator[bytes]:
+        """Yield the bytes of an answer, from byte ``start`` of the file, as they are sent or ``decoded``.
+
+        Raises `TemporaryFailure` if the connection is lost, and `DownloadFailed` below the minimum rate.
+        """
+        received = counted = start
+        since = time.monotonic()
+        while True:
+            try:
+                # read1 returns the bytes received so far; read waits for a full chunk and loses it if cut.
+                data = _within(self.timeouts[1], partial(answer.raw.read1, CHUNK, decoded))
+            except Exception as error:  # of urllib3, http.client or the socket
+                with suppress(ValueError, RuntimeError, OSError):  # it is closed already
+                    # An abandoned thread that still reads would block the end of the answer.
+                    answer.raw.shutdown()
+                raise TemporaryFailure(f"was cut after {received:,} bytes") from error
+            if not data:
+                return
+            yield data
+            received += len(data)
+            passed = time.monotonic() - since
+            if passed < self.window:
+                continue
+            rate = (received - counted) / passed
+            if rate < self.minimum_rate:
+                limit = f"fewer than the {self.minimum_rate:,.0f} of config key download_minimum_rate"
+                raise DownloadFailed(f"sends {rate:,.0f} bytes a second, {limit}")
+            since, counted = time.monotonic(), received
 
 
 CLIENT = Client()
+
+
+def _within(seconds: float, call: Callable[[], T]) -> T:
+    """Return the result of ``call``, or raise its exception; `TimeoutError` after ``seconds``.
+
+    The call runs in a thread, because requests limits the time between two bytes but not that of an answer.
+    A late call is abandoned: its thread ends with its connection or with this process.
+    """
+    result: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            result.set_result(call())
+        except Exception as error:
+            result.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    return result.result(seconds)
+
+
+def quoted(text: object) -> str:
+    """Return the text of a server or a library, for a message: one line of at most 100 characters."""
+    return shorten(str(text), 100, placeholder=" …")
 
 
 @dataclass(frozen=True)
@@ -122,10 +245,12 @@ class Part:
 
     def resumable(self, address: str) -> tuple[int, str]:
         """Return (bytes, version) of the partial download of ``address``; (0, "") if it cannot be resumed."""
-        if self.path.exists() and self.mark.exists():
+        try:
             mark = json.loads(self.mark.read_text(encoding="utf-8"))
-            if mark["address"] == address and mark["version"]:
+            if mark["address"] == address and _HEADER.fullmatch(mark["version"]):
                 return self.path.stat().st_size, mark["version"]
+        except (FileNotFoundError, ValueError, KeyError, TypeError):  # no mark, or a damaged one
+            pass
         return 0, ""
 
     def begin(self, address: str, version: str) -> None:
@@ -152,17 +277,18 @@ def download(
 
     ``size`` is the registered number of bytes.  ``check_space`` is called with the number of bytes to
     download before the first one, and raises if the disk is too small.  Raises `DownloadFailed` if the
-    address answers with something else, or after the client's last attempt.
+    address answers with something else, or after the client's last attempt.  While attempts add a mebibyte,
+    more are made.
     """
-    kinds = tuple(kinds)
-    for attempt in range(1, client.attempts + 1):
+    attempt = partial(_attempt, address, part, size, tuple(kinds), check_space, client)
+    while True:
+        before, _ = part.resumable(address)
         try:
-            return _attempt(address, part, size, kinds, check_space, client)
-        except _TemporaryFailure as failure:
-            if attempt == client.attempts:
-                raise DownloadFailed(f"{failure} at the last of {attempt} attempts") from failure
-            client.wait(attempt, failure.wait)
-    raise ValueError("attempts must be at least 1")
+            return client.repeated(attempt, urlsplit(address).netloc)
+        except TemporaryFailure:
+            received, _ = part.resumable(address)
+            if received < before + CHUNK:
+                raise
 
 
 def _attempt(
@@ -177,15 +303,10 @@ def _attempt(
     if size is not None:
         check_space(size - received)
     # With transport compression the bytes would differ from the published ones.
-    headers = {"User-Agent": client.agent, "Accept-Encoding": "identity"}
+    headers = {"User-Agent": "lextables", "Accept-Encoding": "identity"}
     if received:
         headers |= {"Range": f"bytes={received}-", "If-Range": version}
-    try:
-        answer = requests.get(address, headers=headers, stream=True, timeout=client.timeouts)
-    except (requests.ConnectionError, requests.Timeout) as error:
-        raise _TemporaryFailure(f"gave no answer ({type(error).__name__})") from error
-    except requests.RequestException as error:
-        raise DownloadFailed(f"cannot be asked ({error})") from error
+    answer = client.ask(requests.get, address, headers=headers)
     with answer:
         start = _start(answer, part, received, version)
         total = _total(answer, start, size)
@@ -195,27 +316,28 @@ def _attempt(
             part.begin(address, _version(answer))
         if size is None and total is not None:
             check_space(total - start)
-        return _receive(answer, part, start, total, Digests(kinds, total))
+        return _receive(client.body(answer, start), part, start, total, Digests(kinds, total))
 
 
 def _start(answer: requests.Response, part: Part, received: int, version: str) -> int:
     """Return the offset of the first byte of the body, or raise for an error status."""
-    status = f"answered {answer.status_code} {answer.reason}"
+    status = f"answered {answer.status_code} {quoted(answer.reason)}"
     if answer.status_code == 206:
-        sent = re.match(r"bytes (\d+)-", answer.headers.get("Content-Range", ""))
-        if received and sent and int(sent[1]) == received and _version(answer) in ("", version):
+        sent = answer.headers.get("Content-Range", "")
+        if received and sent.startswith(f"bytes {received}-") and _version(answer) in ("", version):
             return received
         part.remove()
-        raise _TemporaryFailure("sent another part than the one asked for", wait=0)
-    if answer.status_code == 416:
+        raise TemporaryFailure("sent another part than the one asked for")
+    if received and answer.status_code in _NOT_RESUMED:
         part.remove()
-        raise _TemporaryFailure(status, wait=0)
-    if answer.status_code == 429 or answer.status_code >= 500:
-        raise _TemporaryFailure(status, retry_after(answer.headers.get("Retry-After", "")))
+        raise TemporaryFailure(status)
+    if answer.status_code in TEMPORARY or answer.status_code >= 500:
+        raise TemporaryFailure(status, retry_after(answer.headers.get("Retry-After", "")))
     if answer.status_code != 200:
         raise DownloadFailed(status)
-    if answer.headers.get("Content-Encoding", "identity") != "identity":
-        raise DownloadFailed(f"sent the file encoded as {answer.headers['Content-Encoding']}")
+    encoding = answer.headers.get("Content-Encoding", "").strip().lower()
+    if encoding not in ("", "identity"):
+        raise DownloadFailed(f"sent the file encoded as {quoted(encoding)}")
     return 0
 
 
@@ -232,25 +354,25 @@ def _total(answer: requests.Response, start: int, size: int | None) -> int | Non
 
 def _version(answer: requests.Response) -> str:
     """Return the version for If-Range: ETag or Last-Modified.  A weak ETag does not promise equal bytes."""
-    etag = answer.headers.get("ETag", "")
-    return etag if etag and not etag.startswith("W/") else answer.headers.get("Last-Modified", "")
+    version = answer.headers.get("ETag", "")
+    if not version or version.startswith("W/"):
+        version = answer.headers.get("Last-Modified", "")
+    return version if _HEADER.fullmatch(version) else ""
 
 
-def retry_after(value: str) -> float | None:
-    """Return the seconds of a Retry-After header, a number or an HTTP date; None if it is neither."""
+def retry_after(value: str) -> float:
+    """Return the seconds of a Retry-After header, a number or an HTTP date; 0 if it is neither."""
     value = value.strip()
-    if value.isdecimal():
+    if _WHOLE.fullmatch(value):
         return float(value)
     try:
         at = parsedate_to_datetime(value)
-    except ValueError:
-        return None
-    return max(0.0, (at.replace(tzinfo=at.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
+        return max(0.0, at.replace(tzinfo=at.tzinfo or UTC).timestamp() - time.time())
+    except (ValueError, OverflowError):
+        return 0.0
 
 
-def _receive(
-    answer: requests.Response, part: Part, start: int, total: int | None, digests: Digests
-) -> Digests:
+def _receive(body: Iterator[bytes], part: Part, start: int, total: int | None, digests: Digests) -> Digests:
     """Append the body to the ``start`` bytes in ``part`` and return the digests of the file."""
     if start:
         for data in chunks(part.path):
@@ -262,18 +384,14 @@ def _receive(
             total=total, initial=start, desc=part.path.stem, unit="B", unit_scale=True, mininterval=10
         ) as bar,
     ):
-        try:
-            # read1 returns the bytes received so far; read waits for a full chunk and loses it if cut.
-            while data := answer.raw.read1(CHUNK):
-                file.write(data)
-                digests.update(data)
-                bar.update(len(data))
-                if total is not None and digests.bytes > total:
-                    raise WrongContent(f"sends more than the {total:,} bytes that the registry has")
-        except urllib3.exceptions.HTTPError as error:
-            raise _TemporaryFailure(f"was cut after {digests.bytes:,} bytes") from error
+        for data in body:
+            file.write(data)
+            digests.update(data)
+            bar.update(len(data))
+            if total is not None and digests.bytes > total:
+                raise WrongContent(f"sends more than the {total:,} bytes that the registry has")
         if total is not None and digests.bytes < total:
-            raise _TemporaryFailure(f"was cut after {digests.bytes:,} bytes")
+            raise TemporaryFailure(f"was cut after {digests.bytes:,} bytes")
         file.flush()
         os.fsync(file.fileno())
     return digests

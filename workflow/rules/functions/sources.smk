@@ -28,6 +28,11 @@ def record_of(provenance, kind=Provenance):
 
 
 def source_key(source, file, fetched):
-    """The pin or digest of a source file, given the provenance of the one that was fetched."""
+    """The pin or digest of a source file, given the provenance of the one that was fetched.
+
+    The digest of a damaged download that was removed is part of it.
+    """
     wanted = sources.resolve(SOURCES, source, file)
-    return content_key(wanted, CONFIG.mirrors(ROOT), wanted.variants_for(CONFIG.data), fetched, CONTENTS.file)
+    key = content_key(wanted, CONFIG.mirrors(ROOT), wanted.variants_for(CONFIG.data), fetched, CONTENTS.file)
+    removed = Path(f"{RESULTS}/sources/{source}/{file}.removed")
+    return f"{key} after {removed.read_text(encoding='utf-8')}" if removed.is_file() else key

@@ -1,9 +1,11 @@
 """Download the volumes of a shard, one by one."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
+from zipfile import is_zipfile
 
 from lextables.corpora.caselaw.case import Unreadable
 from lextables.corpora.caselaw.volume import case_ids, ids_of
@@ -17,7 +19,7 @@ BULK = (".jsonl", ".jsonl.xz")
 
 
 def fetch_volumes(
-    volumes: Iterable[str],
+    volumes: Sequence[str],
     folder: str | Path,
     registry: Mapping[str, Source],
     *,
@@ -38,8 +40,8 @@ def fetch_volumes(
     Returns the shard's record: ``volumes``, the provenance of each in order, ``absent``, the volumes
     that are not available, and, with ``cases``, ``without``, those that have none of them. Volumes fetched by
     an earlier attempt are kept. Unless ``skip``, the first
-    unavailable volume raises `BadInput`. After a failure the next volume gets a single attempt; after a
-    success all attempts are allowed again.
+    unavailable volume raises `BadInput`; with ``skip``, it is raised if no volume is available. After a
+    failure the next volume gets a single attempt; after a success all attempts are allowed again.
     """
     fetched, absent, without = [], [], []
     current_client = client
@@ -69,6 +71,9 @@ def fetch_volumes(
                 raise BadInput(fault.what, where=fault.where, do=do) from fault
             say(f"{volume} is skipped: {fault}")
             absent.append(volume)
+            if len(absent) == len(volumes):
+                what = f"no volume from {volumes[0]} to {volume} is available ({fault.what})"
+                raise BadInput(what, do="try again later, or take them out of caselaw") from fault
             current_client = replace(client, attempts=1)
         else:
             fetched.append(asdict(provenance))
@@ -81,17 +86,18 @@ def _cases_of(
 ) -> set[int]:  # fmt: skip
     """The ids of a volume's cases, from the volume if it is here, else from its metadata."""
     zips = [*(mirror / f"caselaw/{volume}.zip" for mirror in mirrors), Path(folder, f"{volume}.zip")]
-    if local := next((path for path in zips if path.is_file()), None):
+    if local := next(filter(is_zipfile, zips), None):
         return case_ids(local)
     metadata = Path(folder, volume, "CasesMetadata.json")
-    if not metadata.is_file():
-        file = resolve(registry, "caselaw", f"{volume}/{metadata.name}")
-        fetch(file, metadata, mirrors=mirrors, client=client, say=say)
+    if metadata.is_file():
+        with suppress(Unreadable):  # it is fetched again
+            return ids_of(metadata.read_bytes())
+    file = resolve(registry, "caselaw", f"{volume}/{metadata.name}")
+    fetch(file, metadata, mirrors=mirrors, client=client, say=say)
     try:
         return ids_of(metadata.read_bytes())
     except Unreadable as error:
-        what = f"it is no list of cases ({error})"
-        raise BadInput(what, where=str(metadata), do="delete it, and it is fetched again") from error
+        raise BadInput(f"it is no list of cases ({error})", where=str(metadata), do="try later") from error
 
 
 def _bulk_file(path: Path, registry: Mapping[str, Source]) -> dict[str, Any]:

@@ -191,9 +191,13 @@ def report(record: Mapping[str, Any], done: Ingested) -> dict[str, Any]:
     """Return the numbers of opinions and of left-out cases, the left-out volumes, and a sentence per fault.
 
     ``set_aside`` lists, as `<reporter>/<volume>`, the volumes that were not available (``absent`` in the
-    record) and those that could not be read.
+    record) and those that could not be read.  Raises `BadInput` if the volumes have no opinion.
     """
-    absent = record["absent"]
+    absent, files = record["absent"], [volume["file"] for volume in record["volumes"]]
+    if files and not done.opinions:
+        faults = "; ".join(map(str, done.faults[:3]))
+        what = f"no opinion was read from {len(files)} volumes ({faults})"
+        raise BadInput(what, where=f"{files[0]} to {files[-1]}", do="take them out of caselaw")
     return {
         "opinions": done.opinions,
         "cases left out": done.left_out,

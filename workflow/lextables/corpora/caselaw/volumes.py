@@ -103,12 +103,14 @@ def _bad_range(text: str, what: str, do: str) -> BadInput:
 def known(mirrors: Sequence[Path], fetched: Path) -> Collection:
     """Return the collection as known from the mirrors' folders ``caselaw`` and the folder ``fetched``.
 
-    The first `VolumesMetadata.json` is used; volumes in a mirror are added to it.
+    The first `VolumesMetadata.json` is used; volumes in a mirror are added to it.  A fetched list that cannot
+    be read counts as missing.  Raises `BadInput` for such a list in a mirror.
     """
     folders = [*(mirror / "caselaw" for mirror in mirrors), fetched]
-    lists = (folder / LIST for folder in folders)
-    path = next((path for path in lists if path.is_file()), None)
-    listed = _listed(path) if path else {}
+    path = next((folder / LIST for folder in folders if (folder / LIST).is_file()), None)
+    listed = {}
+    if path and not (path.parent == fetched and is_damaged(path)):
+        listed = _listed(path)
     mirrored: dict[str, dict[int, list[str]]] = {}
     reporters = set(REPORTERS.read_text(encoding="utf-8").splitlines()[1:]) | set(listed)
     for folder in folders[:-1]:
@@ -128,6 +130,15 @@ class _Volume(Strict):
     volume_number: str
     reporter_slug: str
     volume_folder: str
+
+
+def is_damaged(path: Path) -> bool:
+    """Return whether a file is no `VolumesMetadata.json`."""
+    try:
+        _listed(path)
+    except BadInput:
+        return True
+    return False
 
 
 def _listed(path: Path) -> dict[str, dict[int, list[str]]]:

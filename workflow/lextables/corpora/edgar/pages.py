@@ -9,16 +9,15 @@ of the Snakemake process, because EDGAR counts by network address.
 """
 
 import gzip
-import logging
 import re
 import time
 import zlib
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 import requests
-import urllib3
 
 from lextables.pipeline.atomic import replacing
 from lextables.pipeline.cache import make_cache, user_cache
@@ -26,18 +25,23 @@ from lextables.pipeline.errors import BadInput
 from lextables.pipeline.locks import exclusive
 from lextables.sources.archives import OverBounds
 from lextables.sources.records import whole_number
-from lextables.sources.transfer import retry_after
+from lextables.sources.transfer import (
+    TEMPORARY,
+    Client,
+    DownloadFailed,
+    TemporaryFailure,
+    quoted,
+    retry_after,
+)
 
 BASE = "https://www.sec.gov/Archives/"
-# With a first wait of one second the waits double to 1,023 s in all: a block lasts ten minutes.
-TRIES = 11
-FIRST_WAIT = 1.0
-TIMEOUT = (30, 120)
 # EDGAR allows ten and counts arrivals.  Requests sent a tenth of a second apart can arrive eleven in a
 # second, so the pace leaves a tenth of a second for what the network adds.
 PER_SECOND = 9.0
 # The longest wait that a refusal may ask for.  A time further ahead comes from a clock that was set back.
 LONGEST_HOLD = 3600.0
+# With a first wait of one second the waits double to 1,023 s in all: a block lasts ten minutes.
+CLIENT = Client(attempts=11, patience=LONGEST_HOLD, timeouts=(30, 120))
 LARGEST = 1 << 30  # bytes of a page; the largest filings have some hundred million
 
 _CHUNK = 1 << 18
@@ -46,8 +50,6 @@ _CONTACT = re.compile(
 )
 _GONE = re.compile(rb"<Code>(?:AccessDenied|NoSuchKey)</Code>")
 _WEB_PAGE = re.compile(rb"\s*<(?:!doctype|html)", re.IGNORECASE)
-
-_log = logging.getLogger("lextables.corpora.edgar")
 
 
 def default_file() -> Path:
@@ -100,12 +102,8 @@ class Gone(Exception):
     """The archive has no page at this address."""
 
 
-class _Retry(Exception):
-    """An answer that justifies another attempt; ``everyone`` if all jobs must wait."""
-
-    def __init__(self, reason: str, *, after: float = 0.0, everyone: bool = False) -> None:
-        self.after, self.everyone = after, everyone
-        super().__init__(reason)
+class _Refused(TemporaryFailure):
+    """A refusal after which all jobs wait."""
 
 
 def user_agent(contact: str | None) -> str:
@@ -128,8 +126,7 @@ class Pages:
     """The archive below ``base``, cached in ``folder``.
 
     A page is stored at ``<folder>/<host>/<path>.gz``, completely or not at all.  While a process fetches
-    a page, other processes wait for it.  Waits after a refusal start at
-    ``first_wait`` seconds and double; a Retry-After header sets their minimum.
+    a page, other processes wait for it.
     """
 
     def __init__(
@@ -139,8 +136,7 @@ class Pages:
         pace: Pace,
         *,
         base: str = BASE,
-        tries: int = TRIES,
-        first_wait: float = FIRST_WAIT,
+        client: Client = CLIENT,
     ) -> None:
         if not re.fullmatch(r"https?://[^/\s]+/(?:\S*/)?", base):
             raise BadInput(
@@ -148,7 +144,7 @@ class Pages:
                 where="config",
                 do=f"leave it out for {BASE}",
             )
-        self.base, self.pace, self.tries, self.first_wait = (base, pace, tries, first_wait)
+        self.base, self.pace, self.client = base, pace, client
         self.folder = Path(folder)
         self.session = requests.Session()
         self.session.headers.update(
@@ -198,72 +194,56 @@ class Pages:
         return cached
 
     def _fetch(self, address: str, cached: Path) -> None:
-        for attempt in range(1, self.tries + 1):
-            self.pace.wait()
-            try:
-                self._ask(address, cached)
-                return
-            except _Retry as temporary:
-                if attempt == self.tries or temporary.after > LONGEST_HOLD:
-                    raise BadInput(
-                        f"the page is not available now ({temporary}, try {attempt})",
-                        where=address,
-                        do="run again later; pages fetched before are cached",
-                    ) from temporary
-                wait = max(self.first_wait * 2 ** (attempt - 1), temporary.after)
-                _log.info(
-                    "%s: %s; %s for %.1f s",
-                    address,
-                    temporary,
-                    "all jobs wait" if temporary.everyone else "wait",
-                    wait,
-                )
-                if temporary.everyone:
-                    self.pace.hold(wait)
-                else:
-                    time.sleep(wait)
+        def hold(failure: BaseException, seconds: float) -> None:
+            if isinstance(failure, _Refused):
+                self.pace.hold(seconds)
 
-    def _ask(self, address: str, cached: Path) -> None:
         try:
-            with self.session.get(address, stream=True, timeout=TIMEOUT, allow_redirects=False) as answer:
-                if answer.status_code == 200:
-                    _write_cached(answer, cached)
-                    return
-                beginning = answer.raw.read(2048, decode_content=True) or b""
-                status, after = (
-                    answer.status_code,
-                    retry_after(answer.headers.get("Retry-After", "")) or 0.0,
-                )
+            self.client.repeated(partial(self._ask, address, cached), urlsplit(address).netloc, hold)
         except OverBounds as error:
             raise BadInput(str(error), where=address, do="leave out its quarter") from None
-        except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
-            raise _Retry(f"the connection failed, {type(error).__name__}") from error
-        # The store behind EDGAR answers 404 or 403 in XML for what it does not have; EDGAR's own refusal is a
-        # web page.
-        if status in (404, 410) or (status == 403 and _GONE.search(beginning)):
+        except TemporaryFailure as failure:
+            what, do = f"the server {failure}", "run again later; pages fetched before are cached"
+            raise BadInput(what, where=address, do=do) from failure
+        except DownloadFailed as failure:
+            raise BadInput(f"the server {failure}", where=address, do="check edgar_base") from failure
+
+    def _ask(self, address: str, cached: Path) -> None:
+        self.pace.wait()
+        with self.client.ask(self.session.get, address, allow_redirects=False) as answer:
+            if answer.status_code == 200:
+                self._write_cached(answer, cached)
+                return
+            status = f"answered {answer.status_code} {quoted(answer.reason)}"
+            after = retry_after(answer.headers.get("Retry-After", ""))
+            # The store behind EDGAR answers 404 or 403 in XML for what it does not have; EDGAR's own refusal
+            # is a web page.
+            beginning = b""
+            if answer.status_code == 403:
+                beginning = next(self.client.body(answer, decoded=True), b"")
+        if answer.status_code in (404, 410) or _GONE.search(beginning):
             raise Gone(address)
-        if status in (403, 429):
-            raise _Retry(f"EDGAR refuses, status {status}", after=after, everyone=True)
-        if status >= 500 or status == 408:
-            raise _Retry(f"status {status}", after=after)
-        raise BadInput(f"EDGAR answers with status {status}", where=address, do="check edgar_base")
+        if answer.status_code in (403, 429):
+            raise _Refused(status, after)
+        if answer.status_code >= 500 or answer.status_code in TEMPORARY:
+            raise TemporaryFailure(status, after)
+        raise DownloadFailed(status)
 
-
-def _write_cached(answer: requests.Response, cached: Path) -> None:
-    encoding = answer.headers.get("Content-Encoding", "identity").strip().lower()
-    if encoding not in ("gzip", "x-gzip", "identity", ""):
-        raise _Retry(f"the page is encoded as {encoding!r}, which was not asked for")
-    received = 0
-    with replacing(cached) as part:
-        # Gzip answers are stored as received, others are compressed to about a fifth.
-        with part.open("wb") if "gzip" in encoding else gzip.open(part, "wb", compresslevel=6) as out:
-            for chunk in answer.raw.stream(_CHUNK, decode_content=False):
-                received += len(chunk)
-                out.write(chunk)
-        declared = whole_number(answer.headers.get("Content-Length", ""))
-        if declared is not None and received != declared:
-            raise _Retry(f"{received} bytes came of {declared} declared")
-        _check(part)
+    def _write_cached(self, answer: requests.Response, cached: Path) -> None:
+        encoding = answer.headers.get("Content-Encoding", "identity").strip().lower()
+        if encoding not in ("gzip", "x-gzip", "identity", ""):
+            raise TemporaryFailure(f"sent a page encoded as {quoted(encoding)}")
+        received = 0
+        with replacing(cached) as part:
+            # Gzip answers are stored as received, others are compressed to about a fifth.
+            with part.open("wb") if "gzip" in encoding else gzip.open(part, "wb", compresslevel=6) as out:
+                for chunk in self.client.body(answer):
+                    received += len(chunk)
+                    out.write(chunk)
+            declared = whole_number(answer.headers.get("Content-Length", ""))
+            if declared is not None and received != declared:
+                raise TemporaryFailure(f"sent {received:,} of {declared:,} bytes")
+            _check(part)
 
 
 def _check(part: Path) -> None:
@@ -277,8 +257,8 @@ def _check(part: Path) -> None:
                 if size > LARGEST:
                     raise OverBounds(f"the page expands beyond {LARGEST:,} bytes")
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise _Retry(f"the gzip on the wire is damaged, {error}") from error
+        raise TemporaryFailure(f"sent damaged gzip ({quoted(error)})") from error
     if not beginning.strip():
-        raise _Retry("the page is empty")
+        raise TemporaryFailure("sent an empty page")
     if _WEB_PAGE.match(beginning):
-        raise _Retry("a web page came where an archive page should be", everyone=True)
+        raise _Refused("sent a web page instead of a page of the archive")

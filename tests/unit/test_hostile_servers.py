@@ -1,0 +1,355 @@
+"""Hostile and broken answers: each is a failure of its address, and the next address is tried."""
+
+import gzip
+import json
+import re
+import socket
+import threading
+import time
+import zipfile
+from contextlib import contextmanager
+from io import BytesIO
+
+import pytest
+import yaml
+
+from lextables.pipeline.content import sha256_of
+from lextables.pipeline.errors import BadInput
+from lextables.sources import fetch as fetching
+from lextables.sources.fetch import damaged, fault_of, fetch
+from lextables.sources.registry import load, resolve
+from lextables.sources.transfer import Client, retry_after
+
+LIMITS = {"attempts": 2, "timeouts": (0.5, 0.5), "window": 0.3, "minimum_rate": 200}
+NINES = "9" * 5000
+LOGIN = b"<!DOCTYPE html><title>Sign in</title>"
+
+
+def zipped(**members):
+    """The bytes of a zip with these members."""
+    out = BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, text in members.items():
+            archive.writestr(name, text)
+    return out.getvalue()
+
+
+GOOD = zipped(a="text " * 2000)
+
+
+def answer(body=GOOD, *headers, status="200 OK", length=True):
+    """The bytes of an answer; ``length`` says whether it announces its length."""
+    lines = [f"HTTP/1.1 {status}", *headers]
+    if length:
+        lines.append(f"Content-Length: {len(body)}")
+    return "\r\n".join([*lines, "Connection: close", "", ""]).encode("latin-1") + body
+
+
+def redirect(to):
+    return answer(b"", f"Location: {to}", status="302 Found")
+
+
+def slowly(start, drops, seconds=0.05):
+    """An answer whose bytes ``drops`` come one at a time."""
+    return [start, *((seconds, drops[n : n + 1]) for n in range(len(drops)))]
+
+
+class RawServer:
+    """Sends the given bytes to each connection; an item (seconds, bytes) is sent after that time.
+
+    A list of answers has one for each connection; the last one is repeated.
+    """
+
+    def __init__(self, answers):
+        self.answers, self.requests = answers, []
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.address = f"http://127.0.0.1:{self.socket.getsockname()[1]}/a"
+        threading.Thread(target=self.run, daemon=True).start()
+
+    def run(self):
+        while True:
+            try:
+                connection, _ = self.socket.accept()
+            except OSError:
+                return
+            threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
+
+    def serve(self, connection):
+        with connection:
+            self.requests.append(connection.recv(65536))
+            items = self.answers[min(len(self.requests), len(self.answers)) - 1]
+            try:
+                for item in items if isinstance(items, list) else [items]:
+                    seconds, data = item if isinstance(item, tuple) else (0, item)
+                    time.sleep(seconds)
+                    connection.sendall(data)
+                connection.shutdown(socket.SHUT_WR)
+                connection.recv(1)
+            except OSError:
+                pass  # the client has left
+
+
+@contextmanager
+def serving(*answers):
+    server = RawServer(answers)
+    try:
+        yield server
+    finally:
+        server.socket.close()
+
+
+def registered(tmp_path, addresses, name="data.zip"):
+    file = {"addresses": addresses, "unpinned": "none is published"}
+    entry = {"title": "A", "licence": "CC0", "citation": "A 2020", "homepage": "https://example.org"}
+    path = tmp_path / "sources.yaml"
+    path.write_text(yaml.safe_dump({"acord": entry | {"files": {name: file}}}), encoding="utf-8")
+    return resolve(load(path), "acord", name)
+
+
+def get(tmp_path, *addresses, name="data.zip", **limits):
+    """Fetch a file without a digest; return it, its provenance, the messages and the waits."""
+    messages, waits = [], []
+    client = Client(**LIMITS | limits, sleep=waits.append, say=messages.append)
+    file = tmp_path / "results" / name
+    provenance = fetch(registered(tmp_path, list(addresses), name), file, client=client, say=messages.append)
+    return file, provenance, messages, waits
+
+
+CUT = "was cut after [0-9,]+ bytes at the last of 2 attempts"
+NONE = r"gave no answer \(\w+\) at the last of 2 attempts"
+UNUSABLE = r"cannot be asked \(\w+: .{1,100}\)"
+NOT_A_ZIP = r"sent no \.zip file \(File is not a zip file\)"
+PAGE = "sent a web page, such as a login page"
+SLOW = "sends [0-9]+ bytes a second, fewer than the 200 of config key download_minimum_rate"
+HEAD = b"HTTP/1.1 200 OK\r\n"
+CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
+HOSTILE = {
+    "login page": (answer(LOGIN), PAGE),
+    "login page after a redirect": ([answer(b"", "Location: /login", status="302 Found")], None),
+    "empty body": (answer(b""), "sent an empty file"),
+    "white space": (answer(b" \n\t"), "sent an empty file"),
+    "no body and no length": (answer(b"", length=False), "sent an empty file"),
+    "cut without a length": (answer(GOOD[:5000], length=False), NOT_A_ZIP),
+    "cut with a length": (answer()[:-500], CUT),
+    "text": (answer(b"down for maintenance"), NOT_A_ZIP),
+    "JSON in place of a zip": (answer(b"{}"), NOT_A_ZIP),
+    "zip with a damaged directory": (answer(GOOD.replace(b"PK\1\2", b"PK\1\3")), r"sent no \.zip file \("),
+    "git-lfs pointer": (answer(b"version https://git-lfs.github.com/spec/v1\n"), "sent a pointer of Git LFS"),
+    "gzip in place of a zip": (answer(gzip.compress(GOOD)), NOT_A_ZIP),
+    "Content-Encoding: gzip": (answer(gzip.compress(GOOD), "Content-Encoding: gzip"), "sent the file enc"),
+    "long Content-Encoding": (answer(GOOD, "Content-Encoding: " + "x" * 5000), "sent the file encoded as …"),
+    "404": (answer(LOGIN, status="404 Not Found"), "answered 404 Not Found"),
+    "204": (answer(b"", status="204 No Content"), "answered 204 No Content"),
+    "206 without a range": (answer(status="206 Partial Content"), "sent another part than the one asked for"),
+    "416": (answer(b"", status="416 Range Not Satisfiable"), "answered 416"),
+    "304": (answer(b"", status="304 Not Modified"), "answered 304"),
+    "503 forever": (answer(b"", status="503 Busy"), "answered 503 Busy at the last of 2 attempts"),
+    "status 999": (answer(b"", status="999 Denied"), "answered 999 Denied at the last of 2 attempts"),
+    "long reason": (answer(b"", status="404 " + "ab " * 20000), "answered 404 ab ab .{,100}…"),
+    "reason of other letters": (answer(b"", status="404 \xe9\xff\x1b[2J"), "answered 404 "),
+    "no reason": (answer(b"", status="404"), "answered 404 "),
+    "5,000 digits of Content-Range": (
+        answer(GOOD, f"Content-Range: bytes {NINES}-{NINES}/{NINES}", status="206 Partial Content"),
+        "sent another part",
+    ),
+    "Retry-After of an hour": (
+        answer(b"", "Retry-After: 3600", status="429 Too Many Requests"),
+        "answered 429 Too Many Requests at the last of 1 attempts and asks for a wait of 3,600 s",
+    ),
+    "Retry-After of 5,000 digits": (answer(b"", f"Retry-After: {NINES}", status="503 Busy"), "asks for a"),
+    "Location of two dots": (redirect("http://a..b/"), UNUSABLE),
+    "Location of an open bracket": (redirect("http://[::1/"), UNUSABLE),
+    "Location of 300 letters": (redirect(f"http://{'a' * 300}/"), f"{UNUSABLE}|{NONE}"),
+    "Location of 60,000 letters": (redirect(f"http://{'a.' * 30000}/"), f"{UNUSABLE}|{NONE}"),
+    "Location of a file": (redirect("file:///etc/passwd"), UNUSABLE),
+    "Location of an FTP server": (redirect("ftp://example.org/x"), UNUSABLE),
+    "Location with port 99999": (redirect("http://127.0.0.1:99999/"), f"{UNUSABLE}|{NONE}"),
+    "Location with a port of letters": (redirect("http://127.0.0.1:x/"), UNUSABLE),
+    "Location of other bytes": (redirect("http://\xff\xfe/"), f"{UNUSABLE}|{NONE}"),
+    "Location of nothing": (redirect("http://"), UNUSABLE),
+    "no Location": (answer(b"", status="302 Found"), "answered 302 Found"),
+    "redirect to itself": (redirect("/a"), UNUSABLE),
+    "no HTTP": (b"SSH-2.0-OpenSSH\r\n", NONE),
+    "nothing": (b"", NONE),
+    "half a header": (HEAD + b"Content-Le", f"{NONE}|{NOT_A_ZIP}|sent an empty file"),
+    "101 headers": (answer(GOOD, *(f"X-{n}: 1" for n in range(101))), NONE),
+    "header of 70,000 letters": (answer(GOOD, "X: " + "x" * 70000), NONE),
+    "two lengths": (answer(GOOD, "Content-Length: 5"), f"{NONE}|{UNUSABLE}"),
+    "chunk of no size": (CHUNKED + b"zz\r\nabc\r\n", CUT),
+    "chunk of negative size": (CHUNKED + b"-5\r\nabc\r\n", CUT),
+    "chunk of 5,000 digits": (CHUNKED + NINES.encode() + b"\r\nabc\r\n", CUT),
+    "chunk that is cut": (CHUNKED + b"ff\r\nabc", CUT),
+    "chunks without an end": (CHUNKED + b"3\r\nabc\r\n", CUT),
+    "never an answer": ([(3, b"")], NONE),
+    "header in drops": (slowly(HEAD, b"X: " + b"x" * 40), NONE),
+    "body in drops": (slowly(answer(GOOD)[:200], GOOD[:60], 0.02), SLOW),
+    "body in drops without a length": (slowly(HEAD + b"\r\n", GOOD[:60], 0.02), SLOW),
+    "chunk size in drops": (slowly(CHUNKED, b"1;" + b"x" * 200), CUT),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+def test_after_a_hostile_answer_the_next_address_is_tried(tmp_path, case):
+    hostile, reason = HOSTILE[case]
+    answers = [hostile]
+    if reason is None:
+        answers, reason = [*hostile, answer(LOGIN)], PAGE
+    with serving(*answers) as first, serving(answer()) as second:
+        before = time.monotonic()
+        file, provenance, messages, _ = get(tmp_path, first.address, second.address)
+    assert time.monotonic() - before < 5
+    assert provenance.obtained_from == second.address
+    assert file.read_bytes() == GOOD
+    failures = [text for text in messages if text.startswith(f"acord/data.zip: {first.address} ")]
+    assert len(failures) == 1 and re.search(reason, failures[0]), messages
+    assert max(map(len, messages)) < 400
+    assert {path.name for path in file.parent.iterdir()} == {"LICENCE.txt", "data.zip", "data.zip.json"}
+
+
+@pytest.mark.parametrize(
+    "header", ["-5", "1_000", "+5", "many", NINES, "\xb2", "", "5, 5", "0x10", "1e3", " "]
+)  # fmt: skip
+def test_a_strange_length_is_ignored_or_a_failure(tmp_path, header):
+    strange = answer(GOOD, f"Content-Length: {header}", length=False)
+    with serving(strange) as first, serving(answer()) as second:
+        file, provenance, _, _ = get(tmp_path, first.address, second.address)
+    assert file.read_bytes() == GOOD and provenance.bytes == len(GOOD)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("", "soon", "-5", "+5", "1_000", "٣", "1.5", "nan", "inf", "\x00"),
+        *(
+            f"Wed, 21 Oct 2015 07:28:00 {zone}"
+            for zone in ("GMT", "+9999", "-9999999", f"+{NINES}", "+" + "9" * 20, "XYZ")
+        ),
+        *(f"Wed, 21 Oct {year} 07:28:00 GMT" for year in ("1970", "0", "1", "-1", NINES)),
+        *(
+            "Wed, 99 Oct 2030 07:28:00 GMT",
+            "Wed, 21 Oct 2030 99:99:99 GMT",
+            "Thu, 01 Jan 0001 00:00:00 +2359",
+        ),
+        *(",", "()", "(" * 5000, "1 " * 5000),
+    ],
+)
+def test_a_strange_time_of_retry_after_is_no_wait(value):
+    assert retry_after(value) == 0
+
+
+def test_waits_are_announced_and_limited_for_each_address(tmp_path, caplog):
+    busy = answer(b"", "Retry-After: 250", status="429 Too Many Requests")
+    with caplog.at_level("INFO"), serving(busy) as first, serving(answer()) as second:
+        _, provenance, messages, waits = get(tmp_path, first.address, second.address, attempts=9)
+    assert provenance.obtained_from == second.address
+    assert waits == [250, 250]  # a third wait would exceed ten minutes
+    host = first.address.removeprefix("http://").removesuffix("/a")
+    said = f"waiting 250 s for {host}, which answered 429 Too Many Requests"
+    assert messages.count(said) == 2
+    assert caplog.messages.count(said) == 2
+
+
+def test_a_download_that_goes_on_is_not_given_up(tmp_path):
+    body = zipped(a=bytes(5 << 20))
+    step, pieces = 1 << 20, []
+    for start in range(0, len(body), step):
+        rest = body[start:]
+        lines = ['ETag: "one"', f"Content-Length: {len(rest)}"]
+        status = "200 OK"
+        if start:
+            lines.append(f"Content-Range: bytes {start}-{len(body) - 1}/{len(body)}")
+            status = "206 Partial Content"
+        pieces.append(answer(rest[:step], *lines, status=status, length=False))
+    with serving(*pieces) as server:
+        file, _, _, _ = get(tmp_path, server.address, attempts=1)
+    assert file.read_bytes() == body
+    assert len(server.requests) == len(pieces) == 6
+
+
+def test_a_download_that_starts_again_is_given_up(tmp_path):
+    cut = answer(bytes(3 << 20), 'ETag: "one"')[:-500]
+    with serving(cut) as server, pytest.raises(BadInput, match="was cut after"):
+        get(tmp_path, server.address)
+    assert len(server.requests) <= 4
+
+
+@pytest.mark.parametrize(
+    "mark",
+    [
+        "{", "[]", "null", '{"address": 1}', '{"address": "ADDRESS", "version": 5}',
+        '{"address": "ADDRESS", "version": "a\\nX: y"}', '{"address": "ADDRESS", "version": "\\u00e9"}',
+    ],
+)  # fmt: skip
+def test_a_damaged_record_of_a_partial_file_is_not_used(tmp_path, mark):
+    folder = tmp_path / "results"
+    folder.mkdir()
+    (folder / "data.zip.part").write_bytes(b"x")
+    with serving(answer()) as server:
+        (folder / "data.zip.part.json").write_text(mark.replace("ADDRESS", server.address))
+        file, _, _, _ = get(tmp_path, server.address)
+    assert file.read_bytes() == GOOD
+    assert b"Range" not in server.requests[0]
+
+
+@pytest.mark.parametrize("status", ["400 Bad Request", "412 Precondition Failed", "416 Too Far", "431 Large"])
+def test_a_server_that_does_not_resume_is_asked_for_the_whole_file(tmp_path, status):
+    cut, refused = answer(GOOD, 'ETag: "one"')[:-100], answer(b"", status=status)
+    with serving(cut, refused, answer()) as server:
+        file, _, _, _ = get(tmp_path, server.address, attempts=3)
+    assert file.read_bytes() == GOOD
+    assert [b"Range" in request for request in server.requests] == [False, True, False]
+
+
+def test_a_version_that_cannot_be_sent_back_is_not_stored(tmp_path):
+    for version in ("\xe9", "x" * 5000, '"a\x0b"'):
+        with serving(answer(GOOD, f"ETag: {version}")[:-100], answer()) as server:
+            file, _, _, _ = get(tmp_path, server.address)
+        assert file.read_bytes() == GOOD
+        assert b"If-Range" not in server.requests[1]
+
+
+KINDS = [
+    ("a.json", b'{"a": 1}', b'{"a": 1'),
+    ("a.json", b"\xef\xbb\xbf[]", b"null"),
+    ("a.json", b"[1]", b"[" * 100_000),
+    ("a.json", b"[1]", b'[' + b"9" * 6000 + b"]"),
+    ("a.ndjson", b'{}\n\n{"a": 1}\n', b"{}\n{"),
+    ("a.jsonl", b"{}", b"Error"),
+    ("a.csv", "a,é\n".encode(), "a,é\n".encode("latin-1")),
+    ("a.parquet", None, b"PAR1"),
+    ("a.zip", GOOD, GOOD[:-1]),
+    ("a.zip", zipped(), b"PK\3\4"),
+    ("a.txt", b"x", b"\n<html><body>Sign in"),
+    ("a.md", b"# A", b""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "right", "wrong"), KINDS)
+def test_each_kind_of_file_is_checked(tmp_path, name, right, wrong):
+    file = tmp_path / name
+    if right is not None:
+        file.write_bytes(right)
+        assert fault_of(file) == ""
+    file.write_bytes(wrong)
+    fault = fault_of(file)
+    assert fault and len(fault) < 150 and "\n" not in fault
+
+
+def test_a_stored_download_of_the_wrong_kind_is_found(tmp_path):
+    with serving(answer()) as server:
+        file, provenance, _, _ = get(tmp_path, server.address)
+    entry = registered(tmp_path, [server.address])
+    assert [*damaged(tmp_path)] == []
+    assert fetching.fetched_before(entry, file) == provenance
+    file.write_bytes(LOGIN)
+    record_file = file.with_name("data.zip.json")
+    record = json.loads(record_file.read_text())
+    assert [*damaged(tmp_path)] == [(file, "a web page, such as a login page")]
+    # With the digest of the login page, as an earlier version stored it.
+    record |= {"digest": f"sha256:{sha256_of(file)}", "bytes": len(LOGIN)}
+    record_file.write_text(json.dumps(record))
+    assert fetching.fetched_before(entry, file) is None
+    # The file of a mirror, and a file with a digest, are not this program's downloads.
+    for other in ({"obtained_from": "mirror"}, {"variant": "release"}):
+        record_file.write_text(json.dumps(record | other))
+        assert [*damaged(tmp_path)] == []
