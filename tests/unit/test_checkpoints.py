@@ -143,7 +143,15 @@ def test_progress_of_training_is_logged_and_not_printed(tmp_path, caplog, capfd)
         remove_unused_columns=False,
     )
     caplog.set_level("INFO", logger="lextables")
-    assert train(InParts(model=Line(), args=settings, train_dataset=Points(), rows=8), tmp_path) == 0
+    assert (
+        train(
+            InParts(
+                model=Line(), args=settings, train_dataset=Points(), rows=8, mixed=False, decayed="weights"
+            ),
+            tmp_path,
+        )
+        == 0
+    )
     assert [re.sub(r"[0-9.]+$", "x", line) for line in caplog.messages] == [
         "update 2 of 4, loss x",
         "update 4 of 4, loss x",

@@ -4,9 +4,16 @@ import pytest
 from pydantic import ValidationError
 
 from lextables.tasks.classification.plan import ClassificationPlanner, ClassificationTask
+from optimisers import CONSTANT
 from registered import context
 
-GRID = {"learning_rates": [1e-4, 3e-4], "updates": [2, 4], "batch_size": 2, "max_length": 16}
+GRID = {
+    "learning_rates": [1e-4, 3e-4],
+    "optimiser": CONSTANT,
+    "updates": [2, 4],
+    "batch_size": 2,
+    "max_length": 16,
+}
 TASK = {
     "task": "classification",
     "metrics": ["micro F1"],

@@ -24,6 +24,7 @@ from lextables.tasks.classification.features import read_tokens, tokenise
 from lextables.tasks.classification.reading import padded, read_heads
 from lextables.tasks.classification.schema import JOINT, PREDICTIONS, TRIED
 from lextables.tasks.classification.training import prepare, read_while_training, spread, usable
+from optimisers import CONSTANT
 from rule_script import Files, run_script
 from tiny_encoders import WORDS
 
@@ -33,9 +34,9 @@ HEADS = {"1": ("No", "Yes"), "2-0": ("other", "cash"), "2-1": ("other", "stock")
 ONE_HEAD, TWO_HEADS = {"1": HEADS["1"]}, {name: HEADS[name] for name in ("1", "3")}
 SETTINGS = {
     "setting": "multi", "percent": 100, "head": "family", "heads": None, "batch_size": 4, "accumulation": 1,
-    "max_length": 24, "bf16": False, "save_every": 0, "weight_decay": 0.01, "multi_label": False,
+    "max_length": 24, "bf16": False, "save_every": 0, "optimiser": CONSTANT, "multi_label": False,
     "loss": "binary_cross_entropy", "sampling": "balanced", "class_weights": "none", "view": None, "only": [],
-    "where": None, "passes": None, "schedule": "constant", "warmup": 0, "model": "tiny", "revision": None,
+    "where": None, "passes": None, "model": "tiny", "revision": None,
     "learning_rate": 1e-2, "updates": [2],
 }  # fmt: skip
 TRIAL = {"learning_rate": 1e-2, "updates": [2, 5]}
@@ -322,7 +323,8 @@ def test_changed_start_weights_in_the_same_folder_cause_a_new_training(kept, tok
     kept("start", of=ONE_HEAD, updates=[1])
     first_trained, first = job()
     assert first_trained
-    # Rebuilt with the same content: the finished training is reused.
+    # Rebuilt with the same content, and on another model of the same kind of device: the training is reused.
+    monkeypatch.setattr("lextables.models.device.describe", lambda device: "another processor")
     shutil.rmtree(start)
     kept("start", of=ONE_HEAD, updates=[1])
     again_trained, again = job()
@@ -370,7 +372,7 @@ def rates(monkeypatch):
 
 @pytest.mark.parametrize("warmup", [0, 3])
 def test_the_linear_schedule_equals_that_of_transformers(kept, rates, warmup):
-    kept(schedule="linear", warmup=warmup, updates=[8])
+    kept(optimiser=CONSTANT | {"schedule": "linear", "warmup": warmup}, updates=[8])
     optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1e-2)
     schedule = get_linear_schedule_with_warmup(optimizer, warmup, 8)
     expected = []
@@ -382,7 +384,7 @@ def test_the_linear_schedule_equals_that_of_transformers(kept, rates, warmup):
 
 
 def test_a_constant_schedule_stays_constant_after_warmup(kept, rates):
-    kept(warmup=2, updates=[5])
+    kept(optimiser=CONSTANT | {"warmup": 2}, updates=[5])
     assert rates == pytest.approx([0, 5e-3, 1e-2, 1e-2, 1e-2])
 
 

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from sklearn.metrics import accuracy_score, balanced_accuracy_score
 
 import jackknife
+import optimisers
 import tiny_encoders
 from lextables.models import multi_head
 from lextables.models.resolve import Model
@@ -39,7 +40,7 @@ CPU = torch.device("cpu")
 ENCODER = {"kind": "encoder", "licence": "none", "use": "none", "max_length": 64}
 MODELS = {name: Model(**ENCODER) for name in ("small", "ready", "large", "away")}
 HERE = ("small", "ready", "large")
-GRID = {"learning_rates": [1e-4], "batch_size": 8, "max_length": 32, "warmup": 2, "schedule": "linear"}
+GRID = {"learning_rates": [1e-4], "batch_size": 8, "max_length": 32, "optimiser": optimisers.LINEAR}
 FIRST = {
     "task": "classification",
     "metrics": ["accuracy"],
@@ -144,12 +145,11 @@ def test_a_training_gets_its_view_and_none_is_a_training_without_updates(planned
     expected = {
         "passes": 2,
         "updates": [],
-        "schedule": "linear",
-        "warmup": 2,
+        "optimiser": optimisers.LINEAR,
         "only": ["three"],
         "where": None,
     }
-    assert expected.items() <= found["short-paper"].items()
+    assert found["short-paper"] == found["short-paper"] | expected
     assert found["alone-paper"]["view"] == {"text": "hypothesis", "pair": None}
     assert (found["none-paper"]["passes"], found["none-paper"]["updates"]) == (None, [0])
     # It gets the first view on which it predicts.

@@ -175,3 +175,11 @@ def test_searches_and_trainings_start_from_the_pretrained_weights():
             assert entry.settings["weights"].endswith(f"/{pretrained.folder}/weights")
     plain = [entry for name in ("search", "train") for entry in of(found.specs, name).values()]
     assert {entry.weights_of for entry in plain} == {None}
+
+
+def test_smaller_shares_have_more_epochs_as_in_the_paper():
+    epochs = {}
+    for spec in of(laid_out(**WHOLE).specs, "search").values():
+        epochs.setdefault(spec.settings["percent"], set()).add(spec.settings["epochs"])
+    # Section 4.2 states 30 % only.
+    assert epochs == {100: {1, 4}, 30: {3, 12}, 10: {10, 40}, 3: {33, 132}}

@@ -5,10 +5,11 @@ import subprocess
 import sys
 
 import pytest
+import torch
 
 from lextables.models import device
 from lextables.pipeline import gpu_lease
-from lextables.pipeline.errors import BadInput
+from lextables.pipeline.errors import BadInput, BadSetting
 
 FIRST, SECOND, PART = "GPU-aaaa1111-0000", "GPU-bbbb2222-0000", "MIG-cccc3333-0000"
 TWO = f"GPU 0: A100 (UUID: {FIRST})\nGPU 1: A100 (UUID: {SECOND})\n"
@@ -103,6 +104,21 @@ def test_the_lock_folder_must_belong_to_the_user(tmp_path, monkeypatch):
         gpu_lease._own_folder()
 
 
+def test_the_kind_of_a_gpu_is_not_its_name(monkeypatch):
+    gpu = torch.device("cuda")
+    kinds = {}
+    for name, bfloat16 in {"H100 SXM": True, "H100 PCIe": True, "A100": True, "V100": False}.items():
+        monkeypatch.setattr(torch.cuda, "get_device_name", lambda device, name=name: name)
+        monkeypatch.setattr(
+            torch.cuda, "is_bf16_supported", lambda including_emulation, bfloat16=bfloat16: bfloat16
+        )
+        assert device.describe(gpu) == name
+        kinds[name] = device.kind(gpu)
+    # A V100 trains in another precision, so it does not continue a training of the others.
+    assert kinds["H100 SXM"] == kinds["H100 PCIe"] == kinds["A100"] != kinds["V100"]
+    assert device.kind(torch.device("cpu")) not in kinds.values()
+
+
 def test_picking_a_device_locks_one_gpu_or_hides_all_gpus(machine, monkeypatch):
     machine("")
     monkeypatch.setattr("torch.version.cuda", None)
@@ -113,5 +129,12 @@ def test_picking_a_device_locks_one_gpu_or_hides_all_gpus(machine, monkeypatch):
     monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
     with pytest.raises(RuntimeError, match="before a GPU was locked"):
         device.pick("auto")
+    while gpu_lease._locks:
+        gpu_lease._locks.pop().release()
+    monkeypatch.delenv(gpu_lease.VISIBLE)
+    machine("")  # nvidia-smi lists nothing, but CUDA finds two GPUs
+    with pytest.raises(BadSetting, match="this job sees 2 GPUs and cannot reserve one") as error:
+        device.pick("auto")
+    assert gpu_lease.VISIBLE in str(error.value)
     assert device.pick("cpu").type == "cpu"
     assert os.environ[gpu_lease.VISIBLE] == ""

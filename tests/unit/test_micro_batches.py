@@ -13,6 +13,7 @@ import marked_contracts
 from lextables.models import bi_encoder, bi_encoder_training, cross_encoder, loading, multi_head
 from lextables.models.checkpoints import arguments
 from lextables.models.in_parts import in_parts_that_fit
+from lextables.models.optimiser import Optimiser
 from lextables.models.throughput import encoder
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import read_json
@@ -24,6 +25,7 @@ from lextables.tasks.spans import pretraining, reading
 from lextables.tasks.spans import training as spans
 from lextables.tasks.spans.windows import Collator, WindowDataset, balanced, open_windows
 from marked_contracts import WINDOWS, WORDINGS, config, equal, features, weights
+from optimisers import LINEAR, optimiser
 
 CPU = torch.device("cpu")
 
@@ -65,6 +67,7 @@ def trained(learnt, work, memory=99, after=0, **settings):
     """The weights after six updates, the run's record of its micro-batches, and the resumed step."""
     dataset, folder, _ = learnt
     settings = {"batch_size": 8, "learning_rate": 1e-3, "epochs": 2, "save_every": 2, "seed": 5} | settings
+    settings["optimiser"] = Optimiser(**LINEAR)
     model = loading.load_span_model(folder, CPU)
     with recorded(work / "run.json", {}), Memory(memory, after).of(model):
         resumed = spans.finetune(
@@ -121,13 +124,19 @@ def batch_of(words, *more):
     return {"input_ids": ids * mask, "attention_mask": mask} | dict(more)
 
 
+def plain(rows):
+    return {"rows": rows, "mixed": False, "decayed": "weights"}
+
+
 def span_trainer(words, args, rows):
     batch = batch_of(words) | {
         "start_positions": torch.tensor([1, 0, 2]), "end_positions": torch.tensor([2, 0, 4]),
     }  # fmt: skip
     answered = np.array([True, False, True])
     model = small(BertForQuestionAnswering)
-    return spans._SpanTrainer(model=model, args=args, rows=rows, answered=answered, empty_weight=0.3), batch
+    return spans._SpanTrainer(
+        model=model, args=args, **plain(rows), answered=answered, empty_weight=0.3
+    ), batch
 
 
 def head_trainer(words, args, rows):
@@ -135,7 +144,7 @@ def head_trainer(words, args, rows):
     own = torch.nn.ModuleList(multi_head._own_head(body.config, size) for size in (2, 3))
     batch = batch_of(words) | {"head": [1, 0, 1], "label": torch.tensor([2, 0, 1])}
     model = multi_head.MultiHead(body, own, (2, 3))
-    return classification._InOrder(model=model, args=args, rows=rows), batch
+    return classification._InOrder(model=model, args=args, **plain(rows)), batch
 
 
 def masking_trainer(words, args, rows):
@@ -143,7 +152,7 @@ def masking_trainer(words, args, rows):
     labels = torch.full((3, 9), -100)
     labels[0, 1], labels[1, :4], labels[2, 2:4] = 7, 8, 9
     batch = batch_of(words) | {"labels": labels}
-    return pretraining._Trainer(model=small(BertForMaskedLM), args=args, rows=rows), batch
+    return pretraining._Trainer(model=small(BertForMaskedLM), args=args, **plain(rows)), batch
 
 
 def pair_trainer(words, args, rows, tmp_path):
@@ -151,7 +160,7 @@ def pair_trainer(words, args, rows, tmp_path):
     words.save_pretrained(tmp_path / "pairs")
     model = cross_encoder.load(str(tmp_path / "pairs"), CPU, 16, fresh_head=True)
     given = cross_encoder.CrossEncoderTrainingArguments(**args.to_dict() | {"prompts": None})
-    trainer = cross_encoder._Trainer(model=model, args=given, rows=rows)
+    trainer = cross_encoder._Trainer(model=model, args=given, **plain(rows))
     pairs = [
         {"query": "which term", "clause": " ".join(["w1"] * count), "label": count / 9} for count in (1, 9, 5)
     ]
@@ -219,7 +228,7 @@ def test_a_batch_is_not_split_if_the_loss_needs_all_rows(sentence_encoder, tmp_p
     ):
         bi_encoder_training.finetune(
             model, [(0, 0), (0, 1), (1, 1), (1, 0)], ["w1", "w2"], ["w3", "w4"], {(0, 0): 1, (1, 1): 1},
-            learning_rate=1e-3, temperature=0.1, updates=[1], batch_size=4, weight_decay=0.0, bf16=False,
+            learning_rate=1e-3, temperature=0.1, updates=[1], batch_size=4, optimiser=optimiser(), bf16=False,
             seed=0, work=tmp_path / "work", visit=print, save_every=0,
         )  # fmt: skip
 
@@ -270,18 +279,68 @@ def test_inference_with_halved_batches_gives_the_same_values(learnt, sentence_en
         read()
 
 
-@pytest.mark.parametrize("words", ["CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling", "bad shapes"])
-def test_only_out_of_memory_errors_are_caught(words):
+OUT_OF_MEMORY = [
+    torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB"),
+    torch.AcceleratorError("CUDA error: out of memory", 2),
+    *map(
+        RuntimeError,
+        (
+            "CUDA error: out of memory\nCUDA kernel errors might be asynchronously reported",
+            "CUDA driver error: out of memory",
+            "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",
+            "CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`",
+            "cuDNN error: CUDNN_STATUS_ALLOC_FAILED",
+            "cuDNN error: CUDNN_STATUS_NOT_INITIALIZED",
+            "cuDNN error: CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED",
+            "cusolver error: CUSOLVER_STATUS_ALLOC_FAILED, when calling `cusolverDnCreate(handle)`",
+            "cuFFT error: CUFFT_ALLOC_FAILED",
+            "[enforce fail at alloc_cpu.cpp:119] DefaultCPUAllocator: can't allocate memory: you tried",
+            "DefaultCPUAllocator: not enough memory: you tried to allocate 8 bytes.",
+        ),
+    ),
+    MemoryError(),
+]
+OTHER_ERRORS = [
+    RuntimeError("mat1 and mat2 shapes cannot be multiplied (2x3 and 4x5)"),
+    RuntimeError("CUDA error: device-side assert triggered"),
+    RuntimeError("cuDNN error: CUDNN_STATUS_EXECUTION_FAILED"),
+    RuntimeError("CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling `cublasSgemm(handle)`"),
+    RuntimeError("DataLoader worker is killed by signal: Bus error. It may be out of shared memory"),
+    torch.AcceleratorError("CUDA error: an illegal memory access was encountered", 700),
+    ValueError("out of memory"),
+]
+
+
+@pytest.mark.parametrize("error", [*OUT_OF_MEMORY, *OTHER_ERRORS], ids=repr)
+def test_only_out_of_memory_errors_are_caught(error):
     def work(part):
         if len(part) > 1:
-            raise RuntimeError(words)
+            raise error
         return list(part)
 
-    if words == "bad shapes":
-        with pytest.raises(RuntimeError, match=words):
+    if error in OTHER_ERRORS:
+        with pytest.raises(type(error)):
             [*in_parts_that_fit(range(2), 2, work)]
     else:
         assert [*in_parts_that_fit(range(2), 2, work)] == [[0], [1]]
+
+
+@pytest.mark.parametrize(
+    "error", [OUT_OF_MEMORY[0], OUT_OF_MEMORY[2], MemoryError(), OTHER_ERRORS[1]], ids=repr
+)
+def test_an_optimiser_that_runs_out_of_memory_ends_the_training(learnt, tmp_path, monkeypatch, error):
+    # Its step has changed some of the weights, so it cannot be repeated.
+    def step(self, closure=None):
+        raise error
+
+    monkeypatch.setattr(torch.optim.AdamW, "step", step)
+    if error in OTHER_ERRORS:
+        with pytest.raises(RuntimeError, match="device-side assert"):
+            trained(learnt, tmp_path)
+        return
+    with pytest.raises(BadInput, match="weights, gradients and the optimiser's state do not fit") as raised:
+        trained(learnt, tmp_path)
+    assert "a device with more memory" in str(raised.value)
 
 
 def test_parts_keep_their_order_and_the_smaller_size():

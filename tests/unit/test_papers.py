@@ -20,10 +20,11 @@ from lextables.tables.published import PublishedCell
 from lextables.tables.render import label
 from lextables.tables.scored import score_cell
 from lextables.tasks.plan import Context
+from optimisers import CONSTANT
 
 ROOT = Path(__file__).parents[2]
 MODELS = load_models(ROOT / "resources/models.yaml")
-GRID = {"learning_rates": [1e-4], "updates": [2], "batch_size": 2, "max_length": 16}
+GRID = {"learning_rates": [1e-4], "optimiser": CONSTANT, "updates": [2], "batch_size": 2, "max_length": 16}
 OURS = "MiniLM, sample budget: 2 updates of 2 examples, texts cut at 16 tokens"
 PAPER = {
     "title": "A paper",

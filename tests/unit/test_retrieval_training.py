@@ -16,6 +16,7 @@ from lextables.tasks.retrieval import bi_encoder_tuning, cross_encoder_tuning, t
 from lextables.tasks.retrieval.bi_encoder_tuning import graded_batches
 from lextables.tasks.retrieval.collection import TRIED, Collection
 from lextables.tasks.retrieval.scoring import choose
+from optimisers import CONSTANT
 from wordpiece import wordpiece
 
 CPU = torch.device("cpu")
@@ -73,8 +74,8 @@ def settings(encoder, monkeypatch):
         monkeypatch.setattr(tuning, "weights_folder", lambda settings: settings["weights"])
     return {
         "weights": str(encoder()), "revision": None, "max_length": 16, "batch_size": 4, "documents": 2,
-        "weight_decay": 0.01, "temperature": 0.1, "bf16": False, "save_every": 2, "learning_rate": 1e-3,
-        "updates": [4],
+        "optimiser": CONSTANT | {"clip": 1.0}, "temperature": 0.1, "bf16": False, "save_every": 2,
+        "learning_rate": 1e-3, "updates": [4],
     }  # fmt: skip
 
 
@@ -114,6 +115,21 @@ def test_a_search_scores_the_candidates_and_does_not_change_training(kind, pairs
     scores = scores_of(kind, tmp_path / "weights", {"law": ["a"], "term": ["a", "b", "c"]})
     expected = {(row["query_id"], row["document_id"]): row["score"] for row in once}
     assert scores == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("kind", TUNINGS)
+@pytest.mark.parametrize("environment", ["no", "bf16"])
+def test_a_search_in_mixed_precision_scores_as_the_saved_model(
+    kind, environment, settings, tmp_path, monkeypatch
+):
+    # A user's setting of accelerate would change the precision of the model for the whole job.
+    monkeypatch.setenv("ACCELERATE_MIXED_PRECISION", environment)
+    settings |= {"bf16": True, "learning_rate": 1e-2}
+    found, _ = searched(kind, settings, tmp_path, [4])
+    mixed = train(kind, settings, tmp_path / "mixed")[1]
+    assert mixed != train(kind, settings | {"bf16": False}, tmp_path / "single")[1]
+    scores = scores_of(kind, tmp_path / "mixed/weights", {"law": ["a"], "term": ["a", "b", "c"]})
+    assert {(row["query_id"], row["document_id"]): row["score"] for row in found} == scores
 
 
 class Killed(Exception):

@@ -10,6 +10,7 @@ from lextables.pipeline.config import load as load_config
 from lextables.pipeline.run import Run
 from lextables.tasks.plan import Context
 from lextables.tasks.spans.plan import SpanPlanner, SpanTask
+from optimisers import LINEAR
 
 ROOT = Path(__file__).parents[2]
 MODELS = {
@@ -17,8 +18,8 @@ MODELS = {
     for name, parameters in (("here", 7), ("away", 9))
 }
 GRID = {
-    "learning_rates": [1e-4], "epochs": [2], "batch_size": 8, "max_length": 64, "step": 16,
-    "max_question_length": 8, "balance": "weight",
+    "learning_rates": [1e-4], "optimiser": LINEAR, "epochs": [2], "batch_size": 8, "max_length": 64,
+    "step": 16, "max_question_length": 8, "balance": "weight",
 }  # fmt: skip
 TASK = {
     "task": "spans",

@@ -13,6 +13,7 @@ import marked_contracts
 from lextables.models import loading
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans import pretraining
+from optimisers import optimiser
 from wordpiece import wordpiece
 
 CPU = torch.device("cpu")
@@ -23,6 +24,7 @@ SETTINGS = {
     "batch_size": 4,
     "max_length": MAX_LENGTH,
     "learning_rate": 5e-3,
+    "optimiser": optimiser(schedule="linear", clip=1.0),
     "seed": 3,
     "save_every": 2,
     "bf16": False,

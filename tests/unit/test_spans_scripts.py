@@ -21,6 +21,7 @@ from lextables.tasks.spans.plan import SpanPlanner, SpanTask
 from lextables.tasks.spans.squad import held_out_contracts
 from lextables.tasks.spans.training import contract_splits
 from marked_contracts import WINDOWS
+from optimisers import LINEAR
 from rule_script import Files, run_script
 
 SPLITS = {f"c{n:03}": "test" if n % 6 == 5 else "train" for n in range(60)}
@@ -38,9 +39,9 @@ TASK = {
     "checkpoints": "checkpoints",
     "grids": {
         "paper": {
-            "learning_rates": [1e-9, 1e-2], "epochs": [4], "batch_size": 16, "max_length": WINDOWS.max_length,
-            "step": WINDOWS.step, "max_question_length": WINDOWS.max_question_length, "balance": "sample",
-            "windows_per_question": 1,
+            "learning_rates": [1e-9, 1e-2], "optimiser": LINEAR, "epochs": [4], "batch_size": 16,
+            "max_length": WINDOWS.max_length, "step": WINDOWS.step, "balance": "sample",
+            "max_question_length": WINDOWS.max_question_length, "windows_per_question": 1,
         },
     },
 }  # fmt: skip

@@ -13,6 +13,7 @@ from transformers import BertForQuestionAnswering
 import marked_contracts
 from lextables.models import loading
 from lextables.models.loading import load_tokenizer, save
+from lextables.models.optimiser import Optimiser
 from lextables.pipeline.dataset import read, write
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans import training, window_ranking
@@ -43,6 +44,7 @@ from lextables.tasks.spans.windows import (
     open_windows,
 )
 from marked_contracts import WINDOWS, WORDINGS, config, equal, features, weights
+from optimisers import LINEAR
 from wordpiece import wordpiece
 
 CPU = torch.device("cpu")
@@ -142,6 +144,7 @@ def tuned(folder, dataset, work, **settings):
     """Fine-tune a model from a folder; return it and the update from which training resumed."""
     model = loading.load_span_model(folder, CPU, seed=0)
     given = {"learning_rate": 1e-3, "epochs": 2, "batch_size": 16, "seed": 0, "save_every": 1000} | settings
+    given["optimiser"] = Optimiser(**LINEAR)
     return model, finetune(model, dataset, Collator.of(dataset.tokenizer), work=work, **given)
 
 
@@ -195,6 +198,8 @@ def test_empty_windows_have_the_given_weight_in_the_loss(encoder, learnt, tokeni
             answered=answered,
             empty_weight=given,
             rows=60,
+            mixed=False,
+            decayed="weights",
         )
         batch = collator([dataset[item] for item in range(len(dataset))])
         losses.append(trainer.compute_loss(model, batch).item())
@@ -237,6 +242,7 @@ RUN = {
     "percent": 100,
     "balance": "sample",
     "learning_rate": 1e-3,
+    "optimiser": LINEAR,
     "epochs": 2,
     "batch_size": 8,
     "accumulation": 2,

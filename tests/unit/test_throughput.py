@@ -83,7 +83,7 @@ def test_a_training_records_its_tokens(tmp_path):
     args = TrainingArguments(
         **arguments(tmp_path, 3, seed=0, save_every=0, device=CPU), per_device_train_batch_size=4
     )
-    trainer = InParts(model=model, args=args, train_dataset=Texts(), rows=2)
+    trainer = InParts(model=model, args=args, train_dataset=Texts(), rows=2, mixed=False, decayed="weights")
     with recorded(tmp_path / "run.json", {}) as record:
         checkpoints.train(trainer, tmp_path)
     assert record["throughput"][TRAINING]["tokens"] == 3 * 4 * 6
@@ -97,7 +97,14 @@ def test_writing_a_checkpoint_is_not_measured(tmp_path, clock, monkeypatch):
     write = InParts.save_model
     monkeypatch.setattr(InParts, "save_model", slowly)
     settings = TrainingArguments(**arguments(tmp_path / "work", 3, seed=0, save_every=1, device=CPU))
-    trainer = InParts(model=BertForQuestionAnswering(BERT), args=settings, train_dataset=Texts(), rows=8)
+    trainer = InParts(
+        model=BertForQuestionAnswering(BERT),
+        args=settings,
+        train_dataset=Texts(),
+        rows=8,
+        mixed=False,
+        decayed="weights",
+    )
     with recorded(tmp_path / "run.json", {}):
         checkpoints.train(trainer, tmp_path / "work")
     assert clock.now == 280 and read_json(tmp_path / "run.json")["throughput"][TRAINING]["seconds"] == 0
@@ -112,10 +119,10 @@ def test_throughput_is_not_in_fingerprints():
 def test_mixed_precision(monkeypatch, has, asked):
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation=True: has)
     gpu, processor = (
-        arguments("work", 1, seed=0, save_every=0, device=torch.device(kind), bf16=asked)
-        for kind in ("cuda", "cpu")
+        arguments("work", 1, seed=0, save_every=0, device=torch.device(kind)) for kind in ("cuda", "cpu")
     )
-    assert (gpu["bf16"], processor["bf16"]) == (has or asked, asked)
+    assert precision.mixed(asked, torch.device("cuda")) == (has or asked)
+    assert precision.mixed(asked, CPU) == asked
     assert not precision.mixed(asked, torch.device("cuda"), able=False)
     assert gpu["optim"] == "adamw_torch_fused" and processor["optim"] == "adamw_torch"
     assert [given["dataloader_pin_memory"] for given in (gpu, processor)] == [True, False]

@@ -30,6 +30,8 @@ os.environ.update(
     # Python's name of the user, where the system has no name for the user's number, as in a container.
     USER=os.environ.get("USER") or str(os.getuid()),
 )
+# Batches have many shapes: with fixed segments, freed GPU memory is often too small for the next one.
+os.environ.setdefault("PYTORCH_ALLOC_CONF", "expandable_segments:True")
 if {*"{}"} & {*str(ROOT)}:
     sys.exit(f"{ROOT}: Snakemake reads braces in the project's path as wildcards; rename or move the folder.")
 

@@ -20,7 +20,7 @@ with job(snakemake.log[0]) as log:
     with recorded(snakemake.output.record, settings) as record:
         record |= {"device": device.describe(where)} | ({"choice": choice} if choice else {})
         start = map(folder_content, snakemake.input.start[::2])  # weights that the training starts from
-        owner = identity(counts_of(snakemake.input.census), snakemake.params.code, record["device"], start)
+        owner = identity(counts_of(snakemake.input.census), snakemake.params.code, device.kind(where), start)
         run = prepare(
             settings,
             *snakemake.input.data,

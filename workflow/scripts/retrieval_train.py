@@ -21,7 +21,7 @@ with job(snakemake.log[0]) as log:
         record |= {"device": device.describe(where)} | ({"choice": choice} if choice else {})
         tuning = import_module(f"lextables.tasks.retrieval.{snakemake.params.tuning}_tuning")
         data = collection.load(snakemake.input.data, snakemake.params.task)
-        owner = identity(counts_of(snakemake.input.census), snakemake.params.code, record["device"])
+        owner = identity(counts_of(snakemake.input.census), snakemake.params.code, device.kind(where))
         seed, work = int(snakemake.wildcards.seed), Path(snakemake.params.work)
         run = training.Training(tuning, data, settings, seed, where, work, owner)
         if searching:

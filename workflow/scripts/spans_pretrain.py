@@ -2,6 +2,7 @@
 
 from lextables.models import device
 from lextables.models.checkpoints import clear, work_folder
+from lextables.models.optimiser import Optimiser
 from lextables.models.weights import weights_folder
 from lextables.pipeline.content import sha256_of
 from lextables.pipeline.dataset import read
@@ -14,7 +15,7 @@ with job(snakemake.log[0]):
     with recorded(snakemake.output.record, settings) as record:
         record["device"] = device.describe(where)
         contracts = [sha256_of(path) for path in snakemake.input.contracts]
-        owner = identity(contracts, snakemake.params.code, record["device"])
+        owner = identity(contracts, snakemake.params.code, device.kind(where))
         record["resumed_from_update"] = pretrain(
             weights_folder(settings),
             (row["text"] for path in snakemake.input.contracts for row in read(path, ["text"])),
@@ -22,6 +23,7 @@ with job(snakemake.log[0]):
                 name: settings[name]
                 for name in ("updates", "batch_size", "max_length", "learning_rate", "bf16")
             },
+            optimiser=Optimiser(**settings["optimiser"]),
             seed=0,
             work=work_folder(snakemake.params.work, {"settings": settings, "identity": owner}),
             save_every=max(1, settings["updates"] // 20),

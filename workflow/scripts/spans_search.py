@@ -19,7 +19,7 @@ with job(snakemake.log[0]) as log, TemporaryDirectory() as scratch:
     with recorded(snakemake.output.record, settings) as record:
         record["device"] = device.describe(where)
         start = map(folder_content, snakemake.input.weights[::2])  # weights that the training starts from
-        owner = identity(counts_of(snakemake.input.census), snakemake.params.code, record["device"], start)
+        owner = identity(counts_of(snakemake.input.census), snakemake.params.code, device.kind(where), start)
         record |= train(
             contracts,
             questions,

@@ -17,7 +17,9 @@ from torch.utils.data import SequentialSampler
 
 from lextables.models.checkpoints import AtUpdates, arguments, train
 from lextables.models.in_parts import InParts
+from lextables.models.optimiser import Optimiser
 from lextables.models.own_settings import COSINE, prompt_name
+from lextables.models.precision import mixed
 
 # Parts of a pair: the trainer's columns, and the names of a model's prompts and routes.
 PARTS = ("query", "document")
@@ -83,7 +85,7 @@ def finetune(
     temperature: float,
     updates: Sequence[int],
     batch_size: int,
-    weight_decay: float,
+    optimiser: Optimiser,
     bf16: bool,
     seed: int,
     work: Path,
@@ -93,7 +95,7 @@ def finetune(
     """Fine-tune in place for max(``updates``) updates; ``visit(n)`` is called after each n of ``updates``.
 
     ``pairs`` are the (query, document) of all batches in order, as positions in ``queries`` and
-    ``documents``; the loss is `GradedSoftmax` with ``gains``; AdamW at a constant rate.  Queries and
+    ``documents``; the loss is `GradedSoftmax` with ``gains``; the ``optimiser``'s settings.  Queries and
     documents are encoded with the model's prompt or route, as in a search.  Checkpoints are written to
     ``work`` every ``save_every`` updates; an interrupted run resumes from there.  Returns the update from
     which it resumed (0 without a checkpoint).
@@ -109,12 +111,9 @@ def finetune(
         }
     )
     settings = SentenceTransformerTrainingArguments(
-        **arguments(work, last, seed=seed, save_every=save_every, device=model.device, bf16=bf16),
+        **arguments(work, last, seed=seed, save_every=save_every, device=model.device),
+        **optimiser.arguments(learning_rate),
         per_device_train_batch_size=batch_size,
-        learning_rate=learning_rate,
-        weight_decay=weight_decay,
-        lr_scheduler_type="constant",
-        warmup_steps=0,
         batch_sampler=in_order,
         prompts=prompts(model),
         router_mapping={part: part for part in PARTS} if any(isinstance(m, Router) for m in model) else {},
@@ -126,6 +125,8 @@ def finetune(
         loss=GradedSoftmax(model, gains, temperature),
         callbacks=[AtUpdates(updates, visit)],
         rows=batch_size,
+        mixed=mixed(bf16, model.device),
+        decayed=optimiser.decayed,
     )
     return train(trainer, work)
 

@@ -21,12 +21,13 @@ from typing import Any
 import torch
 from transformers import PrinterCallback, ProgressCallback, TrainerCallback
 
-from lextables.models.in_parts import InParts
-from lextables.models.precision import mixed, precision_name, tf32
+from lextables.models.in_parts import MORE_MEMORY, OUT_OF_MEMORY, InParts, out_of_memory
+from lextables.models.precision import precision_name, tf32
 from lextables.models.throughput import TRAINING, aside, encoder, measured
 from lextables.models.unpadding import unpad_on
 from lextables.pipeline.atomic import flush, replacing_folder, write_text
 from lextables.pipeline.content import sha256_of
+from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import read_json
 from lextables.pipeline.run import noted
 
@@ -162,14 +163,12 @@ def arguments(
     seed: int,
     save_every: int,
     device: torch.device,
-    bf16: bool = False,
-    able: bool = True,
     log_lines: int = 20,
 ) -> dict[str, Any]:
     """Return the trainer's arguments that all trainings share.
 
     ``updates`` of AdamW with ``seed`` on ``device``, and a checkpoint in ``work`` every ``save_every``
-    updates (0: none); the loss is logged ``log_lines`` times.  ``bf16`` and ``able`` as in `precision.mixed`.
+    updates (0: none); the loss is logged ``log_lines`` times.
     """
     gpu = device.type == "cuda"
     return {
@@ -184,7 +183,6 @@ def arguments(
         "logging_steps": max(1, updates // log_lines),
         "report_to": "none",
         "use_cpu": device.type == "cpu",
-        "bf16": mixed(bf16, device, able),
         # Batches are prepared and copied while the GPU computes, and only logged losses are read.
         "dataloader_num_workers": WORKERS if gpu else 0,
         "dataloader_pin_memory": gpu,
@@ -202,14 +200,32 @@ def train(trainer: InParts, work: str | Path) -> int:
     checkpoint = latest(work)
     if checkpoint:
         trainer.resume_parts(read_json(checkpoint / _WHOLE))
-    dtype, device = torch.bfloat16 if trainer.args.bf16 else torch.float32, trainer.args.device
+    dtype, device = torch.bfloat16 if trainer.mixed else torch.float32, trainer.args.device
+    _note_warm_up(trainer)
     with tf32(device, wanted=dtype == torch.float32), measured(TRAINING, trainer.model, dtype):
         unpadded = _without_padding(trainer.model, dtype, device)
-        trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+        try:
+            trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+        except OUT_OF_MEMORY as error:
+            if not out_of_memory(error):
+                raise
+            # Half of an optimiser's step cannot be undone, so it is not repeated.
+            what = "weights, gradients and the optimiser's state do not fit into the device's memory"
+            raise BadInput(what, where="training", do=MORE_MEMORY) from error
         noted("precision", lambda _: precision_name(dtype, device))
         noted("padding", lambda _: unpadded)
     trainer.note_parts()
     return int(checkpoint.name.rpartition("-")[2]) if checkpoint else 0
+
+
+def _note_warm_up(trainer: InParts) -> None:
+    """Record in `run.json` that the learning rate does not reach its peak, if the warm-up is too long."""
+    updates, warmup = trainer.args.max_steps, trainer.args.warmup_steps
+    if updates > warmup:
+        return
+    highest = trainer.args.learning_rate * (updates - 1) / warmup
+    noted("warm_up", lambda _: {"updates": updates, "warmup": warmup, "highest_learning_rate": highest})
+    _log.warning("warm-up of %d updates, training of %d: the rate is at most %.3g", warmup, updates, highest)
 
 
 def _without_padding(model: torch.nn.Module, dtype: torch.dtype, device: torch.device) -> str:

@@ -19,6 +19,8 @@ from lextables.models import loading
 from lextables.models.checkpoints import AtUpdates, arguments, train
 from lextables.models.files import check_named_code
 from lextables.models.in_parts import InParts, in_parts_that_fit
+from lextables.models.optimiser import Optimiser
+from lextables.models.precision import mixed
 from lextables.models.throughput import READING, count, measured
 from lextables.pipeline.errors import loading_weights
 
@@ -134,7 +136,7 @@ class _Trainer(InParts, CrossEncoderTrainer):
 
     def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
         targets = inputs.pop("label").float()
-        loss = binary_cross_entropy_with_logits(model(inputs)["scores"].view(-1), targets)
+        loss = binary_cross_entropy_with_logits(model(inputs)["scores"].view(-1).float(), targets)
         return (loss, {}) if return_outputs else loss
 
 
@@ -152,7 +154,7 @@ def finetune(
     learning_rate: float,
     updates: Sequence[int],
     batch_size: int,
-    weight_decay: float,
+    optimiser: Optimiser,
     bf16: bool,
     seed: int,
     work: Path,
@@ -161,10 +163,10 @@ def finetune(
 ) -> int:
     """Fine-tune in place for max(``updates``) updates; ``visit(n)`` is called after each n of ``updates``.
 
-    Cross-entropy with ``targets`` in 0..1, AdamW at a constant rate (ACORD F.2; with a decaying schedule each
-    number of updates would need its own run).  Checkpoints are written to ``work`` every ``save_every``
-    updates; an interrupted run resumes from there, including batches, optimiser and random state.  Returns
-    the update from which it resumed (0 without a checkpoint).
+    Cross-entropy with ``targets`` in 0..1, and the ``optimiser``'s settings (ACORD F.2; with a decaying
+    schedule each number of updates would need its own run).  Checkpoints are written to ``work`` every
+    ``save_every`` updates; an interrupted run resumes from there, including batches, optimiser and random
+    state.  Returns the update from which it resumed (0 without a checkpoint).
     """
     last = max(updates)
     data = Dataset.from_dict(
@@ -175,12 +177,9 @@ def finetune(
         }
     )
     settings = CrossEncoderTrainingArguments(
-        **arguments(work, last, seed=seed, save_every=save_every, device=model.device, bf16=bf16),
+        **arguments(work, last, seed=seed, save_every=save_every, device=model.device),
+        **optimiser.arguments(learning_rate),
         per_device_train_batch_size=batch_size,
-        learning_rate=learning_rate,
-        weight_decay=weight_decay,
-        lr_scheduler_type="constant",
-        warmup_steps=0,
         batch_sampler=partial(balanced_batches, batches=last),
     )
     trainer = _Trainer(
@@ -189,5 +188,7 @@ def finetune(
         train_dataset=data,
         callbacks=[AtUpdates(updates, visit)],
         rows=batch_size,
+        mixed=mixed(bf16, model.device),
+        decayed=optimiser.decayed,
     )
     return train(trainer, work)

@@ -30,8 +30,8 @@ def pick(choice: Literal["auto", "cpu", "cuda"]) -> torch.device:
 
     if choice == "cpu":
         gpu_lease.hide_all()
-    elif torch.version.cuda and gpu_lease.acquire() and torch.cuda.device_count() > 1:
-        raise RuntimeError("CUDA was initialised before a GPU was locked: this job would use all GPUs")
+    elif torch.version.cuda:
+        _check_one_gpu(gpu_lease.acquire(), torch.cuda.device_count())
     if choice == "cuda" and not torch.cuda.is_available():
         raise BadSetting(
             "device = 'cuda' but this machine has no usable GPU",
@@ -39,6 +39,29 @@ def pick(choice: Literal["auto", "cpu", "cuda"]) -> torch.device:
             do="set device to auto or cpu",
         )
     return torch.device("cuda" if choice != "cpu" and torch.cuda.is_available() else "cpu")
+
+
+def _check_one_gpu(locked: bool, visible: int) -> None:
+    """Raise an error if this job sees several GPUs: a trainer would use all, with a larger batch."""
+    if visible <= 1:
+        return
+    if locked:
+        raise RuntimeError("CUDA was initialised before a GPU was locked: this job would use all GPUs")
+    raise BadSetting(
+        f"this job sees {visible} GPUs and cannot reserve one, because nvidia-smi does not run here",
+        where=f"environment variable {gpu_lease.VISIBLE}",
+        do="set it to the number of one GPU, or install nvidia-smi",
+    )
+
+
+def kind(device: torch.device) -> str:
+    """Return the kind of device, for the identity of checkpoints: what a training's precision depends on.
+
+    A training can continue on another model of the same kind.
+    """
+    from lextables.models.precision import mixed
+
+    return f"{device.type}, bfloat16" if mixed(False, device) else device.type
 
 
 def describe(device: torch.device) -> str:

@@ -1,19 +1,20 @@
 """Training and inference with micro-batches, whose size is halved when a device runs out of memory.
 
 A training step that runs out of memory has not changed the weights yet, so it is repeated with the same
-random numbers.  The result is bitwise equal to a training that used the smaller micro-batches from that
-update on.  Trainings with other sizes differ by rounding, and by dropout, which is drawn for each
-micro-batch.
+random numbers.  On a CPU the result is bitwise equal to a training that used the smaller micro-batches from
+that update on; on a GPU the last bits of two trainings can differ, because kernels add in any order.
+Trainings with other sizes differ by rounding, and by dropout, which is drawn for each micro-batch.
 """
 
 import logging
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, TypeVar
 
 import torch
 from accelerate.utils import send_to_device
-from transformers import Trainer
+from transformers import Trainer, TrainingArguments
 
 from lextables.models.throughput import count
 from lextables.pipeline.errors import BadInput
@@ -23,8 +24,14 @@ T, R = TypeVar("T"), TypeVar("R")
 # The state of the processor's generator of random numbers, and of the device's if it has its own.
 RandomState = tuple[torch.Tensor, torch.Tensor | None]
 MORE_MEMORY = "use a device with more memory, or a grid with shorter texts"
-# Messages of libraries that run out of memory without torch's own error.
-OTHER_MESSAGES = ("CUBLAS_STATUS_ALLOC_FAILED", "DefaultCPUAllocator: can't allocate memory")
+OUT_OF_MEMORY = (RuntimeError, MemoryError)  # the types of errors for `out_of_memory`
+# torch has an own error only for its allocator of GPU memory.  CUDA, cuDNN, cuBLAS and the allocator of a
+# CPU have messages; a cuBLAS or cuDNN handle that finds no memory is "not initialized".
+_MESSAGES = re.compile(
+    r"out of memory|not enough memory|can't allocate memory|ALLOC(ATION)?_FAILED"
+    r"|(CUBLAS|CUDNN)_STATUS_NOT_INITIALIZED",
+    re.IGNORECASE,
+)
 # Keys of a batch with one column per token.
 BY_TOKEN = frozenset({"input_ids", "attention_mask", "token_type_ids", "labels"})
 _log = logging.getLogger("lextables")
@@ -32,6 +39,8 @@ _log = logging.getLogger("lextables")
 
 class InParts(Trainer):
     """A trainer that processes ``rows`` of a batch at a time, fewer if they do not fit into memory.
+
+    With ``mixed`` it trains in bfloat16 mixed precision; ``decayed`` as in `Optimiser`.
 
     A mixin for trainers whose loss is a mean over rows, or over the number of `terms` in them.  If the loss
     ``compares`` the rows of a batch, the batch is not split.  If a trainer ``trims``, its batches are padded
@@ -41,8 +50,13 @@ class InParts(Trainer):
     compares = False
     trims = True
 
-    def __init__(self, *args: Any, rows: int, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(
+        self, *, args: TrainingArguments, rows: int, mixed: bool, decayed: str, **kwargs: Any
+    ) -> None:
+        # Else the model would keep a precision of the environment for predictions during training.
+        args.mixed_precision = "no"
+        super().__init__(args=args, **kwargs)
+        self.mixed, self.decayed = mixed, decayed
         # Losses are means over a part; the parts are weighted here.
         self.model_accepts_loss_kwargs = False
         self.rows = rows
@@ -51,6 +65,19 @@ class InParts(Trainer):
     def terms(self, batch: Mapping[str, Any]) -> list[int]:
         """Return how many terms of the loss each row of ``batch`` has."""
         return [1] * _rows(batch)
+
+    def get_decay_parameter_names(self, model):
+        """Return the names of the parameters with weight decay."""
+        if self.decayed == "all":
+            return [name for name, _ in model.named_parameters()]
+        return super().get_decay_parameter_names(model)
+
+    def compute_loss_context_manager(self):
+        """Return the context of a loss; predictions during training are outside it."""
+        context = super().compute_loss_context_manager()
+        if self.mixed:
+            context.enter_context(torch.autocast(self.args.device.type, torch.bfloat16))
+        return context
 
     def training_step(self, model, inputs, num_items_in_batch=None):
         """Compute the gradients of a batch and return its loss; `BadInput` if not even one row fits."""
@@ -102,7 +129,7 @@ class InParts(Trainer):
                 loss = loss if share == 1 else loss * share
                 self.accelerator.backward(loss)
                 losses.append(loss.detach())
-        except RuntimeError as error:
+        except OUT_OF_MEMORY as error:
             if not out_of_memory(error):
                 raise
             return None
@@ -180,7 +207,7 @@ def that_fits(size: int, work: Callable[[int], R]) -> tuple[int, R]:
     while True:
         try:
             return size, work(size)
-        except RuntimeError as error:
+        except OUT_OF_MEMORY as error:
             if not out_of_memory(error):
                 raise
             if size == 1:
@@ -205,11 +232,9 @@ def in_parts_that_fit(rows: Sequence[T], size: int, work: Callable[[Sequence[T]]
         done += size
 
 
-def out_of_memory(error: RuntimeError) -> bool:
+def out_of_memory(error: Exception) -> bool:
     """Whether an error means that memory ran out."""
-    return isinstance(error, torch.OutOfMemoryError) or any(
-        message in str(error) for message in OTHER_MESSAGES
-    )
+    return isinstance(error, torch.OutOfMemoryError | MemoryError) or bool(_MESSAGES.search(str(error)))
 
 
 def emptied() -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from lextables.models import prompts
+from lextables.models.optimiser import Optimiser
 from lextables.models.resolve import API, STANDS_IN, Missing, Model, Weights, find, model_settings
 from lextables.pipeline.config import Config
 from lextables.pipeline.registry import Entry
@@ -41,6 +42,7 @@ class Grid(Entry):
     """
 
     learning_rates: tuple[float, ...]
+    optimiser: Optimiser
     batch_size: int
     accumulation: int = 1
     max_length: int
@@ -52,7 +54,8 @@ class Grid(Entry):
     def training(self) -> dict[str, Any]:
         """The settings that all trials share."""
         shared = ("batch_size", "accumulation", "max_length", "bf16", "save_every")
-        return {name: getattr(self, name) for name in shared}
+        optimiser = self.optimiser.model_dump(mode="json")
+        return {name: getattr(self, name) for name in shared} | {"optimiser": optimiser}
 
 
 class Panel(Entry):

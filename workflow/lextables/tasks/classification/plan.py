@@ -96,7 +96,6 @@ class ClassificationGrid(Grid):
 
     ``updates`` are the numbers of updates to try, all of them in one training; or ``epochs`` are the numbers
     of epochs, of ``updates_per_epoch`` each; or ``passes`` is the number of passes over the examples.
-    The rate rises over the first ``warmup`` updates, then stays or, with a linear ``schedule``, falls to 0.
     ``head`` is the kind of classification head; ``heads`` limits the number of single-task models.
     ``trained_on`` are the views to train on (none: all of the panel).
     """
@@ -105,14 +104,12 @@ class ClassificationGrid(Grid):
     epochs: tuple[int, ...] = ()
     updates_per_epoch: int = 1
     passes: PositiveFloat | None = None
-    schedule: Literal["constant", "linear"] = "constant"
-    warmup: NonNegativeInt = 0
     head: Literal["family", "own"] = "family"
     heads: int | None = None
     trained_on: tuple[str, ...] = ()
 
     def training(self) -> dict[str, Any]:
-        names = ("passes", "schedule", "warmup", "head", "heads")
+        names = ("passes", "head", "heads")
         return super().training() | {name: getattr(self, name) for name in names}
 
     @property
@@ -207,7 +204,6 @@ class ClassificationTask(Entry):
     readings: Mapping[str, tuple[str, ...]] = {}
     groups: tuple[str, ...] = ()
     models: Mapping[Key, Panel]
-    weight_decay: float = 0.01
     min_test: NonNegativeInt = 0
     averages: PositiveInt = 1
     grids: Mapping[str, Mapping[str, ClassificationGrid]]
@@ -246,7 +242,7 @@ class ClassificationTask(Entry):
 
     def training_settings(self) -> dict[str, Any]:
         """The settings of every training of the task."""
-        names = ("weight_decay", "multi_label", "loss", "sampling", "class_weights")
+        names = ("multi_label", "loss", "sampling", "class_weights")
         return {name: getattr(self, name) for name in names}
 
 

@@ -25,6 +25,8 @@ from lextables.models import checkpoints, multi_head
 from lextables.models.checkpoints import AtUpdates, arguments, work_folder
 from lextables.models.in_parts import InParts
 from lextables.models.multi_head import MultiHead, balanced_weights
+from lextables.models.optimiser import Optimiser
+from lextables.models.precision import mixed
 from lextables.models.weights import weights_folder
 from lextables.pipeline.atomic import replacing_folder
 from lextables.pipeline.dataset import Row, read, read_table, write
@@ -117,7 +119,6 @@ def _check_texts(rows: Iterable[Row], tokens: Tokens) -> None:
 
 Settings = Mapping[str, Any]
 _FINISHED, _PREDICTIONS = "finished", "predictions.parquet"
-_SCHEDULES = {"constant": "constant_with_warmup", "linear": "linear"}  # transformers' names
 _LONG = 1024  # tokens; longer inputs use activation checkpointing to save memory
 Visit = Callable[[MultiHead, int], None]
 
@@ -315,12 +316,12 @@ def _train(
 ) -> tuple[MultiHead, int]:
     """Train a model with these heads; call ``visit`` after each number of updates of the trial.
 
-    AdamW without weight decay of biases and normalisation layers, and no gradient clipping (MAUD's released
-    tune.py); other settings as in `plan.ClassificationTask` and `plan.ClassificationGrid`.  With zero updates
-    the initial model is returned, with randomly initialised heads if it has none.  Returns the model and the
-    update from which training resumed (0 for a fresh start).
+    The settings are those of `plan.ClassificationTask` and `plan.ClassificationGrid`.  With zero
+    updates the initial model is returned, with randomly initialised heads if it has none.  Returns the model
+    and the update from which training resumed (0 for a fresh start).
     """
     settings, last = run.settings, max(trial["updates"])
+    optimiser = Optimiser(**settings["optimiser"])
     if settings["batch_size"] % settings["accumulation"]:
         parts, size = settings["accumulation"], settings["batch_size"]
         raise BadInput(
@@ -355,16 +356,10 @@ def _train(
                 seed=run.seed,
                 save_every=settings["save_every"],
                 device=run.device,
-                bf16=settings["bf16"],
-                able=model.mixed_precision,
                 log_lines=4,
             ),
+            **optimiser.arguments(trial["learning_rate"]),
             per_device_train_batch_size=settings["batch_size"],
-            learning_rate=trial["learning_rate"],
-            weight_decay=settings["weight_decay"],
-            lr_scheduler_type=_SCHEDULES[settings["schedule"]],
-            warmup_steps=settings["warmup"],
-            max_grad_norm=0.0,
             remove_unused_columns=False,
             label_names=["label"],
         ),
@@ -372,6 +367,8 @@ def _train(
         data_collator=collate,
         callbacks=[AtUpdates(trial["updates"], lambda updates: visit(model, updates))],
         rows=settings["batch_size"] // settings["accumulation"],
+        mixed=mixed(settings["bf16"], run.device, model.mixed_precision),
+        decayed=optimiser.decayed,
     )
     resumed = checkpoints.train(trainer, work)
     # Trainers are in reference cycles: without this the model would stay in GPU memory.

@@ -9,6 +9,7 @@ import torch
 from sentence_transformers import SentenceTransformer
 
 from lextables.models import bi_encoder, bi_encoder_training
+from lextables.models.optimiser import Optimiser
 from lextables.models.own_settings import PRODUCTS
 from lextables.models.weights import weights_folder
 from lextables.tasks.retrieval.collection import Collection
@@ -39,7 +40,7 @@ def finetune(
         for query in queries
         for document, gain in collection.judged[query].items()
     }
-    names = "learning_rate temperature updates batch_size weight_decay bf16 save_every".split()
+    names = "learning_rate temperature updates batch_size bf16 save_every".split()
     resumed = bi_encoder_training.finetune(
         model,
         [(queries[query], documents[document]) for query, document in batches],
@@ -47,6 +48,7 @@ def finetune(
         [collection.documents[document] for document in documents],
         gains,
         **{name: settings[name] for name in names},
+        optimiser=Optimiser(**settings["optimiser"]),
         seed=seed,
         work=work,
         visit=visit,

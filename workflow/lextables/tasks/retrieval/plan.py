@@ -202,7 +202,6 @@ class RetrievalTask(Entry):
     rerankers: Mapping[Key, Reranker] = {}
     asking: Asking | None = None
     finetuned: Mapping[Key, Finetuned] = {}
-    weight_decay: float = 0.01
     averages: PositiveInt = 1
     grids: Mapping[str, RetrievalGrid] = {}
 
@@ -625,7 +624,7 @@ class RetrievalPlanner(Planner):
         """
         grid = self.grid(tuned)
         settings = model_settings(tuned.model, weights) | grid.training()
-        settings |= {"weight_decay": self.task.weight_decay, "grid": self.context.grid, "kind": tuned.kind}
+        settings |= {"grid": self.context.grid, "kind": tuned.kind}
         if tuned.kind == "bi-encoder":
             settings |= {"temperature": tuned.temperature, "documents": tuned.documents}
         trials = [

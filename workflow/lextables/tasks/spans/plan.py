@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, PositiveInt, model_validator
 
+from lextables.models.optimiser import Optimiser
 from lextables.models.resolve import Missing, Weights, model_settings
 from lextables.pipeline.registry import Entry
 from lextables.pipeline.run import Run
@@ -82,6 +83,7 @@ class Pretraining(Entry):
     batch_size: int
     max_length: int
     learning_rate: float
+    optimiser: Optimiser
     bf16: bool = False
 
 
@@ -386,7 +388,7 @@ class SpanPlanner(Planner):
         if entry is None:
             return Missing(f"no pretraining without a GPU: set grid={PAPER_GRID}")
         run = self.run("pretrain", key, "contracts")
-        self.add(run, entry.model_dump() | model_settings(key, weights))
+        self.add(run, entry.model_dump(mode="json") | model_settings(key, weights))
         source = f"{weights.found}, then contracts pretraining"
         return Weights(self.weights_folder(run), None, source)
 
@@ -410,11 +412,12 @@ class SpanPlanner(Planner):
             "balance": grid.balance,
             "max_updates": grid.max_updates,
         }
-        # The same number of updates with fewer contracts: 3 and 12 epochs for 30 % (CUAD, Section 4.2).
+        # About the same number of updates with fewer contracts: 3 and 12 epochs for 30 % (CUAD, Section 4.2).
+        times = round(WHOLE / percent)
         trials = [
             Trial(f"{rate_name(rate)}-e{epochs}", {"learning_rate": rate, "epochs": epochs})
             for rate in grid.learning_rates
-            for epochs in (round(epochs * WHOLE / percent) for epochs in grid.epochs)
+            for epochs in (epochs * times for epochs in grid.epochs)
         ]
         tried, choice = [trial.settings for trial in trials], None
         if len(trials) > 1:

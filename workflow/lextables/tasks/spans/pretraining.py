@@ -23,6 +23,8 @@ from transformers import (
 from lextables.models.checkpoints import arguments, train
 from lextables.models.in_parts import InParts
 from lextables.models.loading import check_complete, fresh_encoder, load_tokenizer, quiet, save
+from lextables.models.optimiser import Optimiser
+from lextables.models.precision import mixed
 from lextables.pipeline.atomic import replacing
 from lextables.pipeline.errors import BadInput, loading_weights
 
@@ -45,6 +47,7 @@ def pretrain(
     batch_size: int,
     max_length: int,
     learning_rate: float,
+    optimiser: Optimiser,
     seed: int,
     work: Path,
     save_every: int,
@@ -54,7 +57,7 @@ def pretrain(
 ) -> int:
     """Pretrain the encoder in ``folder`` on ``texts`` and save it, with its tokenizer, to ``output``.
 
-    15 % of the tokens are masked, differently in each pass (RoBERTa's dynamic masking); AdamW, linear decay.
+    15 % of the tokens are masked, differently in each pass (RoBERTa's dynamic masking).
     The texts are read once, in order, until they fill ``updates`` x ``batch_size``
     blocks of ``max_length`` tokens; fewer blocks are used repeatedly.  Blocks and checkpoints are in
     ``work``; a run that finds them there resumes and ends with the weights of an uninterrupted run.  Returns
@@ -74,11 +77,9 @@ def pretrain(
         pack(tokenizer, texts, packed, max_length, updates * batch_size)
     blocks = Blocks(packed, tokenizer, max_length)
     settings = TrainingArguments(
-        **arguments(work, updates, seed=seed, save_every=save_every, device=device, bf16=bf16),
+        **arguments(work, updates, seed=seed, save_every=save_every, device=device),
+        **optimiser.arguments(learning_rate),
         per_device_train_batch_size=batch_size,
-        learning_rate=learning_rate,
-        weight_decay=0.01,
-        lr_scheduler_type="linear",
         remove_unused_columns=False,
     )
     trainer = _Trainer(
@@ -87,6 +88,8 @@ def pretrain(
         train_dataset=blocks,
         data_collator=Masking(tokenizer, seed),
         rows=batch_size,
+        mixed=mixed(bf16, device),
+        decayed=optimiser.decayed,
     )
     resumed = train(trainer, work)
     save(model, tokenizer, output)

@@ -13,6 +13,8 @@ from lextables.models import checkpoints, loading
 from lextables.models.checkpoints import arguments, work_folder
 from lextables.models.in_parts import InParts
 from lextables.models.loading import load_tokenizer, save
+from lextables.models.optimiser import Optimiser
+from lextables.models.precision import mixed
 from lextables.models.weights import weights_folder
 from lextables.pipeline.dataset import read
 from lextables.pipeline.errors import BadInput
@@ -97,6 +99,7 @@ def train(
     model = loading.load_span_model(folder, device, seed)
     names = "learning_rate epochs batch_size accumulation max_updates bf16 save_every".split()
     options = {name: settings[name] for name in names}
+    options["optimiser"] = Optimiser(**settings["optimiser"])
     collator = Collator.of(tokenizer)
     resumed = finetune(model, dataset, collator, **options, empty_weight=weight, seed=seed, work=work)
     save(model, tokenizer, output)
@@ -156,6 +159,7 @@ def finetune(
     seed: int,
     work: Path,
     save_every: int,
+    optimiser: Optimiser,
     bf16: bool = False,
     max_updates: int | None = None,
     empty_weight: float | None = None,
@@ -163,11 +167,10 @@ def finetune(
 ) -> int:
     """Fine-tune in place on the windows of ``dataset``, on the model's device.
 
-    As in the released code: AdamW (epsilon 1e-8), no weight decay, gradients clipped at
-    norm 1, no warm-up, a learning rate that decreases linearly to 0 over `updates`.  Windows are the balanced
-    sample (`windows.balanced`, as in the released code), or all with ``empty_weight``
-    (`windows.empty_weight`, as in the paper's Section 4.1).  A batch of ``batch_size`` windows is processed
-    in ``accumulation`` parts to save memory, and in more parts if memory runs out.
+    Windows are the balanced sample (`windows.balanced`, as in the released code), or all with
+    ``empty_weight`` (`windows.empty_weight`, as in the paper's Section 4.1).  A batch of
+    ``batch_size`` windows is processed in ``accumulation`` parts to save memory, and in more parts if memory
+    runs out.
 
     Checkpoints are written to ``work`` every ``save_every`` updates; a run that finds one there resumes and
     ends with the weights of an uninterrupted run.  Returns the update from which it resumed (0 for a fresh
@@ -177,13 +180,9 @@ def finetune(
         raise ValueError(f"accumulation = {accumulation} does not divide batch_size = {batch_size}")
     last = updates(len(dataset), batch_size, epochs, max_updates)
     settings = TrainingArguments(
-        **arguments(work, last, seed=seed, save_every=save_every, device=model.device, bf16=bf16),
+        **arguments(work, last, seed=seed, save_every=save_every, device=model.device),
+        **optimiser.arguments(learning_rate),
         per_device_train_batch_size=batch_size,
-        learning_rate=learning_rate,
-        weight_decay=0.0,
-        adam_epsilon=1e-8,
-        max_grad_norm=1.0,
-        lr_scheduler_type="linear",
         remove_unused_columns=False,
     )
     trainer = _SpanTrainer(
@@ -192,6 +191,8 @@ def finetune(
         train_dataset=dataset,
         data_collator=collator,
         rows=batch_size // accumulation,
+        mixed=mixed(bf16, model.device),
+        decayed=optimiser.decayed,
         answered=dataset.windows.start_positions[dataset.rows] > 0,
         empty_weight=1.0 if empty_weight is None else empty_weight,
     )

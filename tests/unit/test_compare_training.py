@@ -1,0 +1,45 @@
+"""Trainings have the weights of a plain PyTorch loop with the same settings."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).parents[2] / "bench/compare_training.py"
+SAME = 1e-12  # in double precision; the weights move by about 1e-3
+
+
+@pytest.fixture(scope="module")
+def script():
+    spec = importlib.util.spec_from_file_location("compare_training", SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_a_training_equals_a_plain_loop_and_the_trainer_of_transformers(script):
+    found = script.compared("bert")
+    assert found.keys() == {"here", "here, 2 parts", "here, 8 parts", "Trainer"}
+    assert max(found["here"], found["here, 2 parts"], found["Trainer"]) < SAME
+    assert found["here, 8 parts"] < 1e-4
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"weight_decay": 0.5}, {"decayed": "all"}, {"betas": (0.5, 0.999)}, {"betas": (0.9, 0.5)},
+        {"epsilon": 1e-3}, {"clip": 0.01}, {"clip": None}, {"schedule": "constant"}, {"warmup": 0},
+        {"warmup": 10},
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_each_setting_of_the_optimiser_has_its_effect(script, changes):
+    texts = script.Texts()
+    before = script.OPTIMISER.model_copy(update={"weight_decay": 0.1})
+    after = before.model_copy(update=changes)
+    assert script.compared("bert", after)["here"] < SAME
+    # The setting matters: the plain loop notices it.
+    batches = [texts.collated(range(start, start + 8)) for start in (0, 8)] * 3
+    one, other = (script.weights_of_loop("bert", settings, batches) for settings in (before, after))
+    one, other = (script.weights_of_loop("bert", settings, batches) for settings in (before, after))
+    assert (one - other).abs().max() > 1e-6

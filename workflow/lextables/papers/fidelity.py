@@ -1,0 +1,98 @@
+"""The tables of docs/fidelity.md: settings of a paper or its released code, and the registry's.
+
+PYTHONPATH=workflow python -m lextables.papers.fidelity     write the tables; a test keeps them current
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Self
+
+from pydantic import TypeAdapter, model_validator
+
+from lextables import ROOT
+from lextables.pipeline.errors import BadInput
+from lextables.pipeline.registry import Entry, content
+
+PAGE = ROOT / "docs/fidelity.md"
+SETTINGS = ROOT / "resources/fidelity.yaml"
+START, END = "<!-- settings: written by lextables.papers.fidelity -->\n", "<!-- end of settings -->\n"
+
+
+class Setting(Entry):
+    """A setting: ``theirs``, with its ``source``, and the registry's value at ``key`` or the text ``ours``.
+
+    ``same`` is stated for a text.  A difference needs a reason, ``why``.
+    """
+
+    setting: str
+    source: str
+    theirs: Any
+    key: str = ""
+    ours: Any = None
+    same: bool | None = None
+    why: str = ""
+
+    @model_validator(mode="after")
+    def _check_ours(self) -> Self:
+        stated = (self.ours is not None, self.same is not None)
+        if stated != (not self.key, not self.key):
+            raise ValueError(f"{self.setting!r} needs either a key, or ours and same")
+        return self
+
+
+def tables() -> str:
+    """Return a table for each paper, as Markdown; `BadInput` for a difference without a reason."""
+    settings = TypeAdapter(dict[str, list[Setting]]).validate_python(content(SETTINGS))
+    lines = []
+    for paper, rows in settings.items():
+        registry = content(ROOT / f"resources/papers/{paper}.yaml")
+        lines += [f"## {registry['title'].partition(':')[0]}", ""]
+        lines += ["| setting | paper or released code | source | here | same |", "|---|---|---|---|---|"]
+        lines += [*_lines(rows, registry["tasks"]), ""]
+    return "\n".join(lines)
+
+
+def _lines(rows: list[Setting], tasks: Mapping[str, Any]) -> Iterator[str]:
+    for row in rows:
+        ours, same = row.ours, row.same
+        if row.key:
+            ours = _at(tasks, row.key)
+            if isinstance(row.theirs, dict):
+                ours = {name: ours.get(name) for name in row.theirs}
+            same = ours == row.theirs
+        if not same and not row.why:
+            raise BadInput(
+                f"{row.setting!r} is {_shown(ours)}, not {_shown(row.theirs)}", where=SETTINGS.name
+            )
+        verdict = "yes" if same else "no"
+        if row.why:
+            verdict += f": {row.why}"
+        yield f"| {row.setting} | {_shown(row.theirs)} | {row.source} | {_shown(ours)} | {verdict} |"
+
+
+def _at(tasks: Mapping[str, Any], key: str) -> Any:
+    value: Any = tasks
+    for part in key.split("."):
+        if not isinstance(value, dict) or part not in value:
+            raise BadInput(f"there is no setting {key}", where=SETTINGS.name)
+        value = value[part]
+    return value
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_shown(of_name)}" for name, of_name in value.items())
+    if isinstance(value, list):
+        return "; ".join(map(_shown, value))
+    if value is None:
+        return "none"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def page(text: str) -> str:
+    """Return the page ``text`` with current tables."""
+    before, _, rest = text.partition(START)
+    return f"{before}{START}\n{tables()}{END}{rest.partition(END)[2]}"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
