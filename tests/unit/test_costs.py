@@ -13,13 +13,12 @@ from lextables.report.costs import (
     Job,
     estimates,
     load_records,
-    load_texts,
     records,
     summary,
     text,
-    tokens,
     write,
 )
+from lextables.tasks.requests import load_texts, tokens
 
 ROOT = Path(__file__).parents[2]
 MB = 1e6

@@ -42,6 +42,22 @@ def test_volumes_are_those_listed_in_the_mirror(tmp_path):
         built(caselaw="us:1-99999")
 
 
+@pytest.mark.parametrize(
+    ("reporters", "size", "largest", "jobs"),
+    [(4, "auto", 10, 400), (5, "auto", 100, 50), (5, 10, 10, 500), (1, 100, 100, 10), (1, "auto", 10, 100)],
+)
+def test_jobs_have_more_volumes_if_there_would_be_too_many_jobs(tmp_path, reporters, size, largest, jobs):
+    (tmp_path / "caselaw").mkdir()
+    listed = [
+        {"volume_number": str(n), "volume_folder": str(n), "reporter_slug": f"r{reporter}"}
+        for reporter in range(reporters)
+        for n in range(1000)
+    ]
+    (tmp_path / "caselaw/VolumesMetadata.json").write_text(json.dumps(listed))
+    shards = built(tmp_path, caselaw="all", volumes_a_job=size).shards
+    assert (max(map(len, shards.values())), len(shards)) == (largest, jobs)
+
+
 def test_the_sample_is_parsed_without_weights():
     found = built(data="sample", models="sample")
     assert found.parser["name"] == "dependencies"

@@ -20,6 +20,8 @@ LOCAL_VALUES = {
     "review_model": MARK,
     "device": "cuda",
     "gpu_resources": {"slurm_account": MARK, "constraint": MARK},
+    "max_runtime": 7919,
+    "submit_small_jobs": True,
     "llm": f"https://user:{MARK}@{MARK}.example.org/v1",
     "llm_budget": 7919.5,
     "llm_tokens": 7919,

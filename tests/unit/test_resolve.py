@@ -75,7 +75,11 @@ def test_a_mirror_has_priority_over_a_package_and_a_package_over_the_hub(tmp_pat
     (folder / "config.json").write_text("{}")
     mirror = Weights("mirror:enc", None, "mirror folder")
     assert resolve("enc", ENCODER, "available", [tmp_path], "") == mirror
-    assert places(config(), {"enc": ENCODER}, [tmp_path]) == {"mirror:enc": {"folder": str(folder)}}
+    found = places(config(), {"enc": ENCODER}, [tmp_path])
+    assert found == {
+        "mirror:enc": {"folder": str(folder)},
+        "org/enc": {"hub": "org/enc", "kind": "bi-encoder"},
+    }
     # No setting contains a path on this machine.
     extra = resolve_extra(ExtraModel(name="Mine", kind="bi-encoder", model=str(folder)), "available")
     settings = [value for found in (mirror, extra) for value in model_settings("x", found).values()]
@@ -147,10 +151,12 @@ def test_fetching_a_model_does_not_change_its_location(cache):
     before = resolve("enc", ON_HUB, "paper", [], "")
     folder = cache("org/enc", REVISION)
     assert resolve("enc", ON_HUB, "paper", [], "") == before == resolve("enc", ON_HUB, "available", [], "")
-    assert places(config(), {"enc": ON_HUB}, [])["org/enc"] == {"folder": folder}
+    place = {"hub": "org/enc", "kind": ON_HUB.kind}
+    assert places(config(), {"enc": ON_HUB}, []) == {"org/enc": place | {"folder": folder}}
     hub = MODELS[LLAMA].hub
-    cache(hub, "main")
-    assert resolve(LLAMA, MODELS[LLAMA], "available", [], "") == Weights(hub, None, "hub")
+    revision = MODELS[LLAMA].revision
+    cache(hub, revision)
+    assert resolve(LLAMA, MODELS[LLAMA], "available", [], "") == Weights(hub, revision, "hub")
 
 
 def test_a_language_model_may_be_a_gguf_file_in_a_package_or_a_mirror(monkeypatch, tmp_path):

@@ -11,8 +11,12 @@ from pathlib import Path
 
 import httpx2
 import pytest
+import torch
+from safetensors.torch import load_file
 
 import model_hub
+from lextables.models import inspection, loading
+from lextables.models.files import model_files
 from lextables.models.resolve import Missing, Model, resolve
 from lextables.models.weights import PLACES, assembled, cached, fetched, place, weights_folder
 from lextables.pipeline.errors import BadInput
@@ -105,6 +109,110 @@ def test_a_partly_cached_model_is_not_available_and_is_completed(
     assert Path(fetch("org/enc").stdout.strip()) == folder
     assert cached("org/enc", REVISION) == str(folder)
     assert all((folder / name).read_bytes() == content for name, content in more.items())
+
+
+SAMPLE = Path(__file__).parents[2] / "resources/sample/models/sample-encoder"
+
+
+def state():
+    return load_file(SAMPLE / "model.safetensors")
+
+
+def pickled(content):
+    buffer = io.BytesIO()
+    torch.save(content, buffer)
+    return buffer.getvalue()
+
+
+def sharded_pickles():
+    """Two files of pickled tensors, and their index."""
+    names = ["pytorch_model-00001-of-00002.bin", "pytorch_model-00002-of-00002.bin"]
+    shards = {name: {} for name in names}
+    for number, (tensor, value) in enumerate(state().items()):
+        shards[names[number % 2]][tensor] = value
+    index = {tensor: name for name, tensors in shards.items() for tensor in tensors}
+    files = {name: pickled(tensors) for name, tensors in shards.items()}
+    about = {"metadata": {}, "weight_map": index}
+    return files | {"pytorch_model.bin.index.json": json.dumps(about).encode()}
+
+
+class Hostile:
+    def __reduce__(self):
+        return (Path.touch, (Path("hostile_code_was_run"),))
+
+
+BIN = "pytorch_model.bin"
+TENSORS = "model.safetensors"
+PICKLED = pickled(state())
+NOT_LOADED = {"training_args.bin": b"x", "optimizer.bin": b"x", "onnx/weights.bin": b"x", "tf_model.h5": b"x"}
+WITH_DENSE = [
+    {"type": "sentence_transformers.models.Transformer", "path": ""},
+    {"type": "sentence_transformers.models.Dense", "path": "2_Dense"},
+]
+DENSE = {"modules.json": json.dumps(WITH_DENSE).encode(), "2_Dense/config.json": b"{}"}
+
+
+@pytest.mark.parametrize(
+    ("more", "weights", "says"),
+    [
+        ({BIN: PICKLED}, {BIN}, ""),
+        ({TENSORS: (SAMPLE / TENSORS).read_bytes(), BIN: PICKLED}, {TENSORS}, ""),
+        (sharded_pickles(), sharded_pickles().keys(), ""),
+        (SHARDED | PARTS | {BIN: PICKLED}, SHARDED.keys() | PARTS.keys(), "cannot load it"),
+        ({BIN: PICKLED[:-9999]}, {BIN}, "transformers cannot load it"),
+        ({BIN: b""}, {BIN}, "no complete file of weights (it is empty)"),
+        ({BIN: pickled(state() | {"more": Hostile()})}, {BIN}, "cannot load it: UnpicklingError"),
+        ({BIN: pickled({"a": torch.ones(2)})}, {BIN}, "the weights lack"),
+        ({}, set(), "contains no weights (model.safetensors or pytorch_model.bin)"),
+        (
+            {"pytorch_model.bin.index.json": b'{"weight_map": {"a": "pytorch_model-1.bin"}}'},
+            {"pytorch_model.bin.index.json"},
+            "no weights (pytorch_model-1.bin), which pytorch_model.bin.index.json names",
+        ),
+        (
+            DENSE | {TENSORS: b"x", f"2_Dense/{BIN}": PICKLED},
+            DENSE.keys() | {TENSORS, f"2_Dense/{BIN}"},
+            None,
+        ),
+    ],
+    ids=lambda value: ",".join(sorted(value)) if isinstance(value, set | dict) else None,
+)
+def test_pickles_are_fetched_only_without_safetensors_and_the_model_is_checked(
+    fetch, tmp_path, monkeypatch, more, weights, says
+):
+    fixed = {name: (SAMPLE / name).read_bytes() for name in ("config.json", "tokenizer.json")}
+    for name, content in (fixed | NOT_LOADED | more).items():
+        monkeypatch.setitem(FILES, name, content)
+    folder = Path(fetch("org/enc").stdout.strip())
+    names = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    assert names == fixed.keys() | weights
+    assert {path.relative_to(folder).as_posix() for path in model_files(folder)} == names
+    if says is None:
+        return
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    complete = cached("org/enc", REVISION) is not None
+    assert complete == (not says or "load" in says or "lack" in says)
+    monkeypatch.setattr(inspection, "_loading_error", loading.loading_error)
+    if not says:
+        inspection.check(folder, "encoder", "enc", registered=True)
+        return
+    with pytest.raises(BadInput) as caught:
+        inspection.check(folder, "encoder", "enc", registered=True)
+    assert says in caught.value.what
+    assert str(caught.value).startswith("resources/models.yaml, enc: ")
+    assert not Path("hostile_code_was_run").exists()
+
+
+def test_a_registered_model_is_checked_by_fetch_and_by_the_job_that_fetches_it(fetch, monkeypatch):
+    places = {"org/enc": {"hub": "org/enc", "kind": "encoder"}}
+    for function in ("fetch", "weights_folder"):
+        run = fetch("org/enc", places=places, function=function)
+        assert run.stderr.splitlines()[-1].startswith("resources/models.yaml, org/enc: the folder ")
+    for name in ("config.json", "tokenizer.json"):
+        monkeypatch.setitem(FILES, name, (SAMPLE / name).read_bytes())
+    monkeypatch.setitem(FILES, BIN, PICKLED)
+    run = fetch("org/enc", "b" * 40, places=places, function="fetch")
+    assert run.stdout.startswith("org/enc: org/enc, 0 MB, in "), run.stderr
 
 
 @pytest.mark.parametrize(

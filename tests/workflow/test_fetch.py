@@ -5,7 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+from transformers import BertConfig, BertForSequenceClassification
+
 import model_hub
+from wordpiece import wordpiece
 
 ROOT = Path(__file__).parents[2]
 # Models of the ACORD paper that are not installed as packages.
@@ -25,7 +28,13 @@ def fetched(folder, **environment):
     )
 
 
-def test_sources_and_weights_are_fetched_and_then_no_network_is_needed(tmp_path):
+def test_sources_and_weights_are_fetched_and_then_no_network_is_needed(tmp_path, monkeypatch):
+    model = tmp_path / "model"
+    config = BertConfig(vocab_size=8, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, num_labels=1)
+    BertForSequenceClassification(config).save_pretrained(model)
+    wordpiece(["the", "contract", "ends"]).save_pretrained(model)
+    for file in model.iterdir():
+        monkeypatch.setitem(model_hub.FILES, file.name, file.read_bytes())
     with model_hub.running() as address:
         run = fetched(tmp_path, HF_ENDPOINT=address, HF_HUB_OFFLINE="0")
     assert run.returncode == 0, run.stdout

@@ -41,7 +41,7 @@ def folder(tmp_path_factory):
 
 
 @contextmanager
-def snakemake(cluster, folder, *targets, gpus=(), more=()):
+def snakemake(cluster, folder, *targets, gpus=(), more=(), config=()):
     """A run that submits to the cluster, and the file with its output."""
     command = ["snakemake", "--workflow-profile", "profiles/slurm", "--directory", str(folder), *more]
     command += ["--slurm-partition-config", str(folder / "partitions.yaml"), "--latency-wait", "10"]
@@ -52,6 +52,7 @@ def snakemake(cluster, folder, *targets, gpus=(), more=()):
         "1",
         "--config",
         "papers=[acord]",
+        *config,
         "--",
         *targets,
     ]
@@ -78,6 +79,18 @@ def test_jobs_wait_for_a_gpu_and_a_job_that_ran_out_of_memory_requests_more(clus
     assert max(running for running, _ in gpu_jobs) == 2
     assert any(running == 2 and waiting for running, waiting in gpu_jobs)
     assert memory_requests == {"300M", "1200M"}
+
+
+def test_short_jobs_can_be_submitted_and_the_requested_time_is_limited(cluster, folder):
+    limits = set()
+    config = ["submit_small_jobs=true", "max_runtime=45"]
+    scores = f"{RETRIEVALS[0]}/scores.parquet"
+    more = ["--forcerun", "acord_retrieve_dense"]
+    with snakemake(cluster, folder, scores, gpus=ON_GPU, config=config, more=more) as (run, screen):
+        while run.poll() is None:
+            limits |= {(rule.split("_wildcards_")[0], limit) for rule, limit in cluster.queue("kl")}
+        assert run.wait() == 0, screen.read_text()
+    assert {("rule_acord_retrieve_dense", "45:00"), ("rule_retrieval_score", "30:00")} <= limits
 
 
 def test_the_last_line_is_the_error_of_a_job_on_a_node(cluster, folder):

@@ -11,9 +11,11 @@ ANSWERS = of_task("answers")
 ANSWERED = any_of(ANSWERS)
 
 
-localrules:
-    answers_prior,
-    answers_score,
+if not CONFIG.submit_small_jobs:
+
+    localrules:
+        answers_prior,
+        answers_score,
 
 
 include: "functions/answers.smk"
@@ -57,8 +59,6 @@ use rule base_model_run as answers_vectors with:
         dataset=ANSWERED,
         experiment="answer",
         model=answered_by("answer", "vectors"),
-    resources:
-        **gpu_job(minutes=120),
     params:
         **script_params("answers_vectors"),
         names=answers_names,
@@ -99,9 +99,7 @@ use rule base_asking as answers_ask with:
         dataset=ANSWERED,
         experiment="ask",
     resources:
-        **ASKING_ON_GPU,
-        mem_mb=per_attempt(8000),
-        runtime=per_attempt(1440),
+        **asking_job(1440, run_work()),
     params:
         **script_params("answers_ask"),
         names=answers_names,

@@ -32,7 +32,7 @@ use rule base as base_run with:
 use rule base_run as base_model_run with:
     threads: MODEL_THREADS
     resources:
-        **gpu_job(minutes=1440),
+        **model_job(run_work()),
     params:
         device=CONFIG.device,
 
@@ -47,9 +47,7 @@ use rule base_model_run as base_training with:
 
 use rule base_model_run as base_asking with:
     resources:
-        **ASKING_ON_GPU,
-        mem_mb=per_attempt(8000),
-        runtime=per_attempt(720),
+        **asking_job(720, run_work()),
     params:
         asking=ASKING,
 

@@ -18,8 +18,10 @@ include: "functions/caselaw.smk"
 FETCHED += [f"{RESULTS}/sources/caselaw/{shard}.json" for shard in VOLUMES]
 
 
-localrules:
-    caselaw_volumes,
+if not CONFIG.submit_small_jobs:
+
+    localrules:
+        caselaw_volumes,
 
 
 # The volumes, {RESULTS}/sources/caselaw/<reporter>/<volume>.zip, are not declared as outputs: Snakemake deletes the
@@ -35,6 +37,8 @@ use rule base as caselaw_volumes with:
         f"{RESULTS}/benchmarks/caselaw_volumes/{{shard}}.tsv"
     wildcard_constraints:
         shard="|".join(VOLUMES),
+    resources:
+        runtime=shard_minutes(5),
     params:
         script="caselaw_volumes",
         registries=SOURCE_REGISTRIES,
@@ -57,6 +61,8 @@ use rule base as caselaw_opinions with:
         f"{RESULTS}/logs/caselaw_opinions/{{shard}}.log",
     benchmark:
         f"{RESULTS}/benchmarks/caselaw_opinions/{{shard}}.tsv"
+    resources:
+        runtime=shard_minutes(1),
     params:
         **script_params("caselaw_opinions"),
         skip=CONFIG.bad_volumes == "skip",

@@ -16,9 +16,11 @@ CLASSIFICATION_LINEAR = any_of(
 CLASSIFICATION_NEURAL = rf"(?!(?:{CLASSIFICATION_LINEAR})/)[^/]+"
 
 
-localrules:
-    classification_choose,
-    classification_score,
+if not CONFIG.submit_small_jobs:
+
+    localrules:
+        classification_choose,
+        classification_score,
 
 
 include: "functions/classification.smk"
@@ -114,8 +116,6 @@ use rule base_model_run as classification_read with:
         dataset=CLASSIFIED,
         experiment="read",
         model=CLASSIFICATION_NEURAL,
-    resources:
-        **gpu_job(minutes=240),
     params:
         **script_params("classification_read"),
         splits=splits_of("test"),
@@ -135,7 +135,7 @@ use rule classification_features as classification_vectors with:
         piece=r"\d+",
     threads: MODEL_THREADS
     resources:
-        **gpu_job(minutes=240, mem_mb=4000),
+        **model_job(lambda wildcards: estimator().encoding(wildcards.encoder, wildcards.dataset)),
     params:
         **script_params("classification_vectors"),
         weights=encoder_of,

@@ -4,6 +4,7 @@
 
 import hashlib
 import json
+import math
 import os
 import signal
 import sys
@@ -71,9 +72,11 @@ from lextables.sources import registry as sources
 from lextables.sources.fetch import Provenance, content_key
 from lextables.corpora.caselaw.ingest import FetchedVolumes
 from lextables.tables import published
+from lextables.tasks import requests, resources
 from lextables.tasks.submitted import PLACES as SUBMITTED_PLACES
 from lextables.tasks.plan import Context
 
+COSTS = ROOT / "resources/costs"
 ENVIRONMENT = str(ROOT / "envs/lextables.yaml")
 PAPER_FILES = {path.stem: str(path) for path in sorted((PROJECT_PATH / "resources/papers").glob("*.yaml"))}
 # Relative to the project, because they are a param: another place of the project must not trigger reruns.
@@ -160,9 +163,42 @@ def per_attempt(amount):
     return lambda wildcards, attempt: amount * attempt
 
 
-def gpu_job(minutes, mem_mb=8000):
-    """The resources of a job with a model."""
-    return {**ON_GPU, "mem_mb": per_attempt(mem_mb), "runtime": per_attempt(minutes)}
+def capped(minutes):
+    """Resource: ``minutes``, and as much more at each retry, up to config key max_runtime."""
+    return lambda wildcards, attempt: min(minutes * attempt, CONFIG.max_runtime or math.inf)
+
+
+def gpu_job(minutes, mem_mb=resources.LEAST_MB):
+    """The resources of a job with a small model."""
+    return {**ON_GPU, "mem_mb": per_attempt(mem_mb), "runtime": capped(minutes)}
+
+
+def model_job(work_of):
+    """The resources of a job with a model; ``work_of`` returns its work for the job's wildcards."""
+    return {
+        **ON_GPU,
+        "mem_mb": lambda wildcards, attempt: resources.mem_mb(work_of(wildcards), GPU) * attempt,
+        "runtime": lambda wildcards, attempt: capped(resources.minutes(work_of(wildcards), GPU))(
+            wildcards, attempt
+        ),
+    }
+
+
+@cache
+def estimator():
+    """Estimates the work of the planned runs.  The number of volumes is set by the data set that has them."""
+    own = {
+        extra.key: resources.own_parameters(extra.kind, model_files(WEIGHT_PATHS[extra.key]["folder"]))
+        for extra in CONFIG.extra_models
+        if "folder" in WEIGHT_PATHS.get(extra.key, {})
+    }
+    texts = requests.load_texts(COSTS / "texts.csv", CONFIG.data, globals().get("TEXT_VOLUMES", 0))
+    return resources.Estimator(SPECS, MODELS, texts, own)
+
+
+def run_work(**fixed):
+    """The work of a job that makes one run; ``fixed`` are the parts that are not wildcards of the rule."""
+    return lambda wildcards: estimator().work([run_of(wildcards, **fixed)])
 
 
 def check_user_models():
@@ -334,6 +370,22 @@ def if_local(value):
 
 
 ASKING_ON_GPU = {name: if_local(value) for name, value in ON_GPU.items()}
+
+
+def asking_job(minutes, work_of):
+    """The resources of a job that asks a language model: on this machine those of its work, at least so long."""
+    local = model_job(work_of)
+
+    def mem_mb(wildcards, attempt):
+        return (
+            local["mem_mb"](wildcards, attempt) if runs_locally(wildcards) else resources.LEAST_MB * attempt
+        )
+
+    def runtime(wildcards, attempt):
+        least = capped(minutes)(wildcards, attempt)
+        return max(least, local["runtime"](wildcards, attempt)) if runs_locally(wildcards) else least
+
+    return {**ASKING_ON_GPU, "mem_mb": mem_mb, "runtime": runtime}
 
 
 def needs(wildcards, **fixed):

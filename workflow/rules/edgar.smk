@@ -16,8 +16,13 @@ FETCHED += expand(f"{EDGAR}.parquet", quarter=CONFIG.edgar_quarters)
 
 
 localrules:
-    edgar_quarter,
     edgar,
+
+
+if not CONFIG.submit_small_jobs:
+
+    localrules:
+        edgar_quarter,
 
 
 rule edgar:

@@ -12,6 +12,8 @@ LAWNGNLI = or_exit(construction, CONFIG, PAPERS["lawngnli"], MODELS, ROOT)
 VOLUMES = LAWNGNLI.shards  # {shard: its volumes}, read by caselaw.smk
 LAWNGNLI_DATA = f"{RESULTS}/data/lawngnli"
 LAWNGNLI_RELEASED = CONFIG.lawngnli_data == "released"
+# The released data set is as large as one that is built from so many volumes.
+TEXT_VOLUMES = resources.RELEASED_VOLUMES if LAWNGNLI_RELEASED else sum(map(len, VOLUMES.values()))
 NAMED_CASES = [f"{LAWNGNLI_DATA}/released/cases.json"] if LAWNGNLI_RELEASED else []
 
 
@@ -36,6 +38,8 @@ use rule base as lawngnli_index with:
         f"{RESULTS}/logs/lawngnli/index.log",
     benchmark:
         f"{RESULTS}/benchmarks/lawngnli/index.tsv"
+    resources:
+        runtime=capped(resources.volume_minutes(TEXT_VOLUMES, 0.01)),
     params:
         **script_params("lawngnli_index"),
     message:
@@ -54,6 +58,8 @@ use rule base as lawngnli_candidates with:
         f"{RESULTS}/logs/lawngnli/candidates/{{shard}}.log",
     benchmark:
         f"{RESULTS}/benchmarks/lawngnli/candidates/{{shard}}.tsv"
+    resources:
+        runtime=shard_minutes(2),
     params:
         **script_params("lawngnli_candidates"),
     message:
@@ -71,6 +77,8 @@ use rule base as lawngnli_parentheticals with:
         f"{RESULTS}/logs/lawngnli/parentheticals/{{shard}}.log",
     benchmark:
         f"{RESULTS}/benchmarks/lawngnli/parentheticals/{{shard}}.tsv"
+    resources:
+        runtime=shard_minutes(1),
     params:
         **script_params("lawngnli_parentheticals"),
         opinions=f"{RESULTS}/data/caselaw",
@@ -88,6 +96,8 @@ use rule base as lawngnli_contradictions with:
         f"{RESULTS}/logs/lawngnli/contradictions/{{shard}}.log",
     benchmark:
         f"{RESULTS}/benchmarks/lawngnli/contradictions/{{shard}}.tsv"
+    resources:
+        runtime=shard_minutes(3),
     params:
         **script_params("lawngnli_contradictions"),
         parser=parser_settings,
@@ -108,6 +118,8 @@ use rule base as lawngnli_cited with:
         f"{RESULTS}/logs/lawngnli/cited.log",
     benchmark:
         f"{RESULTS}/benchmarks/lawngnli/cited.tsv"
+    resources:
+        runtime=capped(resources.volume_minutes(TEXT_VOLUMES, 0.01)),
     params:
         **script_params("lawngnli_cited"),
     message:
@@ -124,6 +136,8 @@ use rule base as lawngnli_long_premises with:
         f"{RESULTS}/logs/lawngnli/long_premises/{{shard}}.log",
     benchmark:
         f"{RESULTS}/benchmarks/lawngnli/long_premises/{{shard}}.tsv"
+    resources:
+        runtime=shard_minutes(2),
     params:
         **script_params("lawngnli_long_premises"),
     message:
@@ -160,7 +174,7 @@ else:
             f"{RESULTS}/benchmarks/lawngnli/examples.tsv"
         threads: MODEL_THREADS
         resources:
-            **gpu_job(minutes=240),
+            **gpu_job(minutes=resources.volume_minutes(TEXT_VOLUMES, 0.5 if GPU else 1.0, least=60)),
         params:
             **script_params("lawngnli_examples"),
             encoder=lambda wildcards: identified(LAWNGNLI.encoder),
@@ -191,6 +205,8 @@ use rule base as lawngnli_parenthetical_set with:
         f"{RESULTS}/logs/lawngnli/parenthetical_set.log",
     benchmark:
         f"{RESULTS}/benchmarks/lawngnli/parenthetical_set.tsv"
+    resources:
+        runtime=capped(resources.volume_minutes(TEXT_VOLUMES, 0.1)),
     params:
         **script_params("lawngnli_parenthetical_set"),
     message:
@@ -212,6 +228,8 @@ use rule base as lawngnli_pairs with:
         f"{RESULTS}/logs/lawngnli/pairs.log",
     benchmark:
         f"{RESULTS}/benchmarks/lawngnli/pairs.tsv"
+    resources:
+        runtime=capped(resources.volume_minutes(TEXT_VOLUMES, 0.1)),
     params:
         **script_params("lawngnli_pairs"),
     message:
@@ -232,6 +250,8 @@ use rule base as lawngnli_matched_pairs with:
         f"{RESULTS}/logs/lawngnli/matched.log",
     benchmark:
         f"{RESULTS}/benchmarks/lawngnli/matched.tsv"
+    resources:
+        runtime=capped(resources.volume_minutes(TEXT_VOLUMES, 2)),
     params:
         **script_params("lawngnli_matched"),
         settings=PAPERS["lawngnli"].tasks["lawngnli_nli"].linear.model_dump(),

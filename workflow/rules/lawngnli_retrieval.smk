@@ -35,7 +35,7 @@ use rule base as lawngnli_retrieval with:
         f"{RESULTS}/benchmarks/lawngnli/retrieval.tsv"
     threads: MODEL_THREADS
     resources:
-        **gpu_job(minutes=240),
+        **gpu_job(minutes=resources.volume_minutes(TEXT_VOLUMES, 3 if GPU else 15, least=60)),
     params:
         **script_params("lawngnli_retrieval"),
         encoder=lambda wildcards: identified(LAWNGNLI_POOL_ENCODER),

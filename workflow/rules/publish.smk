@@ -15,9 +15,11 @@ PUBLISH = f"{RESULTS}/publish"
 EXPORTED = f"{PUBLISH}/{{export}}/.complete"
 
 
-localrules:
-    printed,
-    records,
+if not CONFIG.submit_small_jobs:
+
+    localrules:
+        printed,
+        records,
 
 
 use rule base as export with:

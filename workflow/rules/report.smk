@@ -33,8 +33,13 @@ EXHIBITS = [name for paper in PAPER_FILES for name in package_modules(paper, "ex
 
 localrules:
     effective_config,
-    report,
-    results_page,
+
+
+if not CONFIG.submit_small_jobs:
+
+    localrules:
+        report,
+        results_page,
 
 
 use rule base as report with:

@@ -11,10 +11,12 @@ RETRIEVAL = of_task("retrieval")
 RETRIEVED = any_of(RETRIEVAL)
 
 
-localrules:
-    retrieval_choose,
-    retrieval_fuse,
-    retrieval_score,
+if not CONFIG.submit_small_jobs:
+
+    localrules:
+        retrieval_choose,
+        retrieval_fuse,
+        retrieval_score,
 
 
 include: "functions/retrieval.smk"
@@ -63,9 +65,7 @@ for name, experiment, stage, conditions, model, title in ranking_rules():
             ENVIRONMENT
         threads: 1 if stage in WITHOUT_MODEL else MODEL_THREADS
         resources:
-            **({} if stage in WITHOUT_MODEL else ASKING_ON_GPU if stage == "ask" else ON_GPU),
-            mem_mb=per_attempt(8000),
-            runtime=per_attempt(720 if stage == "ask" else 120),
+            **ranking_resources(stage),
         params:
             **script_params(f"retrieval_{stage}"),
             settings=settings_by_condition,
@@ -88,8 +88,6 @@ use rule base_model_run as retrieval_search with:
     wildcard_constraints:
         dataset=RETRIEVED,
         experiment="search",
-    resources:
-        **gpu_job(minutes=240),
     params:
         task=retrieval_task,
         work=work,
@@ -139,8 +137,6 @@ use rule base_model_run as retrieval_rerank_tuned with:
     wildcard_constraints:
         dataset=RETRIEVED,
         experiment="rerank-tuned",
-    resources:
-        **gpu_job(minutes=120),
     params:
         **script_params("retrieval_rerank_tuned"),
         task=retrieval_task,
@@ -152,8 +148,6 @@ use rule retrieval_rerank_tuned as retrieval_rerank_classified with:
     wildcard_constraints:
         dataset=RETRIEVED,
         experiment="rerank-classified",
-    resources:
-        **gpu_job(minutes=240),
     params:
         **script_params("retrieval_rerank_classified"),
     message:

@@ -8,8 +8,10 @@
 # An interrupted download leaves <file>.part; the next attempt resumes it.
 
 
-localrules:
-    fetch_source,
+if not CONFIG.submit_small_jobs:
+
+    localrules:
+        fetch_source,
 
 
 include: "functions/sources.smk"

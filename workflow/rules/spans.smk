@@ -21,11 +21,13 @@ WINDOWS = f"{RESULTS}/features/spans/{{dataset}}/{{model}}/{{length}}x{{step}}"
 UNIT_VECTORS = f"{RESULTS}/features/spans/{{dataset}}/{{encoder}}/vectors/{{length}}.parquet"
 
 
-localrules:
-    spans_choose,
-    spans_join,
-    spans_score,
-    spans_score_outputs,
+if not CONFIG.submit_small_jobs:
+
+    localrules:
+        spans_choose,
+        spans_join,
+        spans_score,
+        spans_score_outputs,
 
 
 include: "functions/spans.smk"
@@ -74,6 +76,8 @@ use rule base_training as spans_pretrain with:
         f"{RESULTS}/benchmarks/{{dataset}}/pretrain/{{model}}.tsv"
     wildcard_constraints:
         dataset=SPANNED,
+    resources:
+        **model_job(run_work(experiment="pretrain", condition="contracts")),
     params:
         **script_params("spans_pretrain"),
         settings=lambda wildcards: settings(wildcards, experiment="pretrain", condition="contracts"),
@@ -169,8 +173,6 @@ use rule base_model_run as spans_read with:
         dataset=SPANNED,
         experiment="read",
         model=NEURAL,
-    resources:
-        **gpu_job(minutes=720),
     params:
         **script_params("spans_read"),
     message:
@@ -192,7 +194,7 @@ use rule base as spans_vectors with:
         length=r"\d+",
     threads: MODEL_THREADS
     resources:
-        **gpu_job(minutes=120, mem_mb=4000),
+        **model_job(lambda wildcards: estimator().encoding(wildcards.encoder, wildcards.dataset)),
     params:
         **script_params("spans_vectors"),
         settings=encoding,

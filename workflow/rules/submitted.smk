@@ -5,8 +5,10 @@
 #   steps a TREC run, n-best JSON, csv or JSON lines -> predictions.parquet
 
 
-localrules:
-    given,
+if not CONFIG.submit_small_jobs:
+
+    localrules:
+        given,
 
 
 include: "functions/submitted.smk"

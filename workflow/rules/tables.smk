@@ -14,9 +14,11 @@ wildcard_constraints:
     paper=any_of(CONFIG.papers),
 
 
-localrules:
-    table,
-    figure,
+if not CONFIG.submit_small_jobs:
+
+    localrules:
+        table,
+        figure,
 
 
 include: "functions/tables.smk"

@@ -5,13 +5,18 @@ import json
 import os
 import re
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from lextables.pipeline.errors import BadInput
 
 # Files that loading needs; the same weights in other formats are not fetched.
 HUB_FILES = ("*.json", "*.txt", "*.safetensors", "*.model")
+# Weights of a folder without safetensors.  They are loaded with ``weights_only`` (the default of transformers
+# and sentence-transformers), which unpickles tensors and nothing else.
+PICKLES = ("pytorch_model.bin", "pytorch_model-*.bin")
+SAFETENSORS = ("model.safetensors", "model.safetensors.index.json")
+WITHOUT_WEIGHTS = ("Pooling", "Normalize")  # kinds of modules
 
 
 def cache_folder(hub: str) -> Path:
@@ -46,9 +51,26 @@ def model_files(folder: str | Path) -> list[Path]:
         return [folder]
     if not (folder / "config.json").is_file() and (gguf_files := sorted(folder.glob("*.gguf"))):
         return gguf_files
-    folders = [folder, *(folder / path for _, path in modules_of(folder))]
-    loaded = {file for place in folders for pattern in HUB_FILES for file in place.glob(pattern)}
+    loaded = set()
+    for place in (folder, *(folder / path for _, path in modules_of(folder))):
+        for pattern in HUB_FILES:
+            loaded.update(place.glob(pattern))
+    for pattern in pickle_patterns(folder):
+        loaded.update(folder.glob(pattern))
     return sorted(file for file in loaded if file.is_file())
+
+
+def pickle_patterns(folder: Path) -> list[str]:
+    """Return the patterns of the pickled weights that loading reads, for each part without safetensors.
+
+    They are relative to ``folder``; empty if all parts of the model have safetensors.
+    """
+    places = [path for kind, path in modules_of(folder) if kind not in WITHOUT_WEIGHTS] or [""]
+    patterns = []
+    for place in places:
+        if not any((folder / place / name).is_file() for name in SAFETENSORS):
+            patterns += [str(PurePosixPath(place, name)) for name in PICKLES]
+    return patterns
 
 
 def modules_of(folder: Path) -> list[tuple[str, str]]:

@@ -4,17 +4,17 @@ Only small JSON files and the first bytes of the others are read.
 """
 
 import json
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lextables.models.files import gguf_file, model_files, modules_of
+from lextables.models.files import SAFETENSORS, gguf_file, model_files, modules_of
 
 COPY = "copy or fetch the file again"
 SAVED = "name a folder saved by transformers or sentence-transformers"
 LFS = b"version https://git-lfs.github.com"
 INDEX, WEIGHTS = "model.safetensors.index.json", "model.safetensors"
+PICKLED_INDEX, PICKLED = "pytorch_model.bin.index.json", "pytorch_model.bin"
 TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
 SHOWN = 3  # folders in a message
 # Weights in formats that are not read, by the names of their files.
@@ -44,15 +44,18 @@ class Fault:
     do: str = SAVED
 
 
-def fault(folder: Path) -> Fault | None:
-    """Return the first fault of a folder, or None if all files of a model are there."""
+def fault(folder: Path, *, pickles: bool = False) -> Fault | None:
+    """Return the first fault of a folder, or None if all files of a model are there.
+
+    With ``pickles`` the weights may be pytorch_model.bin, as in old models of the hub.
+    """
     for look in (_adapter, _damaged, _elsewhere, _missing_module):
         if found := look(folder):
             return found
     body = body_of(folder)
     if body is None or gguf_file(folder):
         return None
-    return _without_config(body) or _without_weights(body) or _without_tokenizer(body)
+    return _without_config(body) or _without_weights(body, pickles) or _without_tokenizer(body)
 
 
 def body_of(folder: Path) -> Path | None:
@@ -93,8 +96,9 @@ def _damaged(folder: Path) -> Fault | None:
             start = opened.read(len(LFS))
         if start == LFS:
             return Fault(f"{file} is a pointer of Git LFS in place of the file", "run git lfs pull there")
-        if not start and file.suffix == ".safetensors":
-            return Fault(f"{file} is no complete safetensors file (it is empty)", COPY)
+        if not start and file.suffix in (".safetensors", ".bin"):
+            kind = "safetensors file" if file.suffix == ".safetensors" else "file of weights"
+            return Fault(f"{file} is no complete {kind} (it is empty)", COPY)
     return None
 
 
@@ -132,13 +136,19 @@ def _without_config(folder: Path) -> Fault | None:
     return Fault(f"the folder {str(folder)!r} contains no config.json")
 
 
-def _without_weights(folder: Path) -> Fault | None:
-    absent = [name for name in parts_of(folder) if not (folder / name).is_file()]
+def _without_weights(folder: Path, pickles: bool) -> Fault | None:
+    index, single = INDEX, WEIGHTS
+    if pickles and not any((folder / name).is_file() for name in SAFETENSORS):
+        index, single = PICKLED_INDEX, PICKLED
+    names = _indexed(folder / index) if (folder / index).is_file() else [single]
+    absent = [name for name in names if not (folder / name).is_file()]
     if not absent:
         return None
-    if (folder / INDEX).is_file():
-        what = f"the folder {str(folder)!r} contains no weights ({absent[0]}), which {INDEX} names"
+    if (folder / index).is_file():
+        what = f"the folder {str(folder)!r} contains no weights ({absent[0]}), which {index} names"
         return Fault(what, COPY)
+    if pickles:
+        return Fault(f"the folder {str(folder)!r} contains no weights ({WEIGHTS} or {PICKLED})")
     for pattern, name in OTHER_FORMATS.items():
         if any(folder.glob(pattern)):
             what = f"the folder {str(folder)!r} contains its weights only as {name}"
@@ -154,16 +164,10 @@ def _without_tokenizer(folder: Path) -> Fault | None:
     return Fault(what, "save the model's tokenizer in the folder")
 
 
-def parts_of(folder: Path) -> Sequence[str]:
-    """Return the names of the files of weights that a folder should contain, sorted."""
-    if not (folder / INDEX).is_file():
-        return [WEIGHTS]
-    return sorted(set(_values(_object(folder / INDEX).get("weight_map"))))
-
-
-def _values(weight_map: Any) -> Iterator[str]:
-    if isinstance(weight_map, dict):
-        yield from map(str, weight_map.values())
+def _indexed(index: Path) -> list[str]:
+    """Return the names of the files of weights in an index, sorted."""
+    weight_map = _object(index).get("weight_map")
+    return sorted({str(name) for name in weight_map.values()}) if isinstance(weight_map, dict) else []
 
 
 def _object(path: Path) -> dict[str, Any]:

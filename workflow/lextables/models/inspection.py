@@ -35,6 +35,7 @@ from lextables.pipeline.fingerprint import ROOT, fingerprint
 Shapes = Mapping[str, tuple[int, ...]]
 
 KIND = "change kind, or name another model"
+FETCH_AGAIN = "delete it from the hub's cache and run the target fetch, or put the model into a mirror"
 # Heads of other models than encoders: an embedding from such a model is meaningless.
 HEADS = ("ForSequenceClassification", "ForQuestionAnswering", "ForTokenClassification", "ForMultipleChoice")
 LANGUAGE_MODELS = ("ForCausalLM", "LMHeadModel")
@@ -107,15 +108,19 @@ def _check_hub_name(extra: ExtraModel, fetch: bool) -> None:
         )
 
 
-def check(folder: str | Path, kind: str, name: str, tokens: int = 0) -> None:
-    """Raise `BadInput` if ``folder`` does not contain a complete model of ``kind``; ``name`` is the user's.
+def check(folder: str | Path, kind: str, name: str, tokens: int = 0, *, registered: bool = False) -> None:
+    """Raise `BadInput` if ``folder`` does not contain a complete model of ``kind``.
 
+    ``name`` is the user's, or that of a ``registered`` model, whose weights may be pickles of tensors.
     ``tokens`` is the maximum length of its texts.
     """
     check_named_code(folder)
     try:
         try:
-            _check_files(Path(folder), kind)
+            if registered:
+                _check_registered(Path(folder))
+            else:
+                _check_files(Path(folder), kind)
         except (AttributeError, KeyError, TypeError, ValueError) as error:  # unexpected JSON
             what = f"a JSON file in the folder {str(folder)!r} is not as transformers writes it ({error})"
             raise Unfit(what) from None
@@ -127,7 +132,15 @@ def check(folder: str | Path, kind: str, name: str, tokens: int = 0) -> None:
         if what:
             raise Unfit(f"{what} (loaded as {kind})", do or KIND)
     except Unfit as error:
-        raise BadInput(error.what, where=f"config, extra_models, {name}", do=error.do) from None
+        where, do = f"config, extra_models, {name}", error.do
+        if registered:
+            where, do = f"resources/models.yaml, {name}", FETCH_AGAIN
+        raise BadInput(error.what, where=where, do=do) from None
+
+
+def _check_registered(folder: Path) -> None:
+    if fault := folders.fault(folder, pickles=True):
+        raise Unfit(fault.what, fault.do)
 
 
 def _check_files(folder: Path, kind: str) -> None:

@@ -158,9 +158,9 @@ class CausalModel:
                 AutoTokenizer.from_pretrained(folder, **options) if file else loading.load_tokenizer(folder)
             )
             self._model = AutoModelForCausalLM.from_pretrained(
-                folder, dtype=torch.float32 if float32 else "auto", **options
+                folder, dtype=torch.float32 if float32 else "auto", device_map={"": device}, **options
             )
-        self._model.to(device).eval()
+        self._model.eval()
         self._device = device
         self.window = positions(self._model.config)
         ends = self._model.generation_config.eos_token_id

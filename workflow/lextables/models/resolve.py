@@ -48,7 +48,8 @@ class Model(Entry):
 
     ``package`` is a folder or GGUF file of an installed package; ``parts`` are several packages that contain
     the weights together.  ``gated`` weights are only served to users who accepted their licence on the hub.
-    ``endpoint`` and ``max_length`` (tokens, including the answer) are those of a language model.  A server's
+    ``applied`` is the number of layers that share its ``parameters``.  ``endpoint`` and ``max_length``
+    (tokens, including the answer) are those of a language model.  A server's
     model is the published one only at the ``hosts`` of its provider.  ``sample`` marks the models of
     ``models: sample``; on the sample's data the entry ``stand_in`` replaces the model.  ``trained_on`` are
     the data sets here that its training data had a part of; without the key they are unknown.
@@ -61,7 +62,8 @@ class Model(Entry):
     revision: str | None = Field(default=None, pattern="^[0-9a-f]{40}$")
     package: str | None = None
     parts: Parts | None = None
-    parameters: int | None = None
+    parameters: int | None = Field(default=None, gt=0)
+    applied: int = Field(default=1, gt=0)
     max_length: int | None = None
     endpoint: Literal["chat", "completions"] | None = None
     hosts: tuple[str, ...] = ()
@@ -204,8 +206,8 @@ def _cached_extra(extra: ExtraModel) -> Path | None:
 def places(config: Config, models: Mapping[str, Model], mirrors: Sequence[Path]) -> dict[str, dict[str, str]]:
     """Return the places of this configuration's locations on this machine.
 
-    A place is a ``folder`` (or GGUF file), or ``hub`` and ``kind`` for a user's own model that is not fetched
-    yet.  Models in packages are not included.
+    A place is a ``folder`` (or GGUF file).  Models of the hub also have their ``hub`` id and ``kind``, with
+    which they are checked after fetching.  Models in packages are not included.
     """
     from lextables.models.weights import PACKAGE, cached
 
@@ -213,8 +215,10 @@ def places(config: Config, models: Mapping[str, Model], mirrors: Sequence[Path])
     for name, model in models.items():
         if folder := _in_mirrors(name, mirrors):
             result[f"{MIRROR}{name}"] = {"folder": str(folder)}
-        if model.hub and (snapshot := cached(model.hub, model.revision)):
-            result[model.hub] = {"folder": snapshot}
+        if model.hub:
+            result[model.hub] = {"hub": model.hub, "kind": model.kind}
+            if snapshot := cached(model.hub, model.revision):
+                result[model.hub]["folder"] = snapshot
         if config.models != "sample" and (assembly := _assembled(name, model)):
             result[f"{PACKAGE}{name}"] = {"folder": assembly}
     for extra in config.extra_models:

@@ -17,7 +17,7 @@ from typing import IO, Any
 from zipfile import ZipFile
 
 from lextables.models import folders
-from lextables.models.files import HUB_FILES, cache_folder, model_files
+from lextables.models.files import HUB_FILES, cache_folder, model_files, pickle_patterns
 from lextables.pipeline import user_rows
 from lextables.pipeline.atomic import replacing_folder
 from lextables.pipeline.cache import make_cache, user_cache
@@ -32,31 +32,38 @@ CHUNK = 1 << 20  # bytes
 def weights_folder(settings: Mapping[str, Any]) -> str:
     """Return a local folder with the weights named by `resolve.model_settings`, fetched if necessary.
 
-    Raises `BadInput` where the hub does not serve them, or a user's model is not of its declared kind.
+    Raises `BadInput` where the hub does not serve them, or they cannot be loaded as a model of their kind.
     """
-    location, revision = settings["weights"], settings["revision"]
-    if folder := place(location):
+    if folder := place(settings["weights"]):
         return folder
+    return _fetched_and_checked(settings)
+
+
+def _fetched_and_checked(settings: Mapping[str, Any]) -> str:
+    """Fetch weights, and check that they can be loaded, without their values in memory."""
+    location = settings["weights"]
     entry = _places().get(location, {})
-    folder = fetched(entry.get("hub", location), revision)
+    folder = fetched(entry.get("hub", location), settings["revision"])
     if "kind" in entry:
         from lextables.models.inspection import check  # slow to import
 
-        check(folder, entry["kind"], settings["model"], settings.get("max_length") or 0)
+        registered = not location.startswith(user_rows.PREFIX)
+        tokens = settings.get("max_length") or 0
+        check(folder, entry["kind"], settings["model"], tokens, registered=registered)
     return folder
 
 
 def fetch(settings: Mapping[str, Any]) -> str:
     """Fetch the weights named by `resolve.model_settings` and return a line with their size and folder.
 
-    Completes an interrupted earlier fetch, which a job would not notice.  Raises `BadInput` where the hub
-    does not serve the weights, or a user's model is not of its declared kind.
+    Completes an interrupted earlier fetch, which a job would not notice.  Raises `BadInput` as
+    `weights_folder` does.
     """
     location = settings["weights"]
     if location.startswith(user_rows.PREFIX):
         folder = weights_folder(settings)
     else:
-        folder = fetched(location, settings["revision"])
+        folder = _fetched_and_checked(settings)
     size = sum(file.stat().st_size for file in model_files(folder))
     return f"{settings['model']}: {location}, {size / 1e6:,.0f} MB, in {folder}"
 
@@ -97,16 +104,23 @@ def cached(hub: str, revision: str | None) -> str | None:
         folder = snapshot_download(hub, **options)
     except LocalEntryNotFoundError:
         return None
-    return None if folders.fault(Path(folder)) else folder
+    return None if folders.fault(Path(folder), pickles=True) else folder
 
 
 def fetched(hub: str, revision: str | None) -> str:
-    """Return the folder of a model in the hub cache, fetching missing files."""
+    """Return the folder of a model in the hub cache, fetching missing files.
+
+    Pickled weights are fetched only for parts of the model without safetensors (`pickle_patterns`).
+    """
     import httpx2  # slow to import, as above
     from huggingface_hub import snapshot_download
 
     try:
-        return snapshot_download(hub, revision=revision, allow_patterns=HUB_FILES)
+        folder = snapshot_download(hub, revision=revision, allow_patterns=HUB_FILES)
+        if patterns := pickle_patterns(Path(folder)):
+            # The folder is named after its commit.
+            folder = snapshot_download(hub, revision=Path(folder).name, allow_patterns=patterns)
+        return folder
     except (OSError, httpx2.HTTPError) as error:
         at = f" at revision {revision}" if revision else ""
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]

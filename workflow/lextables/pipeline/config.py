@@ -203,7 +203,7 @@ class Config(BaseModel):
     models: Literal["sample", "available", "paper"] = "sample"
     papers: tuple[str, ...] = Field(min_length=1)
     caselaw: tuple[Volumes, ...] = Field(default=("us",), min_length=1)
-    volumes_a_job: Annotated[Count, LOCAL] = 10
+    volumes_a_job: Annotated[Count | Literal["auto"], LOCAL] = "auto"
     bad_volumes: Literal["stop", "skip"] = "stop"
     difficulty_filters: bool = True
     test_share: Annotated[float, Field(gt=0, le=0.5)] | Literal["auto"] = "auto"
@@ -232,6 +232,8 @@ class Config(BaseModel):
     grid: Literal["auto", "sample", "small", "paper"] = "auto"
     device: Annotated[Literal["auto", "cpu", "cuda"], LOCAL] = "auto"
     gpu_resources: Annotated[dict[GpuResource, Word | Count], LOCAL] = {}
+    max_runtime: Annotated[Limit, LOCAL] = 0
+    submit_small_jobs: Annotated[bool, LOCAL] = False
     llm: Annotated[Address, LOCAL] = ""
     llm_budget: Annotated[float, LOCAL] = Field(
         default=5.0, strict=True, ge=0, allow_inf_nan=False, description="dollars, 0 or more"

@@ -8,7 +8,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -22,13 +21,7 @@ MEGABYTE = 1e6
 # Records are used for published data of up to REACH times, or 1/REACH, their size.
 REACH = 10
 KEY = ["data", "rule", "dataset", "model"]
-SUMS = {"core_seconds": HOUR, "disk_bytes": 1, "download_bytes": 1, "dollars": 1}
-CHARACTERS_PER_TOKEN = 4
-# Share of questions about a part of a contract after which the model is asked to quote the passage.
-QUOTED = 0.2
-# Tokens of an output: most questions about a contract have no related clause, the others have a passage.
-OUTPUT = 60
-TOP = 100  # hits that are reranked, if the settings name no number
+SUMS = {"core_seconds": HOUR, "gpu_hours": 1, "disk_bytes": 1, "download_bytes": 1, "dollars": 1}
 
 
 @dataclass(frozen=True)
@@ -37,8 +30,9 @@ class Job:
 
     ``before`` are the jobs that it depends on, and ``table`` is the (paper, table) that it makes.
     ``published`` is the size in bytes of the published files that its inputs come from.  ``download`` is in
-    bytes, ``weights`` is {hub id: bytes} of models that are downloaded once for all jobs, and ``dollars`` is
-    the price of its requests; None if unknown.
+    bytes, ``weights`` is {hub id: bytes} of models that are downloaded once for all jobs, ``mem_mb`` and
+    ``minutes`` are what it requests from a cluster, ``gpu_hours`` is an estimate, ``trained`` is the size in
+    bytes of the weights that it keeps, and ``dollars`` is the price of its requests; None if unknown.
     """
 
     number: int
@@ -52,6 +46,10 @@ class Job:
     published: float = 0.0
     download: float | None = 0.0
     weights: Mapping[str, float | None] | None = None
+    mem_mb: int = 0
+    minutes: int = 0
+    gpu_hours: float = 0.0
+    trained: float | None = None
     dollars: float | None = 0.0
     benchmark: str = ""
     outputs: tuple[str, ...] = ()
@@ -62,7 +60,8 @@ def estimates(jobs: Sequence[Job], data: str, records: pd.DataFrame) -> pd.DataF
 
     The record with the nearest published size counts, scaled by the ratio of the two sizes.
     """
-    columns = ["number", *KEY[1:], "gpu", "published", "download", "dollars"]
+    names = ["number", *KEY[1:], "gpu", "mem_mb", "minutes"]
+    columns = [*names, "published", "download", "gpu_hours", "trained", "dollars"]
     rows = [[getattr(job, name) for name in columns] for job in jobs if job.runs]
     frame = pd.DataFrame(rows, columns=columns)
     of_data = records[records["data"] == data]
@@ -72,9 +71,10 @@ def estimates(jobs: Sequence[Job], data: str, records: pd.DataFrame) -> pd.DataF
     ratio = ratio.where(distance <= math.log(REACH) + 1e-9)
     table = pd.DataFrame(
         {
-            **{name: frame[name] for name in columns[:5]},
+            **{name: frame[name] for name in names},
             "core_seconds": (frame["seconds"] * ratio).where(~frame["gpu"].astype(bool)),
-            "disk_bytes": frame["bytes"] * ratio,
+            "gpu_hours": frame["gpu_hours"].astype(float),
+            "disk_bytes": (frame["bytes"] * ratio).fillna(frame["trained"].astype(float)),
             "download_bytes": frame["download"].astype(float),
             "dollars": frame["dollars"].astype(float),
         }
@@ -140,6 +140,7 @@ def text(lines: pd.DataFrame, estimated: pd.DataFrame) -> str:
             **{name: lines[name].map("{:,}".format) for name in ("jobs", "finished", "shared")},
             "GPU jobs": lines["gpu_jobs"].map("{:,}".format),
             "core hours": _column(lines, "core_hours", lambda value: f"{value:.2g}"),
+            "GPU hours": _column(lines, "gpu_hours", lambda value: f"{value:,.0f}"),
             "disk": _column(lines, "disk_bytes", _size),
             "download": _column(lines, "download_bytes", _size),
             "dollars": _column(lines, "dollars", lambda value: f"{value:,.2f}"),
@@ -209,99 +210,3 @@ def records(jobs: Sequence[Job], data: str) -> pd.DataFrame:
 def _bytes(path: Path) -> int:
     files = path.rglob("*") if path.is_dir() else [path]
     return sum(file.stat().st_size for file in files if file.is_file())
-
-
-# Tokens that runs send to a server's language models, and receive
-
-Tokens = tuple[float, float]
-Texts = Mapping[tuple[str, str], tuple[float, float]]
-Parts = Mapping[str, tuple[float, float]]
-
-
-def load_texts(path: str | Path, data: str, volumes: int) -> Texts:
-    """Return {(data set, part): (rows, mean tokens)}; parts of LawngNLI grow with its ``volumes``."""
-    table = pd.read_csv(path).query("data == @data")
-    grow = (volumes / table["volumes"]).fillna(1)
-    keys = zip(table["dataset"], table["part"], strict=True)
-    return dict(zip(keys, zip(table["rows"] * grow, table["tokens"], strict=True), strict=True))
-
-
-def tokens(rule: str, dataset: str, settings: Mapping[str, Any], texts: Texts) -> Tokens:
-    """Return the tokens of a run with ``settings``; `KeyError` if its data set is not in ``texts``."""
-    return _TOKENS[rule](settings, {part: value for (name, part), value in texts.items() if name == dataset})
-
-
-def _asked(settings: Mapping[str, Any], requests: float, tokens: float) -> Tokens:
-    """Requests of the prompt and so many tokens each, with answers of one token."""
-    prompt = sum(len(text) for _, text in settings["prompt"]) / CHARACTERS_PER_TOKEN
-    return requests * (prompt + tokens), requests
-
-
-def _embedding(settings: Mapping[str, Any], parts: Parts) -> Tokens:
-    return sum(rows * tokens for rows, tokens in (parts["documents"], parts["test"])), 0
-
-
-def _reranking(settings: Mapping[str, Any], parts: Parts) -> Tokens:
-    """One request for each hit, or two for each pair of neighbours and pass."""
-    queries, tokens = parts["test"]
-    hits = min(settings.get("hits") or TOP, parts["judged"][0] / max(1, queries))
-    documents, requests = 1, queries * hits
-    if settings["way"] == "pairwise":
-        documents = 2
-        requests = queries * sum(2 * max(0, hits - 1 - done) for done in range(settings["passes"]))
-    return _asked(settings, requests, tokens + documents * parts["documents"][1])
-
-
-def _contracts(settings: Mapping[str, Any], parts: Parts) -> Tokens:
-    """One request for each question and piece of a contract, and a second one for each answer."""
-    (contracts, tokens), (questions, question) = parts["test"], parts["questions"]
-    pieces = math.ceil(tokens / (settings["words"] * 1.4))
-    first = contracts * pieces * min(questions, settings["questions"] or math.inf)
-    sent, _ = _asked({"prompt": settings["presence"]}, first * (1 + QUOTED), question + tokens / pieces)
-    return sent, first + first * QUOTED * settings["tokens"] / 2
-
-
-def _outputs(settings: Mapping[str, Any], parts: Parts) -> Tokens:
-    """One request for each question, about the contract or the candidates; no answer from a cache counts."""
-    (contracts, tokens), (questions, question) = parts["test"], parts["questions"]
-    requests = contracts * min(questions, settings["questions"] or math.inf)
-    if "least" in settings:
-        requests, tokens = parts["candidates"]
-    sent, _ = _asked(settings, requests, question + tokens)
-    return sent, requests * OUTPUT
-
-
-def _examples(settings: Mapping[str, Any], parts: Parts) -> Tokens:
-    """One request for each example, reading and order of the options."""
-    sent, received = 0.0, 0.0
-    for reading in settings.get("readings", [{}]):
-        view = reading.get("view") or settings.get("view") or {"text": "text_id", "pair": None}
-        tokens = sum(parts[column][1] for column in (view["text"], view.get("pair")) if column)
-        more = _asked(settings, parts["test"][0] * settings["orders"], tokens)
-        sent, received = sent + more[0], received + more[1]
-    return sent, received
-
-
-def _questions(settings: Mapping[str, Any], parts: Parts) -> Tokens:
-    """One request for each document, question and order of the options."""
-    documents, tokens = parts["documents"]
-    length = tokens if settings.get("text") == "whole" else settings.get("best", 1) * parts["paragraphs"][1]
-    return _asked(settings, documents * parts["questions"][0] * settings["orders"], length)
-
-
-def _paragraphs(settings: Mapping[str, Any], parts: Parts) -> Tokens:
-    """One request for each document, question and selected paragraph."""
-    requests = parts["documents"][0] * parts["questions"][0] * settings["best"]
-    return _asked(settings, requests, parts["paragraphs"][1])
-
-
-# By the end of the rule's name: rules of a data set begin with its name.
-_TOKENS: Mapping[str, Callable[[Mapping[str, Any], Parts], Tokens]] = {
-    "retrieve_api": _embedding,
-    "ask": _reranking,
-    "spans_ask": _contracts,
-    "spans_write": _outputs,
-    "classification_ask": _examples,
-    "answers_ask": _questions,
-    "answers_mark_ask": _paragraphs,
-}

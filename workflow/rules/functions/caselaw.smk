@@ -22,3 +22,10 @@ def volume_pins(wildcards):
         if "/" in volume
     ]
     return [c.pin for file in wanted for c in file.among(file.variants_for(CONFIG.data))]
+
+
+def shard_minutes(seconds):
+    """Resource: the minutes of a job with one shard, each of whose volumes takes ``seconds``."""
+    return lambda wildcards, attempt: capped(
+        resources.volume_minutes(len(VOLUMES[wildcards.shard]), seconds)
+    )(wildcards, attempt)

@@ -11,8 +11,8 @@ from snakemake_interface_logger_plugins.common import LogEvent
 from lextables.pipeline.version import snakemake_path
 from lextables.models.spending import Limits, cost, load_prices, price_of
 from lextables.sources.fetch import in_mirror
+from lextables.tasks import requests
 
-COSTS = ROOT / "resources/costs"
 VOLUME_BYTES = 847_678  # a volume of case law as a zip: the mean of 180 of U.S. Reports
 WEIGHT_BYTES = 4  # of a parameter, as weights are published
 # Rules generated in a loop, one per data set.
@@ -62,14 +62,14 @@ def downloads_of(specs):
         if (
             str(settings.get("found", "")).startswith("hub")
             and place.count("/") == 1
-            and place not in WEIGHT_PATHS
+            and "folder" not in WEIGHT_PATHS.get(place, {})
         ):
             model = MODELS.get(settings.get("model", ""))
             found[place] = WEIGHT_BYTES * model.parameters if model and model.parameters else None
     return found
 
 
-def dollars(costs, step, dataset, specs, texts):
+def dollars(step, dataset, specs):
     """The price of a job's calls to a server; 0 without calls, None if it cannot be computed."""
     asked = [spec.settings for spec in specs if "api" in spec.settings]
     if step == "retrieve_api":
@@ -78,11 +78,24 @@ def dollars(costs, step, dataset, specs, texts):
         limits, total = Limits(CONFIG.llm_budget, CONFIG.llm_tokens), 0.0
         for settings in asked:
             price = price_of(settings["weights"], settings["api"], limits, load_prices())
-            sent, received = costs.tokens(step, dataset, settings, texts)
+            sent, received = requests.tokens(step, dataset, settings, estimator().texts)
             total += cost(price, round(sent), round(received)).dollars
         return total
     except (BadInput, KeyError):
         return None
+
+
+def gpu_hours(job, folders):
+    """The estimated hours of a job's runs on a GPU; 0 without a GPU."""
+    runs = [RUN_IN[folder] for folder in sorted(folders & RUN_IN.keys())]
+    return resources.hours(estimator().work(runs), GPU) if runs and job.resources.get("gpu") else 0.0
+
+
+def trained_bytes(job, specs):
+    """The bytes of the trained weights that a job keeps; None if it keeps none, or they are no transformer's."""
+    if not any(output.endswith("/weights") for output in job.output) or not job.resources.get("gpu"):
+        return None
+    return sum(WEIGHT_BYTES * estimator().parameters(spec) for spec in specs)
 
 
 def kind(job):
@@ -116,8 +129,6 @@ def expected_seconds(jobs):
 def planned_jobs(costs):
     """Every job of the graph except targets, with its size and cost."""
     dag = workflow.dag
-    volumes = sum(map(len, globals().get("VOLUMES", {}).values()))
-    texts = costs.load_texts(COSTS / "texts.csv", CONFIG.data, volumes)
     to_run = set(dag.needrun_jobs())
     order = [job for level in dag.toposorted() for job in sorted(level, key=lambda job: str(job.output))]
     numbers = {job: number for number, job in enumerate(order)}
@@ -147,7 +158,11 @@ def planned_jobs(costs):
                 published=sum(brought[job].values()),
                 download=download,
                 weights=downloads_of(specs),
-                dollars=dollars(costs, step, dataset, specs, texts),
+                mem_mb=int(job.resources.get("mem_mb") or 0),
+                minutes=int(job.resources.get("runtime") or 0),
+                gpu_hours=gpu_hours(job, folders),
+                trained=trained_bytes(job, specs),
+                dollars=dollars(step, dataset, specs),
                 benchmark=str(job.benchmark or ""),
                 outputs=tuple(map(str, job.output)),
             )

@@ -86,3 +86,15 @@ def chosen_by(wildcards, searched):
     """Input: the predictions of the searches that a choice is made from, or of the retriever that they reorder."""
     runs = [run for run in spec(run_of(wildcards)).needs if (run.experiment == "search") == searched]
     return [f"{RESULTS}/{run.folder}/predictions.parquet" for run in runs]
+
+
+def ranking_work(wildcards):
+    """The work of a job that makes all runs of a model."""
+    return estimator().work([run_of(wildcards, condition=name) for name in conditions_of(wildcards)])
+
+
+def ranking_resources(stage):
+    """The resources of a ranking rule."""
+    if stage in WITHOUT_MODEL:
+        return {"mem_mb": per_attempt(resources.LEAST_MB), "runtime": capped(120)}
+    return asking_job(720, ranking_work) if stage == "ask" else model_job(ranking_work)

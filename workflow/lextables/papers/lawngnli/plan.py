@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from lextables.corpora.caselaw.fetching import BULK
 from lextables.corpora.caselaw.volumes import ALL, Collection, known, shards
@@ -12,6 +12,8 @@ from lextables.papers.lawngnli.registry import Lawngnli
 from lextables.pipeline.config import Config
 from lextables.pipeline.errors import BadInput
 
+SMALL_SHARD, LARGE_SHARD = 10, 100  # volumes
+MANY_SHARDS = 400
 DEFAULT: tuple[str, ...] = Config.model_fields["caselaw"].default
 
 
@@ -58,8 +60,16 @@ def _shards(config: Config, paper: Lawngnli, collection: Collection) -> dict[str
         ranges = (ALL,)
     if ranges == DEFAULT and not collection.knows(*DEFAULT):
         ranges = paper.default_volumes
-    chosen = shards(ranges, config.volumes_a_job, collection)
+    chosen = _cut(ranges, config.volumes_a_job, collection)
     return {f"released-{name}": volumes for name, volumes in chosen.items()} if released else chosen
+
+
+def _cut(ranges: Sequence[str], size: int | Literal["auto"], collection: Collection) -> dict[str, list[str]]:
+    """The shards of ``size`` volumes; `auto` are small ones, or large ones if there would be too many."""
+    chosen = shards(ranges, SMALL_SHARD if size == "auto" else size, collection)
+    if size == "auto" and len(chosen) > MANY_SHARDS:
+        return shards(ranges, LARGE_SHARD, collection)
+    return chosen
 
 
 def _parser(
