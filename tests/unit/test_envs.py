@@ -38,7 +38,7 @@ UNIMPORTED = {
     "snakemake-executor-plugin-slurm": "profiles/slurm",
     "hyperscan": "eyecite's tokenizer",
 }
-TOOLS = {"axe-core-python", "playwright", "ruff", "snakefmt", "pytest-xdist"}
+TOOLS = {"axe-core-python", "playwright", "ruff", "snakefmt", "pytest-timeout", "pytest-xdist"}
 
 
 def imported(*folders):

@@ -308,7 +308,7 @@ def test_a_valid_model_is_checked_again_only_after_a_change(model, monkeypatch, 
         ("org/part", False, "'org/part' is not available here: only a part of it is in the hub's cache"),
         ("./nowhere", True, "the folder './nowhere' does not exist"),
         ("/no/where", True, "the folder '/no/where' does not exist"),
-        ("~/nowhere", True, "the folder '~/nowhere' does not exist"),
+        ("~/nowhere", True, f"the folder '{Path.home()}/nowhere' does not exist"),
     ],
 )
 def test_missing_models_are_rejected_unless_they_can_be_fetched(named, fetch, says, tmp_path, monkeypatch):
