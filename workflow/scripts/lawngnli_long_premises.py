@@ -8,5 +8,5 @@ from lextables.pipeline.job import job
 
 with job(snakemake.log[0]):
     cited = Path(snakemake.input.cited, f"{snakemake.wildcards.shard}.json")
-    places = read_json(cited)
+    places = read_json(cited, list[list[int]])
     write_long_premises(places, snakemake.input.opinions, snakemake.output[0])
