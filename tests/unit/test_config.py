@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from lextables.pipeline import removed
 from lextables.pipeline.config import Config, ExtraModel, ExtraPredictions, load
 from lextables.pipeline.errors import BadInput
 
@@ -105,6 +106,17 @@ ENCODER, SERVED = ({"name": "X", "kind": kind, "model": "m"} for kind in ("encod
 )
 def test_other_errors_name_the_key(values, sentence):
     assert fault(values).startswith(sentence)
+
+
+@pytest.mark.parametrize("name", removed.REMOVED)
+def test_a_removed_key_or_paper_is_refused_with_one_sentence(name):
+    sentence = re.compile(f"{name} was removed in 1.0 \\([^.]+\\); see CHANGELOG.md\\.")
+    for place, values in (("config", {name: 1}), ("config key papers", {"papers": [name, "acord"]})):
+        with pytest.raises(BadInput) as error:
+            load({"papers": "acord"} | values, [*KNOWN, name], ROOT)
+        assert sentence.fullmatch(str(error.value).removeprefix(f"{place}: "))
+    assert name not in Config.model_fields
+    assert not (ROOT / f"resources/papers/{name}.yaml").exists()
 
 
 @pytest.mark.parametrize(

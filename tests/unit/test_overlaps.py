@@ -147,10 +147,10 @@ def test_texts_are_read_by_unit_and_split(tmp_path):
     of = [("a", "test"), ("a", "train"), ("b", "train")]
     pd.DataFrame(of, columns=["unit", "split"]).to_parquet(tmp_path / "rows.parquet")
     entry = {"tables": ["texts", "more"], "unit": "unit", "text": "text"}
-    entry |= dict.fromkeys(("split", "splits", "separator"), "")
-    assert [*report.read_texts(tmp_path, entry)] == [(ALL, "a", "one two"), (ALL, "b", "x")]
+    entry |= dict.fromkeys(("split", "splits"), "")
+    assert [*report.read_texts(tmp_path, entry)] == [(ALL, "a", "one \ntwo"), (ALL, "b", "x")]
     assert [*report.read_texts(tmp_path, entry | {"splits": "rows"})] == [
-        ("test", "a", "one two"), ("train", "a", "one two"), ("train", "b", "x"),
+        ("test", "a", "one \ntwo"), ("train", "a", "one \ntwo"), ("train", "b", "x"),
     ]  # fmt: skip
 
 
@@ -188,7 +188,7 @@ def scores_without(project, task="spans", run=RUN_FOLDER):
     row = {"row": "M", "additional": True, "reason": "", "averages": 1, "runs": {"100": [run]}}
     row |= dict.fromkeys(("trained", "baseline", "lenient"), False)
     texts = {"tables": ["contracts"], "unit": "contract_id", "text": "text", "split": "split"}
-    texts |= dict.fromkeys(("splits", "separator", "without"), "")
+    texts |= dict.fromkeys(("splits", "without"), "")
     benchmark = {"paper": "contracteval", "table": "table3", "dataset": "contracteval", "texts": texts}
     benchmark |= {"task": {"task": task, "evaluator": "containment"}, "rows": [row]}
     benchmark["registry"] = ROOT / "resources/papers/contracteval.yaml"

@@ -26,10 +26,10 @@ SCATTERED = {
     ("cuad", "table5"): (32, 6), ("lawngnli", "table6"): (6, 6), ("lawngnli", "table17"): (6, 6),
     ("privacy", "table1"): (1, 1), ("privacy", "table_c1"): (6, 0), ("privacy", "table_c2"): (2, 0),
 }  # fmt: skip
-# {paper: (number of tables and figures, number of published values)}; LegalBench-RAG has no values.
+# {paper: (number of tables and figures, number of published values)}.
 SIZES = {
     "acord": (14, 773), "contracteval": (1, 76), "cuad": (11, 252), "lawngnli": (10, 713),
-    "legalbench_rag": (0, 0), "maud": (10, 294), "privacy": (7, 629),
+    "maud": (10, 294), "privacy": (7, 629),
 }  # fmt: skip
 
 

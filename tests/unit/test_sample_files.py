@@ -23,7 +23,6 @@ SCRIPTS = {
     "make_cuad": ("files", SAMPLE / "cuad"),
     "make_encoder": ("build", MODELS / "sample-encoder"),
     "make_language_model": ("build", MODELS / "sample-language-model"),
-    "make_legalbench_rag": ("build", SAMPLE / "legalbench_rag/maud.json"),
     "make_maud": ("build", SAMPLE),
     "make_nli": ("build", SAMPLE),
     "make_privacy": ("build", SAMPLE),

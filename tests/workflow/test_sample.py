@@ -14,7 +14,6 @@ import time
 from importlib.metadata import version
 from pathlib import Path
 
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 import yaml
@@ -440,18 +439,6 @@ def test_a_changed_export_is_found_by_the_tools_that_read_it(published, tmp_path
     run = read_exports(tmp_path, "mlcroissant", "ir_measures")
     assert run.returncode == 1
     assert run.stdout.count("| **") == 2, run.stdout
-
-
-def test_a_ranking_without_ndcg_and_recall_can_be_exported(published, tmp_path):
-    """LegalBench-RAG's metrics are over characters."""
-    folder = shutil.copytree(published / "acord", tmp_path / "acord")
-    for path in (folder / "scores").iterdir():
-        scores = pq.read_table(path)
-        path.unlink()
-        pq.write_table(scores.filter(pc.match_substring(scores["metric"], "star precision")), path)
-    run = read_exports(tmp_path, "ir_measures")
-    assert run.returncode == 0, run.stdout + run.stderr[-3000:]
-    assert "0 scores, no metric in common" in run.stdout
 
 
 @pytest.mark.parametrize("run", ["retrieve.bm25.short.seed0", "retrieve.bi-encoder-minilm.short.seed0"])

@@ -12,7 +12,7 @@ from snakemake.cli import get_argument_parser
 from tqdm import tqdm
 
 from lextables.corpora.caselaw.volumes import LIST, is_damaged
-from lextables.pipeline import locks, not_run
+from lextables.pipeline import locks, not_run, removed
 from lextables.pipeline.atomic import write_text
 from lextables.sources.fetch import damaged
 
@@ -28,6 +28,7 @@ def check_command_line():
             "--config is given twice, and only the last one would count; put all keys after one --config."
         )
     targets = set(get_argument_parser().parse_known_args()[0].targets)
+    or_exit(removed.check, sorted(targets), "command line")
     known = {rule.name for rule in workflow.rules}
     reasons = {f"{name}_data": reason for name, reason in ABSENT.items()}
     for paper in PAPERS.keys() - set(CONFIG.papers):

@@ -1,4 +1,4 @@
-"""Ranking metrics: NDCG, recall, ACORD's k-star precision in two readings, and precision by characters.
+"""Ranking metrics: NDCG, recall and ACORD's k-star precision in two readings.
 
 ``qrels`` maps query id to {document id: gain}; ``run`` maps query id to document ids, best first.  A hit
 without a judgement has gain 0.
@@ -18,11 +18,10 @@ Hits = Mapping[str, Sequence[str]]
 Metric = Callable[[Qrels, Hits], dict[str, float]]  # {query id: score}, NaN where undefined
 
 
-def by_name(metric: str, lengths: Mapping[str, int] | None = None) -> Metric:
-    """Return the metric with this name: ``NDCG@k``, ``Recall@k``, ``<n>-star precision@k``,
-    ``Character precision@k`` or ``Character recall@k``; raises `BadInput` for any other.
+def by_name(metric: str) -> Metric:
+    """Return the metric with this name: ``NDCG@k``, ``Recall@k`` or ``<n>-star precision@k``.
 
-    ``lengths`` are the documents' lengths in characters, needed for character precision.
+    Raises `BadInput` for any other name.
     """
     name, _, cutoff = metric.rpartition("@")
     if not cutoff.isdigit() or int(cutoff) < 1:
@@ -31,17 +30,12 @@ def by_name(metric: str, lengths: Mapping[str, int] | None = None) -> Metric:
         return lambda qrels, run: ndcg(qrels, run, (int(cutoff),))[int(cutoff)]
     if name == "Recall":
         return partial(recall, cutoff=int(cutoff))
-    if name == "Character recall":
-        return partial(character_recall, cutoff=int(cutoff))
-    if name == "Character precision":
-        return partial(character_precision, lengths=lengths or {}, cutoff=int(cutoff))
     if stars := re.fullmatch(r"([1-9])-star precision", name):
         return partial(star_precision_printed, stars=int(stars[1]), cutoff=int(cutoff))
     raise BadInput(
         f"there is no metric {metric!r}",
         where="metrics",
-        do="choose from NDCG@k, Recall@k and <n>-star precision@k, or by characters "
-        "Character precision@k and Character recall@k",
+        do="choose from NDCG@k, Recall@k and <n>-star precision@k",
     )
 
 
@@ -111,36 +105,3 @@ def star_precision_strict(qrels: Qrels, run: Hits, stars: int, cutoff: int = 5) 
         hits = sum(gains.get(doc, 0) >= least for doc in run.get(query, ())[:cutoff])
         values[query] = hits / min(cutoff, relevant) if relevant else NAN
     return values
-
-
-# Precision and recall by characters follow LegalBench-RAG's release.  The gain of a passage for a query is
-# the number of its characters in a span that answers the query.  Passages do not overlap.
-
-
-def character_precision(qrels: Qrels, run: Hits, lengths: Mapping[str, int], cutoff: int) -> dict[str, float]:
-    """Return {query id: share of the characters of the top ``cutoff`` passages that answer the query}.
-
-    ``lengths`` maps passage id to its number of characters.  0 where no passage was returned.
-    """
-    values = {}
-    for query in sorted(qrels):
-        top = run.get(query, ())[:cutoff]
-        returned = sum(lengths[passage] for passage in top)
-        values[query] = _total_gain(qrels[query], top) / returned if returned else 0.0
-    return values
-
-
-def character_recall(qrels: Qrels, run: Hits, cutoff: int) -> dict[str, float]:
-    """Return {query id: share of the characters answering it that lie in the top ``cutoff`` passages}.
-
-    0 where no character answers the query.
-    """
-    values = {}
-    for query in sorted(qrels):
-        marked = sum(qrels[query].values())
-        values[query] = _total_gain(qrels[query], run.get(query, ())[:cutoff]) / marked if marked else 0.0
-    return values
-
-
-def _total_gain(gains: Mapping[str, int], top: Sequence[str]) -> int:
-    return sum(gains.get(passage, 0) for passage in top)

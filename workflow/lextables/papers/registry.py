@@ -91,7 +91,7 @@ class Texts(Entry):
     """Where a data set's texts are, as the target `overlaps` reads them.
 
     ``table`` has a row for each ``unit`` (the name of a column) with its ``text``, or several consecutive
-    rows, whose texts are joined with ``separator``.  ``split`` is the column of the unit's split; or
+    rows, whose texts are joined with line ends.  ``split`` is the column of the unit's split; or
     ``splits`` is another table, with the columns ``unit`` and ``split``, that puts a unit into one or more
     splits.
 
@@ -105,7 +105,6 @@ class Texts(Entry):
     text: Name = "text"
     split: str = ""
     splits: str = ""
-    separator: str = "\n"
     without: str = ""
     collection: Literal["", "edgar", "caselaw"] = ""
 

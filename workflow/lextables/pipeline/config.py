@@ -18,7 +18,7 @@ from pydantic import (
     model_validator,
 )
 
-from lextables.pipeline import user_rows
+from lextables.pipeline import removed, user_rows
 from lextables.pipeline.checked import checked
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.redaction import redacted, without_url_secrets
@@ -353,11 +353,13 @@ def load(values: Mapping[str, Any], known_papers: list[str], root: Path) -> Conf
     Raises `BadInput` with one sentence for the first error: an unknown key, a bad value, a secret in a URL, a
     paper that the registry does not have, a mirror folder or a file that does not exist.
     """
+    removed.check(values, "config")
     config = checked(Config, dict(values), where="config", do="correct it in config.yaml or after --config")
     for key, value in values.items():
         if without_url_secrets(str(value)) != str(value):
             what = f"{key} = {value!r} has a password or a key in a URL, which would be written to logs"
             raise BadInput(what, where="config", do="leave it out")
+    removed.check(config.papers, "config key papers")
     for paper in config.papers:
         if paper not in known_papers:
             raise BadInput(

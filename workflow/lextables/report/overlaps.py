@@ -42,7 +42,7 @@ def read_texts(
     seen = set()
     for unit, group in itertools.groupby(rows, key=lambda row: str(row[texts["unit"]])):
         parts = list(group)
-        text = texts["separator"].join(part[texts["text"]] for part in parts)
+        text = "\n".join(part[texts["text"]] for part in parts)
         split = parts[0].get(texts["split"], ALL)
         digest = hashlib.blake2b(text.encode(), digest_size=16).digest()
         for name in sorted(splits_of[unit]) if texts["splits"] else [split]:

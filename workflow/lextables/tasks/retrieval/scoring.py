@@ -31,10 +31,9 @@ def scores(
         query, document = row["query_id"], row["document_id"]
         if query in qrels and (task["pool"] == "all" or document in qrels[query]):
             run[query].append(document)
-    lengths = {document: len(text) for document, text in collection.documents.items()}
     values: dict[str, Mapping[str, float]] = {}
     for metric in task["metrics"]:
-        values[metric] = by_name(metric, lengths)(qrels, run)
+        values[metric] = by_name(metric)(qrels, run)
         if strict := strict_reading(metric):
             values[metric + STRICT] = strict(qrels, run)
     rows = []
@@ -90,7 +89,6 @@ def choose(
     Ties go to fewer updates, then to the lower rate.
     """
     metric = collection.task["choose_by"]
-    lengths = {document: len(text) for document, text in collection.documents.items()}
     qrels = {query_id: dict(collection.judged[query_id]) for query_id in collection.of("validation")}
     values: dict[tuple[float, int], list[float]] = defaultdict(list)
     for (rate, _), path in sorted(runs.items()):
@@ -98,7 +96,7 @@ def choose(
             candidates = _candidates(relevance) if hits is None else hits
             reordered = reorder({query: candidates.get(query, ()) for query in qrels}, relevance)
             run = {query: [document for document, _ in ranking] for query, ranking in reordered.items()}
-            of_queries = by_name(metric, lengths)(qrels, run)
+            of_queries = by_name(metric)(qrels, run)
             values[rate, updates].append(sum(of_queries.values()) / len(of_queries))
     name = f"validation {metric}"
     means = [

@@ -1,1 +1,0 @@
-"""LegalBench-RAG: passages of contracts, scored by characters (Pipitone and Houir Alami, 2024)."""
