@@ -113,7 +113,7 @@ def test_training_code_of_other_kinds_of_models_is_not_fingerprinted():
         ("tasks/classification/training", "classification_train"),
         (
             "tasks/classification/linear",
-            "classification_train_linear classification_read_linear lawngnli_matched publish_export",
+            "classification_train_linear classification_read_linear publish_export",
         ),
         ("metrics/answers", "answers_score"),
         # The export writes questions for other harnesses and reads trained weights.

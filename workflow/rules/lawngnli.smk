@@ -236,31 +236,6 @@ use rule base as lawngnli_pairs with:
         "Preparing whole and BM25-filtered premises as model input (Section 4.1)."
 
 
-# Pairs with matched overlap, and the answers of small models (does training on short premises suffice?).
-use rule base as lawngnli_matched_pairs with:
-    input:
-        examples=f"{RESULTS}/data/lawngnli_nli/examples.parquet",
-        texts=f"{RESULTS}/data/lawngnli_nli/texts.parquet",
-        census=f"{RESULTS}/data/lawngnli_nli/census.json",
-    output:
-        pairs=f"{RESULTS}/data/lawngnli_matched/pairs.parquet",
-        answers=f"{RESULTS}/data/lawngnli_matched/answers.parquet",
-        census=f"{RESULTS}/data/lawngnli_matched/census.json",
-    log:
-        f"{RESULTS}/logs/lawngnli/matched.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/lawngnli/matched.tsv"
-    resources:
-        runtime=capped(resources.volume_minutes(TEXT_VOLUMES, 2)),
-    params:
-        **script_params("lawngnli_matched"),
-        settings=PAPERS["lawngnli"].tasks["lawngnli_nli"].linear.model_dump(),
-        encoder=lambda wildcards: identified(LAWNGNLI.encoder),
-        seed=PAPERS["lawngnli"].seed,
-    message:
-        "Comparing training on short and on long premises over pairs with matched overlap."
-
-
 # A sheet for blind annotation.  Rows that two annotators completed go into resources/readings/lawngnli.csv.
 use rule base as lawngnli_to_read with:
     input:

@@ -1,21 +1,20 @@
-"""Parts that were removed, with what to say when somebody uses one; each is listed for one version."""
+"""Config keys, papers and targets that were removed (`resources/removed.yaml`)."""
 
 from collections.abc import Iterable
 
+import yaml
+
+from lextables import ROOT
 from lextables.pipeline.errors import BadInput
 
 VERSION = "1.0"
-# {config key, paper or target: what there is instead}
-REMOVED = {
-    "legalbench_rag": "its spans of merger agreements are still read",
-    "legalbench_rag_table_naive": "its paper has no published values",
-    "legalbench_rag_table_rcts": "its paper has no published values",
-}
+NAMES = ROOT / "resources/removed.yaml"
 
 
 def check(names: Iterable[str], where: str) -> None:
     """Raise `BadInput` for the first of ``names`` that was removed; ``where`` is the place they are from."""
+    removed = yaml.safe_load(NAMES.read_text(encoding="utf-8"))
     for name in names:
-        if name in REMOVED:
-            what = f"{name} was removed in {VERSION} ({REMOVED[name]})"
+        if name in removed:
+            what = f"{name} was removed in {VERSION} ({removed[name]})"
             raise BadInput(what, where=where, do="see CHANGELOG.md")

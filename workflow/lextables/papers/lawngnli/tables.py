@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from lextables.metrics.intervals import jackknife_interval, share_interval
 from lextables.models.token_count import TokenCounter
-from lextables.papers.lawngnli import matched, retrieval_tables
+from lextables.papers.lawngnli import retrieval_tables
 from lextables.papers.lawngnli.labels import LABELS
 from lextables.papers.lawngnli.nli_tables import accuracy, accuracy_by_label, balanced_accuracy, by_readings
 from lextables.papers.lawngnli.readings import READINGS, Pair, load_readings, pair_name
@@ -212,7 +212,6 @@ TABLES = {
     "table15": accuracy,
     "table16": by_readings,
     "table_labels": accuracy_by_label,
-    "table_matched": matched.table,
     **retrieval_tables.TABLES,
 }
 
