@@ -5,14 +5,13 @@
 The Python needs the readers (CONTRIBUTING.md).  lextables need not be installed: only the conversion of
 records to tables uses it, from this checkout.  Prints a row of a Markdown table for each export and reader.
 The exit status is 1 if anything differs, or if a reader is not installed.  Without the hub, set
-HF_HUB_OFFLINE=1; ``--models <folder>`` has the base models by their ids on the hub.
+HF_HUB_OFFLINE=1.
 """
 
 import argparse
 import importlib.util
 import json
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -25,7 +24,7 @@ from pathlib import Path
 os.environ |= {"HF_DATASETS_OFFLINE": "1", "PYTHONDONTWRITEBYTECODE": "1"}
 ROOT = Path(__file__).parents[1]
 ROWS = 1000  # records of a table that mlcroissant reads
-TOLERANCE = {"ir_measures": 1e-9, "mteb": 6e-6, "load.py": 1e-4}
+TOLERANCE = {"ir_measures": 1e-9, "mteb": 6e-6}
 
 
 class Different(Exception):
@@ -149,18 +148,6 @@ def read_lm_eval(folder: Path, work: Path) -> str | None:
     return f"{asked:,} questions" if asked else None
 
 
-def read_weights(folder: Path, work: Path) -> str | None:
-    """Predictions for the examples of every model card by its program, beside the folders of `--models`."""
-    programs, differences = sorted(folder.rglob("weights/*/load.py")), []
-    for program in programs:
-        with tempfile.TemporaryDirectory(dir=work) as copy:
-            for path in (*program.parent.iterdir(), *(work / "models").iterdir()):
-                (Path(copy) / path.name).symlink_to(path)
-            printed = run(Path(copy), "-I", program.name)
-        differences += map(float, re.findall(r"largest difference: (\S+)", printed))
-    return f"{len(programs)} programs of model cards, {close(differences, 'load.py')}" if programs else None
-
-
 def read_records(folder: Path, work: Path) -> str | None:
     """The logs of Every Eval Ever with its schema, and the tables that they convert back to."""
     import jsonschema
@@ -191,7 +178,6 @@ READERS: dict[str, Callable[[Path, Path], str | None]] = {
     "ir_measures": read_ir_measures,
     "mteb": read_mteb,
     "lm_eval": read_lm_eval,
-    "sentence_transformers": read_weights,
     "jsonschema": read_records,
 }
 
@@ -217,19 +203,15 @@ def main() -> bool:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("publish", type=Path)
     parser.add_argument("--readers", nargs="+", choices=READERS, default=[*READERS])
-    parser.add_argument("--models", type=Path)
     arguments = parser.parse_args()
     if not [*arguments.publish.glob("*/croissant.json")]:
         parser.error(f"{arguments.publish} has no exports; run the target publish")
     print("| export | reader | result |\n|---|---|---|", flush=True)
     everything = True
     with tempfile.TemporaryDirectory() as folder:
-        work = Path(folder)
-        if arguments.models:
-            (work / "models").symlink_to(arguments.models.resolve())
-        else:
-            (work / "models").mkdir()
-        for export, reader, found, right in results(arguments.publish.resolve(), work, arguments.readers):
+        for export, reader, found, right in results(
+            arguments.publish.resolve(), Path(folder), arguments.readers
+        ):
             print(f"| {export} | {reader} | {found} |", flush=True)
             everything &= right
     return everything

@@ -45,7 +45,7 @@ def run(root, data_set, table, rows, scores=(), name=("read", "bm25", "short", "
     return PublishedRun(folder, ["BM25 / None"])
 
 
-def export(census, runs=(), tasks=None, name="quill", publish=None, **texts):
+def export(census, runs=(), tasks=None, name="quill", publish=None, weights=(), **texts):
     """Return the export of the data sets of these census files; ``texts`` replace texts of the registry."""
     about = {
         "title": "Quill: a data set",
@@ -59,6 +59,7 @@ def export(census, runs=(), tasks=None, name="quill", publish=None, **texts):
         census,
         runs,
         {"quill": TEXTS | texts},
+        weights,
         made_by="0.1.0",
         command="snakemake publish",
     )

@@ -1,12 +1,15 @@
 """The tables, card and metadata of an export, read by the libraries that use them."""
 
 import hashlib
+import shutil
+from pathlib import Path
 
 import mlcroissant
 import pyarrow as pa
 import pytest
 from datasets import load_dataset
 from huggingface_hub import DatasetCard
+from transformers import AutoModel, AutoTokenizer
 
 from lextables.papers.planning import PLANNERS
 from lextables.pipeline.dataset import Column, Table, read
@@ -16,6 +19,7 @@ from lextables.publish.export import licence_of
 from lextables.publish.folder import WRITERS
 from published_rows import data_set, export, run
 
+ROOT = Path(__file__).parents[2]
 SPAN = pa.struct([pa.field("start", pa.int32(), False), pa.field("end", pa.int32(), False)])
 CLAUSES = Table(
     "clauses",
@@ -234,6 +238,24 @@ def test_a_failed_export_keeps_the_previous_export(made, monkeypatch):
 
 def test_every_kind_of_task_has_a_writer_and_a_category():
     assert WRITERS.keys() == CATEGORIES.keys() == PLANNERS.keys()
+
+
+def test_transformers_loads_exported_weights_as_they_are(tmp_path):
+    census = data_set(tmp_path, "quill", {CLAUSES: ROWS})
+    tiny_encoder = ROOT / "resources/sample/models/sample-encoder"
+    weights = shutil.copytree(tiny_encoder, tmp_path / "runs/quill/train/minilm/none/seed0/weights")
+    (weights / ".lock").touch()
+    tasks = {"quill": {"task": "classification", "names": {}}}
+    content = export([census], tasks=tasks, weights=[weights])
+    (data_set_part,) = content.sets
+    assert folder.link_weights(data_set_part, tmp_path / "out")[0].files == "weights/<run>/"
+    loaded = tmp_path / "out/weights/train.minilm.none.seed0"
+    assert AutoModel.from_pretrained(loaded).config.hidden_size
+    assert AutoTokenizer.from_pretrained(loaded)("a lease")["input_ids"]
+    assert (loaded / "model.safetensors").samefile(weights / "model.safetensors")
+    assert not (loaded / ".lock").exists()
+    (other,) = export([census], weights=[tmp_path / "runs/other/train/m/none/seed0/weights"]).sets
+    assert folder.link_weights(other, tmp_path / "empty") == []
 
 
 def test_scores_of_runs_are_exported(tmp_path):

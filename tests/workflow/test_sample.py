@@ -465,40 +465,16 @@ for model in filter(None, (model, mteb_task.ExportedRun(mteb_task.FOLDER / "trec
     assert theirs and theirs == pytest.approx([ours] * len(theirs), abs=1e-6)
 
 
-LOADER = """
-import os, runpy, sys
-for folder in sys.argv[1:]:
-    os.chdir(folder)
-    program = runpy.run_path("load.py", run_name="__main__")
-    if "around" in program:  # spans: a contract of one unit
-        logits = program["predict"]({"units": ["This lease begins today."], "starts": [0]})
-        assert len(logits) == 1, logits
-assert not [name for name in sys.modules if name.startswith("lextables")]
-"""
-
-
-def test_exported_weights_give_the_same_predictions_without_lextables(finished, published, tmp_path):
+def test_fine_tuned_weights_are_exported_as_they_were_saved(finished, published):
     runs = finished / "results/sample/runs"
-    programs = [*published.rglob("weights/*/load.py")]
-    folders = []
-    for program in programs:
-        folder = program.parent
+    folders = sorted(published.glob("**/weights/*/"))
+    for folder in folders:
         training = runs / folder.parents[1].name / folder.name.replace(".", "/") / "weights"
-        assert program.read_text(encoding="utf-8") in (folder / "README.md").read_text(encoding="utf-8")
         for file in (path for path in training.rglob("[!.]*") if path.is_file()):
             assert file.samefile(folder / file.relative_to(training))
-        folders.append(shutil.copytree(folder, tmp_path / f"{len(folders)}.{folder.name}"))
-        # The sample model that replaces the encoder is not on a hub.
-        (folders[-1] / "sample-encoder").symlink_to(ROOT / "resources/sample/models/sample-encoder")
-    kinds = ("linear/linear", "linear-both/linear", "words/", "minilm/", "minilm-retriever/", "fresh-head/")
-    assert all(any(kind.replace("/", ".") in path.name for path in folders) for kind in kinds)
-    # Isolated from PYTHONPATH.
-    command = [sys.executable, "-I", "-c", LOADER, *map(str, folders)]
-    run = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert run.returncode == 0, run.stderr[-3000:]
-    differences = [float(line.split()[-1]) for line in run.stdout.splitlines() if "difference" in line]
-    assert len(differences) > 2 * len(folders)
-    assert max(differences) < 1e-4
+    kinds = ("minilm", "minilm-retriever", "fresh-head")
+    assert all(any(f".{kind}." in folder.name for folder in folders) for kind in kinds)
+    assert not [folder for folder in folders if "linear" in folder.name or "words" in folder.name]
 
 
 def test_parentheticals_of_all_volumes_are_exported_with_their_pages(finished, published):

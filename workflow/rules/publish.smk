@@ -1,4 +1,4 @@
-# Exports: data sets, predictions and trained weights for other tools, with cards and metadata (docs/exports.md).
+# Exports: data sets, predictions and fine-tuned weights for other tools, with cards and metadata (docs/exports.md).
 #
 #   in    the data sets' tables and census, predictions and scores of the runs that tables show, the registries
 #   out   {RESULTS}/publish/<export>/    one per paper, and one per data set that is published separately
@@ -27,7 +27,7 @@ use rule base as export with:
         census=export_census,
         predictions=export_files("predictions.parquet"),
         scores=export_files("scores.parquet"),
-        weights=weights_files,
+        weights=lambda wildcards: export_weights(wildcards.export),
     output:
         EXPORTED,
     log:
@@ -43,12 +43,8 @@ use rule base as export with:
         about=lambda wildcards, output: export_about(wildcards),
         rows=lambda wildcards, output: [*export_rows(wildcards.export).values()],
         registry_texts=lambda wildcards, output: source_words(EXPORTS[wildcards.export][0]),
-        weights=lambda wildcards, output: export_weights(wildcards.export),
         paper_digest=lambda wildcards: digest_of(export_about(wildcards)),
         rows_digest=lambda wildcards: digest_of(export_rows(wildcards.export)),
-        weights_digest=lambda wildcards: digest_of(
-            [export_weights(wildcards.export), content_of([PROJECT_PATH / "resources/facts/overlaps.csv"])]
-        ),
         sources_digest=lambda wildcards: digest_of(source_words(EXPORTS[wildcards.export][0])),
         command=lambda wildcards: (
             f".venv/bin/snakemake --cores 4 publish --config data={CONFIG.data} models={CONFIG.models} "

@@ -6,24 +6,20 @@ from lextables.pipeline import not_run
 from lextables.pipeline.atomic import write_text
 from lextables.pipeline.job import job
 from lextables.pipeline.version import made_by, words
-from lextables.publish.export import About, PublishedRun, PublishedWeights, gather
+from lextables.publish.export import About, PublishedRun, gather
 from lextables.publish.folder import write
 
 with job(snakemake.log[0]):
     params, predictions = snakemake.params, snakemake.input.predictions
     of_runs = zip(predictions, params.rows, strict=True)
     runs = [PublishedRun(Path(path).parent, rows) for path, rows in of_runs if not not_run.reason(path)]
-    trained = [
-        PublishedWeights(**entry | {name: Path(entry[name]) for name in ("folder", "predicted")})
-        for entry in params.weights
-    ]
     export = gather(
         snakemake.wildcards.export,
         About.model_validate(params.about),
         [Path(path) for path in snakemake.input.census],
         runs,
         params.registry_texts,
-        [weights for weights in trained if not not_run.reason(weights.predictions)],
+        [Path(path) for path in not_run.made(snakemake.input.weights)],
         made_by=words(made_by()),
         command=params.command,
     )

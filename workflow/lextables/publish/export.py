@@ -104,33 +104,8 @@ class PublishedRun(RunFolder):
 
 
 @dataclass(frozen=True)
-class PublishedWeights(RunFolder):
-    """The weights of a training, and the run that predicted the test split with them.
-
-    ``reading`` are the settings of these predictions: ``max_length``, and the ``condition`` and ``view`` in a
-    task with views.  ``base`` is the model that the training started from (``name``, ``hub``,
-    ``revision``, ``licence``), or empty.  ``vectors`` is the file of embeddings that a linear span model
-    reads, or empty.  ``tables`` are (csv, title, row or column of the headline score), and ``texts`` the
-    names of the training splits in `papers.trained_on`.
-    """
-
-    predicted: Path
-    reading: Mapping[str, Any]
-    base: Mapping[str, Any]
-    vectors: str
-    tables: Sequence[Sequence[str]]
-    texts: Sequence[str]
-    command: str
-
-    @property
-    def predictions(self) -> Path:
-        """The file of the predictions."""
-        return self.predicted / "predictions.parquet"
-
-
-@dataclass(frozen=True)
 class PublishedSet:
-    """A data set of the export: its tables, census, task (if any), runs, and weights trained on it.
+    """A data set of the export: its tables, census, task (if any), runs, and folders of weights.
 
     ``folder`` is its folder in the export, empty for the data set that the export is named after.
     """
@@ -141,7 +116,7 @@ class PublishedSet:
     census: Mapping[str, Any]
     task: Mapping[str, Any]
     runs: Sequence[PublishedRun]
-    weights: Sequence[PublishedWeights] = ()
+    weights: Sequence[Path] = ()
 
     @cached_property
     def tables(self) -> list[PublishedTable]:
@@ -222,7 +197,7 @@ def gather(
     census: Sequence[Path],
     runs: Sequence[PublishedRun],
     registry_texts: Mapping[str, Any],
-    weights: Sequence[PublishedWeights] = (),
+    weights: Sequence[Path] = (),
     *,
     made_by: str,
     command: str,
@@ -230,7 +205,7 @@ def gather(
     """Collect the content of the export ``name``.
 
     ``census`` are the census files of its data sets, ``registry_texts`` the current texts on their sources
-    (`sources.registry.registry_texts`).
+    (`sources.registry.registry_texts`), and ``weights`` folders of weights in the folders of their runs.
     """
     alone = about.publish.apart.get(name)
     names = [path.parent.name for path in census]
@@ -243,7 +218,7 @@ def gather(
             read_json(path, Census),
             about.tasks.get(data_set, {}),
             [run for run in runs if run.data_set == data_set],
-            [each for each in weights if each.data_set == data_set],
+            [path for path in weights if RunFolder(path.parent).data_set == data_set],
         )
         for data_set, path in sorted(
             zip(names, census, strict=True), key=lambda entry: (entry[0] != top, entry)

@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from lextables.pipeline.atomic import replacing_folder
-from lextables.publish import predictions, questions, squad, trec, weights
+from lextables.publish import predictions, questions, squad, trec
 from lextables.publish.card import CATEGORIES, bibtex, card, description, licence_text
 from lextables.publish.croissant import croissant
-from lextables.publish.export import Export, Format, PublishedSet, link
+from lextables.publish.export import Export, Format, PublishedSet, RunFolder, link
 
 # Functions that write a data set and its predictions in the formats of other tools, by kind of task.
 WRITERS: Mapping[str, Callable[[PublishedSet, Path], list[Format]]] = {
@@ -28,7 +28,7 @@ def write(export: Export, path: str | Path) -> None:
             if data_set.task:
                 formats[data_set.name] = WRITERS[data_set.task["task"]](data_set, folder)
                 formats[data_set.name] += questions.write(data_set, folder)
-                formats[data_set.name] += weights.write(export, data_set, folder)
+                formats[data_set.name] += link_weights(data_set, folder)
             for run in data_set.runs:
                 link(run.scores, folder / f"scores/{run.name}.parquet")
         for table in export.tables:
@@ -43,3 +43,14 @@ def write(export: Export, path: str | Path) -> None:
         }
         for name, text in texts.items():
             (out / name).write_text(text, encoding="utf-8", newline="\n")
+
+
+def link_weights(data_set: PublishedSet, folder: Path) -> list[Format]:
+    """Link the weights fine-tuned on a data set into its folder; return the description of the files."""
+    for weights in data_set.weights:
+        place = folder / "weights" / RunFolder(weights.parent).name
+        for path in sorted(weights.rglob("[!.]*")):
+            if path.is_file():
+                link(path, place / path.relative_to(weights))
+    description = "fine-tuned weights, as transformers or sentence-transformers saved them."
+    return [Format("weights/<run>/", description)] if data_set.weights else []

@@ -1,7 +1,6 @@
 # The exports, and their inputs and params.
 
 from lextables.models import prompts
-from lextables.models.resolve import STANDS_IN
 from lextables.report.commands import command
 
 
@@ -89,82 +88,25 @@ def runs_behind(run):
 
 @cache
 def export_weights(export):
-    """Param: the fields of `PublishedWeights` of each training behind the rows of an export.
+    """Input: the fine-tuned weights behind the rows of an export.
 
-    Left out are trainings on a share of the examples, and those of zero updates, which keep their first weights.
+    Left out are linear models, which only lextables loads, trainings on a share of the examples, and those of zero
+    updates, which keep their first weights.
     """
-    paper, names = EXPORTS[export]
-    shown, weights = export_rows(export), {}
-    for run in sorted({behind for run in SPECS if run.folder in shown for behind in runs_behind(run)}):
+    names = EXPORTS[export][1]
+    shown = export_rows(export)
+    behind = {other for run in SPECS if run.folder in shown for other in runs_behind(run)}
+    folders = set()
+    for run in behind:
         if run.paper not in names or run.experiment not in READING:
             continue
-        readings = SPECS[run].settings.get("readings", [SPECS[run].settings])
-        for number, training in enumerate(SPECS[run].sources):
+        for training in SPECS[run].sources:
             learnt = SPECS[training].settings
             whole = learnt.get("updates") != [0] and learnt.get("percent", 100) == 100
-            if whole and training.experiment == "train" and training.paper == run.paper:
-                reading = next(one for one in readings if one.get("source", number) == number)
-                folder = f"{RESULTS}/{training.folder}"
-                weights[folder] = {
-                    "folder": folder,
-                    "predicted": f"{RESULTS}/{run.folder}",
-                    "reading": {name: reading.get(name) for name in ("condition", "view", "max_length")},
-                    "base": base_model(learnt),
-                    "vectors": unit_vectors(run.paper, learnt),
-                    "tables": headline_tables(paper, run.paper),
-                    "texts": training_texts(paper, run.paper),
-                    "command": command(CONFIG.model_dump(mode="json"), f"{folder}/weights"),
-                }
-    return [weights[folder] for folder in sorted(weights)]
-
-
-def base_model(settings):
-    """The name, address and licence of the model that a training starts from; empty if it starts from none."""
-    name = settings.get("tokenizer", settings).get("model")
-    if not name:
-        return {}
-    model = MODELS.get(name)
-    if model and model.stand_in and settings["found"] == STANDS_IN:
-        name, model = model.stand_in, MODELS[model.stand_in]
-    fields = ("hub", "revision", "licence", "max_length")
-    return {"name": name} | {field: getattr(model, field, None) for field in fields}
-
-
-def unit_vectors(dataset, settings):
-    """The file of the embeddings that a linear span model reads; empty for any other model."""
-    if dataset not in SPANS or settings.get("kind") != "linear" or "weights" not in settings:
-        return ""
-    return UNIT_VECTORS.format(dataset=dataset, encoder=settings["model"], length=settings["max_length"])
-
-
-def headline_tables(paper, dataset):
-    """(csv, title, row or column of a headline score) for each table of a data set; tuned rows are not in all."""
-    tables = {
-        name: table for name, table in PAPERS[paper].tables.items() if table.of == dataset and not table.kind
-    }
-    headlines = [table.headline.row or table.headline.column for table in tables.values() if table.headline]
-    return [
-        [f"{RESULTS}/tables/{paper}/{name}.csv", table.title, headline]
-        for name, table in tables.items()
-        for headline in dict.fromkeys(headlines)
-    ]
-
-
-def training_texts(paper, dataset):
-    """The training splits of a data set, by their names in `resources/facts/overlaps.csv`."""
-    texts, task = PAPERS[paper].texts, PAPERS[paper].tasks[dataset]
-    name = dataset if dataset in texts else next(iter(texts), dataset)
-    splits = getattr(task, "final", ("train",))
-    return [f"{name}/{split}" for split in splits]
-
-
-def weights_files(wildcards):
-    """Input: the weights of an export, their predictions and vectors, and the tables with their scores."""
-    entries = export_weights(wildcards.export)
-    files = {f"{entry['folder']}/{name}" for entry in entries for name in ("weights", "run.json")}
-    files |= {f"{entry['predicted']}/predictions.parquet" for entry in entries}
-    files |= {path for entry in entries for path, *_ in entry["tables"]}
-    return sorted(files | {entry["vectors"] for entry in entries if entry["vectors"]})
+            own = training.experiment == "train" and training.paper == run.paper
+            if whole and own and learnt.get("kind") != "linear":
+                folders.add(f"{RESULTS}/{training.folder}/weights")
+    return sorted(folders)
 
 
 def is_table(path):
