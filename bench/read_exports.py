@@ -2,10 +2,9 @@
 
     <python> bench/read_exports.py results/publish
 
-The Python needs the readers (CONTRIBUTING.md).  lextables need not be installed: only the conversion of
-records to tables uses it, from this checkout.  Prints a row of a Markdown table for each export and reader.
-The exit status is 1 if anything differs, or if a reader is not installed.  Without the hub, set
-HF_HUB_OFFLINE=1.
+The Python needs the readers (CONTRIBUTING.md).  lextables need not be installed.  Prints a row of a Markdown
+table for each export and reader.  The exit status is 1 if anything differs, or if a reader is not installed.
+Without the hub, set HF_HUB_OFFLINE=1.
 """
 
 import argparse
@@ -22,7 +21,6 @@ from pathlib import Path
 
 # No reader may look for a data set on the hub.
 os.environ |= {"HF_DATASETS_OFFLINE": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-ROOT = Path(__file__).parents[1]
 ROWS = 1000  # records of a table that mlcroissant reads
 TOLERANCE = {"ir_measures": 1e-9, "mteb": 6e-6}
 
@@ -148,29 +146,6 @@ def read_lm_eval(folder: Path, work: Path) -> str | None:
     return f"{asked:,} questions" if asked else None
 
 
-def read_records(folder: Path, work: Path) -> str | None:
-    """The logs of Every Eval Ever with its schema, and the tables that they convert back to."""
-    import jsonschema
-
-    if not (logs := [*folder.rglob("every_eval_ever/**/*.json")]):
-        return None
-    schema = json.loads((ROOT / "tests/every_eval_ever.schema.json").read_text(encoding="utf-8"))
-    validator, scores = jsonschema.Draft7Validator(schema), 0
-    for path in logs:
-        log = json.loads(path.read_text(encoding="utf-8"))
-        for error in validator.iter_errors(log):
-            raise Different(f"{path.name}: {error.message}")
-        scores += len(log["evaluation_results"])
-    sys.path.append(str(ROOT / "workflow"))
-    from lextables.publish.records import tables
-
-    converted = tables(folder)
-    for name, text in converted.items():
-        expected = (folder.parents[1] / "tables" / f"{name}.csv").read_bytes()
-        same(text.encode(), expected, f"the csv of {name}")
-    return f"{len(logs):,} logs of Every Eval Ever, {scores:,} scores, {len(converted)} tables"
-
-
 # The reader of each module.
 READERS: dict[str, Callable[[Path, Path], str | None]] = {
     "datasets": read_datasets,
@@ -178,15 +153,13 @@ READERS: dict[str, Callable[[Path, Path], str | None]] = {
     "ir_measures": read_ir_measures,
     "mteb": read_mteb,
     "lm_eval": read_lm_eval,
-    "jsonschema": read_records,
 }
 
 
 def results(publish: Path, work: Path, modules: list[str]) -> Iterator[tuple[str, str, str, bool]]:
     """Yield (export, reader, what it found or what differs, whether it is right)."""
     for folder in sorted(path for path in publish.iterdir() if path.is_dir()):
-        is_set = (folder / "croissant.json").is_file()
-        for module in modules if is_set else {"jsonschema"}.intersection(modules):
+        for module in modules if (folder / "croissant.json").is_file() else ():
             if importlib.util.find_spec(module) is None:
                 yield folder.name, module, "**not installed**", False
                 continue

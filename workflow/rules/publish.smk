@@ -3,7 +3,6 @@
 #   in    the data sets' tables and census, predictions and scores of the runs that tables show, the registries
 #   out   {RESULTS}/publish/<export>/    one per paper, and one per data set that is published separately
 #         {RESULTS}/publish/printed/     the published values of all papers, one tidy csv
-#         {RESULTS}/publish/results/     the tables as records of other collections, and capsules.csv
 
 
 include: "functions/publish.smk"
@@ -19,7 +18,6 @@ if not CONFIG.submit_small_jobs:
 
     localrules:
         printed,
-        records,
 
 
 use rule base as export with:
@@ -70,26 +68,7 @@ use rule base as printed with:
         "Exporting the published values of all papers."
 
 
-use rule base as records with:
-    input:
-        [path for paper in CONFIG.papers for path in table_files(paper) if is_table(path)],
-    output:
-        f"{PUBLISH}/results/.complete",
-    log:
-        f"{RESULTS}/logs/publish/records.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/publish/records.tsv"
-    params:
-        **script_params("publish_records"),
-        papers={paper: record_texts(paper) for paper in CONFIG.papers},
-        config=CONFIG.model_dump(mode="json"),
-        results=lambda wildcards, output: output[0].rpartition("/publish/")[0],
-    message:
-        "Writing the tables as records of other collections."
-
-
 rule publish:
     input:
         expand(EXPORTED, export=EXPORTS),
         rules.printed.output,
-        rules.records.output,

@@ -1,7 +1,6 @@
 # The exports, and their inputs and params.
 
 from lextables.models import prompts
-from lextables.report.commands import command
 
 
 def exports():
@@ -107,17 +106,3 @@ def export_weights(export):
             if whole and own and learnt.get("kind") != "linear":
                 folders.add(f"{RESULTS}/{training.folder}/weights")
     return sorted(folders)
-
-
-def is_table(path):
-    """Whether a file of `table_files` is the csv of a table."""
-    return path.endswith(".csv") and not path.endswith(".comparison.csv")
-
-
-def record_texts(paper):
-    """Param: a paper's citation, the URL of its data, and {table: title}, for records."""
-    entry = PAPERS[paper]
-    texts = source_words(paper)
-    pages = [texts[name]["homepage"] for name in sorted(sources_of(paper)) if texts[name].get("homepage")]
-    titles = {name: table.title for name, table in entry.tables.items()}
-    return {"citation": entry.citation, "homepage": pages[0] if pages else "", "titles": titles}
