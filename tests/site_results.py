@@ -120,13 +120,11 @@ def material(root: Path, config: dict | None = None, **more) -> site.Material:
         ),
     ]
     rows = tuple(
-        leaderboard.Row(f"{EVIL} {n}", f"m{n}", "55", "50", "60", "", "", n, False) for n in range(20)
+        leaderboard.Row(f"{EVIL} {n}", "55", "50", "60", groups=str(n), run="runs/m") for n in range(20)
     )
     benchmarks = [
-        leaderboard.Benchmark("acord", "ACORD", "table3", f"{n}: Recall@10, entail", rows, None, False)
-        for n in range(10)
+        leaderboard.Benchmark("acord", "ACORD", "table3", f"{n}: Recall@10, entail", rows) for n in range(10)
     ]
-    models = [leaderboard.Model(row.system, [(one, row) for one in benchmarks]) for row in rows]
     found = {
         "config": {"data": "release", "models": "available", "papers": ["acord"]} | (config or {}),
         "root": root.as_posix(),
@@ -134,7 +132,7 @@ def material(root: Path, config: dict | None = None, **more) -> site.Material:
         "runs": runs,
         "datasets": [datasets.read(path) for path in sorted(root.glob("data/*/census.json"))],
         "sections": {"acord": sections},
-        "leaderboard": [leaderboard.page(models, benchmarks, {})],
+        "leaderboard": [leaderboard.page(benchmarks, {})],
         "made_by": "0.2.0",
         "date": "2026-01-02",
     }

@@ -21,7 +21,7 @@ from lextables.pipeline.version import snakemake_path
 from lextables.report import commands, exhibits, layout, leaderboard, site, tables, wording
 from lextables.report import results as material_of
 from lextables.report.exhibits import Piece
-from lextables.report.leaderboard import BEST, Benchmark, Model, Row
+from lextables.report.leaderboard import Benchmark, Row
 from lextables.tables.cells import Cell, build
 from lextables.tables.comparison import Comparison, Pair, to_csv
 from lextables.tables.published import PublishedCell
@@ -368,21 +368,18 @@ def test_the_page_lists_groups_of_rows_that_do_not_differ(results, monkeypatch):
 
 
 def test_the_leaderboard_is_a_page_of_the_site(results):
-    rows = (
-        Row(f"best {EVIL}", "m", "55.0", "50", "60", "", BEST, 1, False),
-        Row("theirs", "", "54.0", "50", "60", "", "", 0, True),
-    )
-    benchmark = Benchmark("acord", "ACORD", "table3", "NDCG@5", rows, None, False)
+    rows = (Row(f"best {EVIL}", "55.0", "50", "60", groups="1, 2", run="runs/m"), Row("theirs", "54.0"))
+    benchmark = Benchmark("acord", "ACORD", "table3", "NDCG@5", rows, "57 queries")
     stand_in = replace(benchmark, table="table9", data_note="stand_in data: not comparable with the paper")
-    model = Model(f"the {EVIL}", ((benchmark, rows[0]),))
-    found = material(results, leaderboard=[leaderboard.page([model], [benchmark, stand_in], {})])
+    found = material(results, leaderboard=[leaderboard.page([benchmark, stand_in], {})])
     site.write(results / "report", found)
     assert site_pages.faults(results / "report") == []
     files = site.files(found)
     board = said(files, "leaderboard.html")
-    assert f"the {EVIL} 1 1: 55.0" in board and f"best {EVIL} 55.0 [50, 60] – 1 – {BEST}" in board
-    assert "theirs 54.0 [50, 60] – – – published, not run here" in board
-    left_out = "Not ranked: ACORD, Table 9: NDCG@5 (stand_in data: not comparable with the paper)."
+    assert "NDCG@5, over 57 queries; a higher score is better." in board
+    assert f"best {EVIL} 55.0 [50, 60] – 1, 2 –" in board
+    assert "theirs 54.0 – – published, not run here –" in board
+    left_out = "Not shown: ACORD, Table 9: NDCG@5 (stand_in data: not comparable with the paper)."
     assert left_out in board and board.count("Table 9") == 1
     assert '<a href="leaderboard.html">Leaderboard</a>' in files["index.html"]
 

@@ -3,7 +3,7 @@
 #   in    resources/published/<paper>.csv, the data sets' census; scores, units and records of the runs of a table;
 #         a user's file named in the config, if the table shows it
 #   out   {RESULTS}/tables/<paper>/<table>.csv, .md, .html, .comparison.csv (which rows differ); for a figure also .svg
-#   steps scores -> cells -> verdicts -> csv, md, html; units -> pairs -> comparison.csv, units.parquet
+#   steps scores -> cells -> verdicts -> csv, md, html; units -> pairs -> comparison.csv
 
 
 # Only existing papers and tables, so that a misspelt file name is not reported as an error of the rule.
@@ -55,7 +55,6 @@ use rule base as table with:
     output:
         csv=f"{RESULTS}/tables/{{paper}}/{{table}}.csv",
         comparison=f"{RESULTS}/tables/{{paper}}/{{table}}.comparison.csv",
-        units=f"{RESULTS}/tables/{{paper}}/{{table}}.units.parquet",
         md=f"{RESULTS}/tables/{{paper}}/{{table}}.md",
         html=f"{RESULTS}/tables/{{paper}}/{{table}}.html",
     log:
@@ -74,7 +73,6 @@ use rule table as figure with:
     output:
         csv=f"{RESULTS}/tables/{{paper}}/{{table}}.csv",
         comparison=f"{RESULTS}/tables/{{paper}}/{{table}}.comparison.csv",
-        units=f"{RESULTS}/tables/{{paper}}/{{table}}.units.parquet",
         md=f"{RESULTS}/tables/{{paper}}/{{table}}.md",
         html=f"{RESULTS}/tables/{{paper}}/{{table}}.html",
         svg=f"{RESULTS}/tables/{{paper}}/{{table}}.svg",

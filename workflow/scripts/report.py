@@ -33,7 +33,7 @@ with job(snakemake.log[0]):
                 for part in shown
                 if modules.has(part.name, "exhibits")
             },
-            leaderboard=leaderboard.pages(shown, config, snakemake.params.trained_on),
+            leaderboard=leaderboard.pages(shown, snakemake.params.trained_on),
             made_by=words(made_by()),
             date=day(),
         ),

@@ -4,7 +4,7 @@ from importlib import import_module
 from pathlib import Path
 
 from lextables.papers.packages import load
-from lextables.pipeline.atomic import replacing, write_text
+from lextables.pipeline.atomic import write_text
 from lextables.pipeline.job import job
 from lextables.tables import comparison, published, render
 from lextables.tables.cells import build, to_csv
@@ -44,8 +44,6 @@ with job(snakemake.log[0]):
     notes = [*entry.notes, *comparison.notes(comparison.comparisons(pairs), note)]
     about = (entry.title, entry.where, lines, notes, note)
     write_text(snakemake.output.comparison, comparison.to_csv(pairs))
-    with replacing(snakemake.output.units) as path:
-        comparison.contributions(cells, inputs.units).to_parquet(path, index=False)
     write_text(snakemake.output.csv, to_csv(lines, note))
     write_text(snakemake.output.md, render.markdown(*about, name=name, figure=f"{name}.svg" if svg else ""))
     write_text(snakemake.output.html, render.html(*about, name=name, svg=svg))

@@ -115,7 +115,7 @@ class Headline(Entry):
     It is in a ``column`` whose rows are the systems, or in a ``row`` whose columns are the systems.
     ``measure`` is the name under which the table compares it, if that differs from the column or row
     (`cells.Score`).  With ``lower``, lower scores are better.  ``chance`` are rows at chance level, such as
-    random answers: they have no rank, and if no other row is better, none has.
+    random answers: they are never the best published row.
     """
 
     column: str = ""

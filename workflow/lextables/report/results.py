@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import yaml
 
 from lextables.papers.registry import Shown, TableEntry
 from lextables.pipeline import not_run
-from lextables.pipeline.dataset import Census, Sources, read_table
+from lextables.pipeline.dataset import Census, Sources
 from lextables.pipeline.files import damage_named, read_json
 from lextables.pipeline.run import Record
 from lextables.pipeline.version import words as version_words
@@ -27,8 +26,7 @@ from lextables.tables.comparison import from_csv as pairs_from_csv
 class Exhibit:
     """A table or figure: its entry in the registry, lines, drawing, files, and compared pairs.
 
-    ``files`` are paths below the results, by kind, and ``sources`` the provenance of its data set. ``units``
-    is the contribution of each unit to the scores (`comparison.contributions`) of a table with a headline.
+    ``files`` are paths below the results, by kind, and ``sources`` the provenance of its data set.
     """
 
     name: str
@@ -38,7 +36,6 @@ class Exhibit:
     files: Mapping[str, str]
     pairs: Sequence[Pair] = ()
     sources: Sequence[Mapping[str, Any]] = ()
-    units: pd.DataFrame | None = None
 
 
 @dataclass(frozen=True)
@@ -247,9 +244,7 @@ def _read_exhibit(
             pairs = pairs_from_csv(compared.read_text(encoding="utf-8"))
     if pairs:
         files["comparison.csv"] = f"tables/{folder.name}/{name}.comparison.csv"
-    parquet = folder / f"{name}.units.parquet"
-    units = read_table(parquet).to_pandas() if entry.headline and parquet.exists() else None
-    return Exhibit(name, entry, lines, svg, files, pairs, sources, units)
+    return Exhibit(name, entry, lines, svg, files, pairs, sources)
 
 
 def read_run(path: str | Path, *, earlier: bool = False) -> RunRecord:

@@ -28,7 +28,7 @@ EXPLAINED = ("off", "unjudged", "elsewhere", "not run")
 CELLS = 3  # named in a line
 LONGEST = 40  # letters of a value
 REASONS = 10  # of one outcome of a paper
-RANKED = 3  # rows of a benchmark
+BEST_ROWS = 3  # of a benchmark
 OVERLAPS, LEAST = 10, 0.05  # pairs of splits, and the share of words from which they are shown
 NOTHING_ELSE = "none of these"
 LOOKS = {
@@ -303,27 +303,28 @@ def _besides(material: Material) -> dict[str, tuple[float, str]]:
 
 
 def _leaderboard(headlines: Sequence[Benchmark]) -> Iterator[str]:
-    rows = [row for benchmark in headlines if not benchmark.unranked for row in _ranked(benchmark)]
+    rows = [cells for benchmark in headlines if not benchmark.data_note for cells in _best_rows(benchmark)]
     if rows:
         yield (
-            f"For each main score, the {RANKED} best rows that ran and the best published row that did not. "
-            "A rank is 1 plus the number of distinguishably better rows; a place is by score alone, with "
-            "its 95 % interval."
+            f"For each main score, the {BEST_ROWS} best rows that ran and the best published row that did "
+            "not. Rows in the same group were tested against each other and do not differ."
         )
-        columns = ["table and score", "row", "score", "95 % interval", "rank", "place"]
-        yield _table(columns, rows, ["row"])
+        yield _table(["table and score", "row", "score", "95 % interval", "groups"], rows, ["row"])
     for benchmark in headlines:
-        if benchmark.unranked:
-            yield f"Not ranked: {plain(benchmark.name)} ({plain(benchmark.unranked)})."
+        if benchmark.data_note:
+            yield f"Not shown: {plain(benchmark.name)} ({plain(benchmark.data_note)})."
 
 
-def _ranked(benchmark: Benchmark) -> Iterator[list[str]]:
-    ran = [row for row in benchmark.rows if row.rank][:RANKED]
-    published = [row for row in benchmark.rows if row.published][:1]
-    for at, row in enumerate([*ran, *published]):
-        interval = f"[{row.low}, {row.high}]" if row.low and row.high else NONE
-        cells = [row.score, interval, str(row.rank or NONE), row.place or NONE]
-        yield [plain(benchmark.name) * (not at), plain(row.system) + " (published)" * row.published, *cells]
+def _best_rows(benchmark: Benchmark) -> Iterator[list[str]]:
+    ran = [row for row in benchmark.rows if row.run][:BEST_ROWS]
+    published = [row for row in benchmark.rows if not row.run][:1]
+    name = plain(benchmark.name)
+    for row in [*ran, *published]:
+        system = plain(row.system)
+        if not row.run:
+            system += " (published)"
+        yield [name, system, row.score, row.interval, row.groups or NONE]
+        name = ""
 
 
 def _overlaps(table: pd.DataFrame, files: Mapping[str, frozenset[str]]) -> Iterator[str]:

@@ -30,7 +30,7 @@ from lextables.tables.cells import Cell
 from lextables.tables.published import PublishedCell
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
+    pass
 
 ALPHA = 0.05
 POWER = 0.8
@@ -181,23 +181,6 @@ def compare(cells: Iterable[Cell], published: Iterable[PublishedCell], of_run: O
     numbers = {(cell.row, cell.column): cell.number for cell in published if cell.number is not None}
     units = cache(of_run)  # a run may have several measures
     return [pair for measure_cells in by_measure.values() for pair in _pairs(measure_cells, numbers, units)]
-
-
-def contributions(cells: Iterable[Cell], of_run: OfRun) -> "DataFrame":
-    """Return the contribution of each unit to each compared score: measure, system, unit, value.
-
-    Values are those of the metric, before a table scales them to per cent.
-    """
-    import pandas as pd
-
-    units = cache(of_run)
-    rows = [
-        (cell.score.measure, cell.score.system, unit, value / cell.score.scale)
-        for cell in cells
-        if cell.score and _has_score(cell)
-        for unit, value in _system(cell, units).units.items()
-    ]
-    return pd.DataFrame(rows, columns=["measure", "system", "unit", "value"])
 
 
 def _has_score(cell: Cell) -> bool:

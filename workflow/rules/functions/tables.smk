@@ -2,7 +2,7 @@
 
 
 def table_kinds(name):
-    kinds = ["csv", "comparison.csv", "units.parquet", "md", "html"]
+    kinds = ["csv", "comparison.csv", "md", "html"]
     return [*kinds, "svg"] if name.startswith("figure") else kinds
 
 
