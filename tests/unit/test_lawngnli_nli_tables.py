@@ -241,6 +241,32 @@ def test_mcnemar_is_1_for_systems_with_the_same_correct_answers():
     assert nli_tables.mcnemar([[True] * 10, [False] * 10]) == pytest.approx(2 / 2**10)
 
 
+# Values of an exact binomial test over the examples that only one of two systems answers correctly.
+@pytest.mark.parametrize(
+    ("only_first", "only_second", "p_value"),
+    [(0, 0, 1.0), (0, 1, 1.0), (1, 8, 0.0390625), (7, 7, 1.0), (3, 20, 0.00048828125)],
+)
+def test_mcnemar_has_the_value_of_the_binomial_test(only_first, only_second, p_value):
+    first = [True, False] + [True] * only_first + [False] * only_second
+    second = [True, False] + [False] * only_first + [True] * only_second
+    assert nli_tables.mcnemar([first, second]) == pytest.approx(p_value, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("answers", "labels", "value"),
+    [
+        ("eenc", "eenc", 1),
+        ("eecn", "eenc", 1 / 3),
+        ("nnnx", "enne", 1 / 2),  # x is no label of an example
+        ([0, 2, 2, 1], [0, 0, 2, 2], 1 / 2),
+        ("n", "e", 0),
+    ],
+)
+def test_balanced_accuracy_is_the_mean_recall_of_the_labels_that_occur(answers, labels, value):
+    found = nli_tables.balanced_accuracy([*answers], [*labels])
+    assert found == pytest.approx(value, abs=1e-12)
+
+
 def test_published_rows_have_the_accuracy_and_exact_interval_of_each_column(table):
     (folder,) = table.add(ALBERT)
     cells = table.cells()

@@ -14,6 +14,7 @@ import numpy as np
 
 from lextables.metrics.classification import by_key
 from lextables.metrics.intervals import interval_rows, jackknife_interval, pseudo_values, unit_rows
+from lextables.metrics.ratio import ratio
 from lextables.models.soft_labels import EPSILON, binary_cross_entropy, smoothed
 from lextables.pipeline.dataset import Row
 
@@ -120,8 +121,7 @@ def _left_out(values: np.ndarray, documents: np.ndarray) -> tuple[np.ndarray, np
     names, of_document = np.unique(documents, return_inverse=True)
     without = values.sum() - np.bincount(of_document, weights=values)
     remaining = len(values) - np.bincount(of_document)
-    means = np.divide(without, remaining, out=np.full(len(names), np.nan), where=remaining > 0)
-    return names, means
+    return names, ratio(without, remaining)
 
 
 def _rows(name: str, group: str, value: float, pairs: int, without: np.ndarray) -> Iterator[Row]:

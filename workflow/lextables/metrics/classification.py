@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lextables.metrics.intervals import interval_rows, jackknife_interval
+from lextables.metrics.ratio import ratio
 from lextables.pipeline.dataset import Row
 from lextables.pipeline.errors import BadInput
 
@@ -59,13 +60,13 @@ Metric = Callable[[Head, np.ndarray], np.ndarray]
 def accuracy(head: Head, weights: np.ndarray) -> np.ndarray:
     """Return the share of examples whose chosen answers are exactly the right ones."""
     exact = (head.right == head.chosen).all(axis=1)
-    return _ratio(_summed(weights, exact), weights.sum(axis=1))
+    return ratio(_summed(weights, exact), weights.sum(axis=1))
 
 
 def balanced_accuracy(head: Head, weights: np.ndarray) -> np.ndarray:
     """Return the mean recall over the answers with at least one example."""
     hits, right, _ = _counts(head, weights)
-    return nanmean(_ratio(hits, right), axis=1)
+    return nanmean(ratio(hits, right), axis=1)
 
 
 def micro_f1(head: Head, weights: np.ndarray) -> np.ndarray:
@@ -74,8 +75,7 @@ def micro_f1(head: Head, weights: np.ndarray) -> np.ndarray:
     0 where no answer is right or chosen.
     """
     hits, right, chosen = (counts.sum(axis=1) for counts in _counts(head, weights))
-    decided = right + chosen > 0
-    values = np.divide(2 * hits, right + chosen, out=np.zeros(len(hits)), where=decided)
+    values = ratio(2 * hits, right + chosen, 0.0)
     return np.where(weights.sum(axis=1) > 0, values, NAN)
 
 
@@ -86,7 +86,7 @@ def macro_f1(head: Head, weights: np.ndarray) -> np.ndarray:
     default in a single-label task (such as MAUD's).
     """
     hits, right, chosen = _counts(head, weights)
-    return nanmean(_ratio(2 * hits, right + chosen), axis=1)
+    return nanmean(ratio(2 * hits, right + chosen), axis=1)
 
 
 def aupr(head: Head, weights: np.ndarray) -> np.ndarray:
@@ -103,7 +103,7 @@ def random_aupr(head: Head, weights: np.ndarray) -> np.ndarray:
     """Return the expected `aupr` of random scores: the mean share of the rarer sides."""
     right, total = _summed(weights, head.right), weights.sum(axis=1, keepdims=True)
     rarer = np.minimum(right, total - right)
-    return nanmean(np.where(rarer > 0, _ratio(rarer, total), NAN), axis=1)
+    return nanmean(np.where(rarer > 0, ratio(rarer, total), NAN), axis=1)
 
 
 METRICS: dict[str, Metric] = {
@@ -125,17 +125,12 @@ def _summed(weights: np.ndarray, values: np.ndarray) -> np.ndarray:
     return np.asarray(weights, dtype=np.float64) @ values.astype(np.float64)
 
 
-def _ratio(part: np.ndarray, total: np.ndarray) -> np.ndarray:
-    total = np.broadcast_to(total, part.shape)
-    return np.divide(part, total, out=np.full(part.shape, NAN), where=total > 0)
-
-
 def nanmean(values: np.ndarray, axis: int = 0) -> np.ndarray:
     """Return the mean along ``axis``, NaNs left out; NaN where all are NaN."""
     defined = ~np.isnan(values)
     counts = defined.sum(axis=axis)
     total = np.where(defined, values, 0).sum(axis=axis)
-    return np.divide(total, counts, out=np.full(total.shape, NAN), where=counts > 0)
+    return ratio(total, counts)
 
 
 # Average precision, the area under a stepwise precision-recall curve, for many weightings at once.
@@ -172,12 +167,10 @@ def weighted_precisions(positive: np.ndarray, score: np.ndarray, weights: np.nda
     ranked = weights[:, order]
     hits = np.cumsum(ranked * positive[order], axis=1)[:, ends]
     retrieved = np.cumsum(ranked, axis=1)[:, ends]
-    precision = np.divide(hits, retrieved, out=np.zeros(hits.shape), where=retrieved > 0)
+    precision = ratio(hits, retrieved, 0.0)
     gained = np.diff(hits, axis=1, prepend=0)
     positives = hits[:, -1]
-    return np.divide(
-        (gained * precision).sum(axis=1), positives, out=np.zeros(len(weights)), where=positives > 0
-    )
+    return ratio((gained * precision).sum(axis=1), positives, 0.0)
 
 
 # Reading examples and predictions.

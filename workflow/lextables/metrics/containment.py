@@ -25,6 +25,7 @@ from lextables.metrics.intervals import (
     resampled_weights,
     unit_rows,
 )
+from lextables.metrics.ratio import ratio
 from lextables.pipeline.dataset import Row
 from lextables.pipeline.errors import BadInput
 
@@ -62,17 +63,13 @@ def values(totals: np.ndarray) -> dict[str, np.ndarray]:
     correct, false, missed, denied, jaccard = np.moveaxis(totals, -1, 0)
     positive = correct + missed
     return {
-        "F1": _ratio(2 * correct, 2 * correct + missed + false),
-        "F2": _ratio(5 * correct, 5 * correct + 4 * missed + false),
-        "Jaccard": _ratio(jaccard, positive),
-        "false rate": _ratio(denied, positive),
-        "precision": _ratio(correct, correct + false),
-        "recall": _ratio(correct, positive),
+        "F1": ratio(2 * correct, 2 * correct + missed + false, 0.0),
+        "F2": ratio(5 * correct, 5 * correct + 4 * missed + false, 0.0),
+        "Jaccard": ratio(jaccard, positive, 0.0),
+        "false rate": ratio(denied, positive, 0.0),
+        "precision": ratio(correct, correct + false, 0.0),
+        "recall": ratio(correct, positive, 0.0),
     }
-
-
-def _ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
-    return np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
 
 
 def scores(

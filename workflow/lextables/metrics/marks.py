@@ -14,6 +14,7 @@ import numpy as np
 from lextables.metrics.answers import groups
 from lextables.metrics.classification import by_key, nanmean, weighted_precisions
 from lextables.metrics.intervals import interval_rows, jackknife_interval, pseudo_values, unit_rows
+from lextables.metrics.ratio import ratio
 from lextables.pipeline.dataset import Row
 
 BEST = "F1, best threshold"
@@ -44,25 +45,25 @@ Metric = Callable[[np.ndarray], np.ndarray]
 def accuracy(counts: np.ndarray) -> np.ndarray:
     """Return the share of paragraphs that are marked or unmarked as the coders did."""
     hits, _, _, rejections = counts
-    return _share(hits + rejections, counts.sum(axis=0), math.nan)
+    return ratio(hits + rejections, counts.sum(axis=0), math.nan)
 
 
 def precision(counts: np.ndarray) -> np.ndarray:
     """Return the share of marked paragraphs that are right; 0 where none is marked."""
     hits, wrong, _, _ = counts
-    return _share(hits, hits + wrong, 0.0)
+    return ratio(hits, hits + wrong, 0.0)
 
 
 def recall(counts: np.ndarray) -> np.ndarray:
     """Return the share of right paragraphs that are marked; NaN where none is right."""
     hits, _, missed, _ = counts
-    return _share(hits, hits + missed, math.nan)
+    return ratio(hits, hits + missed, math.nan)
 
 
 def f1(counts: np.ndarray) -> np.ndarray:
     """Return the harmonic mean of precision and recall; NaN where no paragraph is right."""
     hits, wrong, missed, _ = counts
-    return np.where(hits + missed > 0, _share(2 * hits, 2 * hits + wrong + missed, 0.0), math.nan)
+    return np.where(hits + missed > 0, ratio(2 * hits, 2 * hits + wrong + missed, 0.0), math.nan)
 
 
 METRICS: dict[str, Metric] = {
@@ -71,10 +72,6 @@ METRICS: dict[str, Metric] = {
     "recall": recall,
     "F1": f1,
 }
-
-
-def _share(part: np.ndarray, total: np.ndarray, default: float) -> np.ndarray:
-    return np.divide(part, total, out=np.full(np.shape(total), default), where=total > 0)
 
 
 def counted(question: Marked, chosen: np.ndarray, documents: int) -> np.ndarray:

@@ -4,7 +4,7 @@ Two systems are compared by the contribution of each unit of the test set (a que
 scores, the mean over runs that differ in their seed.  The test is a two-sided sign-flip test (all 2^n sign
 patterns if these are no more than the resamples).  Holm's correction is over all tested pairs of a measure.
 The interval is Student's interval of the differences.  A detectable difference is one that is found with 80
-% power after the correction.  docs/statistics.md has measured error rates, coverage and
+% power after the correction.  The tests simulate error rates, coverage and
 power.
 
 pandas, scipy and networkx are imported where they are used: most tables have nothing to compare.
@@ -321,11 +321,9 @@ def sign_flip(differences: np.ndarray, resamples: int = 0, seed: int = 0) -> np.
 
 def holm(p_values: Sequence[float]) -> list[float]:
     """Return the p-values after Holm's correction (1979), which bounds the familywise error rate."""
-    p = np.asarray(p_values, dtype=np.float64)
-    order = np.argsort(p, kind="stable")
-    adjusted = np.empty(len(p))
-    adjusted[order] = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
-    return np.minimum(adjusted, 1).tolist()
+    from statsmodels.stats.multitest import multipletests
+
+    return multipletests(p_values, method="holm")[1].tolist()
 
 
 def detectable(differences: np.ndarray, tests: int) -> float:

@@ -4,7 +4,6 @@ The registry defines each column: the condition, `<view in training> > <view in 
 """
 
 import statistics
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -244,13 +243,13 @@ def _p_value(tested: Tested, system: Mapping[str, Any], column: Column, versus: 
 def mcnemar(right: Sequence[Sequence[bool]]) -> float:
     """Return the exact two-sided p-value of McNemar's test (1947) between two systems, on the same examples.
 
-    A binomial test over the examples that exactly one of them answers correctly; 1 without such examples.
+    1 if no example is answered correctly by exactly one of them.
     """
-    from scipy.stats import binomtest
+    from sklearn.metrics import confusion_matrix
+    from statsmodels.stats.contingency_tables import mcnemar as exact_mcnemar
 
-    first, second = right
-    only = [a for a, b in zip(first, second, strict=True) if a != b]
-    return float(binomtest(sum(only), len(only)).pvalue) if only else 1.0
+    table = confusion_matrix(*right, labels=[False, True])
+    return float(exact_mcnemar(table, exact=True).pvalue)
 
 
 def _p_value_row(inputs: Inputs, p_values: Mapping[str, Sequence[float]]) -> Iterator[Cell]:
@@ -317,7 +316,6 @@ def _gold(inputs: Inputs) -> dict[str, int]:
 
 def balanced_accuracy(answers: Sequence[int | str], labels: Sequence[int | str]) -> float:
     """Return the mean of the recalls of the labels that occur."""
-    right: dict[int | str, list[bool]] = defaultdict(list)
-    for answer, label in zip(answers, labels, strict=True):
-        right[label].append(answer == label)
-    return statistics.fmean(statistics.fmean(of_label) for _, of_label in sorted(right.items()))
+    from sklearn.metrics import recall_score
+
+    return float(recall_score(labels, answers, labels=sorted(set(labels)), average="macro"))
