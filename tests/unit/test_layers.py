@@ -18,7 +18,8 @@ LAYERS = (
     ("corpora",),
     ("papers",),
     ("tables",),
-    ("report", "publish"),
+    ("report",),
+    ("publish",),
     tuple(f"papers.{paper}" for paper in PAPERS),
     ("papers.schemas",),
 )

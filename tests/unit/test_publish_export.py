@@ -15,8 +15,8 @@ from lextables.papers.planning import PLANNERS
 from lextables.pipeline.dataset import Column, Table, read
 from lextables.publish import folder
 from lextables.publish.card import CATEGORIES
-from lextables.publish.export import licence_of
 from lextables.publish.folder import WRITERS
+from lextables.sources.licences import licence_of
 from published_rows import data_set, export, run
 
 ROOT = Path(__file__).parents[2]

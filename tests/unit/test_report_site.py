@@ -212,7 +212,7 @@ def test_the_page_of_a_data_set_shows_content_source_and_loading_code(results):
     for words_of_it in (
         "Data set · retrieval", "Every rated pair, by query_id .", "1,593 rows, one for each query_id.",
         "acord/ACORD.zip: as published, 3,131,196 bytes from https://example.org/ACORD.zip; CC BY 4.0.",
-        "marks list<int32>, may be null what people gave", "[1, 2]", "null", "word word …",
+        "marks list of int32, or null what people gave", "[1, 2]", "null", "word word …",
         'read_parquet("', '/publish/acord", "judgements", split="full")', "ratings left out 3",
         "test 761 train 832",
     ):  # fmt: skip

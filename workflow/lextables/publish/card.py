@@ -9,15 +9,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import yaml
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from lextables.papers.registry import Responsible
-from lextables.publish.export import OTHER, Export, Format, description_of, licence_of, licences_of
+from lextables.pipeline.table_texts import SPLIT, description_of, type_name
+from lextables.publish.export import Export, Format
+from lextables.sources.licences import OTHER, licence_of, licences_of
 from lextables.sources.registry import SAMPLE
 
-SPLIT = "full"
 # The task categories of the hub, by the task of a data set.
 CATEGORIES = {
     "retrieval": ("text-retrieval",),
@@ -107,14 +107,6 @@ def description(export: Export) -> str:
     return (
         f"{warning}{export.title}. The tables that lextables reads from what was published: {export.citation}"
     )
-
-
-def type_name(field: pa.Field) -> str:
-    """Return the type of a column as text."""
-    several = pa.types.is_list(field.type)
-    kind = field.type.value_type if several else field.type
-    name = f"struct({', '.join(part.name for part in kind)})" if pa.types.is_struct(kind) else str(kind)
-    return f"{'list of ' * several}{name}{', or null' * field.nullable}"
 
 
 def cell(text: str) -> str:

@@ -13,8 +13,10 @@ import mlcroissant as mlc
 import pyarrow as pa
 
 from lextables import __version__
+from lextables.pipeline.table_texts import description_of
 from lextables.pipeline.version import RELEASED
-from lextables.publish.export import Export, PublishedTable, description_of, licences_of
+from lextables.publish.export import Export, PublishedTable
+from lextables.sources.licences import licences_of
 
 CONFORMS_TO = ("http://mlcommons.org/croissant/1.0", "http://mlcommons.org/croissant/RAI/1.0")
 SAMPLE_NOTE = "This is a sample of our own writing; all other statements are about the paper's own data."
@@ -67,7 +69,7 @@ def _record_set(table: PublishedTable) -> mlc.RecordSet:
         id=table.config,
         name=table.config,
         description=table.description,
-        key=[f"{table.config}/{column}" for column in table.key if column],
+        key=[f"{table.config}/{column}" for column in table.key],
         fields=[_field(table, column) for column in table.schema],
     )
 

@@ -11,9 +11,8 @@ import pyarrow as pa
 from lextables.pipeline.dataset import parquet_file
 from lextables.pipeline.files import read_json
 from lextables.pipeline.run import Counts
+from lextables.pipeline.table_texts import SPLIT, config_name, description_of, key_of, type_name
 from lextables.pipeline.version import snakemake_path
-from lextables.publish.card import SPLIT
-from lextables.publish.export import config_name, description_of
 from lextables.report.exhibits import cut
 from lextables.report.layout import Found, Page, ticked
 from lextables.report.results import Part
@@ -36,7 +35,7 @@ class DataTable:
 
     name: str
     description: str
-    key: str
+    key: Sequence[str]
     columns: Sequence[tuple[str, str, str]]
     rows: Sequence[Sequence[str]]
     file: str
@@ -74,16 +73,10 @@ def _table(path: Path) -> DataTable:
     with parquet_file(path) as file:
         schema = file.schema_arrow
         rows = next(file.iter_batches(batch_size=ROWS), pa.RecordBatch.from_pylist([], schema)).to_pylist()
-    columns = [(column.name, _kind(column), description_of(column.metadata)) for column in schema]
+    columns = [(column.name, type_name(column), description_of(column.metadata)) for column in schema]
     texts = [[_text(row[name]) for name, *_ in columns] for row in rows]
     place = f"data/{path.parent.name}/{path.name}"
-    key = (schema.metadata or {}).get(b"key", b"").decode()
-    return DataTable(path.stem, description_of(schema.metadata), key, columns, texts, place)
-
-
-def _kind(column: pa.Field) -> str:
-    kind = str(column.type).replace("element: ", "").replace(" not null", "")
-    return f"{kind}, may be null" if column.nullable else kind
+    return DataTable(path.stem, description_of(schema.metadata), key_of(schema), columns, texts, place)
 
 
 def _text(value: Any) -> str:

@@ -7,8 +7,8 @@ from typing import Any
 from markupsafe import Markup
 
 from lextables.models.resolve import STANDS_IN
-from lextables.publish.export import licence_of
 from lextables.report.results import RunRecord
+from lextables.sources.licences import licence_of
 from lextables.sources.registry import SAMPLE
 from lextables.tables.cells import Line
 
