@@ -44,8 +44,7 @@ def test_every_supported_python_is_tested_and_listed():
 
 def test_every_script_named_in_the_documentation_exists():
     pages = [*ROOT.glob("docs/*.md"), *ROOT.glob("bench/*.py"), ROOT / "README.md"]
-    # Removed scripts are cited with their commit (`git show <commit>:bench/…`) and are not checked.
-    names = re.compile(r"(?<!:)\b(?:bench|tests)/[\w/]+\.py")
+    names = re.compile(r"\b(?:bench|tests)/[\w/]+\.py")
     named = {name for page in pages for name in names.findall(page.read_text(encoding="utf-8"))}
     assert len(named) >= 10
     assert {name for name in named if not (ROOT / name).is_file()} == set()
