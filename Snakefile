@@ -4,7 +4,7 @@
 #   .venv/bin/snakemake --cores 4 acord               all tables of one paper
 #   .venv/bin/snakemake --cores 4 acord_table_d3      one table
 #   .venv/bin/snakemake --cores 4 data|tables|check   data sets with their census | tables | tables and a summary
-#   .venv/bin/snakemake plan [a target]               estimate without running: jobs, hours, disk, downloads, dollars
+#   .venv/bin/snakemake plan [a target]               estimate without running: jobs, hours, disk, downloads
 #   .venv/bin/snakemake --cores 4 fetch               download sources and weights, for machines without a network
 #   .venv/bin/snakemake --cores 4 publish             data sets, predictions and weights for other tools
 #

@@ -60,7 +60,7 @@ def jobs():
         Job(1, "data", True, "acord", before=(0,), published=3 * MB, download=3 * MB),
         Job(2, "train", True, "acord", "linear", before=(1,), published=3 * MB, weights=weights),
         Job(3, "table", True, "acord", before=(2,), table=("acord", "table1"), weights=weights),
-        Job(4, "table", True, "acord", before=(1, 2), table=("acord", "table2"), dollars=None),
+        Job(4, "table", True, "acord", before=(1, 2), table=("acord", "table2")),
         Job(5, "report", True, before=(3, 4), download=None),
     ]
 
@@ -78,14 +78,13 @@ def test_shared_jobs_count_in_each_table_and_once_in_total(jobs):
     assert lines["core_hours_unknown"].tolist() == [2, 1, 1, 1, 3]
     assert lines["download_bytes"].tolist() == [7 * MB, 7 * MB, 7 * MB, 0, 7 * MB]  # the weights count once
     assert lines["download_bytes_unknown"].tolist() == [0, 0, 0, 1, 1]
-    assert lines["dollars_unknown"].tolist() == [1, 0, 1, 0, 1]
 
 
 def test_the_summary_lists_jobs_that_are_not_counted(jobs, tmp_path):
     estimated = estimates(jobs, "release", RECORDS)
     lines = summary(jobs, estimated)
     shown = text(lines, estimated)
-    assert re.search(r"^all +5 +1 +2 +0 +>2 +>1 GB +>7 MB +>0\.00$", shown, re.M), shown
+    assert re.search(r"^all +5 +1 +2 +0 +>2 +>1 GB +>7 MB$", shown, re.M), shown
     assert "3 jobs have no record and are not counted (1 report, 2 table)" in shown
     assert "jobs.csv every job" in write(tmp_path / "plan", lines, estimated, RECORDS)
     assert pd.read_csv(tmp_path / "plan/plan.csv").shape[0] == 5

@@ -85,5 +85,5 @@ def test_the_time_to_plan_all_models_is_limited_by_that_of_a_start(tmp_path):
     total = lines(tmp_path, "results")["all", ""]
     assert int(total["jobs"]) > 1000
     assert int(total["gpu_jobs"]) > 200 and int(total["core_hours_unknown"]) > 0
-    assert float(total["download_bytes"]) > 1e10 and float(total["dollars"]) == 0
+    assert float(total["download_bytes"]) > 1e10
     assert not (tmp_path / "results/data").exists()

@@ -1,4 +1,4 @@
-"""Cost of a run before it starts: jobs, core hours, disk, downloads and dollars, by paper and table.
+"""Cost of a run before it starts: jobs, core hours, GPU hours, disk and downloads, by paper and table.
 
 Seconds and bytes of a job are those of finished jobs of the same rule, data set and model in
 `resources/costs/records.csv`.  A job without such a record is counted, but not in the sums.
@@ -21,7 +21,7 @@ MEGABYTE = 1e6
 # Records are used for published data of up to REACH times, or 1/REACH, their size.
 REACH = 10
 KEY = ["data", "rule", "dataset", "model"]
-SUMS = {"core_seconds": HOUR, "gpu_hours": 1, "disk_bytes": 1, "download_bytes": 1, "dollars": 1}
+SUMS = {"core_seconds": HOUR, "gpu_hours": 1, "disk_bytes": 1, "download_bytes": 1}
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,8 @@ class Job:
     ``before`` are the jobs that it depends on, and ``table`` is the (paper, table) that it makes.
     ``published`` is the size in bytes of the published files that its inputs come from.  ``download`` is in
     bytes, ``weights`` is {hub id: bytes} of models that are downloaded once for all jobs, ``mem_mb`` and
-    ``minutes`` are what it requests from a cluster, ``gpu_hours`` is an estimate, ``trained`` is the size in
-    bytes of the weights that it keeps, and ``dollars`` is the price of its requests; None if unknown.
+    ``minutes`` are what it requests from a cluster, ``gpu_hours`` is an estimate, and ``trained`` is the size
+    in bytes of the weights that it keeps; None if unknown.
     """
 
     number: int
@@ -50,7 +50,6 @@ class Job:
     minutes: int = 0
     gpu_hours: float = 0.0
     trained: float | None = None
-    dollars: float | None = 0.0
     benchmark: str = ""
     outputs: tuple[str, ...] = ()
 
@@ -61,7 +60,7 @@ def estimates(jobs: Sequence[Job], data: str, records: pd.DataFrame) -> pd.DataF
     The record with the nearest published size counts, scaled by the ratio of the two sizes.
     """
     names = ["number", *KEY[1:], "gpu", "mem_mb", "minutes"]
-    columns = [*names, "published", "download", "gpu_hours", "trained", "dollars"]
+    columns = [*names, "published", "download", "gpu_hours", "trained"]
     rows = [[getattr(job, name) for name in columns] for job in jobs if job.runs]
     frame = pd.DataFrame(rows, columns=columns)
     of_data = records[records["data"] == data]
@@ -76,7 +75,6 @@ def estimates(jobs: Sequence[Job], data: str, records: pd.DataFrame) -> pd.DataF
             "gpu_hours": frame["gpu_hours"].astype(float),
             "disk_bytes": (frame["bytes"] * ratio).fillna(frame["trained"].astype(float)),
             "download_bytes": frame["download"].astype(float),
-            "dollars": frame["dollars"].astype(float),
         }
     )
     nearest = distance.sort_values(kind="stable").index
@@ -143,7 +141,6 @@ def text(lines: pd.DataFrame, estimated: pd.DataFrame) -> str:
             "GPU hours": _column(lines, "gpu_hours", lambda value: f"{value:,.0f}"),
             "disk": _column(lines, "disk_bytes", _size),
             "download": _column(lines, "download_bytes", _size),
-            "dollars": _column(lines, "dollars", lambda value: f"{value:,.2f}"),
         }
     )
     parts = [cells.to_string(index=False), ""]

@@ -9,9 +9,7 @@ from statistics import fmean
 from snakemake.common import NOTHING_TO_BE_DONE_MSG
 from snakemake_interface_logger_plugins.common import LogEvent
 from lextables.pipeline.version import snakemake_path
-from lextables.models.spending import Limits, cost, load_prices, price_of
 from lextables.sources.fetch import in_mirror
-from lextables.tasks import requests
 
 VOLUME_BYTES = 847_678  # a volume of case law as a zip: the mean of 180 of U.S. Reports
 WEIGHT_BYTES = 4  # of a parameter, as weights are published
@@ -67,22 +65,6 @@ def downloads_of(specs):
             model = MODELS.get(settings.get("model", ""))
             found[place] = WEIGHT_BYTES * model.parameters if model and model.parameters else None
     return found
-
-
-def dollars(step, dataset, specs):
-    """The price of a job's calls to a server; 0 without calls, None if it cannot be computed."""
-    asked = [spec.settings for spec in specs if "api" in spec.settings]
-    if step == "retrieve_api":
-        asked = asked[:1]  # a text is sent once for all forms of the queries
-    try:
-        limits, total = Limits(CONFIG.llm_budget, CONFIG.llm_tokens), 0.0
-        for settings in asked:
-            price = price_of(settings["weights"], settings["api"], limits, load_prices())
-            sent, received = requests.tokens(step, dataset, settings, estimator().texts)
-            total += cost(price, round(sent), round(received)).dollars
-        return total
-    except (BadInput, KeyError):
-        return None
 
 
 def gpu_hours(job, folders):
@@ -162,7 +144,6 @@ def planned_jobs(costs):
                 minutes=int(job.resources.get("runtime") or 0),
                 gpu_hours=gpu_hours(job, folders),
                 trained=trained_bytes(job, specs),
-                dollars=dollars(step, dataset, specs),
                 benchmark=str(job.benchmark or ""),
                 outputs=tuple(map(str, job.output)),
             )
