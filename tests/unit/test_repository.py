@@ -1,5 +1,8 @@
 """Other files of the repository agree with the code: licences, pinned versions, scripts and links."""
 
+import ast
+import importlib
+import importlib.util
 import re
 import tomllib
 from pathlib import Path
@@ -11,6 +14,21 @@ ROOT = Path(__file__).parents[2]
 
 def loaded(name):
     return yaml.safe_load((ROOT / name).read_text(encoding="utf-8"))
+
+
+def test_every_name_that_a_script_imports_from_the_package_exists():
+    imports = []
+    for path in [*ROOT.glob("workflow/scripts/*.py"), *ROOT.glob("bench/*.py")]:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("lextables"):
+                imports += [(path.name, node.module, alias.name) for alias in node.names]
+    assert imports
+    missing = []
+    for script, module, name in imports:
+        is_name = hasattr(importlib.import_module(module), name)
+        if not is_name and importlib.util.find_spec(f"{module}.{name}") is None:
+            missing.append((script, module, name))
+    assert missing == []
 
 
 def test_the_documentation_gives_the_licence_of_every_source_and_model():

@@ -6,12 +6,12 @@ from lextables.papers.lawngnli.census import check_left, ingested, total, volume
 from lextables.papers.lawngnli.examples import EXAMPLES, UNFILTERED, Shard, write_examples, write_unfiltered
 from lextables.papers.lawngnli.long_premises import LONG_PREMISES
 from lextables.pipeline.dataset import census, write_census
+from lextables.pipeline.files import read_json
 from lextables.pipeline.job import job
-from lextables.pipeline.run import loaded
 
 with job(snakemake.log[0]) as log:
     inputs, output, params = snakemake.input, snakemake.output, snakemake.params
-    counted = total(map(loaded, inputs.counts))
+    counted = total(map(read_json, inputs.counts))
     # Check before loading the encoder: later steps add no example.
     check_left(counted.funnel.items())
 
@@ -34,7 +34,7 @@ with job(snakemake.log[0]) as log:
     check_left(funnel)
     write_unfiltered(shards, output.unfiltered)
 
-    notes, set_aside = ingested(map(loaded, inputs.opinions))
+    notes, set_aside = ingested(map(read_json, inputs.opinions))
     tables = (
         (EXAMPLES, output.examples),
         (LONG_PREMISES, output.long_premises),
@@ -49,7 +49,7 @@ with job(snakemake.log[0]) as log:
             "set_aside": set_aside,
             "parser": params.parser,
             "encoder": params.encoder["model"],
-            "sources": volume_sources(map(loaded, inputs.provenance)),
+            "sources": volume_sources(map(read_json, inputs.provenance)),
         },
     )
     log.info("%s", funnel)

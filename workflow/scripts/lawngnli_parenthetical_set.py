@@ -5,12 +5,12 @@ from itertools import chain
 from lextables.papers.lawngnli.census import check_left, total, volume_sources
 from lextables.papers.lawngnli.entail_examples import PARENTHETICALS
 from lextables.pipeline.dataset import census, read, write, write_census
+from lextables.pipeline.files import read_json
 from lextables.pipeline.job import job
-from lextables.pipeline.run import loaded
 
 with job(snakemake.log[0]):
     inputs, output = snakemake.input, snakemake.output
-    counted = total(map(loaded, inputs.counts))
+    counted = total(map(read_json, inputs.counts))
     check_left(counted.funnel.items())
     write(PARENTHETICALS, chain.from_iterable(map(read, inputs.parentheticals)), output.parentheticals)
     write_census(
@@ -19,6 +19,6 @@ with job(snakemake.log[0]):
             "data": {PARENTHETICALS.name: census(PARENTHETICALS, output.parentheticals)},
             "notes": counted.counts,
             "funnel": list(counted.funnel.items()),
-            "sources": volume_sources(map(loaded, inputs.provenance)),
+            "sources": volume_sources(map(read_json, inputs.provenance)),
         },
     )

@@ -9,8 +9,8 @@ from lextables.papers.lawngnli.long_premises import LONG_PREMISES
 from lextables.papers.lawngnli.released_dataset import Released, differences, judged
 from lextables.papers.lawngnli.released_ids import read_masks
 from lextables.pipeline.dataset import census, write_census
+from lextables.pipeline.files import read_json
 from lextables.pipeline.job import job
-from lextables.pipeline.run import loaded
 from lextables.tables import published
 
 TABLES = (EXAMPLES, LONG_PREMISES, UNFILTERED)
@@ -26,9 +26,9 @@ with job(snakemake.log[0]) as log:
         cell for cell in published.load(ROOT / "resources/published/lawngnli.csv") if cell.table == "table2"
     ]
     found = differences(released, Path(output.census).parent, printed, trees)
-    volumes = list(map(loaded, inputs.volumes))
+    volumes = list(map(read_json, inputs.volumes))
     files = [inputs.ids, *(f"{path}.json" for path in inputs.masks)]
-    notes, set_aside = ingested(map(loaded, inputs.opinions))
+    notes, set_aside = ingested(map(read_json, inputs.opinions))
     write_census(
         output.census,
         {
@@ -41,7 +41,7 @@ with job(snakemake.log[0]) as log:
             "differences": found,
             # Pools of opinions are the paper's only if every volume was read.
             "whole_collection": not set_aside and not any(shard.get("without") for shard in volumes),
-            "sources": judged([*map(loaded, files), *volume_sources(volumes)], found),
+            "sources": judged([*map(read_json, files), *volume_sources(volumes)], found),
         },
     )
     log.info("%s", found)
