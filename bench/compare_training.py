@@ -10,6 +10,7 @@ trainings, the loss is computed from logits in single precision.
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import SimpleNamespace
+from unittest.mock import patch
 
 import numpy as np
 import torch
@@ -18,6 +19,7 @@ from torch.nn.functional import cross_entropy
 from torch.nn.utils import clip_grad_norm_, parameters_to_vector
 from torch.nn.utils.rnn import pad_sequence
 
+from lextables.models import in_parts
 from lextables.models.optimiser import Optimiser
 from lextables.tasks.spans.training import finetune
 
@@ -127,9 +129,10 @@ def compared(architecture, optimiser=OPTIMISER):
         updates = EPOCHS * len(texts) // BATCH
         trained = {"here": model}
         expected = weights_of_loop(architecture, optimiser, batches[:updates])
-        for parts in (2, 8):
+        for parts, tokens in ((2, BATCH // 2 * 100), (8, 1)):
             trained[f"here, {parts} parts"] = model = model_of(architecture)
-            finetune(model, texts, texts.collated, **settings, accumulation=parts, work=Path(folder))
+            with patch.object(in_parts, "PROCESSOR_TOKENS", tokens):
+                finetune(model, texts, texts.collated, **settings, work=Path(folder))
         plain = transformers.TrainingArguments(
             folder, max_steps=updates, per_device_train_batch_size=BATCH, seed=SEED, data_seed=SEED,
             use_cpu=True, report_to="none", save_strategy="no", disable_tqdm=True,

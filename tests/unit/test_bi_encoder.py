@@ -8,12 +8,10 @@ import numpy as np
 import pytest
 import torch
 from sentence_transformers import SentenceTransformer
-from torch.nn import functional
 
 import tiny_encoders
-from lextables.models import bi_encoder
+from lextables.models import bi_encoder, tokenised
 from lextables.models.bi_encoder import VectorCache
-from lextables.models.precision import linear_by_onednn
 
 CPU = torch.device("cpu")
 SHORT = ["the company", "shall", "the company shall", "close the merger", "buy stock"]
@@ -42,7 +40,8 @@ def test_batches_contain_texts_of_one_length():
 @pytest.mark.parametrize("family", ["bert", "roberta", "deberta", "modernbert"])
 def test_vectors_equal_those_of_sentence_transformers(folders, family, monkeypatch):
     monkeypatch.setitem(bi_encoder.TOKENS, "cpu", 16)
-    monkeypatch.setattr(bi_encoder, "COUNTED", 2)
+    monkeypatch.setattr(tokenised, "AT_ONCE", 2)
+    monkeypatch.setattr(bi_encoder, "SHARD", 5)
     model = bi_encoder.load(folders[family], CPU, 32)
     masks = []
     model[0].register_forward_pre_hook(lambda _, inputs: masks.append(inputs[0]["attention_mask"]))
@@ -77,24 +76,10 @@ def test_each_thread_encodes_its_own_batch(folders, monkeypatch):
         assert (threads > 1) == (len(seen) > 1) and len(seen) <= threads
         seen.clear()
     assert (vectors[1] == vectors[3]).all()
-    monkeypatch.setattr(model, "encode", lambda texts, **_: 1 / 0)
+    model.register_forward_pre_hook(lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         bi_encoder.encode(model, SHORT)
     assert torch.get_num_threads() == before
-
-
-def test_onednn_differs_only_by_rounding():
-    generator = torch.Generator().manual_seed(0)
-    data, weight, bias = (torch.randn(size, generator=generator) for size in ((3, 5, 64), (48, 64), (48,)))
-    expected = functional.linear(data, weight, bias), functional.linear(data, weight)
-    half = functional.linear(data.bfloat16(), weight.bfloat16())
-    with torch.inference_mode(), linear_by_onednn(CPU):
-        torch.testing.assert_close(functional.linear(data, weight, bias), expected[0], rtol=1e-5, atol=1e-5)
-        torch.testing.assert_close(functional.linear(data, weight), expected[1], rtol=1e-5, atol=1e-5)
-        # Calls with keyword arguments or other types use torch's implementation.
-        assert functional.linear(data, weight=weight).equal(expected[1])
-        assert functional.linear(data.bfloat16(), weight.bfloat16()).equal(half)
-    assert functional.linear(data, weight, bias).equal(expected[0])
 
 
 # Cached vectors

@@ -145,9 +145,7 @@ def test_progress_of_training_is_logged_and_not_printed(tmp_path, caplog, capfd)
     caplog.set_level("INFO", logger="lextables")
     assert (
         train(
-            InParts(
-                model=Line(), args=settings, train_dataset=Points(), rows=8, mixed=False, decayed="weights"
-            ),
+            InParts(model=Line(), args=settings, train_dataset=Points(), mixed=False, decayed="weights"),
             tmp_path,
         )
         == 0

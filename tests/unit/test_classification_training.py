@@ -33,7 +33,7 @@ CPU = torch.device("cpu")
 HEADS = {"1": ("No", "Yes"), "2-0": ("other", "cash"), "2-1": ("other", "stock"), "3": ("a", "b", "c")}
 ONE_HEAD, TWO_HEADS = {"1": HEADS["1"]}, {name: HEADS[name] for name in ("1", "3")}
 SETTINGS = {
-    "setting": "multi", "percent": 100, "head": "family", "heads": None, "batch_size": 4, "accumulation": 1,
+    "setting": "multi", "percent": 100, "head": "family", "heads": None, "batch_size": 4,
     "max_length": 24, "bf16": False, "save_every": 0, "optimiser": CONSTANT, "multi_label": False,
     "loss": "binary_cross_entropy", "sampling": "balanced", "class_weights": "none", "view": None, "only": [],
     "where": None, "passes": None, "model": "tiny", "revision": None,
@@ -398,11 +398,6 @@ def test_training_starts_from_trained_weights_and_their_head(kept):
     assert not same(start, kept("fresh", of=ONE_HEAD, updates=[1])[0])
 
 
-def test_an_accumulation_that_does_not_divide_the_batch_size_is_rejected(train):
-    with pytest.raises(BadInput, match="accumulation = 3 does not divide batch_size = 4"):
-        train(accumulation=3)
-
-
 @pytest.mark.parametrize(("family", "kind"), [("bigbird", "family"), ("modernbert", "own")])
 def test_long_texts_can_be_used_with_other_settings(prepared, tokenised, tmp_path, family, kind):
     generator = np.random.default_rng(0)
@@ -415,7 +410,7 @@ def test_long_texts_can_be_used_with_other_settings(prepared, tokenised, tmp_pat
         for split in ("train", "test")
         for i, text_id in enumerate(long)
     ]
-    settings = {"max_length": 4096, "batch_size": 2, "accumulation": 2, "head": kind}
+    settings = {"max_length": 4096, "batch_size": 2, "head": kind}
     given = prepared(ONE_HEAD, rows, family=family, tokens=tokens, **settings)
     found = predicted(given, {"learning_rate": 1e-3, "updates": [1]}, tmp_path / "out.parquet")
     assert np.isfinite([row["logits"] for row in found]).all()

@@ -86,18 +86,12 @@ def test_linear_baselines_need_only_their_encoder_and_run_on_every_share(monkeyp
         assert (gone[name]["runs"], gone[name]["reason"]) == ({}, reason)
 
 
-def test_the_batch_size_is_that_of_the_released_script_and_fits_one_gpu():
-    # run.sh: 40 windows on each of two GPUs. One GPU processes 40 windows at once, or fewer for large models.
+def test_the_batch_size_is_that_of_the_released_script():
+    # run.sh: 40 windows on each of two GPUs.
     found = laid_out(**WHOLE)
     trained = {run.model: spec.settings for run, spec in found.specs.items() if run.experiment == "train"}
     trained = {name: each for name, each in trained.items() if each.get("kind") != "linear"}  # no batches
     assert {settings["batch_size"] for settings in trained.values()} == {80}
-    assert {trained[name]["accumulation"] for name in ("bert-base", "roberta-base", "minilm")} == {2}
-    assert trained["deberta-xlarge"]["accumulation"] == 16
-    task = PAPER.tasks["cuad"]
-    for grid in ("paper", "small", "sample"):
-        parts = [task.grids[grid].accumulation * panel.accumulation for panel in task.models.values()]
-        assert all(task.grids[grid].batch_size % part == 0 for part in parts)
     assert {settings["n_best"] for settings in trained.values()} == {20}
 
 

@@ -7,14 +7,19 @@ import pytest
 import torch
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
-from transformers import BertForMaskedLM, BertForQuestionAnswering, BertModel, TrainingArguments
+from transformers import (
+    BertForMaskedLM,
+    BertForQuestionAnswering,
+    BertModel,
+    PreTrainedModel,
+    TrainingArguments,
+)
 
 import marked_contracts
-from lextables.models import bi_encoder, bi_encoder_training, cross_encoder, loading, multi_head
+from lextables.models import bi_encoder, bi_encoder_training, cross_encoder, in_parts, loading, multi_head
 from lextables.models.checkpoints import arguments
 from lextables.models.in_parts import in_parts_that_fit
 from lextables.models.optimiser import Optimiser
-from lextables.models.throughput import encoder
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import read_json
 from lextables.pipeline.run import recorded
@@ -28,6 +33,11 @@ from marked_contracts import WINDOWS, WORDINGS, config, equal, features, weights
 from optimisers import LINEAR, optimiser
 
 CPU = torch.device("cpu")
+
+
+def encoder(model):
+    """The transformer in ``model``, without its heads."""
+    return next(part for part in model.modules() if isinstance(part, PreTrainedModel)).base_model
 
 
 class Memory:
@@ -76,15 +86,17 @@ def trained(learnt, work, memory=99, after=0, **settings):
     return weights(model), read_json(work / "run.json")["micro_batches"], resumed
 
 
-def test_training_that_ran_out_of_memory_equals_training_with_micro_batches(learnt, tmp_path):
-    # Memory runs out in the second part of the first update, when the first part has left gradients.
-    halved, said, _ = trained(learnt, tmp_path / "halved", memory=1, after=1, accumulation=2)
-    assert said == {"batch_size": 8, "micro_batch": 1, "halved_at_update": [1, 1]}
-    begun, said, _ = trained(learnt, tmp_path / "begun", accumulation=8)
-    assert said == {"batch_size": 8, "micro_batch": 1, "halved_at_update": []}
-    assert equal(halved, begun)
+def test_training_that_ran_out_of_memory_equals_training_with_micro_batches(learnt, tmp_path, monkeypatch):
     whole, said, _ = trained(learnt, tmp_path / "whole")
     assert said == {"batch_size": 8, "micro_batch": 8, "halved_at_update": []}
+    # Memory runs out in the second part of the first update, when the first part has left gradients.
+    monkeypatch.setattr(in_parts, "PROCESSOR_TOKENS", 4 * WINDOWS.max_length)
+    halved, said, _ = trained(learnt, tmp_path / "halved", memory=1, after=1)
+    assert said == {"batch_size": 8, "micro_batch": 1, "halved_at_update": [1, 1, 1]}
+    monkeypatch.setattr(in_parts, "PROCESSOR_TOKENS", 1)
+    begun, said, _ = trained(learnt, tmp_path / "begun")
+    assert said == {"batch_size": 8, "micro_batch": 8, "halved_at_update": []}
+    assert equal(halved, begun)
     # Dropout is sampled for each part.
     assert not equal(halved, whole)
 
@@ -124,60 +136,63 @@ def batch_of(words, *more):
     return {"input_ids": ids * mask, "attention_mask": mask} | dict(more)
 
 
-def plain(rows):
-    return {"rows": rows, "mixed": False, "decayed": "weights"}
+PLAIN = {"mixed": False, "decayed": "weights"}
 
 
-def span_trainer(words, args, rows):
+def span_trainer(words, args):
     batch = batch_of(words) | {
         "start_positions": torch.tensor([1, 0, 2]), "end_positions": torch.tensor([2, 0, 4]),
     }  # fmt: skip
     answered = np.array([True, False, True])
     model = small(BertForQuestionAnswering)
-    return spans._SpanTrainer(
-        model=model, args=args, **plain(rows), answered=answered, empty_weight=0.3
-    ), batch
+    return spans._SpanTrainer(model=model, args=args, **PLAIN, answered=answered, empty_weight=0.3), batch
 
 
-def head_trainer(words, args, rows):
+def head_trainer(words, args):
     body = small()
     own = torch.nn.ModuleList(multi_head._own_head(body.config, size) for size in (2, 3))
     batch = batch_of(words) | {"head": [1, 0, 1], "label": torch.tensor([2, 0, 1])}
     model = multi_head.MultiHead(body, own, (2, 3))
-    return classification._InOrder(model=model, args=args, **plain(rows)), batch
+    return classification._InOrder(model=model, args=args, **PLAIN), batch
 
 
-def masking_trainer(words, args, rows):
+def masking_trainer(words, args):
     # The texts have different numbers of masked tokens.
     labels = torch.full((3, 9), -100)
     labels[0, 1], labels[1, :4], labels[2, 2:4] = 7, 8, 9
     batch = batch_of(words) | {"labels": labels}
-    return pretraining._Trainer(model=small(BertForMaskedLM), args=args, **plain(rows)), batch
+    return pretraining._Trainer(model=small(BertForMaskedLM), args=args, **PLAIN), batch
 
 
-def pair_trainer(words, args, rows, tmp_path):
+def pair_trainer(words, args, tmp_path, side):
     small().save_pretrained(tmp_path / "pairs")
     words.save_pretrained(tmp_path / "pairs")
     model = cross_encoder.load(str(tmp_path / "pairs"), CPU, 16, fresh_head=True)
+    model.tokenizer.padding_side = side
     given = cross_encoder.CrossEncoderTrainingArguments(**args.to_dict() | {"prompts": None})
-    trainer = cross_encoder._Trainer(model=model, args=given, **plain(rows))
+    trainer = cross_encoder._Trainer(model=model, args=given, **PLAIN)
     pairs = [
         {"query": "which term", "clause": " ".join(["w1"] * count), "label": count / 9} for count in (1, 9, 5)
     ]
     return trainer, trainer.data_collator(pairs)
 
 
-@pytest.mark.parametrize("kind", ["spans", "heads", "masking", "pairs"])
-def test_micro_batches_have_the_loss_and_gradients_of_the_batch(kind, tmp_path):
+@pytest.mark.parametrize(
+    ("kind", "widths"),
+    # Two parts, the longest texts first.  Each is cut to its longest text, if padding is on the right.
+    [("spans", (9, 3)), ("heads", (9, 3)), ("masking", (9, 3)), ("right", (14, 6)), ("left", (14, 14))],
+)
+def test_micro_batches_have_the_loss_and_gradients_of_the_batch(kind, widths, tmp_path):
     words = marked_contracts.tokenizer()
     args = TrainingArguments(**arguments(tmp_path, 1, seed=0, save_every=0, device=CPU))
 
     def gradients(rows):
-        if kind == "pairs":
-            trainer, batch = pair_trainer(words, args, rows, tmp_path)
+        if kind in ("left", "right"):
+            trainer, batch = pair_trainer(words, args, tmp_path, side=kind)
         else:
             make = {"spans": span_trainer, "heads": head_trainer, "masking": masking_trainer}[kind]
-            trainer, batch = make(words, args, rows)
+            trainer, batch = make(words, args)
+        trainer.rows = rows
         for part in trainer.model.modules():
             if isinstance(part, torch.nn.Dropout):
                 part.p = 0.0
@@ -193,17 +208,55 @@ def test_micro_batches_have_the_loss_and_gradients_of_the_batch(kind, tmp_path):
         return loss, found, seen
 
     (whole, expected, (shape,)), (loss, found, shapes) = gradients(8), gradients(2)
-    # A part is cut to its longest text if its padding is known to be on the right.
-    assert shapes == [(2, shape[1]), (1, shape[1] if kind == "pairs" else 5)]
+    assert shape[0] == 3 and shapes == [(2, widths[0]), (1, widths[1])]
     assert loss.item() == pytest.approx(whole.item(), rel=1e-5)
     assert found.keys() == expected.keys() and len(found) > 10
     for name, gradient in expected.items():
         assert torch.allclose(found[name], gradient, atol=1e-6), name
 
 
+@pytest.mark.parametrize(
+    ("tokens", "device", "parts"),
+    [
+        (27, "cpu", [(3, 9)]),
+        (26, "cpu", [(2, 9), (1, 3)]),
+        (9, "cpu", [(1, 9), (1, 5), (1, 3)]),
+        (1, "cpu", [(1, 9), (1, 5), (1, 3)]),
+        (1, "cuda", [(3, 9)]),
+    ],
+)
+def test_a_processor_has_a_bound_on_the_tokens_of_a_part(tokens, device, parts, tmp_path, monkeypatch):
+    monkeypatch.setattr(in_parts, "PROCESSOR_TOKENS", tokens)
+    args = TrainingArguments(**arguments(tmp_path, 1, seed=0, save_every=0, device=CPU))
+    trainer, batch = head_trainer(marked_contracts.tokenizer(), args)
+    monkeypatch.setattr(TrainingArguments, "device", torch.device(device))
+    found = [*trainer._parts(batch)]
+    assert [tuple(part["input_ids"].shape) for _, part in found] == parts
+    assert sum(share for share, _ in found) == pytest.approx(1)
+    # Values of a row stay together, in tensors and lists.
+    rows = zip(batch["input_ids"][:, 0].tolist(), batch["head"], batch["label"].tolist(), strict=True)
+    split = []
+    for _, part in found:
+        split += zip(part["input_ids"][:, 0].tolist(), part["head"], part["label"].tolist(), strict=True)
+    assert sorted(split) == sorted(rows)
+
+
+@pytest.mark.parametrize(
+    ("mask", "ends"),
+    [
+        ([[1, 1, 0], [1, 1, 1]], [2, 3]),
+        ([[0, 0, 1], [1, 1, 1]], [3, 3]),
+        ([[1, 0, 1], [0, 0, 0]], [3, 1]),
+    ],
+)
+def test_ends_of_texts(mask, ends):
+    assert in_parts._ends(torch.tensor(mask)) == ends
+
+
 def test_a_part_without_loss_terms_is_skipped(tmp_path):
     args = TrainingArguments(**arguments(tmp_path, 1, seed=0, save_every=0, device=CPU))
-    trainer, batch = masking_trainer(marked_contracts.tokenizer(), args, rows=1)
+    trainer, batch = masking_trainer(marked_contracts.tokenizer(), args)
+    trainer.rows = 1
     batch["labels"][1] = -100
     assert torch.isfinite(trainer.training_step(trainer.model, batch))
 

@@ -41,7 +41,7 @@ def test_a_warm_up_that_is_longer_than_the_training_is_recorded(tmp_path, caplog
         **Optimiser(**CONSTANT | {"warmup": warmup}).arguments(0.1),
         remove_unused_columns=False,
     )
-    plain = {"rows": 8, "mixed": False, "decayed": "weights"}
+    plain = {"mixed": False, "decayed": "weights"}
     trainer = checkpoints.InParts(model=Line(), args=settings, train_dataset=Points(), **plain)
     rates = []
     trainer.add_callback(Rates(rates))

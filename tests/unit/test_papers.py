@@ -111,6 +111,15 @@ def test_a_paper_has_the_base_class_unless_its_package_adds_keys(paper):
             {"data": {"ledgar": {"files": {"a": "b/c"}, "reader": "a..b"}}},
             "data.ledgar.reader = 'a..b' is not allowed (",
         ),
+        (
+            {
+                "tasks": {
+                    "ledgar": PAPER["tasks"]["ledgar"]
+                    | {"grids": {"sample": {"multi": GRID | {"accumulation": 2}}}}
+                }
+            },
+            "grids.sample.multi",
+        ),
         ({"data": {"ledgar": {"files": {}}}}, "ledgar.yaml: data.ledgar.files = {} is not allowed ("),
         (
             {"data": {"ledgar": {"files": {"all": "a/b"}, "given": ["labels"]}}},

@@ -7,7 +7,7 @@ from transformers import BertConfig, BertForQuestionAnswering, BertModel, Traini
 from lextables.models import checkpoints, precision, throughput
 from lextables.models.checkpoints import arguments
 from lextables.models.in_parts import InParts
-from lextables.models.throughput import READING, TRAINING, aside, count, count_lengths, measured
+from lextables.models.throughput import READING, TRAINING, count, measured
 from lextables.pipeline.files import read_json
 from lextables.pipeline.fingerprint import digests
 from lextables.pipeline.run import recorded
@@ -37,19 +37,16 @@ def test_a_record_has_tokens_per_second_and_padding(tmp_path, clock):
     model = BertForQuestionAnswering(BERT)
     with recorded(tmp_path / "run.json", {}):
         with measured(TRAINING, model):
-            clock.now += 50  # time before the first batch
             count(mask(3, 5))
             clock.now += 2
             with measured(READING, model):
                 clock.now += 7
-                count_lengths(torch.tensor([4]), 4)
-            with aside():
-                clock.now += 11
+                count(mask(4))
             count({"query_" + name: value for name, value in mask(2).items()})
             clock.now += 2
         for _ in range(2):  # a second model of the job
             with measured(READING, model):
-                count_lengths(torch.tensor([1]), 8)
+                count({"attention_mask": torch.tensor([[1] + 7 * [0]])})
                 clock.now += 0.5
     found = read_json(tmp_path / "run.json")["throughput"]
     assert found[TRAINING] == {
@@ -83,31 +80,10 @@ def test_a_training_records_its_tokens(tmp_path):
     args = TrainingArguments(
         **arguments(tmp_path, 3, seed=0, save_every=0, device=CPU), per_device_train_batch_size=4
     )
-    trainer = InParts(model=model, args=args, train_dataset=Texts(), rows=2, mixed=False, decayed="weights")
+    trainer = InParts(model=model, args=args, train_dataset=Texts(), mixed=False, decayed="weights")
     with recorded(tmp_path / "run.json", {}) as record:
         checkpoints.train(trainer, tmp_path)
     assert record["throughput"][TRAINING]["tokens"] == 3 * 4 * 6
-
-
-def test_writing_a_checkpoint_is_not_measured(tmp_path, clock, monkeypatch):
-    def slowly(self, *args, **kwargs):
-        clock.now += 60
-        return write(self, *args, **kwargs)
-
-    write = InParts.save_model
-    monkeypatch.setattr(InParts, "save_model", slowly)
-    settings = TrainingArguments(**arguments(tmp_path / "work", 3, seed=0, save_every=1, device=CPU))
-    trainer = InParts(
-        model=BertForQuestionAnswering(BERT),
-        args=settings,
-        train_dataset=Texts(),
-        rows=8,
-        mixed=False,
-        decayed="weights",
-    )
-    with recorded(tmp_path / "run.json", {}):
-        checkpoints.train(trainer, tmp_path / "work")
-    assert clock.now == 280 and read_json(tmp_path / "run.json")["throughput"][TRAINING]["seconds"] == 0
 
 
 def test_throughput_is_not_in_fingerprints():

@@ -11,6 +11,7 @@ import logging
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,15 +20,17 @@ from zipfile import BadZipFile
 import numpy as np
 import torch
 from sentence_transformers import SentenceTransformer
+from sentence_transformers.util import batch_to_device
+from torch.nn.functional import normalize
 from tqdm import tqdm
 from transformers import PreTrainedTokenizerBase
 
 from lextables.models import device, loading
 from lextables.models.files import check_named_code
-from lextables.models.in_parts import in_parts_that_fit
+from lextables.models.in_parts import PROCESSOR_TOKENS, in_parts_that_fit
 from lextables.models.own_settings import COSINE, prompt_name, set_length
-from lextables.models.precision import linear_by_onednn
-from lextables.models.throughput import READING, count_lengths, measured
+from lextables.models.throughput import READING, count, measured
+from lextables.models.tokenised import AT_ONCE, tokenised
 from lextables.pipeline.atomic import replacing, write_text
 from lextables.pipeline.errors import loading_weights
 from lextables.pipeline.files import read_json
@@ -43,9 +46,7 @@ _IDENTITY = "identity.json"
 _DAMAGE = (BadZipFile, EOFError, KeyError, ValueError)
 _log = logging.getLogger("lextables")
 # Tokens per batch: as many as a CPU's caches hold, and enough to use a GPU fully.
-TOKENS = {"cpu": 2048, "cuda": 65536}
-# Texts tokenized at once to count their tokens; they may be long.
-COUNTED = 256
+TOKENS = {"cpu": PROCESSOR_TOKENS, "cuda": 65536}
 
 
 @loading_weights()
@@ -69,7 +70,7 @@ def encode(model: SentenceTransformer, texts: Sequence[str]) -> np.ndarray:
     All texts of a batch have the same number of tokens.  Without padding encoding is faster, and a text's
     vector does not depend on the other texts.  Shows progress, since a corpus takes minutes on a CPU.
     """
-    return _encoded(model, model.encode, texts, unit=True)
+    return _encoded(model, texts, {"prompt": _prompt(model, model.default_prompt_name)}, unit=True)
 
 
 def encode_alike(model: SentenceTransformer, texts: Sequence[str]) -> np.ndarray:
@@ -77,19 +78,18 @@ def encode_alike(model: SentenceTransformer, texts: Sequence[str]) -> np.ndarray
 
     The vectors are unit vectors only if that is the cosine.
     """
-    return _encoded(model, model.encode, texts, unit=model.similarity_fn_name == COSINE)
+    options = {"prompt": _prompt(model, model.default_prompt_name)}
+    return _encoded(model, texts, options, unit=model.similarity_fn_name == COSINE)
 
 
 def encode_queries(model: SentenceTransformer, texts: Sequence[str]) -> np.ndarray:
     """As `encode_alike`, with the model's prompt or route for queries, if it has one."""
-    encode = partial(model.encode_query, prompt_name=prompt_name(model, "query"))
-    return _encoded(model, encode, texts, unit=model.similarity_fn_name == COSINE)
+    return _encoded_part(model, texts, "query")
 
 
 def encode_documents(model: SentenceTransformer, texts: Sequence[str]) -> np.ndarray:
     """As `encode_alike`, with the model's prompt or route for documents, if it has one."""
-    encode = partial(model.encode_document, prompt_name=prompt_name(model, "document"))
-    return _encoded(model, encode, texts, unit=model.similarity_fn_name == COSINE)
+    return _encoded_part(model, texts, "document")
 
 
 def cached(
@@ -123,67 +123,98 @@ def batches(lengths: Sequence[int], tokens: int) -> Iterator[np.ndarray]:
             yield positions[start : start + size]
 
 
+def _encoded_part(model: SentenceTransformer, texts: Sequence[str], part: str) -> np.ndarray:
+    options = {"prompt": _prompt(model, prompt_name(model, part)), "task": part}
+    return _encoded(model, texts, options, unit=model.similarity_fn_name == COSINE)
+
+
+def _prompt(model: SentenceTransformer, name: str | None) -> str | None:
+    return model.prompts[name] if name else None
+
+
 def _encoded(
-    model: SentenceTransformer, encode: Callable[..., np.ndarray], texts: Sequence[str], *, unit: bool
+    model: SentenceTransformer, texts: Sequence[str], options: Mapping[str, Any], *, unit: bool
 ) -> np.ndarray:
-    unique = sorted(set(texts))
+    """As `encode`; ``options`` are those of the model's `preprocess`: a prompt, and the task of a route."""
+    model.eval()
+    unique = sorted(set(texts), key=lambda text: (len(text), text))
+    encoder = _Encoder(model, {name: options[name] for name in ("task",) if name in options}, unit)
     vectors = np.empty((len(unique), model.get_embedding_dimension()), dtype=np.float32)
-
-    def fill(batch: np.ndarray) -> int:
-        for _ in in_parts_that_fit(batch, len(batch), fill_part):
-            pass
-        return len(batch)
-
-    def fill_part(part: np.ndarray) -> None:
-        with linear_by_onednn(model.device):
-            vectors[part] = encode(
-                [unique[at] for at in part],
-                batch_size=len(part),
-                normalize_embeddings=unit,
-                convert_to_numpy=True,
-                show_progress_bar=False,
-            )
-
-    lengths = _lengths(model, unique)
-    all_batches = [*batches(lengths, TOKENS[model.device.type])]
     with measured(READING, model), tqdm(total=len(unique), desc="encoding") as progress:
-        for done in _in_parallel(fill, all_batches, model.device):
-            progress.update(done)
-        count_lengths(torch.tensor(lengths, dtype=torch.long), sum(lengths))
+        for start in range(0, len(unique), SHARD):
+            part = unique[start : start + SHARD]
+            for positions, found in encoder.vectors(part, options):
+                vectors[start + positions] = found
+                progress.update(len(positions))
     position = {text: index for index, text in enumerate(unique)}
     return vectors[[position[text] for text in texts]]
 
 
+@dataclass(frozen=True)
+class _Encoder:
+    """A model, the arguments ``task`` of its `forward`, and whether its vectors become unit vectors."""
+
+    model: SentenceTransformer
+    task: Mapping[str, str]
+    unit: bool
+
+    def vectors(
+        self, texts: Sequence[str], options: Mapping[str, Any]
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield positions of some of the texts and their vectors (texts, dimensions), until all are done."""
+        if texts and not self._reads_tokens(texts[0], options):
+            for start in range(0, len(texts), AT_ONCE):
+                part = list(texts[start : start + AT_ONCE])
+                features = self.model.preprocess(part, **options)
+                count(features)
+                yield np.arange(start, start + len(part)), self.forward(features)
+            return
+        inputs = tokenised(self.model, texts, **options)
+
+        def encode(batch: np.ndarray) -> np.ndarray:
+            parts = in_parts_that_fit(batch, len(batch), lambda part: self.forward(inputs.batch(part)))
+            return np.concatenate([*parts])
+
+        lengths = inputs.lengths()
+        all_batches = [*batches(lengths, TOKENS[self.model.device.type])]
+        results = _in_parallel(encode, all_batches, self.model.device)
+        for batch, found in zip(all_batches, results, strict=True):
+            count({"attention_mask": torch.ones(len(batch), lengths[batch[0]], dtype=torch.long)})
+            yield batch, found
+
+    def _reads_tokens(self, text: str, options: Mapping[str, Any]) -> bool:
+        """Whether the model is a transformer, and not one of word vectors, for texts with these options."""
+        tokenizer = self.model.tokenizer
+        is_pretrained = isinstance(tokenizer, PreTrainedTokenizerBase)
+        return is_pretrained and "attention_mask" in self.model.preprocess([text], **options)
+
+    @torch.inference_mode()
+    def forward(self, features: dict[str, Any]) -> np.ndarray:
+        """Return the vectors of a batch."""
+        features = batch_to_device(features, self.model.device)
+        vectors = self.model(features, **self.task)["sentence_embedding"]
+        if self.unit:
+            vectors = normalize(vectors)
+        return vectors.float().cpu().numpy()
+
+
 def _in_parallel(
-    fill: Callable[[np.ndarray], int], all_batches: Sequence[np.ndarray], where: torch.device
-) -> Iterator[int]:
-    """Yield the result of ``fill`` for each batch; on a CPU each of torch's threads processes its own batch.
+    encode: Callable[[np.ndarray], np.ndarray], all_batches: Sequence[np.ndarray], where: torch.device
+) -> Iterator[np.ndarray]:
+    """Yield the vectors of each batch; on a CPU each of torch's threads processes its own batch.
 
     Threads that share a batch wait for each other in every layer, which on a busy machine takes longer than
-    the computation.  The first batch runs alone because it initialises the tokenizer.
+    the computation.
     """
     if where.type != "cpu":
-        yield from map(fill, all_batches)
+        yield from map(encode, all_batches)
         return
     threads = torch.get_num_threads()
     try:
         with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
-            for part in (all_batches[:1], all_batches[1:]):
-                yield from pool.map(fill, part)
+            yield from pool.map(encode, all_batches)
     finally:
         torch.set_num_threads(threads)
-
-
-def _lengths(model: SentenceTransformer, texts: Sequence[str]) -> list[int]:
-    """Return the tokens of each truncated text; characters, for a model of word vectors."""
-    if not isinstance(model.tokenizer, PreTrainedTokenizerBase):
-        return [len(text) for text in texts]
-    lengths: list[int] = []
-    for start in range(0, len(texts), COUNTED):
-        part = list(texts[start : start + COUNTED])
-        tokens = model.tokenizer(part, truncation=True, max_length=model.max_seq_length)
-        lengths += map(len, tokens["input_ids"])
-    return lengths
 
 
 class VectorCache:

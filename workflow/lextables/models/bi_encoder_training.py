@@ -124,7 +124,6 @@ def finetune(
         train_dataset=data,
         loss=GradedSoftmax(model, gains, temperature),
         callbacks=[AtUpdates(updates, visit)],
-        rows=batch_size,
         mixed=mixed(bf16, model.device),
         decayed=optimiser.decayed,
     )

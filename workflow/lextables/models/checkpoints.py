@@ -14,7 +14,6 @@ import logging
 import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +22,7 @@ from transformers import PrinterCallback, ProgressCallback, TrainerCallback
 
 from lextables.models.in_parts import MORE_MEMORY, OUT_OF_MEMORY, InParts, out_of_memory
 from lextables.models.precision import precision_name, tf32
-from lextables.models.throughput import TRAINING, aside, encoder, measured
-from lextables.models.unpadding import unpad_on
+from lextables.models.throughput import TRAINING, measured
 from lextables.pipeline.atomic import flush, replacing_folder, write_text
 from lextables.pipeline.content import sha256_of
 from lextables.pipeline.errors import BadInput
@@ -32,7 +30,6 @@ from lextables.pipeline.files import read_json
 from lextables.pipeline.run import noted
 
 _WHOLE, _FINISHED, _FILES = "whole", "finished", "files.json"
-WORKERS = 2  # processes that prepare batches for a GPU
 _log = logging.getLogger("lextables")
 
 
@@ -117,20 +114,12 @@ def _linked(source: str, target: str) -> str:
 
 
 class Checkpoints(TrainerCallback):
-    """Mark each completely written checkpoint, with the state of the trainer's micro-batches.
-
-    Writing it is not part of the measured time.
-    """
+    """Mark each completely written checkpoint, with the state of the trainer's micro-batches."""
 
     def __init__(self, trainer: InParts) -> None:
-        self.trainer, self.writing = trainer, ExitStack()
-
-    def on_step_end(self, args, state, control, **kwargs):
-        if control.should_save:
-            self.writing.enter_context(aside())
+        self.trainer = trainer
 
     def on_save(self, args, state, control, **kwargs):
-        self.writing.close()
         folder = Path(args.output_dir) / f"checkpoint-{state.global_step}"
         flush(folder)
         write_text(folder / _WHOLE, json.dumps(self.trainer.state_of_parts()))
@@ -144,8 +133,7 @@ class AtUpdates(TrainerCallback):
 
     def on_step_end(self, args, state, control, **kwargs):
         if state.global_step in self.updates:
-            with aside():
-                self.visit(state.global_step)
+            self.visit(state.global_step)
 
 
 class InTheLog(TrainerCallback):
@@ -184,7 +172,7 @@ def arguments(
         "report_to": "none",
         "use_cpu": device.type == "cpu",
         # Batches are prepared and copied while the GPU computes, and only logged losses are read.
-        "dataloader_num_workers": WORKERS if gpu else 0,
+        "dataloader_num_workers": max(1, torch.get_num_threads() - 1) if gpu else 0,
         "dataloader_pin_memory": gpu,
         "accelerator_config": {"non_blocking": gpu},
         "logging_nan_inf_filter": False,
@@ -203,7 +191,6 @@ def train(trainer: InParts, work: str | Path) -> int:
     dtype, device = torch.bfloat16 if trainer.mixed else torch.float32, trainer.args.device
     _note_warm_up(trainer)
     with tf32(device, wanted=dtype == torch.float32), measured(TRAINING, trainer.model, dtype):
-        unpadded = _without_padding(trainer.model, dtype, device)
         try:
             trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
         except OUT_OF_MEMORY as error:
@@ -213,7 +200,6 @@ def train(trainer: InParts, work: str | Path) -> int:
             what = "weights, gradients and the optimiser's state do not fit into the device's memory"
             raise BadInput(what, where="training", do=MORE_MEMORY) from error
         noted("precision", lambda _: precision_name(dtype, device))
-        noted("padding", lambda _: unpadded)
     trainer.note_parts()
     return int(checkpoint.name.rpartition("-")[2]) if checkpoint else 0
 
@@ -226,15 +212,6 @@ def _note_warm_up(trainer: InParts) -> None:
     highest = trainer.args.learning_rate * (updates - 1) / warmup
     noted("warm_up", lambda _: {"updates": updates, "warmup": warmup, "highest_learning_rate": highest})
     _log.warning("warm-up of %d updates, training of %d: the rate is at most %.3g", warmup, updates, highest)
-
-
-def _without_padding(model: torch.nn.Module, dtype: torch.dtype, device: torch.device) -> str:
-    """Let the encoder in ``model`` skip padding if possible; return a sentence about it for `run.json`."""
-    if (body := encoder(model)) is None:
-        return "padded: this model is no encoder of transformers"
-    if device.type == "cuda" and dtype == torch.float32:
-        return "padded: the GPU's kernel does not support single precision"
-    return unpad_on(body, device)
 
 
 def latest(work: str | Path) -> Path | None:

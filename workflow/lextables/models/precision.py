@@ -5,19 +5,12 @@ model does not support it, and predicts spans and classes in TF32.  Weights and 
 single precision, and a CPU trains in single precision unless a grid sets ``bf16``.  Sentence and
 cross-encoders, mostly used as published, predict in single precision on a GPU too, so that their rows are the
 same on every device.
-
-On a CPU linear layers can use oneDNN in place of MKL; results differ only by rounding in single precision.
-MKL uses half of an AMD processor's vector width: on one core of an EPYC with AVX-512 it reaches 99 GFLOP/s,
-oneDNN 210.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import torch
-from torch.nn import functional
-from torch.overrides import TorchFunctionMode
 
 
 def mixed(asked: bool, device: torch.device, able: bool = True) -> bool:
@@ -51,23 +44,3 @@ def precision_name(dtype: torch.dtype, device: torch.device) -> str:
 def _tensor_cores(device: torch.device) -> bool:
     """Whether a device supports bfloat16 and TF32, which the same GPUs introduced."""
     return device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
-
-
-def linear_by_onednn(device: torch.device) -> AbstractContextManager[Any]:
-    """Return a context in which linear layers on ``device`` use oneDNN; it has no effect on a GPU.
-
-    For inference only: it computes no gradients.
-    """
-    if device.type == "cpu" and torch.backends.mkldnn.is_available():
-        return _LinearByOneDNN()
-    return nullcontext()
-
-
-class _LinearByOneDNN(TorchFunctionMode):
-    def __torch_function__(
-        self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
-    ) -> Any:
-        if func is functional.linear and not kwargs and args[0].dtype == torch.float32:
-            data, weight, bias = (*args, None)[:3]
-            return torch.ops.mkldnn._linear_pointwise(data, weight, bias, "none", [], "")
-        return func(*args, **(kwargs or {}))

@@ -34,17 +34,14 @@ COUNTS = ("no seed", "one seed", "two seeds", "three seeds", "four seeds")
 class Grid(Entry):
     """Training settings: the learning rates of the trials, and the settings that all trials share.
 
-    ``accumulation`` is the initial number of parts of a batch; more parts need less memory and give the
-    same result, and training uses more if memory runs out.  With ``bf16`` a CPU trains in bfloat16 mixed
-    precision, as GPUs that support it always do.  ``seeds`` limits the number of seeds in the config.
-    ``percents`` are shares of the training examples to train on.  A checkpoint is saved every ``save_every``
-    updates (0: never).
+    With ``bf16`` a CPU trains in bfloat16 mixed precision, as GPUs that support it always do.  ``seeds``
+    limits the number of seeds in the config.  ``percents`` are shares of the training examples to train on.
+    A checkpoint is saved every ``save_every`` updates (0: never).
     """
 
     learning_rates: tuple[float, ...]
     optimiser: Optimiser
     batch_size: int
-    accumulation: int = 1
     max_length: int
     bf16: bool = False
     save_every: int = 0
@@ -53,7 +50,7 @@ class Grid(Entry):
 
     def training(self) -> dict[str, Any]:
         """The settings that all trials share."""
-        shared = ("batch_size", "accumulation", "max_length", "bf16", "save_every")
+        shared = ("batch_size", "max_length", "bf16", "save_every")
         optimiser = self.optimiser.model_dump(mode="json")
         return {name: getattr(self, name) for name in shared} | {"optimiser": optimiser}
 

@@ -322,12 +322,6 @@ def _train(
     """
     settings, last = run.settings, max(trial["updates"])
     optimiser = Optimiser(**settings["optimiser"])
-    if settings["batch_size"] % settings["accumulation"]:
-        parts, size = settings["accumulation"], settings["batch_size"]
-        raise BadInput(
-            f"accumulation = {parts} does not divide batch_size = {size}",
-            where="settings",
-        )
     training = [run.material.training[head] for head in heads]
     labels = {head: [row["labels"] for row in rows] for head, rows in zip(heads, training, strict=True)}
     model = _untrained_model(run, heads, labels)
@@ -366,7 +360,6 @@ def _train(
         train_dataset=_Drawn(drawn, training),
         data_collator=collate,
         callbacks=[AtUpdates(trial["updates"], lambda updates: visit(model, updates))],
-        rows=settings["batch_size"] // settings["accumulation"],
         mixed=mixed(settings["bf16"], run.device, model.mixed_precision),
         decayed=optimiser.decayed,
     )

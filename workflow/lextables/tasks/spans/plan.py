@@ -34,8 +34,7 @@ class Panel(plan.Panel):
     """A model of the panel; ``pretrained`` goes through masked-language-model training on contracts first.
 
     ``released`` names the file of the authors' fine-tuned weights; ``joined`` adds a row in which spans of
-    adjacent windows are joined.  Each part of a batch (`Grid`) is divided into ``accumulation`` smaller
-    parts, so that a large model fits on one GPU.
+    adjacent windows are joined.
 
     A panel of kind `linear` uses words only, or, with the ``features`` vectors or both,
     embeddings by a sentence encoder, its ``model``; an ``exact`` one marks the answers themselves,
@@ -55,7 +54,6 @@ class Panel(plan.Panel):
     pretrained: bool = False
     released: str | None = None
     joined: str | None = None
-    accumulation: int = 1
     unpublished: str = ""
     output: str = ""
 
@@ -408,7 +406,6 @@ class SpanPlanner(Planner):
         settings = self.reading() | model_settings(panel.model, weights) | grid.training()
         settings |= {
             "percent": percent,
-            "accumulation": grid.accumulation * panel.accumulation,
             "balance": grid.balance,
             "max_updates": grid.max_updates,
         }

@@ -87,7 +87,6 @@ def pretrain(
         args=settings,
         train_dataset=blocks,
         data_collator=Masking(tokenizer, seed),
-        rows=batch_size,
         mixed=mixed(bf16, device),
         decayed=optimiser.decayed,
     )

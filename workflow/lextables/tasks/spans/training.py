@@ -97,7 +97,7 @@ def train(
     if record := checkpoints.finished(work, output):
         return record
     model = loading.load_span_model(folder, device, seed)
-    names = "learning_rate epochs batch_size accumulation max_updates bf16 save_every".split()
+    names = "learning_rate epochs batch_size max_updates bf16 save_every".split()
     options = {name: settings[name] for name in names}
     options["optimiser"] = Optimiser(**settings["optimiser"])
     collator = Collator.of(tokenizer)
@@ -163,21 +163,16 @@ def finetune(
     bf16: bool = False,
     max_updates: int | None = None,
     empty_weight: float | None = None,
-    accumulation: int = 1,
 ) -> int:
     """Fine-tune in place on the windows of ``dataset``, on the model's device.
 
     Windows are the balanced sample (`windows.balanced`, as in the released code), or all with
-    ``empty_weight`` (`windows.empty_weight`, as in the paper's Section 4.1).  A batch of
-    ``batch_size`` windows is processed in ``accumulation`` parts to save memory, and in more parts if memory
-    runs out.
+    ``empty_weight`` (`windows.empty_weight`, as in the paper's Section 4.1).
 
     Checkpoints are written to ``work`` every ``save_every`` updates; a run that finds one there resumes and
     ends with the weights of an uninterrupted run.  Returns the update from which it resumed (0 for a fresh
-    start).  Raises `ValueError` if ``accumulation`` does not divide ``batch_size``.
+    start).
     """
-    if batch_size % accumulation:
-        raise ValueError(f"accumulation = {accumulation} does not divide batch_size = {batch_size}")
     last = updates(len(dataset), batch_size, epochs, max_updates)
     settings = TrainingArguments(
         **arguments(work, last, seed=seed, save_every=save_every, device=model.device),
@@ -190,7 +185,6 @@ def finetune(
         args=settings,
         train_dataset=dataset,
         data_collator=collator,
-        rows=batch_size // accumulation,
         mixed=mixed(bf16, model.device),
         decayed=optimiser.decayed,
         answered=dataset.windows.start_positions[dataset.rows] > 0,

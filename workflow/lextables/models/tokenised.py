@@ -1,0 +1,98 @@
+"""Texts that are tokenised once, by several threads, and put into batches afterwards."""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from sentence_transformers import CrossEncoder, SentenceTransformer
+from torch.nn.utils.rnn import pad_sequence
+from transformers import PreTrainedTokenizerBase
+
+AT_ONCE = 256  # texts, which are padded to the longest of them for a moment
+_PARALLEL = "TOKENIZERS_PARALLELISM"
+
+
+@dataclass(frozen=True)
+class Tokenised:
+    """The inputs of a model for some texts.
+
+    ``rows`` has for each text {input: values of its tokens (tokens,)}, without padding.
+    ``shared`` are inputs that hold for all texts, such as the length of a prompt.
+    """
+
+    rows: list[dict[str, torch.Tensor]]
+    shared: dict[str, Any]
+    tokenizer: PreTrainedTokenizerBase
+
+    def lengths(self) -> list[int]:
+        """Return the number of tokens of each text."""
+        return [len(row["attention_mask"]) for row in self.rows]
+
+    def batch(self, positions: Sequence[int]) -> dict[str, Any]:
+        """Return the inputs for the texts at ``positions``, tensors (texts, tokens).
+
+        They are padded to the longest text, on the side that the tokenizer prefers.
+        """
+        chosen = [self.rows[position] for position in positions]
+        inputs = dict(self.shared)
+        for name in chosen[0]:
+            inputs[name] = pad_sequence(
+                [row[name] for row in chosen],
+                batch_first=True,
+                padding_value=self._padding(name),
+                padding_side=self.tokenizer.padding_side,
+            )
+        return inputs
+
+    def _padding(self, name: str) -> int:
+        if name == "input_ids":
+            return self.tokenizer.pad_token_id or 0
+        if name == "token_type_ids":
+            return self.tokenizer.pad_token_type_id
+        return 0
+
+
+def tokenised(
+    model: SentenceTransformer | CrossEncoder,
+    texts: Sequence[Any],
+    **options: Any,
+) -> Tokenised:
+    """Return ``texts``, or pairs of texts, truncated to the model's maximum length.
+
+    ``options`` are those of the model's `preprocess`, such as a prompt.
+    """
+    found = Tokenised([], {}, model.tokenizer)
+    for start in range(0, len(texts), AT_ONCE):
+        part = list(texts[start : start + AT_ONCE])
+        with _threads():
+            features = model.preprocess(part, **options)
+        mask = features["attention_mask"]
+        by_token = {}
+        for name, value in features.items():
+            if isinstance(value, torch.Tensor) and value.shape == mask.shape:
+                by_token[name] = value
+            else:
+                found.shared[name] = value
+        for number, real in enumerate(mask.bool()):
+            row = {name: value[number][real] for name, value in by_token.items()}
+            found.rows.append(row)
+    return found
+
+
+@contextmanager
+def _threads() -> Iterator[None]:
+    """Context in which a tokenizer uses as many threads as torch.
+
+    Only here: a data loader's process, forked later, would wait for threads that it
+    does not have.
+    """
+    os.environ.setdefault("RAYON_NUM_THREADS", str(torch.get_num_threads()))
+    before = os.environ.get(_PARALLEL, "false")
+    os.environ[_PARALLEL] = "true"
+    try:
+        yield
+    finally:
+        os.environ[_PARALLEL] = before
