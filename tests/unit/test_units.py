@@ -73,7 +73,9 @@ def classified(units=30, heads=("a", "b"), categories=("law", "fact")):
 def scored(rows, tmp_path, metrics, evaluator="general"):
     """The scores of a run and the contribution of each unit."""
     census = tmp_path / "census.json"
-    census.write_text('{"sources": [{"comparable": true}]}')
+    census.write_text(
+        '{"sources": [{"source": "maud", "file": "a.csv", "variant": "published", "comparable": true}]}'
+    )
     task = {"evaluator": evaluator, "metrics": metrics, "unit": "unit", "multi_label": False, "views": {}}
     return score(*rows, ["test"], task, census)
 

@@ -39,6 +39,7 @@ PLACEHOLDERS = {
     "/shared/lextables": "/here/",
     "our-cluster.yaml": "/here/our-cluster.yaml",
     "lease.docx": "/here/lease.txt",
+    "Lease #4.txt": "/here/lease.txt",
     "$(cat results/sample/.cache/other_versions.txt)": "results/sample/config.yaml",
     "file: results/sample/publish/": "file: /here/publish/",
     "run.txt": "/here/run.txt",
@@ -168,7 +169,7 @@ def test_every_documented_target_of_make_exists():
 
 def test_files_and_options_of_other_programs_exist():
     lines = commands_of("python") + commands_of("pip")
-    assert len(lines) > 10
+    assert len(lines) > 5
     for line in lines:
         words = line.split()
         if scripts := [word for word in words if word.endswith(".py") and "/" in word]:

@@ -47,8 +47,8 @@ def test_two_checkouts_with_a_link_to_the_same_results_do_not_run_at_once(place)
     (other.folder / "results").symlink_to(place.folder / "results")
     first = place.begin()
     files = place.folder / RESULTS / ".lextables"
-    assert until(lambda: len([*files.glob("*.lock")]) == 2, first)  # of the run and of a job
-    time.sleep(0.2)
+    log = place.folder / RESULTS / "logs/data/acord.log"  # written by a job that holds the lock
+    assert until(lambda: log.exists() and len([*files.glob("*.lock")]) == 2, first)
     os.killpg(first.pid, signal.SIGSTOP)
     working = jobs(first)
     part = place.folder / RESULTS / ".a.parquet.1.part"

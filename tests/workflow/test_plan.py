@@ -62,8 +62,8 @@ def test_a_plan_counts_finished_jobs_and_starts_no_job(tmp_path):
 def test_plan_without_the_profile_raises_an_error_and_runs_nothing(tmp_path):
     code, printed = run(tmp_path, "--workflow-profile", "none", "--cores", "1", "plan", *PRIVACY)
     assert code != 0 and "run snakemake -n plan" in printed
-    # Only the cache of parsed modules may exist.
-    assert {path.name for path in (tmp_path / "results/sample").iterdir()} <= {".cache"}
+    # Only the cache of parsed modules and the locks may exist.
+    assert {path.name for path in (tmp_path / "results/sample").iterdir()} <= {".cache", ".lextables"}
 
 
 def test_the_time_to_plan_all_models_is_limited_by_that_of_a_start(tmp_path):

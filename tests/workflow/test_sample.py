@@ -377,7 +377,7 @@ def published(finished):
 def test_the_export_of_every_paper_has_the_same_tables(finished, published):
     names = {path.name for path in published.iterdir()}
     papers = {*("acord", "cuad", "lawngnli", "maud", "privacy", "lawngnli_parentheticals")}
-    assert names == papers | {"printed", "results"}
+    assert names == papers | {"printed"}
     for name in papers:
         assert {"README.md", "croissant.json", "LICENSE.md", "CITATION.bib"} <= {
             path.name for path in (published / name).iterdir()
@@ -469,7 +469,7 @@ def test_fine_tuned_weights_are_exported_as_they_were_saved(finished, published)
         training = runs / folder.parents[1].name / folder.name.replace(".", "/") / "weights"
         for file in (path for path in training.rglob("[!.]*") if path.is_file()):
             assert file.samefile(folder / file.relative_to(training))
-    kinds = ("minilm", "minilm-retriever", "fresh-head")
+    kinds = ("minilm", "minilm-retriever", "bm25+minilm-fresh-head")
     assert all(any(f".{kind}." in folder.name for folder in folders) for kind in kinds)
     assert not [folder for folder in folders if "linear" in folder.name or "words" in folder.name]
 
@@ -484,7 +484,7 @@ def test_parentheticals_of_all_volumes_are_exported_with_their_pages(finished, p
 def test_programs_on_the_page_about_exports_run(finished, published, tmp_path):
     offline = {"HF_DATASETS_OFFLINE": "1", "HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path)}
     programs = blocks("exports.md", "python")
-    assert len(programs) == 4
+    assert len(programs) == 3
     run = subprocess.run(
         [sys.executable, "-c", "\n".join(f"exec({program!r}, {{}})" for program in programs)],
         cwd=finished, env=os.environ | offline, capture_output=True, text=True, check=False,

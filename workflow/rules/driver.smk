@@ -77,8 +77,8 @@ def show_skipped_volumes():
     """Log the volumes of case law that were skipped, as the last lines on the screen."""
     skipped = []
     for shard in globals().get("VOLUMES", ()):
-        fetched = record_of(Path(f"{RESULTS}/sources/caselaw/{shard}.json")) or {}
-        ingested = record_of(Path(f"{RESULTS}/data/caselaw/{shard}.json")) or {}
+        fetched = record_of(Path(f"{RESULTS}/sources/caselaw/{shard}.json"), dict) or {}
+        ingested = record_of(Path(f"{RESULTS}/data/caselaw/{shard}.json"), dict) or {}
         skipped += ingested.get("set_aside") or fetched.get("absent", [])
     if skipped:
         more = f" and {len(skipped) - 10:,} more" if len(skipped) > 10 else ""

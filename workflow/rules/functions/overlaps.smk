@@ -10,7 +10,7 @@ OVERLAPS = {
 }
 if CONFIG.edgar_quarters:
     # A unit is a filing, with all its contracts.
-    filings = Texts(table="", unit="accession").model_dump()
+    filings = Texts(table="filings", unit="accession").model_dump()
     OVERLAPS["edgar"] = filings | {"tables": list(CONFIG.edgar_quarters)}
 
 BENCHMARKS = [
