@@ -75,7 +75,8 @@ def gpu_hours(job, folders):
 
 def trained_bytes(job, specs):
     """The bytes of the trained weights that a job keeps; None if it keeps none, or they are no transformer's."""
-    if not any(output.endswith("/weights") for output in job.output) or not job.resources.get("gpu"):
+    names = [Path(output).name for output in job.output]
+    if "weights" not in names or not job.resources.get("gpu"):
         return None
     return sum(WEIGHT_BYTES * estimator().parameters(spec) for spec in specs)
 
