@@ -21,6 +21,7 @@ PREFIX = "set -euo pipefail; trap '' INT; exec "  # of a job's command; the firs
 STOPPED = "Stopped.  Finished work is kept, and the same command continues from there."
 GRACE = 10.0  # seconds between SIGTERM and SIGKILL for a job
 PAUSE = 0.1  # seconds between two looks for jobs
+ANNOUNCE_LIMIT = 1.0  # seconds that a handler waits for the announcement, which may need a lock of the main thread
 
 
 class Stopping:
@@ -36,6 +37,7 @@ class Stopping:
         self._start_no_more: Callable[[int, FrameType | None], None] | None = None
         self._signals: SimpleQueue[int] = SimpleQueue()
         self._seen: set[int] = set()
+        self._announced = threading.Event()
         threading.Thread(target=self._obey, daemon=True).start()
         for number in (signal.SIGINT, signal.SIGTERM):
             if signal.getsignal(number) is not signal.SIG_IGN:
@@ -52,6 +54,7 @@ class Stopping:
         self._seen.add(number)
         self._signals.put(number)
         if number == signal.SIGINT and self._remote and self._start_no_more:
+            self._announced.wait(ANNOUNCE_LIMIT)
             end_jobs({})
             sys.exit(STOPPED)  # Snakemake then cancels the jobs on the cluster
 
@@ -64,6 +67,7 @@ class Stopping:
                 os._exit(128 + number)
             self._announce(number)
             self._start_no_more(number, None)
+            self._announced.set()
             if number == signal.SIGINT and not self._remote:
                 self._end_all_jobs()
 
