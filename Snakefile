@@ -52,7 +52,8 @@ rule data:
         [
             f"{RESULTS}/data/{name}/census.json"
             for paper in CONFIG.papers
-            for name in {paper, *PAPERS[paper].data, *PAPERS[paper].tasks} - ABSENT.keys()
+            for name in {paper, *PAPERS[paper].data, *PAPERS[paper].tasks}
+            - ABSENT.keys()
         ],
 
 

@@ -24,19 +24,34 @@ from lextables.models.optimiser import Optimiser
 from lextables.tasks.spans.training import finetune
 
 SIZES = {
-    "vocab_size": 60, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "pad_token_id": 1,
-    "intermediate_size": 32, "max_position_embeddings": 128, "hidden_dropout_prob": 0.0, "cls_token_id": 2,
-    "attention_probs_dropout_prob": 0.0, "sep_token_id": 3, "bos_token_id": 2, "eos_token_id": 3,
-}  # fmt: skip
+    "vocab_size": 60,
+    "hidden_size": 16,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "pad_token_id": 1,
+    "intermediate_size": 32,
+    "max_position_embeddings": 128,
+    "hidden_dropout_prob": 0.0,
+    "cls_token_id": 2,
+    "attention_probs_dropout_prob": 0.0,
+    "sep_token_id": 3,
+    "bos_token_id": 2,
+    "eos_token_id": 3,
+}
 ARCHITECTURES = ("bert", "roberta", "deberta-v2", "albert", "modernbert", "mpnet")
 OTHERS = {
     "deberta-v2": {"relative_attention": True, "pos_att_type": ["p2c", "c2p"]},
     "albert": {"embedding_size": 8},
 }
 OPTIMISER = Optimiser(
-    weight_decay=0.01, decayed="weights", betas=(0.9, 0.999), epsilon=1e-6, clip=1.0, schedule="linear",
+    weight_decay=0.01,
+    decayed="weights",
+    betas=(0.9, 0.999),
+    epsilon=1e-6,
+    clip=1.0,
+    schedule="linear",
     warmup=2,
-)  # fmt: skip
+)
 RATE, BATCH, EPOCHS, SEED = 1e-3, 8, 3, 3
 NOT_DECAYED = ("bias", "norm", "Norm")
 
@@ -47,8 +62,13 @@ class Texts(list):
     def __init__(self):
         super().__init__(range(16))
         random = np.random.default_rng(0)
-        self.texts = [torch.from_numpy(random.integers(5, 60, size)) for size in random.integers(5, 101, 16)]
-        self.starts = np.array([random.integers(1, len(text) - 2) for text in self.texts])
+        self.texts = [
+            torch.from_numpy(random.integers(5, 60, size))
+            for size in random.integers(5, 101, 16)
+        ]
+        self.starts = np.array(
+            [random.integers(1, len(text) - 2) for text in self.texts]
+        )
         self.rows = np.arange(len(self.texts))
         self.windows = SimpleNamespace(start_positions=self.starts)
 
@@ -65,7 +85,9 @@ class Texts(list):
 def model_of(architecture):
     """Return a random model in double precision; the same at every call."""
     torch.manual_seed(0)
-    config = transformers.AutoConfig.for_model(architecture, **SIZES | OTHERS.get(architecture, {}))
+    config = transformers.AutoConfig.for_model(
+        architecture, **SIZES | OTHERS.get(architecture, {})
+    )
     return transformers.AutoModelForQuestionAnswering.from_config(config).double()
 
 
@@ -73,7 +95,10 @@ def loss_of(model, batch):
     """Return the mean cross-entropy of starts and ends over a batch, over the real tokens of each text."""
     output = model(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"])
     losses = []
-    for logits, places in ((output.start_logits, "start_positions"), (output.end_logits, "end_positions")):
+    for logits, places in (
+        (output.start_logits, "start_positions"),
+        (output.end_logits, "end_positions"),
+    ):
         logits = logits.float().masked_fill(batch["attention_mask"] == 0, -torch.inf)
         losses.append(cross_entropy(logits, batch[places]))
     return (losses[0] + losses[1]) / 2
@@ -86,11 +111,20 @@ def weights_of_loop(architecture, optimiser, batches):
     for decayed in (True, False):
         chosen = []
         for name, weight in model.named_parameters():
-            left_out = optimiser.decayed == "weights" and any(part in name for part in NOT_DECAYED)
+            left_out = optimiser.decayed == "weights" and any(
+                part in name for part in NOT_DECAYED
+            )
             if left_out != decayed:
                 chosen.append(weight)
-        groups.append({"params": chosen, "weight_decay": optimiser.weight_decay if decayed else 0.0})
-    adamw = torch.optim.AdamW(groups, lr=RATE, betas=optimiser.betas, eps=optimiser.epsilon)
+        groups.append(
+            {
+                "params": chosen,
+                "weight_decay": optimiser.weight_decay if decayed else 0.0,
+            }
+        )
+    adamw = torch.optim.AdamW(
+        groups, lr=RATE, betas=optimiser.betas, eps=optimiser.epsilon
+    )
     for update, batch in enumerate(batches):
         rate = RATE
         if update < optimiser.warmup:
@@ -110,7 +144,9 @@ def weights_of_loop(architecture, optimiser, batches):
 class Plain(transformers.Trainer):
     """transformers' Trainer with the loss of the plain loop."""
 
-    def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+    def compute_loss(
+        self, model, inputs, return_outputs=False, num_items_in_batch=None
+    ):
         return loss_of(model, inputs)
 
 
@@ -122,7 +158,12 @@ def compared(architecture, optimiser=OPTIMISER):
         batches.append(texts.collated(rows))
         return dict(batches[-1])
 
-    settings = {"learning_rate": RATE, "epochs": EPOCHS, "batch_size": BATCH, "seed": SEED}
+    settings = {
+        "learning_rate": RATE,
+        "epochs": EPOCHS,
+        "batch_size": BATCH,
+        "seed": SEED,
+    }
     settings |= {"optimiser": optimiser, "save_every": 0}
     with TemporaryDirectory() as folder:
         finetune(model, texts, collate, **settings, work=Path(folder))
@@ -134,20 +175,39 @@ def compared(architecture, optimiser=OPTIMISER):
             with patch.object(in_parts, "PROCESSOR_TOKENS", tokens):
                 finetune(model, texts, texts.collated, **settings, work=Path(folder))
         plain = transformers.TrainingArguments(
-            folder, max_steps=updates, per_device_train_batch_size=BATCH, seed=SEED, data_seed=SEED,
-            use_cpu=True, report_to="none", save_strategy="no", disable_tqdm=True,
-            remove_unused_columns=False, **optimiser.arguments(RATE),
-        )  # fmt: skip
+            folder,
+            max_steps=updates,
+            per_device_train_batch_size=BATCH,
+            seed=SEED,
+            data_seed=SEED,
+            use_cpu=True,
+            report_to="none",
+            save_strategy="no",
+            disable_tqdm=True,
+            remove_unused_columns=False,
+            **optimiser.arguments(RATE),
+        )
         trained["Trainer"] = model = model_of(architecture)
-        trainer = Plain(model=model, args=plain, train_dataset=texts, data_collator=texts.collated)
+        trainer = Plain(
+            model=model, args=plain, train_dataset=texts, data_collator=texts.collated
+        )
         trainer.remove_callback(transformers.PrinterCallback)
         trainer.train()
-    vectors = {name: parameters_to_vector(model.parameters()) for name, model in trained.items()}
-    return {name: (vector - expected).abs().max().item() for name, vector in vectors.items()}
+    vectors = {
+        name: parameters_to_vector(model.parameters())
+        for name, model in trained.items()
+    }
+    return {
+        name: (vector - expected).abs().max().item() for name, vector in vectors.items()
+    }
 
 
 if __name__ == "__main__":
     rows = {architecture: compared(architecture) for architecture in ARCHITECTURES}
-    print(f"| architecture | {' | '.join(rows['bert'])} |\n|---" + "|---" * len(rows["bert"]) + "|")
+    print(
+        f"| architecture | {' | '.join(rows['bert'])} |\n|---"
+        + "|---" * len(rows["bert"])
+        + "|"
+    )
     for name, row in rows.items():
         print(f"| {name} | {' | '.join(f'{value:.0e}' for value in row.values())} |")

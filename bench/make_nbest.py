@@ -22,14 +22,18 @@ N_BEST = 20
 LONGEST = 600  # characters of a random slice
 
 
-def make_nbest(squad: Mapping[str, Any], seed: int = 0) -> dict[str, list[dict[str, Any]]]:
+def make_nbest(
+    squad: Mapping[str, Any], seed: int = 0
+) -> dict[str, list[dict[str, Any]]]:
     """Return {question id: predictions, best first} for the content of a SQuAD file.
 
     A question's predictions depend on the seed, its id, its contract and its answers, and on no other
     question.
     """
     return {
-        asked["id"]: predictions(context, asked["answers"], random.Random(f"{seed}:{asked['id']}"))
+        asked["id"]: predictions(
+            context, asked["answers"], random.Random(f"{seed}:{asked['id']}")
+        )
         for context, asked in questions(squad)
     }
 
@@ -42,12 +46,20 @@ def questions(squad: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]
                 yield paragraph["context"], asked
 
 
-def table_rows(squad: Mapping[str, Any]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def table_rows(
+    squad: Mapping[str, Any],
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Return the rows of the tables of questions and answers that scoring reads, for CUAD's question ids."""
     asked, answers = [], []
     for _, question in questions(squad):
         contract, _, category = question["id"].rpartition("__")
-        asked.append({"question_id": question["id"], "contract_id": contract, "category": category})
+        asked.append(
+            {
+                "question_id": question["id"],
+                "contract_id": contract,
+                "category": category,
+            }
+        )
         answers += [
             {"question_id": question["id"], "index": index, "text": answer["text"]}
             for index, answer in enumerate(question["answers"])
@@ -65,12 +77,16 @@ def predictions(
         if rng.random() < 0.9:
             drawn.append((text, start, rng.gauss(8.0, 2.0)))
         for _ in range(rng.randrange(3)):
-            drawn.append((*shifted(context, start, start + len(text), rng), rng.gauss(6.0, 2.0)))
+            drawn.append(
+                (*shifted(context, start, start + len(text), rng), rng.gauss(6.0, 2.0))
+            )
     while len(drawn) < N_BEST:
         kind = rng.random()
         if kind < 0.4 or len(drawn) == 1:
             start = rng.randrange(max(1, len(context) - 1))
-            text, start = sliced(context, start, start + 1 + int(LONGEST * rng.random() ** 2))
+            text, start = sliced(
+                context, start, start + 1 + int(LONGEST * rng.random() ** 2)
+            )
             score = rng.gauss(0.0, 2.0)
         else:
             text, start, score = drawn[1 + rng.randrange(len(drawn) - 1)]
@@ -115,7 +131,9 @@ def main() -> None:
     arguments.add_argument("nbest", type=Path)
     arguments.add_argument("--seed", type=int, default=0)
     options = arguments.parse_args()
-    made = make_nbest(json.loads(options.squad.read_text(encoding="utf-8")), options.seed)
+    made = make_nbest(
+        json.loads(options.squad.read_text(encoding="utf-8")), options.seed
+    )
     options.nbest.write_text(json.dumps(made, indent=4) + "\n", encoding="utf-8")
 
 

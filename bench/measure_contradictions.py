@@ -22,7 +22,12 @@ from pathlib import Path
 
 from lextables.corpora.caselaw.opinion import Opinion
 from lextables.corpora.caselaw.volume import read_volume
-from lextables.papers.lawngnli.accuracy import hypothesis_of, metadata_keyword, more_metadata, tokens_of
+from lextables.papers.lawngnli.accuracy import (
+    hypothesis_of,
+    metadata_keyword,
+    more_metadata,
+    tokens_of,
+)
 from lextables.papers.lawngnli.citations import tokenizer
 from lextables.papers.lawngnli.contradiction import Contradiction, Rejected, contradict
 from lextables.papers.lawngnli.difficulty import MIN_WORDS, has_quotation_mark
@@ -38,10 +43,17 @@ def hypotheses(volume: Path, tokens, pipeline, quoted: bool) -> Iterator[str]:
         if not isinstance(opinion, Opinion):
             continue
         for read in read_parentheticals(opinion.text, tokens).parentheticals:
-            if read.history or metadata_keyword(read.text) or more_metadata(read.text, read.others):
+            if (
+                read.history
+                or metadata_keyword(read.text)
+                or more_metadata(read.text, read.others)
+            ):
                 continue
             text = hypothesis_of(read.text, pipeline)
-            if text and (quoted or (len(text.split()) >= MIN_WORDS and not has_quotation_mark(text))):
+            if text and (
+                quoted
+                or (len(text.split()) >= MIN_WORDS and not has_quotation_mark(text))
+            ):
                 yield text
 
 
@@ -54,10 +66,18 @@ def outcomes(texts: list[str], chosen: Parser) -> list[Contradiction | Rejected]
 
 
 def report(
-    name: str, texts: list[str], found: list[Contradiction | Rejected], chosen: Parser, seconds: float
+    name: str,
+    texts: list[str],
+    found: list[Contradiction | Rejected],
+    chosen: Parser,
+    seconds: float,
 ) -> None:
     """Print the outcomes of one parser; it is also applied to the contradictions."""
-    taken = [(text, one) for text, one in zip(texts, found, strict=True) if isinstance(one, Contradiction)]
+    taken = [
+        (text, one)
+        for text, one in zip(texts, found, strict=True)
+        if isinstance(one, Contradiction)
+    ]
     again = outcomes([one.text for _, one in taken], chosen)
     twice = [
         (text, one, two)
@@ -67,7 +87,9 @@ def report(
     back = sum(two.text == text for text, _, two in twice)
     flips = sum(two.negated != one.negated for _, one, two in twice)
     negated = sum(one.negated for _, one in taken)
-    print(f"{name}: {len(taken)} of {len(texts)} taken ({len(taken) / len(texts):.1%}), {seconds:.0f} s")
+    print(
+        f"{name}: {len(taken)} of {len(texts)} taken ({len(taken) / len(texts):.1%}), {seconds:.0f} s"
+    )
     print(f"  with pivotal negation {negated} ({negated / len(taken):.1%})")
     print(f"  applied twice gives the text {back} ({back / len(taken):.1%})")
     print(f"  applied twice flips the negation {flips} ({flips / len(taken):.1%})")
@@ -81,14 +103,22 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     arguments.add_argument("volumes", nargs="+", type=Path)
     arguments.add_argument("--model", required=True, help="benepar's model")
-    arguments.add_argument("--quoted", action="store_true", help="count quotations and short texts too")
-    arguments.add_argument("--outputs", type=Path, help="file for the outcomes of benepar")
+    arguments.add_argument(
+        "--quoted", action="store_true", help="count quotations and short texts too"
+    )
+    arguments.add_argument(
+        "--outputs", type=Path, help="file for the outcomes of benepar"
+    )
     options = arguments.parse_args()
     logging.disable(logging.WARNING)
     tokens, pipeline = tokenizer(), tokens_of()
     volumes = sorted(options.volumes)
     texts = list(
-        dict.fromkeys(text for path in volumes for text in hypotheses(path, tokens, pipeline, options.quoted))
+        dict.fromkeys(
+            text
+            for path in volumes
+            for text in hypotheses(path, tokens, pipeline, options.quoted)
+        )
     )
     print(f"{len(options.volumes)} volumes, {len(texts)} hypotheses")
     by_parser = {}
@@ -98,8 +128,13 @@ def main() -> None:
         by_parser[name] = outcomes(texts, chosen)
         report(name, texts, by_parser[name], chosen, time.process_time() - start)
     pairs = list(zip(*by_parser.values(), strict=True))
-    agreed = sum(isinstance(one, Contradiction) == isinstance(two, Contradiction) for one, two in pairs)
-    both = [pair for pair in pairs if all(isinstance(one, Contradiction) for one in pair)]
+    agreed = sum(
+        isinstance(one, Contradiction) == isinstance(two, Contradiction)
+        for one, two in pairs
+    )
+    both = [
+        pair for pair in pairs if all(isinstance(one, Contradiction) for one in pair)
+    ]
     same = sum(one.text == two.text for one, two in both)
     print(f"the parsers agree on taking {agreed / len(pairs):.1%}")
     print(f"of {len(both)} that both take {same / len(both):.1%} get the same text")

@@ -46,7 +46,9 @@ Result = dict[str, Any]
 
 def released_evaluator(folder: Path) -> ModuleType:
     """Import the released evaluate.py, which reads category_descriptions.csv from its folder."""
-    spec = importlib.util.spec_from_file_location("released_evaluate", folder / "evaluate.py")
+    spec = importlib.util.spec_from_file_location(
+        "released_evaluate", folder / "evaluate.py"
+    )
     module = importlib.util.module_from_spec(spec)
     with chdir(folder):
         spec.loader.exec_module(module)
@@ -54,16 +56,25 @@ def released_evaluator(folder: Path) -> ModuleType:
 
 
 def released_result(
-    released: ModuleType, nbest: Mapping[str, Any], answers: Mapping[str, Sequence[str]], category: str | None
+    released: ModuleType,
+    nbest: Mapping[str, Any],
+    answers: Mapping[str, Sequence[str]],
+    category: str | None,
 ) -> Result:
     """Return the results of the released functions, called as in its get_results."""
     assert sorted(nbest) == sorted(answers)
-    precision, recall, thresholds = released.get_precisions_recalls(nbest, answers, category)
+    precision, recall, thresholds = released.get_precisions_recalls(
+        nbest, answers, category
+    )
     return {
         "precision": precision,
         "recall": recall,
-        "precision at 80% recall": released.get_prec_at_recall(precision, recall, thresholds, 0.8)[0],
-        "precision at 90% recall": released.get_prec_at_recall(precision, recall, thresholds, 0.9)[0],
+        "precision at 80% recall": released.get_prec_at_recall(
+            precision, recall, thresholds, 0.8
+        )[0],
+        "precision at 90% recall": released.get_prec_at_recall(
+            precision, recall, thresholds, 0.9
+        )[0],
         "AUPR": released.get_aupr(precision, recall),
     }
 
@@ -73,9 +84,12 @@ def every_group(nbest: Nbest, asked: Gold) -> dict[str, Result]:
     check_questions(nbest, asked)
     groups, counted = paper_counts(paper_matches(nbest, asked, RELAXED), asked, sweep())
     curve = counted.curve()
-    values = {"precision": curve.precision, "recall": curve.recall} | paper_values(curve)
+    values = {"precision": curve.precision, "recall": curve.recall} | paper_values(
+        curve
+    )
     return {
-        group: {name: each[at].tolist() for name, each in values.items()} for at, group in enumerate(groups)
+        group: {name: each[at].tolist() for name, each in values.items()}
+        for at, group in enumerate(groups)
     }
 
 
@@ -83,7 +97,9 @@ def compare(ours: Result, theirs: Result, group: str) -> int:
     """Return the number of values compared; stop at a difference.  NaN equals NaN."""
     assert ours.keys() == theirs.keys()
     for name, value in theirs.items():
-        equal = np.array_equal(np.array(ours[name], float), np.array(value, float), equal_nan=True)
+        equal = np.array_equal(
+            np.array(ours[name], float), np.array(value, float), equal_nan=True
+        )
         assert equal, f"{group}, {name}: ours {ours[name]}, released {value}"
     return sum(np.size(value) for value in theirs.values())
 
@@ -109,12 +125,19 @@ def compare_all(released: ModuleType, data: Path, seed: int) -> None:
 def refresh_golden(released: ModuleType, path: Path) -> None:
     """Write the released numbers into a golden file, one record per line for readable diffs."""
     content = json.loads(path.read_text(encoding="utf-8"))
-    answers = {question["question_id"]: question["spans"] for question in content["questions"]}
+    answers = {
+        question["question_id"]: question["spans"] for question in content["questions"]
+    }
     categories = sorted({question["category"] for question in content["questions"]})
     numbers = {
         f"category: {category}" if category else "all": {
-            name: [None if math.isnan(item) else item for item in np.ravel(np.array(value, float)).tolist()]
-            for name, value in released_result(released, content["nbest"], answers, category).items()
+            name: [
+                None if math.isnan(item) else item
+                for item in np.ravel(np.array(value, float)).tolist()
+            ]
+            for name, value in released_result(
+                released, content["nbest"], answers, category
+            ).items()
         }
         for category in [None, *categories]
     }
@@ -143,7 +166,9 @@ def main() -> None:
     """Compare, or refresh the golden file."""
     arguments = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     arguments.add_argument("released", type=Path)
-    arguments.add_argument("data", nargs="?", type=Path, help="zip with the released test.json")
+    arguments.add_argument(
+        "data", nargs="?", type=Path, help="zip with the released test.json"
+    )
     arguments.add_argument("--golden", type=Path)
     arguments.add_argument("--seed", type=int, default=0)
     options = arguments.parse_args()

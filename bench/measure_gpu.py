@@ -60,12 +60,19 @@ def one_step(kind: str, device: torch.device) -> dict[str, Any]:
     for dropout, bf16 in ((0.1, False), (0.0, False), (0.0, True)):
         watch = Watch()
         model = classifier(kind, SMALL, dropout)
-        run = trainer(model, device, SMALL_WORK, 1, bf16=bf16, max_grad_norm=0.0, watch=watch)
+        run = trainer(
+            model, device, SMALL_WORK, 1, bf16=bf16, max_grad_norm=0.0, watch=watch
+        )
         losses.append(run.train().training_loss)
         gradients.append(watch.gradients)
     error = float((gradients[2] - gradients[1]).norm() / gradients[1].norm())
     finite = bool(gradients[0].isfinite().all())
-    return {"finite": finite, "loss": losses[1], "bf16_loss": losses[2], "bf16_gradient_error": error}
+    return {
+        "finite": finite,
+        "loss": losses[1],
+        "bf16_loss": losses[2],
+        "bf16_gradient_error": error,
+    }
 
 
 def out_of_memory(kind: str, device: torch.device) -> dict[str, Any]:
@@ -90,10 +97,16 @@ def out_of_memory(kind: str, device: torch.device) -> dict[str, Any]:
     reference = trainer(make(), device, work, 3)
     reference.rows = halved.rows
     reference.train()
-    return {"rows": work[0], "halved_to": halved.rows, "difference": difference(halved, reference)}
+    return {
+        "rows": work[0],
+        "halved_to": halved.rows,
+        "difference": difference(halved, reference),
+    }
 
 
-def no_memory(model: transformers.PreTrainedModel, args: tuple[Any, ...], inputs: dict[str, Any]) -> None:
+def no_memory(
+    model: transformers.PreTrainedModel, args: tuple[Any, ...], inputs: dict[str, Any]
+) -> None:
     if len(inputs["input_ids"]) > SMALL_WORK[0] // 2:
         raise torch.OutOfMemoryError
 
@@ -101,10 +114,15 @@ def no_memory(model: transformers.PreTrainedModel, args: tuple[Any, ...], inputs
 def resumed(kind: str, device: torch.device) -> dict[str, Any]:
     """Compare an interrupted and resumed training with an uninterrupted one."""
     runs = []
-    with tempfile.TemporaryDirectory() as first, tempfile.TemporaryDirectory() as second:
+    with (
+        tempfile.TemporaryDirectory() as first,
+        tempfile.TemporaryDirectory() as second,
+    ):
         for folder, stop_at in ((first, -1), (second, 3), (second, -1)):
             kept = {"folder": folder, "save_every": 2, "watch": Watch(stop_at=stop_at)}
-            runs.append(trainer(classifier(kind, SMALL, 0.1), device, SMALL_WORK, 4, **kept))
+            runs.append(
+                trainer(classifier(kind, SMALL, 0.1), device, SMALL_WORK, 4, **kept)
+            )
             with suppress(KeyboardInterrupt):
                 update = checkpoints.train(runs[-1], folder)
     return {"resumed_from": update, "difference": difference(runs[0], runs[2])}
@@ -125,18 +143,35 @@ def profiled(size: Size, work: Work, device: torch.device) -> dict[str, Any]:
     return {"seconds": seconds, "device_share": busy / seconds, "calls": calls}
 
 
-def timed(size: Size, work: Work, device: torch.device, parts: int = 1, **given: Any) -> dict[str, Any]:
+def timed(
+    size: Size, work: Work, device: torch.device, parts: int = 1, **given: Any
+) -> dict[str, Any]:
     """Return the speed of a training with batches in ``parts``, and arguments ``given``."""
-    warm, updates, allowed = given.pop("warm"), given.pop("updates"), given.pop("tf32", True)
+    warm, updates, allowed = (
+        given.pop("warm"),
+        given.pop("updates"),
+        given.pop("tf32", True),
+    )
     watch = Watch(warm)
-    run = trainer(classifier("roberta", size, 0.1), device, work, warm + updates, watch=watch, **given)
+    run = trainer(
+        classifier("roberta", size, 0.1),
+        device,
+        work,
+        warm + updates,
+        watch=watch,
+        **given,
+    )
     run.rows = max(1, work[0] // parts)
     memory_measured(device)
     with tf32(device, wanted=allowed):
         run.train()
     tokens = sum(len(text["input_ids"]) for text in run.train_dataset[warm * work[0] :])
     seconds = watch.ended - watch.begun
-    found = {"tokens": tokens, "tokens_per_second": round(tokens / seconds), "rows_at_once": run.rows}
+    found = {
+        "tokens": tokens,
+        "tokens_per_second": round(tokens / seconds),
+        "rows_at_once": run.rows,
+    }
     if device.type == "cuda":
         found["peak_mib"] = torch.cuda.max_memory_allocated() // 2**20
     return found
@@ -147,14 +182,18 @@ def read_texts(size: Size, device: torch.device, count: int) -> dict[str, Any]:
     from lextables.models import bi_encoder, cross_encoder
     from lextables.models.tokenised import tokenised
 
-    words = " ".join(path.read_text(encoding="utf-8") for path in sorted(DOCS.glob("*.md"))).split()
+    words = " ".join(
+        path.read_text(encoding="utf-8") for path in sorted(DOCS.glob("*.md"))
+    ).split()
     starts = [7 * number % (len(words) - 300) for number in range(count)]
     texts = [" ".join(words[start : start + 20 + start % 200]) for start in starts]
     pairs = [(texts[0], text) for text in texts]
     with tempfile.TemporaryDirectory() as folder:
         learner = BertWordPieceTokenizer()
         learner.train_from_iterator(words, vocab_size=900, show_progress=False)
-        transformers.BertTokenizerFast(tokenizer_object=learner, model_max_length=512).save_pretrained(folder)
+        transformers.BertTokenizerFast(
+            tokenizer_object=learner, model_max_length=512
+        ).save_pretrained(folder)
         classifier("bert", size, 0.0).base_model.save_pretrained(folder)
         encoder = bi_encoder.load(folder, device)
         reranker = cross_encoder.load(folder, device, 512, fresh_head=True)
@@ -183,10 +222,16 @@ def cases(stage: str, device: torch.device, tiny: bool) -> Cases:
     pace = {"warm": 1, "updates": 2} if tiny else {"warm": 5, "updates": 20}
     if stage == "correctness":
         pairs = product(ARCHITECTURES, (one_step, out_of_memory, resumed))
-        return {f"{kind}, {check.__name__}": partial(check, kind, device) for kind, check in pairs}
+        return {
+            f"{kind}, {check.__name__}": partial(check, kind, device)
+            for kind, check in pairs
+        }
     if stage == "reading":
         count = 40 if tiny else 4096
-        return {name: partial(read_texts, size, device, count) for name, size in sizes.items()}
+        return {
+            name: partial(read_texts, size, device, count)
+            for name, size in sizes.items()
+        }
     options: dict[str, dict[str, Any]] = {"step": {}}
     if stage == "sweep":
         options = {f"{parts} parts": {"parts": parts} for parts in (1, 2, 4, 8)}
@@ -201,13 +246,18 @@ def cases(stage: str, device: torch.device, tiny: bool) -> Cases:
         measure = partial(timed, **options[option], **pace)
         if stage == "profile":
             measure = profiled
-        found[f"{size}, {work}, {option}"] = partial(measure, sizes[size], works[work], device)
+        found[f"{size}, {work}, {option}"] = partial(
+            measure, sizes[size], works[work], device
+        )
     return found
 
 
 def about(device: torch.device) -> dict[str, str]:
     """Return the device, its driver, and the versions of libraries."""
-    found = {name: version(name) for name in ("torch", "transformers", "accelerate", "tokenizers")}
+    found = {
+        name: version(name)
+        for name in ("torch", "transformers", "accelerate", "tokenizers")
+    }
     if device.type == "cpu":
         return found | {"device": platform.machine()}
     command = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
@@ -228,10 +278,14 @@ def main(given: list[str] | None = None) -> int:
         for case, measure in cases(stage, device, options.tiny).items():
             try:
                 found = measure()
-            except Exception as error:  # the other cases continue; the exit code reports it
+            except (
+                Exception
+            ) as error:  # the other cases continue; the exit code reports it
                 found = {"failed": f"{type(error).__name__}: {error}"}
             report["measured"].append({"stage": stage, "case": case} | found)
-            write_text(options.to / "measured.json", json.dumps(report, indent=1) + "\n")
+            write_text(
+                options.to / "measured.json", json.dumps(report, indent=1) + "\n"
+            )
             print(stage, case, found, flush=True)
     return int(any("failed" in row for row in report["measured"]))
 

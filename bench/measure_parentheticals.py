@@ -21,7 +21,15 @@ from lextables.papers.lawngnli.citations import tokenizer
 from lextables.papers.lawngnli.parentheticals import read_parentheticals
 
 PARTICIPLE = re.compile(r"\((?:[a-z]+ly )?([a-z]{2,}ing)\b(?! opinion)")
-NOT_EXPLANATORY = {"quoting", "citing", "concurring", "dissenting", "including", "during", "being"}
+NOT_EXPLANATORY = {
+    "quoting",
+    "citing",
+    "concurring",
+    "dissenting",
+    "including",
+    "during",
+    "being",
+}
 NAME = r"(?: v\. |\bIn re |\bEx parte |\bMatter of )"
 REPORTED = r"\d+ [A-Z][\w.' ]{0,24}[\w.],? (?:at )?\d+"
 CITATION = re.compile(
@@ -34,7 +42,9 @@ CITATION = re.compile(
 
 def drawn_volumes() -> list[int]:
     """Return the two drawn volumes of United States Reports."""
-    return sorted(range(436, 546), key=lambda n: hashlib.sha256(f"us/{n}".encode()).hexdigest())[:2]
+    return sorted(
+        range(436, 546), key=lambda n: hashlib.sha256(f"us/{n}".encode()).hexdigest()
+    )[:2]
 
 
 def explanatory(text: str) -> dict[int, str]:
@@ -53,7 +63,9 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     arguments.add_argument("volumes", nargs="*", type=int)
     arguments.add_argument("--mirror", required=True, type=Path)
-    arguments.add_argument("--missing", action="store_true", help="print the missing texts")
+    arguments.add_argument(
+        "--missing", action="store_true", help="print the missing texts"
+    )
     options = arguments.parse_args()
     for volume in options.volumes or drawn_volumes():
         seconds, read, listed, reasons = 0.0, 0, 0, Counter()
@@ -72,7 +84,9 @@ def main() -> None:
                 if options.missing:
                     shown = f"{expected[start][-130:]} >> {opinion.text[start : start + 70]}"
                     print(" ", shown.replace("\n", " "))
-        print(f"us/{volume}: {listed - reasons.total()} of {listed} explanatory; {read} parentheticals;")
+        print(
+            f"us/{volume}: {listed - reasons.total()} of {listed} explanatory; {read} parentheticals;"
+        )
         print(f"  missing {dict(reasons.most_common())}; {seconds:.1f} s", flush=True)
 
 

@@ -34,7 +34,9 @@ def sizes(volumes: int, reporters: int) -> list[int]:
     low, high = 0.0, float(volumes * reporters)
     while True:
         middle = (low + high) / 2
-        found = [max(1, min(MOST, int(middle / rank))) for rank in range(1, reporters + 1)]
+        found = [
+            max(1, min(MOST, int(middle / rank))) for rank in range(1, reporters + 1)
+        ]
         if high - low < 1:
             return found
         low, high = (middle, high) if sum(found) < volumes else (low, middle)
@@ -44,8 +46,14 @@ def write_list(volumes: int, mirror: Path) -> int:
     """Write the collection's list of ``volumes`` to a mirror; return the number of volumes."""
     reporters = REPORTERS.read_text(encoding="utf-8").splitlines()[1:]
     listed = [
-        {"volume_number": str(number), "volume_folder": str(number), "reporter_slug": reporter}
-        for reporter, size in zip(reporters, sizes(volumes, len(reporters)), strict=True)
+        {
+            "volume_number": str(number),
+            "volume_folder": str(number),
+            "reporter_slug": reporter,
+        }
+        for reporter, size in zip(
+            reporters, sizes(volumes, len(reporters)), strict=True
+        )
         for number in range(1, size + 1)
     ]
     (mirror / "caselaw").mkdir(parents=True)
@@ -65,13 +73,36 @@ def planned(folder: Path, volumes_a_job: int) -> tuple[int, float, float, int]:
         "volumes_a_job": volumes_a_job,
     }
     command = [
-        *(sys.executable, "-m", "snakemake", "--snakefile", ROOT / "Snakefile", "--directory", folder),
-        *("--profile", ROOT / "profiles/default", "--cores", "1", "--dry-run", "--quiet", "rules"),
-        *("--config", *(f"{key}={value}" for key, value in values.items()), "--", TARGET),
+        *(
+            sys.executable,
+            "-m",
+            "snakemake",
+            "--snakefile",
+            ROOT / "Snakefile",
+            "--directory",
+            folder,
+        ),
+        *(
+            "--profile",
+            ROOT / "profiles/default",
+            "--cores",
+            "1",
+            "--dry-run",
+            "--quiet",
+            "rules",
+        ),
+        *(
+            "--config",
+            *(f"{key}={value}" for key, value in values.items()),
+            "--",
+            TARGET,
+        ),
     ]
     start = time.monotonic()
     found = subprocess.run(
-        [sys.executable, "-c", WATCHED, *map(str, command)], capture_output=True, text=True
+        [sys.executable, "-c", WATCHED, *map(str, command)],
+        capture_output=True,
+        text=True,
     )
     seconds = time.monotonic() - start
     jobs = re.search(r"^total +(\d+)$", found.stdout + found.stderr, re.MULTILINE)
@@ -90,8 +121,13 @@ def main() -> None:
     for volumes in given.volumes:
         with TemporaryDirectory() as folder:
             listed = write_list(volumes, Path(folder, "mirror"))
-            jobs, seconds, processor, memory = planned(Path(folder), given.volumes_a_job)
-        print(f"{listed:7,} {jobs:7,} {seconds:8.1f} {processor:17.1f} {memory:6,}", flush=True)
+            jobs, seconds, processor, memory = planned(
+                Path(folder), given.volumes_a_job
+            )
+        print(
+            f"{listed:7,} {jobs:7,} {seconds:8.1f} {processor:17.1f} {memory:6,}",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

@@ -44,10 +44,17 @@ def draw(archive: Path, contracts: int) -> dict[str, list[dict[str, Any]]]:
     """Return some documents of the training file with their answered examples, and some of the test file."""
     found = {}
     with zipfile.ZipFile(archive) as content:
-        for part, name in (("train", "train_separate_questions.json"), ("test", "test.json")):
+        for part, name in (
+            ("train", "train_separate_questions.json"),
+            ("test", "test.json"),
+        ):
             documents = json.loads(content.read(name))["data"]
             documents.sort(key=lambda document: document["title"])
-            short = [one for one in documents if len(one["paragraphs"][0]["context"]) < LONGEST]
+            short = [
+                one
+                for one in documents
+                if len(one["paragraphs"][0]["context"]) < LONGEST
+            ]
             found[part] = random.Random(5).sample(short, contracts)
     for document in found["train"]:
         (paragraph,) = document["paragraphs"]
@@ -71,7 +78,9 @@ def make_tokenizers(folder: Path, kinds: list[str]) -> None:
             special = ["<s>", "<pad>", "</s>", "<unk>"]
             names = [name for name in sorted(ids, key=ids.get) if name not in special]
             order = [*special, *names, "<mask>"]
-            (into / "vocab.json").write_text(json.dumps({name: at for at, name in enumerate(order)}))
+            (into / "vocab.json").write_text(
+                json.dumps({name: at for at, name in enumerate(order)})
+            )
             (into / "merges.txt").write_bytes((data / "vocab.bpe").read_bytes())
         settings = {
             "tokenizer_class": f"{KINDS[kind]}Tokenizer",
@@ -83,7 +92,9 @@ def make_tokenizers(folder: Path, kinds: list[str]) -> None:
 
 def logits(question_id: str, window: int, length: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the start and end logits (float32) of a window of ``length`` tokens, padded."""
-    seed = int.from_bytes(hashlib.sha256(f"{question_id} {window}".encode()).digest()[:8], "big")
+    seed = int.from_bytes(
+        hashlib.sha256(f"{question_id} {window}".encode()).digest()[:8], "big"
+    )
     draws = np.random.default_rng(seed)
     starts, ends = draws.normal(size=(2, MAX_LENGTH)).astype(np.float32)
     for _ in range(3):
@@ -102,7 +113,9 @@ def released_side(folder: Path, kind: str, n_best: int) -> None:
     from transformers.data.processors import squad
 
     lowered = kind == "wordpiece"
-    slow = AutoTokenizer.from_pretrained(folder / kind, use_fast=False, do_lower_case=lowered)
+    slow = AutoTokenizer.from_pretrained(
+        folder / kind, use_fast=False, do_lower_case=lowered
+    )
     # Cached: a word always has the same tokens, and the conversion tokenises each contract once per question.
     tokenize, known = slow.tokenize, {}
 
@@ -119,20 +132,36 @@ def released_side(folder: Path, kind: str, n_best: int) -> None:
         reader = squad.SquadV2Processor()
         path = str(folder / f"{part}.json")
         examples = (
-            reader.get_train_examples(None, path) if part == "train" else reader.get_dev_examples(None, path)
+            reader.get_train_examples(None, path)
+            if part == "train"
+            else reader.get_dev_examples(None, path)
         )
         features = []
         for number, example in enumerate(examples):
             for one in squad.squad_convert_example_to_features(
-                example, MAX_LENGTH, STEP, MAX_QUESTION_LENGTH, "max_length", part == "train"
+                example,
+                MAX_LENGTH,
+                STEP,
+                MAX_QUESTION_LENGTH,
+                "max_length",
+                part == "train",
             ):
-                one.example_index, one.unique_id, one.qas_id = number, len(features), example.qas_id
+                one.example_index, one.unique_id, one.qas_id = (
+                    number,
+                    len(features),
+                    example.qas_id,
+                )
                 features.append(one)
         return examples, features
 
     _, features = converted("train")
     labels = [
-        [f.qas_id, digest_of(f.input_ids[: sum(f.attention_mask)]), f.start_position, f.end_position]
+        [
+            f.qas_id,
+            digest_of(f.input_ids[: sum(f.attention_mask)]),
+            f.start_position,
+            f.end_position,
+        ]
         for f in features
     ]
     examples, features = converted("test")
@@ -141,19 +170,35 @@ def released_side(folder: Path, kind: str, n_best: int) -> None:
         length = sum(feature.attention_mask)
         drawn = logits(feature.qas_id, seen[feature.qas_id], length)
         seen[feature.qas_id] += 1
-        results.append(squad.SquadResult(feature.unique_id, *(part.tolist() for part in drawn)))
+        results.append(
+            squad.SquadResult(feature.unique_id, *(part.tolist() for part in drawn))
+        )
     nbest = folder / f"{kind}.nbest"
     compute_predictions_logits(
-        examples, features, results, n_best, MAX_ANSWER_LENGTH, lowered,
-        None, str(nbest), None, False, True, 0.0, slow,
-    )  # fmt: skip
+        examples,
+        features,
+        results,
+        n_best,
+        MAX_ANSWER_LENGTH,
+        lowered,
+        None,
+        str(nbest),
+        None,
+        False,
+        True,
+        0.0,
+        slow,
+    )
     predictions = {
         question_id: [
-            [one[name] for name in ("text", "start_logit", "end_logit", "probability")] for one in found
+            [one[name] for name in ("text", "start_logit", "end_logit", "probability")]
+            for one in found
         ]
         for question_id, found in json.loads(nbest.read_text()).items()
     }
-    (folder / f"{kind}.released").write_text(json.dumps({"labels": labels, "nbest": predictions}))
+    (folder / f"{kind}.released").write_text(
+        json.dumps({"labels": labels, "nbest": predictions})
+    )
 
 
 def digest_of(ids: list[int]) -> str:
@@ -180,13 +225,24 @@ def our_side(
     contracts, examples, questions = [], [], {}
     for document in documents["train"]:
         (paragraph,) = document["paragraphs"]
-        contracts.append({"contract_id": document["title"], "text": paragraph["context"]})
+        contracts.append(
+            {"contract_id": document["title"], "text": paragraph["context"]}
+        )
         for asked in paragraph["qas"]:
-            category = asked["id"].removeprefix(document["title"] + "__").rpartition("_")[0]
+            category = (
+                asked["id"].removeprefix(document["title"] + "__").rpartition("_")[0]
+            )
             questions[category] = asked["question"]
             (answer,) = asked["answers"]
-            place = {"start": answer["answer_start"], "end": answer["answer_start"] + len(answer["text"])}
-            example = {"example_id": asked["id"], "contract_id": document["title"], "category": category}
+            place = {
+                "start": answer["answer_start"],
+                "end": answer["answer_start"] + len(answer["text"]),
+            }
+            example = {
+                "example_id": asked["id"],
+                "contract_id": document["title"],
+                "category": category,
+            }
             examples.append(example | place)
     contracts.sort(key=lambda row: row["contract_id"])
     with tempfile.TemporaryDirectory() as scratch:
@@ -198,9 +254,14 @@ def our_side(
         dataset = WindowDataset(features, tokenizer, settings, questions)
         labels = []
         for at in range(len(dataset)):
-            item, example = dataset[at], dataset.windows.examples[dataset.windows.example[at]]
+            item, example = (
+                dataset[at],
+                dataset.windows.examples[dataset.windows.example[at]],
+            )
             ids = digest_of(item["input_ids"].tolist())
-            labels.append([example, ids, item["start_positions"], item["end_positions"]])
+            labels.append(
+                [example, ids, item["start_positions"], item["end_positions"]]
+            )
 
     around, spelling, predictions = layout(tokenizer), Spelling(tokenizer), {}
     for document in documents["test"]:
@@ -211,10 +272,17 @@ def our_side(
         for asked in paragraph["qas"]:
             question = question_ids(tokenizer, asked["question"], MAX_QUESTION_LENGTH)
             before = len(around.prefix) + len(question) + len(around.middle)
-            token_from, token_to = spans(len(tokens), MAX_LENGTH - around.special - len(question), STEP)
+            token_from, token_to = spans(
+                len(tokens), MAX_LENGTH - around.special - len(question), STEP
+            )
             sizes = before + token_to - token_from + len(around.suffix)
-            drawn = [logits(asked["id"], window, int(size)) for window, size in enumerate(sizes)]
-            starts, ends = (torch.tensor(np.stack(part)) for part in zip(*drawn, strict=True))
+            drawn = [
+                logits(asked["id"], window, int(size))
+                for window, size in enumerate(sizes)
+            ]
+            starts, ends = (
+                torch.tensor(np.stack(part)) for part in zip(*drawn, strict=True)
+            )
             mask = (torch.arange(MAX_LENGTH) < torch.tensor(sizes)[:, None]).long()
             nulls = (part[:, 0].double().numpy() for part in (starts, ends))
             best = Best(*top(starts, mask, n_best), *top(ends, mask, n_best), *nulls)
@@ -227,17 +295,24 @@ def our_side(
                 n_best,
                 MAX_ANSWER_LENGTH,
             )
-            if any(one.start >= 0 and text[one.start : one.end] != one.text for one in found):
+            if any(
+                one.start >= 0 and text[one.start : one.end] != one.text
+                for one in found
+            ):
                 raise SystemExit(f"{asked['id']}: a span is no slice of the contract")
             predictions[asked["id"]] = [
-                [one.released_text, one.start_logit, one.end_logit, one.probability] for one in found
+                [one.released_text, one.start_logit, one.end_logit, one.probability]
+                for one in found
             ]
     return {"labels": labels, "nbest": predictions}
 
 
 def golden(side: dict[str, Any]) -> dict[str, Any]:
     """Return counts and digests of one side, without text."""
-    texts = {name: [one[:3] for one in found] for name, found in sorted(side["nbest"].items())}
+    texts = {
+        name: [one[:3] for one in found]
+        for name, found in sorted(side["nbest"].items())
+    }
     parts = {"labels": sorted(side["labels"]), "nbest": texts}
     return {
         "windows": len(side["labels"]),
@@ -245,7 +320,9 @@ def golden(side: dict[str, Any]) -> dict[str, Any]:
         "lists": len(side["nbest"]),
         "spans": sum(map(len, texts.values())),
         **{
-            f"{name}_sha256": hashlib.sha256(json.dumps(part, ensure_ascii=False).encode()).hexdigest()
+            f"{name}_sha256": hashlib.sha256(
+                json.dumps(part, ensure_ascii=False).encode()
+            ).hexdigest()
             for name, part in parts.items()
         },
     }
@@ -287,11 +364,21 @@ def main() -> None:
     """Compare and print; exit with 1 if the sides differ."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("data", type=Path, help="CUAD's data.zip")
-    parser.add_argument("--released", help="a Python interpreter that has transformers 4 and torch")
-    parser.add_argument("--contracts", type=int, default=2, help="how many, of training and of test")
-    parser.add_argument("--n-best", type=int, default=20, help="spans a question (MAUD's scripts: 100)")
+    parser.add_argument(
+        "--released", help="a Python interpreter that has transformers 4 and torch"
+    )
+    parser.add_argument(
+        "--contracts", type=int, default=2, help="how many, of training and of test"
+    )
+    parser.add_argument(
+        "--n-best", type=int, default=20, help="spans a question (MAUD's scripts: 100)"
+    )
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
-    parser.add_argument("--golden", action="store_true", help="print counts and digests of the released side")
+    parser.add_argument(
+        "--golden",
+        action="store_true",
+        help="print counts and digests of the released side",
+    )
     parser.add_argument("--side", choices=KINDS, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.side:
@@ -302,7 +389,9 @@ def main() -> None:
         folder = Path(scratch)
         documents = draw(options.data, options.contracts)
         for part, some in documents.items():
-            (folder / f"{part}.json").write_text(json.dumps({"version": "v2.0", "data": some}))
+            (folder / f"{part}.json").write_text(
+                json.dumps({"version": "v2.0", "data": some})
+            )
         make_tokenizers(folder, options.kinds)
         for kind in options.kinds:
             command = [
@@ -314,9 +403,16 @@ def main() -> None:
                 "--n-best",
                 str(options.n_best),
             ]
-            subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            subprocess.run(
+                command,
+                check=True,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
             released = json.loads((folder / f"{kind}.released").read_text())
-            alike &= compare(kind, our_side(folder, documents, kind, options.n_best), released)
+            alike &= compare(
+                kind, our_side(folder, documents, kind, options.n_best), released
+            )
             if options.golden:
                 print(json.dumps(golden(released), indent=4))
     sys.exit(not alike)

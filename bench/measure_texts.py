@@ -38,7 +38,11 @@ def table(folder, name):
 def retrieval(read, task):
     documents, queries = read(task.names.documents)[task.names.text], read("queries")
     yield "documents", len(documents), tokens(documents)
-    for part, split in (("train", task.training), ("valid", task.validation), ("test", task.test)):
+    for part, split in (
+        ("train", task.training),
+        ("valid", task.validation),
+        ("test", task.test),
+    ):
         texts = queries.loc[queries["split"] == split, task.forms[0]]
         yield part, len(texts), tokens(texts)
     test = queries.loc[queries["split"] == task.test, "query_id"]
@@ -49,19 +53,34 @@ def spans(read, task):
     for split, texts in read("contracts").groupby("split")["text"]:
         yield split, len(texts), tokens(texts)
     questions = read("questions")
-    yield "questions", questions["category"].nunique(), tokens(questions["question"].unique())
+    yield (
+        "questions",
+        questions["category"].nunique(),
+        tokens(questions["question"].unique()),
+    )
     yield "answered", len(read("training_examples")), 0
 
 
 def classification(read, task):
-    examples, texts = read("examples"), read(task.names.texts).set_index("text_id")["text"]
-    for part, splits in (("train", task.final), ("dev", task.validation), ("test", task.test)):
+    examples, texts = (
+        read("examples"),
+        read(task.names.texts).set_index("text_id")["text"],
+    )
+    for part, splits in (
+        ("train", task.final),
+        ("dev", task.validation),
+        ("test", task.test),
+    ):
         yield part, examples["split"].isin(splits).sum(), 0
     final = examples[examples["split"].isin(task.final)]
-    for column in sorted({panel.where for panel in task.models.values() if panel.where}):
+    for column in sorted(
+        {panel.where for panel in task.models.values() if panel.where}
+    ):
         yield f"train {column}", final[column].sum(), 0
     yield "heads", len(read(task.names.heads)), 0
-    columns = {c for view in task.views.values() for c in (view.text, view.pair) if c} or {"text_id"}
+    columns = {
+        c for view in task.views.values() for c in (view.text, view.pair) if c
+    } or {"text_id"}
     for column in sorted(columns):
         shown = sorted(texts[texts.index.isin(examples[column])])
         yield column, len(shown), tokens(shown)
@@ -75,7 +94,12 @@ def answers(read, task):
     yield "questions", len(read("questions")), 0
 
 
-KINDS = {"retrieval": retrieval, "spans": spans, "classification": classification, "answers": answers}
+KINDS = {
+    "retrieval": retrieval,
+    "spans": spans,
+    "classification": classification,
+    "answers": answers,
+}
 
 
 def measured(data, volumes, results):
@@ -86,7 +110,9 @@ def measured(data, volumes, results):
             folder = Path(results, "data", name)
             if (folder / "census.json").is_file():
                 built = "" if paper.data.get(name) else volumes
-                for part, rows, length in KINDS[task.task](partial(table, folder), task):
+                for part, rows, length in KINDS[task.task](
+                    partial(table, folder), task
+                ):
                     grows = "" if part == "heads" else built
                     yield data, name, part, str(rows), str(length), grows, MEASURED
 
@@ -95,10 +121,18 @@ def main():
     arguments = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     arguments.add_argument("results", nargs="+", help="data:volumes:folder")
     kept = pd.read_csv(TEXTS, dtype=str, keep_default_na=False)
-    rows = [row for given in arguments.parse_args().results for row in measured(*given.split(":", 2))]
+    rows = [
+        row
+        for given in arguments.parse_args().results
+        for row in measured(*given.split(":", 2))
+    ]
     new = pd.DataFrame(rows, columns=kept.columns)
     others = kept[kept["source"] != MEASURED]
-    merged = pd.concat([kept, new, others]).drop_duplicates(KEY, keep="last").sort_values(KEY)
+    merged = (
+        pd.concat([kept, new, others])
+        .drop_duplicates(KEY, keep="last")
+        .sort_values(KEY)
+    )
     write_text(TEXTS, merged.to_csv(index=False))
 
 

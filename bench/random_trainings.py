@@ -11,8 +11,12 @@ from torch.nn.utils.rnn import pad_sequence
 from lextables.models import checkpoints
 from lextables.models.in_parts import InParts
 
-Size = tuple[int, int, int]  # width, layers, heads; feed-forward layers are four times as wide
-Work = tuple[int, int, int]  # rows of a batch, tokens of the shortest and of the longest text
+Size = tuple[
+    int, int, int
+]  # width, layers, heads; feed-forward layers are four times as wide
+Work = tuple[
+    int, int, int
+]  # rows of a batch, tokens of the shortest and of the longest text
 SMALL: Size = (32, 2, 2)
 SMALL_WORK: Work = (8, 4, 32)
 DROPOUTS = "hidden_dropout_prob attention_probs_dropout_prob classifier_dropout attention_dropout mlp_dropout"
@@ -63,22 +67,37 @@ def collate(rows: list[dict[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
     """Return a batch that is padded on the right."""
     texts = [row["input_ids"] for row in rows]
     masks = [torch.ones_like(text) for text in texts]
-    batch = {"input_ids": pad_sequence(texts, True), "attention_mask": pad_sequence(masks, True)}
+    batch = {
+        "input_ids": pad_sequence(texts, True),
+        "attention_mask": pad_sequence(masks, True),
+    }
     return batch | {"labels": torch.stack([row["labels"] for row in rows])}
 
 
 def classifier(kind: str, size: Size, dropout: float) -> transformers.PreTrainedModel:
     """Return a classifier with random weights, which are the same for the same arguments."""
     options: dict[str, Any] = dict.fromkeys(DROPOUTS.split(), dropout)
-    options["hidden_size"], options["num_hidden_layers"], options["num_attention_heads"] = size
-    options |= {"intermediate_size": 4 * size[0], "vocab_size": 1000, "max_position_embeddings": 600}
+    (
+        options["hidden_size"],
+        options["num_hidden_layers"],
+        options["num_attention_heads"],
+    ) = size
+    options |= {
+        "intermediate_size": 4 * size[0],
+        "vocab_size": 1000,
+        "max_position_embeddings": 600,
+    }
     transformers.set_seed(0)
     config = transformers.AutoConfig.for_model(kind, pad_token_id=0, **options)
     return transformers.AutoModelForSequenceClassification.from_config(config)
 
 
 def trainer(
-    model: transformers.PreTrainedModel, device: torch.device, work: Work, updates: int, **given: Any
+    model: transformers.PreTrainedModel,
+    device: torch.device,
+    work: Work,
+    updates: int,
+    **given: Any,
 ) -> InParts:
     """Return a trainer with the arguments of the project's trainings, except those ``given``.
 
@@ -87,8 +106,14 @@ def trainer(
     folder, save_every = given.pop("folder", "unused"), given.pop("save_every", 0)
     watch = given.pop("watch", Watch())
     bf16 = given.pop("bf16", device.type == "cuda")
-    options = checkpoints.arguments(folder, updates, seed=0, save_every=save_every, device=device)
-    options |= {"per_device_train_batch_size": work[0], "learning_rate": 1e-3, "remove_unused_columns": False}
+    options = checkpoints.arguments(
+        folder, updates, seed=0, save_every=save_every, device=device
+    )
+    options |= {
+        "per_device_train_batch_size": work[0],
+        "learning_rate": 1e-3,
+        "remove_unused_columns": False,
+    }
     return InParts(
         model=model.to(device),
         args=transformers.TrainingArguments(**options | given),
@@ -102,5 +127,7 @@ def trainer(
 
 def difference(run: InParts, other: InParts) -> float:
     """Return the largest difference between the weights of two trained models."""
-    weights, others = (parameters_to_vector(each.model.parameters()) for each in (run, other))
+    weights, others = (
+        parameters_to_vector(each.model.parameters()) for each in (run, other)
+    )
     return float((weights - others).abs().max())

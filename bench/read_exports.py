@@ -45,7 +45,9 @@ def close(differences: list[float], reader: str) -> str:
 def run(folder: Path, *arguments: str) -> str:
     """Return what a Python program prints in a folder; `Different` with its last line if it fails."""
     command = [sys.executable, *arguments]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, check=False
+    )
     if done.returncode:
         raise Different(done.stderr.strip().splitlines()[-1])
     return done.stdout
@@ -59,7 +61,9 @@ def sums_of(run_file: Path) -> dict[tuple[str, int], float]:
     import pyarrow.parquet as pq
 
     sums = {}
-    for row in pq.read_table(run_file.parents[1] / "scores" / f"{run_file.stem}.parquet").to_pylist():
+    for row in pq.read_table(
+        run_file.parents[1] / "scores" / f"{run_file.stem}.parquet"
+    ).to_pylist():
         metric, _, cutoff = row["metric"].partition("@")
         if row["group"] == "all" and metric in ("NDCG", "Recall"):
             sums[metric, int(cutoff)] = row["value"] * row["n"]
@@ -78,7 +82,9 @@ def read_datasets(folder: Path, work: Path) -> str:
             counts[f"{part}-{file.stem}" if part else file.stem] = rows
     same({*get_dataset_config_names(str(folder))}, counts.keys(), "tables")
     for name, rows in counts.items():
-        table = load_dataset(str(folder), name, split="full", cache_dir=str(work / "datasets"))
+        table = load_dataset(
+            str(folder), name, split="full", cache_dir=str(work / "datasets")
+        )
         same(table.num_rows, rows, f"rows of {name}")
     return f"{len(counts)} tables, {sum(counts.values()):,} rows"
 
@@ -90,7 +96,9 @@ def read_mlcroissant(folder: Path, work: Path) -> str:
     data, records = mlcroissant.Dataset(folder / "croissant.json"), 0
     same({*data.metadata.ctx.issues.errors}, set(), "errors")
     for table in data.metadata.record_sets:
-        records += sum(1 for _, _ in zip(data.records(table.uuid), range(ROWS), strict=False))
+        records += sum(
+            1 for _, _ in zip(data.records(table.uuid), range(ROWS), strict=False)
+        )
     return f"{len(data.metadata.record_sets)} tables, {records:,} records"
 
 
@@ -103,14 +111,25 @@ def read_ir_measures(folder: Path, work: Path) -> str | None:
     for trec in sorted(folder.rglob("trec")):
         qrels = [*ir_measures.read_trec_qrels(str(trec / "qrels.test.txt"))]
         for path in sorted(trec.glob("*.run")):
-            expected = {measures[metric] @ cutoff: total for (metric, cutoff), total in sums_of(path).items()}
+            expected = {
+                measures[metric] @ cutoff: total
+                for (metric, cutoff), total in sums_of(path).items()
+            }
             found: dict[object, float] = defaultdict(float)
             hits = ir_measures.read_trec_run(str(path))
-            for score in ir_measures.iter_calc(expected, qrels, hits) if expected else ():
+            for score in (
+                ir_measures.iter_calc(expected, qrels, hits) if expected else ()
+            ):
                 found[score.measure] += score.value
-            differences += [abs(found[measure] - total) for measure, total in expected.items()]
+            differences += [
+                abs(found[measure] - total) for measure, total in expected.items()
+            ]
             runs += 1
-    return f"{runs} runs, {len(differences)} scores, {close(differences, 'ir_measures')}" if runs else None
+    return (
+        f"{runs} runs, {len(differences)} scores, {close(differences, 'ir_measures')}"
+        if runs
+        else None
+    )
 
 
 def read_mteb(folder: Path, work: Path) -> str | None:
@@ -122,24 +141,45 @@ def read_mteb(folder: Path, work: Path) -> str | None:
         qrels = (trec / "qrels.test.txt").read_text(encoding="utf-8")
         queries = len({line.split()[0] for line in qrels.splitlines()})
         for file in sorted(out.rglob("*.json")):
-            (found,) = json.loads(file.read_text(encoding="utf-8")).get("scores", {}).get("test", [{}])
+            (found,) = (
+                json.loads(file.read_text(encoding="utf-8"))
+                .get("scores", {})
+                .get("test", [{}])
+            )
             path = trec / f"{file.parents[1].name.removeprefix('lextables__')}.run"
             for (metric, cutoff), total in sums_of(path).items() if found else ():
                 if metric == "Recall" or cutoff == 10:
-                    key = f"recall_at_{cutoff}" if metric == "Recall" else "ndcg_at_10_unrounded"
+                    key = (
+                        f"recall_at_{cutoff}"
+                        if metric == "Recall"
+                        else "ndcg_at_10_unrounded"
+                    )
                     differences.append(abs(found[key] - total / queries))
-    return f"{runs} runs, {len(differences)} scores, {close(differences, 'mteb')}" if runs else None
+    return (
+        f"{runs} runs, {len(differences)} scores, {close(differences, 'mteb')}"
+        if runs
+        else None
+    )
 
 
 def read_lm_eval(folder: Path, work: Path) -> str | None:
     """Every question of lm-evaluation-harness, answered at random."""
     asked = 0
     for task in sorted(folder.rglob("harness/*.yaml")):
-        arguments = ("--model", "dummy", "--include_path", ".", "--tasks", f"lextables_{task.stem}")
+        arguments = (
+            "--model",
+            "dummy",
+            "--include_path",
+            ".",
+            "--tasks",
+            f"lextables_{task.stem}",
+        )
         out = work / "lm_eval" / task.stem
         run(task.parent, "-m", "lm_eval", *arguments, "--output_path", str(out))
         (file,) = out.rglob("results_*.json")
-        counts = json.loads(file.read_text(encoding="utf-8"))["n-samples"][f"lextables_{task.stem}"]
+        counts = json.loads(file.read_text(encoding="utf-8"))["n-samples"][
+            f"lextables_{task.stem}"
+        ]
         with (task.parent / "questions.jsonl").open("rb") as questions:
             same(counts["effective"], sum(1 for _ in questions), "questions")
         asked += counts["effective"]
@@ -156,7 +196,9 @@ READERS: dict[str, Callable[[Path, Path], str | None]] = {
 }
 
 
-def results(publish: Path, work: Path, modules: list[str]) -> Iterator[tuple[str, str, str, bool]]:
+def results(
+    publish: Path, work: Path, modules: list[str]
+) -> Iterator[tuple[str, str, str, bool]]:
     """Yield (export, reader, what it found or what differs, whether it is right)."""
     for folder in sorted(path for path in publish.iterdir() if path.is_dir()):
         for module in modules if (folder / "croissant.json").is_file() else ():
@@ -165,7 +207,9 @@ def results(publish: Path, work: Path, modules: list[str]) -> Iterator[tuple[str
                 continue
             try:
                 found, right = READERS[module](folder, work), True
-            except Exception as error:  # any reader, any error: a row of the table says which
+            except (
+                Exception
+            ) as error:  # any reader, any error: a row of the table says which
                 found, right = f"**{type(error).__name__}: {error}**", False
             if found:
                 yield folder.name, f"{module} {version(module)}", found, right
@@ -173,7 +217,9 @@ def results(publish: Path, work: Path, modules: list[str]) -> Iterator[tuple[str
 
 def main() -> bool:
     """Print the table, and return whether everything is right."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("publish", type=Path)
     parser.add_argument("--readers", nargs="+", choices=READERS, default=[*READERS])
     arguments = parser.parse_args()

@@ -13,7 +13,11 @@ PYTHON = "3.11"
 
 def environment(lock: str) -> str:
     """Return the conda environment as YAML; its pip section has the pinned versions."""
-    pins = [line.strip() for line in lock.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    pins = [
+        line.strip()
+        for line in lock.splitlines()
+        if line.strip() and not line.lstrip().startswith("#")
+    ]
     lines = [
         "# Written by envs/export.py from envs/requirements.txt; do not edit.",
         "name: lextables",

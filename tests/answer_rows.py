@@ -8,13 +8,29 @@ from lextables.pipeline.dataset import write
 from lextables.tasks.answers import collection
 
 QUESTIONS = {
-    "SOLD": ("Sharing", "Does the policy say that data are sold to brokers?", ("No", "Yes")),
-    "KEPT": ("Security", "How long are records kept in storage?", ("A year", "Forever", "Not said")),
-    "ASKED": ("Security", "May a user ask for erasure of an account?", ("No", "Yes", "By post", "Not said")),
+    "SOLD": (
+        "Sharing",
+        "Does the policy say that data are sold to brokers?",
+        ("No", "Yes"),
+    ),
+    "KEPT": (
+        "Security",
+        "How long are records kept in storage?",
+        ("A year", "Forever", "Not said"),
+    ),
+    "ASKED": (
+        "Security",
+        "May a user ask for erasure of an account?",
+        ("No", "Yes", "By post", "Not said"),
+    ),
 }
 SAID = {
     "SOLD": ("We never sell data to brokers.", "We gladly sell data to brokers."),
-    "KEPT": ("Records are kept in storage for a year.", "Records are kept in storage forever.", ""),
+    "KEPT": (
+        "Records are kept in storage for a year.",
+        "Records are kept in storage forever.",
+        "",
+    ),
     "ASKED": (
         "No user may ask for erasure of an account.",
         "Any user may ask for erasure of an account online.",
@@ -22,7 +38,11 @@ SAID = {
         "",
     ),
 }
-FILLER = ("Welcome to our service.", "Cookies help the pages load.", "Write to our office with any remark.")
+FILLER = (
+    "Welcome to our service.",
+    "Cookies help the pages load.",
+    "Write to our office with any remark.",
+)
 TABLES = {
     "documents": collection.DOCUMENTS,
     "questions": collection.QUESTIONS,
@@ -36,7 +56,9 @@ NAMES = {name: name for name in TABLES} | {"document": "document_id"}
 def held(document, question):
     """Return the index of the option that a document's text supports; a hash of both ids selects it."""
     options = len(QUESTIONS[question][2])
-    return int(hashlib.sha256(f"{document}/{question}".encode()).hexdigest(), 16) % options
+    return (
+        int(hashlib.sha256(f"{document}/{question}".encode()).hexdigest(), 16) % options
+    )
 
 
 def rows(documents=30, without_text=(), chosen=None):
@@ -48,7 +70,12 @@ def rows(documents=30, without_text=(), chosen=None):
     tables = {name: [] for name in TABLES}
     for question, (category, wording, options) in sorted(QUESTIONS.items()):
         tables["questions"].append(
-            {"question_id": question, "category": category, "question": wording, "options": list(options)}
+            {
+                "question_id": question,
+                "category": category,
+                "question": wording,
+                "options": list(options),
+            }
             | {"several": False}
         )
     for name in names:
@@ -60,17 +87,30 @@ def rows(documents=30, without_text=(), chosen=None):
         texts = [] if name in without_text else texts
         tables["documents"].append({"document_id": name, "paragraphs": len(texts)})
         tables["paragraphs"] += [
-            {"document_id": name, "paragraph_id": f"{name}/{place}", "place": place, "text": text}
+            {
+                "document_id": name,
+                "paragraph_id": f"{name}/{place}",
+                "place": place,
+                "text": text,
+            }
             for place, text in enumerate(texts)
         ]
         for place, question in enumerate(sorted(QUESTIONS), 1):
             option = held(name, question)
             answers = (chosen or {}).get((name, question), [[option], [option]])
             for response, options in enumerate(answers):
-                key = {"document_id": name, "question_id": question, "response": response}
-                tables["responses"].append(key | {"reader_id": "r", "options": options, "confidence": None})
+                key = {
+                    "document_id": name,
+                    "question_id": question,
+                    "response": response,
+                }
+                tables["responses"].append(
+                    key | {"reader_id": "r", "options": options, "confidence": None}
+                )
                 if texts and SAID[question][option]:
-                    tables["highlights"].append(key | {"paragraph_id": f"{name}/{place}", "sentence": 0})
+                    tables["highlights"].append(
+                        key | {"paragraph_id": f"{name}/{place}", "sentence": 0}
+                    )
     return tables
 
 

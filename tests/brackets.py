@@ -6,7 +6,14 @@ import nltk
 
 from lextables.papers.lawngnli.tree import Node, Tree, from_nltk
 
-_ESCAPES = {"(": "-LRB-", ")": "-RRB-", "[": "-LSB-", "]": "-RSB-", "{": "-LCB-", "}": "-RCB-"}
+_ESCAPES = {
+    "(": "-LRB-",
+    ")": "-RRB-",
+    "[": "-LSB-",
+    "]": "-RSB-",
+    "{": "-LCB-",
+    "}": "-RCB-",
+}
 
 
 def from_brackets(brackets: str, spaces: Sequence[str] | None = None) -> Tree:

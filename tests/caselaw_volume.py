@@ -44,19 +44,26 @@ def html(*opinions: Opinion, head: str = "") -> str:
         f'<article class="opinion" data-type="{kind}">{"".join(_paragraph(p) for p in paragraphs)}</article>'
         for kind, paragraphs in opinions
     )
-    return (
-        f'<section class="casebody"><section class="head-matter"><p>{head}</p></section>{articles}</section>'
-    )
+    return f'<section class="casebody"><section class="head-matter"><p>{head}</p></section>{articles}</section>'
 
 
 def _paragraph(text: str) -> str:
-    return text if text.startswith(("<aside", "<blockquote", '<p class="author"')) else f"<p>{text}</p>"
+    return (
+        text
+        if text.startswith(("<aside", "<blockquote", '<p class="author"'))
+        else f"<p>{text}</p>"
+    )
 
 
-def write_zip(path: Path, cases: Mapping[str, tuple[dict[str, Any], str | bytes]]) -> Path:
+def write_zip(
+    path: Path, cases: Mapping[str, tuple[dict[str, Any], str | bytes]]
+) -> Path:
     """Write a volume; ``cases`` maps any name to a metadata entry and the content of its html/ file."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("metadata/CasesMetadata.json", json.dumps([entry for entry, _ in cases.values()]))
+        archive.writestr(
+            "metadata/CasesMetadata.json",
+            json.dumps([entry for entry, _ in cases.values()]),
+        )
         for entry, body in cases.values():
             archive.writestr(f"html/{entry['file_name']}.html", body)
     return path
@@ -71,7 +78,9 @@ def bulk_row(case_id: int, body: str, **changes: Any) -> dict[str, Any]:
 
 def write_bulk(path: Path, rows: Sequence[dict[str, Any] | bytes]) -> Path:
     """Write a bulk export file, compressed if its name ends in .xz."""
-    lines = b"\n".join(row if isinstance(row, bytes) else json.dumps(row).encode() for row in rows)
+    lines = b"\n".join(
+        row if isinstance(row, bytes) else json.dumps(row).encode() for row in rows
+    )
     path.write_bytes(lzma.compress(lines) if path.suffix == ".xz" else lines)
     return path
 

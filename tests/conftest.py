@@ -22,7 +22,13 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 # test workers do not compete for two cores.  torch reads this variable when it is imported.
 os.environ["OMP_NUM_THREADS"] = "1"
 # These files take longest; they run first, in this order, so that no worker still runs one at the end.
-LONG_FILES = ("test_sample.py", "test_acord_real.py", "test_reruns.py", "test_slurm.py", "test_faults.py")
+LONG_FILES = (
+    "test_sample.py",
+    "test_acord_real.py",
+    "test_reruns.py",
+    "test_slurm.py",
+    "test_faults.py",
+)
 # Seconds for a test outside tests/unit: the first one that needs the whole sample waits until it has run.
 PIPELINE_TIMEOUT = 1800
 # ACORD's tables that need no training; rows of linear models are excluded because no test reads them.
@@ -30,7 +36,10 @@ ACORD_TABLES = (
     *("table2", "table_c1", "table_c2", "table_c3", "figure_c1"),
     *("table_d3", "table_d5", "table3", "table_e1", "table_e2"),
 )
-LINEAR = [f"BM25, {features} and a linear model / None" for features in ("words", "words, MiniLM")]
+LINEAR = [
+    f"BM25, {features} and a linear model / None"
+    for features in ("words", "words, MiniLM")
+]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -46,7 +55,9 @@ def mirror() -> Path:
     """Folder of the real raw data; tests that need it are skipped if it is missing."""
     folder = (ROOT / os.environ.get("LEXTABLES_MIRROR", "../shared/mirror")).resolve()
     if not folder.is_dir():
-        pytest.skip(f"no real data: there is no folder {folder} (set LEXTABLES_MIRROR to a mirror)")
+        pytest.skip(
+            f"no real data: there is no folder {folder} (set LEXTABLES_MIRROR to a mirror)"
+        )
     return folder
 
 
@@ -102,9 +113,18 @@ def sample_values(sample_run) -> Path:
 @pytest.fixture(scope="session")
 def release_results(shared, mirror) -> Path:
     """Results on real data (read-only): ACORD's tables that need no training, and CUAD's data set."""
-    config = ("data=release", f"mirror={mirror}", "models=available", "papers=[acord,cuad]", "device=cpu")
+    config = (
+        "data=release",
+        f"mirror={mirror}",
+        "models=available",
+        "papers=[acord,cuad]",
+        "device=cpu",
+    )
     config += (f"exclude_rows={json.dumps(LINEAR)}",)
-    targets = [*(f"acord_{name}" for name in ACORD_TABLES), "results/data/cuad/census.json"]
+    targets = [
+        *(f"acord_{name}" for name in ACORD_TABLES),
+        "results/data/cuad/census.json",
+    ]
 
     def build(folder: Path) -> None:
         run = forked.pipeline(folder, *targets, "--config", *config)

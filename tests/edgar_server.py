@@ -50,7 +50,9 @@ class EdgarServer(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, pages: Mapping[str, bytes], per_second: int = 10, *, packs: bool = True) -> None:
+    def __init__(
+        self, pages: Mapping[str, bytes], per_second: int = 10, *, packs: bool = True
+    ) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.pages, self.per_second, self.packs = dict(pages), per_second, packs
         self.log: list[Seen] = []
@@ -74,7 +76,10 @@ class EdgarServer(ThreadingHTTPServer):
     def busiest_second(self) -> int:
         """Return the largest number of requests within one second."""
         times = sorted(seen.at for seen in self.log)
-        return max(sum(start <= at < start + 1 for at in times[i:]) for i, start in enumerate(times))
+        return max(
+            sum(start <= at < start + 1 for at in times[i:])
+            for i, start in enumerate(times)
+        )
 
     def over_the_limit(self, now: float) -> bool:
         """Record a request; return whether it exceeds the limit."""
@@ -105,7 +110,9 @@ class _Handler(BaseHTTPRequestHandler):
         answer = self._answer(path, over)
         with self.server.lock:
             whole = answer.status if not answer.declared else -1
-            self.server.log.append(Seen(now, path, whole, self.headers.get("User-Agent", "")))
+            self.server.log.append(
+                Seen(now, path, whole, self.headers.get("User-Agent", ""))
+            )
         self.send_response(answer.status)
         for name, value in answer.headers:
             self.send_header(name, value)
@@ -115,7 +122,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.close_connection = bool(answer.declared)
 
     def _answer(self, path: str, over: bool) -> Bad:
-        if not re.search(r"[^\s@]+@[^\s@]+\.[^\s@]+", self.headers.get("User-Agent", "")):
+        if not re.search(
+            r"[^\s@]+@[^\s@]+\.[^\s@]+", self.headers.get("User-Agent", "")
+        ):
             return Bad(403)
         if over:
             return Bad(429, headers=(("Retry-After", "1"),))
@@ -124,9 +133,13 @@ class _Handler(BaseHTTPRequestHandler):
                 return self.server.first[path].popleft()
         body = self.server.pages.get(path)
         if body is None:
-            return Bad(404, b"<?xml version='1.0'?><Error><Code>NoSuchKey</Code></Error>")
+            return Bad(
+                404, b"<?xml version='1.0'?><Error><Code>NoSuchKey</Code></Error>"
+            )
         if self.server.packs and "gzip" in self.headers.get("Accept-Encoding", ""):
-            return Bad(200, gzip.compress(body, mtime=0), (("Content-Encoding", "gzip"),))
+            return Bad(
+                200, gzip.compress(body, mtime=0), (("Content-Encoding", "gzip"),)
+            )
         return Bad(200, body)
 
     def log_message(self, format: str, *args: object) -> None:
@@ -134,10 +147,14 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serving(pages: Mapping[str, bytes], per_second: int = 10, *, packs: bool = True) -> Iterator[EdgarServer]:
+def serving(
+    pages: Mapping[str, bytes], per_second: int = 10, *, packs: bool = True
+) -> Iterator[EdgarServer]:
     """Run an `EdgarServer` until the end of the ``with`` block."""
     with EdgarServer(pages, per_second, packs=packs) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+        thread = threading.Thread(
+            target=server.serve_forever, kwargs={"poll_interval": 0.05}
+        )
         thread.start()
         try:
             yield server
@@ -171,13 +188,25 @@ def submission_path(cik: int, accession: str) -> str:
 
 
 def document(
-    type_: str, sequence: int | str, body: str | bytes, description: str = "", filename: str = ""
+    type_: str,
+    sequence: int | str,
+    body: str | bytes,
+    description: str = "",
+    filename: str = "",
 ) -> bytes:
     """Return one document of a submission."""
     head = [f"<TYPE>{type_}", f"<SEQUENCE>{sequence}"]
-    head += [f"<FILENAME>{filename}"] * bool(filename) + [f"<DESCRIPTION>{description}"] * bool(description)
+    head += [f"<FILENAME>{filename}"] * bool(filename) + [
+        f"<DESCRIPTION>{description}"
+    ] * bool(description)
     text = body.encode() if isinstance(body, str) else body
-    return b"<DOCUMENT>\n" + "\n".join(head).encode() + b"\n<TEXT>\n" + text + b"\n</TEXT>\n</DOCUMENT>\n"
+    return (
+        b"<DOCUMENT>\n"
+        + "\n".join(head).encode()
+        + b"\n<TEXT>\n"
+        + text
+        + b"\n</TEXT>\n</DOCUMENT>\n"
+    )
 
 
 def submission(accession: str, *documents: bytes) -> bytes:
@@ -192,12 +221,22 @@ def small_quarter(year: int, number: int, filings: int) -> dict[str, bytes]:
     month, rows, pages = number * 3 - 2, [], {}
     for n in range(filings):
         cik, accession = 1000 + n, f"{n:010d}-{year % 100:02d}-{number:06d}"
-        rows.append(row(cik, f"COMPANY {n} INC", "8-K", f"{year}-{month:02d}-{n % 27 + 1:02d}", accession))
+        rows.append(
+            row(
+                cik,
+                f"COMPANY {n} INC",
+                "8-K",
+                f"{year}-{month:02d}-{n % 27 + 1:02d}",
+                accession,
+            )
+        )
         pages[submission_path(cik, accession)] = submission(
             accession,
             document("8-K", 1, "<html><body><p>Current report</p></body></html>"),
             document(
-                "EX-10.1", 2, f"<html><body><p>LEASE No. {n}</p><p>The parties agree.</p></body></html>"
+                "EX-10.1",
+                2,
+                f"<html><body><p>LEASE No. {n}</p><p>The parties agree.</p></body></html>",
             ),
             document("EX-99.1", 3, "A press release."),
         )
@@ -210,7 +249,10 @@ CONTACT = "Jane Doe jane.doe@university.edu"
 
 def client(server: EdgarServer, folder: Path, tries: int = 4) -> Pages:
     """Return a client of the server with a cache in ``folder``."""
-    pace, limits = Pace(folder / "pace", per_second=500), Client(attempts=tries, first_wait=0.01)
+    pace, limits = (
+        Pace(folder / "pace", per_second=500),
+        Client(attempts=tries, first_wait=0.01),
+    )
     return Pages(CONTACT, folder / "pages", pace, base=server.base, client=limits)
 
 
@@ -227,11 +269,25 @@ collect(Quarter(int(year), 1), pages, f"{folder}/{year}.parquet")
 """
 
 
-def start_job(server: EdgarServer, folder: Path, year: int, per_second: float = 9) -> subprocess.Popen:
+def start_job(
+    server: EdgarServer, folder: Path, year: int, per_second: float = 9
+) -> subprocess.Popen:
     """Start a process that reads a line and then collects the first quarter of ``year``."""
     job = subprocess.Popen(
-        [sys.executable, "-c", JOB, str(year), server.base, str(folder), str(per_second)],
-        env={"PYTHONPATH": str(Path(__file__).parents[1] / "workflow"), "PATH": "", "OMP_NUM_THREADS": "1"},
+        [
+            sys.executable,
+            "-c",
+            JOB,
+            str(year),
+            server.base,
+            str(folder),
+            str(per_second),
+        ],
+        env={
+            "PYTHONPATH": str(Path(__file__).parents[1] / "workflow"),
+            "PATH": "",
+            "OMP_NUM_THREADS": "1",
+        },
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

@@ -37,9 +37,16 @@ class FakeModel:
         if self.weighs is None:
             return Weighed(None)
         probabilities = self.weighs(text_of(choice.prompt))
-        shares = (probabilities.get(continuation, 0) for continuation in choice.continuations)
-        return Weighed(tuple(math.log(share) if share else -math.inf for share in shares))
+        shares = (
+            probabilities.get(continuation, 0) for continuation in choice.continuations
+        )
+        return Weighed(
+            tuple(math.log(share) if share else -math.inf for share in shares)
+        )
 
     def write(self, requests):
         self.written += [request.prompt for request in requests]
-        return [Written(self.writes(text_of(request.prompt), request.seed)) for request in requests]
+        return [
+            Written(self.writes(text_of(request.prompt), request.seed))
+            for request in requests
+        ]

@@ -19,7 +19,9 @@ TIMEOUT = 900  # seconds
 RESULTS = "results/sample"
 # Folders, and keys of run.json, that may differ between runs with the same results.
 HISTORY = {"logs", "benchmarks", "work", ".cache"}
-HISTORY_KEYS = set("lextables seconds peak_memory_mib throughput resumed_from_update finished_before".split())
+HISTORY_KEYS = set(
+    "lextables seconds peak_memory_mib throughput resumed_from_update finished_before".split()
+)
 SECONDS = re.compile(rb"(?<![\d.])\d+(\.\d+)? s(?= on )")  # in a table's cell
 
 
@@ -33,7 +35,15 @@ class Place:
     def begin(self) -> subprocess.Popen:
         """Start the command in a new session; its output is written to the file `screen`."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        command = [sys.executable, "-m", "snakemake", "--snakefile", ROOT / "Snakefile", "--cores", "2"]
+        command = [
+            sys.executable,
+            "-m",
+            "snakemake",
+            "--snakefile",
+            ROOT / "Snakefile",
+            "--cores",
+            "2",
+        ]
         profile = ["--workflow-profile", ROOT / "profiles/default"]
         with self.screen.open("wb") as out:
             return subprocess.Popen(
@@ -68,23 +78,41 @@ class Place:
         for path in sorted((self.folder / RESULTS).rglob("*")):
             name = path.relative_to(self.folder / RESULTS)
             hidden = any(part.startswith(".") for part in name.parts)
-            if path.is_file() and not hidden and name.parts[0] not in HISTORY and name.name != "log.txt":
-                digests[name.as_posix()] = hashlib.sha256(without_times(path)).hexdigest()
+            if (
+                path.is_file()
+                and not hidden
+                and name.parts[0] not in HISTORY
+                and name.name != "log.txt"
+            ):
+                digests[name.as_posix()] = hashlib.sha256(
+                    without_times(path)
+                ).hexdigest()
         return digests
 
     def unfinished(self) -> list[Path]:
         """Return locks, incomplete marks and partial files, which exist only during a run."""
         state = self.folder / ".snakemake"
-        marks = [path for part in ("locks", "incomplete") for path in (state / part).rglob("*")]
-        return marks + [path for end in ("part", "old") for path in self.folder.rglob(f".*.{end}")]
+        marks = [
+            path
+            for part in ("locks", "incomplete")
+            for path in (state / part).rglob("*")
+        ]
+        return marks + [
+            path for end in ("part", "old") for path in self.folder.rglob(f".*.{end}")
+        ]
 
 
 def without_times(path: Path) -> bytes:
     """Return the content of a result without the durations of steps."""
     if path.name == "run.json":
-        keep = lambda pairs: {key: value for key, value in pairs if key not in HISTORY_KEYS}  # noqa: E731
-        return json.dumps(json.loads(path.read_bytes(), object_pairs_hook=keep)).encode()
+        record = json.loads(path.read_bytes(), object_pairs_hook=without_history)
+        return json.dumps(record).encode()
     return SECONDS.sub(b"", path.read_bytes())
+
+
+def without_history(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Return an object of JSON without what differs in each run."""
+    return {key: value for key, value in pairs if key not in HISTORY_KEYS}
 
 
 def until(condition, run: subprocess.Popen) -> bool:

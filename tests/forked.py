@@ -29,15 +29,54 @@ PIPELINE = (*OURS, "--workflow-profile", ROOT / "profiles/default", "--cores", 2
 # Libraries that plans and jobs import.  The lists contain no lextables module, because a test may run a copy
 # of the project with changed modules.
 PLANS = (
-    *("filelock", "huggingface_hub", "nbformat.v4", "pyarrow.parquet", "pydantic", "pytrec_eval", "requests"),
-    *("scipy.sparse", "smart_open", "snakemake.notebook", "snakemake.profiles", "snakemake.workflow"),
+    *(
+        "filelock",
+        "huggingface_hub",
+        "nbformat.v4",
+        "pyarrow.parquet",
+        "pydantic",
+        "pytrec_eval",
+        "requests",
+    ),
+    *(
+        "scipy.sparse",
+        "smart_open",
+        "snakemake.notebook",
+        "snakemake.profiles",
+        "snakemake.workflow",
+    ),
     *("tqdm", "yte"),
 )
 JOBS = (
-    *("eyecite", "faiss", "google.protobuf", "lxml.html", "matplotlib.figure", "nltk", "openpyxl", "orjson"),
-    *("pandas", "pyarrow.parquet", "pytrec_eval", "sentence_transformers", "sentencepiece", "spacy"),
-    *("sklearn.decomposition", "sklearn.ensemble", "sklearn.feature_extraction.text", "sklearn.linear_model"),
-    *("snakemake.script", "statsmodels.stats.multitest", "transformers.models.bert.modeling_bert"),
+    *(
+        "eyecite",
+        "faiss",
+        "google.protobuf",
+        "lxml.html",
+        "matplotlib.figure",
+        "nltk",
+        "openpyxl",
+        "orjson",
+    ),
+    *(
+        "pandas",
+        "pyarrow.parquet",
+        "pytrec_eval",
+        "sentence_transformers",
+        "sentencepiece",
+        "spacy",
+    ),
+    *(
+        "sklearn.decomposition",
+        "sklearn.ensemble",
+        "sklearn.feature_extraction.text",
+        "sklearn.linear_model",
+    ),
+    *(
+        "snakemake.script",
+        "statsmodels.stats.multitest",
+        "transformers.models.bert.modeling_bert",
+    ),
     *("transformers.models.auto.modeling_auto", "transformers.trainer"),
 )
 # Replaces the Python interpreter of Snakemake's scripts: it passes its files, folder and environment to the
@@ -72,10 +111,17 @@ class Server:
     def __init__(self, package: bool = True) -> None:
         self.process = _started("package" if package else "no package", _interpreter())
 
-    def __call__(self, folder: Path, words: Iterable[str | Path], env: dict[str, str] | None = None) -> Run:
+    def __call__(
+        self,
+        folder: Path,
+        words: Iterable[str | Path],
+        env: dict[str, str] | None = None,
+    ) -> Run:
         """Run ``snakemake <words>`` in ``folder``; ``env`` has additional environment variables."""
         with tempfile.NamedTemporaryFile("r", encoding="utf-8") as output:
-            line = json.dumps([output.name, str(folder), ["snakemake", *map(str, words)], env or {}])
+            line = json.dumps(
+                [output.name, str(folder), ["snakemake", *map(str, words)], env or {}]
+            )
             print(line, file=self.process.stdin, flush=True)
             return Run(int(self.process.stdout.readline()), output.read())
 
@@ -84,7 +130,9 @@ class Server:
         self.process.wait()
 
 
-def snakemake(folder: Path, *words: str | Path, package: bool = True, **env: str) -> Run:
+def snakemake(
+    folder: Path, *words: str | Path, package: bool = True, **env: str
+) -> Run:
     """Run ``snakemake <words>`` in ``folder`` with the server of this process; see `Server` for ``env``."""
     return _server(package)(folder, words, env)
 
@@ -106,7 +154,9 @@ def _interpreter() -> str:
     """Start a job server, which ends with this process; return the path of its `INTERPRETER`."""
     folder = tempfile.TemporaryDirectory()
     address, path = f"{folder.name}/jobs", Path(folder.name, "python")
-    path.write_text(INTERPRETER.format(python=sys.executable, address=address), encoding="utf-8")
+    path.write_text(
+        INTERPRETER.format(python=sys.executable, address=address), encoding="utf-8"
+    )
     path.chmod(0o700)
     server = _started("jobs", address)
     server.stdout.readline()  # wait until the server listens
@@ -154,12 +204,16 @@ def _warm(package: bool) -> None:
     workflow = fingerprint.ROOT
     for path in [*workflow.glob("lextables/**/*.py"), *workflow.glob("scripts/*.py")]:
         inside = path.relative_to(workflow).parent.parts
-        fingerprint._read(path.read_bytes(), ".".join(inside) if inside[0] == "lextables" else "")
+        fingerprint._read(
+            path.read_bytes(), ".".join(inside) if inside[0] == "lextables" else ""
+        )
         if inside[0] == "scripts":
             fingerprint._read(path.read_bytes(), "scripts")
 
 
-def _run(interpreter: str, printed: str, folder: str, argv: list[str], env: dict[str, str]) -> int:
+def _run(
+    interpreter: str, printed: str, folder: str, argv: list[str], env: dict[str, str]
+) -> int:
     """Run one command line in a fork of this process; its output is written to the file ``printed``."""
     file = os.open(printed, os.O_WRONLY | os.O_TRUNC | os.O_APPEND)
     files = (os.open(os.devnull, os.O_RDONLY), file, file)
@@ -207,7 +261,9 @@ def _fork_job(connection: socket.socket, libraries: list[str]) -> None:
         sys.path[:] = [str(Path(argv[0]).parent), *filter(None, modules), *libraries]
         runpy.run_path(argv[0], run_name="__main__")
 
-    _forked(main, files, folder, argv, env, lambda code: connection.send(str(code).encode()))
+    _forked(
+        main, files, folder, argv, env, lambda code: connection.send(str(code).encode())
+    )
     for file in files:
         os.close(file)
 

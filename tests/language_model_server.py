@@ -23,11 +23,15 @@ class Server:
 
     base: str = ""
     close: Callable[[], None] = lambda: None
-    asked: list[tuple[str, dict[str, str], dict[str, Any]]] = field(default_factory=list)
+    asked: list[tuple[str, dict[str, str], dict[str, Any]]] = field(
+        default_factory=list
+    )
 
 
 @contextmanager
-def serving(answer: Callable[[http.server.BaseHTTPRequestHandler, str, dict], None]) -> Iterator[Server]:
+def serving(
+    answer: Callable[[http.server.BaseHTTPRequestHandler, str, dict], None],
+) -> Iterator[Server]:
     """Run a server in the ``with`` block; ``answer(handler, path, body)`` sends the response to a request."""
     server = Server()
 
@@ -66,7 +70,9 @@ def serving(answer: Callable[[http.server.BaseHTTPRequestHandler, str, dict], No
         server.close()
 
 
-def reply(handler: http.server.BaseHTTPRequestHandler, status: int, body: Any, **headers: str) -> None:
+def reply(
+    handler: http.server.BaseHTTPRequestHandler, status: int, body: Any, **headers: str
+) -> None:
     """Send a JSON response; underscores in the names of headers become hyphens."""
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
     handler.send_response(status)
@@ -96,7 +102,9 @@ class Answers:
         self._engine, self._turn = engine, threading.Lock()
         self._model = LocalLanguageModel("served", engine, "completions")
 
-    def __call__(self, handler: http.server.BaseHTTPRequestHandler, path: str, body: dict) -> None:
+    def __call__(
+        self, handler: http.server.BaseHTTPRequestHandler, path: str, body: dict
+    ) -> None:
         with self._turn:
             ids = list(self._model._ids((Message("user", body["prompt"]),)))
             answer = self._completion(ids, body)
@@ -106,7 +114,9 @@ class Answers:
     def _likeliest(self, ids: list[int], top: int) -> list[tuple[str, float]]:
         found = self._engine.after(ids, 0)
         best = np.argsort(-found, kind="stable")[:top]
-        return [(self._engine.text([int(token)]), float(found[token])) for token in best]
+        return [
+            (self._engine.text([int(token)]), float(found[token])) for token in best
+        ]
 
     def _text(self, ids: list[int], tokens: int) -> str:
         answer: list[int] = []
@@ -128,4 +138,9 @@ class Answers:
                 "top_logprobs": [dict(tokens)],
                 "text_offset": [0],
             }
-        return {"index": 0, "text": text, "logprobs": likeliest, "finish_reason": "length"}
+        return {
+            "index": 0,
+            "text": text,
+            "logprobs": likeliest,
+            "finish_reason": "length",
+        }

@@ -68,7 +68,9 @@ def contract(generator: np.random.Generator) -> tuple[str, tuple[int, int]]:
     return " ".join(words), (start, start + len(" ".join(words[place : place + 3])))
 
 
-def data_set(folder: Path, splits: Mapping[str, str], seed: int) -> tuple[dict[str, str], dict[str, Place]]:
+def data_set(
+    folder: Path, splits: Mapping[str, str], seed: int
+) -> tuple[dict[str, str], dict[str, Place]]:
     """Write the tables of a data set with one contract for each name in ``splits``.
 
     Returns {contract: text} and {question: (contract, start of the answer, end of the answer)}.
@@ -79,30 +81,56 @@ def data_set(folder: Path, splits: Mapping[str, str], seed: int) -> tuple[dict[s
         texts[name], place = contract(generator)
         # The order of question ids differs from that of the contracts.
         spans |= {f"{category}-{name}": (name, *place) for category in WORDINGS}
-    rows: dict[Table, list[dict[str, Any]]] = {CONTRACTS: [], QUESTIONS: [], ANSWERS: [], EXAMPLES: []}
+    rows: dict[Table, list[dict[str, Any]]] = {
+        CONTRACTS: [],
+        QUESTIONS: [],
+        ANSWERS: [],
+        EXAMPLES: [],
+    }
     for name, split in splits.items():
-        rows[CONTRACTS].append({"contract_id": name, "split": split, "text": texts[name]})
+        rows[CONTRACTS].append(
+            {"contract_id": name, "split": split, "text": texts[name]}
+        )
     for question, (name, start, end) in sorted(spans.items()):
         category = question.partition("-")[0]
         asked = {"question_id": question, "contract_id": name, "category": category}
-        about = {"question": WORDINGS[category], "split": splits[name], "answers": int(start >= 0)}
+        about = {
+            "question": WORDINGS[category],
+            "split": splits[name],
+            "answers": int(start >= 0),
+        }
         rows[QUESTIONS].append(asked | about)
         if start >= 0:
-            answer = {"index": 0, "text": texts[name][start:end], "start": start, "end": end}
+            answer = {
+                "index": 0,
+                "text": texts[name][start:end],
+                "start": start,
+                "end": end,
+            }
             rows[ANSWERS].append({"question_id": question} | answer)
         if splits[name] != "test":
-            rows[EXAMPLES].append(asked | {"example_id": question, "start": start, "end": end})
+            rows[EXAMPLES].append(
+                asked | {"example_id": question, "start": start, "end": end}
+            )
     folder.mkdir(parents=True, exist_ok=True)
     for table, found in rows.items():
         write(table, found, folder / f"{table.name}.parquet")
     return texts, spans
 
 
-def features(folder: Path, count: int, seed: int) -> tuple[dict[str, str], dict[str, Place]]:
+def features(
+    folder: Path, count: int, seed: int
+) -> tuple[dict[str, str], dict[str, Place]]:
     """Write ``count`` training contracts and their windows to ``folder``; return the same as `data_set`."""
-    found = data_set(folder, {f"c{number:03d}": "train" for number in range(count)}, seed)
-    contracts, examples = (folder / f"{table.name}.parquet" for table in (CONTRACTS, EXAMPLES))
-    write_features(contracts, examples, WORDINGS, folder, tokenizer(), WINDOWS, shards=2)
+    found = data_set(
+        folder, {f"c{number:03d}": "train" for number in range(count)}, seed
+    )
+    contracts, examples = (
+        folder / f"{table.name}.parquet" for table in (CONTRACTS, EXAMPLES)
+    )
+    write_features(
+        contracts, examples, WORDINGS, folder, tokenizer(), WINDOWS, shards=2
+    )
     return found
 
 
@@ -111,4 +139,6 @@ def weights(model: torch.nn.Module) -> dict[str, torch.Tensor]:
 
 
 def equal(one: Mapping[str, torch.Tensor], other: Mapping[str, torch.Tensor]) -> bool:
-    return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
+    return one.keys() == other.keys() and all(
+        torch.equal(one[name], other[name]) for name in one
+    )

@@ -9,7 +9,9 @@ import yaml
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs/troubleshooting.md"
-ALL = yaml.safe_load((ROOT / "tests/workflow/mistakes.yaml").read_text(encoding="utf-8"))
+ALL = yaml.safe_load(
+    (ROOT / "tests/workflow/mistakes.yaml").read_text(encoding="utf-8")
+)
 HEADING = "\n## Examples of error messages\n"
 
 
@@ -17,7 +19,8 @@ def page() -> str:
     """Return the page with its last section rewritten from the list."""
     text = PAGE.read_text(encoding="utf-8").partition(HEADING)[0]
     entries = [
-        f"- {each['did'].capitalize()}: `.venv/bin/{each['types']}`\n\n      {each['says']}\n" for each in ALL
+        f"- {each['did'].capitalize()}: `.venv/bin/{each['types']}`\n\n      {each['says']}\n"
+        for each in ALL
     ]
     return "\n".join([text + HEADING, "`…` stands for text that differs.\n", *entries])
 

@@ -29,14 +29,19 @@ class Hub(BaseHTTPRequestHandler):
             self.send(404, b"", body, {})
         elif found := _ABOUT.match(path):
             siblings = [{"rfilename": file} for file in FILES]
-            tree = [{"type": "file", "path": f, "size": len(c), "oid": "0" * 40} for f, c in FILES.items()]
+            tree = [
+                {"type": "file", "path": f, "size": len(c), "oid": "0" * 40}
+                for f, c in FILES.items()
+            ]
             about = {"id": found[1], "sha": found[2] or REVISION, "siblings": siblings}
             content = json.dumps(tree if "/tree/" in path else about).encode()
             self.send(200, content, body, {"Content-Type": "application/json"})
         elif (found := _FILE.match(path)) and found[2] in FILES:
             content = FILES[found[2]]
             etag = hashlib.sha1(content).hexdigest()
-            self.send(200, content, body, {"ETag": f'"{etag}"', "X-Repo-Commit": found[1]})
+            self.send(
+                200, content, body, {"ETag": f'"{etag}"', "X-Repo-Commit": found[1]}
+            )
         else:
             self.send(404, b"", body, {})
 

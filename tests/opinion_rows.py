@@ -13,32 +13,68 @@ def encode(texts):
     for at, text in enumerate(texts):
         for word in text.lower().split():
             seed = int.from_bytes(hashlib.sha256(word.encode()).digest()[:4], "big")
-            vectors[at] += np.random.default_rng(seed).standard_normal(DIMENSIONS).astype(np.float32)
+            vectors[at] += (
+                np.random.default_rng(seed)
+                .standard_normal(DIMENSIONS)
+                .astype(np.float32)
+            )
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
 def opinion(case_id, text, place="Ohio", kind="majority", majorities=1, position=0):
-    plain = dict.fromkeys(["name", "name_abbreviation", "court", "date", "reporter", "volume"], "x")
-    plain |= {"first_page": "1", "last_page": "2", "author": "", "citations": [], "pages": [], "body_end": 0}
+    plain = dict.fromkeys(
+        ["name", "name_abbreviation", "court", "date", "reporter", "volume"], "x"
+    )
+    plain |= {
+        "first_page": "1",
+        "last_page": "2",
+        "author": "",
+        "citations": [],
+        "pages": [],
+        "body_end": 0,
+    }
     return plain | {
-        "opinion_id": f"{case_id}-{position}", "case_id": case_id, "position": position,
-        "jurisdiction": place, "opinion_type": kind, "majorities": majorities, "text": text,
-    }  # fmt: skip
+        "opinion_id": f"{case_id}-{position}",
+        "case_id": case_id,
+        "position": position,
+        "jurisdiction": place,
+        "opinion_type": kind,
+        "majorities": majorities,
+        "text": text,
+    }
 
 
-def example(example_id, cited, hypothesis, label="entail", citing=900, place="Ohio", **changed):
+def example(
+    example_id, cited, hypothesis, label="entail", citing=900, place="Ohio", **changed
+):
     return {
-        "example_id": example_id, "citing_case_id": citing, "citing_jurisdiction": place, "is_twin": False,
-        "split": "test", "analysis": True, "label": label, "negated": False, "fault": None,
-        "hypothesis": hypothesis, "cited_case_id": cited, "cited_jurisdiction": place, "pages": ["1"],
-        "premise_example_id": example_id, "short_premise": "p", "short_premise_original": "p",
-        "premise_start": 0, "premise_end": 1, "premise_spans": [],
-    } | changed  # fmt: skip
+        "example_id": example_id,
+        "citing_case_id": citing,
+        "citing_jurisdiction": place,
+        "is_twin": False,
+        "split": "test",
+        "analysis": True,
+        "label": label,
+        "negated": False,
+        "fault": None,
+        "hypothesis": hypothesis,
+        "cited_case_id": cited,
+        "cited_jurisdiction": place,
+        "pages": ["1"],
+        "premise_example_id": example_id,
+        "short_premise": "p",
+        "short_premise_original": "p",
+        "premise_start": 0,
+        "premise_end": 1,
+        "premise_spans": [],
+    } | changed
 
 
 # Opinions that mention rent less and less often; then a dissent, one of two majority opinions, an opinion of
 # another state, and an empty one.
-ABOUT = [opinion(n, " ".join(["rent"] * (11 - n) + [f"word{n}"] * n)) for n in range(1, 11)]
+ABOUT = [
+    opinion(n, " ".join(["rent"] * (11 - n) + [f"word{n}"] * n)) for n in range(1, 11)
+]
 OTHERS = [
     opinion(20, "rent rent rent", kind="dissent"),
     opinion(21, "rent rent rent", majorities=2),

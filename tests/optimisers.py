@@ -3,10 +3,19 @@
 from lextables.models.optimiser import Optimiser
 
 CONSTANT = {
-    "weight_decay": 0.01, "decayed": "weights", "betas": [0.9, 0.999], "epsilon": 1e-8, "clip": None,
-    "schedule": "constant", "warmup": 0,
-}  # fmt: skip
-LINEAR = CONSTANT | {"weight_decay": 0, "clip": 1.0, "schedule": "linear"}  # as in CUAD's released code
+    "weight_decay": 0.01,
+    "decayed": "weights",
+    "betas": [0.9, 0.999],
+    "epsilon": 1e-8,
+    "clip": None,
+    "schedule": "constant",
+    "warmup": 0,
+}
+LINEAR = CONSTANT | {
+    "weight_decay": 0,
+    "clip": 1.0,
+    "schedule": "linear",
+}  # as in CUAD's released code
 
 
 def optimiser(**changes):

@@ -31,13 +31,17 @@ def stamped(*lines: str, picture: str = SHOW_PICTURE) -> Page:
 
 
 def pdf(
-    pages: Sequence[Page], root: str = "", objects: Mapping[int, str] | None = None, count: int | None = None
+    pages: Sequence[Page],
+    root: str = "",
+    objects: Mapping[int, str] | None = None,
+    count: int | None = None,
 ) -> bytes:
     """Return a PDF; ``root`` are entries of its catalog, ``objects`` have numbers from 5 to 99."""
     bodies = {
         FONT: HELVETICA,
         PICTURE: stream(
-            "/Type/XObject/Subtype/Image/Width 1/Height 1/ColorSpace/DeviceGray/BitsPerComponent 8", "x"
+            "/Type/XObject/Subtype/Image/Width 1/Height 1/ColorSpace/DeviceGray/BitsPerComponent 8",
+            "x",
         ),
         **(objects or {}),
     }
@@ -49,11 +53,15 @@ def pdf(
             f"<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Contents {at + 1} 0 R"
             f"/Resources<<{page.resources}>>{page.entries}>>"
         )
-        bodies[at + 1] = stream("", f"BT /F 10 Tf 14 TL 72 720 Td\n{shown}ET\n{page.operators}")
+        bodies[at + 1] = stream(
+            "", f"BT /F 10 Tf 14 TL 72 720 Td\n{shown}ET\n{page.operators}"
+        )
         kids.append(f"{at} 0 R")
     number_of_pages = len(pages) if count is None else count
     bodies[1] = f"<</Type/Catalog/Pages 2 0 R{root}>>"
-    bodies.setdefault(2, f"<</Type/Pages/Count {number_of_pages}/Kids[{' '.join(kids)}]>>")
+    bodies.setdefault(
+        2, f"<</Type/Pages/Count {number_of_pages}/Kids[{' '.join(kids)}]>>"
+    )
     out, offsets = b"%PDF-1.7\n", {}
     for number, body in sorted(bodies.items()):
         offsets[number] = len(out)
@@ -63,7 +71,10 @@ def pdf(
     for number in range(1, max(bodies) + 1):
         used = "n" if number in offsets else "f"
         out += f"{offsets.get(number, 0):010} 00000 {used} \n".encode()
-    return out + f"trailer<</Size {max(bodies) + 1}/Root 1 0 R>>\nstartxref\n{start}\n%%EOF\n".encode()
+    return (
+        out
+        + f"trailer<</Size {max(bodies) + 1}/Root 1 0 R>>\nstartxref\n{start}\n%%EOF\n".encode()
+    )
 
 
 def stream(entries: str, content: str) -> str:

@@ -31,13 +31,17 @@ RECORD = {
 def data_set(root, name, rows, notes=None, **source):
     """Write a data set ({table: rows}) with its census; return the path of the census."""
     folder = root / "data" / name
-    counts = write_all(rows, {table.name: of_table for table, of_table in rows.items()}, folder)
+    counts = write_all(
+        rows, {table.name: of_table for table, of_table in rows.items()}, folder
+    )
     census = {"data": counts, "notes": notes or {}, "sources": [RECORD | source]}
     write_census(folder / "census.json", census)
     return folder / "census.json"
 
 
-def run(root, data_set, table, rows, scores=(), name=("read", "bm25", "short", "seed0")):
+def run(
+    root, data_set, table, rows, scores=(), name=("read", "bm25", "short", "seed0")
+):
     """Write the predictions and scores of a run; return the run as an input of the export."""
     folder = Path(root, "runs", data_set, *name)
     write(table, rows, folder / "predictions.parquet")
@@ -45,7 +49,9 @@ def run(root, data_set, table, rows, scores=(), name=("read", "bm25", "short", "
     return PublishedRun(folder, ["BM25 / None"])
 
 
-def export(census, runs=(), tasks=None, name="quill", publish=None, weights=(), **texts):
+def export(
+    census, runs=(), tasks=None, name="quill", publish=None, weights=(), **texts
+):
     """Return the export of the data sets of these census files; ``texts`` replace texts of the registry."""
     about = {
         "title": "Quill: a data set",
@@ -73,4 +79,6 @@ def harness(module):
             [python, "-c", f"import {module}"], capture_output=True, check=False
         ).returncode:
             return python
-    pytest.skip(f"{module} is not installed: set LEXTABLES_HARNESSES to a Python that has it")
+    pytest.skip(
+        f"{module} is not installed: set LEXTABLES_HARNESSES to a Python that has it"
+    )

@@ -13,15 +13,25 @@ SAMPLE = ROOT / "resources/sample"
 MODELS = load_models(ROOT / "resources/models.yaml")
 
 
-def read(paper: str, name: str, folder: Path = SAMPLE, files=None, variants=None, **given) -> Rows:
+def read(
+    paper: str, name: str, folder: Path = SAMPLE, files=None, variants=None, **given
+) -> Rows:
     """Read the data set ``name``; ``files`` and ``given`` replace registered values."""
     entry = packages.load(ROOT / f"resources/papers/{paper}.yaml")
     keys = entry.model_dump(mode="json") | given
     data = entry.data[name]
     registered = data.named([] if folder == SAMPLE else [folder])
-    paths = {kind: [folder / file for file in several] for kind, several in registered.items()}
+    paths = {
+        kind: [folder / file for file in several]
+        for kind, several in registered.items()
+    }
     facts = {fact: ROOT / "resources/facts" / file for fact, file in data.facts.items()}
-    chosen = Published(paths | (files or {}), facts, {key: keys[key] for key in data.given}, variants or {})
+    chosen = Published(
+        paths | (files or {}),
+        facts,
+        {key: keys[key] for key in data.given},
+        variants or {},
+    )
     return modules.module(paper, "raw").read(name, chosen)
 
 
@@ -36,7 +46,9 @@ def written(paper: str, name: str, folder: Path, rows: Rows, variant: str = "sam
 
 def context(paper: str, gpu: bool = False, root: Path = ROOT, **config) -> Context:
     """Return the `Context` for planning the paper with this configuration."""
-    return Context(load_config({"papers": paper} | config, [paper], ROOT), MODELS, root, gpu)
+    return Context(
+        load_config({"papers": paper} | config, [paper], ROOT), MODELS, root, gpu
+    )
 
 
 def with_models(folder: Path, *names: str) -> dict[str, str]:

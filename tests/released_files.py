@@ -63,9 +63,16 @@ def _classes():
         "__init__": lambda self, state: vars(self).update(state=state),
         "__getstate__": lambda self: self.state,
     }
-    stated["__reduce_ex__"] = lambda self, protocol: (copyreg.__newobj__, (type(self),), self.state)
+    stated["__reduce_ex__"] = lambda self, protocol: (
+        copyreg.__newobj__,
+        (type(self),),
+        self.state,
+    )
     frame = put("pandas.core.frame.DataFrame", type("DataFrame", (), dict(stated)))
-    manager = put("pandas.core.internals.managers.BlockManager", type("BlockManager", (), dict(stated)))
+    manager = put(
+        "pandas.core.internals.managers.BlockManager",
+        type("BlockManager", (), dict(stated)),
+    )
 
     class Array:
         def __init__(self, array, buffered=False):
@@ -91,36 +98,68 @@ def _classes():
             return scalar, (self.value.dtype, self.value.tobytes())
 
     def make_frame(columns, blocks, rows):
-        labels = Calls(new_index, index, {"data": Array(np.array(columns, dtype=object)), "name": None})
+        labels = Calls(
+            new_index,
+            index,
+            {"data": Array(np.array(columns, dtype=object)), "name": None},
+        )
         axes = [labels, rows]
         pieces = [{"values": values, "mgr_locs": where} for values, where in blocks]
         state = (axes, [], [], {"0.14.1": {"axes": axes, "blocks": pieces}})
         return frame(
-            {"_mgr": manager(state), "_typ": "dataframe", "_metadata": [], "attrs": {}, "_flags": {"a": True}}
+            {
+                "_mgr": manager(state),
+                "_typ": "dataframe",
+                "_metadata": [],
+                "attrs": {},
+                "_flags": {"a": True},
+            }
         )
 
     return types.SimpleNamespace(
         Array=Array,
         Value=Value,
         frame=make_frame,
-        int_index=lambda values: Calls(new_index, ints, {"data": Array(np.array(values)), "name": None}),
-        range_index=lambda n: Calls(new_index, ranges, {"name": None, "start": 0, "stop": n, "step": 1}),
+        int_index=lambda values: Calls(
+            new_index, ints, {"data": Array(np.array(values)), "name": None}
+        ),
+        range_index=lambda n: Calls(
+            new_index, ranges, {"name": None, "start": 0, "stop": n, "step": 1}
+        ),
     )
 
 
 def id_row(**changes):
     """Return a row of the ID file: the parenthetical in case 2 (`CITING`) on page 12 of case 1 (`CITED`)."""
     row = {
-        "index": 41, "caseid": 2, "cited_case": 1, "cited_pages": frozenset({"12"}), "i": 0,
-        "start_index": 9, "end_index": 35, "clause_id": "0", "sent_id": 0, "label": 0, "negation": "negation",
-        "flip": False, "e": False, "h": False, "sample": 1, "split": "train",
-    }  # fmt: skip
+        "index": 41,
+        "caseid": 2,
+        "cited_case": 1,
+        "cited_pages": frozenset({"12"}),
+        "i": 0,
+        "start_index": 9,
+        "end_index": 35,
+        "clause_id": "0",
+        "sent_id": 0,
+        "label": 0,
+        "negation": "negation",
+        "flip": False,
+        "e": False,
+        "h": False,
+        "sample": 1,
+        "split": "train",
+    }
     return {**row, **changes}
 
 
 def twin_rows(index, label=0, **changes):
     """Return a row and its twin, which has the contradicted hypothesis."""
-    twin = {"index": index + 1, "label": {0: 2, 1: 1, 2: 0}[label], "flip": True, "negation": "nonnegation"}
+    twin = {
+        "index": index + 1,
+        "label": {0: 2, 1: 1, 2: 0}[label],
+        "flip": True,
+        "negation": "nonnegation",
+    }
     row = id_row(index=index, label=label, **changes)
     return [row, row | twin]
 
@@ -138,7 +177,12 @@ CITED = (
     "The lessee can't  hold over &amp; pay.",
     "A later ¶12¶ page: he may not hold over.",
 )
-CITING = ("majority", "Poe, J.", "See Roe (lessee wouldn't hold over). The end¶13¶.", "So ordered____.")
+CITING = (
+    "majority",
+    "Poe, J.",
+    "See Roe (lessee wouldn't hold over). The end¶13¶.",
+    "So ordered____.",
+)
 DISSENT = ("dissent", "Doe, J.", "I would affirm.")
 
 
@@ -147,9 +191,16 @@ def body(*opinions, markup="html", note=""):
     html = markup == "html"
     parts = []
     for kind, author, *paragraphs in opinions:
-        lines = [f'<p class="author" id="a">{author}</p>' if html else f'<author id="a">{author}</author>']
+        lines = [
+            f'<p class="author" id="a">{author}</p>'
+            if html
+            else f'<author id="a">{author}</author>'
+        ]
         for text in paragraphs:
-            pieces = [page(piece, markup) if at % 2 else piece for at, piece in enumerate(text.split("¶"))]
+            pieces = [
+                page(piece, markup) if at % 2 else piece
+                for at, piece in enumerate(text.split("¶"))
+            ]
             lines.append(f'<p id="b">{"".join(pieces)}</p>')
         anchor = '<a href="#ref_footnote_1_1">1</a>\n      ' if html else ""
         tag = (
@@ -157,15 +208,29 @@ def body(*opinions, markup="html", note=""):
             if html
             else ('footnote label="1"', "footnote")
         )
-        lines += [f"<{tag[0]}>\n      {anchor}<p>{note}</p>\n    </{tag[1]}>"] if note else []
+        lines += (
+            [f"<{tag[0]}>\n      {anchor}<p>{note}</p>\n    </{tag[1]}>"]
+            if note
+            else []
+        )
         tag = (
             (f'article class="opinion" data-type="{kind}"', "article")
             if html
             else (f'opinion type="{kind}"', "opinion")
         )
-        parts.append(f"  <{tag[0]}>\n" + "".join(f"    {line}\n" for line in lines) + f"  </{tag[1]}>\n")
-    opening = '<section class="casebody">\n  <section class="head-matter">\n  </section>\n'
-    return opening + "".join(parts) + "</section>\n" if html else f"<casebody>\n{''.join(parts)}</casebody>\n"
+        parts.append(
+            f"  <{tag[0]}>\n"
+            + "".join(f"    {line}\n" for line in lines)
+            + f"  </{tag[1]}>\n"
+        )
+    opening = (
+        '<section class="casebody">\n  <section class="head-matter">\n  </section>\n'
+    )
+    return (
+        opening + "".join(parts) + "</section>\n"
+        if html
+        else f"<casebody>\n{''.join(parts)}</casebody>\n"
+    )
 
 
 def write_ids(path, rows):
@@ -175,7 +240,9 @@ def write_ids(path, rows):
         values[at] = [row[column] for row in rows]
     with old_pandas() as old:
         blocks = [(old.Array(values), slice(0, len(rows[0]), 1))]
-        frame = pickle.dumps(old.frame(list(rows[0]), blocks, old.range_index(len(rows))), 5)
+        frame = pickle.dumps(
+            old.frame(list(rows[0]), blocks, old.range_index(len(rows))), 5
+        )
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(lzma.compress(frame))
     return path
@@ -184,5 +251,9 @@ def write_ids(path, rows):
 def write_masks(path, long, short):
     """Write the filter file with the digits of all long and of all short premises."""
     masks = {"long": long, "short": short}
-    path.write_bytes(pickle.dumps({name: base64.b64encode(of.encode()) for name, of in masks.items()}))
+    path.write_bytes(
+        pickle.dumps(
+            {name: base64.b64encode(of.encode()) for name, of in masks.items()}
+        )
+    )
     return path

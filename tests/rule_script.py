@@ -17,11 +17,22 @@ class Files(list):
 
 
 def run_script(
-    name: str, log: str | Path, files: Files, output: Files, *, params: dict, **wildcards: str
+    name: str,
+    log: str | Path,
+    files: Files,
+    output: Files,
+    *,
+    params: dict,
+    **wildcards: str,
 ) -> None:
     """Run a script with these inputs, outputs, params and wildcards, and one thread."""
     level, handlers = logging.root.level, logging.root.handlers[:]
-    given = {"input": files, "output": output, "log": [str(log)], "params": Files(**params)}
+    given = {
+        "input": files,
+        "output": output,
+        "log": [str(log)],
+        "params": Files(**params),
+    }
     try:
         snakemake = Files(**given, wildcards=Files(**wildcards), threads=1)
         runpy.run_path(str(SCRIPTS / name), {"snakemake": snakemake})

@@ -54,7 +54,9 @@ def faults(site: Path) -> list[str]:
             found.append(f"{name}: a repeated id")
         for address in (*reading.links, *reading.loaded):
             parts = urlsplit(address)
-            place = (page.parent / unquote(parts.path)).resolve() if parts.path else page
+            place = (
+                (page.parent / unquote(parts.path)).resolve() if parts.path else page
+            )
             if parts.scheme or parts.netloc:
                 found.append(f"{name}: {address} is on a network")
             elif not place.exists():

@@ -8,7 +8,14 @@ import pyarrow as pa
 from lextables.pipeline.dataset import Column, Table, write, write_census
 from lextables.pipeline.run import SCORES
 from lextables.report import datasets, leaderboard, results, site
-from lextables.report.exhibits import Example, Examples, Funnel, Piece, Statement, edited
+from lextables.report.exhibits import (
+    Example,
+    Examples,
+    Funnel,
+    Piece,
+    Statement,
+    edited,
+)
 from lextables.tables.cells import Cell, build, to_csv
 from lextables.tables.figures import draw
 from lextables.tables.published import PublishedCell
@@ -26,10 +33,21 @@ tables:
   figure2: {title: Before and after, where: Section 4.2, kind: bars_before_after}
 """
 SOURCE = {
-    "source": "acord", "file": "ACORD.zip", "variant": "release", "comparable": True, "digest": "sha256:0",
-    "bytes": 3131196, "obtained_from": "https://example.org/ACORD.zip", "licence": "CC BY 4.0", "note": "",
-}  # fmt: skip
-CENSUS = {"rows": 1593, "labels": {"split": {"test": 761, "train": 832}}, "rows_sha256": "9c3a7798253201"}
+    "source": "acord",
+    "file": "ACORD.zip",
+    "variant": "release",
+    "comparable": True,
+    "digest": "sha256:0",
+    "bytes": 3131196,
+    "obtained_from": "https://example.org/ACORD.zip",
+    "licence": "CC BY 4.0",
+    "note": "",
+}
+CENSUS = {
+    "rows": 1593,
+    "labels": {"split": {"test": 761, "train": 832}},
+    "rows_sha256": "9c3a7798253201",
+}
 JUDGEMENTS = Table(
     "judgements",
     "Every rated pair, by `query_id`.",
@@ -53,10 +71,15 @@ def write_results(root: Path, source: dict | None = None) -> Path:
     (root / "acord.yaml").write_text(REGISTRY)
     (root / "config.yaml").write_text("data: release\n")
     data, tables = root / "data/acord", root / "tables/acord"
-    record = {"data": {"judgements": CENSUS}, "sources": [source], "notes": {"ratings_left_out": 3}}
+    record = {
+        "data": {"judgements": CENSUS},
+        "sources": [source],
+        "notes": {"ratings_left_out": 3},
+    }
     ratings = {f"rating_{n}": n for n in range(6)}
     rows = [
-        {"query_id": f"{n:02} {EVIL} {'word ' * 60}", "marks": None if n else [1, 2]} | ratings
+        {"query_id": f"{n:02} {EVIL} {'word ' * 60}", "marks": None if n else [1, 2]}
+        | ratings
         for n in range(12)
     ]
     data.mkdir(parents=True, exist_ok=True)
@@ -65,16 +88,25 @@ def write_results(root: Path, source: dict | None = None) -> Path:
     tables.mkdir(parents=True, exist_ok=True)
     runs = tuple(f"{RUN}/seed{k}" for k in range(3))
     for name in ("table3", "figure2"):
-        printed = [PublishedCell(name, ROW, column, "52.5", 1, "") for column in COLUMNS]
+        printed = [
+            PublishedCell(name, ROW, column, "52.5", 1, "") for column in COLUMNS
+        ]
         cells = [
             Cell(ROW, "NDCG@5", 52.5, 51.0, 54.0, runs=runs),
             Cell(ROW, "NDCG@10", None, reason=f"{EVIL} no weights"),
             Cell(f"own {EVIL}", "NDCG@5", 40.0),
         ]
         (tables / f"{name}.csv").write_text(to_csv(build(printed, cells, comparable)))
-    (tables / "figure2.svg").write_text(draw("bars_before_after", [], "Before and after"))
-    printed = [PublishedCell("table_c1", str(n), "Query", f"query {n}", None, "") for n in range(40)]
-    lines = build(printed, [Cell(c.row, c.column, c.value) for c in printed], comparable)
+    (tables / "figure2.svg").write_text(
+        draw("bars_before_after", [], "Before and after")
+    )
+    printed = [
+        PublishedCell("table_c1", str(n), "Query", f"query {n}", None, "")
+        for n in range(40)
+    ]
+    lines = build(
+        printed, [Cell(c.row, c.column, c.value) for c in printed], comparable
+    )
     (tables / "table_c1.csv").write_text(to_csv(lines))
     for path in tables.glob("*.csv"):
         for kind in ("md", "html"):
@@ -83,18 +115,33 @@ def write_results(root: Path, source: dict | None = None) -> Path:
         folder = root / f"{RUN}/seed{k}"
         folder.mkdir(parents=True, exist_ok=True)
         settings = {"model": "all-minilm-l6-v2", "found": "package"}
-        trained = {"device": "H100", "seconds": 100.0, "peak_memory_mib": 5000, "updates": 400} | {
-            "settings": settings | {"batch_size": 16}, "trial": {"learning_rate": 1e-4, "note": EVIL},
-        }  # fmt: skip
+        trained = {
+            "device": "H100",
+            "seconds": 100.0,
+            "peak_memory_mib": 5000,
+            "updates": 400,
+        } | {
+            "settings": settings | {"batch_size": 16},
+            "trial": {"learning_rate": 1e-4, "note": EVIL},
+        }
         record = {
-            "settings": settings | {"prompt": EVIL}, "device": "H100",
-            "seconds": 200.0 + k, "peak_memory_mib": 1000 + k, "libraries": VERSIONS | {"torch": torch},
-            "trained": trained, "validation": [{"learning_rate": 1e-4, "validation NDCG@10": 0.25}],
-        }  # fmt: skip
+            "settings": settings | {"prompt": EVIL},
+            "device": "H100",
+            "seconds": 200.0 + k,
+            "peak_memory_mib": 1000 + k,
+            "libraries": VERSIONS | {"torch": torch},
+            "trained": trained,
+            "validation": [{"learning_rate": 1e-4, "validation NDCG@10": 0.25}],
+        }
         (folder / "run.json").write_text(json.dumps(record))
-        scores = [{"metric": "NDCG@5", "group": group, "value": 0.525, "n": 57} for group in ("all", "x: y")]
+        scores = [
+            {"metric": "NDCG@5", "group": group, "value": 0.525, "n": 57}
+            for group in ("all", "x: y")
+        ]
         write(SCORES, scores, folder / "scores.parquet")
-        (folder / "log.txt").write_text("".join(f"update {n} of 3, loss 0.{9 - n}\n" for n in (1, 2, 3)))
+        (folder / "log.txt").write_text(
+            "".join(f"update {n} of 3, loss 0.{9 - n}\n" for n in (1, 2, 3))
+        )
     return root
 
 
@@ -103,7 +150,11 @@ def material(root: Path, config: dict | None = None, **more) -> site.Material:
     part = results.read_part("acord", root / "acord.yaml", root)
     runs = [results.read_run(path) for path in sorted(root.glob("runs/**/run.json"))]
     sections = [
-        Funnel("From queries to pairs", "What is left.", [("queries", 57), (f"pairs {EVIL}", 3)]),
+        Funnel(
+            "From queries to pairs",
+            "What is left.",
+            [("queries", 57), (f"pairs {EVIL}", 3)],
+        ),
         Examples(
             "Examples",
             "Each with its twin.",
@@ -112,7 +163,11 @@ def material(root: Path, config: dict | None = None, **more) -> site.Material:
                     "A carrier",
                     [
                         Statement("Premise", [Piece(EVIL)]),
-                        Statement("Twin", edited("it is liable", "it is not liable"), "contradict"),
+                        Statement(
+                            "Twin",
+                            edited("it is liable", "it is not liable"),
+                            "contradict",
+                        ),
                     ],
                     "A note.",
                 )
@@ -120,17 +175,24 @@ def material(root: Path, config: dict | None = None, **more) -> site.Material:
         ),
     ]
     rows = tuple(
-        leaderboard.Row(f"{EVIL} {n}", "55", "50", "60", groups=str(n), run="runs/m") for n in range(20)
+        leaderboard.Row(f"{EVIL} {n}", "55", "50", "60", groups=str(n), run="runs/m")
+        for n in range(20)
     )
     benchmarks = [
-        leaderboard.Benchmark("acord", "ACORD", "table3", f"{n}: Recall@10, entail", rows) for n in range(10)
+        leaderboard.Benchmark(
+            "acord", "ACORD", "table3", f"{n}: Recall@10, entail", rows
+        )
+        for n in range(10)
     ]
     found = {
-        "config": {"data": "release", "models": "available", "papers": ["acord"]} | (config or {}),
+        "config": {"data": "release", "models": "available", "papers": ["acord"]}
+        | (config or {}),
         "root": root.as_posix(),
         "parts": [part],
         "runs": runs,
-        "datasets": [datasets.read(path) for path in sorted(root.glob("data/*/census.json"))],
+        "datasets": [
+            datasets.read(path) for path in sorted(root.glob("data/*/census.json"))
+        ],
         "sections": {"acord": sections},
         "leaderboard": [leaderboard.page(benchmarks, {})],
         "made_by": "0.2.0",

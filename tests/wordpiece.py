@@ -14,14 +14,18 @@ SPECIAL = {
 }
 
 
-def wordpiece(words: Sequence[str], *, lowercase: bool = False) -> PreTrainedTokenizerFast:
+def wordpiece(
+    words: Sequence[str], *, lowercase: bool = False
+) -> PreTrainedTokenizerFast:
     """Return the tokenizer whose vocabulary is the special tokens and ``words``, in order."""
     ids = {word: index for index, word in enumerate([*SPECIAL.values(), *words])}
     backend = Tokenizer(models.WordPiece(ids, unk_token="[UNK]"))
     if lowercase:
         backend.normalizer = normalizers.Lowercase()
     backend.pre_tokenizer = pre_tokenizers.Whitespace()
-    backend.post_processor = processors.BertProcessing(("[SEP]", ids["[SEP]"]), ("[CLS]", ids["[CLS]"]))
+    backend.post_processor = processors.BertProcessing(
+        ("[SEP]", ids["[SEP]"]), ("[CLS]", ids["[CLS]"])
+    )
     return PreTrainedTokenizerFast(
         tokenizer_object=backend,
         **SPECIAL,

@@ -57,15 +57,33 @@ PARTIES = [
     ("Provider", "Client"),
 ]
 FILLERS = {
-    "product": ["Products", "Goods", "Machines", "Components", "Deliverables", "Licensed Items"],
-    "amount": ["$75,000", "$250,000", "one million dollars ($1,000,000)", "$3,500,000", "EUR 400,000"],
+    "product": [
+        "Products",
+        "Goods",
+        "Machines",
+        "Components",
+        "Deliverables",
+        "Licensed Items",
+    ],
+    "amount": [
+        "$75,000",
+        "$250,000",
+        "one million dollars ($1,000,000)",
+        "$3,500,000",
+        "EUR 400,000",
+    ],
     "days": ["ten (10)", "fifteen (15)", "thirty (30)", "45", "sixty (60)"],
     "months": ["six (6)", "twelve (12)", "eighteen (18)", "24"],
     "years": ["two (2)", "three (3)", "five (5)"],
     "percent": ["1%", "two percent (2%)", "five percent (5%)", "7.5%"],
     "count": ["400", "1,200", "5,000", "twenty thousand (20,000)"],
     "miles": ["25", "fifty (50)", "one hundred (100)"],
-    "place": ["Dayton, Ohio", "Tacoma, Washington", "Biloxi, Mississippi", "Duluth, Minnesota"],
+    "place": [
+        "Dayton, Ohio",
+        "Tacoma, Washington",
+        "Biloxi, Mississippi",
+        "Duluth, Minnesota",
+    ],
     "state": ["Oregon", "Ohio", "Vermont", "Nebraska"],
 }
 
@@ -98,10 +116,16 @@ def clauses() -> list[Clause]:
         for copy in range(max(map(len, rated.values()), default=1)):
             text = _fill(written["text"].strip(), number, copy)
             made.append(
-                Clause(written["of"], text, {query: ratings[copy] for query, ratings in rated.items()})
+                Clause(
+                    written["of"],
+                    text,
+                    {query: ratings[copy] for query, ratings in rated.items()},
+                )
             )
     if len({clause.id for clause in made}) != len(made):
-        raise ValueError("two clauses of clauses.toml have the same text: give one more choices or slots")
+        raise ValueError(
+            "two clauses of clauses.toml have the same text: give one more choices or slots"
+        )
     return made
 
 
@@ -120,10 +144,16 @@ def _fill(text: str, number: int, copy: int) -> str:
         return pick(match[1].split("|"), f"choice at {match.start()}")
 
     a, b = pick(PARTIES, "parties")
-    slots = {"a": a, "b": b} | {slot: pick(options, slot) for slot, options in FILLERS.items()}
+    slots = {"a": a, "b": b} | {
+        slot: pick(options, slot) for slot, options in FILLERS.items()
+    }
     # Capitals first: "{A}" is the party of "{a}" in capitals.
     slots |= {slot.upper(): filler.upper() for slot, filler in slots.items()}
-    return re.sub(r"\{(\w+)\}", lambda match: slots[match[1]], re.sub(r"\[([^\]]*\|[^\]]*)\]", choice, text))
+    return re.sub(
+        r"\{(\w+)\}",
+        lambda match: slots[match[1]],
+        re.sub(r"\[([^\]]*\|[^\]]*)\]", choice, text),
+    )
 
 
 def _key(*parts: str) -> str:
@@ -131,16 +161,24 @@ def _key(*parts: str) -> str:
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
-def judgements(query: dict[str, str], number: int, corpus: list[Clause]) -> list[tuple[Clause, float]]:
+def judgements(
+    query: dict[str, str], number: int, corpus: list[Clause]
+) -> list[tuple[Clause, float]]:
     """Return the clauses judged for the query of that number, with their average stars.
 
     First the clauses that answer it, then two-star clauses of its category, then one-star clauses of the
     other categories, as many as bring the sum within ``JUDGED``.
     """
     mixed = sorted(corpus, key=lambda clause: _key(query["key"], clause.id))
-    answers = [(clause, clause.rated[query["key"]]) for clause in mixed if query["key"] in clause.rated]
+    answers = [
+        (clause, clause.rated[query["key"]])
+        for clause in mixed
+        if query["key"] in clause.rated
+    ]
     same = [clause for clause in mixed if clause.category == query["category"]]
-    helpful = [(clause, 2.0) for clause in same if query["key"] not in clause.rated][:TWO_STARS]
+    helpful = [(clause, 2.0) for clause in same if query["key"] not in clause.rated][
+        :TWO_STARS
+    ]
     others = [(clause, 1.0) for clause in mixed if clause.category != query["category"]]
     judged = JUDGED[number * 37 % len(JUDGED)]
     return [*answers, *helpful, *others[: judged - len(answers) - len(helpful)]]
@@ -154,11 +192,17 @@ def score(stars: float) -> int:
 def files() -> dict[str, bytes]:
     """Return the files of the release by their path below its folder."""
     asked, corpus = queries(), clauses()
-    judged = {query["key"]: judgements(query, number, corpus) for number, query in enumerate(asked)}
+    judged = {
+        query["key"]: judgements(query, number, corpus)
+        for number, query in enumerate(asked)
+    }
     made = {
-        "queries.jsonl": _json_lines(_query_record(query) for query in sorted(asked, key=_type)),
+        "queries.jsonl": _json_lines(
+            _query_record(query) for query in sorted(asked, key=_type)
+        ),
         "corpus.jsonl": _json_lines(
-            {"_id": clause.id, "text": clause.text} for clause in sorted(corpus, key=lambda clause: clause.id)
+            {"_id": clause.id, "text": clause.text}
+            for clause in sorted(corpus, key=lambda clause: clause.id)
         ),
         WORKBOOK: _workbook(asked, judged),
     }
@@ -166,10 +210,16 @@ def files() -> dict[str, bytes]:
         rows = [("query-id", "corpus-id", "score")]
         for query in sorted(asked, key=lambda query: query["title"]):
             if query["split"] == split:
-                rows += [(query["title"], clause.id, score(stars)) for clause, stars in judged[query["key"]]]
+                rows += [
+                    (query["title"], clause.id, score(stars))
+                    for clause, stars in judged[query["key"]]
+                ]
         made[f"qrels/{split}.tsv"] = _tsv(rows)
     formats = [("ACORD Query", "Medium Format", "Long Format")]
-    formats += [(query.get("in_formats", query["title"]), query["medium"], query["long"]) for query in asked]
+    formats += [
+        (query.get("in_formats", query["title"]), query["medium"], query["long"])
+        for query in asked
+    ]
     # Not quoted, and without a line end after the last line, like the release's.
     made[FORMATS] = "\r\n".join("\t".join(fields) for fields in formats).encode()
     return made
@@ -177,7 +227,11 @@ def files() -> dict[str, bytes]:
 
 def _type(query: dict[str, str]) -> str:
     """The release's mark of where a query's clauses come from; it lists those of the first kind first."""
-    return "cuad2" if query["category"] in ("Limitation of Liability", "Indemnification") else "cuad1"
+    return (
+        "cuad2"
+        if query["category"] in ("Limitation of Liability", "Indemnification")
+        else "cuad1"
+    )
 
 
 def _query_record(query: dict[str, str]) -> dict:
@@ -200,21 +254,38 @@ def _tsv(rows: Iterable[tuple]) -> bytes:
     return text.getvalue().encode()
 
 
-def _workbook(asked: list[dict[str, str]], judged: dict[str, list[tuple[Clause, float]]]) -> bytes:
+def _workbook(
+    asked: list[dict[str, str]], judged: dict[str, list[tuple[Clause, float]]]
+) -> bytes:
     """Return the workbook of clauses of two to five stars: a column of clauses and one of ratings a query."""
     sheets: dict[str, dict[tuple[int, int], str | float | None]] = {}
     for name in [*CORNERS, OTHER]:
         # The last sheet has a row of categories above that of the queries, and no column before them.
         top, left = (2, 1) if name == OTHER else (1, 2)
-        cells = sheets[name] = {} if name == OTHER else {(1, 1): CORNERS[name][0], (2, 1): CORNERS[name][1]}
-        for place, query in enumerate(query for query in asked if query["sheet"] == name):
+        cells = sheets[name] = (
+            {}
+            if name == OTHER
+            else {(1, 1): CORNERS[name][0], (2, 1): CORNERS[name][1]}
+        )
+        for place, query in enumerate(
+            query for query in asked if query["sheet"] == name
+        ):
             column = left + 2 * place
             if name == OTHER:
                 cells[1, column] = IN_OTHER.get(query["category"], query["category"])
-            cells[top, column], cells[top, column + 1] = query.get("in_sheet", query["title"]), "Rating"
-            rows = [(clause.sheet_text, stars) for clause, stars in judged[query["key"]] if stars >= 2]
+            cells[top, column], cells[top, column + 1] = (
+                query.get("in_sheet", query["title"]),
+                "Rating",
+            )
+            rows = [
+                (clause.sheet_text, stars)
+                for clause, stars in judged[query["key"]]
+                if stars >= 2
+            ]
             if query["key"] == CLAUSE_UNRATED:
-                last = max(number for number, (_, stars) in enumerate(rows) if stars > 2)
+                last = max(
+                    number for number, (_, stars) in enumerate(rows) if stars > 2
+                )
                 rows.append((rows.pop(last)[0], None))
             if query["key"] == RATING_OF_NONE:
                 rows.append((None, 0.0))
@@ -245,18 +316,25 @@ def _xlsx(sheets: dict[str, dict[tuple[int, int], str | float | None]]) -> bytes
             if isinstance(value, float):
                 rows.setdefault(row, []).append(f"<c {at}><v>{value}</v></c>")
             elif value is not None and value.startswith("="):
-                rows.setdefault(row, []).append(f"<c {at}><f>{escape(value[1:])}</f><v>0.0</v></c>")
+                rows.setdefault(row, []).append(
+                    f"<c {at}><f>{escape(value[1:])}</f><v>0.0</v></c>"
+                )
             elif value is not None:
                 index = strings.setdefault(value, len(strings))
                 rows.setdefault(row, []).append(f'<c {at} t="s"><v>{index}</v></c>')
-        data = "".join(f'<row r="{row}">{"".join(made)}</row>' for row, made in rows.items())
+        data = "".join(
+            f'<row r="{row}">{"".join(made)}</row>' for row, made in rows.items()
+        )
         parts[f"xl/worksheets/sheet{number}.xml"] = (
             f'<worksheet xmlns="{main}"><sheetData>{data}</sheetData></worksheet>'
         )
     numbers = range(1, len(sheets) + 1)
     parts["xl/sharedStrings.xml"] = (
         f'<sst xmlns="{main}" uniqueCount="{len(strings)}">'
-        + "".join(f'<si><t xml:space="preserve">{escape(string)}</t></si>' for string in strings)
+        + "".join(
+            f'<si><t xml:space="preserve">{escape(string)}</t></si>'
+            for string in strings
+        )
         + "</sst>"
     )
     parts["xl/workbook.xml"] = (
@@ -270,7 +348,9 @@ def _xlsx(sheets: dict[str, dict[tuple[int, int], str | float | None]]) -> bytes
     targets = [("worksheet", f"worksheets/sheet{number}.xml") for number in numbers]
     targets.append(("sharedStrings", "sharedStrings.xml"))
     parts["xl/_rels/workbook.xml.rels"] = _relationships(package, relations, targets)
-    parts["_rels/.rels"] = _relationships(package, relations, [("officeDocument", "xl/workbook.xml")])
+    parts["_rels/.rels"] = _relationships(
+        package, relations, [("officeDocument", "xl/workbook.xml")]
+    )
     types = {"xl/workbook.xml": "sheet.main", "xl/sharedStrings.xml": "sharedStrings"}
     types |= {f"xl/worksheets/sheet{number}.xml": "worksheet" for number in numbers}
     parts["[Content_Types].xml"] = (
@@ -283,7 +363,10 @@ def _xlsx(sheets: dict[str, dict[tuple[int, int], str | float | None]]) -> bytes
         )
         + "</Types>"
     )
-    return _zip({name: (head + text).encode() for name, text in parts.items()}, zipfile.ZIP_STORED)
+    return _zip(
+        {name: (head + text).encode() for name, text in parts.items()},
+        zipfile.ZIP_STORED,
+    )
 
 
 def _relationships(package: str, relations: str, targets: list[tuple[str, str]]) -> str:
@@ -319,13 +402,22 @@ def _zip(entries: dict[str, bytes], compression: int) -> bytes:
 
 def build() -> bytes:
     """Return the bytes of ``ACORD.zip``."""
-    return _zip({f"{FOLDER}/{name}": content for name, content in files().items()}, zipfile.ZIP_DEFLATED)
+    return _zip(
+        {f"{FOLDER}/{name}": content for name, content in files().items()},
+        zipfile.ZIP_DEFLATED,
+    )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Make the sample of the ACORD release.")
+    parser = argparse.ArgumentParser(
+        description="Make the sample of the ACORD release."
+    )
     parser.add_argument(
-        "path", nargs="?", type=Path, default=HERE / "acord/ACORD.zip", help="where to write the zip"
+        "path",
+        nargs="?",
+        type=Path,
+        default=HERE / "acord/ACORD.zip",
+        help="where to write the zip",
     )
     path = parser.parse_args().path
     made = build()

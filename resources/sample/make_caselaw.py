@@ -42,7 +42,11 @@ REPORTERS = {
         "U.S.",
         "United States Reports",
         {"id": 39, "name_long": "United States", "name": "U.S."},
-        {"name_abbreviation": "U.S.", "id": 9009, "name": "Supreme Court of the United States"},
+        {
+            "name_abbreviation": "U.S.",
+            "id": 9009,
+            "name": "Supreme Court of the United States",
+        },
         0,
     ),
     "ill": Reporter(
@@ -99,7 +103,12 @@ class Case:
     @property
     def metadata(self) -> dict[str, Any]:
         """The case as ``CasesMetadata.json`` lists it."""
-        citations = [{"type": "official", "cite": f"{self.volume} {self.reporter.short} {self.first}"}]
+        citations = [
+            {
+                "type": "official",
+                "cite": f"{self.volume} {self.reporter.short} {self.first}",
+            }
+        ]
         if self.parallel:
             citations.append({"type": "parallel", "cite": self.parallel})
         return {
@@ -122,7 +131,9 @@ class Case:
 
     @property
     def json(self) -> str:
-        opinions = [{"type": o.kind, "author": o.author, "text": o.text} for o in self.opinions]
+        opinions = [
+            {"type": o.kind, "author": o.author, "text": o.text} for o in self.opinions
+        ]
         body = {
             "judges": [],
             "parties": [self.name],
@@ -131,7 +142,12 @@ class Case:
             "head_matter": self.name,
             "opinions": opinions,
         }
-        return json.dumps({**self.metadata, "casebody": body}, indent=1, ensure_ascii=False) + "\n"
+        return (
+            json.dumps(
+                {**self.metadata, "casebody": body}, indent=1, ensure_ascii=False
+            )
+            + "\n"
+        )
 
     @property
     def html(self) -> str:
@@ -147,7 +163,9 @@ class Case:
             for at, paragraph in enumerate(opinion.paragraphs):
                 kind = ' class="author"' if at == 0 else ""
                 text = _PAGE.sub(_label, escape(paragraph))
-                lines.append(f'    <p{kind} id="b{self.first}-{number}-{at}">{text}</p>')
+                lines.append(
+                    f'    <p{kind} id="b{self.first}-{number}-{at}">{text}</p>'
+                )
             lines.append("  </article>")
         return "\n".join([*lines, "</section>"]) + "\n"
 
@@ -173,12 +191,18 @@ def cases() -> list[Case]:
             Opinion(
                 opinion["type"],
                 opinion["author"],
-                (opinion["author"], *(" ".join(part.split()) for part in opinion["text"].split("\n\n"))),
+                (
+                    opinion["author"],
+                    *(" ".join(part.split()) for part in opinion["text"].split("\n\n")),
+                ),
             )
             for opinion in written["opinions"]
         )
         first = written["first"]
-        pages = [first, *(int(page) for opinion in opinions for page in _pages(opinion))]
+        pages = [
+            first,
+            *(int(page) for opinion in opinions for page in _pages(opinion)),
+        ]
         if pages != list(range(first, first + len(pages))):
             raise ValueError(f"{written['name']}: its pages are {pages}")
         slug, volume = written.get("reporter", "us"), written["volume"]
@@ -198,20 +222,27 @@ def cases() -> list[Case]:
             )
         )
     for one, other in pairwise(made):
-        if one.slug == other.slug and (other.volume, other.first) <= (one.volume, one.last):
+        if one.slug == other.slug and (other.volume, other.first) <= (
+            one.volume,
+            one.last,
+        ):
             raise ValueError(f"{other.name} starts before {one.name} ends")
     return made
 
 
 def _pages(opinion: Opinion) -> list[str]:
-    return [page for paragraph in opinion.paragraphs for page in _PAGE.findall(paragraph)]
+    return [
+        page for paragraph in opinion.paragraphs for page in _PAGE.findall(paragraph)
+    ]
 
 
 def build() -> dict[str, bytes]:
     """Return the bytes of each volume, by its path in a mirror's folder ``caselaw``."""
     return {
         f"{slug}/{volume}.zip": _volume(list(group))
-        for (slug, volume), group in groupby(cases(), key=lambda case: (case.slug, case.volume))
+        for (slug, volume), group in groupby(
+            cases(), key=lambda case: (case.slug, case.volume)
+        )
     }
 
 
@@ -228,7 +259,10 @@ def _volume(cases: list[Case]) -> bytes:
     }
     entries = {
         "metadata/VolumeMetadata.json": json.dumps(about) + "\n",
-        "metadata/CasesMetadata.json": json.dumps([case.metadata for case in cases], indent=1) + "\n",
+        "metadata/CasesMetadata.json": json.dumps(
+            [case.metadata for case in cases], indent=1
+        )
+        + "\n",
     }
     for case in cases:
         entries[f"html/{case.file_name}.html"] = case.html

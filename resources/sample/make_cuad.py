@@ -78,8 +78,13 @@ class Contract:
                 continue
             plus, categories, begun = opened.pop()
             if plain[begun:at] != plain[begun:at].strip():
-                raise ValueError(f"{self.title}: the span {plain[begun:at]!r} starts or ends with a blank")
-            found += [Span(category, begun, at, bool(plus)) for category in categories.split("; ")]
+                raise ValueError(
+                    f"{self.title}: the span {plain[begun:at]!r} starts or ends with a blank"
+                )
+            found += [
+                Span(category, begun, at, bool(plus))
+                for category in categories.split("; ")
+            ]
         if opened:
             raise ValueError(f"{self.title}: {opened[-1][1]} is not closed")
         return sorted(found, key=lambda span: (span.start, span.end))
@@ -112,7 +117,9 @@ def categories() -> list[dict[str, str]]:
     usual = {"answer_format": "Yes/No", "group": "-"}
     return [
         usual | {"title": entry["name"]} | entry
-        for entry in tomllib.loads((HERE / "cuad/categories.toml").read_text("utf-8"))["category"]
+        for entry in tomllib.loads((HERE / "cuad/categories.toml").read_text("utf-8"))[
+            "category"
+        ]
     ]
 
 
@@ -120,7 +127,9 @@ def contracts() -> list[Contract]:
     """Return the contracts in the file's order; each mark must name a category."""
     names = {category["name"] for category in categories()}
     made = []
-    for entry in tomllib.loads((HERE / "cuad/contracts.toml").read_text("utf-8"))["contract"]:
+    for entry in tomllib.loads((HERE / "cuad/contracts.toml").read_text("utf-8"))[
+        "contract"
+    ]:
         entry = {"file": f"{entry['title']}.pdf"} | entry
         contract = Contract(marked=entry.pop("text"), **entry)
         for name in [*(span.category for span in contract.spans), *contract.answers]:
@@ -135,17 +144,26 @@ def files() -> dict[str, bytes]:
     asked, written = categories(), contracts()
     questions = {
         "CUADv1.json": _squad(_entry(contract, asked) for contract in written),
-        "test.json": _squad(_entry(contract, asked) for contract in written if contract.split == "test"),
+        "test.json": _squad(
+            _entry(contract, asked) for contract in written if contract.split == "test"
+        ),
         "train_separate_questions.json": _squad(
-            _entry(contract, asked, separate=True) for contract in written if contract.split == "train"
+            _entry(contract, asked, separate=True)
+            for contract in written
+            if contract.split == "train"
         ),
     }
     release = {
-        f"CUAD_v1/full_contract_txt/{contract.title}.txt": contract.text.encode() for contract in written
+        f"CUAD_v1/full_contract_txt/{contract.title}.txt": contract.text.encode()
+        for contract in written
     }
-    release |= {contract.pdf: _pdf(contract.text, contract.pages) for contract in written}
+    release |= {
+        contract.pdf: _pdf(contract.text, contract.pages) for contract in written
+    }
     release["CUAD_v1/master_clauses.csv"] = _csv(_clause_table(written, asked), "\n")
-    described = [("Category (incl. context and answer)", "Description", "Answer Format", "Group")]
+    described = [
+        ("Category (incl. context and answer)", "Description", "Answer Format", "Group")
+    ]
     described += [
         (
             f"Category: {category['title']}",
@@ -162,11 +180,14 @@ def files() -> dict[str, bytes]:
         "data.zip": _zip(questions),
         "CUAD_v1.zip": _zip(release),
         # With a byte order mark, and without a line end after the last line, like the release's.
-        "category_descriptions.csv": b"\xef\xbb\xbf" + _csv(described, "\r\n").removesuffix(b"\r\n"),
+        "category_descriptions.csv": b"\xef\xbb\xbf"
+        + _csv(described, "\r\n").removesuffix(b"\r\n"),
     }
 
 
-def _entry(contract: Contract, asked: list[dict[str, str]], separate: bool = False) -> dict[str, Any]:
+def _entry(
+    contract: Contract, asked: list[dict[str, str]], separate: bool = False
+) -> dict[str, Any]:
     """A contract with its questions; with ``separate``, an answer is a numbered question of its own."""
     questions = []
     for category in asked:
@@ -177,9 +198,9 @@ def _entry(contract: Contract, asked: list[dict[str, str]], separate: bool = Fal
         question_id = f"{contract.title}__{category['name']}"
         parts = {question_id: answers}
         if separate:
-            parts = {f"{question_id}_{i}": [answer] for i, answer in enumerate(answers)} or {
-                f"{question_id}_0": []
-            }
+            parts = {
+                f"{question_id}_{i}": [answer] for i, answer in enumerate(answers)
+            } or {f"{question_id}_0": []}
         for part_id, part in parts.items():
             questions.append(
                 {
@@ -189,21 +210,28 @@ def _entry(contract: Contract, asked: list[dict[str, str]], separate: bool = Fal
                     "is_impossible": not part,
                 }
             )
-    return {"title": contract.title, "paragraphs": [{"qas": questions, "context": contract.text}]}
+    return {
+        "title": contract.title,
+        "paragraphs": [{"qas": questions, "context": contract.text}],
+    }
 
 
 def _squad(entries: Iterable[dict[str, Any]]) -> bytes:
     return json.dumps({"version": "aok_v1.0", "data": list(entries)}).encode()
 
 
-def _clause_table(written: list[Contract], asked: list[dict[str, str]]) -> list[list[str]]:
+def _clause_table(
+    written: list[Contract], asked: list[dict[str, str]]
+) -> list[list[str]]:
     order = [category["name"] for category in asked]
     for name, before in AFTER.items():
         order.remove(name)
         order.insert(order.index(before) + 1, name)
-    yes_or_no = {category["name"] for category in asked if category["answer_format"] in ("Yes/No", "")} | {
-        "Warranty Duration"
-    }
+    yes_or_no = {
+        category["name"]
+        for category in asked
+        if category["answer_format"] in ("Yes/No", "")
+    } | {"Warranty Duration"}
     rows = [["Filename"]]
     for name in order:
         rows[0] += [name, f"{name}-{' ' * (name == BLANK_BEFORE_ANSWER)}Answer"]
@@ -219,7 +247,9 @@ def _clause_table(written: list[Contract], asked: list[dict[str, str]]) -> list[
 
 def _pdf(text: str, pages: int) -> bytes:
     """Return a PDF of the text on so many pages, in one of the fonts that every reader has."""
-    lines = [part for line in text.split("\n") for part in textwrap.wrap(line, 90) or [""]]
+    lines = [
+        part for line in text.split("\n") for part in textwrap.wrap(line, 90) or [""]
+    ]
     lines = [re.sub(r"([()\\])", r"\\\1", line) for line in lines]
     on_a_page = -(-len(lines) // pages)
     # 1 is the catalogue, 2 the tree of pages, 3 the font; then come each page and what stands on it.
@@ -230,7 +260,9 @@ def _pdf(text: str, pages: int) -> bytes:
         b"<< /Type /Font /Subtype /Type1 /BaseFont /Times-Roman /Encoding /WinAnsiEncoding >>",
     ]
     for page, number in enumerate(numbers):
-        shown = "\n".join(f"({line}) '" for line in lines[page * on_a_page : (page + 1) * on_a_page])
+        shown = "\n".join(
+            f"({line}) '" for line in lines[page * on_a_page : (page + 1) * on_a_page]
+        )
         content = f"BT /F1 10 Tf 12 TL 60 780 Td\n{shown}\nET".encode("cp1252")
         objects += [
             f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 842] /Contents {number + 1} 0 R"
@@ -272,12 +304,18 @@ def _zip(entries: dict[str, bytes]) -> bytes:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Make the sample of the CUAD release.")
     parser.add_argument(
-        "folder", nargs="?", type=Path, default=HERE / "cuad", help="where to write the three files"
+        "folder",
+        nargs="?",
+        type=Path,
+        default=HERE / "cuad",
+        help="where to write the three files",
     )
     folder = parser.parse_args().folder
     for name, made in files().items():
         (folder / name).write_bytes(made)
-        print(f"{folder / name}: {len(made)} bytes, sha256 {hashlib.sha256(made).hexdigest()}")
+        print(
+            f"{folder / name}: {len(made)} bytes, sha256 {hashlib.sha256(made).hexdigest()}"
+        )
 
 
 if __name__ == "__main__":

@@ -19,10 +19,23 @@ from typing import Any
 
 import numpy as np
 from safetensors.numpy import save
-from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
+from tokenizers import (
+    Tokenizer,
+    decoders,
+    models,
+    normalizers,
+    pre_tokenizers,
+    processors,
+)
 
 HERE = Path(__file__).resolve().parent
-TEXTS = ("acord/queries", "acord/clauses", "cuad/categories", "cuad/contracts", "maud/deal_points")
+TEXTS = (
+    "acord/queries",
+    "acord/clauses",
+    "cuad/categories",
+    "cuad/contracts",
+    "maud/deal_points",
+)
 TEXTS += ("caselaw/opinions",)
 SPECIAL = {
     "pad_token": "[PAD]",
@@ -35,7 +48,10 @@ VOCABULARY, WIDTH, INNER, LAYERS, POSITIONS = 2000, 32, 64, 2, 512
 # A number that is drawn is an integer from -128 to 127 over this, so that the spread is BERT's 0.02.  What
 # all texts share has a tenth of it, or all mean vectors would be alike.
 SCALE = 4096
-SHARED = ("embeddings.position_embeddings.weight", "embeddings.token_type_embeddings.weight")
+SHARED = (
+    "embeddings.position_embeddings.weight",
+    "embeddings.token_type_embeddings.weight",
+)
 SEED = 0
 
 
@@ -50,10 +66,19 @@ def strings(value: Any) -> Iterator[str]:
 
 def vocabulary(texts: list[str]) -> list[str]:
     """The special tokens, each character as a word's first and as one within, and the most frequent words."""
-    normalise, split = normalizers.BertNormalizer().normalize_str, pre_tokenizers.BertPreTokenizer()
-    words = Counter(word for text in texts for word, _ in split.pre_tokenize_str(normalise(text)))
+    normalise, split = (
+        normalizers.BertNormalizer().normalize_str,
+        pre_tokenizers.BertPreTokenizer(),
+    )
+    words = Counter(
+        word for text in texts for word, _ in split.pre_tokenize_str(normalise(text))
+    )
     characters = sorted(set("".join(words)))
-    pieces = [*SPECIAL.values(), *characters, *(f"##{character}" for character in characters)]
+    pieces = [
+        *SPECIAL.values(),
+        *characters,
+        *(f"##{character}" for character in characters),
+    ]
     whole = sorted(words.keys() - set(pieces), key=lambda word: (-words[word], word))
     return [*pieces, *whole[: VOCABULARY - len(pieces)]]
 
@@ -61,11 +86,16 @@ def vocabulary(texts: list[str]) -> list[str]:
 def tokenizer(texts: list[str]) -> Tokenizer:
     ids = {piece: number for number, piece in enumerate(vocabulary(texts))}
     made = Tokenizer(models.WordPiece(ids, unk_token=SPECIAL["unk_token"]))
-    made.normalizer, made.pre_tokenizer = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()
+    made.normalizer, made.pre_tokenizer = (
+        normalizers.BertNormalizer(),
+        pre_tokenizers.BertPreTokenizer(),
+    )
     made.decoder = decoders.WordPiece()
     made.add_special_tokens([*SPECIAL.values()])
     made.post_processor = processors.TemplateProcessing(
-        "[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1", [(name, ids[name]) for name in ("[CLS]", "[SEP]")]
+        "[CLS] $A [SEP]",
+        "[CLS] $A [SEP] $B:1 [SEP]:1",
+        [(name, ids[name]) for name in ("[CLS]", "[SEP]")],
     )
     return made
 
@@ -77,7 +107,10 @@ def shapes(words: int) -> dict[str, tuple[int, ...]]:
         return {f"{name}.weight": (out, into), f"{name}.bias": (out,)}
 
     def norm(name: str) -> dict[str, tuple[int, ...]]:
-        return {f"{name}.LayerNorm.weight": (WIDTH,), f"{name}.LayerNorm.bias": (WIDTH,)}
+        return {
+            f"{name}.LayerNorm.weight": (WIDTH,),
+            f"{name}.LayerNorm.bias": (WIDTH,),
+        }
 
     found = {
         "embeddings.word_embeddings.weight": (words, WIDTH),
@@ -100,9 +133,16 @@ def weights(words: int) -> dict[str, np.ndarray]:
     found = {}
     for name, shape in shapes(words).items():
         if name.endswith("bias") or "LayerNorm" in name:
-            found[name] = np.full(shape, float(name.endswith("weight")), dtype=np.float32)
+            found[name] = np.full(
+                shape, float(name.endswith("weight")), dtype=np.float32
+            )
         else:
-            drawn = np.frombuffer(draw.randbytes(prod(shape)), dtype=np.int8).astype(np.float32) / SCALE
+            drawn = (
+                np.frombuffer(draw.randbytes(prod(shape)), dtype=np.int8).astype(
+                    np.float32
+                )
+                / SCALE
+            )
             found[name] = drawn.reshape(shape) / (10 if name in SHARED else 1)
     return found
 
@@ -110,7 +150,9 @@ def weights(words: int) -> dict[str, np.ndarray]:
 def build() -> dict[str, bytes]:
     """Return {path below the model's folder: bytes}."""
     texts = [
-        text for name in TEXTS for text in strings(tomllib.loads((HERE / f"{name}.toml").read_text("utf-8")))
+        text
+        for name in TEXTS
+        for text in strings(tomllib.loads((HERE / f"{name}.toml").read_text("utf-8")))
     ]
     words = tokenizer(texts)
     size = words.get_vocab_size()
@@ -126,10 +168,19 @@ def build() -> dict[str, bytes]:
         "type_vocab_size": 2,
         "pad_token_id": 0,
     }
-    reading = {"tokenizer_class": "BertTokenizer", "do_lower_case": True, "model_max_length": POSITIONS}
+    reading = {
+        "tokenizer_class": "BertTokenizer",
+        "do_lower_case": True,
+        "model_max_length": POSITIONS,
+    }
     parts = {"Transformer": "", "Pooling": "1_Pooling", "Normalize": "2_Normalize"}
     modules = [
-        {"idx": at, "name": str(at), "path": path, "type": f"sentence_transformers.models.{kind}"}
+        {
+            "idx": at,
+            "name": str(at),
+            "path": path,
+            "type": f"sentence_transformers.models.{kind}",
+        }
         for at, (kind, path) in enumerate(parts.items())
     ]
     pooling = {"word_embedding_dimension": WIDTH, "pooling_mode_mean_tokens": True}
@@ -140,7 +191,10 @@ def build() -> dict[str, bytes]:
         "sentence_bert_config.json": {"max_seq_length": 256, "do_lower_case": False},
         "1_Pooling/config.json": pooling,
     }
-    files = {name: f"{json.dumps(content, indent=2)}\n".encode() for name, content in written.items()}
+    files = {
+        name: f"{json.dumps(content, indent=2)}\n".encode()
+        for name, content in written.items()
+    }
     files["tokenizer.json"] = words.to_str().encode()
     files["model.safetensors"] = save(weights(size), {"format": "pt"})
     return files

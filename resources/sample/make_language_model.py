@@ -38,13 +38,23 @@ def merges(texts: list[str]) -> list[tuple[str, str]]:
     words = Counter(word for text in texts for word in re.findall(r" [a-z]+", text))
     frequent = sorted(words, key=lambda word: (-words[word], word))[:WORDS]
     spelled = ("Ġ" + word[1:] for word in frequent)  # as byte pairs write the blank
-    return list(dict.fromkeys((word[:end], word[end]) for word in spelled for end in range(1, len(word))))
+    return list(
+        dict.fromkeys(
+            (word[:end], word[end]) for word in spelled for end in range(1, len(word))
+        )
+    )
 
 
 def tokenizer(texts: list[str]) -> Tokenizer:
     pairs = merges(texts)
-    pieces = [*SPECIAL, *sorted(pre_tokenizers.ByteLevel.alphabet()), *map("".join, pairs)]
-    made = Tokenizer(models.BPE({piece: number for number, piece in enumerate(pieces)}, pairs))
+    pieces = [
+        *SPECIAL,
+        *sorted(pre_tokenizers.ByteLevel.alphabet()),
+        *map("".join, pairs),
+    ]
+    made = Tokenizer(
+        models.BPE({piece: number for number, piece in enumerate(pieces)}, pairs)
+    )
     made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     made.decoder = decoders.ByteLevel()
     made.add_special_tokens([AddedToken(name, special=True) for name in SPECIAL])
@@ -58,7 +68,11 @@ def shapes(words: int) -> dict[str, tuple[int, ...]]:
         layer = f"model.layers.{number}"
         for part in "qkvo":
             found[f"{layer}.self_attn.{part}_proj.weight"] = (WIDTH, WIDTH)
-        for part, shape in {"gate": (INNER, WIDTH), "up": (INNER, WIDTH), "down": (WIDTH, INNER)}.items():
+        for part, shape in {
+            "gate": (INNER, WIDTH),
+            "up": (INNER, WIDTH),
+            "down": (WIDTH, INNER),
+        }.items():
             found[f"{layer}.mlp.{part}_proj.weight"] = shape
         for part in ("input_layernorm", "post_attention_layernorm"):
             found[f"{layer}.{part}.weight"] = (WIDTH,)
@@ -74,14 +88,18 @@ def weights(words: int) -> dict[str, np.ndarray]:
             found[name] = np.ones(shape, dtype=np.float16)
         else:
             drawn = np.frombuffer(draw.randbytes(prod(shape)), dtype=np.int8)
-            found[name] = (drawn.astype(np.float32) / SCALE).astype(np.float16).reshape(shape)
+            found[name] = (
+                (drawn.astype(np.float32) / SCALE).astype(np.float16).reshape(shape)
+            )
     return found
 
 
 def build() -> dict[str, bytes]:
     """Return {path below the model's folder: bytes}."""
     texts = [
-        text for name in TEXTS for text in strings(tomllib.loads((HERE / f"{name}.toml").read_text("utf-8")))
+        text
+        for name in TEXTS
+        for text in strings(tomllib.loads((HERE / f"{name}.toml").read_text("utf-8")))
     ]
     words = tokenizer(texts)
     size = words.get_vocab_size()
@@ -110,14 +128,19 @@ def build() -> dict[str, bytes]:
         "chat_template": TEMPLATE,
     }
     written = {"config.json": config, "tokenizer_config.json": reading}
-    files = {name: f"{json.dumps(content, indent=2)}\n".encode() for name, content in written.items()}
+    files = {
+        name: f"{json.dumps(content, indent=2)}\n".encode()
+        for name, content in written.items()
+    }
     files["tokenizer.json"] = words.to_str().encode()
     files["model.safetensors"] = save(weights(size), {"format": "pt"})
     return files
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Make the language model of the sample.")
+    parser = argparse.ArgumentParser(
+        description="Make the language model of the sample."
+    )
     parser.add_argument(
         "folder",
         nargs="?",
@@ -129,7 +152,9 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, made in build().items():
         (folder / name).write_bytes(made)
-        print(f"{folder / name}: {len(made)} bytes, sha256 {hashlib.sha256(made).hexdigest()}")
+        print(
+            f"{folder / name}: {len(made)} bytes, sha256 {hashlib.sha256(made).hexdigest()}"
+        )
 
 
 if __name__ == "__main__":

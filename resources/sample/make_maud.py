@@ -23,7 +23,16 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 WRITTEN = (2025, 1, 15, 0, 0, 0)
 SPLITS = ("train", "dev", "test")
-COLUMNS = ("data_type", "contract_name", "text", "answer", "label", "question", "subquestion", "text_type")
+COLUMNS = (
+    "data_type",
+    "contract_name",
+    "text",
+    "answer",
+    "label",
+    "question",
+    "subquestion",
+    "text_type",
+)
 COLUMNS += ("id", "category")
 MARK = "[MULTILABEL]"
 
@@ -80,7 +89,11 @@ class Question:
     def says(self, labels: tuple[int, ...]) -> str:
         """What a deal point text says for these answers; nothing for an answer by silence."""
         phrases = [self.written["say"][label] for label in labels]
-        return " ".join(filter(None, [self.written.get("lead", ""), *phrases])) if any(phrases) else ""
+        return (
+            " ".join(filter(None, [self.written.get("lead", ""), *phrases]))
+            if any(phrases)
+            else ""
+        )
 
 
 class Sample:
@@ -100,7 +113,9 @@ class Sample:
         waiting = list(self.questions)
         while waiting:
             question = waiting.pop(0)
-            first = question.written.get("with") or question.written.get("only_with", {}).get("question")
+            first = question.written.get("with") or question.written.get(
+                "only_with", {}
+            ).get("question")
             if first is not None and first not in self.labels:
                 waiting.append(question)
             else:
@@ -109,36 +124,64 @@ class Sample:
     def _labels(self, question: Question) -> list[tuple[int, ...] | None]:
         """The labels that each contract has for the question; None where it is not asked."""
         (of,) = [of for of in self.types if of["name"] == question.text_type]
-        asked = [number for number in range(len(self.contracts)) if number not in of.get("absent", ())]
+        asked = [
+            number
+            for number in range(len(self.contracts))
+            if number not in of.get("absent", ())
+        ]
         written = question.written
         if "labels" in written:
-            given = [None if one == "-" else tuple(map(int, one)) for one in written["labels"]]
-            return [one if number in asked else None for number, one in enumerate(given)]
+            given = [
+                None if one == "-" else tuple(map(int, one))
+                for one in written["labels"]
+            ]
+            return [
+                one if number in asked else None for number, one in enumerate(given)
+            ]
         if condition := written.get("only_with"):
             other = self.labels[condition["question"]]
             asked = [
                 number
                 for number in asked
-                if other[number] == (condition["label"],) or number in written.get("also", ())
+                if other[number] == (condition["label"],)
+                or number in written.get("also", ())
             ]
         none = question.answers.index("No") if "No" in question.answers else None
         found: dict[int, tuple[int, ...]] = {}
         choices = list(range(len(question.answers)))
         if "with" in written:
-            other, of_other = self.labels[written["with"]], self._question(written["with"])
-            found = {n: (none,) for n in asked if other[n] == (of_other.answers.index("No"),)}
+            other, of_other = (
+                self.labels[written["with"]],
+                self._question(written["with"]),
+            )
+            found = {
+                n: (none,) for n in asked if other[n] == (of_other.answers.index("No"),)
+            }
             choices.remove(none)
-        rest = sorted((n for n in asked if n not in found), key=lambda n: _key(question.name, n))
+        rest = sorted(
+            (n for n in asked if n not in found), key=lambda n: _key(question.name, n)
+        )
         if not question.multilabel:
-            common = sorted(choices, key=lambda label: _key(question.name, "common", label))[:3]
-            found |= {number: (common[place % len(common)],) for place, number in enumerate(rest)}
+            common = sorted(
+                choices, key=lambda label: _key(question.name, "common", label)
+            )[:3]
+            found |= {
+                number: (common[place % len(common)],)
+                for place, number in enumerate(rest)
+            }
         else:
             if none is not None:
                 found |= dict.fromkeys(rest[:2], (none,))
                 choices.remove(none)
             for number in rest[2 * (none is not None) :]:
-                some = [label for label in choices if _draw(5, question.name, number, label) < 2]
-                found[number] = tuple(some or [choices[_draw(len(choices), question.name, number)]])
+                some = [
+                    label
+                    for label in choices
+                    if _draw(5, question.name, number, label) < 2
+                ]
+                found[number] = tuple(
+                    some or [choices[_draw(len(choices), question.name, number)]]
+                )
         return [found.get(number) for number in range(len(self.contracts))]
 
     def _question(self, name: str) -> Question:
@@ -155,7 +198,10 @@ class Sample:
         return named.replace("..", ".")  # "of Ostrava Medical B.V.."
 
     def pieces(
-        self, of: dict[str, Any], contract: int, instead: tuple[str, tuple[int, ...]] | None = None
+        self,
+        of: dict[str, Any],
+        contract: int,
+        instead: tuple[str, tuple[int, ...]] | None = None,
     ) -> list[str]:
         """The deal point text of a contract in the one or two pieces that it stands in.
 
@@ -163,27 +209,45 @@ class Sample:
         """
         place = self.types.index(of)
         said = []
-        for number, question in enumerate(q for q in self.questions if q.text_type == of["name"]):
+        for number, question in enumerate(
+            q for q in self.questions if q.text_type == of["name"]
+        ):
             labels = self.labels[question.name][contract]
             if instead and instead[0] == question.name:
                 labels = instead[1]
-            said.append((question.written.get("said", number), question.says(labels) if labels else ""))
+            said.append(
+                (
+                    question.written.get("said", number),
+                    question.says(labels) if labels else "",
+                )
+            )
         heading = f"Section {place // 4 + 1}.{place % 4 + 1} {of['heading']}."
         # Some headings stand on a line of their own, so that a text may hold a line end.
-        opening = f"{heading}{' ' if _draw(3, of['name'], contract) else chr(10)}{of['open']}"
-        phrases = [opening, *(phrase for _, phrase in sorted(said) if phrase), of["close"]]
+        opening = (
+            f"{heading}{' ' if _draw(3, of['name'], contract) else chr(10)}{of['open']}"
+        )
+        phrases = [
+            opening,
+            *(phrase for _, phrase in sorted(said) if phrase),
+            of["close"],
+        ]
         if of.get("long") and contract in LONG:
             phrases[-1:] = [*self.fillers, *self.fillers[:4], of["close"]]
         elif len(phrases) < 20:
             phrases[-1:] = [self._filler(place, contract), of["close"]]
         cut = (
-            len(phrases) // 2 if len(phrases) > 2 and _draw(2, of["name"], contract, "cut") else len(phrases)
+            len(phrases) // 2
+            if len(phrases) > 2 and _draw(2, of["name"], contract, "cut")
+            else len(phrases)
         )
         pieces = [" ".join(phrases[:cut]), " ".join(phrases[cut:])]
         return [self.filled(piece, contract) for piece in pieces if piece]
 
     def text(
-        self, of: dict[str, Any], contract: int, instead: tuple[str, tuple[int, ...]] | None = None
+        self,
+        of: dict[str, Any],
+        contract: int,
+        instead: tuple[str, tuple[int, ...]] | None = None,
     ) -> str:
         """The deal point text as an annotator takes it down, with its pages."""
         pieces, page = self.pieces(of, contract, instead), 9 + 3 * self.types.index(of)
@@ -210,7 +274,12 @@ class Sample:
                 if self.has(of, contract):
                     for number, piece in enumerate(self.pieces(of, contract)):
                         if number:
-                            text += self.filled(self._filler(contract, place, number), contract) + " "
+                            text += (
+                                self.filled(
+                                    self._filler(contract, place, number), contract
+                                )
+                                + " "
+                            )
                         marks.setdefault(of["name"], []).append((len(text), piece))
                         text += piece + " "
                     text = text.rstrip() + "\n\n"
@@ -246,12 +315,22 @@ def rows(sample: Sample) -> dict[str, list[tuple]]:
         of, of_contract = types[question.text_type], sample.labels[question.name]
         subquestion = "<NONE>" if about is None else question.answers[about]
         split_of = _splits(
-            {number: label_of(labels, about) for number, labels in enumerate(of_contract) if labels},
+            {
+                number: label_of(labels, about)
+                for number, labels in enumerate(of_contract)
+                if labels
+            },
             question.name,
             subquestion,
         )
         found = [
-            (split, "main", f"contract_{contract}", sample.text(of, contract), of_contract[contract])
+            (
+                split,
+                "main",
+                f"contract_{contract}",
+                sample.text(of, contract),
+                of_contract[contract],
+            )
             for contract, split in split_of.items()
         ]
         # A definition has dozens of questions; half of them have abridged texts.
@@ -274,10 +353,20 @@ def rows(sample: Sample) -> dict[str, list[tuple]]:
         number = f"{question.author_number}{'' if about is None else f'-{about}'}"
         for split, kind, contract, text, labels in found:
             answer = ", ".join(question.answers[label] for label in labels)
-            head = (question.name, subquestion, question.text_type, number, question.category)
-            made[split].append((kind, contract, text, answer, label_of(labels, about), *head))
+            head = (
+                question.name,
+                subquestion,
+                question.text_type,
+                number,
+                question.category,
+            )
+            made[split].append(
+                (kind, contract, text, answer, label_of(labels, about), *head)
+            )
     # The release keeps repeated rows of this kind.
-    made["train"].append(next(row for row in reversed(made["train"]) if row[0] == "rare_answers"))
+    made["train"].append(
+        next(row for row in reversed(made["train"]) if row[0] == "rare_answers")
+    )
     return made
 
 
@@ -286,7 +375,8 @@ def _splits(labels: dict[int, int], *head: str) -> dict[int, str]:
     found: dict[int, str] = {}
     for label in sorted(set(labels.values())):
         contracts = sorted(
-            (contract for contract in labels if labels[contract] == label), key=lambda c: _key(*head, c)
+            (contract for contract in labels if labels[contract] == label),
+            key=lambda c: _key(*head, c),
         )
         quarter = max(1, len(contracts) // 4)
         test = quarter if len(contracts) > 1 else 0
@@ -304,12 +394,17 @@ def _rare(
     if question.category == NO_RARE_ANSWERS:
         return
     asked = [n for n, labels in enumerate(sample.labels[question.name]) if labels]
-    given = Counter(label for labels in sample.labels[question.name] for label in labels or ())
+    given = Counter(
+        label for labels in sample.labels[question.name] for label in labels or ()
+    )
     rare = [label for label in range(len(question.answers)) if given[label] < 3]
     if question.multilabel:
         others = [n for n, answer in enumerate(question.answers) if answer != "No"]
         answers = [(others[0], others[-1]), (rare or others)[:1]]
-        wanted = [(split, tuple(labels)) for split, labels in zip(("train", "dev"), answers, strict=True)]
+        wanted = [
+            (split, tuple(labels))
+            for split, labels in zip(("train", "dev"), answers, strict=True)
+        ]
     else:
         wanted = [(split, (label,)) for label in rare for split in ("train", "dev")]
     for split, labels in wanted:
@@ -328,7 +423,9 @@ def settings(sample: Sample) -> dict[str, bytes]:
     ]
     rates = ("1e-05", "3e-05", "0.0001")
 
-    def drawn(model: str, share: float, number: str, updates: tuple[int, ...]) -> dict[str, Any]:
+    def drawn(
+        model: str, share: float, number: str, updates: tuple[int, ...]
+    ) -> dict[str, Any]:
         return {
             "model_name": model,
             "partial": share,
@@ -341,14 +438,34 @@ def settings(sample: Sample) -> dict[str, bytes]:
     short, long = (100, 200, 300, 400), (200, 400, 600, 800)
     files = {
         "basic_post_contract_v1": (
-            [("bert-base-cased", 1.0), ("microsoft/deberta-v3-base", 1.0), ("roberta-base", 1.0)],
+            [
+                ("bert-base-cased", 1.0),
+                ("microsoft/deberta-v3-base", 1.0),
+                ("roberta-base", 1.0),
+            ],
             short,
-            ("partial", "model_name", "spec_id", "update_num", "lr", "aupr", "category"),
+            (
+                "partial",
+                "model_name",
+                "spec_id",
+                "update_num",
+                "lr",
+                "aupr",
+                "category",
+            ),
         ),
         "basic_legal_berts_v1": (
             [("nlpaueb/legal-bert-base-uncased", 1.0)],
             short,
-            ("partial", "model_name", "spec_id", "update_num", "lr", "aupr", "category"),
+            (
+                "partial",
+                "model_name",
+                "spec_id",
+                "update_num",
+                "lr",
+                "aupr",
+                "category",
+            ),
         ),
         "basic_bb_post_contract_800_v0": (
             [("google/bigbird-roberta-base", 1.0)],
@@ -358,7 +475,15 @@ def settings(sample: Sample) -> dict[str, bytes]:
         "basic_partial_post_contract_v1": (
             [("roberta-base", share) for share in (0.05, 0.1, 0.25, 0.5)],
             short,
-            ("model_name", "partial", "spec_id", "lr", "update_num", "aupr", "category"),
+            (
+                "model_name",
+                "partial",
+                "spec_id",
+                "lr",
+                "update_num",
+                "aupr",
+                "category",
+            ),
         ),
     }
     made = {}
@@ -366,10 +491,18 @@ def settings(sample: Sample) -> dict[str, bytes]:
         lines = []
         for model, share in models:
             for question, number in sorted(numbers, key=lambda pair: pair[1]):
-                record = drawn(model, share, number, updates) | {"category": question.category}
+                record = drawn(model, share, number, updates) | {
+                    "category": question.category
+                }
                 lines.append((len(lines), *(record[column] for column in columns)))
-        made[f"best_found_hps/{folder}/df_best_hps_spec_id.csv"] = _csv(("", *columns), lines)
-    panel = ["microsoft/deberta-v3-base", "nlpaueb/legal-bert-base-uncased", "roberta-base"]
+        made[f"best_found_hps/{folder}/df_best_hps_spec_id.csv"] = _csv(
+            ("", *columns), lines
+        )
+    panel = [
+        "microsoft/deberta-v3-base",
+        "nlpaueb/legal-bert-base-uncased",
+        "roberta-base",
+    ]
     made["best_found_hps/multi_task.md"] = _grid(panel, "# lr = {}")
     made["best_found_hps/multi_task_no_abridged.md"] = _grid(panel[-1:], "## {}")
     return made
@@ -380,7 +513,12 @@ def _grid(models: list[str], heading: str) -> bytes:
     lines = ["# multi-task training", ""]
     best = {}
     for place, rate in enumerate(("1e-4", "1e-5", "3e-5")):
-        lines += [heading.format(rate), "", "```", "  epoch_num  model_name  partial  aupr"]
+        lines += [
+            heading.format(rate),
+            "",
+            "```",
+            "  epoch_num  model_name  partial  aupr",
+        ]
         cells = [
             (epoch, model, _draw(5000, model, rate, epoch) / 10000 + 0.1)
             for model in models
@@ -391,7 +529,9 @@ def _grid(models: list[str], heading: str) -> bytes:
                 best[model] = max(aupr for _, one, aupr in cells if one == model)
         for number, (epoch, model, aupr) in enumerate(cells):
             mark = " [**] [BEST]" if place == 1 and aupr == best[model] else ""
-            lines.append(f"{number if place else ''}  {epoch}  {model}  1.0  {aupr:.4f}{mark}")
+            lines.append(
+                f"{number if place else ''}  {epoch}  {model}  1.0  {aupr:.4f}{mark}"
+            )
         lines += ["```", ""]
     return "\n".join(lines).encode()
 
@@ -407,7 +547,10 @@ def squad(sample: Sample) -> dict[str, bytes]:
                 f'Highlight the parts of the text (if any) related to "{name}"'
                 " that should be reviewed by a lawyer."
             )
-            answers = [{"text": piece, "answer_start": at} for at, piece in marks.get(of["name"], ())]
+            answers = [
+                {"text": piece, "answer_start": at}
+                for at, piece in marks.get(of["name"], ())
+            ]
             asked.append(
                 {
                     "id": f"contract_{contract}__{name}",
@@ -417,10 +560,15 @@ def squad(sample: Sample) -> dict[str, bytes]:
                 }
             )
         files[EXTRACTION_SPLIT.get(contract, "train")].append(
-            {"title": f"contract_{contract}", "paragraphs": [{"qas": asked, "context": text}]}
+            {
+                "title": f"contract_{contract}",
+                "paragraphs": [{"qas": asked, "context": text}],
+            }
         )
     return {
-        f"maud_squad_{split}.json": json.dumps({"version": "sample", "data": entries}).encode()
+        f"maud_squad_{split}.json": json.dumps(
+            {"version": "sample", "data": entries}
+        ).encode()
         for split, entries in files.items()
     }
 
@@ -437,7 +585,10 @@ def _csv(header: Iterable[str], lines: Iterable[tuple]) -> bytes:
 def build() -> dict[str, bytes]:
     """Return the sample's files by their path below ``resources/sample``."""
     sample = Sample()
-    members = {f"data/MAUD_{split}.csv": _csv(COLUMNS, lines) for split, lines in rows(sample).items()}
+    members = {
+        f"data/MAUD_{split}.csv": _csv(COLUMNS, lines)
+        for split, lines in rows(sample).items()
+    }
     members |= {
         f"data/contracts/contract_{number}.txt": text.encode()
         for number, (text, _) in enumerate(sample.agreements)
@@ -452,19 +603,26 @@ def build() -> dict[str, bytes]:
     return (
         {"maud/maud_v1.zip": packed.getvalue()}
         | {f"maud/{name}": content for name, content in settings(sample).items()}
-        | {f"maud_extraction/{name}": content for name, content in squad(sample).items()}
+        | {
+            f"maud_extraction/{name}": content
+            for name, content in squad(sample).items()
+        }
     )
 
 
 def main() -> None:
     """Write the files, and print what the source registry says of each."""
     arguments = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    arguments.add_argument("--to", type=Path, default=HERE, help="the folder to write to")
+    arguments.add_argument(
+        "--to", type=Path, default=HERE, help="the folder to write to"
+    )
     to = arguments.parse_args().to
     for name, content in build().items():
         (to / name).parent.mkdir(parents=True, exist_ok=True)
         (to / name).write_bytes(content)
-        print(f"{name}: {len(content)} bytes, sha256:{hashlib.sha256(content).hexdigest()}")
+        print(
+            f"{name}: {len(content)} bytes, sha256:{hashlib.sha256(content).hexdigest()}"
+        )
 
 
 if __name__ == "__main__":

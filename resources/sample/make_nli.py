@@ -34,7 +34,9 @@ def _pairs(premises: Iterable[Premise]) -> list[tuple[str, str, str]]:
 
 def _dealt(premises: Sequence[Premise]) -> dict[str, Sequence[Premise]]:
     """{split: its premises}: one each for dev and test."""
-    return dict(zip(SPLITS, (premises[:-2], premises[-2:-1], premises[-1:]), strict=True))
+    return dict(
+        zip(SPLITS, (premises[:-2], premises[-2:-1], premises[-1:]), strict=True)
+    )
 
 
 def _gold(premises: Sequence[Premise], source: str, **more: str) -> list[Record]:
@@ -57,7 +59,9 @@ def _gold(premises: Sequence[Premise], source: str, **more: str) -> list[Record]
 def snli(premises: Sequence[Premise]) -> dict[str, list[Record]]:
     """SNLI's files: captions."""
     return {
-        f"snli_1.0/snli_1.0_{split}.jsonl": _gold(dealt, f"{split}.jpg", captionID=f"{split}.jpg#0")
+        f"snli_1.0/snli_1.0_{split}.jsonl": _gold(
+            dealt, f"{split}.jpg", captionID=f"{split}.jpg#0"
+        )
         for split, dealt in _dealt(premises).items()
     }
 
@@ -131,9 +135,17 @@ def control(premises: Sequence[Premise]) -> dict[str, list[Record]]:
     """ConTRoL's files: passages of three premises."""
     return {
         f"{split}.jsonl": [
-            {"uid": f"id_{number}", "premise": passage, "hypothesis": hypothesis, "label": kind}
+            {
+                "uid": f"id_{number}",
+                "premise": passage,
+                "hypothesis": hypothesis,
+                "label": kind,
+            }
             for number, (passage, hypothesis, kind) in enumerate(
-                (_text(passage), one[kind], kind) for passage in dealt for one in passage for kind in KINDS
+                (_text(passage), one[kind], kind)
+                for passage in dealt
+                for one in passage
+                for kind in KINDS
             )
         ]
         for split, dealt in _dealt(_passages(premises, 3)).items()
@@ -144,12 +156,24 @@ def docnli(premises: Sequence[Premise]) -> dict[str, list[Record]]:
     """DocNLI's files: documents of six premises, asked about by sentences and by summaries."""
     found = {}
     for split, documents in _dealt(_passages(premises, 6)).items():
-        pairs = [(_text(six), one[kind], kind) for six in documents for one in six for kind in KINDS]
+        pairs = [
+            (_text(six), one[kind], kind)
+            for six in documents
+            for one in six
+            for kind in KINDS
+        ]
         for six in documents:
             right = " ".join(one["e"] for one in six[:3])
-            pairs += [(_text(six), right, "e"), (_text(six), f"{right} {six[3]['c']}", "c")]
+            pairs += [
+                (_text(six), right, "e"),
+                (_text(six), f"{right} {six[3]['c']}", "c"),
+            ]
         found[f"DocNLI_dataset/{split}.json"] = [
-            {"premise": text, "hypothesis": said, "label": "entailment" if kind == "e" else "not_entailment"}
+            {
+                "premise": text,
+                "hypothesis": said,
+                "label": "entailment" if kind == "e" else "not_entailment",
+            }
             for text, said, kind in pairs
         ]
     return found
@@ -160,7 +184,8 @@ def contract_nli(
 ) -> dict[str, Record]:
     """ContractNLI's files: a document is its opening and a clause for each hypothesis that it speaks of."""
     labels = {
-        one["key"]: {"short_description": one["short"], "hypothesis": one["text"]} for one in hypotheses
+        one["key"]: {"short_description": one["short"], "hypothesis": one["text"]}
+        for one in hypotheses
     }
     choices = {"entailed": "Entailment", "contradicted": "Contradiction"}
     found = {}
@@ -180,12 +205,17 @@ def contract_nli(
                     "id": agreements.index(agreement),
                     "file_name": agreement["name"],
                     "text": "\n".join(lines),
-                    "spans": [[end - len(line), end] for end, line in zip(ends, lines, strict=True)],
+                    "spans": [
+                        [end - len(line), end]
+                        for end, line in zip(ends, lines, strict=True)
+                    ],
                     "annotation_sets": [
                         {
                             "annotations": {
                                 key: {
-                                    "choice": choices.get(agreement["clauses"].get(key), "NotMentioned"),
+                                    "choice": choices.get(
+                                        agreement["clauses"].get(key), "NotMentioned"
+                                    ),
                                     "spans": [places[key]] if key in places else [],
                                 }
                                 for key in labels
@@ -201,7 +231,9 @@ def contract_nli(
 
 
 def _lines(records: Iterable[Record]) -> bytes:
-    return "".join(f"{json.dumps(record, ensure_ascii=False)}\n" for record in records).encode()
+    return "".join(
+        f"{json.dumps(record, ensure_ascii=False)}\n" for record in records
+    ).encode()
 
 
 def _whole(content: Any) -> bytes:
@@ -231,25 +263,34 @@ def build() -> dict[str, bytes]:
     }
     wholes = {
         "docnli/DocNLI_dataset.zip": docnli(premises),
-        "contract_nli/contract-nli.zip": contract_nli(written["agreement"], written["hypothesis"]),
+        "contract_nli/contract-nli.zip": contract_nli(
+            written["agreement"], written["hypothesis"]
+        ),
     }
     found = {
         file: _zip({name: write(content) for name, content in members.items()})
         for write, files in ((_lines, lines), (_whole, wholes))
         for file, members in files.items()
     }
-    return found | {f"control/{name}": _lines(records) for name, records in control(premises).items()}
+    return found | {
+        f"control/{name}": _lines(records)
+        for name, records in control(premises).items()
+    }
 
 
 def main() -> None:
     """Write the files, and print what the source registry says of each."""
     arguments = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    arguments.add_argument("--to", type=Path, default=HERE, help="the folder to write to")
+    arguments.add_argument(
+        "--to", type=Path, default=HERE, help="the folder to write to"
+    )
     to = arguments.parse_args().to
     for name, content in build().items():
         (to / name).parent.mkdir(parents=True, exist_ok=True)
         (to / name).write_bytes(content)
-        print(f"{name}: {len(content)} bytes, sha256:{hashlib.sha256(content).hexdigest()}")
+        print(
+            f"{name}: {len(content)} bytes, sha256:{hashlib.sha256(content).hexdigest()}"
+        )
 
 
 if __name__ == "__main__":

@@ -22,7 +22,9 @@ Place = tuple[int, int]  # a document and a paragraph in it
 
 def _drawn(most: int, *about: Any) -> int:
     """A number below ``most`` that hangs on ``about`` alone."""
-    return int(hashlib.sha256("/".join(map(str, about)).encode()).hexdigest(), 16) % most
+    return (
+        int(hashlib.sha256("/".join(map(str, about)).encode()).hexdigest(), 16) % most
+    )
 
 
 def _holds(site: str, question: Record) -> list[int]:
@@ -35,7 +37,9 @@ def _holds(site: str, question: Record) -> list[int]:
     return sorted({first, second})
 
 
-def _policy(texts: Record, site: Record) -> tuple[Record, dict[tuple[str, int], tuple[Place, list[int]]]]:
+def _policy(
+    texts: Record, site: Record
+) -> tuple[Record, dict[tuple[str, int], tuple[Place, list[int]]]]:
     """A site's policy, and {(question, option): where that stands and which sentences of it are marked}."""
     documents = [list(opening) for opening in texts["opening"]]
     marked = {}
@@ -46,24 +50,40 @@ def _policy(texts: Record, site: Record) -> tuple[Record, dict[tuple[str, int], 
             if not ways:
                 continue
             other = texts["other"]
-            into.append(other[_drawn(len(other), site["site"], question["label"], "other")])
+            into.append(
+                other[_drawn(len(other), site["site"], question["label"], "other")]
+            )
             sentences = ways[_drawn(len(ways), site["site"], question["label"], "way")]
-            marks = [n for n, sentence in enumerate(sentences) if sentence.startswith(MARK)]
-            marked[question["label"], option] = ((question["document"], len(into)), marks)
+            marks = [
+                n for n, sentence in enumerate(sentences) if sentence.startswith(MARK)
+            ]
+            marked[question["label"], option] = (
+                (question["document"], len(into)),
+                marks,
+            )
             into.append(" ".join(sentence.removeprefix(MARK) for sentence in sentences))
     names = {"name": site["name"], "site": site["site"]}
     filled = [[text.format(**names) for text in paragraphs] for paragraphs in documents]
     policy = {
         "url": site["site"],
         "policy_documents": [
-            {"label": str(n), "name": name, "format": "markdown", "paragraphs": paragraphs}
-            for n, (name, paragraphs) in enumerate(zip(texts["documents"], filled, strict=True))
+            {
+                "label": str(n),
+                "name": name,
+                "format": "markdown",
+                "paragraphs": paragraphs,
+            }
+            for n, (name, paragraphs) in enumerate(
+                zip(texts["documents"], filled, strict=True)
+            )
         ],
     }
     return policy, marked
 
 
-def _responses(site: str, question: Record, marked: Mapping[Any, tuple[Place, list[int]]]) -> list[Record]:
+def _responses(
+    site: str, question: Record, marked: Mapping[Any, tuple[Place, list[int]]]
+) -> list[Record]:
     """What two coders say, sometimes three: the second may see it otherwise, and is less sure of it then."""
     label, options = question["label"], question["options"]
     about = (site, label)
@@ -83,8 +103,12 @@ def _responses(site: str, question: Record, marked: Mapping[Any, tuple[Place, li
         found.append(
             {
                 "coder_id": 1 + _drawn(4, *about, "coder"),
-                "selected_option_labels": [options[option]["label"] for option in chosen],
-                "reported_likert_confidence": None if _drawn(9, *about, coder, "silent") == 0 else sure,
+                "selected_option_labels": [
+                    options[option]["label"] for option in chosen
+                ],
+                "reported_likert_confidence": None
+                if _drawn(9, *about, coder, "silent") == 0
+                else sure,
                 "highlighted_sentences": highlights,
             }
         )
@@ -92,7 +116,9 @@ def _responses(site: str, question: Record, marked: Mapping[Any, tuple[Place, li
 
 
 def _lines(records: Iterable[Record]) -> bytes:
-    return b"".join(json.dumps(record, ensure_ascii=False).encode() + b"\n" for record in records)
+    return b"".join(
+        json.dumps(record, ensure_ascii=False).encode() + b"\n" for record in records
+    )
 
 
 def build() -> dict[str, bytes]:
@@ -114,7 +140,9 @@ def build() -> dict[str, bytes]:
     _oddities(codings)
     return {
         "privacy/questions.ndjson": _lines(questions),
-        "privacy/coding_values.ndjson": _lines(sorted(codings, key=lambda one: one["question"])),
+        "privacy/coding_values.ndjson": _lines(
+            sorted(codings, key=lambda one: one["question"])
+        ),
         "privacy/privacy_policies.ndjson": _lines(policies),
     }
 
@@ -126,7 +154,9 @@ def _questions(questions: Sequence[Record]) -> list[Record]:
             "category": one["category"],
             "allow_multiselect": one.get("several", False),
             "question": one["question"],
-            "options": [{"label": o["label"], "text": o["text"]} for o in one["options"]],
+            "options": [
+                {"label": o["label"], "text": o["text"]} for o in one["options"]
+            ],
         }
         for one in questions
     ]
@@ -134,17 +164,24 @@ def _questions(questions: Sequence[Record]) -> list[Record]:
 
 def _oddities(codings: list[dict[str, Any]]) -> None:
     """What the release has too: a response without an option, one option too many, a pair missing."""
-    codings[0]["responses"][0] |= {"selected_option_labels": [], "highlighted_sentences": []}
+    codings[0]["responses"][0] |= {
+        "selected_option_labels": [],
+        "highlighted_sentences": [],
+    }
     codings[1]["responses"][1]["selected_option_labels"] = ["0", "1"]
     del codings[11]
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--to", type=Path, default=HERE, help="the folder to write into")
+    parser.add_argument(
+        "--to", type=Path, default=HERE, help="the folder to write into"
+    )
     into = parser.parse_args().to
     for name, content in build().items():
         path = into / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
-        print(f"{path}: {len(content):,} bytes, sha256:{hashlib.sha256(content).hexdigest()}")
+        print(
+            f"{path}: {len(content):,} bytes, sha256:{hashlib.sha256(content).hexdigest()}"
+        )

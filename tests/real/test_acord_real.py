@@ -33,7 +33,9 @@ def tables(release_results):
     for path in (release_results / "tables/acord").glob("*.csv"):
         if not path.name.endswith(".comparison.csv"):
             with path.open(encoding="utf-8", newline="") as file:
-                tables[path.stem] = {(line["row"], line["column"]): line for line in csv.DictReader(file)}
+                tables[path.stem] = {
+                    (line["row"], line["column"]): line for line in csv.DictReader(file)
+                }
     return tables
 
 
@@ -53,7 +55,10 @@ def test_every_cell_that_is_off_has_a_reason(tables):
         why_off = PAPER.tables[name].why_off
         for place, line in lines.items():
             if line["verdict"] == "off":
-                assert why_off(*place) and why_off(*place) in line["reason"], (name, place)
+                assert why_off(*place) and why_off(*place) in line["reason"], (
+                    name,
+                    place,
+                )
                 off[name] = off.get(name, 0) + 1
     assert off == {"table2": 1, "figure_c1": 3, "table_e1": 2, "table_e2": 7}
 
@@ -61,24 +66,39 @@ def test_every_cell_that_is_off_has_a_reason(tables):
 def test_the_explanation_of_clause_lengths_has_the_values_of_the_data(release_results):
     data = release_results / "data/acord"
     words = {row["clause_id"]: row["words"] for row in read(data / "clauses.parquet")}
-    rated = [(row["clause_id"], row["stars"]) for row in read(data / "judgements.parquet")]
+    rated = [
+        (row["clause_id"], row["stars"]) for row in read(data / "judgements.parquet")
+    ]
 
     def lengths(least):
-        return sorted(words[clause] for clause in {name for name, stars in rated if stars >= least})
+        return sorted(
+            words[clause]
+            for clause in {name for name, stars in rated if stars >= least}
+        )
 
-    computed = {least: (round(fmean(lengths(least))), round(median(lengths(least)))) for least in (2, 3, 4)}
+    computed = {
+        least: (round(fmean(lengths(least))), round(median(lengths(least))))
+        for least in (2, 3, 4)
+    }
     pairs = [words[clause] for clause, stars in rated if stars >= 2]
     explanation = PAPER.tables["figure_c1"].why_off("words a clause", "Mean")
-    for mean, middle in (*computed.values(), (round(fmean(pairs)), round(median(pairs)))):
+    for mean, middle in (
+        *computed.values(),
+        (round(fmean(pairs)), round(median(pairs))),
+    ):
         assert f"({mean}, {middle})" in explanation
     assert [n for n in lengths(2) if n < 13] == [1, 7, 9, 11, 11, 12, 12]
     assert min(lengths(4)) == 13
 
 
 def test_model_sizes_have_no_verdict(tables):
-    sizes = [line for (_, column), line in tables["table_d3"].items() if column == "Size"]
+    sizes = [
+        line for (_, column), line in tables["table_d3"].items() if column == "Size"
+    ]
     assert len(sizes) == 14
-    assert {line["verdict"] for line in sizes} == {""} and all(line["reason"] for line in sizes)
+    assert {line["verdict"] for line in sizes} == {""} and all(
+        line["reason"] for line in sizes
+    )
 
 
 def test_all_queries_match_table_c1(tables):
@@ -90,7 +110,9 @@ def test_all_queries_match_table_c1(tables):
 @pytest.mark.parametrize("table", ["table_d3", "table3"])
 def test_two_rows_equal_the_published_values(tables, table, row):
     if table == "table3" and row.startswith("Bi-"):
-        assert (row, "NDCG@5") not in tables[table]  # the paper's Table 3 does not have this row
+        assert (row, "NDCG@5") not in tables[
+            table
+        ]  # the paper's Table 3 does not have this row
         return
     for column in D3:
         line = tables[table][row, column]
@@ -102,20 +124,35 @@ def test_baselines_are_listed_without_changing_verdicts(tables):
     for row in ("BM25 / None", "Bi-Encoder-MiniLM / None"):
         for column in D3:
             line = of_d3[row, column]
-            assert (line["verdict"], line["reason"]) == ("match", "") and line["baselines"]
+            assert (line["verdict"], line["reason"]) == ("match", "") and line[
+                "baselines"
+            ]
     # Baselines reach these values of language models, but no value of pointwise GPT4o or GPT4o-mini.
     of_d5 = tables["table_d5"]
     rows = ("Llama-1B / pointwise", "Llama-1B / pairwise", "Llama-3B / pairwise")
-    assert all(of_d5[f"BM25 / {row}", column]["baselines"] for row in rows for column in D3)
+    assert all(
+        of_d5[f"BM25 / {row}", column]["baselines"] for row in rows for column in D3
+    )
     for model, not_reached in (("GPT4o", {"5-star prec@5"}), ("GPT4o-mini", set())):
-        pairwise = {column for column in D3 if of_d5[f"BM25 / {model} / pairwise", column]["baselines"]}
+        pairwise = {
+            column
+            for column in D3
+            if of_d5[f"BM25 / {model} / pairwise", column]["baselines"]
+        }
         assert pairwise == {*D3} - not_reached
-        assert not any(of_d5[f"BM25 / {model} / pointwise", column]["baselines"] for column in D3)
-        assert not any(of_d3[f"Bi-Encoder-MiniLM / {model}", column]["baselines"] for column in D3)
+        assert not any(
+            of_d5[f"BM25 / {model} / pointwise", column]["baselines"] for column in D3
+        )
+        assert not any(
+            of_d3[f"Bi-Encoder-MiniLM / {model}", column]["baselines"] for column in D3
+        )
 
 
 def test_bm25_over_the_whole_corpus_is_an_additional_row(tables):
-    values = [tables["table3"]["BM25, one index over the corpus / None", column] for column in D3]
+    values = [
+        tables["table3"]["BM25, one index over the corpus / None", column]
+        for column in D3
+    ]
     assert [line["ours"] for line in values] == ["47.6", "49.1", "47.4", "34.7", "9.0"]
     assert {line["verdict"] for line in values} == {""}
 
@@ -124,8 +161,14 @@ def test_rows_that_are_not_run_have_a_reason(tables):
     for (row, column), line in tables["table_d3"].items():
         if line["verdict"] == "not run":
             assert line["reason"], (row, column)
-    assert "does not state its prompt" in tables["table_d3"]["BM25 / GPT4o", "NDCG@5"]["reason"]
-    assert "not available here" in tables["table_d3"]["BM25 / Cross-Encoder-MiniLM", "NDCG@5"]["reason"]
+    assert (
+        "does not state its prompt"
+        in tables["table_d3"]["BM25 / GPT4o", "NDCG@5"]["reason"]
+    )
+    assert (
+        "not available here"
+        in tables["table_d3"]["BM25 / Cross-Encoder-MiniLM", "NDCG@5"]["reason"]
+    )
 
 
 def test_table_e2_matches_for_as_is_but_not_for_change_of_control(tables):
@@ -141,16 +184,28 @@ def test_table_e2_matches_for_as_is_but_not_for_change_of_control(tables):
 
 def test_figure_c1_mean_and_median_are_off_and_both_counts_are_shown(tables):
     table = tables["figure_c1"]
-    assert [table["words a clause", c]["verdict"] for c in ("Mean", "Median")] == ["off", "off"]
-    assert [table["words a clause", c]["reproduced"] for c in ("Mean", "Median")] == ["180", "108"]
-    pairs = [table["words a clause, each query-clause pair", c]["ours"] for c in ("Mean", "Median")]
+    assert [table["words a clause", c]["verdict"] for c in ("Mean", "Median")] == [
+        "off",
+        "off",
+    ]
+    assert [table["words a clause", c]["reproduced"] for c in ("Mean", "Median")] == [
+        "180",
+        "108",
+    ]
+    pairs = [
+        table["words a clause, each query-clause pair", c]["ours"]
+        for c in ("Mean", "Median")
+    ]
     assert pairs == ["198", "130"]
 
 
 @pytest.fixture(scope="module")
 def collection(release_results):
     task = PAPER.tasks["acord"].model_dump(mode="json")
-    files = [release_results / f"data/acord/{name}.parquet" for name in load_collection.files(task)]
+    files = [
+        release_results / f"data/acord/{name}.parquet"
+        for name in load_collection.files(task)
+    ]
     return load_collection.load(files, task)
 
 
@@ -160,14 +215,29 @@ def test_queries_of_the_official_splits_share_relevant_clauses(collection):
     for query in others:
         gains.update(collection.judged[query])
     least = 2  # gain of three stars
-    known = {c for query in others for c, gain in collection.judged[query].items() if gain >= least}
-    relevant = [c for query in test for c, gain in collection.judged[query].items() if gain >= least]
+    known = {
+        c
+        for query in others
+        for c, gain in collection.judged[query].items()
+        if gain >= least
+    }
+    relevant = [
+        c
+        for query in test
+        for c, gain in collection.judged[query].items()
+        if gain >= least
+    ]
     # Two in five relevant clauses of test queries are also relevant to a training or validation query.
     assert (sum(clause in known for clause in relevant), len(relevant)) == (254, 620)
     # Rank clauses only by their gains for training and validation queries, without the query and the text.
     qrels = {query: dict(collection.judged[query]) for query in test}
-    run = {query: sorted(judged, key=lambda c: (-gains[c], c)) for query, judged in qrels.items()}
-    scores = [fmean(by_name(metric)(qrels, run).values()) for metric in ("NDCG@5", "NDCG@10")]
+    run = {
+        query: sorted(judged, key=lambda c: (-gains[c], c))
+        for query, judged in qrels.items()
+    }
+    scores = [
+        fmean(by_name(metric)(qrels, run).values()) for metric in ("NDCG@5", "NDCG@10")
+    ]
     assert scores == pytest.approx([0.403, 0.421], abs=5e-4)
 
 
@@ -177,10 +247,21 @@ def test_queries_of_the_official_splits_share_relevant_clauses(collection):
 @pytest.fixture(scope="module")
 def hits(release_results, collection):
     """Return {"k1 b": predictions of BM25 with one index for each query}."""
-    settings = {"index": "query", "pool": "judged", "top": PAPER.tasks["acord"].top, "k1": 3, "b": 1}
-    other = retrieve_bm25(collection, {"short": settings | {"queries": [*collection.of("test")]}})["short"]
+    settings = {
+        "index": "query",
+        "pool": "judged",
+        "top": PAPER.tasks["acord"].top,
+        "k1": 3,
+        "b": 1,
+    }
+    other = retrieve_bm25(
+        collection, {"short": settings | {"queries": [*collection.of("test")]}}
+    )["short"]
     run = release_results / "runs/acord/retrieve/bm25/short/seed0"
-    return {"0.9 0.4": list(read(run / "predictions.parquet")), "3 1": prediction_rows(other)}
+    return {
+        "0.9 0.4": list(read(run / "predictions.parquet")),
+        "3 1": prediction_rows(other),
+    }
 
 
 @pytest.fixture
@@ -189,29 +270,49 @@ def lines_of(release_results, collection, tmp_path):
 
     def lines(row, predictions):
         cells = [
-            cell for cell in PUBLISHED if (cell.table, cell.row) == ("table_d3", row) and cell.column in D3
+            cell
+            for cell in PUBLISHED
+            if (cell.table, cell.row) == ("table_d3", row) and cell.column in D3
         ]
         assert len(cells) == len(D3)
         write(SCORES, scores(predictions, collection), tmp_path / "run/scores.parquet")
         retriever, reranker = row.split(" / ")
         system = {
-            "retriever": retriever, "reranker": reranker, "tuned": False,
-            "additional": False, "pairwise": False, "baseline": False, "lenient": False, "averages": 1,
-            "parameters": 0, "reason": "", "runs": {"short": ["run"]},
-        }  # fmt: skip
-        inputs = Inputs(release_results / "data/acord", tmp_path, [system], cells, PAPER)
-        computed = [cell for cell in acord_tables.cells("table_d3", inputs) if cell.column in D3]
-        return [line for line in build(cells, computed, comparable=True) if line.published]
+            "retriever": retriever,
+            "reranker": reranker,
+            "tuned": False,
+            "additional": False,
+            "pairwise": False,
+            "baseline": False,
+            "lenient": False,
+            "averages": 1,
+            "parameters": 0,
+            "reason": "",
+            "runs": {"short": ["run"]},
+        }
+        inputs = Inputs(
+            release_results / "data/acord", tmp_path, [system], cells, PAPER
+        )
+        computed = [
+            cell for cell in acord_tables.cells("table_d3", inputs) if cell.column in D3
+        ]
+        return [
+            line for line in build(cells, computed, comparable=True) if line.published
+        ]
 
     return lines
 
 
 def test_bm25_without_its_first_hits_is_off(lines_of, hits):
-    assert [line.verdict for line in lines_of("BM25 / None", hits["0.9 0.4"])] == ["match"] * 5
+    assert [line.verdict for line in lines_of("BM25 / None", hits["0.9 0.4"])] == [
+        "match"
+    ] * 5
     lines = lines_of("BM25 / None", [hit for hit in hits["0.9 0.4"] if hit["rank"] > 1])
     assert [line.verdict for line in lines] == ["off"] * 5
     # The sampling interval over queries contains the published value, so it is not used for verdicts.
-    assert all(float(line.low) <= float(line.published) <= float(line.high) for line in lines)
+    assert all(
+        float(line.low) <= float(line.published) <= float(line.high) for line in lines
+    )
 
 
 @pytest.mark.parametrize(
@@ -223,5 +324,7 @@ def test_bm25_without_its_first_hits_is_off(lines_of, hits):
         ("BM25 / Cross-Encoder-MiniLM", "0.9 0.4"),
     ],
 )
-def test_bm25_with_other_parameters_or_in_the_row_of_another_system_is_off(lines_of, hits, row, parameters):
+def test_bm25_with_other_parameters_or_in_the_row_of_another_system_is_off(
+    lines_of, hits, row, parameters
+):
     assert [line.verdict for line in lines_of(row, hits[parameters])] == ["off"] * 5

@@ -16,11 +16,16 @@ from lextables.papers.lawngnli.accuracy import tokens_of
 from lextables.papers.lawngnli.candidates import write_candidates
 from lextables.papers.lawngnli.case_index import CaseIndex, build_case_index
 from lextables.papers.lawngnli.citations import tokenizer
-from lextables.papers.lawngnli.entail_examples import MajorityOpinions, write_parentheticals
+from lextables.papers.lawngnli.entail_examples import (
+    MajorityOpinions,
+    write_parentheticals,
+)
 from lextables.pipeline import dataset
 
 ROOT = Path(__file__).parents[2]
-CASELAW = Path(os.environ.get("LEXTABLES_MIRROR", ROOT / "../shared/mirror")) / "caselaw"
+CASELAW = (
+    Path(os.environ.get("LEXTABLES_MIRROR", ROOT / "../shared/mirror")) / "caselaw"
+)
 FUNNEL = {
     "citations of cases": 2626,
     "parentheticals of citations": 347,
@@ -43,19 +48,27 @@ VOLUMES = (*range(440, 500, 3), 500)
 
 def read(path: Path) -> tuple[list[Opinion], list[Fault]]:
     items = list(read_volume(path))
-    return [i for i in items if isinstance(i, Opinion)], [i for i in items if isinstance(i, Fault)]
+    return [i for i in items if isinstance(i, Opinion)], [
+        i for i in items if isinstance(i, Fault)
+    ]
 
 
 def test_a_volume_of_united_states_reports_is_read() -> None:
     opinions, faults = read(CASELAW / "us/476.zip")
     assert faults == []
-    assert Counter(o.opinion_type for o in opinions)["majority"] == len({o.case_id for o in opinions}) == 41
+    assert (
+        Counter(o.opinion_type for o in opinions)["majority"]
+        == len({o.case_id for o in opinions})
+        == 41
+    )
     assert len(opinions) == 92
     smalis = next(o for o in opinions if o.opinion_id == "47600140-0")
     assert smalis.citations == ("476 U.S. 140",)
     assert (smalis.jurisdiction, smalis.date) == ("United States", "1986")
     assert [page.label for page in smalis.pages] == [str(n) for n in range(141, 147)]
-    assert smalis.text[smalis.pages[2].offset :].startswith("judge's ruling in a defendant's favor")
+    assert smalis.text[smalis.pages[2].offset :].startswith(
+        "judge's ruling in a defendant's favor"
+    )
     assert smalis.text[smalis.body_end :].startswith("\n[Footnote 1]")
 
 
@@ -63,7 +76,9 @@ def test_an_originally_published_volume_is_read() -> None:
     opinions, faults = read(CASELAW / "samples/alaska_1.zip")
     assert faults == []
     assert len(opinions) == 107
-    assert all(o.pages and o.pages[0].offset == 0 and o.majorities == 1 for o in opinions)
+    assert all(
+        o.pages and o.pages[0].offset == 0 and o.majorities == 1 for o in opinions
+    )
     assert {o.jurisdiction for o in opinions} == {"Alaska"}
     assert sum(o.body_end < len(o.text) for o in opinions) == 1
 
@@ -73,7 +88,11 @@ def test_rows_of_the_bulk_export_are_read() -> None:
     assert faults == []
     assert len(opinions) == 10
     first = opinions[0]
-    assert (first.case_id, first.reporter, first.volume) == (5596770, "Ill. App. 3d", "359")
+    assert (first.case_id, first.reporter, first.volume) == (
+        5596770,
+        "Ill. App. 3d",
+        "359",
+    )
     assert [page.label for page in first.pages] == ["922", "923", "924", "925"]
     assert first.text[first.pages[-1].offset :].startswith("Ill. 2d 405")
 
@@ -83,7 +102,9 @@ def tokens(pytestconfig: pytest.Config) -> Tokenizer:
     return tokenizer(pytestconfig.cache.mkdir("hyperscan"))
 
 
-def test_parentheticals_of_a_volume_are_extracted(tmp_path: Path, tokens: Tokenizer) -> None:
+def test_parentheticals_of_a_volume_are_extracted(
+    tmp_path: Path, tokens: Tokenizer
+) -> None:
     shards = []
     for volume in VOLUMES:
         shards.append(tmp_path / f"{volume}.parquet")
@@ -92,22 +113,33 @@ def test_parentheticals_of_a_volume_are_extracted(tmp_path: Path, tokens: Tokeni
     index, majorities = CaseIndex(tmp_path / "index"), MajorityOpinions(shards)
     citing = shards[-1]
     outcomes = [
-        write_candidates(citing, index, tokens, tmp_path / "candidates", tmp_path / "cites"),
-        write_parentheticals(tmp_path / "candidates", index, majorities, tokens_of(), tmp_path / "read"),
+        write_candidates(
+            citing, index, tokens, tmp_path / "candidates", tmp_path / "cites"
+        ),
+        write_parentheticals(
+            tmp_path / "candidates", index, majorities, tokens_of(), tmp_path / "read"
+        ),
     ]
-    assert {step: sum(outcome.funnel.get(step, 0) for outcome in outcomes) for step in FUNNEL} == FUNNEL
+    assert {
+        step: sum(outcome.funnel.get(step, 0) for outcome in outcomes)
+        for step in FUNNEL
+    } == FUNNEL
     rows = list(dataset.read(tmp_path / "read"))
     assert len(rows) == FUNNEL["no repetition in the citing case"]
     for row in rows:
         record = index.record(row["cited_case_id"])
         opinion = majorities.at(record.shard, record.row or 0)
-        parts = [opinion.text[span["start"] : span["end"]] for span in row["premise_spans"]]
+        parts = [
+            opinion.text[span["start"] : span["end"]] for span in row["premise_spans"]
+        ]
         assert row["short_premise"] == "\n".join(parts)
         labelled = {page.label for page in opinion.pages}
         assert labelled & set(row["pages"])
 
 
-def test_tables_do_not_depend_on_the_hash_seed(tmp_path: Path, pytestconfig: pytest.Config) -> None:
+def test_tables_do_not_depend_on_the_hash_seed(
+    tmp_path: Path, pytestconfig: pytest.Config
+) -> None:
     """The order of a set of strings differs between processes; the tables have the same bytes."""
     script = (
         "import sys\nfrom pathlib import Path\n"
@@ -124,8 +156,21 @@ def test_tables_do_not_depend_on_the_hash_seed(tmp_path: Path, pytestconfig: pyt
     for seed in ("1", "2"):
         out = tmp_path / seed
         out.mkdir()
-        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT / "workflow")}
-        command = [sys.executable, "-c", script, str(CASELAW / "us/460.zip"), str(cache), str(out)]
+        environment = {
+            **os.environ,
+            "PYTHONHASHSEED": seed,
+            "PYTHONPATH": str(ROOT / "workflow"),
+        }
+        command = [
+            sys.executable,
+            "-c",
+            script,
+            str(CASELAW / "us/460.zip"),
+            str(cache),
+            str(out),
+        ]
         subprocess.run(command, check=True, env=environment)
     for name in ("o", "c", "e", "index/citations.npy", "index/parties.npy"):
-        assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "2" / name).read_bytes()
+        assert (tmp_path / "1" / name).read_bytes() == (
+            tmp_path / "2" / name
+        ).read_bytes()

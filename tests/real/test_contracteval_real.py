@@ -12,15 +12,27 @@ def rows(mirror, tmp_path_factory):
     if not (mirror / "cuad/data.zip").is_file():
         pytest.skip(f"no real data: there is no file {mirror / 'cuad/data.zip'}")
     found = read("contracteval", "contracteval", mirror)
-    written("contracteval", "contracteval", tmp_path_factory.mktemp("data"), found, "rebuilt")
+    written(
+        "contracteval",
+        "contracteval",
+        tmp_path_factory.mktemp("data"),
+        found,
+        "rebuilt",
+    )
     return found.of
 
 
 @pytest.mark.parametrize(
     ("output", "expected"),
     [
-        ("${contract}", {"F1": 0.459, "F2": 0.679, "Jaccard": 0.033, "false rate": 0, "recall": 1}),
-        ("No related clause. ${contract}", {"F1": 1, "F2": 1, "Jaccard": 0.033, "false rate": 1}),
+        (
+            "${contract}",
+            {"F1": 0.459, "F2": 0.679, "Jaccard": 0.033, "false rate": 0, "recall": 1},
+        ),
+        (
+            "No related clause. ${contract}",
+            {"F1": 1, "F2": 1, "Jaccard": 0.033, "false rate": 1},
+        ),
         ("No related clause.", {"F1": 0, "F2": 0, "Jaccard": 0.003, "false rate": 1}),
     ],
 )
@@ -32,5 +44,9 @@ def test_scores_of_fixed_outputs(rows, output, expected):
         row["question_id"]: counts(row["output"], golds.get(row["question_id"], ()))
         for row in fixed(test, texts, output)
     }
-    found = {row["metric"]: row["value"] for row in scores(counted, test, resamples=1)[0]}
-    assert {name: found[name] for name in expected} == pytest.approx(expected, abs=0.0005)
+    found = {
+        row["metric"]: row["value"] for row in scores(counted, test, resamples=1)[0]
+    }
+    assert {name: found[name] for name in expected} == pytest.approx(
+        expected, abs=0.0005
+    )

@@ -47,13 +47,19 @@ def test_each_title_is_matched_to_the_name_of_its_pdf(mirror, rows, tmp_path):
     with zipfile.ZipFile(archive, "a") as file:
         for place, row in enumerate(rows.contracts):
             folder = f"CUAD_v1/full_contract_pdf/Part_I/{folders[row['contract_type']]}"
-            file.writestr(f"{folder}/{ways[place % 5](row['contract_id'])}.PDF", page.getvalue())
+            file.writestr(
+                f"{folder}/{ways[place % 5](row['contract_id'])}.PDF", page.getvalue()
+            )
     record = tmp_path / "record.csv"
     record.write_text("title,release_folder,pdf_pages\n")
     data, _, described = (mirror / "cuad" / name for name in FILES)
     found = read_release(data, archive, described, record, TYPES)
     assert [row | {"pages": 1} for row in rows.contracts] == found.contracts
-    assert found.notes["contracts_without_a_pdf"] == found.notes["pdfs_of_no_contract"] == 0
+    assert (
+        found.notes["contracts_without_a_pdf"]
+        == found.notes["pdfs_of_no_contract"]
+        == 0
+    )
 
 
 def test_counts_of_questions_and_answers_of_each_split(rows):
@@ -63,14 +69,18 @@ def test_counts_of_questions_and_answers_of_each_split(rows):
         found[split] = (len(asked), sum(count > 0 for count in asked), sum(asked))
     assert found == {"train": (16_728, 5_458, 11_180), "test": (4_182, 1_244, 2_643)}
     assert len(rows.answers) == 13_823
-    assert len({row["category"] for row in rows.questions}) == len(rows.categories) == 41
+    assert (
+        len({row["category"] for row in rows.questions}) == len(rows.categories) == 41
+    )
 
 
 def test_only_price_restrictions_has_no_span_in_the_test_split(rows):
     answered = defaultdict(int)
     for question in rows.questions:
         answered[question["split"], question["category"]] += question["answers"]
-    assert [key for key, count in answered.items() if not count] == [("test", "Price Restrictions")]
+    assert [key for key, count in answered.items() if not count] == [
+        ("test", "Price Restrictions")
+    ]
 
 
 def test_counts_of_the_clause_table(rows):
@@ -108,7 +118,9 @@ def test_reading_needs_less_than_two_gibibytes(mirror):
         "read_release(*sys.argv[2:], json.loads(sys.argv[1]))\n"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
     )
-    files = [str(path) for path in (*(mirror / "cuad" / name for name in FILES), RECORDED)]
+    files = [
+        str(path) for path in (*(mirror / "cuad" / name for name in FILES), RECORDED)
+    ]
     run = subprocess.run(
         [sys.executable, "-c", code, json.dumps(TYPES), *files],
         capture_output=True,
@@ -128,9 +140,14 @@ def texts(mirror):
     """Return {split: {title: text}} of the released question files."""
     found = {}
     with zipfile.ZipFile(mirror / "cuad/data.zip") as archive:
-        for split, name in (("train", "train_separate_questions.json"), ("test", "test.json")):
+        for split, name in (
+            ("train", "train_separate_questions.json"),
+            ("test", "test.json"),
+        ):
             documents = json.loads(archive.read(name))["data"]
-            found[split] = {one["title"]: one["paragraphs"][0]["context"] for one in documents}
+            found[split] = {
+                one["title"]: one["paragraphs"][0]["context"] for one in documents
+            }
     return found
 
 
@@ -152,8 +169,14 @@ def nearest(texts):
         for sequence in sequences(text):
             for title in holders.get(sequence, ()):
                 counts[title][training] += 1
-    best = {title: max(of.items(), key=lambda one: one[1], default=("", 0)) for title, of in counts.items()}
-    return {title: (count / len(of_test[title]), training) for title, (training, count) in best.items()}
+    best = {
+        title: max(of.items(), key=lambda one: one[1], default=("", 0))
+        for title, of in counts.items()
+    }
+    return {
+        title: (count / len(of_test[title]), training)
+        for title, (training, count) in best.items()
+    }
 
 
 def lines(text):
@@ -166,7 +189,10 @@ def lines(text):
 def shared(texts):
     """Return {test contract: for each of its lines, whether a training contract contains it}."""
     training = {line for text in texts["train"].values() for line in lines(text)}
-    return {title: [line in training for line in lines(text)] for title, text in texts["test"].items()}
+    return {
+        title: [line in training for line in lines(text)]
+        for title, text in texts["test"].items()
+    }
 
 
 def test_less_than_one_percent_of_test_lines_occur_in_training(shared):
@@ -175,11 +201,17 @@ def test_less_than_one_percent_of_test_lines_occur_in_training(shared):
     assert sum(lines_shared) < 0.01 * len(lines_shared)
 
 
-def test_splits_share_no_contract_and_few_contracts_share_a_fifth_of_their_lines(texts, shared):
+def test_splits_share_no_contract_and_few_contracts_share_a_fifth_of_their_lines(
+    texts, shared
+):
     assert not texts["train"].keys() & texts["test"].keys()
     assert not set(texts["train"].values()) & set(texts["test"].values())
     # One is a joint filing agreement, a standard form; the parties of the other have a training contract too.
-    assert {title.partition("_")[0] for title, lines in shared.items() if sum(lines) > 0.2 * len(lines)} == {
+    assert {
+        title.partition("_")[0]
+        for title, lines in shared.items()
+        if sum(lines) > 0.2 * len(lines)
+    } == {
         "GALERATHERAPEUTICS,INC",
         "WOMENSGOLFUNLIMITEDINC",
     }

@@ -26,8 +26,18 @@ TEST_JSON = "1fadab083f84ba4fdf7a6b00679901cdfed3ad63ef9352e53b5d15141ca73c56"
 # Strict mode, and the 95 % interval of paper mode from 1,000 resamples.
 PINNED = (
     ("AUPR", 0.7122826560875514, 0.6698671571548885, 0.7133575373980107),
-    ("precision at 80% recall", 0.5211718365337272, 0.420710238486547, 0.48602819756810345),
-    ("precision at 90% recall", 0.33027905039566846, 0.20936260244201516, 0.2602896268574019),
+    (
+        "precision at 80% recall",
+        0.5211718365337272,
+        0.420710238486547,
+        0.48602819756810345,
+    ),
+    (
+        "precision at 90% recall",
+        0.33027905039566846,
+        0.20936260244201516,
+        0.2602896268574019,
+    ),
 )
 
 
@@ -39,7 +49,9 @@ def squad(mirror):
     with zipfile.ZipFile(path) as archive:
         content = archive.read("test.json")
     if hashlib.sha256(content).hexdigest() != TEST_JSON:
-        pytest.skip("the numbers are pinned for the rebuilt test.json, and this is another")
+        pytest.skip(
+            "the numbers are pinned for the rebuilt test.json, and this is another"
+        )
     return json.loads(content)
 
 
@@ -50,9 +62,13 @@ def nbest(squad):
 
 def test_paper_mode_equals_the_released_evaluation(squad, nbest):
     asked = gold(*table_rows(squad))
-    groups, counted = paper_counts(paper_matches(nbest, asked, "Parties"), asked, sweep())
+    groups, counted = paper_counts(
+        paper_matches(nbest, asked, "Parties"), asked, sweep()
+    )
     curve = counted.curve()
-    values = {"precision": curve.precision, "recall": curve.recall} | paper_values(curve)
+    values = {"precision": curve.precision, "recall": curve.recall} | paper_values(
+        curve
+    )
     digest = hashlib.sha256()
     for at, group in enumerate(groups):
         for name, found in values.items():
@@ -63,7 +79,10 @@ def test_paper_mode_equals_the_released_evaluation(squad, nbest):
         "precision at 80% recall": 0.44918367346938776,
         "precision at 90% recall": 0.2374192285098884,
     }
-    assert digest.hexdigest() == "cf93541df966680786598ae06a08292892906577dc87c85e38423cb83a8e5212"
+    assert (
+        digest.hexdigest()
+        == "cf93541df966680786598ae06a08292892906577dc87c85e38423cb83a8e5212"
+    )
 
 
 def test_paper_and_strict_mode_differ_for_insurance_and_parties(squad, nbest):
@@ -72,14 +91,22 @@ def test_paper_and_strict_mode_differ_for_insurance_and_parties(squad, nbest):
     found = {(row["metric"], row["group"]): row for row in rows}
 
     def both(metric, category, column):
-        return [found[metric + mode, f"category: {category}"][column] for mode in ("", ", strict")]
+        return [
+            found[metric + mode, f"category: {category}"][column]
+            for mode in ("", ", strict")
+        ]
 
     # Paper mode also counts 40 questions, with five gold spans, about a contract with Insurance in its title.
     assert both("AUPR", "Insurance", "n") == [122, 117]
     assert both("AUPR", "Price Restrictions", "n") == [0, 0]
     # The recall of Parties exceeds 90 %, but only at the last threshold.
-    assert both("precision at 90% recall", "Parties", "value") == [0.0, 0.5506756756756757]
+    assert both("precision at 90% recall", "Parties", "value") == [
+        0.0,
+        0.5506756756756757,
+    ]
     for name, strict, low, high in PINNED:
-        assert found[name + ", strict", "all"]["value"] == pytest.approx(strict, abs=1e-12)
+        assert found[name + ", strict", "all"]["value"] == pytest.approx(
+            strict, abs=1e-12
+        )
         interval = [found[name + end, "all"]["value"] for end in (", low", ", high")]
         assert interval == pytest.approx([low, high])

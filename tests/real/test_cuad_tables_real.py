@@ -24,11 +24,16 @@ def data(release_results):
 
 
 def test_the_explanation_of_figure_2_has_the_computed_labeled_shares(data):
-    results = tables.Results(data=data, root=data, rows=[], published=[], paper=PAPER, name="figure2")
+    results = tables.Results(
+        data=data, root=data, rows=[], published=[], paper=PAPER, name="figure2"
+    )
     together = defaultdict(list)
     for (contract, _), spans in results.spans.items():
         together[contract] += spans
-    labeled = sum(len({at for span in spans for at in range(*span)}) for spans in together.values())
+    labeled = sum(
+        len({at for span in spans for at in range(*span)})
+        for spans in together.values()
+    )
     of_all = labeled / sum(row["characters"] for row in results.contracts)
     mean, _ = tables._labeled(results)
     why = PAPER.tables["figure2"].why_off("Labeled share of a contract", "Value")
@@ -50,7 +55,9 @@ def test_the_explanation_of_figure_2_has_the_computed_labeled_shares(data):
 )
 def test_counts_of_verdicts_and_reasons_of_cells_that_are_off(data, name, match, off):
     printed = [cell for cell in PRINTED if cell.table == name]
-    inputs = Inputs(data=data, root=data, rows=[], published=printed, paper=PAPER, name=name)
+    inputs = Inputs(
+        data=data, root=data, rows=[], published=printed, paper=PAPER, name=name
+    )
     entry = PAPER.tables[name]
     lines = build(printed, tables.cells(name, inputs), True, entry.why_off)
     assert count(lines) == {"match": match, "near": 0, "off": off, "not run": 0, "": 0}
@@ -59,5 +66,8 @@ def test_counts_of_verdicts_and_reasons_of_cells_that_are_off(data, name, match,
             why = entry.why_off(line.row, line.column)
             assert why and line.reason.endswith(why), (line.row, line.column)
             about = (entry.title, entry.where, lines, entry.notes)
-            shown = render.markdown(*about, name=name), html.unescape(render.html(*about, name=name))
+            shown = (
+                render.markdown(*about, name=name),
+                html.unescape(render.html(*about, name=name)),
+            )
             assert all(text.count(why) == 1 for text in shown)

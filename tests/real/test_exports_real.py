@@ -26,12 +26,20 @@ def exports(release_results, tmp_path_factory):
     folder = tmp_path_factory.mktemp("exports")
     sources = registry.load(ROOT / "resources/sources.yaml")
     for paper in ("acord", "cuad"):
-        entry = packages.load(ROOT / f"resources/papers/{paper}.yaml").model_dump(mode="json")
+        entry = packages.load(ROOT / f"resources/papers/{paper}.yaml").model_dump(
+            mode="json"
+        )
         about = About.model_validate({key: entry[key] for key in About.model_fields})
-        runs = [PublishedRun(release_results / RUN, ["BM25 / None"])] if paper == "acord" else []
+        runs = (
+            [PublishedRun(release_results / RUN, ["BM25 / None"])]
+            if paper == "acord"
+            else []
+        )
         census = [release_results / f"data/{paper}/census.json"]
         words = registry.registry_texts(sources, [paper])
-        export = gather(paper, about, census, runs, words, made_by="tests", command="none")
+        export = gather(
+            paper, about, census, runs, words, made_by="tests", command="none"
+        )
         write(export, folder / paper)
     return folder
 
@@ -40,7 +48,11 @@ def test_ir_measures_computes_the_same_bm25_scores(exports, release_results):
     rows = read(release_results / RUN / "scores.parquet")
     scores = {(row["metric"], row["group"]): row["value"] for row in rows}
     qrels = [*ir_measures.read_trec_qrels(str(exports / "acord/trec/qrels.test.txt"))]
-    run = [*ir_measures.read_trec_run(str(exports / "acord/trec/retrieve.bm25.short.seed0.run"))]
+    run = [
+        *ir_measures.read_trec_run(
+            str(exports / "acord/trec/retrieve.bm25.short.seed0.run")
+        )
+    ]
     for cutoff in (5, 10):
         found = ir_measures.calc_aggregate([nDCG @ cutoff], qrels, run)[nDCG @ cutoff]
         assert found == pytest.approx(scores[f"NDCG@{cutoff}", "all"], abs=1e-12)
@@ -50,7 +62,9 @@ def test_ir_measures_computes_the_same_bm25_scores(exports, release_results):
 def test_datasets_and_mlcroissant_load_all_rows(exports, tmp_path):
     counts = {"judgements": 126_659, "clauses": 3_931, "queries": 114}
     for name, rows in counts.items():
-        loaded = load_dataset(str(exports / "acord"), name, split="full", cache_dir=str(tmp_path))
+        loaded = load_dataset(
+            str(exports / "acord"), name, split="full", cache_dir=str(tmp_path)
+        )
         assert loaded.num_rows == rows
     data = mlcroissant.Dataset(exports / "acord/croissant.json")
     assert not data.metadata.ctx.issues.errors
@@ -63,7 +77,10 @@ def test_squad_files_equal_the_release_except_for_the_order(exports, mirror):
             question["id"]: (
                 paragraph["context"],
                 question["question"],
-                sorted((answer["answer_start"], answer["text"]) for answer in question["answers"]),
+                sorted(
+                    (answer["answer_start"], answer["text"])
+                    for answer in question["answers"]
+                ),
             )
             for document in json.loads(content)["data"]
             for paragraph in document["paragraphs"]

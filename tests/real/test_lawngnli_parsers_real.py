@@ -44,10 +44,16 @@ def opinions(mirror: Path) -> tuple[str, ...]:
     if not volume.is_file():
         pytest.skip(f"there is no volume {volume}")
     with zipfile.ZipFile(volume) as archive:
-        case = json.loads(archive.read(sorted(n for n in archive.namelist() if n.startswith("json/"))[2]))
+        case = json.loads(
+            archive.read(
+                sorted(n for n in archive.namelist() if n.startswith("json/"))[2]
+            )
+        )
     text = " ".join(opinion["text"] for opinion in case["casebody"]["opinions"])
     sentences = [re.sub(r"\s+", " ", part).strip() for part in text.split(". ")]
-    return tuple([sentence for sentence in sentences if 40 <= len(sentence) <= 300][:120])
+    return tuple(
+        [sentence for sentence in sentences if 40 <= len(sentence) <= 300][:120]
+    )
 
 
 @cache
@@ -78,20 +84,33 @@ def test_trees_contain_the_unchanged_text(parser, opinions):
 
 
 def test_trees_are_well_formed(parser, opinions):
-    assert all(well_formed(tree) for trees in parsed(parser, opinions) for tree in trees)
+    assert all(
+        well_formed(tree) for trees in parsed(parser, opinions) for tree in trees
+    )
 
 
 def test_trees_do_not_depend_on_the_batch_or_the_order(parser, opinions):
     together = in_brackets(parsed(parser, opinions))
-    assert [in_brackets(parser.parse([text]))[0] for text in opinions[:30]] == together[:30]
+    assert [in_brackets(parser.parse([text]))[0] for text in opinions[:30]] == together[
+        :30
+    ]
     assert in_brackets(parser.parse(opinions[59::-1]))[::-1] == together[:60]
 
 
 def test_spacy_tensors_do_not_depend_on_the_batch_size(dependencies, opinions):
-    alone = [document.tensor.copy() for document in dependencies._nlp.pipe(opinions, batch_size=1)]
+    alone = [
+        document.tensor.copy()
+        for document in dependencies._nlp.pipe(opinions, batch_size=1)
+    ]
     for size in (7, 120):
-        batched = [document.tensor for document in dependencies._nlp.pipe(opinions, batch_size=size)]
-        assert all(np.array_equal(one, other) for one, other in zip(alone, batched, strict=True))
+        batched = [
+            document.tensor
+            for document in dependencies._nlp.pipe(opinions, batch_size=size)
+        ]
+        assert all(
+            np.array_equal(one, other)
+            for one, other in zip(alone, batched, strict=True)
+        )
 
 
 @pytest.mark.parametrize(
@@ -108,12 +127,16 @@ def test_spacy_tensors_do_not_depend_on_the_batch_size(dependencies, opinions):
 )
 def test_unusual_texts_are_parsed(parser, text, joined):
     (trees,) = parser.parse([text])
-    assert "".join(tree.text for tree in trees) == (text.strip() if joined is None else joined)
+    assert "".join(tree.text for tree in trees) == (
+        text.strip() if joined is None else joined
+    )
     outcome = contradict(trees, example="odd", seed=0)
     assert outcome is not None
 
 
-def test_a_parenthetical_of_ten_thousand_characters_is_not_parsed_but_the_next_is(benepar):
+def test_a_parenthetical_of_ten_thousand_characters_is_not_parsed_but_the_next_is(
+    benepar,
+):
     endless = "the court held that the tax and " * 320
     before, after = benepar.parse([endless, "the tax is void"])
     assert {tree.root.label for tree in before} == {UNPARSED}
@@ -133,11 +156,21 @@ def test_the_two_parsers_agree_on_most_outcomes(benepar, dependencies, opinions)
     outcomes = [
         (contradict(ours, example=text, seed=0), contradict(fast, example=text, seed=0))
         for text, ours, fast in zip(
-            opinions, parsed(benepar, opinions), parsed(dependencies, opinions), strict=True
+            opinions,
+            parsed(benepar, opinions),
+            parsed(dependencies, opinions),
+            strict=True,
         )
     ]
-    agreed = [isinstance(ours, Contradiction) == isinstance(fast, Contradiction) for ours, fast in outcomes]
-    both = [pair for pair in outcomes if all(isinstance(outcome, Contradiction) for outcome in pair)]
+    agreed = [
+        isinstance(ours, Contradiction) == isinstance(fast, Contradiction)
+        for ours, fast in outcomes
+    ]
+    both = [
+        pair
+        for pair in outcomes
+        if all(isinstance(outcome, Contradiction) for outcome in pair)
+    ]
     assert sum(agreed) / len(agreed) > 0.7
     assert len(both) > 20
     assert sum(ours.text == fast.text for ours, fast in both) / len(both) > 0.7

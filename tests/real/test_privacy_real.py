@@ -51,8 +51,11 @@ def read_in_a_process(mirror, tmp_path_factory):
     settings = {"other_snapshots": list(PAPER.other_snapshots)}
     ran = subprocess.run(
         [sys.executable, "-c", READ, json.dumps([files, settings]), str(folder)],
-        capture_output=True, text=True, check=True, env=os.environ | {"PYTHONPATH": str(ROOT / "workflow")},
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | {"PYTHONPATH": str(ROOT / "workflow")},
+    )
     return folder, *json.loads(ran.stdout)
 
 
@@ -73,9 +76,15 @@ def test_the_release_matches_the_registered_census(read_release):
     census = PAPER.data["privacy"].census
     check_census(counts, census["stand_in"], "stand_in")
     check_census(counts, census["release"], "release")
-    assert [counts[name]["rows"] for name in ("sites", "questions", "responses", "highlights")] == [
-        149, 64, 19729, 22609,
-    ]  # fmt: skip
+    assert [
+        counts[name]["rows"]
+        for name in ("sites", "questions", "responses", "highlights")
+    ] == [
+        149,
+        64,
+        19729,
+        22609,
+    ]
     assert notes["responses_without_an_option"] == 24
     assert notes["single_choices_with_several_options"] == 74
     assert notes["sites_coded_without_a_policy_here"] == 129
@@ -95,7 +104,9 @@ def test_1580_pairs_have_two_identical_responses(read_release):
     folder, _, _ = read_release
     highlights = defaultdict(set)
     place = ("site", "question_id", "response")
-    for row in read(folder / "highlights.parquet", [*place, "document", "paragraph", "sentence"]):
+    for row in read(
+        folder / "highlights.parquet", [*place, "document", "paragraph", "sentence"]
+    ):
         highlights[tuple(row[name] for name in place)].add(
             (row["document"], row["paragraph"], row["sentence"])
         )
@@ -104,7 +115,10 @@ def test_1580_pairs_have_two_identical_responses(read_release):
         marked = frozenset(highlights[tuple(row[name] for name in place)])
         alike = (row["reader_id"], tuple(row["options"]), row["confidence"], marked)
         pairs[row["site"], row["question_id"]].append(alike)
-    assert sum(len(set(responses)) < len(responses) for responses in pairs.values()) == 1580
+    assert (
+        sum(len(set(responses)) < len(responses) for responses in pairs.values())
+        == 1580
+    )
 
 
 def test_coder_ids_do_not_identify_coders(read_release):
@@ -124,7 +138,12 @@ def test_agreement_is_near_that_of_the_earlier_corpus_in_the_paper(read_release)
         if row["options"]:
             units[row["question_id"]][row["site"]].append(frozenset(row["options"]))
     alphas = [alpha(list(of_site.values())) for of_site in units.values()]
-    shares = [agreement(unit) for of_site in units.values() for unit in of_site.values() if len(unit) > 1]
+    shares = [
+        agreement(unit)
+        for of_site in units.values()
+        for unit in of_site.values()
+        if len(unit) > 1
+    ]
     assert sum(alphas) / 64 == pytest.approx(0.49, abs=0.005)
     assert (min(alphas), max(alphas)) == pytest.approx((0.09, 0.91), abs=0.005)
     assert sum(shares) / len(shares) == pytest.approx(0.776, abs=0.0005)
@@ -133,7 +152,9 @@ def test_agreement_is_near_that_of_the_earlier_corpus_in_the_paper(read_release)
 @pytest.fixture(scope="module")
 def data(read_release):
     names = TASK.names.model_dump()
-    return collect([read_release[0] / f"{names[table]}.parquet" for table in ANSWERED_FROM], names)
+    return collect(
+        [read_release[0] / f"{names[table]}.parquet" for table in ANSWERED_FROM], names
+    )
 
 
 def scored(answers, data):
@@ -142,7 +163,9 @@ def scored(answers, data):
 
 
 def test_scores_of_the_prior_baseline(data):
-    scores = scored(baselines.prior(data.shares, pseudo=TASK.pseudo, smoothing=TASK.smoothing), data)
+    scores = scored(
+        baselines.prior(data.shares, pseudo=TASK.pseudo, smoothing=TASK.smoothing), data
+    )
     assert scores["cross entropy", "all"] == (pytest.approx(0.4978, abs=5e-5), 9369)
     assert scores["cross entropy, low", "all"][1] == 149
     assert scores["cross entropy", WITH_TEXT] == (pytest.approx(0.5033, abs=5e-5), 1234)
@@ -153,4 +176,6 @@ def test_scores_of_the_prior_baseline(data):
 def test_scores_of_uniform_answers_depend_only_on_the_number_of_options(data):
     scores = scored(baselines.uniform(data.shares), data)
     assert scores["cross entropy", "all"][0] == pytest.approx(0.6396, abs=5e-5)
-    assert scores["cross entropy", "question: COVID-1"][0] == pytest.approx(0.6931, abs=5e-5)
+    assert scores["cross entropy", "question: COVID-1"][0] == pytest.approx(
+        0.6931, abs=5e-5
+    )

@@ -43,4 +43,6 @@ def archive(mirror):
 @pytest.mark.parametrize("kind", RELEASED)
 def test_labels_and_spans_equal_those_of_the_released_code(kind, archive, tmp_path):
     make_tokenizers(tmp_path, [kind])
-    assert golden(our_side(tmp_path, draw(archive, 2), kind, n_best=20)) == RELEASED[kind]
+    assert (
+        golden(our_side(tmp_path, draw(archive, 2), kind, n_best=20)) == RELEASED[kind]
+    )

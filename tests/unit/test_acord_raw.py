@@ -14,13 +14,18 @@ from released_zips import altered, line
 def test_the_sample_has_the_registered_rows(tmp_path):
     rows = read("acord", "acord")
     written("acord", "acord", tmp_path, rows)
-    assert rows.notes == {"ratings_without_a_number": 2, "ratings_without_a_judged_clause": 0}
+    assert rows.notes == {
+        "ratings_without_a_number": 2,
+        "ratings_without_a_judged_clause": 0,
+    }
     assert {row["stars"] - row["score"] for row in rows.of["judgements"]} == {1}
     queries, ratings = rows.of["queries"], rows.of["ratings"]
     assert [query["number"] for query in queries] == list(range(1, len(queries) + 1))
     assert all(query["medium"] and query["long"] for query in queries)
     judged = {(row["query_id"], row["clause_id"]) for row in rows.of["judgements"]}
-    assert all((r["query_id"], r["clause_id"]) in judged for r in ratings if r["clause_id"])
+    assert all(
+        (r["query_id"], r["clause_id"]) in judged for r in ratings if r["clause_id"]
+    )
     assert any(rating["rating"] % 1 for rating in ratings)
 
 
@@ -92,14 +97,42 @@ TEST, TRAIN, VALID = (f"qrels/{split}.tsv" for split in ("test", "train", "valid
 @pytest.mark.parametrize(
     ("suffix", "change", "message"),
     [
-        (TEST, cell(5, 1, b"ffffffffff"), "qrels/test.tsv, row 5: clause ffffffffff is not in corpus.jsonl"),
-        (TEST, cell(7, 2, b"7"), "qrels/test.tsv, row 7: score 7 is not one of 0 to 4."),
-        (TEST, cell(7, 2, b"2.5"), "qrels/test.tsv, row 7: score 2.5 is not one of 0 to 4."),
-        (TRAIN, cell(3, 0, b"No query"), "qrels/train.tsv, row 3: query 'No query' is not in queries.jsonl"),
-        (VALID, repeat(1), "are judged twice (first at qrels/valid.tsv, row 2); drop one of the two."),
+        (
+            TEST,
+            cell(5, 1, b"ffffffffff"),
+            "qrels/test.tsv, row 5: clause ffffffffff is not in corpus.jsonl",
+        ),
+        (
+            TEST,
+            cell(7, 2, b"7"),
+            "qrels/test.tsv, row 7: score 7 is not one of 0 to 4.",
+        ),
+        (
+            TEST,
+            cell(7, 2, b"2.5"),
+            "qrels/test.tsv, row 7: score 2.5 is not one of 0 to 4.",
+        ),
+        (
+            TRAIN,
+            cell(3, 0, b"No query"),
+            "qrels/train.tsv, row 3: query 'No query' is not in queries.jsonl",
+        ),
+        (
+            VALID,
+            repeat(1),
+            "are judged twice (first at qrels/valid.tsv, row 2); drop one of the two.",
+        ),
         (VALID, without_first_query, "has no judgement in any split; restore its rows"),
-        (TEST, line(1, lambda _: b"q\td\ts"), "qrels/test.tsv, row 1: the header is not query-id,"),
-        ("queries.jsonl", line(2, split), "queries.jsonl, line 2: its metadata.split = 'no-t"),
+        (
+            TEST,
+            line(1, lambda _: b"q\td\ts"),
+            "qrels/test.tsv, row 1: the header is not query-id,",
+        ),
+        (
+            "queries.jsonl",
+            line(2, split),
+            "queries.jsonl, line 2: its metadata.split = 'no-t",
+        ),
         ("queries.jsonl", line(2, category), "has the unknown category 'Un"),
         (
             "corpus.jsonl",
@@ -107,9 +140,17 @@ TEST, TRAIN, VALID = (f"qrels/{split}.tsv" for split in ("test", "train", "valid
             "corpus.jsonl, line 9: its text = '  \\n' is wrong (it is empty)",
         ),
         ("corpus.jsonl", repeat(0), "appears twice; drop one of the two."),
-        ("corpus.jsonl", None, "ACORD.zip: holds 0 files called corpus.jsonl where there should be one"),
+        (
+            "corpus.jsonl",
+            None,
+            "ACORD.zip: holds 0 files called corpus.jsonl where there should be one",
+        ),
         *(
-            ("corpus.jsonl", line(3, record(**change)), f"corpus.jsonl, line 3: its {fault}")
+            (
+                "corpus.jsonl",
+                line(3, record(**change)),
+                f"corpus.jsonl, line 3: its {fault}",
+            )
             for change, fault in (
                 ({"_id": 7}, "_id = 7 is wrong"),
                 ({"_id": True}, "_id = True is wrong"),
@@ -119,8 +160,16 @@ TEST, TRAIN, VALID = (f"qrels/{split}.tsv" for split in ("test", "train", "valid
                 ({"text": None}, "text = None is wrong"),
             )
         ),
-        ("corpus.jsonl", line(3, lambda text: text[:-1] + b', "text": "b"}'), "line 3: 'text' appears twice"),
-        ("corpus.jsonl", line(3, lambda _: b"[" * 9999), "corpus.jsonl, line 3: it is nested too deeply"),
+        (
+            "corpus.jsonl",
+            line(3, lambda text: text[:-1] + b', "text": "b"}'),
+            "line 3: 'text' appears twice",
+        ),
+        (
+            "corpus.jsonl",
+            line(3, lambda _: b"[" * 9999),
+            "corpus.jsonl, line 3: it is nested too deeply",
+        ),
         *(
             ("queries.jsonl", line(2, edit), f"queries.jsonl, line 2: its {fault}")
             for edit, fault in (
@@ -133,11 +182,23 @@ TEST, TRAIN, VALID = (f"qrels/{split}.tsv" for split in ("test", "train", "valid
             )
         ),
         *(
-            ("Pairs.xlsx", rated(rating), f": the rating {rating} is no number from 0 to 5; restore the file")
+            (
+                "Pairs.xlsx",
+                rated(rating),
+                f": the rating {rating} is no number from 0 to 5; restore the file",
+            )
             for rating in (500, -3, True, False, 5.1)
         ),
-        ("Pairs.xlsx", lambda content: content[:-300], "Clause Pairs.xlsx: the workbook cannot be read ("),
-        (FORMATS, cell(2, 0, b"another query"), "row 2: 'another query' is no query of queries.jsonl"),
+        (
+            "Pairs.xlsx",
+            lambda content: content[:-300],
+            "Clause Pairs.xlsx: the workbook cannot be read (",
+        ),
+        (
+            FORMATS,
+            cell(2, 0, b"another query"),
+            "row 2: 'another query' is no query of queries.jsonl",
+        ),
     ],
 )
 def test_an_error_names_its_place(tmp_path, suffix, change, message):

@@ -38,13 +38,18 @@ CATEGORY = {
 
 def collected(folder):
     task = PAPER.tasks["acord"].model_dump(mode="json")
-    return collection.load([folder / f"{name}.parquet" for name in collection.files(task)], task)
+    return collection.load(
+        [folder / f"{name}.parquet" for name in collection.files(task)], task
+    )
 
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
     folder = tmp_path_factory.mktemp("data")
-    clauses = [{"clause_id": c, "text": " ".join(["w"] * n), "words": n} for c, n in WORDS.items()]
+    clauses = [
+        {"clause_id": c, "text": " ".join(["w"] * n), "words": n}
+        for c, n in WORDS.items()
+    ]
     queries = [
         {
             "number": number,
@@ -63,20 +68,42 @@ def data(tmp_path_factory):
         for q, found in sorted(STARS.items())
         for c, s in sorted(found.items())
     ]
-    for table, rows in ((CLAUSES, clauses), (QUERIES, queries), (JUDGEMENTS, judgements)):
+    for table, rows in (
+        (CLAUSES, clauses),
+        (QUERIES, queries),
+        (JUDGEMENTS, judgements),
+    ):
         write(table, rows, folder / f"{table.name}.parquet")
     for name, hits in {
-        "first": {"Change Of Control": ["c", "a"], '"as-is" clause': ["a", "d"], "Insurance": []},
-        "second": {"Change Of Control": ["a", "c"], '"as-is" clause': ["a", "d"], "Insurance": ["d"]},
+        "first": {
+            "Change Of Control": ["c", "a"],
+            '"as-is" clause': ["a", "d"],
+            "Insurance": [],
+        },
+        "second": {
+            "Change Of Control": ["a", "c"],
+            '"as-is" clause': ["a", "d"],
+            "Insurance": ["d"],
+        },
     }.items():
-        ranked = {query: [(clause, -r) for r, clause in enumerate(found)] for query, found in hits.items()}
+        ranked = {
+            query: [(clause, -r) for r, clause in enumerate(found)]
+            for query, found in hits.items()
+        }
         scored = scores(prediction_rows(ranked), collected(folder))
         write(SCORES, scored, folder / name / "scores.parquet")
     return folder
 
 
 def system(
-    retriever, reranker="None", tuned=False, additional=False, runs=None, reason="", parameters=0, **more
+    retriever,
+    reranker="None",
+    tuned=False,
+    additional=False,
+    runs=None,
+    reason="",
+    parameters=0,
+    **more,
 ):
     styles = ("short", "medium", "long") if runs else ()
     return {
@@ -107,8 +134,14 @@ def test_table_c2_leaves_out_queries_without_the_score(data):
     cells = computed(data, "table_c2")
     assert cells["4-star", "Min"].value == 2
     assert cells["1-star", "Mean"].value == 1
-    assert (cells["2-star", "Median"].value, cells["2-star", "Std. Dev."].value) == (1, 0)
-    assert cells["4-star", "Std. Dev."].reason == "too few queries have a clause of this score"
+    assert (cells["2-star", "Median"].value, cells["2-star", "Std. Dev."].value) == (
+        1,
+        0,
+    )
+    assert (
+        cells["4-star", "Std. Dev."].reason
+        == "too few queries have a clause of this score"
+    )
 
 
 def test_table_c3_counts_ratings_and_queries(data):
@@ -122,16 +155,28 @@ def test_table_c3_counts_ratings_and_queries(data):
 def test_figure_c1_counts_clauses_and_pairs(data):
     cells = computed(data, "figure_c1")
     assert cells["words a clause", "Mean"].value == (10 + 120 + 130 + 40) / 4
-    assert cells["words a clause, each query-clause pair", "Mean"].value == pytest.approx(430 / 6)
-    assert (cells["0-99 words", "Clauses"].value, cells["100-199 words", "Clauses"].value) == (2, 2)
+    assert cells[
+        "words a clause, each query-clause pair", "Mean"
+    ].value == pytest.approx(430 / 6)
+    assert (
+        cells["0-99 words", "Clauses"].value,
+        cells["100-199 words", "Clauses"].value,
+    ) == (2, 2)
 
 
 def test_tables_2_e1_and_c1_contain_texts(data):
-    assert computed(data, "table2")["Affirmative Covenants", "Example Query"].value == "Insurance"
     assert (
-        computed(data, "table2")["Term & Termination", "Example Query"].reason == "no query of this category"
+        computed(data, "table2")["Affirmative Covenants", "Example Query"].value
+        == "Insurance"
     )
-    assert computed(data, "table_e1")["as-is / Medium", "Query"].value == '"as-is" clause medium'
+    assert (
+        computed(data, "table2")["Term & Termination", "Example Query"].reason
+        == "no query of this category"
+    )
+    assert (
+        computed(data, "table_e1")["as-is / Medium", "Query"].value
+        == '"as-is" clause medium'
+    )
     c1 = computed(data, "table_c1")
     assert c1["3", "Query"].value == "Insurance"
     assert c1["4", "Query"].reason == "sample data"
@@ -152,7 +197,9 @@ def test_table_d3_has_strict_scores_sizes_and_reasons(data):
     assert cells["BM25 / GPT4o", "NDCG@5"].reason == "an API"
     assert cells["BM25 / None", "Size"].value == "0M"
     assert cells["BM25 / GPT4o", "Size"].reason == "no verdict: the size is not public"
-    assert not any(cell.judged for (_, column), cell in cells.items() if column == "Size")
+    assert not any(
+        cell.judged for (_, column), cell in cells.items() if column == "Size"
+    )
     assert all(cell.judged for (_, column), cell in cells.items() if column != "Size")
 
 
@@ -170,7 +217,13 @@ def test_changes_are_paired_over_queries(data):
         system("BM25", runs=["first"]),
         system("BM25", "Cross-Encoder-MiniLM", reason="not here"),
         system("BM25", "Cross-Encoder-MiniLM", tuned=True, reason="not here"),
-        system("BM25", "MiniLM encoder, fresh head", tuned=True, additional=True, runs=["second"]),
+        system(
+            "BM25",
+            "MiniLM encoder, fresh head",
+            tuned=True,
+            additional=True,
+            runs=["second"],
+        ),
     ]
     cells = computed(data, "table_d4", *systems)
     row = "BM25 / MiniLM encoder, fresh head / fine-tuned"
@@ -178,18 +231,28 @@ def test_changes_are_paired_over_queries(data):
     before = computed(data, "table_d3", systems[0])["BM25 / None", "NDCG@5"].value
     assert change.value == pytest.approx(cells[row, "NDCG@5"].value - 100 * before)
     assert change.low <= change.value <= change.high
-    assert cells["BM25 / Cross-Encoder-MiniLM / fine-tuned", "NDCG@5 change"].reason == "not here"
+    assert (
+        cells["BM25 / Cross-Encoder-MiniLM / fine-tuned", "NDCG@5 change"].reason
+        == "not here"
+    )
     assert set(computed(data, "figure2", *systems)) < set(cells)
 
 
 def test_scores_by_category(data):
     own = system("BM25", "My Reranker", additional=True, runs=["second"])
-    cells = computed(data, "table_d2", system("BM25", "Cross-Encoder-MiniLM", reason="not here"), own)
-    assert cells["Limitation of Liability / not fine-tuned", "NDCG@5"].reason == "not here"
-    assert cells["Restrictive Covenants / My Reranker, not fine-tuned", "NDCG@5"].value == pytest.approx(
-        4 / (4 + 1 / math.log2(3))
+    cells = computed(
+        data, "table_d2", system("BM25", "Cross-Encoder-MiniLM", reason="not here"), own
     )
-    assert cells["Term / My Reranker, not fine-tuned", "NDCG@5"].reason == "no test query of this category"
+    assert (
+        cells["Limitation of Liability / not fine-tuned", "NDCG@5"].reason == "not here"
+    )
+    assert cells[
+        "Restrictive Covenants / My Reranker, not fine-tuned", "NDCG@5"
+    ].value == pytest.approx(4 / (4 + 1 / math.log2(3)))
+    assert (
+        cells["Term / My Reranker, not fine-tuned", "NDCG@5"].reason
+        == "no test query of this category"
+    )
 
 
 @pytest.mark.parametrize(
@@ -203,7 +266,11 @@ def test_scores_by_category(data):
 def test_a_baseline_keeps_its_name_in_tables_of_rerankers(data, table, row):
     baseline = system("Baseline", additional=True, runs=["second"], baseline=True)
     cells = computed(data, table, baseline)
-    scores = [cell for (name, column), cell in cells.items() if name == row and "strict" not in column]
+    scores = [
+        cell
+        for (name, column), cell in cells.items()
+        if name == row and "strict" not in column
+    ]
     assert {cell.baseline for cell in scores} == {"Baseline"}
 
 
@@ -212,24 +279,40 @@ def test_every_score_of_a_trained_row_has_the_values_of_its_seeds(data, table):
     systems = [
         system("BM25", runs=["first"]),
         system("BM25", "Cross-Encoder-MiniLM", runs=["first"]),
-        system("BM25", "Cross-Encoder-MiniLM", tuned=True, runs=["first", "second", "second"]),
+        system(
+            "BM25",
+            "Cross-Encoder-MiniLM",
+            tuned=True,
+            runs=["first", "second", "second"],
+        ),
     ]
     cells = computed(data, table, *systems[0 if table != "table_d2" else 1 :])
-    tuned = [cell for (row, _), cell in cells.items() if row.endswith(" / fine-tuned") and cell.runs]
+    tuned = [
+        cell
+        for (row, _), cell in cells.items()
+        if row.endswith(" / fine-tuned") and cell.runs
+    ]
     scores = [cell for cell in tuned if "strict" not in cell.column]
     assert scores
     for cell in scores:
         assert (len(cell.seeds), cell.averages) == (3, 3)
         if not math.isnan(cell.value):
             assert sum(cell.seeds) / 3 == pytest.approx(cell.value)
-    assert {cell.seeds for (row, _), cell in cells.items() if "not fine-tuned" in row} == {None}
+    assert {
+        cell.seeds for (row, _), cell in cells.items() if "not fine-tuned" in row
+    } == {None}
 
 
 def test_a_small_budget_is_compared_with_the_same_cross_encoder(data):
     systems = [
         system("BM25", runs=["first"]),
         system("BM25", "Cross-Encoder-MiniLM", runs=["second"], model="ms-marco"),
-        system("BM25", "Cross-Encoder-MiniLM", tuned=True, reason="needs grid=paper, as in the paper"),
+        system(
+            "BM25",
+            "Cross-Encoder-MiniLM",
+            tuned=True,
+            reason="needs grid=paper, as in the paper",
+        ),
         system(
             "BM25",
             "Cross-Encoder-MiniLM, small budget",
@@ -249,25 +332,48 @@ def test_a_small_budget_is_compared_with_the_same_cross_encoder(data):
 
 
 def test_a_category_has_an_interval_if_it_has_several_queries(data):
-    cells = computed(data, "table_d2", system("BM25", "Cross-Encoder-MiniLM", runs=["first"]))
+    cells = computed(
+        data, "table_d2", system("BM25", "Cross-Encoder-MiniLM", runs=["first"])
+    )
     one = cells["Limitation of Liability / not fine-tuned", "NDCG@5"]
     assert one.value is not None and one.low is None
     queries = [row | {"category": "Term"} for row in read(data / "queries.parquet")]
     other = data / "one-category"
     write(QUERIES, queries, other / "queries.parquet")
     for table in (CLAUSES, JUDGEMENTS):
-        write(table, read(data / f"{table.name}.parquet"), other / f"{table.name}.parquet")
-    hits = {'"as-is" clause': [("a", 1.0)], "Change Of Control": [("c", 1.0)], "Insurance": [("d", 1.0)]}
-    write(SCORES, scores(prediction_rows(hits), collected(other)), other / "run/scores.parquet")
+        write(
+            table, read(data / f"{table.name}.parquet"), other / f"{table.name}.parquet"
+        )
+    hits = {
+        '"as-is" clause': [("a", 1.0)],
+        "Change Of Control": [("c", 1.0)],
+        "Insurance": [("d", 1.0)],
+    }
+    write(
+        SCORES,
+        scores(prediction_rows(hits), collected(other)),
+        other / "run/scores.parquet",
+    )
     printed = [cell for cell in PRINTED if cell.table == "table_d2"]
-    both = Inputs(other, other, [system("BM25", "Cross-Encoder-MiniLM", runs=["run"])], printed, PAPER)
-    term = {(c.row, c.column): c for c in tables.cells("table_d2", both)}["Term / not fine-tuned", "NDCG@5"]
+    both = Inputs(
+        other,
+        other,
+        [system("BM25", "Cross-Encoder-MiniLM", runs=["run"])],
+        printed,
+        PAPER,
+    )
+    term = {(c.row, c.column): c for c in tables.cells("table_d2", both)}[
+        "Term / not fine-tuned", "NDCG@5"
+    ]
     assert term.low < term.value < term.high
 
 
 def test_table_e2_shows_single_queries(data):
     cells = computed(
-        data, "table_e2", system("BM25", runs=["first"]), system("BM25", "GPT4o", reason="an API")
+        data,
+        "table_e2",
+        system("BM25", runs=["first"]),
+        system("BM25", "GPT4o", reason="an API"),
     )
     assert cells["BM25 / as-is / Long", "4-star precision@5"].value == 0.5
     assert cells["BM25 / as-is / Long", "4-star precision@5"].low is None
@@ -278,21 +384,35 @@ def test_a_users_model_never_fills_a_published_row_with_a_similar_name(data):
     # The paper has a row "BM25 + Cross-Encoder" but no row "Cross-Encoder".
     printed = [cell for cell in PRINTED if cell.table == "table_e2"]
     rows = [
-        *(system("BM25", name, runs=["first"]) for name in ("None", "GPT4o", "Cross-Encoder-MiniLM")),
+        *(
+            system("BM25", name, runs=["first"])
+            for name in ("None", "GPT4o", "Cross-Encoder-MiniLM")
+        ),
         system("BM25", "Cross-Encoder", additional=True, runs=["second"]),
         system("BM25", "Mine", additional=True, runs=["second"]),
         system("BM25 + Mine", additional=True, runs=["second"]),
     ]
     inputs = Inputs(data, data, rows, printed, PAPER)
     lines = build(printed, tables.cells("table_e2", inputs), comparable=True)
-    ours = {line.row.removesuffix(" / as-is / Short") for line in lines if not line.published}
+    ours = {
+        line.row.removesuffix(" / as-is / Short")
+        for line in lines
+        if not line.published
+    }
     assert {"BM25 / Cross-Encoder", "BM25 / Mine", "BM25 + Mine"} <= ours
-    assert {line.runs for line in lines if line.published and line.verdict != "not run"} == {"first"}
+    assert {
+        line.runs for line in lines if line.published and line.verdict != "not run"
+    } == {"first"}
 
 
-@pytest.mark.parametrize(("table", "most"), [("table_d3", 1), ("table3", 100), ("table_d4", 100)])
+@pytest.mark.parametrize(
+    ("table", "most"), [("table_d3", 1), ("table3", 100), ("table_d4", 100)]
+)
 def test_intervals_stay_within_the_range_of_a_score(data, table, most):
-    rows = [system("BM25", runs=["first"]), system("BM25", "Cross-Encoder-MiniLM", runs=["second"])]
+    rows = [
+        system("BM25", runs=["first"]),
+        system("BM25", "Cross-Encoder-MiniLM", runs=["second"]),
+    ]
     cells = computed(data, table, *rows).values()
     ends = [(cell.low, cell.high) for cell in cells if cell.low is not None]
     # With three queries, Student's interval without limits would extend far beyond 0 and the maximum.
@@ -306,17 +426,32 @@ def test_every_published_cell_is_in_the_table(data, table):
     models = load_models(ROOT / "resources/models.yaml")
     config = Config(papers=("acord",), data="release", models="sample")
     found = planning.plan(PAPER, Context(config, models, ROOT, False))
-    rows = [row | {"runs": {}, "reason": row["reason"] or "not here"} for row in found.rows[table]]
-    lines = build(printed, tables.cells(table, Inputs(data, data, rows, printed, PAPER)), comparable=True)
-    assert [line.published for line in lines if line.published] == [cell.value for cell in printed]
+    rows = [
+        row | {"runs": {}, "reason": row["reason"] or "not here"}
+        for row in found.rows[table]
+    ]
+    lines = build(
+        printed,
+        tables.cells(table, Inputs(data, data, rows, printed, PAPER)),
+        comparable=True,
+    )
+    assert [line.published for line in lines if line.published] == [
+        cell.value for cell in printed
+    ]
 
 
 def test_a_fine_tuned_bi_encoder_is_compared_with_itself_before_training(data):
     before = system("Bi-Encoder-MiniLM", model="minilm", runs=["first"])
     after = system(
-        "MiniLM fine-tuned", model="minilm", tuned=True, additional=True, runs=["second", "second"]
+        "MiniLM fine-tuned",
+        model="minilm",
+        tuned=True,
+        additional=True,
+        runs=["second", "second"],
     )
-    cells = computed(data, "table_d4", system("BM25", model=None, runs=["second"]), before, after)
+    cells = computed(
+        data, "table_d4", system("BM25", model=None, runs=["second"]), before, after
+    )
     row = "MiniLM fine-tuned / None / fine-tuned"
     assert cells[row, "NDCG@5"].seeds == (cells[row, "NDCG@5"].value,) * 2
     old, new = (
@@ -332,14 +467,28 @@ def test_a_fine_tuned_bi_encoder_is_compared_with_itself_before_training(data):
 
 
 def test_rows_are_compared_over_all_queries_or_those_of_a_category(data):
-    bm25, ours = system("BM25", "GPT4o", reason="an API"), system("Ours", additional=True, runs=["first"])
-    scores = {place: cell.score for place, cell in computed(data, "table3", bm25, ours).items()}
-    assert scores["Ours / None", "NDCG@5"] == Score("NDCG@5", "Ours / None", "NDCG@5", "all", "queries", 100)
+    bm25, ours = (
+        system("BM25", "GPT4o", reason="an API"),
+        system("Ours", additional=True, runs=["first"]),
+    )
+    scores = {
+        place: cell.score
+        for place, cell in computed(data, "table3", bm25, ours).items()
+    }
+    assert scores["Ours / None", "NDCG@5"] == Score(
+        "NDCG@5", "Ours / None", "NDCG@5", "all", "queries", 100
+    )
     # A published row without a run is compared by its published value; strict columns are not compared.
     assert scores["BM25 / GPT4o", "NDCG@5"].measure == "NDCG@5"
-    assert not any(score for (_, column), score in scores.items() if ", strict" in column)
+    assert not any(
+        score for (_, column), score in scores.items() if ", strict" in column
+    )
     cells = computed(data, "table_d1", ours)
-    place = next(place for place, cell in cells.items() if cell.value is not None and place[1] == "NDCG@5")
+    place = next(
+        place
+        for place, cell in cells.items()
+        if cell.value is not None and place[1] == "NDCG@5"
+    )
     category = place[0].removesuffix(" / Ours")
     assert cells[place].score == Score(
         f"NDCG@5, {category}", "Ours", "NDCG@5", f"category: {category}", "queries"

@@ -10,7 +10,9 @@ from lextables.metrics.answers import agreement, alpha, cramers_v
 def test_alpha_of_two_coders_and_four_units():
     # 8 answers, 5 a and 3 b; one unit of four is split.  Pairs within units that differ: 2 of 8, D_o = 1/4;
     # pairs of all answers: 2 * 5 * 3 of 8 * 7, so D_e = 30/56.  1 - (1/4) / (30/56) = 8/15.
-    assert alpha([("a", "a"), ("a", "a"), ("a", "b"), ("b", "b")]) == pytest.approx(8 / 15)
+    assert alpha([("a", "a"), ("a", "a"), ("a", "b"), ("b", "b")]) == pytest.approx(
+        8 / 15
+    )
 
 
 def test_units_are_weighted_by_their_coders_and_single_answers_are_ignored():
@@ -24,7 +26,9 @@ def test_units_are_weighted_by_their_coders_and_single_answers_are_ignored():
 def test_sets_agree_only_if_they_are_equal():
     one, other, both = frozenset({1}), frozenset({2}), frozenset({1, 2})
     # Sets that only overlap do not agree.
-    assert alpha([(one, both), (other, other)]) == pytest.approx(alpha([("a", "b"), ("c", "c")]))
+    assert alpha([(one, both), (other, other)]) == pytest.approx(
+        alpha([("a", "b"), ("c", "c")])
+    )
     assert agreement((one, both)) == 0.0
 
 
@@ -34,7 +38,8 @@ def test_alpha_is_nan_if_all_answers_are_equal_or_none_is_paired(units):
 
 
 @pytest.mark.parametrize(
-    ("unit", "share"), [("aa", 1.0), ("ab", 0.0), ("aab", 1 / 3), ("aabb", 2 / 6), ("aaaab", 6 / 10)]
+    ("unit", "share"),
+    [("aa", 1.0), ("ab", 0.0), ("aab", 1 / 3), ("aabb", 2 / 6), ("aaaab", 6 / 10)],
 )
 def test_agreement_is_the_share_of_equal_pairs(unit, share):
     assert agreement(unit) == pytest.approx(share)

@@ -11,7 +11,10 @@ from lextables.tasks.answers.collection import PARAGRAPHS, QUESTIONS, RESPONSES
 
 NAMES = {"document": "document_id"}
 SITES = {
-    "one.example": ["We sell your data to brokers.", "Disputes go to arbitration in Ohio."],
+    "one.example": [
+        "We sell your data to brokers.",
+        "Disputes go to arbitration in Ohio.",
+    ],
     "two.example": ["Your data are never sold.", "Courts of Texas hear disputes."],
 }
 KINDS = {"ARB": "Do disputes go to arbitration?", "SOLD": "Are data sold to brokers?"}
@@ -22,7 +25,13 @@ PROMPT = "resources/prompts/policy_answer.txt"
 @pytest.fixture
 def data(tmp_path):
     questions = [
-        {"question_id": name, "category": "C", "question": wording, "options": OPTIONS, "several": False}
+        {
+            "question_id": name,
+            "category": "C",
+            "question": wording,
+            "options": OPTIONS,
+            "several": False,
+        }
         for name, wording in KINDS.items()
     ]
     answered = {
@@ -43,13 +52,24 @@ def data(tmp_path):
         for name, option in those.items()
     ]
     paragraphs = [
-        {"document_id": site, "paragraph_id": f"{site}/{place}", "place": place, "text": text}
+        {
+            "document_id": site,
+            "paragraph_id": f"{site}/{place}",
+            "place": place,
+            "text": text,
+        }
         for site, those in SITES.items()
         for place, text in enumerate(those)
     ]
-    paths = [tmp_path / f"{name}.parquet" for name in ("questions", "responses", "paragraphs")]
+    paths = [
+        tmp_path / f"{name}.parquet"
+        for name in ("questions", "responses", "paragraphs")
+    ]
     for table, rows, path in zip(
-        (QUESTIONS, RESPONSES, PARAGRAPHS), (questions, responses, paragraphs), paths, strict=True
+        (QUESTIONS, RESPONSES, PARAGRAPHS),
+        (questions, responses, paragraphs),
+        paths,
+        strict=True,
     ):
         write(table, rows, path)
     return paths
@@ -57,7 +77,13 @@ def data(tmp_path):
 
 def settings(documents="whole", prompt=PROMPT, **more):
     plain = prompts.load(prompt).plain()
-    return {"text": documents, "best": 1, "samples": 2, "orders": 1, "prompt": plain} | more
+    return {
+        "text": documents,
+        "best": 1,
+        "samples": 2,
+        "orders": 1,
+        "prompt": plain,
+    } | more
 
 
 def lawyer(text):
@@ -75,9 +101,13 @@ def lawyer(text):
 
 
 def answers(data, model, tmp_path, **more):
-    record = asking.answer(data, NAMES, settings(**more), model, tmp_path / "predictions.parquet")
+    record = asking.answer(
+        data, NAMES, settings(**more), model, tmp_path / "predictions.parquet"
+    )
     rows = read(tmp_path / "predictions.parquet")
-    return record, {(row["document_id"], row["question_id"]): row["probabilities"] for row in rows}
+    return record, {
+        (row["document_id"], row["question_id"]): row["probabilities"] for row in rows
+    }
 
 
 @pytest.mark.parametrize("documents", ["whole", "retrieved"])
@@ -91,35 +121,62 @@ def test_answers_are_distributions_over_the_options(data, tmp_path, documents):
     assert record["pairs"] == record["asked"]["questions"] == 3
 
 
-def test_documents_without_a_text_and_pairs_without_an_answer_are_not_asked_about(data, tmp_path):
+def test_documents_without_a_text_and_pairs_without_an_answer_are_not_asked_about(
+    data, tmp_path
+):
     model = FakeModel(lawyer)
     answers(data, model, tmp_path)
     assert len(model.weighed) == 3
     assert not any(
-        "Courts" in text_of(prompt) and "arbitration?" in text_of(prompt) for prompt in model.weighed
+        "Courts" in text_of(prompt) and "arbitration?" in text_of(prompt)
+        for prompt in model.weighed
     )
 
 
-def test_the_prompt_contains_the_whole_document_or_only_its_best_paragraph(data, tmp_path):
+def test_the_prompt_contains_the_whole_document_or_only_its_best_paragraph(
+    data, tmp_path
+):
     whole, best = FakeModel(lawyer), FakeModel(lawyer)
     answers(data, whole, tmp_path)
     answers(data, best, tmp_path, documents="retrieved")
-    assert all("We sell your data to brokers.\n\nDisputes go" in text_of(p) for p in whole.weighed[:2])
-    assert ["We sell" in text_of(prompt) for prompt in best.weighed] == [False, True, False]
-    assert ["Disputes go" in text_of(prompt) for prompt in best.weighed] == [True, False, False]
+    assert all(
+        "We sell your data to brokers.\n\nDisputes go" in text_of(p)
+        for p in whole.weighed[:2]
+    )
+    assert ["We sell" in text_of(prompt) for prompt in best.weighed] == [
+        False,
+        True,
+        False,
+    ]
+    assert ["Disputes go" in text_of(prompt) for prompt in best.weighed] == [
+        True,
+        False,
+        False,
+    ]
 
 
-def test_the_text_comes_before_the_question_so_that_it_is_evaluated_once(data, tmp_path):
+def test_the_text_comes_before_the_question_so_that_it_is_evaluated_once(
+    data, tmp_path
+):
     model = FakeModel(lawyer)
     answers(data, model, tmp_path)
     first, second = map(text_of, model.weighed[:2])
-    shared = next(at for at, (one, other) in enumerate(zip(first, second, strict=False)) if one != other)
+    shared = next(
+        at
+        for at, (one, other) in enumerate(zip(first, second, strict=False))
+        if one != other
+    )
     assert "arbitration in Ohio." in first[:shared]
 
 
-def test_a_document_longer_than_the_window_is_an_error_before_any_request(data, tmp_path):
+def test_a_document_longer_than_the_window_is_an_error_before_any_request(
+    data, tmp_path
+):
     model = FakeModel(lawyer, window=20)
-    with pytest.raises(BadInput, match=r"one\.example needs 1\d\d tokens, but the window of fake has 20"):
+    with pytest.raises(
+        BadInput,
+        match=r"one\.example needs 1\d\d tokens, but the window of fake has 20",
+    ):
         answers(data, model, tmp_path)
     assert not model.weighed
 
@@ -134,14 +191,20 @@ class Served(FakeModel):
         return super().tokens(prompt)
 
 
-def test_a_server_gets_prompts_that_may_fit_its_window_and_the_longest_first(data, tmp_path):
+def test_a_server_gets_prompts_that_may_fit_its_window_and_the_longest_first(
+    data, tmp_path
+):
     rows = [*read(data[2])]
     rows[-1]["text"] += " And much more is said of them." * 9
     write(PARAGRAPHS, rows, data[2])
     model = Served(lawyer, window=200)
     record, _ = answers(data, model, tmp_path)
     assert record["pairs"] == 3
-    assert ["never sold" in text_of(prompt) for prompt in model.weighed] == [True, False, False]
+    assert ["never sold" in text_of(prompt) for prompt in model.weighed] == [
+        True,
+        False,
+        False,
+    ]
     long = r"two\.example needs at least 1\d\d tokens, but the window of fake has 100"
     with pytest.raises(BadInput, match=long):
         answers(data, Served(lawyer, window=100), tmp_path)
@@ -154,10 +217,15 @@ def test_paragraphs_are_truncated_to_the_window_and_counted(data, tmp_path):
     model = FakeModel(lawyer, window=window)
     record, _ = answers(data, model, tmp_path, documents="retrieved")
     assert record["asked"]["cut"] >= 1
-    assert all(model.tokens(prompt) + asking.ANSWER_TOKENS <= window for prompt in model.weighed)
+    assert all(
+        model.tokens(prompt) + asking.ANSWER_TOKENS <= window
+        for prompt in model.weighed
+    )
 
 
-def test_the_model_is_asked_only_about_the_paragraphs_most_similar_to_a_question(data, tmp_path):
+def test_the_model_is_asked_only_about_the_paragraphs_most_similar_to_a_question(
+    data, tmp_path
+):
     def marker(text):
         return {"A": 1.0} if ("sell" in text or "go to arb" in text) else {"B": 1.0}
 
@@ -190,4 +258,6 @@ def test_the_number_of_requests_is_reported_before_asking(data, tmp_path):
     answers(data, model, tmp_path, orders=2)
     ((requests, characters),) = model.expected
     assert requests == len(model.weighed) == 6
-    assert characters == pytest.approx(sum(len(text_of(prompt)) for prompt in model.weighed), rel=0.3)
+    assert characters == pytest.approx(
+        sum(len(text_of(prompt)) for prompt in model.weighed), rel=0.3
+    )

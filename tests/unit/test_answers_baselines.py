@@ -12,20 +12,42 @@ from lextables.models.soft_labels import smoothed
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.answers import baselines
 from lextables.tasks.answers.asking import texts
-from lextables.tasks.answers.collection import fold, marked_rows, of_vectors, of_words, pairs
+from lextables.tasks.answers.collection import (
+    fold,
+    marked_rows,
+    of_vectors,
+    of_words,
+    pairs,
+)
 
-SETTINGS = {"best": [1], "penalties": [0.001, 0.1, 10.0], "pseudo": 2.0, "smoothing": 0.1, "folds": 5}
-MARKING = {"kind": "linear", "folds": 5, "longest": 2, "least": 2, "alpha": 1e-4, "epochs": 20}
+SETTINGS = {
+    "best": [1],
+    "penalties": [0.001, 0.1, 10.0],
+    "pseudo": 2.0,
+    "smoothing": 0.1,
+    "folds": 5,
+}
+MARKING = {
+    "kind": "linear",
+    "folds": 5,
+    "longest": 2,
+    "least": 2,
+    "alpha": 1e-4,
+    "epochs": 20,
+}
 
 
 def loss(found, data, question):
     """Return the mean loss of the answers to one question."""
     those = {
-        document: data.shares[question][document] for document, name in sorted(found) if name == question
+        document: data.shares[question][document]
+        for document, name in sorted(found)
+        if name == question
     }
     given = np.stack([found[document, question] for document in those])
     return cross_entropy(
-        Answered(question, "", np.array([*those]), np.stack([*those.values()]), given), 0.1
+        Answered(question, "", np.array([*those]), np.stack([*those.values()]), given),
+        0.1,
     ).mean()
 
 
@@ -38,7 +60,9 @@ def answered_by_words(data):
 
 def test_the_fold_depends_only_on_the_document():
     assert [fold(name, 5) for name in ("a.com", "b.com", "c.com")] == [1, 4, 4]
-    counts = np.bincount([fold(f"site{number}.org", 5) for number in range(1000)], minlength=5)
+    counts = np.bincount(
+        [fold(f"site{number}.org", 5) for number in range(1000)], minlength=5
+    )
     assert counts.min() > 160 and counts.max() < 240
 
 
@@ -46,16 +70,22 @@ def test_the_fold_depends_only_on_the_document():
 
 
 def test_the_prior_is_the_mean_of_other_documents_and_pseudo_documents():
-    given = {"q": {"d1": shares([1, 0])[0], "d2": shares([1, 1])[0], "d3": shares([0, 1])[0]}}
+    given = {
+        "q": {"d1": shares([1, 0])[0], "d2": shares([1, 1])[0], "d3": shares([0, 1])[0]}
+    }
     found = baselines.prior(given, pseudo=2, smoothing=0)
     assert found["d1", "q"] == pytest.approx([(0.5 + 0 + 1) / 4, (0.5 + 1 + 1) / 4])
     assert found["d3", "q"] == pytest.approx([(1 + 0.5 + 1) / 4, (0 + 0.5 + 1) / 4])
     smooth = baselines.prior(given, pseudo=2, smoothing=0.1)
-    assert smooth["d1", "q"] == pytest.approx(smoothed(np.array([found["d1", "q"]]), 0.1)[0])
+    assert smooth["d1", "q"] == pytest.approx(
+        smoothed(np.array([found["d1", "q"]]), 0.1)[0]
+    )
 
 
 def test_the_prior_of_a_single_document_is_uniform():
-    assert baselines.prior({"q": {"d1": shares([1, 0])[0]}}, pseudo=2, smoothing=0.1)["d1", "q"].tolist() == [
+    assert baselines.prior({"q": {"d1": shares([1, 0])[0]}}, pseudo=2, smoothing=0.1)[
+        "d1", "q"
+    ].tolist() == [
         0.5,
         0.5,
     ]
@@ -63,7 +93,9 @@ def test_the_prior_of_a_single_document_is_uniform():
 
 
 def test_random_guesses_are_uniform():
-    found = baselines.uninformed_answers({"q": {"d1": shares([1, 0, 0])[0]}}, {"kind": "random"})
+    found = baselines.uninformed_answers(
+        {"q": {"d1": shares([1, 0, 0])[0]}}, {"kind": "random"}
+    )
     assert found["d1", "q"] == pytest.approx([1 / 3] * 3)
 
 
@@ -72,7 +104,12 @@ def test_random_guesses_are_uniform():
 
 def test_a_model_of_shares_learns_from_a_feature():
     features = np.array([[1.0], [1.0], [-1.0], [-1.0]] * 5)
-    found = fit_shares(features, shares(*[[9, 1], [9, 1], [1, 9], [1, 9]] * 5), penalty=1e4, pseudo=1e-6)
+    found = fit_shares(
+        features,
+        shares(*[[9, 1], [9, 1], [1, 9], [1, 9]] * 5),
+        penalty=1e4,
+        pseudo=1e-6,
+    )
     odds = np.exp(found.logits(np.array([[1.0], [-1.0]])))
     assert odds / odds.sum(axis=1, keepdims=True) == pytest.approx(
         np.array([[0.9, 0.1], [0.1, 0.9]]), abs=1e-3
@@ -82,7 +119,11 @@ def test_a_model_of_shares_learns_from_a_feature():
 @pytest.mark.parametrize("answers", [2, 3, 4])
 def test_a_model_of_shares_without_features_is_the_mean_with_pseudo_rows(answers):
     given = shares(*np.random.default_rng(0).integers(1, 5, (7, answers)).tolist())
-    odds = np.exp(fit_shares(np.zeros((7, 1)), given, penalty=1.0, pseudo=2).logits(np.zeros((1, 1))))[0]
+    odds = np.exp(
+        fit_shares(np.zeros((7, 1)), given, penalty=1.0, pseudo=2).logits(
+            np.zeros((1, 1))
+        )
+    )[0]
     expected = (given.sum(axis=0) + 2 / answers) / 9
     assert odds / odds.sum() == pytest.approx(expected, abs=1e-3)
 
@@ -92,7 +133,9 @@ def test_the_word_model_is_better_than_the_prior_if_words_are_informative(tmp_pa
     found, chosen = baselines.linear_answers(of_words(data), data.shares, SETTINGS)
     others = baselines.prior(data.shares, pseudo=2, smoothing=0.1)
     assert set(found) == set(pairs(data.shares))
-    assert all(probabilities.sum() == pytest.approx(1) for probabilities in found.values())
+    assert all(
+        probabilities.sum() == pytest.approx(1) for probabilities in found.values()
+    )
     for question in QUESTIONS:
         assert loss(found, data, question) < loss(others, data, question) - 0.1
     assert set(chosen.values()) == {10.0}
@@ -100,7 +143,11 @@ def test_the_word_model_is_better_than_the_prior_if_words_are_informative(tmp_pa
 
 def test_a_strong_penalty_is_chosen_if_words_are_not_informative(tmp_path):
     rng = np.random.default_rng(1)
-    chosen = {(f"d{n:02}", name): [[int(rng.integers(2))]] for n in range(40) for name in QUESTIONS}
+    chosen = {
+        (f"d{n:02}", name): [[int(rng.integers(2))]]
+        for n in range(40)
+        for name in QUESTIONS
+    }
     data, _ = collected(tmp_path, documents=40, chosen=chosen)
     found, penalties = baselines.linear_answers(of_words(data), data.shares, SETTINGS)
     assert set(penalties.values()) <= {0.001, 0.1}
@@ -112,7 +159,11 @@ def test_a_strong_penalty_is_chosen_if_words_are_not_informative(tmp_path):
 def test_the_strongest_penalty_is_used_if_no_other_fold_can_compare_them(tmp_path):
     data, _ = collected(tmp_path, documents=40)
     first = next(iter(data.paragraphs))
-    same_fold = {name: rows for name, rows in data.paragraphs.items() if fold(name, 5) == fold(first, 5)}
+    same_fold = {
+        name: rows
+        for name, rows in data.paragraphs.items()
+        if fold(name, 5) == fold(first, 5)
+    }
     alone = replace(data, paragraphs=same_fold)
     penalties = baselines.linear_answers(of_words(alone), alone.shares, SETTINGS)[1]
     assert set(penalties.values()) == {0.001}
@@ -124,7 +175,11 @@ def test_predictions_do_not_depend_on_the_answers_about_the_document(tmp_path, l
 
     def found(folder, chosen):
         data, _ = collected(folder, documents=30, chosen=chosen)
-        return answered_by_words(data) if learnt else baselines.prior(data.shares, pseudo=2, smoothing=0.1)
+        return (
+            answered_by_words(data)
+            if learnt
+            else baselines.prior(data.shares, pseudo=2, smoothing=0.1)
+        )
 
     for number, name in enumerate(("d00", "d07")):
         turned = {(name, question): [[0], [1], [0, 1]] for question in QUESTIONS}
@@ -143,9 +198,13 @@ def test_documents_without_text_get_no_prediction_but_count_for_option_shares(tm
     (tmp_path / "b").mkdir()
     data, _ = collected(tmp_path / "a", documents=30, without_text=without)
     found = answered_by_words(data)
-    assert {document for document, _ in found} == {f"d{number:02}" for number in range(10)}
+    assert {document for document, _ in found} == {
+        f"d{number:02}" for number in range(10)
+    }
     one_way = {(name, "SOLD"): [[1]] for name in without}
-    data, _ = collected(tmp_path / "b", documents=30, without_text=without, chosen=one_way)
+    data, _ = collected(
+        tmp_path / "b", documents=30, without_text=without, chosen=one_way
+    )
     turned = answered_by_words(data)
     assert all(turned[name, "SOLD"][1] > found[name, "SOLD"][1] for name, _ in found)
 
@@ -153,7 +212,10 @@ def test_documents_without_text_get_no_prediction_but_count_for_option_shares(tm
 def test_results_do_not_depend_on_the_number_of_threads(tmp_path):
     data, _ = collected(tmp_path, documents=20)
     words = of_words(data)
-    one, two = (baselines.linear_answers(words, data.shares, SETTINGS, threads) for threads in (1, 2))
+    one, two = (
+        baselines.linear_answers(words, data.shares, SETTINGS, threads)
+        for threads in (1, 2)
+    )
     assert one[1] == two[1]
     assert all((one[0][pair] == two[0][pair]).all() for pair in one[0])
 
@@ -162,7 +224,9 @@ def test_rotated_features_keep_their_distances():
     rows = np.random.default_rng(0).random((6, 40))
     found = baselines.rotated(rows)
     assert found.shape == (6, 5)  # six centred rows span five dimensions
-    assert found @ found.T == pytest.approx((rows - rows.mean(axis=0)) @ (rows - rows.mean(axis=0)).T)
+    assert found @ found.T == pytest.approx(
+        (rows - rows.mean(axis=0)) @ (rows - rows.mean(axis=0)).T
+    )
     assert baselines.rotated(np.ones((3, 4))).shape == (3, 0)
 
 
@@ -195,7 +259,10 @@ def test_a_document_is_described_by_the_means_of_its_best_paragraphs(tmp_path):
 
 def encoded(given):
     """Return a unit vector of letter counts for each text."""
-    found = np.array([[1 + text.count(letter) for letter in "aeiost"] for text in given], dtype=np.float32)
+    found = np.array(
+        [[1 + text.count(letter) for letter in "aeiost"] for text in given],
+        dtype=np.float32,
+    )
     return found / np.linalg.norm(found, axis=1, keepdims=True)
 
 
@@ -208,11 +275,20 @@ def test_a_data_set_without_words_is_rejected(tmp_path):
 def test_texts_are_whole_documents_or_the_paragraphs_retrieved_for_a_question(tmp_path):
     data, _ = collected(tmp_path, documents=2, without_text=["d01"])
     whole = dict(texts(data, {"text": "whole"}))
-    assert whole["d00", "SOLD"] == "\n\n".join(one.text for one in data.paragraphs["d00"])
+    assert whole["d00", "SOLD"] == "\n\n".join(
+        one.text for one in data.paragraphs["d00"]
+    )
     assert list(whole) == [("d00", name) for name in sorted(QUESTIONS)]
     found = dict(texts(data, {"text": "retrieved", "best": 1}))
     assert "brokers" in found["d00", "SOLD"] and "\n" not in found["d00", "SOLD"]
-    assert len(dict(texts(data, {"text": "retrieved", "best": 2}))["d00", "SOLD"].split("\n\n")) == 2
+    assert (
+        len(
+            dict(texts(data, {"text": "retrieved", "best": 2}))["d00", "SOLD"].split(
+                "\n\n"
+            )
+        )
+        == 2
+    )
 
 
 # Marks
@@ -239,7 +315,10 @@ def test_marked_paragraphs_get_higher_values(tmp_path):
     for kind in ("overlap", "linear"):
         found = given_by(kind, data, marked)
         for column in range(len(QUESTIONS)):
-            inside, outside = found[right[:, column], column], found[~right[:, column], column]
+            inside, outside = (
+                found[right[:, column], column],
+                found[~right[:, column], column],
+            )
             assert inside.mean() > outside.mean() + 0.2, kind
 
 
@@ -250,15 +329,21 @@ def test_predicted_marks_do_not_depend_on_the_marks_in_the_document(tmp_path):
     turned = right.copy()
     here = space.of(space.documents.index("d03"))
     turned[here] = ~turned[here]
-    first, second = (baselines.linear_marks(data, space, each, MARKING) for each in (right, turned))
+    first, second = (
+        baselines.linear_marks(data, space, each, MARKING) for each in (right, turned)
+    )
     assert (first[here] == second[here]).all()
     assert (first != second).any()
 
 
 def test_rows_of_marks_are_the_answered_pairs_in_order(tmp_path):
-    data, marked = collected(tmp_path, documents=3, without_text=["d01"], chosen={("d02", "SOLD"): [[], []]})
+    data, marked = collected(
+        tmp_path, documents=3, without_text=["d01"], chosen={("d02", "SOLD"): [[], []]}
+    )
     found = list(marked_rows(data, given_by("overlap", data, marked)))
-    keys = [(row["document_id"], row["question_id"], row["paragraph_id"]) for row in found]
+    keys = [
+        (row["document_id"], row["question_id"], row["paragraph_id"]) for row in found
+    ]
     assert keys == sorted(set(keys))
     assert {key[:2] for key in keys} == {("d00", name) for name in QUESTIONS} | {
         ("d02", "ASKED"),

@@ -36,12 +36,16 @@ SCRIPTS = Path(__file__).parents[2] / "workflow/scripts"
 # Dependencies of answers
 
 
-@pytest.mark.parametrize("script", ["prior", "linear", "vectors", "mark", "mark_vectors"])
+@pytest.mark.parametrize(
+    "script", ["prior", "linear", "vectors", "mark", "mark_vectors"]
+)
 def test_scripts_that_answer_or_mark_do_not_depend_on_metrics_or_planners(script):
     """So a change of metrics or planners does not rerun the scripts."""
     covered = digests(str(SCRIPTS / f"answers_{script}.py"))
     assert "lextables/tasks/answers/collection.py" in covered
-    assert not [name for name in covered if "/metrics/" in name or name.endswith("plan.py")]
+    assert not [
+        name for name in covered if "/metrics/" in name or name.endswith("plan.py")
+    ]
 
 
 # Responses of people
@@ -54,7 +58,9 @@ def test_every_chosen_option_counts_once_and_empty_responses_are_ignored(tmp_pat
         ("d00", "SOLD"): [[], []],
     }
     files = written(tmp_path, rows(documents=1, chosen=chosen))
-    found = shares_of(files["responses"], questions_of(files["questions"]), "document_id")
+    found = shares_of(
+        files["responses"], questions_of(files["questions"]), "document_id"
+    )
     assert found["ASKED"]["d00"].tolist() == [0.5, 0, 0.5, 0]
     assert found["KEPT"]["d00"].tolist() == [0, 1, 0]
     assert found["SOLD"] == {}
@@ -75,7 +81,9 @@ def test_every_chosen_option_counts_once_and_empty_responses_are_ignored(tmp_pat
 def test_an_invalid_response_is_rejected(tmp_path, change, sentence):
     found = rows(documents=1)
     found["responses"][0] |= change
-    found["responses"].sort(key=lambda row: (row["document_id"], row["question_id"], row["response"]))
+    found["responses"].sort(
+        key=lambda row: (row["document_id"], row["question_id"], row["response"])
+    )
     files = written(tmp_path, found)
     with pytest.raises(BadInput) as error:
         load([files[name] for name in ANSWERED_FROM], NAMES)
@@ -97,28 +105,45 @@ def test_paragraphs_are_in_reading_order_and_not_sorted_by_id(tmp_path):
 def test_answers_are_scored_on_all_documents_and_on_those_with_a_text(tmp_path):
     data, _ = collected(tmp_path, documents=10, without_text=["d03", "d04"])
     found = by_key(
-        of_answers(prediction_rows(baselines.prior(data.shares, pseudo=2, smoothing=0.1)), data, 0.1)
+        of_answers(
+            prediction_rows(baselines.prior(data.shares, pseudo=2, smoothing=0.1)),
+            data,
+            0.1,
+        )
     )
     assert found["cross entropy", "all"][1] == 30
     assert found["cross entropy", WITH_TEXT][1] == 24
     assert found["cross entropy, low", WITH_TEXT][1] == 8
     assert found["cross entropy", "question: SOLD"][1] == 10
     assert found["cross entropy", "category: Security"][1] == 20
-    whole = np.mean([found["cross entropy", f"question: {name}"][0] for name in QUESTIONS])
+    whole = np.mean(
+        [found["cross entropy", f"question: {name}"][0] for name in QUESTIONS]
+    )
     assert found["cross entropy", "all"][0] == pytest.approx(whole)
 
 
 def test_a_run_on_some_documents_is_scored_on_these_documents(tmp_path):
     data, _ = collected(tmp_path, documents=10)
-    given = {pair: one for pair, one in baselines.uniform(data.shares).items() if pair[0] < "d04"}
-    assert by_key(of_answers(prediction_rows(given), data, 0.1))["accuracy", "all"][1] == 12
+    given = {
+        pair: one
+        for pair, one in baselines.uniform(data.shares).items()
+        if pair[0] < "d04"
+    }
+    assert (
+        by_key(of_answers(prediction_rows(given), data, 0.1))["accuracy", "all"][1]
+        == 12
+    )
 
 
 def some(data, **changes):
     """Return uniform answers; ``changes`` replaces answers about d00, and None removes a question."""
     given = {("d00", name): one for name, one in changes.items() if one is not None}
     given = baselines.uniform(data.shares) | given
-    return [row for row in prediction_rows(given) if changes.get(row["question_id"], 0) is not None]
+    return [
+        row
+        for row in prediction_rows(given)
+        if changes.get(row["question_id"], 0) is not None
+    ]
 
 
 @pytest.mark.parametrize(
@@ -159,21 +184,41 @@ def test_marks_that_equal_those_of_people_get_perfect_scores(tmp_path):
     data, marked = collected(tmp_path, documents=12, without_text=["d05"])
     right = baselines.is_marked(data, marked)
     found = by_key(of_marks(marks_of(tmp_path, data, right * 0.9), data, marked, 4))
-    for metric in ("accuracy", "precision", "recall", "F1", "F1, best threshold", "average precision"):
+    for metric in (
+        "accuracy",
+        "precision",
+        "recall",
+        "F1",
+        "F1, best threshold",
+        "average precision",
+    ):
         assert found[metric, "all"] == (1, 3)
     assert found["accuracy", "pooled"] == (1, 11 * 3 * len(data.paragraphs["d00"]))
     never = by_key(of_marks(marks_of(tmp_path, data, right * 0.0), data, marked, 4))
-    assert never["F1", "all"][0] == never["recall", "all"][0] == never["precision", "all"][0] == 0
+    assert (
+        never["F1", "all"][0]
+        == never["recall", "all"][0]
+        == never["precision", "all"][0]
+        == 0
+    )
     assert never["accuracy", "pooled"][0] == pytest.approx(1 - right.mean())
 
 
 def test_marks_are_scored_only_for_questions_that_people_answered(tmp_path):
     data, marked = collected(tmp_path, documents=4, chosen={("d02", "SOLD"): [[]]})
     found = by_key(
-        of_marks(marks_of(tmp_path, data, baselines.is_marked(data, marked) * 1.0), data, marked, 4)
+        of_marks(
+            marks_of(tmp_path, data, baselines.is_marked(data, marked) * 1.0),
+            data,
+            marked,
+            4,
+        )
     )
     each = len(data.paragraphs["d00"])
-    assert found["F1", "question: SOLD"][1] == 3 * each and found["F1", "question: KEPT"][1] == 4 * each
+    assert (
+        found["F1", "question: SOLD"][1] == 3 * each
+        and found["F1", "question: KEPT"][1] == 4 * each
+    )
 
 
 def test_missing_predictions_for_a_paragraph_or_question_are_rejected(tmp_path):
@@ -182,14 +227,27 @@ def test_missing_predictions_for_a_paragraph_or_question_are_rejected(tmp_path):
     path = tmp_path / "marks.parquet"
     write(MARKED, [row for row in given if row["paragraph_id"] != "d01/2"], path)
     with pytest.raises(
-        BadInput, match="document d01, question ASKED: the predicted paragraphs are not those of the doc"
+        BadInput,
+        match="document d01, question ASKED: the predicted paragraphs are not those of the doc",
     ):
         of_marks(path, data, marked, 4)
-    write(MARKED, [row for row in given if (row["document_id"], row["question_id"]) != ("d01", "KEPT")], path)
-    with pytest.raises(BadInput, match="no prediction for the question 'KEPT' about 'd01'"):
+    write(
+        MARKED,
+        [
+            row
+            for row in given
+            if (row["document_id"], row["question_id"]) != ("d01", "KEPT")
+        ],
+        path,
+    )
+    with pytest.raises(
+        BadInput, match="no prediction for the question 'KEPT' about 'd01'"
+    ):
         of_marks(path, data, marked, 4)
     write(MARKED, [], path)
-    with pytest.raises(BadInput, match="no prediction for the question 'ASKED' about 'd00'"):
+    with pytest.raises(
+        BadInput, match="no prediction for the question 'ASKED' about 'd00'"
+    ):
         of_marks(path, data, marked, 4)
 
 
@@ -198,7 +256,9 @@ def test_a_paragraph_is_marked_if_any_reader_marked_it(tmp_path):
     second = [row for row in tables["highlights"] if row["response"] == 1]
     files = written(tmp_path, tables | {"highlights": second})
     supported = defaultdict(set)
-    for name, (place, question) in itertools.product(("d00", "d01"), enumerate(sorted(QUESTIONS), 1)):
+    for name, (place, question) in itertools.product(
+        ("d00", "d01"), enumerate(sorted(QUESTIONS), 1)
+    ):
         if SAID[question][held(name, question)]:
             supported[question].add(f"{name}/{place}")
     assert marked_of(files["highlights"]) == supported != {}

@@ -27,7 +27,10 @@ from rule_script import Files, run_script
 
 SECRET = "sk-secret-key"
 QUESTION = Call("/completions", {"model": "served", "prompt": "?", "max_tokens": 1})
-ANSWER = {"choices": [{"text": "A"}], "usage": {"prompt_tokens": 20, "completion_tokens": 1}}
+ANSWER = {
+    "choices": [{"text": "A"}],
+    "usage": {"prompt_tokens": 20, "completion_tokens": 1},
+}
 FORK = multiprocessing.get_context("fork").Process
 
 
@@ -41,13 +44,18 @@ def text(answer):
 
 
 def questions(count):
-    return [Call(QUESTION.path, QUESTION.body | {"prompt": f"{number}?"}) for number in range(count)]
+    return [
+        Call(QUESTION.path, QUESTION.body | {"prompt": f"{number}?"})
+        for number in range(count)
+    ]
 
 
 def ask(server, folder, *calls, model="served", **limits):
     """Return the texts of a server's answers to ``calls`` (default: one question)."""
     client = Api(server.base, model, folder, Limits(**limits))
-    asks = [lambda call=call: text(client.ask(call, text)) for call in calls or [QUESTION]]
+    asks = [
+        lambda call=call: text(client.ask(call, text)) for call in calls or [QUESTION]
+    ]
     return client.ask_all(asks, "questions")
 
 
@@ -62,7 +70,11 @@ def files(folder):
 # Cache
 
 
-CACHED = {"api": "http://x/v1", "path": "/completions", "body": {"prompt": "é\ud800", "max_tokens": 1}}
+CACHED = {
+    "api": "http://x/v1",
+    "path": "/completions",
+    "body": {"prompt": "é\ud800", "max_tokens": 1},
+}
 
 
 def test_the_cache_identifies_a_question_by_its_content(tmp_path):
@@ -71,7 +83,11 @@ def test_the_cache_identifies_a_question_by_its_content(tmp_path):
     content = cache.path(CACHED).read_bytes()
     cache.put(CACHED, {"logprob": float("-inf"), "text": "A"})
     assert cache.path(CACHED).read_bytes() == content
-    reordered = {"body": dict(reversed(CACHED["body"].items())), "path": "/completions", "api": "http://x/v1"}
+    reordered = {
+        "body": dict(reversed(CACHED["body"].items())),
+        "path": "/completions",
+        "api": "http://x/v1",
+    }
     assert cache.get(reordered) == {"text": "A", "logprob": float("-inf")}
     assert cache.get(CACHED | {"path": "/chat/completions"}) is None
 
@@ -84,7 +100,12 @@ def _other_question(content):
 
 @pytest.mark.parametrize(
     "change",
-    [lambda content: content[:-20], _other_question, lambda content: b"", lambda _: gzip.compress(b"[1]")],
+    [
+        lambda content: content[:-20],
+        _other_question,
+        lambda content: b"",
+        lambda _: gzip.compress(b"[1]"),
+    ],
     ids=["truncated", "other question", "empty", "other form"],
 )
 def test_a_damaged_answer_counts_as_missing(tmp_path, change, caplog):
@@ -162,7 +183,11 @@ def test_processes_share_answers_even_if_one_is_killed(serve, tmp_path):
     server = serve(slow)
     code = textwrap.dedent(SEVERAL).format(base=server.base, folder=str(tmp_path))
     runs = [
-        subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        subprocess.Popen(
+            [sys.executable, "-c", code],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         for _ in range(3)
     ]
     while len(server.asked) < 4 and runs[0].poll() is None:
@@ -179,7 +204,9 @@ def test_processes_share_answers_even_if_one_is_killed(serve, tmp_path):
 
 def test_the_estimate_is_printed(serve, tmp_path, capsys):
     server = serve(always(200, ANSWER))
-    Api(server.base, "gpt-4o-2024-08-06", tmp_path, Limits(dollars=1)).expect(2_000, 4_000_000)
+    Api(server.base, "gpt-4o-2024-08-06", tmp_path, Limits(dollars=1)).expect(
+        2_000, 4_000_000
+    )
     assert capsys.readouterr().out == (
         "gpt-4o-2024-08-06: up to 2,000 requests, including cached ones, more than is left of the budget;"
         " about 1,002,000 tokens and 2.5200 dollars; 0.0000 of 1 dollars are spent.\n"
@@ -187,7 +214,9 @@ def test_the_estimate_is_printed(serve, tmp_path, capsys):
 
 
 def test_the_budget_is_not_exceeded_and_a_rerun_reuses_answers(serve, tmp_path):
-    server = serve(always(200, ANSWER | {"usage": {"prompt_tokens": 300, "completion_tokens": 1}}))
+    server = serve(
+        always(200, ANSWER | {"usage": {"prompt_tokens": 300, "completion_tokens": 1}})
+    )
     budget = {"model": "gpt-4o", "dollars": 0.005, "concurrency": 2}
     with pytest.raises(BadInput) as error:
         ask(server, tmp_path, *questions(20), **budget)
@@ -195,7 +224,9 @@ def test_the_budget_is_not_exceeded_and_a_rerun_reuses_answers(serve, tmp_path):
     dollars = made * (300 * 2.5 + 10) / 1e6
     assert 0 < made < 20 and dollars <= 0.005
     message = f"llm_budget, gpt-4o: {dollars:.4f} of 0.005 dollars and {made * 301:,} tokens are spent"
-    assert str(error.value).startswith(message) and "raise llm_budget" in str(error.value)
+    assert str(error.value).startswith(message) and "raise llm_budget" in str(
+        error.value
+    )
     with pytest.raises(BadInput, match="llm_budget"):  # a rerun has the same budget
         ask(server, tmp_path, *questions(20), **budget)
     assert len(server.asked) == made
@@ -264,7 +295,8 @@ def endless_body(handler, path, asked):
 
 
 @pytest.mark.parametrize(
-    "bad", [half, always(200, b'{"choices": ['), hangs, closes, endless_header, endless_body]
+    "bad",
+    [half, always(200, b'{"choices": ['), hangs, closes, endless_header, endless_body],
 )
 def test_an_incomplete_answer_is_requested_again(bad, serve, tmp_path, monkeypatch):
     monkeypatch.setattr(api, "TIMEOUT", 0.5)
@@ -283,20 +315,57 @@ FORM = "form of OpenAI's API"
 @pytest.mark.parametrize(
     ("body", "headers", "message", "charged"),
     [
-        pytest.param(PAGE, {}, f"{FORM} .* it begins '<!DOCTYPE html>", False, id="web page"),
+        pytest.param(
+            PAGE, {}, f"{FORM} .* it begins '<!DOCTYPE html>", False, id="web page"
+        ),
         pytest.param(b"", {}, FORM, False, id="empty"),
         pytest.param(b'{"choices": [],}', {}, FORM, True, id="invalid JSON"),
-        pytest.param(b"data: {}", {}, f"{FORM} .* it begins 'data: {{}}'", True, id="event stream"),
+        pytest.param(
+            b"data: {}",
+            {},
+            f"{FORM} .* it begins 'data: {{}}'",
+            True,
+            id="event stream",
+        ),
         pytest.param(b"[" * 100_000, {}, f"{FORM} .RecursionError", True, id="nested"),
-        pytest.param(b'{"usage": {"prompt_tokens": 1e999}}', {}, FORM, True, id="infinite"),
-        pytest.param(b'{"usage": {"prompt_tokens": ' + b"1" * 5000 + b"}}", {}, FORM, True, id="digits"),
+        pytest.param(
+            b'{"usage": {"prompt_tokens": 1e999}}', {}, FORM, True, id="infinite"
+        ),
+        pytest.param(
+            b'{"usage": {"prompt_tokens": ' + b"1" * 5000 + b"}}",
+            {},
+            FORM,
+            True,
+            id="digits",
+        ),
         pytest.param(bytes(33 << 20), {}, "more than 32 MiB", True, id="large"),
-        pytest.param(b"not packed", {"Content_Encoding": "gzip"}, "no valid gzip data", True, id="damaged"),
-        pytest.param(b"x", {"Content_Encoding": "zstd"}, "encoding zstd", True, id="zstd"),
-        pytest.param(b"x", {"Content_Encoding": "gzip, gzip"}, "encoding gzip, gzip", True, id="twice"),
+        pytest.param(
+            b"not packed",
+            {"Content_Encoding": "gzip"},
+            "no valid gzip data",
+            True,
+            id="damaged",
+        ),
+        pytest.param(
+            b"x", {"Content_Encoding": "zstd"}, "encoding zstd", True, id="zstd"
+        ),
+        pytest.param(
+            b"x",
+            {"Content_Encoding": "gzip, gzip"},
+            "encoding gzip, gzip",
+            True,
+            id="twice",
+        ),
         *(
             pytest.param(json.dumps(body).encode(), {}, FORM, True, id=json.dumps(body))
-            for body in ([], {"choices": []}, {"choices": "A"}, "A", None, {"error": {"message": "x"}})
+            for body in (
+                [],
+                {"choices": []},
+                {"choices": "A"},
+                "A",
+                None,
+                {"error": {"message": "x"}},
+            )
         ),
     ],
 )
@@ -313,7 +382,9 @@ def test_an_invalid_answer_is_neither_requested_again_nor_cached(
 
 
 def test_a_zip_bomb_is_not_unpacked_completely(serve, tmp_path):
-    server = serve(always(200, gzip.compress(bytes(300 << 20)), Content_Encoding="gzip"))
+    server = serve(
+        always(200, gzip.compress(bytes(300 << 20)), Content_Encoding="gzip")
+    )
     code = """
         import resource
         from lextables.models.api import Api, Call
@@ -327,7 +398,9 @@ def test_a_zip_bomb_is_not_unpacked_completely(serve, tmp_path):
         print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
     """
     code = textwrap.dedent(code).format(base=server.base, folder=str(tmp_path))
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     *_, message, kilobytes = run.stdout.splitlines()
     assert "more than 32 MiB" in message
     assert int(kilobytes) < 250 * 1024
@@ -357,15 +430,29 @@ def test_a_server_that_is_always_busy_ends_the_job(serve, tmp_path, caplog):
 @pytest.mark.parametrize(
     ("status", "message", "sentence"),
     [
-        (400, "the maximum context length is 8192", "rejects the request (status 400: the maximum"),
-        (401, "no such key", "rejects the key (status 401: no such key); set OPENAI_API_KEY"),
+        (
+            400,
+            "the maximum context length is 8192",
+            "rejects the request (status 400: the maximum",
+        ),
+        (
+            401,
+            "no such key",
+            "rejects the key (status 401: no such key); set OPENAI_API_KEY",
+        ),
         (404, "no such model", "has no such model or path (status 404"),
         (302, "elsewhere", "redirects the request (status 302"),
-        (429, "insufficient_quota: no money", "rejects the request (status 429: insuff"),
+        (
+            429,
+            "insufficient_quota: no money",
+            "rejects the request (status 429: insuff",
+        ),
         (429, "tomorrow", "Retry-After: 7200"),
     ],
 )
-def test_a_permanent_rejection_is_reported_at_once(status, message, sentence, serve, tmp_path):
+def test_a_permanent_rejection_is_reported_at_once(
+    status, message, sentence, serve, tmp_path
+):
     headers = {"Location": "http://127.0.0.1:9/v1"} if status == 302 else {}
     headers |= {"Retry_After": "7200"} if message == "tomorrow" else {}
     server = serve(always(status, {"error": {"message": message}}, **headers))
@@ -379,11 +466,15 @@ def test_a_permanent_rejection_is_reported_at_once(status, message, sentence, se
 # The key
 
 
-@pytest.mark.parametrize("key", [f"{SECRET}\n", f" {SECRET}", f"{SECRET}é", f"{SECRET}\u200b", "sk\r\nX: y"])
+@pytest.mark.parametrize(
+    "key", [f"{SECRET}\n", f" {SECRET}", f"{SECRET}é", f"{SECRET}\u200b", "sk\r\nX: y"]
+)
 def test_a_key_with_an_invalid_character_is_an_error(key, serve, tmp_path, monkeypatch):
     monkeypatch.setenv(api.KEY, key)
     server = serve(always(200, ANSWER))
-    with pytest.raises(BadInput, match=f"{api.KEY}: the key contains a space, a line break or") as error:
+    with pytest.raises(
+        BadInput, match=f"{api.KEY}: the key contains a space, a line break or"
+    ) as error:
         ask(server, tmp_path)
     assert server.asked == []
     assert key.strip() not in str(error.value)
@@ -397,14 +488,19 @@ def test_a_short_key_changes_no_answer(serve, tmp_path, monkeypatch):
 
 def test_only_a_server_on_this_machine_needs_no_key(serve, tmp_path, monkeypatch):
     monkeypatch.delenv(api.KEY)
-    with pytest.raises(BadInput, match="OPENAI_API_KEY: gpt-4o needs a key for https://api.openai.com/v1"):
+    with pytest.raises(
+        BadInput,
+        match="OPENAI_API_KEY: gpt-4o needs a key for https://api.openai.com/v1",
+    ):
         Api("https://api.openai.com/v1", "gpt-4o", tmp_path, Limits())
     server = serve(always(200, ANSWER))
     ask(server, tmp_path)
     assert server.asked[0][1]["Authorization"] == "Bearer none"
 
 
-def test_the_key_is_written_nowhere_even_if_the_server_returns_it(serve, tmp_path, caplog, capsys):
+def test_the_key_is_written_nowhere_even_if_the_server_returns_it(
+    serve, tmp_path, caplog, capsys
+):
     caplog.set_level(logging.DEBUG, logger="lextables")
     echo = json.dumps(ANSWER | {"choices": [{"text": SECRET}]})
     error = {"error": {"message": f"the key {SECRET} is wrong"}}
@@ -418,9 +514,16 @@ def test_the_key_is_written_nowhere_even_if_the_server_returns_it(serve, tmp_pat
     with pytest.raises(BadInput) as rejection:
         ask(server, tmp_path, *questions(3), concurrency=1)
     output = capsys.readouterr()
-    written = ["".join(traceback.format_exception(rejection.value)), caplog.text, output.out, output.err]
+    written = [
+        "".join(traceback.format_exception(rejection.value)),
+        caplog.text,
+        output.out,
+        output.err,
+    ]
     written += [gzip.decompress(path.read_bytes()).decode() for path in files(tmp_path)]
-    written += [path.read_bytes().decode(errors="replace") for path in tmp_path.glob("*.*")]
+    written += [
+        path.read_bytes().decode(errors="replace") for path in tmp_path.glob("*.*")
+    ]
     assert len(written) == 7 and "(the key)" in written[0]
     assert not [part for part in written if SECRET in part]
 
@@ -435,8 +538,15 @@ def test_embeddings_are_in_the_order_of_their_texts(serve, tmp_path):
         if len(server.asked) == 1:
             reply(handler, 429, {"error": {"message": "slow down"}}, Retry_After="0.01")
             return
-        data = [{"index": at, "embedding": [len(text), 1.0]} for at, text in enumerate(asked["input"])]
-        reply(handler, 200, {"data": data[::-1], "usage": {"prompt_tokens": 1, "total_tokens": 1}})
+        data = [
+            {"index": at, "embedding": [len(text), 1.0]}
+            for at, text in enumerate(asked["input"])
+        ]
+        reply(
+            handler,
+            200,
+            {"data": data[::-1], "usage": {"prompt_tokens": 1, "total_tokens": 1}},
+        )
 
     server = serve(answer)
     texts = ["abc", "a", "abc", "ab"]
@@ -444,31 +554,61 @@ def test_embeddings_are_in_the_order_of_their_texts(serve, tmp_path):
     vectors = embed(server.base, "text-embedding-3-small", texts, **options)
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1)
     assert np.allclose(vectors[:, 0] / vectors[:, 1], [3, 1, 3, 2])
-    assert np.array_equal(embed(server.base, "text-embedding-3-small", texts, **options), vectors)
+    assert np.array_equal(
+        embed(server.base, "text-embedding-3-small", texts, **options), vectors
+    )
     assert server.asked[0][0] == "/v1/embeddings"
     # The rejected batch is sent again, a repeated text is sent once, and a cached text is not sent.
-    assert [body["input"] for _, _, body in server.asked] == [["a", "ab"], ["a", "ab"], ["abc"]]
+    assert [body["input"] for _, _, body in server.asked] == [
+        ["a", "ab"],
+        ["a", "ab"],
+        ["abc"],
+    ]
     with pytest.raises(BadInput, match="llm_budget, text-embedding-3-large"):
-        embed(server.base, "text-embedding-3-large", ["a"], cache=tmp_path, limits=Limits(dollars=0))
+        embed(
+            server.base,
+            "text-embedding-3-large",
+            ["a"],
+            cache=tmp_path,
+            limits=Limits(dollars=0),
+        )
     assert len(server.asked) == 3
     assert embed(server.base, "text-embedding-3-small", [], **options).shape == (0, 0)
     assert len(server.asked) == 3
 
 
-def test_the_script_of_the_rule_uses_the_cache_and_limits_of_its_params(serve, tmp_path, monkeypatch):
-    server = serve(always(200, {"data": [{"index": 0, "embedding": [2.0]}], "usage": {"prompt_tokens": 1}}))
+def test_the_script_of_the_rule_uses_the_cache_and_limits_of_its_params(
+    serve, tmp_path, monkeypatch
+):
+    server = serve(
+        always(
+            200,
+            {"data": [{"index": 0, "embedding": [2.0]}], "usage": {"prompt_tokens": 1}},
+        )
+    )
     monkeypatch.setattr(collection, "load", lambda *_: None)
     monkeypatch.setattr(
-        dense, "retrieve", lambda *given: {"short": {"q": [("d", float(given[-1](["a"])[0, 0]))]}}
+        dense,
+        "retrieve",
+        lambda *given: {"short": {"q": [("d", float(given[-1](["a"])[0, 0]))]}},
     )
-    params = {"settings": {"short": {"api": server.base, "weights": "served"}}, "task": {}}
+    params = {
+        "settings": {"short": {"api": server.base, "weights": "served"}},
+        "task": {},
+    }
     params["asking"] = {"kept": str(tmp_path / "calls"), "limits": {}}
-    output = Files(predictions=[tmp_path / "predictions.parquet"], records=[tmp_path / "run.json"])
-    run_script("retrieval_api.py", tmp_path / "log.txt", Files(data=[]), output, params=params)
+    output = Files(
+        predictions=[tmp_path / "predictions.parquet"], records=[tmp_path / "run.json"]
+    )
+    run_script(
+        "retrieval_api.py", tmp_path / "log.txt", Files(data=[]), output, params=params
+    )
     assert len(files(tmp_path / "calls")) == 1
 
 
-@pytest.mark.parametrize("number", [float("nan"), float("inf"), 1e400, 0.0, [1.0], None, "x"])
+@pytest.mark.parametrize(
+    "number", [float("nan"), float("inf"), 1e400, 0.0, [1.0], None, "x"]
+)
 def test_invalid_vectors_are_not_cached(number, serve, tmp_path):
     data = [{"index": 0, "embedding": [number, 0.0]}]
     server = serve(always(200, {"data": data, "usage": {"prompt_tokens": 1}}))
@@ -480,7 +620,21 @@ def test_invalid_vectors_are_not_cached(number, serve, tmp_path):
 def test_vectors_of_different_lengths_are_an_error(serve, tmp_path):
     def answer(handler, path, asked):
         vector = [1.0] * (2 + len(asked["input"][0]))
-        reply(handler, 200, {"data": [{"index": 0, "embedding": vector}], "usage": {"prompt_tokens": 1}})
+        reply(
+            handler,
+            200,
+            {
+                "data": [{"index": 0, "embedding": vector}],
+                "usage": {"prompt_tokens": 1},
+            },
+        )
 
     with pytest.raises(BadInput, match="m returned vectors of different lengths"):
-        embed(serve(answer).base, "m", ["a", "bb"], cache=tmp_path, limits=Limits(), batch_size=1)
+        embed(
+            serve(answer).base,
+            "m",
+            ["a", "bb"],
+            cache=tmp_path,
+            limits=Limits(),
+            batch_size=1,
+        )

@@ -23,7 +23,12 @@ PAPERS = {
 }
 LLM = {"name": "My LLM", "kind": "language-model-api", "model": "my-llm"}
 OURS = "SmolLM2-135M-Instruct, asked"
-SERVED = {"extra_models": [LLM], "llm": "http://127.0.0.1:8000/v1", "data": "release", "models": "available"}
+SERVED = {
+    "extra_models": [LLM],
+    "llm": "http://127.0.0.1:8000/v1",
+    "data": "release",
+    "models": "available",
+}
 
 
 def laid_out(paper, gpu=False, **values):
@@ -32,12 +37,18 @@ def laid_out(paper, gpu=False, **values):
 
 def asked(found):
     """Return {run: settings} of the runs that ask language models."""
-    return {run: spec.settings for run, spec in found.specs.items() if run.experiment == ASK}
+    return {
+        run: spec.settings for run, spec in found.specs.items() if run.experiment == ASK
+    }
 
 
 def shown(found, row):
     """Return the tables that show a row."""
-    return {table for table, rows in found.rows.items() if any(row in each["row"] for each in rows)}
+    return {
+        table
+        for table, rows in found.rows.items()
+        if any(row in each["row"] for each in rows)
+    }
 
 
 @pytest.mark.parametrize("paper", PAPERS)
@@ -45,18 +56,28 @@ def test_a_users_model_is_asked_in_every_paper(paper):
     found = laid_out(paper, **SERVED)
     assert asked(found)
     for given in asked(found).values():
-        assert (given["weights"], given["api"], given["kind"]) == ("my-llm", SERVED["llm"], "language-model")
+        assert (given["weights"], given["api"], given["kind"]) == (
+            "my-llm",
+            SERVED["llm"],
+            "language-model",
+        )
         for name in ("prompt",) if "prompt" in given else ("clause", "presence"):
             assert plain_template(given[name]).fields
     for rows in found.rows.values():
-        assert all(row["asked"] and row["additional"] for row in rows if LLM["name"] in row["row"])
+        assert all(
+            row["asked"] and row["additional"]
+            for row in rows
+            if LLM["name"] in row["row"]
+        )
 
 
 def test_a_changed_prompt_changes_the_settings_of_the_run(tmp_path):
     prompts = tmp_path / "resources/prompts"
     prompts.mkdir(parents=True)
     (prompts / "maud_question.txt").write_text("${text} ${question} ${options}")
-    ((_, other),) = asked(planning.plan(PAPERS["maud"], context("maud", root=tmp_path, **SERVED))).items()
+    ((_, other),) = asked(
+        planning.plan(PAPERS["maud"], context("maud", root=tmp_path, **SERVED))
+    ).items()
     ((_, given),) = asked(laid_out("maud", **SERVED)).items()
     assert other["prompt"] == [["user", "${text} ${question} ${options}"]]
     assert given | {"prompt": None} == other | {"prompt": None}
@@ -64,7 +85,10 @@ def test_a_changed_prompt_changes_the_settings_of_the_run(tmp_path):
 
 def test_untrained_lawngnli_models_read_short_and_long_premises():
     ((_, given),) = asked(laid_out("lawngnli")).items()
-    assert [reading["condition"] for reading in given["readings"]] == ["none > short", "none > long"]
+    assert [reading["condition"] for reading in given["readings"]] == [
+        "none > short",
+        "none > long",
+    ]
     assert given["only"] == ["nli"] and given["orders"] == 2
 
 
@@ -73,7 +97,11 @@ def with_weights(monkeypatch, *names):
 
     def find(model, *_):
         here = model in names
-        return Weights("mirror:x", None, "mirror folder", window=100) if here else Missing("not here")
+        return (
+            Weights("mirror:x", None, "mirror folder", window=100)
+            if here
+            else Missing("not here")
+        )
 
     monkeypatch.setattr(plan, "find", find)
 
@@ -90,12 +118,18 @@ def test_a_registered_model_on_this_machine_needs_a_gpu(monkeypatch, paper):
 
 @pytest.mark.parametrize(
     ("paper", "task", "form"),
-    [("acord", "acord", RetrievalTask), ("cuad", "cuad", SpanTask), ("maud", "maud", ClassificationTask)],
+    [
+        ("acord", "acord", RetrievalTask),
+        ("cuad", "cuad", SpanTask),
+        ("maud", "maud", ClassificationTask),
+    ],
 )
-def test_a_task_with_a_language_model_requires_the_settings_of_asking(paper, task, form):
-    entry = yaml.safe_load((ROOT / f"resources/papers/{paper}.yaml").read_text(encoding="utf-8"))["tasks"][
-        task
-    ]
+def test_a_task_with_a_language_model_requires_the_settings_of_asking(
+    paper, task, form
+):
+    entry = yaml.safe_load(
+        (ROOT / f"resources/papers/{paper}.yaml").read_text(encoding="utf-8")
+    )["tasks"][task]
     form.model_validate(entry)
     del entry["asking"]
     with pytest.raises(ValidationError, match=r"needs? .?asking.?,? with the name"):

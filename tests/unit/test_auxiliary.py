@@ -14,23 +14,40 @@ ROOT = Path(__file__).parents[2]
 OPEN = {"addresses": ["https://example.org/a"], "unpinned": "none is published"}
 GATED = {"gated": {"instructions": "ask its authors"}, "unpinned": "none is published"}
 SAMPLE = {"comparable": False, "note": "ours", "unpinned": "kept here"}
-OLD = {"comparable": True, "note": "the first print", "unpinned": "none", "named": "old.zip"}
+OLD = {
+    "comparable": True,
+    "note": "the first print",
+    "unpinned": "none",
+    "named": "old.zip",
+}
 
 
 def source(**files):
-    head = {"title": "A", "licence": "CC0", "citation": "A 2020", "homepage": "https://example.org"}
+    head = {
+        "title": "A",
+        "licence": "CC0",
+        "citation": "A 2020",
+        "homepage": "https://example.org",
+    }
     return head | {"files": files}
 
 
 SOURCES = {
     "one": source(
-        **{"a.zip": OPEN | {"variants": {"sample": SAMPLE, "old": OLD}}, "b.zip": OPEN, "c.zip": OPEN}
+        **{
+            "a.zip": OPEN | {"variants": {"sample": SAMPLE, "old": OLD}},
+            "b.zip": OPEN,
+            "c.zip": OPEN,
+        }
     ),
     "two": source(**{"d.zip": GATED}),
 }
 DATA = {
     "needed": {"files": {"release": "one/b.zip"}},
-    "extra": {"files": {"a": "one/a.zip", "rest": ["one/b.zip", "one/c.zip"]}, "auxiliary": True},
+    "extra": {
+        "files": {"a": "one/a.zip", "rest": ["one/b.zip", "one/c.zip"]},
+        "auxiliary": True,
+    },
     "by_hand": {"files": {"a": "one/a.zip", "d": "two/d.zip"}, "auxiliary": True},
 }
 ASK = "two/d.zip must be downloaded manually: ask its authors"
@@ -43,15 +60,26 @@ def gone(tmp_path, monkeypatch):
     (tmp_path / "sources.yaml").write_text(json.dumps(SOURCES))
     registry = load_sources(tmp_path / "sources.yaml")
     table = {"title": "A", "where": "B"}
-    paper = Paper.model_validate({"title": "A", "citation": "B", "data": DATA, "tables": {"table1": table}})
+    paper = Paper.model_validate(
+        {"title": "A", "citation": "B", "data": DATA, "tables": {"table1": table}}
+    )
 
     def find(mirror=(), fetched=(), **values):
-        for folder, files in ((tmp_path / "mirror", mirror), (tmp_path / "results/sources", fetched)):
+        for folder, files in (
+            (tmp_path / "mirror", mirror),
+            (tmp_path / "results/sources", fetched),
+        ):
             for file in ("", *files):
                 (folder / file).parent.mkdir(parents=True, exist_ok=True)
                 (folder / file).touch() if file else folder.mkdir(exist_ok=True)
-        values = {"papers": "acord", "data": "release", "mirror": str(tmp_path / "mirror")} | values
-        return absent(load_config(values, ["acord"], ROOT), {"paper": paper}, registry, ROOT)
+        values = {
+            "papers": "acord",
+            "data": "release",
+            "mirror": str(tmp_path / "mirror"),
+        } | values
+        return absent(
+            load_config(values, ["acord"], ROOT), {"paper": paper}, registry, ROOT
+        )
 
     return find
 

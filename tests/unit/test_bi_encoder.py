@@ -32,7 +32,15 @@ def reference(folder, texts, length=None):
 def test_batches_contain_texts_of_one_length():
     lengths = [3, 9, 3, 4, 3, 9, 40, 0, 3]
     batches = list(bi_encoder.batches(lengths, 10))
-    assert [[lengths[at] for at in batch] for batch in batches] == [[40], [9], [9], [4], [3, 3, 3], [3], [0]]
+    assert [[lengths[at] for at in batch] for batch in batches] == [
+        [40],
+        [9],
+        [9],
+        [4],
+        [3, 3, 3],
+        [3],
+        [0],
+    ]
     assert sorted(at for batch in batches for at in batch) == list(range(len(lengths)))
     assert list(bi_encoder.batches([], 10)) == []
 
@@ -44,7 +52,9 @@ def test_vectors_equal_those_of_sentence_transformers(folders, family, monkeypat
     monkeypatch.setattr(bi_encoder, "SHARD", 5)
     model = bi_encoder.load(folders[family], CPU, 32)
     masks = []
-    model[0].register_forward_pre_hook(lambda _, inputs: masks.append(inputs[0]["attention_mask"]))
+    model[0].register_forward_pre_hook(
+        lambda _, inputs: masks.append(inputs[0]["attention_mask"])
+    )
     vectors = bi_encoder.encode(model, TEXTS)
     assert (vectors.dtype, vectors.shape) == (np.float32, (len(TEXTS), 32))
     assert vectors == pytest.approx(reference(folders[family], TEXTS, 32), abs=1e-6)
@@ -59,11 +69,19 @@ def test_vectors_equal_those_of_sentence_transformers(folders, family, monkeypat
 
 def test_each_thread_encodes_its_own_batch(folders, monkeypatch):
     monkeypatch.setitem(bi_encoder.TOKENS, "cpu", 16)
-    model, before, seen = bi_encoder.load(folders["bert"], CPU), torch.get_num_threads(), set()
+    model, before, seen = (
+        bi_encoder.load(folders["bert"], CPU),
+        torch.get_num_threads(),
+        set(),
+    )
     model[0].register_forward_pre_hook(
         lambda *_: seen.add((threading.current_thread().name, torch.get_num_threads()))
     )
-    texts = [f"{word} {other}" for word in tiny_encoders.WORDS for other in tiny_encoders.WORDS]
+    texts = [
+        f"{word} {other}"
+        for word in tiny_encoders.WORDS
+        for other in tiny_encoders.WORDS
+    ]
     vectors = {}
     for threads in (1, 3):
         torch.set_num_threads(threads)
@@ -86,7 +104,12 @@ def test_each_thread_encodes_its_own_batch(folders, monkeypatch):
 
 
 def settings(**changes):
-    return {"model": "tiny", "weights": "mirror:tiny", "revision": None, "content": "sha256:1"} | changes
+    return {
+        "model": "tiny",
+        "weights": "mirror:tiny",
+        "revision": None,
+        "content": "sha256:1",
+    } | changes
 
 
 @pytest.mark.parametrize(
@@ -107,7 +130,9 @@ def test_cached_vectors_are_reused_only_for_the_same_model_length_and_encoding(
     assert (vectors == bi_encoder.encode(first, TEXTS)).all()
     model = bi_encoder.load(folders["bert"], CPU, length)
     if same:
-        monkeypatch.setattr(model, "encode", lambda *_, **__: pytest.fail("it encoded again"))
+        monkeypatch.setattr(
+            model, "encode", lambda *_, **__: pytest.fail("it encoded again")
+        )
     again = bi_encoder.cached(encode, model, settings(**changes), tmp_path)(TEXTS)
     assert again == pytest.approx(reference(folders["bert"], TEXTS, length), abs=1e-6)
     assert len(list((tmp_path / "tiny").iterdir())) == (1 if same else 2)
@@ -116,7 +141,9 @@ def test_cached_vectors_are_reused_only_for_the_same_model_length_and_encoding(
 def test_nothing_is_cached_for_unidentified_weights(folders, tmp_path):
     model = bi_encoder.load(folders["bert"], CPU)
     unidentified = settings(weights="own-model", content=None)
-    assert bi_encoder.cached(bi_encoder.encode, model, unidentified, tmp_path)(SHORT).shape == (5, 32)
+    assert bi_encoder.cached(bi_encoder.encode, model, unidentified, tmp_path)(
+        SHORT
+    ).shape == (5, 32)
     assert not list(tmp_path.iterdir())
 
 
@@ -124,7 +151,12 @@ WORDS = ["a", "clause", "of", "five", "texts"]
 
 
 def identity(**changes):
-    about = {"data": {"weights": "m", "length": 16}, "code": "c", "libraries": {"torch": "2"}, "device": "d"}
+    about = {
+        "data": {"weights": "m", "length": 16},
+        "code": "c",
+        "libraries": {"torch": "2"},
+        "device": "d",
+    }
     return about | changes
 
 
@@ -177,7 +209,10 @@ def test_a_kill_loses_at_most_one_shard(tmp_path, check):
 def test_a_bar_counts_all_parts(check, capsys):
     check(WORDS, WORDS)
     parts = -(-len(WORDS) // 2)
-    assert "parts of 2 texts: 100%" in (bar := capsys.readouterr().err) and f"{parts}/{parts}" in bar
+    assert (
+        "parts of 2 texts: 100%" in (bar := capsys.readouterr().err)
+        and f"{parts}/{parts}" in bar
+    )
     check(WORDS, [])
     assert not capsys.readouterr().err
 
@@ -218,7 +253,9 @@ def drop_vectors(shard):
     ids=["truncated", "empty", "other content", "flipped bit", "no vectors"],
 )
 @pytest.mark.parametrize("opened_before", [True, False])
-def test_a_damaged_shard_is_encoded_again(tmp_path, caplog, check, damage, opened_before):
+def test_a_damaged_shard_is_encoded_again(
+    tmp_path, caplog, check, damage, opened_before
+):
     cache = VectorCache(tmp_path, identity())
     cache.encode(WORDS, Encoder())
     shard = sorted(cache.folder.glob("*.npz"))[0]
@@ -251,7 +288,9 @@ def test_vectors_of_another_identity_are_not_used(tmp_path, check, changes, stay
     check(WORDS, WORDS, after)
     # Vectors of earlier code or libraries are deleted.
     assert before.folder.exists() == stays
-    assert json.loads((after.folder / "identity.json").read_text()) == identity(**changes)
+    assert json.loads((after.folder / "identity.json").read_text()) == identity(
+        **changes
+    )
 
 
 @pytest.mark.parametrize("vectors", [np.zeros((1, 3)), np.zeros(2)])

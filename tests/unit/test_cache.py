@@ -19,14 +19,18 @@ def home(tmp_path, monkeypatch):
     return tmp_path / "home"
 
 
-def test_the_cache_is_in_the_home_folder_or_where_the_variable_says(home, tmp_path, monkeypatch):
+def test_the_cache_is_in_the_home_folder_or_where_the_variable_says(
+    home, tmp_path, monkeypatch
+):
     assert user_cache() == home / ".cache/lextables"
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "other"))
     assert user_cache() == tmp_path / "other/lextables"
     assert pages.default_file() == tmp_path / "other/lextables/edgar.pace"
 
 
-def test_the_patterns_of_citations_are_compiled_where_the_variable_says(home, tmp_path, monkeypatch):
+def test_the_patterns_of_citations_are_compiled_where_the_variable_says(
+    home, tmp_path, monkeypatch
+):
     home.write_text("a file: nothing can be written below it")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "other"))
     used = []
@@ -48,7 +52,9 @@ def no_user(number):
     raise KeyError(f"getpwuid(): uid not found: {number}")
 
 
-def test_a_cache_that_cannot_be_written_raises_one_sentence(home, tmp_path, monkeypatch):
+def test_a_cache_that_cannot_be_written_raises_one_sentence(
+    home, tmp_path, monkeypatch
+):
     (tmp_path / "file").touch()
     (tmp_path / "loop").symlink_to("loop")
     sentence = "this folder for caches cannot be written; set the environment variable XDG_CACHE_HOME"

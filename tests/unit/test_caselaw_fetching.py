@@ -24,16 +24,31 @@ THREE, ANOTHER = (
 
 @pytest.fixture
 def registry(tmp_path):
-    converted = {"comparable": False, "note": "converted", "digests": {"us/1.zip": f"sha256:{ONE}"}}
+    converted = {
+        "comparable": False,
+        "note": "converted",
+        "digests": {"us/1.zip": f"sha256:{ONE}"},
+    }
     volumes = {
         "addresses": [f"{DEAD}/{{reporter}}/{{volume}}.zip"],
         "unpinned": "no checksum is published",
         "variants": {"converted": converted},
     }
-    entry = {"title": "C", "licence": "CC0", "citation": "C 2018", "homepage": "https://example.org"}
+    entry = {
+        "title": "C",
+        "licence": "CC0",
+        "citation": "C 2018",
+        "homepage": "https://example.org",
+    }
     path = tmp_path / "sources.yaml"
-    metadata = {"addresses": [f"{DEAD}/{{reporter}}/{{volume}}/CasesMetadata.json"], "unpinned": "none"}
-    files = {"{reporter}/{volume}.zip": volumes, "{reporter}/{volume}/CasesMetadata.json": metadata}
+    metadata = {
+        "addresses": [f"{DEAD}/{{reporter}}/{{volume}}/CasesMetadata.json"],
+        "unpinned": "none",
+    }
+    files = {
+        "{reporter}/{volume}.zip": volumes,
+        "{reporter}/{volume}/CasesMetadata.json": metadata,
+    }
     path.write_text(yaml.safe_dump({"caselaw": entry | {"files": files}}))
     return load(path)
 
@@ -56,12 +71,22 @@ class Desk:
 
     def fetch_volumes(self, *volumes, mirrors=(), skip=False, **more):
         client = Client(attempts=3, sleep=self.waits.append)
-        settings = {"mirrors": mirrors, "data": "release", "skip": skip, "client": client} | more
-        return fetching.fetch_volumes(volumes, self.folder, self.registry, say=self.said.append, **settings)
+        settings = {
+            "mirrors": mirrors,
+            "data": "release",
+            "skip": skip,
+            "client": client,
+        } | more
+        return fetching.fetch_volumes(
+            volumes, self.folder, self.registry, say=self.said.append, **settings
+        )
 
     @property
     def held(self):
-        return sorted(path.relative_to(self.folder).as_posix() for path in self.folder.rglob("*.zip"))
+        return sorted(
+            path.relative_to(self.folder).as_posix()
+            for path in self.folder.rglob("*.zip")
+        )
 
 
 @pytest.fixture
@@ -76,8 +101,13 @@ def test_each_volume_is_stored_with_its_record(desk, mirror):
         ("us/3.zip", "unverified", False),
     ]
     assert record["absent"] == []
-    assert json.loads((desk.folder / "us/1.zip.json").read_text()) == record["volumes"][0]
-    assert ingest.paths(record, desk.folder) == [desk.folder / "us/1.zip", desk.folder / "us/3.zip"]
+    assert (
+        json.loads((desk.folder / "us/1.zip.json").read_text()) == record["volumes"][0]
+    )
+    assert ingest.paths(record, desk.folder) == [
+        desk.folder / "us/1.zip",
+        desk.folder / "us/3.zip",
+    ]
 
 
 def test_a_missing_volume_is_skipped_and_named(desk, mirror):
@@ -85,7 +115,8 @@ def test_a_missing_volume_is_skipped_and_named(desk, mirror):
     assert [v["file"] for v in record["volumes"]] == ["us/1.zip", "us/3.zip"]
     assert record["absent"] == ["us/2"]
     assert any(
-        line.startswith("us/2 is skipped: caselaw/us/2.zip could not be fetched") for line in desk.said
+        line.startswith("us/2 is skipped: caselaw/us/2.zip could not be fetched")
+        for line in desk.said
     )
 
 
@@ -108,11 +139,16 @@ def test_a_volume_is_fetched_again_only_after_a_change(desk, mirror):
     # The mirror's volume has priority over the one that was fetched.
     for body in (THREE, ANOTHER):
         (mirror / "caselaw/us/3.zip").write_bytes(body)
-        assert desk.fetch_volumes("us/3", mirrors=[mirror])["volumes"][0]["bytes"] == len(body)
+        assert desk.fetch_volumes("us/3", mirrors=[mirror])["volumes"][0][
+            "bytes"
+        ] == len(body)
 
 
 def test_an_unreachable_address_is_retried_only_for_the_first_volume(desk):
-    with pytest.raises(BadInput, match=r"no volume from us/1 to us/3 is available \(caselaw/us/3\.zip could"):
+    with pytest.raises(
+        BadInput,
+        match=r"no volume from us/1 to us/3 is available \(caselaw/us/3\.zip could",
+    ):
         desk.fetch_volumes("us/1", "us/2", "us/3", skip=True)
     assert len(desk.waits) == 2
 
@@ -126,12 +162,16 @@ def test_only_volumes_with_a_requested_case_are_fetched(desk, mirror):
     (mirror / "us.jsonl").write_text("{}")
     where = {"mirrors": [mirror], "cases": {12, 99}, "bulk": mirror}
     record = desk.fetch_volumes("us/1", "us/2", "us/4", "us.jsonl", **where)
-    assert [Path(volume["file"]).name for volume in record["volumes"]] == ["2.zip", "us.jsonl"]
+    assert [Path(volume["file"]).name for volume in record["volumes"]] == [
+        "2.zip",
+        "us.jsonl",
+    ]
     assert record["without"] == ["us/1", "us/4"]
     assert desk.held == ["us/2.zip"]
     assert ingest.paths(record, desk.folder)[1] == (mirror / "us.jsonl").resolve()
     with pytest.raises(
-        BadInput, match=r"caselaw/us/5/CasesMetadata\.json could not be fetched.*, or set bad_vol"
+        BadInput,
+        match=r"caselaw/us/5/CasesMetadata\.json could not be fetched.*, or set bad_vol",
     ):
         desk.fetch_volumes("us/5", **where)
     assert desk.fetch_volumes("us/2", "us/5", skip=True, **where)["absent"] == ["us/5"]
@@ -139,7 +179,10 @@ def test_only_volumes_with_a_requested_case_are_fetched(desk, mirror):
     for damaged in ("[", "", "<html>", "{}", "[1", "null"):
         (desk.folder / "us/4/CasesMetadata.json").write_text(damaged)
         (desk.folder / "us/4.zip").write_text(damaged)
-        assert desk.fetch_volumes("us/1", "us/4", **where)["without"] == ["us/1", "us/4"]
+        assert desk.fetch_volumes("us/1", "us/4", **where)["without"] == [
+            "us/1",
+            "us/4",
+        ]
     (mirror / "caselaw/us/4/CasesMetadata.json").write_text("{}")
     (desk.folder / "us/4/CasesMetadata.json").unlink()
     with pytest.raises(BadInput, match=r"it is no list of cases .*; put it there"):
@@ -159,11 +202,15 @@ def test_a_changed_or_missing_volume_is_an_error(desk, mirror):
     record = desk.fetch_volumes("us/1", "us/3", mirrors=[mirror])
     (desk.folder / "us/3.zip").write_bytes(b"cut")
     with pytest.raises(
-        BadInput, match=r"us/3\.zip: the volume differs from the one that was fetched; fetch it again"
+        BadInput,
+        match=r"us/3\.zip: the volume differs from the one that was fetched; fetch it again",
     ):
         ingest.paths(record, desk.folder)
     (desk.folder / "us/1.zip").unlink()
-    with pytest.raises(BadInput, match=r"us/1\.zip: the volume is missing; fetch it again with --forcerun"):
+    with pytest.raises(
+        BadInput,
+        match=r"us/1\.zip: the volume is missing; fetch it again with --forcerun",
+    ):
         ingest.paths(record, desk.folder)
 
 
@@ -183,9 +230,18 @@ def test_volumes_without_an_opinion_are_an_error():
     fault = Fault("3.zip", "", "it is no zip", "volume")
     done = ingest.Ingested(0, (fault,), 0, (Path("us/3.zip"),))
     with pytest.raises(
-        BadInput, match=r"us/3\.zip to us/4\.zip: no opinion was read from 2 volumes \(3\.zip: it is no"
+        BadInput,
+        match=r"us/3\.zip to us/4\.zip: no opinion was read from 2 volumes \(3\.zip: it is no",
     ):
-        ingest.report({"absent": [], "volumes": [{"file": "us/3.zip"}, {"file": "us/4.zip"}]}, done)
+        ingest.report(
+            {"absent": [], "volumes": [{"file": "us/3.zip"}, {"file": "us/4.zip"}]},
+            done,
+        )
     # None of the volumes has a case of the released data set.
     done = ingest.Ingested(0, (), 0, ())
-    assert ingest.report({"absent": [], "volumes": [], "without": ["us/3"]}, done)["opinions"] == 0
+    assert (
+        ingest.report({"absent": [], "volumes": [], "without": ["us/3"]}, done)[
+            "opinions"
+        ]
+        == 0
+    )

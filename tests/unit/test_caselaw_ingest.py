@@ -11,12 +11,16 @@ from lextables.pipeline.errors import BadInput
 
 
 def volume(path: Path) -> Path:
-    body = html(("majority", [f"{label(1)}One, “two” §3.", "Four."]), ("dissent", ["No."]))
+    body = html(
+        ("majority", [f"{label(1)}One, “two” §3.", "Four."]), ("dissent", ["No."])
+    )
     return write_zip(path, {str(n): (metadata(n), body) for n in (1, 2)})
 
 
 def test_the_table_has_the_declared_schema(tmp_path: Path) -> None:
-    done = write_opinions([volume(tmp_path / "7.zip")], tmp_path / "o.parquet", set_aside=False)
+    done = write_opinions(
+        [volume(tmp_path / "7.zip")], tmp_path / "o.parquet", set_aside=False
+    )
     rows = list(dataset.read(tmp_path / "o.parquet"))
     assert (done.opinions, done.faults, done.left_out, done.set_aside) == (4, (), 0, ())
     assert [row["opinion_id"] for row in rows] == ["1-0", "1-1", "2-0", "2-1"]
@@ -46,10 +50,14 @@ def test_an_invalid_volume_stops_the_job_unless_it_is_set_aside(tmp_path: Path) 
 def test_other_volumes_of_a_shard_are_kept_if_one_is_invalid(tmp_path: Path) -> None:
     good = volume(tmp_path / "8.zip")
     (tmp_path / "7.zip").write_bytes(b"no zip")
-    done = write_opinions([tmp_path / "7.zip", good], tmp_path / "o.parquet", set_aside=True)
+    done = write_opinions(
+        [tmp_path / "7.zip", good], tmp_path / "o.parquet", set_aside=True
+    )
     assert (done.opinions, done.set_aside) == (4, (tmp_path / "7.zip",))
     alone = write_opinions([good], tmp_path / "alone.parquet", set_aside=False)
-    assert (tmp_path / "o.parquet").read_bytes() == (tmp_path / "alone.parquet").read_bytes()
+    assert (tmp_path / "o.parquet").read_bytes() == (
+        tmp_path / "alone.parquet"
+    ).read_bytes()
     assert alone.faults == ()
 
 
@@ -76,10 +84,17 @@ def _body() -> dict:
 
 
 @pytest.mark.parametrize("set_aside", [False, True])
-def test_a_volume_under_two_numbers_is_read_once(tmp_path: Path, set_aside: bool) -> None:
+def test_a_volume_under_two_numbers_is_read_once(
+    tmp_path: Path, set_aside: bool
+) -> None:
     first, second = volume(tmp_path / "7.zip"), volume(tmp_path / "8.zip")
     done = write_opinions([first, second], tmp_path / "o.parquet", set_aside=set_aside)
-    assert [row["opinion_id"] for row in dataset.read(tmp_path / "o.parquet")] == ["1-0", "1-1", "2-0", "2-1"]
+    assert [row["opinion_id"] for row in dataset.read(tmp_path / "o.parquet")] == [
+        "1-0",
+        "1-1",
+        "2-0",
+        "2-1",
+    ]
     assert (done.opinions, done.left_out, done.set_aside) == (4, 2, ())
     assert [str(fault) for fault in done.faults] == [
         f"8.zip, html/000{n}-01.html, case {n}: its id is also that of {tmp_path.name}/7.zip,"
@@ -88,7 +103,9 @@ def test_a_volume_under_two_numbers_is_read_once(tmp_path: Path, set_aside: bool
     ]
 
 
-def test_cases_of_a_volume_that_is_left_out_are_read_from_another(tmp_path: Path) -> None:
+def test_cases_of_a_volume_that_is_left_out_are_read_from_another(
+    tmp_path: Path,
+) -> None:
     row = metadata(1) | _body()
     broken = write_bulk(tmp_path / "7.jsonl.xz", [row])
     broken.write_bytes(broken.read_bytes() + b"\xfd7zXZ\0 broken")
@@ -102,10 +119,16 @@ def test_many_bad_cases_are_counted_and_ten_of_a_volume_named(tmp_path: Path) ->
     for name in ("7", "8"):
         cases = {str(n): (metadata(n, court=None), body) for n in range(1, 24)}
         write_zip(tmp_path / f"{name}.zip", cases)
-    done = write_opinions([tmp_path / "7.zip", tmp_path / "8.zip"], tmp_path / "o.parquet", set_aside=False)
+    done = write_opinions(
+        [tmp_path / "7.zip", tmp_path / "8.zip"],
+        tmp_path / "o.parquet",
+        set_aside=False,
+    )
     assert (done.opinions, done.left_out, len(done.faults)) == (0, 46, 22)
     assert [fault.where for fault in done.faults[:10]] == [
         f"html/{n:04}-01.html, case {n}" for n in range(1, 11)
     ]
-    assert str(done.faults[10]) == "7.zip: 13 more cases are left out; the rest is kept."
+    assert (
+        str(done.faults[10]) == "7.zip: 13 more cases are left out; the rest is kept."
+    )
     assert report({"absent": [], "volumes": []}, done)["cases left out"] == 46

@@ -9,7 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from caselaw_volume import bulk_row, damaged, html, label, metadata, write_bulk, write_zip
+from caselaw_volume import (
+    bulk_row,
+    damaged,
+    html,
+    label,
+    metadata,
+    write_bulk,
+    write_zip,
+)
 from lextables.corpora.caselaw.opinion import Fault, Opinion, Page
 from lextables.corpora.caselaw.volume import bodies, case_ids, read_volume
 from lextables.sources.archives import Bounds
@@ -19,14 +27,24 @@ GOOD = html(("majority", ["A good opinion."]))
 
 def read(path: Path, bounds: Bounds | None = None) -> tuple[list[Opinion], list[Fault]]:
     items = list(read_volume(path, bounds) if bounds else read_volume(path))
-    return [i for i in items if isinstance(i, Opinion)], [i for i in items if isinstance(i, Fault)]
+    return [i for i in items if isinstance(i, Opinion)], [
+        i for i in items if isinstance(i, Fault)
+    ]
 
 
-def one(tmp_path: Path, body: str, **changes: object) -> tuple[list[Opinion], list[Fault]]:
-    return read(write_zip(tmp_path / "1.zip", {"case": (metadata(1, "7 Test 10", **changes), body)}))
+def one(
+    tmp_path: Path, body: str, **changes: object
+) -> tuple[list[Opinion], list[Fault]]:
+    return read(
+        write_zip(
+            tmp_path / "1.zip", {"case": (metadata(1, "7 Test 10", **changes), body)}
+        )
+    )
 
 
-def beside_good(tmp_path: Path, body: str | bytes, **changes: object) -> tuple[list[Opinion], list[Fault]]:
+def beside_good(
+    tmp_path: Path, body: str | bytes, **changes: object
+) -> tuple[list[Opinion], list[Fault]]:
     """Read a volume with the tested case between two valid cases; return its opinions and all faults."""
     cases = {
         "before": (metadata(1), GOOD),
@@ -46,18 +64,33 @@ def test_text_pages_and_footnotes_are_read(tmp_path: Path) -> None:
         f"{label(12)}Last page.",
         f"<aside class='footnote'><a href='#r'>1</a><p>A note {label(13)} here.</p></aside>",
     ]
-    opinions, faults = one(tmp_path, html(("majority", paragraphs), head=f"x {label(10)} y"), last_page="12")
+    opinions, faults = one(
+        tmp_path,
+        html(("majority", paragraphs), head=f"x {label(10)} y"),
+        last_page="12",
+    )
     assert faults == []
     (opinion,) = opinions
-    assert opinion.text == "ROE, J.\nThe first page ends.\n“Quoted words”\nLast page.\nA note here."
+    assert (
+        opinion.text
+        == "ROE, J.\nThe first page ends.\n“Quoted words”\nLast page.\nA note here."
+    )
     assert opinion.text[opinion.body_end :] == "\nA note here."
     assert [(p.label, opinion.text[p.offset :][:4]) for p in opinion.pages] == [
         ("10", "ROE,"),
         ("11", "page"),
         ("12", "Last"),
     ]
-    assert (opinion.opinion_id, opinion.author, opinion.majorities) == ("1-0", "ROE, J.", 1)
-    assert (opinion.reporter, opinion.volume, opinion.citations) == ("Test", "7", ("7 Test 10",))
+    assert (opinion.opinion_id, opinion.author, opinion.majorities) == (
+        "1-0",
+        "ROE, J.",
+        1,
+    )
+    assert (opinion.reporter, opinion.volume, opinion.citations) == (
+        "Test",
+        "7",
+        ("7 Test 10",),
+    )
 
 
 def test_a_footnote_heading_ends_the_body(tmp_path: Path) -> None:
@@ -74,7 +107,11 @@ def test_the_first_page_of_an_opinion_is_inferred(tmp_path: Path) -> None:
     )
     opinions, faults = one(tmp_path, body, last_page="14")
     assert faults == []
-    assert [[page.label for page in o.pages] for o in opinions] == [["11", "12"], ["12"], ["13", "14"]]
+    assert [[page.label for page in o.pages] for o in opinions] == [
+        ["11", "12"],
+        ["12"],
+        ["13", "14"],
+    ]
     assert all(o.pages[0].offset == 0 for o in opinions)
 
 
@@ -85,13 +122,20 @@ def test_a_case_on_one_page_needs_no_label(tmp_path: Path) -> None:
 
 
 def test_the_official_citation_comes_first(tmp_path: Path) -> None:
-    citations = [{"type": "parallel", "cite": "5 Other 6"}, {"type": "official", "cite": "7  Test 10"}]
+    citations = [
+        {"type": "parallel", "cite": "5 Other 6"},
+        {"type": "official", "cite": "7  Test 10"},
+    ]
     (opinion,), _ = one(tmp_path, GOOD, citations=citations)
     assert opinion.citations == ("7 Test 10", "5 Other 6")
     assert (opinion.volume, opinion.reporter) == ("7", "Test")
 
 
-NO_PAGES, REST, LEFT_OUT = "its text is kept without pages", "the rest is kept", "the case is left out"
+NO_PAGES, REST, LEFT_OUT = (
+    "its text is kept without pages",
+    "the rest is kept",
+    "the case is left out",
+)
 BAD_CASES = {
     "no page labels": (
         html(("majority", ["Some text."])),
@@ -109,7 +153,12 @@ BAD_CASES = {
         f", opinion 0: its pages are out of order; {NO_PAGES}.",
     ),
     "one misprinted label": (
-        html(("majority", [f"{label(1)}a {label(2)}b {label(33)}c {label(4)}d {label(5)}e"])),
+        html(
+            (
+                "majority",
+                [f"{label(1)}a {label(2)}b {label(33)}c {label(4)}d {label(5)}e"],
+            )
+        ),
         {"last_page": "5"},
         f", opinion 0: page label 33 is out of order and is dropped; {REST}.",
     ),
@@ -119,8 +168,16 @@ BAD_CASES = {
         f": 3 control characters were made spaces; {REST}.",
     ),
     "no opinion": (html(), {}, f": it has no opinion; {LEFT_OUT}."),
-    "empty file": ("", {}, f": its HTML cannot be parsed (Document is empty); {LEFT_OUT}."),
-    "not UTF-8": (b"<p>\xff</p>", {}, f": it is not UTF-8 (invalid start byte at byte 3); {LEFT_OUT}."),
+    "empty file": (
+        "",
+        {},
+        f": its HTML cannot be parsed (Document is empty); {LEFT_OUT}.",
+    ),
+    "not UTF-8": (
+        b"<p>\xff</p>",
+        {},
+        f": it is not UTF-8 (invalid start byte at byte 3); {LEFT_OUT}.",
+    ),
     "a page label of 6,000 digits": (
         html(("majority", [f"{label('9' * 6000)}a"])),
         {},
@@ -140,7 +197,9 @@ BAD_CASES = {
 
 
 @pytest.mark.parametrize("name", BAD_CASES)
-def test_an_invalid_case_is_reported_and_the_others_are_kept(tmp_path: Path, name: str) -> None:
+def test_an_invalid_case_is_reported_and_the_others_are_kept(
+    tmp_path: Path, name: str
+) -> None:
     body, changes, sentence = BAD_CASES[name]
     _, faults = beside_good(tmp_path, body, **changes)
     assert [str(fault) for fault in faults] == [f"7.zip, html/0002-01.html{sentence}"]
@@ -161,19 +220,31 @@ WRONG_METADATA = [
     ({"id": 1 << 63}, "its id = 9223372036854775808 is wrong"),
     ({"id": 10**30}, "its id = 1e+30 is wrong"),
     ({"decision_date": None}, "its decision_date = None is wrong"),
-    ({"decision_date": ""}, "its decision_date = '' is wrong (a date is YYYY, YYYY-MM or YYYY-MM-DD)"),
+    (
+        {"decision_date": ""},
+        "its decision_date = '' is wrong (a date is YYYY, YYYY-MM or YYYY-MM-DD)",
+    ),
     ({"decision_date": 1990}, "its decision_date = 1990 is wrong"),
     ({"decision_date": "99-99-9999"}, "its decision_date = '99-99-9999' is wrong"),
-    ({"decision_date": "2001-02-30"}, "its decision_date = '2001-02-30' is wrong (day is out of range"),
+    (
+        {"decision_date": "2001-02-30"},
+        "its decision_date = '2001-02-30' is wrong (day is out of range",
+    ),
     ({"decision_date": "1900-02-29"}, "its decision_date = '1900-02-29' is wrong"),
-    ({"decision_date": "2001-13"}, "its decision_date = '2001-13' is wrong (month must be"),
+    (
+        {"decision_date": "2001-13"},
+        "its decision_date = '2001-13' is wrong (month must be",
+    ),
     ({"decision_date": "2001-00"}, "its decision_date = '2001-00' is wrong"),
     ({"decision_date": "0000"}, "its decision_date = '0000' is wrong"),
     ({"decision_date": "2001-1-1"}, "its decision_date = '2001-1-1' is wrong"),
     ({"decision_date": "2001-W01-1"}, "its decision_date = '2001-W01-1' is wrong"),
     ({"decision_date": "2001-01-01\n"}, "its decision_date = '2001-01-01\\n' is wrong"),
     ({"decision_date": "١٩٩٠"}, "its decision_date = '١٩٩٠' is wrong"),
-    ({"decision_date": "9" * 6000}, "its decision_date = '999999999999...9999999999999' is wrong"),
+    (
+        {"decision_date": "9" * 6000},
+        "its decision_date = '999999999999...9999999999999' is wrong",
+    ),
     ({"court": None}, "its court = None is wrong"),
     ({"court": ["Court"]}, "its court = ['Court'] is wrong"),
     ({"court": {}}, "its court.name is missing"),
@@ -184,16 +255,27 @@ WRONG_METADATA = [
     ({"name_abbreviation": None}, "its name_abbreviation = None is wrong"),
     ({"first_page": None}, "its first_page = None is wrong"),
     ({"last_page": 12}, "its last_page = 12 is wrong"),
-    ({"first_page": "1" * 51}, "its first_page = '111111111111...1111111111111' is wrong"),
+    (
+        {"first_page": "1" * 51},
+        "its first_page = '111111111111...1111111111111' is wrong",
+    ),
     ({"citations": None}, "its citations = None is wrong"),
     ({"citations": ["7 Test 10"]}, "its citations.0 = '7 Test 10' is wrong"),
-    ({"citations": [{"type": "official", "cite": None}]}, "its citations.0.cite = None is wrong"),
-    ({"citations": [{"type": None, "cite": "7 Test 10"}]}, "its citations.0.type = None is wrong"),
+    (
+        {"citations": [{"type": "official", "cite": None}]},
+        "its citations.0.cite = None is wrong",
+    ),
+    (
+        {"citations": [{"type": None, "cite": "7 Test 10"}]},
+        "its citations.0.type = None is wrong",
+    ),
 ]
 
 
 @pytest.mark.parametrize(("changes", "sentence"), WRONG_METADATA)
-def test_a_case_with_wrong_metadata_is_left_out(tmp_path: Path, changes: dict, sentence: str) -> None:
+def test_a_case_with_wrong_metadata_is_left_out(
+    tmp_path: Path, changes: dict, sentence: str
+) -> None:
     kept, (fault,) = beside_good(tmp_path, GOOD, **changes)
     assert kept == []
     case_id = changes.get("id", 2)
@@ -202,16 +284,18 @@ def test_a_case_with_wrong_metadata_is_left_out(tmp_path: Path, changes: dict, s
         place = "7.zip, html/0002-01.html: "
     assert str(fault).startswith(place + sentence)
     assert fault.lost == "case"
-    assert case_ids(tmp_path / "7.zip") == {1, 3} | ({2} if "id" not in changes else set()) - {
-        2 if "jurisdiction" in changes else 0
-    }
+    assert case_ids(tmp_path / "7.zip") == {1, 3} | (
+        {2} if "id" not in changes else set()
+    ) - {2 if "jurisdiction" in changes else 0}
 
 
 @pytest.mark.parametrize("entry", [None, [], "case", 7, {}])
 def test_an_entry_that_is_no_case_is_left_out(tmp_path: Path, entry: object) -> None:
     path = tmp_path / "7.zip"
     with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("metadata/CasesMetadata.json", json.dumps([entry, metadata(1)]))
+        archive.writestr(
+            "metadata/CasesMetadata.json", json.dumps([entry, metadata(1)])
+        )
         archive.writestr("html/0001-01.html", GOOD)
     opinions, faults = read(path)
     assert [o.case_id for o in opinions] == [1]
@@ -226,7 +310,12 @@ def test_every_form_of_date_is_read_as_published(tmp_path: Path, date: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("other", "kept"), [({}, "First."), ({"file_name": "0001-01"}, "Second."), ({"court": None}, "First.")]
+    ("other", "kept"),
+    [
+        ({}, "First."),
+        ({"file_name": "0001-01"}, "Second."),
+        ({"court": None}, "First."),
+    ],
 )
 def test_a_repeated_id_is_left_out(tmp_path: Path, other: dict, kept: str) -> None:
     """Of entries with one file name, the zip has one text: the last."""
@@ -234,7 +323,11 @@ def test_a_repeated_id_is_left_out(tmp_path: Path, other: dict, kept: str) -> No
         "1": (metadata(1), html(("majority", ["First."]))),
         "2": (metadata(2) | {"id": 1} | other, html(("majority", ["Second."]))),
     }
-    with pytest.warns(UserWarning, match="Duplicate") if "file_name" in other else nullcontext():
+    with (
+        pytest.warns(UserWarning, match="Duplicate")
+        if "file_name" in other
+        else nullcontext()
+    ):
         path = write_zip(tmp_path / "7.zip", cases)
     opinions, (fault,) = read(path)
     assert [(o.opinion_id, o.text) for o in opinions] == [("1-0", kept)]
@@ -242,10 +335,15 @@ def test_a_repeated_id_is_left_out(tmp_path: Path, other: dict, kept: str) -> No
     if "court" not in other:
         place = f"html/{other.get('file_name', '0002-01')}.html, case 1"
         first = f"{tmp_path.name}/7.zip, html/0001-01.html"
-        assert str(fault) == f"7.zip, {place}: its id is also that of {first}; the case is left out."
+        assert (
+            str(fault)
+            == f"7.zip, {place}: its id is also that of {first}; the case is left out."
+        )
 
 
-def test_the_second_case_of_an_id_is_kept_if_the_first_is_left_out(tmp_path: Path) -> None:
+def test_the_second_case_of_an_id_is_kept_if_the_first_is_left_out(
+    tmp_path: Path,
+) -> None:
     cases = {"1": (metadata(1), html()), "2": (metadata(2, id=1), GOOD)}
     opinions, faults = read(write_zip(tmp_path / "7.zip", cases))
     assert [(o.case_id, o.text) for o in opinions] == [(1, "A good opinion.")]
@@ -263,8 +361,13 @@ def test_the_second_case_of_an_id_is_kept_if_the_first_is_left_out(tmp_path: Pat
         str.upper,
     ],
 )
-def test_a_volume_that_was_packed_again_is_read(tmp_path: Path, renamed: Callable[[str], str]) -> None:
-    members = {"metadata/CasesMetadata.json": json.dumps([metadata(1)]), "html/0001-01.html": GOOD}
+def test_a_volume_that_was_packed_again_is_read(
+    tmp_path: Path, renamed: Callable[[str], str]
+) -> None:
+    members = {
+        "metadata/CasesMetadata.json": json.dumps([metadata(1)]),
+        "html/0001-01.html": GOOD,
+    }
     with zipfile.ZipFile(tmp_path / "7.zip", "w") as archive:
         for name, content in members.items():
             archive.writestr(renamed(name), b"\xef\xbb\xbf" + content.encode())
@@ -272,7 +375,9 @@ def test_a_volume_that_was_packed_again_is_read(tmp_path: Path, renamed: Callabl
     opinions, faults = read(tmp_path / "7.zip")
     assert [(o.case_id, o.text) for o in opinions] == [(1, "A good opinion.")]
     assert faults == []
-    assert [(key.id, body) for key, body in bodies(tmp_path / "7.zip", {1})] == [(1, GOOD)]
+    assert [(key.id, body) for key, body in bodies(tmp_path / "7.zip", {1})] == [
+        (1, GOOD)
+    ]
 
 
 def test_a_zip_of_two_volumes_is_set_aside(tmp_path: Path) -> None:
@@ -297,9 +402,13 @@ def test_a_zip_of_two_volumes_is_set_aside(tmp_path: Path) -> None:
         (("0", "1"), ["11", "0", "1"]),
     ],
 )
-def test_labels_that_are_no_plain_numbers(tmp_path: Path, labels: tuple[str, str], pages: list[str]) -> None:
+def test_labels_that_are_no_plain_numbers(
+    tmp_path: Path, labels: tuple[str, str], pages: list[str]
+) -> None:
     paragraphs = ["Text.", f"{label(labels[0])}More.", f"{label(labels[1])}Last."]
-    (opinion,), faults = one(tmp_path, html(("majority", paragraphs)), first_page="11", last_page="13")
+    (opinion,), faults = one(
+        tmp_path, html(("majority", paragraphs)), first_page="11", last_page="13"
+    )
     assert [page.label for page in opinion.pages] == pages
     assert faults == []
 
@@ -312,11 +421,16 @@ def test_valid_parts_of_an_invalid_case_are_kept(tmp_path: Path) -> None:
     kept, _ = beside_good(tmp_path, BAD_CASES["one misprinted label"][0], last_page="5")
     assert [page.label for page in kept[0].pages] == ["1", "2", "4", "5"]
     kept, _ = beside_good(tmp_path, BAD_CASES["two majority opinions"][0])
-    assert [(o.opinion_type, o.majorities) for o in kept] == [("majority", 2), ("majority", 2)]
+    assert [(o.opinion_type, o.majorities) for o in kept] == [
+        ("majority", 2),
+        ("majority", 2),
+    ]
 
 
 def test_the_first_of_repeated_page_labels_is_used(tmp_path: Path) -> None:
-    body = html(("majority", [f"{label(1)}a {label(2)}b {label(2)}c {label(3)}d {label(4)}e"]))
+    body = html(
+        ("majority", [f"{label(1)}a {label(2)}b {label(2)}c {label(3)}d {label(4)}e"])
+    )
     (opinion,), faults = one(tmp_path, body, last_page="4")
     assert opinion.pages == (Page("1", 0), Page("2", 2), Page("3", 6), Page("4", 8))
     assert len(faults) == 1
@@ -324,9 +438,18 @@ def test_the_first_of_repeated_page_labels_is_used(tmp_path: Path) -> None:
 
 def test_missing_html_is_replaced_by_json(tmp_path: Path) -> None:
     path = tmp_path / "7.zip"
-    record = {"casebody": {"opinions": [{"type": "majority", "author": None, "text": "One.\n\n Two\x07."}]}}
+    record = {
+        "casebody": {
+            "opinions": [
+                {"type": "majority", "author": None, "text": "One.\n\n Two\x07."}
+            ]
+        }
+    }
     with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("metadata/CasesMetadata.json", json.dumps([metadata(1), metadata(2), metadata(3)]))
+        archive.writestr(
+            "metadata/CasesMetadata.json",
+            json.dumps([metadata(1), metadata(2), metadata(3)]),
+        )
         archive.writestr("json/0001-01.json", json.dumps(record))
         archive.writestr("html/0003-01.html", GOOD)
     opinions, faults = read(path)
@@ -345,14 +468,21 @@ def test_missing_html_is_replaced_by_json(tmp_path: Path) -> None:
             {"casebody": {"opinions": [{"type": 3, "text": "A."}]}},
             "its casebody.opinions.0.type = 3 is wrong",
         ),
-        ({"casebody": {"opinions": [{"type": "majority"}]}}, "its casebody.opinions.0.text is missing"),
+        (
+            {"casebody": {"opinions": [{"type": "majority"}]}},
+            "its casebody.opinions.0.text is missing",
+        ),
         ({}, "its casebody is missing"),
         (NESTED, "its content = [[[[[[[...]]]]]]] is wrong"),
     ],
 )
-def test_an_invalid_json_twin_removes_only_its_case(tmp_path: Path, record: object, sentence: str) -> None:
+def test_an_invalid_json_twin_removes_only_its_case(
+    tmp_path: Path, record: object, sentence: str
+) -> None:
     with zipfile.ZipFile(tmp_path / "7.zip", "w") as archive:
-        archive.writestr("metadata/CasesMetadata.json", json.dumps([metadata(1), metadata(2)]))
+        archive.writestr(
+            "metadata/CasesMetadata.json", json.dumps([metadata(1), metadata(2)])
+        )
         archive.writestr("json/0001-01.json", json.dumps(record))
         archive.writestr("html/0002-01.html", GOOD)
     opinions, (fault,) = read(tmp_path / "7.zip")
@@ -373,7 +503,10 @@ def test_a_damaged_member_removes_only_its_case(tmp_path: Path) -> None:
     ("bounds", "fault"),
     [
         (Bounds(ratio=50), "it claims to expand more than 50 times"),
-        (Bounds(member=1 << 20), "it claims 4,000,145 bytes, more than the 1,048,576 allowed"),
+        (
+            Bounds(member=1 << 20),
+            "it claims 4,000,145 bytes, more than the 1,048,576 allowed",
+        ),
     ],
 )
 def test_a_zip_bomb_is_not_opened(tmp_path: Path, bounds: Bounds, fault: str) -> None:
@@ -381,7 +514,9 @@ def test_a_zip_bomb_is_not_opened(tmp_path: Path, bounds: Bounds, fault: str) ->
     cases = {str(n): (metadata(n), bomb if n == 2 else GOOD) for n in (1, 2, 3)}
     opinions, faults = read(write_zip(tmp_path / "7.zip", cases), bounds)
     assert [o.case_id for o in opinions] == [1, 3]
-    assert [str(f) for f in faults] == [f"7.zip, html/0002-01.html: {fault}; {LEFT_OUT}."]
+    assert [str(f) for f in faults] == [
+        f"7.zip, html/0002-01.html: {fault}; {LEFT_OUT}."
+    ]
 
 
 def test_a_volume_that_claims_too_many_bytes_is_set_aside(tmp_path: Path) -> None:
@@ -393,7 +528,10 @@ def test_a_volume_that_claims_too_many_bytes_is_set_aside(tmp_path: Path) -> Non
 
 
 def test_a_case_with_a_false_file_size_is_left_out(tmp_path: Path) -> None:
-    path = write_zip(tmp_path / "7.zip", {"1": (metadata(1), GOOD), "2": (metadata(2), "A" * 500_000)})
+    path = write_zip(
+        tmp_path / "7.zip",
+        {"1": (metadata(1), GOOD), "2": (metadata(2), "A" * 500_000)},
+    )
     raw = bytearray(path.read_bytes())
     central = raw.rindex(b"PK\x01\x02")
     raw[central + 24 : central + 28] = (1000).to_bytes(4, "little")
@@ -406,10 +544,18 @@ def test_a_case_with_a_false_file_size_is_left_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "sentence"),
     [
-        ("7.zip", b"not a zip", "7.zip: it cannot be unzipped (File is not a zip file)"),
+        (
+            "7.zip",
+            b"not a zip",
+            "7.zip: it cannot be unzipped (File is not a zip file)",
+        ),
         ("7.tar", b"", "7.tar: it is neither .zip nor .jsonl nor .jsonl.xz"),
         ("7.jsonl.xz", b"not xz", "7.jsonl.xz: it cannot be decompressed ("),
-        ("7.jsonl.xz", lzma.compress(b"{}\n" * 9)[:-8], "7.jsonl.xz: it cannot be decompressed ("),
+        (
+            "7.jsonl.xz",
+            lzma.compress(b"{}\n" * 9)[:-8],
+            "7.jsonl.xz: it cannot be decompressed (",
+        ),
     ],
 )
 def test_an_invalid_volume_is_set_aside_and_named(
@@ -433,7 +579,10 @@ def test_a_zip_without_metadata_is_set_aside(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "7.zip", "w") as archive:
         archive.writestr("html/0001-01.html", GOOD)
     (fault,) = read_volume(tmp_path / "7.zip")
-    assert str(fault) == "7.zip: it holds no metadata/CasesMetadata.json; the volume is set aside."
+    assert (
+        str(fault)
+        == "7.zip: it holds no metadata/CasesMetadata.json; the volume is set aside."
+    )
 
 
 BULK = (
@@ -446,17 +595,26 @@ BULK = (
 
 @pytest.mark.parametrize("name", ["7.jsonl", "7.jsonl.xz"])
 def test_the_bulk_export_is_read(tmp_path: Path, name: str) -> None:
-    opinions, faults = read(write_bulk(tmp_path / name, [bulk_row(1, BULK), bulk_row(2, BULK)]))
+    opinions, faults = read(
+        write_bulk(tmp_path / name, [bulk_row(1, BULK), bulk_row(2, BULK)])
+    )
     assert faults == []
     assert [o.case_id for o in opinions] == [1, 2]
     assert opinions[0].text == "ROE, J.\nHe cites 5 Test 7 here.\nA note & more."
-    assert [(p.label, opinions[0].text[p.offset]) for p in opinions[0].pages] == [("1", "R"), ("2", "7")]
+    assert [(p.label, opinions[0].text[p.offset]) for p in opinions[0].pages] == [
+        ("1", "R"),
+        ("2", "7"),
+    ]
     assert opinions[0].text[opinions[0].body_end :] == "\nA note & more."
 
 
 def test_an_xz_file_with_several_streams_is_read(tmp_path: Path) -> None:
     row = json.dumps(bulk_row(1, BULK)).encode() + b"\n"
-    streams = lzma.compress(row) + b"\0" * 4 + lzma.compress(row.replace(b'"id": 1', b'"id": 2'))
+    streams = (
+        lzma.compress(row)
+        + b"\0" * 4
+        + lzma.compress(row.replace(b'"id": 1', b'"id": 2'))
+    )
     (tmp_path / "7.jsonl.xz").write_bytes(streams)
     opinions, faults = read(tmp_path / "7.jsonl.xz")
     assert faults == []
@@ -480,7 +638,10 @@ def body(data: str | None, status: str = "ok") -> dict:
             bulk_row(2, "", casebody=body(ENTITY)),
             "its XML declares entities, which are refused; the case",
         ),
-        (bulk_row(2, "<opinion><p>&x;</p></opinion>"), "its XML cannot be parsed (Entity 'x' not defined"),
+        (
+            bulk_row(2, "<opinion><p>&x;</p></opinion>"),
+            "its XML cannot be parsed (Entity 'x' not defined",
+        ),
         (
             bulk_row(2, "", casebody=body(None, "error")),
             "its text was not released (status 'error');",
@@ -493,16 +654,25 @@ def body(data: str | None, status: str = "ok") -> dict:
         ),
         (bulk_row(1, BULK), "case 1: its id is also that of "),
         (b"[" * 2000 + b"]" * 2000, "its JSON cannot be parsed ("),
-        (bulk_row(2, "<opinion><p>a\x07b</p></opinion>"), f"1 control character was made a space; {REST}."),
+        (
+            bulk_row(2, "<opinion><p>a\x07b</p></opinion>"),
+            f"1 control character was made a space; {REST}.",
+        ),
     ],
 )
 def test_an_invalid_row_is_reported_and_the_others_are_kept(
     tmp_path: Path, row: dict | bytes, sentence: str
 ) -> None:
-    opinions, faults = read(write_bulk(tmp_path / "7.jsonl", [bulk_row(1, BULK), row, bulk_row(3, BULK)]))
+    opinions, faults = read(
+        write_bulk(tmp_path / "7.jsonl", [bulk_row(1, BULK), row, bulk_row(3, BULK)])
+    )
     assert [o.case_id for o in opinions if o.case_id != 2] == [1, 3]
     assert len(faults) == 1
-    assert str(faults[0]).replace("row 2, ", "row 2: ").startswith(f"7.jsonl, row 2: {sentence}")
+    assert (
+        str(faults[0])
+        .replace("row 2, ", "row 2: ")
+        .startswith(f"7.jsonl, row 2: {sentence}")
+    )
 
 
 def test_a_line_longer_than_the_limit_is_rejected(tmp_path: Path) -> None:

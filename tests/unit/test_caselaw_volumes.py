@@ -16,10 +16,16 @@ LISTED = Collection(frozenset({"us"}), {"us": {12: ["12"], 1: ["1"], 3: ["3", "3
 
 def volume(number: str, reporter: str = "us", folder: str = "") -> dict:
     """An entry of VolumesMetadata.json with the fields that are read."""
-    return {"volume_number": number, "volume_folder": folder or number, "reporter_slug": reporter}
+    return {
+        "volume_number": number,
+        "volume_folder": folder or number,
+        "reporter_slug": reporter,
+    }
 
 
-def mirror(folder: Path, *, listed: list | None = None, held: tuple[str, ...] = ()) -> Path:
+def mirror(
+    folder: Path, *, listed: list | None = None, held: tuple[str, ...] = ()
+) -> Path:
     for name in held:
         path = folder / "caselaw" / f"{name}.zip"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -55,18 +61,25 @@ def test_a_reporter_without_a_range_selects_all_available_volumes(tmp_path):
     collection = known([mirror(tmp_path, held=("us/7", "us/3"))], tmp_path / "nothing")
     assert shards(["us"], 10, collection) == {"us-3": ["us/3", "us/7"]}
     assert shards(["us"], 20, LISTED) == {"us-1": ["us/1", "us/3", "us/3-2", "us/12"]}
-    with pytest.raises(BadInput, match=r"caselaw = 'ill' needs the volumes of 'ill' in a mirror, or"):
+    with pytest.raises(
+        BadInput, match=r"caselaw = 'ill' needs the volumes of 'ill' in a mirror, or"
+    ):
         shards(["ill"], 10, collection)
     with pytest.raises(
-        BadInput, match="has 'uss', which is not a reporter of static.case.law; use one such as us"
+        BadInput,
+        match="has 'uss', which is not a reporter of static.case.law; use one such as us",
     ):
         shards(["uss"], 10, ANY)
 
 
 def test_all_selects_every_listed_volume():
-    both = Collection(frozenset({"us", "ill"}), LISTED.listed | {"ill": {5: ["5"], 7: ["7"]}})
+    both = Collection(
+        frozenset({"us", "ill"}), LISTED.listed | {"ill": {5: ["5"], 7: ["7"]}}
+    )
     assert shards(["all"], 10, both) == shards(["ill:5-7", "us:1-12"], 10, both)
-    with pytest.raises(BadInput, match=r"caselaw = 'all' needs the collection's Vol\w+\.json; fetch it"):
+    with pytest.raises(
+        BadInput, match=r"caselaw = 'all' needs the collection's Vol\w+\.json; fetch it"
+    ):
         shards(["all"], 10, ANY)
 
 
@@ -77,12 +90,20 @@ def test_single_volumes_give_no_more_shards_than_a_range():
 
 
 def test_a_range_selects_only_existing_volumes():
-    assert shards(["us:1-12"], 10, LISTED) == {"us-1": ["us/1", "us/3", "us/3-2", "us/12"]}
-    assert shards(["us:1-12"], 3, LISTED) == {"us-1": ["us/1", "us/3", "us/3-2"], "us-12": ["us/12"]}
+    assert shards(["us:1-12"], 10, LISTED) == {
+        "us-1": ["us/1", "us/3", "us/3-2", "us/12"]
+    }
+    assert shards(["us:1-12"], 3, LISTED) == {
+        "us-1": ["us/1", "us/3", "us/3-2"],
+        "us-12": ["us/12"],
+    }
     assert shards(["us:2-4"], 10, LISTED) == {"us-3": ["us/3", "us/3-2"]}
 
 
-NO_REPORTER, THERE = "which is not a reporter of static.case.law", "use existing volumes"
+NO_REPORTER, THERE = (
+    "which is not a reporter of static.case.law",
+    "use existing volumes",
+)
 
 
 @pytest.mark.parametrize(
@@ -97,8 +118,16 @@ NO_REPORTER, THERE = "which is not a reporter of static.case.law", "use existing
             f"= 'us:1-99999' has 99,999 volumes, but no reporter has more than 999; {THERE}",
         ),
         (ANY, ["il:1"], f"= 'il:1' has 'il', {NO_REPORTER}; use one such as ill"),
-        (ANY, ["zzz:1-3"], f"= 'zzz:1-3' has 'zzz', {NO_REPORTER}; see https://static.case.law"),
-        (LISTED, ["us:1-13"], f"= 'us:1-13' goes beyond volume 12, the last of us; {THERE}"),
+        (
+            ANY,
+            ["zzz:1-3"],
+            f"= 'zzz:1-3' has 'zzz', {NO_REPORTER}; see https://static.case.law",
+        ),
+        (
+            LISTED,
+            ["us:1-13"],
+            f"= 'us:1-13' goes beyond volume 12, the last of us; {THERE}",
+        ),
         (LISTED, ["us:5-11"], f"= 'us:5-11' contains no volume of us; {THERE}"),
     ],
 )
@@ -120,15 +149,26 @@ def test_the_published_reporters_are_known_without_a_list(tmp_path):
 def test_the_list_of_volumes_is_read_from_a_mirror_or_else_from_the_download(tmp_path):
     fetched = mirror(tmp_path / "results", listed=[volume("1")]) / "caselaw"
     assert known([], fetched).listed == {"us": {1: ["1"]}}
-    listed = [volume("2"), volume("138", folder="138-2"), volume("138"), volume("Index"), volume("9", "zzz")]
-    found = known([mirror(tmp_path / "none"), mirror(tmp_path / "mirror", listed=listed)], fetched)
+    listed = [
+        volume("2"),
+        volume("138", folder="138-2"),
+        volume("138"),
+        volume("Index"),
+        volume("9", "zzz"),
+    ]
+    found = known(
+        [mirror(tmp_path / "none"), mirror(tmp_path / "mirror", listed=listed)], fetched
+    )
     assert found.listed == {"us": {2: ["2"], 138: ["138", "138-2"]}, "zzz": {9: ["9"]}}
     assert "zzz" in found.reporters
 
 
 def test_a_volume_in_a_mirror_is_known_even_if_it_is_not_listed(tmp_path):
     held = ("us/574", "own-reports/1", "samples/alaska_1")
-    found = known([mirror(tmp_path, listed=[volume("572"), volume("1")], held=held)], tmp_path / "none")
+    found = known(
+        [mirror(tmp_path, listed=[volume("572"), volume("1")], held=held)],
+        tmp_path / "none",
+    )
     assert shards(["us:570-574"], 10, found) == {"us-572": ["us/572", "us/574"]}
     assert shards(["own-reports:1"], 10, found) == {"own-reports-1": ["own-reports/1"]}
     assert "samples" not in found.reporters
@@ -183,5 +223,8 @@ def test_a_damaged_list_counts_as_missing_if_it_was_fetched(tmp_path, damaged):
     fetched = mirror(tmp_path) / "caselaw"
     (fetched / "VolumesMetadata.json").write_text(damaged)
     assert known([], fetched) == known([], tmp_path / "nothing")
-    with pytest.raises(BadInput, match=r"VolumesMetadata\.json.*; fetch it again from static\.case\.law"):
+    with pytest.raises(
+        BadInput,
+        match=r"VolumesMetadata\.json.*; fetch it again from static\.case\.law",
+    ):
         known([tmp_path], tmp_path / "nothing")

@@ -14,7 +14,10 @@ from lextables.sources.characters import INVISIBLE, plain, with_plain_letters
         ("Agree\u00adment", "Agreement"),
         ("Agree\u00ad\n  ment", "Agreement"),
         ("Agree\u00ad\n\nMENT", "Agree\n\nMENT"),
-        ("\ufeffA\u200bg\u200cr\u2060e\u2066e\u202em\ufe0fe\U000e0041n\u034ft", "Agreement"),
+        (
+            "\ufeffA\u200bg\u200cr\u2060e\u2066e\u202em\ufe0fe\U000e0041n\u034ft",
+            "Agreement",
+        ),
         ("North\ufb01eld o\ufb03ce \ufb02at \ufb05", "Northfield office flat st"),
         ("a\u00a0b\u2003c\u3000d\u202fe\u2028f", "a b c d e\nf"),
         ("non\u2010exclusive non\u2011compete –—", "non-exclusive non-compete –—"),
@@ -54,11 +57,16 @@ def test_spans_refer_to_the_source(source, words, place):
 def test_invisible_characters_are_those_of_the_unicode_property():
     ignorable = regex.compile(r"\p{Default_Ignorable_Code_Point}")
     characters = [chr(code) for code in range(0x110000)]
-    assert [x for x in characters if bool(INVISIBLE.match(x)) != bool(ignorable.match(x))] == []
+    assert [
+        x for x in characters if bool(INVISIBLE.match(x)) != bool(ignorable.match(x))
+    ] == []
 
 
 def test_shown_text_has_plain_letters_and_keeps_its_invisible_characters():
-    assert with_plain_letters("North\ufb01eld\u00a0a\u00adb\u202e <é>") == "Northfield a\u00adb\u202e <é>"
+    assert (
+        with_plain_letters("North\ufb01eld\u00a0a\u00adb\u202e <é>")
+        == "Northfield a\u00adb\u202e <é>"
+    )
 
 
 def test_an_exhibit_has_no_invisible_characters():

@@ -35,7 +35,9 @@ class Box(BaseModel):
     plain: str = Field("x", pattern="^x+$")
     refused: Annotated[str, AfterValidator(refuse)] = ""
     one: Bag = Bag(kind="bag")
-    names: dict[Annotated[str, Field(pattern="^[a-z]+$", description="small letters")], int] = {}
+    names: dict[
+        Annotated[str, Field(pattern="^[a-z]+$", description="small letters")], int
+    ] = {}
     small: dict[Annotated[str, AfterValidator(refuse)], int] = {}
 
 
@@ -45,14 +47,23 @@ NUMBER = "a whole number, above 0, at most 9"
 @pytest.mark.parametrize(
     ("values", "sentence"),
     [
-        ({"share": 0}, "share = 0 is not allowed (allowed: a number, above 0, at most 0.5 or 'auto')"),
-        ({"share": [1]}, "share = [1] is not allowed (allowed: a number, above 0, at most 0.5 or 'auto')"),
+        (
+            {"share": 0},
+            "share = 0 is not allowed (allowed: a number, above 0, at most 0.5 or 'auto')",
+        ),
+        (
+            {"share": [1]},
+            "share = [1] is not allowed (allowed: a number, above 0, at most 0.5 or 'auto')",
+        ),
         (
             {"several": [1]},
             "several.0 = 1 is not allowed (allowed: text or a list (each: true or false); put qu",
         ),
         ({"several": [[2]]}, "several.0 = [2] is not allowed"),
-        ({"several": 3}, "several = 3 is not allowed (allowed: a list (each: text or a list (each: true or "),
+        (
+            {"several": 3},
+            "several = 3 is not allowed (allowed: a list (each: text or a list (each: true or ",
+        ),
         ({"colour": "blue"}, "colour = 'blue' is not allowed (allowed: a colour)"),
         (
             {"colour": None},
@@ -61,22 +72,38 @@ NUMBER = "a whole number, above 0, at most 9"
         ({"plain": ""}, "plain = '' is not allowed (allowed: text of the form ^x+$)"),
         ({"refused": "a"}, "refused: no text is good enough"),
         ({"one": {}}, "one.kind is missing (allowed: 'bag')"),
-        ({"one": 7}, "one = 7 is not allowed (allowed: keys with values, such as {kind: …})"),
+        (
+            {"one": 7},
+            "one = 7 is not allowed (allowed: keys with values, such as {kind: …})",
+        ),
         (
             {"inner": {"a": {"kind": "bag", "size": 10}}},
             f"inner.a.size = 10 is not allowed (allowed: {NUMBER})",
         ),
-        ({"inner": {"a": {"kind": "bag", "sise": 1}}}, "inner.a.sise is not a known key (nearest: size)"),
         (
-            {"inner": {"a": {"kind": "box", "inner": {"b": {"kind": "bag", "size": 0}}}}},
+            {"inner": {"a": {"kind": "bag", "sise": 1}}},
+            "inner.a.sise is not a known key (nearest: size)",
+        ),
+        (
+            {
+                "inner": {
+                    "a": {"kind": "box", "inner": {"b": {"kind": "bag", "size": 0}}}
+                }
+            },
             "inner.a.inner.b.size =",
         ),
         (
             {"inner": {"a": {"kind": "can"}}},
             "inner.a = {'kind': 'can'} is not allowed (allowed: keys with val",
         ),
-        ({"names": {"A": 1}}, "names.A is not an allowed name (allowed: small letters)"),
-        ({"names": {"a": "x"}}, "names.a = 'x' is not allowed (allowed: a whole number)"),
+        (
+            {"names": {"A": 1}},
+            "names.A is not an allowed name (allowed: small letters)",
+        ),
+        (
+            {"names": {"a": "x"}},
+            "names.a = 'x' is not allowed (allowed: a whole number)",
+        ),
         ({"small": {"A": 1}}, "small.A: no text is good enough"),
         (
             {"wrong": 1, "share": 0},
@@ -89,8 +116,14 @@ NUMBER = "a whole number, above 0, at most 9"
             "one.size = a number of thousands of digits is not allow",
         ),
         ({"plain": "y" * 100_000}, f"plain = '{'y' * 77} … is not allowed"),
-        ({"plain": "https://me:secret@a.org/" + "y" * 100}, "plain = 'https://(login)@a.org/yy"),
-        ({"plain": "x\udcff"}, r"plain = 'x\udcff' is not allowed (allowed: text of the form ^x+$)"),
+        (
+            {"plain": "https://me:secret@a.org/" + "y" * 100},
+            "plain = 'https://(login)@a.org/yy",
+        ),
+        (
+            {"plain": "x\udcff"},
+            r"plain = 'x\udcff' is not allowed (allowed: text of the form ^x+$)",
+        ),
     ],
 )
 def test_the_error_has_the_key_the_value_and_the_allowed_values(values, sentence):
@@ -100,7 +133,10 @@ def test_the_error_has_the_key_the_value_and_the_allowed_values(values, sentence
 
 
 def test_the_error_of_the_whole_value_has_no_key():
-    with pytest.raises(BadInput, match=r"^a\.yaml: 5 is not allowed \(allowed: keys with values, such as"):
+    with pytest.raises(
+        BadInput,
+        match=r"^a\.yaml: 5 is not allowed \(allowed: keys with values, such as",
+    ):
         checked(Bag, 5, where="a.yaml")
     assert checked(Bag, {"kind": "bag", "size": 2}, where="a.yaml").size == 2
 
@@ -112,16 +148,28 @@ DEEP = "/a.yaml, row 1: not YAML (the nesting is too deep)."
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (b"a: \xff", "/a.yaml: not YAML (invalid start byte); save the file again as UTF-8."),
-        ("a: 1".encode("utf-16"), "/a.yaml: not YAML (invalid start byte); save the file again as UTF-8."),
-        (b"a: \0", "/a.yaml: not YAML (control characters are not allowed); save the file again as UTF-8."),
+        (
+            b"a: \xff",
+            "/a.yaml: not YAML (invalid start byte); save the file again as UTF-8.",
+        ),
+        (
+            "a: 1".encode("utf-16"),
+            "/a.yaml: not YAML (invalid start byte); save the file again as UTF-8.",
+        ),
+        (
+            b"a: \0",
+            "/a.yaml: not YAML (control characters are not allowed); save the file again as UTF-8.",
+        ),
         (b"a: 1\nb: 2\na: 3", "/a.yaml, row 3: not YAML (the key 'a' stands twice)."),
         (b"a: " + b"9" * 5000, LIMITS),
         (b"a: 2001-99-99", LIMITS),
         (b"a: " + b"[" * 100_000 + b"]" * 100_000, DEEP),
         (b"{a: " * 100_000 + b"}" * 100_000, DEEP),
         (b"- " * 100_000, DEEP),
-        (b"a: !!python/object:os.system x", "/a.yaml, row 1: not YAML (could not determine a constructor"),
+        (
+            b"a: !!python/object:os.system x",
+            "/a.yaml, row 1: not YAML (could not determine a constructor",
+        ),
         (b"", "/a.yaml: nothing is not allowed (allowed: keys with values)."),
         (b"[1]", "/a.yaml: [1] is not allowed (allowed: keys with values)."),
         (b"1: 2", "/a.yaml: 1 is not an allowed name (allowed: another name)."),
@@ -129,7 +177,9 @@ DEEP = "/a.yaml, row 1: not YAML (the nesting is too deep)."
     ],
     ids=count(),
 )
-def test_a_file_that_has_no_keys_and_values_raises_one_sentence(tmp_path, content, sentence):
+def test_a_file_that_has_no_keys_and_values_raises_one_sentence(
+    tmp_path, content, sentence
+):
     path = tmp_path / "a.yaml"
     if content is not None:
         path.write_bytes(content)

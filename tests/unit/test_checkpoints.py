@@ -32,8 +32,13 @@ def complete(folder, update):
 def test_clear_deletes_work_of_earlier_code_and_keeps_other_runs(tmp_path):
     clear(tmp_path / "none")
     assert list(tmp_path.iterdir()) == []
-    run, other = tmp_path / "cuad/finetune/minilm/seed0", tmp_path / "cuad/finetune/minilm/seed1"
-    before, after = (work_folder(run, {"rate": 1, "identity": {"code": code}}) for code in "ab")
+    run, other = (
+        tmp_path / "cuad/finetune/minilm/seed0",
+        tmp_path / "cuad/finetune/minilm/seed1",
+    )
+    before, after = (
+        work_folder(run, {"rate": 1, "identity": {"code": code}}) for code in "ab"
+    )
     kept = work_folder(other, {"rate": 1, "identity": {"code": "a"}})
     for folder in (before, kept):
         complete(folder, 2)
@@ -85,7 +90,10 @@ def flip(path):
 @pytest.mark.parametrize(
     ("name", "damage"),
     [
-        ("weights/model.safetensors", truncate),  # the first two damage the file of the run, a hard link
+        (
+            "weights/model.safetensors",
+            truncate,
+        ),  # the first two damage the file of the run, a hard link
         ("weights/model.safetensors", flip),
         ("weights/model.safetensors", Path.unlink),
         ("weights/more.json", Path.touch),
@@ -139,13 +147,21 @@ class Points(Dataset):
 
 def test_progress_of_training_is_logged_and_not_printed(tmp_path, caplog, capfd):
     settings = TrainingArguments(
-        **arguments(tmp_path, 4, seed=0, save_every=0, device=torch.device("cpu"), log_lines=2),
+        **arguments(
+            tmp_path, 4, seed=0, save_every=0, device=torch.device("cpu"), log_lines=2
+        ),
         remove_unused_columns=False,
     )
     caplog.set_level("INFO", logger="lextables")
     assert (
         train(
-            InParts(model=Line(), args=settings, train_dataset=Points(), mixed=False, decayed="weights"),
+            InParts(
+                model=Line(),
+                args=settings,
+                train_dataset=Points(),
+                mixed=False,
+                decayed="weights",
+            ),
             tmp_path,
         )
         == 0
@@ -162,11 +178,15 @@ def test_a_checkpoint_is_flushed_before_it_is_marked_as_complete(tmp_path, monke
     (tmp_path / "checkpoint-2/model.safetensors").write_bytes(b"weights")
     flushed = []
     monkeypatch.setattr(
-        os, "fsync", lambda file: flushed.append(Path(f"/proc/self/fd/{file}").readlink().name)
+        os,
+        "fsync",
+        lambda file: flushed.append(Path(f"/proc/self/fd/{file}").readlink().name),
     )
     trainer = SimpleNamespace(state_of_parts=lambda: {"rows": 4, "halved": []})
     Checkpoints(trainer).on_save(
-        SimpleNamespace(output_dir=tmp_path), SimpleNamespace(global_step=2), SimpleNamespace()
+        SimpleNamespace(output_dir=tmp_path),
+        SimpleNamespace(global_step=2),
+        SimpleNamespace(),
     )
     assert flushed[0] == "model.safetensors"
     assert len(flushed) == 2

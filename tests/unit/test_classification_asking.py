@@ -16,11 +16,17 @@ from lextables.tasks.classification.examples import under_view
 from lextables.tasks.classification.schema import EXAMPLES, HEADS, TEXTS
 
 TEMPLATE = Template((Message("user", "${fence}\n${text}\n${fence}\n${options}"),))
-PAIRED = Template((Message("user", "${fence}\n${text}\n${fence}\n${second}\n${fence}\n${options}"),))
+PAIRED = Template(
+    (Message("user", "${fence}\n${text}\n${fence}\n${second}\n${fence}\n${options}"),)
+)
 SETTINGS = {
-    "prompt": TEMPLATE.plain(), "question": "", "wordings": {"<OTHER>": "None of these"}, "orders": 2,
-    "samples": 3, "only": [],
-}  # fmt: skip
+    "prompt": TEMPLATE.plain(),
+    "question": "",
+    "wordings": {"<OTHER>": "None of these"},
+    "orders": 2,
+    "samples": 3,
+    "only": [],
+}
 VIEWS = {"none > pair": ("text_id", "pair_id"), "none > turned": ("pair_id", "text_id")}
 HEAD_ROWS = [
     {"head_id": "law", "answers": ["Delaware", "New York", "<OTHER>"]},
@@ -34,7 +40,13 @@ TEXT_ROWS = [
 
 
 def example(name, head, text, split="test", label=0):
-    return {"example_id": name, "split": split, "head_id": head, "text_id": text, "label": label}
+    return {
+        "example_id": name,
+        "split": split,
+        "head_id": head,
+        "text_id": text,
+        "label": label,
+    }
 
 
 EXAMPLE_ROWS = [
@@ -49,8 +61,12 @@ EXAMPLE_ROWS = [
 @pytest.fixture
 def data(tmp_path):
     def written(examples=EXAMPLE_ROWS, texts=TEXT_ROWS, heads=HEAD_ROWS):
-        paths = [tmp_path / f"{name}.parquet" for name in ("examples", "heads", "texts")]
-        for path, table, rows in zip(paths, (EXAMPLES, HEADS, TEXTS), (examples, heads, texts), strict=True):
+        paths = [
+            tmp_path / f"{name}.parquet" for name in ("examples", "heads", "texts")
+        ]
+        for path, table, rows in zip(
+            paths, (EXAMPLES, HEADS, TEXTS), (examples, heads, texts), strict=True
+        ):
             write(table, rows, path)
         return paths
 
@@ -62,7 +78,11 @@ def reads(text):
     said = text.split("=====")[1]
     options = re.findall(r"^([A-Z])\. (.*)$", text, re.M)
     right = next((letter for letter, option in options if option in said), None)
-    return {right or next(letter for letter, option in options if option == "None of these"): 0.8, "Z": 0.2}
+    return {
+        right
+        or next(letter for letter, option in options if option == "None of these"): 0.8,
+        "Z": 0.2,
+    }
 
 
 def asked(paths, model, **settings):
@@ -79,7 +99,11 @@ def test_each_example_gets_the_answer_of_the_model(data):
     assert found["c"]["probabilities"] == [0, 0, 1]
     assert found["d"]["probabilities"] == [0, 1]
     counted = counts(answers)
-    assert (counted["questions"], counted["requests"], counted["disagreements"]) == (4, 8, 0)
+    assert (counted["questions"], counted["requests"], counted["disagreements"]) == (
+        4,
+        8,
+        0,
+    )
     assert counted["outside"] == pytest.approx(0.2)
 
 
@@ -97,16 +121,27 @@ def test_only_the_selected_heads_are_asked(data):
 def test_questions_about_the_same_text_are_consecutive(data):
     model = FakeModel(reads)
     asked(data(), model, orders=1)
-    under_view = [prompt[0].content.split("=====")[1].strip() for prompt in model.weighed]
+    under_view = [
+        prompt[0].content.split("=====")[1].strip() for prompt in model.weighed
+    ]
     assert under_view == [TEXT_ROWS[place]["text"] for place in (0, 0, 1, 2)]
 
 
 def test_each_view_is_predicted_under_a_separate_condition(data):
     paths = data()
     examples = [row | {"pair_id": "t2"} for row in EXAMPLE_ROWS[:1]]
-    views = {name: dict(zip(("text", "pair"), ids, strict=True)) for name, ids in VIEWS.items()}
-    found = [(name, row) for name, view in views.items() for row in under_view(examples, view)]
-    rows, _ = answer(found, paths, SETTINGS | {"prompt": PAIRED.plain()}, FakeModel(reads))
+    views = {
+        name: dict(zip(("text", "pair"), ids, strict=True))
+        for name, ids in VIEWS.items()
+    }
+    found = [
+        (name, row)
+        for name, view in views.items()
+        for row in under_view(examples, view)
+    ]
+    rows, _ = answer(
+        found, paths, SETTINGS | {"prompt": PAIRED.plain()}, FakeModel(reads)
+    )
     assert [(row["condition"], row["probabilities"]) for row in rows] == [
         ("none > pair", [1, 0, 0]),
         ("none > turned", [0, 1, 0]),
@@ -114,7 +149,10 @@ def test_each_view_is_predicted_under_a_separate_condition(data):
 
 
 def test_a_text_longer_than_the_window_is_truncated_and_counted(data):
-    long = [TEXT_ROWS[0] | {"text": TEXT_ROWS[0]["text"] + " and so on" * 100}, *TEXT_ROWS[1:]]
+    long = [
+        TEXT_ROWS[0] | {"text": TEXT_ROWS[0]["text"] + " and so on" * 100},
+        *TEXT_ROWS[1:],
+    ]
     rows, answers = asked(data(texts=long), FakeModel(reads, window=60))
     assert [row["probabilities"] for row in rows][:1] == [[1, 0, 0]]
     assert counts(answers)["cut"] == 2

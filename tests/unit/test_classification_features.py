@@ -15,14 +15,21 @@ from lextables.tasks.classification.reading import inputs
 from tiny_encoders import IDS
 
 TEXTS = Table(
-    "texts", "", (Column("text_id", pa.string(), ""), Column("text", pa.string(), "")), ("text_id",)
+    "texts",
+    "",
+    (Column("text_id", pa.string(), ""), Column("text", pa.string(), "")),
+    ("text_id",),
 )
 PAIR = Column("pair_id", pa.string(), "", nullable=True)
 EXAMPLES = {
     pairs: Table(
         "examples",
         "",
-        (Column("example_id", pa.int32(), ""), Column("text_id", pa.string(), ""), *[PAIR] * pairs),
+        (
+            Column("example_id", pa.int32(), ""),
+            Column("text_id", pa.string(), ""),
+            *[PAIR] * pairs,
+        ),
         ("example_id",),
     )
     for pairs in (False, True)
@@ -45,7 +52,8 @@ def asked(tmp_path):
     def ask(texts, *keys):
         pairs = not all(isinstance(key, str) for key in keys)
         rows = [
-            {"example_id": number} | dict(zip(("text_id", "pair_id"), key if pairs else [key], strict=False))
+            {"example_id": number}
+            | dict(zip(("text_id", "pair_id"), key if pairs else [key], strict=False))
             for number, key in enumerate(keys)
         ]
         write(EXAMPLES[pairs], rows, tmp_path / "examples.parquet")
@@ -71,7 +79,9 @@ def test_texts_of_returns_each_used_pair_once_and_rejects_a_missing_text(asked):
         Text(("c", "a"), "buy", "cash stock"),
         Text(("c", "b"), "buy", "merger"),
     ]
-    with pytest.raises(BadInput, match=r"texts: the text 'z' of the column pair_id is not there\."):
+    with pytest.raises(
+        BadInput, match=r"texts: the text 'z' of the column pair_id is not there\."
+    ):
         asked(SAID, ("a", "z"), ("a", "b"))
 
 
@@ -119,7 +129,9 @@ def test_a_model_without_token_types_gets_no_second_segment(folders, tmp_path):
 
 def test_tokens_are_written_in_small_row_groups(folders, tmp_path):
     many = (Text((f"{i:04}", ""), "cash " * (1 + i % 7)) for i in range(600))
-    assert tokenise(many, folders["bert"], 10, tmp_path / "tokens.parquet")["texts"] == 600
+    assert (
+        tokenise(many, folders["bert"], 10, tmp_path / "tokens.parquet")["texts"] == 600
+    )
     with pq.ParquetFile(tmp_path / "tokens.parquet") as file:
         assert [file.metadata.row_group(i).num_rows for i in range(3)] == [256, 256, 88]
     found = read_tokens(tmp_path / "tokens.parquet")
@@ -131,27 +143,58 @@ def test_tokens_are_written_in_small_row_groups(folders, tmp_path):
     [
         (alone(a=" \n"), "bert", 10, "text a: the text is empty"),
         ([Text(("a", "b"), "", " ")], "bert", 10, "text a: the text is empty"),
-        ([*alone(a="cash"), *alone(a="stock")], "bert", 10, r"row 2: the key \('a', ''\) repeats"),
-        (alone(a="cash"), "bert", 65, "max_length = 65 where the model reads 64 tokens"),
-        (alone(a="cash"), "roberta", 65, "max_length = 65 where the model reads 64 tokens"),
+        (
+            [*alone(a="cash"), *alone(a="stock")],
+            "bert",
+            10,
+            r"row 2: the key \('a', ''\) repeats",
+        ),
+        (
+            alone(a="cash"),
+            "bert",
+            65,
+            "max_length = 65 where the model reads 64 tokens",
+        ),
+        (
+            alone(a="cash"),
+            "roberta",
+            65,
+            "max_length = 65 where the model reads 64 tokens",
+        ),
     ],
 )
-def test_invalid_texts_are_named_in_the_error(folders, tmp_path, texts, family, length, message):
+def test_invalid_texts_are_named_in_the_error(
+    folders, tmp_path, texts, family, length, message
+):
     with pytest.raises(BadInput, match=message):
         tokenise(texts, folders[family], length, tmp_path / "tokens.parquet")
     assert not (tmp_path / "tokens.parquet").exists()
 
 
 def test_token_types_of_a_batch_distinguish_the_two_texts_of_a_pair(folders, tmp_path):
-    texts = [Text(("a", "b"), "cash stock", "buy"), Text(("c", ""), "sell"), Text(("c", "a"), "sell", "cash")]
+    texts = [
+        Text(("a", "b"), "cash stock", "buy"),
+        Text(("c", ""), "sell"),
+        Text(("c", "a"), "sell", "cash"),
+    ]
     tokenise(texts, folders["bert"], 10, tmp_path / "tokens.parquet")
     tokens = read_tokens(tmp_path / "tokens.parquet")
     batch = inputs(tokens, [text.key for text in texts], 1)
-    assert batch["attention_mask"].tolist() == [[1] * 6, [1, 1, 1, 0, 0, 0], [1, 1, 1, 1, 1, 0]]
-    assert batch["token_type_ids"].tolist() == [[0, 0, 0, 0, 1, 1], [0] * 6, [0, 0, 0, 1, 1, 0]]
+    assert batch["attention_mask"].tolist() == [
+        [1] * 6,
+        [1, 1, 1, 0, 0, 0],
+        [1, 1, 1, 1, 1, 0],
+    ]
+    assert batch["token_type_ids"].tolist() == [
+        [0, 0, 0, 0, 1, 1],
+        [0] * 6,
+        [0, 0, 0, 1, 1, 0],
+    ]
     # A single text has no second segment, and its output does not depend on the batch.
     assert "token_type_ids" not in inputs(tokens, [("c", "")], 1)
     model = AutoModel.from_pretrained(folders["bert"]).eval()
     with torch.no_grad():
-        among, lone = (model(**given)[0] for given in (batch, inputs(tokens, [("c", "")], 1)))
+        among, lone = (
+            model(**given)[0] for given in (batch, inputs(tokens, [("c", "")], 1))
+        )
     assert torch.allclose(among[1, :3], lone[0], atol=1e-6)

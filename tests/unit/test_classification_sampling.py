@@ -69,22 +69,36 @@ def test_a_subset_keeps_the_same_share_of_every_answer():
         ("2", 1): 1,
     }
     assert kept == [row for row in training if row in kept]
-    assert {r["example_id"] for r in subset(training[::-1], 0.25, 0)} == {r["example_id"] for r in kept}
+    assert {r["example_id"] for r in subset(training[::-1], 0.25, 0)} == {
+        r["example_id"] for r in kept
+    }
     assert [r for r in kept if r["head_id"] == "2"] == subset(training[23:], 0.25, 0)
     assert subset(training, 0.25, 1) != kept
     assert subset(training, 1, 0) == training
     # ⌈20 × 0.21⌉ is 5 and ⌈3 × 0.1⌉ is 1.
-    assert Counter(row["label"] for row in subset(training[:23], 0.21, 0)) == {0: 5, 1: 1}
-    assert Counter(row["label"] for row in subset(training[:23], 0.1, 0)) == {0: 2, 1: 1}
+    assert Counter(row["label"] for row in subset(training[:23], 0.21, 0)) == {
+        0: 5,
+        1: 1,
+    }
+    assert Counter(row["label"] for row in subset(training[:23], 0.1, 0)) == {
+        0: 2,
+        1: 1,
+    }
     listed = [{**row, "labels": [row["label"]]} for row in training]
-    assert [row["example_id"] for row in subset(listed, 0.25, 0)] == [row["example_id"] for row in kept]
+    assert [row["example_id"] for row in subset(listed, 0.25, 0)] == [
+        row["example_id"] for row in kept
+    ]
     with pytest.raises(BadInput, match="fraction = 0 is not above 0 and at most 1"):
         subset(training, 0, 0)
 
 
 def test_a_multi_label_subset_has_the_same_share_of_each_head():
     training = [
-        {"example_id": f"{head}/{i:02}", "head_id": head, "labels": [n for n in range(4) if i >> n & 1]}
+        {
+            "example_id": f"{head}/{i:02}",
+            "head_id": head,
+            "labels": [n for n in range(4) if i >> n & 1],
+        }
         for head in ("1", "2")
         for i in range(15)
     ]

@@ -27,7 +27,9 @@ from lextables.pipeline.dataset import write
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import SCORES
 
-BOTH = pytest.mark.parametrize("multi_label", [False, True], ids=["single-label", "multi-label"])
+BOTH = pytest.mark.parametrize(
+    "multi_label", [False, True], ids=["single-label", "multi-label"]
+)
 TIES = pytest.mark.parametrize("rounded", [False, True], ids=["no ties", "ties"])
 
 
@@ -59,18 +61,37 @@ def drawn(seed, multi_label, n=120, rounded=False):
 
 def rows(right, logits, probabilities, name="h", units=None, **columns):
     """Predictions, examples and head as arguments of `scores`; the column ``document`` has the units."""
-    keys = [{"head_id": name, "example_id": f"{name}/{i:05}"} for i in range(len(right))]
+    keys = [
+        {"head_id": name, "example_id": f"{name}/{i:05}"} for i in range(len(right))
+    ]
     return (
-        [key | {"logits": logits[i].tolist(), "probabilities": probabilities[i].tolist()}
-         for i, key in enumerate(keys)],
-        [key | {"labels": np.flatnonzero(right[i]).tolist(), "document": None if units is None else units[i]}
-         for i, key in enumerate(keys)],
-        [{"head_id": name, "answers": [str(i) for i in range(right.shape[1])], **columns}],
-    )  # fmt: skip
+        [
+            key
+            | {"logits": logits[i].tolist(), "probabilities": probabilities[i].tolist()}
+            for i, key in enumerate(keys)
+        ],
+        [
+            key
+            | {
+                "labels": np.flatnonzero(right[i]).tolist(),
+                "document": None if units is None else units[i],
+            }
+            for i, key in enumerate(keys)
+        ],
+        [
+            {
+                "head_id": name,
+                "answers": [str(i) for i in range(right.shape[1])],
+                **columns,
+            }
+        ],
+    )
 
 
 def together(*heads):
-    return [[row for part in parts for row in part] for parts in zip(*heads, strict=True)]
+    return [
+        [row for part in parts for row in part] for parts in zip(*heads, strict=True)
+    ]
 
 
 def by_key(found):
@@ -81,14 +102,20 @@ def sides(right, probabilities):
     """The rarer class of each answer that is right for some examples and wrong for others, and its scores."""
     for positive, score in zip(right.T, probabilities.T, strict=True):
         if 0 < positive.sum() < len(positive):
-            yield (~positive, -score) if positive.sum() > len(positive) / 2 else (positive, score)
+            yield (
+                (~positive, -score)
+                if positive.sum() > len(positive) / 2
+                else (positive, score)
+            )
 
 
 def by_scikit_learn(right, logits, probabilities, multi_label):
     if multi_label:
         labels, chosen = right, probabilities > 0.5
         present = np.flatnonzero((labels | chosen).any(axis=0))
-        recall = recall_score(labels, chosen, labels=np.flatnonzero(labels.any(axis=0)), average="macro")
+        recall = recall_score(
+            labels, chosen, labels=np.flatnonzero(labels.any(axis=0)), average="macro"
+        )
     else:
         labels, chosen, present = right.argmax(axis=1), logits.argmax(axis=1), None
         recall = balanced_accuracy_score(labels, chosen)
@@ -96,9 +123,15 @@ def by_scikit_learn(right, logits, probabilities, multi_label):
         "accuracy": accuracy_score(labels, chosen),
         "balanced accuracy": recall,
         "micro F1": f1_score(labels, chosen, average="micro"),
-        "macro F1": f1_score(labels, chosen, labels=present, average="macro", zero_division=0),
-        "AUPR": np.mean([average_precision_score(*side) for side in sides(right, probabilities)]),
-        "random AUPR": np.mean([positive.mean() for positive, _ in sides(right, probabilities)]),
+        "macro F1": f1_score(
+            labels, chosen, labels=present, average="macro", zero_division=0
+        ),
+        "AUPR": np.mean(
+            [average_precision_score(*side) for side in sides(right, probabilities)]
+        ),
+        "random AUPR": np.mean(
+            [positive.mean() for positive, _ in sides(right, probabilities)]
+        ),
     }
 
 
@@ -108,10 +141,14 @@ def by_scikit_learn(right, logits, probabilities, multi_label):
 def test_every_metric_equals_that_of_scikit_learn(multi_label, rounded):
     for seed in range(5):
         head = drawn(seed, multi_label, rounded=rounded)
-        found = by_key(scores(*rows(*head), metrics=list(METRICS), multi_label=multi_label))
+        found = by_key(
+            scores(*rows(*head), metrics=list(METRICS), multi_label=multi_label)
+        )
         want = by_scikit_learn(*head, multi_label)
         for group in ("head: h", "all"):
-            assert {name: found[name, group] for name in METRICS} == pytest.approx(want, abs=1e-12)
+            assert {name: found[name, group] for name in METRICS} == pytest.approx(
+                want, abs=1e-12
+            )
 
 
 @pytest.mark.filterwarnings("ignore:y_pred contains classes not in y_true")
@@ -119,13 +156,21 @@ def test_every_metric_equals_that_of_scikit_learn(multi_label, rounded):
 @TIES
 def test_a_weight_of_n_equals_repeating_the_example_n_times(multi_label, rounded):
     right, logits, probabilities = drawn(1, multi_label, n=40, rounded=rounded)
-    chosen = probabilities > 0.5 if multi_label else logits.argmax(axis=1)[:, None] == np.arange(6)
+    chosen = (
+        probabilities > 0.5
+        if multi_label
+        else logits.argmax(axis=1)[:, None] == np.arange(6)
+    )
     head = Head("h", None, None, right, chosen, probabilities, np.arange(40))
     weights = np.random.default_rng(0).integers(0, 4, (4, 40))
     for at, row in enumerate(weights):
-        repeated = (np.repeat(part, row, axis=0) for part in (right, logits, probabilities))
+        repeated = (
+            np.repeat(part, row, axis=0) for part in (right, logits, probabilities)
+        )
         found = {name: metric(head, weights)[at] for name, metric in METRICS.items()}
-        assert found == pytest.approx(by_scikit_learn(*repeated, multi_label), abs=1e-12)
+        assert found == pytest.approx(
+            by_scikit_learn(*repeated, multi_label), abs=1e-12
+        )
 
 
 def test_ties_select_the_first_answer_and_a_probability_of_half_selects_none():
@@ -133,7 +178,9 @@ def test_ties_select_the_first_answer_and_a_probability_of_half_selects_none():
     tied = np.zeros((2, 2)), np.full((2, 2), 0.5)
     found = by_key(scores(*rows(right, *tied), metrics=["accuracy"]))
     assert found["accuracy", "all"] == 0.5
-    found = by_key(scores(*rows(right, *tied), metrics=["balanced accuracy"], multi_label=True))
+    found = by_key(
+        scores(*rows(right, *tied), metrics=["balanced accuracy"], multi_label=True)
+    )
     assert found["balanced accuracy", "all"] == 0
 
 
@@ -170,20 +217,48 @@ def test_heads_are_first_averaged_within_each_question(tmp_path):
         groups = ("head: A", "question: Q1", "category: C1", "all")
         assert [n[metric, group] for group in groups] == [120, 2, 2, 3]
         for group in ("all", "category: C1", "category: C2"):
-            assert value[f"{metric}, low", group] < value[metric, group] < value[f"{metric}, high", group]
-        assert (n[f"{metric}, low", "category: C1"], n[f"{metric}, low", "all"]) == (360, 480)
+            assert (
+                value[f"{metric}, low", group]
+                < value[metric, group]
+                < value[f"{metric}, high", group]
+            )
+        assert (n[f"{metric}, low", "category: C1"], n[f"{metric}, low", "all"]) == (
+            360,
+            480,
+        )
 
 
 def test_a_head_without_a_question_counts_as_one_question():
     alone = rows(*drawn(0, False), name="A"), rows(*drawn(1, False), name="B")
-    empty = [], [], [{"head_id": "C", "answers": ["no", "yes"], "question": None, "category": None}]
+    empty = (
+        [],
+        [],
+        [
+            {
+                "head_id": "C",
+                "answers": ["no", "yes"],
+                "question": None,
+                "category": None,
+            }
+        ],
+    )
     found = scores(*together(*alone, empty), metrics=["accuracy"])
     value = by_key(found)
     groups = {group for metric, group in value if metric == "accuracy"}
     assert groups == {"all", "head: A", "head: B", "head: C"}
     assert math.isnan(value["accuracy", "head: C"])
-    assert value["accuracy", "all"] == (value["accuracy", "head: A"] + value["accuracy", "head: B"]) / 2
-    assert next(row["n"] for row in found if row["group"] == "all" and row["metric"] == "accuracy") == 2
+    assert (
+        value["accuracy", "all"]
+        == (value["accuracy", "head: A"] + value["accuracy", "head: B"]) / 2
+    )
+    assert (
+        next(
+            row["n"]
+            for row in found
+            if row["group"] == "all" and row["metric"] == "accuracy"
+        )
+        == 2
+    )
 
 
 @BOTH
@@ -196,13 +271,22 @@ def test_the_interval_leaves_out_one_unit_at_a_time(multi_label, named):
     ]
     predictions, examples, tasks = together(*heads)
     settings = {
-        "metrics": list(METRICS), "multi_label": multi_label, "unit": "document" if named else None
-    }  # fmt: skip
+        "metrics": list(METRICS),
+        "multi_label": multi_label,
+        "unit": "document" if named else None,
+    }
     whole = scores(predictions, examples, tasks, **settings)
     value = by_key(whole)
     unit = "document" if named else "example_id"
     without = [
-        by_key(scores(predictions, [row for row in examples if row[unit] != one], tasks, **settings))
+        by_key(
+            scores(
+                predictions,
+                [row for row in examples if row[unit] != one],
+                tasks,
+                **settings,
+            )
+        )
         for one in sorted({row[unit] for row in examples})
     ]
     assert len(without) == (10 if named else 90)
@@ -212,12 +296,16 @@ def test_the_interval_leaves_out_one_unit_at_a_time(multi_label, named):
         names = (f"{metric}, low", f"{metric}, high")
         found = [value[name, "all"] for name in names if (name, "all") in value]
         assert found == pytest.approx(ends or [], abs=1e-9)
-    assert {row["n"] for row in whole if row["metric"].endswith("low")} == {len(without)}
+    assert {row["n"] for row in whole if row["metric"].endswith("low")} == {
+        len(without)
+    }
 
 
 def test_an_example_without_a_unit_counts_as_one_unit():
     units = [0, 0, 1, 1, *[None] * 116]
-    found = scores(*rows(*drawn(0, False), units=units), metrics=["accuracy"], unit="document")
+    found = scores(
+        *rows(*drawn(0, False), units=units), metrics=["accuracy"], unit="document"
+    )
     assert next(row["n"] for row in found if row["metric"] == "accuracy, low") == 118
 
 
@@ -226,13 +314,19 @@ def test_many_units_are_left_out_in_groups():
     sizes = np.bincount(dealt(MOST_UNITS + 1))
     assert len(sizes) == GROUPS and np.ptp(sizes) == 1
     n = 5000
-    right, chosen = (np.random.default_rng(seed).random((n, 1)) < 0.3 for seed in (0, 1))
+    right, chosen = (
+        np.random.default_rng(seed).random((n, 1)) < 0.3 for seed in (0, 1)
+    )
     head = Head("h", None, None, right, chosen, chosen.astype(float), np.arange(n))
     groups = dealt(n)
-    assert groups[:8].tolist() != sorted(groups[:8])  # neighbouring units are in different groups
+    assert groups[:8].tolist() != sorted(
+        groups[:8]
+    )  # neighbouring units are in different groups
     without = left_out(METRICS["accuracy"], [head], np.arange(n), groups)
     exact = (right == chosen).all(axis=1)
-    assert without == pytest.approx([exact[groups != group].mean() for group in range(GROUPS)], abs=1e-12)
+    assert without == pytest.approx(
+        [exact[groups != group].mean() for group in range(GROUPS)], abs=1e-12
+    )
     task = rows(right, chosen.astype(float), chosen.astype(float))
     found = by_key(scores(*task, metrics=["accuracy"], multi_label=True))
     low, high = (found[f"accuracy, {end}", "all"] for end in ("low", "high"))
@@ -252,7 +346,9 @@ def test_predictions_for_other_examples_are_ignored():
     predictions, examples, heads = rows(*drawn(0, False))
     some = [row for row in examples if row["example_id"] < "h/00050"]
     fewer = [row for row in predictions if row["example_id"] < "h/00050"]
-    assert scores(predictions, some, heads, metrics=["AUPR"]) == scores(fewer, some, heads, metrics=["AUPR"])
+    assert scores(predictions, some, heads, metrics=["AUPR"]) == scores(
+        fewer, some, heads, metrics=["AUPR"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -262,15 +358,42 @@ def test_predictions_for_other_examples_are_ignored():
             lambda p, e, h: p.pop(),
             "predictions: 1 examples of head 'h' have no prediction, the first 'h/00119'",
         ),
-        (lambda p, e, h: p.append(p[3]), "example h/00003: head 'h' has two predictions"),
-        (lambda p, e, h: p[0].update(logits=[1.0]), "example h/00000: 1 scores where head 'h' has 6 answers"),
-        (lambda p, e, h: p[2].update(probabilities=[0.5] * 7), "example h/00002: 7 scores where head 'h'"),
-        (lambda p, e, h: p[1].update(logits=[math.nan] * 6), "example h/00001: a score of head 'h' is not a"),
-        (lambda p, e, h: e[4].update(labels=[6]), "example h/00004: label 6 where head 'h' has 6 answers"),
-        (lambda p, e, h: e[4].update(labels=[-1]), "example h/00004: label -1 where head 'h' has 6 answers"),
-        (lambda p, e, h: e[5].update(labels=[]), "example h/00005: 0 right answers where head 'h' takes one"),
-        (lambda p, e, h: e[5].update(labels=[0, 1]), "example h/00005: 2 right answers where head 'h'"),
-        (lambda p, e, h: e[6].update(head_id="g"), "example h/00006: head 'g' is not among the heads"),
+        (
+            lambda p, e, h: p.append(p[3]),
+            "example h/00003: head 'h' has two predictions",
+        ),
+        (
+            lambda p, e, h: p[0].update(logits=[1.0]),
+            "example h/00000: 1 scores where head 'h' has 6 answers",
+        ),
+        (
+            lambda p, e, h: p[2].update(probabilities=[0.5] * 7),
+            "example h/00002: 7 scores where head 'h'",
+        ),
+        (
+            lambda p, e, h: p[1].update(logits=[math.nan] * 6),
+            "example h/00001: a score of head 'h' is not a",
+        ),
+        (
+            lambda p, e, h: e[4].update(labels=[6]),
+            "example h/00004: label 6 where head 'h' has 6 answers",
+        ),
+        (
+            lambda p, e, h: e[4].update(labels=[-1]),
+            "example h/00004: label -1 where head 'h' has 6 answers",
+        ),
+        (
+            lambda p, e, h: e[5].update(labels=[]),
+            "example h/00005: 0 right answers where head 'h' takes one",
+        ),
+        (
+            lambda p, e, h: e[5].update(labels=[0, 1]),
+            "example h/00005: 2 right answers where head 'h'",
+        ),
+        (
+            lambda p, e, h: e[6].update(head_id="g"),
+            "example h/00006: head 'g' is not among the heads",
+        ),
     ],
 )
 def test_invalid_rows_are_named_in_the_error(change, message):
@@ -282,6 +405,7 @@ def test_invalid_rows_are_named_in_the_error(change, message):
 
 def test_the_error_for_an_unknown_metric_lists_the_known_ones():
     with pytest.raises(
-        BadInput, match="there is no metric 'F1'; use accuracy, balanced accuracy, micro F1, "
+        BadInput,
+        match="there is no metric 'F1'; use accuracy, balanced accuracy, micro F1, ",
     ):
         scores([], [], [], metrics=["accuracy", "F1"])

@@ -34,9 +34,13 @@ EXAMPLES = [
     for number, label in enumerate(labels, 10 * (split == "train"))
 ]
 GENERAL = {
-    "evaluator": "general", "metrics": ["accuracy", "macro F1"], "unit": "contract", "multi_label": False,
-    "views": {}, "groups": [],
-}  # fmt: skip
+    "evaluator": "general",
+    "metrics": ["accuracy", "macro F1"],
+    "unit": "contract",
+    "multi_label": False,
+    "views": {},
+    "groups": [],
+}
 MINORITY = GENERAL | {"evaluator": "minority AUPR", "metrics": []}
 
 
@@ -47,8 +51,12 @@ def predictions(*heads):
         {
             "head_id": row["head_id"],
             "example_id": row["example_id"],
-            "logits": [2.0 * (answer == number % size) - answer / 9 for answer in range(size)],
-            "probabilities": [0.9 if answer == number % 2 else 0.2 for answer in range(size)],
+            "logits": [
+                2.0 * (answer == number % size) - answer / 9 for answer in range(size)
+            ],
+            "probabilities": [
+                0.9 if answer == number % 2 else 0.2 for answer in range(size)
+            ],
         }
         for number, row in enumerate(EXAMPLES)
         for size in [sizes[row["head_id"]]]
@@ -61,7 +69,11 @@ def census(tmp_path):
     def of(*comparable):
         path = tmp_path / "census.json"
         source = {"source": "s", "file": "f", "variant": "v"}
-        path.write_text(json.dumps({"sources": [source | {"comparable": one} for one in comparable]}))
+        path.write_text(
+            json.dumps(
+                {"sources": [source | {"comparable": one} for one in comparable]}
+            )
+        )
         return path
 
     return of
@@ -70,23 +82,41 @@ def census(tmp_path):
 TEST = [row for row in EXAMPLES if row["split"] == "test"]
 
 
-def test_the_general_evaluator_computes_the_task_metrics_on_test_examples(census, tmp_path):
-    found, _ = score(predictions("1", "2"), EXAMPLES, HEADS, ["test"], GENERAL, census(True))
+def test_the_general_evaluator_computes_the_task_metrics_on_test_examples(
+    census, tmp_path
+):
+    found, _ = score(
+        predictions("1", "2"), EXAMPLES, HEADS, ["test"], GENERAL, census(True)
+    )
     assert write(SCORES, found, tmp_path / "scores.parquet") == len(found)
     by_name = {(row["metric"], row["group"]): row for row in found}
     # Selected answers: 0, 1, 0, 1, 0, 1 of the first head (two right), and 0, 1, 2, 0, 1, 2 of the second
     # (four right).
     macro_f1 = {"1": (1 / 3 + 1 / 3) / 2, "2": (1 / 2 + 1 + 1 / 2) / 3}
-    for metric, values in (("accuracy", {"1": 1 / 3, "2": 2 / 3}), ("macro F1", macro_f1)):
+    for metric, values in (
+        ("accuracy", {"1": 1 / 3, "2": 2 / 3}),
+        ("macro F1", macro_f1),
+    ):
         groups = {f"head: {head}": value for head, value in values.items()}
         groups |= {f"question: Q{head}": value for head, value in values.items()}
-        groups |= dict.fromkeys(("all", "category: Law"), (values["1"] + values["2"]) / 2)
-        values = {group: row["value"] for (name, group), row in by_name.items() if name == metric}
+        groups |= dict.fromkeys(
+            ("all", "category: Law"), (values["1"] + values["2"]) / 2
+        )
+        values = {
+            group: row["value"]
+            for (name, group), row in by_name.items()
+            if name == metric
+        }
         assert values == pytest.approx(groups)
     # Without one of the contracts the accuracies are 1/2, 3/8 and 5/8.
     ends = [by_name[f"accuracy, {end}", "all"]["value"] for end in ("low", "high")]
-    assert ends == pytest.approx(jackknife.interval(1 / 2, np.array([1 / 2, 3 / 8, 5 / 8])))
-    assert by_name["accuracy", "head: 1"]["n"] == 6 and by_name["accuracy, low", "all"]["n"] == 3
+    assert ends == pytest.approx(
+        jackknife.interval(1 / 2, np.array([1 / 2, 3 / 8, 5 / 8]))
+    )
+    assert (
+        by_name["accuracy", "head: 1"]["n"] == 6
+        and by_name["accuracy, low", "all"]["n"] == 3
+    )
     assert (by_name[LEFT_OUT, "all"]["value"], by_name[LEFT_OUT, "all"]["n"]) == (0, 2)
 
 
@@ -94,7 +124,9 @@ def test_an_untrained_head_is_excluded_and_counted(census):
     found, _ = score(predictions("1"), EXAMPLES, HEADS, ["test"], GENERAL, census(True))
     by_name = {(row["metric"], row["group"]): row for row in found}
     assert not [group for _, group in by_name if "2" in group]
-    assert by_name["accuracy", "all"]["value"] == by_name["accuracy", "head: 1"]["value"]
+    assert (
+        by_name["accuracy", "all"]["value"] == by_name["accuracy", "head: 1"]["value"]
+    )
     assert (by_name[LEFT_OUT, "all"]["value"], by_name[LEFT_OUT, "all"]["n"]) == (1, 2)
     with pytest.raises(BadInput, match="1 examples of head '1' have no prediction"):
         score(predictions("1")[1:], EXAMPLES, HEADS, ["test"], GENERAL, census(True))
@@ -103,10 +135,15 @@ def test_an_untrained_head_is_excluded_and_counted(census):
 def test_examples_may_have_several_right_answers(census):
     labels = [[0], [], [0, 1], [1], [], [0]]
     rows = [
-        {"example_id": f"1/{n}", "head_id": "1", "split": "test", "labels": of} for n, of in enumerate(labels)
+        {"example_id": f"1/{n}", "head_id": "1", "split": "test", "labels": of}
+        for n, of in enumerate(labels)
     ]
     heads = [{"head_id": "1", "answers": ["no", "yes"]}]
-    task = GENERAL | {"multi_label": True, "unit": None, "metrics": ["accuracy", "micro F1"]}
+    task = GENERAL | {
+        "multi_label": True,
+        "unit": None,
+        "metrics": ["accuracy", "micro F1"],
+    }
     found, _ = score(predictions("1"), rows, heads, ["test"], task, census(True))
     by_name = {(row["metric"], row["group"]): row["value"] for row in found}
     # Selected answers: 0, 1, 0, 1, 0, 1.
@@ -116,27 +153,38 @@ def test_examples_may_have_several_right_answers(census):
 
 @pytest.mark.parametrize("comparable", [(True, True), (True, False)])
 def test_the_released_evaluator_is_that_of_maud(census, comparable):
-    found, _ = score(predictions("1", "2"), EXAMPLES, HEADS, ["test"], MINORITY, census(*comparable))
+    found, _ = score(
+        predictions("1", "2"), EXAMPLES, HEADS, ["test"], MINORITY, census(*comparable)
+    )
     values = {row["group"]: row["value"] for row in found if row["metric"] == "AUPR"}
     areas = {}
     for head, labels in LABELS.items():
         logits = np.array([row["logits"] for row in predictions(head)])
         margins = 2 * logits - logits.sum(axis=1, keepdims=True)
         sides = [
-            average_precision_score(np.array(labels) == at, margin) for at, margin in enumerate(margins.T)
+            average_precision_score(np.array(labels) == at, margin)
+            for at, margin in enumerate(margins.T)
         ]
         areas[head] = np.mean(sides)
         assert values[f"head: {head}"] == pytest.approx(areas[head])
     assert values["all"] == pytest.approx((areas["1"] + areas["2"]) / 2)
-    (n,) = [row["n"] for row in found if row["metric"] == "AUPR, low" and row["group"] == "all"]
+    (n,) = [
+        row["n"]
+        for row in found
+        if row["metric"] == "AUPR, low" and row["group"] == "all"
+    ]
     assert n == 3  # contracts
 
 
 def test_the_released_evaluator_excludes_untrained_heads_only_on_other_data(census):
-    found, _ = score(predictions("1"), EXAMPLES, HEADS, ["test"], MINORITY, census(True, False))
-    assert {row["group"] for row in found if row["metric"] == "AUPR" and "head" in row["group"]} >= {
-        "head: 1"
-    }
+    found, _ = score(
+        predictions("1"), EXAMPLES, HEADS, ["test"], MINORITY, census(True, False)
+    )
+    assert {
+        row["group"]
+        for row in found
+        if row["metric"] == "AUPR" and "head" in row["group"]
+    } >= {"head: 1"}
     with pytest.raises(BadInput, match="examples of head '2' have no prediction"):
         score(predictions("1"), EXAMPLES, HEADS, ["test"], MINORITY, census(True, True))
 
@@ -161,7 +209,11 @@ def example(number, head, label, split="dev"):
     }
 
 
-DEV = [example(n, head, n % 2) for head in "12" for n in (int(head) * 10 + i for i in range(4))]
+DEV = [
+    example(n, head, n % 2)
+    for head in "12"
+    for n in (int(head) * 10 + i for i in range(4))
+]
 
 
 def predicted(path, *groups):
@@ -176,9 +228,15 @@ def predicted(path, *groups):
         }
         for updates, right in groups
         for row in DEV
-        for logits in [[1.0, -1.0] if (row["label"] == 0) == right[row["head_id"]] else [-1.0, 1.0]]
+        for logits in [
+            [1.0, -1.0] if (row["label"] == 0) == right[row["head_id"]] else [-1.0, 1.0]
+        ]
     ]
-    write(TRIED, sorted(rows, key=lambda r: (r["updates"], r["head_id"], r["example_id"])), path)
+    write(
+        TRIED,
+        sorted(rows, key=lambda r: (r["updates"], r["head_id"], r["example_id"])),
+        path,
+    )
     return path
 
 
@@ -190,8 +248,16 @@ def trial(rate, updates):
 
 
 def test_single_task_selects_the_best_trial_for_each_head(tmp_path):
-    low = predicted(tmp_path / "a.parquet", (100, {"1": True, "2": False}), (200, {"1": False, "2": False}))
-    high = predicted(tmp_path / "b.parquet", (100, {"1": False, "2": False}), (200, {"1": False, "2": True}))
+    low = predicted(
+        tmp_path / "a.parquet",
+        (100, {"1": True, "2": False}),
+        (200, {"1": False, "2": False}),
+    )
+    high = predicted(
+        tmp_path / "b.parquet",
+        (100, {"1": False, "2": False}),
+        (200, {"1": False, "2": True}),
+    )
     found = searched(CHOICE_MINORITY, [(1e-5, low), (1e-4, high)], DEV, CHOICE_HEADS)
     assert found == {"1": trial(1e-5, 100), "2": trial(1e-4, 200)}
 
@@ -199,7 +265,12 @@ def test_single_task_selects_the_best_trial_for_each_head(tmp_path):
 def test_multi_task_selects_the_trial_with_the_best_mean_over_questions(tmp_path):
     low = predicted(tmp_path / "a.parquet", (3600, {"1": True, "2": True}))
     high = predicted(tmp_path / "b.parquet", (3600, {"1": True, "2": False}))
-    found = searched(CHOICE_MINORITY | {"setting": "multi"}, [(1e-4, high), (1e-5, low)], DEV, CHOICE_HEADS)
+    found = searched(
+        CHOICE_MINORITY | {"setting": "multi"},
+        [(1e-4, high), (1e-5, low)],
+        DEV,
+        CHOICE_HEADS,
+    )
     assert found == {JOINT: trial(1e-5, 3600)}
 
 
@@ -208,12 +279,24 @@ def test_seeds_are_averaged_and_ties_select_the_first_trial(tmp_path):
         predicted(tmp_path / f"{whether}.parquet", (100, {"1": whether, "2": whether}))
         for whether in (True, False)
     )
-    searches = [(1e-4, right), (1e-4, wrong), (1e-5, right), (1e-5, right), (3e-5, right), (3e-5, right)]
+    searches = [
+        (1e-4, right),
+        (1e-4, wrong),
+        (1e-5, right),
+        (1e-5, right),
+        (3e-5, right),
+        (3e-5, right),
+    ]
     found = searched(CHOICE_MINORITY, searches, DEV, CHOICE_HEADS)
     assert found == dict.fromkeys("12", trial(1e-5, 100))
 
 
-CHOICE_GENERAL = {"setting": "single", "evaluator": "general", "multi_label": False, "choose_by": "accuracy"}
+CHOICE_GENERAL = {
+    "setting": "single",
+    "evaluator": "general",
+    "multi_label": False,
+    "choose_by": "accuracy",
+}
 
 
 def tried(path, *groups):
@@ -237,13 +320,20 @@ def tried(path, *groups):
 # the last example last. The second trial predicts only the last example correctly and ranks it first.
 RIGHT = {"a": (0.9, 0.1), "b": (0.8, 0.2), "c": (0.7, 0.3), "d": (0.95, 0.05)}
 RANKED = {"a": (0.4, 0.6), "b": (0.3, 0.7), "c": (0.2, 0.8), "d": (0.1, 0.9)}
-ASKED = [{"example_id": name, "head_id": "1", "split": "dev", "label": int(name == "d")} for name in "abcd"]
+ASKED = [
+    {"example_id": name, "head_id": "1", "split": "dev", "label": int(name == "d")}
+    for name in "abcd"
+]
 ALONE = [{"head_id": "1", "answers": ["no", "yes"]}]
 
 
-@pytest.mark.parametrize(("metric", "updates"), [("accuracy", 100), ("AUPR", 200), ("micro F1", 100)])
+@pytest.mark.parametrize(
+    ("metric", "updates"), [("accuracy", 100), ("AUPR", 200), ("micro F1", 100)]
+)
 @pytest.mark.parametrize("setting", ["single", "multi"])
-def test_trials_are_selected_by_the_metric_of_the_task(tmp_path, metric, updates, setting):
+def test_trials_are_selected_by_the_metric_of_the_task(
+    tmp_path, metric, updates, setting
+):
     path = tried(tmp_path / "a.parquet", (100, RIGHT), (200, RANKED))
     settings = CHOICE_GENERAL | {"choose_by": metric, "setting": setting}
     found = searched(settings, [(1e-4, path)], ASKED, ALONE)
@@ -257,14 +347,28 @@ def test_trials_can_be_selected_on_multi_label_examples(tmp_path):
         (200, {"a": (0.9, 0.9), "b": (0.1, 0.1), "c": (0.9, 0.9), "d": (0.2, 0.9)}),
     )
     labels = {"a": [0, 1], "b": [], "c": [0], "d": [1]}
-    asked = [{"example_id": name, "head_id": "1", "labels": of} for name, of in labels.items()]
+    asked = [
+        {"example_id": name, "head_id": "1", "labels": of}
+        for name, of in labels.items()
+    ]
     settings = CHOICE_GENERAL | {"multi_label": True}
     assert searched(settings, [(1e-4, path)], asked, ALONE) == {"1": trial(1e-4, 200)}
 
 
-PUBLISHED = {"published": "roberta-base", "percent": 100, "setting": "single", "updates_per_epoch": 3600}
+PUBLISHED = {
+    "published": "roberta-base",
+    "percent": 100,
+    "setting": "single",
+    "updates_per_epoch": 3600,
+}
 BEST = [
-    {"model": model, "setting": setting, "share": share, "head_id": head, "learning_rate": rate}
+    {
+        "model": model,
+        "setting": setting,
+        "share": share,
+        "head_id": head,
+        "learning_rate": rate,
+    }
     | {"updates": updates, "epochs": epochs}
     for model, setting, share, head, rate, updates, epochs in (
         ("roberta-base", "single", 1.0, "1", 3e-5, 300, 0),
@@ -277,8 +381,12 @@ BEST = [
 
 def test_published_hyperparameters_depend_on_head_and_share():
     assert published(PUBLISHED, ["1"], BEST) == {"1": trial(3e-5, 300)}
-    assert published(PUBLISHED | {"percent": 50}, ["1"], BEST) == {"1": trial(1e-4, 100)}
-    with pytest.raises(BadInput, match=r"no settings of roberta-base for head '2'.*hyperparameters"):
+    assert published(PUBLISHED | {"percent": 50}, ["1"], BEST) == {
+        "1": trial(1e-4, 100)
+    }
+    with pytest.raises(
+        BadInput, match=r"no settings of roberta-base for head '2'.*hyperparameters"
+    ):
         published(PUBLISHED, ["1", "2"], BEST)
 
 

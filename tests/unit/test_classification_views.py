@@ -21,13 +21,28 @@ from lextables.pipeline.dataset import Column, Table, read, write
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import SCORES, Run
 from lextables.tasks.classification import linear
-from lextables.tasks.classification.examples import Text, by_head, of_splits, texts_of, under_view
+from lextables.tasks.classification.examples import (
+    Text,
+    by_head,
+    of_splits,
+    texts_of,
+    under_view,
+)
 from lextables.tasks.classification.features import read_tokens, tokenise
-from lextables.tasks.classification.plan import ClassificationPlanner, ClassificationTask
+from lextables.tasks.classification.plan import (
+    ClassificationPlanner,
+    ClassificationTask,
+)
 from lextables.tasks.classification.reading import read_heads, read_views
 from lextables.tasks.classification.schema import HEADS as HEADS_TABLE
 from lextables.tasks.classification.schema import READINGS
-from lextables.tasks.classification.scoring import ANSWER, LEFT_OUT, PROBABILITY, SUBMITTED, score
+from lextables.tasks.classification.scoring import (
+    ANSWER,
+    LEFT_OUT,
+    PROBABILITY,
+    SUBMITTED,
+    score,
+)
 from lextables.tasks.plan import Context, SubmittedFiles
 from tiny_encoders import WORDS
 
@@ -40,7 +55,12 @@ CPU = torch.device("cpu")
 ENCODER = {"kind": "encoder", "licence": "none", "use": "none", "max_length": 64}
 MODELS = {name: Model(**ENCODER) for name in ("small", "ready", "large", "away")}
 HERE = ("small", "ready", "large")
-GRID = {"learning_rates": [1e-4], "batch_size": 8, "max_length": 32, "optimiser": optimisers.LINEAR}
+GRID = {
+    "learning_rates": [1e-4],
+    "batch_size": 8,
+    "max_length": 32,
+    "optimiser": optimisers.LINEAR,
+}
 FIRST = {
     "task": "classification",
     "metrics": ["accuracy"],
@@ -63,12 +83,20 @@ SECOND = FIRST | {
         "alone": {"text": "hypothesis"},
     },
     "readings": {
-        "none": ["short", "long"], "short": ["short", "short_16"], "long": ["long"], "alone": ["alone"],
+        "none": ["short", "long"],
+        "short": ["short", "short_16"],
+        "long": ["long"],
+        "alone": ["alone"],
     },
     "models": {"small": {"row": "Small", "model": "small"}},
-    "grids": {"paper": {"multi": GRID | {"passes": 2}, "other": GRID | {"passes": 1, "max_length": 48}}},
+    "grids": {
+        "paper": {
+            "multi": GRID | {"passes": 2},
+            "other": GRID | {"passes": 1, "max_length": 48},
+        }
+    },
     "linear": {"longest": 2, "least": 3, "smoothing": 1.0, "penalty": {"words": 1.0}},
-}  # fmt: skip
+}
 
 
 @pytest.fixture
@@ -82,10 +110,17 @@ def planned(tmp_path):
         found = {"papers": "acord", "grid": "paper", "seeds": [0, 1], "data": "release"}
         found |= {"models": "available", "mirror": str(tmp_path)} | config
         context = Context(
-            load_config(found, ["acord"], tmp_path), MODELS, tmp_path, gpu=False,
-            submitted={"second": given}, absent=absent or {},
-        )  # fmt: skip
-        tasks = {"first": FIRST, "second": SECOND | ({"models": models} if models else {}) | (second or {})}
+            load_config(found, ["acord"], tmp_path),
+            MODELS,
+            tmp_path,
+            gpu=False,
+            submitted={"second": given},
+            absent=absent or {},
+        )
+        tasks = {
+            "first": FIRST,
+            "second": SECOND | ({"models": models} if models else {}) | (second or {}),
+        }
         planners = {
             name: ClassificationPlanner(name, ClassificationTask(**task), context)
             for name, task in tasks.items()
@@ -93,7 +128,11 @@ def planned(tmp_path):
         for planner in planners.values():
             planner.others = planners
         rows = [*planners["second"].rows(), *planners["second"].submitted()]
-        return {row.row: row for row in rows}, planners["first"].specs, planners["second"].specs
+        return (
+            {row.row: row for row in rows},
+            planners["first"].specs,
+            planners["second"].specs,
+        )
 
     return plan
 
@@ -101,11 +140,21 @@ def planned(tmp_path):
 def test_each_seed_has_one_training_per_view_and_one_prediction_run(planned):
     rows, first, specs = planned()
     views = ("none", "short", "long", "alone")
-    trained = {seed: [Run("second", "train", "small", f"{v}-paper", seed) for v in views] for seed in (0, 1)}
+    trained = {
+        seed: [Run("second", "train", "small", f"{v}-paper", seed) for v in views]
+        for seed in (0, 1)
+    }
     read_by = {seed: Run("second", "read", "small", "paper", seed) for seed in (0, 1)}
-    assert set(specs) == {run for seed in (0, 1) for run in (*trained[seed], read_by[seed])} and not first
+    assert (
+        set(specs)
+        == {run for seed in (0, 1) for run in (*trained[seed], read_by[seed])}
+        and not first
+    )
     assert rows["Small"].runs == {"100": tuple(read_by.values())}
-    assert rows["Small"].about == {"setting": "multi", "heads": "three"} and rows["Small"].trained
+    assert (
+        rows["Small"].about == {"setting": "multi", "heads": "three"}
+        and rows["Small"].trained
+    )
     for seed, run in read_by.items():
         assert specs[run].sources == tuple(trained[seed])
         assert all(specs[training].sources == () for training in trained[seed])
@@ -151,45 +200,77 @@ def test_a_training_gets_its_view_and_none_is_a_training_without_updates(planned
     }
     assert found["short-paper"] == found["short-paper"] | expected
     assert found["alone-paper"]["view"] == {"text": "hypothesis", "pair": None}
-    assert (found["none-paper"]["passes"], found["none-paper"]["updates"]) == (None, [0])
+    assert (found["none-paper"]["passes"], found["none-paper"]["updates"]) == (
+        None,
+        [0],
+    )
     # It gets the first view on which it predicts.
     assert found["none-paper"]["view"] == found["short-paper"]["view"]
     assert found["long-paper"]["max_length"] == 32
 
 
 def test_a_model_entry_can_set_views_heads_grid_and_examples(planned):
-    panel = {"row": "Small", "model": "small", "trained_on": ["long", "none"], "heads": ["two", "four"]}
-    rows, _, specs = planned({"small": panel | {"grid": "other", "where": "analysis", "lenient": True}})
+    panel = {
+        "row": "Small",
+        "model": "small",
+        "trained_on": ["long", "none"],
+        "heads": ["two", "four"],
+    }
+    rows, _, specs = planned(
+        {"small": panel | {"grid": "other", "where": "analysis", "lenient": True}}
+    )
     found = trainings(specs, "small")
     assert list(found) == ["none-paper", "long-paper"]
-    expected = {"only": ["two", "four"], "where": "analysis", "passes": 1, "max_length": 48}
+    expected = {
+        "only": ["two", "four"],
+        "where": "analysis",
+        "passes": 1,
+        "max_length": 48,
+    }
     assert expected.items() <= found["long-paper"].items()
     read_by = specs[Run("second", "read", "small", "paper")].settings
-    assert [(each["condition"], each["source"], each["max_length"]) for each in read_by["readings"]] == [
-        ("none > short", 0, 48), ("none > long", 0, 48), ("long > long", 1, 48),
-    ]  # fmt: skip
-    assert read_by["only"] == ["two", "four"] and rows["Small"].about["heads"] == "two, four"
+    assert [
+        (each["condition"], each["source"], each["max_length"])
+        for each in read_by["readings"]
+    ] == [
+        ("none > short", 0, 48),
+        ("none > long", 0, 48),
+        ("long > long", 1, 48),
+    ]
+    assert (
+        read_by["only"] == ["two", "four"]
+        and rows["Small"].about["heads"] == "two, four"
+    )
     assert rows["Small"].lenient
 
 
 def test_a_grid_can_limit_the_views_and_a_model_entry_can_limit_the_grids(planned):
-    few = {"small": {"multi": GRID | {"updates": [3], "seeds": 1, "trained_on": ["short"]}}}
+    few = {
+        "small": {"multi": GRID | {"updates": [3], "seeds": 1, "trained_on": ["short"]}}
+    }
     models = {
         "small": {"row": "Small", "model": "small"},
         "large": {"row": "Large", "model": "large", "grids": ["paper"]},
         "words": {"row": "Words", "kind": "linear", "additional": True},
     }
-    rows, _, specs = planned(models, second={"grids": SECOND["grids"] | few}, grid="small")
+    rows, _, specs = planned(
+        models, second={"grids": SECOND["grids"] | few}, grid="small"
+    )
     budget = "small budget: 3 updates of 8 examples, texts cut at 32 tokens"
     assert list(rows) == ["Small", f"Small, {budget}", "Words"]
-    assert rows["Small"].reason == "needs grid=paper, as in the paper" and not rows["Small"].runs
+    assert (
+        rows["Small"].reason == "needs grid=paper, as in the paper"
+        and not rows["Small"].runs
+    )
     assert list(trainings(specs, "small")) == ["short-small"]
     # A linear model is cheap and is trained under all views.
     assert len(trainings(specs, "words")) == 4
 
 
 def test_training_can_continue_from_a_model_trained_on_another_data_set(planned):
-    _, first, specs = planned({"small": {"row": "Small", "model": "small", "after": "first"}})
+    _, first, specs = planned(
+        {"small": {"row": "Small", "model": "small", "after": "first"}}
+    )
     before = Run("first", "train", "small", "pair-paper")
     assert set(first) == {before} and first[before].settings["updates"] == [5]
     for seed in (0, 1):
@@ -204,11 +285,15 @@ def test_training_can_continue_from_a_model_trained_on_another_data_set(planned)
 
 
 def test_an_available_checkpoint_replaces_the_first_training(planned):
-    rows, first, specs = planned({"large": {"row": "Large", "model": "large", "after": "first"}})
+    rows, first, specs = planned(
+        {"large": {"row": "Large", "model": "large", "after": "first"}}
+    )
     assert not first
     found = trainings(specs, "large")["short-paper"]
     assert (found["model"], found["weights"]) == ("large", "mirror:ready")
-    assert all(not spec.sources for run, spec in specs.items() if run.experiment == "train")
+    assert all(
+        not spec.sources for run, spec in specs.items() if run.experiment == "train"
+    )
     # Neither the first data set nor the base model of the checkpoint is needed.
     panel = {"away": {"row": "Away", "model": "away", "after": "first"}}
     rows, _, _ = planned(panel, absent={"first": "no mirror has it"})
@@ -218,19 +303,26 @@ def test_an_available_checkpoint_replaces_the_first_training(planned):
 @pytest.mark.parametrize(
     ("panel", "absent", "reason"),
     [
-        ({"model": "small", "after": "first"}, {"first": "no mirror has it"}, "no mirror has it"),
+        (
+            {"model": "small", "after": "first"},
+            {"first": "no mirror has it"},
+            "no mirror has it",
+        ),
         ({"model": "away"}, {}, "away is not available here"),
     ],
     ids=["data", "weights"],
 )
-def test_a_row_with_missing_data_or_weights_has_a_reason(planned, panel, absent, reason):
+def test_a_row_with_missing_data_or_weights_has_a_reason(
+    planned, panel, absent, reason
+):
     rows, first, specs = planned({"it": {"row": "It"} | panel}, absent=absent)
     assert (rows["It"].reason, rows["It"].runs, specs, first) == (reason, {}, {}, {})
 
 
 def test_a_model_that_is_not_trained_on_the_first_data_set_is_rejected(planned):
     with pytest.raises(
-        BadInput, match="first: 'ready' must be trained on this data set first, but is none of its models"
+        BadInput,
+        match="first: 'ready' must be trained on this data set first, but is none of its models",
     ):
         planned({"ready": {"row": "Ready", "model": "ready", "after": "first"}})
 
@@ -238,10 +330,24 @@ def test_a_model_that_is_not_trained_on_the_first_data_set_is_rejected(planned):
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"readings": {"shrot": ["short"]}}, "readings names the view 'shrot', which is not among the views"),
-        ({"readings": {"short": ["lnog"]}}, "readings names the view 'lnog', which is not among the views"),
         (
-            {"models": {"small": {"row": "Small", "model": "small", "trained_on": ["short_16"]}}},
+            {"readings": {"shrot": ["short"]}},
+            "readings names the view 'shrot', which is not among the views",
+        ),
+        (
+            {"readings": {"short": ["lnog"]}},
+            "readings names the view 'lnog', which is not among the views",
+        ),
+        (
+            {
+                "models": {
+                    "small": {
+                        "row": "Small",
+                        "model": "small",
+                        "trained_on": ["short_16"],
+                    }
+                }
+            },
             "the row 'Small' is trained on 'short_16', which readings lacks",
         ),
     ],
@@ -251,8 +357,12 @@ def test_unknown_views_are_rejected(changes, sentence):
         ClassificationTask(**SECOND | changes)
 
 
-def test_user_encoders_and_predictions_are_rows_with_the_heads_of_the_task(planned, tmp_path):
-    mine = [{"name": "Mine", "kind": "encoder", "model": str(tmp_path / "models/small")}]
+def test_user_encoders_and_predictions_are_rows_with_the_heads_of_the_task(
+    planned, tmp_path
+):
+    mine = [
+        {"name": "Mine", "kind": "encoder", "model": str(tmp_path / "models/small")}
+    ]
     theirs = SubmittedFiles("Theirs", "own-theirs", "csv", ("sha256:1", "sha256:2"))
     rows, _, specs = planned(given=[theirs], extra_models=mine)
     assert {name: row.about["heads"] for name, row in rows.items()} == dict.fromkeys(
@@ -265,23 +375,37 @@ def test_user_encoders_and_predictions_are_rows_with_the_heads_of_the_task(plann
         and rows["Theirs"].submitted
     )
     assert list(trainings(specs, "own-mine")) == list(trainings(specs, "small"))
-    given = tuple(Run("second", SUBMITTED, "own-theirs", "100", seed) for seed in (0, 1))
+    given = tuple(
+        Run("second", SUBMITTED, "own-theirs", "100", seed) for seed in (0, 1)
+    )
     assert rows["Theirs"].runs == {"100": given}
     assert specs[given[1]].settings == {"form": "csv", "content": "sha256:2"}
 
 
 def test_a_linear_model_does_not_predict_on_truncated_views(planned):
     views = {"trained_on": ["short", "long", "alone"]}
-    rows, _, specs = planned({"words": {"row": "Words", "kind": "linear", "additional": True} | views})
+    rows, _, specs = planned(
+        {"words": {"row": "Words", "kind": "linear", "additional": True} | views}
+    )
     assert rows["Words"].runs == {"100": (Run("second", "read", "words", "linear"),)}
     spec = specs[Run("second", "read", "words", "linear")]
     # The views `long` and `short_16` are truncated, at 64 and 16 tokens.
-    assert [(each["condition"], each["source"]) for each in spec.settings["readings"]] == [
-        ("short > short", 0), ("alone > alone", 2),
-    ]  # fmt: skip
+    assert [
+        (each["condition"], each["source"]) for each in spec.settings["readings"]
+    ] == [
+        ("short > short", 0),
+        ("alone > alone", 2),
+    ]
     assert all("max_length" not in each for each in spec.settings["readings"])
-    assert [source.condition for source in spec.sources] == ["linear-short", "linear-long", "linear-alone"]
-    assert specs[spec.sources[2]].settings["view"] == {"text": "hypothesis", "pair": None}
+    assert [source.condition for source in spec.sources] == [
+        "linear-short",
+        "linear-long",
+        "linear-alone",
+    ]
+    assert specs[spec.sources[2]].settings["view"] == {
+        "text": "hypothesis",
+        "pair": None,
+    }
 
 
 # Input texts.
@@ -295,7 +419,10 @@ EXAMPLES = Table(
     (
         *(Column(name, pa.string(), "") for name in ("example_id", "split", "head_id")),
         Column("label", pa.int32(), ""),
-        *(Column(name, pa.string(), "") for name in ("short", "long", "hypothesis", "premise")),
+        *(
+            Column(name, pa.string(), "")
+            for name in ("short", "long", "hypothesis", "premise")
+        ),
         *(Column(name, pa.bool_(), "") for name in ("analysis", "negated")),
     ),
     ("example_id",),
@@ -353,13 +480,22 @@ def stored(tmp_path):
 
 def test_texts_of_all_views_are_returned_once_in_the_order_of_the_texts(stored):
     texts = said()
-    expected = [Text((name, ""), text) for name, text in texts.items() if name[0] == "h"]
-    assert list(texts_of(*stored, [ALONE])) == list(texts_of(*stored, [ALONE, ALONE])) == expected
+    expected = [
+        Text((name, ""), text) for name, text in texts.items() if name[0] == "h"
+    ]
+    assert (
+        list(texts_of(*stored, [ALONE]))
+        == list(texts_of(*stored, [ALONE, ALONE]))
+        == expected
+    )
     found = list(texts_of(*stored, [SHORT, ALONE, LONG]))
     paired = [name for name in texts if name[0] in "sl"]
     keys = [(premise, f"h{number}") for premise in paired for number in range(4)]
     assert [text.key for text in found] == [*keys, *(text.key for text in expected)]
-    assert all((text.text, text.second) == (texts[text.key[0]], texts[text.key[1]]) for text in found[:32])
+    assert all(
+        (text.text, text.second) == (texts[text.key[0]], texts[text.key[1]])
+        for text in found[:32]
+    )
     assert found[32:] == expected
 
 
@@ -373,7 +509,12 @@ def tokens(stored, folders, tmp_path):
     """Two files of tokens, with maximum lengths of 12 and 24."""
     wanted = {12: [SHORT, LONG], 24: [SHORT, LONG, ALONE]}
     for length, views in wanted.items():
-        tokenise(texts_of(*stored, views), folders["bert"], length, tmp_path / f"{length}.parquet")
+        tokenise(
+            texts_of(*stored, views),
+            folders["bert"],
+            length,
+            tmp_path / f"{length}.parquet",
+        )
     return [tmp_path / f"{length}.parquet" for length in wanted]
 
 
@@ -383,7 +524,9 @@ def test_only_the_requested_tokens_are_read(tokens):
     found = read_tokens(tokens[1], wanted)
     assert set(found.position) == {("s2", "h1"), ("l0", "h3"), ("h0", "")}
     for key in found.position:
-        assert found[key].tolist() == whole[key].tolist() and found.first(key) == whole.first(key)
+        assert found[key].tolist() == whole[key].tolist() and found.first(
+            key
+        ) == whole.first(key)
     assert len(found.ids) == sum(len(whole[key]) for key in found.position)
     none = read_tokens(tokens[1], set())
     assert not none.position and not len(none.ids)
@@ -391,7 +534,11 @@ def test_only_the_requested_tokens_are_read(tokens):
 
 # Predictions.
 
-CONDITIONS = {"short > long": (0, LONG, 12), "none > short": (1, SHORT, 24), "short > alone": (0, ALONE, 24)}
+CONDITIONS = {
+    "short > long": (0, LONG, 12),
+    "none > short": (1, SHORT, 24),
+    "short > alone": (0, ALONE, 24),
+}
 
 
 def test_joint_predictions_for_several_views_equal_separate_predictions(
@@ -399,7 +546,9 @@ def test_joint_predictions_for_several_views_equal_separate_predictions(
 ):
     heads = dict(sorted(HEADS.items()))
     for number in range(2):
-        model = multi_head.load(folders["bert"], [3, 2], "own", number, loss="cross_entropy")
+        model = multi_head.load(
+            folders["bert"], [3, 2], "own", number, loss="cross_entropy"
+        )
         multi_head.save(model, tmp_path / str(number), heads)
     weights = [tmp_path / "0", tmp_path / "1"]
     readings = [
@@ -408,55 +557,97 @@ def test_joint_predictions_for_several_views_equal_separate_predictions(
     ]
     loaded, load = [], multi_head.load_trained
     monkeypatch.setattr(
-        multi_head, "load_trained", lambda folder, device: loaded.append(folder) or load(folder, device)
+        multi_head,
+        "load_trained",
+        lambda folder, device: loaded.append(folder) or load(folder, device),
     )
-    found = list(read_views({"readings": readings}, weights, stored[0], ["test"], tokens, CPU))
+    found = list(
+        read_views({"readings": readings}, weights, stored[0], ["test"], tokens, CPU)
+    )
     # Sorted by condition; a model is loaded once for consecutive conditions.
     assert loaded == [weights[1], weights[0]]
     expected = []
     for condition, (source, view, length) in sorted(CONDITIONS.items()):
         model, _ = load(weights[source], CPU)
         asked = by_head(under_view(of_splits(examples(), ["test"]), view), heads)
-        alone = read_heads(model, list(heads), asked, read_tokens(tokens[length == 24]), CPU)
+        alone = read_heads(
+            model, list(heads), asked, read_tokens(tokens[length == 24]), CPU
+        )
         expected += [{"condition": condition, **row} for row in alone]
     assert found == expected and len(found) == 3 * 2 * 8
     assert write(READINGS, found, tmp_path / "predictions.parquet") == len(found)
     # Predictions differ if the model, the view or the length differs.
-    of = {name: [row["logits"] for row in found if row["condition"] == name] for name in CONDITIONS}
-    assert of["short > long"] != of["none > short"] != of["short > alone"] != of["short > long"]
+    of = {
+        name: [row["logits"] for row in found if row["condition"] == name]
+        for name in CONDITIONS
+    }
+    assert (
+        of["short > long"]
+        != of["none > short"]
+        != of["short > alone"]
+        != of["short > long"]
+    )
 
 
 LINEAR = {
-    "kind": "linear", "features": "words", "sides": "both", "longest": 2, "least": 1, "smoothing": 1.0,
-    "numbers": 1.0, "penalty": {"words": 1.0}, "percent": 100, "only": ["three"], "where": None,
+    "kind": "linear",
+    "features": "words",
+    "sides": "both",
+    "longest": 2,
+    "least": 1,
+    "smoothing": 1.0,
+    "numbers": 1.0,
+    "penalty": {"words": 1.0},
+    "percent": 100,
+    "only": ["three"],
+    "where": None,
     "multi_label": False,
-}  # fmt: skip
+}
 PAIRED = replace(EXAMPLES, columns=(*EXAMPLES.columns[:4], *(TEXT_ID, PAIR_ID)))
 
 
 def test_linear_predictions_for_views_equal_separate_predictions(stored, tmp_path):
-    write(HEADS_TABLE, sorted(KNOWN, key=lambda head: head["head_id"]), tmp_path / "heads.parquet")
+    write(
+        HEADS_TABLE,
+        sorted(KNOWN, key=lambda head: head["head_id"]),
+        tmp_path / "heads.parquet",
+    )
     files = [stored[0], tmp_path / "heads.parquet", stored[1]]
     views = {"short": SHORT, "alone": ALONE}
     for name, view in views.items():
         linear.train(files, [], ["train"], LINEAR | {"view": view}, 1, tmp_path / name)
-    conditions = {"short > long": (0, LONG), "alone > alone": (1, ALONE), "short > short": (0, SHORT)}
+    conditions = {
+        "short > long": (0, LONG),
+        "alone > alone": (1, ALONE),
+        "short > short": (0, SHORT),
+    }
     readings = [
         {"condition": condition, "source": source, "view": view}
         for condition, (source, view) in conditions.items()
     ]
-    weights, output = [tmp_path / name for name in views], tmp_path / "predictions.parquet"
-    record = linear.read_views(files, [], ["test"], LINEAR | {"readings": readings}, weights, output)
+    weights, output = (
+        [tmp_path / name for name in views],
+        tmp_path / "predictions.parquet",
+    )
+    record = linear.read_views(
+        files, [], ["test"], LINEAR | {"readings": readings}, weights, output
+    )
     assert record == {"heads_left_out": dict.fromkeys(conditions, 0)}
     found = list(read(output))
     names = {column.name for column in PAIRED.columns}
     expected = []
     for condition, (source, view) in sorted(conditions.items()):
-        rows = [{name: row[name] for name in names} for row in under_view(examples(), view)]
+        rows = [
+            {name: row[name] for name in names} for row in under_view(examples(), view)
+        ]
         write(PAIRED, rows, tmp_path / "shown.parquet")
         as_shown = [tmp_path / "shown.parquet", *files[1:]]
-        linear.read_examples(as_shown, [], ["test"], LINEAR, weights[source], tmp_path / "alone.parquet")
-        expected += [{"condition": condition, **row} for row in read(tmp_path / "alone.parquet")]
+        linear.read_examples(
+            as_shown, [], ["test"], LINEAR, weights[source], tmp_path / "alone.parquet"
+        )
+        expected += [
+            {"condition": condition, **row} for row in read(tmp_path / "alone.parquet")
+        ]
     assert found == expected and len(found) == 3 * 8
     assert {row["head_id"] for row in found} == {"three"}
 
@@ -464,17 +655,30 @@ def test_linear_predictions_for_views_equal_separate_predictions(stored, tmp_pat
 # Scores.
 
 GENERAL = {
-    "evaluator": "general", "metrics": ["accuracy", "balanced accuracy"], "unit": "premise",
-    "multi_label": False, "views": {"short": {}}, "groups": ["analysis", "negated"],
-}  # fmt: skip
+    "evaluator": "general",
+    "metrics": ["accuracy", "balanced accuracy"],
+    "unit": "premise",
+    "multi_label": False,
+    "views": {"short": {}},
+    "groups": ["analysis", "negated"],
+}
 
 
 def readings_of(*conditions, heads=HEADS):
     drawn = np.random.default_rng(1)
-    rows = [row for row in examples() if row["split"] == "test" and row["head_id"] in heads]
+    rows = [
+        row for row in examples() if row["split"] == "test" and row["head_id"] in heads
+    ]
     return [
-        {"condition": condition, "head_id": row["head_id"], "example_id": row["example_id"]}
-        | {"logits": logits.tolist(), "probabilities": (np.exp(logits) / np.exp(logits).sum()).tolist()}
+        {
+            "condition": condition,
+            "head_id": row["head_id"],
+            "example_id": row["example_id"],
+        }
+        | {
+            "logits": logits.tolist(),
+            "probabilities": (np.exp(logits) / np.exp(logits).sum()).tolist(),
+        }
         for condition in conditions
         for row in sorted(rows, key=lambda row: (row["head_id"], row["example_id"]))
         for logits in [drawn.normal(size=len(HEADS[row["head_id"]]))]
@@ -492,7 +696,10 @@ def expected_scores(metric, rows, answers):
         for head in dict.fromkeys(row["head_id"] for row in rows):
             of_head = [row for row in rows if row["head_id"] == head]
             chosen = [answers[row["example_id"]] for row in of_head]
-            of_heads[head] = metric([row["label"] for row in of_head], chosen), len(of_head)
+            of_heads[head] = (
+                metric([row["label"] for row in of_head], chosen),
+                len(of_head),
+            )
         return of_heads
 
     def mean(rows):
@@ -501,9 +708,14 @@ def expected_scores(metric, rows, answers):
     values = {f"head: {head}": value for head, value in by_head(rows).items()}
     values["all"] = mean(rows), len(values)
     units = sorted({row["premise"] for row in rows})
-    left_out = np.array([mean([row for row in rows if row["premise"] != unit]) for unit in units])
+    left_out = np.array(
+        [mean([row for row in rows if row["premise"] != unit]) for unit in units]
+    )
     ends = jackknife.interval(values["all"][0], left_out) or ()
-    return values | {name: (end, len(units)) for name, end in zip(("low", "high"), ends, strict=False)}
+    return values | {
+        name: (end, len(units))
+        for name, end in zip(("low", "high"), ends, strict=False)
+    }
 
 
 @pytest.mark.filterwarnings("ignore:y_pred contains classes not in y_true")
@@ -515,13 +727,21 @@ def test_each_condition_is_scored_on_all_examples_and_on_each_group(tmp_path):
     expected = {}
     for condition in ("long > long", "none > short"):
         chosen = {
-            row["example_id"]: np.argmax(row["logits"]) for row in given if row["condition"] == condition
+            row["example_id"]: np.argmax(row["logits"])
+            for row in given
+            if row["condition"] == condition
         }
-        for (name, metric), group in itertools.product(metrics.items(), ("", "analysis", "negated")):
+        for (name, metric), group in itertools.product(
+            metrics.items(), ("", "analysis", "negated")
+        ):
             # Predictions of other conditions or groups are ignored.
             rows = [row for row in test if not group or row[group]]
             whole = f"{condition}, {group or 'all'}"
-            places = {"all": (name, whole), "low": (f"{name}, low", whole), "high": (f"{name}, high", whole)}
+            places = {
+                "all": (name, whole),
+                "low": (f"{name}, low", whole),
+                "high": (f"{name}, high", whole),
+            }
             for key, value in expected_scores(metric, rows, chosen).items():
                 head = ", ".join(filter(None, (condition, group, key)))
                 expected[places.get(key, (name, head))] = value
@@ -535,19 +755,31 @@ def test_each_condition_is_scored_on_all_examples_and_on_each_group(tmp_path):
         assert of_metrics[place] == (pytest.approx(value, abs=1e-9), n), place
     assert expected["accuracy", "long > long, head: three"][1] == 8
     assert expected["accuracy", "long > long, negated, head: two"][1] == 2
-    assert ("accuracy", "none > short, negated") in expected and ("accuracy", "none > short, all") in expected
+    assert ("accuracy", "none > short, negated") in expected and (
+        "accuracy",
+        "none > short, all",
+    ) in expected
     assert write(SCORES, found, tmp_path / "scores.parquet") == len(found)
 
 
 def test_answers_and_probabilities_of_each_example_are_in_the_scores(tmp_path):
     given = readings_of("long > long", "none > short")
     found, _ = score(given, examples(), KNOWN, ["test"], GENERAL, tmp_path)
-    answers = {row["group"]: (row["value"], row["n"]) for row in found if row["metric"] == ANSWER}
+    answers = {
+        row["group"]: (row["value"], row["n"])
+        for row in found
+        if row["metric"] == ANSWER
+    }
     assert answers == {
-        f"{row['condition']}, example: {row['example_id']}": (float(np.argmax(row["logits"])), 1)
+        f"{row['condition']}, example: {row['example_id']}": (
+            float(np.argmax(row["logits"])),
+            1,
+        )
         for row in given
     }
-    probabilities = {row["group"]: row["value"] for row in found if row["metric"] == PROBABILITY}
+    probabilities = {
+        row["group"]: row["value"] for row in found if row["metric"] == PROBABILITY
+    }
     assert probabilities == {
         f"{row['condition']}, example: {row['example_id']}, answer: {place}": value
         for row in given
@@ -560,15 +792,31 @@ def test_empty_groups_have_no_scores_and_untrained_heads_are_counted(tmp_path):
     given = readings_of("long > long", heads=["two"])
     found, _ = score(given, rows, KNOWN, ["test"], GENERAL, tmp_path)
     assert not [row for row in found if "negated" in row["group"]]
-    left = {row["group"]: (row["value"], row["n"]) for row in found if row["metric"] == LEFT_OUT}
+    left = {
+        row["group"]: (row["value"], row["n"])
+        for row in found
+        if row["metric"] == LEFT_OUT
+    }
     assert left == {"long > long, all": (1, 2), "long > long, analysis": (1, 2)}
 
 
 def test_submitted_predictions_are_scored_as_a_separate_condition(tmp_path):
-    given = [{k: v for k, v in row.items() if k != "condition"} for row in readings_of("x", heads=["three"])]
+    given = [
+        {k: v for k, v in row.items() if k != "condition"}
+        for row in readings_of("x", heads=["three"])
+    ]
     found, _ = score(given, examples(), KNOWN, ["test"], GENERAL, tmp_path)
     assert {row["group"].partition(",")[0] for row in found} == {SUBMITTED}
-    assert ("accuracy", "given, analysis, head: three") in {(row["metric"], row["group"]) for row in found}
+    assert ("accuracy", "given, analysis, head: three") in {
+        (row["metric"], row["group"]) for row in found
+    }
     # Without views there are no conditions.
-    plain, _ = score(given, examples(), KNOWN, ["test"], GENERAL | {"views": {}, "groups": []}, tmp_path)
+    plain, _ = score(
+        given,
+        examples(),
+        KNOWN,
+        ["test"],
+        GENERAL | {"views": {}, "groups": []},
+        tmp_path,
+    )
     assert {row["group"] for row in plain} == {"all", "head: three"}

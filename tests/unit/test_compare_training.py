@@ -27,12 +27,19 @@ def test_a_training_equals_a_plain_loop_and_the_trainer_of_transformers(script):
 @pytest.mark.parametrize(
     "changes",
     [
-        {"weight_decay": 0.5}, {"decayed": "all"}, {"betas": (0.5, 0.999)}, {"betas": (0.9, 0.5)},
-        {"epsilon": 1e-3}, {"clip": 0.01}, {"clip": None}, {"schedule": "constant"}, {"warmup": 0},
+        {"weight_decay": 0.5},
+        {"decayed": "all"},
+        {"betas": (0.5, 0.999)},
+        {"betas": (0.9, 0.5)},
+        {"epsilon": 1e-3},
+        {"clip": 0.01},
+        {"clip": None},
+        {"schedule": "constant"},
+        {"warmup": 0},
         {"warmup": 10},
     ],
     ids=repr,
-)  # fmt: skip
+)
 def test_each_setting_of_the_optimiser_has_its_effect(script, changes):
     texts = script.Texts()
     before = script.OPTIMISER.model_copy(update={"weight_decay": 0.1})
@@ -40,6 +47,12 @@ def test_each_setting_of_the_optimiser_has_its_effect(script, changes):
     assert script.compared("bert", after)["here"] < SAME
     # The setting matters: the plain loop notices it.
     batches = [texts.collated(range(start, start + 8)) for start in (0, 8)] * 3
-    one, other = (script.weights_of_loop("bert", settings, batches) for settings in (before, after))
-    one, other = (script.weights_of_loop("bert", settings, batches) for settings in (before, after))
+    one, other = (
+        script.weights_of_loop("bert", settings, batches)
+        for settings in (before, after)
+    )
+    one, other = (
+        script.weights_of_loop("bert", settings, batches)
+        for settings in (before, after)
+    )
     assert (one - other).abs().max() > 1e-6

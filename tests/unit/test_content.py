@@ -22,13 +22,17 @@ def folder(tmp_path):
 def read(monkeypatch):
     """Record the files whose bytes are read."""
     found, real = [], content._digest
-    monkeypatch.setattr(content, "_digest", lambda path: found.append(path.name) or real(path))
+    monkeypatch.setattr(
+        content, "_digest", lambda path: found.append(path.name) or real(path)
+    )
     return found
 
 
 def test_the_digest_of_a_file_is_its_sha256(tmp_path, folder):
     expected = hashlib.sha256(b"12345678").hexdigest()
-    assert Contents(tmp_path / "kept").file(folder / "weights.bin") == f"sha256:{expected}"
+    assert (
+        Contents(tmp_path / "kept").file(folder / "weights.bin") == f"sha256:{expected}"
+    )
 
 
 @pytest.mark.parametrize(
@@ -44,9 +48,21 @@ def test_the_digest_of_a_file_is_its_sha256(tmp_path, folder):
         (lambda f: (f / "more.json").write_text("{}"), True),
         (lambda f: (f / "weights.bin").unlink(), True),
     ],
-    ids=["none", "touch", "same bytes", "hidden", "bytes", "inner", "name", "more", "fewer"],
+    ids=[
+        "none",
+        "touch",
+        "same bytes",
+        "hidden",
+        "bytes",
+        "inner",
+        "name",
+        "more",
+        "fewer",
+    ],
 )
-def test_the_digest_of_a_folder_depends_on_names_and_content(tmp_path, folder, change, differs):
+def test_the_digest_of_a_folder_depends_on_names_and_content(
+    tmp_path, folder, change, differs
+):
     before = Contents(tmp_path / "kept").folder(folder)
     change(folder)
     assert (Contents(tmp_path / "kept").folder(folder) != before) == differs
@@ -62,7 +78,9 @@ def test_unchanged_files_are_read_only_once(tmp_path, folder, read):
     assert read[2:] == ["weights.bin"]
 
 
-def test_a_change_is_detected_even_if_the_modification_time_is_restored(tmp_path, folder):
+def test_a_change_is_detected_even_if_the_modification_time_is_restored(
+    tmp_path, folder
+):
     path = folder / "weights.bin"
     before, times = Contents(tmp_path / "kept").file(path), path.stat()
     path.write_bytes(b"87654321")

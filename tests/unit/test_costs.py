@@ -35,11 +35,15 @@ RECORDS = pd.DataFrame(
 
 def test_costs_are_scaled_from_the_record_with_the_nearest_size():
     sizes = [5 * MB, 200 * MB, 2000 * MB, 0.5 * MB]
-    jobs = [Job(number, "index", True, published=size) for number, size in enumerate(sizes)]
+    jobs = [
+        Job(number, "index", True, published=size) for number, size in enumerate(sizes)
+    ]
     found = estimates(jobs, "release", RECORDS)
     assert found["core_seconds"].tolist()[:2] == [2.5, 80.0]
     assert found["disk_bytes"].tolist()[:2] == [5.0, 200.0]
-    assert found["core_seconds"][2:].isna().all()  # differs from every record by more than a factor of ten
+    assert (
+        found["core_seconds"][2:].isna().all()
+    )  # differs from every record by more than a factor of ten
     assert estimates(jobs, "sample", RECORDS)["core_seconds"].isna().all()
 
 
@@ -58,25 +62,56 @@ def jobs():
     return [
         Job(0, "fetch", False, "acord"),
         Job(1, "data", True, "acord", before=(0,), published=3 * MB, download=3 * MB),
-        Job(2, "train", True, "acord", "linear", before=(1,), published=3 * MB, weights=weights),
-        Job(3, "table", True, "acord", before=(2,), table=("acord", "table1"), weights=weights),
+        Job(
+            2,
+            "train",
+            True,
+            "acord",
+            "linear",
+            before=(1,),
+            published=3 * MB,
+            weights=weights,
+        ),
+        Job(
+            3,
+            "table",
+            True,
+            "acord",
+            before=(2,),
+            table=("acord", "table1"),
+            weights=weights,
+        ),
         Job(4, "table", True, "acord", before=(1, 2), table=("acord", "table2")),
         Job(5, "report", True, before=(3, 4), download=None),
     ]
 
 
 def test_shared_jobs_count_in_each_table_and_once_in_total(jobs):
-    lines = summary(jobs, estimates(jobs, "release", RECORDS)).set_index(["paper", "table"])
+    lines = summary(jobs, estimates(jobs, "release", RECORDS)).set_index(
+        ["paper", "table"]
+    )
     assert list(lines.index) == [
-        ("acord", ""), ("acord", "table1"), ("acord", "table2"), ("no table", ""), ("all", ""),
-    ]  # fmt: skip
+        ("acord", ""),
+        ("acord", "table1"),
+        ("acord", "table2"),
+        ("no table", ""),
+        ("all", ""),
+    ]
     assert lines["jobs"].tolist() == [4, 3, 3, 1, 5]
     assert lines["finished"].tolist() == [1, 1, 1, 0, 1]
     assert lines["shared"].tolist() == [2, 2, 2, 0, 2]
     hours = (60 + 7200) / HOUR
-    assert lines["core_hours"].tolist() == pytest.approx([hours, hours, hours, 0, hours])
+    assert lines["core_hours"].tolist() == pytest.approx(
+        [hours, hours, hours, 0, hours]
+    )
     assert lines["core_hours_unknown"].tolist() == [2, 1, 1, 1, 3]
-    assert lines["download_bytes"].tolist() == [7 * MB, 7 * MB, 7 * MB, 0, 7 * MB]  # the weights count once
+    assert lines["download_bytes"].tolist() == [
+        7 * MB,
+        7 * MB,
+        7 * MB,
+        0,
+        7 * MB,
+    ]  # the weights count once
     assert lines["download_bytes_unknown"].tolist() == [0, 0, 0, 1, 1]
 
 
@@ -101,9 +136,13 @@ def test_records_are_medians_of_finished_jobs(tmp_path):
             "benchmark": str(tmp_path / f"{number}.tsv"),
             "outputs": (str(tmp_path / f"{number}.parquet"),),
         }
-        jobs.append(Job(number, "score", False, "acord", "bm25", published=123456, **paths))
+        jobs.append(
+            Job(number, "score", False, "acord", "bm25", published=123456, **paths)
+        )
     found = records([*jobs, Job(9, "score", True, "acord", "bm25")], "release")
-    assert found.to_numpy().tolist() == [["release", "score", "acord", "bm25", 123000.0, 3, 2.0, 20.0]]
+    assert found.to_numpy().tolist() == [
+        ["release", "score", "acord", "bm25", 123000.0, 3, 2.0, 20.0]
+    ]
 
 
 def test_the_committed_records_are_read_and_have_no_repeats():
@@ -119,13 +158,18 @@ def test_token_counts_of_models_on_a_server():
     settings = {"way": "pointwise", "hits": 10, "prompt": prompt}
     # Each request is answered with one token.
     assert tokens("ask", "acord", settings, texts)[1] == 570
-    pairwise = tokens("ask", "acord", settings | {"way": "pairwise", "passes": 2}, texts)
+    pairwise = tokens(
+        "ask", "acord", settings | {"way": "pairwise", "passes": 2}, texts
+    )
     assert pairwise[1] == 57 * (2 * 9 + 2 * 8)
     settings = {"prompt": prompt, "orders": 2, "best": 5}
     best = tokens("answers_ask", "privacy", settings, texts)
     whole = tokens("answers_ask", "privacy", settings | {"text": "whole"}, texts)
     assert best[1] == whole[1] > 1000 and whole[0] > best[0]
-    assert tokens("retrieve_api", "acord", {}, texts) == (pytest.approx(3931 * 213.9 + 57 * 7.9), 0)
+    assert tokens("retrieve_api", "acord", {}, texts) == (
+        pytest.approx(3931 * 213.9 + 57 * 7.9),
+        0,
+    )
     asked = {"prompt": prompt, "questions": None}
     whole = tokens("spans_write", "contracteval", asked, texts)
     candidates = tokens("spans_write", "contracteval", asked | {"least": 0.01}, texts)

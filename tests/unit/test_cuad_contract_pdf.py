@@ -20,7 +20,8 @@ FORM_FIELDS = "The content of form fields was not read."
 ENVELOPE = "Envelope ID 0A1B-2C3D, page {} of 9"
 FORM_RESOURCES = "/Font<</F 3 0 R>>/XObject<</G 5 0 R>>"
 FORM_WITH_PICTURE = stream(
-    "/Type/XObject/Subtype/Form/BBox[0 0 9 9]/Resources<</XObject<</P 4 0 R>>>>", "/P Do"
+    "/Type/XObject/Subtype/Form/BBox[0 0 9 9]/Resources<</XObject<</P 4 0 R>>>>",
+    "/P Do",
 )
 CURVES = "0 0 m\n" + "1 1 2 2 3 3 c\n"
 OBJECTS = {
@@ -33,7 +34,9 @@ OWN_WORDS = "The " + " ".join(f"word{chr(97 + number)}" for number in range(24))
 
 
 def annotated(*annotations: str) -> Page:
-    return Page(entries=f"/Annots[{' '.join(f'<</Subtype{each}>>' for each in annotations)}]")
+    return Page(
+        entries=f"/Annots[{' '.join(f'<</Subtype{each}>>' for each in annotations)}]"
+    )
 
 
 def contract(tmp_path: Path, raw: bytes):
@@ -47,9 +50,17 @@ def contract(tmp_path: Path, raw: bytes):
     [
         ("/FreeText/Contents(State of Delaware)", "State of Delaware", TYPED),
         ("/FreeText/Contents<feff004400450020fb01>", "DE fi", TYPED),
-        ("/FreeText/RC(<?xml version='1.0'?><body><p>Delaware</p></body>)", "Delaware", TYPED),
+        (
+            "/FreeText/RC(<?xml version='1.0'?><body><p>Delaware</p></body>)",
+            "Delaware",
+            TYPED,
+        ),
         ("/FreeText", "", "Not read from the PDF: typed text (page 1)."),
-        ("/FreeText/Contents 5/F(x)", "", "Not read from the PDF: typed text (page 1)."),
+        (
+            "/FreeText/Contents 5/F(x)",
+            "",
+            "Not read from the PDF: typed text (page 1).",
+        ),
         ("/FreeText/Contents(hidden)/F 2", "", ""),
         ("/FreeText/Contents(only on paper)/F 32", "", ""),
         ("/FreeText/Contents(printed)/F 4", "printed", TYPED),
@@ -60,19 +71,39 @@ def contract(tmp_path: Path, raw: bytes):
         ("/Widget/FT/Tx/V()", "", ""),
         ("/Widget/FT/Tx/V 6 0 R", "", ""),
         ("/Widget/FT/Btn/AS null", "", ""),
-        ("/Widget/FT/Btn/V/Yes/AS/Yes", "", "Not read from the PDF: check marks (page 1)."),
+        (
+            "/Widget/FT/Btn/V/Yes/AS/Yes",
+            "",
+            "Not read from the PDF: check marks (page 1).",
+        ),
         ("/Widget/FT/Btn/V/Off/AS/Off", "", ""),
         ("/Widget/FT/Sig/V<</Type/Sig/Contents<00>>>", "", ""),
-        ("/Text/Contents(Is this right?)", "", "Not read from the PDF: comments (page 1)."),
+        (
+            "/Text/Contents(Is this right?)",
+            "",
+            "Not read from the PDF: comments (page 1).",
+        ),
         ("/Highlight/Contents(note)", "", "Not read from the PDF: comments (page 1)."),
         ("/Highlight", "", ""),
         ("/Stamp", "", "Not read from the PDF: stamps (page 1)."),
         ("/Ink", "", "Not read from the PDF: drawings (page 1)."),
-        ("/StrikeOut", "", "Not read from the PDF: marks that strike out text (page 1)."),
+        (
+            "/StrikeOut",
+            "",
+            "Not read from the PDF: marks that strike out text (page 1).",
+        ),
         ("/Link/Contents(other words for a link)", "", ""),
         ("/Popup/Contents(x)", "", ""),
-        ("/FileAttachment/FS<</UF(annex.docx)>>", "", "Attached files were not read: annex.docx."),
-        ("/FileAttachment/FS(list.xlsx)", "", "Attached files were not read: list.xlsx."),
+        (
+            "/FileAttachment/FS<</UF(annex.docx)>>",
+            "",
+            "Attached files were not read: annex.docx.",
+        ),
+        (
+            "/FileAttachment/FS(list.xlsx)",
+            "",
+            "Attached files were not read: list.xlsx.",
+        ),
         ("/FileAttachment", "", "Attached files were not read: without a name."),
     ],
 )
@@ -96,45 +127,72 @@ def test_annotations_are_read_or_noted(annotation, typed, note, tmp_path):
     ],
 )
 def test_faults_in_annotations_leave_the_text(annotations, tmp_path):
-    raw = pdf([Page(entries=f"/Annots {annotations}")], objects=OBJECTS | {9: "<</Parent 9 0 R>>"})
+    raw = pdf(
+        [Page(entries=f"/Annots {annotations}")],
+        objects=OBJECTS | {9: "<</Parent 9 0 R>>"},
+    )
     assert contract(tmp_path, raw).text.strip() == TEXT
 
 
 @pytest.mark.parametrize(
     ("root", "fields", "notes"),
     [
-        ("/AcroForm<</Fields[5 0 R]>>", {5: "<</FT/Tx/T(a)/V(five years)>>"}, (FORM_FIELDS,)),
-        ("/AcroForm<</Fields[5 0 R]>>", {5: "<</T(a)/Kids[6 0 R]>>", 6: "<</FT/Ch/V(x)>>"}, (FORM_FIELDS,)),
+        (
+            "/AcroForm<</Fields[5 0 R]>>",
+            {5: "<</FT/Tx/T(a)/V(five years)>>"},
+            (FORM_FIELDS,),
+        ),
+        (
+            "/AcroForm<</Fields[5 0 R]>>",
+            {5: "<</T(a)/Kids[6 0 R]>>", 6: "<</FT/Ch/V(x)>>"},
+            (FORM_FIELDS,),
+        ),
         ("/AcroForm<</Fields[5 0 R]>>", {5: "<</FT/Btn/V/Yes>>"}, (FORM_FIELDS,)),
         ("/AcroForm<</Fields[5 0 R]>>", {5: "<</FT/Btn/V/Off>>"}, ()),
         ("/AcroForm<</Fields[5 0 R]>>", {5: "<</FT/Sig/V<</Type/Sig>>>>"}, ()),
-        ("/AcroForm<</Fields[5 0 R]>>", {5: "<</Kids[6 0 R]>>", 6: "<</Kids[5 0 R]>>"}, ()),
+        (
+            "/AcroForm<</Fields[5 0 R]>>",
+            {5: "<</Kids[6 0 R]>>", 6: "<</Kids[5 0 R]>>"},
+            (),
+        ),
         ("/AcroForm<</Fields 5>>", {}, ()),
         ("/AcroForm[1 2]", {}, ()),
         ("/AcroForm 99 0 R/Outlines 5/PageLabels 7/Metadata 98 0 R/Names 6", {}, ()),
-        ("/OCProperties<</D<</OFF[5 0 R]>>>>", {5: "<</Name(Draft)>>"},
-         ("Text in hidden layers was read as well: Draft.",)),
+        (
+            "/OCProperties<</D<</OFF[5 0 R]>>>>",
+            {5: "<</Name(Draft)>>"},
+            ("Text in hidden layers was read as well: Draft.",),
+        ),
         ("/OCProperties<</D<</OFF[]>>>>", {}, ()),
         ("/OCProperties 5", {}, ()),
-        ("/Names<</EmbeddedFiles<</Names[(x) 6 0 R]>>>>",
-         {5: stream("", "abc"), 6: "<</F(rates.xlsx)/EF<</F 5 0 R>>>>"},
-         ("Attached files were not read: rates.xlsx.",)),
+        (
+            "/Names<</EmbeddedFiles<</Names[(x) 6 0 R]>>>>",
+            {5: stream("", "abc"), 6: "<</F(rates.xlsx)/EF<</F 5 0 R>>>>"},
+            ("Attached files were not read: rates.xlsx.",),
+        ),
         ("/Names<</EmbeddedFiles 6 0 R>>", {6: "<</Kids[6 0 R]>>"}, ()),
-        ("/Names<</EmbeddedFiles<</Names[(x) <</UF 6/EF<<>>>>]>>>>", {},
-         ("Attached files were not read: 6.",)),
+        (
+            "/Names<</EmbeddedFiles<</Names[(x) <</UF 6/EF<<>>>>]>>>>",
+            {},
+            ("Attached files were not read: 6.",),
+        ),
         ("/Collection<<>>", {}, ()),
         ("/AcroForm<</XFA 5 0 R>>", {5: stream("", "<xdp/>")}, ()),
         ("/AcroForm<</XFA 5 0 R>>/NeedsRendering false", {5: stream("", "<xdp/>")}, ()),
     ],
-)  # fmt: skip
-def test_other_parts_of_a_file_are_noted_and_their_faults_leave_the_text(root, fields, notes, tmp_path):
+)
+def test_other_parts_of_a_file_are_noted_and_their_faults_leave_the_text(
+    root, fields, notes, tmp_path
+):
     found = contract(tmp_path, pdf([Page()], root, fields))
     assert (found.text.strip(), found.notes) == (TEXT, notes)
 
 
 def test_a_form_field_on_a_page_is_read_once(tmp_path):
     field = "<</Subtype/Widget/FT/Tx/T(law)/V(Delaware)>>"
-    raw = pdf([Page(entries="/Annots[5 0 R]")], "/AcroForm<</Fields[5 0 R]>>", {5: field})
+    raw = pdf(
+        [Page(entries="/Annots[5 0 R]")], "/AcroForm<</Fields[5 0 R]>>", {5: field}
+    )
     found = contract(tmp_path, raw)
     assert (found.text.count("Delaware"), found.notes) == (2, (TYPED,))
 
@@ -150,12 +208,19 @@ SCAN = "the PDF has no text, only pictures of pages; run text recognition (OCR) 
         [stamped("RECEIVED"), Page(lines=[])],
         [stamped(OWN_WORDS[:-6])],
         # The same 26 words with another number on half of the pages.
-        [stamped(f"{OWN_WORDS} {number}", f"Seal {number}") for number in range(3)] + [stamped("Seal")] * 3,
+        [stamped(f"{OWN_WORDS} {number}", f"Seal {number}") for number in range(3)]
+        + [stamped("Seal")] * 3,
         [Page([ENVELOPE.format(number)]) for number in range(3)],
         [stamped("STAMP", picture="BI /W 1 /H 1 /CS /G /BPC 8 ID x EI")],
         [Page(["STAMP"], "/G Do", resources=FORM_RESOURCES)],
         [Page(["STAMP"], CURVES * 300)],
-        [Page(["STAMP"], SHOW_PICTURE, "/Annots[<</Subtype/FreeText/Contents(typed)>>]")],
+        [
+            Page(
+                ["STAMP"],
+                SHOW_PICTURE,
+                "/Annots[<</Subtype/FreeText/Contents(typed)>>]",
+            )
+        ],
     ],
 )
 def test_pictures_with_a_stamp_are_a_scan(pages, tmp_path):
@@ -192,7 +257,8 @@ def test_pages_of_text_are_no_scan(page, notes, tmp_path):
         [stamped(*CLAUSES)] * 3,
         [Page(["The rent is 500."])] * 2,
         # A line is repeated if half of the pages have it.
-        [stamped(OWN_WORDS)] * 3 + [stamped(f"{OWN_WORDS} {chr(97 + number)}") for number in range(4)],
+        [stamped(OWN_WORDS)] * 3
+        + [stamped(f"{OWN_WORDS} {chr(97 + number)}") for number in range(4)],
     ],
 )
 def test_copies_of_a_page_of_text_are_text(pages, tmp_path):
@@ -200,7 +266,9 @@ def test_copies_of_a_page_of_text_are_text(pages, tmp_path):
 
 
 def test_a_page_with_typed_text_only_is_a_page_of_text(tmp_path):
-    typed = Page([], entries="/Annots[<</Subtype/FreeText/Contents(The rent is 500.)>>]")
+    typed = Page(
+        [], entries="/Annots[<</Subtype/FreeText/Contents(The rent is 500.)>>]"
+    )
     assert contract(tmp_path, pdf([typed])).text.strip() == "The rent is 500."
 
 
@@ -232,22 +300,61 @@ def test_pages_without_readable_text_are_noted(tmp_path):
     ("pages", "root", "objects", "message"),
     [
         ([], "", {}, "the PDF has no pages; save it again."),
-        ([Page(operators="<< ( [")], "", {}, "the PDF is damaged: none of its pages can be read; save"),
-        ([Page()], "", {2: "<</Type/Pages/Kids[100 0 R 2 0 R]>>"}, "the PDF is damaged (PdfReadError: "),
+        (
+            [Page(operators="<< ( [")],
+            "",
+            {},
+            "the PDF is damaged: none of its pages can be read; save",
+        ),
+        (
+            [Page()],
+            "",
+            {2: "<</Type/Pages/Kids[100 0 R 2 0 R]>>"},
+            "the PDF is damaged (PdfReadError: ",
+        ),
         ([Page()], "", {2: "null"}, "the PDF is damaged (PdfReadError: "),
-        ([Page(exchanged(CLAUSES))], "", {}, "the text has hardly any common English words; if it is a scan"),
-        ([Page(["\\001\\002\\016\\017" * 5])], "", {},
-         "the text has hardly any common English words; if it is a scan"),
-        ([Page(["Cover"])], "/Collection<<>>/Names<</EmbeddedFiles<</Names[(x) 6 0 R]>>>>",
-         {5: stream("", "abc"), 6: "<</F(lease.pdf)/EF<</F 5 0 R>>>>"},
-         "the PDF is a portfolio, a cover page with attached files (lease.pdf); open it, and save"),
-        ([Page(["If this message is not eventually replaced by", "the proper contents of the document,"])],
-         "", {}, "the PDF is an XFA form, which only Adobe's programs show; open it there, and print"),
-        ([Page(["Veuillez patienter"])], "/AcroForm<</XFA 5 0 R>>/NeedsRendering true",
-         {5: stream("", "<xdp/>")}, "the PDF is an XFA form"),
+        (
+            [Page(exchanged(CLAUSES))],
+            "",
+            {},
+            "the text has hardly any common English words; if it is a scan",
+        ),
+        (
+            [Page(["\\001\\002\\016\\017" * 5])],
+            "",
+            {},
+            "the text has hardly any common English words; if it is a scan",
+        ),
+        (
+            [Page(["Cover"])],
+            "/Collection<<>>/Names<</EmbeddedFiles<</Names[(x) 6 0 R]>>>>",
+            {5: stream("", "abc"), 6: "<</F(lease.pdf)/EF<</F 5 0 R>>>>"},
+            "the PDF is a portfolio, a cover page with attached files (lease.pdf); open it, and save",
+        ),
+        (
+            [
+                Page(
+                    [
+                        "If this message is not eventually replaced by",
+                        "the proper contents of the document,",
+                    ]
+                )
+            ],
+            "",
+            {},
+            "the PDF is an XFA form, which only Adobe's programs show; open it there, and print",
+        ),
+        (
+            [Page(["Veuillez patienter"])],
+            "/AcroForm<</XFA 5 0 R>>/NeedsRendering true",
+            {5: stream("", "<xdp/>")},
+            "the PDF is an XFA form",
+        ),
     ],
-)  # fmt: skip
-def test_a_file_without_the_contract_is_refused(pages, root, objects, message, tmp_path):
+)
+def test_a_file_without_the_contract_is_refused(
+    pages, root, objects, message, tmp_path
+):
     with pytest.raises(BadInput) as error:
         contract(tmp_path, pdf(pages, root, objects))
     assert str(error.value).startswith(f"{tmp_path / 'contract.pdf'}: {message}")
@@ -260,7 +367,9 @@ def test_a_fault_in_the_list_of_attached_files_leaves_the_text(tmp_path, monkeyp
     monkeypatch.setattr(PdfReader, "attachment_list", property(damaged))
     found = contract(tmp_path, pdf([Page()]))
     assert found.text.strip() == TEXT
-    assert found.notes == ("Attached files were not read: the list of their names is damaged.",)
+    assert found.notes == (
+        "Attached files were not read: the list of their names is damaged.",
+    )
 
 
 def test_missing_pages_are_noted(tmp_path):
@@ -271,7 +380,11 @@ def test_missing_pages_are_noted(tmp_path):
 
 
 def test_every_cut_of_a_file_is_read_or_refused(tmp_path):
-    raw = pdf([annotated("/FreeText/Contents(x)")] * 2, "/AcroForm<</Fields[5 0 R]>>", {5: "<</V(x)>>"})
+    raw = pdf(
+        [annotated("/FreeText/Contents(x)")] * 2,
+        "/AcroForm<</Fields[5 0 R]>>",
+        {5: "<</V(x)>>"},
+    )
     refused = 0
     for end in range(0, len(raw), 97):
         try:
@@ -304,13 +417,25 @@ def test_the_text_of_a_pdf_has_plain_characters(lines, text, tmp_path):
 
 def test_warnings_of_the_library_go_to_the_log(tmp_path, caplog):
     path = tmp_path / "odd.pdf"
-    path.write_bytes(pdf([Page()], "/AcroForm 98 0 R", {2: "<</Type/Pages/Count 2/Kids[100 0 R 88 0 R]>>"}))
+    path.write_bytes(
+        pdf(
+            [Page()],
+            "/AcroForm 98 0 R",
+            {2: "<</Type/Pages/Count 2/Kids[100 0 R 88 0 R]>>"},
+        )
+    )
     with caplog.at_level(logging.WARNING):
         read_contract(path)
     assert any(record.name.startswith("pypdf") for record in caplog.records)
-    code = "import pathlib, sys; from lextables.papers.cuad.contract_pdf import read_pdf"
+    code = (
+        "import pathlib, sys; from lextables.papers.cuad.contract_pdf import read_pdf"
+    )
     code += "; read_pdf(pathlib.Path(sys.argv[1]))"
     done = subprocess.run(
-        [sys.executable, "-c", code, path], cwd=WORKFLOW, capture_output=True, text=True, check=True
+        [sys.executable, "-c", code, path],
+        cwd=WORKFLOW,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert (done.stdout, done.stderr) == ("", "")

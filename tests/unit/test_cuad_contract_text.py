@@ -23,7 +23,12 @@ from lextables.pipeline.errors import BadInput
 from word_file import paragraph, run, word
 
 
-def pdf(path: Path, pages: list[str], password: str | None = None, fields: dict | None = None) -> Path:
+def pdf(
+    path: Path,
+    pages: list[str],
+    password: str | None = None,
+    fields: dict | None = None,
+) -> Path:
     """Write a PDF with one line of text per page; an empty string gives a page without text."""
     writer = PdfWriter()
     font = DictionaryObject(
@@ -36,7 +41,9 @@ def pdf(path: Path, pages: list[str], password: str | None = None, fields: dict 
     for text in pages:
         page = writer.add_blank_page(595, 842)
         stream = DecodedStreamObject()
-        stream.set_data(f"BT /F1 12 Tf 72 720 Td ({text}) Tj ET".encode() if text else b"")
+        stream.set_data(
+            f"BT /F1 12 Tf 72 720 Td ({text}) Tj ET".encode() if text else b""
+        )
         page[NameObject("/Contents")] = writer._add_object(stream)
         page[NameObject("/Resources")] = DictionaryObject(
             {NameObject("/Font"): DictionaryObject({NameObject("/F1"): font})}
@@ -76,7 +83,14 @@ def pdf(path: Path, pages: list[str], password: str | None = None, fields: dict 
     ],
 )
 def test_plain_text_keeps_its_white_space(tmp_path, raw, text):
-    for name in ("contract.txt", "contract.md", "CONTRACT.TXT", "contract", "a.docx", "a.pdf"):
+    for name in (
+        "contract.txt",
+        "contract.md",
+        "CONTRACT.TXT",
+        "contract",
+        "a.docx",
+        "a.pdf",
+    ):
         (tmp_path / name).write_bytes(raw)
         found = read_contract(tmp_path / name)
         assert (found.text, found.notes) == (text, ())
@@ -88,7 +102,9 @@ def test_windows_1252_is_noted(tmp_path, caplog):
     with caplog.at_level(logging.INFO, logger="lextables"):
         found = read_contract(str(path))
     assert found.text == "The “Term” of § 2"
-    assert found.notes == ("The file is not UTF-8 (byte 4); it was read as Windows-1252.",)
+    assert found.notes == (
+        "The file is not UTF-8 (byte 4); it was read as Windows-1252.",
+    )
     assert f"{path}: {found.notes[0]}" in caplog.messages
 
 
@@ -106,24 +122,46 @@ def test_a_byte_order_mark_names_the_encoding(tmp_path, codec):
         (b"\xef\xbb\xbf \n\x0c\t", "the file contains no text that is read; "),
         ("\u200b\u00ad\u2060".encode(), "the file contains no text that is read; "),
         (b"Term\0", "byte 4 is NUL, so this is not text; save the contract as UTF-8."),
-        (b"\x81\x8d\x90 binary", "the file holds binary data, not text; save the contract as .docx"),
+        (
+            b"\x81\x8d\x90 binary",
+            "the file holds binary data, not text; save the contract as .docx",
+        ),
         (b"text\x01\x02\x03", "the file holds binary data, not text; "),
         (b"\xff\xfea", "the UTF-16 text is damaged ("),
-        (b"\xd0\xcf\x11\xe0..", "the file is an old Word file (.doc), an Outlook message or an"),
-        (b"{\\rtf1 Term}", "the file is rich text (RTF); save the contract as .docx, PDF or plain text."),
+        (
+            b"\xd0\xcf\x11\xe0..",
+            "the file is an old Word file (.doc), an Outlook message or an",
+        ),
+        (
+            b"{\\rtf1 Term}",
+            "the file is rich text (RTF); save the contract as .docx, PDF or plain text.",
+        ),
         (b"\x89PNG\r\n", "the file is a picture; "),
         (b"\x1f\x8b\x08 ", "the file is a compressed file; "),
         (b'<?xml version="1.0"?><w:wordDocument/>', "the file is XML; "),
-        (b"MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=x\n\n--x\n\nHi\n--x--\n",
-         "the file is a web archive or an e-mail without HTML; "),
-        (b"MIME-Version: 1.0\n" + b"".join(b"Content-Type: multipart/mixed; boundary=b%d\n\n--b%d\n" % (i, i)
-                                            for i in range(1500)),
-         "the parts of the web archive are nested too deeply; "),
-        (b"<html><body><img></body></html>", "the file has no text; save the contract as .docx or PDF."),
-        (b"<DOCUMENT>\n<TYPE>EX-10\n<TEXT>\n<PDF>\nbegin 644 a.pdf\n", "the file is a PDF or another"),
+        (
+            b"MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=x\n\n--x\n\nHi\n--x--\n",
+            "the file is a web archive or an e-mail without HTML; ",
+        ),
+        (
+            b"MIME-Version: 1.0\n"
+            + b"".join(
+                b"Content-Type: multipart/mixed; boundary=b%d\n\n--b%d\n" % (i, i)
+                for i in range(1500)
+            ),
+            "the parts of the web archive are nested too deeply; ",
+        ),
+        (
+            b"<html><body><img></body></html>",
+            "the file has no text; save the contract as .docx or PDF.",
+        ),
+        (
+            b"<DOCUMENT>\n<TYPE>EX-10\n<TEXT>\n<PDF>\nbegin 644 a.pdf\n",
+            "the file is a PDF or another",
+        ),
         (b"<SEC-DOCUMENT>a.txt\n", "the EDGAR file has no document; "),
     ],
-)  # fmt: skip
+)
 def test_a_file_of_another_type_is_refused_by_its_type(tmp_path, raw, message):
     for name in ("a.txt", "a.docx", "a.pdf", "a"):
         path = tmp_path / name
@@ -146,12 +184,21 @@ NOT_READ = "Not read from the HTML: "
         ("EX-10.1 2 lease.htm\n<html><p>One.</p>", "EX-10.1 2 lease.htm\n\nOne.", ()),
         ("<h1>A</h1><i>B</i>", "A\n\nB", ()),
         ("<p>§ 1</p>", "§ 1", ()),
-        ('<p>A<img src="a.png"><input value="7"></p><ol><li>One</ol>', "A\n\nOne",
-         (f"{NOT_READ}pictures and objects (1), automatic numbers of clauses and lists (1), "
-          "form fields (1).",)),
-        ('<p>A<b style="display:none">B</b></p>', "A", (f"{NOT_READ}hidden text (1).",)),
+        (
+            '<p>A<img src="a.png"><input value="7"></p><ol><li>One</ol>',
+            "A\n\nOne",
+            (
+                f"{NOT_READ}pictures and objects (1), automatic numbers of clauses and lists (1), "
+                "form fields (1).",
+            ),
+        ),
+        (
+            '<p>A<b style="display:none">B</b></p>',
+            "A",
+            (f"{NOT_READ}hidden text (1).",),
+        ),
     ],
-)  # fmt: skip
+)
 def test_html_is_read_as_a_browser_shows_it(tmp_path, raw, text, notes):
     for name in ("a.txt", "a.docx", "a.htm"):
         (tmp_path / name).write_text(raw, encoding="utf-8")
@@ -161,7 +208,9 @@ def test_html_is_read_as_a_browser_shows_it(tmp_path, raw, text, notes):
 
 def test_struck_text_of_html_is_noted(tmp_path):
     (tmp_path / "a.htm").write_text("<p>The fee is <del>100</del> <s>150</s> 200.</p>")
-    assert read_contract(tmp_path / "a.htm").notes == (f"{NOT_READ}struck text, as it is not in force (2).",)
+    assert read_contract(tmp_path / "a.htm").notes == (
+        f"{NOT_READ}struck text, as it is not in force (2).",
+    )
 
 
 @pytest.mark.parametrize(
@@ -187,7 +236,11 @@ def test_plain_text_with_tags_stays_plain(tmp_path, text):
 def edgar(*documents, end="</TEXT>\n</DOCUMENT>\n"):
     """A submission; ``documents`` are (type, body)."""
     head = "<DOCUMENT>\n<TYPE>{}\n<SEQUENCE>1\n<TEXT>\n{}\n"
-    return "<SEC-DOCUMENT>1.txt : 20200101\n" + end.join(head.format(*entry) for entry in documents) + end
+    return (
+        "<SEC-DOCUMENT>1.txt : 20200101\n"
+        + end.join(head.format(*entry) for entry in documents)
+        + end
+    )
 
 
 OTHERS = "Only {} was read; not read: {}."
@@ -199,20 +252,39 @@ CUT = "The EDGAR file ends inside a document: its end is missing."
     [
         (edgar(("EX-10.1", "<html><p>Term.</p></html>")), "Term.", ()),
         (edgar(("EX-10.1", "Term <b> and\nrent.")), "Term <b> and\nrent.", ()),
-        (edgar(("8-K", "Report."), ("EX-10.2", "Term."), ("EX-10.3", "Rent.")), "Term.",
-         (OTHERS.format("EX-10.2", "8-K, EX-10.3"),)),
-        (edgar(("8-K", "Report."), ("EX-99", "News."), ("EX-2.1", "Merger.")), "Merger.",
-         (OTHERS.format("EX-2.1", "8-K, EX-99"),)),
-        (edgar(("10-K", "Report."), ("EX-101.INS", "XBRL")), "Report.",
-         (OTHERS.format("10-K", "EX-101.INS"),)),
-        (edgar(("EX-10", "Term."), *[("GRAPHIC", "x")] * 12), "Term.",
-         (OTHERS.format("EX-10", ", ".join(["GRAPHIC"] * 10) + " and 2 more documents"),)),
+        (
+            edgar(("8-K", "Report."), ("EX-10.2", "Term."), ("EX-10.3", "Rent.")),
+            "Term.",
+            (OTHERS.format("EX-10.2", "8-K, EX-10.3"),),
+        ),
+        (
+            edgar(("8-K", "Report."), ("EX-99", "News."), ("EX-2.1", "Merger.")),
+            "Merger.",
+            (OTHERS.format("EX-2.1", "8-K, EX-99"),),
+        ),
+        (
+            edgar(("10-K", "Report."), ("EX-101.INS", "XBRL")),
+            "Report.",
+            (OTHERS.format("10-K", "EX-101.INS"),),
+        ),
+        (
+            edgar(("EX-10", "Term."), *[("GRAPHIC", "x")] * 12),
+            "Term.",
+            (
+                OTHERS.format(
+                    "EX-10", ", ".join(["GRAPHIC"] * 10) + " and 2 more documents"
+                ),
+            ),
+        ),
         (edgar(("EX-10", "Term."), end=""), "Term.", (CUT,)),
-        (edgar(("8-K", "Report."), ("EX-10", "Term.")).rpartition("</TEXT>")[0], "Term.",
-         (CUT, OTHERS.format("EX-10", "8-K"))),
+        (
+            edgar(("8-K", "Report."), ("EX-10", "Term.")).rpartition("</TEXT>")[0],
+            "Term.",
+            (CUT, OTHERS.format("EX-10", "8-K")),
+        ),
         ("<TYPE>EX-10.1\n<TEXT>\n<html><p>Term.</p></html>\n</TEXT>\n", "Term.", ()),
     ],
-)  # fmt: skip
+)
 def test_a_submission_gives_its_first_contract(tmp_path, raw, text, notes):
     (tmp_path / "a.txt").write_text(raw, encoding="utf-8")
     found = read_contract(tmp_path / "a.txt")
@@ -230,13 +302,16 @@ def test_a_web_archive_gives_its_page_and_notes_the_rest(tmp_path):
     raw = f"From: <Saved>\nMIME-Version: 1.0\nContent-Type: multipart/related;\n boundary=x\n\n{body}--x--\n"
     (tmp_path / "a.docx").write_bytes(raw.encode("latin1"))
     note = "Not read from the web archive: image/png (1), text/html (1)."
-    assert read_contract(tmp_path / "a.docx") == contract_text.Contract("§ 1\n", (note,))
+    assert read_contract(tmp_path / "a.docx") == contract_text.Contract(
+        "§ 1\n", (note,)
+    )
 
 
 def test_a_pdf_is_read_whatever_its_name(tmp_path):
     for name in ("a.docx", "a.txt", "a"):
         assert (
-            read_contract(pdf(tmp_path / name, ["The term is two years."])).text == "The term is two years."
+            read_contract(pdf(tmp_path / name, ["The term is two years."])).text
+            == "The term is two years."
         )
     path = pdf(tmp_path / "b.pdf", ["The term is two years."])
     path.write_bytes(b"\x1b%-12345X@PJL\r\n" + path.read_bytes())
@@ -274,20 +349,30 @@ def test_an_unreadable_path_is_refused_unread(tmp_path, monkeypatch):
         for read in (read_contract, review_name):
             with pytest.raises(BadInput, match=message):
                 read(str(tmp_path / name))
-    with pytest.raises(BadInput, match=r"lease\.txt: the file cannot be read \(Permission denied\); set"):
+    with pytest.raises(
+        BadInput,
+        match=r"lease\.txt: the file cannot be read \(Permission denied\); set",
+    ):
         read_contract(tmp_path / "lease.txt")
 
 
 def test_long_texts_are_rejected(tmp_path, monkeypatch):
-    for name, size in (("line.txt", 10_000_000), ("large.txt", 30_000_000), ("markup.txt", 70_000_000)):
+    for name, size in (
+        ("line.txt", 10_000_000),
+        ("large.txt", 30_000_000),
+        ("markup.txt", 70_000_000),
+    ):
         (tmp_path / name).write_bytes(b"x" * size)
         with pytest.raises(
-            BadInput, match=f"{name}: the contract has more than 5,000,000 characters; split it"
+            BadInput,
+            match=f"{name}: the contract has more than 5,000,000 characters; split it",
         ):
             read_contract(tmp_path / name)
     for module in (contract, contract_text, contract_pdf):
         monkeypatch.setattr(module, "LIMIT", 30)
-    long_pdf = pdf(tmp_path / "long.pdf", ["The term is two years.", "The rent is due monthly."])
+    long_pdf = pdf(
+        tmp_path / "long.pdf", ["The term is two years.", "The rent is due monthly."]
+    )
     (tmp_path / "long.docx").write_bytes(word(paragraph(run("x" * 31))))
     for path in (long_pdf, tmp_path / "long.docx"):
         with pytest.raises(BadInput, match="more than 30 characters"):
@@ -295,22 +380,35 @@ def test_long_texts_are_rejected(tmp_path, monkeypatch):
 
 
 def test_a_pdf_gives_the_text_of_its_pages_and_notes_on_omitted_parts(tmp_path):
-    complete = read_contract(pdf(tmp_path / "a.PDF", ["The term is two years.", "The rent is due monthly."]))
-    assert complete == contract_text.Contract("The term is two years.\n\nThe rent is due monthly.")
+    complete = read_contract(
+        pdf(tmp_path / "a.PDF", ["The term is two years.", "The rent is due monthly."])
+    )
+    assert complete == contract_text.Contract(
+        "The term is two years.\n\nThe rent is due monthly."
+    )
     pages = ["One.", "", "Three.", "", "", "Six."]
-    found = read_contract(pdf(tmp_path / "b.pdf", pages, fields={"rent": "100", "term": ""}))
+    found = read_contract(
+        pdf(tmp_path / "b.pdf", pages, fields={"rent": "100", "term": ""})
+    )
     assert found.text.split() == ["One.", "Three.", "Six."]
     assert found.notes == (
         "No text was found on pages 2, 4-5 of 6.",
         "The content of form fields was not read.",
     )
-    assert read_contract(pdf(tmp_path / "c.pdf", ["One."], fields={"term": ""})).notes == ()
+    assert (
+        read_contract(pdf(tmp_path / "c.pdf", ["One."], fields={"term": ""})).notes
+        == ()
+    )
 
 
 def test_scanned_encrypted_and_damaged_pdfs_are_rejected(tmp_path, monkeypatch):
-    with pytest.raises(BadInput, match=re.escape("only pictures of pages; run text recognition (OCR)")):
+    with pytest.raises(
+        BadInput, match=re.escape("only pictures of pages; run text recognition (OCR)")
+    ):
         read_contract(pdf(tmp_path / "scan.pdf", ["", ""]))
-    with pytest.raises(BadInput, match="the PDF is encrypted; save a copy without protection"):
+    with pytest.raises(
+        BadInput, match="the PDF is encrypted; save a copy without protection"
+    ):
         read_contract(pdf(tmp_path / "locked.pdf", ["Secret."], password="secret"))
     path = pdf(tmp_path / "no-print.pdf", ["Open."], password="")
     assert read_contract(path).text == "Open."
@@ -318,7 +416,9 @@ def test_scanned_encrypted_and_damaged_pdfs_are_rejected(tmp_path, monkeypatch):
     with pytest.raises(BadInput, match="the PDF is damaged"):
         read_contract(tmp_path / "half.pdf")
     # Lone surrogates and control characters are replaced.
-    monkeypatch.setattr("pypdf.PageObject.extract_text", lambda page, **_: "a\ud800b\0c")
+    monkeypatch.setattr(
+        "pypdf.PageObject.extract_text", lambda page, **_: "a\ud800b\0c"
+    )
     assert read_contract(path).text == "a b c"
 
     def without_cipher(path):

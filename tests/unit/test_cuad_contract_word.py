@@ -22,13 +22,18 @@ def note(listed):
 
 
 def cells(*inner):
-    return "<w:tr>" + "".join(f"<w:tc>{content}</w:tc>" for content in inner) + "</w:tr>"
+    return (
+        "<w:tr>" + "".join(f"<w:tc>{content}</w:tc>" for content in inner) + "</w:tr>"
+    )
 
 
 def field_(*inner):
     """A run for each element of a field; a name is the kind of a fldChar."""
     kinds = ("begin", "separate", "end")
-    marks = [f'<w:fldChar w:fldCharType="{part}"/>' if part in kinds else part for part in inner]
+    marks = [
+        f'<w:fldChar w:fldCharType="{part}"/>' if part in kinds else part
+        for part in inner
+    ]
     return "".join(f"<w:r>{mark}</w:r>" for mark in marks)
 
 
@@ -88,12 +93,14 @@ TEXT = {
         "tracked deletions (1)",
     ),
     "text box in a paragraph with a deleted mark": (
-        paragraph(run("one"), box("box"), properties=DELETED_MARK) + paragraph(run("two")),
+        paragraph(run("one"), box("box"), properties=DELETED_MARK)
+        + paragraph(run("two")),
         "one\n\nbox\n\ntwo\n",
         "tracked deletions (1)",
     ),
     "moved paragraph mark": (
-        paragraph(run("one "), properties="<w:rPr><w:moveFrom/></w:rPr>") + paragraph(run("two")),
+        paragraph(run("one "), properties="<w:rPr><w:moveFrom/></w:rPr>")
+        + paragraph(run("two")),
         "one two\n",
         "",
     ),
@@ -120,7 +127,8 @@ TEXT = {
         "",
     ),
     "inserted paragraph mark": (
-        paragraph(run("one"), properties="<w:rPr><w:ins/></w:rPr>") + paragraph(run("two")),
+        paragraph(run("one"), properties="<w:rPr><w:ins/></w:rPr>")
+        + paragraph(run("two")),
         "one\n\ntwo\n",
         "",
     ),
@@ -145,7 +153,11 @@ TEXT = {
     ),
     "hidden runs are one passage": (
         paragraph(
-            run("a"), run("x", "<w:vanish/>"), run("y", "<w:vanish/>"), run("b"), run("z", "<w:vanish/>")
+            run("a"),
+            run("x", "<w:vanish/>"),
+            run("y", "<w:vanish/>"),
+            run("b"),
+            run("z", "<w:vanish/>"),
         ),
         "ab\n",
         "hidden text (2)",
@@ -184,11 +196,17 @@ TEXT = {
         "☑≥§\n",
         "symbols (4)",
     ),
-    "symbols as private characters": (paragraph(run("\uf0b7 a")), "\uf0b7 a\n", "symbols (1)"),
+    "symbols as private characters": (
+        paragraph(run("\uf0b7 a")),
+        "\uf0b7 a\n",
+        "symbols (1)",
+    ),
     "field": (
         paragraph(
             run("see "),
-            field_("begin", code("REF _Ref1"), "separate", "<w:t>Section 2</w:t>", "end"),
+            field_(
+                "begin", code("REF _Ref1"), "separate", "<w:t>Section 2</w:t>", "end"
+            ),
             run("."),
         ),
         "see Section 2.\n",
@@ -229,7 +247,11 @@ TEXT = {
         "a\n",
         "fields without a stored result (2)",
     ),
-    "simple field": (paragraph(f'<w:fldSimple w:instr="DATE">{run("May 1")}</w:fldSimple>'), "May 1\n", ""),
+    "simple field": (
+        paragraph(f'<w:fldSimple w:instr="DATE">{run("May 1")}</w:fldSimple>'),
+        "May 1\n",
+        "",
+    ),
     "legacy check box": (
         paragraph(
             '<w:r><w:fldChar w:fldCharType="begin"><w:ffData><w:checkBox/></w:ffData></w:fldChar></w:r>',
@@ -281,7 +303,10 @@ TEXT = {
         "hidden text (1)",
     ),
     "references": (
-        paragraph(run("a"), "<w:r><w:footnoteReference/><w:endnoteReference/><w:commentReference/></w:r>"),
+        paragraph(
+            run("a"),
+            "<w:r><w:footnoteReference/><w:endnoteReference/><w:commentReference/></w:r>",
+        ),
         "a\n",
         "footnotes (1), endnotes (1), comments (1)",
     ),
@@ -295,8 +320,16 @@ TEXT = {
         "a\n",
         "pictures (1), charts (1), diagrams (1), text in drawings (1), embedded objects (1)",
     ),
-    "a line has no content": (paragraph(run("a"), "<w:r><w:drawing><wps:wsp/></w:drawing></w:r>"), "a\n", ""),
-    "formula": (paragraph(run("a"), "<m:oMath><m:r><m:t>x</m:t></m:r></m:oMath>"), "a\n", "formulas (1)"),
+    "a line has no content": (
+        paragraph(run("a"), "<w:r><w:drawing><wps:wsp/></w:drawing></w:r>"),
+        "a\n",
+        "",
+    ),
+    "formula": (
+        paragraph(run("a"), "<m:oMath><m:r><m:t>x</m:t></m:r></m:oMath>"),
+        "a\n",
+        "formulas (1)",
+    ),
     "unknown elements": (
         paragraph(
             run("a"),
@@ -317,7 +350,8 @@ TEXT = {
     ),
     "rows of data": (
         f"<w:tbl>{cells(paragraph(run('Fee')), paragraph(), paragraph(run('100 '), run('USD')))}"
-        f"{cells(paragraph(run('Tax')), paragraph(run('19 %')))}</w:tbl>" + paragraph(run("end")),
+        f"{cells(paragraph(run('Tax')), paragraph(run('19 %')))}</w:tbl>"
+        + paragraph(run("end")),
         "Fee\t100 USD\nTax\t19 %\n\nend\n",
         "",
     ),
@@ -329,7 +363,9 @@ TEXT = {
     ),
     "table in a cell": (
         "<w:tbl>"
-        + cells(f"{paragraph(run('a'))}<w:tbl>{cells(paragraph(run('b')), paragraph(run('c')))}</w:tbl>")
+        + cells(
+            f"{paragraph(run('a'))}<w:tbl>{cells(paragraph(run('b')), paragraph(run('c')))}</w:tbl>"
+        )
         + "</w:tbl>",
         "a\n\nb\tc\n",
         "",
@@ -353,7 +389,12 @@ STYLES = "".join(
     [
         style("paragraph", "Note", HIDING),
         style("paragraph", "Child", "", based_on="Note"),
-        style("paragraph", "Shown", '<w:rPr><w:vanish w:val="0"/></w:rPr>', based_on="Note"),
+        style(
+            "paragraph",
+            "Shown",
+            '<w:rPr><w:vanish w:val="0"/></w:rPr>',
+            based_on="Note",
+        ),
         style("paragraph", "Loop", "", based_on="Loop"),
         style("paragraph", "Listed", "<w:pPr><w:numPr/></w:pPr>"),
         style("character", "Quiet", HIDING),
@@ -382,9 +423,13 @@ STYLES = "".join(
         ("Listed", "", "automatic numbers of clauses and lists (1)"),
     ],
 )
-def test_styles_hide_strike_and_number(tmp_path, paragraph_style, run_properties, listed):
+def test_styles_hide_strike_and_number(
+    tmp_path, paragraph_style, run_properties, listed
+):
     properties = f'<w:pStyle w:val="{paragraph_style}"/>'
-    body = paragraph(run("b", run_properties), properties=properties) + paragraph(run("a"))
+    body = paragraph(run("b", run_properties), properties=properties) + paragraph(
+        run("a")
+    )
     text, notes = read(tmp_path / "a.docx", word(body, styles=STYLES))
     assert notes == note(listed)
     assert ("b" in text) == (not listed or "numbers" in listed)
@@ -393,12 +438,21 @@ def test_styles_hide_strike_and_number(tmp_path, paragraph_style, run_properties
 def test_default_styles_and_table_styles_hide(tmp_path):
     default = style("paragraph", "Normal", HIDING, default=' w:default="1"')
     shown = paragraph(run("a", '<w:vanish w:val="0"/>'), run("x"))
-    assert read(tmp_path / "a.docx", word(shown, styles=default)) == ("a\n", note("hidden text (1)"))
+    assert read(tmp_path / "a.docx", word(shown, styles=default)) == (
+        "a\n",
+        note("hidden text (1)"),
+    )
     everything = f"<w:docDefaults><w:rPrDefault>{HIDING}</w:rPrDefault></w:docDefaults>"
-    assert read(tmp_path / "b.docx", word(shown, styles=everything)) == ("a\n", note("hidden text (1)"))
+    assert read(tmp_path / "b.docx", word(shown, styles=everything)) == (
+        "a\n",
+        note("hidden text (1)"),
+    )
     table = f'<w:tbl><w:tblPr><w:tblStyle w:val="Grid"/></w:tblPr>{cells(paragraph(run("x")))}</w:tbl>'
     expected = ("a\n", note("hidden text (1)"))
-    assert read(tmp_path / "c.docx", word(table + paragraph(run("a")), styles=STYLES)) == expected
+    assert (
+        read(tmp_path / "c.docx", word(table + paragraph(run("a")), styles=STYLES))
+        == expected
+    )
 
 
 CHUNK = '<w:altChunk r:id="rId9"/>'
@@ -417,8 +471,18 @@ ARCHIVE = (
         ("../word/./chunk.html", "<p>One.</p>", "One.", ()),
         ("chunk.mht", ARCHIVE, "The fee § is due.", ()),
         ("chunk.txt", "One <b>.", "One <b>.", ()),
-        ("chunk.rtf", r"{\rtf1 One.}", "", note("an inserted part (the file is rich text (RTF))")),
-        ("chunk.docx", word(""), "", note("an inserted part (a Word file or PDF in the file)")),
+        (
+            "chunk.rtf",
+            r"{\rtf1 One.}",
+            "",
+            note("an inserted part (the file is rich text (RTF))"),
+        ),
+        (
+            "chunk.docx",
+            word(""),
+            "",
+            note("an inserted part (a Word file or PDF in the file)"),
+        ),
         (
             "chunk.html",
             '<p>One.<img src="a.png"></p>',
@@ -428,12 +492,16 @@ ARCHIVE = (
         ("chunk.html", None, "", note("inserted parts that are missing (1)")),
     ],
 )
-def test_inserted_parts_are_read_in_place_or_noted(tmp_path, target, content, text, notes):
+def test_inserted_parts_are_read_in_place_or_noted(
+    tmp_path, target, content, text, notes
+):
     part = f"word/{target.rpartition('/')[2]}"
     relations = {"rId9": ("aFChunk", target)}
     body = paragraph(run("Before.")) + CHUNK + paragraph(run("After."))
     with zipfile.ZipFile(tmp_path / "a.docx", "w") as archive:
-        archive.writestr("word/document.xml", root("w:document", f"<w:body>{body}</w:body>"))
+        archive.writestr(
+            "word/document.xml", root("w:document", f"<w:body>{body}</w:body>")
+        )
         archive.writestr("word/_rels/document.xml.rels", relationships(relations))
         if content is not None:
             archive.writestr(part, content)
@@ -452,7 +520,10 @@ def test_headers_are_noted_if_they_show_something(tmp_path):
         "word__header1": root("w:hdr", paragraph(run("Draft"))),
         "word__footer1": root("w:ftr", paragraph()),
     }
-    assert read(tmp_path / "a.docx", word(body, targets, **stories)) == ("a\n", note("headers (1)"))
+    assert read(tmp_path / "a.docx", word(body, targets, **stories)) == (
+        "a\n",
+        note("headers (1)"),
+    )
     assert read(tmp_path / "b.docx", word(body, targets)) == ("a\n", ())
 
 
@@ -477,7 +548,9 @@ DOCUMENT = root("w:document", f"<w:body>{BODY}</w:body>")
         package({"_rels/.rels": "no xml", "Word/Document.XML": DOCUMENT}),
         package(
             {
-                "_rels/.rels": relationships({"rId1": ("officeDocument", "word/gone.xml")}),
+                "_rels/.rels": relationships(
+                    {"rId1": ("officeDocument", "word/gone.xml")}
+                ),
                 "word/document.xml": DOCUMENT,
             }
         ),
@@ -509,26 +582,47 @@ ENTITY = '<!DOCTYPE x [<!ENTITY a "secret"><!ENTITY f SYSTEM "file:///etc/hostna
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"PK\x03\x04 cut off", "the Word file is damaged (File is not a zip file); save it again as .docx"),
+        (
+            b"PK\x03\x04 cut off",
+            "the Word file is damaged (File is not a zip file); save it again as .docx",
+        ),
         (word(BODY)[:400], "the Word file is damaged (File is not a zip file)"),
         (package({"word/document.xml": "<w:document"}), "the Word file is damaged ("),
         (package({"word/document.xml": ""}), "the Word file is damaged ("),
         (with_byte(6, 92), "the Word file is damaged (zip file version 9.2)"),
         (with_byte(8, 1), "the zip file is encrypted; save it without a password."),
-        (word(""), "the file contains no text that is read; save the contract as PDF or plain text."),
+        (
+            word(""),
+            "the file contains no text that is read; save the contract as PDF or plain text.",
+        ),
         (
             word(paragraph(run("x", "<w:vanish/>"))),
             "the file contains no text that is read. Not read from the Word file: hidden text (1); ",
         ),
-        (word("<w:tc>" * 245 + "</w:tc>" * 245), "the elements of the Word file are nested too deeply; "),
-        (word("<w:r>" * 5000 + "</w:r>" * 5000), "the Word file is damaged (Excessive depth"),
-        (package({"xl/workbook.xml": "<x/>"}), "the file is an Excel workbook; save the contract as"),
-        (package({"ppt/presentation.xml": "<x/>"}), "the file is a PowerPoint presentation; "),
+        (
+            word("<w:tc>" * 245 + "</w:tc>" * 245),
+            "the elements of the Word file are nested too deeply; ",
+        ),
+        (
+            word("<w:r>" * 5000 + "</w:r>" * 5000),
+            "the Word file is damaged (Excessive depth",
+        ),
+        (
+            package({"xl/workbook.xml": "<x/>"}),
+            "the file is an Excel workbook; save the contract as",
+        ),
+        (
+            package({"ppt/presentation.xml": "<x/>"}),
+            "the file is a PowerPoint presentation; ",
+        ),
         (
             package({"mimetype": "application/vnd.oasis.opendocument.text"}),
             "the file is an OpenDocument text (.o",
         ),
-        (package({"mimetype": "application/epub+zip"}), "the file is an electronic book (EPUB); "),
+        (
+            package({"mimetype": "application/epub+zip"}),
+            "the file is an electronic book (EPUB); ",
+        ),
         (package({"Index/Document.iwa": "x"}), "the file is an Apple Pages document; "),
         (package({"a.txt": "x"}), "the file is a zip file; "),
         (package({}), "the file is a zip file; "),
@@ -539,8 +633,12 @@ def test_zips_that_are_not_read_are_refused_by_their_type(tmp_path, data, messag
 
 
 def test_entities_are_not_expanded(tmp_path):
-    content = ENTITY + root("w:document", f"<w:body>{paragraph(run('a&a;&f;'))}</w:body>")
-    assert read(tmp_path / "a.docx", package({"word/document.xml": content}))[0] == "a\n"
+    content = ENTITY + root(
+        "w:document", f"<w:body>{paragraph(run('a&a;&f;'))}</w:body>"
+    )
+    assert (
+        read(tmp_path / "a.docx", package({"word/document.xml": content}))[0] == "a\n"
+    )
 
 
 def test_inserted_parts_cannot_fill_the_memory(tmp_path, monkeypatch):
@@ -566,4 +664,7 @@ def test_zip_bombs_are_refused_and_large_pictures_are_not(tmp_path, monkeypatch)
     assert "more than 6,000 bytes" in fault(
         tmp_path / "b.docx", word(paragraph(run("x" * 2500)), styles="x" * 2500)
     )
-    assert read(tmp_path / "c.docx", word(BODY, word__media__image1="x" * 9000)) == ("a\n", ())
+    assert read(tmp_path / "c.docx", word(BODY, word__media__image1="x" * 9000)) == (
+        "a\n",
+        (),
+    )

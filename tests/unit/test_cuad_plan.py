@@ -9,7 +9,12 @@ from registered import context, with_models
 ROOT = Path(__file__).parents[2]
 PAPER = packages.load(ROOT / "resources/papers/cuad.yaml")
 # Every published model, trained with the settings of the paper.
-WHOLE = {"data": "release", "models": "paper", "grid": "paper", "released_checkpoints": False}
+WHOLE = {
+    "data": "release",
+    "models": "paper",
+    "grid": "paper",
+    "released_checkpoints": False,
+}
 
 
 def laid_out(gpu=False, **values):
@@ -43,37 +48,61 @@ def test_released_weights_with_short_windows_are_an_additional_row(tmp_path):
     found = rows(**values, grid="small")
     assert found["RoBERTa-base"]["reason"] == "needs grid=paper, as in the paper"
     name = "RoBERTa-base, small budget: windows of 256 tokens, 4 windows a question, bfloat16"
-    assert found[name]["runs"] == {"100": ["runs/cuad/read/roberta-base/as-released/seed0"]}
+    assert found[name]["runs"] == {
+        "100": ["runs/cuad/read/roberta-base/as-released/seed0"]
+    }
 
 
 def test_pretraining_on_other_contracts_is_an_additional_row(tmp_path):
-    values = with_models(tmp_path, "roberta-base") | {"edgar_quarters": ["2020-QTR1"], "grid": "paper"}
+    values = with_models(tmp_path, "roberta-base") | {
+        "edgar_quarters": ["2020-QTR1"],
+        "grid": "paper",
+    }
     found, printed = rows(**values), "RoBERTa-base + Contracts Pretraining"
     assert "the contracts of its authors' pretraining" in found[printed]["reason"]
     assert found[f"{printed}, on contracts of 2020-QTR1"]["runs"]
 
 
-def test_linear_baselines_need_only_their_encoder_and_run_on_every_share(monkeypatch, tmp_path):
+def test_linear_baselines_need_only_their_encoder_and_run_on_every_share(
+    monkeypatch, tmp_path
+):
     found = laid_out(**WHOLE)
     baselines = {row["row"]: row for row in found.rows["table2"] if row["baseline"]}
     assert [list(row["runs"]) for row in baselines.values()] == [["100"]] * 4
-    settings = {run.model: spec.settings for run, spec in found.specs.items() if run.experiment == "train"}
-    assert {name: settings[name]["features"] for name in settings if name.startswith("linear")} == {
+    settings = {
+        run.model: spec.settings
+        for run, spec in found.specs.items()
+        if run.experiment == "train"
+    }
+    assert {
+        name: settings[name]["features"]
+        for name in settings
+        if name.startswith("linear")
+    } == {
         "linear": "words",
         "linear-exact": "words",
         "linear-vectors": "vectors",
         "linear-both": "both",
     }
     assert "weights" not in settings["linear"]
-    assert (settings["linear"]["relaxed"], settings["linear-exact"]["relaxed"]) == ("Parties", None)
+    assert (settings["linear"]["relaxed"], settings["linear-exact"]["relaxed"]) == (
+        "Parties",
+        None,
+    )
     # Lenient baselines mark whole sentences as parties; published values are not compared with them.
     marked = [
-        panel.row for panel in PAPER.tasks["cuad"].models.values() if panel.baseline and not panel.lenient
+        panel.row
+        for panel in PAPER.tasks["cuad"].models.values()
+        if panel.baseline and not panel.lenient
     ]
     assert marked == [row for row in baselines if not baselines[row]["lenient"]]
     assert marked == ["TF-IDF, linear models and trees, parties by their names"]
     assert settings["linear-both"]["model"] == "all-minilm-l6-v2"
-    (curve,) = [row for row in found.rows["figure6"] if row["row"] == "TF-IDF, linear models and trees"]
+    (curve,) = [
+        row
+        for row in found.rows["figure6"]
+        if row["row"] == "TF-IDF, linear models and trees"
+    ]
     assert set(curve["runs"]) == {"3", "10", "30", "100"}
     monkeypatch.setattr("lextables.models.weights.package_folder", lambda package: None)
     gone = rows(data="release", models="available", mirror=str(tmp_path))
@@ -89,8 +118,14 @@ def test_linear_baselines_need_only_their_encoder_and_run_on_every_share(monkeyp
 def test_the_batch_size_is_that_of_the_released_script():
     # run.sh: 40 windows on each of two GPUs.
     found = laid_out(**WHOLE)
-    trained = {run.model: spec.settings for run, spec in found.specs.items() if run.experiment == "train"}
-    trained = {name: each for name, each in trained.items() if each.get("kind") != "linear"}  # no batches
+    trained = {
+        run.model: spec.settings
+        for run, spec in found.specs.items()
+        if run.experiment == "train"
+    }
+    trained = {
+        name: each for name, each in trained.items() if each.get("kind") != "linear"
+    }  # no batches
     assert {settings["batch_size"] for settings in trained.values()} == {80}
     assert {settings["n_best"] for settings in trained.values()} == {20}
 
@@ -99,16 +134,21 @@ def of(specs, experiment, model="roberta-base", condition=None):
     return {
         run: spec
         for run, spec in specs.items()
-        if (run.experiment, run.model) == (experiment, model) and condition in (None, run.condition)
+        if (run.experiment, run.model) == (experiment, model)
+        and condition in (None, run.condition)
     }
 
 
 def test_one_trial_is_selected_and_is_trained_and_read_with_each_seed():
     specs = laid_out(**WHOLE, seeds=[4, 5, 6]).specs
     name = "paper-p100"
-    searched = [run for run in of(specs, "search") if run.condition.startswith(f"{name}-")]
+    searched = [
+        run for run in of(specs, "search") if run.condition.startswith(f"{name}-")
+    ]
     rates, epochs = (3e-5, 1e-4, 3e-4), (1, 4)
-    trials = [{"learning_rate": rate, "epochs": count} for rate in rates for count in epochs]
+    trials = [
+        {"learning_rate": rate, "epochs": count} for rate in rates for count in epochs
+    ]
     assert [run.condition for run in searched] == [
         f"{name}-lr{rate:.0e}-e{count}" for rate in rates for count in epochs
     ]
@@ -119,15 +159,20 @@ def test_one_trial_is_selected_and_is_trained_and_read_with_each_seed():
     ((choice, chosen),) = of(specs, "choice", condition=name).items()
     assert chosen.needs == tuple(searched)
     assert chosen.settings == {
-        "trials": trials, "held_out": 0.1, "relaxed": "Parties", "low_thresholds": [0.001, 0.0],
-    }  # fmt: skip
+        "trials": trials,
+        "held_out": 0.1,
+        "relaxed": "Parties",
+        "low_thresholds": [0.001, 0.0],
+    }
     trained = of(specs, "train", condition=name)
     assert [run.seed for run in trained] == [4, 5, 6]
     for spec in trained.values():
         assert spec.choice == choice and not spec.needs
         assert not {"learning_rate", "epochs"} & spec.settings.keys()
     read = of(specs, "read", condition=name)
-    assert [(spec.weights_of, run.seed) for run, spec in read.items()] == [(r, r.seed) for r in trained]
+    assert [(spec.weights_of, run.seed) for run, spec in read.items()] == [
+        (r, r.seed) for r in trained
+    ]
     for spec in read.values():
         assert spec.settings["weights"].endswith(f"/{spec.weights_of.folder}/weights")
         assert spec.settings["tried"] == 6
@@ -147,7 +192,12 @@ def test_a_single_trial_is_trained_without_a_search():
 def test_released_weights_are_unpacked_and_read(tmp_path):
     (tmp_path / "cuad_checkpoints").mkdir()
     (tmp_path / "cuad_checkpoints/roberta-base.zip").write_text("")
-    values = {"data": "release", "models": "available", "grid": "paper", "mirror": str(tmp_path)}
+    values = {
+        "data": "release",
+        "models": "available",
+        "grid": "paper",
+        "mirror": str(tmp_path),
+    }
     specs = laid_out(**values).specs
     release = Run("cuad", "release", "roberta-base", "as-released")
     assert specs[release].settings == {"file": "cuad_checkpoints/roberta-base.zip"}
@@ -164,10 +214,16 @@ def test_searches_and_trainings_start_from_the_pretrained_weights():
     assert (spec.settings["updates"], spec.settings["max_length"]) == (30000, 512)
     for experiment in ("search", "train"):
         started = of(found.specs, experiment, name)
-        assert started and {entry.weights_of for entry in started.values()} == {pretrained}
+        assert started and {entry.weights_of for entry in started.values()} == {
+            pretrained
+        }
         for entry in started.values():
             assert entry.settings["weights"].endswith(f"/{pretrained.folder}/weights")
-    plain = [entry for name in ("search", "train") for entry in of(found.specs, name).values()]
+    plain = [
+        entry
+        for name in ("search", "train")
+        for entry in of(found.specs, name).values()
+    ]
     assert {entry.weights_of for entry in plain} == {None}
 
 

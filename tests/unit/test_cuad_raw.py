@@ -30,7 +30,9 @@ TYPES = {
     "Supply": "Supply Agreement",
 }
 DISTRIBUTOR = "TALLOWCREEKINC_03_14_2011-EX-10.4-DISTRIBUTOR AGREEMENT"
-HOSTING = "OsmundHostingComInc_20000502_10-Q_EX-10.33_90000007_EX-10.33_Hosting Agreement"
+HOSTING = (
+    "OsmundHostingComInc_20000502_10-Q_EX-10.33_90000007_EX-10.33_Hosting Agreement"
+)
 FILING = "Ostrander Family Trust - JOINT FILING AGREEMENT "
 MASTER = "CUAD_v1/master_clauses.csv"
 
@@ -75,10 +77,17 @@ def test_contracts_have_a_split_a_type_pages_and_text(rows):
     assert sum(row["split"] == "test" for row in rows.contracts) == 2
     assert {row["contract_type"] for row in rows.contracts} == set(TYPES.values())
     hosting = contracts[HOSTING]
-    assert (hosting["split"], hosting["contract_type"], hosting["pages"]) == ("test", "Hosting Agreement", 6)
+    assert (hosting["split"], hosting["contract_type"], hosting["pages"]) == (
+        "test",
+        "Hosting Agreement",
+        6,
+    )
     with zipfile.ZipFile(SAMPLE / "CUAD_v1.zip") as archive:
         for title, row in contracts.items():
-            assert row["text"] == archive.read(f"CUAD_v1/full_contract_txt/{title}.txt").decode()
+            assert (
+                row["text"]
+                == archive.read(f"CUAD_v1/full_contract_txt/{title}.txt").decode()
+            )
             assert row["characters"] == len(row["text"])
 
 
@@ -96,12 +105,16 @@ def test_there_is_a_question_for_each_contract_and_category(rows):
     assert len(categories) == 41
     assert [row["position"] for row in rows.categories] == list(range(41))
     assert {(row["contract_id"], row["category"]) for row in rows.questions} == {
-        (contract["contract_id"], category) for contract in rows.contracts for category in categories
+        (contract["contract_id"], category)
+        for contract in rows.contracts
+        for category in categories
     }
     counted = {}
     for answer in rows.answers:
         counted[answer["question_id"]] = counted.get(answer["question_id"], 0) + 1
-    assert {row["question_id"]: row["answers"] for row in rows.questions if row["answers"]} == counted
+    assert {
+        row["question_id"]: row["answers"] for row in rows.questions if row["answers"]
+    } == counted
 
 
 def test_categories_are_matched_under_both_spellings(rows):
@@ -119,19 +132,29 @@ def test_training_examples_are_the_answers_of_the_training_contracts(rows):
     split = {row["question_id"]: row["split"] for row in rows.questions}
     wanted = [(a["question_id"], a["start"], a["end"]) for a in rows.answers]
     wanted += [(q["question_id"], -1, -1) for q in rows.questions if not q["answers"]]
-    assert sorted((e["question_id"], e["start"], e["end"]) for e in rows.training_examples) == sorted(
-        row for row in wanted if split[row[0]] == "train"
-    )
-    parties = [e for e in rows.training_examples if e["question_id"] == f"{DISTRIBUTOR}__Parties"]
-    assert [e["example_id"] for e in parties] == [f"{DISTRIBUTOR}__Parties_{number}" for number in range(5)]
+    assert sorted(
+        (e["question_id"], e["start"], e["end"]) for e in rows.training_examples
+    ) == sorted(row for row in wanted if split[row[0]] == "train")
+    parties = [
+        e
+        for e in rows.training_examples
+        if e["question_id"] == f"{DISTRIBUTOR}__Parties"
+    ]
+    assert [e["example_id"] for e in parties] == [
+        f"{DISTRIBUTOR}__Parties_{number}" for number in range(5)
+    ]
     assert {e["category"] for e in parties} == {"Parties"}
 
 
 def test_the_clause_table_gives_clauses_and_supplementary_answers(rows):
-    found = {(r["contract_id"], r["category"], r["index"]): r["text"] for r in rows.clauses}
+    found = {
+        (r["contract_id"], r["category"], r["index"]): r["text"] for r in rows.clauses
+    }
     assert found[DISTRIBUTOR, "Parties", 1] == "Tallow Creek"
     assert " <omitted> " in found[DISTRIBUTOR, "Insurance", 0]
-    answers = {(r["contract_id"], r["category"]): r["answer"] for r in rows.supplementary}
+    answers = {
+        (r["contract_id"], r["category"]): r["answer"] for r in rows.supplementary
+    }
     assert len(answers) == 8 * 41
     assert answers[DISTRIBUTOR, "Insurance"] == "Yes"
     assert answers[DISTRIBUTOR, "Notice Period To Terminate Renewal"] == "90 days"
@@ -158,7 +181,9 @@ def test_unusual_rows_are_counted(rows):
 
 
 def test_a_clause_that_is_not_in_the_json_is_counted(altered):
-    clause = cell(DISTRIBUTOR, "Source Code Escrow", "['Never written <omitted> by anyone']")
+    clause = cell(
+        DISTRIBUTOR, "Source Code Escrow", "['Never written <omitted> by anyone']"
+    )
     notes = release(altered({MASTER: clause})).notes
     assert notes["questions_answered_in_one_place_only"] == 1
     assert notes["clause_pieces_that_are_no_answer"] == 2
@@ -171,16 +196,23 @@ def test_the_order_of_the_answers_of_a_question_does_not_matter(altered, rows):
 
 def test_the_number_of_an_unanswered_example_may_be_missing(altered, rows):
     short = f"{DISTRIBUTOR}__Source Code Escrow"
-    without_number = question(DISTRIBUTOR, "Source Code Escrow_0", lambda asked: asked.update(id=short))
+    without_number = question(
+        DISTRIBUTOR, "Source Code Escrow_0", lambda asked: asked.update(id=short)
+    )
     changed = release(altered({TRAIN: without_number}))
     assert changed.questions == rows.questions
-    assert {e["example_id"]: e["question_id"] for e in changed.training_examples}[short] == short
+    assert {e["example_id"]: e["question_id"] for e in changed.training_examples}[
+        short
+    ] == short
 
 
 def test_the_top_folder_and_other_members_do_not_matter(altered, rows):
     folder = altered({})
     for path in SAMPLE.glob("*.zip"):
-        with zipfile.ZipFile(path) as old, zipfile.ZipFile(folder / path.name, "w") as new:
+        with (
+            zipfile.ZipFile(path) as old,
+            zipfile.ZipFile(folder / path.name, "w") as new,
+        ):
             for member in old.namelist():
                 parent, _, name = member.removeprefix("CUAD_v1/").rpartition("/")
                 new.writestr(f"another/{parent}/{name}", old.read(member))
@@ -202,14 +234,21 @@ def json(change):
 
 def contract(title, change):
     """A change of one contract's paragraph."""
-    return json(lambda data: change(next(e for e in data if e["title"] == title)["paragraphs"][0]))
+    return json(
+        lambda data: change(
+            next(e for e in data if e["title"] == title)["paragraphs"][0]
+        )
+    )
 
 
 def question(title, category, change):
     """A change of one question."""
     question_id = f"{title}__{category}"
     return contract(
-        title, lambda paragraph: change(next(q for q in paragraph["qas"] if q["id"] == question_id))
+        title,
+        lambda paragraph: change(
+            next(q for q in paragraph["qas"] if q["id"] == question_id)
+        ),
     )
 
 
@@ -219,25 +258,36 @@ def renamed(category, of=HOSTING):
 
 
 def longer(title):
-    return contract(title, lambda paragraph: paragraph.update(context=paragraph["context"] + " "))
+    return contract(
+        title, lambda paragraph: paragraph.update(context=paragraph["context"] + " ")
+    )
 
 
 def without(title, category):
     question_id = f"{title}__{category}"
     return contract(
-        title, lambda paragraph: paragraph.update(qas=[q for q in paragraph["qas"] if q["id"] != question_id])
+        title,
+        lambda paragraph: paragraph.update(
+            qas=[q for q in paragraph["qas"] if q["id"] != question_id]
+        ),
     )
 
 
 def drop(title):
-    return json(lambda data: data.remove(next(entry for entry in data if entry["title"] == title)))
+    return json(
+        lambda data: data.remove(
+            next(entry for entry in data if entry["title"] == title)
+        )
+    )
 
 
 def copied(title):
     """Add a copy of the contract from the file of all contracts."""
     with zipfile.ZipFile(SAMPLE / "data.zip") as archive:
         data = orjson.loads(archive.read(ALL))["data"]
-    return json(lambda entries: entries.append(next(e for e in data if e["title"] == title)))
+    return json(
+        lambda entries: entries.append(next(e for e in data if e["title"] == title))
+    )
 
 
 def find(rows, title):
@@ -285,7 +335,9 @@ def with_pdfs(altered):
     """Write the sample with PDFs added, replaced or (if None) removed; ``only`` removes all other PDFs."""
 
     def write(pdfs, only=False):
-        folder = altered(dict.fromkeys(pdfs) | (dict.fromkeys([".pdf", ".PDF"]) if only else {}))
+        folder = altered(
+            dict.fromkeys(pdfs) | (dict.fromkeys([".pdf", ".PDF"]) if only else {})
+        )
         with zipfile.ZipFile(folder / "CUAD_v1.zip", "a") as archive:
             for name, content in pdfs.items():
                 if content is not None:
@@ -310,7 +362,9 @@ def type_and_pages(rows):
 
 def pdf_notes(rows):
     """The notes on PDFs that are not zero."""
-    return {name: count for name, count in rows.notes.items() if "pdf" in name and count}
+    return {
+        name: count for name, count in rows.notes.items() if "pdf" in name and count
+    }
 
 
 def test_type_and_pages_come_from_the_pdf(with_pdfs, rows):
@@ -324,7 +378,10 @@ def test_type_and_pages_come_from_the_pdf(with_pdfs, rows):
 @pytest.mark.parametrize("algorithm", ["RC4-128", "AES-256"])
 def test_the_pages_of_a_protected_pdf_are_counted(with_pdfs, algorithm):
     protected = pdf(9, user_password="", owner_password="x", algorithm=algorithm)
-    assert type_and_pages(release(with_pdfs({HOSTING_PDF: protected}))) == ("Hosting Agreement", 9)
+    assert type_and_pages(release(with_pdfs({HOSTING_PDF: protected}))) == (
+        "Hosting Agreement",
+        9,
+    )
 
 
 def test_utf_8_names_in_the_zip_may_lack_the_flag(altered, rows):
@@ -339,7 +396,9 @@ def test_utf_8_names_in_the_zip_may_lack_the_flag(altered, rows):
             start = content.find(sign, start + 1)
     path.write_bytes(content)
     with zipfile.ZipFile(path) as archive:
-        assert not [name for name in archive.namelist() if "\u0300" in name or "\xe8" in name]
+        assert not [
+            name for name in archive.namelist() if "\u0300" in name or "\xe8" in name
+        ]
     assert release(path.parent) == rows
 
 
@@ -351,23 +410,52 @@ ANOTHER = {f"{PDF}/Part_I/Hosting/Another.pdf": pdf(1)}
 @pytest.mark.parametrize(
     ("pdfs", "recorded", "expected", "notes", "logged"),
     [
-        ({HOSTING_PDF: None}, ("Distributor", 8), ("Distributor", 8), NONE, "0 PDFs of"),
+        (
+            {HOSTING_PDF: None},
+            ("Distributor", 8),
+            ("Distributor", 8),
+            NONE,
+            "0 PDFs of",
+        ),
         # Two PDFs with the name of a contract are not used.
         (
             {HOSTING_PDF.replace("Hosting/", "Supply/"): pdf(3)},
-            ("Distributor", 8), ("Distributor", 8), NONE, "2 PDFs of",
+            ("Distributor", 8),
+            ("Distributor", 8),
+            NONE,
+            "2 PDFs of",
         ),
-        ({HOSTING_PDF: b"%PDF-1.4"}, ("Distributor", 8), ("Hosting", 8), DAMAGED, "cannot be counted"),
-        ({}, ("Hosting", 7), ("Hosting", 6), {"pdfs_unlike_the_record": 1}, "6 pages, but recorded is"),
+        (
+            {HOSTING_PDF: b"%PDF-1.4"},
+            ("Distributor", 8),
+            ("Hosting", 8),
+            DAMAGED,
+            "cannot be counted",
+        ),
+        (
+            {},
+            ("Hosting", 7),
+            ("Hosting", 6),
+            {"pdfs_unlike_the_record": 1},
+            "6 pages, but recorded is",
+        ),
         ({}, ("Hosting", 6), ("Hosting", 6), {}, ""),
-        (ANOTHER, ("Hosting", 6), ("Hosting", 6), {"pdfs_of_no_contract": 1}, "matches 0 contracts"),
+        (
+            ANOTHER,
+            ("Hosting", 6),
+            ("Hosting", 6),
+            {"pdfs_of_no_contract": 1},
+            "matches 0 contracts",
+        ),
     ],
-)  # fmt: skip
+)
 def test_missing_types_and_pages_are_read_from_the_record(
     with_pdfs, tmp_path, caplog, pdfs, recorded, expected, notes, logged
 ):
     folder, pages = recorded
-    path = record(tmp_path, (HOSTING, folder, str(pages)), ("of another release", "Nowhere", "1"))
+    path = record(
+        tmp_path, (HOSTING, folder, str(pages)), ("of another release", "Nowhere", "1")
+    )
     with caplog.at_level(logging.WARNING, "lextables"):
         found = release(with_pdfs(pdfs), path)
     assert type_and_pages(found) == (f"{expected[0]} Agreement", expected[1])
@@ -375,18 +463,19 @@ def test_missing_types_and_pages_are_read_from_the_record(
     assert logged in caplog.text
 
 
-def test_a_zip_without_pdfs_needs_the_complete_record(with_pdfs, rows, tmp_path, caplog):
+def test_a_zip_without_pdfs_needs_the_complete_record(
+    with_pdfs, rows, tmp_path, caplog
+):
     folder_of = {kind: folder for folder, kind in TYPES.items()}
     listed = [
-        (row["contract_id"], folder_of[row["contract_type"]], str(row["pages"])) for row in rows.contracts
+        (row["contract_id"], folder_of[row["contract_type"]], str(row["pages"]))
+        for row in rows.contracts
     ]
     found = release(with_pdfs({}, only=True), record(tmp_path, *listed))
     assert caplog.text == ""
     assert found.contracts == rows.contracts
     assert pdf_notes(found) == {"contracts_without_a_pdf": 8}
-    message = (
-        rf"^CUAD_v1\.zip: has 0 PDFs of the contract '{listed[3][0]}' where .* its type is not recorded;"
-    )
+    message = rf"^CUAD_v1\.zip: has 0 PDFs of the contract '{listed[3][0]}' where .* its type is not recorded;"
     with pytest.raises(BadInput, match=message):
         release(with_pdfs({}, only=True), record(tmp_path, *listed[:3], *listed[4:]))
 
@@ -394,7 +483,10 @@ def test_a_zip_without_pdfs_needs_the_complete_record(with_pdfs, rows, tmp_path,
 @pytest.mark.parametrize(
     ("pdfs", "message"),
     [
-        ({HOSTING_PDF: b""}, r"Hosting Agreement\.pdf cannot be counted and are not recorded"),
+        (
+            {HOSTING_PDF: b""},
+            r"Hosting Agreement\.pdf cannot be counted and are not recorded",
+        ),
         (
             {HOSTING_PDF: None, HOSTING_PDF.replace("/Hosting/", "/Hoisting/"): pdf(6)},
             r"CUAD_v1\.zip: the folder 'Hoisting' of the contract .* has no contract type; add it to",
@@ -409,10 +501,22 @@ def test_a_pdf_without_a_page_count_or_a_contract_type_raises(with_pdfs, pdfs, m
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([("A", "Supply", "four")], "record.csv, row 2: pdf_pages is 'four', not a number of pages."),
-        ([("A", "Supply", "0")], "record.csv, row 2: pdf_pages is '0', not a number of pages."),
-        ([("A", "Supply", "1")] * 2, "record.csv, row 3: the contract 'A' appears twice; drop one"),
-        ([("A", "Supply")], "record.csv, row 2: has 2 cells where there should be 3; quote the cells"),
+        (
+            [("A", "Supply", "four")],
+            "record.csv, row 2: pdf_pages is 'four', not a number of pages.",
+        ),
+        (
+            [("A", "Supply", "0")],
+            "record.csv, row 2: pdf_pages is '0', not a number of pages.",
+        ),
+        (
+            [("A", "Supply", "1")] * 2,
+            "record.csv, row 3: the contract 'A' appears twice; drop one",
+        ),
+        (
+            [("A", "Supply")],
+            "record.csv, row 2: has 2 cells where there should be 3; quote the cells",
+        ),
     ],
 )
 def test_an_invalid_record_raises_with_the_row(rows, message, tmp_path):
@@ -425,46 +529,84 @@ def q(question):
     return f"question '{HOSTING}__{question}': "
 
 
-IN_ALL, IN_TRAIN = f"{ALL}, contract '{HOSTING}': ", f"{TRAIN}, question '{DISTRIBUTOR}__"
+IN_ALL, IN_TRAIN = (
+    f"{ALL}, contract '{HOSTING}': ",
+    f"{TRAIN}, question '{DISTRIBUTOR}__",
+)
 DESCRIBED = "category_descriptions.csv"
 NOT_A_CATEGORY = "the id is not the contract's title, two underscores and a category that is described"
 ERRORS = {
     "answer elsewhere": (
         ALL,
-        question(HOSTING, "Insurance", lambda q: q["answers"][0].update(answer_start=17)),
-        q("Insurance") + "the answer 'Osmund holds, at its own cost, insura...' is not at character 17",
+        question(
+            HOSTING, "Insurance", lambda q: q["answers"][0].update(answer_start=17)
+        ),
+        q("Insurance")
+        + "the answer 'Osmund holds, at its own cost, insura...' is not at character 17",
     ),
     "empty contract": (
-        ALL, contract(HOSTING, lambda p: p.update(context="", qas=[])), IN_ALL + "the contract has no text",
+        ALL,
+        contract(HOSTING, lambda p: p.update(context="", qas=[])),
+        IN_ALL + "the contract has no text",
     ),
     "unknown category": (ALL, renamed("Assurance"), q("Assurance") + NOT_A_CATEGORY),
-    "question of another contract": (ALL, renamed("Insurance", DISTRIBUTOR), NOT_A_CATEGORY),
-    "missing question": (
-        ALL, without(HOSTING, "Insurance"), IN_ALL + "has no question of the category 'Insurance'",
+    "question of another contract": (
+        ALL,
+        renamed("Insurance", DISTRIBUTOR),
+        NOT_A_CATEGORY,
     ),
-    "repeated question": (ALL, renamed("Audit Rights"), q("Audit Rights") + "the question id appears twice"),
+    "missing question": (
+        ALL,
+        without(HOSTING, "Insurance"),
+        IN_ALL + "has no question of the category 'Insurance'",
+    ),
+    "repeated question": (
+        ALL,
+        renamed("Audit Rights"),
+        q("Audit Rights") + "the question id appears twice",
+    ),
     "another wording": (
         ALL,
         question(HOSTING, "Insurance", lambda q: q.update(question="Insured?")),
         q("Insurance") + "the category or the wording differs",
     ),
     "not JSON": (ALL, lambda content: content[:-9], "CUADv1.json: is no JSON ("),
-    "no contract": (ALL, json(lambda data: data.clear()), "CUADv1.json: holds no contract; fetch"),
+    "no contract": (
+        ALL,
+        json(lambda data: data.clear()),
+        "CUADv1.json: holds no contract; fetch",
+    ),
     "repeated contract": (ALL, copied(HOSTING), IN_ALL + "the contract appears twice"),
-    "another text in test": (TEST, longer(HOSTING), f"test.json, contract '{HOSTING}': the text differs"),
+    "another text in test": (
+        TEST,
+        longer(HOSTING),
+        f"test.json, contract '{HOSTING}': the text differs",
+    ),
     "fewer answers in test": (
         TEST,
         question(HOSTING, "Parties", lambda q: q["answers"].pop()),
         f"test.json, {q('Parties')}differs from the question in CUADv1.json",
     ),
     "missing question in test": (
-        TEST, without(HOSTING, "Insurance"), f"the question '{HOSTING}__Insurance' of CUADv1.json is missing",
+        TEST,
+        without(HOSTING, "Insurance"),
+        f"the question '{HOSTING}__Insurance' of CUADv1.json is missing",
     ),
-    "unknown test contract": (ALL, drop(HOSTING), f"test.json, contract '{HOSTING}': the contract is not in"),
+    "unknown test contract": (
+        ALL,
+        drop(HOSTING),
+        f"test.json, contract '{HOSTING}': the contract is not in",
+    ),
     "in both splits": (
-        TEST, copied(DISTRIBUTOR), f"{TRAIN}, contract '{DISTRIBUTOR}': the contract is in test.json as well",
+        TEST,
+        copied(DISTRIBUTOR),
+        f"{TRAIN}, contract '{DISTRIBUTOR}': the contract is in test.json as well",
     ),
-    "in no split": (TEST, drop(HOSTING), IN_ALL + "the contract is neither in train_separate"),
+    "in no split": (
+        TEST,
+        drop(HOSTING),
+        IN_ALL + "the contract is neither in train_separate",
+    ),
     "missing example": (
         TRAIN,
         without(DISTRIBUTOR, "Parties_3"),
@@ -477,7 +619,9 @@ ERRORS = {
     ),
     "example with two answers": (
         TRAIN,
-        question(DISTRIBUTOR, "Parties_0", lambda q: q["answers"].append(q["answers"][0])),
+        question(
+            DISTRIBUTOR, "Parties_0", lambda q: q["answers"].append(q["answers"][0])
+        ),
         IN_TRAIN + "Parties_0': has 2 answers where an example has at most one",
     ),
     "another wording of an example": (
@@ -485,19 +629,33 @@ ERRORS = {
         question(DISTRIBUTOR, "Parties_2", lambda q: q.update(question="Who?")),
         IN_TRAIN + "Parties_2': has another wording than in CUADv1.json",
     ),
-    "category not described": (DESCRIBED, table(lambda rows: rows.pop(5)), f"Date': {NOT_A_CATEGORY}"),
+    "category not described": (
+        DESCRIBED,
+        table(lambda rows: rows.pop(5)),
+        f"Date': {NOT_A_CATEGORY}",
+    ),
     "category that is not asked": (
         DESCRIBED,
-        lambda content: content + b"\r\nCategory: Escrow,Description: x,Answer Format: x,Group: -",
+        lambda content: (
+            content + b"\r\nCategory: Escrow,Description: x,Answer Format: x,Group: -"
+        ),
         "has no question of the category 'Escrow'; restore it.",
     ),
     "category twice": (
-        DESCRIBED, table(lambda rows: rows.append(rows[5])), "row 43: the category 'Expiration Date' appears",
+        DESCRIBED,
+        table(lambda rows: rows.append(rows[5])),
+        "row 43: the category 'Expiration Date' appears",
     ),
     "category without its label": (
-        DESCRIBED, put(5, 0, "Expiration Date"), "row 6: the cell 'Expiration Date' does not start",
+        DESCRIBED,
+        put(5, 0, "Expiration Date"),
+        "row 6: the cell 'Expiration Date' does not start",
     ),
-    "header of descriptions": (DESCRIBED, put(0, 3, "Groups"), "row 1: the header is not Category"),
+    "header of descriptions": (
+        DESCRIBED,
+        put(0, 3, "Groups"),
+        "row 1: the header is not Category",
+    ),
     "clauses of an unknown contract": (
         MASTER,
         replaced(b"HALVORSEN&PIKE", b"HALVORSEN&PIKES"),
@@ -518,18 +676,32 @@ ERRORS = {
         cell(DISTRIBUTOR, "Insurance", "['The Distributor shall"),
         "master_clauses.csv, row 5, column Insurance: the cell is not a list of strings",
     ),
-    "clauses that are numbers": (MASTER, cell(DISTRIBUTOR, "Insurance", "[1]"), "is not a list of strings"),
-    "empty clause": (MASTER, cell(DISTRIBUTOR, "Insurance", "['']"), "one of the clauses is empty; drop it."),
+    "clauses that are numbers": (
+        MASTER,
+        cell(DISTRIBUTOR, "Insurance", "[1]"),
+        "is not a list of strings",
+    ),
+    "empty clause": (
+        MASTER,
+        cell(DISTRIBUTOR, "Insurance", "['']"),
+        "one of the clauses is empty; drop it.",
+    ),
     "column of clauses missing": (
-        MASTER, replaced(b",Insurance,", b",Assurance,"), "csv, row 1: there is no column 'Insurance'",
+        MASTER,
+        replaced(b",Insurance,", b",Assurance,"),
+        "csv, row 1: there is no column 'Insurance'",
     ),
     "column too many": (
         MASTER,
         table(lambda rows: [row.append("") for row in rows]),
         "row 1: the header is not Filename and two columns for each of the 41 categories",
     ),
-    "no contracts": (ALL, None, "data.zip: holds 0 files called CUADv1.json where there should be one"),
-}  # fmt: skip
+    "no contracts": (
+        ALL,
+        None,
+        "data.zip: holds 0 files called CUADv1.json where there should be one",
+    ),
+}
 
 
 @pytest.mark.parametrize("case", ERRORS)
@@ -545,7 +717,9 @@ def test_titles_that_differ_only_in_punctuation_can_be_ambiguous(altered):
     twin = FILING.strip()
 
     def add(data):
-        entry = orjson.loads(orjson.dumps(next(e for e in data if e["title"] == FILING)))
+        entry = orjson.loads(
+            orjson.dumps(next(e for e in data if e["title"] == FILING))
+        )
         entry["title"] = twin
         for asked in entry["paragraphs"][0]["qas"]:
             asked["id"] = asked["id"].replace(FILING, twin)
@@ -554,13 +728,18 @@ def test_titles_that_differ_only_in_punctuation_can_be_ambiguous(altered):
     # The PDF matches the twin, so the other contract has no PDF.
     changes = {ALL: json(add), TRAIN: json(add)}
     folder = altered(changes)
-    with pytest.raises(BadInput, match=f"has 0 PDFs of the contract '{FILING}' where there should be one"):
+    with pytest.raises(
+        BadInput,
+        match=f"has 0 PDFs of the contract '{FILING}' where there should be one",
+    ):
         release(folder)
     with zipfile.ZipFile(folder / "CUAD_v1.zip", "a") as archive:
         archive.writestr(f"{PDF}/Part_I/Joint Venture _ Filing/{FILING}.pdf", pdf(2))
     with pytest.raises(BadInput, match=f"contract '{FILING}' has no row"):
         release(folder)
-    folder = altered(changes | {MASTER: replaced(f"{twin}.pdf".encode(), f"{twin}-.pdf".encode())})
+    folder = altered(
+        changes | {MASTER: replaced(f"{twin}.pdf".encode(), f"{twin}-.pdf".encode())}
+    )
     with zipfile.ZipFile(folder / "CUAD_v1.zip", "a") as archive:
         archive.writestr(f"{PDF}/Part_I/Joint Venture _ Filing/{FILING}.pdf", pdf(2))
     with pytest.raises(BadInput, match=r"matches 2 contracts of CUADv1\.json; give it"):

@@ -25,13 +25,16 @@ DUTCH = (
     "te veranderen. Ontstaat er schade, dan herstelt de huurder die. "
 )
 NAMES = (
-    "Northfield Tools Inc., Larchmont Retail LLC, Ashgrove Partners LP, 12 Mill Road, Dover, Delaware 19901. "
+    "Northfield Tools Inc., Larchmont Retail LLC, "
+    "Ashgrove Partners LP, 12 Mill Road, Dover, Delaware 19901. "
 )
 
 
 def exchanged(text: str) -> str:
     """Return ``text`` with each letter replaced by the third next one."""
-    moved = (chr((ord(x) - 97 + 3) % 26 + 97) if "a" <= x <= "z" else x for x in text.lower())
+    moved = (
+        chr((ord(x) - 97 + 3) % 26 + 97) if "a" <= x <= "z" else x for x in text.lower()
+    )
     return "".join(moved)
 
 
@@ -54,7 +57,9 @@ UNREADABLE = {
 def test_an_unreadable_text_is_refused(name, tmp_path):
     assert not is_readable(UNREADABLE[name])
     (tmp_path / "a.txt").write_text(UNREADABLE[name], encoding="utf-8")
-    with pytest.raises(BadInput, match="hardly any common English words; .*run OCR first"):
+    with pytest.raises(
+        BadInput, match="hardly any common English words; .*run OCR first"
+    ):
         read_contract(tmp_path / "a.txt")
 
 

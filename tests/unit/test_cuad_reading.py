@@ -47,27 +47,48 @@ def run(weights, tmp_path_factory):
     """Run a reading of contracts that include `TEXT`; return its predictions and its `reading` folder."""
     data = tmp_path_factory.mktemp("data")
     texts, _ = marked_contracts.features(data, 40, seed=1)
-    rows = [{"contract_id": name, "split": "train", "text": text} for name, text in sorted(texts.items())]
+    rows = [
+        {"contract_id": name, "split": "train", "text": text}
+        for name, text in sorted(texts.items())
+    ]
     rows.append({"contract_id": "theirs", "split": "test", "text": TEXT})
     write(CONTRACTS, rows, data / "contracts.parquet")
     questions = [
         {
-            "question_id": f"theirs__{category}", "contract_id": "theirs", "category": category,
-            "question": wording, "split": "test", "answers": 0,
+            "question_id": f"theirs__{category}",
+            "contract_id": "theirs",
+            "category": category,
+            "question": wording,
+            "split": "test",
+            "answers": 0,
         }
         for category, wording in sorted(WORDINGS.items())
-    ]  # fmt: skip
+    ]
     write(QUESTIONS, questions, data / "asked.parquet")
     write_features(
-        data / "contracts.parquet", data / "asked.parquet", WORDINGS, data / "read",
-        marked_contracts.tokenizer(), WINDOWS, labelled=False,
-    )  # fmt: skip
+        data / "contracts.parquet",
+        data / "asked.parquet",
+        WORDINGS,
+        data / "read",
+        marked_contracts.tokenizer(),
+        WINDOWS,
+        labelled=False,
+    )
 
     def made(most: int | None):
         folder = data / f"run{most}"
-        reading = Reading(data / "contracts.parquet", data / "asked.parquet", data, data / "read")
+        reading = Reading(
+            data / "contracts.parquet", data / "asked.parquet", data, data / "read"
+        )
         settings = SETTINGS | {"windows_per_question": most}
-        read_contracts(reading, settings, weights, CPU, folder / "predictions.parquet", folder / "reading")
+        read_contracts(
+            reading,
+            settings,
+            weights,
+            CPU,
+            folder / "predictions.parquet",
+            folder / "reading",
+        )
         return list(read(folder / "predictions.parquet")), folder / "reading"
 
     return made
@@ -88,12 +109,19 @@ def test_the_predictions_equal_those_of_the_run(most, expected, run, weights, tm
     done = read_contract(TEXT, WORDINGS, reading, weights, CPU, output)
     assert done == expected
     ours = list(read(output))
-    assert {row["question_id"] for row in ours} == {question_id(category) for category in WORDINGS}
-    renamed = [row | {"question_id": row["question_id"].replace("theirs", "contract", 1)} for row in theirs]
+    assert {row["question_id"] for row in ours} == {
+        question_id(category) for category in WORDINGS
+    }
+    renamed = [
+        row | {"question_id": row["question_id"].replace("theirs", "contract", 1)}
+        for row in theirs
+    ]
     assert ours == renamed
 
 
-def test_predictions_do_not_depend_on_the_order_of_the_categories(run, weights, tmp_path):
+def test_predictions_do_not_depend_on_the_order_of_the_categories(
+    run, weights, tmp_path
+):
     _, reading = run(2)
     found = []
     for number, wordings in enumerate((WORDINGS, dict(reversed(WORDINGS.items())))):
@@ -107,7 +135,9 @@ def test_window_settings_come_from_the_record_of_the_run(run, weights, tmp_path)
     _, reading = run(None)
     said = json.loads((reading / RECORD).read_text())
     (tmp_path / RECORD).write_text(json.dumps(said | {"step": 8, "n_best": 1}))
-    done = read_contract(TEXT, WORDINGS, tmp_path, weights, CPU, tmp_path / "predictions.parquet")
+    done = read_contract(
+        TEXT, WORDINGS, tmp_path, weights, CPU, tmp_path / "predictions.parquet"
+    )
     assert done.of_question == 23
     # The most probable span and the empty prediction.
     assert max(row["rank"] for row in read(tmp_path / "predictions.parquet")) <= 1
@@ -132,7 +162,9 @@ def check_places(rows: list[dict], source: str) -> None:
         assert row["text"] == row["released_text"] == source[row["start"] : row["end"]]
 
 
-def test_invisible_characters_do_not_change_a_fine_tuned_models_predictions(run, weights, tmp_path):
+def test_invisible_characters_do_not_change_a_fine_tuned_models_predictions(
+    run, weights, tmp_path
+):
     _, reading = run(None)
     predictions = []
     for number, text in enumerate((TEXT, with_invisible_characters(TEXT))):
@@ -140,7 +172,9 @@ def test_invisible_characters_do_not_change_a_fine_tuned_models_predictions(run,
         read_contract(text, WORDINGS, reading, weights, CPU, output)
         predictions.append(list(read(output)))
         check_places(predictions[-1], text)
-    assert list(map(in_plain_text, predictions[0])) == list(map(in_plain_text, predictions[1]))
+    assert list(map(in_plain_text, predictions[0])) == list(
+        map(in_plain_text, predictions[1])
+    )
     assert any("\u00ad" in row["text"] for row in predictions[1])
 
 
@@ -156,9 +190,17 @@ def test_invisible_characters_do_not_change_a_linear_models_predictions(tmp_path
         start = text.index(sentence)
         answers[number] = [(0, (start, start + len(sentence) + 1))]
     settings = {
-        "features": "words", "folds": 2, "alpha": 1e-4, "epochs": 3, "dense": 1.0, "share": 0.5,
-        "penalty": 1.0, "near": 1.0, "units": 10, "n_best": 5,
-    }  # fmt: skip
+        "features": "words",
+        "folds": 2,
+        "alpha": 1e-4,
+        "epochs": 3,
+        "dense": 1.0,
+        "share": 0.5,
+        "penalty": 1.0,
+        "near": 1.0,
+        "units": 10,
+        "n_best": 5,
+    }
     model = linear.fit(contracts, answers, ["Governing Law"], None, settings)
     linear.save(model, tmp_path / linear.WEIGHTS)
     source = "This Agreement is governed by the laws of the State of Delaware. The rent is due. "
@@ -168,5 +210,7 @@ def test_invisible_characters_do_not_change_a_linear_models_predictions(tmp_path
         read_with_linear_model(text, ["Governing Law"], settings, tmp_path, output)
         predictions.append(list(read(output)))
         check_places(predictions[-1], text)
-    assert list(map(in_plain_text, predictions[0])) == list(map(in_plain_text, predictions[1]))
+    assert list(map(in_plain_text, predictions[0])) == list(
+        map(in_plain_text, predictions[1])
+    )
     assert any("\u00ad" in row["text"] for row in predictions[1])

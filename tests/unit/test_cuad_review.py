@@ -14,19 +14,26 @@ from lextables.papers.cuad.marks import Band, Marks
 from lextables.papers.cuad.review import About, Finding
 from lextables.pipeline.errors import BadInput
 
-TEXT = (
-    'SUPPLY <AGREEMENT>\n\n1.  Buyer & Seller\tagree;  no "party" may assign.\r\n\n   It\'s New York law.\n'
-)
+TEXT = 'SUPPLY <AGREEMENT>\n\n1.  Buyer & Seller\tagree;  no "party" may assign.\r\n\n   It\'s New York law.\n'
 
 
 def rows(question: str, *predictions: tuple[str, int, int, float]) -> list[dict]:
     return [
-        {"question_id": question, "rank": rank, "text": text, "start": start, "end": end, "probability": p}
+        {
+            "question_id": question,
+            "rank": rank,
+            "text": text,
+            "start": start,
+            "end": end,
+            "probability": p,
+        }
         for rank, (text, start, end, p) in enumerate(predictions)
     ]
 
 
-def at(category: str, words: str, probability: float = 0.9, text: str = TEXT) -> Finding:
+def at(
+    category: str, words: str, probability: float = 0.9, text: str = TEXT
+) -> Finding:
     start = text.index(words)
     return Finding(category, start, start + len(words), words, probability)
 
@@ -39,13 +46,19 @@ def none(category: str, probability: float = 0.99) -> Finding:
     ("predictions", "expected"),
     [
         ([("", -1, -1, 1.0)], [(-1, -1, 1.0)]),
-        ([("", -1, -1, 0.85), ("a", 0, 1, 0.1), ("c", 2, 3, 0.05)], [(-1, -1, 0.85)]),  # at the threshold
+        (
+            [("", -1, -1, 0.85), ("a", 0, 1, 0.1), ("c", 2, 3, 0.05)],
+            [(-1, -1, 0.85)],
+        ),  # at the threshold
         ([("a", 0, 1, 0.6), ("", -1, -1, 0.4)], [(0, 1, 0.6)]),
         # The most probable of overlapping spans, whether it is the longer or the shorter one.
         ([("abc", 0, 3, 0.5), ("b", 1, 2, 0.3), ("", -1, -1, 0.2)], [(0, 3, 0.5)]),
         ([("b", 1, 2, 0.5), ("abc", 0, 3, 0.3), ("", -1, -1, 0.2)], [(1, 2, 0.5)]),
         # A span is kept if it overlaps only a span that is left out.
-        ([("abc", 0, 3, 0.4), ("cde", 2, 5, 0.3), ("efg", 4, 7, 0.2)], [(0, 3, 0.4), (4, 7, 0.2)]),
+        (
+            [("abc", 0, 3, 0.4), ("cde", 2, 5, 0.3), ("efg", 4, 7, 0.2)],
+            [(0, 3, 0.4), (4, 7, 0.2)],
+        ),
         # Adjacent spans are separate findings, in the order of the text.
         ([("cd", 2, 4, 0.5), ("ab", 0, 2, 0.3)], [(0, 2, 0.3), (2, 4, 0.5)]),
         # If probabilities are equal, the span with the better rank.
@@ -61,15 +74,24 @@ def test_findings_of_one_category(predictions: list, expected: list) -> None:
 
 def test_findings_keep_the_order_of_categories_and_overlaps_between_them() -> None:
     predictions = rows("b", ("abc", 0, 3, 0.5)) + rows("a", ("bc", 1, 3, 0.3))
-    found = review.findings(predictions, {"b": "Parties", "a": "Insurance"}, minimum=0.2)
-    assert [(x.category, x.text) for x in found] == [("Parties", "abc"), ("Insurance", "bc")]
-    found = review.findings(predictions, {"b": "Parties", "a": "Insurance"}, minimum=0.3)
+    found = review.findings(
+        predictions, {"b": "Parties", "a": "Insurance"}, minimum=0.2
+    )
+    assert [(x.category, x.text) for x in found] == [
+        ("Parties", "abc"),
+        ("Insurance", "bc"),
+    ]
+    found = review.findings(
+        predictions, {"b": "Parties", "a": "Insurance"}, minimum=0.3
+    )
     assert found[1] == none("Insurance", 0)
 
 
 def test_a_question_without_predictions_is_an_error() -> None:
     with pytest.raises(BadInput, match="q2: this question has no predictions"):
-        review.findings(rows("q1", ("", -1, -1, 1.0)), {"q1": "Parties", "q2": "Insurance"})
+        review.findings(
+            rows("q1", ("", -1, -1, 1.0)), {"q1": "Parties", "q2": "Insurance"}
+        )
 
 
 def test_scores_of_returns_only_the_scores_on_the_page() -> None:
@@ -84,7 +106,9 @@ def test_scores_of_returns_only_the_scores_on_the_page() -> None:
         ("precision at 80% recall", "all", 0.1),
         ("precision at 80% recall", "category: Parties", 0.6),
     ]
-    found = review.scores_of({"metric": m, "group": g, "value": v, "n": 1} for m, g, v in table)
+    found = review.scores_of(
+        {"metric": m, "group": g, "value": v, "n": 1} for m, g, v in table
+    )
     assert found == ({"AUPR": 0.4, "precision at 80% recall": 0.1}, {"Parties": 0.7})
 
 
@@ -102,9 +126,15 @@ def test_the_description_of_the_model() -> None:
     part = {"settings": settings, "trained": trained | {"settings": {"percent": 30}}}
     assert "fine-tuned on 30 % of the training contracts" in review.model_of(part)
     # A model without fine-tuning, and the released weights, which are unpacked and not trained.
-    for record in ({"settings": settings}, {"settings": settings, "trained": {"files": ["config.json"]}}):
+    for record in (
+        {"settings": settings},
+        {"settings": settings, "trained": {"files": ["config.json"]}},
+    ):
         assert review.model_of(record) == "minilm (hub cache), as it was released"
-    linear = {"settings": {"kind": "linear"}, "trained": {"answers": 11_180, "contracts": 408}}
+    linear = {
+        "settings": {"kind": "linear"},
+        "trained": {"answers": 11_180, "contracts": 408},
+    }
     assert review.model_of(linear) == (
         "linear models over words and trees over their scores, trained on 11,180 annotated passages in "
         "408 training contracts of CUAD"
@@ -115,7 +145,9 @@ def test_the_page_shows_precision_and_recall_of_marks_in_test_contracts() -> Non
     marked = {"Parties": Marks(8, 6, 10, 5), "Insurance": Marks(0, 0, 4, 0)}
     bands = (Band(0.1, 0.5, 40, 10), Band(0.5, 0.9, 0, 0), Band(0.9, 1.0, 10, 9))
     found = [at("Parties", "Buyer"), none("Insurance"), none("Audit Rights")]
-    about = About("m", categories={"Parties": 0.6, "Insurance": 0.1}, marks=marked, bands=bands)
+    about = About(
+        "m", categories={"Parties": 0.6, "Insurance": 0.1}, marks=marked, bands=bands
+    )
     page = " ".join(review.to_html(TEXT, found, "R", about).split())
     assert '<small class="soft">right 75 %, found 50 %</small>' in page
     assert "<td>60.0 %</td> <td>75 %</td><td>50 %</td>" in page
@@ -125,17 +157,33 @@ def test_the_page_shows_precision_and_recall_of_marks_in_test_contracts() -> Non
 
 
 def test_each_of_41_categories_is_in_one_group() -> None:
-    categories = [category for group in review.GROUPS.values() for category in group["categories"]]
+    categories = [
+        category for group in review.GROUPS.values() for category in group["categories"]
+    ]
     assert len(categories) == len(set(categories)) == 41
 
 
 def test_the_csv_has_a_line_for_every_finding_and_every_missing_category() -> None:
     text = '=SUM(A1), "x"\nnext'
-    found = [Finding("Parties", 3, 20, text, 0.98765), none("Insurance"), Finding("New", 0, 1, "a", 0.2)]
+    found = [
+        Finding("Parties", 3, 20, text, 0.98765),
+        none("Insurance"),
+        Finding("New", 0, 1, "a", 0.2),
+    ]
     marked = {"Parties": Marks(4, 3, 0, 0), "Insurance": Marks(0, 0, 8, 0)}
     assert list(csv.reader(io.StringIO(review.to_csv(found, marked)))) == [
         list(review.FIELDS),
-        ["Parties", "General information", "yes", "0.9877", "3", "20", f"'{text}", "0.7500", ""],
+        [
+            "Parties",
+            "General information",
+            "yes",
+            "0.9877",
+            "3",
+            "20",
+            f"'{text}",
+            "0.7500",
+            "",
+        ],
         ["Insurance", "Liability", "no", "0.9900", "", "", "", "", "0.0000"],
         ["New", "Other", "yes", "0.2000", "0", "1", "a", "", ""],
     ]
@@ -148,7 +196,9 @@ def test_segments_cover_the_text_with_every_overlap() -> None:
         found = []
         for n in range(draw.randrange(8)):
             start = draw.randrange(length)
-            found.append(Finding(str(n), start, draw.randrange(start + 1, length + 1), "x", 0.5))
+            found.append(
+                Finding(str(n), start, draw.randrange(start + 1, length + 1), "x", 0.5)
+            )
         placed = review.passages(found)
         assert [x.number for x in placed] == list(range(1, len(found) + 1))
         covered = []
@@ -156,7 +206,10 @@ def test_segments_cover_the_text_with_every_overlap() -> None:
             assert start < end
             assert len({x.lane for x in over}) == len(over)
             covered += [sorted(x.finding.category for x in over)] * (end - start)
-        assert covered == [sorted(x.category for x in found if x.start <= at < x.end) for at in range(length)]
+        assert covered == [
+            sorted(x.category for x in found if x.start <= at < x.end)
+            for at in range(length)
+        ]
 
 
 class Page(HTMLParser):
@@ -173,7 +226,11 @@ class Page(HTMLParser):
     def handle_starttag(self, tag: str, attributes: list) -> None:
         given = dict(attributes)
         self.tags.add(tag)
-        for name, kept in (("id", self.ids), ("href", self.links), ("title", self.titles)):
+        for name, kept in (
+            ("id", self.ids),
+            ("href", self.links),
+            ("title", self.titles),
+        ):
             if name in given and (name != "title" or tag == "mark"):
                 kept.append(given[name])
         if tag not in ("meta", "br"):
@@ -190,7 +247,9 @@ class Page(HTMLParser):
             self.notes[-1] += data
         elif "words" in classes:
             self.text += data
-            self.marks.append((tuple(kind for tag, kind in self._open if tag == "mark"), data))
+            self.marks.append(
+                (tuple(kind for tag, kind in self._open if tag == "mark"), data)
+            )
         elif "list" in classes:
             self.list += data
 
@@ -229,7 +288,10 @@ def test_the_page_contains_the_contract_and_every_mark() -> None:
     assert page.titles[1] == "Anti-Assignment 80 %\nParties 30 %"
     listed = " ".join(page.list.split())
     assert "Document Name 97 % SUPPLY <AGREEMENT>" in listed
-    assert "Not found: Insurance." in listed and "Not found: IP Ownership Assignment (unsure)." in listed
+    assert (
+        "Not found: Insurance." in listed
+        and "Not found: IP Ownership Assignment (unsure)." in listed
+    )
     assert "Unsure: no span is above 10 %" in listed
 
 
@@ -247,7 +309,10 @@ HOSTILE = "</div></style><script>alert(1)</script> \" ' & &lt; <!-- ]]> \u202e {
 
 
 def test_everything_is_escaped() -> None:
-    found = [Finding(HOSTILE, 3, len(HOSTILE) - 2, HOSTILE[3:-2], 0.7), none(HOSTILE + "2", 0.1)]
+    found = [
+        Finding(HOSTILE, 3, len(HOSTILE) - 2, HOSTILE[3:-2], 0.7),
+        none(HOSTILE + "2", 0.1),
+    ]
     about = About(
         HOSTILE,
         scores={HOSTILE: 0.5},
@@ -279,7 +344,9 @@ def test_the_page_describes_the_model_and_its_limits() -> None:
         warning="Trained on the sample.",
         unread=("Page 3 was not read.", "Footnotes were not read."),
     )
-    words = " ".join(re.sub("<[^>]*>", " ", review.to_html(TEXT, FOUND[:5], "R", about)).split())
+    words = " ".join(
+        re.sub("<[^>]*>", " ", review.to_html(TEXT, FOUND[:5], "R", about)).split()
+    )
     for said in (
         "4 of CUAD’s 5 categories were found in this contract, in 4 passages.",
         "This is not legal advice.",
@@ -297,7 +364,9 @@ def test_the_page_describes_the_model_and_its_limits() -> None:
     assert "in 0\npassages" in plain and Page(plain).marks == [((), TEXT)]
 
 
-@pytest.mark.parametrize("wrong", [Finding("Parties", 0, 3, "xyz", 0.5), Finding("Parties", 3, 3, "", 0.5)])
+@pytest.mark.parametrize(
+    "wrong", [Finding("Parties", 0, 3, "xyz", 0.5), Finding("Parties", 3, 3, "", 0.5)]
+)
 def test_a_finding_that_is_not_in_the_contract_is_an_error(wrong: Finding) -> None:
     with pytest.raises(ValueError, match="Parties: the contract does not have"):
         review.to_html(TEXT, [wrong], "R", About("m"))
@@ -310,7 +379,9 @@ def test_a_contract_of_300_000_characters_makes_a_small_page_fast() -> None:
     for n in range(400):
         start = draw.randrange(len(text) - 1000)
         end = start + draw.randrange(1, 900)
-        found.append(Finding(f"Category {n % 41}", start, end, text[start:end], draw.random()))
+        found.append(
+            Finding(f"Category {n % 41}", start, end, text[start:end], draw.random())
+        )
     begun = time.monotonic()
     html = review.to_html(text, found, "R", About("m"))
     assert time.monotonic() - begun < 3
@@ -331,15 +402,24 @@ def span(question: str, rank: int, words: str, probability: float) -> dict:
     end = start + len(words) if words else -1
     texts = {"released_text": words, "text": words}
     return {
-        "question_id": question, "rank": rank, "start": start, "end": end, "probability": probability, **texts
-    }  # fmt: skip
+        "question_id": question,
+        "rank": rank,
+        "start": start,
+        "end": end,
+        "probability": probability,
+        **texts,
+    }
 
 
 def answer(question: str, index: int, words: str) -> dict:
     start = CONTRACT.index(words)
     return {
-        "question_id": question, "index": index, "text": words, "start": start, "end": start + len(words)
-    }  # fmt: skip
+        "question_id": question,
+        "index": index,
+        "text": words,
+        "start": start,
+        "end": start + len(words),
+    }
 
 
 PREDICTIONS = [
@@ -374,9 +454,12 @@ def test_marks_are_counted_by_category_and_confidence():
     # In a relaxed category, a mark that contains the answer is right.
     assert marks.by_category(counted("Parties"), 0.1)["Parties"] == Marks(2, 1, 2, 1)
     assert marks.bands(counted("Parties")) == [
-        Band(0.1, 0.2, 0, 0), Band(0.2, 0.4, 1, 0), Band(0.4, 0.6, 0, 0), Band(0.6, 0.8, 1, 1),
+        Band(0.1, 0.2, 0, 0),
+        Band(0.2, 0.4, 1, 0),
+        Band(0.4, 0.6, 0, 0),
+        Band(0.6, 0.8, 1, 1),
         Band(0.8, 1.0, 1, 1),
-    ]  # fmt: skip
+    ]
 
 
 def test_bands_start_at_the_minimum_probability():

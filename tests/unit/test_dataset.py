@@ -10,7 +10,10 @@ from lextables.pipeline.errors import BadInput
 CLAUSES = Table(
     "clauses",
     "Two columns.",
-    (Column("id", pa.string(), "the key"), Column("stars", pa.int8(), "1 to 5", nullable=True)),
+    (
+        Column("id", pa.string(), "the key"),
+        Column("stars", pa.int8(), "1 to 5", nullable=True),
+    ),
     key=("id",),
     labels=("stars",),
     row_group=2,
@@ -39,10 +42,16 @@ def test_equal_rows_give_equal_bytes_in_bounded_row_groups(tmp_path):
     [
         (ROWS + ROWS[2:], "x.parquet, row 4: the key ('c',) repeats."),
         (ROWS[::-1], "x.parquet, row 2: the key ('b',) is out of order."),
-        ([{"id": "a", "stars": 900}], "x.parquet, rows 1-1: a value does not fit its column"),
+        (
+            [{"id": "a", "stars": 900}],
+            "x.parquet, rows 1-1: a value does not fit its column",
+        ),
         ([{"id": None, "stars": 1}], "x.parquet"),
         *(
-            ([*ROWS[:2], {"id": "c"} | row], f"x.parquet, rows {rows}: a value does not fit its column (")
+            (
+                [*ROWS[:2], {"id": "c"} | row],
+                f"x.parquet, rows {rows}: a value does not fit its column (",
+            )
             for row, rows in (
                 ({"stars": 2**70}, "3-3"),
                 ({"stars": -(2**63) - 1}, "3-3"),
@@ -81,7 +90,10 @@ def test_the_census_has_counts_and_detects_changes(tmp_path):
     changed = census(CLAUSES, tmp_path / "two")
     assert changed["rows_sha256"] != found["rows_sha256"]
     check_census(found, found, "clauses")
-    with pytest.raises(BadInput, match=r"clauses, labels, stars: the census says 5 = None where .* has 1;"):
+    with pytest.raises(
+        BadInput,
+        match=r"clauses, labels, stars: the census says 5 = None where .* has 1;",
+    ):
         check_census(changed, found, "clauses")
 
 

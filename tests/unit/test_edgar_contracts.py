@@ -19,7 +19,14 @@ from edgar_server import (
     submission,
     submission_path,
 )
-from lextables.corpora.edgar.contracts import Faults, Quarter, collect, contracts, filings, quarter
+from lextables.corpora.edgar.contracts import (
+    Faults,
+    Quarter,
+    collect,
+    contracts,
+    filings,
+    quarter,
+)
 from lextables.pipeline import dataset
 from lextables.pipeline.errors import BadInput
 
@@ -28,8 +35,15 @@ QUARTER = Quarter(2020, 1)
 
 def quarter_of(*submissions: tuple[str, str, str, bytes | None]) -> dict[str, bytes]:
     """Pages of 2020-QTR1 from (accession, form, date, page or None for one that is listed and missing)."""
-    rows = [row(7, "ACME CORP", form, filed, accession) for accession, form, filed, _ in submissions]
-    pages = {submission_path(7, accession): page for accession, _, _, page in submissions if page is not None}
+    rows = [
+        row(7, "ACME CORP", form, filed, accession)
+        for accession, form, filed, _ in submissions
+    ]
+    pages = {
+        submission_path(7, accession): page
+        for accession, _, _, page in submissions
+        if page is not None
+    }
     return {QUARTER.path: index_page(rows), **pages}
 
 
@@ -38,7 +52,13 @@ def test_a_filing_is_converted_to_rows(tmp_path):
     page = submission(
         accession,
         document("8-K", 1, "report"),
-        document("EX-10.1", 2, "<html><body><p>LEASE</p><p>Rent.</p></body></html>", "Lease", "ex101.htm"),
+        document(
+            "EX-10.1",
+            2,
+            "<html><body><p>LEASE</p><p>Rent.</p></body></html>",
+            "Lease",
+            "ex101.htm",
+        ),
         document("EX-10.2", 3, "SUBLEASE\n\nRent."),
     )
     with serving(quarter_of((accession, "8-K", "2020-01-02", page)), 1000) as server:
@@ -60,14 +80,28 @@ def test_a_filing_is_converted_to_rows(tmp_path):
         "text": "LEASE\n\nRent.",
         "sha256": hashlib.sha256(b"LEASE\n\nRent.").hexdigest(),
     }
-    assert (second["exhibit"], second["format"], second["text"]) == ("EX-10.2", "plain", "SUBLEASE\n\nRent.")
-    assert (report["filings"], report["contracts"], report["characters"], report["faults"]) == (1, 2, 27, {})
+    assert (second["exhibit"], second["format"], second["text"]) == (
+        "EX-10.2",
+        "plain",
+        "SUBLEASE\n\nRent.",
+    )
+    assert (
+        report["filings"],
+        report["contracts"],
+        report["characters"],
+        report["faults"],
+    ) == (1, 2, 27, {})
 
 
 def test_invalid_input_is_counted_with_a_message_and_the_rest_is_kept(tmp_path, capsys):
     def one(number, *documents):
         accession = f"0000000007-20-{number:06d}"
-        return (accession, "8-K", "2020-01-02", submission(accession, *documents) if documents else None)
+        return (
+            accession,
+            "8-K",
+            "2020-01-02",
+            submission(accession, *documents) if documents else None,
+        )
 
     good = document("EX-10.1", 2, "A LEASE")
     cut = one(4, good, document("EX-10.2", 3, "half"))
@@ -78,12 +112,23 @@ def test_invalid_input_is_counted_with_a_message_and_the_rest_is_kept(tmp_path, 
             document("EX-10.1", 2, "<PDF>\nbegin 644 x.pdf\nM)5!$1B\n`\nend\n</PDF>"),
             document("EX-10.2", 3, "A LEASE"),
         ),
-        one(3, document("EX-10.1", 2, "<html><body></body></html>"), document("EX-10.2", 3, b"Caf\xe9")),
+        one(
+            3,
+            document("EX-10.1", 2, "<html><body></body></html>"),
+            document("EX-10.2", 3, b"Caf\xe9"),
+        ),
         (*cut[:3], cut[3][: cut[3].index(b"half")]),
         one(5),
-        one(6, good, document("EX-10.1", 2, "A SUBLEASE"), document("EX-10.3", "", "A GRANT")),
+        one(
+            6,
+            good,
+            document("EX-10.1", 2, "A SUBLEASE"),
+            document("EX-10.3", "", "A GRANT"),
+        ),
     )
-    pages[QUARTER.path] += b"7|ACME|CORP|8-K|2020-01-02|edgar/data/7/0000000007-20-000009.txt\n"
+    pages[QUARTER.path] += (
+        b"7|ACME|CORP|8-K|2020-01-02|edgar/data/7/0000000007-20-000009.txt\n"
+    )
     with serving(pages, 1000) as server:
         report = collect(QUARTER, client(server, tmp_path), tmp_path / "q.parquet")
     at = f"{server.base}edgar/data/7/0000000007-20-00000"
@@ -91,7 +136,9 @@ def test_invalid_input_is_counted_with_a_message_and_the_rest_is_kept(tmp_path, 
     assert found.pop("index line")[0].startswith(
         f"{server.base}{QUARTER.path}, row 13: the line does not parse"
     )
-    windows = "the exhibit declares no charset, is not UTF-8, and was read as Windows-1252"
+    windows = (
+        "the exhibit declares no charset, is not UTF-8, and was read as Windows-1252"
+    )
     assert found == {
         "no exhibit": [f"{at}1.txt: the 8-K has no exhibit of the types EX-10."],
         "binary": [
@@ -99,14 +146,21 @@ def test_invalid_input_is_counted_with_a_message_and_the_rest_is_kept(tmp_path, 
         ],
         "empty": [f"{at}3.txt, EX-10.1, sequence 2: the exhibit has no text."],
         "charset": [f"{at}3.txt, EX-10.2, sequence 3: {windows}."],
-        "cut short": [f"{at}4.txt: the submission ends inside a document, which is left out."],
-        "not found": [f"{at}5.txt: the index lists the filing, but EDGAR does not have it."],
+        "cut short": [
+            f"{at}4.txt: the submission ends inside a document, which is left out."
+        ],
+        "not found": [
+            f"{at}5.txt: the index lists the filing, but EDGAR does not have it."
+        ],
         "sequence": [
             f"{at}6.txt, EX-10.1: sequence 2 after 2 is taken as 3.",
             f"{at}6.txt, EX-10.3: sequence None after 3 is taken as 4.",
         ],
     }
-    rows = [(r["accession"][-1], r["sequence"], r["text"]) for r in dataset.read(tmp_path / "q.parquet")]
+    rows = [
+        (r["accession"][-1], r["sequence"], r["text"])
+        for r in dataset.read(tmp_path / "q.parquet")
+    ]
     assert rows == [
         ("2", 3, "A LEASE"),
         ("3", 3, "Café"),
@@ -116,21 +170,35 @@ def test_invalid_input_is_counted_with_a_message_and_the_rest_is_kept(tmp_path, 
         ("6", 4, "A GRANT"),
     ]
     said = capsys.readouterr().out
-    assert "EDGAR 2020-QTR1: 6 of 6 filings to fetch, at least 0 min 0 s at 500 requests a second" in said
+    assert (
+        "EDGAR 2020-QTR1: 6 of 6 filings to fetch, at least 0 min 0 s at 500 requests a second"
+        in said
+    )
     assert json.dumps(report)
 
 
 def test_only_the_chosen_forms_are_fetched(tmp_path):
     page = submission(
-        "0000000007-20-000001", document("EX-4.1", 2, "AN INDENTURE"), document("EX-10.1", 3, "A LEASE")
+        "0000000007-20-000001",
+        document("EX-4.1", 2, "AN INDENTURE"),
+        document("EX-10.1", 3, "A LEASE"),
     )
     pages = quarter_of(
         ("0000000007-20-000001", "S-4", "2020-01-02", page),
         ("0000000007-20-000002", "4", "2020-01-02", b"never asked for"),
     )
     with serving(pages, 1000) as server:
-        collect(QUARTER, client(server, tmp_path), tmp_path / "q.parquet", forms=["S-4"], exhibits=["EX-4"])
-        assert server.answered() == [QUARTER.path, submission_path(7, "0000000007-20-000001")]
+        collect(
+            QUARTER,
+            client(server, tmp_path),
+            tmp_path / "q.parquet",
+            forms=["S-4"],
+            exhibits=["EX-4"],
+        )
+        assert server.answered() == [
+            QUARTER.path,
+            submission_path(7, "0000000007-20-000001"),
+        ]
     assert [r["exhibit"] for r in dataset.read(tmp_path / "q.parquet")] == ["EX-4.1"]
 
 
@@ -145,8 +213,13 @@ def test_the_same_pages_give_the_same_bytes(tmp_path):
         for path in sorted(server.pages, reverse=True)[::3]:
             other.fetch(path)
         collect(QUARTER, other, tmp_path / "b.parquet")
-    assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "b.parquet").read_bytes()
-    keys = [(r["date_filed"], r["accession"], r["sequence"]) for r in dataset.read(tmp_path / "a.parquet")]
+    assert (tmp_path / "a.parquet").read_bytes() == (
+        tmp_path / "b.parquet"
+    ).read_bytes()
+    keys = [
+        (r["date_filed"], r["accession"], r["sequence"])
+        for r in dataset.read(tmp_path / "a.parquet")
+    ]
     assert keys == sorted(keys)
     assert len(keys) == 40
 
@@ -154,7 +227,9 @@ def test_the_same_pages_give_the_same_bytes(tmp_path):
 def test_a_quarter_without_an_index_raises(tmp_path):
     with (
         serving({}, 1000) as server,
-        pytest.raises(BadInput, match="EDGAR has no index of 2020-QTR1; choose another"),
+        pytest.raises(
+            BadInput, match="EDGAR has no index of 2020-QTR1; choose another"
+        ),
     ):
         collect(QUARTER, client(server, tmp_path), tmp_path / "q.parquet")
 
@@ -186,7 +261,12 @@ def test_only_one_filing_is_in_memory_at_a_time(tmp_path):
     body = "The parties agree. " * 20_000
     pages = quarter_of(
         *(
-            (a, "8-K", "2020-01-02", submission(a, document("8-K", 1, body), document("EX-10.1", 2, body)))
+            (
+                a,
+                "8-K",
+                "2020-01-02",
+                submission(a, document("8-K", 1, body), document("EX-10.1", 2, body)),
+            )
             for a in accessions
         )
     )
@@ -198,7 +278,9 @@ def test_only_one_filing_is_in_memory_at_a_time(tmp_path):
         chosen = filings(cache.lines(QUARTER.path), ["8-K"], "master.idx", Faults())
         for some in (chosen[:3], chosen):
             tracemalloc.start()
-            assert sum(1 for _ in contracts(some, cache, ["EX-10"], Faults())) == len(some)
+            assert sum(1 for _ in contracts(some, cache, ["EX-10"], Faults())) == len(
+                some
+            )
             peaks.append(tracemalloc.get_traced_memory()[1])
             tracemalloc.stop()
     assert peaks[1] < 1.3 * peaks[0]
@@ -209,7 +291,9 @@ def test_only_one_filing_is_in_memory_at_a_time(tmp_path):
 
 def read_index(page: bytes, forms=("8-K",)):
     faults = Faults()
-    return filings(page.splitlines(keepends=True), forms, "master.idx", faults), faults.record()
+    return filings(
+        page.splitlines(keepends=True), forms, "master.idx", faults
+    ), faults.record()
 
 
 def test_filings_of_the_chosen_forms_are_returned_once_and_in_order():
@@ -249,7 +333,9 @@ def test_an_invalid_line_is_counted_and_the_rest_is_kept(line):
     found, faults = read_index(index_page([line, good]).replace("É".encode(), b"\xc9"))
     assert [f.filer for f in found] == ["CAFÉ"]
     assert faults["index line"]["count"] == 1
-    assert faults["index line"]["sentences"][0].startswith("master.idx, row 7: the line does not parse ('")
+    assert faults["index line"]["sentences"][0].startswith(
+        "master.idx, row 7: the line does not parse ('"
+    )
 
 
 def test_a_page_that_is_not_an_index_is_rejected():
@@ -272,8 +358,14 @@ def test_quarters_are_parsed_with_their_path_and_last_day():
     ("text", "sentence"),
     [
         ("2020Q1", "edgar_quarters: '2020Q1' is not a quarter; write it as 2020-QTR1."),
-        ("1992-QTR4", "edgar_quarters: EDGAR has no 1992-QTR4; choose quarters from 1993-QTR1 on."),
-        ("2020-QTR2", "edgar_quarters: 2020-QTR2 is not over; choose quarters that have ended."),
+        (
+            "1992-QTR4",
+            "edgar_quarters: EDGAR has no 1992-QTR4; choose quarters from 1993-QTR1 on.",
+        ),
+        (
+            "2020-QTR2",
+            "edgar_quarters: 2020-QTR2 is not over; choose quarters that have ended.",
+        ),
     ],
 )
 def test_an_invalid_or_unavailable_quarter_raises(text, sentence):

@@ -6,7 +6,13 @@ import time
 import pytest
 
 from edgar_server import document, submission
-from lextables.corpora.edgar.exhibits import CutShort, NoText, contract_text, documents, in_families
+from lextables.corpora.edgar.exhibits import (
+    CutShort,
+    NoText,
+    contract_text,
+    documents,
+    in_families,
+)
 
 
 def read(page: bytes, *families: str):
@@ -48,13 +54,20 @@ def test_the_requested_documents_are_returned_in_order_with_their_headers():
         "LEASE AGREEMENT",
     )
     assert first.body.strip() == b"<p>lease</p>"
-    assert (second.sequence, second.filename, second.body.strip()) == (None, "", b"second\n<TYPE>not a head")
+    assert (second.sequence, second.filename, second.body.strip()) == (
+        None,
+        "",
+        b"second\n<TYPE>not a head",
+    )
 
 
 def test_blank_lines_carriage_returns_and_missing_end_tags_are_accepted():
     page = b"<DOCUMENT>\r\n\r\n<TYPE>EX-10\r\n<SEQUENCE>2\r\n<TEXT>first\r\nline</TEXT>\r\n"
     page += b"<DOCUMENT>\r\n<TYPE>EX-10\r\n</DOCUMENT>"
-    assert [(d.sequence, d.body) for d in read(page)] == [(2, b"first\r\nline"), (None, b"")]
+    assert [(d.sequence, d.body) for d in read(page)] == [
+        (2, b"first\r\nline"),
+        (None, b""),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -72,7 +85,9 @@ def test_other_line_ends_and_tags_on_one_line_are_read(page):
 
 
 def test_a_sequence_of_many_digits_is_no_number():
-    (found,) = read(b"<DOCUMENT>\n<TYPE>EX-10\n<SEQUENCE>" + b"9" * 6000 + b"\n<TEXT>\na\n</TEXT>\n")
+    (found,) = read(
+        b"<DOCUMENT>\n<TYPE>EX-10\n<SEQUENCE>" + b"9" * 6000 + b"\n<TEXT>\na\n</TEXT>\n"
+    )
     assert found.sequence is None
 
 
@@ -80,7 +95,9 @@ def test_the_added_dashes_of_privacy_enhanced_mail_are_removed():
     mail = b"-----BEGIN PRIVACY-ENHANCED MESSAGE-----\nProc-Type: 2001,MIC-CLEAR\n\n"
     body = "- -----\n- (a) rent"
     assert (
-        read(mail + submission("0000000001-97-000001", document("EX-10", 1, body)))[0].body
+        read(mail + submission("0000000001-97-000001", document("EX-10", 1, body)))[
+            0
+        ].body
         == b"\n-----\n(a) rent\n"
     )
     assert (
@@ -90,8 +107,14 @@ def test_the_added_dashes_of_privacy_enhanced_mail_are_removed():
 
 
 def test_a_truncated_submission_yields_the_complete_documents():
-    page = submission("0000000001-20-000001", document("EX-10.1", 1, "whole"), document("EX-10.2", 2, "half"))
-    found = documents(page[: page.rindex(b"half")].splitlines(keepends=True), in_families(["EX-10"]))
+    page = submission(
+        "0000000001-20-000001",
+        document("EX-10.1", 1, "whole"),
+        document("EX-10.2", 2, "half"),
+    )
+    found = documents(
+        page[: page.rindex(b"half")].splitlines(keepends=True), in_families(["EX-10"])
+    )
     assert next(found).body.strip() == b"whole"
     with pytest.raises(CutShort, match="ends inside a document"):
         next(found)
@@ -142,23 +165,44 @@ def test_plain_text_keeps_its_lines_without_tags_and_page_numbers():
         ("<p>Acme<b>Co</b>. <i>the </i>Seller</p>", "AcmeCo. the Seller"),
         ("<p>By: <br>Name: Jo<br><br>Title</p>", "By:\nName: Jo\n\nTitle"),
         ("<p>a&nbsp;b &#147;c&#148; &amp; d&shy;e</p>", "a b “c” & de"),
-        ("<p>x</p><script>var p</script><style>p{}</style><!-- c --><p>y</p>", "x\n\ny"),
+        (
+            "<p>x</p><script>var p</script><style>p{}</style><!-- c --><p>y</p>",
+            "x\n\ny",
+        ),
         ("<html><head><title>ex10.htm</title></head><body><p>x</p></body></html>", "x"),
         ('<p>x</p><div style="DISPLAY: none">hidden</div>', "x"),
-        ("<XBRL><html><body><ix:header>us-gaap</ix:header><p>x</p></body></html></XBRL>", "x"),
+        (
+            "<XBRL><html><body><ix:header>us-gaap</ix:header><p>x</p></body></html></XBRL>",
+            "x",
+        ),
         (
             "<table><tr><td><p>(a)</p></td><td></td><td><p>Rent.</p><p>More.</p></td></tr></table>",
             "(a) Rent.\n\nMore.",
         ),
-        ("<table><tr><td>1</td><td>2</td></tr><tr><td></td><td>3</td></tr></table><p>x", "1 2\n3\n\nx"),
-        ("<table><tr><td><table><tr><td>in</td></tr></table></td><td>out</td></tr></table>", "in out"),
+        (
+            "<table><tr><td>1</td><td>2</td></tr><tr><td></td><td>3</td></tr></table><p>x",
+            "1 2\n3\n\nx",
+        ),
+        (
+            "<table><tr><td><table><tr><td>in</td></tr></table></td><td>out</td></tr></table>",
+            "in out",
+        ),
         ("<body><pre>\n ARTICLE 1\n   Rent\n</pre></body>", "ARTICLE 1\n   Rent"),
         ("<p>shall pay</p><p>- 3 -</p><hr><p>the rent.</p>", "shall pay the rent."),
-        ('<p>Ends.</p><p>7</p><p style="page-break-before: always">Begins.</p>', "Ends.\n\nBegins."),
-        ('<p>Ends.</p><p>iv</p><div style="break-before: page"></div><p>Begins.</p>', "Ends.\n\nBegins."),
+        (
+            '<p>Ends.</p><p>7</p><p style="page-break-before: always">Begins.</p>',
+            "Ends.\n\nBegins.",
+        ),
+        (
+            '<p>Ends.</p><p>iv</p><div style="break-before: page"></div><p>Begins.</p>',
+            "Ends.\n\nBegins.",
+        ),
         ('<p style="page-break-after:always">12</p><p>Begins.</p>', "Begins."),
         ("<p>Total</p><p>3</p><PAGE><p>Next</p>", "Total\n\nNext"),
-        ("<p>In the year</p><p>1999</p><p>it ended.</p>", "In the year\n\n1999\n\nit ended."),
+        (
+            "<p>In the year</p><p>1999</p><p>it ended.</p>",
+            "In the year\n\n1999\n\nit ended.",
+        ),
     ],
 )
 def test_html_is_converted_to_paragraphs(html, text):
@@ -172,19 +216,33 @@ def test_html_is_converted_to_paragraphs(html, text):
         ("<p>The fee is <strike>$100</strike><u>$200</u>.</p>", "The fee is $200."),
         ("<p>a <S>b</S> c <del class=x>d</del> e</p>", "a c e"),
         ('<p>a <font style="text-decoration: Line-Through">b</font> c</p>', "a c"),
-        ('<p>a <font style="text-decoration:underline line-through">b</font> c</p>', "a c"),
-        ('<p>a <font style="text-decoration:underline">b</font> <strong>c</strong></p>', "a b c"),
+        (
+            '<p>a <font style="text-decoration:underline line-through">b</font> c</p>',
+            "a c",
+        ),
+        (
+            '<p>a <font style="text-decoration:underline">b</font> <strong>c</strong></p>',
+            "a b c",
+        ),
         ("<p>a <ins>b</ins> <small>c</small> <span>d</span></p>", "a b c d"),
-        ("<p>Fees</p><TABLE><CAPTION><S> <C>\nYear 1 $5</TABLE><p>Rest</p>", "Fees\n\nYear 1 $5\n\nRest"),
+        (
+            "<p>Fees</p><TABLE><CAPTION><S> <C>\nYear 1 $5</TABLE><p>Rest</p>",
+            "Fees\n\nYear 1 $5\n\nRest",
+        ),
         ("<p>a <strike>b</p><p>c</p>", "a b\n\nc"),
-        ("<p>a</p><div hidden>b</div><p HIDDEN=''>c</p><p style='visibility: hidden'>d</p>", "a"),
+        (
+            "<p>a</p><div hidden>b</div><p HIDDEN=''>c</p><p style='visibility: hidden'>d</p>",
+            "a",
+        ),
         ("<p>a</p><p style='visibility: visible'>d</p>", "a\n\nd"),
-        ("<p>To <jo@x.org>, <p.roe@x.org> or <https://x.org/a>.</p>",
-         "To <jo@x.org>, <p.roe@x.org> or <https://x.org/a>."),
+        (
+            "<p>To <jo@x.org>, <p.roe@x.org> or <https://x.org/a>.</p>",
+            "To <jo@x.org>, <p.roe@x.org> or <https://x.org/a>.",
+        ),
         ("<p><www.x.org></p>", "<www.x.org>"),
         ('<p>a<a href="mailto:jo@x.org">b</a><img src=a.gif>c<br/>d</p>', "abc\nd"),
     ],
-)  # fmt: skip
+)
 def test_struck_and_hidden_text_is_left_out_and_addresses_are_kept(html, text):
     found = contract_text(html.encode())
     assert (found.text, found.format) == (text, "html")
@@ -206,7 +264,14 @@ def test_plain_text_with_angle_brackets_stays_plain(text):
 
 
 @pytest.mark.parametrize(
-    "html", ["a<br/>b", "<P\nALIGN=center>a", "<td nowrap>a", "<html xmlns:x='y'>a", "<DIV >a</DIV>"]
+    "html",
+    [
+        "a<br/>b",
+        "<P\nALIGN=center>a",
+        "<td nowrap>a",
+        "<html xmlns:x='y'>a",
+        "<DIV >a</DIV>",
+    ],
 )
 def test_tags_with_and_without_attributes_are_html(html):
     assert contract_text(html.encode()).format == "html"
@@ -214,7 +279,11 @@ def test_tags_with_and_without_attributes_are_html(html):
 
 def test_a_long_address_without_an_end_is_read_quickly():
     start = time.monotonic()
-    for body in (b"<p>x" + b"<a." * 100_000, b"<p>x<" + b"a." * 200_000, b"<p>x" + b"<a:" * 100_000):
+    for body in (
+        b"<p>x" + b"<a." * 100_000,
+        b"<p>x<" + b"a." * 200_000,
+        b"<p>x" + b"<a:" * 100_000,
+    ):
         assert contract_text(body).text.startswith("x")
     assert time.monotonic() - start < 5
 
@@ -229,18 +298,28 @@ def test_deeply_nested_html_is_read():
         ("<p>Müller “x”</p>".encode(), "Müller “x”", ""),
         ("\ufeffMüller".encode(), "Müller", ""),
         (b'<meta charset="iso-8859-1"><p>M\xfcller \x93x\x94</p>', "Müller “x”", ""),
-        (b'<meta content="text/html; charset=koi8-r"><p>\xf2\xd5\xc2\xcc\xd8</p>', "Рубль", ""),
+        (
+            b'<meta content="text/html; charset=koi8-r"><p>\xf2\xd5\xc2\xcc\xd8</p>',
+            "Рубль",
+            "",
+        ),
         (b"<p>M\xfcller \x93x\x94</p>", "Müller “x”", "declares no charset"),
         (b"<meta charset=utf-8><p>M\xfcller</p>", "Müller", "declares utf-8"),
         (b"<meta charset=utf-16><p>M\xfcller</p>", "Müller", "declares utf-16"),
-        (b"<meta charset=nonsense><p>M\xfcller\x81</p>", "Müller\ufffd", "declares nonsense"),
+        (
+            b"<meta charset=nonsense><p>M\xfcller\x81</p>",
+            "Müller\ufffd",
+            "declares nonsense",
+        ),
         (b"<meta charset=rot13><p>M\xfcller</p>", "Müller", "declares rot13"),
     ],
 )
 def test_the_encoding_is_detected_and_wrong_declarations_are_noted(body, text, fault):
     found = contract_text(body)
     assert found.text == text
-    assert found.fault.startswith(f"the exhibit {fault}") if fault else found.fault == ""
+    assert (
+        found.fault.startswith(f"the exhibit {fault}") if fault else found.fault == ""
+    )
 
 
 @pytest.mark.parametrize(
@@ -250,7 +329,10 @@ def test_the_encoding_is_detected_and_wrong_declarations_are_noted(body, text, f
         (b"\nbegin 644 ex10.jpg\nM_]C_X  02D9)1@\n`\nend\n", "binary"),
         (b"%PDF-1.4\n\xe2\xe3", "binary"),
         (b"", "empty"),
-        (b"<html><head><title>x</title></head><body><p>&nbsp;</p></body></html>", "empty"),
+        (
+            b"<html><head><title>x</title></head><body><p>&nbsp;</p></body></html>",
+            "empty",
+        ),
         (b"\n<PAGE>\n\n   2\n<PAGE>\n", "empty"),
     ],
 )

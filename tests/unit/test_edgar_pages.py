@@ -48,10 +48,14 @@ def test_a_missing_or_malformed_contact_raises(contact, tmp_path):
     assert "set it to your name and e-mail address" in str(error.value)
 
 
-def test_a_page_that_is_too_large_after_decompression_is_not_cached(server, tmp_path, monkeypatch):
+def test_a_page_that_is_too_large_after_decompression_is_not_cached(
+    server, tmp_path, monkeypatch
+):
     monkeypatch.setattr(pages, "LARGEST", 1 << 20)
     server.pages[PATH] = bytes(16 << 20)
-    with pytest.raises(BadInput, match=rf"{PATH}: the page expands beyond 1,048,576 bytes; leave out"):
+    with pytest.raises(
+        BadInput, match=rf"{PATH}: the page expands beyond 1,048,576 bytes; leave out"
+    ):
         client(server, tmp_path).fetch(PATH)
     assert len(server.log) == 1
     assert not list((tmp_path / "pages").rglob("*.gz*"))
@@ -60,7 +64,10 @@ def test_a_page_that_is_too_large_after_decompression_is_not_cached(server, tmp_
 def test_requests_without_a_contact_are_rejected_by_the_server(server, tmp_path):
     pages = client(server, tmp_path, tries=2)
     pages.session.headers["User-Agent"] = "python-requests"
-    with pytest.raises(BadInput, match="answered 403 Forbidden at the last of 2 attempts; run again later"):
+    with pytest.raises(
+        BadInput,
+        match="answered 403 Forbidden at the last of 2 attempts; run again later",
+    ):
         pages.fetch(PATH)
     assert [seen.status for seen in server.log] == [403, 403]
 
@@ -72,7 +79,9 @@ def test_a_page_is_fetched_once_and_cached_completely(server, tmp_path, packs):
         assert b"".join(client(server, tmp_path).lines(PATH)) == BODY
     assert server.answered() == [PATH]
     kept = client(server, tmp_path).cache_path(PATH)
-    assert kept.relative_to(tmp_path / "pages").as_posix().endswith(f"/Archives/{PATH}.gz")
+    assert (
+        kept.relative_to(tmp_path / "pages").as_posix().endswith(f"/Archives/{PATH}.gz")
+    )
     assert gzip.decompress(kept.read_bytes()) == BODY
 
 
@@ -154,7 +163,8 @@ def test_retry_after_can_be_a_date_but_not_a_whole_day(server, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "answer", [None, Bad(403, b"<?xml version='1.0'?><Error><Code>AccessDenied</Code></Error>")]
+    "answer",
+    [None, Bad(403, b"<?xml version='1.0'?><Error><Code>AccessDenied</Code></Error>")],
 )
 def test_a_missing_page_raises_without_a_retry(server, tmp_path, answer):
     if answer:
@@ -166,7 +176,9 @@ def test_a_missing_page_raises_without_a_retry(server, tmp_path, answer):
 
 def test_other_status_codes_raise(server, tmp_path):
     server.first[PATH].append(Bad(301, headers=(("Location", "/elsewhere"),)))
-    with pytest.raises(BadInput, match="answered 301 Moved Permanently; check edgar_base"):
+    with pytest.raises(
+        BadInput, match="answered 301 Moved Permanently; check edgar_base"
+    ):
         client(server, tmp_path).fetch(PATH)
 
 
@@ -186,14 +198,19 @@ def test_a_strange_answer_is_one_sentence(server, tmp_path, bad):
     server.first[PATH].extend([bad] * 2)
     with pytest.raises(BadInput) as error:
         client(server, tmp_path, tries=2).fetch(PATH)
-    assert str(error.value).startswith(f"{server.base}{PATH}: the server ") and len(str(error.value)) < 500
+    assert (
+        str(error.value).startswith(f"{server.base}{PATH}: the server ")
+        and len(str(error.value)) < 500
+    )
     assert not list((tmp_path / "pages").rglob("*.gz*"))
 
 
 def test_an_unreachable_server_raises(tmp_path):
     with serving({}) as server:
         pages = client(server, tmp_path, tries=2)
-    with pytest.raises(BadInput, match=r"gave no answer \(ConnectionError\) at the last of 2 attempts"):
+    with pytest.raises(
+        BadInput, match=r"gave no answer \(ConnectionError\) at the last of 2 attempts"
+    ):
         pages.fetch(PATH)
 
 
@@ -201,7 +218,9 @@ def test_a_damaged_cached_page_raises(server, tmp_path):
     pages = client(server, tmp_path)
     kept = pages.fetch(PATH)
     kept.write_bytes(kept.read_bytes()[:-20])
-    with pytest.raises(BadInput, match="the cached page is damaged .* remove it, and run again"):
+    with pytest.raises(
+        BadInput, match="the cached page is damaged .* remove it, and run again"
+    ):
         list(pages.lines(PATH))
 
 
@@ -216,7 +235,9 @@ def test_partial_files_of_a_killed_process_are_removed(server, tmp_path):
     assert not left.exists()
 
 
-@pytest.mark.parametrize("base", ["www.sec.gov/Archives/", "https://www.sec.gov/Archives", "file:///x/"])
+@pytest.mark.parametrize(
+    "base", ["www.sec.gov/Archives/", "https://www.sec.gov/Archives", "file:///x/"]
+)
 def test_an_invalid_base_address_is_rejected(tmp_path, base):
     with pytest.raises(BadInput, match="ends in a slash"):
         Pages(CONTACT, tmp_path, Pace(tmp_path / "pace"), base=base)
@@ -245,7 +266,9 @@ def test_a_page_is_tried_for_longer_than_edgar_blocks_an_address():
 
 def test_three_processes_together_send_at_most_ten_requests_per_second(tmp_path):
     years = (2001, 2002, 2003)
-    pages = {path: body for year in years for path, body in small_quarter(year, 1, 8).items()}
+    pages = {
+        path: body for year in years for path, body in small_quarter(year, 1, 8).items()
+    }
     with serving(pages) as server:
         # All three start at the same time, however long the imports take.
         jobs = [start_job(server, tmp_path, year) for year in years]
@@ -261,8 +284,14 @@ def test_three_processes_together_send_at_most_ten_requests_per_second(tmp_path)
     assert server.busiest_second() <= 10
     assert took >= (len(pages) - 1) / 10
     # The three ran at the same time, not one after another.
-    last = {year: max(seen.at for seen in server.log if _year(seen.path) == year) for year in years}
-    first = {year: min(seen.at for seen in server.log if _year(seen.path) == year) for year in years}
+    last = {
+        year: max(seen.at for seen in server.log if _year(seen.path) == year)
+        for year in years
+    }
+    first = {
+        year: min(seen.at for seen in server.log if _year(seen.path) == year)
+        for year in years
+    }
     assert max(first.values()) < min(last.values())
 
 

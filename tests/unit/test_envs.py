@@ -12,13 +12,20 @@ LOCK = (ENVS / "requirements.txt").read_text(encoding="utf-8")
 
 
 def names(text):
-    lines = re.findall(r"^([A-Za-z0-9._-]+)", re.sub(r"(?m)^(#|-c|-r).*$", "", text), re.M)
+    lines = re.findall(
+        r"^([A-Za-z0-9._-]+)", re.sub(r"(?m)^(#|-c|-r).*$", "", text), re.M
+    )
     return {re.sub(r"[._-]+", "-", name).lower() for name in lines}
 
 
 def test_every_pin_is_exact_and_has_no_build_suffix():
-    weights = (ENVS / "requirements-weights.txt").read_text(encoding="utf-8").splitlines()
-    for line in filter(None, [*LOCK.splitlines(), *(line for line in weights if not line.startswith("#"))]):
+    weights = (
+        (ENVS / "requirements-weights.txt").read_text(encoding="utf-8").splitlines()
+    )
+    for line in filter(
+        None,
+        [*LOCK.splitlines(), *(line for line in weights if not line.startswith("#"))],
+    ):
         assert re.fullmatch(r"[A-Za-z0-9._-]+==[0-9][A-Za-z0-9.]*", line), line
     assert "torch==2.13.0" in LOCK.splitlines()
 
@@ -38,13 +45,22 @@ UNIMPORTED = {
     "snakemake-executor-plugin-slurm": "profiles/slurm",
     "hyperscan": "eyecite's tokenizer",
 }
-TOOLS = {"axe-core-python", "playwright", "ruff", "snakefmt", "pytest-timeout", "pytest-xdist"}
+TOOLS = {
+    "axe-core-python",
+    "playwright",
+    "ruff",
+    "snakefmt",
+    "pytest-timeout",
+    "pytest-xdist",
+}
 
 
 def imported(*folders):
     """The top-level modules that the code below these folders imports."""
     modules = set()
-    for path in (path for folder in folders for path in sorted((ROOT / folder).rglob("*"))):
+    for path in (
+        path for folder in folders for path in sorted((ROOT / folder).rglob("*"))
+    ):
         if path.suffix == ".smk":
             text = path.read_text(encoding="utf-8")
             modules |= set(re.findall(r"^\s*(?:from|import) (\w+)", text, re.M))
@@ -74,7 +90,11 @@ OWN = (
 def distributions(modules):
     """The pip names of the distributions of these modules."""
     providers = packages_distributions()
-    return {re.sub(r"[._-]+", "-", name).lower() for module in modules for name in providers[module][:1]}
+    return {
+        re.sub(r"[._-]+", "-", name).lower()
+        for module in modules
+        for name in providers[module][:1]
+    }
 
 
 def test_requirements_list_exactly_the_imported_packages():

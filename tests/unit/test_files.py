@@ -63,7 +63,12 @@ def test_json_is_read_as_before():
     value = {"a": [1, -2.5, None, True, "\U0001f600"], "b": {"c": 10**400}}
     assert json_value(json.dumps(value), "f") == value
     assert (
-        json_value(b"\xef\xbb\xbf \n" + json.dumps(value, ensure_ascii=False).encode() + b" \r\n", "f")
+        json_value(
+            b"\xef\xbb\xbf \n"
+            + json.dumps(value, ensure_ascii=False).encode()
+            + b" \r\n",
+            "f",
+        )
         == value
     )
 
@@ -103,13 +108,20 @@ def test_a_wrong_value_of_a_record_is_named_with_its_key(change, fault):
         (Census, {"data": {}}, "its sources is missing"),
         (Census, {"data": 3, "sources": []}, "its data = 3 is wrong"),
         (Census, {"data": {"a": 1}, "sources": []}, "its data.a = 1 is wrong"),
-        (Census, {"data": {}, "sources": [{"source": "a", "file": "b", "comparable": True}]},
-         "its sources.0.variant is missing"),
+        (
+            Census,
+            {"data": {}, "sources": [{"source": "a", "file": "b", "comparable": True}]},
+            "its sources.0.variant is missing",
+        ),
         (Record, {}, "its settings is missing"),
-        (Record, {"settings": {}, "device": 1, "seconds": 1, "libraries": {}}, "its device = 1 is wrong"),
+        (
+            Record,
+            {"settings": {}, "device": 1, "seconds": 1, "libraries": {}},
+            "its device = 1 is wrong",
+        ),
         (dict[str, int], [], "its content = [] is wrong"),
     ],
-)  # fmt: skip
+)
 def test_a_result_without_its_keys_is_named(tmp_path, kind, content, fault):
     path = tmp_path / "x.json"
     path.write_text(json.dumps(content))
@@ -132,7 +144,12 @@ READERS = {
 def test_a_damaged_parquet_file_is_named(tmp_path, reader, damage):
     path = tmp_path / "clauses.parquet"
     texts = pa.array(["ab" * 50, "cd" * 50, "ef" * 50])
-    pq.write_table(pa.table({"id": [1, 2, 3], "text": texts}), path, compression="zstd", use_dictionary=False)
+    pq.write_table(
+        pa.table({"id": [1, 2, 3], "text": texts}),
+        path,
+        compression="zstd",
+        use_dictionary=False,
+    )
     read = READERS[reader]
     assert read(path, ["id", "text"])
     content, columns = path.read_bytes(), ["id", "text"]
@@ -170,14 +187,22 @@ def consumed(root: Path) -> None:
     for record in sorted(root.glob("runs/**/run.json")):
         read_run(record)
         assert Inputs(
-            root, root, [{"runs": {"a": [record.parent.relative_to(root).as_posix()]}}], (), None
+            root,
+            root,
+            [{"runs": {"a": [record.parent.relative_to(root).as_posix()]}}],
+            (),
+            None,
         ).scores
 
 
 RESULTS = (
-    "data/acord/census.json", "data/acord/judgements.parquet", "tables/acord/table3.csv",
-    "tables/acord/table3.comparison.csv", f"{RUN}/seed0/run.json", f"{RUN}/seed0/scores.parquet",
-)  # fmt: skip
+    "data/acord/census.json",
+    "data/acord/judgements.parquet",
+    "tables/acord/table3.csv",
+    "tables/acord/table3.comparison.csv",
+    f"{RUN}/seed0/run.json",
+    f"{RUN}/seed0/scores.parquet",
+)
 
 
 @pytest.mark.parametrize("name", RESULTS)
@@ -215,5 +240,9 @@ def test_parquet_files_are_opened_by_the_shared_reader_alone():
     for path in [*package.rglob("*.py"), *(ROOT / "workflow/scripts").glob("*.py")]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and calls.fullmatch(ast.unparse(node.func)):
-                opened.add(path.relative_to(package).as_posix() if package in path.parents else path.name)
+                opened.add(
+                    path.relative_to(package).as_posix()
+                    if package in path.parents
+                    else path.name
+                )
     assert opened == OPEN_PARQUET

@@ -57,16 +57,34 @@ EDITS = [
     ("a docstring of a function", USED, "Read a table.", "Read one table.", False),
     ("a docstring becomes pass", USED, '"""Nothing there."""', "pass", False),
     ("blank lines", USED, "\n\n\n", "\n\n", False),
-    ("formatting", USED, "(f1, path, sep, ", "(\n        f1,\n        path,\n        sep,\n        ", False),
+    (
+        "formatting",
+        USED,
+        "(f1, path, sep, ",
+        "(\n        f1,\n        path,\n        sep,\n        ",
+        False,
+    ),
     ("quotes", USED, '","', "','", False),
-    ("a string in two parts", "lextables/inner.py", '"style.css"', '"style" ".css"', False),
+    (
+        "a string in two parts",
+        "lextables/inner.py",
+        '"style.css"',
+        '"style" ".css"',
+        False,
+    ),
     ("line ends", "lextables/inner.py", "\n", "\r\n", False),
     ("a module that nothing imports", "lextables/other.py", "1", "2", False),
     ("a sibling of an imported module", "lextables/metrics/recall.py", "3", "4", False),
     ("an import for types alone", USED, "import Shape", "import Shape, Size", False),
     ("what is imported for types alone", "lextables/typed.py", "1", "2", False),
     ("a file that no module names", "lextables/other.css", "red", "blue", False),
-    ("what stands around the work of a rule", "lextables/pipeline/job.py", "1", "2", False),
+    (
+        "what stands around the work of a rule",
+        "lextables/pipeline/job.py",
+        "1",
+        "2",
+        False,
+    ),
     ("code of the script", "script.py", '"a"', '"b"', True),
     ("code of a module", USED, "path, sep,", "sep, path,", True),
     ("a string that is no docstring", USED, '","', '";"', True),
@@ -75,7 +93,13 @@ EDITS = [
     ("a keyword-only argument", USED, ", *, sep", ", sep", True),
     ("a constant's type", "lextables/metrics/scores.py", "f1 = 1", "f1 = 1.0", True),
     ("none for nothing", USED, "return parse", "return None\n    parse", True),
-    ("an import in a function", "lextables/inner.py", "return parts", "return parts[0]", True),
+    (
+        "an import in a function",
+        "lextables/inner.py",
+        "return parts",
+        "return parts[0]",
+        True,
+    ),
     (
         "what an __init__ imports",
         "lextables/metrics/scores.py",
@@ -83,10 +107,28 @@ EDITS = [
         "precision = 3",
         True,
     ),
-    ("code of an __init__", "lextables/metrics/__init__.py", "f1, precision", "f1", True),
-    ("code of the outermost __init__", "lextables/__init__.py", '"""\n', '"""\nX = 1\n', True),
+    (
+        "code of an __init__",
+        "lextables/metrics/__init__.py",
+        "f1, precision",
+        "f1",
+        True,
+    ),
+    (
+        "code of the outermost __init__",
+        "lextables/__init__.py",
+        '"""\n',
+        '"""\nX = 1\n',
+        True,
+    ),
     ("a file that a module names", "lextables/style.css", "black", "blue", True),
-    ("type checking turned round", USED, "if TYPE_CHECKING", "if not TYPE_CHECKING", True),
+    (
+        "type checking turned round",
+        USED,
+        "if TYPE_CHECKING",
+        "if not TYPE_CHECKING",
+        True,
+    ),
 ]
 
 
@@ -100,7 +142,9 @@ def project(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize(("name", "old", "new", "changes"), [e[1:] for e in EDITS], ids=[e[0] for e in EDITS])
+@pytest.mark.parametrize(
+    ("name", "old", "new", "changes"), [e[1:] for e in EDITS], ids=[e[0] for e in EDITS]
+)
 def test_only_relevant_edits_change_the_fingerprint(project, name, old, new, changes):
     before = fingerprint(str(project / "script.py"))
     text = (project / name).read_text()
@@ -172,24 +216,39 @@ def renamed(old, new, named=NAMED):
             if not (folder / package).is_dir():
                 (folder / package).mkdir()
                 (folder / package / "__init__.py").write_text("")
-        source.with_name(source.name + suffix).rename(target.with_name(target.name + suffix))
+        source.with_name(source.name + suffix).rename(
+            target.with_name(target.name + suffix)
+        )
         (parent, _, name), (to, _, new_name) = old.rpartition("."), new.rpartition(".")
         for path in folder.rglob("*.py"):
             text = path.read_text()
 
             def apart(line):
                 """Import the module in a separate line, with the name that the code uses for it."""
-                names = [one.strip() for one in line[2].strip("()").split(",") if one.strip()]
+                names = [
+                    one.strip() for one in line[2].strip("()").split(",") if one.strip()
+                ]
                 moved = [one for one in names if one.split(" as ")[0] == name]
-                lines = [f"from {to} import {new_name} as {one.split(' as ')[-1]}" for one in moved]
+                lines = [
+                    f"from {to} import {new_name} as {one.split(' as ')[-1]}"
+                    for one in moved
+                ]
                 if rest := [one for one in names if one not in moved]:
                     lines.append(f"from {parent} import {', '.join(rest)}")
                 return line[1] + f"\n{line[1]}".join(lines)
 
-            text = re.sub(rf"^( *)from {parent} import (\([^)]*\)|[^\n(#]+)", apart, text, flags=re.M)
+            text = re.sub(
+                rf"^( *)from {parent} import (\([^)]*\)|[^\n(#]+)",
+                apart,
+                text,
+                flags=re.M,
+            )
             path.write_text(re.sub(rf"\b{re.escape(old)}\b", new, text))
         return [
-            module.replace(f"{old}.", f"{new}.") if f"{old}." in f"{module}." else module for module in named
+            module.replace(f"{old}.", f"{new}.")
+            if f"{old}." in f"{module}."
+            else module
+            for module in named
         ]
 
     return change
@@ -215,12 +274,21 @@ def package_moved(folder):
 
 def merged(folder):
     with (folder / "lextables/text/fast.py").open("a") as file:
-        file.write((folder / "lextables/text/slow.py").read_text().replace("cut", "cut_slowly"))
+        file.write(
+            (folder / "lextables/text/slow.py").read_text().replace("cut", "cut_slowly")
+        )
     (folder / "lextables/text/slow.py").unlink()
-    rewritten("lextables/text/tools.py", (".slow import cut", ".fast import cut_slowly as cut"))(folder)
+    rewritten(
+        "lextables/text/tools.py",
+        (".slow import cut", ".fast import cut_slowly as cut"),
+    )(folder)
 
 
-TOOLS, SCRIPT, INIT = "lextables/text/tools.py", "script.py", "lextables/measures/__init__.py"
+TOOLS, SCRIPT, INIT = (
+    "lextables/text/tools.py",
+    "script.py",
+    "lextables/measures/__init__.py",
+)
 SEVERAL = "measures import f1, loss, recall"
 # (id, file, old text, new text, whether the fingerprint changes)
 REPLACED = [
@@ -232,11 +300,29 @@ REPLACED = [
         False,
     ),
     ("no relative import", INIT, ".scores", "lextables.measures.scores", False),
-    ("another library's function", SCRIPT, "scipy.stats import rankdata as", "numpy import argsort as", True),
+    (
+        "another library's function",
+        SCRIPT,
+        "scipy.stats import rankdata as",
+        "numpy import argsort as",
+        True,
+    ),
     ("another library", SCRIPT, "import numpy as np", "import cupy as np", True),
-    ("another function", SCRIPT, SEVERAL, "measures import recall as f1, loss, f1 as recall", True),
+    (
+        "another function",
+        SCRIPT,
+        SEVERAL,
+        "measures import recall as f1, loss, f1 as recall",
+        True,
+    ),
     ("another module", SCRIPT, "text import tools", "text import slow as tools", True),
-    ("what an __init__ hands on", INIT, "f1, recall", "recall as f1, f1 as recall", True),
+    (
+        "what an __init__ hands on",
+        INIT,
+        "f1, recall",
+        "recall as f1, f1 as recall",
+        True,
+    ),
     (
         "of which module an __init__ does",
         INIT,
@@ -244,20 +330,59 @@ REPLACED = [
         ".losses import f1, recall",
         True,
     ),
-    ("what a module hands on", "lextables/a/raw.py", "tools import split", "fast import cut", True),
-    ("a parameter's name", TOOLS, "measures import losses", "measures import scores as losses", True),
+    (
+        "what a module hands on",
+        "lextables/a/raw.py",
+        "tools import split",
+        "fast import cut",
+        True,
+    ),
+    (
+        "a parameter's name",
+        TOOLS,
+        "measures import losses",
+        "measures import scores as losses",
+        True,
+    ),
     ("a library that is not used", SCRIPT, "room =", "import readline\nroom =", True),
 ]
 # (id, function that changes the folder, whether the fingerprint changes)
 MOVES = [
-    *((name, rewritten(file, (old, new)), reruns) for name, file, old, new, reruns in REPLACED),
-    ("a module is renamed", renamed("lextables.text.reading", "lextables.text.reader"), False),
-    ("a module that is used by its name", renamed("lextables.text.tools", "lextables.text.cutting"), False),
-    ("a module that is a parameter", renamed("lextables.measures.losses", "lextables.lost"), False),
-    ("a module is moved", renamed("lextables.text.fast", "lextables.quick.text.fast"), False),
-    ("a package is moved", renamed("lextables.text", "lextables.documents.text"), False),
+    *(
+        (name, rewritten(file, (old, new)), reruns)
+        for name, file, old, new, reruns in REPLACED
+    ),
+    (
+        "a module is renamed",
+        renamed("lextables.text.reading", "lextables.text.reader"),
+        False,
+    ),
+    (
+        "a module that is used by its name",
+        renamed("lextables.text.tools", "lextables.text.cutting"),
+        False,
+    ),
+    (
+        "a module that is a parameter",
+        renamed("lextables.measures.losses", "lextables.lost"),
+        False,
+    ),
+    (
+        "a module is moved",
+        renamed("lextables.text.fast", "lextables.quick.text.fast"),
+        False,
+    ),
+    (
+        "a package is moved",
+        renamed("lextables.text", "lextables.documents.text"),
+        False,
+    ),
     ("what is imported by a name put together", package_moved, False),
-    ("a module goes where code runs", renamed("lextables.text.fast", "lextables.coded.fast"), True),
+    (
+        "a module goes where code runs",
+        renamed("lextables.text.fast", "lextables.coded.fast"),
+        True,
+    ),
     (
         "another order of imports",
         rewritten(
@@ -269,17 +394,28 @@ MOVES = [
         ),
         False,
     ),
-    ("another name", rewritten(SCRIPT, ("import read", "import read as get"), ("(read)", "(get)")), False),
+    (
+        "another name",
+        rewritten(SCRIPT, ("import read", "import read as get"), ("(read)", "(get)")),
+        False,
+    ),
     (
         "a module in place of its function",
-        rewritten(SCRIPT, ("text.reading import read", "text import reading"), ("(read)", "(reading.read)")),
+        rewritten(
+            SCRIPT,
+            ("text.reading import read", "text import reading"),
+            ("(read)", "(reading.read)"),
+        ),
         False,
     ),
     (
         "what an __init__ hands on, from where it is",
         rewritten(
             SCRIPT,
-            (SEVERAL, "measures.scores import f1, recall\nfrom lextables.measures.losses import loss"),
+            (
+                SEVERAL,
+                "measures.scores import f1, recall\nfrom lextables.measures.losses import loss",
+            ),
             ("\nroom", "import lextables.measures\n\nroom"),
         ),
         False,
@@ -299,22 +435,40 @@ MOVES = [
     (
         "the same name of another module",
         rewritten(
-            SCRIPT, (SEVERAL, "measures import f1, loss\nfrom lextables.measures.losses import recall")
+            SCRIPT,
+            (
+                SEVERAL,
+                "measures import f1, loss\nfrom lextables.measures.losses import recall",
+            ),
         ),
         True,
     ),
     (
         "a module by its long name",
         rewritten(
-            "lextables/text/reading.py", ("scores.f1", "losses.f1"), ("measures.scores", "measures.losses")
+            "lextables/text/reading.py",
+            ("scores.f1", "losses.f1"),
+            ("measures.scores", "measures.losses"),
         ),
         True,
     ),
-    ("which is tried first", rewritten(TOOLS, ("fast", "first"), ("slow", "fast"), ("first", "slow")), True),
-    ("names change places", rewritten(SCRIPT, ("raw", "x"), ("schema", "raw"), ('x"', 'schema"')), True),
+    (
+        "which is tried first",
+        rewritten(TOOLS, ("fast", "first"), ("slow", "fast"), ("first", "slow")),
+        True,
+    ),
+    (
+        "names change places",
+        rewritten(SCRIPT, ("raw", "x"), ("schema", "raw"), ('x"', 'schema"')),
+        True,
+    ),
     (
         "which of two comes last",
-        rewritten("lextables/a/schema.py", ("late = None\n", ""), ("as late\n", "as late\nlate = None\n")),
+        rewritten(
+            "lextables/a/schema.py",
+            ("late = None\n", ""),
+            ("as late\n", "as late\nlate = None\n"),
+        ),
         True,
     ),
 ]
@@ -330,8 +484,12 @@ def used(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize(("change", "reruns"), [move[1:] for move in MOVES], ids=[move[0] for move in MOVES])
-def test_fingerprints_depend_on_imported_code_and_not_on_its_location(used, change, reruns):
+@pytest.mark.parametrize(
+    ("change", "reruns"), [move[1:] for move in MOVES], ids=[move[0] for move in MOVES]
+)
+def test_fingerprints_depend_on_imported_code_and_not_on_its_location(
+    used, change, reruns
+):
     before = fingerprint(str(used / SCRIPT), *NAMED)
     named = change(used) or NAMED
     for path in used.rglob("*.py"):
@@ -357,7 +515,11 @@ def test_the_fingerprint_does_not_depend_on_the_order_of_sets(used):
     found = {
         subprocess.run(
             [sys.executable, "-c", program, used, used / SCRIPT, *NAMED],
-            env={**os.environ, "PYTHONPATH": str(REPOSITORY / "workflow"), "PYTHONHASHSEED": seed},
+            env={
+                **os.environ,
+                "PYTHONPATH": str(REPOSITORY / "workflow"),
+                "PYTHONHASHSEED": seed,
+            },
             capture_output=True,
             text=True,
             check=True,
@@ -370,7 +532,9 @@ def test_the_fingerprint_does_not_depend_on_the_order_of_sets(used):
 def test_moving_modules_of_the_package_changes_no_fingerprint(tmp_path, monkeypatch):
     """Modules that are moved or renamed without other changes cause no reruns."""
     shutil.copytree(
-        REPOSITORY / "workflow", tmp_path / "workflow", ignore=shutil.ignore_patterns("__pycache__")
+        REPOSITORY / "workflow",
+        tmp_path / "workflow",
+        ignore=shutil.ignore_patterns("__pycache__"),
     )
     monkeypatch.setattr(module, "ROOT", tmp_path / "workflow")
     scripts = {
@@ -384,7 +548,10 @@ def test_moving_modules_of_the_package_changes_no_fingerprint(tmp_path, monkeypa
 
     def found(named):
         folder = tmp_path / "workflow/scripts"
-        return {name: fingerprint(str(folder / f"{name}.py"), *named[name]) for name in scripts}
+        return {
+            name: fingerprint(str(folder / f"{name}.py"), *named[name])
+            for name in scripts
+        }
 
     before = found(scripts)
     for old, new in {
@@ -401,14 +568,18 @@ def test_moving_modules_of_the_package_changes_no_fingerprint(tmp_path, monkeypa
     assert found(scripts) == before
 
 
-@pytest.mark.parametrize("name", ["lextables.used", "lextables.metrics", "lextables.metrics.scores"])
+@pytest.mark.parametrize(
+    "name", ["lextables.used", "lextables.metrics", "lextables.metrics.scores"]
+)
 def test_a_module_can_be_given_by_its_dotted_name(project, name):
     before = fingerprint(name)
     (project / "lextables/metrics/scores.py").write_text("f1 = 2\nprecision = 2\n")
     assert fingerprint(name) != before
 
 
-@pytest.mark.parametrize("name", ["lextables.nothing", "lextables.metrics.scores.f1", "nothing"])
+@pytest.mark.parametrize(
+    "name", ["lextables.nothing", "lextables.metrics.scores.f1", "nothing"]
+)
 def test_a_missing_module_raises_an_error(project, name):
     with pytest.raises(ModuleNotFoundError, match=name):
         fingerprint(name)
@@ -416,7 +587,9 @@ def test_a_missing_module_raises_an_error(project, name):
 
 def test_modules_imported_by_an_f_string_must_be_given_by_name(project):
     script = project / "script.py"
-    script.write_text('import importlib\n\nimportlib.import_module(f"lextables.metrics.{kind}")\n')
+    script.write_text(
+        'import importlib\n\nimportlib.import_module(f"lextables.metrics.{kind}")\n'
+    )
     with pytest.raises(ModuleNotFoundError, match=r"script\.py imports"):
         fingerprint(str(script), "lextables.used")
     before = fingerprint(str(script), "lextables.metrics.recall")
@@ -447,14 +620,23 @@ def test_modules_are_parsed_once(project, tmp_path, restart, monkeypatch):
         assert fingerprint(str(project / "script.py")) == before
     module.save_cache(cached)
     assert cached.stat().st_mtime_ns == written
-    (project / USED).write_text((project / USED).read_text().replace("parse(f1", "parse(2"))
+    (project / USED).write_text(
+        (project / USED).read_text().replace("parse(f1", "parse(2")
+    )
     assert fingerprint(str(project / "script.py")) != before
     module.save_cache(cached)
     assert cached.stat().st_mtime_ns != written
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[]", "{}", '{"version": "other code", "modules": {"a": ["b"]}}', '{"version": ']
+    "text",
+    [
+        "",
+        "[]",
+        "{}",
+        '{"version": "other code", "modules": {"a": ["b"]}}',
+        '{"version": ',
+    ],
 )
 def test_outdated_or_damaged_caches_are_ignored(project, tmp_path, restart, text):
     before, cached = fingerprint(str(project / "script.py")), tmp_path / "modules.json"

@@ -70,7 +70,13 @@ def machine(tmp_path, monkeypatch):
 )
 def test_a_job_sees_one_of_its_gpus(machine, listed, visible, slurm, seen):
     given = {gpu_lease.VISIBLE: visible, "SLURM_JOB_ID": slurm}
-    assert machine(listed, **{name: value for name, value in given.items() if value is not None}) == seen
+    assert (
+        machine(
+            listed,
+            **{name: value for name, value in given.items() if value is not None},
+        )
+        == seen
+    )
 
 
 def test_a_third_job_waits_until_one_of_two_is_killed(machine, tmp_path, monkeypatch):
@@ -107,10 +113,19 @@ def test_the_lock_folder_must_belong_to_the_user(tmp_path, monkeypatch):
 def test_the_kind_of_a_gpu_is_not_its_name(monkeypatch):
     gpu = torch.device("cuda")
     kinds = {}
-    for name, bfloat16 in {"H100 SXM": True, "H100 PCIe": True, "A100": True, "V100": False}.items():
-        monkeypatch.setattr(torch.cuda, "get_device_name", lambda device, name=name: name)
+    for name, bfloat16 in {
+        "H100 SXM": True,
+        "H100 PCIe": True,
+        "A100": True,
+        "V100": False,
+    }.items():
         monkeypatch.setattr(
-            torch.cuda, "is_bf16_supported", lambda including_emulation, bfloat16=bfloat16: bfloat16
+            torch.cuda, "get_device_name", lambda device, name=name: name
+        )
+        monkeypatch.setattr(
+            torch.cuda,
+            "is_bf16_supported",
+            lambda including_emulation, bfloat16=bfloat16: bfloat16,
         )
         assert device.describe(gpu) == name
         kinds[name] = device.kind(gpu)
@@ -133,7 +148,9 @@ def test_picking_a_device_locks_one_gpu_or_hides_all_gpus(machine, monkeypatch):
         gpu_lease._locks.pop().release()
     monkeypatch.delenv(gpu_lease.VISIBLE)
     machine("")  # nvidia-smi lists nothing, but CUDA finds two GPUs
-    with pytest.raises(BadSetting, match="this job sees 2 GPUs and cannot reserve one") as error:
+    with pytest.raises(
+        BadSetting, match="this job sees 2 GPUs and cannot reserve one"
+    ) as error:
         device.pick("auto")
     assert gpu_lease.VISIBLE in str(error.value)
     assert device.pick("cpu").type == "cpu"

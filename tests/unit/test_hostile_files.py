@@ -33,9 +33,15 @@ PACKAGE = ROOT / "workflow/lextables"
 GIB = 1 << 30
 # File names that point outside the folder or contain invisible characters.
 CLIMBING = (
-    "../stray.json", "m/../../stray.json", "/tmp/lextables-stray.json", "m/..\\stray.json",
-    "C:\\stray.json", "m/stray\n.json", "m/stray\0.json", "./../stray.json",
-)  # fmt: skip
+    "../stray.json",
+    "m/../../stray.json",
+    "/tmp/lextables-stray.json",
+    "m/..\\stray.json",
+    "C:\\stray.json",
+    "m/stray\n.json",
+    "m/stray\0.json",
+    "./../stray.json",
+)
 SYMLINK, DEVICE = 0o120777 << 16, 0o020666 << 16
 
 
@@ -55,7 +61,9 @@ def test_a_model_zip_writes_no_file_outside_its_folder(tmp_path):
     before = set(tmp_path.rglob("*"))
     unpack(tmp_path / "model.zip", tmp_path / "in/model")
     model = tmp_path / "in/model"
-    assert all(model in path.parents for path in {*tmp_path.rglob("*")} - before - {model})
+    assert all(
+        model in path.parents for path in {*tmp_path.rglob("*")} - before - {model}
+    )
     assert not Path("/tmp/lextables-stray.json").exists()
     # A symbolic link becomes a text file that contains the path of its target.
     assert (model / "link.json").read_text() == "/etc/passwd"
@@ -70,7 +78,10 @@ def test_archives_inside_a_model_zip_are_not_unpacked(tmp_path):
         archive.writestr("config.json", "{}")
         archive.writestr("vocab.json", inner.getvalue())
     unpack(tmp_path / "model.zip", tmp_path / "model")
-    assert sorted(path.name for path in tmp_path.rglob("*.json")) == ["config.json", "vocab.json"]
+    assert sorted(path.name for path in tmp_path.rglob("*.json")) == [
+        "config.json",
+        "vocab.json",
+    ]
 
 
 # Zip bombs
@@ -79,8 +90,13 @@ def test_archives_inside_a_model_zip_are_not_unpacked(tmp_path):
 def deflated(size: int, unit: bytes = b"\0") -> bytes:
     """Return ``size`` bytes compressed with deflate: fast, and a thousandth of the size."""
     packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
-    piece = packer.compress(unit * ((64 << 20) // len(unit))) + packer.flush(zlib.Z_FULL_FLUSH)
-    return piece * (size // (64 << 20)) + zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS).flush()
+    piece = packer.compress(unit * ((64 << 20) // len(unit))) + packer.flush(
+        zlib.Z_FULL_FLUSH
+    )
+    return (
+        piece * (size // (64 << 20))
+        + zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS).flush()
+    )
 
 
 def zipped(path: Path, name: str, packed: bytes, claimed: int, **others: str) -> Path:
@@ -100,7 +116,9 @@ def write_pdf(path: Path, packed: bytes) -> None:
     content[NameObject("/Filter")], content._data = NameObject("/FlateDecode"), packed
     page = writer.add_blank_page(9, 9)
     page[NameObject("/Contents")] = writer._add_object(content)
-    page[NameObject("/Resources")] = DictionaryObject({NameObject("/Font"): DictionaryObject()})
+    page[NameObject("/Resources")] = DictionaryObject(
+        {NameObject("/Font"): DictionaryObject()}
+    )
     writer.write(path)
 
 
@@ -163,10 +181,18 @@ def bombs(tmp_path_factory) -> Path:
     one = gzip.compress(bytes(64 << 20))
     (folder / "run.csv.gz").write_bytes(one * 32)
     (folder / "twice.csv.gz").write_bytes(gzip.compress(one * 32))
-    (folder / "bulk.jsonl.xz").write_bytes(lzma.compress(bytes(64 << 20), preset=0) * 32)
+    (folder / "bulk.jsonl.xz").write_bytes(
+        lzma.compress(bytes(64 << 20), preset=0) * 32
+    )
     document = io.BytesIO(word(paragraph(run("Rent."))))
-    for name, member, claimed in (("many.docx", "word/media/a.bin", 4 * GIB), ("contract.docx", "", 10**8)):
-        with zipfile.ZipFile(document) as whole, zipfile.ZipFile(folder / name, "w") as archive:
+    for name, member, claimed in (
+        ("many.docx", "word/media/a.bin", 4 * GIB),
+        ("contract.docx", "", 10**8),
+    ):
+        with (
+            zipfile.ZipFile(document) as whole,
+            zipfile.ZipFile(folder / name, "w") as archive,
+        ):
             for info in whole.infolist():
                 if member or info.filename != "word/document.xml":
                     archive.writestr(info.filename, whole.read(info))
@@ -180,7 +206,11 @@ def bombs(tmp_path_factory) -> Path:
 def test_zip_bombs_are_rejected_within_the_memory_limit(bombs):
     run = subprocess.run(
         [sys.executable, "-c", READ, str(bombs), str(GIB)],
-        env={"PYTHONPATH": str(ROOT / "workflow"), "OMP_NUM_THREADS": "1", "PATH": "/usr/bin"},
+        env={
+            "PYTHONPATH": str(ROOT / "workflow"),
+            "OMP_NUM_THREADS": "1",
+            "PATH": "/usr/bin",
+        },
         capture_output=True,
         text=True,
         check=True,
@@ -190,12 +220,17 @@ def test_zip_bombs_are_rejected_within_the_memory_limit(bombs):
     for name, pattern in WANTED.items():
         assert re.match(pattern, said[name]), said[name]
     # No unpacked folder is left on the disk.
-    assert not any(path.is_dir() for path in bombs.iterdir() if path.name in ("model", "liar"))
+    assert not any(
+        path.is_dir() for path in bombs.iterdir() if path.name in ("model", "liar")
+    )
 
 
 def test_usual_archives_are_not_rejected_as_zip_bombs(tmp_path):
     """Text usually compresses to a tenth of its size; small files may compress more."""
-    for name, text in (("small.zip", "word " * 20_000), ("large.zip", "".join(map(str, range(200_000))) * 3)):
+    for name, text in (
+        ("small.zip", "word " * 20_000),
+        ("large.zip", "".join(map(str, range(200_000))) * 3),
+    ):
         with zipfile.ZipFile(tmp_path / name, "w", zipfile.ZIP_DEFLATED) as archive:
             archive.writestr("text", text)
         with archives.opened(tmp_path / name) as archive:
@@ -206,7 +241,10 @@ def test_usual_archives_are_not_rejected_as_zip_bombs(tmp_path):
 
 LAUGHS = (
     '<!DOCTYPE d [<!ENTITY a "lol">'
-    + "".join(f'<!ENTITY {y} "{f"&{x};" * 10}">' for x, y in zip("abcdefghi", "bcdefghij", strict=True))
+    + "".join(
+        f'<!ENTITY {y} "{f"&{x};" * 10}">'
+        for x, y in zip("abcdefghi", "bcdefghij", strict=True)
+    )
     + "]>"
 )
 OUTSIDE = '<!DOCTYPE d [<!ENTITY j SYSTEM "{}">]>'
@@ -218,8 +256,16 @@ def entities(tmp_path: Path) -> list[str]:
     (tmp_path / "secret").write_text(SECRET)
     local = (tmp_path / "secret").as_uri()
     remote = OUTSIDE.format("http://127.0.0.1:9/never")
-    parameter = f'<!DOCTYPE d [<!ENTITY % p SYSTEM "{local}"> %p; <!ENTITY j "{SECRET[:9]}">]>'
-    return [LAUGHS, OUTSIDE.format(local), remote, parameter, f'<!DOCTYPE d SYSTEM "{local}">']
+    parameter = (
+        f'<!DOCTYPE d [<!ENTITY % p SYSTEM "{local}"> %p; <!ENTITY j "{SECRET[:9]}">]>'
+    )
+    return [
+        LAUGHS,
+        OUTSIDE.format(local),
+        remote,
+        parameter,
+        f'<!DOCTYPE d SYSTEM "{local}">',
+    ]
 
 
 def test_xml_entities_in_word_files_are_not_expanded(tmp_path):
@@ -231,14 +277,18 @@ def test_xml_entities_in_word_files_are_not_expanded(tmp_path):
             for info in source.infolist():
                 content = source.read(info)
                 if info.filename == "word/document.xml":
-                    content = content.replace(b"<w:document", doctype.encode() + b"<w:document", 1)
+                    content = content.replace(
+                        b"<w:document", doctype.encode() + b"<w:document", 1
+                    )
                     content = content.replace(b"ENTITY after", b"&j; after")
                 archive.writestr(info.filename, content)
         with suppress(BadInput):  # a file that cannot be parsed is not read either
             read.append(read_contract(path).text)
     assert read
     for text in read:
-        assert "lol" not in text and SECRET[:9] not in text and text.startswith("Before")
+        assert (
+            "lol" not in text and SECRET[:9] not in text and text.startswith("Before")
+        )
 
 
 def test_xml_entities_in_case_law_are_rejected_or_not_expanded(tmp_path):
@@ -263,9 +313,20 @@ OPEN_ZIPS = {
 }
 # Calls that can execute the content of a file or unpack it to any path.
 NEVER = {
-    "pickle.load", "pickle.loads", "joblib.load", "torch.load", "yaml.unsafe_load", "yaml.full_load",
-    "eval", "exec", "shutil.unpack_archive", "extract", "extractall", "etree.parse", "minidom.parse",
-}  # fmt: skip
+    "pickle.load",
+    "pickle.loads",
+    "joblib.load",
+    "torch.load",
+    "yaml.unsafe_load",
+    "yaml.full_load",
+    "eval",
+    "exec",
+    "shutil.unpack_archive",
+    "extract",
+    "extractall",
+    "etree.parse",
+    "minidom.parse",
+}
 
 WORDS = re.compile(
     "pickle|joblib|load|eval|exec|extract|unpack|parse|ZipFile|shell|trust_remote|from_pretrained"
@@ -273,38 +334,65 @@ WORDS = re.compile(
 
 
 def test_tests_named_in_the_security_documentation_exist():
-    tests = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
+    tests = "".join(
+        path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py")
+    )
     files = {path.name for path in (ROOT / "tests/unit").iterdir()}
-    section = (ROOT / "docs/reference.md").read_text(encoding="utf-8").partition("\n## Security\n")[2]
+    section = (
+        (ROOT / "docs/reference.md")
+        .read_text(encoding="utf-8")
+        .partition("\n## Security\n")[2]
+    )
     named = re.findall(r"`(test_\w+(?:\.py)?)`", section)
     assert len(named) > 25
-    assert not [name for name in named if name not in files and f"def {name}(" not in tests]
+    assert not [
+        name for name in named if name not in files and f"def {name}(" not in tests
+    ]
 
 
 def calls(path: Path) -> list[tuple[str, ast.Call]]:
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    return [(ast.unparse(node.func), node) for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    return [
+        (ast.unparse(node.func), node)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+    ]
 
 
 def test_no_code_reads_untrusted_files_in_an_unsafe_way():
     found = []
-    for path in sorted([*PACKAGE.rglob("*.py"), *(ROOT / "workflow/scripts").glob("*.py")]):
-        name = path.relative_to(PACKAGE).as_posix() if PACKAGE in path.parents else path.name
+    for path in sorted(
+        [*PACKAGE.rglob("*.py"), *(ROOT / "workflow/scripts").glob("*.py")]
+    ):
+        name = (
+            path.relative_to(PACKAGE).as_posix()
+            if PACKAGE in path.parents
+            else path.name
+        )
         if not WORDS.search(path.read_text(encoding="utf-8")):
             continue
         for function, call in calls(path):
-            options = {option.arg: ast.unparse(option.value) for option in call.keywords}
+            options = {
+                option.arg: ast.unparse(option.value) for option in call.keywords
+            }
             last = function.rpartition(".")[2]
             unsafe = (
                 function in NEVER
                 or (last in ("extract", "extractall") and "archive" in function)
                 or (last == "ZipFile" and name not in OPEN_ZIPS)
-                or (last == "load" and function.startswith("np.") and options.get("allow_pickle") == "True")
+                or (
+                    last == "load"
+                    and function.startswith("np.")
+                    and options.get("allow_pickle") == "True"
+                )
                 or (function == "yaml.load" and options.get("Loader") != "_UniqueKeys")
                 or options.get("shell") == "True"
                 or options.get("trust_remote_code") == "True"
                 # Without this option, transformers asks the user whether to run the model's code.
-                or (last == "from_pretrained" and not {"trust_remote_code", None} & options.keys())
+                or (
+                    last == "from_pretrained"
+                    and not {"trust_remote_code", None} & options.keys()
+                )
             )
             if unsafe:
                 found.append(f"{name}, line {call.lineno}: {function}")

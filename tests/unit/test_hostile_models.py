@@ -10,7 +10,14 @@ import torch
 from sentence_transformers.sentence_transformer.modules import Dense
 from transformers import dynamic_module_utils
 
-from lextables.models import bi_encoder, constituency, cross_encoder, inspection, loading, multi_head
+from lextables.models import (
+    bi_encoder,
+    constituency,
+    cross_encoder,
+    inspection,
+    loading,
+    multi_head,
+)
 from lextables.models.loading import load_tokenizer
 from lextables.models.local_language_model import CausalModel
 from lextables.pipeline.errors import BadInput
@@ -47,7 +54,9 @@ class Evil:
 def marker(tmp_path, monkeypatch) -> Path:
     """Path of the file that hostile code would write. Questions whether to run code are answered with yes."""
     monkeypatch.setattr(builtins, "input", lambda *_: "y")
-    monkeypatch.setattr(dynamic_module_utils, "HF_MODULES_CACHE", str(tmp_path / "modules"))
+    monkeypatch.setattr(
+        dynamic_module_utils, "HF_MODULES_CACHE", str(tmp_path / "modules")
+    )
     return tmp_path / "marker"
 
 
@@ -57,10 +66,15 @@ def encoder(tmp_path_factory) -> Path:
     return Path(save(tmp_path_factory.mktemp("encoders"), "bert")["bert"])
 
 
-def hostile(encoder: Path, folder: Path, marker: Path, config: dict, tokenizer: dict) -> Path:
+def hostile(
+    encoder: Path, folder: Path, marker: Path, config: dict, tokenizer: dict
+) -> Path:
     """Copy an encoder to ``folder``, change its configuration files, and add a file with hostile code."""
     shutil.copytree(encoder, folder)
-    for name, changes in (("config.json", config), ("tokenizer_config.json", tokenizer)):
+    for name, changes in (
+        ("config.json", config),
+        ("tokenizer_config.json", tokenizer),
+    ):
         held = json.loads((folder / name).read_text())
         (folder / name).write_text(json.dumps(held | changes))
     (folder / "evil.py").write_text(CODE.format(marker=str(marker)))
@@ -73,7 +87,9 @@ LOADERS = {
     "own heads": lambda folder: multi_head.load(folder, [2], "own", 0),
     "family's head": lambda folder: multi_head.load(folder, [2], "family", 0),
     "bi-encoder": lambda folder: bi_encoder.load(folder, CPU),
-    "cross-encoder": lambda folder: cross_encoder.load(folder, CPU, 16, fresh_head=True),
+    "cross-encoder": lambda folder: cross_encoder.load(
+        folder, CPU, 16, fresh_head=True
+    ),
     "language model": lambda folder: CausalModel(folder, CPU),
     "parser": constituency.load,
 }
@@ -121,10 +137,17 @@ def test_pickled_weights_are_not_loaded(encoder, marker, tmp_path, loader):
     assert not marker.exists()
 
 
-def test_a_sentence_encoder_loads_no_python_module_from_its_folder(encoder, marker, tmp_path):
+def test_a_sentence_encoder_loads_no_python_module_from_its_folder(
+    encoder, marker, tmp_path
+):
     folder = hostile(encoder, tmp_path / "model", marker, {}, {})
     modules = [
-        {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"},
+        {
+            "idx": 0,
+            "name": "0",
+            "path": "",
+            "type": "sentence_transformers.models.Transformer",
+        },
         {"idx": 1, "name": "1", "path": "1", "type": "evil.Hostile"},
     ]
     (folder / "modules.json").write_text(json.dumps(modules))
@@ -148,14 +171,21 @@ def named(encoder, tmp_path, files):
     shutil.copytree(encoder, folder)
     for name, content in files.items():
         (folder / name).parent.mkdir(exist_ok=True)
-        held = json.loads((folder / name).read_text()) if (folder / name).is_file() else {}
-        (folder / name).write_text(json.dumps(held | content if isinstance(content, dict) else content))
+        held = (
+            json.loads((folder / name).read_text()) if (folder / name).is_file() else {}
+        )
+        (folder / name).write_text(
+            json.dumps(held | content if isinstance(content, dict) else content)
+        )
     return folder
 
 
 def modules(*types):
     paths = ["", *(f"{number}_Module" for number in range(1, len(types)))]
-    return [{"idx": i, "name": str(i), "path": paths[i], "type": kind} for i, kind in enumerate(types)]
+    return [
+        {"idx": i, "name": str(i), "path": paths[i], "type": kind}
+        for i, kind in enumerate(types)
+    ]
 
 
 USUAL = "sentence_transformers.models."
@@ -167,42 +197,86 @@ USUAL = "sentence_transformers.models."
     [
         {"config.json": {"sentence_transformers": {"activation_fn": HARMFUL}}},
         {"config.json": {"sbert_ce_default_activation_function": HARMFUL}},
-        {"config.json": {"sbert_ce_default_activation_function": "torch.nn.modules.activation.torch.seed"}},
-        {"modules.json": modules("sentence_transformers.base.modules.dense.torch")},
-        {"modules.json": modules(f"{USUAL}Transformer", "sentence_transformers.util.import_from_string")},
         {
-            "modules.json": modules(f"{USUAL}Transformer", f"{USUAL}Pooling", f"{USUAL}Dense"),
-            "2_Module/config.json": {"activation_function": "torch.utils.collect_env.namedtuple"},
+            "config.json": {
+                "sbert_ce_default_activation_function": "torch.nn.modules.activation.torch.seed"
+            }
+        },
+        {"modules.json": modules("sentence_transformers.base.modules.dense.torch")},
+        {
+            "modules.json": modules(
+                f"{USUAL}Transformer", "sentence_transformers.util.import_from_string"
+            )
+        },
+        {
+            "modules.json": modules(
+                f"{USUAL}Transformer", f"{USUAL}Pooling", f"{USUAL}Dense"
+            ),
+            "2_Module/config.json": {
+                "activation_function": "torch.utils.collect_env.namedtuple"
+            },
         },
         {
             "modules.json": modules(f"{USUAL}Router"),
-            "router_config.json": {"types": {"query_0_X": "sentence_transformers.util.misc.json"}},
+            "router_config.json": {
+                "types": {"query_0_X": "sentence_transformers.util.misc.json"}
+            },
         },
         {
             "modules.json": modules(f"{USUAL}WordEmbeddings"),
-            "wordembedding_config.json": {"tokenizer_class": "sentence_transformers.util.misc.importlib"},
+            "wordembedding_config.json": {
+                "tokenizer_class": "sentence_transformers.util.misc.importlib"
+            },
         },
         {"sentence_bert_config.json": {"model_args": {"weights_only": False}}},
         {"sentence_bert_config.json": {"model_kwargs": {"use_safetensors": False}}},
-        {"sentence_bert_config.json": {"modality_config": {"text": {"method": "push_to_hub"}}}},
+        {
+            "sentence_bert_config.json": {
+                "modality_config": {"text": {"method": "push_to_hub"}}
+            }
+        },
         {"config.json": {"attn_implementation": "someone/kernel"}},
     ],
     ids=[
-        "activation", "old activation", "attribute", "module", "function", "dense", "router", "words",
-        "pickle", "no safetensors", "method", "kernel",
+        "activation",
+        "old activation",
+        "attribute",
+        "module",
+        "function",
+        "dense",
+        "router",
+        "words",
+        "pickle",
+        "no safetensors",
+        "method",
+        "kernel",
     ],
-)  # fmt: skip
-def test_configuration_files_cannot_select_other_code(encoder, tmp_path, monkeypatch, kind, files):
+)
+def test_configuration_files_cannot_select_other_code(
+    encoder, tmp_path, monkeypatch, kind, files
+):
     folder = named(encoder, tmp_path, files)
-    monkeypatch.setattr("torch.utils.collect_env.main", lambda: pytest.fail("it was called"))
-    with pytest.raises(BadInput, match="which would run other code; use one of the usual modules"):
+    monkeypatch.setattr(
+        "torch.utils.collect_env.main", lambda: pytest.fail("it was called")
+    )
+    with pytest.raises(
+        BadInput, match="which would run other code; use one of the usual modules"
+    ):
         LOADED[kind](str(folder))
 
 
-def test_configuration_files_behind_symbolic_links_cannot_select_other_code(encoder, tmp_path):
-    folder = named(encoder, tmp_path, {"modules.json": modules(f"{USUAL}Transformer", f"{USUAL}Dense")})
+def test_configuration_files_behind_symbolic_links_cannot_select_other_code(
+    encoder, tmp_path
+):
+    folder = named(
+        encoder,
+        tmp_path,
+        {"modules.json": modules(f"{USUAL}Transformer", f"{USUAL}Dense")},
+    )
     (tmp_path / "elsewhere").mkdir()
-    (tmp_path / "elsewhere/config.json").write_text(json.dumps({"activation_function": HARMFUL}))
+    (tmp_path / "elsewhere/config.json").write_text(
+        json.dumps({"activation_function": HARMFUL})
+    )
     (folder / "1_Module").symlink_to(tmp_path / "elsewhere")
     (folder / "loop").symlink_to(folder)
     with pytest.raises(BadInput, match="which would run other code"):
@@ -210,10 +284,14 @@ def test_configuration_files_behind_symbolic_links_cannot_select_other_code(enco
 
 
 def test_configurations_with_usual_modules_are_accepted(encoder, tmp_path):
-    activation = {"sentence_transformers": {"activation_fn": "torch.nn.modules.linear.Identity"}}
+    activation = {
+        "sentence_transformers": {"activation_fn": "torch.nn.modules.linear.Identity"}
+    }
     dtype = {"torch_dtype": "float32", "_attn_implementation": "sdpa"}
     folder = named(encoder, tmp_path, {"config.json": activation | dtype})
-    assert isinstance(LOADED["cross-encoder"](str(folder)).activation_fn, torch.nn.Identity)
+    assert isinstance(
+        LOADED["cross-encoder"](str(folder)).activation_fn, torch.nn.Identity
+    )
     model = bi_encoder.load(str(folder), CPU)
     size = model.get_embedding_dimension()
     model.append(Dense(size, 4, activation_function=torch.nn.GELU()))

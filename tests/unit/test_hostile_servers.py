@@ -100,9 +100,16 @@ def serving(*answers):
 
 def registered(tmp_path, addresses, name="data.zip"):
     file = {"addresses": addresses, "unpinned": "none is published"}
-    entry = {"title": "A", "licence": "CC0", "citation": "A 2020", "homepage": "https://example.org"}
+    entry = {
+        "title": "A",
+        "licence": "CC0",
+        "citation": "A 2020",
+        "homepage": "https://example.org",
+    }
     path = tmp_path / "sources.yaml"
-    path.write_text(yaml.safe_dump({"acord": entry | {"files": {name: file}}}), encoding="utf-8")
+    path.write_text(
+        yaml.safe_dump({"acord": entry | {"files": {name: file}}}), encoding="utf-8"
+    )
     return resolve(load(path), "acord", name)
 
 
@@ -111,7 +118,12 @@ def get(tmp_path, *addresses, name="data.zip", **limits):
     messages, waits = [], []
     client = Client(**LIMITS | limits, sleep=waits.append, say=messages.append)
     file = tmp_path / "results" / name
-    provenance = fetch(registered(tmp_path, list(addresses), name), file, client=client, say=messages.append)
+    provenance = fetch(
+        registered(tmp_path, list(addresses), name),
+        file,
+        client=client,
+        say=messages.append,
+    )
     return file, provenance, messages, waits
 
 
@@ -125,7 +137,10 @@ HEAD = b"HTTP/1.1 200 OK\r\n"
 CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
 HOSTILE = {
     "login page": (answer(LOGIN), PAGE),
-    "login page after a redirect": ([answer(b"", "Location: /login", status="302 Found")], None),
+    "login page after a redirect": (
+        [answer(b"", "Location: /login", status="302 Found")],
+        None,
+    ),
     "empty body": (answer(b""), "sent an empty file"),
     "white space": (answer(b" \n\t"), "sent an empty file"),
     "no body and no length": (answer(b"", length=False), "sent an empty file"),
@@ -133,37 +148,77 @@ HOSTILE = {
     "cut with a length": (answer()[:-500], CUT),
     "text": (answer(b"down for maintenance"), NOT_A_ZIP),
     "JSON in place of a zip": (answer(b"{}"), NOT_A_ZIP),
-    "zip with a damaged directory": (answer(GOOD.replace(b"PK\1\2", b"PK\1\3")), r"sent no \.zip file \("),
-    "git-lfs pointer": (answer(b"version https://git-lfs.github.com/spec/v1\n"), "sent a pointer of Git LFS"),
+    "zip with a damaged directory": (
+        answer(GOOD.replace(b"PK\1\2", b"PK\1\3")),
+        r"sent no \.zip file \(",
+    ),
+    "git-lfs pointer": (
+        answer(b"version https://git-lfs.github.com/spec/v1\n"),
+        "sent a pointer of Git LFS",
+    ),
     "gzip in place of a zip": (answer(gzip.compress(GOOD)), NOT_A_ZIP),
-    "Content-Encoding: gzip": (answer(gzip.compress(GOOD), "Content-Encoding: gzip"), "sent the file enc"),
-    "long Content-Encoding": (answer(GOOD, "Content-Encoding: " + "x" * 5000), "sent the file encoded as …"),
+    "Content-Encoding: gzip": (
+        answer(gzip.compress(GOOD), "Content-Encoding: gzip"),
+        "sent the file enc",
+    ),
+    "long Content-Encoding": (
+        answer(GOOD, "Content-Encoding: " + "x" * 5000),
+        "sent the file encoded as …",
+    ),
     "404": (answer(LOGIN, status="404 Not Found"), "answered 404 Not Found"),
     "204": (answer(b"", status="204 No Content"), "answered 204 No Content"),
-    "206 without a range": (answer(status="206 Partial Content"), "sent another part than the one asked for"),
+    "206 without a range": (
+        answer(status="206 Partial Content"),
+        "sent another part than the one asked for",
+    ),
     "416": (answer(b"", status="416 Range Not Satisfiable"), "answered 416"),
     "304": (answer(b"", status="304 Not Modified"), "answered 304"),
-    "503 forever": (answer(b"", status="503 Busy"), "answered 503 Busy at the last of 2 attempts"),
-    "status 999": (answer(b"", status="999 Denied"), "answered 999 Denied at the last of 2 attempts"),
-    "long reason": (answer(b"", status="404 " + "ab " * 20000), "answered 404 ab ab .{,100}…"),
-    "reason of other letters": (answer(b"", status="404 \xe9\xff\x1b[2J"), "answered 404 "),
+    "503 forever": (
+        answer(b"", status="503 Busy"),
+        "answered 503 Busy at the last of 2 attempts",
+    ),
+    "status 999": (
+        answer(b"", status="999 Denied"),
+        "answered 999 Denied at the last of 2 attempts",
+    ),
+    "long reason": (
+        answer(b"", status="404 " + "ab " * 20000),
+        "answered 404 ab ab .{,100}…",
+    ),
+    "reason of other letters": (
+        answer(b"", status="404 \xe9\xff\x1b[2J"),
+        "answered 404 ",
+    ),
     "no reason": (answer(b"", status="404"), "answered 404 "),
     "5,000 digits of Content-Range": (
-        answer(GOOD, f"Content-Range: bytes {NINES}-{NINES}/{NINES}", status="206 Partial Content"),
+        answer(
+            GOOD,
+            f"Content-Range: bytes {NINES}-{NINES}/{NINES}",
+            status="206 Partial Content",
+        ),
         "sent another part",
     ),
     "Retry-After of an hour": (
         answer(b"", "Retry-After: 3600", status="429 Too Many Requests"),
         "answered 429 Too Many Requests at the last of 1 attempts and asks for a wait of 3,600 s",
     ),
-    "Retry-After of 5,000 digits": (answer(b"", f"Retry-After: {NINES}", status="503 Busy"), "asks for a"),
+    "Retry-After of 5,000 digits": (
+        answer(b"", f"Retry-After: {NINES}", status="503 Busy"),
+        "asks for a",
+    ),
     "Location of two dots": (redirect("http://a..b/"), UNUSABLE),
     "Location of an open bracket": (redirect("http://[::1/"), UNUSABLE),
     "Location of 300 letters": (redirect(f"http://{'a' * 300}/"), f"{UNUSABLE}|{NONE}"),
-    "Location of 60,000 letters": (redirect(f"http://{'a.' * 30000}/"), f"{UNUSABLE}|{NONE}"),
+    "Location of 60,000 letters": (
+        redirect(f"http://{'a.' * 30000}/"),
+        f"{UNUSABLE}|{NONE}",
+    ),
     "Location of a file": (redirect("file:///etc/passwd"), UNUSABLE),
     "Location of an FTP server": (redirect("ftp://example.org/x"), UNUSABLE),
-    "Location with port 99999": (redirect("http://127.0.0.1:99999/"), f"{UNUSABLE}|{NONE}"),
+    "Location with port 99999": (
+        redirect("http://127.0.0.1:99999/"),
+        f"{UNUSABLE}|{NONE}",
+    ),
     "Location with a port of letters": (redirect("http://127.0.0.1:x/"), UNUSABLE),
     "Location of other bytes": (redirect("http://\xff\xfe/"), f"{UNUSABLE}|{NONE}"),
     "Location of nothing": (redirect("http://"), UNUSABLE),
@@ -185,7 +240,7 @@ HOSTILE = {
     "body in drops": (slowly(answer(GOOD)[:200], GOOD[:60], 0.02), SLOW),
     "body in drops without a length": (slowly(HEAD + b"\r\n", GOOD[:60], 0.02), SLOW),
     "chunk size in drops": (slowly(CHUNKED, b"1;" + b"x" * 200), CUT),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", HOSTILE)
@@ -200,15 +255,24 @@ def test_after_a_hostile_answer_the_next_address_is_tried(tmp_path, case):
     assert time.monotonic() - before < 5
     assert provenance.obtained_from == second.address
     assert file.read_bytes() == GOOD
-    failures = [text for text in messages if text.startswith(f"acord/data.zip: {first.address} ")]
+    failures = [
+        text
+        for text in messages
+        if text.startswith(f"acord/data.zip: {first.address} ")
+    ]
     assert len(failures) == 1 and re.search(reason, failures[0]), messages
     assert max(map(len, messages)) < 400
-    assert {path.name for path in file.parent.iterdir()} == {"LICENCE.txt", "data.zip", "data.zip.json"}
+    assert {path.name for path in file.parent.iterdir()} == {
+        "LICENCE.txt",
+        "data.zip",
+        "data.zip.json",
+    }
 
 
 @pytest.mark.parametrize(
-    "header", ["-5", "1_000", "+5", "many", NINES, "\xb2", "", "5, 5", "0x10", "1e3", " "]
-)  # fmt: skip
+    "header",
+    ["-5", "1_000", "+5", "many", NINES, "\xb2", "", "5, 5", "0x10", "1e3", " "],
+)
 def test_a_strange_length_is_ignored_or_a_failure(tmp_path, header):
     strange = answer(GOOD, f"Content-Length: {header}", length=False)
     with serving(strange) as first, serving(answer()) as second:
@@ -224,7 +288,10 @@ def test_a_strange_length_is_ignored_or_a_failure(tmp_path, header):
             f"Wed, 21 Oct 2015 07:28:00 {zone}"
             for zone in ("GMT", "+9999", "-9999999", f"+{NINES}", "+" + "9" * 20, "XYZ")
         ),
-        *(f"Wed, 21 Oct {year} 07:28:00 GMT" for year in ("1970", "0", "1", "-1", NINES)),
+        *(
+            f"Wed, 21 Oct {year} 07:28:00 GMT"
+            for year in ("1970", "0", "1", "-1", NINES)
+        ),
         *(
             "Wed, 99 Oct 2030 07:28:00 GMT",
             "Wed, 21 Oct 2030 99:99:99 GMT",
@@ -240,7 +307,9 @@ def test_a_strange_time_of_retry_after_is_no_wait(value):
 def test_waits_are_announced_and_limited_for_each_address(tmp_path, caplog):
     busy = answer(b"", "Retry-After: 250", status="429 Too Many Requests")
     with caplog.at_level("INFO"), serving(busy) as first, serving(answer()) as second:
-        _, provenance, messages, waits = get(tmp_path, first.address, second.address, attempts=9)
+        _, provenance, messages, waits = get(
+            tmp_path, first.address, second.address, attempts=9
+        )
     assert provenance.obtained_from == second.address
     assert waits == [250, 250]  # a third wait would exceed ten minutes
     host = first.address.removeprefix("http://").removesuffix("/a")
@@ -276,22 +345,31 @@ def test_a_download_that_starts_again_is_given_up(tmp_path):
 @pytest.mark.parametrize(
     "mark",
     [
-        "{", "[]", "null", '{"address": 1}', '{"address": "ADDRESS", "version": 5}',
-        '{"address": "ADDRESS", "version": "a\\nX: y"}', '{"address": "ADDRESS", "version": "\\u00e9"}',
+        "{",
+        "[]",
+        "null",
+        '{"address": 1}',
+        '{"address": "ADDRESS", "version": 5}',
+        '{"address": "ADDRESS", "version": "a\\nX: y"}',
+        '{"address": "ADDRESS", "version": "\\u00e9"}',
     ],
-)  # fmt: skip
+)
 def test_a_damaged_record_of_a_partial_file_is_not_used(tmp_path, mark):
     folder = tmp_path / "results"
     folder.mkdir()
     (folder / "data.zip.part").write_bytes(b"x")
     with serving(answer()) as server:
-        (folder / "data.zip.part.json").write_text(mark.replace("ADDRESS", server.address))
+        (folder / "data.zip.part.json").write_text(
+            mark.replace("ADDRESS", server.address)
+        )
         file, _, _, _ = get(tmp_path, server.address)
     assert file.read_bytes() == GOOD
     assert b"Range" not in server.requests[0]
 
 
-@pytest.mark.parametrize("status", ["400 Bad Request", "412 Precondition Failed", "416 Too Far", "431 Large"])
+@pytest.mark.parametrize(
+    "status", ["400 Bad Request", "412 Precondition Failed", "416 Too Far", "431 Large"]
+)
 def test_a_server_that_does_not_resume_is_asked_for_the_whole_file(tmp_path, status):
     cut, refused = answer(GOOD, 'ETag: "one"')[:-100], answer(b"", status=status)
     with serving(cut, refused, answer()) as server:
@@ -312,7 +390,7 @@ KINDS = [
     ("a.json", b'{"a": 1}', b'{"a": 1'),
     ("a.json", b"\xef\xbb\xbf[]", b"null"),
     ("a.json", b"[1]", b"[" * 100_000),
-    ("a.json", b"[1]", b'[' + b"9" * 6000 + b"]"),
+    ("a.json", b"[1]", b"[" + b"9" * 6000 + b"]"),
     ("a.ndjson", b'{}\n\n{"a": 1}\n', b"{}\n{"),
     ("a.jsonl", b"{}", b"Error"),
     ("a.csv", "a,é\n".encode(), "a,é\n".encode("latin-1")),
@@ -321,7 +399,7 @@ KINDS = [
     ("a.zip", zipped(), b"PK\3\4"),
     ("a.txt", b"x", b"\n<html><body>Sign in"),
     ("a.md", b"# A", b""),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("name", "right", "wrong"), KINDS)

@@ -35,7 +35,10 @@ OFTEN = (
 
 MODULES = (
     *(f"papers.{paper}.tables" for paper in ("acord", "cuad", "lawngnli", "maud")),
-    *(f"tasks.{task}.submitted" for task in ("retrieval", "spans", "classification", "answers")),
+    *(
+        f"tasks.{task}.submitted"
+        for task in ("retrieval", "spans", "classification", "answers")
+    ),
 )
 # Imports the common libraries, then runs each program in a fork and prints its name and its slow imports.
 PROGRAM = """
@@ -62,6 +65,9 @@ def test_table_and_score_scripts_import_no_slow_libraries():
     }
     run = subprocess.run(
         [sys.executable, "-c", PROGRAM, json.dumps([SLOW, programs])],
-        cwd=ROOT / "workflow", check=True, capture_output=True, text=True,
-    )  # fmt: skip
+        cwd=ROOT / "workflow",
+        check=True,
+        capture_output=True,
+        text=True,
+    )
     assert run.stdout.splitlines() == [*programs]

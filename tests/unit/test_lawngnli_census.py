@@ -4,7 +4,13 @@ import json
 
 import pytest
 
-from lextables.papers.lawngnli.census import NOTE, check_left, ingested, total, volume_sources
+from lextables.papers.lawngnli.census import (
+    NOTE,
+    check_left,
+    ingested,
+    total,
+    volume_sources,
+)
 from lextables.papers.lawngnli.steps import StepCounts, write_counts
 from lextables.pipeline.errors import BadInput
 
@@ -12,18 +18,31 @@ from lextables.pipeline.errors import BadInput
 def test_counts_of_shards_are_summed_in_the_order_of_the_steps(tmp_path):
     steps = [
         StepCounts(
-            {"citations": 9, "resolved": 4}, {"supra citations": 2}, ("1-0, character 7: never closed.",)
+            {"citations": 9, "resolved": 4},
+            {"supra citations": 2},
+            ("1-0, character 7: never closed.",),
         ),
         StepCounts({"a pincite": 3}, {}),
-        StepCounts({"citations": 1, "resolved": 0}, {"supra citations": 0, "id citations": 1}),
+        StepCounts(
+            {"citations": 1, "resolved": 0}, {"supra citations": 0, "id citations": 1}
+        ),
         StepCounts({"a pincite": 0}, {"rejected": 1}),
     ]
     for number, step in enumerate(steps):
         write_counts(step, tmp_path / f"{number}.json")
-    found = total(json.loads((tmp_path / f"{n}.json").read_text(encoding="utf-8")) for n in range(4))
-    assert list(found.funnel.items()) == [("citations", 10), ("resolved", 4), ("a pincite", 3)]
+    found = total(
+        json.loads((tmp_path / f"{n}.json").read_text(encoding="utf-8"))
+        for n in range(4)
+    )
+    assert list(found.funnel.items()) == [
+        ("citations", 10),
+        ("resolved", 4),
+        ("a pincite", 3),
+    ]
     # A step that kept nothing in any shard is still in the funnel.
-    assert total([{"funnel": {"citations": 0, "resolved": 0}, "counts": {}}] * 2).funnel == {
+    assert total(
+        [{"funnel": {"citations": 0, "resolved": 0}, "counts": {}}] * 2
+    ).funnel == {
         "citations": 0,
         "resolved": 0,
     }
@@ -41,19 +60,40 @@ def test_opinions_and_excluded_volumes_are_counted_over_all_shards():
 
 
 def volume(place, size, variant="published"):
-    words = {"source": "caselaw", "variant": variant, "licence": "CC0", "citation": "CAP"}
-    return words | {"obtained_from": place, "bytes": size, "digest": "sha256:0", "comparable": True}
+    words = {
+        "source": "caselaw",
+        "variant": variant,
+        "licence": "CC0",
+        "citation": "CAP",
+    }
+    return words | {
+        "obtained_from": place,
+        "bytes": size,
+        "digest": "sha256:0",
+        "comparable": True,
+    }
 
 
 def test_volumes_are_grouped_into_sources_that_are_not_comparable():
-    one = {"volumes": [volume("https://static.case.law/us/1.zip", 5), volume("/mirror/caselaw", 7)]}
+    one = {
+        "volumes": [
+            volume("https://static.case.law/us/1.zip", 5),
+            volume("/mirror/caselaw", 7),
+        ]
+    }
     two = {
         "volumes": [
             volume("https://static.case.law/ill/2.zip?x=1", 6),
             volume("https://static.case.law/us/9.zip", 1, "unverified"),
         ]
     }
-    shared = {"source": "caselaw", "licence": "CC0", "citation": "CAP", "comparable": False, "note": NOTE}
+    shared = {
+        "source": "caselaw",
+        "licence": "CC0",
+        "citation": "CAP",
+        "comparable": False,
+        "note": NOTE,
+    }
     host = "https://static.case.law"
     expected = [
         ("published", host, "2 volumes", 11),
@@ -61,7 +101,9 @@ def test_volumes_are_grouped_into_sources_that_are_not_comparable():
         ("unverified", host, "1 volumes", 1),
     ]
     names = ("variant", "obtained_from", "file", "bytes")
-    assert volume_sources([one, two]) == [shared | dict(zip(names, e, strict=True)) for e in expected]
+    assert volume_sources([one, two]) == [
+        shared | dict(zip(names, e, strict=True)) for e in expected
+    ]
     assert volume_sources([{"volumes": []}]) == []
 
 
@@ -75,7 +117,9 @@ def test_volumes_are_grouped_into_sources_that_are_not_comparable():
         ([("citations", 0), ("balanced", 0)], "0 after the step 'citations'"),
     ],
 )
-def test_the_error_for_an_empty_data_set_names_the_step_that_emptied_it(counts, sentence):
+def test_the_error_for_an_empty_data_set_names_the_step_that_emptied_it(
+    counts, sentence
+):
     with pytest.raises(BadInput) as error:
         check_left(counts)
     do = "name more volumes in caselaw, such as those that these cite."

@@ -49,4 +49,6 @@ def test_spans_are_sorted_separate_and_inside_the_text(case):
 def test_unusual_text_raises_no_error(text):
     shorter = remove_citations(text)
     letters = iter(text)
-    assert all(character in letters for character in shorter)  # characters are only removed
+    assert all(
+        character in letters for character in shorter
+    )  # characters are only removed

@@ -7,16 +7,25 @@ import pytest
 from eyecite.tokenizers import default_tokenizer
 
 from lextables.papers.lawngnli.case_index import citation_key, reporter_name
-from lextables.papers.lawngnli.citations import ascii_text, find_citations, resolve, searchable
+from lextables.papers.lawngnli.citations import (
+    ascii_text,
+    find_citations,
+    resolve,
+    searchable,
+)
 
 
-def resolved(text: str, nested: set[str] = frozenset(), corpus: dict[str, int] | None = None) -> list[tuple]:
+def resolved(
+    text: str, nested: set[str] = frozenset(), corpus: dict[str, int] | None = None
+) -> list[tuple]:
     """Return (matched text, resource) for each citation of a case."""
     counts: Counter[str] = Counter()
     found = find_citations(text, default_tokenizer, counts)
     inside = [item.citation.matched_text() in nested for item in found]
     cited = resolve(text, found, inside, lambda key: (corpus or {}).get(key, key))
-    assert [text[f.start :].startswith(f.citation.matched_text()) for f in found] == [True] * len(found)
+    assert [text[f.start :].startswith(f.citation.matched_text()) for f in found] == [
+        True
+    ] * len(found)
     return [
         (f.citation.matched_text().strip(", "), c.resource if c else None)
         for f, c in zip(found, cited, strict=True)
@@ -113,22 +122,33 @@ def test_id_does_not_refer_to_a_citation_in_a_parenthetical() -> None:
     assert cited[-2:] == [("id.", "405 U.S. 100"), ("Id.", "410 U.S. 113")]
 
 
-@pytest.mark.parametrize("supra", ["see supra, at 95", "ssee, supra, at 95", "Tenn, supra, at 95"])
+@pytest.mark.parametrize(
+    "supra", ["see supra, at 95", "ssee, supra, at 95", "Tenn, supra, at 95"]
+)
 def test_supra_requires_a_complete_name(supra: str) -> None:
-    assert resolved(f"Doe v. Tennessee, 400 U.S. 90 (1970). But {supra}.")[-1][1] is None
+    assert (
+        resolved(f"Doe v. Tennessee, 400 U.S. 90 (1970). But {supra}.")[-1][1] is None
+    )
 
 
 def test_a_citation_without_a_page_is_not_resolved() -> None:
     assert resolved("Doe v. Roe, 585 U.S. ___ (2018).") == [("585 U.S. ___", None)]
 
 
-def test_paragraphs_that_eyecite_fails_on_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_paragraphs_that_eyecite_fails_on_are_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def broken(text: str) -> tuple:
         raise IndexError
 
     counts: Counter[str] = Counter()
     monkeypatch.setattr(default_tokenizer, "tokenize", broken)
     assert (
-        find_citations("One, 410 U.S. 113.\nNone here.\nTwo, 410 U.S. 114.", default_tokenizer, counts) == []
+        find_citations(
+            "One, 410 U.S. 113.\nNone here.\nTwo, 410 U.S. 114.",
+            default_tokenizer,
+            counts,
+        )
+        == []
     )
     assert counts == {"paragraphs that eyecite failed on": 2}

@@ -12,14 +12,24 @@ import pytest
 from statsmodels.stats.proportion import proportion_confint
 
 from brackets import from_brackets
-from lextables.papers.lawngnli.contradiction import NOT, Contradiction, Rejected, contradict
+from lextables.papers.lawngnli.contradiction import (
+    NOT,
+    Contradiction,
+    Rejected,
+    contradict,
+)
 from lextables.papers.lawngnli.tree import Token, flat
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 def golden(name: str) -> list[dict]:
-    return list(map(json.loads, (ROOT / f"tests/golden/{name}.jsonl").read_text("utf-8").splitlines()))
+    return list(
+        map(
+            json.loads,
+            (ROOT / f"tests/golden/{name}.jsonl").read_text("utf-8").splitlines(),
+        )
+    )
 
 
 GOLDEN = golden("contradictions")
@@ -29,8 +39,12 @@ CHANGED = [row for row in GOLDEN if "contradiction" in row]
 REFUSED = [row for row in GOLDEN if "rejected" in row]
 
 
-def apply(*brackets: str, example: str = "golden", seed: int = 0) -> Contradiction | Rejected:
-    return contradict([from_brackets(tree) for tree in brackets], example=example, seed=seed)
+def apply(
+    *brackets: str, example: str = "golden", seed: int = 0
+) -> Contradiction | Rejected:
+    return contradict(
+        [from_brackets(tree) for tree in brackets], example=example, seed=seed
+    )
 
 
 @pytest.mark.parametrize("row", CHANGED, ids=lambda row: row["text"])
@@ -56,12 +70,19 @@ def test_applying_a_rule_twice_restores_the_sentence(row):
 
 @pytest.mark.parametrize("row", CHANGED, ids=lambda row: row["text"])
 def test_applying_a_rule_twice_restores_the_negation(row):
-    assert apply(row["contradiction_tree"]).negated != row["negated"] or "no_inverse" in row
+    assert (
+        apply(row["contradiction_tree"]).negated != row["negated"]
+        or "no_inverse" in row
+    )
 
 
 def test_the_golden_file_covers_rules_kinds_and_rejections():
     assert len(GOLDEN) >= 120
-    assert {row["rule"] for row in CHANGED} == {"indefinite_pronoun", "verb_phrase", "adjective_phrase"}
+    assert {row["rule"] for row in CHANGED} == {
+        "indefinite_pronoun",
+        "verb_phrase",
+        "adjective_phrase",
+    }
     assert {row["kind"] for row in CHANGED} == {
         "negative subject",
         "negative subject removed",
@@ -98,7 +119,10 @@ def test_an_empty_hypothesis_is_rejected():
 
 
 def test_a_sentence_that_was_not_parsed_is_rejected():
-    tree = flat([Token("the", "DT"), Token("claim", "NN"), Token("fails", "VBZ", "")], "UNPARSED")
+    tree = flat(
+        [Token("the", "DT"), Token("claim", "NN"), Token("fails", "VBZ", "")],
+        "UNPARSED",
+    )
     assert contradict([tree], example="a", seed=0) == Rejected("sentence not parsed")
 
 
@@ -107,7 +131,9 @@ SECOND = "(S (NP (DT The) (NNS fees)) (VP (VBD were) (RB not) (VP (VBN paid))) (
 FRAGMENT = "(NP (NN statute) (PP (IN of) (NP (NNS limitations))))"
 
 
-def two(first: str, second: str, example: str, seed: int = 0) -> Contradiction | Rejected:
+def two(
+    first: str, second: str, example: str, seed: int = 0
+) -> Contradiction | Rejected:
     trees = [from_brackets(first), from_brackets(second)]
     spaced = Token(trees[0].tokens[-1].text, trees[0].tokens[-1].tag, "  ")
     trees[0] = type(trees[0])((*trees[0].tokens[:-1], spaced), trees[0].root)
@@ -118,16 +144,26 @@ def test_exactly_one_sentence_changes_and_the_spacing_is_kept():
     outcomes = {two(FIRST, SECOND, str(example)) for example in range(50)}
     assert outcomes == {
         Contradiction(
-            "The appeal was not dismissed.  The fees were not paid.", "not added", False, 0, "verb_phrase"
+            "The appeal was not dismissed.  The fees were not paid.",
+            "not added",
+            False,
+            0,
+            "verb_phrase",
         ),
         Contradiction(
-            "The appeal was dismissed.  The fees were paid.", "not removed", True, 1, "verb_phrase"
+            "The appeal was dismissed.  The fees were paid.",
+            "not removed",
+            True,
+            1,
+            "verb_phrase",
         ),
     }
 
 
 def test_sentences_are_drawn_about_equally_often():
-    drawn = Counter(two(FIRST, SECOND, str(example)).sentence for example in range(2000))
+    drawn = Counter(
+        two(FIRST, SECOND, str(example)).sentence for example in range(2000)
+    )
     assert 900 < drawn[0] < 1100
 
 
@@ -149,7 +185,10 @@ COMPOUND = (
 
 
 def test_one_clause_of_a_compound_sentence_is_drawn():
-    texts = {apply(COMPOUND.format(joiner="and"), example=str(example)).text for example in range(50)}
+    texts = {
+        apply(COMPOUND.format(joiner="and"), example=str(example)).text
+        for example in range(50)
+    }
     assert texts == {
         "the holder did not sign, and the bank paid",
         "the holder signed, and the bank did not pay",
@@ -167,7 +206,9 @@ def test_a_negation_before_a_sentence_with_nor_is_not_removed():
 
 
 def test_the_documented_accuracy_equals_that_of_the_readings():
-    with (ROOT / "resources/readings/lawngnli_contradictions.csv").open(encoding="utf-8", newline="") as file:
+    with (ROOT / "resources/readings/lawngnli_contradictions.csv").open(
+        encoding="utf-8", newline=""
+    ) as file:
         rows = list(csv.DictReader(file))
     assert len({(row["volume"], row["hypothesis"]) for row in rows}) == len(rows)
     page = (ROOT / "docs/lawngnli.md").read_text(encoding="utf-8")
@@ -189,5 +230,8 @@ def test_only_the_negation_of_the_main_clause_counts():
         " (VP (VBZ fails)))"
     )
     outcome = apply(tree)
-    assert (outcome.text, outcome.negated) == ("a claim that is not ripe does not fail", False)
+    assert (outcome.text, outcome.negated) == (
+        "a claim that is not ripe does not fail",
+        False,
+    )
     assert "not" in NOT

@@ -6,7 +6,11 @@ import pytest
 
 from brackets import from_brackets
 from lextables.papers.lawngnli import contradictions
-from lextables.papers.lawngnli.contradictions import CONTRADICTED, DIFFICULTY, write_contradictions
+from lextables.papers.lawngnli.contradictions import (
+    CONTRADICTED,
+    DIFFICULTY,
+    write_contradictions,
+)
 from lextables.papers.lawngnli.entail_examples import PARENTHETICALS
 from lextables.papers.lawngnli.long_premises import cited_cases, outcomes
 from lextables.pipeline import dataset
@@ -77,7 +81,10 @@ def test_only_difficult_hypotheses_are_parsed_and_every_reason_is_counted(
         "parser warned: FutureWarning": 2,
         "rejected: double negation": 1,
     }
-    found = [(row["example_id"], row["fault"], row["rejection"]) for row in dataset.read(tmp_path / "out")]
+    found = [
+        (row["example_id"], row["fault"], row["rejection"])
+        for row in dataset.read(tmp_path / "out")
+    ]
     assert found == [
         ("e0", "quotation mark", None),
         ("e1", None, None),
@@ -85,18 +92,28 @@ def test_only_difficult_hypotheses_are_parsed_and_every_reason_is_counted(
         ("e3", "fewer than four words", None),
     ]
     taken = list(dataset.read(tmp_path / "out"))[1]
-    assert (taken["twin"], taken["negated"]) == ("none of the claims were untimely", False)
+    assert (taken["twin"], taken["negated"]) == (
+        "none of the claims were untimely",
+        False,
+    )
     assert (taken["rule"], taken["kind"]) == ("indefinite_pronoun", "negative subject")
 
 
-def test_without_filters_all_hypotheses_are_parsed_and_no_filter_step_is_counted(shard, tmp_path):
+def test_without_filters_all_hypotheses_are_parsed_and_no_filter_step_is_counted(
+    shard, tmp_path
+):
     parser = Written()
     counted = write_contradictions(shard, parser, 0, tmp_path / "out", filtered=False)
     rows = list(dataset.read(tmp_path / "out"))
     assert tuple(parser.asked) == HYPOTHESES
     assert counted.funnel == {CONTRADICTED: 1}
     assert [row["twin"] is not None for row in rows] == [False, True, False, False]
-    assert [row["fault"] for row in rows] == ["quotation mark", None, None, "fewer than four words"]
+    assert [row["fault"] for row in rows] == [
+        "quotation mark",
+        None,
+        None,
+        "fewer than four words",
+    ]
 
 
 def test_the_funnel_of_a_shard_without_hypotheses_contains_zeros(tmp_path):

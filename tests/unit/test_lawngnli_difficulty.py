@@ -21,8 +21,14 @@ PREMISE = "The tenant gave notice in March. The landlord kept the deposit, and t
         ("lord kept the", 0.5),  # "lord kept" is not a bigram of the premise
         ("the insurer paid nothing at all", 0.0),
         ("deposit", 0.0),
-        ("kept the deposit; kept the deposit", 2 / 3),  # not "deposit kept"; equal bigrams count once
-        ("March -- the landlord’s deposit", 1 / 3),  # only "march the": "landlord's" is another word
+        (
+            "kept the deposit; kept the deposit",
+            2 / 3,
+        ),  # not "deposit kept"; equal bigrams count once
+        (
+            "March -- the landlord’s deposit",
+            1 / 3,
+        ),  # only "march the": "landlord's" is another word
     ],
 )
 def test_bigram_overlap(hypothesis, share):

@@ -40,7 +40,14 @@ from lextables.pipeline import dataset
 FUNNEL = (*OF_CANDIDATES, *OF_EXAMPLES)
 
 PAPER = html(
-    ("majority", [f"{label(101)}A fee is due.", f"It is {label(102)}not large.", f"{label(103)}Affirmed."]),
+    (
+        "majority",
+        [
+            f"{label(101)}A fee is due.",
+            f"It is {label(102)}not large.",
+            f"{label(103)}Affirmed.",
+        ],
+    ),
     ("dissent", [f"{label(104)}I would reverse."]),
 )
 AGAIN = html(("majority", [f"{label(201)}A later suit between the same parties."]))
@@ -72,7 +79,10 @@ DROPPED = [*(value for value in CITING.values() if value in FUNNEL), PARTIES]
 
 def corpus(folder: Path, names: tuple[str, ...] = ("a", "b")) -> list[Path]:
     """Write the corpus in one file for each name."""
-    parallel = [{"type": "official", "cite": "1 U.S. 101"}, {"type": "parallel", "cite": "5 S. Ct. 7"}]
+    parallel = [
+        {"type": "official", "cite": "1 U.S. 101"},
+        {"type": "parallel", "cite": "5 S. Ct. 7"},
+    ]
     citing = html(("majority", [f"{label(1)}{'</p><p>'.join(CITING)}"]))
     met = "Fee v. Paper, 1 U.S. 101, 102 (1950) (a case whose parties met again)."
     old = {"name": "Roe v. Wade", "decision_date": "1960"}
@@ -88,20 +98,36 @@ def corpus(folder: Path, names: tuple[str, ...] = ("a", "b")) -> list[Path]:
     shards = []
     for place, name in enumerate(names):
         part = cases if len(names) == 1 else cases[4 * place : 4 * place + 4]
-        volume = write_zip(folder / f"{name}.zip", {str(entry["id"]): (entry, body) for entry, body in part})
+        volume = write_zip(
+            folder / f"{name}.zip",
+            {str(entry["id"]): (entry, body) for entry, body in part},
+        )
         write_opinions([volume], folder / f"{name}.parquet", set_aside=False)
         shards.append(folder / f"{name}.parquet")
     return shards
 
 
-def built(folder: Path, shards: list[Path]) -> tuple[list[StepCounts], list[dict], list[dict], list[dict]]:
+def built(
+    folder: Path, shards: list[Path]
+) -> tuple[list[StepCounts], list[dict], list[dict], list[dict]]:
     build_case_index(shards, folder / "index")
-    index, majorities, pipeline = CaseIndex(folder / "index"), MajorityOpinions(shards), tokens_of()
+    index, majorities, pipeline = (
+        CaseIndex(folder / "index"),
+        MajorityOpinions(shards),
+        tokens_of(),
+    )
     outcomes, tables = [], ([], [], [])
     for shard in shards:
-        paths = [folder / f"{shard.stem}.{name}" for name in ("candidates", "cites", "parentheticals")]
-        outcomes.append(write_candidates(shard, index, default_tokenizer, paths[0], paths[1]))
-        outcomes.append(write_parentheticals(paths[0], index, majorities, pipeline, paths[2]))
+        paths = [
+            folder / f"{shard.stem}.{name}"
+            for name in ("candidates", "cites", "parentheticals")
+        ]
+        outcomes.append(
+            write_candidates(shard, index, default_tokenizer, paths[0], paths[1])
+        )
+        outcomes.append(
+            write_parentheticals(paths[0], index, majorities, pipeline, paths[2])
+        )
         for table, path in zip(tables, paths, strict=True):
             table.extend(dataset.read(path))
     return outcomes, *tables
@@ -119,7 +145,10 @@ def test_expected_hypotheses_are_kept(tables: tuple) -> None:
 
 
 def test_each_removed_candidate_is_counted_at_its_step(tables: tuple) -> None:
-    funnel = {step: sum(outcome.funnel.get(step, 0) for outcome in tables[0]) for step in FUNNEL}
+    funnel = {
+        step: sum(outcome.funnel.get(step, 0) for outcome in tables[0])
+        for step in FUNNEL
+    }
     assert list(funnel) == list(FUNNEL)
     dropped_by = [step for step in FUNNEL if step != CITATIONS]
     left = len(KEPT) + len(DROPPED)
@@ -145,7 +174,11 @@ def test_rows_have_the_expected_columns_and_values(tables: tuple) -> None:
     assert list(first) == [column.name for column in PARENTHETICALS.columns]
     assert list(candidates[0]) == [column.name for column in CANDIDATES.columns]
     assert (first["citing_case_id"], first["cited_case_id"]) == (900, 101)
-    assert (first["citation"], first["pincite"], first["pages"]) == ("1 U.S. 101", "102", ["102"])
+    assert (first["citation"], first["pincite"], first["pages"]) == (
+        "1 U.S. 101",
+        "102",
+        ["102"],
+    )
     assert first["parenthetical"] == "holding that the fee isn't large"
     assert first["short_premise"] == "It is not large."
     assert (first["premise_start"], first["premise_end"]) == (14, 30)
@@ -153,11 +186,20 @@ def test_rows_have_the_expected_columns_and_values(tables: tuple) -> None:
     case, offset = first["example_id"].split(":")
     assert case == "900-0"
     assert offset == str(next(iter(CITING)).index("(holding"))
-    assert [tuple(row.values()) for row in cites] == [(900, 101), (900, 301), (901, 101)]
-    assert [column.name for column in CITES.columns] == ["citing_case_id", "cited_case_id"]
+    assert [tuple(row.values()) for row in cites] == [
+        (900, 101),
+        (900, 301),
+        (901, 101),
+    ]
+    assert [column.name for column in CITES.columns] == [
+        "citing_case_id",
+        "cited_case_id",
+    ]
 
 
-def test_excluded_volumes_do_not_change_the_result(tmp_path: Path, tables: tuple) -> None:
+def test_excluded_volumes_do_not_change_the_result(
+    tmp_path: Path, tables: tuple
+) -> None:
     (tmp_path / "z.zip").write_bytes(b"no zip")
     write_opinions([tmp_path / "z.zip"], tmp_path / "z.parquet", set_aside=True)
     outcomes, *found = built(tmp_path, [*corpus(tmp_path), tmp_path / "z.parquet"])

@@ -18,7 +18,12 @@ ENTAIL, NEUTRAL, CONTRADICT = range(3)
 
 def family(name, labels, premise):
     return [
-        {"example_id": f"{name}{twin}:nli", "example": f"{name}{twin}", "premise": premise, "label": label}
+        {
+            "example_id": f"{name}{twin}:nli",
+            "example": f"{name}{twin}",
+            "premise": premise,
+            "label": label,
+        }
         for twin, label in zip(("", ":twin"), labels, strict=True)
     ]
 
@@ -41,11 +46,16 @@ def test_entail_and_contradict_are_compared_without_neutral_and_within_twins(
 
 
 def test_tied_labels_share_an_answer_equally():
-    assert decided(np.array([[0.2, 0.5, 0.3], [0.4, 0.2, 0.4]])).tolist() == [[0, 1, 0], [0.5, 0, 0.5]]
+    assert decided(np.array([[0.2, 0.5, 0.3], [0.4, 0.2, 0.4]])).tolist() == [
+        [0, 1, 0],
+        [0.5, 0, 0.5],
+    ]
 
 
 def test_guessing_is_right_for_half_of_the_twins():
-    rows = family("a", (ENTAIL, CONTRADICT), "case") + family("b", (NEUTRAL, NEUTRAL), "case")
+    rows = family("a", (ENTAIL, CONTRADICT), "case") + family(
+        "b", (NEUTRAL, NEUTRAL), "case"
+    )
     found = by_label(rows, guesses(np.array([0.8, 0.9, 0.1, 0.2]), 0.5))
     assert found[TWINS] == [("case", 0.5)]
     assert [value for _, value in found["neutral"]] == [1, 1]
@@ -53,13 +63,18 @@ def test_guessing_is_right_for_half_of_the_twins():
 
 
 def test_the_threshold_has_the_highest_expected_accuracy():
-    overlap, labels = np.array([0.1, 0.2, 0.7, 0.8]), np.array([NEUTRAL, NEUTRAL, ENTAIL, CONTRADICT])
+    overlap, labels = (
+        np.array([0.1, 0.2, 0.7, 0.8]),
+        np.array([NEUTRAL, NEUTRAL, ENTAIL, CONTRADICT]),
+    )
     assert fit_threshold(overlap, labels) == 0.7
     assert guesses(overlap, 0.7)[range(4), labels].tolist() == [1, 1, 0.5, 0.5]
 
 
 def test_an_interval_over_premises_is_wider_than_over_examples():
-    values = [(str(premise), float(premise % 2)) for premise in range(20) for _ in range(10)]
+    values = [
+        (str(premise), float(premise % 2)) for premise in range(20) for _ in range(10)
+    ]
     mean, (low, high) = share_of_premises(values)
     assert mean == 0.5
     assert high - low > 0.4

@@ -37,7 +37,9 @@ def rows(place, negated, n, first=0):
     ]
 
 
-@pytest.mark.parametrize(("n", "counts"), [(0, []), (1, [1]), (2, [1, 1]), (9, [3, 3, 3]), (11, [3, 4, 4])])
+@pytest.mark.parametrize(
+    ("n", "counts"), [(0, []), (1, [1]), (2, [1, 1]), (9, [3, 3, 3]), (11, [3, 4, 4])]
+)
 def test_each_stratum_is_divided_into_thirds(n, counts):
     assigned = assign_labels(rows("ill", True, n), seed=1)
     assert sorted(Counter(assigned.values()).values()) == counts
@@ -51,7 +53,9 @@ def test_strata_are_defined_by_jurisdiction_and_negation():
 
 
 def test_remaining_examples_get_each_label_about_equally_often():
-    examples = [row for place in range(600) for row in rows(f"state {place}", True, 1, place)]
+    examples = [
+        row for place in range(600) for row in rows(f"state {place}", True, 1, place)
+    ]
     counts = Counter(assign_labels(examples, seed=5).values())
     assert set(counts) == set(LABELS)
     assert min(counts.values()) > 150
@@ -60,13 +64,20 @@ def test_remaining_examples_get_each_label_about_equally_often():
 def test_labels_depend_on_the_seed_and_not_on_the_order():
     examples = rows("ill", True, 30) + rows("us", False, 31, 100)
     shuffled = random.Random(3).sample(examples, len(examples))
-    assert list(assign_labels(examples, seed=7).items()) == list(assign_labels(shuffled, seed=7).items())
+    assert list(assign_labels(examples, seed=7).items()) == list(
+        assign_labels(shuffled, seed=7).items()
+    )
     assert assign_labels(examples, seed=7) != assign_labels(examples, seed=8)
 
 
 def test_draws_depend_only_on_the_seed_and_the_names():
     assert draw(1, "label", 12) == draw(1, "label", "12")
-    assert len({draw(1, "a", "b"), draw(1, "ab", ""), draw(1, "a", "c"), draw(2, "a", "b")}) == 4
+    assert (
+        len(
+            {draw(1, "a", "b"), draw(1, "ab", ""), draw(1, "a", "c"), draw(2, "a", "b")}
+        )
+        == 4
+    )
     assert 0 <= draw(0, "x") < 2**64
 
 
@@ -144,16 +155,23 @@ ROWS = examples(
 
 def test_groups_of_a_subset_have_equal_sizes_and_splits():
     cells = Counter(
-        (ROWS[name]["analysis"], closed_group(ROWS[name]["label"], ROWS[name]["negated"]), split)
+        (
+            ROWS[name]["analysis"],
+            closed_group(ROWS[name]["label"], ROWS[name]["negated"]),
+            split,
+        )
         for name, split in balance(ROWS, seed=1).items()
     )
     assert cells == {
         (analysis, group, split): n
         for group in (FROM_NEGATED, FROM_PLAIN, NEUTRALS)
         for analysis, split, n in (
-            (True, "train", 54), (True, "val", 3), (True, "test", 3), (False, "train", 3),
+            (True, "train", 54),
+            (True, "val", 3),
+            (True, "test", 3),
+            (False, "train", 3),
         )
-    }  # fmt: skip
+    }
 
 
 def test_a_subset_with_a_missing_group_is_empty():
@@ -164,15 +182,25 @@ def test_a_subset_with_a_missing_group_is_empty():
 
 def test_balance_depends_only_on_names_and_the_seed():
     shuffled = random.Random(4).sample(ROWS, len(ROWS))
-    assert list(balance(ROWS, seed=2).items()) == list(balance(shuffled, seed=2).items())
+    assert list(balance(ROWS, seed=2).items()) == list(
+        balance(shuffled, seed=2).items()
+    )
     assert balance(ROWS, seed=2).keys() != balance(ROWS, seed=3).keys()
 
 
 @pytest.mark.parametrize(("times", "share"), [(1, 0.3), (400, 0.05)])
 def test_small_data_sets_have_a_larger_test_share(times, share):
-    rows = [row | {"example_id": f"{row['example_id']}-{copy}"} for copy in range(times) for row in ROWS]
-    assert balance(rows, seed=1, test_share=None) == balance(rows, seed=1, test_share=share)
-    assert balance(rows, seed=1, test_share=0.3) != balance(rows, seed=1, test_share=0.05)
+    rows = [
+        row | {"example_id": f"{row['example_id']}-{copy}"}
+        for copy in range(times)
+        for row in ROWS
+    ]
+    assert balance(rows, seed=1, test_share=None) == balance(
+        rows, seed=1, test_share=share
+    )
+    assert balance(rows, seed=1, test_share=0.3) != balance(
+        rows, seed=1, test_share=0.05
+    )
 
 
 @pytest.mark.parametrize(("group", "tested"), [(999, 300), (1000, 50)])

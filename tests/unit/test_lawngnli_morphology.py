@@ -53,7 +53,9 @@ def test_the_base_form_depends_on_the_tag():
     assert morphology.lemma("lay", "VBP") == "lay"
 
 
-@pytest.mark.parametrize(("do", "tag"), [("does", "VBZ"), ("do", "VBP"), ("Did", "VBD")])
+@pytest.mark.parametrize(
+    ("do", "tag"), [("does", "VBZ"), ("do", "VBP"), ("Did", "VBD")]
+)
 def test_the_tense_of_do_is_recognised(do, tag):
     assert morphology.tense_of(do) == tag
     assert morphology.DO[tag] == do.lower()
@@ -61,10 +63,18 @@ def test_the_tense_of_do_is_recognised(do, tag):
 
 @pytest.mark.parametrize(
     ("form", "past", "participle"),
-    [("reversed", True, True), ("gave", True, False), ("given", False, True), ("held", True, True)],
+    [
+        ("reversed", True, True),
+        ("gave", True, False),
+        ("given", False, True),
+        ("held", True, True),
+    ],
 )
 def test_past_tenses_and_participles_are_recognised(form, past, participle):
-    assert (morphology.is_past(form), morphology.is_participle(form)) == (past, participle)
+    assert (morphology.is_past(form), morphology.is_participle(form)) == (
+        past,
+        participle,
+    )
 
 
 @pytest.mark.parametrize(
@@ -86,7 +96,13 @@ def test_wrong_tags_are_corrected_by_the_verb_form(form, tag, expected):
 
 @pytest.mark.parametrize(
     ("form", "expected"),
-    [("applies", True), ("Pre-empted", True), ("priority", False), ("statute", False), ("held", True)],
+    [
+        ("applies", True),
+        ("Pre-empted", True),
+        ("priority", False),
+        ("statute", False),
+        ("held", True),
+    ],
 )
 def test_verbs_are_recognised(form, expected):
     assert morphology.is_verb(form) == expected
@@ -117,7 +133,11 @@ def test_indefinite_articles(word, article):
 
 
 def test_verb_lists_that_exclude_each_other_do_not_overlap():
-    needing_no_object = [morphology.INTRANSITIVE, morphology.ABSOLUTE, frozenset(morphology.GOVERNING)]
+    needing_no_object = [
+        morphology.INTRANSITIVE,
+        morphology.ABSOLUTE,
+        frozenset(morphology.GOVERNING),
+    ]
     needing_one = [morphology.RECEIVING, morphology.TELLING]
     for free in needing_no_object:
         assert not any(free & bound for bound in needing_one)
@@ -127,7 +147,13 @@ def test_verb_lists_that_exclude_each_other_do_not_overlap():
 
 
 @pytest.mark.parametrize(
-    ("form", "noun"), [("judges", "judge"), ("women", "woman"), ("Congress", "congress"), ("State", "state")]
+    ("form", "noun"),
+    [
+        ("judges", "judge"),
+        ("women", "woman"),
+        ("Congress", "congress"),
+        ("State", "state"),
+    ],
 )
 def test_singular_forms_of_nouns(form, noun):
     assert morphology.singular(form) == noun

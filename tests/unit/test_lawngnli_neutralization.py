@@ -47,7 +47,9 @@ ROWS = [
 
 
 def ids_of(pairings):
-    return {key: pairing and pairing.premise_example_id for key, pairing in pairings.items()}
+    return {
+        key: pairing and pairing.premise_example_id for key, pairing in pairings.items()
+    }
 
 
 def test_the_candidate_with_the_highest_bm25_score_is_selected():
@@ -55,7 +57,9 @@ def test_the_candidate_with_the_highest_bm25_score_is_selected():
     assert ids_of(pairings) == {1: 2, 2: 3, 3: 4, 4: 3}
     # The premise of 4 shares the most words with the hypothesis of 3 and is from another case.
     others = [r["short_premise"] for r in (ROWS[0], ROWS[1], ROWS[3])]
-    assert pairings[3].bm25 == pytest.approx(max(bm25_scores(ROWS[2]["hypothesis"], others)))
+    assert pairings[3].bm25 == pytest.approx(
+        max(bm25_scores(ROWS[2]["hypothesis"], others))
+    )
     assert pairings[3].candidates == 3
 
 
@@ -80,9 +84,17 @@ def test_premises_that_share_half_of_the_bigrams_are_excluded():
 def near_and_far():
     """Return one query, 30 near premises (ids 1 to 30), and 40 distant ones with higher BM25 scores."""
     asked = row(0, 1, 2, "owes tenant double rent", "unlike")
-    near = [row(i, 3000 + i, 4000 + i, "unlike", f"rent unpaid {'y' * i}") for i in range(1, 31)]
-    far = [row(100 + i, 1000 + i, 2000 + i, "unlike", f"rent double tenant {'x' * i}") for i in range(40)]
-    vectors = {r["short_premise"]: [1.0, 0.0] for r in near} | {r["short_premise"]: [0.5, 1.0] for r in far}
+    near = [
+        row(i, 3000 + i, 4000 + i, "unlike", f"rent unpaid {'y' * i}")
+        for i in range(1, 31)
+    ]
+    far = [
+        row(100 + i, 1000 + i, 2000 + i, "unlike", f"rent double tenant {'x' * i}")
+        for i in range(40)
+    ]
+    vectors = {r["short_premise"]: [1.0, 0.0] for r in near} | {
+        r["short_premise"]: [0.5, 1.0] for r in far
+    }
     vectors[asked["hypothesis"]] = [1.0, 0.0]
     return [asked, *far, *near], lambda texts: np.array(
         [vectors.get(t, [0.0, 0.0]) for t in texts], np.float32
@@ -116,7 +128,13 @@ def test_equal_premises_are_one_candidate_with_the_lowest_example_id():
 def test_ties_are_resolved_by_the_lower_example_id():
     # All similarities are equal, so the lowest ids are selected; from 20 on, the BM25 scores are equal too.
     same = [
-        row(i, 1000 + i, 2000 + i, "x y", f"{'due rent' if i >= 20 else 'none alike'} p{i}")
+        row(
+            i,
+            1000 + i,
+            2000 + i,
+            "x y",
+            f"{'due rent' if i >= 20 else 'none alike'} p{i}",
+        )
         for i in range(2, 90)
     ]
     asked = row(1, 1, 2, "rent due now", "unlike")
@@ -124,7 +142,9 @@ def test_ties_are_resolved_by_the_lower_example_id():
     def flat(texts):
         return np.ones((len(texts), 4), dtype=np.float32)
 
-    pairing = neutral_premises([asked, *reversed(same)], CitationNetwork([(1, 2)]), flat)[1]
+    pairing = neutral_premises(
+        [asked, *reversed(same)], CitationNetwork([(1, 2)]), flat
+    )[1]
     assert (pairing.premise_example_id, pairing.candidates) == (20, 30)
 
 
@@ -154,15 +174,27 @@ def test_results_equal_those_of_a_search_without_an_index(monkeypatch):
         }
         allowed = [r for r in rows if r["cited_case_id"] not in left_out]
         vector = encode([asked["hypothesis"]])[0].astype(np.float64)
-        products = [float(encode([r["short_premise"]])[0].astype(np.float64) @ vector) for r in allowed]
-        top = sorted(range(len(allowed)), key=lambda i: (-round(products[i], 9), allowed[i]["example_id"]))[
-            :3
+        products = [
+            float(encode([r["short_premise"]])[0].astype(np.float64) @ vector)
+            for r in allowed
         ]
+        top = sorted(
+            range(len(allowed)),
+            key=lambda i: (-round(products[i], 9), allowed[i]["example_id"]),
+        )[:3]
         top.sort(key=lambda i: allowed[i]["example_id"])
-        kept = [i for i in top if f" {asked['hypothesis']} " not in f" {allowed[i]['short_premise']} "]
-        scores = bm25_scores(asked["hypothesis"], [allowed[i]["short_premise"] for i in kept])
+        kept = [
+            i
+            for i in top
+            if f" {asked['hypothesis']} " not in f" {allowed[i]['short_premise']} "
+        ]
+        scores = bm25_scores(
+            asked["hypothesis"], [allowed[i]["short_premise"] for i in kept]
+        )
         best = kept[int(np.argmax(scores))]
-        assert found[asked["example_id"]].premise_example_id == allowed[best]["example_id"]
+        assert (
+            found[asked["example_id"]].premise_example_id == allowed[best]["example_id"]
+        )
         assert found[asked["example_id"]].similarity == pytest.approx(products[best])
 
 
@@ -199,7 +231,15 @@ def test_invalid_output_of_an_encoder_raises_an_error(broken, message):
 
 # The citation network.
 
-PAIRS = [(10, 20), (10, 30), (20, 10), (40, 10), (10, 20), (50, 50), (7_000_000_000, 20)]
+PAIRS = [
+    (10, 20),
+    (10, 30),
+    (20, 10),
+    (40, 10),
+    (10, 20),
+    (50, 50),
+    (7_000_000_000, 20),
+]
 
 
 @pytest.mark.parametrize(
@@ -225,7 +265,9 @@ def test_pairs_of_some_cases_include_all_their_neighbours(tmp_path, cases):
     names = [column.name for column in CITES.columns]
     for n, some in enumerate((PAIRS[:3], [], PAIRS[3:])):
         dataset.write(
-            CITES, (dict(zip(names, pair, strict=True)) for pair in sorted(some)), tmp_path / str(n)
+            CITES,
+            (dict(zip(names, pair, strict=True)) for pair in sorted(some)),
+            tmp_path / str(n),
         )
     found = list(pairs_of(cases, (tmp_path / str(n) for n in range(3))))
     assert all(set(pair) & set(cases) for pair in found)
@@ -238,10 +280,17 @@ def test_the_order_of_pairs_does_not_matter():
     drawn = random.Random(1)
     pairs = [(drawn.randrange(60), drawn.randrange(60)) for _ in range(500)]
     expected = {
-        a: sorted({y for x, y in pairs if x == a} | {x for x, y in pairs if y == a} - {a}) for a in range(60)
+        a: sorted(
+            {y for x, y in pairs if x == a} | {x for x, y in pairs if y == a} - {a}
+        )
+        for a in range(60)
     }
     whole = CitationNetwork(iter(pairs))
     reverse = CitationNetwork(reversed(pairs))
     for case_id in range(60):
         wanted = [n for n in expected[case_id] if n != case_id]
-        assert whole.neighbours(case_id).tolist() == reverse.neighbours(case_id).tolist() == wanted
+        assert (
+            whole.neighbours(case_id).tolist()
+            == reverse.neighbours(case_id).tolist()
+            == wanted
+        )

@@ -15,12 +15,23 @@ from opinion_rows import example
 
 RENT, NO_RENT = "The tenant owes the rent.", "The tenant does not owe the rent."
 SHORT = "\n".join(
-    ["The rent was due.", "Costs follow.", "Rain fell.", "The court sat.", "He left.", "So held."]
+    [
+        "The rent was due.",
+        "Costs follow.",
+        "Rain fell.",
+        "The court sat.",
+        "He left.",
+        "So held.",
+    ]
 )
 # Two opinions with more than five paragraphs, and a shorter one.
 OPINIONS = {
     1: "\n".join(
-        ["The tenant owes the rent.", *(f"Matter {number} is apart." for number in range(7)), "End."]
+        [
+            "The tenant owes the rent.",
+            *(f"Matter {number} is apart." for number in range(7)),
+            "End.",
+        ]
     ),
     2: "One paragraph.\nAnother.",
     3: "\n".join(f"The rent of year {number} was paid, tenant." for number in range(9)),
@@ -37,22 +48,35 @@ ROWS = [
     ("d", False, 1, "test", True, "entail", True, None, NO_RENT),
     ("e", False, 3, "test", False, "entail", True, None, RENT),
     ("f", False, 2, "val", True, "neutral", False, None, RENT),
-]  # fmt: skip
+]
 
 
 def made(rows=ROWS):
     return [
         example(
-            name, case, hypothesis, label, is_twin=twin, split=split, analysis=analysis, negated=negated,
-            fault=fault, short_premise=SHORT,
+            name,
+            case,
+            hypothesis,
+            label,
+            is_twin=twin,
+            split=split,
+            analysis=analysis,
+            negated=negated,
+            fault=fault,
+            short_premise=SHORT,
         )
         for name, twin, case, split, analysis, label, negated, fault, hypothesis in rows
-    ]  # fmt: skip
+    ]
 
 
 def opinions(*cases):
     return [
-        {"case_id": case, "opinion_id": str(case), "original": "x", "text": OPINIONS[case]}
+        {
+            "case_id": case,
+            "opinion_id": str(case),
+            "original": "x",
+            "text": OPINIONS[case],
+        }
         | {"tokens": TOKENS[case], "closing_paragraphs": CLOSING[case]}
         for case in cases or OPINIONS
     ]
@@ -66,9 +90,19 @@ def written(tmp_path):
         folder = tmp_path / name
         folder.mkdir()
         # The examples may have any order.
-        write(replace(EXAMPLES, ordered=False), made() if rows is None else rows, folder / "given.parquet")
-        write(LONG_PREMISES, opinions() if premises is None else premises, folder / "long.parquet")
-        files = [folder / f"{table}.parquet" for table in ("examples", "heads", "texts")]
+        write(
+            replace(EXAMPLES, ordered=False),
+            made() if rows is None else rows,
+            folder / "given.parquet",
+        )
+        write(
+            LONG_PREMISES,
+            opinions() if premises is None else premises,
+            folder / "long.parquet",
+        )
+        files = [
+            folder / f"{table}.parquet" for table in ("examples", "heads", "texts")
+        ]
         write_pairs(folder / "given.parquet", folder / "long.parquet", *files)
         return files
 
@@ -81,7 +115,10 @@ def pairs(written):
     pairs, _, texts = written()
     said = {row["text_id"]: row["text"] for row in read(texts)}
     columns = ("short", "short_bm25", "long", "long_bm25", "hypothesis")
-    return {row["example_id"]: row | {name: said[row[name]] for name in columns} for row in read(pairs)}
+    return {
+        row["example_id"]: row | {name: said[row[name]] for name in columns}
+        for row in read(pairs)
+    }
 
 
 def test_each_example_has_five_texts(pairs):
@@ -89,7 +126,10 @@ def test_each_example_has_five_texts(pairs):
     assert (row["hypothesis"], row["short"]) == (RENT, SHORT)
     # The least relevant of six paragraphs is removed; the others keep their order.
     assert row["short_bm25"] == Paragraphs(SHORT).best(RENT) != SHORT
-    assert row["short_bm25"].startswith("The rent was due.\n") and row["short_bm25"].count("\n") == 4
+    assert (
+        row["short_bm25"].startswith("The rent was due.\n")
+        and row["short_bm25"].count("\n") == 4
+    )
     # The closing paragraphs are repeated before the opinion, as in A.1.9.
     assert row["long"] == f"Matter 6 is apart.\nEnd.\n{OPINIONS[1]}"
     assert row["long_bm25"] == Paragraphs(OPINIONS[1]).best(RENT)
@@ -101,9 +141,14 @@ def test_long_premises_are_filtered_without_the_repeated_closing_paragraphs(pair
     row = pairs["e:nli"]
     assert row["long"] == f"{OPINIONS[3]}\n{OPINIONS[3]}"
     kept = row["long_bm25"].split("\n")
-    assert len(kept) == len(set(kept)) == 5 and row["long_bm25"] == Paragraphs(OPINIONS[3]).best(RENT)
+    assert len(kept) == len(set(kept)) == 5 and row["long_bm25"] == Paragraphs(
+        OPINIONS[3]
+    ).best(RENT)
     # A premise with few paragraphs is not changed.
-    assert pairs["f:nli"]["long_bm25"] == OPINIONS[2] and pairs["f:nli"]["long"] == f"Another.\n{OPINIONS[2]}"
+    assert (
+        pairs["f:nli"]["long_bm25"] == OPINIONS[2]
+        and pairs["f:nli"]["long"] == f"Another.\n{OPINIONS[2]}"
+    )
 
 
 def test_twins_have_equal_premises_and_different_hypotheses(written):
@@ -123,7 +168,10 @@ def test_each_text_is_stored_once_in_the_order_of_the_premises(written):
     ids = [row["text_id"] for row in read(files[2])]
     texts = [row["text"] for row in read(files[2])]
     assert len(ids) == len(set(ids)) == len(set(texts))
-    longs = ["\n".join((*text.split("\n")[-CLOSING[case] :], text)) for case, text in OPINIONS.items()]
+    longs = [
+        "\n".join((*text.split("\n")[-CLOSING[case] :], text))
+        for case, text in OPINIONS.items()
+    ]
     places = [texts.index(text) for text in longs]
     assert places == sorted(places)
     columns = ("short", "short_bm25", "long", "long_bm25", "hypothesis")
@@ -138,10 +186,17 @@ def test_there_are_two_heads_and_entail_occurs_twice_with_two_labels(written, pa
     expected = set()
     for name, is_twin, *_, label, _, _, _ in ROWS:
         example = name + ":twin" * is_twin
-        expected |= {(f"{example}:nli", "nli", ("entail", "neutral", "contradict").index(label))}
+        expected |= {
+            (f"{example}:nli", "nli", ("entail", "neutral", "contradict").index(label))
+        }
         times = (1, 2) if label == "entail" else (1,)
-        expected |= {(f"{example}:entailment:{time}", "entailment", int(label != "entail")) for time in times}
-    assert {(row["example_id"], row["head_id"], row["label"]) for row in pairs.values()} == expected
+        expected |= {
+            (f"{example}:entailment:{time}", "entailment", int(label != "entail"))
+            for time in times
+        }
+    assert {
+        (row["example_id"], row["head_id"], row["label"]) for row in pairs.values()
+    } == expected
     assert len(expected) == 8 + 8 + 3
     # If each of the three labels has a third of the examples, the two labels are balanced.
     thirds = [pairs[f"{name}:nli"]["label"] for name in ("a", "b", "c")]
@@ -158,7 +213,10 @@ def test_negation_is_flagged_in_the_analysis_subset_and_difficulty_everywhere(pa
     # `c` and `e` are negated, but their premises are too long for the subset.
     assert flagged(pairs, "negated") == {"a:twin", "b", "d"}
     assert flagged(pairs, "difficult") == {"a", "a:twin", "c", "d", "e", "f"}
-    assert {row["example"] for row in pairs.values() if row["split"] == "test"} == {"d", "e"}
+    assert {row["example"] for row in pairs.values() if row["split"] == "test"} == {
+        "d",
+        "e",
+    }
 
 
 def test_above_median_uses_the_median_of_the_analysis_training_examples(written, pairs):
@@ -172,11 +230,15 @@ def test_above_median_uses_the_median_of_the_analysis_training_examples(written,
 def test_the_order_of_examples_does_not_change_the_files(written):
     first = [path.read_bytes() for path in written(name="first")]
     assert [path.read_bytes() for path in written(name="again")] == first
-    assert [path.read_bytes() for path in written(made()[::-1], name="reversed")] == first
+    assert [
+        path.read_bytes() for path in written(made()[::-1], name="reversed")
+    ] == first
 
 
 @pytest.mark.parametrize(("cases", "missing"), [((1, 3), 2), ((1, 2), 3), ((3,), 1)])
-def test_a_missing_long_premise_raises_an_error_that_names_the_case(written, cases, missing):
+def test_a_missing_long_premise_raises_an_error_that_names_the_case(
+    written, cases, missing
+):
     sentence = rf"long_premises: there is no opinion of case {missing}, the premise of the example [a-f]\."
     with pytest.raises(BadInput, match=sentence):
         written(premises=opinions(*cases))

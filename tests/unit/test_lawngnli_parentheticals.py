@@ -10,10 +10,19 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from eyecite.tokenizers import EXTRACTORS, HyperscanTokenizer, Tokenizer, default_tokenizer
+from eyecite.tokenizers import (
+    EXTRACTORS,
+    HyperscanTokenizer,
+    Tokenizer,
+    default_tokenizer,
+)
 
 from lextables.papers.lawngnli.parentheses import LONGEST
-from lextables.papers.lawngnli.parentheticals import Parenthetical, Reading, read_parentheticals
+from lextables.papers.lawngnli.parentheticals import (
+    Parenthetical,
+    Reading,
+    read_parentheticals,
+)
 
 SAMPLE = Path(__file__).parents[1] / "golden/parentheticals.jsonl"
 RECORDS = [json.loads(line) for line in SAMPLE.read_text(encoding="utf-8").splitlines()]
@@ -24,8 +33,12 @@ def tokens(request: pytest.FixtureRequest) -> Tokenizer:
     if request.param == "default":
         return default_tokenizer
     # Compile only patterns that the sample can match, because compiling all of them takes 20 s.
-    wanted = default_tokenizer.get_extractors("\n".join(record["text"] for record in RECORDS))
-    return HyperscanTokenizer(extractors=[extractor for extractor in EXTRACTORS if extractor in wanted])
+    wanted = default_tokenizer.get_extractors(
+        "\n".join(record["text"] for record in RECORDS)
+    )
+    return HyperscanTokenizer(
+        extractors=[extractor for extractor in EXTRACTORS if extractor in wanted]
+    )
 
 
 def test_parentheticals_of_the_sample_are_as_expected(tokens: Tokenizer) -> None:
@@ -43,16 +56,24 @@ def test_parentheticals_of_the_sample_are_as_expected(tokens: Tokenizer) -> None
             for p in read_parentheticals(record["text"], tokens).parentheticals
         ]
         expected = record["expected"]
-        changed += [f"{record['name']}: - {entry}" for entry in expected if entry not in entries]
-        changed += [f"{record['name']}: + {entry}" for entry in entries if entry not in expected]
+        changed += [
+            f"{record['name']}: - {entry}" for entry in expected if entry not in entries
+        ]
+        changed += [
+            f"{record['name']}: + {entry}" for entry in entries if entry not in expected
+        ]
         if len(entries) != len(expected):
-            changed.append(f"{record['name']}: {len(entries)} entries, expected {len(expected)}")
+            changed.append(
+                f"{record['name']}: {len(entries)} entries, expected {len(expected)}"
+            )
     assert len(RECORDS) > 30
     assert not changed, "\n".join(changed)
 
 
 def reading(text: str, **corpus: int) -> Reading:
-    return read_parentheticals(text, default_tokenizer, lambda key: corpus.get(key, key))
+    return read_parentheticals(
+        text, default_tokenizer, lambda key: corpus.get(key, key)
+    )
 
 
 def only(text: str) -> Parenthetical:
@@ -140,9 +161,15 @@ CHAINS = {
     "(per curiam) (holding A)": ("holding A", "per curiam"),
     "(per curiam)(holding A)": ("holding A", "per curiam"),
     "(en banc), (holding A)": ("holding A", "en banc"),
-    "(plurality opinion) (A) (emphasis added)": ("A", "plurality opinion; emphasis added"),
+    "(plurality opinion) (A) (emphasis added)": (
+        "A",
+        "plurality opinion; emphasis added",
+    ),
     "(Brennan, J., dissenting) (A)": ("A", "Brennan, J., dissenting"),
-    "(White, J., joined by Roe and Poe, JJ.) (A)": ("A", "White, J., joined by Roe and Poe, JJ."),
+    "(White, J., joined by Roe and Poe, JJ.) (A)": (
+        "A",
+        "White, J., joined by Roe and Poe, JJ.",
+    ),
     "(opinion of Stevens, J.) (A)": ("A", "opinion of Stevens, J."),
     "(Marshall, C. J.) (A)": ("A", "Marshall, C. J."),
     "(Kozinski, J., concurring in part) (A)": ("A", "Kozinski, J., concurring in part"),
@@ -158,16 +185,25 @@ CHAINS = {
         "A",
         "citation and internal quotation marks omitted",
     ),
-    "(alterations in original) (footnote omitted) (A)": ("A", "alterations in original; footnote omitted"),
+    "(alterations in original) (footnote omitted) (A)": (
+        "A",
+        "alterations in original; footnote omitted",
+    ),
     "(remarks of Rep. Roe) (A)": ("A", "remarks of Rep. Roe"),
     "(Roe II) (holding A)": ("holding A", "Roe II"),
     '(Hand) ("A")': ('"A"', "Hand"),
     # The first of two that explain, as for eyecite and the paper.
     "(holding A) (noting B)": ("holding A", "noting B"),
     '("A") (noting B)': ('"A"', "noting B"),
-    "(statute void for want of a hearing) (noting B)": ("statute void for want of a hearing", "noting B"),
+    "(statute void for want of a hearing) (noting B)": (
+        "statute void for want of a hearing",
+        "noting B",
+    ),
     "(A) (B)": ("A", "B"),
-    "(holding that the plurality opinion binds) (A)": ("holding that the plurality opinion binds", "A"),
+    "(holding that the plurality opinion binds) (A)": (
+        "holding that the plurality opinion binds",
+        "A",
+    ),
     # Nothing explains.
     "(per curiam)": ("per curiam", ""),
     "(per curiam) (emphasis added)": ("per curiam", "emphasis added"),
@@ -180,15 +216,24 @@ CHAINS = {
 
 
 @pytest.mark.parametrize("chain", CHAINS)
-@pytest.mark.parametrize("citation", [CASE, f"{CASE}. Id., at 152", f"{CASE}. Wade, supra"])
-def test_the_explanatory_parenthetical_of_a_chain_is_read(citation: str, chain: str) -> None:
+@pytest.mark.parametrize(
+    "citation", [CASE, f"{CASE}. Id., at 152", f"{CASE}. Wade, supra"]
+)
+def test_the_explanatory_parenthetical_of_a_chain_is_read(
+    citation: str, chain: str
+) -> None:
     found = only(f"{citation} {chain}.")
-    assert (found.text, found.others, found.resource) == (*CHAINS[chain], "410 U.S. 113")
+    assert (found.text, found.others, found.resource) == (
+        *CHAINS[chain],
+        "410 U.S. 113",
+    )
 
 
 def test_a_flag_within_a_chain_is_no_history_and_one_after_it_is() -> None:
     assert not only(f"{CASE} (mem.) (holding A) (emphasis added).").history
-    assert only(f"{CASE} (holding A) (emphasis added), cert. denied, 411 U.S. 5 (1974).").history
+    assert only(
+        f"{CASE} (holding A) (emphasis added), cert. denied, 411 U.S. 5 (1974)."
+    ).history
 
 
 PINCITES = {
@@ -229,19 +274,29 @@ PINCITES = {
         f"{CASE}. Wade, supra, at {{}}",
     ],
 )
-def test_a_pincite_of_any_form_hides_no_parenthetical(citation: str, pincite: str) -> None:
+def test_a_pincite_of_any_form_hides_no_parenthetical(
+    citation: str, pincite: str
+) -> None:
     found = only(f"{citation.format(pincite)} (holding A).")
     assert (found.text, list(found.pages)) == ("holding A", PINCITES[pincite])
 
 
-@pytest.mark.parametrize("note", ["155 n.3", "155 & n.3", "155, 158-59 & nn.3-4", "155, and n. 3"])
+@pytest.mark.parametrize(
+    "note", ["155 n.3", "155 & n.3", "155, 158-59 & nn.3-4", "155, and n. 3"]
+)
 def test_a_short_form_with_a_note_is_read(note: str) -> None:
     found = only(f"{CASE}. Later, Roe, 410 U.S. at {note} (per curiam) (holding A).")
-    assert (found.text, found.resource, found.pages[0]) == ("holding A", "410 U.S. 113", "155")
+    assert (found.text, found.resource, found.pages[0]) == (
+        "holding A",
+        "410 U.S. 113",
+        "155",
+    )
 
 
 def test_a_parallel_citation_is_no_pincite() -> None:
-    found = only("Doe v. Roe, 236 U.S. App. D.C. 1, 50, 671 F.2d 553, 556 (1982) (holding A).")
+    found = only(
+        "Doe v. Roe, 236 U.S. App. D.C. 1, 50, 671 F.2d 553, 556 (1982) (holding A)."
+    )
     assert (found.pincite, found.pages) == ("50", ("50",))
 
 
@@ -266,7 +321,11 @@ STYLES = {
 @pytest.mark.parametrize("text", STYLES)
 def test_styles_of_citing_are_read(text: str) -> None:
     found = only(text)
-    assert (found.text, found.pages, found.resource) == (STYLES[text], ("152",), "410 U.S. 113")
+    assert (found.text, found.pages, found.resource) == (
+        STYLES[text],
+        ("152",),
+        "410 U.S. 113",
+    )
 
 
 def test_a_short_form_in_the_style_of_california_is_read() -> None:
@@ -290,21 +349,42 @@ LISTS = [
 
 @pytest.mark.parametrize("content", LISTS)
 def test_marks_within_a_parenthetical_do_not_end_it(content: str) -> None:
-    assert only(f"{CASE} (holding {content}). Then (see Part 3) more.").text == f"holding {content}"
+    assert (
+        only(f"{CASE} (holding {content}). Then (see Part 3) more.").text
+        == f"holding {content}"
+    )
 
 
 @pytest.mark.parametrize(
-    "content", ["Rule 9", "Art. I", "Exhibit A", "§ 1", "step 2", "Title X", "n. 3", "subsection (a)"]
+    "content",
+    [
+        "Rule 9",
+        "Art. I",
+        "Exhibit A",
+        "§ 1",
+        "step 2",
+        "Title X",
+        "n. 3",
+        "subsection (a)",
+    ],
 )
-@pytest.mark.parametrize("after", [" and others.", ".", " and (so) on.", ", 1) one and 2) two."])
+@pytest.mark.parametrize(
+    "after", [" and others.", ".", " and (so) on.", ", 1) one and 2) two."]
+)
 def test_a_number_at_the_end_is_no_mark(content: str, after: str) -> None:
     found = reading(f"{CASE} (applying {content}){after}").parentheticals
     assert [p.text for p in found] == [f"applying {content}"]
 
 
 BAD = {
-    "unclosed": ("Roe v. Wade, 410 U.S. 113 (1973) (never (closed). Next sentence.", "it is never closed"),
-    "closed in another paragraph": ("Roe v. Wade, 410 U.S. 113 (1973) (a\nb)", "it is never closed"),
+    "unclosed": (
+        "Roe v. Wade, 410 U.S. 113 (1973) (never (closed). Next sentence.",
+        "it is never closed",
+    ),
+    "closed in another paragraph": (
+        "Roe v. Wade, 410 U.S. 113 (1973) (a\nb)",
+        "it is never closed",
+    ),
     "ten thousand characters": (
         f"Roe v. Wade, 410 U.S. 113 (1973) ({'A' * 10_000})",
         f"it has 10,000 characters, more than {LONGEST:,}",
@@ -323,12 +403,34 @@ def test_an_invalid_parenthesis_is_reported_and_the_rest_is_read(name: str) -> N
 @pytest.mark.parametrize(
     "unit",
     [
-        *["A", "A ", "A, ", "A.", "1", "(", "[", "5, ", "n. 5, ", "5 and ", "A v. B, 5 U.S. 1, "],
-        *["(a) ", "(Cal.) ", "(per curiam) ", "1) ", "a) ", ":) ", "5 F.2d 6, ", "opinion "],
+        *[
+            "A",
+            "A ",
+            "A, ",
+            "A.",
+            "1",
+            "(",
+            "[",
+            "5, ",
+            "n. 5, ",
+            "5 and ",
+            "A v. B, 5 U.S. 1, ",
+        ],
+        *[
+            "(a) ",
+            "(Cal.) ",
+            "(per curiam) ",
+            "1) ",
+            "a) ",
+            ":) ",
+            "5 F.2d 6, ",
+            "opinion ",
+        ],
     ],
 )
 @pytest.mark.parametrize(
-    "start", ["410 U.S. 113", "410 U.S., at 113", "410 U.S. 113 (", "410 U.S. 113 (1973) ("]
+    "start",
+    ["410 U.S. 113", "410 U.S., at 113", "410 U.S. 113 (", "410 U.S. 113 (1973) ("],
 )
 def test_repetitive_text_is_read_quickly(unit: str, start: str) -> None:
     begun = time.process_time()

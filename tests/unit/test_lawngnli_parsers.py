@@ -19,7 +19,10 @@ def converted(written: str) -> str:
     """Convert a dependency tree (``word/tag/head/label``, with heads from 1) to a constituency tree."""
     rows = [word.rsplit("/", 3) for word in written.split()]
     tokens = [Token(word, tag) for word, tag, _, _ in rows]
-    arcs = [(int(head) - 1 if int(head) else i, label) for i, (*_, head, label) in enumerate(rows)]
+    arcs = [
+        (int(head) - 1 if int(head) else i, label)
+        for i, (*_, head, label) in enumerate(rows)
+    ]
     tree = parsers._dependency_tree(tokens, arcs)
     assert well_formed(tree)
     return to_brackets(tree)
@@ -55,7 +58,11 @@ def test_white_space_tokens_are_added_to_the_previous_token():
             is_space=blank,
         )
 
-    words = [token(0, "tax", "NN", " "), token(1, "\n", "_SP", "", blank=True), token(2, "ends", "VBZ", "")]
+    words = [
+        token(0, "tax", "NN", " "),
+        token(1, "\n", "_SP", "", blank=True),
+        token(2, "ends", "VBZ", ""),
+    ]
     for word in words:
         word.head = words[2]
     blank = token(3, "\n\n", "_SP", "", blank=True)
@@ -67,10 +74,12 @@ def test_white_space_tokens_are_added_to_the_previous_token():
 
 def test_prefixes_are_not_split_off():
     assert all(
-        parsers._PREFIXED.fullmatch(word) for word in ("pre-empted", "Re-enact", "non-final", "co-defendant")
+        parsers._PREFIXED.fullmatch(word)
+        for word in ("pre-empted", "Re-enact", "non-final", "co-defendant")
     )
     assert not any(
-        parsers._PREFIXED.fullmatch(word) for word in ("state-law", "pre-1902", "well-established", "pre-")
+        parsers._PREFIXED.fullmatch(word)
+        for word in ("state-law", "pre-1902", "well-established", "pre-")
     )
 
 
@@ -96,12 +105,16 @@ def test_warnings_are_counted_and_loggers_are_restored_after_an_error(recwarn, c
 
 
 def test_an_unknown_parser_raises_an_error():
-    with pytest.raises(BadInput, match="there is no parser 'stanza'; use benepar or dependencies"):
+    with pytest.raises(
+        BadInput, match="there is no parser 'stanza'; use benepar or dependencies"
+    ):
         parsers.parser("stanza")
 
 
 def test_a_missing_model_folder_raises_an_error():
-    with pytest.raises(BadInput, match="/no/such/folder: there is no such parser; name the folder"):
+    with pytest.raises(
+        BadInput, match="/no/such/folder: there is no such parser; name the folder"
+    ):
         parsers.parser("benepar", model="/no/such/folder")
 
 
@@ -119,7 +132,9 @@ def test_the_method_that_benepar_needs_exists_only_while_loading(tokenizer, expe
     from lextables.models import constituency
 
     had = hasattr(Fast, "build_inputs_with_special_tokens")
-    fake = SimpleNamespace(num_special_tokens_to_add=lambda: tokenizer["added"], **tokenizer)
+    fake = SimpleNamespace(
+        num_special_tokens_to_add=lambda: tokenizer["added"], **tokenizer
+    )
     with constituency._special_tokens_restored():
         if not had:
             assert Fast.build_inputs_with_special_tokens(fake, [7]) == expected

@@ -69,13 +69,17 @@ UNRESOLVABLE = [
 ]
 
 
-@pytest.mark.parametrize(("pincite", "pages"), [*PAGES.items(), *((name, []) for name in UNRESOLVABLE)])
+@pytest.mark.parametrize(
+    ("pincite", "pages"), [*PAGES.items(), *((name, []) for name in UNRESOLVABLE)]
+)
 def test_pages_of_a_pincite(pincite: str | None, pages: list[str]) -> None:
     assert pages_of(pincite) == Pages(tuple(pages), tuple(pages))
 
 
 @pytest.mark.parametrize("pincite", NOTES)
-def test_a_page_that_only_gives_the_place_of_a_note_is_named_but_its_text_is_not_cited(pincite: str) -> None:
+def test_a_page_that_only_gives_the_place_of_a_note_is_named_but_its_text_is_not_cited(
+    pincite: str,
+) -> None:
     named, text = NOTES[pincite]
     assert pages_of(pincite) == Pages(tuple(named), tuple(text))
 

@@ -9,7 +9,11 @@ from lextables.corpora.caselaw.ingest import write_opinions
 from lextables.corpora.caselaw.opinion import Page
 from lextables.models.token_count import TokenCounter
 from lextables.papers.lawngnli import entail_examples
-from lextables.papers.lawngnli.entail_examples import MajorityOpinion, MajorityOpinions, short_premise
+from lextables.papers.lawngnli.entail_examples import (
+    MajorityOpinion,
+    MajorityOpinions,
+    short_premise,
+)
 from lextables.papers.lawngnli.long_premises import closing_paragraphs
 from lextables.pipeline import dataset
 
@@ -46,12 +50,16 @@ def opinion(marked: str = MARKED, footnotes: str = "\nA note.") -> MajorityOpini
         ),
     ],
 )
-def test_pages_are_extended_to_paragraphs_without_repeats(pages: list[str], expected: str) -> None:
+def test_pages_are_extended_to_paragraphs_without_repeats(
+    pages: list[str], expected: str
+) -> None:
     whole = opinion()
     premise = short_premise(whole, pages)
     assert premise is not None
     assert premise.text == expected
-    assert premise.text == "\n".join(whole.text[start:end] for start, end in premise.spans)
+    assert premise.text == "\n".join(
+        whole.text[start:end] for start, end in premise.spans
+    )
     assert list(premise.spans) == sorted(premise.spans)
 
 
@@ -64,10 +72,15 @@ def test_a_page_with_only_white_space_gives_no_premise() -> None:
     assert short_premise(opinion("|1|One.\n|2||3|Two.", ""), ["2"]) is None
 
 
-def test_opinions_are_read_by_their_position(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_opinions_are_read_by_their_position(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(entail_examples, "HELD", 1)
     body = html(("majority", [f"{label(1)}Text &lt;1&gt;."]), ("dissent", ["No."]))
-    cases = {str(n): (metadata(n, f"{n} Test 1"), body.replace("1&gt", f"{n}&gt")) for n in range(1, 41)}
+    cases = {
+        str(n): (metadata(n, f"{n} Test 1"), body.replace("1&gt", f"{n}&gt"))
+        for n in range(1, 41)
+    }
     volume = write_zip(tmp_path / "v.zip", cases)
     shard = tmp_path / "v.parquet"
     write_opinions([volume], shard, set_aside=False)
@@ -75,7 +88,10 @@ def test_opinions_are_read_by_their_position(tmp_path: Path, monkeypatch: pytest
     found = MajorityOpinions([shard])
     for row in (79, 0, 33, 31, 32, 1):
         read = found.at(0, row)
-        assert (read.opinion_id, read.text) == (rows[row]["opinion_id"], rows[row]["text"])
+        assert (read.opinion_id, read.text) == (
+            rows[row]["opinion_id"],
+            rows[row]["text"],
+        )
         assert (read.reporter, read.volume) == ("Test", rows[row]["volume"])
     assert found.at(0, 2).pages == (Page("1", 0),)
 
@@ -105,7 +121,8 @@ def test_closing_paragraphs_are_counted_as_in_the_released_code():
     """The released code counts the line ends among the last 512 token ids, plus one."""
     count = TokenCounter()
     paragraphs = [
-        f"Paragraph {n}: the lessee paid {n} dollars, and the lessor kept it." * (n % 4 + 1)
+        f"Paragraph {n}: the lessee paid {n} dollars, and the lessor kept it."
+        * (n % 4 + 1)
         for n in range(60)
     ]
     text = "\n".join(paragraphs)

@@ -11,7 +11,12 @@ from lextables.papers.lawngnli.readings import drawn, load_readings, pair_name, 
 from lextables.papers.lawngnli.tables import READINGS
 from lextables.pipeline.errors import BadInput
 
-SHARES = {("entail", True): 70, ("entail", False): 30, ("neutral", True): 99, ("contradict", False): 1}
+SHARES = {
+    ("entail", True): 70,
+    ("entail", False): 30,
+    ("neutral", True): 99,
+    ("contradict", False): 1,
+}
 ROWS = [
     {
         "example_id": f"{label}{n}",
@@ -76,23 +81,41 @@ def test_a_sheet_completed_by_two_readers_is_loaded(tmp_path: Path):
     path = tmp_path / "read.csv"
     head, *lines = sheet(ROWS[:1], "f" * 64).splitlines()
     empty = "\n".join(lines)
-    filled = [empty.replace(",,,,", f",{who},neutral,{sure},") for who, sure in (("A", "high"), ("B", "low"))]
+    filled = [
+        empty.replace(",,,,", f",{who},neutral,{sure},")
+        for who, sure in (("A", "high"), ("B", "low"))
+    ]
     path.write_text("\n".join([head, *filled]) + "\n")
     first, second = load_readings(path)["f" * 64][pair_name("h0, entail", "one\ntwo")]
-    assert (first.label, first.sure, second.label, second.sure) == ("neutral", True, "neutral", False)
+    assert (first.label, first.sure, second.label, second.sure) == (
+        "neutral",
+        True,
+        "neutral",
+        False,
+    )
 
 
 def test_a_pair_with_only_one_reading_raises_an_error(tmp_path: Path):
     path = tmp_path / "lawngnli.csv"
-    path.write_text("data_set,pair,reader,reading,confidence,note\nd,a,A,entail,high,\n")
-    with pytest.raises(BadInput, match=r"^lawngnli\.csv: pair a has not two readings of entail, neutral"):
+    path.write_text(
+        "data_set,pair,reader,reading,confidence,note\nd,a,A,entail,high,\n"
+    )
+    with pytest.raises(
+        BadInput,
+        match=r"^lawngnli\.csv: pair a has not two readings of entail, neutral",
+    ):
         load_readings(path)
 
 
 def test_readings_without_a_data_set_column_raise_an_error(tmp_path: Path):
     path = tmp_path / "lawngnli.csv"
-    path.write_text("pair,reader,reading,confidence,note\na,A,entail,high,\na,B,entail,high,\n")
-    with pytest.raises(BadInput, match=r"^lawngnli\.csv: the column data_set is missing; take the rows of a"):
+    path.write_text(
+        "pair,reader,reading,confidence,note\na,A,entail,high,\na,B,entail,high,\n"
+    )
+    with pytest.raises(
+        BadInput,
+        match=r"^lawngnli\.csv: the column data_set is missing; take the rows of a",
+    ):
         load_readings(path)
 
 

@@ -22,7 +22,15 @@ from lextables.pipeline.errors import BadInput
 from lextables.sources.registry import load, registry_texts, with_registry_texts
 from lextables.tables.inputs import comparable
 from lextables.tables.published import PublishedCell
-from released_files import CITED, CITING, DISSENT, body, twin_rows, write_ids, write_masks
+from released_files import (
+    CITED,
+    CITING,
+    DISSENT,
+    body,
+    twin_rows,
+    write_ids,
+    write_masks,
+)
 
 TEXT = "The lessee can't hold over & pay.\n A later @12@ page: he may not hold over.\n "
 BODIES = {1: body(CITED), 2: body(CITING, DISSENT)}
@@ -32,7 +40,10 @@ BODIES = {1: body(CITED), 2: body(CITING, DISSENT)}
 def test_html_and_xml_give_the_text_of_the_released_code(markup):
     cited, dissent = opinions(body(CITED, DISSENT, markup=markup, note="A note."))
     assert cited == {"type": "majority", "text": TEXT + "\n A note.\n \n "}
-    assert dissent == {"type": "dissent", "text": "I would affirm.\n \n A note.\n \n \n"}
+    assert dissent == {
+        "type": "dissent",
+        "text": "I would affirm.\n \n A note.\n \n \n",
+    }
     assert majority([dissent, cited]) == (1, cited["text"])
     assert majority([cited, cited]) is None
     assert opinions("<casebody></casebody>\n") == []
@@ -42,7 +53,10 @@ def test_html_and_xml_give_the_text_of_the_released_code(markup):
     ("pages", "expected"),
     [
         (["12"], "A later  page: he may not hold over.\n "),
-        (["11"], "The lessee can't hold over & pay.\n A later  page: he may not hold over."),
+        (
+            ["11"],
+            "The lessee can't hold over & pay.\n A later  page: he may not hold over.",
+        ),
         (["11", "12"], None),
         (["99"], ""),
     ],
@@ -69,7 +83,10 @@ def test_a_short_premise_contains_the_paragraphs_of_its_pages(pages, expected):
     ],
 )
 def test_offsets_refer_to_text_without_labels_and_contractions(start, end, found):
-    assert parenthetical("See @3@Roe (lessee wouldn't hold over) again.", start, end) == found
+    assert (
+        parenthetical("See @3@Roe (lessee wouldn't hold over) again.", start, end)
+        == found
+    )
 
 
 @pytest.fixture(scope="module")
@@ -86,18 +103,45 @@ def trees():
         ("the rule is clear", {"flipped": False}, "the rule is clear"),
         ("the rule is clear", {"contradicted": False}, "the rule is clear"),
         # The next two rows reproduce errors of the released code.
-        ("the court didn't err", {"expanded": True, "flipped": False}, "the court do not err"),
+        (
+            "the court didn't err",
+            {"expanded": True, "flipped": False},
+            "the court do not err",
+        ),
         ("lessee saw it. It was void.", {}, "lessee did not saw it.  It was void."),
-        ("lessee saw it. It was void.", {"sentence": 1}, "lessee saw it. It was not void."),
+        (
+            "lessee saw it. It was void.",
+            {"sentence": 1},
+            "lessee saw it. It was not void.",
+        ),
         ("lessee saw it. It was void.", {"sentence": 2}, None),
         ("no one objected to it", {}, None),
-        ("the rule is clear", {"index": 70471}, "the rule is not clearnot"),  # edited by the authors
-        ("the lessee failed to pay", {"index": 7559}, "the lessee did not fail tonot  pay"),
-        ("the court did not err", {"index": 6941, "flipped": False}, "the court do not err"),
+        (
+            "the rule is clear",
+            {"index": 70471},
+            "the rule is not clearnot",
+        ),  # edited by the authors
+        (
+            "the lessee failed to pay",
+            {"index": 7559},
+            "the lessee did not fail tonot  pay",
+        ),
+        (
+            "the court did not err",
+            {"index": 6941, "flipped": False},
+            "the court do not err",
+        ),
     ],
 )
 def test_hypotheses_equal_those_of_the_released_code(text, changes, expected, trees):
-    row = {"index": 1, "expanded": False, "contradicted": True, "flipped": True, "sentence": 0, "clause": []}
+    row = {
+        "index": 1,
+        "expanded": False,
+        "contradicted": True,
+        "flipped": True,
+        "sentence": 0,
+        "clause": [],
+    }
     assert hypotheses([(row | changes, text)], trees) == [expected]
 
 
@@ -117,8 +161,17 @@ def released(tmp_path, trees):
     """Return a function that builds the data set from rows of an ID file and returns it with its tables."""
 
     def build(rows, markup="html", cut=None):
-        write(ROWS, read_ids(write_ids(tmp_path / "ids.xz", rows)), tmp_path / "rows.parquet")
-        shard = [volume(tmp_path, markup)], trees, tmp_path / "cases.parquet", tmp_path / "texts.parquet"
+        write(
+            ROWS,
+            read_ids(write_ids(tmp_path / "ids.xz", rows)),
+            tmp_path / "rows.parquet",
+        )
+        shard = (
+            [volume(tmp_path, markup)],
+            trees,
+            tmp_path / "cases.parquet",
+            tmp_path / "texts.parquet",
+        )
         write_shard(tmp_path / "rows.parquet", *shard)
         masks = cut and read_masks(write_masks(tmp_path / "masks.xz", *cut))
         files = [tmp_path / "cases.parquet"], [tmp_path / "texts.parquet"]
@@ -136,14 +189,21 @@ def test_twins_are_written_with_the_schemas_of_the_built_data_set(released, mark
     first, twin = examples
     assert first["hypothesis"] == "lessee would not hold over"
     assert twin["hypothesis"] == "lessee would hold over"
-    assert [(row["label"], row["is_twin"]) for row in examples] == [("entail", False), ("contradict", True)]
+    assert [(row["label"], row["is_twin"]) for row in examples] == [
+        ("entail", False),
+        ("contradict", True),
+    ]
     original = first["short_premise_original"]
     assert original.startswith("A later  page: he may not hold over.")
     (span,) = first["premise_spans"]
     (premise,) = long_premises
     assert premise["original"].split() == unlabelled(TEXT).split()
     assert premise["original"][span["start"] : span["end"]] == original
-    assert (premise["case_id"], premise["opinion_id"], first["cited_jurisdiction"]) == (1, "1-0", "Testland")
+    assert (premise["case_id"], premise["opinion_id"], first["cited_jurisdiction"]) == (
+        1,
+        "1-0",
+        "Testland",
+    )
     assert [row["example_id"] for row in unfiltered] == ["000041"]
     assert made.masks_fault == "the filter file is not here"
     assert made.named() == {}
@@ -153,15 +213,25 @@ def test_twins_are_written_with_the_schemas_of_the_built_data_set(released, mark
 def test_masks_remove_characters_from_the_premises(released):
     rows = [*twin_rows(41), *twin_rows(51, caseid=2, cited_pages=frozenset({"11"}))]
     made, (examples, _, _) = released(rows)
-    lengths = [{name: row["characters"][name] for name in ("long", "short")} for row in made.rows]
-    masks = ["".join("0" * 4 + "1" * (of[name] - 4) for of in lengths) for name in ("long", "short")]
+    lengths = [
+        {name: row["characters"][name] for name in ("long", "short")}
+        for row in made.rows
+    ]
+    masks = [
+        "".join("0" * 4 + "1" * (of[name] - 4) for of in lengths)
+        for name in ("long", "short")
+    ]
     made, (cut, premises, _) = released(rows, cut=masks)
     assert made.masks_fault == ""
-    assert [row["short_premise"] for row in cut] == [row["short_premise_original"][4:] for row in cut]
+    assert [row["short_premise"] for row in cut] == [
+        row["short_premise_original"][4:] for row in cut
+    ]
     assert premises[0]["text"] == premises[0]["original"][4:]
     made, (other, _, _) = released(rows, cut=[masks[0] + "1", masks[1]])
     assert made.masks_fault.startswith("the long premises have ")
-    assert [row["short_premise"] for row in other] == [row["short_premise"] for row in examples]
+    assert [row["short_premise"] for row in other] == [
+        row["short_premise"] for row in examples
+    ]
 
 
 @pytest.mark.parametrize(
@@ -169,18 +239,26 @@ def test_masks_remove_characters_from_the_premises(released):
     [
         ({"caseid": 98}, {"the citing case is not found: citing_case_id": [98]}),
         ({"cited_case": 99}, {"the cited case is not found: cited_case_id": [99]}),
-        ({"cited_pages": frozenset({"70"})}, {"the opinion has none of the pages: index": [51, 52]}),
+        (
+            {"cited_pages": frozenset({"70"})},
+            {"the opinion has none of the pages: index": [51, 52]},
+        ),
         ({"cited_pages": None}, {"the opinion has none of the pages: index": [51, 52]}),
         ({"end_index": 9000}, {"the offsets do not fit: index": [51, 52]}),
         ({"start_index": 11}, {"the offsets do not fit: index": [51, 52]}),
         ({"i": 7}, {"the offsets do not fit: index": [51, 52]}),
         (
             {"sent_id": 7},
-            {"the clause to contradict is not found: index": [52], "the twin is left out: index": [51]},
+            {
+                "the clause to contradict is not found: index": [52],
+                "the twin is left out: index": [51],
+            },
         ),
     ],
 )
-def test_invalid_rows_are_excluded_with_their_twins_and_reported(released, change, named, tmp_path):
+def test_invalid_rows_are_excluded_with_their_twins_and_reported(
+    released, change, named, tmp_path
+):
     made, (examples, _, _) = released([*twin_rows(41), *twin_rows(51, **change)])
     assert [row["example_id"] for row in examples] == ["000041", "000041"]
     assert made.named() == named
@@ -188,16 +266,22 @@ def test_invalid_rows_are_excluded_with_their_twins_and_reported(released, chang
     faults = [fault.partition(": ")[0] for fault in named]
     found = differences(made, tmp_path, [], "")
     assert [line.partition("rows: ")[2] for line in found[:-1]] == sorted(faults)
-    assert found[-1] == "citations are removed by our rules: the filter file is not here"
+    assert (
+        found[-1] == "citations are removed by our rules: the filter file is not here"
+    )
 
 
 def test_data_with_the_published_counts_has_no_differences(released, tmp_path):
     rows = twin_rows(41)
     made, _ = released(rows)
-    sizes = [[row["characters"][name] for row in made.rows] for name in ("long", "short")]
+    sizes = [
+        [row["characters"][name] for row in made.rows] for name in ("long", "short")
+    ]
     made, _ = released(rows, cut=["1" * sum(of) for of in sizes])
     cells = [
-        PublishedCell("table2", f"LawngNLI / {row}", f"{premise} premises / Full", value, 0, "")
+        PublishedCell(
+            "table2", f"LawngNLI / {row}", f"{premise} premises / Full", value, 0, ""
+        )
         for premise in ("Long", "Short")
         for row, value in (
             ("Unique training premises", "1"),
@@ -206,7 +290,12 @@ def test_data_with_the_published_counts_has_no_differences(released, tmp_path):
         )
     ]
     assert differences(made, tmp_path, cells, "") == []
-    more = [*cells, PublishedCell("table2", cells[2].row, 'Long premises / "Analysis" subset', "3", 0, "")]
+    more = [
+        *cells,
+        PublishedCell(
+            "table2", cells[2].row, 'Long premises / "Analysis" subset', "3", 0, ""
+        ),
+    ]
     assert differences(made, tmp_path, more, "") == [
         'Table 2, Training examples, Long premises / "Analysis" subset: 2 and not 3'
     ]
@@ -214,14 +303,21 @@ def test_data_with_the_published_counts_has_no_differences(released, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("found", "variant"), [([], "release"), (["2 rows: …", "other trees"], "incomplete release")]
+    ("found", "variant"),
+    [([], "release"), (["2 rows: …", "other trees"], "incomplete release")],
 )
 def test_comparability_depends_on_the_counts_and_not_on_the_registry(found, variant):
-    texts = registry_texts(load(ROOT / "resources/sources.yaml"), ["lawngnli_ids", "caselaw"])
+    texts = registry_texts(
+        load(ROOT / "resources/sources.yaml"), ["lawngnli_ids", "caselaw"]
+    )
     files = ("lawngnli_ids", "LawngNLI_minus_case_text.xz"), ("caselaw", "2 volumes")
-    sources = [{"source": of, "file": file, "variant": "unverified"} for of, file in files]
+    sources = [
+        {"source": of, "file": file, "variant": "unverified"} for of, file in files
+    ]
     shown = with_registry_texts(judged(sources, found), texts)
-    assert {(source["variant"], source["comparable"]) for source in shown} == {(variant, not found)}
+    assert {(source["variant"], source["comparable"]) for source in shown} == {
+        (variant, not found)
+    }
     assert comparable(shown) == (not found)
     assert "other trees" in shown[0]["note"] or not found
 
@@ -229,7 +325,10 @@ def test_comparability_depends_on_the_counts_and_not_on_the_registry(found, vari
 def test_an_unreadable_volume_raises_an_error(tmp_path):
     path = volume(tmp_path, "xml")
     path.write_bytes(path.read_bytes()[:40])
-    with pytest.raises(BadInput, match=r"us\.jsonl\.xz: the volume cannot be read .*; fetch it again\.$"):
+    with pytest.raises(
+        BadInput,
+        match=r"us\.jsonl\.xz: the volume cannot be read .*; fetch it again\.$",
+    ):
         cases([path], {1})
 
 
@@ -245,7 +344,9 @@ def test_an_unreadable_volume_raises_an_error(tmp_path):
         bulk_row(True, ""),
     ],
 )
-def test_a_bad_row_of_the_bulk_export_is_skipped_and_the_first_of_an_id_used(tmp_path, bad):
+def test_a_bad_row_of_the_bulk_export_is_skipped_and_the_first_of_an_id_used(
+    tmp_path, bad
+):
     second = bulk_row(1, "<p>Second.</p>", jurisdiction={"name_long": "Elsewhere"})
     path = write_bulk(tmp_path / "c.jsonl", [bad, bulk_row(1, "<p>First.</p>"), second])
     rows = cases([path], {1})

@@ -34,11 +34,15 @@ def stack_global(module, name):
 TOUCH = "touch {}"
 HOSTILE = {
     "os.system": lambda mark: pickle.dumps(Calls(os.system, TOUCH.format(mark))),
-    "builtins.eval": lambda mark: pickle.dumps(Calls(eval, f"open({str(mark)!r}, 'w')")),
+    "builtins.eval": lambda mark: pickle.dumps(
+        Calls(eval, f"open({str(mark)!r}, 'w')")
+    ),
     "dotted name through an expected module": lambda mark: (
         b"\x80\x04" + stack_global("numpy", "dtype.__class__.__base__") + b"."
     ),
-    "copyreg._reconstructor": lambda mark: pickle.dumps(Calls(copyreg._reconstructor, dict, object, None)),
+    "copyreg._reconstructor": lambda mark: pickle.dumps(
+        Calls(copyreg._reconstructor, dict, object, None)
+    ),
     "extension code": lambda mark: b"\x80\x02\x82\x01.",
     "persistent id": lambda mark: b"\x80\x04\x8c\x01xQ.",
     "instance opcode": lambda mark: b"(S'touch'\nios\nsystem\n.",
@@ -50,7 +54,9 @@ HOSTILE = {
         b"\x80\x04" + global_opcode("pandas", "read_pickle") + b"\x8c\x01x\x85R."
     ),
     "attributes of a class": lambda mark: (
-        b"\x80\x04" + global_opcode("numpy", "ndarray") + b"N}\x8c\x04rows\x8c\x01xs\x86b."
+        b"\x80\x04"
+        + global_opcode("numpy", "ndarray")
+        + b"N}\x8c\x04rows\x8c\x01xs\x86b."
     ),
     "a bare class": lambda mark: b"\x80\x04" + global_opcode("numpy", "ndarray") + b".",
     "an array larger than its bytes": lambda mark: (
@@ -96,8 +102,9 @@ def test_the_error_names_the_function_that_a_pickle_requests(tmp_path):
     path = write(tmp_path / "ids.xz", Calls(os.system, "true"))
     with pytest.raises(BadInput) as error:
         load(path)
-    assert f"{path}: the pickle is refused: it asks for {os.system.__module__}.system, which is not" in str(
-        error.value
+    assert (
+        f"{path}: the pickle is refused: it asks for {os.system.__module__}.system, which is not"
+        in str(error.value)
     )
 
 
@@ -138,7 +145,9 @@ def test_a_data_frame_of_pandas_1_2_is_read(old, order, buffered, packed, tmp_pa
         (old.Array(np.array([[True, False, True]]), buffered), slice(4, 5, 1)),
         (old.Array(np.array([[0.5, np.inf, -1.0]]), buffered), slice(5, 6, 1)),
     ]
-    frame = old.frame(["s", "n", "m", "pages", "flag", "x"], blocks, old.int_index([7, 8, 9]))
+    frame = old.frame(
+        ["s", "n", "m", "pages", "flag", "x"], blocks, old.int_index([7, 8, 9])
+    )
     data = pickle.dumps(frame, 5)
     path = tmp_path / "ids.xz"
     path.write_bytes(lzma.compress(data) if packed else data)
@@ -180,19 +189,56 @@ def test_a_data_frame_with_invalid_blocks_is_rejected(old, blocks, tmp_path):
 
 def test_rows_and_their_twins_are_read(tmp_path):
     alone = id_row(
-        index=7, caseid=3.0, cited_pages=float("nan"), e=True, h=True, clause_id=None, sent_id=None
+        index=7,
+        caseid=3.0,
+        cited_pages=float("nan"),
+        e=True,
+        h=True,
+        clause_id=None,
+        sent_id=None,
     )
-    first, twin, other = read_ids(write_ids(tmp_path / "ids.xz", [*twin_rows(41, sample=0), alone]))
+    first, twin, other = read_ids(
+        write_ids(tmp_path / "ids.xz", [*twin_rows(41, sample=0), alone])
+    )
     assert first == {
-        "example_id": "000041", "is_twin": False, "index": 41, "citing_case_id": 2, "opinion": 0, "start": 9,
-        "end": 35, "cited_case_id": 1, "pages": ["12"], "label": "entail", "negated": True, "analysis": False,
-        "split": "train", "expanded": False, "contradicted": True, "flipped": False, "sentence": 0,
+        "example_id": "000041",
+        "is_twin": False,
+        "index": 41,
+        "citing_case_id": 2,
+        "opinion": 0,
+        "start": 9,
+        "end": 35,
+        "cited_case_id": 1,
+        "pages": ["12"],
+        "label": "entail",
+        "negated": True,
+        "analysis": False,
+        "split": "train",
+        "expanded": False,
+        "contradicted": True,
+        "flipped": False,
+        "sentence": 0,
         "clause": [0],
-    }  # fmt: skip
-    changed = {"is_twin": True, "index": 42, "label": "contradict", "negated": False, "flipped": True}
+    }
+    changed = {
+        "is_twin": True,
+        "index": 42,
+        "label": "contradict",
+        "negated": False,
+        "flipped": True,
+    }
     assert twin == first | changed
-    assert (other["example_id"], other["pages"], other["citing_case_id"]) == ("000007", [], 3)
-    assert (other["expanded"], other["contradicted"], other["sentence"], other["clause"]) == (
+    assert (other["example_id"], other["pages"], other["citing_case_id"]) == (
+        "000007",
+        [],
+        3,
+    )
+    assert (
+        other["expanded"],
+        other["contradicted"],
+        other["sentence"],
+        other["clause"],
+    ) == (
         True,
         False,
         None,
@@ -203,7 +249,10 @@ def test_rows_and_their_twins_are_read(tmp_path):
 @pytest.mark.parametrize(
     ("rows", "sentence"),
     [
-        ([id_row(), id_row()], r"ids\.xz, row 2: the index 41 repeats; download the file again"),
+        (
+            [id_row(), id_row()],
+            r"ids\.xz, row 2: the index 41 repeats; download the file again",
+        ),
         ([id_row(label=3)], r"ids\.xz, row 1: a value cannot be read \(IndexError"),
         ([id_row(split="dev")], "row 1: a value cannot be read"),
         ([id_row(start_index=-1)], "row 1: a value cannot be read .*-1 is no number"),
@@ -221,7 +270,9 @@ def test_invalid_rows_raise_an_error(rows, sentence, tmp_path):
 def test_a_truncated_id_file_raises_an_error(tmp_path):
     path = write_ids(tmp_path / "ids.xz", [id_row()])
     path.write_bytes(path.read_bytes()[:-40])
-    with pytest.raises(BadInput, match=r"ids\.xz: the pickle is refused: .*; download the file again"):
+    with pytest.raises(
+        BadInput, match=r"ids\.xz: the pickle is refused: .*; download the file again"
+    ):
         list(read_ids(path))
     with pytest.raises(BadInput, match="holds a dict, not a frame"):
         list(read_ids(write(tmp_path / "dict", {})))
@@ -233,7 +284,9 @@ def test_a_mask_can_be_applied_at_any_position(start, encode):
     mask = Mask(encode(b"0" * start + b"1101" + b"0" * 300), "here")
     assert len(mask) == start + 304
     assert mask.cut("a|bcd", start) == "abd"
-    with pytest.raises(BadInput, match="here: the mask holds anything but 0 and 1, or ends"):
+    with pytest.raises(
+        BadInput, match="here: the mask holds anything but 0 and 1, or ends"
+    ):
         mask.cut("a" * 400, start)
 
 
@@ -250,7 +303,9 @@ def test_invalid_masks_raise_an_error(encoded, message):
         Mask(encoded, "here").cut("abc", 0)
 
 
-@pytest.mark.parametrize("value", [["long"], {"long": "MQ=="}, {"long": "MQ==", "short": 1}])
+@pytest.mark.parametrize(
+    "value", [["long"], {"long": "MQ=="}, {"long": "MQ==", "short": 1}]
+)
 def test_a_filter_file_with_another_structure_is_rejected(value, tmp_path):
     with pytest.raises(BadInput, match="filter.xz"):
         read_masks(write(tmp_path / "filter.xz", value))

@@ -40,9 +40,12 @@ def made(tmp_path):
             shards.append(tmp_path / f"{number}.parquet")
             dataset.write(OPINIONS, opinions[start : start + cut], shards[-1])
         tables = {
-            table.name: tmp_path / f"{table.name}.parquet" for table in (QUERIES, DOCUMENTS, JUDGEMENTS)
+            table.name: tmp_path / f"{table.name}.parquet"
+            for table in (QUERIES, DOCUMENTS, JUDGEMENTS)
         }
-        counts = write_retrieval(tmp_path / "examples.parquet", shards, encode, encode, tables, others)
+        counts = write_retrieval(
+            tmp_path / "examples.parquet", shards, encode, encode, tables, others
+        )
         return {name: list(dataset.read(path)) for name, path in tables.items()}, counts
 
     return make
@@ -57,8 +60,18 @@ def pools(tables):
 
 def test_queries_are_entail_and_contradict_test_examples_of_the_analysis_subset(made):
     tables, counts = made(3)
-    assert [row["query_id"] for row in tables["queries"]] == ["1-0:5", "1-0:5+twin", "2-0:5", "6-0:5"]
-    assert [row["label"] for row in tables["queries"]] == ["entail", "contradict", "entail", "entail"]
+    assert [row["query_id"] for row in tables["queries"]] == [
+        "1-0:5",
+        "1-0:5+twin",
+        "2-0:5",
+        "6-0:5",
+    ]
+    assert [row["label"] for row in tables["queries"]] == [
+        "entail",
+        "contradict",
+        "entail",
+        "entail",
+    ]
     assert counts.queries == 4
 
 
@@ -74,7 +87,9 @@ def test_documents_are_the_unchanged_opinions_of_all_pools(made):
     tables, counts = made(3)
     texts = {row["document_id"]: row["text"] for row in tables["documents"]}
     expected = {row["opinion_id"]: row["text"] for row in (*ABOUT, *OTHERS)}
-    assert set(texts) == {document for pool in pools(tables).values() for document in pool}
+    assert set(texts) == {
+        document for pool in pools(tables).values() for document in pool
+    }
     assert texts == {name: expected[name] for name in texts}
     assert counts.opinions == 11  # ten of Ohio, one of Utah
 
@@ -88,16 +103,24 @@ def test_small_jurisdictions_are_counted(made):
 def test_the_census_counts_nearest_targets_and_citing_opinions_in_pools(made):
     _, counts = made(3)
     assert counts.size == 4
-    assert counts.target_first == 2  # 2-0:5, whose target is nearest, and 6-0:5, which has no other
+    assert (
+        counts.target_first == 2
+    )  # 2-0:5, whose target is nearest, and 6-0:5, which has no other
     assert counts.citing_in_pool == 1  # case 2 is the citing case of 2-0:5
 
 
 def test_targets_that_tie_with_other_opinions_are_nearest(made):
     def rent(texts):
-        return np.array([[1, 0] if "rent" in text else [0, 1] for text in texts], dtype=np.float32)
+        return np.array(
+            [[1, 0] if "rent" in text else [0, 1] for text in texts], dtype=np.float32
+        )
 
     opinions = [opinion(1, "rent"), opinion(2, "rent"), opinion(3, "house")]
-    asked = [example("1-0:5", 1, "rent"), example("2-0:5", 2, "rent"), example("3-0:5", 3, "rent")]
+    asked = [
+        example("1-0:5", 1, "rent"),
+        example("2-0:5", 2, "rent"),
+        example("3-0:5", 3, "rent"),
+    ]
     assert made(3, examples=asked, opinions=opinions, encode=rent)[1].target_first == 2
 
 
@@ -125,13 +148,26 @@ def test_similarity_is_the_inner_product(made):
 
 # The training set for rerankers.
 
-LONG = opinion(30, "\n".join(f"See 1 U.S. {n}. {'taxes' if n % 3 else 'tolls'} p{n}" for n in range(1, 10)))
+LONG = opinion(
+    30,
+    "\n".join(
+        f"See 1 U.S. {n}. {'taxes' if n % 3 else 'tolls'} p{n}" for n in range(1, 10)
+    ),
+)
 FOR_TRAINING = [
     example("1-0:5", 30, "tolls", split="train"),
     example("1-0:5", 30, "no tolls", label="contradict", split="train", is_twin=True),
     # They are about case 1, but their premise was replaced.
     example("2-0:5", 30, "rent", label="neutral", split="train", analysis=False),
-    example("2-0:5", 30, "no rent", label="neutral", split="train", analysis=False, is_twin=True),
+    example(
+        "2-0:5",
+        30,
+        "no rent",
+        label="neutral",
+        split="train",
+        analysis=False,
+        is_twin=True,
+    ),
     example("3-0:5", 22, "rent", label="neutral", place="Utah"),
 ]
 ABOUT_CASE = {"1-0:5": 30, "2-0:5": 1, "3-0:5": 22}
@@ -150,14 +186,21 @@ def trained_on(tmp_path, monkeypatch):
         dataset.write(OPINIONS, [*ABOUT, *OTHERS, LONG], tmp_path / "o")
         tables = {table.name: tmp_path / table.name for table in RERANKING}
         count = write_reranking(
-            tmp_path / "e", tmp_path / "u", [tmp_path / "o"], encode, encode, seed, tables
+            tmp_path / "e",
+            tmp_path / "u",
+            [tmp_path / "o"],
+            encode,
+            encode,
+            seed,
+            tables,
         )
         found = {name: list(dataset.read(path)) for name, path in tables.items()}
         assert count == len(found["examples"])
         texts = {row["text_id"]: row["text"] for row in found["texts"]}
         assert len(texts) == len(found["texts"])
         return {
-            row["example_id"]: row | {"premise": texts[row["text_id"]], "hypothesis": texts[row["pair_id"]]}
+            row["example_id"]: row
+            | {"premise": texts[row["text_id"]], "hypothesis": texts[row["pair_id"]]}
             for row in found["examples"]
         }, found["heads"]
 
@@ -170,7 +213,11 @@ def test_entail_and_contradict_keep_five_paragraphs_of_their_opinion(trained_on)
     lines = LONG["text"].split("\n")
     for name, label in (("1-0:5", "entail"), ("1-0:5+twin", "contradict")):
         row = rows[name]
-        assert (LABELS[row["label"]], row["opinion_id"], row["split"]) == (label, "30-0", "train")
+        assert (LABELS[row["label"]], row["opinion_id"], row["split"]) == (
+            label,
+            "30-0",
+            "train",
+        )
         kept = row["premise"].split("\n")
         assert len(kept) == 5 and kept == [line for line in lines if line in kept]
         assert {line for line in lines if "tolls" in line} <= {*kept}
@@ -185,7 +232,9 @@ def test_neutral_hypotheses_get_one_of_the_nearest_other_opinions(trained_on):
     assert rows["2-0:5"]["premise"] in {row["text"] for row in ABOUT}
 
 
-def test_examples_without_another_opinion_are_excluded_and_analysis_is_marked(trained_on):
+def test_examples_without_another_opinion_are_excluded_and_analysis_is_marked(
+    trained_on,
+):
     rows, _ = trained_on()
     assert "3-0:5" not in rows and len(rows) == 4
     assert [rows[name]["analysis"] for name in ("1-0:5", "2-0:5")] == [True, False]

@@ -31,13 +31,24 @@ def made(tmp_path):
     data = tmp_path / "data/lawngnli_retrieval"
     queries = [
         {
-            "query_id": name, "split": "test", "label": label, "negated": False, "jurisdiction": "Ohio",
-            "cited_case_id": 1, "citing_case_id": 2, "text": "x",
+            "query_id": name,
+            "split": "test",
+            "label": label,
+            "negated": False,
+            "jurisdiction": "Ohio",
+            "cited_case_id": 1,
+            "citing_case_id": 2,
+            "text": "x",
         }
         for name, label in LABELS.items()
-    ]  # fmt: skip
+    ]
     judged = [
-        {"query_id": name, "document_id": f"{at:02}", "gain": int(at == 0), "similarity": 0.5}
+        {
+            "query_id": name,
+            "document_id": f"{at:02}",
+            "gain": int(at == 0),
+            "similarity": 0.5,
+        }
         for name, size in SIZES.items()
         for at in range(size)
     ]
@@ -51,14 +62,30 @@ def made(tmp_path):
         """``systems`` is {name: (row of a plan, {condition: scores} or None without runs)}."""
         rows = []
         for key, (row, of_conditions) in systems.items():
-            rows.append(row | {"runs": {name: [f"runs/{key}/{name}"] for name in of_conditions or {}}})
+            rows.append(
+                row
+                | {
+                    "runs": {
+                        name: [f"runs/{key}/{name}"] for name in of_conditions or {}
+                    }
+                }
+            )
             for name, shares in (of_conditions or {}).items():
                 found = [
-                    {"metric": f"Recall@{cutoff}", "group": f"label: {label}", "value": value, "n": 2}
+                    {
+                        "metric": f"Recall@{cutoff}",
+                        "group": f"label: {label}",
+                        "value": value,
+                        "n": 2,
+                    }
                     for (cutoff, label), value in shares.items()
                 ]
                 path = tmp_path / f"runs/{key}/{name}/scores.parquet"
-                dataset.write(SCORES, sorted(found, key=lambda row: (row["metric"], row["group"])), path)
+                dataset.write(
+                    SCORES,
+                    sorted(found, key=lambda row: (row["metric"], row["group"])),
+                    path,
+                )
         printed = [cell for cell in PRINTED if cell.table == table]
         inputs = Inputs(data, tmp_path, rows, printed, PAPER, table)
         return {(cell.row, cell.column): cell for cell in tables.cells(table, inputs)}
@@ -70,11 +97,19 @@ def system(retriever, reranker=None, documents=("whole",), **changed):
     way = Retriever(row=retriever, kind="bi-encoder", documents=documents)
     read = {name: how for name, (_, how) in way.conditions(["text"]).items()}
     return {
-        "row": f"{retriever} / {reranker}", "retriever": retriever, "reranker": reranker or "None",
-        "reranked": reranker is not None, "documents": way.reranked_reading,
-        "read": {"text": way.reranked_reading} if reranker else read, "additional": False,
-        "reason": "sample data", "trained": False, "averages": 1, "baseline": False, "lenient": False,
-    } | changed  # fmt: skip
+        "row": f"{retriever} / {reranker}",
+        "retriever": retriever,
+        "reranker": reranker or "None",
+        "reranked": reranker is not None,
+        "documents": way.reranked_reading,
+        "read": {"text": way.reranked_reading} if reranker else read,
+        "additional": False,
+        "reason": "sample data",
+        "trained": False,
+        "averages": 1,
+        "baseline": False,
+        "lenient": False,
+    } | changed
 
 
 SHARES = {
@@ -89,13 +124,29 @@ WORSE = dict.fromkeys(SHARES, 0.0)
 
 
 def test_table17_has_columns_for_whole_and_filtered_documents(made):
-    ways = {"text": SHARES, "text-paragraphs": WORSE, "text-filtered": SHARES | {(1, "entail"): 1.0}}
-    found = made("table17", {
-        "a": (system("MiniLM", documents=("whole", "paragraphs", "filtered"), additional=True), ways),
-        "b": (system("all-mpnet-base-v2", documents=BOTH), None),
-        "c": (system("BM25", documents=BOTH, reason="no GPU"), {"text": SHARES}),
-    })  # fmt: skip
-    left_out = found[f"{ENTAIL} / BM25", "Long premise filtered by BM25 retrieval / Recall@1"]
+    ways = {
+        "text": SHARES,
+        "text-paragraphs": WORSE,
+        "text-filtered": SHARES | {(1, "entail"): 1.0},
+    }
+    found = made(
+        "table17",
+        {
+            "a": (
+                system(
+                    "MiniLM",
+                    documents=("whole", "paragraphs", "filtered"),
+                    additional=True,
+                ),
+                ways,
+            ),
+            "b": (system("all-mpnet-base-v2", documents=BOTH), None),
+            "c": (system("BM25", documents=BOTH, reason="no GPU"), {"text": SHARES}),
+        },
+    )
+    left_out = found[
+        f"{ENTAIL} / BM25", "Long premise filtered by BM25 retrieval / Recall@1"
+    ]
     assert (left_out.value, left_out.reason) == (None, "no GPU")
     assert found[f"{ENTAIL} / BM25", "Long premise / Recall@10"].reason == ""
     row = f"{ENTAIL} / MiniLM"
@@ -103,7 +154,10 @@ def test_table17_has_columns_for_whole_and_filtered_documents(made):
     assert found[row, "Long premise / Recall@1"].value == 0.0
     assert found[row, "Long premise filtered by BM25 retrieval / Recall@1"].value == 1.0
     assert found[f"{row}, best paragraph", "Long premise / Recall@100"].value == 0.0
-    assert (f"{row}, best paragraph", "Long premise filtered by BM25 retrieval / Recall@100") not in found
+    assert (
+        f"{row}, best paragraph",
+        "Long premise filtered by BM25 retrieval / Recall@100",
+    ) not in found
     cell = found[row, "Long premise / Recall@10"]
     assert (cell.low, cell.high) == exact_share_interval(1, 2) and cell.seeds is None
     assert cell.runs == ("runs/a/text",)
@@ -116,25 +170,47 @@ def test_table17_has_the_number_of_candidates_and_the_recall_of_a_random_order(m
     column = "Long premise / Recall@10"
     assert found["N", column].value == 2
     assert found["Candidates per query", column].value == pytest.approx(65 / 4)
-    assert found["Candidates per query", column].reason == "Ohio has 20 opinions (a pool has 1,000)"
-    assert found[f"{ENTAIL} / a random order, as expected", column].value == pytest.approx((0.5 + 1) / 2)
-    assert found["Contradict hypotheses as queries / a random order, as expected", column].value == 0.5
+    assert (
+        found["Candidates per query", column].reason
+        == "Ohio has 20 opinions (a pool has 1,000)"
+    )
+    assert found[
+        f"{ENTAIL} / a random order, as expected", column
+    ].value == pytest.approx((0.5 + 1) / 2)
+    assert (
+        found[
+            "Contradict hypotheses as queries / a random order, as expected", column
+        ].value
+        == 0.5
+    )
 
 
 def test_table6_names_the_first_stage_of_additional_rows(made):
     column = "[Contradict hypotheses as queries] / Recall@10"
-    found = made("table6", {
-        "a": (system("all-distilroberta-v1", "BM25", BOTH), {"text": SHARES}),
-        "b": (system("all-MiniLM-L6-v2", "BM25", BOTH, additional=True), {"text": SHARES}),
-        "c": (
-            system("all-MiniLM-L6-v2", None, BOTH, additional=True),
-            {"text": WORSE, "text-filtered": SHARES},
-        ),
-        "d": (
-            system("all-MiniLM-L6-v2", "A classifier", BOTH, additional=True, trained=True),
-            {"text": SHARES},
-        ),
-    })  # fmt: skip
+    found = made(
+        "table6",
+        {
+            "a": (system("all-distilroberta-v1", "BM25", BOTH), {"text": SHARES}),
+            "b": (
+                system("all-MiniLM-L6-v2", "BM25", BOTH, additional=True),
+                {"text": SHARES},
+            ),
+            "c": (
+                system("all-MiniLM-L6-v2", None, BOTH, additional=True),
+                {"text": WORSE, "text-filtered": SHARES},
+            ),
+            "d": (
+                system(
+                    "all-MiniLM-L6-v2",
+                    "A classifier",
+                    BOTH,
+                    additional=True,
+                    trained=True,
+                ),
+                {"text": SHARES},
+            ),
+        },
+    )
     assert found["BM25", column].value == 0.5
     assert found["BM25, over all-MiniLM-L6-v2", column].value == 0.5
     assert found["no reranker, over all-MiniLM-L6-v2", column].value == 0.5
@@ -147,7 +223,10 @@ def test_every_published_cell_has_a_reproduced_value(made, table):
     task = PAPER.tasks["lawngnli_retrieval"]
     if table == "table17":
         systems = [
-            (system(one.row, None, one.documents), dict.fromkeys(one.conditions(["text"]), SHARES))
+            (
+                system(one.row, None, one.documents),
+                dict.fromkeys(one.conditions(["text"]), SHARES),
+            )
             for one in task.retrievers.values()
             if not one.additional
         ]

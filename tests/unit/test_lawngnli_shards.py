@@ -14,15 +14,25 @@ from lextables.papers.lawngnli.case_index import CaseIndex, build_case_index
 from lextables.papers.lawngnli.citations import tokenizer
 from lextables.papers.lawngnli.contradictions import write_contradictions
 from lextables.papers.lawngnli.difficulty import bigram_overlap, difficulty_fault
-from lextables.papers.lawngnli.entail_examples import MajorityOpinions, write_parentheticals
+from lextables.papers.lawngnli.entail_examples import (
+    MajorityOpinions,
+    write_parentheticals,
+)
 from lextables.papers.lawngnli.labels import LABELS, assign_labels, closed_group
-from lextables.papers.lawngnli.long_premises import LONG_PREMISES, by_shard, cited_cases, write_long_premises
+from lextables.papers.lawngnli.long_premises import (
+    LONG_PREMISES,
+    by_shard,
+    cited_cases,
+    write_long_premises,
+)
 from lextables.papers.lawngnli.neutralization import CitationNetwork, pairs_of
 from lextables.papers.lawngnli.parsers import parser
 from lextables.pipeline import dataset
 from opinion_rows import encode
 
-VOLUMES = sorted((Path(__file__).parents[2] / "resources/sample/caselaw").glob("*/*.zip"))
+VOLUMES = sorted(
+    (Path(__file__).parents[2] / "resources/sample/caselaw").glob("*/*.zip")
+)
 
 
 def build(folder: Path, size: int, tools) -> tuple[dict[str, int], dict[str, bytes]]:
@@ -36,23 +46,44 @@ def build(folder: Path, size: int, tools) -> tuple[dict[str, int], dict[str, byt
     index, majorities = CaseIndex(folder / "index"), MajorityOpinions(opinions)
     shards = []
     for n, path in enumerate(opinions):
-        shard = built.Shard(*(folder / f"{name}-{n}.parquet" for name in ("par", "con", "cites", "long")))
+        shard = built.Shard(
+            *(
+                folder / f"{name}-{n}.parquet"
+                for name in ("par", "con", "cites", "long")
+            )
+        )
         write_candidates(path, index, tokens, folder / f"can-{n}.parquet", shard.cites)
-        write_parentheticals(folder / f"can-{n}.parquet", index, majorities, pipeline, shard.parentheticals)
+        write_parentheticals(
+            folder / f"can-{n}.parquet",
+            index,
+            majorities,
+            pipeline,
+            shard.parentheticals,
+        )
         write_contradictions(shard.parentheticals, trees, 0, shard.contradictions)
         shards.append(shard)
-    cases = cited_cases([s.contradictions for s in shards], [s.parentheticals for s in shards])
-    for places, path, shard in zip(by_shard(cases, index), opinions, shards, strict=True):
+    cases = cited_cases(
+        [s.contradictions for s in shards], [s.parentheticals for s in shards]
+    )
+    for places, path, shard in zip(
+        by_shard(cases, index), opinions, shards, strict=True
+    ):
         write_long_premises(places, path, shard.long_premises)
     names = ("examples", "long_premises", "unfiltered")
-    counts = built.write_examples(shards, encode, 0, folder / names[0], folder / names[1])
+    counts = built.write_examples(
+        shards, encode, 0, folder / names[0], folder / names[1]
+    )
     built.write_unfiltered(shards, folder / names[2])
     return counts, {name: (folder / name).read_bytes() for name in names}
 
 
 @pytest.fixture(scope="module")
 def tools(pytestconfig: pytest.Config):
-    return tokenizer(pytestconfig.cache.mkdir("hyperscan")), tokens_of(), parser("dependencies")
+    return (
+        tokenizer(pytestconfig.cache.mkdir("hyperscan")),
+        tokens_of(),
+        parser("dependencies"),
+    )
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +104,9 @@ def originals(finished) -> dict[str, dict]:
     return {row["example_id"]: row for row in dataset.read(finished[0] / "unfiltered")}
 
 
-def test_the_number_of_shards_does_not_change_the_files(tmp_path: Path, tools, finished, monkeypatch) -> None:
+def test_the_number_of_shards_does_not_change_the_files(
+    tmp_path: Path, tools, finished, monkeypatch
+) -> None:
     monkeypatch.setattr(built, "BATCH", 7)
     counts, files = build(tmp_path, 1, tools)
     assert (counts, files) == finished[1:]
@@ -84,38 +117,70 @@ def test_the_number_of_shards_does_not_change_the_files(tmp_path: Path, tools, f
 def test_volumes_under_two_numbers_in_two_shards_do_not_change_the_files(
     tmp_path: Path, tools, finished, monkeypatch
 ) -> None:
-    copies = [Path(shutil.copy(volume, tmp_path / f"{n}.zip")) for n, volume in enumerate(VOLUMES)]
+    copies = [
+        Path(shutil.copy(volume, tmp_path / f"{n}.zip"))
+        for n, volume in enumerate(VOLUMES)
+    ]
     monkeypatch.setitem(globals(), "VOLUMES", [*VOLUMES, *copies])
     assert build(tmp_path, len(copies), tools) == finished[1:]
 
 
-def test_a_citing_state_has_all_labels_and_premises_of_cited_jurisdictions(rows) -> None:
+def test_a_citing_state_has_all_labels_and_premises_of_cited_jurisdictions(
+    rows,
+) -> None:
     of_the_state = [row for row in rows if row["citing_jurisdiction"] == "Illinois"]
-    assert {row["cited_jurisdiction"] for row in of_the_state} == {"Illinois", "United States"}
+    assert {row["cited_jurisdiction"] for row in of_the_state} == {
+        "Illinois",
+        "United States",
+    }
     assert {row["label"] for row in of_the_state} == {*LABELS}
 
 
 def test_labels_and_negation_are_balanced_with_twins(rows) -> None:
-    assert Counter(row["label"] for row in rows) == dict.fromkeys(LABELS, len(rows) // 3)
-    assert Counter(row["label"] for row in rows if row["negated"]) == dict.fromkeys(LABELS, len(rows) // 6)
-    assert len(set(Counter(closed_group(row["label"], row["negated"]) for row in rows).values())) == 1
+    assert Counter(row["label"] for row in rows) == dict.fromkeys(
+        LABELS, len(rows) // 3
+    )
+    assert Counter(row["label"] for row in rows if row["negated"]) == dict.fromkeys(
+        LABELS, len(rows) // 6
+    )
+    assert (
+        len(
+            set(
+                Counter(
+                    closed_group(row["label"], row["negated"]) for row in rows
+                ).values()
+            )
+        )
+        == 1
+    )
     same = ("example_id", "split", "short_premise", "premise_example_id")
     for first, second in zip(rows[::2], rows[1::2], strict=True):
         assert (first["is_twin"], second["is_twin"]) == (False, True)
         assert [first[name] for name in same] == [second[name] for name in same]
 
 
-def test_neutral_premises_come_from_other_cases_of_the_same_jurisdiction(finished, rows, originals) -> None:
+def test_neutral_premises_come_from_other_cases_of_the_same_jurisdiction(
+    finished, rows, originals
+) -> None:
     neutrals = [row for row in rows if row["label"] == "neutral"]
     citing = {row["citing_case_id"] for row in neutrals}
     network = CitationNetwork(pairs_of(citing, [finished[0] / "cites-0.parquet"]))
     assert {row["is_twin"] for row in neutrals} == {True, False}
     for row in neutrals:
-        before, source = originals[row["example_id"]], originals[row["premise_example_id"]]
+        before, source = (
+            originals[row["example_id"]],
+            originals[row["premise_example_id"]],
+        )
         assert row["cited_case_id"] != before["cited_case_id"]
         assert row["cited_case_id"] not in network.neighbours(row["citing_case_id"])
         assert row["cited_jurisdiction"] == before["cited_jurisdiction"]
-        for name in ("cited_case_id", "pages", "premise_start", "premise_end", "premise_spans"):
+        for name in (
+            "cited_case_id",
+            "pages",
+            "premise_start",
+            "premise_end",
+            "premise_spans",
+        ):
             assert row[name] == source[name]
         assert row["short_premise_original"] == source["short_premise"]
         if not row["is_twin"]:
@@ -128,16 +193,27 @@ def test_the_other_labels_keep_their_premise(rows, originals) -> None:
     for row in others:
         before = originals[row["example_id"]]
         assert row["short_premise_original"] == before["short_premise"]
-        assert row["hypothesis"] == before["hypothesis" if row["label"] == "entail" else "twin"]
+        assert (
+            row["hypothesis"]
+            == before["hypothesis" if row["label"] == "entail" else "twin"]
+        )
 
 
 def test_long_premises_are_sorted_by_case_and_files_are_opened_when_needed(
     tmp_path: Path, monkeypatch
 ) -> None:
-    row = {"opinion_id": "1-0", "original": "o", "text": "t", "tokens": 3, "closing_paragraphs": 1}
+    row = {
+        "opinion_id": "1-0",
+        "original": "o",
+        "text": "t",
+        "tokens": 3,
+        "closing_paragraphs": 1,
+    }
     held = {"late": [20, 21], "none": [], "early": [1, 4, 9], "inside": [2, 3]}
     for name, cases in held.items():
-        dataset.write(LONG_PREMISES, (row | {"case_id": case} for case in cases), tmp_path / name)
+        dataset.write(
+            LONG_PREMISES, (row | {"case_id": case} for case in cases), tmp_path / name
+        )
     opened = []
 
     def read(path, columns=None):
@@ -162,7 +238,9 @@ def test_hypotheses_that_are_too_easy_after_conversion_are_removed(
     tmp_path: Path, finished, monkeypatch
 ) -> None:
     folder, counts, _ = finished
-    shard = built.Shard(*(folder / f"{name}-0.parquet" for name in ("par", "con", "cites", "long")))
+    shard = built.Shard(
+        *(folder / f"{name}-0.parquet" for name in ("par", "con", "cites", "long"))
+    )
     rows = {row["example_id"]: row for row in built.entail_rows([shard])}
     labels = assign_labels(rows.values(), 0)
     converted = min(
@@ -173,7 +251,13 @@ def test_hypotheses_that_are_too_easy_after_conversion_are_removed(
     )
     # A.1.6 requires four words: "fees are not due" has four, "fees are due" has three.
     rows[converted] |= {"hypothesis": "fees are not due", "twin": "fees are due"}
-    monkeypatch.setattr(built, "entail_rows", lambda shards, columns=None: rows.values())
-    after = built.write_examples([shard], encode, 0, tmp_path / "again", tmp_path / "again_long")
+    monkeypatch.setattr(
+        built, "entail_rows", lambda shards, columns=None: rows.values()
+    )
+    after = built.write_examples(
+        [shard], encode, 0, tmp_path / "again", tmp_path / "again_long"
+    )
     assert after[built.CONVERTED] == counts[built.CONVERTED] - 1
-    assert converted not in {row["example_id"] for row in dataset.read(tmp_path / "again")}
+    assert converted not in {
+        row["example_id"] for row in dataset.read(tmp_path / "again")
+    }

@@ -17,7 +17,10 @@ def length(text):
         ("the tenant did not.", True),
         ("he did not. She paid", True),
         ("the court cannot sit", True),
-        ("Cannot the court sit?", True),  # NLTK splits the first word; its second part is "not"
+        (
+            "Cannot the court sit?",
+            True,
+        ),  # NLTK splits the first word; its second part is "not"
         ("he was told 'no'", True),
         ("it is (not) so", True),
         ("neither party paid", True),
@@ -47,14 +50,20 @@ ROWS = [
 def column(rows, length):
     """Return one column of Table 2."""
     common = {"split": "train", "analysis": True, "short_premise": ""}
-    return table2([{**common, **row, "long_premise": row["premise"]} for row in rows], length)["long", "full"]
+    return table2(
+        [{**common, **row, "long_premise": row["premise"]} for row in rows], length
+    )["long", "full"]
 
 
 def test_a_column_of_table2():
     found = column(ROWS, length)
     assert found.premise_length == pytest.approx((1.6, 2.5, 3.0, 3.5, 4.4))
     assert found.hypothesis_length == pytest.approx(13 / 4)
-    assert found.hypothesis_negation == {"entail": 0.5, "neutral": 0.0, "contradict": 0.0}
+    assert found.hypothesis_negation == {
+        "entail": 0.5,
+        "neutral": 0.0,
+        "contradict": 0.0,
+    }
     assert (found.unique_premises, found.unique_hypotheses, found.examples) == (3, 3, 4)
 
 
@@ -66,7 +75,9 @@ def test_each_text_is_measured_once_for_all_columns():
         return 1
 
     column(ROWS, counting)
-    assert len(asked) == len(set(asked)) == 7  # three premises, three hypotheses, the empty short premise
+    assert (
+        len(asked) == len(set(asked)) == 7
+    )  # three premises, three hypotheses, the empty short premise
 
 
 def test_table2_counts_the_training_split_in_four_columns():
@@ -74,10 +85,18 @@ def test_table2_counts_the_training_split_in_four_columns():
     rows = [
         {**base, "long_premise": "a b c", "short_premise": "a"},
         {**base, "long_premise": "a b c d", "short_premise": "a", "analysis": False},
-        {**base, "long_premise": "a b c d e f", "short_premise": "a b", "split": "test"},
+        {
+            **base,
+            "long_premise": "a b c d e f",
+            "short_premise": "a b",
+            "split": "test",
+        },
     ]
     found = table2(rows, length)
-    assert {key: (c.examples, c.unique_premises, c.premise_length[2]) for key, c in found.items()} == {
+    assert {
+        key: (c.examples, c.unique_premises, c.premise_length[2])
+        for key, c in found.items()
+    } == {
         ("long", "analysis"): (1, 1, 3.0),
         ("long", "full"): (2, 2, 3.5),
         ("short", "analysis"): (1, 1, 1.0),

@@ -40,16 +40,37 @@ PUBLIC = ("contractnli", "anli", "docnli", "control")
 GONE = dict.fromkeys(PUBLIC, "no mirror has it")
 
 
-def inputs(folder, printed=PRINTED, *, data_set=DATA_SET, rows=(), funnel=(), beside=(), absent=GONE):
+def inputs(
+    folder,
+    printed=PRINTED,
+    *,
+    data_set=DATA_SET,
+    rows=(),
+    funnel=(),
+    beside=(),
+    absent=GONE,
+):
     """Return the inputs of a table for a data set with these ``rows``."""
     write(EXAMPLES, rows, folder / "examples.parquet")
     cases = sorted({row["cited_case_id"] for row in rows})
-    opinion = {"opinion_id": "o", "original": "x", "text": "x y", "tokens": 4, "closing_paragraphs": 0}
-    write(LONG_PREMISES, [opinion | {"case_id": case} for case in cases], folder / "long_premises.parquet")
+    opinion = {
+        "opinion_id": "o",
+        "original": "x",
+        "text": "x y",
+        "tokens": 4,
+        "closing_paragraphs": 0,
+    }
+    write(
+        LONG_PREMISES,
+        [opinion | {"case_id": case} for case in cases],
+        folder / "long_premises.parquet",
+    )
     census = {"data": {"examples": {"rows_sha256": data_set}}, "funnel": funnel}
     (folder / "census.json").write_text(json.dumps(census))
     paper = load(ROOT / "resources/papers/lawngnli.yaml")
-    return Inputs(folder, folder, [], printed, paper, printed[0].table, dict(beside), absent)
+    return Inputs(
+        folder, folder, [], printed, paper, printed[0].table, dict(beside), absent
+    )
 
 
 @pytest.fixture
@@ -69,7 +90,10 @@ def readings(tmp_path, monkeypatch):
     monkeypatch.setattr(tables, "READINGS", path)
 
 
-ROWS = [example(name, 2, name, label, negated=negated, split="train") for name, label, negated, *_ in READ]
+ROWS = [
+    example(name, 2, name, label, negated=negated, split="train")
+    for name, label, negated, *_ in READ
+]
 
 
 @pytest.fixture
@@ -87,9 +111,17 @@ def cells(tmp_path, readings):
         ("Agreed-upon (gold) labels / Accuracy", "Short premise / Negation", 1 / 2),
         (PLAIN, "Short premise / All", 2 / 3),
         ("High-confidence agreed-upon (gold) labels / N", "Short premise / All", 1),
-        ("High-confidence agreed-upon (gold) labels / Accuracy", "Short premise / All", 1),
+        (
+            "High-confidence agreed-upon (gold) labels / Accuracy",
+            "Short premise / All",
+            1,
+        ),
         ("Full assessment set / Worker agreement", "Short premise / All", 3 / 4),
-        ("Full assessment set / High confidence, if agreement", "Short premise / All", 1 / 3),
+        (
+            "Full assessment set / High confidence, if agreement",
+            "Short premise / All",
+            1 / 3,
+        ),
         ("Full assessment set / N", "Short premise / All", 4),
         (PLAIN, "Short premise / entail", 1 / 2),
         ("Agreed-upon (gold) labels / N", "Short premise / entail", 2),
@@ -102,13 +134,18 @@ def test_values_of_table_4(cells, row, column, value):
 def test_balanced_accuracy_has_a_jackknife_and_accuracy_a_wilson_interval(cells):
     balanced = cells["Agreed-upon (gold) labels / Accuracy", "Short premise / All"]
     # Without a: only neutral, 1/2. Without b: entail 1, neutral 1. Without c: entail 1, neutral 0.
-    assert (balanced.low, balanced.high) == jackknife_interval(3 / 4, np.array([1 / 2, 1, 1 / 2]), (0, 1))
+    assert (balanced.low, balanced.high) == jackknife_interval(
+        3 / 4, np.array([1 / 2, 1, 1 / 2]), (0, 1)
+    )
     plain = cells[PLAIN, "Short premise / All"]
     assert (plain.low, plain.high) == share_interval(2, 3)
 
 
 def test_cells_without_readings_give_a_reason(cells):
-    assert "only short premises" in cells["Full assessment set / N", "Long premise / All"].reason
+    assert (
+        "only short premises"
+        in cells["Full assessment set / N", "Long premise / All"].reason
+    )
 
 
 def test_readings_of_another_data_set_are_ignored(tmp_path, readings):
@@ -123,11 +160,15 @@ def test_readings_of_another_data_set_are_ignored(tmp_path, readings):
 def test_a_table_without_readings_gives_a_reason(tmp_path, monkeypatch):
     monkeypatch.setattr(tables, "READINGS", tmp_path / "none.csv")
     found = tables.cells("table4", inputs(tmp_path, rows=ROWS))
-    assert {(cell.value, cell.reason) for cell in found} == {(None, "no example was annotated")}
+    assert {(cell.value, cell.reason) for cell in found} == {
+        (None, "no example was annotated")
+    }
 
 
 def test_a_reading_of_a_pair_outside_the_data_set_raises_an_error(tmp_path, readings):
-    with pytest.raises(BadInput, match=r"^readings\.csv: pair \w{16} is not in the data set that its"):
+    with pytest.raises(
+        BadInput, match=r"^readings\.csv: pair \w{16} is not in the data set that its"
+    ):
         tables.cells("table4", inputs(tmp_path, rows=ROWS[1:]))
 
 
@@ -137,11 +178,16 @@ def test_columns_without_examples_are_not_run_and_contain_no_nan(tmp_path):
         (cell.row, cell.column): cell
         for cell in tables.cells("table2", inputs(tmp_path, PRINTED_2, rows=rows))
     }
-    ours = {place: cell for place, cell in found.items() if place[0].startswith("LawngNLI")}
+    ours = {
+        place: cell for place, cell in found.items() if place[0].startswith("LawngNLI")
+    }
     analysis, full = 'Long premises / "Analysis" subset', "Long premises / Full"
     for row in ("Premise length", "Hypothesis length", "Hypothesis negation"):
         cell = ours[f"LawngNLI / {row}", analysis]
-        assert (cell.value, cell.reason) == (None, "no training example is in this subset")
+        assert (cell.value, cell.reason) == (
+            None,
+            "no training example is in this subset",
+        )
     assert ours["LawngNLI / Training examples", analysis].value == 0
     cell = ours["LawngNLI / Hypothesis negation", full]
     assert cell.value is None
@@ -153,16 +199,28 @@ def test_columns_without_examples_are_not_run_and_contain_no_nan(tmp_path):
 def public(folder, name, heads, pairs):
     """Write a public data set of pairs (split, label index, premise, hypothesis) next to ``folder``."""
     texts = sorted(
-        {(text_id(text), text) for *_, premise, hypothesis in pairs for text in (premise, hypothesis)}
+        {
+            (text_id(text), text)
+            for *_, premise, hypothesis in pairs
+            for text in (premise, hypothesis)
+        }
     )
     rows = {
         "examples": [
-            {"example_id": f"{number:03d}", "split": split, "head_id": "nli", "label": label}
+            {
+                "example_id": f"{number:03d}",
+                "split": split,
+                "head_id": "nli",
+                "label": label,
+            }
             | {"text_id": text_id(premise), "pair_id": text_id(hypothesis)}
             for number, (split, label, premise, hypothesis) in enumerate(pairs)
         ],
         "heads": [{"head_id": "nli", "answers": heads}],
-        "texts": [{"text_id": i, "text": text, "tokens": 2 + len(text.split())} for i, text in texts],
+        "texts": [
+            {"text_id": i, "text": text, "tokens": 2 + len(text.split())}
+            for i, text in texts
+        ],
     }
     write_all(TABLES[name], rows, folder.parent / name)
 
@@ -177,9 +235,17 @@ def test_columns_of_public_data_sets_are_computed_if_these_are_available(tmp_pat
     ]
     public(tmp_path / "lawngnli", "docnli", ["entail", "not entail"], pairs)
     absent = {name: reason for name, reason in GONE.items() if name != "docnli"}
-    given = inputs(tmp_path / "lawngnli", PRINTED_2, rows=ROWS, beside={"docnli": True}, absent=absent)
+    given = inputs(
+        tmp_path / "lawngnli",
+        PRINTED_2,
+        rows=ROWS,
+        beside={"docnli": True},
+        absent=absent,
+    )
     cells = tables.cells("table2", given)
-    found = {cell.row.partition(" / ")[2]: cell for cell in cells if cell.column == "DocNLI"}
+    found = {
+        cell.row.partition(" / ")[2]: cell for cell in cells if cell.column == "DocNLI"
+    }
     assert {row: cell.value for row, cell in found.items()} == {
         "Premise length": "[5, 5, 6, 6, 6]",
         "Hypothesis length": 5.25,
@@ -191,21 +257,37 @@ def test_columns_of_public_data_sets_are_computed_if_these_are_available(tmp_pat
     }
     assert all(cell.comparable for row, cell in found.items() if row != "Text sources")
     other = {
-        (cell.value, cell.reason) for cell in cells if cell.column == "anli" and "sources" not in cell.row
+        (cell.value, cell.reason)
+        for cell in cells
+        if cell.column == "anli" and "sources" not in cell.row
     }
     assert other == {(None, "no mirror has it")}
     # One published percentile of ConTRoL has a decimal; the others omit a decimal of zero.
     public(tmp_path / "lawngnli", "control", ["entail", "neutral", "contradict"], pairs)
-    given = inputs(tmp_path / "lawngnli", PRINTED_2, rows=ROWS, beside=dict.fromkeys(PUBLIC[2:], False))
+    given = inputs(
+        tmp_path / "lawngnli",
+        PRINTED_2,
+        rows=ROWS,
+        beside=dict.fromkeys(PUBLIC[2:], False),
+    )
     cells = tables.cells("table2", replace(given, absent=GONE))
-    found = {cell.row.partition(" / ")[2]: cell for cell in cells if cell.column == "ConTRoL-dataset"}
+    found = {
+        cell.row.partition(" / ")[2]: cell
+        for cell in cells
+        if cell.column == "ConTRoL-dataset"
+    }
     assert found["Premise length"].value == "[5, 5, 5.5, 6, 6]"
     assert found["Premise length"].comparable is False
-    assert found["Hypothesis negation"].reason == "no training example in this subset is labelled contradict"
+    assert (
+        found["Hypothesis negation"].reason
+        == "no training example in this subset is labelled contradict"
+    )
 
 
 def test_a_share_of_zero_is_not_run(tmp_path):
-    given = inputs(tmp_path, funnel=[["citations", 4], ["resolved", 0], ["balanced", 0]])
+    given = inputs(
+        tmp_path, funnel=[["citations", 4], ["resolved", 0], ["balanced", 0]]
+    )
     found = {(cell.row, cell.column): cell for cell in tables.cells("table3", given)}
     assert found["resolved", "Of the step before"].value == 0
     cell = found["balanced", "Of the step before"]

@@ -57,7 +57,10 @@ def test_the_given_white_space_is_kept():
         ("(NP ($ $) (CD 500))", "$500"),
         ("(S (VP (MD can) (RB not) (VP (VB be))))", "cannot be"),
         ("(NP (NN notice) (, ,) (NN hearing))", "notice, hearing"),
-        ("(S (NP (NN tax)) (VP (VBZ is) (PRN (-LRB- -LRB-) (JJ void) (-RRB- -RRB-))))", "tax is (void)"),
+        (
+            "(S (NP (NN tax)) (VP (VBZ is) (PRN (-LRB- -LRB-) (JJ void) (-RRB- -RRB-))))",
+            "tax is (void)",
+        ),
     ],
 )
 def test_words_are_spaced_as_in_english(brackets, text):
@@ -77,8 +80,14 @@ def test_children_must_cover_their_parent():
     ("brackets", "expected"),
     [
         ("(NP (NP (DT the) (NN right)) (PP (IN to) (NP (NN counsel))))", "the right"),
-        ("(NP (NP (NP (DT no) (NN right)) (PP (IN to) (NP (NN it)))) (SBAR (S (VP (VBZ is)))))", "no right"),
-        ("(NP (NP (DT the) (NN State) (POS 's)) (NN interest))", "the state 's interest"),
+        (
+            "(NP (NP (NP (DT no) (NN right)) (PP (IN to) (NP (NN it)))) (SBAR (S (VP (VBZ is)))))",
+            "no right",
+        ),
+        (
+            "(NP (NP (DT the) (NN State) (POS 's)) (NN interest))",
+            "the state 's interest",
+        ),
         ("(NP (NP (NN A)) (CC or) (NP (NN B)))", "a"),
         ("(NP (NN tax))", "tax"),
     ],
@@ -107,7 +116,11 @@ def sentence(text: str) -> Tree:
 
 EDITS = [
     ("The tax applies|.", [insert(2, "does", "not")], "The tax does not applies."),
-    ("The tax applies|.", [replace(2, "does", "not", "apply")], "The tax does not apply."),
+    (
+        "The tax applies|.",
+        [replace(2, "does", "not", "apply")],
+        "The tax does not apply.",
+    ),
     ("It is|, however|, void|.", [insert(2, "not")], "It is not, however, void."),
     ("It is not|, however|, void|.", [delete(2)], "It is, however, void."),
     ("It can|not bind us", [delete(2)], "It can bind us"),
@@ -123,7 +136,9 @@ EDITS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "edits", "expected"), EDITS, ids=[expected for *_, expected in EDITS])
+@pytest.mark.parametrize(
+    ("text", "edits", "expected"), EDITS, ids=[expected for *_, expected in EDITS]
+)
 def test_edits_keep_the_spacing(text, edits, expected):
     tree = sentence(text)
     assert tree.text == text.replace("|", "")

@@ -24,13 +24,18 @@ LAYERS = (
     ("papers.schemas",),
 )
 LAYER = {part: number for number, layer in enumerate(LAYERS) for part in layer}
-CODE = [*sorted((WORKFLOW / "lextables").rglob("*.py")), *sorted((WORKFLOW / "scripts").glob("*.py"))]
+CODE = [
+    *sorted((WORKFLOW / "lextables").rglob("*.py")),
+    *sorted((WORKFLOW / "scripts").glob("*.py")),
+]
 RULES = [ROOT / "Snakefile", *sorted((WORKFLOW / "rules").rglob("*.smk"))]
 TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in CODE}
 
 
 def module_of(path):
-    return ".".join(path.relative_to(WORKFLOW).with_suffix("").parts).removesuffix(".__init__")
+    return ".".join(path.relative_to(WORKFLOW).with_suffix("").parts).removesuffix(
+        ".__init__"
+    )
 
 
 MODULES = {module_of(path): tree for path, tree in TREES.items()}
@@ -65,21 +70,37 @@ def part(module):
 
 def test_every_part_of_the_package_has_a_layer():
     package = WORKFLOW / "lextables"
-    parts = {path.name for path in package.iterdir() if (path / "__init__.py").is_file()}
+    parts = {
+        path.name for path in package.iterdir() if (path / "__init__.py").is_file()
+    }
     assert parts == {part.split(".")[0] for part in LAYER}
     assert [path.name for path in package.glob("*.py")] == ["__init__.py"]
 
 
 def test_no_part_imports_a_later_part():
     assert len(IMPORTS) > 200
-    pairs = [(module, name) for module, name in sorted(IMPORTS) if part(module) and part(name)]
-    assert [(module, name) for module, name in pairs if LAYER[part(name)] > LAYER[part(module)]] == []
+    pairs = [
+        (module, name)
+        for module, name in sorted(IMPORTS)
+        if part(module) and part(name)
+    ]
+    assert [
+        (module, name)
+        for module, name in pairs
+        if LAYER[part(name)] > LAYER[part(module)]
+    ] == []
 
 
 def test_no_paper_package_imports_another():
     packages = {f"papers.{paper}" for paper in PAPERS}
-    pairs = [(module, name) for module, name in sorted(IMPORTS) if {part(module), part(name)} <= packages]
-    assert [(module, name) for module, name in pairs if part(module) != part(name)] == []
+    pairs = [
+        (module, name)
+        for module, name in sorted(IMPORTS)
+        if {part(module), part(name)} <= packages
+    ]
+    assert [
+        (module, name) for module, name in pairs if part(module) != part(name)
+    ] == []
 
 
 def test_there_are_no_circular_imports():
@@ -93,21 +114,38 @@ def test_there_are_no_circular_imports():
 def texts(path):
     """Names and strings in a file's code, without comments and docstrings."""
     if path.suffix != ".py":
-        return [re.sub(r'#[^\n]*|""".*?"""', "", path.read_text(encoding="utf-8"), flags=re.S)]
+        return [
+            re.sub(
+                r'#[^\n]*|""".*?"""', "", path.read_text(encoding="utf-8"), flags=re.S
+            )
+        ]
     nodes = [*ast.walk(TREES[path])]
     docstrings = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
-    fields = (pair for node in nodes if id(node) not in docstrings for pair in ast.iter_fields(node))
+    fields = (
+        pair
+        for node in nodes
+        if id(node) not in docstrings
+        for pair in ast.iter_fields(node)
+    )
     return [value for _, value in fields if isinstance(value, str)]
 
 
 def test_only_paper_packages_and_their_registries_name_a_paper():
     own = [WORKFLOW / "lextables/papers" / paper for paper in PAPERS]
-    others = [path for path in CODE if not {*own} & {*path.parents} and not path.name.startswith((*PAPERS,))]
+    others = [
+        path
+        for path in CODE
+        if not {*own} & {*path.parents} and not path.name.startswith((*PAPERS,))
+    ]
     others += [path for path in RULES if not path.name.startswith((*PAPERS,))]
     named = re.compile("|".join(PAPERS), re.I)
     # `lawngnli_data` is the only key of the configuration that contains the name of a paper.
     found = {
-        path.name: [text for text in texts(path) if named.search(text) and text != "lawngnli_data"]
+        path.name: [
+            text
+            for text in texts(path)
+            if named.search(text) and text != "lawngnli_data"
+        ]
         for path in others
     }
     assert {name: texts for name, texts in found.items() if texts} == {}
@@ -116,13 +154,22 @@ def test_only_paper_packages_and_their_registries_name_a_paper():
 
 def test_private_attributes_of_snakemake_objects_are_not_used():
     private = re.compile(r"\b(?:workflow|dag|job|logger)(?:\.\w+)*\._")
-    files = [*CODE, *RULES, *(WORKFLOW / "snakemake_logger_plugin_lextables").glob("*.py")]
-    assert [path.name for path in files if private.search(path.read_text(encoding="utf-8"))] == []
+    files = [
+        *CODE,
+        *RULES,
+        *(WORKFLOW / "snakemake_logger_plugin_lextables").glob("*.py"),
+    ]
+    assert [
+        path.name for path in files if private.search(path.read_text(encoding="utf-8"))
+    ] == []
 
 
 def test_no_module_assigns_a_constant_twice():
     """If a module defines a constant twice, the second definition silently replaces the first."""
     for path, tree in TREES.items():
-        constants = [node.targets[0].id for node in tree.body if isinstance(node, ast.Assign)
-                     and isinstance(node.targets[0], ast.Name)]  # fmt: skip
+        constants = [
+            node.targets[0].id
+            for node in tree.body
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+        ]
         assert len(constants) == len(set(constants)), path.name

@@ -21,15 +21,25 @@ from lextables.tasks.classification.linear import (
     save,
     sides_of,
     train,
-)  # fmt: skip
+)
 from lextables.tasks.classification.schema import EXAMPLES, HEADS, PREDICTIONS, TEXTS
 from lextables.tasks.classification.vectors import encode_texts, pieces, read_vectors
 
 SETTINGS = {
-    "longest": 2, "least": 2, "smoothing": 1.0, "penalty": {"words": 100, "vectors": 10, "both": 100},
-    "piece": 4, "numbers": 0.3, "features": "words", "sides": "both", "multi_label": False, "percent": 100,
-    "view": None, "only": [], "where": None,
-}  # fmt: skip
+    "longest": 2,
+    "least": 2,
+    "smoothing": 1.0,
+    "penalty": {"words": 100, "vectors": 10, "both": 100},
+    "piece": 4,
+    "numbers": 0.3,
+    "features": "words",
+    "sides": "both",
+    "multi_label": False,
+    "percent": 100,
+    "view": None,
+    "only": [],
+    "where": None,
+}
 FILLER = "the party shall at its own cost and in good time send all of them on".split()
 COLOURS = ("red", "green", "blue")
 PAIRED = Table(
@@ -58,11 +68,14 @@ def texts_about(labels, words=COLOURS, seed=0):
 def rows_of(head, texts, labels):
     return [
         {
-            "example_id": f"{head}/{'/'.join(text.key)}", "head_id": head, "text_id": text.key[0],
-            "pair_id": text.key[1], "labels": label if isinstance(label, tuple) else (label,),
+            "example_id": f"{head}/{'/'.join(text.key)}",
+            "head_id": head,
+            "text_id": text.key[0],
+            "pair_id": text.key[1],
+            "labels": label if isinstance(label, tuple) else (label,),
         }
         for text, label in zip(texts, labels, strict=True)
-    ]  # fmt: skip
+    ]
 
 
 def labels_of(count, answers, seed=0):
@@ -72,7 +85,9 @@ def labels_of(count, answers, seed=0):
 def right(predictions, rows):
     """Accuracy: the share of examples whose highest logit is that of the correct answer."""
     label = {row["example_id"]: row["labels"][0] for row in rows}
-    return np.mean([np.argmax(row["logits"]) == label[row["example_id"]] for row in predictions])
+    return np.mean(
+        [np.argmax(row["logits"]) == label[row["example_id"]] for row in predictions]
+    )
 
 
 @pytest.mark.parametrize("answers", [2, 3])
@@ -93,12 +108,25 @@ def test_heads_are_trained_independently_with_any_number_of_threads():
     colours, answers = labels_of(60, 3), labels_of(60, 2, seed=1)
     texts = texts_about(colours)
     texts = [
-        replace(text, text=text.text + (" yes", " no")[at]) for text, at in zip(texts, answers, strict=True)
+        replace(text, text=text.text + (" yes", " no")[at])
+        for text, at in zip(texts, answers, strict=True)
     ]
-    given = {"a": rows_of("a", texts, colours), "b": rows_of("b", texts, answers), "none": []}
+    given = {
+        "a": rows_of("a", texts, colours),
+        "b": rows_of("b", texts, answers),
+        "none": [],
+    }
     sizes = {"a": 3, "b": 2, "none": 2}
-    one = learn(texts[:40], {head: rows[:40] for head, rows in given.items()}, sizes, SETTINGS)
-    other = learn(texts[:40], {head: rows[:40] for head, rows in given.items()}, sizes, SETTINGS, threads=2)
+    one = learn(
+        texts[:40], {head: rows[:40] for head, rows in given.items()}, sizes, SETTINGS
+    )
+    other = learn(
+        texts[:40],
+        {head: rows[:40] for head, rows in given.items()},
+        sizes,
+        SETTINGS,
+        threads=2,
+    )
     assert list(one.heads) == ["a", "b"]
     asked = {head: rows[40:] for head, rows in given.items()}
     found = predict(one, texts[40:], asked, SETTINGS)
@@ -119,7 +147,9 @@ def test_a_loaded_model_gives_identical_predictions(tmp_path):
     model = learn(texts, {"h": rows}, {"h": 3}, SETTINGS)
     save(model, tmp_path / "linear.npz")
     again = load(tmp_path / "linear.npz")
-    assert predict(again, texts, {"h": rows}, SETTINGS) == predict(model, texts, {"h": rows}, SETTINGS)
+    assert predict(again, texts, {"h": rows}, SETTINGS) == predict(
+        model, texts, {"h": rows}, SETTINGS
+    )
 
 
 def test_multi_label_answers_have_separate_probabilities():
@@ -127,13 +157,21 @@ def test_multi_label_answers_have_separate_probabilities():
     rng = np.random.default_rng(0)
     labels = [tuple(np.flatnonzero(rng.random(3) < 0.5).tolist()) for _ in range(80)]
     texts = [
-        Text((f"t{at:03}", ""), " ".join([*rng.permutation(FILLER), *(COLOURS[one] for one in those)]))
+        Text(
+            (f"t{at:03}", ""),
+            " ".join([*rng.permutation(FILLER), *(COLOURS[one] for one in those)]),
+        )
         for at, those in enumerate(labels)
     ]
     rows = rows_of("h", texts, labels)
     model = learn(texts[:60], {"h": rows[:60]}, {"h": 3}, several)
-    for row, asked in zip(predict(model, texts[60:], {"h": rows[60:]}, several), rows[60:], strict=True):
-        assert tuple(np.flatnonzero(np.array(row["probabilities"]) > 0.5)) == asked["labels"]
+    for row, asked in zip(
+        predict(model, texts[60:], {"h": rows[60:]}, several), rows[60:], strict=True
+    ):
+        assert (
+            tuple(np.flatnonzero(np.array(row["probabilities"]) > 0.5))
+            == asked["labels"]
+        )
 
 
 def test_a_head_trained_on_one_answer_always_predicts_it():
@@ -151,8 +189,12 @@ def pairs_about(count, seed=0):
     texts, labels = [], labels_of(count, 2, seed)
     for number, label in enumerate(labels):
         words = [f"word{at}" for at in rng.permutation(500)[:20]]
-        second = words[3:8] if label else [f"word{at}" for at in rng.permutation(500)[:5]]
-        texts.append(Text((f"a{number:03}", f"b{number:03}"), " ".join(words), " ".join(second)))
+        second = (
+            words[3:8] if label else [f"word{at}" for at in rng.permutation(500)[:5]]
+        )
+        texts.append(
+            Text((f"a{number:03}", f"b{number:03}"), " ".join(words), " ".join(second))
+        )
     return texts, labels
 
 
@@ -160,12 +202,16 @@ def test_pairs_are_classified_by_the_overlap_of_their_texts():
     texts, labels = pairs_about(120)
     rows = rows_of("h", texts, labels)
     model = learn(texts[:80], {"h": rows[:80]}, {"h": 2}, SETTINGS)
-    assert right(predict(model, texts[80:], {"h": rows[80:]}, SETTINGS), rows[80:]) > 0.95
+    assert (
+        right(predict(model, texts[80:], {"h": rows[80:]}, SETTINGS), rows[80:]) > 0.95
+    )
     # One text of the pair is not enough to predict the label.
     for side in ("first", "second"):
         blind = SETTINGS | {"sides": side}
         model = learn(texts[:80], {"h": rows[:80]}, {"h": 2}, blind)
-        assert right(predict(model, texts[80:], {"h": rows[80:]}, blind), rows[80:]) < 0.75
+        assert (
+            right(predict(model, texts[80:], {"h": rows[80:]}, blind), rows[80:]) < 0.75
+        )
 
 
 def test_only_the_selected_side_of_a_pair_is_used():
@@ -174,8 +220,12 @@ def test_only_the_selected_side_of_a_pair_is_used():
     hypothesis = SETTINGS | {"sides": "second"}
     model = learn(texts, {"h": rows}, {"h": 2}, hypothesis)
     changed = [replace(text, text="something else") for text in texts]
-    assert predict(model, changed, {"h": rows}, hypothesis) == predict(model, texts, {"h": rows}, hypothesis)
-    with pytest.raises(BadInput, match="the text has no second side; set sides to first or both"):
+    assert predict(model, changed, {"h": rows}, hypothesis) == predict(
+        model, texts, {"h": rows}, hypothesis
+    )
+    with pytest.raises(
+        BadInput, match="the text has no second side; set sides to first or both"
+    ):
         sides_of([Text(("t", ""), "alone")], "second", pairs=False)
 
 
@@ -202,10 +252,14 @@ def test_numeric_features_of_a_pair():
 def test_word_ngrams_are_binary_features():
     found = runs(["Red red car", "", "car red"], 2)
     assert found.dtype == np.float32 and set(found.data) == {1}
-    assert np.diff(found.indptr).tolist() == [4, 0, 3]  # red, car, red red, red car; car, red, car red
-    assert overlaps([found[:1], found[:1]], [found[:1], found[:1]], np.ones(found.shape[1])).tolist() == [
-        [1] * 3
-    ]
+    assert np.diff(found.indptr).tolist() == [
+        4,
+        0,
+        3,
+    ]  # red, car, red red, red car; car, red, car red
+    assert overlaps(
+        [found[:1], found[:1]], [found[:1], found[:1]], np.ones(found.shape[1])
+    ).tolist() == [[1] * 3]
 
 
 def test_a_word_of_one_label_has_a_larger_weight_than_a_word_of_both():
@@ -221,12 +275,17 @@ def test_a_word_of_one_label_has_a_larger_weight_than_a_word_of_both():
 
 def encode(those):
     """One unit vector per piece: counts of the colour words, and a small constant."""
-    found = np.array([[piece.count(colour) for colour in COLOURS] + [0.1] for piece in those], dtype=float)
+    found = np.array(
+        [[piece.count(colour) for colour in COLOURS] + [0.1] for piece in those],
+        dtype=float,
+    )
     return (found / np.linalg.norm(found, axis=1, keepdims=True)).astype(np.float32)
 
 
 @pytest.mark.parametrize("features", ["vectors", "both"])
-def test_a_model_on_frozen_vectors_is_accurate_and_missing_vectors_raise(tmp_path, features):
+def test_a_model_on_frozen_vectors_is_accurate_and_missing_vectors_raise(
+    tmp_path, features
+):
     labels = labels_of(60, 3)
     texts = texts_about(labels)
     assert encode_texts(texts, encode, 4, tmp_path / "vectors.parquet") == 60 * 5
@@ -234,7 +293,10 @@ def test_a_model_on_frozen_vectors_is_accurate_and_missing_vectors_raise(tmp_pat
     assert vectors["t000"].shape == (5, 4) and vectors["t000"].dtype == np.float16
     given, rows = SETTINGS | {"features": features}, rows_of("h", texts, labels)
     model = learn(texts[:40], {"h": rows[:40]}, {"h": 3}, given, vectors)
-    assert right(predict(model, texts[40:], {"h": rows[40:]}, given, vectors), rows[40:]) == 1
+    assert (
+        right(predict(model, texts[40:], {"h": rows[40:]}, given, vectors), rows[40:])
+        == 1
+    )
     with pytest.raises(BadInput, match="text t041: the text has no vectors"):
         predict(model, texts[41:], {"h": rows[41:]}, given, {"t000": vectors["t000"]})
 
@@ -245,11 +307,17 @@ def test_pair_features_are_vectors_product_difference_and_closest_piece(tmp_path
     vectors = read_vectors(tmp_path / "vectors.parquet")
     assert sorted(vectors) == ["a", "b", "c"]
     sides = sides_of(texts, "both", pairs=True)
-    found = linear_features(sides, longest=1, features="vectors", rare=np.empty(0), vectors=vectors)
+    found = linear_features(
+        sides, longest=1, features="vectors", rare=np.empty(0), vectors=vectors
+    )
     block, closest = found.blocks
     first, second, product, difference = np.split(block[0], 4)
-    assert np.linalg.norm(first) == pytest.approx(1) and second == pytest.approx(vectors["b"][0], abs=1e-3)
-    assert product == pytest.approx(first * second) and difference == pytest.approx(np.abs(first - second))
+    assert np.linalg.norm(first) == pytest.approx(1) and second == pytest.approx(
+        vectors["b"][0], abs=1e-3
+    )
+    assert product == pytest.approx(first * second) and difference == pytest.approx(
+        np.abs(first - second)
+    )
     assert closest[0, 0] == pytest.approx(1, abs=1e-3)
     assert not block[1].reshape(4, -1)[1].any()
 
@@ -264,13 +332,20 @@ def files(tmp_path):
     """Write a data set and return the paths of its tables."""
 
     def make(rows, texts, heads=(("h", ["a", "b", "c"]),), table=EXAMPLES):
-        write(table, sorted(rows, key=lambda row: row["example_id"]), tmp_path / "examples.parquet")
+        write(
+            table,
+            sorted(rows, key=lambda row: row["example_id"]),
+            tmp_path / "examples.parquet",
+        )
         write(
             HEADS,
             [{"head_id": head, "answers": answers} for head, answers in heads],
             tmp_path / "heads.parquet",
         )
-        stored = [{"text_id": text_id, "text": text} for text_id, text in sorted(texts.items())]
+        stored = [
+            {"text_id": text_id, "text": text}
+            for text_id, text in sorted(texts.items())
+        ]
         write(TEXTS, stored, tmp_path / "texts.parquet")
         return [tmp_path / f"{name}.parquet" for name in ("examples", "heads", "texts")]
 
@@ -279,15 +354,21 @@ def files(tmp_path):
 
 def example(number, label, split="train", head="h", **more):
     return {
-        "example_id": f"{head}/{number:03}", "split": split, "head_id": head, "text_id": f"t{number:03}",
+        "example_id": f"{head}/{number:03}",
+        "split": split,
+        "head_id": head,
+        "text_id": f"t{number:03}",
         "label": label,
-    } | more  # fmt: skip
+    } | more
 
 
 def test_training_saves_weights_and_reading_saves_predictions(tmp_path, files):
     labels = labels_of(60, 3)
     texts = {text.key[0]: text.text for text in texts_about(labels)}
-    rows = [example(n, label, "train" if n < 40 else "test") for n, label in enumerate(labels)]
+    rows = [
+        example(n, label, "train" if n < 40 else "test")
+        for n, label in enumerate(labels)
+    ]
     rows.append(example(41, 0, "test", head="unseen"))
     paths = files(rows, texts, [("h", ["a", "b", "c"]), ("unseen", ["a", "b"])])
     record = train(paths, [], ["train"], SETTINGS, 1, tmp_path / "weights")
@@ -295,7 +376,9 @@ def test_training_saves_weights_and_reading_saves_predictions(tmp_path, files):
     half = train(paths, [], ["train"], SETTINGS | {"percent": 50}, 1, tmp_path / "half")
     assert half["training_examples"] == 21
     output = tmp_path / "predictions.parquet"
-    left_out = read_examples(paths, [], ["test"], SETTINGS, tmp_path / "weights", output)
+    left_out = read_examples(
+        paths, [], ["test"], SETTINGS, tmp_path / "weights", output
+    )
     assert left_out == {"heads_left_out": 1}
     found = list(read(output))
     assert set(found[0]) == {column.name for column in PREDICTIONS.columns}
@@ -307,7 +390,10 @@ def test_training_saves_weights_and_reading_saves_predictions(tmp_path, files):
 @pytest.mark.parametrize(
     ("rows", "sentence"),
     [
-        ([example(0, 0, "test")], "examples: no example is in train or dev; check the splits"),
+        (
+            [example(0, 0, "test")],
+            "examples: no example is in train or dev; check the splits",
+        ),
         ([example(0, 7)], "example h/000: label 7 where head 'h' has 3 answers"),
         ([example(0, 0, head="x")], "example x/000: head 'x' is not among the heads"),
         ([example(8, 0)], "example h/008: there is no text 't008'"),
@@ -316,19 +402,37 @@ def test_training_saves_weights_and_reading_saves_predictions(tmp_path, files):
 )
 def test_inconsistent_tables_raise(tmp_path, files, rows, sentence):
     with pytest.raises(BadInput) as error:
-        train(files(rows, {"t000": "red", "t001": " "}), [], ["train", "dev"], SETTINGS, 1, tmp_path)
+        train(
+            files(rows, {"t000": "red", "t001": " "}),
+            [],
+            ["train", "dev"],
+            SETTINGS,
+            1,
+            tmp_path,
+        )
     assert str(error.value) == f"{sentence}."
 
 
 def test_an_empty_second_text_raises(tmp_path, files):
     rows = [example(0, 0, pair_id="t001")]
     with pytest.raises(BadInput, match="text t001: the text is empty"):
-        train(files(rows, {"t000": "red", "t001": ""}, table=PAIRED), [], ["train"], SETTINGS, 1, tmp_path)
+        train(
+            files(rows, {"t000": "red", "t001": ""}, table=PAIRED),
+            [],
+            ["train"],
+            SETTINGS,
+            1,
+            tmp_path,
+        )
 
 
 @pytest.mark.parametrize(("count", "enough"), [(12, False), (100, True)])
 def test_a_test_set_that_is_too_small_raises(count, enough):
-    rows = [{"head_id": head, "split": "test", "a": True} for head in ("nli", "other") for _ in range(count)]
+    rows = [
+        {"head_id": head, "split": "test", "a": True}
+        for head in ("nli", "other")
+        for _ in range(count)
+    ]
     settings = {"min_test": 100, "test": ["test"], "only": ["nli"], "where": "a"}
     if enough:
         check_test_size(rows, settings)

@@ -10,7 +10,14 @@ from sklearn.linear_model import LogisticRegression
 
 from lextables.metrics.spans import NO_PLACE, Gold, Nbest, paper_matches, scores
 from lextables.models import trees
-from lextables.models.linear import fit_dense, fit_few, fit_many, fit_near, probabilities, vocabulary
+from lextables.models.linear import (
+    fit_dense,
+    fit_few,
+    fit_many,
+    fit_near,
+    probabilities,
+    vocabulary,
+)
 from lextables.pipeline.dataset import Column, Table, read, write
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans import linear
@@ -23,14 +30,39 @@ from lextables.tasks.spans.candidates import (
     text_features,
     titles,
 )
-from lextables.tasks.spans.linear import Golds, fit, load, nbest, predict, read_contracts, save, train
+from lextables.tasks.spans.linear import (
+    Golds,
+    fit,
+    load,
+    nbest,
+    predict,
+    read_contracts,
+    save,
+    train,
+)
 from lextables.tasks.spans.squad import EXAMPLES
-from lextables.tasks.spans.units import answering, read_vectors, units, units_of, write_vectors
+from lextables.tasks.spans.units import (
+    answering,
+    read_vectors,
+    units,
+    units_of,
+    write_vectors,
+)
 
 SETTINGS = {
-    "folds": 3, "alpha": 1e-5, "epochs": 5, "units": 6, "penalty": 0.1, "near": 0.01, "n_best": 9,
-    "relaxed": "Parties", "features": "words", "dense": 1.0, "share": 0.3, "percent": 100,
-}  # fmt: skip
+    "folds": 3,
+    "alpha": 1e-5,
+    "epochs": 5,
+    "units": 6,
+    "penalty": 0.1,
+    "near": 0.01,
+    "n_best": 9,
+    "relaxed": "Parties",
+    "features": "words",
+    "dense": 1.0,
+    "share": 0.3,
+    "percent": 100,
+}
 CATEGORIES = ("Agreement Date", "Governing Law", "Parties")
 FILLER = "goods shall be sent to a place that each order names and paid for at once in full by cheque".split()
 
@@ -40,7 +72,10 @@ FILLER = "goods shall be sent to a place that each order names and paid for at o
     [
         ("One here. Two there.", ["One here.", "Two there."]),
         ("Acme Inc. Holds it. Next.", ["Acme Inc. Holds it.", "Next."]),
-        ("Under Section 2. 1 it ends! Does it? Yes", ["Under Section 2. 1 it ends!", "Does it?", "Yes"]),
+        (
+            "Under Section 2. 1 it ends! Does it? Yes",
+            ["Under Section 2. 1 it ends!", "Does it?", "Yes"],
+        ),
         ("By J. Smith.\n\n  12.3 Law. Ohio", ["By J. Smith.", "12.3 Law.", "Ohio"]),
         ("it goes on\n\nover the page", ["it goes on\n\nover the page"]),
         ("the list:\n(a) one;\n(b) two", ["the list:", "(a) one;", "(b) two"]),
@@ -59,16 +94,24 @@ def test_only_white_space_is_between_units():
         text = "".join(rng.choice(list('aB1 .;:\n"()'), 60).tolist())
         spans = units(text)
         bounds = [0, *(place for span in spans for place in span), len(text)]
-        outside = [text[start:end] for start, end in zip(bounds[::2], bounds[1::2], strict=True)]
+        outside = [
+            text[start:end]
+            for start, end in zip(bounds[::2], bounds[1::2], strict=True)
+        ]
         assert not "".join(outside).strip()
-        assert all(text[start:end] == text[start:end].strip() != "" for start, end in spans)
+        assert all(
+            text[start:end] == text[start:end].strip() != "" for start, end in spans
+        )
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("as of June 21, 1999 (the", ["June 21, 1999"]),
-        ("this 14th day of March, 2016 and 1/2/2010", ["14th day of March, 2016", "1/2/2010"]),
+        (
+            "this 14th day of March, 2016 and 1/2/2010",
+            ["14th day of March, 2016", "1/2/2010"],
+        ),
         ("the ____ day of May, 20__", ["the ____ day of May, 20__"]),
         ("in part 3 of the Agreement", []),
     ],
@@ -94,7 +137,8 @@ def contract(number, seed=0):
     text = "\n\n".join([opening, *filler[:6], law, *filler[6:]])
     spans = [(0, date), (1, law), (2, buyer), (2, seller)]
     return text, [
-        (category, (text.index(words), text.index(words) + len(words))) for category, words in spans
+        (category, (text.index(words), text.index(words) + len(words)))
+        for category, words in spans
     ]
 
 
@@ -106,8 +150,13 @@ def model():
 
 def test_training_is_deterministic_with_any_number_of_threads(model, tmp_path):
     texts, answers = zip(*map(contract, range(24)), strict=True)
-    again = fit(texts, dict(enumerate(answers)), CATEGORIES, "Parties", SETTINGS, threads=2)
-    found = [[logits for _, logits in predict(trained, texts[:4], 6)] for trained in (model, again)]
+    again = fit(
+        texts, dict(enumerate(answers)), CATEGORIES, "Parties", SETTINGS, threads=2
+    )
+    found = [
+        [logits for _, logits in predict(trained, texts[:4], 6)]
+        for trained in (model, again)
+    ]
     assert found[0]
     for one, other in zip(*found, strict=True):
         assert np.array_equal(one, other)
@@ -116,27 +165,47 @@ def test_training_is_deterministic_with_any_number_of_threads(model, tmp_path):
 def test_a_loaded_model_gives_identical_predictions(model, tmp_path):
     save(model, tmp_path / "linear.npz")
     again = load(tmp_path / "linear.npz")
-    assert (again.categories, again.parts, again.relaxed) == (model.categories, model.parts, model.relaxed)
+    assert (again.categories, again.parts, again.relaxed) == (
+        model.categories,
+        model.parts,
+        model.relaxed,
+    )
     texts = [contract(number, seed=1)[0] for number in range(4)]
-    for one, other in zip(predict(model, texts, 6), predict(again, texts, 6), strict=True):
-        assert np.array_equal(one[0].start, other[0].start) and np.array_equal(one[1], other[1])
+    for one, other in zip(
+        predict(model, texts, 6), predict(again, texts, 6), strict=True
+    ):
+        assert np.array_equal(one[0].start, other[0].start) and np.array_equal(
+            one[1], other[1]
+        )
 
 
 def test_out_of_fold_predictions_use_models_trained_without_that_fold(monkeypatch):
     """Only one fold has annotated parties, so the models trained without it have no example of them."""
     texts, answers = zip(*map(contract, range(24)), strict=True)
     fold = np.random.default_rng(0).permutation(24) % SETTINGS["folds"] == 0
-    marked = {n: [span for span in spans if span[0] != 2 or fold[n]] for n, spans in enumerate(answers)}
+    marked = {
+        n: [span for span in spans if span[0] != 2 or fold[n]]
+        for n, spans in enumerate(answers)
+    }
     out_of_fold, sizes, grow = [], [], trees.fit
-    monkeypatch.setattr(trees, "fit", lambda rows, labels: sizes.append(len(rows)) or grow(rows, labels))
-    fitted = fit(texts, marked, CATEGORIES, "Parties", SETTINGS, out_of_fold=out_of_fold)
+    monkeypatch.setattr(
+        trees, "fit", lambda rows, labels: sizes.append(len(rows)) or grow(rows, labels)
+    )
+    fitted = fit(
+        texts, marked, CATEGORIES, "Parties", SETTINGS, out_of_fold=out_of_fold
+    )
     own, _ = out_of_fold[2]
     everything, *others = sizes
-    assert len(others) == SETTINGS["folds"] and sum(others) == (SETTINGS["folds"] - 1) * everything
+    assert (
+        len(others) == SETTINGS["folds"]
+        and sum(others) == (SETTINGS["folds"] - 1) * everything
+    )
     # Without examples, the second model finds no probable candidate.
     assert set(own.contract.tolist()) == set(np.flatnonzero(~fold).tolist())
     without = fit(texts, marked, CATEGORIES, "Parties", SETTINGS)
-    for one, other in zip(predict(fitted, texts, 6), predict(without, texts, 6), strict=True):
+    for one, other in zip(
+        predict(fitted, texts, 6), predict(without, texts, 6), strict=True
+    ):
         assert np.array_equal(one[1], other[1])
 
 
@@ -148,7 +217,9 @@ def test_matches_equal_those_of_the_evaluator():
     texts, answers = zip(*map(contract, range(3)), strict=True)
     found = units_of(texts)
     for category in range(3):
-        given = candidates(found, np.arange(len(found.start), dtype=float), 99, ["date"])
+        given = candidates(
+            found, np.arange(len(found.start), dtype=float), 99, ["date"]
+        )
         asked = Golds(found, dict(enumerate(answers)), category, category == 2)
         counted = [bool(those) for those in asked.matched(given)]
         assert any(counted)
@@ -156,23 +227,42 @@ def test_matches_equal_those_of_the_evaluator():
         for at, contract_ in enumerate(given.contract.tolist()):
             gold = Gold(("q",), ("c",), ("x",), (tuple(asked.texts[contract_]),))
             place = np.array([NO_PLACE])
-            one = Nbest(("q",), np.array([1]), [words[at]], [words[at]], np.array([0.5]), place, place)
+            one = Nbest(
+                ("q",),
+                np.array([1]),
+                [words[at]],
+                [words[at]],
+                np.array([0.5]),
+                place,
+                place,
+            )
             # The question's id selects the relaxed matching.
-            missed = len(paper_matches(one, gold, "q" if category == 2 else None).miss_question)
+            missed = len(
+                paper_matches(one, gold, "q" if category == 2 else None).miss_question
+            )
             assert missed == (not counted[at])
 
 
 def test_units_answer_if_they_overlap_an_answer_by_half():
     found = units_of(["One is here. Two is there. Three."])
     held = answering(found, {0: [(0, (13, 26)), (1, (0, 26)), (2, (10, 14))]}, 3)
-    assert held.tolist() == [[False, True, True], [True, True, False], [False, False, False]]
+    assert held.tolist() == [
+        [False, True, True],
+        [True, True, False],
+        [False, False, False],
+    ]
 
 
 def test_candidates_are_units_runs_of_units_and_parts_of_units():
     found = units_of(["First one. Second on May 1, 2001 it is. Third one. Fourth.", ""])
     given = candidates(found, np.array([3.0, 2.0, 1.0, 0.0]), 2, ["date"])
     second = "Second on May 1, 2001 it is."
-    assert given.texts(found) == ["First one.", f"First one. {second}", second, "May 1, 2001"]
+    assert given.texts(found) == [
+        "First one.",
+        f"First one. {second}",
+        second,
+        "May 1, 2001",
+    ]
     assert given.part.tolist() == [False, False, False, True]
     assert candidates(found, np.zeros(4), 2, [], runs=False).last.tolist() == [0, 1]
 
@@ -181,7 +271,9 @@ def test_names_are_candidates_only_at_their_first_mention():
     text = "we pay Acme at once. They pay Acme at once. He and Acme pay."
     found = units_of([text])
     given = candidates(found, np.array([0.0, 2.0, 1.0]), 3, ["name"])
-    starts = [text.index(name) for name in ("Acme", "They", "He and Acme", "He and Acme")]
+    starts = [
+        text.index(name) for name in ("Acme", "They", "He and Acme", "He and Acme")
+    ]
     assert sorted(given.take(given.part).start.tolist()) == starts
     dated = units_of(["On May 1, 2001 we met. On May 1, 2001 we left."])
     assert candidates(dated, np.zeros(2), 2, ["date"]).part.sum() == 2
@@ -195,13 +287,18 @@ def test_context_and_text_features():
     whole = given.first == given.last
     assert others[whole & (given.first == 0)][0].tolist() == [3.0, -2.0, 2.0]
     assert others[~whole].tolist() == [[1.0, -0.5, -1.0]]
-    assert context_features(given, scores_[:, :1], 0)[0, 0] < -10  # there is no other category
+    assert (
+        context_features(given, scores_[:, :1], 0)[0, 0] < -10
+    )  # there is no other category
     form = dict(zip(given.texts(found), text_features(given, found), strict=True))
     length, capitals, *_ = form["Acme"]
     assert (length, capitals) == (1, 1)
     defined, quoted = form["Acme"][-6], form["Acme"][-4]
     assert (defined, quoted, form["We"][-6]) == (1, 1, 0)
-    assert text_features(given.take(np.zeros(0, dtype=int)), found).shape == (0, len(form["Acme"]))
+    assert text_features(given.take(np.zeros(0, dtype=int)), found).shape == (
+        0,
+        len(form["Acme"]),
+    )
 
 
 def test_trees_equal_scikit_learns_and_learn_interactions():
@@ -210,9 +307,14 @@ def test_trees_equal_scikit_learns_and_learn_interactions():
     held = known[:, 0] * known[:, 1] > 0
     grown = trees.fit(known, held)
     model = GradientBoostingClassifier(
-        n_estimators=trees.TREES, learning_rate=trees.RATE, random_state=0, **trees.OPTIONS
+        n_estimators=trees.TREES,
+        learning_rate=trees.RATE,
+        random_state=0,
+        **trees.OPTIONS,
     )
-    assert np.allclose(grown.logits(known), model.fit(known, held).decision_function(known), atol=1e-9)
+    assert np.allclose(
+        grown.logits(known), model.fit(known, held).decision_function(known), atol=1e-9
+    )
     new = rng.normal(size=(1000, 5)).astype(np.float32)
     right = (grown.logits(new) > 0) == (new[:, 0] * new[:, 1] > 0)
     assert right.mean() > 0.9
@@ -229,7 +331,11 @@ def test_an_answer_is_new_if_no_higher_ranked_candidate_finds_it():
     assert (new.tolist(), used.tolist()) == ([False, False, True], [True, False, True])
     known = overlap_features(given, scores_)
     overlapping = known[:, 1]
-    assert overlapping.tolist() == [0, 1, 0]  # only the run overlaps a higher-ranked candidate
+    assert overlapping.tolist() == [
+        0,
+        1,
+        0,
+    ]  # only the run overlaps a higher-ranked candidate
     assert known[1, 2] == 2.0
 
 
@@ -262,7 +368,10 @@ def test_weights_stay_near_the_given_ones_with_few_rows_but_not_with_many():
     known = rng.normal(size=(4000, 2))
     near = fit_few(known, known[:, 0] > rng.normal(size=4000), penalty=1.0)
     other = known[:, 1] > rng.normal(size=4000)
-    few, many = (fit_near(near, known[:n], other[:n], penalty=0.1).weights[:, 0] for n in (4, 4000))
+    few, many = (
+        fit_near(near, known[:n], other[:n], penalty=0.1).weights[:, 0]
+        for n in (4, 4000)
+    )
     assert few[0] > few[1]
     assert many[1] > many[0]
 
@@ -282,7 +391,9 @@ def test_outputs_trained_together_equal_outputs_trained_separately():
     for output in range(2):
         alone = LogisticRegression(C=1.0).fit(known, held[:, output])
         assert together.weights[:, output] == pytest.approx(alone.coef_[0], abs=0.02)
-        assert together.intercept[output] == pytest.approx(alone.intercept_[0], abs=0.02)
+        assert together.intercept[output] == pytest.approx(
+            alone.intercept_[0], abs=0.02
+        )
     assert (together.logits(known)[:, 2] == -20).all()
 
 
@@ -290,12 +401,18 @@ def test_a_model_trained_on_one_class_always_predicts_it():
     few = fit_few(np.ones((4, 2)), np.zeros(4, dtype=bool), penalty=1.0)
     assert (probabilities(few.logits(np.ones((2, 2)))) < 1e-6).all()
     words = vocabulary(["a b", "b c"], longest=1, least=1)
-    many = fit_many(words.weigh(["a b", "b c"]), np.array([[True, False]] * 2), alpha=1e-4, epochs=2)
+    many = fit_many(
+        words.weigh(["a b", "b c"]), np.array([[True, False]] * 2), alpha=1e-4, epochs=2
+    )
     assert many.logits(words.weigh(["c"]))[0].tolist() == [20.0, -20.0]
 
 
 def test_texts_are_unique_and_the_empty_prediction_gets_the_remaining_probability():
-    rows = list(nbest("q", "ab ab cd", [(-1.0, 0, 2), (0.5, 3, 5), (0.0, 6, 8), (-3.0, 0, 8)], 2))
+    rows = list(
+        nbest(
+            "q", "ab ab cd", [(-1.0, 0, 2), (0.5, 3, 5), (0.0, 6, 8), (-3.0, 0, 8)], 2
+        )
+    )
     assert [(row["text"], row["start"], row["rank"]) for row in rows] == [
         ("ab", 3, 0),
         ("cd", 6, 1),
@@ -308,21 +425,47 @@ def test_texts_are_unique_and_the_empty_prediction_gets_the_remaining_probabilit
 def tables(folder: Path, count: int, test: int):
     """Write ``count`` contracts, the last ``test`` of them for testing; return test questions and answers."""
     strings = ("contract_id", "split", "text")
-    made = Table("contracts", "Made up.", tuple(Column(n, pa.string(), n) for n in strings), key=strings[:1])
+    made = Table(
+        "contracts",
+        "Made up.",
+        tuple(Column(n, pa.string(), n) for n in strings),
+        key=strings[:1],
+    )
     names = ("question_id", "contract_id", "category", "split")
-    asked = Table("questions", "Made up.", tuple(Column(n, pa.string(), n) for n in names), key=names[:1])
+    asked = Table(
+        "questions",
+        "Made up.",
+        tuple(Column(n, pa.string(), n) for n in names),
+        key=names[:1],
+    )
     contracts, questions, examples, answers = [], [], [], []
     for number in range(count):
         (text, spans), name = contract(number), f"c{number:02}"
         split = "test" if number >= count - test else "train"
         contracts.append({"contract_id": name, "split": split, "text": text})
         for index, category in enumerate(CATEGORIES):
-            question = {"question_id": f"{name}__{category}", "contract_id": name, "category": category}
+            question = {
+                "question_id": f"{name}__{category}",
+                "contract_id": name,
+                "category": category,
+            }
             questions.append(question | {"split": split})
-            for at, (_, (start, end)) in enumerate([span for span in spans if span[0] == index]):
-                answers.append({"question_id": question["question_id"], "index": at, "text": text[start:end]})
+            for at, (_, (start, end)) in enumerate(
+                [span for span in spans if span[0] == index]
+            ):
+                answers.append(
+                    {
+                        "question_id": question["question_id"],
+                        "index": at,
+                        "text": text[start:end],
+                    }
+                )
                 if split == "train":
-                    place = {"example_id": f"{question['question_id']}_{at}", "start": start, "end": end}
+                    place = {
+                        "example_id": f"{question['question_id']}_{at}",
+                        "start": start,
+                        "end": end,
+                    }
                     examples.append(question | place)
     write(made, contracts, folder / "contracts.parquet")
     write(asked, questions, folder / "questions.parquet")
@@ -333,7 +476,11 @@ def tables(folder: Path, count: int, test: int):
 def encoded(texts):
     """Vectors that show which of a few words a text contains."""
     return np.array(
-        [[word in text for word in ("governed", "Agreement", "goods")] for text in texts], np.float32
+        [
+            [word in text for word in ("governed", "Agreement", "goods")]
+            for text in texts
+        ],
+        np.float32,
     )
 
 
@@ -341,15 +488,28 @@ def encoded(texts):
 def test_contracts_of_the_test_split_are_predicted_and_scored(features, tmp_path):
     asked, answers = tables(tmp_path, 30, 6)
     contracts, questions, examples, vectors = (
-        tmp_path / f"{name}.parquet" for name in ("contracts", "questions", "training_examples", "vectors")
+        tmp_path / f"{name}.parquet"
+        for name in ("contracts", "questions", "training_examples", "vectors")
     )
     counts = write_vectors(contracts, encoded, vectors)
     assert (counts["contracts"], counts["dimensions"]) == (30, 3)
-    settings, given = SETTINGS | {"features": features}, () if features == "words" else (vectors,)
+    settings, given = (
+        SETTINGS | {"features": features},
+        () if features == "words" else (vectors,),
+    )
     record = train(contracts, examples, settings, 1, tmp_path, *given)
     assert (record["contracts"], record["answers"]) == (24, 96)
-    assert (load(tmp_path / linear.WEIGHTS).units.vocabularies is None) == (features == "vectors")
-    read_contracts(contracts, questions, settings, tmp_path, tmp_path / "predictions.parquet", *given)
+    assert (load(tmp_path / linear.WEIGHTS).units.vocabularies is None) == (
+        features == "vectors"
+    )
+    read_contracts(
+        contracts,
+        questions,
+        settings,
+        tmp_path,
+        tmp_path / "predictions.parquet",
+        *given,
+    )
     rows = list(read(tmp_path / "predictions.parquet"))
     assert len(rows) == len({(row["question_id"], row["text"]) for row in rows})
     assert {row["question_id"] for row in rows} == {row["question_id"] for row in asked}
@@ -373,9 +533,14 @@ def test_vectors_are_read_by_contract_and_missing_vectors_raise(model, tmp_path)
 
 def test_a_percentage_of_the_contracts_is_selected_deterministically(tmp_path):
     tables(tmp_path, 30, 6)
-    contracts, examples = (tmp_path / f"{name}.parquet" for name in ("contracts", "training_examples"))
+    contracts, examples = (
+        tmp_path / f"{name}.parquet" for name in ("contracts", "training_examples")
+    )
     records = [
-        train(contracts, examples, SETTINGS | {"percent": 50}, 1, tmp_path / str(number)) for number in (0, 1)
+        train(
+            contracts, examples, SETTINGS | {"percent": 50}, 1, tmp_path / str(number)
+        )
+        for number in (0, 1)
     ]
     assert records[0] == records[1]
     assert (records[0]["contracts"], records[0]["answers"]) == (12, 48)
@@ -387,10 +552,22 @@ def test_missing_examples_and_unknown_categories_raise(model, tmp_path):
     tables(tmp_path, 6, 2)
     write(EXAMPLES, [], tmp_path / "none.parquet")
     with pytest.raises(BadInput, match="no example of a training contract"):
-        train(tmp_path / "contracts.parquet", tmp_path / "none.parquet", SETTINGS, 1, tmp_path)
-    few = fit([contract(0)[0]] * 6, {0: contract(0)[1][:1]}, CATEGORIES[:1], None, SETTINGS)
+        train(
+            tmp_path / "contracts.parquet",
+            tmp_path / "none.parquet",
+            SETTINGS,
+            1,
+            tmp_path,
+        )
+    few = fit(
+        [contract(0)[0]] * 6, {0: contract(0)[1][:1]}, CATEGORIES[:1], None, SETTINGS
+    )
     save(few, tmp_path / "linear.npz")
     with pytest.raises(BadInput, match="not trained on the category 'Governing Law'"):
         read_contracts(
-            tmp_path / "contracts.parquet", tmp_path / "questions.parquet", SETTINGS, tmp_path, tmp_path / "p"
+            tmp_path / "contracts.parquet",
+            tmp_path / "questions.parquet",
+            SETTINGS,
+            tmp_path,
+            tmp_path / "p",
         )

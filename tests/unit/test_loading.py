@@ -22,7 +22,12 @@ from tokenizer_kinds import roberta
 from wordpiece import wordpiece
 
 CPU = torch.device("cpu")
-SIZE = {"hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 16}
+SIZE = {
+    "hidden_size": 8,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "intermediate_size": 16,
+}
 
 
 @pytest.fixture
@@ -33,7 +38,11 @@ def model(tmp_path):
         kind(BertConfig(vocab_size=8, **SIZE, **settings)).save_pretrained(tmp_path)
         wordpiece(["the", "contract", "ends"]).save_pretrained(tmp_path)
         path = tmp_path / "model.safetensors"
-        tensors = {name: part for name, part in load_file(path).items() if drop is None or drop not in name}
+        tensors = {
+            name: part
+            for name, part in load_file(path).items()
+            if drop is None or drop not in name
+        }
         save_file(tensors, path, metadata={"format": "pt"})
         return str(tmp_path)
 
@@ -43,8 +52,14 @@ def model(tmp_path):
 @pytest.mark.parametrize(
     ("load", "missing"),
     [
-        (lambda folder: cross_encoder.load(folder, CPU, 16), r"2 tensors, such as classifier\.bias;"),
-        (lambda folder: load_span_model(folder, CPU, trained=True), r"2 tensors, such as qa_outputs\.bias"),
+        (
+            lambda folder: cross_encoder.load(folder, CPU, 16),
+            r"2 tensors, such as classifier\.bias;",
+        ),
+        (
+            lambda folder: load_span_model(folder, CPU, trained=True),
+            r"2 tensors, such as qa_outputs\.bias",
+        ),
         (lambda folder: load_span_model(folder, CPU), None),
         (lambda folder: bi_encoder.load(folder, CPU), None),
         (lambda folder: multi_head.load(folder, [2, 3], "family", 0), None),
@@ -58,7 +73,10 @@ def test_missing_weights_raise(model, load, missing):
             load(model(BertModel))
         load(
             model(
-                BertForQuestionAnswering if "qa" in missing else BertForSequenceClassification, num_labels=1
+                BertForQuestionAnswering
+                if "qa" in missing
+                else BertForSequenceClassification,
+                num_labels=1,
             )
         )
     else:
@@ -69,7 +87,9 @@ def test_missing_weights_raise(model, load, missing):
 
 def test_a_cross_encoder_may_have_a_new_head(model):
     folder = model(BertModel)
-    loaded = [cross_encoder.load(folder, CPU, 16, seed, fresh_head=True) for seed in (0, 0, 1)]
+    loaded = [
+        cross_encoder.load(folder, CPU, 16, seed, fresh_head=True) for seed in (0, 0, 1)
+    ]
     scores = [cross_encoder.score(each, [("the", "ends")]) for each in loaded]
     assert scores[0] == scores[1] != scores[2]
 
@@ -85,11 +105,18 @@ def test_a_new_span_head_depends_on_the_seed(tmp_path, capfd):
 
 
 def test_the_score_of_a_pair_does_not_depend_on_its_batch(model):
-    loaded = cross_encoder.load(model(BertForSequenceClassification, num_labels=1), CPU, 16)
+    loaded = cross_encoder.load(
+        model(BertForSequenceClassification, num_labels=1), CPU, 16
+    )
     # An unknown word is one token, regardless of its length.
-    pairs = [("the", ending) for ending in ("ends " * 5, "x" * 40, "ends", "the contract ends", "y" * 50)]
+    pairs = [
+        ("the", ending)
+        for ending in ("ends " * 5, "x" * 40, "ends", "the contract ends", "y" * 50)
+    ]
     scores = [cross_encoder.score(loaded, [pair])[0] for pair in pairs]
-    assert cross_encoder.score(loaded, pairs, batch_size=2) == pytest.approx(scores, abs=1e-6)
+    assert cross_encoder.score(loaded, pairs, batch_size=2) == pytest.approx(
+        scores, abs=1e-6
+    )
 
 
 def test_saving_is_atomic(tmp_path):
@@ -100,8 +127,14 @@ def test_saving_is_atomic(tmp_path):
     (folder / "old").touch()
     save(model, tokenizer, folder)
     names = {path.name for path in folder.iterdir()}
-    assert {"config.json", "model.safetensors", "tokenizer.json"} <= names and "old" not in names
-    assert equal(weights(load_span_model(str(folder), CPU, trained=True)), weights(model))
+    assert {
+        "config.json",
+        "model.safetensors",
+        "tokenizer.json",
+    } <= names and "old" not in names
+    assert equal(
+        weights(load_span_model(str(folder), CPU, trained=True)), weights(model)
+    )
     content = (folder / "model.safetensors").read_bytes()
 
     class Broken:
@@ -148,15 +181,24 @@ def deberta(tmp_path_factory):
         **{f"{name}_id": at for at, name in enumerate(SPECIAL)},
         **{f"{name}_piece": piece for name, piece in SPECIAL.items()},
     )
-    (folder / "tokenizer_config.json").write_text('{"tokenizer_class": "DebertaV2Tokenizer"}')
+    (folder / "tokenizer_config.json").write_text(
+        '{"tokenizer_class": "DebertaV2Tokenizer"}'
+    )
     return folder
 
 
 @pytest.mark.parametrize(
     ("text", "mapped"),
-    [("of\u00a0delaware", "of delaware"), ("ｌａｗ", "law"), ("aﬃ", "affi"), ("the\u2028law", "the law")],
+    [
+        ("of\u00a0delaware", "of delaware"),
+        ("ｌａｗ", "law"),
+        ("aﬃ", "affi"),
+        ("the\u2028law", "the law"),
+    ],
 )
-def test_characters_are_normalised_as_in_transformers_4(text, mapped, deberta, tmp_path):
+def test_characters_are_normalised_as_in_transformers_4(
+    text, mapped, deberta, tmp_path
+):
     tokenizer = load_tokenizer(deberta)
     assert isinstance(tokenizer, DebertaV2Tokenizer)
     assert tokenizer.tokenize(text) == tokenizer.tokenize(mapped)

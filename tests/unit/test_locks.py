@@ -37,7 +37,11 @@ def state(tmp_path, monkeypatch):
     folder.mkdir()
     monkeypatch.chdir(folder)
     monkeypatch.setenv(locks.RUN, "[]")
-    for name in (".snakemake/locks/0.output.lock", *(f"results/{part}" for part in PARTS), "results/b.csv"):
+    for name in (
+        ".snakemake/locks/0.output.lock",
+        *(f"results/{part}" for part in PARTS),
+        "results/b.csv",
+    ):
         Path(name).parent.mkdir(parents=True, exist_ok=True)
         Path(name).touch()
     yield folder / ".snakemake"
@@ -80,12 +84,16 @@ def leave(state, content):
     path.write_bytes(content)
 
 
-@pytest.mark.parametrize("content", [b"", b'{"state": 5}', b"\0\0", b"\xff\xfe", b"[]", b'{"host": null}'])
+@pytest.mark.parametrize(
+    "content", [b"", b'{"state": 5}', b"\0\0", b"\xff\xfe", b"[]", b'{"host": null}']
+)
 def test_the_lock_of_a_killed_run_is_removed_regardless_of_its_content(state, content):
     leave(state, content)
     assert acquired(state) == "Removed the lock of a killed run."
     assert not leftovers()
-    assert Path("results/A.zip.part").exists()  # kept, so that the download can be resumed
+    assert Path(
+        "results/A.zip.part"
+    ).exists()  # kept, so that the download can be resumed
     assert not [*Path().rglob(f"{locks.LOCKS}/*.lock")]
     assert acquired(state) == ""
 
@@ -104,7 +112,9 @@ def test_a_run_or_a_job_keeps_the_lock_until_it_is_killed(state, code):
 
 @pytest.mark.parametrize("link", ["results", "results/sample", ""])
 @pytest.mark.parametrize("code", [ACQUIRE, HOLD])
-def test_a_checkout_with_the_same_results_folder_is_rejected_while_a_run_or_job_works(state, code, link):
+def test_a_checkout_with_the_same_results_folder_is_rejected_while_a_run_or_job_works(
+    state, code, link
+):
     """The other checkout has a link to the results, or to a part of them, or the same absolute path."""
     results = Path("results/sample" if link == "results/sample" else "results")
     results.mkdir(exist_ok=True)
@@ -116,7 +126,8 @@ def test_a_checkout_with_the_same_results_folder_is_rejected_while_a_run_or_job_
     with process(code.replace("results", results.as_posix())):
         (results / PARTS[0]).touch()
         with pytest.raises(
-            BadInput, match=rf"in {state} uses this folder \(process .*; wait for it or stop it"
+            BadInput,
+            match=rf"in {state} uses this folder \(process .*; wait for it or stop it",
         ):
             locks.acquire(other / ".snakemake", place)
         assert (results / PARTS[0]).exists()
@@ -132,14 +143,21 @@ def test_a_run_of_other_results_in_the_same_checkout_keeps_snakemakes_locks(stat
 
 
 def test_unfinished_files_in_another_results_folder_below_are_kept(state):
-    with process(ACQUIRE.replace("results", "../two/results").replace(".snakemake", "../two/.snakemake")):
+    with process(
+        ACQUIRE.replace("results", "../two/results").replace(
+            ".snakemake", "../two/.snakemake"
+        )
+    ):
         Path("results/sample").symlink_to(Path("../two/results").absolute())
         Path("results/real").mkdir()
         Path("results/real", locks.LOCKS).mkdir()
         for folder in ("sample", "real"):
             Path("results", folder, PARTS[0]).touch()
         acquired(state)
-    assert Path("results/sample", PARTS[0]).exists() and Path("results/real", PARTS[0]).exists()
+    assert (
+        Path("results/sample", PARTS[0]).exists()
+        and Path("results/real", PARTS[0]).exists()
+    )
     assert not Path("results", PARTS[0]).exists()
 
 
@@ -148,7 +166,9 @@ def test_a_folder_whose_replacement_was_interrupted_is_restored(state):
         Path("results", name).mkdir()
         Path("results", name, name).touch()
     acquired(state)
-    assert sorted(path.name for path in Path("results/report").iterdir()) == [".report.12.old"]
+    assert sorted(path.name for path in Path("results/report").iterdir()) == [
+        ".report.12.old"
+    ]
     assert sorted(path.name for path in Path("results/export").iterdir()) == ["export"]
     assert not [*Path("results").glob(".*.12.*")]
 
@@ -159,13 +179,20 @@ def test_a_job_does_not_start_after_its_run_was_replaced(state):
         assert len([*Path().rglob(f"{locks.LOCKS}/*.lock")]) == 4
     assert len([*Path().rglob(f"{locks.LOCKS}/*.lock")]) == 2
     locks._held.close()
-    with pytest.raises(BadInput, match="the run that started this job was killed"), locks.held_by_job():
+    with (
+        pytest.raises(BadInput, match="the run that started this job was killed"),
+        locks.held_by_job(),
+    ):
         pytest.fail("the job started")
 
 
 def test_a_run_on_another_machine_keeps_its_lock(state):
     """Some disks have locks that only one machine sees."""
-    run = {"state": str(state), "host": "login2", "process": "process 1 on login2, since 2026-01-01 10:00:00"}
+    run = {
+        "state": str(state),
+        "host": "login2",
+        "process": "process 1 on login2, since 2026-01-01 10:00:00",
+    }
     leave(state, json.dumps(run).encode())
     assert acquired(state) == f"{USED}({run['process']})."
     assert "0.output.lock" in leftovers()
@@ -175,7 +202,9 @@ def test_a_run_on_another_machine_keeps_its_lock(state):
 
 
 @pytest.mark.parametrize("code", [errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP])
-def test_a_disk_without_locks_gives_a_warning_and_nothing_is_removed(state, monkeypatch, code):
+def test_a_disk_without_locks_gives_a_warning_and_nothing_is_removed(
+    state, monkeypatch, code
+):
     def refused(*_):
         raise OSError(code, os.strerror(code))
 
@@ -191,7 +220,9 @@ def test_a_file_or_a_link_to_nothing_instead_of_the_results_folder_raises(state)
     Path("link").symlink_to("nowhere")
     reason = "a file, or a link to a folder that does not exist, has this name"
     for name in ("file", "link"):
-        with pytest.raises(BadInput, match=rf"^{name}: cannot be used \({reason}\); make it a writable"):
+        with pytest.raises(
+            BadInput, match=rf"^{name}: cannot be used \({reason}\); make it a writable"
+        ):
             locks.acquire(state, Path(name))
 
 

@@ -40,7 +40,9 @@ def folder(tmp_path):
 def lines(folder, *arguments):
     """The exit code and the lines written to a file, without timestamps."""
     code, output = forked.snakemake(folder, *ARGUMENTS, *arguments, package=False)
-    return code, re.sub(r"^\d\d:\d\d:\d\d  ", "", output, flags=re.MULTILINE).splitlines()
+    return code, re.sub(
+        r"^\d\d:\d\d:\d\d  ", "", output, flags=re.MULTILINE
+    ).splitlines()
 
 
 def handler():
@@ -64,8 +66,14 @@ def test_a_file_gets_a_line_per_job_and_the_number_of_finished_jobs(folder):
 @pytest.mark.parametrize(
     ("reason", "sentence"),
     [
-        ("2026-01-01 10:00:00,000 failed: a.csv: no column x; add it.", "a.csv: no column x; add it."),
-        ("no", "part: the job ended without an error message (killed, or out of memory or time); its log"),
+        (
+            "2026-01-01 10:00:00,000 failed: a.csv: no column x; add it.",
+            "a.csv: no column x; add it.",
+        ),
+        (
+            "no",
+            "part: the job ended without an error message (killed, or out of memory or time); its log",
+        ),
     ],
 )
 def test_the_cause_of_a_failed_job_is_the_last_line(folder, reason, sentence):
@@ -82,66 +90,114 @@ def test_the_cause_of_a_failed_job_is_the_last_line(folder, reason, sentence):
 def test_the_log_of_an_earlier_run_is_ignored(tmp_path):
     log = tmp_path / "a.log"
     log.write_text("2026-01-01 10:00:00,000 failed: no column x.\n")
-    failed = record(LogEvent.JOB_ERROR, rule_name="train", rule_msg="sbatch: bad partition", log=[str(log)])
+    failed = record(
+        LogEvent.JOB_ERROR,
+        rule_name="train",
+        rule_msg="sbatch: bad partition",
+        log=[str(log)],
+    )
     assert plugin.cause(failed, 0) == "no column x."
-    assert plugin.cause(failed, log.stat().st_mtime + 1).startswith("train: sbatch: bad partition; its log")
+    assert plugin.cause(failed, log.stat().st_mtime + 1).startswith(
+        "train: sbatch: bad partition; its log"
+    )
 
 
 @pytest.mark.parametrize(
     ("exception", "text", "shown"),
     [
-        ("InputFunctionException", "Error:\n  BadInput: 9.zip: no volume.\nTraceback:", "9.zip: no volume."),
+        (
+            "InputFunctionException",
+            "Error:\n  BadInput: 9.zip: no volume.\nTraceback:",
+            "9.zip: no volume.",
+        ),
         ("LockException", "Error: Directory cannot be locked.", plugin.LOCKED),
-        ("KeyError", "Traceback (most\nKeyError: 3\n", "KeyError: 3 (--verbose shows the traceback)"),
+        (
+            "KeyError",
+            "Traceback (most\nKeyError: 3\n",
+            "KeyError: 3 (--verbose shows the traceback)",
+        ),
         ("KeyboardInterrupt", "Stopped.", "Stopped."),
         ("MissingRuleException", "No rule to produce x.", "No rule to produce x."),
     ],
-)  # fmt: skip
+)
 def test_an_error_of_the_run_is_the_last_line(capsys, exception, text, shown):
     screen = handler()
     screen.stream = sys.stdout
     screen.emit(record(LogEvent.ERROR, exception=exception, msg=text))
-    screen.emit(record(LogEvent.ERROR, exception="WorkflowError", msg="At least one job did not complete"))
+    screen.emit(
+        record(
+            LogEvent.ERROR,
+            exception="WorkflowError",
+            msg="At least one job did not complete",
+        )
+    )
     screen.close()
     assert capsys.readouterr().out == f"{shown}\n"
 
 
-def test_without_a_terminal_progress_is_written_at_intervals(folder, monkeypatch, capsys):
+def test_without_a_terminal_progress_is_written_at_intervals(
+    folder, monkeypatch, capsys
+):
     monkeypatch.setattr(plugin, "INTERVAL", 0.01)
     screen = handler()
     screen.stream = sys.stdout
     screen.emit(record(LogEvent.RUN_INFO, stats={"total": 10}))
     screen.emit(record(None, msg="", expected={1: 4.0, 2: 4.0}))
-    screen.emit(record(LogEvent.JOB_INFO, jobid=1, rule_msg="", rule_name="a", output=[]))
+    screen.emit(
+        record(LogEvent.JOB_INFO, jobid=1, rule_msg="", rule_name="a", output=[])
+    )
     screen.emit(record(LogEvent.JOB_FINISHED, job_id=1))
     screen.emit(record(LogEvent.PROGRESS, done=2, total=10))
     screen.over.wait(0.1)
-    assert re.search(r"2 of 10 jobs done in 00:00, 00:00 left\n", capsys.readouterr().out)
-    screen.started[2] = (time.time() - 100, "")  # a job that takes much longer than expected
+    assert re.search(
+        r"2 of 10 jobs done in 00:00, 00:00 left\n", capsys.readouterr().out
+    )
+    screen.started[2] = (
+        time.time() - 100,
+        "",
+    )  # a job that takes much longer than expected
     screen.over.wait(0.1)
     screen.close()
-    assert re.search(r"2 of 10 jobs done in 00:00, at least 00:00 left\n", capsys.readouterr().out)
+    assert re.search(
+        r"2 of 10 jobs done in 00:00, at least 00:00 left\n", capsys.readouterr().out
+    )
 
 
 def test_the_remaining_time_is_estimated_from_expected_durations():
     expected = {1: 10.0, 2: 10.0, 3: 100.0, 4: 80.0}
     # One tenth of the work took twice the expected time, and another tenth counts as if it took that time.
     pace = 2 / 3
-    assert plugin.seconds_left(40, expected, {1: 20, 2: 20}, {}) == pytest.approx(180 / pace)
+    assert plugin.seconds_left(40, expected, {1: 20, 2: 20}, {}) == pytest.approx(
+        180 / pace
+    )
     # Much faster or slower short jobs say little about long ones.
-    assert plugin.seconds_left(2, expected, {2: 2}, {}) == pytest.approx(190 / (30 / 22))
-    assert plugin.seconds_left(60, expected, {2: 60}, {}) == pytest.approx(190 / (30 / 80))
+    assert plugin.seconds_left(2, expected, {2: 2}, {}) == pytest.approx(
+        190 / (30 / 22)
+    )
+    assert plugin.seconds_left(60, expected, {2: 60}, {}) == pytest.approx(
+        190 / (30 / 80)
+    )
     # A running job counts partly, at the speed of the finished jobs, and never as finished.  If it takes
     # longer than expected, the others are still expected to take as long as before.
     left = (100 - 40 * pace + 80) / pace
-    assert plugin.seconds_left(80, expected, {1: 20, 2: 20}, {3: 40}) == pytest.approx(left)
-    assert plugin.seconds_left(1000, expected, {1: 20, 2: 20}, {3: 960}) == pytest.approx((10 + 80) / pace)
+    assert plugin.seconds_left(80, expected, {1: 20, 2: 20}, {3: 40}) == pytest.approx(
+        left
+    )
+    assert plugin.seconds_left(
+        1000, expected, {1: 20, 2: 20}, {3: 960}
+    ) == pytest.approx((10 + 80) / pace)
     # A job whose expectation is that of another model does not tell the machine's speed.
-    assert plugin.seconds_left(940, expected, {1: 20, 2: 20, 3: 900}, {}, {3}) == pytest.approx(80 / pace)
+    assert plugin.seconds_left(
+        940, expected, {1: 20, 2: 20, 3: 900}, {}, {3}
+    ) == pytest.approx(80 / pace)
     # Two jobs at a time.
-    assert plugin.seconds_left(20, expected, {1: 20, 2: 20}, {}) == pytest.approx(90 / pace)
+    assert plugin.seconds_left(20, expected, {1: 20, 2: 20}, {}) == pytest.approx(
+        90 / pace
+    )
     # Jobs without an expected duration, such as targets, are ignored.
-    assert plugin.seconds_left(40, expected, {1: 20, 2: 20, 9: 0}, {8: 5}) == pytest.approx(180 / pace)
+    assert plugin.seconds_left(
+        40, expected, {1: 20, 2: 20, 9: 0}, {8: 5}
+    ) == pytest.approx(180 / pace)
     assert plugin.seconds_left(40, {}, {1: 20}, {}) is None
 
 

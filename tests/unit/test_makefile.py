@@ -35,7 +35,9 @@ def project(tmp_path):
     shutil.copy(ROOT / "Makefile", tmp_path / "Makefile")
     (tmp_path / "envs").mkdir()
     (tmp_path / "workflow/snakemake_logger_plugin_lextables").mkdir(parents=True)
-    for needed in re.search(r"^\$\(VENV\)/\.run: (.+)$", (ROOT / "Makefile").read_text(), re.M)[1].split():
+    for needed in re.search(
+        r"^\$\(VENV\)/\.run: (.+)$", (ROOT / "Makefile").read_text(), re.M
+    )[1].split():
         (tmp_path / needed).touch()
     (tmp_path / "bin").mkdir()
     for tool in ("sh", "make", "mkdir", "printf", "chmod", "touch"):
@@ -54,7 +56,11 @@ def install(project, pythons):
 
 
 def make(project, *arguments):
-    environment = {name: value for name, value in os.environ.items() if name not in ("PYTHON", "MAKEFLAGS")}
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("PYTHON", "MAKEFLAGS")
+    }
     return subprocess.run(
         [project / "bin/make", ".venv/.run", *arguments],
         cwd=project,
@@ -84,7 +90,9 @@ def refused(run):
         ({"python": (2, 7)}, None),
     ],
 )
-def test_the_first_supported_python_is_used_or_the_error_says_what_to_install(project, pythons, chosen):
+def test_the_first_supported_python_is_used_or_the_error_says_what_to_install(
+    project, pythons, chosen
+):
     install(project, pythons)
     run = make(project)
     assert (run.returncode == 0) if chosen else refused(run), run.stderr

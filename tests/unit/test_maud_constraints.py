@@ -10,18 +10,32 @@ from lextables.pipeline.dataset import write
 
 ROOT = Path(__file__).parents[2]
 CATALOGUE = read_recorded(
-    (ROOT / "resources/facts/maud_questions.yaml").read_bytes(), "questions.yaml", 92, 144
+    (ROOT / "resources/facts/maud_questions.yaml").read_bytes(),
+    "questions.yaml",
+    92,
+    144,
 )
 APC = "A/P/C application to-Answer"
 KNOWLEDGE, CONSTRUCTIVE = "Knowledge Definition-Answer", "Constructive Knowledge-Answer"
 CONDITION = constraints.Condition(CONSTRUCTIVE, KNOWLEDGE, ("Constructive Knowledge",))
-DEFAULTS = {"split": "train", "data_type": "main", "contract": "contract_1", "label": 0, "text_id": "t"}
+DEFAULTS = {
+    "split": "train",
+    "data_type": "main",
+    "contract": "contract_1",
+    "label": 0,
+    "text_id": "t",
+}
 
 
 def examples(*rows):
     """Numbered rows of examples, with defaults for missing columns."""
     return [
-        {"example_id": f"train-{number:05d}", "head_id": "01", "question": "q", "answer": "a"}
+        {
+            "example_id": f"train-{number:05d}",
+            "head_id": "01",
+            "question": "q",
+            "answer": "a",
+        }
         | DEFAULTS
         | row
         for number, row in enumerate(rows)
@@ -41,7 +55,10 @@ def examples(*rows):
 )
 def test_none_of_the_above_must_be_the_only_answer(answer, broken):
     rows = constraints.constraint_violations(
-        examples({"question": APC, "answer": answer}, {"question": "another", "answer": answer}),
+        examples(
+            {"question": APC, "answer": answer},
+            {"question": "another", "answer": answer},
+        ),
         {APC: "No"},
         [],
     )
@@ -59,13 +76,22 @@ def test_none_of_the_above_must_be_the_only_answer(answer, broken):
         ({"answer": "Actual knowledge"}, {"data_type": "abridged"}, True),
         ({"answer": "Actual knowledge", "data_type": "abridged"}, {}, False),
         ({"answer": "Actual knowledge"}, {"contract": "contract_2"}, False),
-        ({"answer": "Actual knowledge"}, {"data_type": "rare", "contract": None}, False),
+        (
+            {"answer": "Actual knowledge"},
+            {"data_type": "rare", "contract": None},
+            False,
+        ),
         ({"answer": "Actual knowledge", "contract": None}, {"contract": None}, False),
     ],
 )
-def test_a_conditional_question_requires_an_answer_to_another_question(of_knowledge, constructive, broken):
+def test_a_conditional_question_requires_an_answer_to_another_question(
+    of_knowledge, constructive, broken
+):
     rows = constraints.constraint_violations(
-        examples({"question": KNOWLEDGE} | of_knowledge, {"question": CONSTRUCTIVE} | constructive),
+        examples(
+            {"question": KNOWLEDGE} | of_knowledge,
+            {"question": CONSTRUCTIVE} | constructive,
+        ),
         {},
         [CONDITION],
     )
@@ -76,7 +102,9 @@ def test_a_conditional_question_requires_an_answer_to_another_question(of_knowle
 
 def test_conditions_of_unknown_questions_are_reported():
     fixed = constraints.Condition(
-        "Stock Deal: Fixed Ratio v. Fixed Value-Answer", "Type of Consideration-Answer", ()
+        "Stock Deal: Fixed Ratio v. Fixed Value-Answer",
+        "Type of Consideration-Answer",
+        (),
     )
     assert constraints.unchecked(CATALOGUE, [CONDITION, fixed]) == [fixed.question]
 
@@ -90,7 +118,11 @@ def counted(*labels_by_split):
 
 
 def test_answer_counts_include_zeros(tmp_path):
-    rows = counted(("08", "test", 2, "main"), ("08", "test", 2, "abridged"), ("08", "train", 0, "rare"))
+    rows = counted(
+        ("08", "test", 2, "main"),
+        ("08", "test", 2, "abridged"),
+        ("08", "train", 0, "rare"),
+    )
     assert len(rows) == 3 * 3
     assert write(schema.ANSWER_COUNTS, rows, tmp_path / "counts.parquet") == 9
     (one,) = [row for row in rows if row["split"] == "test" and row["label"] == 2]
@@ -106,17 +138,30 @@ def test_answer_counts_include_zeros(tmp_path):
 
 
 def test_a_question_with_one_answer_in_test_is_reported_without_an_error():
-    rows = counted(("08", "test", 2, "main"), ("08", "test", 2, "abridged"), ("08", "train", 0, "main"))
+    rows = counted(
+        ("08", "test", 2, "main"),
+        ("08", "test", 2, "abridged"),
+        ("08", "train", 0, "main"),
+    )
     (one,) = constraints.undefined_in_test(rows)
     assert (one.head_id, one.only_answer) == ("08", "Hybrid/Other Standard")
-    assert one.sentence == ("08: all of test answers 'Hybrid/Other Standard', so its AUPR is not defined")
+    assert one.sentence == (
+        "08: all of test answers 'Hybrid/Other Standard', so its AUPR is not defined"
+    )
 
 
 def test_an_answer_without_a_test_example_is_reported():
-    rows = counted(("08", "test", 2, "main"), ("08", "test", 0, "main"), ("15-00", "test", 0, "main"))
+    rows = counted(
+        ("08", "test", 2, "main"),
+        ("08", "test", 0, "main"),
+        ("15-00", "test", 0, "main"),
+    )
     first, second = constraints.undefined_in_test(rows)
     assert first.only_answer is None
-    assert first.sentence == "08: no example of test answers 'Each Covenant', so those have no AUPR"
+    assert (
+        first.sentence
+        == "08: no example of test answers 'Each Covenant', so those have no AUPR"
+    )
     assert second.only_answer == "<OTHER>"
 
 

@@ -27,7 +27,10 @@ from released_zips import replaced
 ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "resources/sample/maud"
 ZIP = SAMPLE / "maud_v1.zip"
-SQUAD = {split: ROOT / f"resources/sample/maud_extraction/maud_squad_{split}.json" for split in raw.SPLITS}
+SQUAD = {
+    split: ROOT / f"resources/sample/maud_extraction/maud_squad_{split}.json"
+    for split in raw.SPLITS
+}
 PRINTED = {
     "Fiduciary exception to COR convent": "Fiduciary exception to COR covenant",
     "Negative interim operating convenant": "Negative interim operating covenant",
@@ -41,12 +44,18 @@ SINGLE = [
         "basic_partial_post_contract_v1",
     )
 ]
-MULTI = {"best_found_hps/multi_task.md": True, "best_found_hps/multi_task_no_abridged.md": False}
+MULTI = {
+    "best_found_hps/multi_task.md": True,
+    "best_found_hps/multi_task_no_abridged.md": False,
+}
 
 
 def settings_files():
     single = {name: (SAMPLE / name).read_bytes() for name in SINGLE}
-    return single, {name: ((SAMPLE / name).read_bytes(), abridged) for name, abridged in MULTI.items()}
+    return single, {
+        name: ((SAMPLE / name).read_bytes(), abridged)
+        for name, abridged in MULTI.items()
+    }
 
 
 LISTED = (ROOT / "resources/facts/maud_questions.yaml").read_bytes()
@@ -134,7 +143,9 @@ def test_the_csv_files_have_the_recorded_questions():
 def reworded(record):
     """Another wording of some questions and of all answers."""
     record["question"] += " (reworded)" if len(record["question"]) % 2 else ""
-    record["answer"] = ", ".join(f"{answer} it is" for answer in record["answer"].split(", "))
+    record["answer"] = ", ".join(
+        f"{answer} it is" for answer in record["answer"].split(", ")
+    )
     if record["subquestion"] != "<NONE>":
         record["subquestion"] += " it is"
     return record
@@ -145,20 +156,33 @@ def test_the_catalogue_uses_the_wording_of_the_files(altered):
     found, notes = raw.read_catalogue(path, RECORDED)
     assert found.questions[0].question == "Type of Consideration-Answer"
     assert found.questions[1].question.endswith(" (reworded)")
-    assert [head.head_id for head in found.heads] == [head.head_id for head in RECORDED.heads]
+    assert [head.head_id for head in found.heads] == [
+        head.head_id for head in RECORDED.heads
+    ]
     for mine, recorded in zip(found.questions, RECORDED.questions, strict=True):
         assert mine.question.removesuffix(" (reworded)") == recorded.question
         assert mine.multilabel == recorded.multilabel
         # An answer with commas has the added words more than once.
-        assert [answer.replace(" it is", "") for answer in mine.answers] == list(recorded.answers)
+        assert [answer.replace(" it is", "") for answer in mine.answers] == list(
+            recorded.answers
+        )
     assert notes == {"questions_from_the_record": 0, "answers_from_the_record": 0}
-    assert read_author_settings(*settings_files(), found).author_numbers == SETTINGS.author_numbers
+    assert (
+        read_author_settings(*settings_files(), found).author_numbers
+        == SETTINGS.author_numbers
+    )
 
 
 def test_answers_without_rows_are_read_from_the_record(altered):
     """For example, the release removes an abridged text that equals a main text."""
     gone = ("Type of Consideration-Answer", "Mixed Cash/Stock")
-    path = altered({".csv": edited(lambda rows: [r for r in rows if (r["question"], r["answer"]) != gone])})
+    path = altered(
+        {
+            ".csv": edited(
+                lambda rows: [r for r in rows if (r["question"], r["answer"]) != gone]
+            )
+        }
+    )
     found, notes = raw.read_catalogue(path, RECORDED)
     assert found == RECORDED and found is not RECORDED
     assert notes == {"questions_from_the_record": 0, "answers_from_the_record": 1}
@@ -166,7 +190,13 @@ def test_answers_without_rows_are_read_from_the_record(altered):
 
 
 def test_the_record_is_the_catalogue_if_the_files_lack_questions(altered):
-    path = altered({".csv": edited(lambda rows: [row for row in rows if row["category"] == "Knowledge"])})
+    path = altered(
+        {
+            ".csv": edited(
+                lambda rows: [row for row in rows if row["category"] == "Knowledge"]
+            )
+        }
+    )
     found, notes = raw.read_catalogue(path, RECORDED)
     assert found is RECORDED
     assert notes == {"questions_from_the_record": 89, "answers_from_the_record": 0}
@@ -176,14 +206,26 @@ def test_the_record_is_the_catalogue_if_the_files_lack_questions(altered):
 @pytest.mark.parametrize(
     ("edit", "message"),
     [
-        (lambda groups: groups[1]["questions"].pop(3), "questions.yaml: 91 questions make 143 heads where"),
-        (lambda groups: groups[1]["questions"][4]["answers"].pop(), "92 questions make 143 heads where the"),
-        (lambda groups: groups.append(groups[0]) or groups.pop(1), "86 questions make 122 heads where the"),
+        (
+            lambda groups: groups[1]["questions"].pop(3),
+            "questions.yaml: 91 questions make 143 heads where",
+        ),
+        (
+            lambda groups: groups[1]["questions"][4]["answers"].pop(),
+            "92 questions make 143 heads where the",
+        ),
+        (
+            lambda groups: groups.append(groups[0]) or groups.pop(1),
+            "86 questions make 122 heads where the",
+        ),
         (
             lambda groups: groups[1]["questions"][1]["answers"].reverse(),
             "Standard Answer' are not two or more",
         ),
-        (lambda groups: groups[1].pop("text_type"), "by deal point type (KeyError('text_type'))"),
+        (
+            lambda groups: groups[1].pop("text_type"),
+            "by deal point type (KeyError('text_type'))",
+        ),
         (
             lambda groups: groups.append("no group"),
             "questions.yaml: not a list of questions by deal point ty",
@@ -219,13 +261,43 @@ def changed_settings(name, old, new):
     ("name", "old", "new", "message"),
     [
         (SINGLE[0], b"update_num", b"updates", "the column 'update_num' is missing"),
-        (SINGLE[1], b",100,", b",a hundred,", "the update_num 'a hundred' is not a number"),
-        (SINGLE[2], b"bigbird-roberta-base", b"bigbird", "has no settings for question"),
-        (SINGLE[0], b",13.3,", b",13.33,", "binary questions of number 13 where 'Accuracy of Fundamental"),
+        (
+            SINGLE[1],
+            b",100,",
+            b",a hundred,",
+            "the update_num 'a hundred' is not a number",
+        ),
+        (
+            SINGLE[2],
+            b"bigbird-roberta-base",
+            b"bigbird",
+            "has no settings for question",
+        ),
+        (
+            SINGLE[0],
+            b",13.3,",
+            b",13.33,",
+            "binary questions of number 13 where 'Accuracy of Fundamental",
+        ),
         (SINGLE[1], b",Remedies", b",Knowledge", "is of a second category, Knowledge"),
-        (SINGLE[3], b",13.2,", b",13.1,", "roberta-base has a second row for question 13.1"),
-        (SINGLE[3], b",13.2,", b",x.2,", "the spec_id 'x.2' is not the number of a question"),
-        (next(iter(MULTI)), b"  1.0  ", b"  1.0 what is ", "row 7: is no row of a table below a learning r"),
+        (
+            SINGLE[3],
+            b",13.2,",
+            b",13.1,",
+            "roberta-base has a second row for question 13.1",
+        ),
+        (
+            SINGLE[3],
+            b",13.2,",
+            b",x.2,",
+            "the spec_id 'x.2' is not the number of a question",
+        ),
+        (
+            next(iter(MULTI)),
+            b"  1.0  ",
+            b"  1.0 what is ",
+            "row 7: is no row of a table below a learning r",
+        ),
     ],
 )
 def test_invalid_settings_raise(name, old, new, message):
@@ -236,21 +308,35 @@ def test_invalid_settings_raise(name, old, new, message):
 
 def test_published_settings_are_per_model_share_and_head_or_for_all_heads(tmp_path):
     found = list(raw.published_settings(SETTINGS))
-    ordered = sorted(found, key=lambda row: [row[name] for name in PUBLISHED_SETTINGS.key])
+    ordered = sorted(
+        found, key=lambda row: [row[name] for name in PUBLISHED_SETTINGS.key]
+    )
     assert write(PUBLISHED_SETTINGS, ordered, tmp_path / "settings") == 9 * 144 + 3
     single = [row for row in found if row["setting"] == "single"]
     for row, theirs in zip(single, SETTINGS.hyperparameters, strict=True):
-        assert {name: row[name] for name in row.keys() & theirs.keys()}.items() <= theirs.items()
+        assert {
+            name: row[name] for name in row.keys() & theirs.keys()
+        }.items() <= theirs.items()
         assert row["updates"] and not row["epochs"]
     multi = [row for row in found if row["setting"] == "multi"]
-    assert {row["model"] for row in multi} == {row["model"] for row in SETTINGS.multi_task_grid}
-    assert {(row["head_id"], row["share"], row["updates"]) for row in multi} == {("all heads", 1, 0)}
+    assert {row["model"] for row in multi} == {
+        row["model"] for row in SETTINGS.multi_task_grid
+    }
+    assert {(row["head_id"], row["share"], row["updates"]) for row in multi} == {
+        ("all heads", 1, 0)
+    }
 
 
 def test_multi_task_settings_are_the_first_best_with_abridged_data():
     tried = ((True, 1e-5, 0.5), (True, 3e-5, 0.6), (True, 1e-4, 0.6), (False, 1, 0.9))
     grid = [
-        {"model": "m", "abridged": abridged, "learning_rate": rate, "epochs": 1, "validation_aupr": value}
+        {
+            "model": "m",
+            "abridged": abridged,
+            "learning_rate": rate,
+            "epochs": 1,
+            "validation_aupr": value,
+        }
         for abridged, rate, value in tried
     ]
     (row,) = raw.published_settings(AuthorSettings([], grid, {}))
@@ -271,10 +357,16 @@ def test_every_row_of_the_csv_files_is_an_example(rows, members):
     heads = {head.head_id: head for head in CATALOGUE.heads}
     for row in rows.examples:
         split, record = written[row["example_id"]]
-        assert (row["split"], row["answer"], row["label"]) == (split, record["answer"], int(record["label"]))
+        assert (row["split"], row["answer"], row["label"]) == (
+            split,
+            record["answer"],
+            int(record["label"]),
+        )
         assert texts[row["text_id"]] == record["text"]
         assert row["data_type"] == raw.DATA_TYPES[record["data_type"]]
-        assert row["contract"] == (None if row["data_type"] == "rare" else record["contract_name"])
+        assert row["contract"] == (
+            None if row["data_type"] == "rare" else record["contract_name"]
+        )
         assert (row["subquestion"] or "<NONE>") == record["subquestion"]
         head = heads[row["head_id"]]
         if row["subquestion"] is None:
@@ -290,7 +382,9 @@ def test_irregularities_are_counted(rows):
         "answers_outside_the_list": 0,
         "rare_rows_that_stand_twice": 1,
         "rows_whose_id_is_not_the_authors": 0,
-        "rows_without_a_contract": sum(row["data_type"] == "rare" for row in rows.examples),
+        "rows_without_a_contract": sum(
+            row["data_type"] == "rare" for row in rows.examples
+        ),
     }
 
 
@@ -313,7 +407,10 @@ def test_none_is_an_answer_and_not_a_missing_value(rows):
         ({"label": "3"}, "the label is 3 where the answer 'All Cash' has the label 0"),
         ({"label": "all"}, "the label 'all' is not a whole number"),
         ({"label": "1.0"}, "the label '1.0' is not a whole number"),
-        ({"question": "Is it cash?"}, "the question 'Is it cash?' is not in the catalogue"),
+        (
+            {"question": "Is it cash?"},
+            "the question 'Is it cash?' is not in the catalogue",
+        ),
         (
             {"subquestion": "All Cash"},
             "'Type of Consideration-Answer' has no subquestion 'All Cash'; write <NO",
@@ -335,19 +432,27 @@ def test_the_error_of_an_invalid_cell_gives_its_row(altered, members, edit, mess
     path = altered({"MAUD_test.csv": edited(lambda rows: rows[place].update(edit))})
     with pytest.raises(BadInput) as error:
         released(path)
-    assert f"MAUD_test.csv, row {line_of(content, place)}: {message}" in str(error.value)
+    assert f"MAUD_test.csv, row {line_of(content, place)}: {message}" in str(
+        error.value
+    )
 
 
 def test_a_label_that_contradicts_a_multilabel_answer_raises(altered, members):
     wanted = {"question": "FLS (MAE) applies to", "subquestion": "No", "label": "0"}
     place = first(records(members["data/MAUD_test.csv"]), **wanted)
-    path = altered({"MAUD_test.csv": edited(lambda rows: rows[place].update(label="1"))})
-    with pytest.raises(BadInput, match=r"the label is 1 where the answer .* has the label 0; correct"):
+    path = altered(
+        {"MAUD_test.csv": edited(lambda rows: rows[place].update(label="1"))}
+    )
+    with pytest.raises(
+        BadInput, match=r"the label is 1 where the answer .* has the label 0; correct"
+    ):
         released(path)
 
 
 @pytest.mark.parametrize("kind", ["main", "abridged", "rare_answers"])
-def test_unlisted_answers_of_multilabel_questions_raise_in_main_data_only(altered, members, kind):
+def test_unlisted_answers_of_multilabel_questions_raise_in_main_data_only(
+    altered, members, kind
+):
     """The lists of answers were built from the main data, so other rows may have unlisted answers."""
     wanted = {"question": "Limitations on FTR Exercise-Answer", "data_type": kind}
     place = first(records(members["data/MAUD_train.csv"]), **wanted)
@@ -357,7 +462,9 @@ def test_unlisted_answers_of_multilabel_questions_raise_in_main_data_only(altere
 
     path = altered({"MAUD_train.csv": edited(add)})
     if kind == "main":
-        with pytest.raises(BadInput, match="the answer 'an unheard-of breach' is not in the list of"):
+        with pytest.raises(
+            BadInput, match="the answer 'an unheard-of breach' is not in the list of"
+        ):
             released(path)
     else:
         assert released(path).notes["answers_outside_the_list"] == 1
@@ -377,9 +484,17 @@ def test_a_repeated_row_raises_unless_it_is_a_rare_answer(altered, members, kind
 
 
 def test_rows_with_a_different_id_are_counted(altered, rows):
-    path = altered({"MAUD_dev.csv": edited(lambda found: [r.update(id="0") for r in found] and found)})
+    path = altered(
+        {
+            "MAUD_dev.csv": edited(
+                lambda found: [r.update(id="0") for r in found] and found
+            )
+        }
+    )
     notes = released(path).notes
-    assert notes["rows_whose_id_is_not_the_authors"] == sum(row["split"] == "dev" for row in rows.examples)
+    assert notes["rows_whose_id_is_not_the_authors"] == sum(
+        row["split"] == "dev" for row in rows.examples
+    )
 
 
 # The contracts
@@ -393,16 +508,26 @@ def test_contracts_have_their_text_and_examples(altered, rows, members):
     found = contracts(ZIP, rows)
     assert [row["contract_id"] for row in found] == [f"contract_{n}" for n in range(8)]
     assert found[3]["text"] == members["data/contracts/contract_3.txt"].decode()
-    assert sum(row["examples"] for row in found) == sum(row["contract"] is not None for row in rows.examples)
+    assert sum(row["examples"] for row in found) == sum(
+        row["contract"] is not None for row in rows.examples
+    )
     without = contracts(altered({"contract_3.txt": None}), rows)
-    assert [row["contract_id"] for row in without if row["text"] is None] == ["contract_3"]
+    assert [row["contract_id"] for row in without if row["text"] is None] == [
+        "contract_3"
+    ]
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda _: b" \n", "data/contracts/contract_3.txt: the contract is empty; restore"),
-        (lambda text: text[:9] + b"\xa0" + text[9:], "the byte 0xa0 at 9 is not UTF-8; rest"),
+        (
+            lambda _: b" \n",
+            "data/contracts/contract_3.txt: the contract is empty; restore",
+        ),
+        (
+            lambda text: text[:9] + b"\xa0" + text[9:],
+            "the byte 0xa0 at 9 is not UTF-8; rest",
+        ),
     ],
 )
 def test_an_invalid_contract_raises(altered, rows, change, message):
@@ -420,7 +545,11 @@ def extraction(files=SQUAD):
 
 def test_extraction_tables_are_consistent():
     found = extraction()
-    assert Counter(row["split"] for row in found.contracts) == {"train": 6, "dev": 1, "test": 1}
+    assert Counter(row["split"] for row in found.contracts) == {
+        "train": 6,
+        "dev": 1,
+        "test": 1,
+    }
     assert len(found.questions) == 8 * 22
     assert {row["category"] for row in found.questions} == set(CATALOGUE.text_types)
     unanswered = [row for row in found.questions if not row["answers"]]
@@ -429,7 +558,10 @@ def test_extraction_tables_are_consistent():
     texts = {row["contract_id"]: row["text"] for row in found.contracts}
     contract_of = {row["question_id"]: row["contract_id"] for row in found.questions}
     for row in found.answers:
-        assert texts[contract_of[row["question_id"]]][row["start"] : row["end"]] == row["text"]
+        assert (
+            texts[contract_of[row["question_id"]]][row["start"] : row["end"]]
+            == row["text"]
+        )
 
 
 def altered_squad(tmp_path, edit):
@@ -452,7 +584,9 @@ def questions(data):
             "asks about no known deal point type: 'What?'",
         ),
         (
-            lambda data: questions(data)[1].update(question=questions(data)[0]["question"]),
+            lambda data: questions(data)[1].update(
+                question=questions(data)[0]["question"]
+            ),
             "asks contract_0 about 'Type of Consideration' again, after 'contract_0__Type of Consideration'",
         ),
         (
@@ -471,7 +605,10 @@ def test_invalid_extraction_files_raise(tmp_path, edit, message):
     assert message in str(error.value)
 
 
-QUERIES = {"Where is the No-Shop Clause": "No-Shop", "What is the Knowledge": "Knowledge Definition"}
+QUERIES = {
+    "Where is the No-Shop Clause": "No-Shop",
+    "What is the Knowledge": "Knowledge Definition",
+}
 
 
 def spans_file(tmp_path, edit=lambda tests: None):
@@ -482,7 +619,10 @@ def spans_file(tmp_path, edit=lambda tests: None):
         of_question.setdefault(row["question_id"], []).append(row)
     tests = []
     for question in found.questions:
-        for query, text_type in (*QUERIES.items(), ("About something else", "Specific Performance")):
+        for query, text_type in (
+            *QUERIES.items(),
+            ("About something else", "Specific Performance"),
+        ):
             if question["category"] == text_type:
                 snippets = [
                     {
@@ -492,7 +632,9 @@ def spans_file(tmp_path, edit=lambda tests: None):
                     }
                     for row in of_question[question["question_id"]]
                 ]
-                tests.append({"query": f'Consider the "X"; {query}', "snippets": snippets})
+                tests.append(
+                    {"query": f'Consider the "X"; {query}', "snippets": snippets}
+                )
     edit(tests)
     path = tmp_path / "extraction_spans.json"
     path.write_text(json.dumps({"tests": tests}), encoding="utf-8")
@@ -506,24 +648,40 @@ def test_spans_of_legalbench_rag_are_matched_to_the_contracts(tmp_path):
         for row in extraction().answers
         if row["question_id"].endswith(("__No-Shop", "__Knowledge Definition"))
     }
-    assert {(row["question_id"], row["start"], row["end"]) for row in found.answers} == same
+    assert {
+        (row["question_id"], row["start"], row["end"]) for row in found.answers
+    } == same
     assert (len(found.contracts), len(found.questions)) == (8, 16)
-    assert found.notes["annotations"] == 24 and found.notes["annotations_of_no_type"] == 8
+    assert (
+        found.notes["annotations"] == 24 and found.notes["annotations_of_no_type"] == 8
+    )
     assert found.notes["spans"] == len(same) + found.notes["spans_of_no_type"]
     assert all(row["answers"] for row in found.questions)
-    assert Counter(row["split"] for row in found.contracts) == {"train": 6, "dev": 1, "test": 1}
+    assert Counter(row["split"] for row in found.contracts) == {
+        "train": 6,
+        "dev": 1,
+        "test": 1,
+    }
 
 
 def test_a_single_extraction_file_is_read_as_legalbench_rags(tmp_path):
-    found = read("maud", "maud_extraction", files={"extraction": [spans_file(tmp_path)]})
-    assert found.notes["spans"] == len(found.of["answers"]) + found.notes["spans_of_no_type"]
+    found = read(
+        "maud", "maud_extraction", files={"extraction": [spans_file(tmp_path)]}
+    )
+    assert (
+        found.notes["spans"]
+        == len(found.of["answers"]) + found.notes["spans_of_no_type"]
+    )
     assert {row["category"] for row in found.of["questions"]} == {"No-Shop"}
 
 
 @pytest.mark.parametrize(
     ("edit", "message"),
     [
-        (lambda tests: tests[0]["snippets"][0].update(answer="elsewhere"), "no contract has the spans of"),
+        (
+            lambda tests: tests[0]["snippets"][0].update(answer="elsewhere"),
+            "no contract has the spans of",
+        ),
         (
             lambda tests: tests.append(tests[0]),
             "test 25: asks 'What is the Knowledge' of maud/Parties contract_0",
@@ -551,6 +709,13 @@ def test_the_sample_has_the_registered_rows(tmp_path, name):
     found = read("maud", name)
     written("maud", name, tmp_path, found)
     if name == "maud":
-        expected = {"heads_with_examples": 144, "conditions_of_no_question": 1, "answers_from_the_record": 0}
+        expected = {
+            "heads_with_examples": 144,
+            "conditions_of_no_question": 1,
+            "answers_from_the_record": 0,
+        }
         assert expected.items() <= found.notes.items()
-        assert {"rare_rows_that_stand_twice", "contracts_in_train_and_test"} <= found.notes.keys()
+        assert {
+            "rare_rows_that_stand_twice",
+            "contracts_in_train_and_test",
+        } <= found.notes.keys()

@@ -9,7 +9,13 @@ import pytest
 
 from lextables.papers.maud import tables
 from lextables.papers.maud.registry import Maud
-from lextables.papers.maud.schema import EXAMPLES, HYPERPARAMETERS, QUESTIONS, SPLIT_OVERLAP, TEXTS
+from lextables.papers.maud.schema import (
+    EXAMPLES,
+    HYPERPARAMETERS,
+    QUESTIONS,
+    SPLIT_OVERLAP,
+    TEXTS,
+)
 from lextables.papers.packages import load
 from lextables.pipeline.dataset import write
 from lextables.pipeline.run import SCORES
@@ -23,18 +29,34 @@ from lextables.tasks.spans import squad
 ROOT = Path(__file__).parents[2]
 PRINTED = load_published(ROOT / "resources/published/maud.csv")
 CATEGORIES = [
-    row for row in dict.fromkeys(c.row for c in PRINTED if c.table == "table1") if row != "All Categories"
+    row
+    for row in dict.fromkeys(c.row for c in PRINTED if c.table == "table1")
+    if row != "All Categories"
 ]
-NAMES = [row for row in dict.fromkeys(c.row for c in PRINTED if c.table == "table3") if row != "Overall"]
+NAMES = [
+    row
+    for row in dict.fromkeys(c.row for c in PRINTED if c.table == "table3")
+    if row != "Overall"
+]
 CLOSING, KNOWLEDGE, REMEDIES = "Conditions to Closing", "Knowledge", "Remedies"
 PAPER = Maud.model_construct(
     categories=dict(zip(CATEGORIES, NAMES, strict=True)),
-    printed_types={"Fiduciary exception to COR convent": "Fiduciary exception to COR covenant"},
+    printed_types={
+        "Fiduciary exception to COR convent": "Fiduciary exception to COR covenant"
+    },
     tasks={
         "maud": ClassificationTask.model_construct(
             models={
-                "bert": Panel(row="BERT", model="bert", single=True, published="bert-base-cased"),
-                "minilm": Panel(row="MiniLM", model="minilm", single=True, multi=True, additional=True),
+                "bert": Panel(
+                    row="BERT", model="bert", single=True, published="bert-base-cased"
+                ),
+                "minilm": Panel(
+                    row="MiniLM",
+                    model="minilm",
+                    single=True,
+                    multi=True,
+                    additional=True,
+                ),
             }
         )
     },
@@ -57,73 +79,121 @@ ROWS = [  # head, split, data type, label, text
 ]
 TOKENS = {"short": 3, "with specials": 511, "long": 600}
 GROUPS = [  # groups with a score, as a share of one
-    ("all", 0.6), ("category: Conditions to Closing", 0.5), ("category: Knowledge", 0.7),
-    ("question: Standard", 0.5), ("question: Who", 0.7),
-]  # fmt: skip
+    ("all", 0.6),
+    ("category: Conditions to Closing", 0.5),
+    ("category: Knowledge", 0.7),
+    ("question: Standard", 0.5),
+    ("question: Who", 0.7),
+]
 
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
     folder = tmp_path_factory.mktemp("results") / "data" / "maud"
-    of_head = {head: (question, sub, category, answers) for head, question, sub, category, answers in HEADS}
+    of_head = {
+        head: (question, sub, category, answers)
+        for head, question, sub, category, answers in HEADS
+    }
     examples = []
     for n, (head, split, data_type, label, text) in enumerate(ROWS):
         question, sub, category, answers = of_head[head]
         examples.append(
             {
-                "example_id": f"{n:03}", "split": split, "data_type": data_type, "contract": f"contract_{n}",
-                "head_id": head, "question": question, "subquestion": sub, "text_type": "t",
-                "category": category, "answer": answers[label], "label": label, "text_id": text,
+                "example_id": f"{n:03}",
+                "split": split,
+                "data_type": data_type,
+                "contract": f"contract_{n}",
+                "head_id": head,
+                "question": question,
+                "subquestion": sub,
+                "text_type": "t",
+                "category": category,
+                "answer": answers[label],
+                "label": label,
+                "text_id": text,
             }
-        )  # fmt: skip
+        )
     questions = [
         {
-            "head_id": head, "position": n, "question_number": int(head[:2]), "question": question,
-            "subquestion": sub, "category": category, "text_type": "t", "answers": answers,
-            "multilabel": sub is not None, "author_number": str(n),
+            "head_id": head,
+            "position": n,
+            "question_number": int(head[:2]),
+            "question": question,
+            "subquestion": sub,
+            "category": category,
+            "text_type": "t",
+            "answers": answers,
+            "multilabel": sub is not None,
+            "author_number": str(n),
         }
         for n, (head, question, sub, category, answers) in enumerate(HEADS)
-    ]  # fmt: skip
+    ]
     texts = [
         {"text_id": name, "text": " the" * count, "words": count, "examples": 1}
         for name, count in sorted(TOKENS.items())
     ]
     overlap = [
-        {"kind": kind, "key": key, "train": train, "dev": dev, "test": test, "heads": heads}
+        {
+            "kind": kind,
+            "key": key,
+            "train": train,
+            "dev": dev,
+            "test": test,
+            "heads": heads,
+        }
         for kind, key, train, dev, test, heads in (
-            ("contract", "c1", 1, 1, 0, 0), ("contract", "c2", 1, 0, 2, 0), ("text", "t1", 0, 1, 1, 1),
+            ("contract", "c1", 1, 1, 0, 0),
+            ("contract", "c2", 1, 0, 2, 0),
+            ("text", "t1", 0, 1, 1, 1),
         )
-    ]  # fmt: skip
+    ]
     best = [
         {
-            "model": model, "share": share, "head_id": head, "learning_rate": 1e-5, "updates": 100,
+            "model": model,
+            "share": share,
+            "head_id": head,
+            "learning_rate": 1e-5,
+            "updates": 100,
             "validation_aupr": value,
         }
         for model, share, head, value in (
-            ("bert-base-cased", 0.5, "01", 0.1), ("bert-base-cased", 1.0, "01", 0.4),
-            ("bert-base-cased", 1.0, "02-0", 0.8), ("bert-base-cased", 1.0, "02-1", 0.6),
+            ("bert-base-cased", 0.5, "01", 0.1),
+            ("bert-base-cased", 1.0, "01", 0.4),
+            ("bert-base-cased", 1.0, "02-0", 0.8),
+            ("bert-base-cased", 1.0, "02-1", 0.6),
             ("bert-base-cased", 1.0, "03", 0.9),
         )
-    ]  # fmt: skip
+    ]
     for table, rows in (
-        (EXAMPLES, examples), (QUESTIONS, questions), (TEXTS, texts), (SPLIT_OVERLAP, overlap),
+        (EXAMPLES, examples),
+        (QUESTIONS, questions),
+        (TEXTS, texts),
+        (SPLIT_OVERLAP, overlap),
         (HYPERPARAMETERS, best),
-    ):  # fmt: skip
+    ):
         write(table, rows, folder / f"{table.name}.parquet")
     asked = [
         {
-            "question_id": f"{n}", "contract_id": "c", "category": category, "question": "", "split": split,
+            "question_id": f"{n}",
+            "contract_id": "c",
+            "category": category,
+            "question": "",
+            "split": split,
             "answers": answers,
         }
         for n, (category, split, answers) in enumerate(
             [
-                ("No-Shop", "train", 3), ("No-Shop", "test", 2), ("MAE Definition", "dev", 0),
+                ("No-Shop", "train", 3),
+                ("No-Shop", "test", 2),
+                ("MAE Definition", "dev", 0),
                 ("Fiduciary exception to COR covenant", "train", 1),
                 ("Fiduciary exception:  Board determination (no-shop)", "train", 4),
             ]
         )
-    ]  # fmt: skip
-    write(squad.QUESTIONS, asked, folder.parent / "maud_extraction" / "questions.parquet")
+    ]
+    write(
+        squad.QUESTIONS, asked, folder.parent / "maud_extraction" / "questions.parquet"
+    )
     return folder
 
 
@@ -132,36 +202,66 @@ def run(data, name, shift=0.0, setting="single", values=(), **more):
     rows = {
         ("random AUPR", "data type: abridged"): (0.3, 1),
         ("random AUPR, strict", "data type: abridged"): (0.35, 2),
-        ("AUPR, low", "all"): (0.5, 9), ("AUPR, high", "all"): (0.7, 9),
+        ("AUPR, low", "all"): (0.5, 9),
+        ("AUPR, high", "all"): (0.7, 9),
         ("answers left out", "all"): (2.0, 9),
-    }  # fmt: skip
-    for metric, less in (("AUPR", 0), ("random AUPR", 0.4), ("micro F1", 0.1), ("macro F1", 0.2)):
+    }
+    for metric, less in (
+        ("AUPR", 0),
+        ("random AUPR", 0.4),
+        ("micro F1", 0.1),
+        ("macro F1", 0.2),
+    ):
         rows |= {(metric, group): (value - less + shift, 2) for group, value in GROUPS}
-        rows[metric, "category: Remedies"] = rows[metric, "question: Performance"] = math.nan, 0
+        rows[metric, "category: Remedies"] = rows[metric, "question: Performance"] = (
+            math.nan,
+            0,
+        )
     rows |= dict(values)
-    written = [{"metric": m, "group": g, "value": v, "n": n} for (m, g), (v, n) in sorted(rows.items())]
+    written = [
+        {"metric": m, "group": g, "value": v, "n": n}
+        for (m, g), (v, n) in sorted(rows.items())
+    ]
     folder = data / "runs" / name
     write(SCORES, written, folder / "scores.parquet")
     settings = {
-        "grid": "small", "setting": setting, "published": None, "tried": 1,
-        "batch_size": 16, "max_length": 128, "bf16": True,
-    }  # fmt: skip
+        "grid": "small",
+        "setting": setting,
+        "published": None,
+        "tried": 1,
+        "batch_size": 16,
+        "max_length": 128,
+        "bf16": True,
+    }
     trials = {"01": {"learning_rate": 3e-4, "updates": [40]}}
     record = {
-        "settings": settings, "trials": trials, "device": "a processor", "seconds": 100.0,
+        "settings": settings,
+        "trials": trials,
+        "device": "a processor",
+        "seconds": 100.0,
         "training_examples": 3,
-    } | more  # fmt: skip
+    } | more
     (folder / "run.json").write_text(json.dumps(record), encoding="utf-8")
     return f"runs/{name}"
 
 
-def system(row, runs=None, setting="single", additional=False, reason="not here", **more):
+def system(
+    row, runs=None, setting="single", additional=False, reason="not here", **more
+):
     runs = {} if runs is None else runs if isinstance(runs, dict) else {"100": runs}
     return {
-        "row": row, "setting": setting, "family": "", "additional": additional,
+        "row": row,
+        "setting": setting,
+        "family": "",
+        "additional": additional,
         "reason": "" if runs else reason,
-        "parameters": 1, "trained": True, "averages": 3, "baseline": False, "lenient": False, "runs": runs,
-    } | more  # fmt: skip
+        "parameters": 1,
+        "trained": True,
+        "averages": 3,
+        "baseline": False,
+        "lenient": False,
+        "runs": runs,
+    } | more
 
 
 def inputs(data, table, *systems):
@@ -197,50 +297,88 @@ def test_table2_counts_by_split_and_the_overlap_between_splits(data):
     assert cells["overall", "overall"].value == len(ROWS)
     several = ("In more than one split", "In test and in train or dev")
     of_head = "In more than one split for one and the same head"
-    assert [cells["contracts", column].value for column in (*several, of_head)] == [2, 1, 0]
+    assert [cells["contracts", column].value for column in (*several, of_head)] == [
+        2,
+        1,
+        0,
+    ]
     assert [cells["texts", column].value for column in (*several, of_head)] == [1, 1, 1]
 
 
 def test_table9_counts_tokens_with_and_without_special_tokens(data):
     cells = computed(data, "table9")
-    share, without = "Percent Long Texts", "Percent Long Texts, special tokens not counted"
+    share, without = (
+        "Percent Long Texts",
+        "Percent Long Texts, special tokens not counted",
+    )
     assert cells[CLOSING, share].value == pytest.approx(100 * 2 / 8)
     assert cells[CLOSING, without].value == 0
     assert cells["All Categories", share].value == pytest.approx(100 * 8 / len(ROWS))
     once = "All Categories, each different text once"
-    assert (cells[once, share].value, cells[once, without].value) == pytest.approx((200 / 3, 100 / 3))
+    assert (cells[once, share].value, cells[once, without].value) == pytest.approx(
+        (200 / 3, 100 / 3)
+    )
     assert cells["All Categories", "Deal Point Questions"].value == 3
     assert cells["All Categories", "Questions with examples in these data"].value == 2
     assert cells[REMEDIES, share].reason == "no example of this category in these data"
 
 
-@pytest.mark.parametrize(("tokens", "share", "without"), [(510, 0, 0), (512, 100, 0), (513, 100, 100)])
+@pytest.mark.parametrize(
+    ("tokens", "share", "without"), [(510, 0, 0), (512, 100, 0), (513, 100, 100)]
+)
 def test_a_long_text_has_more_than_512_tokens(data, tmp_path, tokens, share, without):
     # Table 9 counts texts of more than 512 tokens; two special tokens are added to a text.
     folder = tmp_path / "data" / "maud"
     shutil.copytree(data, folder)
-    texts = [{"text_id": name, "text": " the" * tokens, "words": tokens, "examples": 1} for name in TOKENS]
-    write(TEXTS, sorted(texts, key=lambda row: row["text_id"]), folder / "texts.parquet")
+    texts = [
+        {"text_id": name, "text": " the" * tokens, "words": tokens, "examples": 1}
+        for name in TOKENS
+    ]
+    write(
+        TEXTS, sorted(texts, key=lambda row: row["text_id"]), folder / "texts.parquet"
+    )
     cells = computed(folder, "table9")
     assert cells[CLOSING, "Percent Long Texts"].value == share
-    assert cells[CLOSING, "Percent Long Texts, special tokens not counted"].value == without
+    assert (
+        cells[CLOSING, "Percent Long Texts, special tokens not counted"].value
+        == without
+    )
 
 
 def test_table3_shows_additional_models_next_to_published_ones(data):
     runs = [run(data, "s0"), run(data, "s1", shift=0.1)]
-    found = lines(data, "table3", *map(system, PANEL), system("MiniLM", runs, additional=True))
+    found = lines(
+        data, "table3", *map(system, PANEL), system("MiniLM", runs, additional=True)
+    )
     cells = {(line.row, line.column): line for line in found}
     ours = cells[CLOSING, "MiniLM"]
     assert (ours.ours, ours.runs, ours.low) == ("55.0", " ".join(runs), "")
     overall = cells["Overall", "MiniLM"]
-    assert (overall.ours, overall.low, overall.high, overall.verdict) == ("65.0", "50.0", "70.0", "")
-    assert cells[REMEDIES, "MiniLM"].reason == "no question of this category can be scored in these data"
+    assert (overall.ours, overall.low, overall.high, overall.verdict) == (
+        "65.0",
+        "50.0",
+        "70.0",
+        "",
+    )
+    assert (
+        cells[REMEDIES, "MiniLM"].reason
+        == "no question of this category can be scored in these data"
+    )
     assert cells[REMEDIES, "Random"].verdict == "not run"
     assert cells["Knowledge", "Random"].ours == "30.0"
-    assert (cells["Overall", "BERT"].verdict, cells["Overall", "BERT"].reason) == ("not run", "not here")
+    assert (cells["Overall", "BERT"].verdict, cells["Overall", "BERT"].reason) == (
+        "not run",
+        "not here",
+    )
     # Each published row has a column for the additional model.
-    assert [line.column for line in found if line.row == "Knowledge"] == ["Random", *PANEL, "MiniLM"]
-    about = {column: line.ours for (row, column), line in cells.items() if row == "MiniLM"}
+    assert [line.column for line in found if line.row == "Knowledge"] == [
+        "Random",
+        *PANEL,
+        "MiniLM",
+    ]
+    about = {
+        column: line.ours for (row, column), line in cells.items() if row == "MiniLM"
+    }
     assert about == {
         "Questions scored": "2",
         "Answers left out": "2",
@@ -254,10 +392,12 @@ TRAINED_CELLS = ("table3", "table4", "table6", "table7", "table8", "table12")
 @pytest.mark.parametrize("table", TRAINED_CELLS)
 def test_every_score_of_a_trained_row_has_the_scores_of_its_seeds(data, table):
     values = {
-        ("AUPR", "data type: abridged"): (0.6, 1), ("AUPR", "data type: main"): (0.5, 1),
-        ("AUPR", "category: No-Shop"): (0.25, 2), ("AUPR, low", "category: Knowledge"): (0.6, 2),
+        ("AUPR", "data type: abridged"): (0.6, 1),
+        ("AUPR", "data type: main"): (0.5, 1),
+        ("AUPR", "category: No-Shop"): (0.25, 2),
+        ("AUPR, low", "category: Knowledge"): (0.6, 2),
         ("AUPR, high", "category: Knowledge"): (0.8, 2),
-    }  # fmt: skip
+    }
     more = {"trial": {"learning_rate": 1e-4, "epochs": 1}, "updates": 1}
     runs = [run(data, f"spread{n}", n / 100, values=values, **more) for n in range(3)]
     row = "RoBERTa-base" if table == "table12" else "RoBERTa"
@@ -267,7 +407,10 @@ def test_every_score_of_a_trained_row_has_the_scores_of_its_seeds(data, table):
     scores = [
         c
         for c in cells
-        if c.runs and c.value is not None and (c.row, c.column) in places and "RoB" in c.column
+        if c.runs
+        and c.value is not None
+        and (c.row, c.column) in places
+        and "RoB" in c.column
     ]
     assert scores
     for cell in scores:
@@ -281,18 +424,28 @@ def test_every_score_of_a_trained_row_has_the_scores_of_its_seeds(data, table):
 
 def test_differences_of_figure3_have_the_differences_of_their_seeds(data):
     runs = {
-        share: [run(data, f"d{share}-{n}", shift + n / 100 * int(share)) for n in range(3)]
+        share: [
+            run(data, f"d{share}-{n}", shift + n / 100 * int(share)) for n in range(3)
+        ]
         for share, shift in (("5", -0.2), ("100", -0.2))
     }
     cells = computed(data, "figure3", system("RoBERTa", runs))
-    (cell,) = [c for (_, column), c in cells.items() if column.startswith("5%") and c.runs]
+    (cell,) = [
+        c for (_, column), c in cells.items() if column.startswith("5%") and c.runs
+    ]
     assert cell.seeds == pytest.approx((0, 95, 190))
     assert (cell.value, cell.averages) == (pytest.approx(95), 3)
 
 
 def test_published_scores_that_random_reaches_list_it_as_a_baseline(data):
-    found = lines(data, "table3", system("RoBERTa", [run(data, "baseline", 0.7)]), comparable=True)
-    reached = {line.row for line in found if line.column == "BERT" and line.baselines == "Random"}
+    found = lines(
+        data, "table3", system("RoBERTa", [run(data, "baseline", 0.7)]), comparable=True
+    )
+    reached = {
+        line.row
+        for line in found
+        if line.column == "BERT" and line.baselines == "Random"
+    }
     # Random scores 80 and 100 % on these data, which is more than any published score of a model.
     assert {"Overall", "Knowledge"} <= reached
     assert not [line for line in found if line.column == "Random" and line.baselines]
@@ -302,14 +455,20 @@ def test_random_is_computed_from_the_data_if_nothing_ran(data):
     cells = computed(data, "table3", *map(system, PANEL))
     # Minorities: 3, 2 and 1 of 6; then 1 of 4 and 1 of 2, the two heads of a question, which are averaged.
     assert cells[CLOSING, "Random"].value == pytest.approx(100 * (3 + 2 + 1) / 6 / 3)
-    assert cells["Knowledge", "Random"].value == pytest.approx(100 * (1 / 4 + 1 / 2) / 2)
+    assert cells["Knowledge", "Random"].value == pytest.approx(
+        100 * (1 / 4 + 1 / 2) / 2
+    )
     assert cells[REMEDIES, "Random"].value is None
 
 
-@pytest.mark.parametrize(("table", "value"), [("table4", 70), ("table7", 60), ("table8", 50)])
+@pytest.mark.parametrize(
+    ("table", "value"), [("table4", 70), ("table7", 60), ("table8", 50)]
+)
 def test_multi_task_tables_use_different_metrics(data, table, value):
     cells = computed(
-        data, table, system("MiniLM", [run(data, "m0", setting="multi")], "multi", additional=True)
+        data,
+        table,
+        system("MiniLM", [run(data, "m0", setting="multi")], "multi", additional=True),
     )
     assert cells["Knowledge", "MiniLM"].value == pytest.approx(value)
     assert cells["Knowledge", "RoBERTa"].reason == "not in the panel of models"
@@ -317,16 +476,23 @@ def test_multi_task_tables_use_different_metrics(data, table, value):
 
 def test_table6_has_a_strict_row_only_if_it_has_a_value(data):
     values = {
-        ("AUPR", "data type: abridged"): (0.6, 1), ("AUPR", "data type: main"): (0.5, 1),
+        ("AUPR", "data type: abridged"): (0.6, 1),
+        ("AUPR", "data type: main"): (0.5, 1),
         ("AUPR, strict", "data type: abridged"): (0.55, 2),
         ("AUPR, strict", "data type: main"): (math.nan, 0),
-    }  # fmt: skip
-    cells = computed(data, "table6", system("RoBERTa", [run(data, "t6", values=values)], "multi"))
+    }
+    cells = computed(
+        data, "table6", system("RoBERTa", [run(data, "t6", values=values)], "multi")
+    )
     assert cells["Abridged", "RoBERTa"].value == pytest.approx(60)
     assert cells["Abridged, strict", "RoBERTa"].value == pytest.approx(55)
     assert cells["Abridged, strict", "Random"].value == pytest.approx(35)
     assert "Main, strict" not in {row for row, _ in cells}
-    questions = {row: cell.value for (row, column), cell in cells.items() if column == "Questions"}
+    questions = {
+        row: cell.value
+        for (row, column), cell in cells.items()
+        if column == "Questions"
+    }
     assert list(questions.values()) == [1, 2]
 
 
@@ -341,15 +507,31 @@ def test_table6_gives_a_reason_if_no_head_can_be_scored(data):
 
 
 def test_figure2_reads_a_stepwise_curve_and_draws_it(data):
-    steps = {"0.000000000": 1.0, "0.333333333": 0.8, "0.600000000": 0.6, "1.000000000": 0.2}
-    values = {("precision", f"recall: {recall}"): (value, 2) for recall, value in steps.items()}
-    mine = system("MiniLM", [run(data, "curve", values=values)], "multi", additional=True)
+    steps = {
+        "0.000000000": 1.0,
+        "0.333333333": 0.8,
+        "0.600000000": 0.6,
+        "1.000000000": 0.2,
+    }
+    values = {
+        ("precision", f"recall: {recall}"): (value, 2)
+        for recall, value in steps.items()
+    }
+    mine = system(
+        "MiniLM", [run(data, "curve", values=values)], "multi", additional=True
+    )
     found = computed(data, "figure2", system("RoBERTa", setting="multi"), mine)
-    curve = {column: cell.value for (row, column), cell in found.items() if row == "MiniLM"}
+    curve = {
+        column: cell.value for (row, column), cell in found.items() if row == "MiniLM"
+    }
     assert curve.pop("AUPR") == pytest.approx(60)
     assert curve == pytest.approx(
         {
-            f"Precision at {recall}% recall": 80 if recall < 34 else 60 if recall <= 60 else 20
+            f"Precision at {recall}% recall": 80
+            if recall < 34
+            else 60
+            if recall <= 60
+            else 20
             for recall in range(5, 101, 5)
         }
     )
@@ -361,35 +543,57 @@ def test_figure2_reads_a_stepwise_curve_and_draws_it(data):
 def test_figure3_has_published_differences_and_a_line_by_training_size(data):
     runs = {
         share: [run(data, f"p{share}", shift, training_examples=size)]
-        for share, shift, size in (("5", -0.2, 20), ("50", -0.05, 200), ("100", 0.0, 400))
+        for share, shift, size in (
+            ("5", -0.2, 20),
+            ("50", -0.05, 200),
+            ("100", 0.0, 400),
+        )
     }
     row = "AUPR on all training examples less that on a subset (points)"
-    both = system("RoBERTa", runs), system("MiniLM", {"100": runs["100"]}, additional=True)
+    both = (
+        system("RoBERTa", runs),
+        system("MiniLM", {"100": runs["100"]}, additional=True),
+    )
     cells = computed(data, "figure3", *both)
     assert cells[row, "5% of the training examples"].value == pytest.approx(20)
     assert cells[row, "50% of the training examples"].value == pytest.approx(5)
-    assert cells["RoBERTa / 5% of the training examples", "AUPR"].value == pytest.approx(40)
-    assert cells["RoBERTa / 5% of the training examples", "Training examples"].value == 20
-    assert cells["MiniLM / 100% of the training examples", "AUPR"].value == pytest.approx(60)
+    assert cells[
+        "RoBERTa / 5% of the training examples", "AUPR"
+    ].value == pytest.approx(40)
+    assert (
+        cells["RoBERTa / 5% of the training examples", "Training examples"].value == 20
+    )
+    assert cells[
+        "MiniLM / 100% of the training examples", "AUPR"
+    ].value == pytest.approx(60)
     drawing = draw("line_by_size", lines(data, "figure3", *both), "x")
-    assert all(text in drawing for text in ("ours, RoBERTa", "ours, MiniLM", "Training examples", ">AUPR<"))
+    assert all(
+        text in drawing
+        for text in ("ours, RoBERTa", "ours, MiniLM", "Training examples", ">AUPR<")
+    )
 
 
 def test_figure3_shows_another_model_in_an_additional_row(data):
     runs = {share: [run(data, f"o{share}", -1 / int(share))] for share in ("5", "100")}
     cells = computed(
-        data, "figure3", system("RoBERTa", reason="gated"), system("MiniLM", runs, additional=True)
+        data,
+        "figure3",
+        system("RoBERTa", reason="gated"),
+        system("MiniLM", runs, additional=True),
     )
     row = "AUPR on all training examples less that on a subset (points)"
     assert cells[row, "5% of the training examples"].reason == "gated"
-    assert cells[f"{row}: MiniLM", "5% of the training examples"].value == pytest.approx(19)
+    assert cells[
+        f"{row}: MiniLM", "5% of the training examples"
+    ].value == pytest.approx(19)
 
 
 def test_table12_counts_spans_and_adds_a_column_for_joined_spans(data):
     values = {
-        ("AUPR", "category: No-Shop"): (0.25, 2), ("AUPR", "category: MAE Definition"): (0.0, 0),
+        ("AUPR", "category: No-Shop"): (0.25, 2),
+        ("AUPR", "category: MAE Definition"): (0.0, 0),
         ("AUPR, strict", "all"): (0.61, 2),
-    }  # fmt: skip
+    }
     joined = run(data, "joined", values=values)
     cells = computed(
         data,
@@ -397,15 +601,31 @@ def test_table12_counts_spans_and_adds_a_column_for_joined_spans(data):
         system("RoBERTa-base", [run(data, "spans", values=values)]),
         system("RoBERTa-base, joined", [joined], additional=True),
     )
-    column, fiduciary = "RoBERTa-base (AUPR)", "Fiduciary exception: Board determination (no-shop)"
-    assert [cells["No-Shop", split].value for split in ("Train", "Dev", "Test")] == [3, 0, 2]
+    column, fiduciary = (
+        "RoBERTa-base (AUPR)",
+        "Fiduciary exception: Board determination (no-shop)",
+    )
+    assert [cells["No-Shop", split].value for split in ("Train", "Dev", "Test")] == [
+        3,
+        0,
+        2,
+    ]
     assert cells["Fiduciary exception to COR convent", "Train"].value == 1
     assert cells[fiduciary, "Train"].value == 4
     assert cells["Overall", "Train"].value == 8
-    assert cells["Specific Performance", "Test"].reason == "these data have no question about this type"
+    assert (
+        cells["Specific Performance", "Test"].reason
+        == "these data have no question about this type"
+    )
     assert cells["No-Shop", column].value == 25
-    assert cells["MAE Definition", column].reason == "no test span of this type in these data"
-    assert (cells["Overall", column].value, cells["Overall", column].low) == pytest.approx((60, 50))
+    assert (
+        cells["MAE Definition", column].reason
+        == "no test span of this type in these data"
+    )
+    assert (
+        cells["Overall", column].value,
+        cells["Overall", column].low,
+    ) == pytest.approx((60, 50))
     assert cells["No-Shop", "RoBERTa-base, joined (AUPR)"].value == 25
     assert cells["RoBERTa-base", "Overall AUPR, strict"].value == pytest.approx(61)
 
@@ -418,11 +638,18 @@ def test_the_validation_table_separates_dev_and_test_scores(data):
     )
     found = lines(data, "table_validation", *mine)
     cells = {(line.row, line.column): line for line in found}
-    assert list(dict.fromkeys(row for row, _ in cells)) == ["Standard", "Who", "Mean of these questions"]
+    assert list(dict.fromkeys(row for row, _ in cells)) == [
+        "Standard",
+        "Who",
+        "Mean of these questions",
+    ]
     assert cells["Standard", "Test examples here"].ours == "6"
     # Only the authors' values on all data count, and the two heads of a question are averaged.
     authors = "BERT (authors, dev)"
-    assert [cells[row, authors].ours for row in ("Standard", "Who", "Mean of these questions")] == [
+    assert [
+        cells[row, authors].ours
+        for row in ("Standard", "Who", "Mean of these questions")
+    ] == [
         "40.0",
         "70.0",
         "55.0",
@@ -441,20 +668,43 @@ def test_the_validation_table_separates_dev_and_test_scores(data):
 @pytest.mark.parametrize("ran", [True, False])
 def test_every_published_cell_is_in_the_table(data, table, ran):
     rows = ["RoBERTa-base"] if table == "table12" else PANEL
-    values = {("AUPR", "data type: abridged"): (math.nan, 0), ("AUPR", "data type: main"): (math.nan, 0)}
-    folder = [run(data, "every", values=values, trial={"learning_rate": 1e-4, "epochs": 1}, updates=1)]
+    values = {
+        ("AUPR", "data type: abridged"): (math.nan, 0),
+        ("AUPR", "data type: main"): (math.nan, 0),
+    }
+    folder = [
+        run(
+            data,
+            "every",
+            values=values,
+            trial={"learning_rate": 1e-4, "epochs": 1},
+            updates=1,
+        )
+    ]
     found = lines(data, table, *(system(row, folder if ran else None) for row in rows))
     printed = [cell.value for cell in PRINTED if cell.table == table]
     assert [line.published for line in found if line.published] == printed
-    assert not [line for line in found if "NaN" in (line.ours, line.reproduced, line.low, line.high)]
+    assert not [
+        line
+        for line in found
+        if "NaN" in (line.ours, line.reproduced, line.low, line.high)
+    ]
 
 
 def test_columns_are_compared_by_category_but_not_by_question_or_span_type(data):
     ours = system("Ours", [run(data, "compared")], additional=True)
-    scores = {place: cell.score for place, cell in computed(data, "table3", ours).items()}
-    assert scores["Overall", "Ours"] == Score("Overall", "Ours", "AUPR", "all", "contracts", 100)
+    scores = {
+        place: cell.score for place, cell in computed(data, "table3", ours).items()
+    }
+    assert scores["Overall", "Ours"] == Score(
+        "Overall", "Ours", "AUPR", "all", "contracts", 100
+    )
     group = scores[CLOSING, "Ours"].group
     assert group.startswith("category: ")
-    assert not any(cell.score for cell in computed(data, "table_validation", ours).values())
-    assert {row for (row, _), cell in computed(data, "table12", ours).items() if cell.score} == {"Overall"}
+    assert not any(
+        cell.score for cell in computed(data, "table_validation", ours).values()
+    )
+    assert {
+        row for (row, _), cell in computed(data, "table12", ours).items() if cell.score
+    } == {"Overall"}
     assert computed(data, "figure2", ours)["Ours", "AUPR"].score.measure == "AUPR"

@@ -60,16 +60,27 @@ def test_correctness(measured):
 
 def test_speed(script, measured):
     profile = measured["profile", "small, small, step"]
-    assert profile["calls"] > 100 and profile["seconds"] > 0 and profile["device_share"] == 0
-    rows = [measured["sweep", f"small, small, {parts} parts"]["rows_at_once"] for parts in (1, 2, 4, 8)]
+    assert (
+        profile["calls"] > 100
+        and profile["seconds"] > 0
+        and profile["device_share"] == 0
+    )
+    rows = [
+        measured["sweep", f"small, small, {parts} parts"]["rows_at_once"]
+        for parts in (1, 2, 4, 8)
+    ]
     assert rows == [8, 4, 2, 1]
     texts = script.trainer(
         script.classifier("bert", script.SMALL, 0.0), CPU, script.SMALL_WORK, 3
     ).train_dataset[8:]
     tokens = sum(len(text["input_ids"]) for text in texts)
-    trained = [row for (stage, _), row in measured.items() if stage in ("sweep", "training")]
+    trained = [
+        row for (stage, _), row in measured.items() if stage in ("sweep", "training")
+    ]
     assert len(trained) == 8
-    assert all(row["tokens"] == tokens and row["tokens_per_second"] > 0 for row in trained)
+    assert all(
+        row["tokens"] == tokens and row["tokens_per_second"] > 0 for row in trained
+    )
 
 
 def test_reading(measured):

@@ -16,7 +16,14 @@ from transformers import (
 )
 
 import marked_contracts
-from lextables.models import bi_encoder, bi_encoder_training, cross_encoder, in_parts, loading, multi_head
+from lextables.models import (
+    bi_encoder,
+    bi_encoder_training,
+    cross_encoder,
+    in_parts,
+    loading,
+    multi_head,
+)
 from lextables.models.checkpoints import arguments
 from lextables.models.in_parts import in_parts_that_fit
 from lextables.models.optimiser import Optimiser
@@ -28,7 +35,12 @@ from lextables.tasks.classification.examples import key_of
 from lextables.tasks.classification.reading import read_heads
 from lextables.tasks.spans import pretraining, reading
 from lextables.tasks.spans import training as spans
-from lextables.tasks.spans.windows import Collator, WindowDataset, balanced, open_windows
+from lextables.tasks.spans.windows import (
+    Collator,
+    WindowDataset,
+    balanced,
+    open_windows,
+)
 from marked_contracts import WINDOWS, WORDINGS, config, equal, features, weights
 from optimisers import LINEAR, optimiser
 
@@ -37,7 +49,9 @@ CPU = torch.device("cpu")
 
 def encoder(model):
     """The transformer in ``model``, without its heads."""
-    return next(part for part in model.modules() if isinstance(part, PreTrainedModel)).base_model
+    return next(
+        part for part in model.modules() if isinstance(part, PreTrainedModel)
+    ).base_model
 
 
 class Memory:
@@ -56,7 +70,11 @@ class Memory:
 
     @contextmanager
     def of(self, model):
-        with encoder(model).encoder.layer[-1].register_forward_pre_hook(self, with_kwargs=True):
+        with (
+            encoder(model)
+            .encoder.layer[-1]
+            .register_forward_pre_hook(self, with_kwargs=True)
+        ):
             yield model
 
 
@@ -70,23 +88,39 @@ def learnt(tmp_path_factory):
     BertForQuestionAnswering(config(words)).save_pretrained(folder / "model")
     windows = open_windows(folder)
     rows = balanced(windows.start_positions, windows.end_positions, seed=0)[:24]
-    return WindowDataset(folder, words, WINDOWS, WORDINGS, rows), str(folder / "model"), texts
+    return (
+        WindowDataset(folder, words, WINDOWS, WORDINGS, rows),
+        str(folder / "model"),
+        texts,
+    )
 
 
 def trained(learnt, work, memory=99, after=0, **settings):
     """The weights after six updates, the run's record of its micro-batches, and the resumed step."""
     dataset, folder, _ = learnt
-    settings = {"batch_size": 8, "learning_rate": 1e-3, "epochs": 2, "save_every": 2, "seed": 5} | settings
+    settings = {
+        "batch_size": 8,
+        "learning_rate": 1e-3,
+        "epochs": 2,
+        "save_every": 2,
+        "seed": 5,
+    } | settings
     settings["optimiser"] = Optimiser(**LINEAR)
     model = loading.load_span_model(folder, CPU)
     with recorded(work / "run.json", {}), Memory(memory, after).of(model):
         resumed = spans.finetune(
-            model, dataset, Collator.of(dataset.tokenizer), work=work / "work", **settings
+            model,
+            dataset,
+            Collator.of(dataset.tokenizer),
+            work=work / "work",
+            **settings,
         )
     return weights(model), read_json(work / "run.json")["micro_batches"], resumed
 
 
-def test_training_that_ran_out_of_memory_equals_training_with_micro_batches(learnt, tmp_path, monkeypatch):
+def test_training_that_ran_out_of_memory_equals_training_with_micro_batches(
+    learnt, tmp_path, monkeypatch
+):
     whole, said, _ = trained(learnt, tmp_path / "whole")
     assert said == {"batch_size": 8, "micro_batch": 8, "halved_at_update": []}
     # Memory runs out in the second part of the first update, when the first part has left gradients.
@@ -141,16 +175,21 @@ PLAIN = {"mixed": False, "decayed": "weights"}
 
 def span_trainer(words, args):
     batch = batch_of(words) | {
-        "start_positions": torch.tensor([1, 0, 2]), "end_positions": torch.tensor([2, 0, 4]),
-    }  # fmt: skip
+        "start_positions": torch.tensor([1, 0, 2]),
+        "end_positions": torch.tensor([2, 0, 4]),
+    }
     answered = np.array([True, False, True])
     model = small(BertForQuestionAnswering)
-    return spans._SpanTrainer(model=model, args=args, **PLAIN, answered=answered, empty_weight=0.3), batch
+    return spans._SpanTrainer(
+        model=model, args=args, **PLAIN, answered=answered, empty_weight=0.3
+    ), batch
 
 
 def head_trainer(words, args):
     body = small()
-    own = torch.nn.ModuleList(multi_head._own_head(body.config, size) for size in (2, 3))
+    own = torch.nn.ModuleList(
+        multi_head._own_head(body.config, size) for size in (2, 3)
+    )
     batch = batch_of(words) | {"head": [1, 0, 1], "label": torch.tensor([2, 0, 1])}
     model = multi_head.MultiHead(body, own, (2, 3))
     return classification._InOrder(model=model, args=args, **PLAIN), batch
@@ -169,10 +208,13 @@ def pair_trainer(words, args, tmp_path, side):
     words.save_pretrained(tmp_path / "pairs")
     model = cross_encoder.load(str(tmp_path / "pairs"), CPU, 16, fresh_head=True)
     model.tokenizer.padding_side = side
-    given = cross_encoder.CrossEncoderTrainingArguments(**args.to_dict() | {"prompts": None})
+    given = cross_encoder.CrossEncoderTrainingArguments(
+        **args.to_dict() | {"prompts": None}
+    )
     trainer = cross_encoder._Trainer(model=model, args=given, **PLAIN)
     pairs = [
-        {"query": "which term", "clause": " ".join(["w1"] * count), "label": count / 9} for count in (1, 9, 5)
+        {"query": "which term", "clause": " ".join(["w1"] * count), "label": count / 9}
+        for count in (1, 9, 5)
     ]
     return trainer, trainer.data_collator(pairs)
 
@@ -180,7 +222,13 @@ def pair_trainer(words, args, tmp_path, side):
 @pytest.mark.parametrize(
     ("kind", "widths"),
     # Two parts, the longest texts first.  Each is cut to its longest text, if padding is on the right.
-    [("spans", (9, 3)), ("heads", (9, 3)), ("masking", (9, 3)), ("right", (14, 6)), ("left", (14, 14))],
+    [
+        ("spans", (9, 3)),
+        ("heads", (9, 3)),
+        ("masking", (9, 3)),
+        ("right", (14, 6)),
+        ("left", (14, 14)),
+    ],
 )
 def test_micro_batches_have_the_loss_and_gradients_of_the_batch(kind, widths, tmp_path):
     words = marked_contracts.tokenizer()
@@ -190,7 +238,11 @@ def test_micro_batches_have_the_loss_and_gradients_of_the_batch(kind, widths, tm
         if kind in ("left", "right"):
             trainer, batch = pair_trainer(words, args, tmp_path, side=kind)
         else:
-            make = {"spans": span_trainer, "heads": head_trainer, "masking": masking_trainer}[kind]
+            make = {
+                "spans": span_trainer,
+                "heads": head_trainer,
+                "masking": masking_trainer,
+            }[kind]
             trainer, batch = make(words, args)
         trainer.rows = rows
         for part in trainer.model.modules():
@@ -200,11 +252,17 @@ def test_micro_batches_have_the_loss_and_gradients_of_the_batch(kind, widths, tm
         see = (
             encoder(trainer.model)
             .encoder.layer[0]
-            .register_forward_pre_hook(lambda _, given: seen.append(tuple(given[0].shape[:2])))
+            .register_forward_pre_hook(
+                lambda _, given: seen.append(tuple(given[0].shape[:2]))
+            )
         )
         with see:
             loss = trainer.training_step(trainer.model, batch)
-        found = {name: part.grad for name, part in trainer.model.named_parameters() if part.grad is not None}
+        found = {
+            name: part.grad
+            for name, part in trainer.model.named_parameters()
+            if part.grad is not None
+        }
         return loss, found, seen
 
     (whole, expected, (shape,)), (loss, found, shapes) = gradients(8), gradients(2)
@@ -225,7 +283,9 @@ def test_micro_batches_have_the_loss_and_gradients_of_the_batch(kind, widths, tm
         (1, "cuda", [(3, 9)]),
     ],
 )
-def test_a_processor_has_a_bound_on_the_tokens_of_a_part(tokens, device, parts, tmp_path, monkeypatch):
+def test_a_processor_has_a_bound_on_the_tokens_of_a_part(
+    tokens, device, parts, tmp_path, monkeypatch
+):
     monkeypatch.setattr(in_parts, "PROCESSOR_TOKENS", tokens)
     args = TrainingArguments(**arguments(tmp_path, 1, seed=0, save_every=0, device=CPU))
     trainer, batch = head_trainer(marked_contracts.tokenizer(), args)
@@ -234,10 +294,20 @@ def test_a_processor_has_a_bound_on_the_tokens_of_a_part(tokens, device, parts, 
     assert [tuple(part["input_ids"].shape) for _, part in found] == parts
     assert sum(share for share, _ in found) == pytest.approx(1)
     # Values of a row stay together, in tensors and lists.
-    rows = zip(batch["input_ids"][:, 0].tolist(), batch["head"], batch["label"].tolist(), strict=True)
+    rows = zip(
+        batch["input_ids"][:, 0].tolist(),
+        batch["head"],
+        batch["label"].tolist(),
+        strict=True,
+    )
     split = []
     for _, part in found:
-        split += zip(part["input_ids"][:, 0].tolist(), part["head"], part["label"].tolist(), strict=True)
+        split += zip(
+            part["input_ids"][:, 0].tolist(),
+            part["head"],
+            part["label"].tolist(),
+            strict=True,
+        )
     assert sorted(split) == sorted(rows)
 
 
@@ -262,7 +332,9 @@ def test_a_part_without_loss_terms_is_skipped(tmp_path):
 
 
 def test_a_single_row_that_does_not_fit_raises(learnt, tmp_path):
-    with pytest.raises(BadInput, match="one text and its gradients do not fit into the memory") as error:
+    with pytest.raises(
+        BadInput, match="one text and its gradients do not fit into the memory"
+    ) as error:
         trained(learnt, tmp_path, memory=0)
     assert "a device with more memory" in str(error.value)
 
@@ -271,19 +343,35 @@ def test_a_single_row_that_does_not_fit_raises(learnt, tmp_path):
 def sentence_encoder(tmp_path):
     small().save_pretrained(tmp_path / "body")
     marked_contracts.tokenizer().save_pretrained(tmp_path / "body")
-    return SentenceTransformer(modules=[Transformer(str(tmp_path / "body")), Pooling(32)], device="cpu")
+    return SentenceTransformer(
+        modules=[Transformer(str(tmp_path / "body")), Pooling(32)], device="cpu"
+    )
 
 
 def test_a_batch_is_not_split_if_the_loss_needs_all_rows(sentence_encoder, tmp_path):
     with (
         Memory(3).of(sentence_encoder) as model,
-        pytest.raises(BadInput, match="a batch of 4 .* this loss needs the whole batch"),
+        pytest.raises(
+            BadInput, match="a batch of 4 .* this loss needs the whole batch"
+        ),
     ):
         bi_encoder_training.finetune(
-            model, [(0, 0), (0, 1), (1, 1), (1, 0)], ["w1", "w2"], ["w3", "w4"], {(0, 0): 1, (1, 1): 1},
-            learning_rate=1e-3, temperature=0.1, updates=[1], batch_size=4, optimiser=optimiser(), bf16=False,
-            seed=0, work=tmp_path / "work", visit=print, save_every=0,
-        )  # fmt: skip
+            model,
+            [(0, 0), (0, 1), (1, 1), (1, 0)],
+            ["w1", "w2"],
+            ["w3", "w4"],
+            {(0, 0): 1, (1, 1): 1},
+            learning_rate=1e-3,
+            temperature=0.1,
+            updates=[1],
+            batch_size=4,
+            optimiser=optimiser(),
+            bf16=False,
+            seed=0,
+            work=tmp_path / "work",
+            visit=print,
+            save_every=0,
+        )
 
 
 class Tokens(dict):
@@ -307,21 +395,34 @@ def readers(learnt, sentence_encoder, folder):
 
     def spans_of():
         collator = Collator.of(dataset.tokenizer)
-        return [row["start_logit"] for row in reading.predict(marks, dataset, texts, collator, batch_size=8)]
+        return [
+            row["start_logit"]
+            for row in reading.predict(marks, dataset, texts, collator, batch_size=8)
+        ]
 
     def classes():
-        return [row["logits"] for row in read_heads(heads, ["1"], {"1": rows}, tokens, CPU)]
+        return [
+            row["logits"] for row in read_heads(heads, ["1"], {"1": rows}, tokens, CPU)
+        ]
 
     return {
-        "vectors": (sentence_encoder, lambda: bi_encoder.encode(sentence_encoder, said)),
-        "pairs": (pairs, lambda: cross_encoder.score(pairs, [("which term", text) for text in said])),
+        "vectors": (
+            sentence_encoder,
+            lambda: bi_encoder.encode(sentence_encoder, said),
+        ),
+        "pairs": (
+            pairs,
+            lambda: cross_encoder.score(pairs, [("which term", text) for text in said]),
+        ),
         "spans": (marks, spans_of),
         "classes": (heads, classes),
     }
 
 
 @pytest.mark.parametrize("kind", ["vectors", "pairs", "spans", "classes"])
-def test_inference_with_halved_batches_gives_the_same_values(learnt, sentence_encoder, tmp_path, kind):
+def test_inference_with_halved_batches_gives_the_same_values(
+    learnt, sentence_encoder, tmp_path, kind
+):
     model, read = readers(learnt, sentence_encoder, tmp_path / "encoder")[kind]
     with Memory(3).of(model), recorded(tmp_path / "run.json", {}):
         parts = read()
@@ -357,8 +458,12 @@ OTHER_ERRORS = [
     RuntimeError("mat1 and mat2 shapes cannot be multiplied (2x3 and 4x5)"),
     RuntimeError("CUDA error: device-side assert triggered"),
     RuntimeError("cuDNN error: CUDNN_STATUS_EXECUTION_FAILED"),
-    RuntimeError("CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling `cublasSgemm(handle)`"),
-    RuntimeError("DataLoader worker is killed by signal: Bus error. It may be out of shared memory"),
+    RuntimeError(
+        "CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling `cublasSgemm(handle)`"
+    ),
+    RuntimeError(
+        "DataLoader worker is killed by signal: Bus error. It may be out of shared memory"
+    ),
     torch.AcceleratorError("CUDA error: an illegal memory access was encountered", 700),
     ValueError("out of memory"),
 ]
@@ -379,9 +484,13 @@ def test_only_out_of_memory_errors_are_caught(error):
 
 
 @pytest.mark.parametrize(
-    "error", [OUT_OF_MEMORY[0], OUT_OF_MEMORY[2], MemoryError(), OTHER_ERRORS[1]], ids=repr
+    "error",
+    [OUT_OF_MEMORY[0], OUT_OF_MEMORY[2], MemoryError(), OTHER_ERRORS[1]],
+    ids=repr,
 )
-def test_an_optimiser_that_runs_out_of_memory_ends_the_training(learnt, tmp_path, monkeypatch, error):
+def test_an_optimiser_that_runs_out_of_memory_ends_the_training(
+    learnt, tmp_path, monkeypatch, error
+):
     # Its step has changed some of the weights, so it cannot be repeated.
     def step(self, closure=None):
         raise error
@@ -391,7 +500,9 @@ def test_an_optimiser_that_runs_out_of_memory_ends_the_training(learnt, tmp_path
         with pytest.raises(RuntimeError, match="device-side assert"):
             trained(learnt, tmp_path)
         return
-    with pytest.raises(BadInput, match="weights, gradients and the optimiser's state do not fit") as raised:
+    with pytest.raises(
+        BadInput, match="weights, gradients and the optimiser's state do not fit"
+    ) as raised:
         trained(learnt, tmp_path)
     assert "a device with more memory" in str(raised.value)
 

@@ -20,7 +20,16 @@ from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import SCORES
 
 
-def head(labels, logits, *, name="1", question=None, category="Knowledge", data_types=None, units=None):
+def head(
+    labels,
+    logits,
+    *,
+    name="1",
+    question=None,
+    category="Knowledge",
+    data_types=None,
+    units=None,
+):
     labels = np.asarray(labels)
     return Answered(
         name,
@@ -79,14 +88,18 @@ def test_positive_classes_equal_the_papers_example():
     labels = [0] * 50 + [1] * 10 + [2] * 10
     sides = list(binarised(head(labels, np.random.default_rng(0).normal(size=(70, 3)))))
     assert [int(positive.sum()) for positive, _ in sides] == [20, 10, 10]
-    assert random_aupr(head(labels, np.zeros((70, 3)))) == pytest.approx((20 + 10 + 10) / 70 / 3)
+    assert random_aupr(head(labels, np.zeros((70, 3)))) == pytest.approx(
+        (20 + 10 + 10) / 70 / 3
+    )
 
 
 def random_heads(seed=0, rounded=False):
     """Six heads in four questions; ``rounded`` logits have many ties."""
     generator = np.random.default_rng(seed)
     heads = []
-    for index, (question, answers) in enumerate([("A", 2), ("A", 2), ("A", 2), ("B", 3), ("C", 4), ("D", 2)]):
+    for index, (question, answers) in enumerate(
+        [("A", 2), ("A", 2), ("A", 2), ("B", 3), ("C", 4), ("D", 2)]
+    ):
         labels = np.concatenate([np.arange(answers), generator.choice(answers, 30)])
         logits = generator.normal(size=(len(labels), answers))
         logits[np.arange(len(labels)), labels] += 0.7
@@ -97,7 +110,9 @@ def random_heads(seed=0, rounded=False):
                 name=f"{question}-{index}",
                 question=question,
                 category="MAE" if question in "AB" else "Remedies",
-                data_types=["abridged" if i % 3 == 0 else "main" for i in range(len(labels))],
+                data_types=[
+                    "abridged" if i % 3 == 0 else "main" for i in range(len(labels))
+                ],
                 units=[f"contract_{i % 9}" for i in range(len(labels))],
             )
         )
@@ -109,7 +124,10 @@ def test_the_aupr_of_a_head_is_the_mean_of_scikit_learns_average_precisions(roun
     for found in random_heads(rounded=rounded):
         values = []
         for answer in range(found.logits.shape[1]):
-            positive, score = found.labels == answer, 2 * found.logits[:, answer] - found.logits.sum(axis=1)
+            positive, score = (
+                found.labels == answer,
+                2 * found.logits[:, answer] - found.logits.sum(axis=1),
+            )
             if positive.sum() * 2 > len(positive):
                 positive, score = ~positive, -score
             values.append(average_precision_score(positive, score))
@@ -121,8 +139,12 @@ def test_the_mean_curve_uses_the_precision_of_the_next_higher_recall():
     thirds = np.array([0, 1 / 3, 1]), np.array([1, 0.6, 0.2])
     recalls, precisions = mean_curve([halves, thirds])
     assert recalls.tolist() == [0, 1 / 3, 0.5, 1]
-    assert precisions == pytest.approx([1, (0.8 + 0.6) / 2, (0.8 + 0.2) / 2, (0.4 + 0.2) / 2])
-    assert area(recalls, precisions) == pytest.approx((area(*halves) + area(*thirds)) / 2)
+    assert precisions == pytest.approx(
+        [1, (0.8 + 0.6) / 2, (0.8 + 0.2) / 2, (0.4 + 0.2) / 2]
+    )
+    assert area(recalls, precisions) == pytest.approx(
+        (area(*halves) + area(*thirds)) / 2
+    )
 
 
 def tables(heads):
@@ -140,7 +162,14 @@ def tables(heads):
         for i, label in enumerate(h.labels):
             key = {"head_id": h.head_id, "example_id": f"{h.head_id}/{i:03}"}
             predictions.append(key | {"logits": h.logits[i].tolist()})
-            examples.append(key | {"label": int(label), "data_type": h.data_types[i], "contract": h.units[i]})
+            examples.append(
+                key
+                | {
+                    "label": int(label),
+                    "data_type": h.data_types[i],
+                    "contract": h.units[i],
+                }
+            )
     return predictions, examples, questions
 
 
@@ -154,7 +183,8 @@ def test_heads_are_first_averaged_by_question(tmp_path):
     assert write(SCORES, rows, tmp_path / "scores.parquet") == len(rows)
     found = by_key(rows)
     expected = {
-        question: np.mean([head_aupr(h) for h in heads if h.question == question]) for question in "ABCD"
+        question: np.mean([head_aupr(h) for h in heads if h.question == question])
+        for question in "ABCD"
     }
     for question, value in expected.items():
         assert found["AUPR", f"question: {question}"]["value"] == pytest.approx(value)
@@ -163,12 +193,17 @@ def test_heads_are_first_averaged_by_question(tmp_path):
         pytest.approx(np.mean(list(expected.values()))),
         4,
     )
-    assert found["AUPR", "category: MAE"]["value"] == pytest.approx((expected["A"] + expected["B"]) / 2)
+    assert found["AUPR", "category: MAE"]["value"] == pytest.approx(
+        (expected["A"] + expected["B"]) / 2
+    )
     assert found["AUPR, low", "all"]["value"] < found["AUPR", "all"]["value"]
     assert found["AUPR, high", "all"]["value"] > found["AUPR", "all"]["value"]
     assert found["AUPR, low", "all"]["n"] == 9
     for category in ("MAE", "Remedies"):
-        low, high = (found[f"AUPR, {end}", f"category: {category}"]["value"] for end in ("low", "high"))
+        low, high = (
+            found[f"AUPR, {end}", f"category: {category}"]["value"]
+            for end in ("low", "high")
+        )
         assert low < found["AUPR", f"category: {category}"]["value"] < high
     assert found["answers left out", "all"]["value"] == 0
     steps = [row for row in rows if row["metric"] == "precision"]
@@ -203,7 +238,11 @@ def typed(name, question, abridged_labels):
 
 
 def test_data_types_are_scored_separately():
-    heads = [typed("A", "A", [0, 1, 1]), typed("B", "B", [0, 0, 0]), typed("C", "C", [])]
+    heads = [
+        typed("A", "A", [0, 1, 1]),
+        typed("B", "B", [0, 0, 0]),
+        typed("C", "C", []),
+    ]
     found = by_key(scores(*tables(heads)))
     main = heads[0].only(heads[0].data_types == "main")
     # As published: heads with every answer among the abridged examples.
@@ -223,12 +262,26 @@ def test_scores_by_data_type_are_nan_without_abridged_examples():
 
 def test_an_answer_without_test_examples_raises_unless_the_data_are_partial():
     logits = np.random.default_rng(0).normal(size=(6, 3))
-    gap, one = head([0, 0, 0, 1, 1, 0], logits, name="1"), head([0] * 6, logits[:, :2], name="2")
-    with pytest.raises(BadInput, match=r"answer 2 of head '1' has 0 of the 6 test examples, and so no AUPR"):
+    gap, one = (
+        head([0, 0, 0, 1, 1, 0], logits, name="1"),
+        head([0] * 6, logits[:, :2], name="2"),
+    )
+    with pytest.raises(
+        BadInput,
+        match=r"answer 2 of head '1' has 0 of the 6 test examples, and so no AUPR",
+    ):
         scores(*tables([gap]))
-    with pytest.raises(BadInput, match="answer 0 of head '2' has 6 of the 6 test examples"):
+    with pytest.raises(
+        BadInput, match="answer 0 of head '2' has 6 of the 6 test examples"
+    ):
         scores(*tables([one]))
     found = by_key(scores(*tables([gap, one]), partial=True))
     assert math.isnan(found["AUPR", "question: Q2"]["value"])
-    assert (found["AUPR", "all"]["n"], found["AUPR", "all"]["value"]) == (1, pytest.approx(head_aupr(gap)))
-    assert (found["answers left out", "all"]["value"], found["answers left out", "all"]["n"]) == (3, 5)
+    assert (found["AUPR", "all"]["n"], found["AUPR", "all"]["value"]) == (
+        1,
+        pytest.approx(head_aupr(gap)),
+    )
+    assert (
+        found["answers left out", "all"]["value"],
+        found["answers left out", "all"]["n"],
+    ) == (3, 5)

@@ -10,7 +10,12 @@ from lextables.models import folders
 
 SAMPLE = Path(__file__).parents[2] / "resources/sample/models/sample-encoder"
 COMMIT = "c" * 40
-INDEX = {"weight_map": {"a": "model-00001-of-00002.safetensors", "b": "model-00002-of-00002.safetensors"}}
+INDEX = {
+    "weight_map": {
+        "a": "model-00001-of-00002.safetensors",
+        "b": "model-00002-of-00002.safetensors",
+    }
+}
 
 
 @pytest.fixture
@@ -51,7 +56,10 @@ def adapter(folder, kind="LORA", **about):
     """Leave only an adapter with its tokenizer."""
     drop("config.json", "model.safetensors", "modules.json")(folder)
     write("adapter_model.safetensors", b"weights")(folder)
-    write("adapter_config.json", {"peft_type": kind, "base_model_name_or_path": "org/base"} | about)(folder)
+    write(
+        "adapter_config.json",
+        {"peft_type": kind, "base_model_name_or_path": "org/base"} | about,
+    )(folder)
 
 
 def moved(name, top="."):
@@ -90,24 +98,56 @@ CONVERT = "convert them to model.safetensors"
     [
         (lambda folder: None, ""),
         (adapter, f"contains only an adapter (LORA) of the model org/base; {MERGE}"),
-        (lambda folder: adapter(folder, "IA3"), "contains only an adapter (IA3) of the model org/base;"),
-        (lambda folder: adapter(folder, "P_TUNING"), "since such an adapter cannot be merged"),
-        (lambda folder: adapter(folder, base_model_name_or_path=None), "of the model (not named in"),
         (
-            lambda folder: (adapter(folder), write("config.json", {"model_type": "bert"})(folder)),
+            lambda folder: adapter(folder, "IA3"),
+            "contains only an adapter (IA3) of the model org/base;",
+        ),
+        (
+            lambda folder: adapter(folder, "P_TUNING"),
+            "since such an adapter cannot be merged",
+        ),
+        (
+            lambda folder: adapter(folder, base_model_name_or_path=None),
+            "of the model (not named in",
+        ),
+        (
+            lambda folder: (
+                adapter(folder),
+                write("config.json", {"model_type": "bert"})(folder),
+            ),
             "only an adapter (LORA)",
         ),
-        (moved(f"snapshots/{COMMIT}", "blobs"), "is a folder of the hub's cache, since it contains no"),
-        (moved("checkpoint-500"), "mine' is no model's folder, since it contains no config.json; name '"),
+        (
+            moved(f"snapshots/{COMMIT}", "blobs"),
+            "is a folder of the hub's cache, since it contains no",
+        ),
+        (
+            moved("checkpoint-500"),
+            "mine' is no model's folder, since it contains no config.json; name '",
+        ),
         (moved("checkpoint-500"), "mine/checkpoint-500'"),
         (
-            lambda folder: [shutil.copytree(SAMPLE, folder / f"checkpoint-{at}") for at in range(4)]
-            + [drop("config.json", "modules.json")(folder)],
+            lambda folder: (
+                [
+                    shutil.copytree(SAMPLE, folder / f"checkpoint-{at}")
+                    for at in range(4)
+                ]
+                + [drop("config.json", "modules.json")(folder)]
+            ),
             "checkpoint-0' or '",
         ),
-        (some_parts, "no weights (model-00002-of-00002.safetensors), which model.safetensors.index"),
-        (other_format("pytorch_model.bin"), f"only as a pickle (pytorch_model.bin); {CONVERT}"),
-        (other_format("pytorch_model-00001-of-00002.bin"), "only as a pickle (pytorch_model.bin)"),
+        (
+            some_parts,
+            "no weights (model-00002-of-00002.safetensors), which model.safetensors.index",
+        ),
+        (
+            other_format("pytorch_model.bin"),
+            f"only as a pickle (pytorch_model.bin); {CONVERT}",
+        ),
+        (
+            other_format("pytorch_model-00001-of-00002.bin"),
+            "only as a pickle (pytorch_model.bin)",
+        ),
         (other_format("consolidated.00.pth"), "only as a pickle (.pth)"),
         (other_format("tf_model.h5"), "only as TensorFlow's (tf_model.h5)"),
         (other_format("model.ckpt.index"), "only as a checkpoint (.ckpt)"),
@@ -117,14 +157,23 @@ CONVERT = "convert them to model.safetensors"
         (other_format("openvino/openvino_model.xml"), "only as OpenVINO's"),
         (other_format("model-q4.gguf"), "only as GGUF"),
         (drop("model.safetensors"), "contains no weights (model.safetensors)"),
-        (write("model.safetensors", b""), "is no complete safetensors file (it is empty)"),
+        (
+            write("model.safetensors", b""),
+            "is no complete safetensors file (it is empty)",
+        ),
         (link, "model.safetensors is a link to a file that does not exist"),
         (
-            write("model.safetensors", b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n"),
+            write(
+                "model.safetensors",
+                b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n",
+            ),
             "is a pointer of Git LFS in place of the file; run git lfs pull there",
         ),
         (
-            write("tokenizer.json", b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n"),
+            write(
+                "tokenizer.json",
+                b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n",
+            ),
             "tokenizer.json is a pointer of Git LFS",
         ),
         (drop("tokenizer.json"), "contains no tokenizer"),
@@ -133,7 +182,7 @@ CONVERT = "convert them to model.safetensors"
         (write("adapter_config.json", b"["), ""),
         (write("model.safetensors.index.json", ["a"]), ""),
     ],
-)  # fmt: skip
+)
 def test_each_incomplete_folder_has_its_sentence(folder, change, says):
     change(folder)
     found = sentence(folder)
@@ -146,10 +195,13 @@ def test_a_folder_of_the_hubs_cache_names_the_snapshot(tmp_path):
     for name in ("blobs", "refs", "snapshots"):
         (root / name).mkdir(parents=True)
     for place in (root, root / "snapshots", root / "blobs"):
-        assert "of the hub's cache has no model in snapshots/<commit>; fetch the model again" in sentence(
-            place
+        assert (
+            "of the hub's cache has no model in snapshots/<commit>; fetch the model again"
+            in sentence(place)
         )
     snapshot = shutil.copytree(SAMPLE, root / "snapshots" / COMMIT)
     for place in (root, root / "snapshots", root / "blobs", root / "refs"):
-        assert sentence(place).endswith(f"contains no config.json; name {str(snapshot)!r}")
+        assert sentence(place).endswith(
+            f"contains no config.json; name {str(snapshot)!r}"
+        )
     assert sentence(snapshot) == ""

@@ -10,7 +10,9 @@ from lextables.models.multiple_choice import Question, ask, counts, parsed
 from lextables.models.prompts import Template
 from lextables.pipeline.errors import BadInput
 
-TEMPLATE = Template((Message("user", "${fence}\n${text}\n${fence}\n${question}\n${options}\nLetter:"),))
+TEMPLATE = Template(
+    (Message("user", "${fence}\n${text}\n${fence}\n${question}\n${options}\nLetter:"),)
+)
 OPTIONS = ("Yes", "No", "It does not say")
 
 
@@ -50,9 +52,9 @@ def test_a_preference_for_the_first_position_is_counted_and_averaged_out():
     assert twice.probabilities == pytest.approx((0.45, 0.1, 0.45))
     assert twice.disagree and not once.disagree
     counted = counts([twice])
-    assert counted["first_listed"] == 1 and counted["first_listed_by_chance"] == pytest.approx(
-        1 / 3, abs=1e-4
-    )
+    assert counted["first_listed"] == 1 and counted[
+        "first_listed_by_chance"
+    ] == pytest.approx(1 / 3, abs=1e-4)
     assert counted["disagreements"] == 1
 
 
@@ -76,7 +78,9 @@ def test_the_distribution_is_uniform_if_no_option_is_named():
 
 
 def test_an_order_without_a_named_option_is_ignored_in_the_average():
-    model = FakeModel(lambda text: {"A": 1.0} if text.index("Yes") < text.index("No") else {})
+    model = FakeModel(
+        lambda text: {"A": 1.0} if text.index("Yes") < text.index("No") else {}
+    )
     (answer,) = ask(model, [question()], samples=3, orders=2)
     assert answer.probabilities == (1, 0, 0)
     assert (answer.unanswered, answer.disagree) == (1, False)
@@ -110,13 +114,18 @@ def test_answers_are_parsed(said, place):
 
 
 def test_counts_are_summed_over_questions_and_empty_without_questions():
-    answers = ask(FakeModel(knows("Yes", 0.5)), [question(), question(("Yes", "No"))], samples=1, orders=2)
+    answers = ask(
+        FakeModel(knows("Yes", 0.5)),
+        [question(), question(("Yes", "No"))],
+        samples=1,
+        orders=2,
+    )
     counted = counts(answers)
     assert (counted["questions"], counted["requests"]) == (2, 4)
     assert counted["outside"] == pytest.approx(0.5)
-    assert counted["first_listed"] == 0.5 and counted["first_listed_by_chance"] == pytest.approx(
-        5 / 12, abs=1e-4
-    )
+    assert counted["first_listed"] == 0.5 and counted[
+        "first_listed_by_chance"
+    ] == pytest.approx(5 / 12, abs=1e-4)
     assert counts([])["outside"] is None
 
 

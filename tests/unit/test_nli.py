@@ -39,7 +39,13 @@ def claim(context, query, label):
 
 
 def turn(context, hypothesis, label):
-    return {"context": context, "hypothesis": hypothesis, "label": label, "uid": "1", "reason": ""}
+    return {
+        "context": context,
+        "hypothesis": hypothesis,
+        "label": label,
+        "uid": "1",
+        "reason": "",
+    }
 
 
 def passage(premise, hypothesis, label):
@@ -54,7 +60,11 @@ def contracts(*choices):
                 {"id": number, "text": f"Contract {number}.", "spans": []}
                 | {
                     "annotation_sets": [
-                        {"annotations": {k: {"choice": v, "spans": []} for k, v in one.items()}}
+                        {
+                            "annotations": {
+                                k: {"choice": v, "spans": []} for k, v in one.items()
+                            }
+                        }
                     ]
                 }
                 for number, one in enumerate(choices)
@@ -77,13 +87,23 @@ def anli_files():
                 gold("A dog runs.", "It rains.", "-"),
                 gold("A dog runs.", "Nothing runs.", "contradiction"),
             ),
-            "snli_1.0/snli_1.0_dev.jsonl": lines(gold("A cat sits.", "It is red.", "neutral")),
-            "snli_1.0/snli_1.0_test.jsonl": lines(gold("A cat sits.", "It sits.", "entailment")),
+            "snli_1.0/snli_1.0_dev.jsonl": lines(
+                gold("A cat sits.", "It is red.", "neutral")
+            ),
+            "snli_1.0/snli_1.0_test.jsonl": lines(
+                gold("A cat sits.", "It sits.", "entailment")
+            ),
         },
         "mnli": {
-            "multinli_1.0/multinli_1.0_train.jsonl": lines(gold("Rain fell.", "It rains.", "neutral")),
-            "multinli_1.0/multinli_1.0_dev_matched.jsonl": lines(gold("Snow fell.", "Snow.", "entailment")),
-            "multinli_1.0/multinli_1.0_dev_mismatched.jsonl": lines(gold("Snow fell.", "It melted.", "-")),
+            "multinli_1.0/multinli_1.0_train.jsonl": lines(
+                gold("Rain fell.", "It rains.", "neutral")
+            ),
+            "multinli_1.0/multinli_1.0_dev_matched.jsonl": lines(
+                gold("Snow fell.", "Snow.", "entailment")
+            ),
+            "multinli_1.0/multinli_1.0_dev_mismatched.jsonl": lines(
+                gold("Snow fell.", "It melted.", "-")
+            ),
         },
         "fever": {
             "nli_fever/train_fitems.jsonl": lines(
@@ -91,29 +111,42 @@ def anli_files():
                 claim("Ormsby is a town.", "Ormsby is large.", "NOT ENOUGH INFO"),
                 claim(" ", "Ormsby is a lake.", "REFUTES"),
             ),
-            "nli_fever/dev_fitems.jsonl": lines(claim("Ormsby is a town.", "Ormsby is old.", "hidden")),
-            "nli_fever/test_fitems.jsonl": lines(claim("Ormsby is a town.", "Ormsby is new.", "hidden")),
+            "nli_fever/dev_fitems.jsonl": lines(
+                claim("Ormsby is a town.", "Ormsby is old.", "hidden")
+            ),
+            "nli_fever/test_fitems.jsonl": lines(
+                claim("Ormsby is a town.", "Ormsby is new.", "hidden")
+            ),
         },
         "anli": {
-            f"anli_v1.0/{one}/{split}.jsonl": lines(turn(f"{one} came.", "It came.", label))
+            f"anli_v1.0/{one}/{split}.jsonl": lines(
+                turn(f"{one} came.", "It came.", label)
+            )
             for one, label in zip(("R1", "R2", "R3"), "enc", strict=True)
             for split in ("train", "dev", "test")
         },
-    }  # fmt: skip
+    }
 
 
 DATA = {
     "anli": anli_files(),
     "control": {
-        split: lines(passage("Long.", "It is long.", "e"), passage("Long.", "It is short.", "c"))
+        split: lines(
+            passage("Long.", "It is long.", "e"), passage("Long.", "It is short.", "c")
+        )
         for split in ("train", "dev", "test")
     },
     "docnli": {
         "docnli": {
             "DocNLI_dataset/train.json": json.dumps(
-                [passage("A town.", "A place.", "entailment"), passage("A town.", "A sea.", "not_entailment")]
+                [
+                    passage("A town.", "A place.", "entailment"),
+                    passage("A town.", "A sea.", "not_entailment"),
+                ]
             ),
-            "DocNLI_dataset/dev.json": json.dumps([passage("A lake.", "A sea.", "not_entailment")], indent=1),
+            "DocNLI_dataset/dev.json": json.dumps(
+                [passage("A lake.", "A sea.", "not_entailment")], indent=1
+            ),
             "DocNLI_dataset/test.json": "[]",
         }
     },
@@ -123,7 +156,9 @@ DATA = {
                 {"nda-1": "Entailment", "nda-2": "Contradiction"},
                 {"nda-2": "NotMentioned", "nda-1": "Contradiction"},
             ),
-            "contract-nli/dev.json": contracts({"nda-1": "NotMentioned", "nda-2": "NotMentioned"}),
+            "contract-nli/dev.json": contracts(
+                {"nda-1": "NotMentioned", "nda-2": "NotMentioned"}
+            ),
             "contract-nli/test.json": contracts(),
         }
     },
@@ -149,13 +184,20 @@ def made(folder, name, changes=()):
     """Write a data set's tables; return pairs {split: [(premise, hypothesis, answer)]}, tables and notes."""
     rows = raw.read(name, published(folder, name, changes))
     write_all(TABLES[name], rows.of, folder / "out")
-    tables = {table.name: list(read(folder / f"out/{table.name}.parquet")) for table in TABLES[name]}
+    tables = {
+        table.name: list(read(folder / f"out/{table.name}.parquet"))
+        for table in TABLES[name]
+    }
     texts = {row["text_id"]: row["text"] for row in tables["texts"]}
     (head,) = tables["heads"]
     pairs = {}
     for row in tables["examples"]:
         assert row["head_id"] == head["head_id"]
-        pair = texts[row["text_id"]], texts[row["pair_id"]], head["answers"][row["label"]]
+        pair = (
+            texts[row["text_id"]],
+            texts[row["pair_id"]],
+            head["answers"][row["label"]],
+        )
         pairs.setdefault(row["split"], []).append(pair)
     return pairs, tables, rows.notes
 
@@ -189,13 +231,22 @@ def test_anli_combines_four_sources_and_repeats_its_rounds(tmp_path):
         ],
     }
     assert tables["heads"] == [{"head_id": "nli", "answers": THREE}]
-    assert [row["example_id"] for row in tables["examples"] if row["split"] == "train"] == [
-        "anli_r1-train-0000001.00", "anli_r1-train-0000001.01",
-        "anli_r2-train-0000001.00", "anli_r2-train-0000001.01", "anli_r2-train-0000001.02",
+    assert [
+        row["example_id"] for row in tables["examples"] if row["split"] == "train"
+    ] == [
+        "anli_r1-train-0000001.00",
+        "anli_r1-train-0000001.01",
+        "anli_r2-train-0000001.00",
+        "anli_r2-train-0000001.01",
+        "anli_r2-train-0000001.02",
         "anli_r3-train-0000001",
-        "fever-train-0000001", "fever-train-0000002", "fever-train-0000003",
-        "mnli-train-0000001", "snli-train-0000001", "snli-train-0000003",
-    ]  # fmt: skip
+        "fever-train-0000001",
+        "fever-train-0000002",
+        "fever-train-0000003",
+        "mnli-train-0000001",
+        "snli-train-0000001",
+        "snli-train-0000003",
+    ]
     assert notes == {
         "pairs without a label in fever-dev": 1,
         "pairs without a label in fever-test": 1,
@@ -209,11 +260,16 @@ def test_texts_are_unique_and_identified_by_their_content(tmp_path):
     _, tables, _ = made(tmp_path, "anli")
     texts = [row["text"] for row in tables["texts"]]
     assert len(set(texts)) == len(texts)
-    assert "It rains." in texts  # from MultiNLI; the SNLI pair with this text has no label
+    assert (
+        "It rains." in texts
+    )  # from MultiNLI; the SNLI pair with this text has no label
     ids = [row["text_id"] for row in tables["texts"]]
     assert ids == sorted(map(text_id, texts))
     tokens = {row["text"]: row["tokens"] for row in tables["texts"]}
-    assert (tokens["It came."], tokens[" "]) == (5, 3)  # It, came, full stop and two special tokens
+    assert (tokens["It came."], tokens[" "]) == (
+        5,
+        3,
+    )  # It, came, full stop and two special tokens
 
 
 @pytest.mark.parametrize(
@@ -222,14 +278,20 @@ def test_texts_are_unique_and_identified_by_their_content(tmp_path):
         (
             "control",
             {
-                split: [("Long.", "It is long.", "entail"), ("Long.", "It is short.", "contradict")]
+                split: [
+                    ("Long.", "It is long.", "entail"),
+                    ("Long.", "It is short.", "contradict"),
+                ]
                 for split in ("train", "dev", "test")
             },
         ),
         (
             "docnli",
             {
-                "train": [("A town.", "A place.", "entail"), ("A town.", "A sea.", "not entail")],
+                "train": [
+                    ("A town.", "A place.", "entail"),
+                    ("A town.", "A sea.", "not entail"),
+                ],
                 "dev": [("A lake.", "A sea.", "not entail")],
             },
         ),
@@ -256,14 +318,20 @@ def test_each_published_format_is_read(tmp_path, name, expected):
     assert notes == {}
     two = name == "docnli"
     answers = ["entail", "not entail"] if two else THREE
-    assert tables["heads"] == [{"head_id": "entailment" if two else "nli", "answers": answers}]
+    assert tables["heads"] == [
+        {"head_id": "entailment" if two else "nli", "answers": answers}
+    ]
 
 
 RESTORE = "; restore the file from the release."
 FAULTS = {
     "snli, a key": (
         "anli",
-        {"snli_1.0_train.jsonl": lines(gold("a", "b", "neutral"), {"sentence1": "a", "sentence2": "b"})},
+        {
+            "snli_1.0_train.jsonl": lines(
+                gold("a", "b", "neutral"), {"sentence1": "a", "sentence2": "b"}
+            )
+        },
         "snli, snli_1.0_train.jsonl, line 2: the key 'gold_label' is missing",
     ),
     "mnli, a label": (
@@ -279,7 +347,9 @@ FAULTS = {
     ),
     "docnli, an item": (
         "docnli",
-        {"train.json": '[{"premise": "a", "hypothesis": "b", "label": "entailment"}, []]'},
+        {
+            "train.json": '[{"premise": "a", "hypothesis": "b", "label": "entailment"}, []]'
+        },
         "docnli, train.json, item 2: holds list where an object should be",
     ),
     "contractnli, a choice": (
@@ -290,10 +360,14 @@ FAULTS = {
     ),
     "contractnli, no set": (
         "contractnli",
-        {"dev.json": json.dumps({"labels": {}, "documents": [{"text": "a", "annotation_sets": []}]})},
+        {
+            "dev.json": json.dumps(
+                {"labels": {}, "documents": [{"text": "a", "annotation_sets": []}]}
+            )
+        },
         "contractnli, dev.json, document 1: has no annotation set",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("name", "changes", "sentence"), FAULTS.values(), ids=FAULTS)
@@ -324,7 +398,11 @@ def test_answers_equal_the_labels_of_lawngnli():
 
 def test_the_repeats_give_the_papers_number_of_pairs():
     """Table 2's size of ANLI, computed from the sizes of SNLI, MultiNLI, FEVER-NLI and the rounds."""
-    registry = yaml.safe_load((Path(__file__).parents[2] / "resources/papers/lawngnli.yaml").read_text())
+    registry = yaml.safe_load(
+        (Path(__file__).parents[2] / "resources/papers/lawngnli.yaml").read_text()
+    )
     rounds = {"R1": 16_946, "R2": 45_460, "R3": 100_459}
-    repeated = sum(registry["anli_repeats"][one] * pairs for one, pairs in rounds.items())
+    repeated = sum(
+        registry["anli_repeats"][one] * pairs for one, pairs in rounds.items()
+    )
     assert 549_367 + 392_702 + 208_346 + repeated == 3_233_665

@@ -32,7 +32,9 @@ snakemake = SimpleNamespace(input={list(map(str, given))!r}, output={list(output
 with job("log.txt"):
 {textwrap.indent(textwrap.dedent(body), "    ")}
 """
-    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
 
 
 def test_a_job_of_a_row_writes_the_reason_instead_of_its_outputs():
@@ -74,8 +76,13 @@ def test_a_job_whose_run_was_killed_fails(monkeypatch):
 
 
 def test_an_unusable_setting_fails_the_job():
-    done = run("raise BadSetting('no GPU', where='config', do='set device to auto')", MADE)
-    assert (done.returncode, done.stderr) == (1, "config: no GPU; set device to auto.\n")
+    done = run(
+        "raise BadSetting('no GPU', where='config', do='set device to auto')", MADE
+    )
+    assert (done.returncode, done.stderr) == (
+        1,
+        "config: no GPU; set device to auto.\n",
+    )
     assert not Path(RUN).exists()
 
 
@@ -99,7 +106,9 @@ def test_a_full_disk_fails_the_job():
 
 def test_a_table_job_runs_even_if_its_inputs_contain_a_reason():
     not_run.leave(MADE, WHY)
-    done = run("raise BadInput('no such table')", ["results/tables/acord/table3.csv"], MADE)
+    done = run(
+        "raise BadInput('no such table')", ["results/tables/acord/table3.csv"], MADE
+    )
     assert done.stderr == "no such table.\n"
 
 
@@ -121,7 +130,10 @@ def test_drop_deletes_files_with_a_reason_and_keeps_other_files():
     not_run.leave([*MADE, f"{RUN}/weights", features], WHY)
     assert not_run.reasons("results") == [WHY]
     dropped = not_run.drop("results")
-    assert dropped >= {RUN.removeprefix("results/"), "features/spans/cuad/roberta/1x1/train"}
+    assert dropped >= {
+        RUN.removeprefix("results/"),
+        "features/spans/cuad/roberta/1x1/train",
+    }
     assert [path for path in Path("results").rglob("*") if path.is_file()] == [whole]
     assert not Path(RUN, "weights").exists()
     assert (not_run.drop("results"), not_run.reasons("results")) == (set(), [])
@@ -147,7 +159,10 @@ def test_loading_errors_become_bad_input_but_bugs_are_raised_unchanged():
     def load(error):
         raise error
 
-    with pytest.raises(BadInput, match=r"the weights do not load \(OSError: no file\); copy or fetch them"):
+    with pytest.raises(
+        BadInput,
+        match=r"the weights do not load \(OSError: no file\); copy or fetch them",
+    ):
         load(OSError("\n no file\nand more"))
     with pytest.raises(BadInput, match="torn"):
         load(BadInput("torn"))

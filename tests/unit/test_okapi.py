@@ -38,7 +38,10 @@ def gensims(paragraphs: list[str], query: list[str]) -> list[float]:
     model = OkapiBM25Model(dictionary=dictionary)
     asked = dict(dictionary.doc2bow(query))
     return [
-        sum(weight * asked.get(word, 0) for word, weight in model[dictionary.doc2bow(words)])
+        sum(
+            weight * asked.get(word, 0)
+            for word, weight in model[dictionary.doc2bow(words)]
+        )
         for words in tokens
     ]
 
@@ -76,9 +79,20 @@ def test_ties_select_earlier_paragraphs_and_keep_the_order_of_the_text():
 
 
 def test_a_word_in_most_paragraphs_has_a_negative_score_as_in_gensim():
-    lines = ["no", "rent is due", "no no", "rent is due", "rent is due", "no", "rent rent due", "rent is due"]
+    lines = [
+        "no",
+        "rent is due",
+        "no no",
+        "rent is due",
+        "rent is due",
+        "no",
+        "rent rent due",
+        "rent is due",
+    ]
     assert gensims(lines, ["rent"])[1] < 0
-    assert Paragraphs("\n".join(lines)).scores("rent") == pytest.approx(gensims(lines, ["rent"]))
+    assert Paragraphs("\n".join(lines)).scores("rent") == pytest.approx(
+        gensims(lines, ["rent"])
+    )
 
 
 def test_a_query_without_matches_selects_the_first_paragraphs():

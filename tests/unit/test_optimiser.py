@@ -17,32 +17,55 @@ from optimisers import CONSTANT
 @pytest.mark.parametrize("name", CONSTANT)
 def test_no_setting_has_a_default(name):
     with pytest.raises(ValidationError, match=f"{name}\n.*Field required"):
-        Optimiser(**{other: value for other, value in CONSTANT.items() if other != name})
+        Optimiser(
+            **{other: value for other, value in CONSTANT.items() if other != name}
+        )
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("weight_decay", -0.1), ("weight_decay", math.nan), ("weight_decay", None), ("decayed", "none"),
-        ("betas", [0.9]), ("betas", [0.9, 1.0]), ("betas", [-0.1, 0.9]), ("epsilon", 0),
-        ("epsilon", math.inf), ("clip", 0), ("clip", -1), ("clip", math.inf), ("schedule", "cosine"),
-        ("warmup", -1), ("warmup", 0.1),
+        ("weight_decay", -0.1),
+        ("weight_decay", math.nan),
+        ("weight_decay", None),
+        ("decayed", "none"),
+        ("betas", [0.9]),
+        ("betas", [0.9, 1.0]),
+        ("betas", [-0.1, 0.9]),
+        ("epsilon", 0),
+        ("epsilon", math.inf),
+        ("clip", 0),
+        ("clip", -1),
+        ("clip", math.inf),
+        ("schedule", "cosine"),
+        ("warmup", -1),
+        ("warmup", 0.1),
     ],
-)  # fmt: skip
+)
 def test_a_bad_value_names_the_setting(name, value):
-    with pytest.raises(ValidationError, match=f"validation error.* for Optimiser\n{name}"):
+    with pytest.raises(
+        ValidationError, match=f"validation error.* for Optimiser\n{name}"
+    ):
         Optimiser(**CONSTANT | {name: value})
 
 
-@pytest.mark.parametrize(("warmup", "highest"), [(0, None), (3, None), (4, 0.075), (10, 0.03)])
-def test_a_warm_up_that_is_longer_than_the_training_is_recorded(tmp_path, caplog, warmup, highest):
+@pytest.mark.parametrize(
+    ("warmup", "highest"), [(0, None), (3, None), (4, 0.075), (10, 0.03)]
+)
+def test_a_warm_up_that_is_longer_than_the_training_is_recorded(
+    tmp_path, caplog, warmup, highest
+):
     settings = TrainingArguments(
-        **checkpoints.arguments(tmp_path, 4, seed=0, save_every=0, device=torch.device("cpu")),
+        **checkpoints.arguments(
+            tmp_path, 4, seed=0, save_every=0, device=torch.device("cpu")
+        ),
         **Optimiser(**CONSTANT | {"warmup": warmup}).arguments(0.1),
         remove_unused_columns=False,
     )
     plain = {"mixed": False, "decayed": "weights"}
-    trainer = checkpoints.InParts(model=Line(), args=settings, train_dataset=Points(), **plain)
+    trainer = checkpoints.InParts(
+        model=Line(), args=settings, train_dataset=Points(), **plain
+    )
     rates = []
     trainer.add_callback(Rates(rates))
     with recorded(tmp_path / "run.json", {}) as record:
@@ -52,7 +75,11 @@ def test_a_warm_up_that_is_longer_than_the_training_is_recorded(tmp_path, caplog
     if highest is None:
         assert found is None
         return
-    assert found == {"updates": 4, "warmup": warmup, "highest_learning_rate": pytest.approx(highest)}
+    assert found == {
+        "updates": 4,
+        "warmup": warmup,
+        "highest_learning_rate": pytest.approx(highest),
+    }
     assert f"warm-up of {warmup} updates, training of 4" in caplog.text
 
 

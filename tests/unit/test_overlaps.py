@@ -13,7 +13,9 @@ from lextables.report import overlaps as report
 from lextables.report import without_overlap
 
 VOCABULARY = [
-    f"{first}{second}" for first in "bcdfghjklmnpqrst" for second in ("ane", "ole", "ire", "ust", "ept")
+    f"{first}{second}"
+    for first in "bcdfghjklmnpqrst"
+    for second in ("ane", "ole", "ire", "ust", "ept")
 ]
 
 
@@ -34,7 +36,9 @@ def prose(words, seed):
 
 def rewrapped(text):
     words = text.split()
-    return "\n".join("  ".join(words[start : start + 7]) for start in range(0, len(words), 7)).upper()
+    return "\n".join(
+        "  ".join(words[start : start + 7]) for start in range(0, len(words), 7)
+    ).upper()
 
 
 def with_other_numbers(text):
@@ -52,7 +56,9 @@ def shares(tmp_path, units, others):
     splits += index("other", (("train", *other) for other in others.items()), tmp_path)
     found = pd.concat(compare(splits))
     found = found[found.dataset == "one"].set_index("unit")
-    return {unit: (row.shared / row.words, row.nearest) for unit, row in found.iterrows()}
+    return {
+        unit: (row.shared / row.words, row.nearest) for unit, row in found.iterrows()
+    }
 
 
 @pytest.mark.parametrize("change", [str, rewrapped, with_other_numbers, third])
@@ -110,7 +116,11 @@ def test_small_chunks_give_the_same_result(tmp_path, monkeypatch):
     others = {"other": f"{units['unit 3']} {prose(100, 50)}", "copy": units["unit 7"]}
     whole = shares(tmp_path, units, others)
     monkeypatch.setattr("lextables.corpora.overlaps.CHUNK", 150)
-    assert shares(tmp_path, units, others) == whole == {"unit 3": (1, "other"), "unit 7": (1, "copy")}
+    assert (
+        shares(tmp_path, units, others)
+        == whole
+        == {"unit 3": (1, "other"), "unit 7": (1, "copy")}
+    )
 
 
 def test_the_table_includes_pairs_without_overlap_and_totals_over_splits(tmp_path):
@@ -123,18 +133,30 @@ def test_the_table_includes_pairs_without_overlap_and_totals_over_splits(tmp_pat
     )
     assert len(table) == 14
     share = table.share.round(2)
-    assert (share["one", "other", "train"], share["one", "other", "test"], share["one", "other", ALL]) == (
+    assert (
+        share["one", "other", "train"],
+        share["one", "other", "test"],
+        share["one", "other", ALL],
+    ) == (
         0.5,
         0.5,
         1,
     )
-    assert table.half["one", "other", ALL] == table.near_duplicates["other", "one", ALL].sum() - 1 == 1
+    assert (
+        table.half["one", "other", ALL]
+        == table.near_duplicates["other", "one", ALL].sum() - 1
+        == 1
+    )
     assert not table.loc["none"].shared.any()
 
 
 @pytest.mark.parametrize(("share", "near"), [(0.8, 1), (0.79, 0)])
-def test_a_near_duplicate_has_80_percent_of_its_runs_in_one_other_unit(tmp_path, share, near):
-    splits = index("one", [("train", "a", prose(60, 1)), ("test", "b", prose(60, 1))], tmp_path)
+def test_a_near_duplicate_has_80_percent_of_its_runs_in_one_other_unit(
+    tmp_path, share, near
+):
+    splits = index(
+        "one", [("train", "a", prose(60, 1)), ("test", "b", prose(60, 1))], tmp_path
+    )
     units = pd.concat(compare(splits)).assign(nearest_share=share)
     assert report.pairs(splits, units).near_duplicates.tolist() == [near, near]
 
@@ -148,10 +170,15 @@ def test_texts_are_read_by_unit_and_split(tmp_path):
     pd.DataFrame(of, columns=["unit", "split"]).to_parquet(tmp_path / "rows.parquet")
     entry = {"tables": ["texts", "more"], "unit": "unit", "text": "text"}
     entry |= dict.fromkeys(("split", "splits"), "")
-    assert [*report.read_texts(tmp_path, entry)] == [(ALL, "a", "one \ntwo"), (ALL, "b", "x")]
+    assert [*report.read_texts(tmp_path, entry)] == [
+        (ALL, "a", "one \ntwo"),
+        (ALL, "b", "x"),
+    ]
     assert [*report.read_texts(tmp_path, entry | {"splits": "rows"})] == [
-        ("test", "a", "one \ntwo"), ("train", "a", "one \ntwo"), ("train", "b", "x"),
-    ]  # fmt: skip
+        ("test", "a", "one \ntwo"),
+        ("train", "a", "one \ntwo"),
+        ("train", "b", "x"),
+    ]
 
 
 # Scores without overlap
@@ -163,13 +190,24 @@ RUN_FOLDER = "runs/contracteval/quote/m/c/seed0"
 def project(tmp_path):
     """Results of a run on three test contracts; only the answer on the one without overlap is wrong."""
     data, run = tmp_path / "data/contracteval", tmp_path / RUN_FOLDER
-    texts = {"clean": prose(60, 1), "copied": prose(60, 2), "twin": prose(60, 2), "old": prose(60, 2)}
+    texts = {
+        "clean": prose(60, 1),
+        "copied": prose(60, 2),
+        "twin": prose(60, 2),
+        "old": prose(60, 2),
+    }
     golds = {"clean?": "deposit", "copied?": "rent", "twin?": "rent"}
     of = {name: "train" if name == "old" else "test" for name in texts}
     tables = {
-        data / "contracts": [{"contract_id": n, "split": of[n], "text": t} for n, t in texts.items()],
-        data / "questions": [{"question_id": q, "contract_id": q[:-1], "split": "test"} for q in golds],
-        data / "answers": [{"question_id": q, "index": 0, "text": text} for q, text in golds.items()],
+        data / "contracts": [
+            {"contract_id": n, "split": of[n], "text": t} for n, t in texts.items()
+        ],
+        data / "questions": [
+            {"question_id": q, "contract_id": q[:-1], "split": "test"} for q in golds
+        ],
+        data / "answers": [
+            {"question_id": q, "index": 0, "text": text} for q, text in golds.items()
+        ],
         run / "predictions": [{"question_id": q, "output": "rent"} for q in golds],
     }
     for path, rows in tables.items():
@@ -185,19 +223,41 @@ def project(tmp_path):
 
 def scores_without(project, task="spans", run=RUN_FOLDER):
     """The scores of a planned row, and the page with them."""
-    row = {"row": "M", "additional": True, "reason": "", "averages": 1, "runs": {"100": [run]}}
+    row = {
+        "row": "M",
+        "additional": True,
+        "reason": "",
+        "averages": 1,
+        "runs": {"100": [run]},
+    }
     row |= dict.fromkeys(("trained", "baseline", "lenient"), False)
-    texts = {"tables": ["contracts"], "unit": "contract_id", "text": "text", "split": "split"}
+    texts = {
+        "tables": ["contracts"],
+        "unit": "contract_id",
+        "text": "text",
+        "split": "split",
+    }
     texts |= dict.fromkeys(("splits", "without"), "")
-    benchmark = {"paper": "contracteval", "table": "table3", "dataset": "contracteval", "texts": texts}
+    benchmark = {
+        "paper": "contracteval",
+        "table": "table3",
+        "dataset": "contracteval",
+        "texts": texts,
+    }
     benchmark |= {"task": {"task": task, "evaluator": "containment"}, "rows": [row]}
     benchmark["registry"] = ROOT / "resources/papers/contracteval.yaml"
     benchmark["published"] = project / "published.csv"
     benchmark["published"].write_text("table,row,column,value,decimals,where\n")
-    splits = index("contracteval", report.read_texts(project / "data/contracteval", texts), project)
+    splits = index(
+        "contracteval", report.read_texts(project / "data/contracteval", texts), project
+    )
     units = pd.concat(compare(splits))
-    found = without_overlap.scores_without(benchmark, units, {("contracteval", "train")}, project)
-    return found, report.page(report.pairs(splits, units), units, pd.DataFrame(found))[1]
+    found = without_overlap.scores_without(
+        benchmark, units, {("contracteval", "train")}, project
+    )
+    return found, report.page(report.pairs(splits, units), units, pd.DataFrame(found))[
+        1
+    ]
 
 
 def test_scores_without_overlap_exclude_overlapping_units_and_duplicates(project):
@@ -207,7 +267,10 @@ def test_scores_without_overlap_exclude_overlapping_units_and_duplicates(project
 
 
 def test_the_page_says_if_no_unit_remains_or_nothing_can_be_scored(project):
-    assert "answers cannot be scored on a part of the units" in scores_without(project, task="answers")[1]
+    assert (
+        "answers cannot be scored on a part of the units"
+        in scores_without(project, task="answers")[1]
+    )
     path = project / "data/contracteval/contracts.parquet"
     pd.read_parquet(path).assign(text=prose(60, 2)).to_parquet(path)
     found, page = scores_without(project)

@@ -18,7 +18,9 @@ MODELS = load_models(ROOT / "resources/models.yaml")
 
 def extras(*names):
     given = [{"name": name, "kind": "bi-encoder", "model": "org/m"} for name in names]
-    return load_config({"papers": "acord", "extra_models": given}, ["acord"], ROOT).extra_models
+    return load_config(
+        {"papers": "acord", "extra_models": given}, ["acord"], ROOT
+    ).extra_models
 
 
 @pytest.mark.parametrize(
@@ -80,7 +82,10 @@ def test_keys_of_long_names_are_short_and_unique():
         (("École", "E\u0301cole"), "read alike"),
         (("ＢＥＲＴ two", "bert-TWO"), "read alike"),
         (("ВМ25 of mine", "BM25 of mine"), "read alike"),
-        ((" Mine",), "the name ' Mine' has characters that do not show, or a blank at an end"),
+        (
+            (" Mine",),
+            "the name ' Mine' has characters that do not show, or a blank at an end",
+        ),
         (("Mi\u2028ne",), "has characters that do not show"),
         (("Mine\u202e",), "has characters that do not show"),
         (("Mine\x00",), "has characters that do not show"),
@@ -116,33 +121,51 @@ def test_names_in_any_script_are_accepted():
 )
 def test_names_similar_to_rows_of_a_paper_raise(name, other):
     with pytest.raises(BadInput) as error:
-        user_rows.check_free(["Mine", name], ["RoBERTa-base", *user_rows.printed(["BM25 / None"])])
+        user_rows.check_free(
+            ["Mine", name], ["RoBERTa-base", *user_rows.printed(["BM25 / None"])]
+        )
     assert f"the name {name!r} reads like {other!r}" in str(error.value)
     user_rows.check_free(["Mine", "BM25 of mine"], user_rows.printed(["BM25 / None"]))
-    with pytest.raises(BadInput, match=r"^config, extra_predictions: the name 'bm25' reads like"):
+    with pytest.raises(
+        BadInput, match=r"^config, extra_predictions: the name 'bm25' reads like"
+    ):
         user_rows.check_free(["bm25"], ["BM25"], "extra_predictions")
 
 
 @pytest.mark.parametrize(
     ("paper", "keys", "rows"),
     [
-        ("acord", {"bm25", "minilm-fresh-head"}, {"BM25", "GPT4o", "MiniLM encoder, fresh head"}),
+        (
+            "acord",
+            {"bm25", "minilm-fresh-head"},
+            {"BM25", "GPT4o", "MiniLM encoder, fresh head"},
+        ),
         (
             "maud",
             {"roberta-base"},
-            {"RoBERTa", "RoBERTa-base", "MiniLM encoder, span head, spans of adjacent windows joined"},
+            {
+                "RoBERTa",
+                "RoBERTa-base",
+                "MiniLM encoder, span head, spans of adjacent windows joined",
+            },
         ),
     ],
 )
 def test_all_rows_of_a_papers_file_and_plan_are_reserved(paper, keys, rows):
     registry = packages.load(ROOT / f"resources/papers/{paper}.yaml")
     assert keys | rows <= set(user_rows.rows_of(registry.model_dump()))
-    context = Context(load_config({"papers": paper}, [paper], ROOT), MODELS, ROOT, False)
-    assert rows <= set(user_rows.rows_of(list(planning.plan(registry, context).rows.values())))
+    context = Context(
+        load_config({"papers": paper}, [paper], ROOT), MODELS, ROOT, False
+    )
+    assert rows <= set(
+        user_rows.rows_of(list(planning.plan(registry, context).rows.values()))
+    )
 
 
 def test_registries_reject_the_prefix_of_user_models(tmp_path):
-    with pytest.raises(ValidationError, match="'own-', which marks a user's own models"):
+    with pytest.raises(
+        ValidationError, match="'own-', which marks a user's own models"
+    ):
         TypeAdapter(user_rows.Key).validate_python("own-bert")
     path = tmp_path / "models.yaml"
     path.write_text("own-bert: {kind: encoder, licence: x, use: x}\n")

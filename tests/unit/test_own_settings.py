@@ -10,7 +10,11 @@ import numpy as np
 import pytest
 import torch
 from sentence_transformers import SentenceTransformer
-from sentence_transformers.sentence_transformer.modules import Normalize, Pooling, Transformer
+from sentence_transformers.sentence_transformer.modules import (
+    Normalize,
+    Pooling,
+    Transformer,
+)
 from torch.nn.functional import cross_entropy
 from transformers import (
     BartConfig,
@@ -39,7 +43,9 @@ CPU = torch.device("cpu")
 SIMILARITIES = ("cosine", "dot", "euclidean", "manhattan")
 WORDS = tiny_encoders.WORDS
 DOCUMENTS = {f"d{at:02}": " ".join(WORDS[at : at + 1 + at % 5]) for at in range(12)}
-QUERIES = {f"{one} {other}": f"{one} {other}" for one in WORDS[:6] for other in WORDS[6:10]}
+QUERIES = {
+    f"{one} {other}": f"{one} {other}" for one in WORDS[:6] for other in WORDS[6:10]
+}
 TASK = {"training": "train", "validation": "valid", "test": "test"}
 COLLECTION = Collection(
     DOCUMENTS,
@@ -48,7 +54,15 @@ COLLECTION = Collection(
     TASK,
 )
 ENCODERS = (bi_encoder.encode_documents, bi_encoder.encode_queries)
-SETTINGS = {"text": {"form": "text", "documents": "whole", "pool": "all", "top": 12, "queries": None}}
+SETTINGS = {
+    "text": {
+        "form": "text",
+        "documents": "whole",
+        "pool": "all",
+        "top": 12,
+        "queries": None,
+    }
+}
 
 
 @pytest.fixture(scope="module")
@@ -59,12 +73,16 @@ def encoder(tmp_path_factory):
     def make(family="roberta", length=..., modules=(), **settings):
         folder = tmp_path_factory.mktemp("encoder")
         model = SentenceTransformer(
-            modules=[Transformer(bodies[family]), Pooling(32), *modules], device="cpu", **settings
+            modules=[Transformer(bodies[family]), Pooling(32), *modules],
+            device="cpu",
+            **settings,
         )
         model.save_pretrained(str(folder), create_model_card=False)
         if length is not ...:
             path = folder / "sentence_bert_config.json"
-            path.write_text(json.dumps(json.loads(path.read_text()) | {"max_seq_length": length}))
+            path.write_text(
+                json.dumps(json.loads(path.read_text()) | {"max_seq_length": length})
+            )
         return str(folder)
 
     return make
@@ -88,22 +106,31 @@ def ranked(folder):
     """Return the hits of each query in this project."""
     model = bi_encoder.load(folder, CPU, 32)
     encode = [partial(function, model) for function in ENCODERS]
-    return dense.retrieve(COLLECTION, SETTINGS, *encode, model.similarity_fn_name)["text"]
+    return dense.retrieve(COLLECTION, SETTINGS, *encode, model.similarity_fn_name)[
+        "text"
+    ]
 
 
-@pytest.mark.parametrize("modules", [(), (Normalize(),)], ids=["as pooled", "normalised"])
+@pytest.mark.parametrize(
+    "modules", [(), (Normalize(),)], ids=["as pooled", "normalised"]
+)
 @pytest.mark.parametrize("name", SIMILARITIES)
 def test_documents_are_ranked_by_the_models_own_similarity(encoder, name, modules):
     folder = encoder(similarity_fn_name=name, modules=modules)
     hits, expected = ranked(folder), similarities(folder)
     for query, row in zip(QUERIES, expected, strict=True):
-        assert dict(hits[query]) == pytest.approx(dict(zip(DOCUMENTS, row, strict=True)), abs=1e-4)
+        assert dict(hits[query]) == pytest.approx(
+            dict(zip(DOCUMENTS, row, strict=True)), abs=1e-4
+        )
         assert hits[query] == sorted(hits[query], key=lambda hit: (-hit[1], hit[0]))
 
 
 def test_the_first_hits_of_cosine_and_inner_product_differ(encoder):
     first = [
-        {query: hits[0][0] for query, hits in ranked(encoder(similarity_fn_name=name)).items()}
+        {
+            query: hits[0][0]
+            for query, hits in ranked(encoder(similarity_fn_name=name)).items()
+        }
         for name in ("cosine", "dot")
     ]
     assert sum(first[0][query] != first[1][query] for query in QUERIES) > 9
@@ -126,7 +153,9 @@ def test_training_and_its_choice_use_the_models_own_similarity(encoder, name, tm
     expected = model.similarity_pairwise(
         *(torch.tensor(model.encode(side)) for side in zip(*pairs, strict=True))
     )
-    assert bi_encoder_tuning.score(model, pairs) == pytest.approx(expected.numpy(), abs=1e-4)
+    assert bi_encoder_tuning.score(model, pairs) == pytest.approx(
+        expected.numpy(), abs=1e-4
+    )
 
     features = [model.preprocess(list(side)[:3]) for side in zip(*pairs, strict=True)]
     labels = torch.tensor([[0, 0], [1, 1], [2, 2]])
@@ -135,18 +164,28 @@ def test_training_and_its_choice_use_the_models_own_similarity(encoder, name, tm
         found = loss(features, labels).item()
         vectors = [model(part)["sentence_embedding"] for part in features]
     scores = model.similarity(*vectors) / (0.05 if name == "cosine" else 1)
-    assert found == pytest.approx(cross_entropy(scores, torch.arange(3)).item(), abs=1e-4)
+    assert found == pytest.approx(
+        cross_entropy(scores, torch.arange(3)).item(), abs=1e-4
+    )
     model.save_pretrained(str(tmp_path), create_model_card=False)
     assert SentenceTransformer(str(tmp_path), device="cpu").similarity_fn_name == name
 
 
 def test_steps_that_need_products_reject_distances(encoder):
-    models = {name: bi_encoder.load(encoder(similarity_fn_name=name), CPU, 32) for name in SIMILARITIES}
+    models = {
+        name: bi_encoder.load(encoder(similarity_fn_name=name), CPU, 32)
+        for name in SIMILARITIES
+    }
     for name in ("cosine", "dot"):
         own_settings.check_products(models[name])
-    with pytest.raises(BadInput, match="by euclidean, and this step needs cosine or dot; use another enc"):
+    with pytest.raises(
+        BadInput,
+        match="by euclidean, and this step needs cosine or dot; use another enc",
+    ):
         own_settings.check_products(models["euclidean"])
-    with pytest.raises(BadInput, match="by dot, and this step needs cosine; use another encoder"):
+    with pytest.raises(
+        BadInput, match="by dot, and this step needs cosine; use another encoder"
+    ):
         own_settings.check_products(models["dot"], "cosine")
 
 
@@ -163,14 +202,22 @@ def test_steps_that_need_products_reject_distances(encoder):
 def test_prompts_are_those_of_the_model(encoder, saved, query, document):
     model = bi_encoder.load(encoder(prompts=saved), CPU, 32)
     trained_with = prompts(model)
-    assert (trained_with.get("query", ""), trained_with.get("document", "")) == (query, document)
-    for function, prompt in ((bi_encoder.encode_queries, query), (bi_encoder.encode_documents, document)):
+    assert (trained_with.get("query", ""), trained_with.get("document", "")) == (
+        query,
+        document,
+    )
+    for function, prompt in (
+        (bi_encoder.encode_queries, query),
+        (bi_encoder.encode_documents, document),
+    ):
         expected = bi_encoder.encode(model, [f"{prompt}merger effect"])
         assert function(model, ["merger effect"]) == pytest.approx(expected, abs=1e-6)
 
 
 def test_a_default_prompt_is_used_where_no_side_is_meant(encoder):
-    model = bi_encoder.load(encoder(prompts={"all": "cash "}, default_prompt_name="all"), CPU, 32)
+    model = bi_encoder.load(
+        encoder(prompts={"all": "cash "}, default_prompt_name="all"), CPU, 32
+    )
     expected = library(encoder()).encode(["cash merger"], normalize_embeddings=True)
     assert bi_encoder.encode(model, ["merger"]) == pytest.approx(expected, abs=1e-6)
 
@@ -196,7 +243,9 @@ LONG = " ".join(WORDS * 20)
         ("modernbert", 5000, None, 5000),
     ],
 )
-def test_a_text_is_cut_where_the_positions_end(encoder, caplog, tmp_path, family, length, wanted, reads):
+def test_a_text_is_cut_where_the_positions_end(
+    encoder, caplog, tmp_path, family, length, wanted, reads
+):
     folder, record = encoder(family, length), tmp_path / "run.json"
     with recorded(record, {}), caplog.at_level(logging.WARNING, "lextables"):
         model = bi_encoder.load(folder, CPU, wanted)
@@ -207,7 +256,10 @@ def test_a_text_is_cut_where_the_positions_end(encoder, caplog, tmp_path, family
     cut = family != "modernbert" and (asked_for in (..., None) or asked_for > reads)
     assert bool(notes) == cut if length is not None else True
     assert notes == caplog.messages
-    assert all(note.startswith(f"texts are cut at {reads} tokens: the model has positions") for note in notes)
+    assert all(
+        note.startswith(f"texts are cut at {reads} tokens: the model has positions")
+        for note in notes
+    )
 
 
 @pytest.fixture
@@ -217,7 +269,9 @@ def sample(tmp_path):
     def make(length):
         folder = shutil.copytree(SAMPLE, tmp_path / "encoder")
         path = folder / "sentence_bert_config.json"
-        path.write_text(json.dumps(json.loads(path.read_text()) | {"max_seq_length": length}))
+        path.write_text(
+            json.dumps(json.loads(path.read_text()) | {"max_seq_length": length})
+        )
         return folder
 
     return make
@@ -227,7 +281,8 @@ def sample(tmp_path):
 def test_a_length_that_is_no_number_of_tokens_raises(sample, length):
     folder = sample(length)
     with pytest.raises(
-        BadInput, match=r"its maximum length \(max_seq_length\) is .*; write a whole number of"
+        BadInput,
+        match=r"its maximum length \(max_seq_length\) is .*; write a whole number of",
     ):
         bi_encoder.load(str(folder), CPU)
     what, do = loading.loading_error(folder, "bi-encoder", 0)
@@ -240,9 +295,15 @@ def test_the_check_before_a_run_loads_the_own_settings(sample):
     folder = sample(5000)
     assert loading.loading_error(folder, "bi-encoder", 0) == ("", "")
     settings = folder / "config_sentence_transformers.json"
-    for change in ({"similarity_fn_name": "hamming"}, {"default_prompt_name": "absent"}):
+    for change in (
+        {"similarity_fn_name": "hamming"},
+        {"default_prompt_name": "absent"},
+    ):
         settings.write_text(json.dumps(change | {"model_type": "SentenceTransformer"}))
-        assert next(iter(change.values())) in loading.loading_error(folder, "bi-encoder", 0)[0]
+        assert (
+            next(iter(change.values()))
+            in loading.loading_error(folder, "bi-encoder", 0)[0]
+        )
 
 
 @pytest.mark.parametrize(

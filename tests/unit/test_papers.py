@@ -24,7 +24,13 @@ from optimisers import CONSTANT
 
 ROOT = Path(__file__).parents[2]
 MODELS = load_models(ROOT / "resources/models.yaml")
-GRID = {"learning_rates": [1e-4], "optimiser": CONSTANT, "updates": [2], "batch_size": 2, "max_length": 16}
+GRID = {
+    "learning_rates": [1e-4],
+    "optimiser": CONSTANT,
+    "updates": [2],
+    "batch_size": 2,
+    "max_length": 16,
+}
 OURS = "MiniLM, sample budget: 2 updates of 2 examples, texts cut at 16 tokens"
 PAPER = {
     "title": "A paper",
@@ -45,29 +51,52 @@ PAPER = {
             "retrievers": {
                 "bm25": {"row": "BM25", "kind": "bm25", "baseline": True},
                 "minilm": {
-                    "row": "MiniLM", "kind": "bi-encoder", "model": "all-minilm-l6-v2", "additional": True,
+                    "row": "MiniLM",
+                    "kind": "bi-encoder",
+                    "model": "all-minilm-l6-v2",
+                    "additional": True,
                 },
             },
         },
     },
     "tables": {
         "table1": {"title": "Counts", "where": "Section 1"},
-        "table2": {"title": "Scores", "where": "Section 2", "of": "ledgar", "rows": [{}]},
-        "table3": {"title": "Hits", "where": "Section 3", "of": "clauses", "rows": [{"additional": False}]},
+        "table2": {
+            "title": "Scores",
+            "where": "Section 2",
+            "of": "ledgar",
+            "rows": [{}],
+        },
+        "table3": {
+            "title": "Hits",
+            "where": "Section 3",
+            "of": "clauses",
+            "rows": [{"additional": False}],
+        },
         "table4": {
-            "title": "Forms", "where": "Section 3", "of": "clauses", "rows": [{}], "conditions": "all",
+            "title": "Forms",
+            "where": "Section 3",
+            "of": "clauses",
+            "rows": [{}],
+            "conditions": "all",
         },
         "table5": {
-            "title": "Long", "where": "Section 3", "of": "clauses", "rows": [{"retriever": ["BM25"]}],
+            "title": "Long",
+            "where": "Section 3",
+            "of": "clauses",
+            "rows": [{"retriever": ["BM25"]}],
             "conditions": ["long"],
         },
     },
-}  # fmt: skip
+}
 
 
 def written(tmp_path, content, name="ledgar"):
     path = tmp_path / f"{name}.yaml"
-    path.write_text(content if isinstance(content, str) else yaml.safe_dump(content), encoding="utf-8")
+    path.write_text(
+        content if isinstance(content, str) else yaml.safe_dump(content),
+        encoding="utf-8",
+    )
     return path
 
 
@@ -83,16 +112,25 @@ def laid_out(paper, **values):
 
 def test_a_paper_has_the_base_class_unless_its_package_adds_keys(paper):
     assert type(paper).__bases__ == (Paper,)
-    assert type(packages.load(ROOT / "resources/papers/acord.yaml")).__bases__ == (Acord,)
+    assert type(packages.load(ROOT / "resources/papers/acord.yaml")).__bases__ == (
+        Acord,
+    )
 
 
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"titel": "A"}, "ledgar.yaml: titel is not a known key (nearest: title); correct it there"),
+        (
+            {"titel": "A"},
+            "ledgar.yaml: titel is not a known key (nearest: title); correct it there",
+        ),
         ({"tables": {}}, "ledgar.yaml: tables = {} is not allowed ("),
         (
-            {"tables": {"table1": {"title": "A", "where": "B", "of": "maud", "rows": [{}]}}},
+            {
+                "tables": {
+                    "table1": {"title": "A", "where": "B", "of": "maud", "rows": [{}]}
+                }
+            },
             "table table1 shows rows of 'maud', which is not a task of the paper",
         ),
         (
@@ -120,7 +158,10 @@ def test_a_paper_has_the_base_class_unless_its_package_adds_keys(paper):
             },
             "grids.sample.multi",
         ),
-        ({"data": {"ledgar": {"files": {}}}}, "ledgar.yaml: data.ledgar.files = {} is not allowed ("),
+        (
+            {"data": {"ledgar": {"files": {}}}},
+            "ledgar.yaml: data.ledgar.files = {} is not allowed (",
+        ),
         (
             {"data": {"ledgar": {"files": {"all": "a/b"}, "given": ["labels"]}}},
             "ledgar.yaml: the data set ledgar: given has 'labels', not a key of the paper",
@@ -138,7 +179,9 @@ def table(name="table1", **values):
 
 
 NAME = "(allowed: small letters, digits and _, with a letter first)"
-TABLE_NAME = "(allowed: the paper's number, such as table3, table_c1 or figure2, or a word,"
+TABLE_NAME = (
+    "(allowed: the paper's number, such as table3, table_c1 or figure2, or a word,"
+)
 LINE = "(allowed: a text in one line, without blanks around it)"
 TITLE = "(allowed: a text in one line, without blanks around it and without a colon at its beginning)"
 
@@ -146,36 +189,76 @@ TITLE = "(allowed: a text in one line, without blanks around it and without a co
 @pytest.mark.parametrize(
     ("change", "key", "allowed"),
     [
-        *((table(name), f"tables.{name} is not an allowed name", TABLE_NAME) for name in (
-            "results", "table", "Table1", "table 1", "table-1", "table_1", "table1_2", "table../x", "tablec1",
-            "figure", "table٣",
-        )),
+        *(
+            (table(name), f"tables.{name} is not an allowed name", TABLE_NAME)
+            for name in (
+                "results",
+                "table",
+                "Table1",
+                "table 1",
+                "table-1",
+                "table_1",
+                "table1_2",
+                "table../x",
+                "tablec1",
+                "figure",
+                "table٣",
+            )
+        ),
         (table("table1\n"), "tables.'table1\\n' is not an allowed name", TABLE_NAME),
         (table(title=""), "tables.table1.title = '' is not allowed", LINE),
         (table(title=" A"), "tables.table1.title = ' A' is not allowed", LINE),
         (table(where="a\nb"), "tables.table1.where = 'a\\nb' is not allowed", LINE),
         (table(notes=[""]), "tables.table1.notes.0 = '' is not allowed", LINE),
-        (table(kind="pie"), "tables.table1.kind = 'pie' is not allowed", "(allowed: 'bars_before_after' or"),
+        (
+            table(kind="pie"),
+            "tables.table1.kind = 'pie' is not allowed",
+            "(allowed: 'bars_before_after' or",
+        ),
         (table(kind="bubbles"), "table1: a figure, and no table, has a kind", ""),
         (table("figure1"), "figure1: a figure, and no table, has a kind", ""),
-        (table(file="ranks"), "table table1 shows the file of 'ranks', which is not a config key", ""),
+        (
+            table(file="ranks"),
+            "table table1 shows the file of 'ranks', which is not a config key",
+            "",
+        ),
         ({"title": ": A"}, "title = ': A' is not allowed", TITLE),
         ({"title": ""}, "title = '' is not allowed", TITLE),
         ({"citation": ""}, "citation = '' is not allowed", LINE),
-        ({"tasks": {"a.b": PAPER["tasks"]["clauses"]}}, "tasks.a.b is not an allowed name", NAME),
-        ({"data": {"A": {"files": {"all": "a/b"}}}}, "data.A is not an allowed name", NAME),
-        ({"texts": {"../a": {"table": "t", "unit": "u"}}}, "texts.../a is not an allowed name", NAME),
-        ({"publish": {"apart": {"a b": {"title": "A"}}}}, "publish.apart.a b is not an allowed", NAME),
+        (
+            {"tasks": {"a.b": PAPER["tasks"]["clauses"]}},
+            "tasks.a.b is not an allowed name",
+            NAME,
+        ),
+        (
+            {"data": {"A": {"files": {"all": "a/b"}}}},
+            "data.A is not an allowed name",
+            NAME,
+        ),
+        (
+            {"texts": {"../a": {"table": "t", "unit": "u"}}},
+            "texts.../a is not an allowed name",
+            NAME,
+        ),
+        (
+            {"publish": {"apart": {"a b": {"title": "A"}}}},
+            "publish.apart.a b is not an allowed",
+            NAME,
+        ),
     ],
-)  # fmt: skip
-def test_names_and_texts_that_pages_cannot_show_are_refused(tmp_path, change, key, allowed):
+)
+def test_names_and_texts_that_pages_cannot_show_are_refused(
+    tmp_path, change, key, allowed
+):
     with pytest.raises(BadInput) as error:
         packages.load(written(tmp_path, PAPER | change))
     assert str(error.value).startswith(f"ledgar.yaml: {key}")
     assert allowed in str(error.value)
 
 
-@pytest.mark.parametrize("name", ["table1", "table12", "table3a", "table_b", "table_c1", "table_labels"])
+@pytest.mark.parametrize(
+    "name", ["table1", "table12", "table3a", "table_b", "table_c1", "table_labels"]
+)
 def test_allowed_names_of_tables_have_a_label(tmp_path, name):
     (allowed,) = packages.load(written(tmp_path, PAPER | table(name))).tables
     assert label(allowed).startswith("Table ")
@@ -187,13 +270,18 @@ def test_every_kind_of_figure_is_allowed():
 
 @pytest.mark.parametrize("name", ["Ledgar", "led-gar", "3paper", "led gar"])
 def test_the_file_of_a_paper_has_an_allowed_name(tmp_path, name):
-    with pytest.raises(BadInput, match=rf"^{name}\.yaml: '{name}' is not allowed .allowed: small letters"):
+    with pytest.raises(
+        BadInput,
+        match=rf"^{name}\.yaml: '{name}' is not allowed .allowed: small letters",
+    ):
         packages.load(written(tmp_path, PAPER, name))
 
 
 def test_a_data_set_belongs_to_one_paper(tmp_path):
     paths = {name: written(tmp_path, PAPER, name) for name in ("first", "second")}
-    with pytest.raises(BadInput, match=r"^second\.yaml: the data set \w+ is also one of first; rename"):
+    with pytest.raises(
+        BadInput, match=r"^second\.yaml: the data set \w+ is also one of first; rename"
+    ):
         packages.load_all(paths)
     assert [*packages.load_all({"first": paths["first"]})] == ["first"]
 
@@ -204,26 +292,39 @@ def test_invalid_yaml_raises(tmp_path):
 
 
 def test_the_error_for_a_missing_module_names_it():
-    with pytest.raises(BadInput, match=r"lextables/papers/somepaper: the package has no raw; write raw\.py"):
+    with pytest.raises(
+        BadInput,
+        match=r"lextables/papers/somepaper: the package has no raw; write raw\.py",
+    ):
         modules.module("somepaper", "raw")
 
 
 def excluded(paper, *names):
     config = load_config({"papers": "acord", "exclude_rows": [*names]}, ["acord"], ROOT)
-    return planning.plan(paper, Context(config, MODELS, ROOT, False), config.excluded("ledgar"))
+    return planning.plan(
+        paper, Context(config, MODELS, ROOT, False), config.excluded("ledgar")
+    )
 
 
 def test_excluded_published_rows_do_not_run_and_additional_rows_are_removed(paper):
     every = excluded(paper)
-    found = excluded(paper, "BM25 / None", "ledgar/MiniLM / None", "acord/MiniLM", "MiniLM")
+    found = excluded(
+        paper, "BM25 / None", "ledgar/MiniLM / None", "acord/MiniLM", "MiniLM"
+    )
     (row,) = found.rows["table3"]
-    assert (row["row"], row["runs"], row["reason"]) == ("BM25 / None", {}, "excluded in the configuration")
+    assert (row["row"], row["runs"], row["reason"]) == (
+        "BM25 / None",
+        {},
+        "excluded in the configuration",
+    )
     assert [row["row"] for row in found.rows["table4"]] == ["BM25 / None"]
     assert {run.paper for run in every.specs} == {"ledgar", "clauses"}
     # The additional row next to the published row has another name and keeps its runs.
     assert [row["row"] for row in found.rows["table2"] if row["runs"]] == [OURS]
     assert {run.paper for run in found.specs} == {"ledgar"}
-    assert found.names == every.names >= {"BM25 / None", "MiniLM / None", "MiniLM", OURS}
+    assert (
+        found.names == every.names >= {"BM25 / None", "MiniLM / None", "MiniLM", OURS}
+    )
 
 
 def test_the_run_of_an_excluded_row_is_kept_if_another_row_needs_it(paper):
@@ -237,10 +338,14 @@ def test_the_run_of_an_excluded_row_is_kept_if_another_row_needs_it(paper):
     task = type(paper.tasks["clauses"]).model_validate(entry)
     fused = paper.model_copy(update={"tasks": paper.tasks | {"clauses": task}})
     found = {
-        run.model for run in excluded(fused, "BM25 / None", "MiniLM / None").specs if run.paper == "clauses"
+        run.model
+        for run in excluded(fused, "BM25 / None", "MiniLM / None").specs
+        if run.paper == "clauses"
     }
     assert found == {"bm25", "minilm", "both"}
-    assert not [run for run in excluded(fused, "Both / None").specs if run.model == "both"]
+    assert not [
+        run for run in excluded(fused, "Both / None").specs if run.model == "both"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -252,10 +357,14 @@ def test_the_run_of_an_excluded_row_is_kept_if_another_row_needs_it(paper):
         ("GPT-9000 (ultra)", "take the name from the table."),
     ],
 )
-def test_the_error_for_an_unknown_excluded_row_suggests_similar_names(paper, name, near):
+def test_the_error_for_an_unknown_excluded_row_suggests_similar_names(
+    paper, name, near
+):
     with pytest.raises(BadInput) as error:
         planning.check_excluded([name], {"ledgar": laid_out(paper)}, {"ledgar"})
-    assert f"config: exclude_rows = {name!r} is no row of ledgar; {near}" in str(error.value)
+    assert f"config: exclude_rows = {name!r} is no row of ledgar; {near}" in str(
+        error.value
+    )
 
 
 def test_excluded_rows_of_an_unplanned_paper_are_not_checked(paper):
@@ -266,12 +375,16 @@ def test_excluded_rows_of_an_unplanned_paper_are_not_checked(paper):
 def test_a_data_set_may_have_a_reader_outside_the_papers_package():
     assert DataSet(files={"a": "b/c"}).package("ledgar") == "ledgar"
     entry = DataSet(files={"a": "b/c"}, reader="corpora.nli")
-    assert modules.module(entry.package("ledgar"), "schema").__name__ == "lextables.corpora.nli.schema"
+    assert (
+        modules.module(entry.package("ledgar"), "schema").__name__
+        == "lextables.corpora.nli.schema"
+    )
 
 
 def test_alternative_files_of_a_mirror_are_used_if_the_files_are_missing(tmp_path):
     entry = DataSet(
-        files={"spans": ("m/train.json", "m/test.json"), "zip": "m/a.zip"}, instead={"spans": "m/b"}
+        files={"spans": ("m/train.json", "m/test.json"), "zip": "m/a.zip"},
+        instead={"spans": "m/b"},
     )
     named = {"spans": ["m/train.json", "m/test.json"], "zip": ["m/a.zip"]}
     mirrors = [tmp_path / name for name in ("one", "two")]
@@ -288,23 +401,38 @@ def test_alternative_files_of_a_mirror_are_used_if_the_files_are_missing(tmp_pat
 def test_the_example_paper_in_the_documentation_has_the_documented_rows(tmp_path):
     text = (ROOT / "docs/adding.md").read_text(encoding="utf-8")
     (block,) = re.findall(r"^```yaml\n(.*?)^```", text, re.M | re.DOTALL)
-    found = laid_out(packages.load(written(tmp_path, block, "leasesearch"))).rows["table1"]
+    found = laid_out(packages.load(written(tmp_path, block, "leasesearch"))).rows[
+        "table1"
+    ]
     rows = [row["row"] for row in found]
     assert rows == ["BM25 / None", "MiniLM / None", "MiniLM / Cross-Encoder"]
     assert all(f"`{row}`" in text for row in rows)
 
-    inputs = Inputs(tmp_path, tmp_path, [row | {"runs": {}, "reason": "not here"} for row in found], [], None)
+    inputs = Inputs(
+        tmp_path,
+        tmp_path,
+        [row | {"runs": {}, "reason": "not here"} for row in found],
+        [],
+        None,
+    )
     cells = [
-        score_cell(inputs, row, row["row"], "NDCG@10", Score("NDCG@10", row["row"], "NDCG@10"))
+        score_cell(
+            inputs, row, row["row"], "NDCG@10", Score("NDCG@10", row["row"], "NDCG@10")
+        )
         for row in inputs.rows
     ]
 
     def lines(row):
-        return build([PublishedCell("table1", row, "NDCG@10", "0.5", 1, "Section 3")], cells, True)
+        return build(
+            [PublishedCell("table1", row, "NDCG@10", "0.5", 1, "Section 3")],
+            cells,
+            True,
+        )
 
     assert lines("BM25 / None")[0].verdict == "not run"
     with pytest.raises(
-        BadInput, match="computes no row 'BM25'; write one of its rows, such as 'BM25 / None', "
+        BadInput,
+        match="computes no row 'BM25'; write one of its rows, such as 'BM25 / None', ",
     ):
         lines("BM25")
 
@@ -312,25 +440,34 @@ def test_the_example_paper_in_the_documentation_has_the_documented_rows(tmp_path
 def test_a_plan_has_the_runs_of_all_tasks(paper):
     found = laid_out(paper)
     assert {(run.paper, run.experiment) for run in found.specs} == {
-        ("ledgar", "train"), ("ledgar", "read"), ("clauses", "retrieve"),
-    }  # fmt: skip
+        ("ledgar", "train"),
+        ("ledgar", "read"),
+        ("clauses", "retrieve"),
+    }
     assert found.rows.keys() == paper.tables.keys()
 
 
 def test_a_table_shows_the_rows_and_conditions_that_it_selects(paper):
     found = laid_out(paper)
     shown = {
-        name: {row["row"]: sorted(row["runs"]) for row in rows} for name, rows in found.rows.items() if rows
+        name: {row["row"]: sorted(row["runs"]) for row in rows}
+        for name, rows in found.rows.items()
+        if rows
     }
     assert shown == {
         "table2": {"MiniLM": [], OURS: ["100"]},
         "table3": {"BM25 / None": ["short"]},
-        "table4": {"BM25 / None": ["long", "short"], "MiniLM / None": ["long", "short"]},
+        "table4": {
+            "BM25 / None": ["long", "short"],
+            "MiniLM / None": ["long", "short"],
+        },
         "table5": {"BM25 / None": ["long"]},
     }
     assert found.folders("table1") == []
     assert found.folders("table5") == ["runs/clauses/retrieve/bm25/long/seed0"]
-    assert found.folders("table2") == [f"runs/ledgar/read/minilm/multi-sample/seed{n}" for n in range(3)]
+    assert found.folders("table2") == [
+        f"runs/ledgar/read/minilm/multi-sample/seed{n}" for n in range(3)
+    ]
 
 
 def test_user_models_are_added_to_the_tables_that_they_fit(paper, tmp_path):
@@ -339,4 +476,7 @@ def test_user_models_are_added_to_the_tables_that_they_fit(paper, tmp_path):
     found = laid_out(paper, extra_models=[extra])
     assert [row["row"] for row in found.rows["table2"]] == ["MiniLM", OURS, "Mine"]
     assert [row["additional"] for row in found.rows["table2"]] == [False, True, True]
-    assert [row["row"] for row in found.rows["table4"]] == ["BM25 / None", "MiniLM / None"]
+    assert [row["row"] for row in found.rows["table4"]] == [
+        "BM25 / None",
+        "MiniLM / None",
+    ]

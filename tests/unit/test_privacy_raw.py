@@ -13,26 +13,50 @@ from lextables.pipeline.errors import BadInput
 
 QUESTIONS = [
     {
-        "label": "N-2", "category": "Notice", "allow_multiselect": False, "question": "Tracking?",
-        "options": [{"label": "0", "text": "No"}, {"label": "1", "text": "Yes"}, {"label": ".", "text": ""}],
+        "label": "N-2",
+        "category": "Notice",
+        "allow_multiselect": False,
+        "question": "Tracking?",
+        "options": [
+            {"label": "0", "text": "No"},
+            {"label": "1", "text": "Yes"},
+            {"label": ".", "text": ""},
+        ],
     },
     {
-        "label": "E-1", "category": "Enforcement", "allow_multiselect": True, "question": "Means?",
-        "options": [{"label": "1", "text": "Mail"}, {"label": "2", "text": "Telephone"}],
+        "label": "E-1",
+        "category": "Enforcement",
+        "allow_multiselect": True,
+        "question": "Means?",
+        "options": [
+            {"label": "1", "text": "Mail"},
+            {"label": "2", "text": "Telephone"},
+        ],
     },
-]  # fmt: skip
+]
 POLICIES = [
     {
         "url": "b.example",
         "policy_documents": [
-            {"label": "0", "name": "Privacy", "paragraphs": ["# Ours", "One. Two two."]},
-            {"label": "1", "name": "Terms", "paragraphs": ["We, i.e. Acme Inc. of D.C., do."]},
+            {
+                "label": "0",
+                "name": "Privacy",
+                "paragraphs": ["# Ours", "One. Two two."],
+            },
+            {
+                "label": "1",
+                "name": "Terms",
+                "paragraphs": ["We, i.e. Acme Inc. of D.C., do."],
+            },
         ],
     },
-    {"url": "a.example", "policy_documents": [
-        {"label": "0", "name": "Privacy", "paragraphs": ["", "Größe zählt."]},
-    ]},
-]  # fmt: skip
+    {
+        "url": "a.example",
+        "policy_documents": [
+            {"label": "0", "name": "Privacy", "paragraphs": ["", "Größe zählt."]},
+        ],
+    },
+]
 
 
 def response(*options, highlights=(), likert=4, coder=7):
@@ -48,13 +72,23 @@ CODINGS = [
     {
         "url": "b.example",
         "question": "N-2",
-        "responses": [response("1", highlights=[(1, 0, 0), (0, 1, 1)]), response("0", likert=None)],
+        "responses": [
+            response("1", highlights=[(1, 0, 0), (0, 1, 1)]),
+            response("0", likert=None),
+        ],
     },
-    {"url": "b.example", "question": "E-1", "responses": [response("2", "1", likert=1), response(likert=5)]},
+    {
+        "url": "b.example",
+        "question": "E-1",
+        "responses": [response("2", "1", likert=1), response(likert=5)],
+    },
     {
         "url": "c.example",
         "question": "N-2",
-        "responses": [response(".", highlights=[(0, 9, 0)]), response(".", highlights=[(0, 9, 0)])],
+        "responses": [
+            response(".", highlights=[(0, 9, 0)]),
+            response(".", highlights=[(0, 9, 0)]),
+        ],
     },
 ]
 
@@ -63,46 +97,78 @@ CODINGS = [
 def given(tmp_path):
     """Returns a function that writes the three files, changed by a test, and returns the reader's input."""
 
-    def write(questions=QUESTIONS, policies=POLICIES, codings=CODINGS, variant="release"):
+    def write(
+        questions=QUESTIONS, policies=POLICIES, codings=CODINGS, variant="release"
+    ):
         files = {}
-        for name, records in (("questions", questions), ("policies", policies), ("codings", codings)):
+        for name, records in (
+            ("questions", questions),
+            ("policies", policies),
+            ("codings", codings),
+        ):
             files[name] = [tmp_path / f"{name}.ndjson"]
-            lines = [one if isinstance(one, str) else json.dumps(one) for one in records]
-            files[name][0].write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-        return Published(files, {}, {"other_snapshots": ("stand_in",)}, {"policies": variant})
+            lines = [
+                one if isinstance(one, str) else json.dumps(one) for one in records
+            ]
+            files[name][0].write_text(
+                "".join(f"{line}\n" for line in lines), encoding="utf-8"
+            )
+        return Published(
+            files, {}, {"other_snapshots": ("stand_in",)}, {"policies": variant}
+        )
 
     return write
 
 
 def tables(published):
     rows = raw.read("privacy", published)
-    return {name: [dict(row) for row in of] for name, of in rows.of.items()} | {"notes": rows.notes}
+    return {name: [dict(row) for row in of] for name, of in rows.of.items()} | {
+        "notes": rows.notes
+    }
 
 
 def test_policies_are_sorted_by_site_and_paragraphs_numbered_by_site(given):
     found = tables(given())
-    assert [(row["site"], row["documents"], row["paragraphs"], row["words"]) for row in found["sites"]] == [
+    assert [
+        (row["site"], row["documents"], row["paragraphs"], row["words"])
+        for row in found["sites"]
+    ] == [
         ("a.example", 1, 2, 2),
         ("b.example", 2, 3, 12),
         ("c.example", 0, 0, 0),
     ]
-    assert [(row["site"], row["place"], row["paragraph_id"]) for row in found["paragraphs"]] == [
+    assert [
+        (row["site"], row["place"], row["paragraph_id"]) for row in found["paragraphs"]
+    ] == [
         ("a.example", 0, "a.example/0/0"),
         ("a.example", 1, "a.example/0/1"),
         ("b.example", 0, "b.example/0/0"),
         ("b.example", 1, "b.example/0/1"),
         ("b.example", 2, "b.example/1/0"),
     ]
-    assert [row["name"] for row in found["documents"]] == ["Privacy", "Privacy", "Terms"]
+    assert [row["name"] for row in found["documents"]] == [
+        "Privacy",
+        "Privacy",
+        "Terms",
+    ]
     text = found["paragraphs"][3]["text"]
-    marks = [row for row in found["sentences"] if row["paragraph_id"] == "b.example/0/1"]
+    marks = [
+        row for row in found["sentences"] if row["paragraph_id"] == "b.example/0/1"
+    ]
     assert [text[row["start"] : row["end"]] for row in marks] == ["One.", "Two two."]
-    assert not [row for row in found["sentences"] if row["paragraph_id"] == "a.example/0/0"]
+    assert not [
+        row for row in found["sentences"] if row["paragraph_id"] == "a.example/0/0"
+    ]
 
 
 def test_document_labels_may_be_numbers(given):
     numbered = [
-        site | {"policy_documents": [one | {"label": int(one["label"])} for one in site["policy_documents"]]}
+        site
+        | {
+            "policy_documents": [
+                one | {"label": int(one["label"])} for one in site["policy_documents"]
+            ]
+        }
         for site in POLICIES
     ]
     assert tables(given(policies=numbered)) == tables(given())
@@ -110,27 +176,48 @@ def test_document_labels_may_be_numbers(given):
 
 def test_codings_are_converted_to_responses_and_highlights(given):
     found = tables(given())
-    rows = [(row["site"], row["question_id"], row["response"], row["options"]) for row in found["responses"]]
+    rows = [
+        (row["site"], row["question_id"], row["response"], row["options"])
+        for row in found["responses"]
+    ]
     assert rows == [
-        ("b.example", "E-1", 0, [0, 1]), ("b.example", "E-1", 1, []),
-        ("b.example", "N-2", 0, [1]), ("b.example", "N-2", 1, [0]),
-        ("c.example", "N-2", 0, [2]), ("c.example", "N-2", 1, [2]),
-    ]  # fmt: skip
-    assert [row["confidence"] for row in found["responses"]][:4] == [0.0, 1.0, 0.75, None]
-    marked = [(row["paragraph_id"], row["sentence"], row["here"]) for row in found["highlights"]]
+        ("b.example", "E-1", 0, [0, 1]),
+        ("b.example", "E-1", 1, []),
+        ("b.example", "N-2", 0, [1]),
+        ("b.example", "N-2", 1, [0]),
+        ("c.example", "N-2", 0, [2]),
+        ("c.example", "N-2", 1, [2]),
+    ]
+    assert [row["confidence"] for row in found["responses"]][:4] == [
+        0.0,
+        1.0,
+        0.75,
+        None,
+    ]
+    marked = [
+        (row["paragraph_id"], row["sentence"], row["here"])
+        for row in found["highlights"]
+    ]
     assert marked == [
-        ("b.example/0/1", 1, True), ("b.example/1/0", 0, True),
-        ("c.example/0/9", 0, False), ("c.example/0/9", 0, False),
-    ]  # fmt: skip
+        ("b.example/0/1", 1, True),
+        ("b.example/1/0", 0, True),
+        ("c.example/0/9", 0, False),
+        ("c.example/0/9", 0, False),
+    ]
     assert found["notes"] == {
-        "highlights_beyond_our_sentences": 0, "highlights_outside_the_policies": 2,
-        "pairs_with_two_like_responses": 1, "responses_without_an_option": 1,
-        "single_choices_with_several_options": 0, "sites_coded_without_a_policy_here": 1,
+        "highlights_beyond_our_sentences": 0,
+        "highlights_outside_the_policies": 2,
+        "pairs_with_two_like_responses": 1,
+        "responses_without_an_option": 1,
+        "single_choices_with_several_options": 0,
+        "sites_coded_without_a_policy_here": 1,
         "sites_with_a_policy_and_no_coding": 1,
-    }  # fmt: skip
+    }
 
 
-def test_the_rows_fit_their_schema_and_the_same_files_give_the_same_bytes(given, tmp_path):
+def test_the_rows_fit_their_schema_and_the_same_files_give_the_same_bytes(
+    given, tmp_path
+):
     published, written = given(), []
     for name in ("one", "two"):
         folder = tmp_path / name
@@ -156,37 +243,67 @@ FIRST = (0, "responses", 0)
 MARKS = (*FIRST, "highlighted_sentences")
 FAULTS = {
     "a key is missing": (
-        {"questions": [{"label": "N-2"}]}, "questions.ndjson, line 1: the key 'options' is missing",
+        {"questions": [{"label": "N-2"}]},
+        "questions.ndjson, line 1: the key 'options' is missing",
     ),
-    "a question twice": ({"questions": QUESTIONS * 2}, "line 3: question 'N-2' appears twice"),
+    "a question twice": (
+        {"questions": QUESTIONS * 2},
+        "line 3: question 'N-2' appears twice",
+    ),
     "an option twice": (
         {"questions": changed(QUESTIONS, 1, "options", 1, "label", to="1")},
         "line 2: question 'E-1' has the option '1' twice",
     ),
-    "no options": ({"questions": changed(QUESTIONS, 0, "options", to=[])}, "question 'N-2' has no options"),
+    "no options": (
+        {"questions": changed(QUESTIONS, 0, "options", to=[])},
+        "question 'N-2' has no options",
+    ),
     "a site without a document": (
         {"policies": changed(POLICIES, 1, "policy_documents", to=[])},
         "line 2: a.example has no document",
     ),
     **{
         f"a document without text, {number}": (
-            {"policies": changed(POLICIES, 1, "policy_documents", 0, "paragraphs", to=paragraphs)},
+            {
+                "policies": changed(
+                    POLICIES, 1, "policy_documents", 0, "paragraphs", to=paragraphs
+                )
+            },
             "line 2: the document '0' of a.example has no text",
         )
         for number, paragraphs in enumerate(([], [""], [" ", "\n"]))
     },
     "a very long paragraph": (
-        {"policies": changed(POLICIES, 1, "policy_documents", 0, "paragraphs", to=["x", "a. " * 40_000])},
+        {
+            "policies": changed(
+                POLICIES,
+                1,
+                "policy_documents",
+                0,
+                "paragraphs",
+                to=["x", "a. " * 40_000],
+            )
+        },
         "line 2: paragraph 1 of a.example has more than 100,000 characters",
     ),
-    "an empty label": ({"questions": changed(QUESTIONS, 0, "label", to=" ")}, "line 1: 'label' is empty"),
-    "a site twice": ({"policies": POLICIES * 2}, "policies.ndjson, line 3: the site b.example appears twice"),
+    "an empty label": (
+        {"questions": changed(QUESTIONS, 0, "label", to=" ")},
+        "line 1: 'label' is empty",
+    ),
+    "a site twice": (
+        {"policies": POLICIES * 2},
+        "policies.ndjson, line 3: the site b.example appears twice",
+    ),
     "a document twice": (
         {"policies": changed(POLICIES, 0, "policy_documents", 1, "label", to="0")},
         "policies.ndjson, line 1: b.example has the document '0' twice",
     ),
     "a paragraph that is no text": (
-        {"policies": changed(POLICIES, 0, "policy_documents", 0, "paragraphs", to=["x", 3])},
+        {
+            "policies": changed(
+                POLICIES, 0, "policy_documents", 0, "paragraphs", to=["x", 3]
+            )
+        },
         "policies.ndjson, line 1: 'paragraph 1' is int where str should be",
     ),
     "an unknown question": (
@@ -218,7 +335,8 @@ FAULTS = {
         "codings.ndjson, line 1: the highlight [0, 1] is not a document, a paragraph and a sentence",
     ),
     "a highlight before the start": (
-        {"codings": changed(CODINGS, *MARKS, to=[[0, -1, 0]])}, "the highlight [0, -1, 0] is not a document",
+        {"codings": changed(CODINGS, *MARKS, to=[[0, -1, 0]])},
+        "the highlight [0, -1, 0] is not a document",
     ),
     "a highlight twice": (
         {"codings": changed(CODINGS, *MARKS, to=[[0, 1, 0], [0, 1, 0]])},
@@ -232,7 +350,7 @@ FAULTS = {
         {"codings": changed(CODINGS, *MARKS, to=[[1, 1, 0]])},
         f"codings.ndjson, line 1: the highlight [1, 1, 0] {OUTSIDE}: '1' has 1 paragraphs",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("fault", FAULTS)
@@ -246,13 +364,17 @@ def test_the_error_message_names_file_and_line(given, fault):
 def test_highlights_outside_the_documents_of_other_snapshots_are_counted(given):
     codings = changed(CODINGS, *MARKS, to=[[2, 0, 0], [1, 1, 0], [0, 0, 0]])
     found = tables(given(codings=codings, variant="stand_in"))
-    assert [row["here"] for row in found["highlights"] if row["site"] == "b.example"] == [True, False, False]
+    assert [
+        row["here"] for row in found["highlights"] if row["site"] == "b.example"
+    ] == [True, False, False]
     assert found["notes"]["highlights_outside_the_policies"] == 4
 
 
 def test_highlights_of_missing_sentences_are_counted_without_an_error(given):
     codings = changed(CODINGS, *MARKS, to=[[0, 1, 2], [0, 1, 1]])
-    assert tables(given(codings=codings))["notes"]["highlights_beyond_our_sentences"] == 1
+    assert (
+        tables(given(codings=codings))["notes"]["highlights_beyond_our_sentences"] == 1
+    )
 
 
 @pytest.mark.parametrize(
@@ -267,7 +389,9 @@ def test_highlights_of_missing_sentences_are_counted_without_an_error(given):
     ],
 )
 def test_paragraphs_are_split_into_sentences(paragraph, sentences):
-    assert [paragraph[start:end] for start, end in raw.sentence_spans(paragraph)] == sentences
+    assert [
+        paragraph[start:end] for start, end in raw.sentence_spans(paragraph)
+    ] == sentences
 
 
 def test_sentences_do_not_depend_on_the_load_of_the_machine():

@@ -56,26 +56,48 @@ def data(tmp_path_factory):
     ]
     responses = [
         {
-            "site": site, "question_id": name, "response": place, "reader_id": str(place), "options": options,
+            "site": site,
+            "question_id": name,
+            "response": place,
+            "reader_id": str(place),
+            "options": options,
             "confidence": None if likert is None else (likert - 1) / 4,
         }
         for name, of_site in CODED.items()
         for site, of_pair in of_site.items()
         for place, (options, likert) in enumerate(of_pair)
-    ]  # fmt: skip
+    ]
     sites = [
-        {"site": site, "documents": 1, "paragraphs": n, "words": 10 * n, "pairs": 2, "coders": coders}
+        {
+            "site": site,
+            "documents": 1,
+            "paragraphs": n,
+            "words": 10 * n,
+            "pairs": 2,
+            "coders": coders,
+        }
         for n, (site, coders) in enumerate(CODERS.items())
     ]
     highlights = [
         {
-            "site": site, "question_id": "N-1", "response": 0, "document": "0", "paragraph": 0, "sentence": 0,
-            "paragraph_id": f"{site}/0/0", "here": True,
+            "site": site,
+            "question_id": "N-1",
+            "response": 0,
+            "document": "0",
+            "paragraph": 0,
+            "sentence": 0,
+            "paragraph_id": f"{site}/0/0",
+            "here": True,
         }
         for site in "abd"
-    ]  # fmt: skip
+    ]
     responses.sort(key=lambda row: (row["site"], row["question_id"], row["response"]))
-    made = {QUESTIONS: questions, RESPONSES: responses, SITES: sites, HIGHLIGHTS: highlights}
+    made = {
+        QUESTIONS: questions,
+        RESPONSES: responses,
+        SITES: sites,
+        HIGHLIGHTS: highlights,
+    }
     for table, rows in made.items():
         write(table, rows, folder / f"{table.name}.parquet")
     return folder
@@ -83,7 +105,15 @@ def data(tmp_path_factory):
 
 def computed(data, name, rows=(), root=Path(), file=None):
     published = [cell for cell in PUBLISHED if cell.table == name]
-    inputs = Inputs(data=data, root=root, rows=rows, published=published, paper=PAPER, name=name, file=file)
+    inputs = Inputs(
+        data=data,
+        root=root,
+        rows=rows,
+        published=published,
+        paper=PAPER,
+        name=name,
+        file=file,
+    )
     cells = tables.cells(name, inputs)
     # As in the script: a table must contain every published cell.
     build(published, cells, comparable=False)
@@ -92,14 +122,24 @@ def computed(data, name, rows=(), root=Path(), file=None):
 
 def test_table_1_counts_by_number_of_coders(data):
     found = computed(data, "table1")
-    assert {row: found[row, "All"] for row in ("Questions", "Categories", "Total Coders")} == {
-        "Questions": 3, "Categories": 2, "Total Coders": 3,
-    }  # fmt: skip
+    assert {
+        row: found[row, "All"] for row in ("Questions", "Categories", "Total Coders")
+    } == {
+        "Questions": 3,
+        "Categories": 2,
+        "Total Coders": 3,
+    }
     by_coders = {
-        "Policies": (3, 1), "Paragraphs": (0 + 1 + 2, 3), "Words": (30, 30), "Highlight Annotations": (2, 1),
-        "Policy Classifications": (17, 2), "Confidence Scores": (15, 2),
-    }  # fmt: skip
-    assert {row: (found[row, "2+ coders"], found[row, "1 coder"]) for row in by_coders} == by_coders
+        "Policies": (3, 1),
+        "Paragraphs": (0 + 1 + 2, 3),
+        "Words": (30, 30),
+        "Highlight Annotations": (2, 1),
+        "Policy Classifications": (17, 2),
+        "Confidence Scores": (15, 2),
+    }
+    assert {
+        row: (found[row, "2+ coders"], found[row, "1 coder"]) for row in by_coders
+    } == by_coders
     assert found["Policies with an available text", "All"] == 4
 
 
@@ -114,17 +154,25 @@ def test_agreement_by_question_and_category(data):
     e_1 = 1 - (2 / 6) / (22 / 30)
     assert found["E-1", "Krippendorff's alpha"] == pytest.approx(e_1)
     assert found["N", "Krippendorff's alpha"] == pytest.approx(0.0)
-    assert found["All questions", "Krippendorff's alpha, mean"] == pytest.approx(e_1 / 2)
-    assert found["All questions", "Krippendorff's alpha, greatest"] == pytest.approx(e_1)
+    assert found["All questions", "Krippendorff's alpha, mean"] == pytest.approx(
+        e_1 / 2
+    )
+    assert found["All questions", "Krippendorff's alpha, greatest"] == pytest.approx(
+        e_1
+    )
     shares = {"N-1": [1, 0, 1 / 3], "N-2": [1, 1], "E-1": [0, 1, 1]}
     for name, of in shares.items():
         assert found[name, "Agreement (%)"] == pytest.approx(100 * sum(of) / len(of))
     assert found["N", "Agreement (%)"] == pytest.approx(100 * (1 + 1 / 3 + 2) / 5)
     # Disagreement: 1 + 2/3 for N-1, 1 for E-1.
-    assert found["N-1", "Share of all disagreement (%)"] == pytest.approx(100 * (5 / 3) / (8 / 3))
+    assert found["N-1", "Share of all disagreement (%)"] == pytest.approx(
+        100 * (5 / 3) / (8 / 3)
+    )
     assert found["N-2", "Share of all disagreement (%)"] == 0.0
     every = [share for of in shares.values() for share in of]
-    assert found["All questions", "Absolute agreement"] == pytest.approx(100 * sum(every) / 8)
+    assert found["All questions", "Absolute agreement"] == pytest.approx(
+        100 * sum(every) / 8
+    )
     assert found["All questions", "Answers of two coders or more"] == 8
 
 
@@ -139,15 +187,26 @@ def test_figure_1_requires_a_list_of_ranks(data, tmp_path):
 
 def test_figure_3_shows_agreement_by_mean_confidence_rounded_to_halves(data):
     found = computed(data, "figure3")
-    agreement = {row: value for (row, column), value in found.items() if column == "Agreement (%)"}
-    assert agreement == pytest.approx({
-        "Coders / 2.0": 0.0,  # E-1 of a
-        "Coders / 2.5": 0.0,  # N-1 of b
-        "Coders / 4.0": 100 * (1 / 3 + 1 + 1) / 3,  # N-1 of c (two coders), N-2 of b (one coder), E-1 of c
-        "Coders / 4.5": 100.0,  # N-1 of a, E-1 of b
-        "Coders / 5.0": 100.0,  # N-2 of a
-    })  # fmt: skip
-    assert found["Coders / 4.0", "Answers"] == 3 and found["Coders / 4.0", "Mean confidence"] == 4.0
+    agreement = {
+        row: value
+        for (row, column), value in found.items()
+        if column == "Agreement (%)"
+    }
+    assert agreement == pytest.approx(
+        {
+            "Coders / 2.0": 0.0,  # E-1 of a
+            "Coders / 2.5": 0.0,  # N-1 of b
+            "Coders / 4.0": 100
+            * (1 / 3 + 1 + 1)
+            / 3,  # N-1 of c (two coders), N-2 of b (one coder), E-1 of c
+            "Coders / 4.5": 100.0,  # N-1 of a, E-1 of b
+            "Coders / 5.0": 100.0,  # N-2 of a
+        }
+    )
+    assert (
+        found["Coders / 4.0", "Answers"] == 3
+        and found["Coders / 4.0", "Mean confidence"] == 4.0
+    )
 
 
 @pytest.mark.parametrize(
@@ -160,8 +219,13 @@ def test_figure_3_shows_agreement_by_mean_confidence_rounded_to_halves(data):
         ((4, 5, 5, 5), 5.0),
     ],
 )
-def test_a_mean_confidence_is_rounded_to_the_nearest_half_and_a_quarter_up(likert, mean):
-    rows = [{"question_id": "N-1", "site": "a", "confidence": (mark - 1) / 4} for mark in likert]
+def test_a_mean_confidence_is_rounded_to_the_nearest_half_and_a_quarter_up(
+    likert, mean
+):
+    rows = [
+        {"question_id": "N-1", "site": "a", "confidence": (mark - 1) / 4}
+        for mark in likert
+    ]
     answers = {"N-1": {"a": [frozenset([0]), frozenset([0])]}}
     cells = tables.figure3(SimpleNamespace(responses=rows, answers=answers))
     assert [cell.value for cell in cells if cell.column == "Mean confidence"] == [mean]
@@ -169,9 +233,17 @@ def test_a_mean_confidence_is_rounded_to_the_nearest_half_and_a_quarter_up(liker
 
 def test_figure_5_has_each_pair_of_questions_once(data):
     found = computed(data, "figure5")
-    pairs = {key: value for key, value in found.items() if key[0] in CODED and key[1] in CODED}
-    assert {key for key in pairs if key[0] != key[1]} == {("N-1", "E-1")}  # N-2 always has the same answer
-    assert {key for key, value in pairs.items() if value == 1.0} >= {(name, name) for name in CODED}
+    pairs = {
+        key: value
+        for key, value in found.items()
+        if key[0] in CODED and key[1] in CODED
+    }
+    assert {key for key in pairs if key[0] != key[1]} == {
+        ("N-1", "E-1")
+    }  # N-2 always has the same answer
+    assert {key for key, value in pairs.items() if value == 1.0} >= {
+        (name, name) for name in CODED
+    }
     assert found["Pairs across categories", "Pairs"] == 1
 
 
@@ -213,12 +285,18 @@ def test_losses_are_shown_by_category_and_question_with_additional_rows(data, tm
     rows = [system("The other sites", ["prior"]), system("Claude 3", ["claude"])]
     rows.append(system("GPT-4", reason="no key"))
     found = computed(data, "table2", rows, tmp_path)
-    assert found["overall", "The other sites"] == 0.5 and found["N", "The other sites"] == 0.3
+    assert (
+        found["overall", "The other sites"] == 0.5
+        and found["N", "The other sites"] == 0.3
+    )
     assert ("E", "The other sites") not in found and found["E", "GPT-4"] is None
     assert found["overall, log loss", "The other sites"] == 0.9
     assert found["overall, policies with an available text", "The other sites"] == 0.45
     found = computed(data, "table_b", rows, tmp_path)
-    assert found["N-1", "The other sites"] == 0.25 and found["N-1", 'Claude 3 "haiku"'] == 0.1
+    assert (
+        found["N-1", "The other sites"] == 0.25
+        and found["N-1", 'Claude 3 "haiku"'] == 0.1
+    )
     assert ("N-1", "Claude 3") not in found and found["N-2", 'Claude 3 "haiku"'] is None
 
 
@@ -229,19 +307,29 @@ def test_an_additional_row_that_did_not_run_is_listed_without_values(data, tmp_p
 
 
 def test_marks_are_scored_by_question_with_the_f1_of_other_systems(data, tmp_path):
-    marks = {("F1", "question: N-1"): 0.2, ("recall", "question: N-1"): 0.6, ("F1", "all"): 0.1}
+    marks = {
+        ("F1", "question: N-1"): 0.2,
+        ("recall", "question: N-1"): 0.6,
+        ("F1", "all"): 0.1,
+    }
     scores(tmp_path, "words", marks | {("accuracy", "all"): 0.9})
     scores(tmp_path, "bert", marks)
     rows = [system("BERT-BASE", ["bert"]), system("Words", ["words"], baseline=True)]
     found = computed(data, "table_c1", rows, tmp_path)
-    assert (found["N-1", "F1"], found["N-1", "Recall"], found["N-1", "F1, Words"]) == (0.2, 0.6, 0.2)
+    assert (found["N-1", "F1"], found["N-1", "Recall"], found["N-1", "F1, Words"]) == (
+        0.2,
+        0.6,
+        0.2,
+    )
     assert found["N-1", "Accuracy"] is None and ("N-2", "F1, Words") not in found
     found = computed(data, "table3", rows, tmp_path)
     assert (found["Words", "acc."], found["Words", "f1"]) == (90.0, 10.0)
     assert found["LEGAL-BERT", "acc."] is None
 
 
-@pytest.mark.parametrize("name", ["table2", "table3", "table_b", "table_c1", "table_c2"])
+@pytest.mark.parametrize(
+    "name", ["table2", "table3", "table_b", "table_c1", "table_c2"]
+)
 def test_published_cells_have_no_reproduced_value_without_runs(data, name):
     published = [cell for cell in PUBLISHED if cell.table == name]
     found = computed(data, name)
@@ -249,15 +337,27 @@ def test_published_cells_have_no_reproduced_value_without_runs(data, name):
 
 
 def test_overall_scores_are_compared_but_single_questions_are_not(data, tmp_path):
-    scores(tmp_path, "prior", {("cross entropy", "all"): 0.5, ("accuracy", "all"): 0.5, ("F1", "all"): 0.1})
+    scores(
+        tmp_path,
+        "prior",
+        {("cross entropy", "all"): 0.5, ("accuracy", "all"): 0.5, ("F1", "all"): 0.1},
+    )
     rows = [system("The other sites", ["prior"])]
 
     def compared(name):
-        inputs = Inputs(data=data, root=tmp_path, rows=rows, published=[], paper=PAPER, name=name)
-        return {(cell.row, cell.column): cell.score for cell in tables.cells(name, inputs) if cell.score}
+        inputs = Inputs(
+            data=data, root=tmp_path, rows=rows, published=[], paper=PAPER, name=name
+        )
+        return {
+            (cell.row, cell.column): cell.score
+            for cell in tables.cells(name, inputs)
+            if cell.score
+        }
 
     found = compared("table2")["overall, accuracy", "The other sites"]
-    assert found == Score("overall, accuracy", "The other sites", "accuracy", "all", "policies")
+    assert found == Score(
+        "overall, accuracy", "The other sites", "accuracy", "all", "policies"
+    )
     assert compared("table3")["The other sites", "f1"].scale == 100
     assert not compared("table_b") and not compared("table_c1")
 
@@ -273,14 +373,30 @@ def ranks_of(tmp_path):
 
 
 def test_a_site_without_a_rank_gets_the_rank_of_its_domain(ranks_of):
-    sites = ["shop.example.com", "us.example.com", "example.com", "nowhere.net", "a.b.other.org"]
-    ranks = {"shop.example.com": 20, "us.example.com": 1, "example.com": 1, "a.b.other.org": 300}
-    assert ranks_of("1,example.com\n20,shop.example.com\n300,other.org\n4000,com\n", sites) == ranks
+    sites = [
+        "shop.example.com",
+        "us.example.com",
+        "example.com",
+        "nowhere.net",
+        "a.b.other.org",
+    ]
+    ranks = {
+        "shop.example.com": 20,
+        "us.example.com": 1,
+        "example.com": 1,
+        "a.b.other.org": 300,
+    }
+    assert (
+        ranks_of("1,example.com\n20,shop.example.com\n300,other.org\n4000,com\n", sites)
+        == ranks
+    )
 
 
 def test_ranks_are_read_from_a_packed_list_and_domains_in_any_case(tmp_path):
     content = b"\xef\xbb\xbf1,GOOGLE.com\r\n2, example.COM\r\n3,google.com\r\n"
-    paths = [tmp_path / name for name in ("top.csv", "top.csv.gz", "top.csv.zip", "list")]
+    paths = [
+        tmp_path / name for name in ("top.csv", "top.csv.gz", "top.csv.zip", "list")
+    ]
     paths[0].write_bytes(content)
     paths[1].write_bytes(gzip.compress(content))
     for path in paths[2:]:
@@ -298,11 +414,17 @@ def test_ranks_are_read_from_a_packed_list_and_domains_in_any_case(tmp_path):
 @pytest.mark.parametrize(
     ("members", "message"),
     [
-        ({}, "r.zip: holds 0 .csv files where there should be one; unpack it, and name the file."),
+        (
+            {},
+            "r.zip: holds 0 .csv files where there should be one; unpack it, and name the file.",
+        ),
         ({"a.csv": b"1,a.com\n", "b.csv": b"1,a.com\n"}, "r.zip: holds 2 .csv files"),
         ({"a.csv": b""}, "r.zip: the file is empty"),
         ({"a.csv": b"1,\xff.com\n"}, "r.zip, line 1: the byte 0xff is not UTF-8"),
-        ({"a.csv": b"1,a.com\n" * 400_000}, "r.zip: it claims to expand to 3,200,000 bytes"),
+        (
+            {"a.csv": b"1,a.com\n" * 400_000},
+            "r.zip: it claims to expand to 3,200,000 bytes",
+        ),
     ],
 )
 def test_an_invalid_zip_of_ranks_raises(tmp_path, members, message):
@@ -320,7 +442,10 @@ def test_an_invalid_zip_of_ranks_raises(tmp_path, members, message):
         (f"{'9' * 6000},a.com\n", "ranks.csv, row 1: '99999"),
         ("١,a.com\n", "ranks.csv, row 1: '١,a.com' is not a rank"),
         ("1,1,a.com\n", "ranks.csv, row 1: '1,1,a.com' is not a rank"),
-        ("rank,site\n1,a.com\n", "ranks.csv, row 1: 'rank,site' is not a rank and a domain; write a rank"),
+        (
+            "rank,site\n1,a.com\n",
+            "ranks.csv, row 1: 'rank,site' is not a rank and a domain; write a rank",
+        ),
         ("1,a.com\n0,b.com\n", "ranks.csv, row 2: '0,b.com' is not a rank"),
         ("1,a.com\n2\n", "ranks.csv, row 2: has 1 cells where there should be 2"),
     ],

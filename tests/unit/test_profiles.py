@@ -7,7 +7,10 @@ from types import SimpleNamespace
 import pytest
 import yaml
 from snakemake.cli import parse_args
-from snakemake_executor_plugin_slurm.partitions import get_best_partition, read_partition_file
+from snakemake_executor_plugin_slurm.partitions import (
+    get_best_partition,
+    read_partition_file,
+)
 
 from lextables.pipeline.config import Config
 
@@ -28,16 +31,22 @@ def test_the_slurm_profile_sets_the_device_even_with_other_config_values():
         assert Config(papers=("acord",), **values).device == "cuda"
 
 
-@pytest.mark.parametrize(("resources", "partition"), [({}, "cpu"), ({"gpu": 0}, "cpu"), ({"gpu": 1}, "gpu")])
+@pytest.mark.parametrize(
+    ("resources", "partition"), [({}, "cpu"), ({"gpu": 0}, "cpu"), ({"gpu": 1}, "gpu")]
+)
 def test_only_jobs_with_a_gpu_use_the_gpu_partition(resources, partition):
     _, args = parse_args(["--workflow-profile", str(PROFILES / "slurm")])
     partitions = read_partition_file(args.slurm_partition_config)
-    job = SimpleNamespace(name="rule", threads=4, resources={"mem_mb": 8000, "runtime": 240, **resources})
+    job = SimpleNamespace(
+        name="rule", threads=4, resources={"mem_mb": 8000, "runtime": 240, **resources}
+    )
     assert get_best_partition(partitions, job, logging.getLogger()) == partition
 
 
 @pytest.mark.parametrize("name", ["default", "slurm"])
-def test_plan_is_a_dry_run_and_the_logger_plugin_is_used_if_installed(name, monkeypatch):
+def test_plan_is_a_dry_run_and_the_logger_plugin_is_used_if_installed(
+    name, monkeypatch
+):
     monkeypatch.setattr("sys.argv", ["snakemake", "plan"])
     _, args = parse_args(["--workflow-profile", str(PROFILES / name), "plan"])
     assert (args.dryrun, args.logger) == (True, ["lextables"])

@@ -20,7 +20,9 @@ from lextables.sources.licences import licence_of
 from published_rows import data_set, export, run
 
 ROOT = Path(__file__).parents[2]
-SPAN = pa.struct([pa.field("start", pa.int32(), False), pa.field("end", pa.int32(), False)])
+SPAN = pa.struct(
+    [pa.field("start", pa.int32(), False), pa.field("end", pa.int32(), False)]
+)
 CLAUSES = Table(
     "clauses",
     "The clauses | of all contracts.",
@@ -28,14 +30,21 @@ CLAUSES = Table(
         Column("clause_id", pa.string(), "the clause"),
         Column("split", pa.string(), "train or test"),
         Column("stars", pa.int8(), "1 to 5"),
-        Column("share", pa.float64(), "of its `<contract>` | as a share <of> one", nullable=True),
+        Column(
+            "share",
+            pa.float64(),
+            "of its `<contract>` | as a share <of> one",
+            nullable=True,
+        ),
         Column("signed", pa.bool_(), "whether it is signed"),
         Column("names", pa.list_(pa.string()), "who is named"),
         Column("spans", pa.list_(SPAN), "where it stands"),
     ),
     key=("clause_id",),
 )
-NOTES = Table("notes", "Remarks.", (Column("note", pa.string(), "a remark"),), key=("note",))
+NOTES = Table(
+    "notes", "Remarks.", (Column("note", pa.string(), "a remark"),), key=("note",)
+)
 ROWS = [
     {
         "clause_id": "c1",
@@ -69,10 +78,18 @@ def made(tmp_path):
 
     def make(publish=None, out="published", **source):
         census = [
-            data_set(tmp_path, "quill", {CLAUSES: ROWS, NOTES: []}, {"clauses_cut": 3}, **source),
+            data_set(
+                tmp_path,
+                "quill",
+                {CLAUSES: ROWS, NOTES: []},
+                {"clauses_cut": 3},
+                **source,
+            ),
             data_set(tmp_path, "quill_more", {CLAUSES: ROWS[:1]}, **source),
         ]
-        content = export(census, publish={"responsible": RESPONSIBLE} if publish is None else publish)
+        content = export(
+            census, publish={"responsible": RESPONSIBLE} if publish is None else publish
+        )
         folder.write(content, tmp_path / out)
         return tmp_path / out
 
@@ -81,15 +98,22 @@ def made(tmp_path):
 
 def test_load_dataset_returns_each_table_unchanged(made, tmp_path):
     for name, rows in (("clauses", ROWS), ("quill_more-clauses", ROWS[:1])):
-        rows_loaded = load_dataset(str(made(out=name)), name, split="full", cache_dir=str(tmp_path / "cache"))
+        rows_loaded = load_dataset(
+            str(made(out=name)), name, split="full", cache_dir=str(tmp_path / "cache")
+        )
         assert rows_loaded.to_list() == rows
 
 
 def test_the_metadata_of_the_card_lists_each_table_that_has_rows(made):
     head = DatasetCard.load(made() / "README.md").data.to_dict()
-    assert [(entry["config_name"], entry["data_files"]) for entry in head["configs"]] == [
+    assert [
+        (entry["config_name"], entry["data_files"]) for entry in head["configs"]
+    ] == [
         ("clauses", [{"split": "full", "path": "data/clauses.parquet"}]),
-        ("quill_more-clauses", [{"split": "full", "path": "quill_more/data/clauses.parquet"}]),
+        (
+            "quill_more-clauses",
+            [{"split": "full", "path": "quill_more/data/clauses.parquet"}],
+        ),
     ]
     assert head["license"] == "cc-by-4.0"
     assert head["size_categories"] == ["n<1K"]
@@ -104,7 +128,10 @@ def test_exported_tables_are_the_same_files_as_those_of_the_data_set(made, tmp_p
 def test_mlcroissant_finds_no_errors_and_reads_every_row(made):
     place = made()
     data = mlcroissant.Dataset(place / "croissant.json")
-    assert (data.metadata.ctx.issues.errors, data.metadata.ctx.issues.warnings) == (set(), set())
+    assert (data.metadata.ctx.issues.errors, data.metadata.ctx.issues.warnings) == (
+        set(),
+        set(),
+    )
     assert {record_set.id for record_set in data.metadata.record_sets} == {
         "clauses",
         "notes",
@@ -116,8 +143,15 @@ def test_mlcroissant_finds_no_errors_and_reads_every_row(made):
     assert rows[0]["names"] == ["Ada", "Bob"]
     places = [tuple(span.values()) for span in rows[0]["spans"]]
     assert places == [(0, 4), (9, 11)]
-    (file,) = [each for each in data.metadata.distribution if each.content_url == "data/clauses.parquet"]
-    assert file.sha256 == hashlib.sha256((place / "data/clauses.parquet").read_bytes()).hexdigest()
+    (file,) = [
+        each
+        for each in data.metadata.distribution
+        if each.content_url == "data/clauses.parquet"
+    ]
+    assert (
+        file.sha256
+        == hashlib.sha256((place / "data/clauses.parquet").read_bytes()).hexdigest()
+    )
 
 
 def plain(row):
@@ -134,15 +168,27 @@ def text(value):
 
 def test_the_same_inputs_give_the_same_bytes(made):
     first, second = made(), made(out="again")
-    files = sorted(path.relative_to(first) for path in first.rglob("*") if path.is_file())
-    assert files == sorted(path.relative_to(second) for path in second.rglob("*") if path.is_file())
-    assert all((first / file).read_bytes() == (second / file).read_bytes() for file in files)
+    files = sorted(
+        path.relative_to(first) for path in first.rglob("*") if path.is_file()
+    )
+    assert files == sorted(
+        path.relative_to(second) for path in second.rglob("*") if path.is_file()
+    )
+    assert all(
+        (first / file).read_bytes() == (second / file).read_bytes() for file in files
+    )
 
 
 def test_a_card_describes_columns_and_counts(made):
     card = (made() / "README.md").read_text(encoding="utf-8")
-    assert "The clauses \\| of all contracts. 2 rows; a row is identified by `clause_id`." in card
-    assert "| `share` | double, or null | of its `<contract>` \\| as a share &lt;of> one |" in card
+    assert (
+        "The clauses \\| of all contracts. 2 rows; a row is identified by `clause_id`."
+        in card
+    )
+    assert (
+        "| `share` | double, or null | of its `<contract>` \\| as a share &lt;of> one |"
+        in card
+    )
     assert "| `spans` | list of struct(start, end) | where it stands |" in card
     assert "- `quill`, clauses cut: 3" in card
     assert "All sources are the paper's" in card
@@ -154,7 +200,10 @@ def test_the_card_of_a_sample_begins_with_a_warning(made):
     card = (place / "README.md").read_text(encoding="utf-8")
     _, first, *_ = card.partition("\n# ")[2].split("\n\n")
     assert first.startswith("> **This is a sample.**")
-    assert "This describes the paper's own data, not the sample:\n\n- **Collection.**" in card
+    assert (
+        "This describes the paper's own data, not the sample:\n\n- **Collection.**"
+        in card
+    )
     # The sample was written for this project, so the licence of the release does not apply.
     assert DatasetCard.load(place / "README.md").data.license == "apache-2.0"
     assert "sample" in DatasetCard.load(place / "README.md").data.tags
@@ -166,23 +215,37 @@ def test_the_card_of_a_sample_begins_with_a_warning(made):
 
 def test_the_licence_of_a_sample_is_the_projects_and_names_no_other_authors(made):
     redistribution = {"redistribution": "Ask the sites."}
-    place = made(publish=redistribution, variant="sample", comparable=False, licence="CC BY 4.0")
+    place = made(
+        publish=redistribution, variant="sample", comparable=False, licence="CC BY 4.0"
+    )
     for name in ("LICENSE.md", "README.md", "croissant.json"):
         text = (place / name).read_text(encoding="utf-8")
-        for theirs in ("CC BY 4.0", "creativecommons.org", "example.org", "Ask the sites."):
+        for theirs in (
+            "CC BY 4.0",
+            "creativecommons.org",
+            "example.org",
+            "Ask the sites.",
+        ):
             assert theirs not in text, name
     licence = (place / "LICENSE.md").read_text(encoding="utf-8")
     assert "## Sample in the form of Quill" in licence
-    assert "- Licence: [Apache-2.0](https://www.apache.org/licenses/LICENSE-2.0)" in licence
+    assert (
+        "- Licence: [Apache-2.0](https://www.apache.org/licenses/LICENSE-2.0)"
+        in licence
+    )
     assert "- Name: the lextables authors\n- From: lextables itself\n" in licence
     # Data of other authors under the same licence keep their attribution.
-    licence = (made(out="theirs", licence="Apache-2.0") / "LICENSE.md").read_text(encoding="utf-8")
+    licence = (made(out="theirs", licence="Apache-2.0") / "LICENSE.md").read_text(
+        encoding="utf-8"
+    )
     assert "- Name: Quill 2020" in licence and "- From: https://example.org" in licence
 
 
 @pytest.mark.parametrize("variant", ["stand_in", "release"])
 def test_the_card_warns_if_the_data_are_not_the_papers(made, variant):
-    card = (made(variant=variant, comparable=False, note="other texts") / "README.md").read_text()
+    card = (
+        made(variant=variant, comparable=False, note="other texts") / "README.md"
+    ).read_text()
     warning = "> **Not the paper's data.** Numbers cannot be compared with published ones if they come from "
     assert f"{warning}`quill/all.zip` ({variant})" in card
     assert "no number from these tables may be compared with a published one" in card
@@ -208,7 +271,10 @@ def test_an_unknown_licence_is_other(words, hub):
 def test_licence_and_citation_are_those_of_the_current_registry(made, tmp_path):
     made()
     census = [tmp_path / "data/quill/census.json"]
-    folder.write(export(census, licence="MIT", citation="Quill 2021, second edition"), tmp_path / "again")
+    folder.write(
+        export(census, licence="MIT", citation="Quill 2021, second edition"),
+        tmp_path / "again",
+    )
     text = (tmp_path / "again/LICENSE.md").read_text()
     assert "opensource.org/license/mit" in text
     assert "Quill 2021, second edition" in text
@@ -232,8 +298,12 @@ def test_a_failed_export_keeps_the_previous_export(made, monkeypatch):
     monkeypatch.setattr(folder, "croissant", fails)
     with pytest.raises(ValueError, match="no"):
         made(note="changed")
-    assert {path: path.read_bytes() for path in place.rglob("*") if path.is_file()} == before
-    assert [path.name for path in place.parent.iterdir() if path.name.startswith(".")] == []
+    assert {
+        path: path.read_bytes() for path in place.rglob("*") if path.is_file()
+    } == before
+    assert [
+        path.name for path in place.parent.iterdir() if path.name.startswith(".")
+    ] == []
 
 
 def test_every_kind_of_task_has_a_writer_and_a_category():
@@ -243,18 +313,25 @@ def test_every_kind_of_task_has_a_writer_and_a_category():
 def test_transformers_loads_exported_weights_as_they_are(tmp_path):
     census = data_set(tmp_path, "quill", {CLAUSES: ROWS})
     tiny_encoder = ROOT / "resources/sample/models/sample-encoder"
-    weights = shutil.copytree(tiny_encoder, tmp_path / "runs/quill/train/minilm/none/seed0/weights")
+    weights = shutil.copytree(
+        tiny_encoder, tmp_path / "runs/quill/train/minilm/none/seed0/weights"
+    )
     (weights / ".lock").touch()
     tasks = {"quill": {"task": "classification", "names": {}}}
     content = export([census], tasks=tasks, weights=[weights])
     (data_set_part,) = content.sets
-    assert folder.link_weights(data_set_part, tmp_path / "out")[0].files == "weights/<run>/"
+    assert (
+        folder.link_weights(data_set_part, tmp_path / "out")[0].files
+        == "weights/<run>/"
+    )
     loaded = tmp_path / "out/weights/train.minilm.none.seed0"
     assert AutoModel.from_pretrained(loaded).config.hidden_size
     assert AutoTokenizer.from_pretrained(loaded)("a lease")["input_ids"]
     assert (loaded / "model.safetensors").samefile(weights / "model.safetensors")
     assert not (loaded / ".lock").exists()
-    (other,) = export([census], weights=[tmp_path / "runs/other/train/m/none/seed0/weights"]).sets
+    (other,) = export(
+        [census], weights=[tmp_path / "runs/other/train/m/none/seed0/weights"]
+    ).sets
     assert folder.link_weights(other, tmp_path / "empty") == []
 
 
@@ -264,6 +341,6 @@ def test_scores_of_runs_are_exported(tmp_path):
     predicted = run(tmp_path, "quill", NOTES, [{"note": "a prediction"}], scored)
     folder.write(export([census], [predicted]), tmp_path / "out")
     assert [*read(tmp_path / f"out/scores/{predicted.name}.parquet")] == scored
-    assert f"| quill | `{predicted.name}` | BM25 / None |" in (tmp_path / "out/README.md").read_text(
-        encoding="utf-8"
-    )
+    assert f"| quill | `{predicted.name}` | BM25 / None |" in (
+        tmp_path / "out/README.md"
+    ).read_text(encoding="utf-8")

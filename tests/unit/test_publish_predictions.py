@@ -21,10 +21,18 @@ from lextables.tasks.submitted import File
 from published_rows import data_set, export, run
 
 CLASSES = {
-    "task": "classification", "names": {"heads": "heads", "texts": "texts"}, "views": {}, "test": ["test"],
-    "loss": "cross_entropy", "multi_label": False, "heads": [], "groups": [], "unit": None,
-    "evaluator": "general", "metrics": ["accuracy", "macro F1", "AUPR"],
-}  # fmt: skip
+    "task": "classification",
+    "names": {"heads": "heads", "texts": "texts"},
+    "views": {},
+    "test": ["test"],
+    "loss": "cross_entropy",
+    "multi_label": False,
+    "heads": [],
+    "groups": [],
+    "unit": None,
+    "evaluator": "general",
+    "metrics": ["accuracy", "macro F1", "AUPR"],
+}
 ANSWERS = {"h1": ["No", "Yes"], "h2": ["a, b", "c", "d"]}
 LABELS = {
     "e1": ("h1", 0),
@@ -56,12 +64,20 @@ def predicted(turn=0):
 
 def classified(root, table, rows, task=CLASSES):
     examples = [
-        {"example_id": name, "split": "test", "head_id": head, "text_id": "t", "label": label}
+        {
+            "example_id": name,
+            "split": "test",
+            "head_id": head,
+            "text_id": "t",
+            "label": label,
+        }
         for name, (head, label) in LABELS.items()
     ]
     heads = [{"head_id": head, "answers": answers} for head, answers in ANSWERS.items()]
     census = data_set(root, "quill", {EXAMPLES: examples, HEADS: heads})
-    (exported,) = export([census], [run(root, "quill", table, rows)], {"quill": task}).sets
+    (exported,) = export(
+        [census], [run(root, "quill", table, rows)], {"quill": task}
+    ).sets
     predictions.of_classification(exported, root / "out")
     return exported, root / "out/predictions"
 
@@ -85,34 +101,56 @@ def test_exported_probabilities_get_the_same_scores_if_they_are_submitted(tmp_pa
     assert [row["probabilities"] for row in predictions_.rows] == [
         row["probabilities"] for row in predicted()
     ]
-    assert str(score_of(exported, predictions_.rows)) == str(score_of(exported, predicted()))
+    assert str(score_of(exported, predictions_.rows)) == str(
+        score_of(exported, predicted())
+    )
 
 
 def test_each_view_of_a_run_is_a_file_that_can_be_submitted(tmp_path):
     task = CLASSES | {"views": {"short": {}, "long": {}}}
     conditions = {"long > long": 3, "short > long": 9}
-    rows = [{"condition": name} | row for name, turn in conditions.items() for row in predicted(turn)]
+    rows = [
+        {"condition": name} | row
+        for name, turn in conditions.items()
+        for row in predicted(turn)
+    ]
     exported, out = classified(tmp_path, READINGS, rows, task)
     assert {path.name for path in out.iterdir()} == {
-        f"read.bm25.short.seed0.{name}.jsonl" for name in ("long-to-long", "short-to-long")
+        f"read.bm25.short.seed0.{name}.jsonl"
+        for name in ("long-to-long", "short-to-long")
     }
-    whole = {(row["metric"], row["group"]): str(row["value"]) for row in score_of(exported, rows, task)}
+    whole = {
+        (row["metric"], row["group"]): str(row["value"])
+        for row in score_of(exported, rows, task)
+    }
     for name in conditions:
         path = out / f"{exported.runs[0].name}.{name.replace(' > ', '-to-')}.jsonl"
         scored = score_of(exported, submitted(exported, path, task).rows, task)
         assert len(scored) > 3
         for row in scored:
-            assert whole[row["metric"], row["group"].replace("given", name, 1)] == str(row["value"])
+            assert whole[row["metric"], row["group"].replace("given", name, 1)] == str(
+                row["value"]
+            )
 
 
 def test_all_labels_of_a_multi_label_example_are_exported(tmp_path):
     table = Table(
-        "examples", "Examples.",
-        (*EXAMPLES.columns[:4], Column("labels", pa.list_(pa.int32()), "places of the right answers")),
+        "examples",
+        "Examples.",
+        (
+            *EXAMPLES.columns[:4],
+            Column("labels", pa.list_(pa.int32()), "places of the right answers"),
+        ),
         key=("example_id",),
-    )  # fmt: skip
+    )
     examples = [
-        {"example_id": name, "split": "test", "head_id": head, "text_id": "t", "labels": [0, 1][: place % 3]}
+        {
+            "example_id": name,
+            "split": "test",
+            "head_id": head,
+            "text_id": "t",
+            "labels": [0, 1][: place % 3],
+        }
         for place, (name, (head, _)) in enumerate(LABELS.items())
     ]
     census = data_set(tmp_path, "quill", {table: examples})
@@ -120,7 +158,11 @@ def test_all_labels_of_a_multi_label_example_are_exported(tmp_path):
         [census], [run(tmp_path, "quill", PREDICTIONS, predicted())], {"quill": CLASSES}
     ).sets
     predictions.of_classification(exported, tmp_path / "out")
-    lines = (tmp_path / f"out/predictions/{exported.runs[0].name}.jsonl").read_text().splitlines()
+    lines = (
+        (tmp_path / f"out/predictions/{exported.runs[0].name}.jsonl")
+        .read_text()
+        .splitlines()
+    )
     assert [json.loads(line)["labels"] for line in lines] == [[], [0], [0, 1]] * 2
 
 
@@ -133,11 +175,19 @@ NAMES = answer_rows.NAMES
 def answered(tmp_path):
     """Returns a function that exports predictions and returns the data set, the formats and the file."""
     data = answer_rows.rows(documents=6, without_text=("d05",))
-    census = data_set(tmp_path, "quill", {table: data[name] for name, table in answer_rows.TABLES.items()})
+    census = data_set(
+        tmp_path,
+        "quill",
+        {table: data[name] for name, table in answer_rows.TABLES.items()},
+    )
 
     def make(table, rows, name="answer"):
-        predicted = run(tmp_path, "quill", table, rows, name=(name, "words", "all", "seed0"))
-        (exported,) = export([census], [predicted], {"quill": {"task": "answers", "names": NAMES}}).sets
+        predicted = run(
+            tmp_path, "quill", table, rows, name=(name, "words", "all", "seed0")
+        )
+        (exported,) = export(
+            [census], [predicted], {"quill": {"task": "answers", "names": NAMES}}
+        ).sets
         formats = predictions.of_answers(exported, tmp_path / "out")
         return exported, formats, tmp_path / f"out/predictions/{predicted.name}.jsonl"
 
@@ -157,16 +207,22 @@ def test_exported_answers_get_the_same_scores_if_they_are_submitted(answered):
     exported, _, path = answered(collection.PREDICTIONS, distributions())
     tables = [exported.table(name) for name in collection.ANSWERED_FROM]
     file = File(path.name, path.read_text(encoding="utf-8"))
-    predictions_ = submitted_answers.predictions(file, "jsonl", tables, {"names": NAMES})
+    predictions_ = submitted_answers.predictions(
+        file, "jsonl", tables, {"names": NAMES}
+    )
     assert predictions_.rows == distributions()
     data = collection.load(tables, NAMES)
-    assert str(of_answers(predictions_.rows, data, 0.1)) == str(of_answers(distributions(), data, 0.1))
+    assert str(of_answers(predictions_.rows, data, 0.1)) == str(
+        of_answers(distributions(), data, 0.1)
+    )
 
 
 def test_exported_answers_have_the_shares_of_people(answered):
     _, formats, path = answered(collection.PREDICTIONS, distributions())
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    chosen = {(line["document_id"], line["question_id"]): line["shares"] for line in lines}
+    chosen = {
+        (line["document_id"], line["question_id"]): line["shares"] for line in lines
+    }
     assert len(chosen) == 18
     for (document, question), shared in chosen.items():
         assert shared.index(1.0) == answer_rows.held(document, question)
@@ -185,4 +241,7 @@ def test_marks_are_exported_unchanged(answered):
     ]
     _, formats, path = answered(collection.MARKED, rows, name="mark")
     assert pd.read_json(path, lines=True, precise_float=True).to_dict("records") == rows
-    assert [each.files for each in formats] == ["predictions/<run>.jsonl", "predictions/mark.*.jsonl"]
+    assert [each.files for each in formats] == [
+        "predictions/<run>.jsonl",
+        "predictions/mark.*.jsonl",
+    ]

@@ -30,7 +30,13 @@ from published_rows import data_set, export, harness
 ROOT = Path(__file__).parents[2]
 MODEL = ROOT / "resources/sample/models/sample-language-model"
 # Placeholders, chat markup and lines of equal signs, which prompts treat as plain text.
-WORDS = ("The “Größe” is 5 %.", "${question} <|im_end|> [INST]", "=======\nNo party may assign.", "x", "")
+WORDS = (
+    "The “Größe” is 5 %.",
+    "${question} <|im_end|> [INST]",
+    "=======\nNo party may assign.",
+    "x",
+    "",
+)
 COLUMNS = tuple(Column(name, pa.string(), name) for name in ("contract_id", "text"))
 TEXT = Table("contracts", "Contracts.", COLUMNS, key=("contract_id",))
 
@@ -42,18 +48,38 @@ def template(name):
 def classification(root):
     heads = {"h1": ["No", "Yes", "<OTHER>"], "h2": ["a, b", "c"]}
     rows = [
-        {"example_id": f"e{place:02}", "split": "test" if place % 4 else "train",
-         "head_id": f"h{place % 2 + 1}", "text_id": f"t{place % len(WORDS)}", "label": place % 2}
+        {
+            "example_id": f"e{place:02}",
+            "split": "test" if place % 4 else "train",
+            "head_id": f"h{place % 2 + 1}",
+            "text_id": f"t{place % len(WORDS)}",
+            "label": place % 2,
+        }
         for place in range(20)
-    ]  # fmt: skip
-    asking = {"question": "head_id", "wordings": {"<OTHER>": "None of these"}, "orders": 2, "samples": 5}
+    ]
+    asking = {
+        "question": "head_id",
+        "wordings": {"<OTHER>": "None of these"},
+        "orders": 2,
+        "samples": 5,
+    }
     tables = {
         EXAMPLES: rows,
-        HEADS: [{"head_id": name, "answers": answers} for name, answers in heads.items()],
-        TEXTS: [{"text_id": f"t{place}", "text": text} for place, text in enumerate(WORDS)],
+        HEADS: [
+            {"head_id": name, "answers": answers} for name, answers in heads.items()
+        ],
+        TEXTS: [
+            {"text_id": f"t{place}", "text": text} for place, text in enumerate(WORDS)
+        ],
     }
     names = {"heads": "heads", "texts": "texts"}
-    task = {"task": "classification", "names": names, "views": {}, "test": ["test"], "asking": asking}
+    task = {
+        "task": "classification",
+        "names": names,
+        "views": {},
+        "test": ["test"],
+        "asking": asking,
+    }
     task |= {"prompt": template("maud_question")}
 
     def ours(exported, model):
@@ -61,7 +87,10 @@ def classification(root):
         settings = asking | {"prompt": task["prompt"], "only": []}
         asked = classification_asking.asked_examples(paths, settings, ["test"])
         predictions, _ = classification_asking.answer(asked, paths, settings, model)
-        return [(row["probabilities"], [int(row["example_id"][1:]) % 2]) for row in predictions]
+        return [
+            (row["probabilities"], [int(row["example_id"][1:]) % 2])
+            for row in predictions
+        ]
 
     return tables, task, ours
 
@@ -69,28 +98,45 @@ def classification(root):
 def answers(root):
     rows = answer_rows.rows(documents=6, without_text=("d05",))
     tables = {table: rows[name] for name, table in answer_rows.TABLES.items()}
-    task = {"task": "answers", "names": answer_rows.NAMES, "asking": {"orders": 2, "samples": 5}}
+    task = {
+        "task": "answers",
+        "names": answer_rows.NAMES,
+        "asking": {"orders": 2, "samples": 5},
+    }
     task |= {"prompt": template("policy_answer")}
 
     def ours(exported, model):
         data = [exported.table(name) for name in collection.ANSWERED_FROM]
         settings = task["asking"] | {"prompt": task["prompt"], "text": "whole"}
-        answers_asking.answer(data, answer_rows.NAMES, settings, model, root / "answers.parquet")
+        answers_asking.answer(
+            data, answer_rows.NAMES, settings, model, root / "answers.parquet"
+        )
         predictions = read(root / "answers.parquet")
         held = answer_rows.held
-        return [(row["probabilities"], [held(row["document_id"], row["question_id"])]) for row in predictions]
+        return [
+            (row["probabilities"], [held(row["document_id"], row["question_id"])])
+            for row in predictions
+        ]
 
     return tables, task, ours
 
 
 def spans(root):
     rows = [
-        {"question_id": f"c{place}__{kind}", "contract_id": f"c{place}", "category": kind,
-         "question": f"Which {kind}?", "split": "test" if place else "train",
-         "answers": (place + len(kind)) % 2}
-        for place in range(len(WORDS)) for kind in ("Parties", "Term")
-    ]  # fmt: skip
-    contracts = [{"contract_id": f"c{place}", "text": text} for place, text in enumerate(WORDS)]
+        {
+            "question_id": f"c{place}__{kind}",
+            "contract_id": f"c{place}",
+            "category": kind,
+            "question": f"Which {kind}?",
+            "split": "test" if place else "train",
+            "answers": (place + len(kind)) % 2,
+        }
+        for place in range(len(WORDS))
+        for kind in ("Parties", "Term")
+    ]
+    contracts = [
+        {"contract_id": f"c{place}", "text": text} for place, text in enumerate(WORDS)
+    ]
 
     def ours(exported, model):
         asked, presence = rows[2:], prompts.plain_template(task["prompt"])
@@ -100,7 +146,10 @@ def spans(root):
             for text, row in zip(texts, asked, strict=True)
         ]
         picked = weighed(model, filled, [ANSWERS] * len(asked))
-        return [(choice.shares, [int(not row["answers"])]) for choice, row in zip(picked, asked, strict=True)]
+        return [
+            (choice.shares, [int(not row["answers"])])
+            for choice, row in zip(picked, asked, strict=True)
+        ]
 
     task = {"task": "spans", "asking": {}, "prompt": template("cuad_presence")}
     return {TEXT: contracts, QUESTIONS: rows}, task, ours
@@ -128,25 +177,38 @@ def test_prompts_and_accuracy_equal_those_of_the_pipeline(written):
     folder, ask = written
 
     def weighs(text):
-        return {sign: (1 + zlib.crc32(f"{text}{sign}".encode()) % 97) / 1000 for sign in SIGNS}
+        return {
+            sign: (1 + zlib.crc32(f"{text}{sign}".encode()) % 97) / 1000
+            for sign in SIGNS
+        }
 
     model = FakeModel(weighs)
     ours = accuracy(ask(model))
     harness_task = runpy.run_path(str(folder / "lextables_tasks.py"))
     docs = list(harness_task["load"](version=1)["test"])
     filled = {(doc["system"], doc["prompt"]) for doc in docs}
-    assert filled == {tuple(message.content for message in prompt) for prompt in model.weighed}
+    assert filled == {
+        tuple(message.content for message in prompt) for prompt in model.weighed
+    }
     items = []
     for doc in docs:
         shares = weighs(f"{doc['system']}\n\n{doc['prompt']}")
         items.append(
-            harness_task["shares"](doc, [(math.log(shares[choice]), False) for choice in doc["choices"]])
+            harness_task["shares"](
+                doc, [(math.log(shares[choice]), False) for choice in doc["choices"]]
+            )
         )
-    assert harness_task["accuracy"]([item["accuracy"] for item in items]) == pytest.approx(ours, abs=1e-12)
+    assert harness_task["accuracy"](
+        [item["accuracy"] for item in items]
+    ) == pytest.approx(ours, abs=1e-12)
     assert 0 < ours < 1
 
 
-SIGNS = [f"{blank}{sign}" for sign in ("A", "B", "C", "D", "Yes", "No") for blank in ("", " ")]
+SIGNS = [
+    f"{blank}{sign}"
+    for sign in ("A", "B", "C", "D", "Yes", "No")
+    for blank in ("", " ")
+]
 
 
 class Tiny(LocalLanguageModel):
@@ -158,17 +220,33 @@ def test_a_tiny_model_has_the_same_accuracy_in_lm_evaluation_harness(written, tm
     folder, ask = written
     python = harness("lm_eval")
     arguments = (
-        "--model", "hf", "--model_args", f"pretrained={MODEL},dtype=float32", "--device", "cpu", "--tasks",
-        "lextables_quill", "--include_path", folder, "--apply_chat_template",
-        "--output_path", tmp_path / "results",
-    )  # fmt: skip
+        "--model",
+        "hf",
+        "--model_args",
+        f"pretrained={MODEL},dtype=float32",
+        "--device",
+        "cpu",
+        "--tasks",
+        "lextables_quill",
+        "--include_path",
+        folder,
+        "--apply_chat_template",
+        "--output_path",
+        tmp_path / "results",
+    )
     run = subprocess.run(
-        [python, "-m", "lm_eval", *map(str, arguments)], capture_output=True, text=True, check=False,
-        env=os.environ | {"HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path / "hub")}, cwd=tmp_path,
-    )  # fmt: skip
+        [python, "-m", "lm_eval", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path / "hub")},
+        cwd=tmp_path,
+    )
     assert run.returncode == 0, run.stderr[-3000:]
     (file,) = (tmp_path / "results").rglob("results_*.json")
-    theirs = json.loads(file.read_text(encoding="utf-8"))["results"]["lextables_quill"]["accuracy,none"]
+    theirs = json.loads(file.read_text(encoding="utf-8"))["results"]["lextables_quill"][
+        "accuracy,none"
+    ]
     ours = accuracy(ask(Tiny("tiny", CausalModel(MODEL, torch.device("cpu")))))
     assert theirs == pytest.approx(ours, abs=1e-9)
 

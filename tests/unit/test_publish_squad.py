@@ -12,7 +12,13 @@ from lextables.publish import squad
 from lextables.tasks.spans import submitted
 from lextables.tasks.spans.outputs import OUTPUTS
 from lextables.tasks.spans.schema import NBEST
-from lextables.tasks.spans.squad import ANSWERS, QUESTIONS, answer_rows, question_rows, read_squad
+from lextables.tasks.spans.squad import (
+    ANSWERS,
+    QUESTIONS,
+    answer_rows,
+    question_rows,
+    read_squad,
+)
 from lextables.tasks.spans.submitted import released_nbest
 from lextables.tasks.submitted import File
 from published_rows import data_set, export, run
@@ -25,15 +31,29 @@ CONTRACTS = Table(
 )
 # The party's name occurs twice, and the second one is the answer; irregular white space as in contracts.
 TEXT = "Ada Quill\u202fsigns.  This  Lease\nis made by Ada Quill, of\tLeeds “here”."
-TEXTS = {"a": ("test", TEXT), "b": ("train", "Old text of a Lease."), "c": ("test", "Nothing much.")}
+TEXTS = {
+    "a": ("test", TEXT),
+    "b": ("train", "Old text of a Lease."),
+    "c": ("test", "Nothing much."),
+}
 SECOND = TEXT.rindex("Ada Quill")
-SPANS = {"a__Parties": [(SECOND, SECOND + 9)], "b__Parties": [], "c__Parties": [], "a__Term": []}
+SPANS = {
+    "a__Parties": [(SECOND, SECOND + 9)],
+    "b__Parties": [],
+    "c__Parties": [],
+    "a__Term": [],
+}
 TASK = {"task": "spans", "n_best": 20, "linear": None, "evaluator": "spans"}
 
 
 def span(question, rank, start, end, probability, logits=(1.5, -2.0)):
     text = TEXT[start:end] if start >= 0 else ""
-    place = {"text": text, "released_text": " ".join(text.split()), "start": start, "end": end}
+    place = {
+        "text": text,
+        "released_text": " ".join(text.split()),
+        "start": start,
+        "end": end,
+    }
     names = {"question_id": question, "rank": rank, "probability": probability}
     return names | place | {"start_logit": logits[0], "end_logit": logits[1]}
 
@@ -54,24 +74,45 @@ def written(tmp_path):
     """A function that exports predictions and returns the data set, the output folder and the file."""
     questions = [
         {
-            "question_id": name, "contract_id": name[0], "category": name.split("__")[1],
-            "question": f"Which {name.split('__')[1]}?", "split": TEXTS[name[0]][0], "answers": len(spans),
+            "question_id": name,
+            "contract_id": name[0],
+            "category": name.split("__")[1],
+            "question": f"Which {name.split('__')[1]}?",
+            "split": TEXTS[name[0]][0],
+            "answers": len(spans),
         }
         for name, spans in sorted(SPANS.items())
-    ]  # fmt: skip
+    ]
     answers = [
-        {"question_id": name, "index": index, "text": TEXT[start:end], "start": start, "end": end}
+        {
+            "question_id": name,
+            "index": index,
+            "text": TEXT[start:end],
+            "start": start,
+            "end": end,
+        }
         for name, spans in sorted(SPANS.items())
         for index, (start, end) in enumerate(spans)
     ]
-    contracts = [{"contract_id": name, "split": split, "text": text} for name, (split, text) in TEXTS.items()]
-    census = data_set(tmp_path, "quill", {CONTRACTS: contracts, QUESTIONS: questions, ANSWERS: answers})
+    contracts = [
+        {"contract_id": name, "split": split, "text": text}
+        for name, (split, text) in TEXTS.items()
+    ]
+    census = data_set(
+        tmp_path,
+        "quill",
+        {CONTRACTS: contracts, QUESTIONS: questions, ANSWERS: answers},
+    )
 
     def write(rows, table=NBEST, **task):
         predicted_run = run(tmp_path, "quill", table, rows)
         (exported,) = export([census], [predicted_run], {"quill": TASK | task}).sets
         squad.write(exported, tmp_path / "out")
-        file = f"nbest/{predicted_run.name}.json" if table is NBEST else f"outputs/{predicted_run.name}.jsonl"
+        file = (
+            f"nbest/{predicted_run.name}.json"
+            if table is NBEST
+            else f"outputs/{predicted_run.name}.jsonl"
+        )
         return exported, tmp_path / "out", tmp_path / "out" / file
 
     return write
@@ -82,21 +123,32 @@ def test_exported_squad_files_read_back_as_the_same_tables(written):
     questions, answers = [], []
     for split in ("test", "train"):
         content = (out / f"squad/{split}.json").read_bytes()
-        for document in read_squad(content, split, lambda question, contract: question.split("__")[1]):
+        for document in read_squad(
+            content, split, lambda question, contract: question.split("__")[1]
+        ):
             assert document.text == TEXTS[document.contract_id][1]
             questions += question_rows(document, split)
             answers += answer_rows(document)
-    assert sorted(questions, key=lambda row: row["question_id"]) == [*read(exported.table("questions"))]
+    assert sorted(questions, key=lambda row: row["question_id"]) == [
+        *read(exported.table("questions"))
+    ]
     assert answers == [*read(exported.table("answers"))]
 
 
 def test_nbest_contains_every_question_with_its_spans_in_order(written):
     _, _, path = written(predicted())
     entries = json.loads(path.read_text(encoding="utf-8"))
-    assert [entry["text"] for entry in entries["a__Parties"]] == ["Ada Quill", "This Lease", ""]
+    assert [entry["text"] for entry in entries["a__Parties"]] == [
+        "Ada Quill",
+        "This Lease",
+        "",
+    ]
     assert [entry["probability"] for entry in entries["a__Parties"]] == [0.6, 0.3, 0.1]
     # Indices of the first and the last word of the span, the second occurrence of the name.
-    assert (entries["a__Parties"][0]["token_doc_start"], entries["a__Parties"][0]["token_doc_end"]) == (8, 9)
+    assert (
+        entries["a__Parties"][0]["token_doc_start"],
+        entries["a__Parties"][0]["token_doc_end"],
+    ) == (8, 9)
     assert "token_doc_start" not in entries["a__Term"][0]
     assert released_nbest(json.loads(path.read_text()), str(path))
 
@@ -118,25 +170,39 @@ def test_submitted_outputs_read_back_unchanged(written):
     exported, _, path = written(rows, OUTPUTS, evaluator="containment")
     files = [exported.table("contracts"), exported.table("questions")]
     file = File(path.name, path.read_text(encoding="utf-8"))
-    submission = submitted.predictions(file, "jsonl", files, TASK | {"evaluator": "containment"})
+    submission = submitted.predictions(
+        file, "jsonl", files, TASK | {"evaluator": "containment"}
+    )
     assert (submission.rows, submission.table) == (rows, OUTPUTS)
 
 
 def test_a_span_inside_a_word_is_submitted_with_its_paper_mode_text(written):
     here = TEXT.index("here")
     rows = predicted()
-    rows[1] |= {"text": "here", "start": here, "end": here + 4, "released_text": "“here”."}
+    rows[1] |= {
+        "text": "here",
+        "start": here,
+        "end": here + 4,
+        "released_text": "“here”.",
+    }
     exported, _, path = written(rows)
     files = [exported.table("contracts"), exported.table("questions")]
     submission = submitted.predictions(
         File(path.name, path.read_text(encoding="utf-8")), "nbest", files, TASK
     )
-    assert (submission.rows[1]["text"], submission.rows[1]["start"]) == ("“here”.", here - 1)
+    assert (submission.rows[1]["text"], submission.rows[1]["start"]) == (
+        "“here”.",
+        here - 1,
+    )
     asked = [row for row in read(exported.table("questions")) if row["split"] == "test"]
 
     def scored(predictions):
         rows = scores(
-            predictions, asked, read(exported.table("answers")), relaxed="Parties", low_thresholds=[0.001]
+            predictions,
+            asked,
+            read(exported.table("answers")),
+            relaxed="Parties",
+            low_thresholds=[0.001],
         )
         return {str(row) for row in rows if not row["metric"].endswith("strict")}
 

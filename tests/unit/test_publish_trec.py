@@ -22,7 +22,12 @@ from published_rows import data_set, export, harness, run
 
 TASK = {
     "task": "retrieval",
-    "names": {"documents": "clauses", "document": "clause_id", "text": "text", "gain": "score"},
+    "names": {
+        "documents": "clauses",
+        "document": "clause_id",
+        "text": "text",
+        "gain": "score",
+    },
     "forms": ["short", "long"],
     "training": "train",
     "validation": "valid",
@@ -32,13 +37,18 @@ TASK = {
     "groups": [],
 }
 CLAUSES = Table(
-    "clauses", "Clauses.", (Column("clause_id", pa.string(), "id"), Column("text", pa.string(), "text")),
+    "clauses",
+    "Clauses.",
+    (Column("clause_id", pa.string(), "id"), Column("text", pa.string(), "text")),
     key=("clause_id",),
-)  # fmt: skip
+)
 QUERIES = Table(
     "queries",
     "Queries.",
-    tuple(Column(name, pa.string(), name) for name in ("query_id", "split", "short", "long")),
+    tuple(
+        Column(name, pa.string(), name)
+        for name in ("query_id", "split", "short", "long")
+    ),
     key=("query_id",),
 )
 JUDGEMENTS = Table(
@@ -60,7 +70,10 @@ IDS = {
     "ünter": "test",
 }
 GAINS = {
-    query: {document: (number * (place + 2)) % 5 for number, document in enumerate(DOCUMENTS[:8])}
+    query: {
+        document: (number * (place + 2)) % 5
+        for number, document in enumerate(DOCUMENTS[:8])
+    }
     for place, query in enumerate(IDS)
 }
 # Many ties, hits without a judgement, and an order that neither ids nor rounded scores give.
@@ -72,14 +85,22 @@ HITS = {
         "cap\tof 50% or 50%25": ("d6", "d5", "d4", "d3", "d2", "d1", "d0", "d7", "d8"),
         "ünter": ("d0", "d1", "d2"),
     }.items()
-}  # fmt: skip
+}
 
 
 def tables():
     return {
-        CLAUSES: [{"clause_id": name, "text": f"Text of {name}."} for name in sorted(DOCUMENTS)],
+        CLAUSES: [
+            {"clause_id": name, "text": f"Text of {name}."}
+            for name in sorted(DOCUMENTS)
+        ],
         QUERIES: [
-            {"query_id": name, "split": split, "short": name, "long": f"{name}, at length"}
+            {
+                "query_id": name,
+                "split": split,
+                "short": name,
+                "long": f"{name}, at length",
+            }
             for name, split in sorted(IDS.items())
         ],
         JUDGEMENTS: [
@@ -96,7 +117,9 @@ def written(request, tmp_path):
     task = TASK | {"pool": request.param}
     census = data_set(tmp_path, "quill", tables())
     rows = prediction_rows(HITS)
-    data = collection.load([census.parent / f"{name}.parquet" for name in collection.files(task)], task)
+    data = collection.load(
+        [census.parent / f"{name}.parquet" for name in collection.files(task)], task
+    )
     scored = scores(rows, data)
     predicted = run(tmp_path, "quill", PREDICTIONS, rows, scored)
     (exported,) = export([census], [predicted], {"quill": task}).sets
@@ -115,20 +138,28 @@ def by_query(scored, metric):
 def test_ir_measures_computes_the_same_scores(written):
     exported, _, scored, out = written
     qrels = [*ir_measures.read_trec_qrels(str(out / "trec/qrels.test.txt"))]
-    ranked = [*ir_measures.read_trec_run(str(out / f"trec/{exported.runs[0].name}.run"))]
+    ranked = [
+        *ir_measures.read_trec_run(str(out / f"trec/{exported.runs[0].name}.run"))
+    ]
     for measure, metric in (
         (nDCG @ 5, "NDCG@5"),
         (nDCG @ 10, "NDCG@10"),
         (P(rel=2) @ 5, "3-star precision@5"),
     ):
         ours = by_query(scored, metric)
-        theirs = {x.query_id: x.value for x in ir_measures.iter_calc([measure], qrels, ranked)}
+        theirs = {
+            x.query_id: x.value for x in ir_measures.iter_calc([measure], qrels, ranked)
+        }
         if metric == "3-star precision@5":
             # The published definition divides by the number of hits (`ünter`: three), trec_eval by five.
             theirs[trec.trec_id("ünter")] *= 5 / 3
         assert theirs == pytest.approx(ours, abs=1e-12)
     whole = ir_measures.calc_aggregate([nDCG @ 10], qrels, ranked)[nDCG @ 10]
-    (ours,) = [row["value"] for row in scored if (row["metric"], row["group"]) == ("NDCG@10", "all")]
+    (ours,) = [
+        row["value"]
+        for row in scored
+        if (row["metric"], row["group"]) == ("NDCG@10", "all")
+    ]
     assert whole == pytest.approx(ours, abs=1e-12)
 
 
@@ -144,7 +175,11 @@ def test_a_submitted_run_gets_the_same_scores(written):
 
 def test_ids_in_a_run_file_have_no_white_space(written):
     exported, _, _, out = written
-    lines = (out / f"trec/{exported.runs[0].name}.run").read_text(encoding="utf-8").splitlines()
+    lines = (
+        (out / f"trec/{exported.runs[0].name}.run")
+        .read_text(encoding="utf-8")
+        .splitlines()
+    )
     assert {len(line.split()) for line in lines} == {6}
     assert {line.split()[0] for line in lines} == {
         '"as-is"%20clause',
@@ -155,10 +190,14 @@ def test_ids_in_a_run_file_have_no_white_space(written):
 
 def test_beir_can_read_the_exported_folder(written):
     _, data, _, out = written
-    corpus = {row["_id"]: row["text"] for row in map(json.loads, (out / "beir/corpus.jsonl").open())}
+    corpus = {
+        row["_id"]: row["text"]
+        for row in map(json.loads, (out / "beir/corpus.jsonl").open())
+    }
     assert corpus == data.documents
     queries = {
-        row["_id"]: row for row in map(json.loads, (out / "beir/queries.jsonl").open(encoding="utf-8"))
+        row["_id"]: row
+        for row in map(json.loads, (out / "beir/queries.jsonl").open(encoding="utf-8"))
     }
     assert queries["ünter"]["text"] == "ünter"
     assert queries["old"]["metadata"] == {"split": "train", "long": "old, at length"}
@@ -168,11 +207,17 @@ def test_beir_can_read_the_exported_folder(written):
     assert header == ["query-id", "corpus-id", "score"]
     test = {query for query, split in IDS.items() if split == "test"}
     assert {(query, document): int(gain) for query, document, gain in rows} == {
-        (query, document): gain for query in test for document, gain in GAINS[query].items()
+        (query, document): gain
+        for query in test
+        for document, gain in GAINS[query].items()
     }
     frame = pd.read_csv(out / "beir/qrels/test.tsv", sep="\t")
     assert set(frame["query-id"]) == test
-    assert {path.stem for path in (out / "beir/qrels").iterdir()} == {"train", "dev", "test"}
+    assert {path.stem for path in (out / "beir/qrels").iterdir()} == {
+        "train",
+        "dev",
+        "test",
+    }
 
 
 def test_equal_scores_are_lowered_to_the_next_single_precision_number():
@@ -187,11 +232,19 @@ def test_equal_scores_are_lowered_to_the_next_single_precision_number():
 def test_mteb_computes_the_same_scores(written):
     exported, _, scored, out = written
     program = [harness("mteb"), "mteb_task.py", "results"]
-    result = subprocess.run(program, cwd=out, capture_output=True, text=True, check=False)
+    result = subprocess.run(
+        program, cwd=out, capture_output=True, text=True, check=False
+    )
     assert result.returncode == 0, result.stderr[-3000:]
     (file,) = (out / "results/results").rglob("quill.json")
     assert exported.runs[0].name in file.parts[-3]
     (scores,) = json.loads(file.read_text(encoding="utf-8"))["scores"]["test"]
-    (ours,) = [row["value"] for row in scored if (row["metric"], row["group"]) == ("NDCG@10", "all")]
+    (ours,) = [
+        row["value"]
+        for row in scored
+        if (row["metric"], row["group"]) == ("NDCG@10", "all")
+    ]
     assert scores["ndcg_at_10_unrounded"] == pytest.approx(ours, abs=1e-6)
-    assert scores["main_score"] == scores["ndcg_at_10"] == pytest.approx(ours, abs=5.1e-6)
+    assert (
+        scores["main_score"] == scores["ndcg_at_10"] == pytest.approx(ours, abs=5.1e-6)
+    )

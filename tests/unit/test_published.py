@@ -50,16 +50,29 @@ def _write(folder: Path, text: str) -> Path:
 def test_a_cell_is_read_as_published(tmp_path, value, decimals, number, margin):
     shown = "" if decimals is None else decimals
     (cell,) = load(
-        _write(tmp_path, f'{HEADER}table3,BM25 / None,NDCG@5,{value},{shown},"Table 3, Section 4"\n')
+        _write(
+            tmp_path,
+            f'{HEADER}table3,BM25 / None,NDCG@5,{value},{shown},"Table 3, Section 4"\n',
+        )
     )
     assert cell == PublishedCell(
-        "table3", "BM25 / None", "NDCG@5", value.strip('"'), decimals, "Table 3, Section 4"
+        "table3",
+        "BM25 / None",
+        "NDCG@5",
+        value.strip('"'),
+        decimals,
+        "Table 3, Section 4",
     )
     assert (cell.number, cell.margin) == (number, margin)
 
 
 def test_cells_keep_the_order_of_the_file(tmp_path):
-    cells = load(_write(tmp_path, HEADER + "table2,b,x,1,0,p. 1\ntable2,a,x,2,0,p. 1\ntable1,a,x,3,0,p. 1\n"))
+    cells = load(
+        _write(
+            tmp_path,
+            HEADER + "table2,b,x,1,0,p. 1\ntable2,a,x,2,0,p. 1\ntable1,a,x,3,0,p. 1\n",
+        )
+    )
     assert [cell.value for cell in cells] == ["1", "2", "3"]
 
 
@@ -67,8 +80,10 @@ def test_a_value_without_trailing_zeros_is_compared_at_the_given_decimals(tmp_pa
     text = HEADER + "t,r,c,0.81+/-0.013,3,p\nt,s,c,0.817+/-0.012,3,p\nt,u,c,0,3,p\n"
     cells = load(_write(tmp_path, text))
     assert [(cell.value, cell.number, cell.decimals) for cell in cells] == [
-        ("0.81+/-0.013", 0.81, 3), ("0.817+/-0.012", 0.817, 3), ("0", 0.0, 3),
-    ]  # fmt: skip
+        ("0.81+/-0.013", 0.81, 3),
+        ("0.817+/-0.012", 0.817, 3),
+        ("0", 0.0, 3),
+    ]
     found = [verdict(cells[0], Cell("r", "c", value)) for value in (0.8149, 0.8104)]
     assert found == [("off", "+0.005", ""), ("match", "", "")]
 
@@ -85,7 +100,9 @@ def test_all_values_of_a_column_have_the_same_number_of_decimals(path):
     for cell in load(path):
         if cell.decimals is not None and not COUNTS.fullmatch(cell.row):
             columns[path.stem, cell.table, cell.column].add(cell.decimals)
-    assert {key: found for key, found in columns.items() if len(found) > 1}.keys() == MIXED & columns.keys()
+    assert {
+        key: found for key, found in columns.items() if len(found) > 1
+    }.keys() == MIXED & columns.keys()
 
 
 @pytest.mark.parametrize(
@@ -97,20 +114,32 @@ def test_all_values_of_a_column_have_the_same_number_of_decimals(path):
         (HEADER + "t,r,c,0.5,1,p\nt,r,c,,,p\n", "row 3: the value is empty"),
         (HEADER + "t,,c,0.5,1,p\n", "row 2: the row is empty"),
         (HEADER + "t,r,c,0.5,1,\n", "row 2: the where is empty"),
-        (HEADER + "t,r ,c,0.5,1,p\n", "row 2: the row 'r ' begins or ends with a space"),
+        (
+            HEADER + "t,r ,c,0.5,1,p\n",
+            "row 2: the row 'r ' begins or ends with a space",
+        ),
         (
             HEADER + "t,r,c,0.50,1,p\n",
             "row 2: decimals is '1', but the value '0.50' is a number with 2 decimals",
         ),
-        (HEADER + "t,r,c,50,,p\n", "row 2: decimals is '', but the value '50' is a number with 0 decimals"),
-        (HEADER + "t,r,c,NaN,3,p\n", "row 2: decimals is '3', but the value 'NaN' is text"),
+        (
+            HEADER + "t,r,c,50,,p\n",
+            "row 2: decimals is '', but the value '50' is a number with 0 decimals",
+        ),
+        (
+            HEADER + "t,r,c,NaN,3,p\n",
+            "row 2: decimals is '3', but the value 'NaN' is text",
+        ),
         (HEADER + "t,r,c,5,x,p\n", "row 2: decimals is 'x'"),
         (HEADER + "t,r,c,0.5,-1,p\n", "row 2: decimals is '-1'"),
         (
             HEADER + "t,r,c,0.5,3,p\nt,s,c,0.25,2,p\nu,s,c,0.125,3,p\n",
             "row 2: decimals is 3, but no value of t shows 3 decimals",
         ),
-        (HEADER + "t,r,c,0.5,2,p\n", "row 2: decimals is 2, but no value of t shows 2 decimals"),
+        (
+            HEADER + "t,r,c,0.5,2,p\n",
+            "row 2: decimals is 2, but no value of t shows 2 decimals",
+        ),
         (
             HEADER + "t,r,c,1,0,p\nt,s,c,1,0,p\nt,r,c,2,0,p\n",
             "row 4: the cell t / 'r' / 'c' is also at ",
@@ -130,12 +159,23 @@ def test_a_missing_file_raises_bad_input(tmp_path):
 
 def test_the_tidy_csv_contains_every_published_value_once():
     text = to_csv(PUBLISHED)
-    frame = pd.read_csv(io.StringIO(text), keep_default_na=False, na_values={"number": [""], "margin": [""]})
+    frame = pd.read_csv(
+        io.StringIO(text),
+        keep_default_na=False,
+        na_values={"number": [""], "margin": [""]},
+    )
     cells = [(path.stem, cell) for path in PUBLISHED for cell in load(path)]
     assert len(frame) == len(cells) > 2000 and tuple(frame.columns) == TIDY_COLUMNS
-    assert frame["number"].dtype == float and 0 < frame["number"].isna().sum() < len(frame)
+    assert frame["number"].dtype == float and 0 < frame["number"].isna().sum() < len(
+        frame
+    )
     for row, (paper, cell) in zip(frame.itertuples(), cells, strict=True):
-        assert (row.paper, row.table, row.row, row.column) == (paper, cell.table, cell.row, cell.column)
+        assert (row.paper, row.table, row.row, row.column) == (
+            paper,
+            cell.table,
+            cell.row,
+            cell.column,
+        )
         assert (row.value, row.where) == (cell.value, cell.where)
         assert row.decimals == ("" if cell.decimals is None else str(cell.decimals))
         assert (None if pd.isna(row.number) else row.number) == cell.number

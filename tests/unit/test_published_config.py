@@ -5,7 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from lextables.pipeline.config import LOCAL, PLACE, Config, ExtraModel, ExtraPredictions, published
+from lextables.pipeline.config import (
+    LOCAL,
+    PLACE,
+    Config,
+    ExtraModel,
+    ExtraPredictions,
+    published,
+)
 from lextables.report import commands, site, summary
 from site_results import material, write_results
 
@@ -33,17 +40,33 @@ PLACES = {
     "bulk_export": f"~/{MARK}",
     "traffic_ranks": f"../{MARK}/ranks.csv",
     "extra_models": [
-        {"name": "Mine", "kind": "encoder", "model": f"/home/{MARK}/model", "trained_on": None},
+        {
+            "name": "Mine",
+            "kind": "encoder",
+            "model": f"/home/{MARK}/model",
+            "trained_on": None,
+        },
         {"name": "Ours", "kind": "encoder", "model": f".\\{MARK}"},
     ],
-    "extra_predictions": [{"name": "Theirs", "paper": "acord", "file": [f"{MARK}.txt", f"/{MARK}/b.run"]}],
+    "extra_predictions": [
+        {"name": "Theirs", "paper": "acord", "file": [f"{MARK}.txt", f"/{MARK}/b.run"]}
+    ],
 }
-PLANTED = {"data": "release", "models": "available", "papers": ["acord"]} | LOCAL_VALUES | PLACES
+PLANTED = (
+    {"data": "release", "models": "available", "papers": ["acord"]}
+    | LOCAL_VALUES
+    | PLACES
+)
 
 
 def marked(mark):
     models = (Config, ExtraModel, ExtraPredictions)
-    return {name for model in models for name, field in model.model_fields.items() if mark in field.metadata}
+    return {
+        name
+        for model in models
+        for name, field in model.model_fields.items()
+        if mark in field.metadata
+    }
 
 
 def test_every_marked_key_has_a_planted_value():
@@ -53,7 +76,9 @@ def test_every_marked_key_has_a_planted_value():
 
 def test_every_key_that_can_hold_a_path_an_address_or_a_person_is_marked():
     # The other keys have words of a fixed list, numbers, or names of rows, models, papers and volumes.
-    free_text = {name for name, field in Config.model_fields.items() if field.annotation is str}
+    free_text = {
+        name for name, field in Config.model_fields.items() if field.annotation is str
+    }
     assert free_text - marked(LOCAL) - marked(PLACE) == {"encoder"}
 
 
@@ -65,7 +90,9 @@ def test_only_settings_that_change_a_result_are_published():
     assert shown["extra_predictions"][0]["file"] == ["<path>", "<path>"]
 
 
-@pytest.mark.parametrize("value", ["auto", "benepar", "sentence-transformers/all-MiniLM-L6-v2", "a b"])
+@pytest.mark.parametrize(
+    "value", ["auto", "benepar", "sentence-transformers/all-MiniLM-L6-v2", "a b"]
+)
 def test_words_and_ids_of_the_hub_are_published(value):
     assert published({"parser": value}) == {"parser": value}
 
@@ -81,17 +108,24 @@ def test_no_file_of_the_report_has_a_local_setting(tmp_path):
     results = write_results(tmp_path)
     for path in results.rglob("run.json"):
         record = json.loads(path.read_text())
-        record["settings"]["api"] = record["trained"]["settings"]["api"] = f"http://{MARK}:8000/v1"
+        record["settings"]["api"] = record["trained"]["settings"]["api"] = (
+            f"http://{MARK}:8000/v1"
+        )
         path.write_text(json.dumps(record))
     (results / "config.yaml").write_text(f"edgar_contact: {MARK}")
     shown = material(results, PLANTED)
     texts = site.files(shown)
     results_page = summary.Material(shown.config, shown.parts, shown.runs, "2026-01-02")
-    texts |= {"page": summary.page(results_page), "summary": summary.summary(results_page)}
+    texts |= {
+        "page": summary.page(results_page),
+        "summary": summary.summary(results_page),
+    }
     assert any("extra_models=" in text for text in texts.values())
     for path, text in texts.items():
         assert MARK not in text and "7919" not in text, path
-        assert not any(f'/{name}"' in text for name in ("config.yaml", "run.json", "log.txt")), path
+        assert not any(
+            f'/{name}"' in text for name in ("config.yaml", "run.json", "log.txt")
+        ), path
 
 
 def test_the_first_page_lists_the_settings(tmp_path):

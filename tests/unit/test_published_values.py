@@ -16,26 +16,45 @@ from lextables.tables.published import load
 
 ROOT = Path(__file__).resolve().parents[2]
 PAPERS = ROOT.joinpath(os.environ.get("LEXTABLES_PAPERS", "../shared/papers"))
-CELLS = {path.stem: load(path) for path in sorted((ROOT / "resources/published").glob("*.csv"))}
-TABLES = [(paper, table) for paper, cells in CELLS.items() for table in dict.fromkeys(c.table for c in cells)]
+CELLS = {
+    path.stem: load(path)
+    for path in sorted((ROOT / "resources/published").glob("*.csv"))
+}
+TABLES = [
+    (paper, table)
+    for paper, cells in CELLS.items()
+    for table in dict.fromkeys(c.table for c in cells)
+]
 # {(paper, table): (number of cells for which neither the values of the row nor those of the column are
 # adjacent in the text, number of these cells whose value is missing from the text)}.  Causes: positions on
 # the axis of a figure, and numbers, names or rows that the conversion splits, hyphenates or mixes up.
 SCATTERED = {
-    ("cuad", "figure4"): (9, 9), ("cuad", "figure8"): (9, 9), ("cuad", "table4"): (50, 6),
-    ("cuad", "table5"): (32, 6), ("lawngnli", "table6"): (6, 6), ("lawngnli", "table17"): (6, 6),
-    ("privacy", "table1"): (1, 1), ("privacy", "table_c1"): (6, 0), ("privacy", "table_c2"): (2, 0),
-}  # fmt: skip
+    ("cuad", "figure4"): (9, 9),
+    ("cuad", "figure8"): (9, 9),
+    ("cuad", "table4"): (50, 6),
+    ("cuad", "table5"): (32, 6),
+    ("lawngnli", "table6"): (6, 6),
+    ("lawngnli", "table17"): (6, 6),
+    ("privacy", "table1"): (1, 1),
+    ("privacy", "table_c1"): (6, 0),
+    ("privacy", "table_c2"): (2, 0),
+}
 # {paper: (number of tables and figures, number of published values)}.
 SIZES = {
-    "acord": (14, 773), "contracteval": (1, 76), "cuad": (11, 252), "lawngnli": (10, 713),
-    "maud": (10, 294), "privacy": (7, 629),
-}  # fmt: skip
+    "acord": (14, 773),
+    "contracteval": (1, 76),
+    "cuad": (11, 252),
+    "lawngnli": (10, 713),
+    "maud": (10, 294),
+    "privacy": (7, 629),
+}
 
 
 def tokens(text):
     """The words and numbers of a text without markup, separated and surrounded by spaces."""
-    text = re.sub(r"</?u>|\$|\\text|[{}]", " ", unicodedata.normalize("NFKC", text)).casefold()
+    text = re.sub(
+        r"</?u>|\$|\\text|[{}]", " ", unicodedata.normalize("NFKC", text)
+    ).casefold()
     found = (word.rstrip(".,") for word in re.findall(r"[\w.,%±+/<>\-−]+", text))
     return f" {' '.join(filter(None, found))} "
 
@@ -64,15 +83,24 @@ def test_values_of_a_row_or_column_are_adjacent_in_the_paper(paper, table):
     printed = {
         line
         for line, values in lines.items()
-        if any(tokens(" ".join(some)) in text for some in (values, dict.fromkeys(values)))
+        if any(
+            tokens(" ".join(some)) in text for some in (values, dict.fromkeys(values))
+        )
     }
-    scattered = [c for c in cells if not {("row", c.row), ("column", c.column)} & printed]
+    scattered = [
+        c for c in cells if not {("row", c.row), ("column", c.column)} & printed
+    ]
     absent = [cell for cell in scattered if tokens(cell.value) not in text]
-    assert (len(scattered), len(absent)) == SCATTERED.get((paper, table), (0, 0)), scattered
+    assert (len(scattered), len(absent)) == SCATTERED.get((paper, table), (0, 0)), (
+        scattered
+    )
 
 
 def test_no_value_is_missing():
-    sizes = {paper: (len({cell.table for cell in cells}), len(cells)) for paper, cells in CELLS.items()}
+    sizes = {
+        paper: (len({cell.table for cell in cells}), len(cells))
+        for paper, cells in CELLS.items()
+    }
     assert sizes == SIZES
 
 
@@ -97,7 +125,9 @@ def numbers(paper, table):
 def test_the_total_row_equals_the_sum_of_the_rows(paper, table, total):
     rows = numbers(paper, table)
     totals = rows.pop(total)
-    assert {column: sum(row[column] for row in rows.values()) for column in totals} == totals
+    assert {
+        column: sum(row[column] for row in rows.values()) for column in totals
+    } == totals
 
 
 def test_the_total_column_equals_the_sum_of_the_columns():
@@ -110,7 +140,10 @@ def test_the_total_column_equals_the_sum_of_the_columns():
 
 
 def test_values_that_a_paper_publishes_twice_are_equal():
-    at_80 = {row: values["Precision@80% Recall"] for row, values in numbers("cuad", "table2").items()}
+    at_80 = {
+        row: values["Precision@80% Recall"]
+        for row, values in numbers("cuad", "table2").items()
+    }
     figure3, figure5 = (
         {row: next(iter(of.values())) for row, of in numbers("cuad", f).items()}
         for f in ("figure3", "figure5")
@@ -121,16 +154,25 @@ def test_values_that_a_paper_publishes_twice_are_equal():
     for row, values in numbers("lawngnli", "table5").items():
         assert row.endswith(" / N") or values.items() <= whole[row].items()
     d4 = numbers("acord", "table_d4")
-    assert numbers("acord", "figure2") == {row: d4[row] for row in d4 if row.startswith("BM25 / ")}
+    assert numbers("acord", "figure2") == {
+        row: d4[row] for row in d4 if row.startswith("BM25 / ")
+    }
 
 
 @pytest.mark.parametrize("table", ["table3", "table4", "table7", "table8"])
 def test_overall_scores_of_maud_are_means_over_questions(table):
     """Table 8 has a misprint: 53.3 for RoBERTa, although its categories give 58.3."""
-    *questions, total = (row["Deal Point Questions"] for row in numbers("maud", "table9").values())
+    *questions, total = (
+        row["Deal Point Questions"] for row in numbers("maud", "table9").values()
+    )
     rows = numbers("maud", table)
     for column, overall in rows.pop("Overall").items():
-        mean = sum(n * row[column] for n, row in zip(questions, rows.values(), strict=True)) / total
+        mean = (
+            sum(
+                n * row[column] for n, row in zip(questions, rows.values(), strict=True)
+            )
+            / total
+        )
         misprint = 5.0 if (table, column) == ("table8", "RoBERTa") else 0.0
         assert mean - misprint == pytest.approx(overall, abs=0.15), column
 
@@ -138,6 +180,12 @@ def test_overall_scores_of_maud_are_means_over_questions(table):
 @pytest.mark.parametrize("table", ["table_c1", "table_c2"])
 def test_f1_of_privacy_is_at_most_the_mean_of_precision_and_recall(table):
     """This holds for the F1 of each paragraph or policy, and therefore for their mean."""
-    rows = [row for row in numbers("privacy", table).values() if {"F1", "Recall", "Precision"} <= row.keys()]
+    rows = [
+        row
+        for row in numbers("privacy", table).values()
+        if {"F1", "Recall", "Precision"} <= row.keys()
+    ]
     assert len(rows) >= 50
-    assert all(row["F1"] <= (row["Recall"] + row["Precision"]) / 2 + 1e-4 for row in rows)
+    assert all(
+        row["F1"] <= (row["Recall"] + row["Precision"]) / 2 + 1e-4 for row in rows
+    )

@@ -7,7 +7,10 @@ import pytest
 from lextables.metrics.ranking import by_name, strict_reading
 from lextables.pipeline.errors import BadInput
 
-QRELS = {"q": {"a": 4, "b": 3, "c": 0, "d": 2, "e": 0, "f": 0, "g": 3}, "none": {"a": 0, "b": 1}}
+QRELS = {
+    "q": {"a": 4, "b": 3, "c": 0, "d": 2, "e": 0, "f": 0, "g": 3},
+    "none": {"a": 0, "b": 1},
+}
 
 
 def test_ndcg_equals_a_value_computed_by_hand():
@@ -19,14 +22,22 @@ def test_ndcg_equals_a_value_computed_by_hand():
 
 
 def test_ndcg_uses_the_order_of_the_hits_and_not_their_ids():
-    first, second = (by_name("NDCG@5")({"q": {"a": 1, "z": 0}}, {"q": hits})["q"] for hits in ("za", "az"))
+    first, second = (
+        by_name("NDCG@5")({"q": {"a": 1, "z": 0}}, {"q": hits})["q"]
+        for hits in ("za", "az")
+    )
     assert first < second == 1
 
 
 @pytest.mark.parametrize(
     ("hits", "stars", "printed", "strict"),
     [
-        (["a", "b", "c", "d", "e"], 4, 2 / 5, 2 / 3),  # three clauses have 4 stars: Eq. 2 divides by 3
+        (
+            ["a", "b", "c", "d", "e"],
+            4,
+            2 / 5,
+            2 / 3,
+        ),  # three clauses have 4 stars: Eq. 2 divides by 3
         (["a", "c"], 5, 1 / 2, 1.0),  # two hits: the published definition divides by 2
         ([], 4, 0.0, 0.0),
         (["c", "e", "f", "d", "b", "a"], 5, 0.0, 0.0),  # rank six is below the cutoff
@@ -34,7 +45,9 @@ def test_ndcg_uses_the_order_of_the_hits_and_not_their_ids():
         (["x", "a"], 4, 1 / 2, 1 / 3),  # a hit without a judgement has no stars
     ],
 )
-def test_star_precision_has_a_published_and_a_strict_definition(hits, stars, printed, strict):
+def test_star_precision_has_a_published_and_a_strict_definition(
+    hits, stars, printed, strict
+):
     name = f"{stars}-star precision@5"
     for function, value in ((by_name(name), printed), (strict_reading(name), strict)):
         found = function(QRELS, {"q": hits, "none": ["a"]})
@@ -51,8 +64,12 @@ def test_star_precision_has_a_published_and_a_strict_definition(hits, stars, pri
         ([], 5, 0.0),
     ],
 )
-def test_recall_is_the_share_of_relevant_documents_that_are_returned(hits, cutoff, share):
-    found = by_name(f"Recall@{cutoff}")(QRELS | {"empty": {"a": 0}}, {"q": hits, "empty": ["a"]})
+def test_recall_is_the_share_of_relevant_documents_that_are_returned(
+    hits, cutoff, share
+):
+    found = by_name(f"Recall@{cutoff}")(
+        QRELS | {"empty": {"a": 0}}, {"q": hits, "empty": ["a"]}
+    )
     assert found["q"] == pytest.approx(share) and math.isnan(found["empty"])
 
 
@@ -65,9 +82,18 @@ def test_the_lowest_positive_gain_is_relevant():
     [
         ("NDCG", "metrics: the metric 'NDCG' has no cutoff; write it as NDCG@10."),
         ("NDCG@0", "metrics: the metric 'NDCG@0' has no cutoff; write it as NDCG@10."),
-        ("NDCG@ten", "metrics: the metric 'NDCG@ten' has no cutoff; write it as NDCG@10."),
-        ("MAP@5", "metrics: there is no metric 'MAP@5'; choose from NDCG@k, Recall@k and <n>-star"),
-        ("0-star precision@5", "metrics: there is no metric '0-star precision@5'; choose from"),
+        (
+            "NDCG@ten",
+            "metrics: the metric 'NDCG@ten' has no cutoff; write it as NDCG@10.",
+        ),
+        (
+            "MAP@5",
+            "metrics: there is no metric 'MAP@5'; choose from NDCG@k, Recall@k and <n>-star",
+        ),
+        (
+            "0-star precision@5",
+            "metrics: there is no metric '0-star precision@5'; choose from",
+        ),
     ],
 )
 def test_an_invalid_metric_name_raises_with_the_valid_forms(name, sentence):

@@ -11,7 +11,11 @@ from lextables.pipeline import not_run
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.redaction import redacted, without_folders
 
-KEY, TOKEN, PASSWORD = "sk-proj-AbCdEf0123456789", "hf_QrStUvWxYz987654", "hunter2-of-the-proxy"
+KEY, TOKEN, PASSWORD = (
+    "sk-proj-AbCdEf0123456789",
+    "hf_QrStUvWxYz987654",
+    "hunter2-of-the-proxy",
+)
 JOB = """
 import os, sys
 import requests
@@ -38,7 +42,12 @@ def test_a_job_writes_no_secrets_to_the_screen_or_its_log(tmp_path, error):
         "HTTPS_PROXY": f"http://me:{PASSWORD}@proxy.example:3128",
     }
     run = subprocess.run(
-        [sys.executable, "-c", JOB.replace("{error}", error), str(tmp_path / "job.log")],
+        [
+            sys.executable,
+            "-c",
+            JOB.replace("{error}", error),
+            str(tmp_path / "job.log"),
+        ],
         env=os.environ | secrets,
         capture_output=True,
         text=True,
@@ -101,7 +110,10 @@ def test_each_line_of_a_secret_is_redacted(monkeypatch):
 
 def test_a_secret_that_is_not_utf_8_is_redacted(monkeypatch):
     monkeypatch.setenv("DB_PASSWORD", "p\udce4ssw\udcf6rd")
-    assert redacted("it is p\udce4ssw\udcf6rd or p%E4ssw%F6rd") == "it is (DB_PASSWORD) or (DB_PASSWORD)"
+    assert (
+        redacted("it is p\udce4ssw\udcf6rd or p%E4ssw%F6rd")
+        == "it is (DB_PASSWORD) or (DB_PASSWORD)"
+    )
 
 
 def test_the_path_of_a_credentials_file_is_not_redacted(monkeypatch, tmp_path):
@@ -112,14 +124,29 @@ def test_the_path_of_a_credentials_file_is_not_redacted(monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [
-        ("https://me:pass@host/v1 and http://me@host", "https://(login)@host/v1 and http://(login)@host"),
-        ("https://host/a@b, Jane jane@host.org", "https://host/a@b, Jane jane@host.org"),
+        (
+            "https://me:pass@host/v1 and http://me@host",
+            "https://(login)@host/v1 and http://(login)@host",
+        ),
+        (
+            "https://host/a@b, Jane jane@host.org",
+            "https://host/a@b, Jane jane@host.org",
+        ),
         ("http://me:p@ss:w@host/x", "http://(login)@host/x"),
-        ("http:/me:pass@host/x, S3:///ID:key@b", "http:/(login)@host/x, S3:///(login)@b"),
-        ("'http://me:pa'ss@host', \"ftp://me:pa\"ss@h\"", "'http://(login)@host', \"ftp://(login)@h\""),
+        (
+            "http:/me:pass@host/x, S3:///ID:key@b",
+            "http:/(login)@host/x, S3:///(login)@b",
+        ),
+        (
+            "'http://me:pa'ss@host', \"ftp://me:pa\"ss@h\"",
+            "'http://(login)@host', \"ftp://(login)@h\"",
+        ),
         ("http://me:pa/ss@host/x", "http://(login)@host/x"),
         ("http://host:8000/a@b", "http://host:8000/a@b"),
-        ("?access_token=abc&x=1#sig=d;key=e", "?access_token=(secret)&x=1#sig=(secret);key=(secret)"),
+        (
+            "?access_token=abc&x=1#sig=d;key=e",
+            "?access_token=(secret)&x=1#sig=(secret);key=(secret)",
+        ),
         (
             "https://b/x?X-Amz-Signature=ab%2F&X-Amz-Date=1",
             "https://b/x?X-Amz-Signature=(secret)&X-Amz-Date=1",
@@ -142,7 +169,10 @@ def test_logins_in_urls_are_redacted_and_other_words_are_not(monkeypatch, text, 
         ("'/home/Ann Lee/x/y.json' is missing", "'…/y.json' is missing"),
         ("(/data/raw/a.zip, row 3)", "(…/a.zip, row 3)"),
         ("file=/data/raw/a.zip", "file=…/a.zip"),
-        ("https://example.org/a/b.zip and/or a/b/c", "https://example.org/a/b.zip and/or a/b/c"),
+        (
+            "https://example.org/a/b.zip and/or a/b/c",
+            "https://example.org/a/b.zip and/or a/b/c",
+        ),
         ("3/4 of docs/models.md#gated", "3/4 of docs/models.md#gated"),
         ("HERE/x y/z.txt", "…/x y/z.txt"),
         ("", ""),
@@ -164,4 +194,7 @@ def test_a_reason_that_tables_show_has_no_absolute_path(tmp_path):
 def test_an_error_has_no_secrets_in_any_part():
     url = "http://me:pass@host/x?key=abc"
     shown = "http://(login)@host/x?key=(secret)"
-    assert str(BadInput(f"no {url}", where=url, do=f"see {url}")) == f"{shown}: no {shown}; see {shown}."
+    assert (
+        str(BadInput(f"no {url}", where=url, do=f"see {url}"))
+        == f"{shown}: no {shown}; see {shown}."
+    )

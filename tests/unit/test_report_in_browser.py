@@ -29,26 +29,39 @@ def test_pages_have_no_faults(chromium, report, path):
 def test_faults_are_found(chromium, report):
     page = report / "worse.html"
     text = (report / "index.html").read_text(encoding="utf-8")
-    bad = '<img src="nowhere.png"><div style="width:3000px">wide</div>' + "<a href='#how'>link</a>" * 150
+    bad = (
+        '<img src="nowhere.png"><div style="width:3000px">wide</div>'
+        + "<a href='#how'>link</a>" * 150
+    )
     (report / "worse.js").write_text("throw Error('thrown')")
     bad += "<script src='worse.js'></script><script>document.title = 'run'</script>"
     page.write_text(text.replace("</main>", f"{bad}</main>"))
     errors = " ".join(site_browser.faults(chromium, page, [(390, "light")]))
     page.unlink()
-    for message in ("nowhere.png cannot be loaded", "thrown", "axe: image-alt", "sideways", "of the Tab key"):
+    for message in (
+        "nowhere.png cannot be loaded",
+        "thrown",
+        "axe: image-alt",
+        "sideways",
+        "of the Tab key",
+    ):
         assert message in errors
     # Scripts inside texts do not run.
     assert "Executing inline script violates" in errors
 
 
 def test_pages_can_be_read_without_scripts(chromium, report):
-    with site_browser.opened(chromium, report / "tables/acord-table3.html", java_script_enabled=False) as (
+    with site_browser.opened(
+        chromium, report / "tables/acord-table3.html", java_script_enabled=False
+    ) as (
         page,
         _,
     ):
         assert page.locator(".command code").first.is_visible()
         assert not page.locator("button").count()
-    with site_browser.opened(chromium, report / "index.html", java_script_enabled=False) as (page, _):
+    with site_browser.opened(
+        chromium, report / "index.html", java_script_enabled=False
+    ) as (page, _):
         assert not page.locator(".find").is_visible()
         assert page.get_by_role("link", name="Table 3").is_visible()
 
@@ -61,14 +74,20 @@ def test_search_and_filters(chromium, report):
         page.get_by_role("searchbox").fill("nothing like it")
         assert page.locator(".results").inner_text() == "Nothing found."
         page.get_by_label("With").select_option("not-run")
-        assert page.locator(".tiles li:visible a").all_inner_texts() == ["Table 3", "Figure 2"]
+        assert page.locator(".tiles li:visible a").all_inner_texts() == [
+            "Table 3",
+            "Figure 2",
+        ]
         page.get_by_label("Task").select_option("retrieval")
         assert page.locator(".tiles li:visible a").all_inner_texts() == ["Table 3"]
         assert errors == []
 
 
 def test_rows_are_filtered_and_sorted(chromium, report):
-    with site_browser.opened(chromium, report / "tables/acord-table_c1.html") as (page, errors):
+    with site_browser.opened(chromium, report / "tables/acord-table_c1.html") as (
+        page,
+        errors,
+    ):
         page.get_by_label("Rows with").fill("query 17")
         assert page.locator(".grids tbody tr:visible th").all_inner_texts() == ["17"]
         page.get_by_label("Rows with").fill("")
@@ -81,7 +100,9 @@ def test_rows_are_filtered_and_sorted(chromium, report):
 
 def test_the_copy_button_copies_the_command(chromium, report):
     with site_browser.opened(
-        chromium, report / f"{RUN}/seed0.html", permissions=["clipboard-read", "clipboard-write"]
+        chromium,
+        report / f"{RUN}/seed0.html",
+        permissions=["clipboard-read", "clipboard-write"],
     ) as (page, errors):
         page.get_by_role("button", name="Copy the command").first.click()
         page.get_by_text("Copied").wait_for()
@@ -94,7 +115,10 @@ def test_a_table_wider_than_the_screen_has_a_note(chromium, report):
     with site_browser.opened(chromium, report / "data/acord.html", 390) as (page, _):
         page.get_by_text("The first rows of judgements").scroll_into_view_if_needed()
         assert page.locator(".more:visible").count()
-    with site_browser.opened(chromium, report / "tables/acord-table_c1.html", 1280) as (page, _):
+    with site_browser.opened(chromium, report / "tables/acord-table_c1.html", 1280) as (
+        page,
+        _,
+    ):
         assert not page.locator(".more:visible").count()
 
 
@@ -114,7 +138,9 @@ def test_tables_on_paper_are_complete_and_do_not_overlap(chromium, report, path)
     with site_browser.opened(chromium, report / path, PAPER) as (page, _):
         page.emulate_media(media="print")
         turned, *_ = page.evaluate(ON_PAPER)
-        page.set_viewport_size({"width": TURNED if turned == "wide" else PAPER, "height": 900})
+        page.set_viewport_size(
+            {"width": TURNED if turned == "wide" else PAPER, "height": 900}
+        )
         _, *tables = page.evaluate(ON_PAPER)
         assert turned == "auto"
         for right, below in tables:

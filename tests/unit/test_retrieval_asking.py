@@ -18,13 +18,21 @@ from lextables.tasks.retrieval.asking import (
 )
 from lextables.tasks.retrieval.collection import Collection
 
-ONE = Template((Message("user", "Query: ${query}\n${fence}\n${text}\n${fence}\nRate it."),))
+ONE = Template(
+    (Message("user", "Query: ${query}\n${fence}\n${text}\n${fence}\nRate it."),)
+)
 TWO = Template(
-    (Message("user", "Query: ${query}\n${fence}\n${first}\n${fence}\n${second}\n${fence}\nWhich is better?"),)
+    (
+        Message(
+            "user",
+            "Query: ${query}\n${fence}\n${first}\n${fence}\n${second}\n${fence}\nWhich is better?",
+        ),
+    )
 )
 # The second word of a document is its relevance.
 DOCUMENTS = {
-    name: f"worth {worth} of text {name}" for name, worth in zip("abcde", (2, 5, 1, 4, 3), strict=True)
+    name: f"worth {worth} of text {name}"
+    for name, worth in zip("abcde", (2, 5, 1, 4, 3), strict=True)
 }
 
 
@@ -72,8 +80,16 @@ def test_the_score_is_the_expected_rating_and_other_probability_is_reported():
 
 
 def test_without_probabilities_written_ratings_count_and_ties_keep_their_order():
-    written = {"a": "4", "b": "Rating: 4.", "c": "5 stars", "d": "It is good", "e": "**3**"}
-    model = FakeModel(None, lambda text, seed: written[re.search(r"text (\w)", text)[1]])
+    written = {
+        "a": "4",
+        "b": "Rating: 4.",
+        "c": "5 stars",
+        "d": "It is good",
+        "e": "**3**",
+    }
+    model = FakeModel(
+        None, lambda text, seed: written[re.search(r"text (\w)", text)[1]]
+    )
     asked = pointwise(model, ONE, asking())
     assert order(asked) == "cabed"
     assert asked.counts["ties"] == 1 and asked.counts["unparseable"] == 1
@@ -83,11 +99,20 @@ def test_without_probabilities_written_ratings_count_and_ties_keep_their_order()
 @pytest.mark.parametrize(
     ("text", "rating"),
     [
-        ("4", 4), (" 4 out of 5", 4), ("Rating: 2", 2), ("I rate it 3.", 3), ("The rating is 5", 5), 
+        ("4", 4),
+        (" 4 out of 5", 4),
+        ("Rating: 2", 2),
+        ("I rate it 3.", 3),
+        ("The rating is 5", 5),
         ("4/5", 4),
-        ("10", None), ("4.5", None), ("0", None), ("6", None), ("On a scale of 1 to 5, 4", None), ("", None),
+        ("10", None),
+        ("4.5", None),
+        ("0", None),
+        ("6", None),
+        ("On a scale of 1 to 5, 4", None),
+        ("", None),
     ],
-)  # fmt: skip
+)
 def test_ratings_are_parsed_from_answers(text, rating):
     assert parsed(text) == rating
 
@@ -106,9 +131,14 @@ def test_unparseable_answers_keep_the_order_of_the_first_stage():
 
 def test_position_bias_keeps_the_order_and_is_counted():
     for place, share in (("A", 1), ("B", 0)):
-        asked = pairwise(FakeModel(lambda text, place=place: {place: 0.9}), TWO, asking(), passes=4)
+        asked = pairwise(
+            FakeModel(lambda text, place=place: {place: 0.9}), TWO, asking(), passes=4
+        )
         assert order(asked) == "abcde"
-        assert asked.counts["first_listed"] == share and asked.counts["first_listed_by_chance"] == 0.5
+        assert (
+            asked.counts["first_listed"] == share
+            and asked.counts["first_listed_by_chance"] == 0.5
+        )
         assert asked.counts["disagreements"] == asked.counts["ties"] == 4
 
 
@@ -129,8 +159,11 @@ def order_scores(names):
 
 
 TASK = {
-    "training": "train", "validation": "valid", "test": "test", "pool": "judged",
-}  # fmt: skip
+    "training": "train",
+    "validation": "valid",
+    "test": "test",
+    "pool": "judged",
+}
 COLLECTION = Collection(
     DOCUMENTS,
     {
@@ -144,9 +177,14 @@ COLLECTION = Collection(
 
 def settings(way, **more):
     return {
-        "way": way, "prompt": (ONE if way == "pointwise" else TWO).plain(), "form": "text", "queries": None,
-        "documents": "whole", "hits": 3, "passes": 2,
-    } | more  # fmt: skip
+        "way": way,
+        "prompt": (ONE if way == "pointwise" else TWO).plain(),
+        "form": "text",
+        "queries": None,
+        "documents": "whole",
+        "hits": 3,
+        "passes": 2,
+    } | more
 
 
 def test_hits_that_are_not_reranked_stay_below_the_others():
@@ -161,7 +199,8 @@ def test_hits_that_are_not_reranked_stay_below_the_others():
 
 
 @pytest.mark.parametrize(
-    ("way", "passes", "most"), [("pointwise", 9, 3), ("pairwise", 1, 4), ("pairwise", 9, 6)]
+    ("way", "passes", "most"),
+    [("pointwise", 9, 3), ("pairwise", 1, 4), ("pairwise", 9, 6)],
 )
 def test_the_maximum_number_of_requests_is_computed_in_advance(way, passes, most):
     given = settings(way, passes=passes)
@@ -169,9 +208,12 @@ def test_the_maximum_number_of_requests_is_computed_in_advance(way, passes, most
     assert expected(candidates_of(COLLECTION, first, given), given)[0] == most
     # No pair is asked twice, so the actual number can be lower.
     assert (
-        rerank(COLLECTION, first, given, FakeModel(rates if way == "pointwise" else prefers)).counts[
-            "requests"
-        ]
+        rerank(
+            COLLECTION,
+            first,
+            given,
+            FakeModel(rates if way == "pointwise" else prefers),
+        ).counts["requests"]
         <= most
     )
 

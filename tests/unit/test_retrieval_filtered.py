@@ -16,7 +16,9 @@ from lextables.pipeline.errors import BadInput
 from lextables.tasks.retrieval import classifying, dense, lexical
 from lextables.tasks.retrieval.collection import Collection
 
-SAMPLE_ENCODER = str(Path(__file__).parents[2] / "resources/sample/models/sample-encoder")
+SAMPLE_ENCODER = str(
+    Path(__file__).parents[2] / "resources/sample/models/sample-encoder"
+)
 CPU = torch.device("cpu")
 WORDS = ["rent", "tax", "duty", "notice", "court", "state", "the", "of", "law", "claim"]
 TASK = {"training": "train", "validation": "valid", "test": "test"}
@@ -26,12 +28,18 @@ def made(seed=0, documents=12, paragraphs=9):
     drawn = random.Random(seed)
     texts = {
         f"d{at:02}": "\n".join(
-            " ".join(drawn.choices(WORDS, k=drawn.randrange(2, 9))) for _ in range(paragraphs)
+            " ".join(drawn.choices(WORDS, k=drawn.randrange(2, 9)))
+            for _ in range(paragraphs)
         )
         for at in range(documents)
     }
     queries = {
-        name: {"query_id": name, "split": split, "label": label, "text": " ".join(drawn.choices(WORDS, k=3))}
+        name: {
+            "query_id": name,
+            "split": split,
+            "label": label,
+            "text": " ".join(drawn.choices(WORDS, k=3)),
+        }
         for name, split, label in (
             ("q1", "test", "entail"),
             ("q2", "test", "contradict"),
@@ -39,7 +47,10 @@ def made(seed=0, documents=12, paragraphs=9):
         )
     }
     judged = {
-        name: {document: int(at == 0) for at, document in enumerate(drawn.sample(sorted(texts), 8))}
+        name: {
+            document: int(at == 0)
+            for at, document in enumerate(drawn.sample(sorted(texts), 8))
+        }
         for name in queries
     }
     return Collection(texts, queries, judged, TASK)
@@ -48,7 +59,10 @@ def made(seed=0, documents=12, paragraphs=9):
 def encode(texts):
     """The count of each word and the length of the text, which is different for each document."""
     return np.array(
-        [[text.split().count(word) for word in WORDS] + [len(text) / 1000] for text in texts],
+        [
+            [text.split().count(word) for word in WORDS] + [len(text) / 1000]
+            for text in texts
+        ],
         dtype=np.float32,
     )
 
@@ -71,8 +85,12 @@ def expected(data, score):
 def alike(found, wanted):
     assert found.keys() == wanted.keys()
     for query, hits in wanted.items():
-        assert [document for document, _ in found[query]] == [document for document, _ in hits]
-        assert [score for _, score in found[query]] == pytest.approx([score for _, score in hits])
+        assert [document for document, _ in found[query]] == [
+            document for document, _ in hits
+        ]
+        assert [score for _, score in found[query]] == pytest.approx(
+            [score for _, score in hits]
+        )
 
 
 SETTINGS = {"form": "text", "pool": "judged", "top": 5, "queries": None}
@@ -88,12 +106,19 @@ def test_vectors_encode_the_paragraphs_that_each_query_finds(monkeypatch, at_onc
         return encode(texts)
 
     def score(query, document):
-        return float(encode([data.queries[query]["text"]])[0] @ encode([filtered(data, query, document)])[0])
+        return float(
+            encode([data.queries[query]["text"]])[0]
+            @ encode([filtered(data, query, document)])[0]
+        )
 
-    found = dense.retrieve(data, {"text": SETTINGS | {"documents": "filtered"}}, documents, encode)["text"]
+    found = dense.retrieve(
+        data, {"text": SETTINGS | {"documents": "filtered"}}, documents, encode
+    )["text"]
     alike(found, {query: hits[:5] for query, hits in expected(data, score).items()})
     assert set(seen) == {
-        filtered(data, query, document) for query in data.queries for document in data.judged[query]
+        filtered(data, query, document)
+        for query in data.queries
+        for document in data.judged[query]
     }
     assert all(len(text.split("\n")) == 5 for text in seen)
 
@@ -104,7 +129,10 @@ def gensims(query, texts):
     model = OkapiBM25Model(dictionary=dictionary)
     asked = dict(dictionary.doc2bow(query.split()))
     return [
-        sum(weight * asked.get(word, 0) for word, weight in model[dictionary.doc2bow(words)])
+        sum(
+            weight * asked.get(word, 0)
+            for word, weight in model[dictionary.doc2bow(words)]
+        )
         for words in tokens
     ]
 
@@ -118,12 +146,23 @@ def test_okapi_equals_gensim_on_the_pool_of_each_query(monkeypatch, read, at_onc
     for query, pool in data.judged.items():
         names = sorted(pool)
         texts = [
-            filtered(data, query, name) if read == "filtered" else data.documents[name] for name in names
+            filtered(data, query, name) if read == "filtered" else data.documents[name]
+            for name in names
         ]
         found = gensims(data.queries[query]["text"], texts)
-        scores |= {(query, name): value for name, value in zip(names, found, strict=True)}
-    found = lexical.retrieve_okapi(data, {"text": SETTINGS | {"documents": read}})["text"]
-    alike(found, {query: hits[:5] for query, hits in expected(data, lambda *pair: scores[pair]).items()})
+        scores |= {
+            (query, name): value for name, value in zip(names, found, strict=True)
+        }
+    found = lexical.retrieve_okapi(data, {"text": SETTINGS | {"documents": read}})[
+        "text"
+    ]
+    alike(
+        found,
+        {
+            query: hits[:5]
+            for query, hits in expected(data, lambda *pair: scores[pair]).items()
+        },
+    )
 
 
 def test_rerankers_use_only_the_hits_as_their_collection():
@@ -131,23 +170,30 @@ def test_rerankers_use_only_the_hits_as_their_collection():
     hits = {query: sorted(pool)[:3] for query, pool in data.judged.items()}
     among = data.among(hits)
     assert list(among.queries) == ["q1", "q2"]  # the validation query is not reranked
-    found = lexical.retrieve_okapi(among, {"text": SETTINGS | {"documents": "filtered"}})["text"]
-    assert {query: sorted(document for document, _ in of) for query, of in found.items()} == {
-        query: hits[query] for query in ("q1", "q2")
-    }
+    found = lexical.retrieve_okapi(
+        among, {"text": SETTINGS | {"documents": "filtered"}}
+    )["text"]
+    assert {
+        query: sorted(document for document, _ in of) for query, of in found.items()
+    } == {query: hits[query] for query in ("q1", "q2")}
     texts = [filtered(data, "q1", document) for document in hits["q1"]]
     assert [score for _, score in sorted(found["q1"])] == pytest.approx(
         gensims(data.queries["q1"]["text"], texts)
     )
 
 
-HEADS = {"nli": ["entail", "neutral", "contradict"], "entailment": ["entail", "not entail"]}
+HEADS = {
+    "nli": ["entail", "neutral", "contradict"],
+    "entailment": ["entail", "not entail"],
+}
 
 
 @pytest.fixture(scope="module")
 def classifier(tmp_path_factory):
     folder = tmp_path_factory.mktemp("classifier")
-    model = multi_head.load(SAMPLE_ENCODER, [3, 2], "family", seed=3, loss="cross_entropy")
+    model = multi_head.load(
+        SAMPLE_ENCODER, [3, 2], "family", seed=3, loss="cross_entropy"
+    )
     multi_head.save(model, folder / "weights", HEADS)
     return multi_head.load_trained(folder / "weights", CPU)
 
@@ -159,45 +205,79 @@ def classifier(tmp_path_factory):
         ("entailment", {"contradict": "not entail"}, {"q1": 0, "q2": 1}),
     ],
 )
-def test_a_classifier_reranks_by_the_probability_of_the_querys_label(classifier, head, answers, counts):
+def test_a_classifier_reranks_by_the_probability_of_the_querys_label(
+    classifier, head, answers, counts
+):
     data = made(4)
     hits = {query: sorted(pool)[:4] for query, pool in data.judged.items()}
     settings = {
-        "form": "text", "documents": "filtered", "max_length": 24, "head": head, "by": "label",
+        "form": "text",
+        "documents": "filtered",
+        "max_length": 24,
+        "head": head,
+        "by": "label",
         "answers": answers,
-    }  # fmt: skip
+    }
     found = classifying.rerank(data, hits, settings, classifier, SAMPLE_ENCODER, CPU)
     assert list(found) == ["q1", "q2"]
 
-    tokenizer, (model, heads) = AutoTokenizer.from_pretrained(SAMPLE_ENCODER), classifier
+    tokenizer, (model, heads) = (
+        AutoTokenizer.from_pretrained(SAMPLE_ENCODER),
+        classifier,
+    )
     for query, reordered in found.items():
         assert sorted(document for document, _ in reordered) == hits[query]
-        assert [score for _, score in reordered] == sorted((score for _, score in reordered), reverse=True)
+        assert [score for _, score in reordered] == sorted(
+            (score for _, score in reordered), reverse=True
+        )
         for document, score in reordered:
             pair = tokenizer(
-                filtered(data, query, document), data.queries[query]["text"], truncation="longest_first",
-                max_length=24, return_tensors="pt",
-            )  # fmt: skip
+                filtered(data, query, document),
+                data.queries[query]["text"],
+                truncation="longest_first",
+                max_length=24,
+                return_tensors="pt",
+            )
             with torch.no_grad():
                 logits = model.answer(model.represent(**pair), list(heads).index(head))
-            assert score == pytest.approx(float(torch.softmax(logits, dim=1)[0, counts[query]]), abs=1e-5)
+            assert score == pytest.approx(
+                float(torch.softmax(logits, dim=1)[0, counts[query]]), abs=1e-5
+            )
 
 
 def test_an_unknown_label_or_head_raises(classifier):
     data = made(5)
     settings = {
-        "form": "text", "documents": "whole", "max_length": 24, "head": "entailment", "by": "label",
+        "form": "text",
+        "documents": "whole",
+        "max_length": 24,
+        "head": "entailment",
+        "by": "label",
         "answers": {},
-    }  # fmt: skip
-    with pytest.raises(BadInput, match="'contradict' is not among the answers entail, not entail"):
-        classifying.rerank(data, {"q1": ["d00"]}, settings, classifier, SAMPLE_ENCODER, CPU)
+    }
+    with pytest.raises(
+        BadInput, match="'contradict' is not among the answers entail, not entail"
+    ):
+        classifying.rerank(
+            data, {"q1": ["d00"]}, settings, classifier, SAMPLE_ENCODER, CPU
+        )
     with pytest.raises(BadInput, match="no head 'x', only nli, entailment"):
-        classifying.rerank(data, {"q1": ["d00"]}, settings | {"head": "x"}, classifier, SAMPLE_ENCODER, CPU)
+        classifying.rerank(
+            data,
+            {"q1": ["d00"]},
+            settings | {"head": "x"},
+            classifier,
+            SAMPLE_ENCODER,
+            CPU,
+        )
 
 
 def test_several_document_settings_rank_the_same_together_and_separately():
     data = made(6)
-    ways = {f"text-{read}": SETTINGS | {"documents": read} for read in ("whole", "paragraphs", "filtered")}
+    ways = {
+        f"text-{read}": SETTINGS | {"documents": read}
+        for read in ("whole", "paragraphs", "filtered")
+    }
     together = dense.retrieve(data, ways, encode, encode)
     assert list(together) == list(ways)
     for name, way in ways.items():
@@ -206,5 +286,6 @@ def test_several_document_settings_rank_the_same_together_and_separately():
     both = {name: way for name, way in ways.items() if name != "text-paragraphs"}
     together = lexical.retrieve_okapi(data, both)
     assert all(
-        together[name] == lexical.retrieve_okapi(data, {name: way})[name] for name, way in both.items()
+        together[name] == lexical.retrieve_okapi(data, {name: way})[name]
+        for name, way in both.items()
     )

@@ -14,14 +14,19 @@ from lextables.tasks.retrieval.plan import RetrievalPlanner, RetrievalTask
 ROOT = Path(__file__).parents[2]
 PAPER = load(ROOT / "resources/papers/acord.yaml")
 MODELS = load_models(ROOT / "resources/models.yaml")
-TUNED, FUSED = "MiniLM fine-tuned / None", "BM25 + MiniLM, mean of standardised scores / None"
+TUNED, FUSED = (
+    "MiniLM fine-tuned / None",
+    "BM25 + MiniLM, mean of standardised scores / None",
+)
 BOTH = "BM25 + MiniLM fine-tuned, mean of standardised scores / None"
 
 
 def laid_out(task=PAPER.tasks["acord"], **values):
     """The specs of the runs and {name: row} of a configuration."""
     config = load_config(
-        {"papers": "acord", "data": "release", "models": "available"} | values, ["acord"], ROOT
+        {"papers": "acord", "data": "release", "models": "available"} | values,
+        ["acord"],
+        ROOT,
     )
     planner = RetrievalPlanner("acord", task, Context(config, MODELS, ROOT, gpu=False))
     rows = {row.row: row for row in planner.rows() if not row.about["pairwise"]}
@@ -34,7 +39,9 @@ def with_grid(**changes):
     tuned = task.finetuned["minilm-retriever"]
     grid = tuned.grids["small"].model_copy(update=changes)
     tuned = tuned.model_copy(update={"grids": {"small": grid}})
-    return task.model_copy(update={"finetuned": {**task.finetuned, "minilm-retriever": tuned}})
+    return task.model_copy(
+        update={"finetuned": {**task.finetuned, "minilm-retriever": tuned}}
+    )
 
 
 def test_a_fine_tuned_bi_encoder_is_an_additional_row_with_one_run_per_seed():
@@ -50,16 +57,28 @@ def test_a_fine_tuned_bi_encoder_is_an_additional_row_with_one_run_per_seed():
     assert [run.seed for run in row.runs["short"]] == [0, 1, 2]
     for run in row.runs["short"]:
         training = specs[run].weights_of
-        assert (training.experiment, training.seed, specs[training].choice) == ("train", run.seed, None)
+        assert (training.experiment, training.seed, specs[training].choice) == (
+            "train",
+            run.seed,
+            None,
+        )
         assert specs[training].settings["kind"] == "bi-encoder"
         assert specs[training].settings["temperature"] > 0
         assert specs[run].needs == ()
-    assert not [run for run in specs if run.experiment == "search" and run.model == "minilm-retriever"]
+    assert not [
+        run
+        for run in specs
+        if run.experiment == "search" and run.model == "minilm-retriever"
+    ]
 
 
 def test_cross_encoder_training_has_no_bi_encoder_settings():
     specs, _ = laid_out()
-    kinds = {run.model: spec.settings for run, spec in specs.items() if run.experiment == "train"}
+    kinds = {
+        run.model: spec.settings
+        for run, spec in specs.items()
+        if run.experiment == "train"
+    }
     assert kinds["minilm-fresh-head"]["kind"] == "cross-encoder"
     assert not {"temperature", "documents"} & kinds["minilm-fresh-head"].keys()
     assert {"temperature", "documents"} <= kinds["minilm-retriever"].keys()
@@ -67,7 +86,9 @@ def test_cross_encoder_training_has_no_bi_encoder_settings():
 
 def test_the_best_of_several_trials_is_trained():
     specs, rows = laid_out(with_grid(updates=(10, 20), learning_rates=(1e-5, 5e-5)))
-    (choice,) = {specs[specs[run].weights_of].choice for run in rows[TUNED].runs["short"]}
+    (choice,) = {
+        specs[specs[run].weights_of].choice for run in rows[TUNED].runs["short"]
+    }
     assert choice.model == "minilm-retriever"
     assert {(run.experiment, run.seed) for run in specs[choice].needs} == {
         ("search", seed) for seed in range(3)
@@ -95,9 +116,15 @@ def test_a_fusion_needs_the_predictions_of_its_systems():
 
 def test_a_fusion_with_a_fine_tuned_bi_encoder_has_one_run_per_seed():
     specs, rows = laid_out()
-    assert {tuple(specs[run].settings["shares"]) for run in rows[BOTH].runs["short"]} == {(1.0, 2.0)}
-    assert {tuple(specs[run].settings["shares"]) for run in rows[FUSED].runs["short"]} == {(1.0, 1.0)}
-    assert len({tuple(specs[run].settings["of"]) for run in rows[BOTH].runs["short"]}) == 3
+    assert {
+        tuple(specs[run].settings["shares"]) for run in rows[BOTH].runs["short"]
+    } == {(1.0, 2.0)}
+    assert {
+        tuple(specs[run].settings["shares"]) for run in rows[FUSED].runs["short"]
+    } == {(1.0, 1.0)}
+    assert (
+        len({tuple(specs[run].settings["of"]) for run in rows[BOTH].runs["short"]}) == 3
+    )
     assert rows[BOTH].trained and list(rows[BOTH].runs) == ["short"]
     for run in rows[BOTH].runs["short"]:
         first, second = specs[run].needs
@@ -108,17 +135,27 @@ def test_a_fusion_with_a_fine_tuned_bi_encoder_has_one_run_per_seed():
 def test_feedback_loads_the_encoder_whose_ranking_it_fuses():
     specs, rows = laid_out()
     untrained, tuned = (
-        rows[f"BM25 + {name}, with feedback / None"] for name in ("MiniLM", "MiniLM fine-tuned")
+        rows[f"BM25 + {name}, with feedback / None"]
+        for name in ("MiniLM", "MiniLM fine-tuned")
     )
-    assert {run.experiment for row in (untrained, tuned) for runs in row.runs.values() for run in runs} == {
-        "feedback"
-    }
+    assert {
+        run.experiment
+        for row in (untrained, tuned)
+        for runs in row.runs.values()
+        for run in runs
+    } == {"feedback"}
     assert (
-        list(untrained.runs) == ["short", "medium", "long"] and untrained.baseline and not untrained.trained
+        list(untrained.runs) == ["short", "medium", "long"]
+        and untrained.baseline
+        and not untrained.trained
     )
     for form, (run,) in untrained.runs.items():
         settings = specs[run].settings
-        assert (settings["model"], settings["form"], settings["feedback"]) == ("all-minilm-l6-v2", form, 5)
+        assert (settings["model"], settings["form"], settings["feedback"]) == (
+            "all-minilm-l6-v2",
+            form,
+            5,
+        )
         assert settings["weights"] and not specs[run].sources
     assert [run.seed for run in tuned.runs["short"]] == [0, 1, 2] and tuned.trained
     for run in tuned.runs["short"]:
@@ -129,8 +166,12 @@ def test_feedback_loads_the_encoder_whose_ranking_it_fuses():
 
 def test_rows_without_their_model_are_not_run():
     task = PAPER.tasks["acord"]
-    tuned = task.finetuned["minilm-retriever"].model_copy(update={"model": "roberta-base"})
-    _, rows = laid_out(task.model_copy(update={"finetuned": {"minilm-retriever": tuned}}))
+    tuned = task.finetuned["minilm-retriever"].model_copy(
+        update={"model": "roberta-base"}
+    )
+    _, rows = laid_out(
+        task.model_copy(update={"finetuned": {"minilm-retriever": tuned}})
+    )
     for row in (TUNED, BOTH):
         assert rows[row].runs == {} and "is not available here" in rows[row].reason
     assert rows[FUSED].runs
@@ -139,11 +180,15 @@ def test_rows_without_their_model_are_not_run():
 def test_encoders_but_not_bm25_can_read_documents_by_paragraphs():
     task = PAPER.tasks["acord"].model_dump(mode="json")
     task["retrievers"]["by-paragraphs"] = task["retrievers"]["bi-encoder-minilm"] | {
-        "row": "MiniLM by paragraphs", "documents": ["paragraphs"], "additional": True,
-    }  # fmt: skip
+        "row": "MiniLM by paragraphs",
+        "documents": ["paragraphs"],
+        "additional": True,
+    }
     specs, rows = laid_out(RetrievalTask.model_validate(task))
     read = {
-        run.model: spec.settings["documents"] for run, spec in specs.items() if "documents" in spec.settings
+        run.model: spec.settings["documents"]
+        for run, spec in specs.items()
+        if "documents" in spec.settings
     }
     assert (read["bi-encoder-minilm"], read["by-paragraphs"]) == ("whole", "paragraphs")
     assert rows["MiniLM by paragraphs / None"].runs and "bm25" not in read
@@ -155,16 +200,34 @@ def test_encoders_but_not_bm25_can_read_documents_by_paragraphs():
 @pytest.mark.parametrize(
     ("changes", "fault"),
     [
-        ({"fusion-bm25-minilm": {"of": ["bm25", "bm26"]}}, "fusion-bm25-minilm: bm26 is no other retriever"),
-        ({"fusion-bm25-minilm": {"of": ["minilm-fresh-head"]}}, "minilm-fresh-head is no other retriever"),
-        ({"fusion-bm25-minilm": {"of": []}}, "fusion-bm25-minilm: only a fusion has `of`"),
-        ({"fusion-bm25-minilm": {"shares": [1.0]}}, "fusion-bm25-minilm: `shares` needs a value for each"),
-        ({"bm25": {"feedback": 5}}, "retrievers.bm25: feedback needs a fusion whose last"),
+        (
+            {"fusion-bm25-minilm": {"of": ["bm25", "bm26"]}},
+            "fusion-bm25-minilm: bm26 is no other retriever",
+        ),
+        (
+            {"fusion-bm25-minilm": {"of": ["minilm-fresh-head"]}},
+            "minilm-fresh-head is no other retriever",
+        ),
+        (
+            {"fusion-bm25-minilm": {"of": []}},
+            "fusion-bm25-minilm: only a fusion has `of`",
+        ),
+        (
+            {"fusion-bm25-minilm": {"shares": [1.0]}},
+            "fusion-bm25-minilm: `shares` needs a value for each",
+        ),
+        (
+            {"bm25": {"feedback": 5}},
+            "retrievers.bm25: feedback needs a fusion whose last",
+        ),
         (
             {"fusion-bm25-minilm": {"of": ["minilm-retriever", "bm25"], "feedback": 5}},
             "feedback needs a fusion",
         ),
-        ({"bm25": {"of": ["bi-encoder-minilm"]}}, "retrievers.bm25: only a fusion has `of`"),
+        (
+            {"bm25": {"of": ["bi-encoder-minilm"]}},
+            "retrievers.bm25: only a fusion has `of`",
+        ),
         (
             {"minilm-retriever": {"row": "R", "kind": "bm25"}},
             "minilm-retriever is the key of a retriever and",
@@ -185,7 +248,10 @@ def test_invalid_retrievers_and_fusions_raise(changes, fault):
 def test_a_linear_retriever_requires_its_settings_and_no_reranking(left_out):
     plain = PAPER.tasks["acord"].model_dump(mode="json")
     del plain["retrievers"]["linear-words"][left_out]
-    with pytest.raises(ValidationError, match="retrievers.linear-words: a linear retriever needs topics"):
+    with pytest.raises(
+        ValidationError,
+        match="retrievers.linear-words: a linear retriever needs topics",
+    ):
         RetrievalTask.model_validate(plain)
 
 

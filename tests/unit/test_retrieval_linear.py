@@ -13,7 +13,15 @@ from lextables.tasks.retrieval.collection import Collection
 
 TASK = {"training": "train", "validation": "valid", "test": "test", "top_gain": 4}
 SUBJECTS = [f"subject{number}" for number in range(8)]
-SETTINGS = {"pool": "judged", "top": 10, "k1": 0.9, "b": 0.4, "topics": 12, "penalty": 0.1, "queries": None}
+SETTINGS = {
+    "pool": "judged",
+    "top": 10,
+    "k1": 0.9,
+    "b": 0.4,
+    "topics": 12,
+    "penalty": 0.1,
+    "queries": None,
+}
 
 
 def collection(seed: int = 0) -> Collection:
@@ -22,12 +30,23 @@ def collection(seed: int = 0) -> Collection:
     documents, queries, judged = {}, {}, {}
     for number in range(120):
         subject, quality = SUBJECTS[number % 8], ("sound", "void")[number // 8 % 2]
-        words = [subject, quality, *drawn.choices(["party", "shall", "notice", "goods", "term"], k=12)]
+        words = [
+            subject,
+            quality,
+            *drawn.choices(["party", "shall", "notice", "goods", "term"], k=12),
+        ]
         drawn.shuffle(words)
         documents[f"d{number:03}"] = " ".join(words)
     for number, subject in enumerate(SUBJECTS):
-        name, split = f"q{number}", "test" if number > 5 else "valid" if number == 5 else "train"
-        queries[name] = {"split": split, "short": subject, "long": f"a clause about {subject}"}
+        name, split = (
+            f"q{number}",
+            "test" if number > 5 else "valid" if number == 5 else "train",
+        )
+        queries[name] = {
+            "split": split,
+            "short": subject,
+            "long": f"a clause about {subject}",
+        }
         judged[name] = {
             document: (4 if "sound" in text else 1) if subject in text else 0
             for document, text in documents.items()
@@ -42,15 +61,23 @@ def encode(texts):
     """Vectors of the subject and the quality of each text, with noise."""
     drawn = np.random.default_rng(len(texts))
     rows = [
-        [*(float(subject in text) for subject in SUBJECTS), 1 - 2 * float("void" in text)] for text in texts
+        [
+            *(float(subject in text) for subject in SUBJECTS),
+            1 - 2 * float("void" in text),
+        ]
+        for text in texts
     ]
-    found = np.hstack([np.array(rows), 0.05 * drawn.standard_normal((len(texts), 4))]).astype(np.float32)
+    found = np.hstack(
+        [np.array(rows), 0.05 * drawn.standard_normal((len(texts), 4))]
+    ).astype(np.float32)
     return found / np.linalg.norm(found, axis=1, keepdims=True)
 
 
 def score(hits, data=COLLECTION, metric="NDCG@10"):
     run = {query: [document for document, _ in found] for query, found in hits.items()}
-    values = by_name(metric)({query: dict(data.judged[query]) for query in run}, run).values()
+    values = by_name(metric)(
+        {query: dict(data.judged[query]) for query in run}, run
+    ).values()
     return sum(values) / len(values)
 
 
@@ -64,22 +91,34 @@ def test_it_learns_relevance_and_ranks_only_test_queries():
     for name, text in COLLECTION.texts("short", ("test",)).items():
         pool, features = similarity.described(name, text)
         plain[name] = sorted(
-            zip(pool, features[:, 0].tolist(), strict=True), key=lambda hit: (-hit[1], hit[0])
+            zip(pool, features[:, 0].tolist(), strict=True),
+            key=lambda hit: (-hit[1], hit[0]),
         )
     assert score(plain) < 0.9
 
 
 def test_without_vectors_clauses_are_ranked_by_subject():
     hits, ranker = linear.retrieve(COLLECTION, {"short": SETTINGS}, None)
-    pools = {query: {document for document, _ in found[:5]} for query, found in hits["short"].items()}
-    assert all(COLLECTION.judged[query][document] for query, found in pools.items() for document in found)
+    pools = {
+        query: {document for document, _ in found[:5]}
+        for query, found in hits["short"].items()
+    }
+    assert all(
+        COLLECTION.judged[query][document]
+        for query, found in pools.items()
+        for document in found
+    )
     assert ranker.weights.shape == ranker.mean.shape == (1 + 1 + 12,)
 
 
 def test_large_pools_are_sampled_for_training(monkeypatch):
-    whole, ranker = linear.retrieve(COLLECTION, {"short": SETTINGS | {"pool": "all"}}, (encode, encode))
+    whole, ranker = linear.retrieve(
+        COLLECTION, {"short": SETTINGS | {"pool": "all"}}, (encode, encode)
+    )
     monkeypatch.setattr(linear, "TRAINING_PAIRS", 6 * 40)
-    some, other = linear.retrieve(COLLECTION, {"short": SETTINGS | {"pool": "all"}}, (encode, encode))
+    some, other = linear.retrieve(
+        COLLECTION, {"short": SETTINGS | {"pool": "all"}}, (encode, encode)
+    )
     assert not np.array_equal(ranker.weights, other.weights)
     assert score(whole["short"]) > 0.95 and score(some["short"]) > 0.9
 
@@ -89,14 +128,18 @@ def test_queries_have_equal_weight_whatever_their_number_of_documents():
     documents = {"one": [1, -1], "many": [1, -1] * 10}
     relevant = {"one": 1, "many": -1}
     judged = {
-        query: {str(at): 4 * (value == relevant[query]) for at, value in enumerate(values)}
+        query: {
+            str(at): 4 * (value == relevant[query]) for at, value in enumerate(values)
+        }
         for query, values in documents.items()
     }
 
     class Described:
         def described(self, query, text):
             values = documents[query]
-            return [str(at) for at in range(len(values))], np.array(values, dtype=float)[:, None]
+            return [str(at) for at in range(len(values))], np.array(
+                values, dtype=float
+            )[:, None]
 
     data = replace(COLLECTION, judged=judged)
     ranker = linear.fit(data, Described(), {"one": "", "many": ""}, 0.1)
@@ -113,29 +156,46 @@ def test_other_forms_are_ranked_by_the_model_of_the_first_form():
 
 
 def test_judgements_of_test_queries_are_not_used_for_training():
-    judged = {name: dict.fromkeys(gains, 4) for name, gains in COLLECTION.judged.items()}
+    judged = {
+        name: dict.fromkeys(gains, 4) for name, gains in COLLECTION.judged.items()
+    }
     other = replace(
-        COLLECTION, judged=dict(COLLECTION.judged) | {name: judged[name] for name in ("q6", "q7")}
+        COLLECTION,
+        judged=dict(COLLECTION.judged) | {name: judged[name] for name in ("q6", "q7")},
     )
-    given = [linear.retrieve(data, {"short": SETTINGS}, None)[0] for data in (COLLECTION, other)]
+    given = [
+        linear.retrieve(data, {"short": SETTINGS}, None)[0]
+        for data in (COLLECTION, other)
+    ]
     assert given[0] == given[1]
 
 
 @pytest.mark.parametrize("gain", [0, 4])
 def test_training_without_both_relevant_and_other_documents_raises(gain):
-    judged = {name: dict.fromkeys(gains, gain) for name, gains in COLLECTION.judged.items()}
-    with pytest.raises(BadInput, match=r"judgements: the training queries have only relevant documents"):
+    judged = {
+        name: dict.fromkeys(gains, gain) for name, gains in COLLECTION.judged.items()
+    }
+    with pytest.raises(
+        BadInput, match=r"judgements: the training queries have only relevant documents"
+    ):
         linear.retrieve(replace(COLLECTION, judged=judged), {"short": SETTINGS}, None)
 
 
 def test_documents_without_common_words_raise():
     documents = {name: f"word{name}" for name in COLLECTION.documents}
-    with pytest.raises(BadInput, match="documents: the documents share too few words; use more documents"):
-        linear.retrieve(replace(COLLECTION, documents=documents), {"short": SETTINGS}, None)
+    with pytest.raises(
+        BadInput,
+        match="documents: the documents share too few words; use more documents",
+    ):
+        linear.retrieve(
+            replace(COLLECTION, documents=documents), {"short": SETTINGS}, None
+        )
 
 
 def test_a_query_without_known_words_is_still_ranked():
     queries = {name: dict(query) for name, query in COLLECTION.queries.items()}
     queries["q6"]["short"] = "zzz"
-    hits, _ = linear.retrieve(replace(COLLECTION, queries=queries), {"short": SETTINGS}, None)
+    hits, _ = linear.retrieve(
+        replace(COLLECTION, queries=queries), {"short": SETTINGS}, None
+    )
     assert len(hits["short"]["q6"]) == 10

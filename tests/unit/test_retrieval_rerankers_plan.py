@@ -17,19 +17,26 @@ MINILM = "all-MiniLM-L6-v2 / MiniLM encoder, trained for reranking"
 
 
 def laid_out(gpu=True, table="table6", **values):
-    found = plan(PAPER, context("lawngnli", gpu, **{"data": "release", "models": "paper"} | values))
+    found = plan(
+        PAPER,
+        context("lawngnli", gpu, **{"data": "release", "models": "paper"} | values),
+    )
     return found.specs, {row["row"]: row for row in found.rows[table]}
 
 
 def test_a_classifier_uses_weights_from_another_data_set_with_one_run_per_seed():
     specs, rows = laid_out(grid="small")
     runs = [
-        run for run in specs if run.experiment == "rerank-classified" and "minilm" in run.model.split("+")[1]
+        run
+        for run in specs
+        if run.experiment == "rerank-classified" and "minilm" in run.model.split("+")[1]
     ]
     row = rows[MINILM]
     assert (row["additional"], row["trained"], row["reranked"]) == (True, True, True)
     seeds = (0, 1, 2)[: PAPER.tasks["lawngnli_reranking"].grids["small"]["multi"].seeds]
-    assert len(row["runs"]["text"]) == len(seeds) and {run.folder for run in runs} >= {*row["runs"]["text"]}
+    assert len(row["runs"]["text"]) == len(seeds) and {run.folder for run in runs} >= {
+        *row["runs"]["text"]
+    }
     for run in runs:
         spec = specs[run]
         training = spec.weights_of
@@ -49,12 +56,20 @@ def test_a_classifier_uses_weights_from_another_data_set_with_one_run_per_seed()
 def test_a_published_classifier_requires_the_papers_grid():
     printed = "all-distilroberta-v1 / albert-xxlarge-v2_anli-LawngNLI-retrieval"
     _, rows = laid_out(grid="small")
-    assert rows[printed]["reason"] == "needs grid=paper, as in the paper" and not rows[printed]["runs"]
-    assert rows[f"{printed}, small budget"]["additional"] and rows[f"{printed}, small budget"]["runs"]
+    assert (
+        rows[printed]["reason"] == "needs grid=paper, as in the paper"
+        and not rows[printed]["runs"]
+    )
+    assert (
+        rows[f"{printed}, small budget"]["additional"]
+        and rows[f"{printed}, small budget"]["runs"]
+    )
     specs, rows = laid_out(grid="paper")
     (folder,) = rows[printed]["runs"]["text"]
     (spec,) = [spec for run, spec in specs.items() if run.folder == folder]
-    assert spec.settings["max_length"] == 512  # the length at inference; it was trained with a shorter one
+    assert (
+        spec.settings["max_length"] == 512
+    )  # the length at inference; it was trained with a shorter one
 
 
 def test_rerankers_use_the_document_setting_and_the_pool_of_their_retriever():
@@ -63,7 +78,10 @@ def test_rerankers_use_the_document_setting_and_the_pool_of_their_retriever():
     for run, spec in specs.items():
         if run.experiment == "rerank":
             kinds.setdefault(spec.settings["kind"], spec.settings)
-            assert (spec.settings["documents"], spec.settings["pool"]) == ("filtered", "judged")
+            assert (spec.settings["documents"], spec.settings["pool"]) == (
+                "filtered",
+                "judged",
+            )
     assert kinds.keys() == {"bi-encoder", "okapi", "cross-encoder"}
     assert "weights" not in kinds["okapi"] and kinds["bi-encoder"]["max_length"] == 384
 
@@ -71,15 +89,23 @@ def test_rerankers_use_the_document_setting_and_the_pool_of_their_retriever():
 def test_without_encoders_published_rows_have_a_reason_and_others_are_omitted():
     _, rows = laid_out(models="sample", data="sample")
     assert rows["all-distilroberta-v1 / BM25"]["reason"] == "sample data"
-    assert not [name for name in rows if name.startswith("all-distilroberta") and "MiniLM encoder" in name]
+    assert not [
+        name
+        for name in rows
+        if name.startswith("all-distilroberta") and "MiniLM encoder" in name
+    ]
     assert rows["all-MiniLM-L6-v2 / BM25"]["additional"] and rows[MINILM]["runs"]
 
 
 def test_a_classifier_from_a_data_set_that_is_not_planned_is_missing():
     task = PAPER.tasks["lawngnli_retrieval"]
-    planner = RetrievalPlanner("lawngnli_retrieval", task, context("lawngnli", models="paper"))
+    planner = RetrievalPlanner(
+        "lawngnli_retrieval", task, context("lawngnli", models="paper")
+    )
     found = planner.classifiers(task.rerankers["minilm-lawngnli"])
-    assert found == Missing("lawngnli_reranking is not a data set of this configuration")
+    assert found == Missing(
+        "lawngnli_reranking is not a data set of this configuration"
+    )
 
 
 @pytest.mark.parametrize(
@@ -98,8 +124,14 @@ def test_a_reranker_requires_the_fields_of_its_kind(fields, fault):
 
 def test_okapi_cannot_read_documents_by_paragraphs():
     task = PAPER.tasks["lawngnli_retrieval"].model_dump()
-    task["retrievers"] = {"bm25": Retriever(row="BM25", kind="okapi", documents=("paragraphs",)).model_dump()}
-    with pytest.raises(ValidationError, match="okapi reads documents whole or filtered"):
+    task["retrievers"] = {
+        "bm25": Retriever(
+            row="BM25", kind="okapi", documents=("paragraphs",)
+        ).model_dump()
+    }
+    with pytest.raises(
+        ValidationError, match="okapi reads documents whole or filtered"
+    ):
         type(PAPER.tasks["lawngnli_retrieval"]).model_validate(task)
 
 
@@ -107,9 +139,21 @@ def test_a_retriever_has_a_run_per_document_setting_and_reranking_uses_the_last(
     specs, rows = laid_out(grid="paper")
     row = rows["all-MiniLM-L6-v2 / None"]
     places = {folder: name for name, (folder,) in row["runs"].items()}
-    read = {places[run.folder]: spec.settings for run, spec in specs.items() if run.folder in places}
-    expected = {"text": "whole", "text-paragraphs": "paragraphs", "text-filtered": "filtered"}
-    assert {name: settings["documents"] for name, settings in read.items()} == expected == row["read"]
+    read = {
+        places[run.folder]: spec.settings
+        for run, spec in specs.items()
+        if run.folder in places
+    }
+    expected = {
+        "text": "whole",
+        "text-paragraphs": "paragraphs",
+        "text-filtered": "filtered",
+    }
+    assert (
+        {name: settings["documents"] for name, settings in read.items()}
+        == expected
+        == row["read"]
+    )
     assert {settings["form"] for settings in read.values()} == {"text"}
     kinds = ("rerank", "rerank-classified")
     needs = {run: spec.needs for run, spec in specs.items() if run.experiment in kinds}
@@ -123,7 +167,10 @@ def test_without_a_gpu_runs_that_need_one_are_omitted_with_a_reason():
     row = rows["all-mpnet-base-v2 / None"]
     assert list(row["runs"]) == ["text"] and "needs a GPU" in row["reason"]
     row = rows["all-MiniLM-L6-v2 / None"]
-    assert list(row["runs"]) == ["text", "text-filtered"] and "needs a GPU" in row["reason"]
+    assert (
+        list(row["runs"]) == ["text", "text-filtered"]
+        and "needs a GPU" in row["reason"]
+    )
     assert rows["BM25 / None"]["reason"] == ""
     assert "text-filtered" in rows["BM25 / None"]["runs"]
     _, rows = laid_out(gpu=False, grid="paper")

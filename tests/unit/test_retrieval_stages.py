@@ -8,11 +8,22 @@ import pytest
 
 from lextables.pipeline.dataset import Column, Table, write
 from lextables.tasks.retrieval import collection, dense, lexical
-from lextables.tasks.retrieval.collection import PREDICTIONS, Collection, prediction_rows, ranked, reorder
+from lextables.tasks.retrieval.collection import (
+    PREDICTIONS,
+    Collection,
+    prediction_rows,
+    ranked,
+    reorder,
+)
 from lextables.tasks.retrieval.lexical import fuse, fuse_with_feedback
 
 TASK = {
-    "names": {"documents": "clauses", "document": "clause_id", "text": "text", "gain": "score"},
+    "names": {
+        "documents": "clauses",
+        "document": "clause_id",
+        "text": "text",
+        "gain": "score",
+    },
     "training": "train",
     "validation": "valid",
     "test": "test",
@@ -24,7 +35,12 @@ DOCUMENTS = {
     "d": "a term of three years",
 }
 QUERIES = {
-    query: {"query_id": query, "split": split, "short": short, "long": f"a clause about {short}"}
+    query: {
+        "query_id": query,
+        "split": split,
+        "short": short,
+        "long": f"a clause about {short}",
+    }
     for query, split, short in (
         ("cap", "test", "cap on liability"),
         ("term", "valid", "term"),
@@ -45,14 +61,18 @@ def table(name, *columns):
     return Table(
         name,
         "",
-        tuple(Column(c, pa.int32() if c == "score" else pa.string(), "") for c in columns),
+        tuple(
+            Column(c, pa.int32() if c == "score" else pa.string(), "") for c in columns
+        ),
         columns[:2],
     )
 
 
 def test_a_collection_is_loaded_with_the_table_names_of_its_data_set(tmp_path):
     rows = {
-        "clauses": [{"clause_id": key, "text": text} for key, text in DOCUMENTS.items()],
+        "clauses": [
+            {"clause_id": key, "text": text} for key, text in DOCUMENTS.items()
+        ],
         "queries": sorted(QUERIES.values(), key=lambda row: row["query_id"]),
         "judgements": [
             {"query_id": query, "clause_id": clause, "score": gain}
@@ -64,7 +84,10 @@ def test_a_collection_is_loaded_with_the_table_names_of_its_data_set(tmp_path):
         write(table(name, *found[0]), found, tmp_path / f"{name}.parquet")
     assert collection.files(TASK) == list(rows)
     assert (
-        collection.load([tmp_path / f"{name}.parquet" for name in collection.files(TASK)], TASK) == COLLECTION
+        collection.load(
+            [tmp_path / f"{name}.parquet" for name in collection.files(TASK)], TASK
+        )
+        == COLLECTION
     )
 
 
@@ -72,12 +95,21 @@ def test_queries_are_selected_by_split_form_and_name():
     assert list(COLLECTION.of("test")) == ["assign", "cap"]
     assert list(COLLECTION.of("validation", "test")) == ["assign", "cap", "term"]
     assert list(COLLECTION.of("training")) == ["seen"]
-    assert COLLECTION.texts("long", ("test",), ["cap", "term"]) == {"cap": "a clause about cap on liability"}
+    assert COLLECTION.texts("long", ("test",), ["cap", "term"]) == {
+        "cap": "a clause about cap on liability"
+    }
     assert set(COLLECTION.pool("cap", "judged")) == {"a", "b", "d"}
     assert set(COLLECTION.pool("cap", "all")) == set(DOCUMENTS)
 
 
-BM25 = {"index": "query", "pool": "judged", "top": 10, "k1": 0.9, "b": 0.4, "queries": None}
+BM25 = {
+    "index": "query",
+    "pool": "judged",
+    "top": 10,
+    "k1": 0.9,
+    "b": 0.4,
+    "queries": None,
+}
 
 
 def documents(hits):
@@ -111,7 +143,9 @@ def test_bm25_returns_the_first_hits_of_a_query(index, pool):
 
 def test_scores_differ_between_a_corpus_index_and_a_query_index():
     one, whole = (
-        lexical.retrieve_bm25(COLLECTION, {"short": BM25 | {"index": index}})["short"]["cap"][0]
+        lexical.retrieve_bm25(COLLECTION, {"short": BM25 | {"index": index}})["short"][
+            "cap"
+        ][0]
         for index in ("query", "corpus")
     )
     assert one[0] == whole[0] == "a" and one[1] != whole[1]
@@ -120,10 +154,19 @@ def test_scores_differ_between_a_corpus_index_and_a_query_index():
 def test_other_forms_are_ranked_only_for_their_listed_queries():
     forms = {"short": BM25, "long": BM25 | {"queries": ["cap"]}}
     found = lexical.retrieve_bm25(COLLECTION, forms)
-    assert (list(found["short"]), list(found["long"])) == (["assign", "cap", "term"], ["cap"])
+    assert (list(found["short"]), list(found["long"])) == (
+        ["assign", "cap", "term"],
+        ["cap"],
+    )
 
 
-VECTORS = {"form": "short", "documents": "whole", "pool": "judged", "top": 10, "queries": None}
+VECTORS = {
+    "form": "short",
+    "documents": "whole",
+    "pool": "judged",
+    "top": 10,
+    "queries": None,
+}
 
 
 def test_vectors_rank_the_pool_and_each_text_is_encoded_once():
@@ -131,7 +174,9 @@ def test_vectors_rank_the_pool_and_each_text_is_encoded_once():
 
     def encode(texts):
         seen.append(list(texts))
-        return np.array([[text.count("liability"), len(text)] for text in texts], dtype=np.float32)
+        return np.array(
+            [[text.count("liability"), len(text)] for text in texts], dtype=np.float32
+        )
 
     def queries(texts):
         seen.append(list(texts))
@@ -146,7 +191,9 @@ def test_vectors_rank_the_pool_and_each_text_is_encoded_once():
     assert found["short"]["cap"] == [("a", 1.0), ("b", 0.0), ("d", 0.0)]
     assert found["short"]["assign"] == [("c", 2.0), ("b", 0.0)]
     assert (list(found["long"]), found["again"]) == (["cap"], {})
-    assert seen == [sorted(set(seen[0])), list(DOCUMENTS.values())] and len(seen[0]) == 4
+    assert (
+        seen == [sorted(set(seen[0])), list(DOCUMENTS.values())] and len(seen[0]) == 4
+    )
 
 
 LONG = {
@@ -171,7 +218,9 @@ def test_a_document_is_scored_as_a_whole_or_by_its_best_paragraph(read, hits):
 
     given = Collection(LONG, QUERIES, JUDGED, TASK)
     forms = {"short": VECTORS | {"documents": read, "pool": "all", "top": 3}}
-    found = dense.retrieve(given, forms, encode, lambda texts: np.ones((len(texts), 1), dtype=np.float32))
+    found = dense.retrieve(
+        given, forms, encode, lambda texts: np.ones((len(texts), 1), dtype=np.float32)
+    )
     assert found["short"]["cap"] == hits
 
 
@@ -182,19 +231,24 @@ def test_hits_of_the_first_stage_are_reranked_by_logits():
         asked.extend(pairs)
         return np.array([-len(document) for _, document in pairs], dtype=np.float64)
 
-    hits = {"short": {"cap": ["a", "d", "b"], "term": ["d"]}, "long": {"cap": ["b", "a"]}}
+    hits = {
+        "short": {"cap": ["a", "d", "b"], "term": ["d"]},
+        "long": {"cap": ["b", "a"]},
+    }
     settings = {"short": {"queries": None}, "long": {"queries": ["cap"]}}
     found = lexical.rerank(COLLECTION, hits, settings, score)
     # Validation queries are not reranked; a test query without hits is kept.
     assert documents(found["short"]) == {"assign": [], "cap": ["d", "b", "a"]}
     assert documents(found["long"]) == {"cap": ["b", "a"]}
-    assert ("a clause about cap on liability", DOCUMENTS["a"]) in asked and len(asked) == 5
+    assert ("a clause about cap on liability", DOCUMENTS["a"]) in asked and len(
+        asked
+    ) == 5
 
 
 def test_equal_scores_keep_the_previous_order():
-    assert reorder({"q": ["z", "a", "b"]}, {("q", "z"): 1, ("q", "a"): 1, ("q", "b"): 2}) == {
-        "q": [("b", 2), ("z", 1), ("a", 1)]
-    }
+    assert reorder(
+        {"q": ["z", "a", "b"]}, {("q", "z"): 1, ("q", "a"): 1, ("q", "b"): 2}
+    ) == {"q": [("b", 2), ("z", 1), ("a", 1)]}
 
 
 def test_hits_are_stored_best_first(tmp_path):
@@ -205,47 +259,75 @@ def test_hits_are_stored_best_first(tmp_path):
 
 def test_fusion_computes_the_mean_of_standardised_scores():
     # Over a, b, c: the first has mean 4 and standard deviation sqrt(8/3), the second mean 1 and sqrt(2/3).
-    systems = [{"q": {"a": 6.0, "b": 4.0, "c": 2.0}}, {"q": {"a": 0.0, "b": 2.0, "c": 1.0}}]
+    systems = [
+        {"q": {"a": 6.0, "b": 4.0, "c": 2.0}},
+        {"q": {"a": 0.0, "b": 2.0, "c": 1.0}},
+    ]
     step = 1.5**0.5
     (hits,) = fuse(systems, (1, 1), 10).values()
     assert [document for document, _ in hits] == ["b", "a", "c"]
     assert [score for _, score in hits] == pytest.approx([step / 2, 0, -step / 2])
-    scaled = [systems[0], {"q": {name: 100 * score - 7 for name, score in systems[1]["q"].items()}}]
-    assert fuse(scaled, (1, 1), 10)["q"] == [(name, pytest.approx(score)) for name, score in hits]
+    scaled = [
+        systems[0],
+        {"q": {name: 100 * score - 7 for name, score in systems[1]["q"].items()}},
+    ]
+    assert fuse(scaled, (1, 1), 10)["q"] == [
+        (name, pytest.approx(score)) for name, score in hits
+    ]
 
 
 def test_systems_are_weighted_by_their_shares():
     systems = [{"q": {"a": 1.0, "b": -1.0}}, {"q": {"a": -5.0, "b": 5.0}}]
-    assert fuse(systems, (1, 2), 10) == {"q": [("b", pytest.approx(1 / 3)), ("a", pytest.approx(-1 / 3))]}
-    assert fuse(systems, (3, 1), 10) == {"q": [("a", pytest.approx(1 / 2)), ("b", pytest.approx(-1 / 2))]}
+    assert fuse(systems, (1, 2), 10) == {
+        "q": [("b", pytest.approx(1 / 3)), ("a", pytest.approx(-1 / 3))]
+    }
+    assert fuse(systems, (3, 1), 10) == {
+        "q": [("a", pytest.approx(1 / 2)), ("b", pytest.approx(-1 / 2))]
+    }
 
 
 def test_documents_that_are_not_returned_get_the_lowest_score():
     lists = [{"q": {"a": 3.0, "b": 1.0}}, {"q": {"c": 0.9, "a": 0.5}}]
-    filled = [{"q": {"a": 3.0, "b": 1.0, "c": 1.0}}, {"q": {"c": 0.9, "a": 0.5, "b": 0.5}}]
+    filled = [
+        {"q": {"a": 3.0, "b": 1.0, "c": 1.0}},
+        {"q": {"c": 0.9, "a": 0.5, "b": 0.5}},
+    ]
     assert fuse(lists, (1, 1), 10) == fuse(filled, (1, 1), 10)
 
 
 def test_ties_are_sorted_by_id_and_only_the_top_hits_are_kept():
-    systems = [{"q": {"b": 1.0, "a": 1.0, "c": 0.0}}, {"q": {"a": 5.0, "b": 5.0, "c": 5.0}}]
+    systems = [
+        {"q": {"b": 1.0, "a": 1.0, "c": 0.0}},
+        {"q": {"a": 5.0, "b": 5.0, "c": 5.0}},
+    ]
     assert [document for document, _ in fuse(systems, (1, 1), 2)["q"]] == ["a", "b"]
 
 
 def test_a_query_with_hits_of_only_one_system_is_ranked_by_it():
-    assert [document for document, _ in fuse([{"q": {"a": 1.0, "b": 2.0}}, {}], (1, 1), 5)["q"]] == ["b", "a"]
+    assert [
+        document
+        for document, _ in fuse([{"q": {"a": 1.0, "b": 2.0}}, {}], (1, 1), 5)["q"]
+    ] == ["b", "a"]
 
 
 def test_feedback_prefers_documents_similar_to_the_first_hits():
     vectors = {"a": (1, 0, 0), "b": (0, 1, 0), "c": (0.6, 0, 0.8), "d": (0, 0.6, 0.8)}
     of_text = {DOCUMENTS[name]: vector for name, vector in vectors.items()}
     query = np.array([[0.6, 0.8, 0]], dtype=np.float32)
-    systems = [{"cap": {"b": 3.0, "a": 1.0}}, {"cap": {"b": 0.8, "a": 0.6, "d": 0.48, "c": 0.36}}]
+    systems = [
+        {"cap": {"b": 3.0, "a": 1.0}},
+        {"cap": {"b": 0.8, "a": 0.6, "d": 0.48, "c": 0.36}},
+    ]
     settings = {"form": "short", "feedback": 2, "shares": (1, 2), "top": 3}
 
     def moved(weights):
         """The fused ranking if feedback adds a, b, c and d to the query vector with these weights."""
-        vector = query[0] + 2 * np.average(list(vectors.values()), axis=0, weights=weights)
-        similarities = {name: round(float(vector @ of), 6) for name, of in vectors.items()}
+        vector = query[0] + 2 * np.average(
+            list(vectors.values()), axis=0, weights=weights
+        )
+        similarities = {
+            name: round(float(vector @ of), 6) for name, of in vectors.items()
+        }
         return fuse([systems[0], {"cap": similarities}], (1, 2), 3)
 
     def found(**changes):
@@ -258,9 +340,14 @@ def test_feedback_prefers_documents_similar_to_the_first_hits():
             lambda texts: asked.extend(texts) or query,
         )
         assert asked == ["cap on liability"]
-        return {query: [(name, pytest.approx(score)) for name, score in of] for query, of in hits.items()}
+        return {
+            query: [(name, pytest.approx(score)) for name, score in of]
+            for query, of in hits.items()
+        }
 
     assert documents(fuse(systems, (1, 2), 3)) == {"cap": ["b", "a", "d"]}
     assert moved([1, 2, 0, 0]) == found() and moved([0, 1, 0, 0]) == found(feedback=1)
     assert documents(moved([0, 1, 0, 0])) == {"cap": ["b", "d", "a"]}
-    assert moved([6, 12, 3, 4]) == found(feedback=9)  # more than the four hits: b, a, d, c
+    assert moved([6, 12, 3, 4]) == found(
+        feedback=9
+    )  # more than the four hits: b, a, d, c

@@ -25,9 +25,13 @@ PROMPTS = {"query": "find ", "document": "clause "}
 TUNINGS = {"cross-encoder": cross_encoder_tuning, "bi-encoder": bi_encoder_tuning}
 MODELS = {"cross-encoder": cross_encoder, "bi-encoder": bi_encoder}
 TASK = {
-    "training": "train", "validation": "valid", "test": "test", "forms": ["short", "long"], "top_gain": 4,
+    "training": "train",
+    "validation": "valid",
+    "test": "test",
+    "forms": ["short", "long"],
+    "top_gain": 4,
     "choose_by": "NDCG@2",
-}  # fmt: skip
+}
 COLLECTION = Collection(
     {"a": "the seller bears liability", "b": "the term", "c": "the law"},
     {
@@ -54,14 +58,21 @@ def encoder(tmp_path_factory):
     """A function that saves a tiny encoder, with or without prompts, and returns its folder."""
     body = tmp_path_factory.mktemp("body")
     set_seed(0)
-    size = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+    size = {
+        "hidden_size": 8,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "intermediate_size": 16,
+    }
     config = BertConfig(vocab_size=5 + len(WORDS), max_position_embeddings=32, **size)
     BertModel(config).save_pretrained(body)
     wordpiece(WORDS).save_pretrained(body)
 
     def make(prompts=None):
         folder = tmp_path_factory.mktemp("encoder")
-        model = SentenceTransformer(modules=[Transformer(str(body)), Pooling(8)], prompts=prompts)
+        model = SentenceTransformer(
+            modules=[Transformer(str(body)), Pooling(8)], prompts=prompts
+        )
         model.save_pretrained(str(folder), create_model_card=False)
         return folder
 
@@ -71,17 +82,29 @@ def encoder(tmp_path_factory):
 @pytest.fixture
 def settings(encoder, monkeypatch):
     for tuning in TUNINGS.values():
-        monkeypatch.setattr(tuning, "weights_folder", lambda settings: settings["weights"])
+        monkeypatch.setattr(
+            tuning, "weights_folder", lambda settings: settings["weights"]
+        )
     return {
-        "weights": str(encoder()), "revision": None, "max_length": 16, "batch_size": 4, "documents": 2,
-        "optimiser": CONSTANT | {"clip": 1.0}, "temperature": 0.1, "bf16": False, "save_every": 2,
-        "learning_rate": 1e-3, "updates": [4],
-    }  # fmt: skip
+        "weights": str(encoder()),
+        "revision": None,
+        "max_length": 16,
+        "batch_size": 4,
+        "documents": 2,
+        "optimiser": CONSTANT | {"clip": 1.0},
+        "temperature": 0.1,
+        "bf16": False,
+        "save_every": 2,
+        "learning_rate": 1e-3,
+        "updates": [4],
+    }
 
 
 def train(kind, settings, folder, collection=COLLECTION, seed=0):
     """Train a model; return its record and the bytes of its weights."""
-    run = training.Training(TUNINGS[kind], collection, settings, seed, CPU, folder / "work", {})
+    run = training.Training(
+        TUNINGS[kind], collection, settings, seed, CPU, folder / "work", {}
+    )
     record = training.train(run, folder / "weights")
     return record, (folder / "weights/model.safetensors").read_bytes()
 
@@ -89,7 +112,9 @@ def train(kind, settings, folder, collection=COLLECTION, seed=0):
 def searched(kind, settings, folder, updates):
     """Run a search; return its rows and its record."""
     output, settings = folder / f"{updates}.parquet", settings | {"updates": updates}
-    run = training.Training(TUNINGS[kind], COLLECTION, settings, 0, CPU, folder / "work", {"code": "1"})
+    run = training.Training(
+        TUNINGS[kind], COLLECTION, settings, 0, CPU, folder / "work", {"code": "1"}
+    )
     record = training.search(run, CANDIDATES, output)
     return list(read(output)), record
 
@@ -101,7 +126,9 @@ def scores_of(kind, folder, hits, split="validation"):
 
 
 @pytest.mark.parametrize(("kind", "pairs"), [("cross-encoder", 5), ("bi-encoder", 16)])
-def test_a_search_scores_the_candidates_and_does_not_change_training(kind, pairs, settings, tmp_path):
+def test_a_search_scores_the_candidates_and_does_not_change_training(
+    kind, pairs, settings, tmp_path
+):
     found, record = searched(kind, settings, tmp_path, [2, 4])
     candidates = (("law", "a"), ("term", "a"), ("term", "b"), ("term", "c"))
     assert [(row["updates"], row["query_id"], row["document_id"]) for row in found] == [
@@ -112,7 +139,9 @@ def test_a_search_scores_the_candidates_and_does_not_change_training(kind, pairs
     assert once == found[4:]
     record, _ = train(kind, settings, tmp_path)
     assert record["training_pairs"] == pairs
-    scores = scores_of(kind, tmp_path / "weights", {"law": ["a"], "term": ["a", "b", "c"]})
+    scores = scores_of(
+        kind, tmp_path / "weights", {"law": ["a"], "term": ["a", "b", "c"]}
+    )
     expected = {(row["query_id"], row["document_id"]): row["score"] for row in once}
     assert scores == pytest.approx(expected)
 
@@ -128,8 +157,12 @@ def test_a_search_in_mixed_precision_scores_as_the_saved_model(
     found, _ = searched(kind, settings, tmp_path, [4])
     mixed = train(kind, settings, tmp_path / "mixed")[1]
     assert mixed != train(kind, settings | {"bf16": False}, tmp_path / "single")[1]
-    scores = scores_of(kind, tmp_path / "mixed/weights", {"law": ["a"], "term": ["a", "b", "c"]})
-    assert {(row["query_id"], row["document_id"]): row["score"] for row in found} == scores
+    scores = scores_of(
+        kind, tmp_path / "mixed/weights", {"law": ["a"], "term": ["a", "b", "c"]}
+    )
+    assert {
+        (row["query_id"], row["document_id"]): row["score"] for row in found
+    } == scores
 
 
 class Killed(Exception):
@@ -160,8 +193,12 @@ def test_a_resumed_training_has_the_same_weights(kind, settings, tmp_path, monke
 
 def test_targets_are_gains_divided_by_the_highest_gain():
     pairs, targets = cross_encoder_tuning.training_pairs(COLLECTION)
-    asked = [("cap liability", name) for name in "abc"] + [("years", name) for name in "ab"]
-    assert pairs == [(query, COLLECTION.documents[document]) for query, document in asked]
+    asked = [("cap liability", name) for name in "abc"] + [
+        ("years", name) for name in "ab"
+    ]
+    assert pairs == [
+        (query, COLLECTION.documents[document]) for query, document in asked
+    ]
     assert targets == [1.0, 0.0, 0.25, 0.0, 0.5]
 
 
@@ -187,15 +224,26 @@ def test_the_loss_equals_a_value_computed_by_hand():
     loss = GradedSoftmax(Rows(), gains, temperature=0.5)(features, labels)
 
     def log_share(cosines, place):
-        return cosines[place] / 0.5 - math.log(sum(math.exp(cosine / 0.5) for cosine in cosines))
+        return cosines[place] / 0.5 - math.log(
+            sum(math.exp(cosine / 0.5) for cosine in cosines)
+        )
 
     first, second = [1.0, 0.0, 0.6], [0.0, 1.0, 0.8]
-    wanted = -(3 / 4 * log_share(first, 0) + 1 / 4 * log_share(first, 1) + log_share(second, 2)) / 2
+    wanted = (
+        -(
+            3 / 4 * log_share(first, 0)
+            + 1 / 4 * log_share(first, 1)
+            + log_share(second, 2)
+        )
+        / 2
+    )
     assert loss.item() == pytest.approx(wanted, rel=1e-6)
 
 
 def test_batches_alternate_the_gains_of_each_query():
-    judged = {name: COLLECTION.judged[name] for name in ("cap", "years", "term")} | {"none": {"a": 0}}
+    judged = {name: COLLECTION.judged[name] for name in ("cap", "years", "term")} | {
+        "none": {"a": 0}
+    }
     pairs = graded_batches(judged, updates=6, batch_size=8, documents=4, seed=0)
     assert len(pairs) == 6 * 8
     groups = [pairs[at : at + 4] for at in range(0, len(pairs), 4)]
@@ -206,22 +254,35 @@ def test_batches_alternate_the_gains_of_each_query():
             gains[place % len(gains)] for place in range(4)
         ]
     for at in range(0, len(groups), 3):
-        assert {group[0][0] for group in groups[at : at + 3]} == {"cap", "years", "term"}
+        assert {group[0][0] for group in groups[at : at + 3]} == {
+            "cap",
+            "years",
+            "term",
+        }
     assert pairs == graded_batches(judged, updates=6, batch_size=8, documents=4, seed=0)
     assert pairs != graded_batches(judged, updates=6, batch_size=8, documents=4, seed=1)
     # All documents of a gain are drawn before any is repeated.
     many = {"q": {"a": 1, **{f"n{number}": 0 for number in range(5)}}}
     pairs = graded_batches(many, updates=5, batch_size=2, documents=2, seed=3)
-    assert sorted(document for _, document in pairs[1::2]) == [f"n{number}" for number in range(5)]
+    assert sorted(document for _, document in pairs[1::2]) == [
+        f"n{number}" for number in range(5)
+    ]
 
 
 def test_training_improves_the_ranking(settings, tmp_path):
-    train("bi-encoder", settings | {"updates": [20], "learning_rate": 3e-2, "save_every": 0}, tmp_path)
+    train(
+        "bi-encoder",
+        settings | {"updates": [20], "learning_rate": 3e-2, "save_every": 0},
+        tmp_path,
+    )
     hits = {"cap": ["a", "b", "c"], "years": ["a", "b"]}
 
     def ranking(folder):
         scores = scores_of("bi-encoder", folder, hits, "training")
-        return {query: sorted(of, key=lambda d: -scores[query, d]) for query, of in hits.items()}
+        return {
+            query: sorted(of, key=lambda d: -scores[query, d])
+            for query, of in hits.items()
+        }
 
     wanted = {"cap": ["a", "c", "b"], "years": ["b", "a"]}
     assert ranking(tmp_path / "weights") == wanted != ranking(settings["weights"])
@@ -233,13 +294,18 @@ def test_a_model_is_trained_and_saved_with_its_prompts(settings, encoder, tmp_pa
     _, weights = train("bi-encoder", prompted, tmp_path / "prompts")
     written_out = replace(
         COLLECTION,
-        documents={name: PROMPTS["document"] + text for name, text in COLLECTION.documents.items()},
+        documents={
+            name: PROMPTS["document"] + text
+            for name, text in COLLECTION.documents.items()
+        },
         queries={
             name: query | {"short": PROMPTS["query"] + query["short"]}
             for name, query in COLLECTION.queries.items()
         },
     )
-    assert weights == train("bi-encoder", settings, tmp_path / "written", written_out)[1]
+    assert (
+        weights == train("bi-encoder", settings, tmp_path / "written", written_out)[1]
+    )
     assert weights != train("bi-encoder", settings, tmp_path / "without")[1]
     kept = bi_encoder.load(str(tmp_path / "prompts/weights"), CPU, 16)
     assert {part: kept.prompts[part] for part in PROMPTS} == PROMPTS
@@ -258,16 +324,27 @@ BEST, HALF, WORST = (
 def tried(path, *groups):
     """Write the scores of groups (updates, {query: documents, best first}); return the path."""
     rows = [
-        {"updates": updates, "query_id": query, "document_id": document, "score": float(-place)}
+        {
+            "updates": updates,
+            "query_id": query,
+            "document_id": document,
+            "score": float(-place),
+        }
         for updates, orders in groups
         for query, order in orders.items()
         for place, document in enumerate(order)
     ]
-    write(TRIED, sorted(rows, key=lambda r: (r["updates"], r["query_id"], r["document_id"])), path)
+    write(
+        TRIED,
+        sorted(rows, key=lambda r: (r["updates"], r["query_id"], r["document_id"])),
+        path,
+    )
     return path
 
 
-@pytest.mark.parametrize("hits", [HITS, None], ids=["reordered hits", "all that was scored"])
+@pytest.mark.parametrize(
+    "hits", [HITS, None], ids=["reordered hits", "all that was scored"]
+)
 def test_the_trial_with_the_best_mean_over_queries_and_seeds_is_chosen(tmp_path, hits):
     runs = {
         (1e-4, 0): tried(tmp_path / "a", (100, WORST), (200, HALF)),
@@ -277,28 +354,45 @@ def test_the_trial_with_the_best_mean_over_queries_and_seeds_is_chosen(tmp_path,
     }
     choice, means = choose(runs, COLLECTION, hits)
     assert choice == {"learning_rate": 3e-4, "updates": [200]}
-    table = {(row["learning_rate"], row["updates"]): row["validation NDCG@2"] for row in means}
+    table = {
+        (row["learning_rate"], row["updates"]): row["validation NDCG@2"]
+        for row in means
+    }
     half = (1 + 1 / math.log2(3)) / 2
     worst = (2 + 4 / math.log2(3)) / (4 + 2 / math.log2(3)) / 2
     assert table == pytest.approx(
-        {(1e-4, 100): (1 + worst) / 2, (1e-4, 200): half, (3e-4, 100): half, (3e-4, 200): 1.0}
+        {
+            (1e-4, 100): (1 + worst) / 2,
+            (1e-4, 200): half,
+            (3e-4, 100): half,
+            (3e-4, 200): 1.0,
+        }
     )
     assert {row["seeds"] for row in means} == {2}
 
 
 def test_ties_are_broken_by_fewer_updates_and_then_a_lower_learning_rate(tmp_path):
-    runs = {(rate, 0): tried(tmp_path / f"{rate}", (100, HALF), (200, HALF)) for rate in (3e-4, 1e-4)}
+    runs = {
+        (rate, 0): tried(tmp_path / f"{rate}", (100, HALF), (200, HALF))
+        for rate in (3e-4, 1e-4)
+    }
     choice, _ = choose(runs, COLLECTION, HITS)
     assert choice == {"learning_rate": 1e-4, "updates": [100]}
     by_recall = replace(COLLECTION, task=TASK | {"choose_by": "Recall@1"})
-    _, (row,) = choose({(1e-4, 0): tried(tmp_path / "best", (100, BEST))}, by_recall, HITS)
+    _, (row,) = choose(
+        {(1e-4, 0): tried(tmp_path / "best", (100, BEST))}, by_recall, HITS
+    )
     assert row["validation Recall@1"] == (1 + 0.5) / 2
 
 
 def test_reading_during_a_training_restores_all_generators(monkeypatch, tmp_path):
     states = {"cuda": torch.tensor([1, 2], dtype=torch.uint8)}
-    monkeypatch.setattr(torch.cuda, "get_rng_state", lambda device: states["cuda"].clone())
-    monkeypatch.setattr(torch.cuda, "set_rng_state", lambda state, device: states.update(cuda=state))
+    monkeypatch.setattr(
+        torch.cuda, "get_rng_state", lambda device: states["cuda"].clone()
+    )
+    monkeypatch.setattr(
+        torch.cuda, "set_rng_state", lambda state, device: states.update(cuda=state)
+    )
 
     class Tuning:
         def load(settings, device, seed):
@@ -315,6 +409,8 @@ def test_reading_during_a_training_restores_all_generators(monkeypatch, tmp_path
         torch.rand(1)
         states["cuda"] += 1
 
-    run = training.Training(Tuning, COLLECTION, {}, 0, torch.device("cuda"), tmp_path, {})
+    run = training.Training(
+        Tuning, COLLECTION, {}, 0, torch.device("cuda"), tmp_path, {}
+    )
     training._train(run, visit)
     assert states["cuda"].tolist() == [1, 2]

@@ -6,7 +6,14 @@ import pytest
 
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import read_json
-from lextables.pipeline.run import Run, chosen, counts_of, identity, recorded, recorded_all
+from lextables.pipeline.run import (
+    Run,
+    chosen,
+    counts_of,
+    identity,
+    recorded,
+    recorded_all,
+)
 
 RUN = Run("maud", "train", "minilm", "multi-small", 3)
 
@@ -25,7 +32,11 @@ def test_a_record_contains_settings_device_and_cost(tmp_path):
         "a GPU",
         {"updates": [2]},
     )
-    assert found["seconds"] >= 0 and found["peak_memory_mib"] > 0 and "python" in found["libraries"]
+    assert (
+        found["seconds"] >= 0
+        and found["peak_memory_mib"] > 0
+        and "python" in found["libraries"]
+    )
 
 
 def test_a_failed_run_writes_no_record(tmp_path):
@@ -36,13 +47,18 @@ def test_a_failed_run_writes_no_record(tmp_path):
 
 def test_each_run_of_a_job_has_a_separate_record(tmp_path):
     paths = [tmp_path / form / "run.json" for form in ("short", "long")]
-    with recorded_all(paths, {"short": {"queries": None}, "long": {"queries": ["a"]}}) as records:
+    with recorded_all(
+        paths, {"short": {"queries": None}, "long": {"queries": ["a"]}}
+    ) as records:
         for number, record in enumerate(records):
             record["number"] = number
     found = [read_json(path) for path in paths]
     assert [record["settings"]["queries"] for record in found] == [None, ["a"]]
     assert [record["number"] for record in found] == [0, 1]
-    with pytest.raises(ValueError, match="zip"), recorded_all(paths[:1], {"short": {}, "long": {}}):
+    with (
+        pytest.raises(ValueError, match="zip"),
+        recorded_all(paths[:1], {"short": {}, "long": {}}),
+    ):
         pass
 
 
@@ -53,7 +69,11 @@ def written(path, **record):
 
 
 def test_chosen_settings_are_read_from_the_record_of_the_choice(tmp_path):
-    path = written(tmp_path / "run.json", choice={"learning_rate": 1e-4}, data={"texts": {"rows": 3}})
+    path = written(
+        tmp_path / "run.json",
+        choice={"learning_rate": 1e-4},
+        data={"texts": {"rows": 3}},
+    )
     assert chosen([path]) == {"learning_rate": 1e-4}
     assert chosen([]) == {}
     assert counts_of(path) == {"texts": {"rows": 3}}
@@ -63,4 +83,6 @@ def test_the_identity_of_a_run_includes_its_initial_weights():
     alone = identity({"examples": 1}, "code", "cpu")
     assert alone.keys() == {"data", "code", "libraries", "device"}
     assert identity({"examples": 1}, "code", "cpu", iter([])) == alone
-    assert identity({"examples": 1}, "code", "cpu", map(str, [1, 2])) == alone | {"start": ["1", "2"]}
+    assert identity({"examples": 1}, "code", "cpu", map(str, [1, 2])) == alone | {
+        "start": ["1", "2"]
+    }

@@ -37,20 +37,34 @@ def remade():
         # runpy instead of an import, which would write __pycache__ next to the data.
         made = runpy.run_path(str(SAMPLE / f"{script}.py"))[function]()
         contents = made if isinstance(made, dict) else {"": made}
-        files |= {place / name if name else place: (content, script) for name, content in contents.items()}
+        files |= {
+            place / name if name else place: (content, script)
+            for name, content in contents.items()
+        }
     return files
 
 
 def committed():
     """Every file of the sample that is neither a script nor a text that a script reads."""
-    files = {path for path in SAMPLE.rglob("*") if path.is_file() and "__pycache__" not in path.parts}
-    return {path for path in files if path.suffix not in {".py", ".toml"} and path.name != "README.md"}
+    files = {
+        path
+        for path in SAMPLE.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    return {
+        path
+        for path in files
+        if path.suffix not in {".py", ".toml"} and path.name != "README.md"
+    }
 
 
 def entries(content):
     """(name, date, bytes) of each member of a zip; these do not depend on the compression library."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        return [(entry.filename, entry.date_time, archive.read(entry)) for entry in archive.infolist()]
+        return [
+            (entry.filename, entry.date_time, archive.read(entry))
+            for entry in archive.infolist()
+        ]
 
 
 def test_every_file_has_a_script(remade):
@@ -59,8 +73,12 @@ def test_every_file_has_a_script(remade):
 
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_the_script_reproduces_the_committed_bytes(remade, script):
-    same_zlib = "ng" not in zlib.ZLIB_RUNTIME_VERSION  # zlib-ng and zlib compress to different bytes
-    own = {path: content for path, (content, maker) in remade.items() if maker == script}
+    same_zlib = (
+        "ng" not in zlib.ZLIB_RUNTIME_VERSION
+    )  # zlib-ng and zlib compress to different bytes
+    own = {
+        path: content for path, (content, maker) in remade.items() if maker == script
+    }
     assert own
     for path, content in own.items():
         if path.suffix == ".zip" and not same_zlib:
@@ -72,10 +90,15 @@ def test_the_script_reproduces_the_committed_bytes(remade, script):
 def registered():
     """{path in the sample: its registry entry} from sources.yaml and the sources of the papers."""
     found = {}
-    registries = [ROOT / "resources/sources.yaml", *sorted((ROOT / "resources/papers").glob("*.yaml"))]
+    registries = [
+        ROOT / "resources/sources.yaml",
+        *sorted((ROOT / "resources/papers").glob("*.yaml")),
+    ]
     for registry in registries:
         text = yaml.safe_load(registry.read_text(encoding="utf-8"))
-        for source, entry in (text.get("sources", {}) if "title" in text else text).items():
+        for source, entry in (
+            text.get("sources", {}) if "title" in text else text
+        ).items():
             for name, file in entry["files"].items():
                 sample = file.get("variants", {}).get("sample", {})
                 if "digest" in sample:
@@ -106,7 +129,11 @@ def runs_of_ten(texts):
 def members(path, pattern):
     """The texts of the zip's members whose names match."""
     with zipfile.ZipFile(path) as archive:
-        return [archive.read(name).decode() for name in archive.namelist() if re.search(pattern, name)]
+        return [
+            archive.read(name).decode()
+            for name in archive.namelist()
+            if re.search(pattern, name)
+        ]
 
 
 @pytest.mark.parametrize(
@@ -114,21 +141,33 @@ def members(path, pattern):
     [
         ("acord/ACORD.zip", r"corpus\.jsonl$", r"corpus\.jsonl$"),
         ("maud/maud_v1.zip", r"contracts/.*\.txt$", r"MAUD_(train|dev|test)\.csv$"),
-        ("cuad/CUAD_v1.zip", r"full_contract_txt/.*\.txt$", r"full_contract_txt/.*\.txt$"),
+        (
+            "cuad/CUAD_v1.zip",
+            r"full_contract_txt/.*\.txt$",
+            r"full_contract_txt/.*\.txt$",
+        ),
     ],
 )
-def test_no_ten_consecutive_words_are_copied_from_the_release(mirror, file, ours, released):
+def test_no_ten_consecutive_words_are_copied_from_the_release(
+    mirror, file, ours, released
+):
     texts = []
     for content in members(mirror / file, released):
         if released.endswith(r"csv$"):
-            texts += [row["text"] for row in csv.DictReader(io.StringIO(content, newline=""))]
+            texts += [
+                row["text"] for row in csv.DictReader(io.StringIO(content, newline=""))
+            ]
         elif released.endswith(r"jsonl$"):
             texts += [json.loads(line)["text"] for line in content.splitlines()]
         else:
             texts.append(content)
     written = members(SAMPLE / file, ours)
     if ours.endswith(r"jsonl$"):
-        written = [json.loads(line)["text"] for content in written for line in content.splitlines()]
+        written = [
+            json.loads(line)["text"]
+            for content in written
+            for line in content.splitlines()
+        ]
     sample = runs_of_ten(written)
     assert len(sample) > 1000
     shared = [run for text in texts for run in runs_of_ten([text]) & sample]

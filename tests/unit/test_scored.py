@@ -14,7 +14,14 @@ LOSSES = {"Worse": 0.6931, "Better": 0.25, "Middle": 0.5}
 
 
 def system(name, folders, **changed):
-    about = {"row": name, "reason": "", "trained": False, "averages": 1, "baseline": False, "lenient": False}
+    about = {
+        "row": name,
+        "reason": "",
+        "trained": False,
+        "averages": 1,
+        "baseline": False,
+        "lenient": False,
+    }
     return about | {"runs": {"test": folders} if folders else {}} | changed
 
 
@@ -26,10 +33,17 @@ def inputs(tmp_path):
         folders = [f"runs/{name}{seed}" for seed in range(2)]
         for folder, change in zip(folders, (-0.1, 0.1), strict=True):
             values = {"loss": loss + change, "F1": 1 - loss + change}
-            values |= {metric + end: value for metric, value in values.items() for end in (LOW, HIGH)}
+            values |= {
+                metric + end: value
+                for metric, value in values.items()
+                for end in (LOW, HIGH)
+            }
             if name == "Better":
                 values["F1" + STRICT] = 0.5
-            scores = [{"metric": m, "group": "all", "value": v, "n": 9} for m, v in sorted(values.items())]
+            scores = [
+                {"metric": m, "group": "all", "value": v, "n": 9}
+                for m, v in sorted(values.items())
+            ]
             (tmp_path / folder).mkdir(parents=True)
             write(SCORES, scores, tmp_path / folder / "scores.parquet")
         rows.append(system(name, folders))
@@ -40,29 +54,52 @@ def inputs(tmp_path):
     ("metric", "options", "values"),
     [
         ("loss", {"lower": True}, LOSSES),
-        ("F1", {"scale": 100}, {name: 100 * (1 - loss) for name, loss in LOSSES.items()}),
+        (
+            "F1",
+            {"scale": 100},
+            {name: 100 * (1 - loss) for name, loss in LOSSES.items()},
+        ),
     ],
 )
-def test_scores_are_means_over_runs_and_compared_best_first(inputs, metric, options, values):
+def test_scores_are_means_over_runs_and_compared_best_first(
+    inputs, metric, options, values
+):
     cells = [
-        score_cell(inputs, row, row["row"], metric, Score(metric, row["row"], metric, **options), decimals=1)
+        score_cell(
+            inputs,
+            row,
+            row["row"],
+            metric,
+            Score(metric, row["row"], metric, **options),
+            decimals=1,
+        )
         for row in inputs.rows
     ]
     found = {cell.row: (cell.value, cell.low, cell.high) for cell in cells}
-    assert found == {name: (pytest.approx(value),) * 3 for name, value in values.items()}
-    assert {(cell.decimals, cell.measure, cell.seeds) for cell in cells} == {(1, metric, None)}
+    assert found == {
+        name: (pytest.approx(value),) * 3 for name, value in values.items()
+    }
+    assert {(cell.decimals, cell.measure, cell.seeds) for cell in cells} == {
+        (1, metric, None)
+    }
     pairs = compare(cells, (), lambda folder: {(metric, "all"): {}})
     assert [(pair.one, pair.other) for pair in pairs] == [
-        ("Better", "Middle"), ("Better", "Worse"), ("Middle", "Worse"),
-    ]  # fmt: skip
+        ("Better", "Middle"),
+        ("Better", "Worse"),
+        ("Middle", "Worse"),
+    ]
 
 
 def test_the_cell_of_a_trained_baseline_has_the_values_of_all_seeds(inputs):
     row = inputs.rows[1] | {"trained": True, "averages": 3, "baseline": True}
-    cell = score_cell(inputs, row, "Better", "F1", Score("F1", "Better", "F1"), compared=False)
+    cell = score_cell(
+        inputs, row, "Better", "F1", Score("F1", "Better", "F1"), compared=False
+    )
     assert cell.seeds == pytest.approx((0.65, 0.85))
     assert (cell.averages, cell.baseline, cell.score) == (3, "Better", None)
-    assert not score_cell(inputs, row | {"lenient": True}, "B", "F1", Score("F1", "B", "F1")).baseline
+    assert not score_cell(
+        inputs, row | {"lenient": True}, "B", "F1", Score("F1", "B", "F1")
+    ).baseline
 
 
 def test_a_strict_score_is_shown_only_if_it_is_stored_and_differs(inputs):
@@ -70,16 +107,29 @@ def test_a_strict_score_is_shown_only_if_it_is_stored_and_differs(inputs):
         (row,) = (row for row in inputs.rows if row["row"] == name)
         score = Score("F1", name, "F1", scale=100)
         cell = score_cell(inputs, row, name, "F1", score)
-        assert [(found.column, found.value) for found in strict_cells(inputs, cell, score)] == expected
+        assert [
+            (found.column, found.value) for found in strict_cells(inputs, cell, score)
+        ] == expected
         same = score_cell(inputs, row, name, "F1", score, values=[50.0])
         assert not strict_cells(inputs, same, score)
 
 
 def test_a_missing_score_has_a_reason(inputs):
     score = Score("AUPR", "Better", "AUPR")
-    cell = score_cell(inputs, inputs.rows[1], "Better", "AUPR", score, missing="nothing to score")
+    cell = score_cell(
+        inputs, inputs.rows[1], "Better", "AUPR", score, missing="nothing to score"
+    )
     assert (cell.value, cell.reason, len(cell.runs)) == (None, "nothing to score", 2)
-    assert str(score_cell(inputs, inputs.rows[1], "Better", "AUPR", score).value) == "nan"
+    assert (
+        str(score_cell(inputs, inputs.rows[1], "Better", "AUPR", score).value) == "nan"
+    )
     for reason, shown in (("no GPU", "no GPU"), ("", "not trained")):
-        cell = score_cell(inputs, system("New", [], reason=reason), "New", "F1", score, no_runs="not trained")
+        cell = score_cell(
+            inputs,
+            system("New", [], reason=reason),
+            "New",
+            "F1",
+            score,
+            no_runs="not trained",
+        )
         assert (cell.value, cell.reason, cell.runs) == (None, shown, ())

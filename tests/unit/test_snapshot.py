@@ -27,16 +27,34 @@ def compared(tmp_path):
 @pytest.mark.parametrize(
     ("table", "first"),
     [
-        (TABLE.replace("0.5", "0.6"), "p.t | BM25 | Recall | ours: stored '0.5', now '0.6'"),
-        (TABLE.replace("0.7", ""), "p.t | MiniLM | Recall | ours: stored '0.7', now ''"),
-        (TABLE.replace(",r,\n", ",,\n"), "p.t | BM25 | Recall | runs: stored 'r', now ''"),
+        (
+            TABLE.replace("0.5", "0.6"),
+            "p.t | BM25 | Recall | ours: stored '0.5', now '0.6'",
+        ),
+        (
+            TABLE.replace("0.7", ""),
+            "p.t | MiniLM | Recall | ours: stored '0.7', now ''",
+        ),
+        (
+            TABLE.replace(",r,\n", ",,\n"),
+            "p.t | BM25 | Recall | runs: stored 'r', now ''",
+        ),
         (
             TABLE.replace("BM25,Recall,0.5,r,\n", ""),
             "p.t | BM25 | Recall | column: stored 'Recall', now 'absent'",
         ),
-        (f"{TABLE}New,Recall,,,\n", "p.t | New | Recall | column: stored 'absent', now 'Recall'"),
-        (TABLE.replace("runs", "run"), "p.t | BM25 | Recall | run: stored 'absent', now 'r'"),
-        (f"{TABLE}BM25,Recall,0.5,r,\n", "p.t | BM25 | Recall | repeated: stored 'absent', now 'yes'"),
+        (
+            f"{TABLE}New,Recall,,,\n",
+            "p.t | New | Recall | column: stored 'absent', now 'Recall'",
+        ),
+        (
+            TABLE.replace("runs", "run"),
+            "p.t | BM25 | Recall | run: stored 'absent', now 'r'",
+        ),
+        (
+            f"{TABLE}BM25,Recall,0.5,r,\n",
+            "p.t | BM25 | Recall | repeated: stored 'absent', now 'yes'",
+        ),
     ],
 )
 def test_a_changed_missing_or_additional_value_is_named(compared, table, first):

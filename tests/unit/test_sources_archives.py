@@ -6,14 +6,26 @@ from contextlib import nullcontext
 import pytest
 
 from lextables.pipeline.errors import BadInput
-from lextables.sources.archives import Bounds, OverBounds, check_members, member, opened, read_member
+from lextables.sources.archives import (
+    Bounds,
+    OverBounds,
+    check_members,
+    member,
+    opened,
+    read_member,
+)
 
 
 @pytest.fixture
 def release(tmp_path):
     path = tmp_path / "release.zip"
     with zipfile.ZipFile(path, "w") as archive:
-        for name in ("v1/rows.csv", "v1/a/notes.txt", "v1/b/notes.txt", "v1/my-rows.csv"):
+        for name in (
+            "v1/rows.csv",
+            "v1/a/notes.txt",
+            "v1/b/notes.txt",
+            "v1/my-rows.csv",
+        ):
             archive.writestr(name, name * 100)
     return path
 
@@ -22,9 +34,14 @@ def test_a_member_is_found_in_any_top_folder_and_must_be_unique(release):
     with opened(release) as archive:
         assert member(archive, "rows.csv") == "v1/rows.csv"
         assert member(archive, "a/notes.txt") == "v1/a/notes.txt"
-        with pytest.raises(BadInput, match=r"^release\.zip: holds 2 files called notes\.txt where there"):
+        with pytest.raises(
+            BadInput,
+            match=r"^release\.zip: holds 2 files called notes\.txt where there",
+        ):
             member(archive, "notes.txt")
-        with pytest.raises(BadInput, match=r"^release\.zip: holds 0 files called absent where there"):
+        with pytest.raises(
+            BadInput, match=r"^release\.zip: holds 0 files called absent where there"
+        ):
             member(archive, "absent")
 
 
@@ -69,7 +86,11 @@ def test_a_zip_may_have_exactly_the_allowed_size(tmp_path, size, bounds, refused
 
 
 SIGNATURE = b"PK\x01\x02"  # of an entry of the zip's directory
-BY_METHOD = {"stored": zipfile.ZIP_STORED, "bzip2": zipfile.ZIP_BZIP2, "lzma": zipfile.ZIP_LZMA}
+BY_METHOD = {
+    "stored": zipfile.ZIP_STORED,
+    "bzip2": zipfile.ZIP_BZIP2,
+    "lzma": zipfile.ZIP_LZMA,
+}
 
 
 def entry(content, offset, value):
@@ -85,8 +106,14 @@ def entry(content, offset, value):
         (lambda c: entry(c, 8, b"\x20\x00"), "compressed patched data"),
         (lambda c: entry(c, 8, b"\x40\x00"), "strong encryption"),
         (lambda c: entry(c, 6, b"\xff\x00"), "zip file version 25.5"),
-        (lambda c: entry(c, 10, b"\x63\x00"), "That compression method is not supported"),  # 99: AES
-        (lambda c: entry(c, 10, b"\x61\x00"), "That compression method is not supported"),  # 97: WavPack
+        (
+            lambda c: entry(c, 10, b"\x63\x00"),
+            "That compression method is not supported",
+        ),  # 99: AES
+        (
+            lambda c: entry(c, 10, b"\x61\x00"),
+            "That compression method is not supported",
+        ),  # 97: WavPack
         (lambda c: entry(c, 10, b"\x0c\x00"), ""),  # bzip2, which it is not
         (lambda c: entry(c, 10, b"\x0e\x00"), ""),  # lzma, which it is not
         (lambda c: entry(c, 16, b"\0\0\0\0"), "Bad CRC-32"),
@@ -94,8 +121,18 @@ def entry(content, offset, value):
         (lambda c: entry(c, 42, b"\x05\0\0\0"), "Bad magic number"),  # where it begins
         (lambda c: entry(c, 42, b"\xff\xff\xff\xfe"), ""),
         (lambda c: entry(c, 46, b"v2/"), "differ"),  # its name
-        (lambda c: entry(c, 8, b"\x00\x08").replace(b"v1/rows.csv", b"v1/rows.\xff\xff\xff"), "can't decode"),
-        (lambda c: c[: c.index(SIGNATURE)] + b"\xff" * 40 + c[c.index(SIGNATURE) + 40 :], ""),
+        (
+            lambda c: entry(c, 8, b"\x00\x08").replace(
+                b"v1/rows.csv", b"v1/rows.\xff\xff\xff"
+            ),
+            "can't decode",
+        ),
+        (
+            lambda c: (
+                c[: c.index(SIGNATURE)] + b"\xff" * 40 + c[c.index(SIGNATURE) + 40 :]
+            ),
+            "",
+        ),
         (lambda c: b"\0" * 50 + c[50:], "Bad magic number"),
         (lambda c: b"<html>" * 100, "File is not a zip file"),
     ],
@@ -113,20 +150,28 @@ def test_each_damage_of_a_member_is_a_sentence(release, change, fault):
 @pytest.mark.parametrize("at", [0.3, 0.6, 0.9])
 def test_damaged_bytes_of_a_member_are_a_sentence(tmp_path, method, at):
     path = tmp_path / "release.zip"
-    with zipfile.ZipFile(path, "w", BY_METHOD.get(method, zipfile.ZIP_DEFLATED)) as archive:
+    with zipfile.ZipFile(
+        path, "w", BY_METHOD.get(method, zipfile.ZIP_DEFLATED)
+    ) as archive:
         archive.writestr("rows.csv", "".join(map(str, range(20_000))))
     content = path.read_bytes()
     place = int(len(content) * at)
     path.write_bytes(content[:place] + bytes(40) + content[place + 40 :])
     with (
-        pytest.raises(BadInput, match=r"^release\.zip: the zip is cut short or damaged"),
+        pytest.raises(
+            BadInput, match=r"^release\.zip: the zip is cut short or damaged"
+        ),
         opened(path) as archive,
     ):
         archive.read("rows.csv")
 
 
 def test_an_error_of_the_disk_or_of_other_code_is_not_damage(release):
-    for error in (OSError(28, "No space left"), RuntimeError("other"), RecursionError()):
+    for error in (
+        OSError(28, "No space left"),
+        RuntimeError("other"),
+        RecursionError(),
+    ):
         with pytest.raises(type(error)), opened(release):
             raise error
     with pytest.raises(KeyError), opened(release) as archive:

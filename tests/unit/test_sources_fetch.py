@@ -69,7 +69,9 @@ class Handler(BaseHTTPRequestHandler):
         if status == 200 and asked and answer.ranges != "no" and fresh:
             start = int(asked.removeprefix("bytes=").removesuffix("-"))
             status = 206 if start < len(body) else 416
-            headers.setdefault("Content-Range", f"bytes {start}-{len(body) - 1}/{len(body)}")
+            headers.setdefault(
+                "Content-Range", f"bytes {start}-{len(body) - 1}/{len(body)}"
+            )
             body = body[start:]
         if answer.length != 0:
             headers["Content-Length"] = str(answer.length or len(body))
@@ -94,7 +96,9 @@ def server():
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
         running.answers, running.requests = {}, []
         running.at = f"http://127.0.0.1:{running.server_port}"
-        threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        threading.Thread(
+            target=running.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
+        ).start()
         yield running
         running.shutdown()
 
@@ -109,9 +113,21 @@ class Fetcher:
     messages: list = field(default_factory=list)
 
     def wanted(self, name="data.bin", **file):
-        file = {"addresses": [f"{self.server.at}/a"], "size": SIZE, "digest": digest(BODY)} | file
-        entry = {"title": "A", "licence": "CC0", "citation": "A 2020", "homepage": "https://example.org"}
-        content = {"acord": entry | {"files": {name: {k: v for k, v in file.items() if v is not None}}}}
+        file = {
+            "addresses": [f"{self.server.at}/a"],
+            "size": SIZE,
+            "digest": digest(BODY),
+        } | file
+        entry = {
+            "title": "A",
+            "licence": "CC0",
+            "citation": "A 2020",
+            "homepage": "https://example.org",
+        }
+        content = {
+            "acord": entry
+            | {"files": {name: {k: v for k, v in file.items() if v is not None}}}
+        }
         path = self.folder / "sources.yaml"
         path.write_text(yaml.safe_dump(content), encoding="utf-8")
         return resolve(load(path), "acord", name)
@@ -124,7 +140,11 @@ class Fetcher:
     def error(self, wanted, **options):
         with pytest.raises(BadInput) as raised:
             self.fetch(wanted, **options)
-        return str(raised.value).replace(self.server.at, "S").replace(str(self.folder), "T")
+        return (
+            str(raised.value)
+            .replace(self.server.at, "S")
+            .replace(str(self.folder), "T")
+        )
 
     def mirror(self, body, name="data.bin", folder="mirror"):
         path = self.folder / folder / "acord" / name
@@ -138,7 +158,11 @@ class Fetcher:
 
     @property
     def files(self):
-        return sorted(p.name for p in self.file.parent.iterdir()) if self.file.parent.exists() else []
+        return (
+            sorted(p.name for p in self.file.parent.iterdir())
+            if self.file.parent.exists()
+            else []
+        )
 
     @property
     def ranges(self):
@@ -179,7 +203,10 @@ def test_a_file_is_fetched_with_provenance_and_messages(fetcher, server):
         "note": "",
     }
     licence = "A\nLicence: CC0\nPlease cite: A 2020\nhttps://example.org"
-    assert fetcher.messages == [f"acord/data.bin: 10,240 bytes from {server.at}/a", licence]
+    assert fetcher.messages == [
+        f"acord/data.bin: 10,240 bytes from {server.at}/a",
+        licence,
+    ]
     assert (fetcher.files, fetcher.ranges, fetcher.sleeps) == (COMPLETE, [WHOLE], [])
     # The licence is reported once per source.
     fetcher.fetch(fetcher.wanted("us/1.zip"))
@@ -195,7 +222,8 @@ def test_each_kind_of_digest_is_checked(fetcher, server, kind):
     assert fetcher.fetch(wanted, mirrors=[fetcher.mirror(BODY)]).variant == "release"
     message = fetcher.error(fetcher.wanted(digest=digest(OTHER, kind)))
     assert (
-        f"sent bytes with digest {digest(BODY, kind)} where the registry has {digest(OTHER, kind)}" in message
+        f"sent bytes with digest {digest(BODY, kind)} where the registry has {digest(OTHER, kind)}"
+        in message
     )
 
 
@@ -211,30 +239,65 @@ def versions(version, **headers):
 
 RESUMED = {
     "cut twice": (
-        [Answer(cut=4000), Answer(cut=3000), Answer()], BODY, [FROM_4000, ("bytes=7000-", ONE)], [1, 2],
+        [Answer(cut=4000), Answer(cut=3000), Answer()],
+        BODY,
+        [FROM_4000, ("bytes=7000-", ONE)],
+        [1, 2],
     ),
     "Range ignored": ([Answer(cut=4000), Answer(ranges="no")], BODY, [FROM_4000], [1]),
-    "changed file": ([Answer(cut=4000), Answer(OTHER, version=TWO)], OTHER, [FROM_4000], [1]),
-    "changed file, If-Range ignored": (
-        [Answer(cut=4000), CHANGED_BLINDLY, CHANGED_BLINDLY], OTHER, [FROM_4000, WHOLE], [1, 2],
+    "changed file": (
+        [Answer(cut=4000), Answer(OTHER, version=TWO)],
+        OTHER,
+        [FROM_4000],
+        [1],
     ),
-    "another part": ([Answer(cut=4000), SHIFTED, Answer()], BODY, [FROM_4000, WHOLE], [1, 2]),
+    "changed file, If-Range ignored": (
+        [Answer(cut=4000), CHANGED_BLINDLY, CHANGED_BLINDLY],
+        OTHER,
+        [FROM_4000, WHOLE],
+        [1, 2],
+    ),
+    "another part": (
+        [Answer(cut=4000), SHIFTED, Answer()],
+        BODY,
+        [FROM_4000, WHOLE],
+        [1, 2],
+    ),
     "no version": (versions(None), BODY, [WHOLE], [1]),
     "weak ETag": (versions('W/"weak"'), BODY, [WHOLE], [1]),
-    "Last-Modified": (versions(None, **{"Last-Modified": DATE}), BODY, [("bytes=4000-", DATE)], [1]),
-    "Last-Modified and weak ETag": (
-        versions('W/"weak"', **{"Last-Modified": DATE}), BODY, [("bytes=4000-", DATE)], [1],
+    "Last-Modified": (
+        versions(None, **{"Last-Modified": DATE}),
+        BODY,
+        [("bytes=4000-", DATE)],
+        [1],
     ),
-    "no data for a while": ([Answer(stall=0.6), Answer()], BODY, [("bytes=100-", ONE)], [1]),
-}  # fmt: skip
+    "Last-Modified and weak ETag": (
+        versions('W/"weak"', **{"Last-Modified": DATE}),
+        BODY,
+        [("bytes=4000-", DATE)],
+        [1],
+    ),
+    "no data for a while": (
+        [Answer(stall=0.6), Answer()],
+        BODY,
+        [("bytes=100-", ONE)],
+        [1],
+    ),
+}
 
 
 @pytest.mark.parametrize("case", RESUMED)
-def test_an_interrupted_download_is_resumed_if_the_file_is_the_same(fetcher, server, case):
+def test_an_interrupted_download_is_resumed_if_the_file_is_the_same(
+    fetcher, server, case
+):
     server.answers["/a"], body, ranges, sleeps = map(list, RESUMED[case])
     fetcher.fetch(fetcher.wanted(**UNPINNED), timeouts=(5, 0.2))
     assert fetcher.file.read_bytes() == bytes(body)
-    assert (fetcher.ranges, fetcher.sleeps, fetcher.files) == ([WHOLE, *ranges], sleeps, COMPLETE)
+    assert (fetcher.ranges, fetcher.sleeps, fetcher.files) == (
+        [WHOLE, *ranges],
+        sleeps,
+        COMPLETE,
+    )
 
 
 def test_a_later_run_resumes_the_partial_file_of_a_failed_run(fetcher, server):
@@ -243,7 +306,10 @@ def test_a_later_run_resumes_the_partial_file_of_a_failed_run(fetcher, server):
         "acord/data.bin could not be fetched: S/a was cut after 4,000 bytes at the last of 1 attempts; "
         + LATER
     )
-    assert (fetcher.files, (fetcher.file.parent / "data.bin.part").read_bytes()) == (PART, BODY[:4000])
+    assert (fetcher.files, (fetcher.file.parent / "data.bin.part").read_bytes()) == (
+        PART,
+        BODY[:4000],
+    )
     server.answers["/a"] = [Answer()]
     # Only the missing bytes need space.
     fetcher.fetch(fetcher.wanted(), free=lambda _: SIZE - 4000)
@@ -258,7 +324,10 @@ def test_a_partial_file_is_not_resumed_from_another_address(fetcher, server):
 
 
 def test_a_damaged_partial_file_is_fetched_again_or_rejected(fetcher, server):
-    for content, ranges in ((OTHER, [(f"bytes={SIZE}-", ONE), WHOLE]), (OTHER[:4000], [FROM_4000])):
+    for content, ranges in (
+        (OTHER, [(f"bytes={SIZE}-", ONE), WHOLE]),
+        (OTHER[:4000], [FROM_4000]),
+    ):
         server.answers["/a"] = [Answer(cut=4000)]
         fetcher.error(fetcher.wanted(), attempts=1)
         (fetcher.file.parent / "data.bin.part").write_bytes(content)
@@ -268,7 +337,9 @@ def test_a_damaged_partial_file_is_fetched_again_or_rejected(fetcher, server):
             assert fetcher.file.read_bytes() == BODY
         else:
             spliced = digest(OTHER[:4000] + BODY[4000:])
-            assert f"sent bytes with digest {spliced} where" in fetcher.error(fetcher.wanted())
+            assert f"sent bytes with digest {spliced} where" in fetcher.error(
+                fetcher.wanted()
+            )
             assert "data.bin.part" not in fetcher.files
         assert fetcher.ranges == ranges
 
@@ -286,13 +357,23 @@ def test_wrong_bytes_are_rejected_and_the_previous_file_is_kept(fetcher, server)
     assert (fetcher.ranges, fetcher.sleeps) == ([WHOLE, WHOLE], [])
 
 
-def test_the_next_address_is_tried_immediately_after_404_or_wrong_bytes(fetcher, server):
-    server.answers |= {"/a": [Answer(status=404)], "/b": [Answer(OTHER)], "/c": [Answer()]}
+def test_the_next_address_is_tried_immediately_after_404_or_wrong_bytes(
+    fetcher, server
+):
+    server.answers |= {
+        "/a": [Answer(status=404)],
+        "/b": [Answer(OTHER)],
+        "/c": [Answer()],
+    }
     addresses = [f"{server.at}/{letter}" for letter in "abc"]
-    assert fetcher.fetch(fetcher.wanted(addresses=addresses)).obtained_from == addresses[2]
+    assert (
+        fetcher.fetch(fetcher.wanted(addresses=addresses)).obtained_from == addresses[2]
+    )
     assert (fetcher.file.read_bytes(), fetcher.sleeps) == (BODY, [])
     assert [path for path, _, _ in server.requests] == ["/a", "/b", "/c"]
-    assert fetcher.messages[1] == f"acord/data.bin: {addresses[0]} answered 404 Not Found"
+    assert (
+        fetcher.messages[1] == f"acord/data.bin: {addresses[0]} answered 404 Not Found"
+    )
 
 
 def test_if_all_addresses_fail_the_error_gives_each_reason(fetcher, server):
@@ -318,11 +399,17 @@ def test_if_all_addresses_fail_the_error_gives_each_reason(fetcher, server):
         (429, "Wed, 21 Oct 2015 07:28:00 GMT", 1),
     ],
 )
-def test_retry_after_is_honoured_in_seconds_or_as_a_date(fetcher, server, status, retry_after, slept):
+def test_retry_after_is_honoured_in_seconds_or_as_a_date(
+    fetcher, server, status, retry_after, slept
+):
     headers = {"Retry-After": retry_after} if retry_after else {}
     server.answers["/a"] = [Answer(b"", status=status, headers=headers), Answer()]
     fetcher.fetch(fetcher.wanted())
-    assert (fetcher.file.read_bytes(), fetcher.sleeps, len(server.requests)) == (BODY, [slept], 2)
+    assert (fetcher.file.read_bytes(), fetcher.sleeps, len(server.requests)) == (
+        BODY,
+        [slept],
+        2,
+    )
 
 
 PACKED = Answer(gzip.compress(BODY), headers={"Content-Encoding": "gzip"})
@@ -331,19 +418,51 @@ PACKED = Answer(gzip.compress(BODY), headers={"Content-Encoding": "gzip"})
 @pytest.mark.parametrize(
     ("answer", "size", "reason", "do"),
     [
-        (Answer(length=SIZE + 5), SIZE, "announces 10,245 bytes where the registry has 10,240", CHANGED),
-        (Answer(length=5), SIZE, "announces 5 bytes where the registry has 10,240", CHANGED),
-        (Answer(length=SIZE + 5), None, "was cut after 10,240 bytes at the last of 1 attempts", LATER),
-        (Answer(length=0, cut=9), SIZE, "was cut after 9 bytes at the last of 1 attempts", LATER),
-        (Answer(BODY + b"x", length=0), SIZE, "sends more than the 10,240 bytes that the reg", CHANGED),
-        (Answer(length=5), None, f"sent bytes with digest {digest(BODY[:5])} where", CHANGED),
+        (
+            Answer(length=SIZE + 5),
+            SIZE,
+            "announces 10,245 bytes where the registry has 10,240",
+            CHANGED,
+        ),
+        (
+            Answer(length=5),
+            SIZE,
+            "announces 5 bytes where the registry has 10,240",
+            CHANGED,
+        ),
+        (
+            Answer(length=SIZE + 5),
+            None,
+            "was cut after 10,240 bytes at the last of 1 attempts",
+            LATER,
+        ),
+        (
+            Answer(length=0, cut=9),
+            SIZE,
+            "was cut after 9 bytes at the last of 1 attempts",
+            LATER,
+        ),
+        (
+            Answer(BODY + b"x", length=0),
+            SIZE,
+            "sends more than the 10,240 bytes that the reg",
+            CHANGED,
+        ),
+        (
+            Answer(length=5),
+            None,
+            f"sent bytes with digest {digest(BODY[:5])} where",
+            CHANGED,
+        ),
         (PACKED, None, "sent the file encoded as gzip", LATER),
     ],
-)  # fmt: skip
+)
 def test_a_wrong_length_or_encoding_raises(fetcher, server, answer, size, reason, do):
     server.answers["/a"] = [answer]
     message = fetcher.error(fetcher.wanted(size=size), attempts=1)
-    assert message.startswith(f"acord/data.bin could not be fetched: S/a {reason}") and message.endswith(do)
+    assert message.startswith(
+        f"acord/data.bin could not be fetched: S/a {reason}"
+    ) and message.endswith(do)
     assert not fetcher.file.exists()
 
 
@@ -352,20 +471,33 @@ def test_an_unknown_length_is_accepted_except_for_a_git_blob(fetcher, server):
     fetcher.fetch(fetcher.wanted(size=None))
     assert fetcher.file.read_bytes() == BODY
     message = fetcher.error(fetcher.wanted(size=None, digest=digest(BODY, "git-blob")))
-    assert "S/a does not say how long the file is, which its git-blob digest covers;" in message
+    assert (
+        "S/a does not say how long the file is, which its git-blob digest covers;"
+        in message
+    )
     fetcher.fetch(fetcher.wanted(digest=digest(BODY, "git-blob")))
 
 
 def test_chunks_are_joined_and_a_missing_chunk_causes_a_retry(fetcher, server):
     half = SIZE // 2
-    chunks = b"".join(b"%x\r\n%s\r\n" % (half, part) for part in (BODY[:half], BODY[half:]))
-    chunked = {"length": 0, "headers": {"Transfer-Encoding": "chunked"}, "version": None}
+    chunks = b"".join(
+        b"%x\r\n%s\r\n" % (half, part) for part in (BODY[:half], BODY[half:])
+    )
+    chunked = {
+        "length": 0,
+        "headers": {"Transfer-Encoding": "chunked"},
+        "version": None,
+    }
     server.answers["/a"] = [
         Answer(chunks, cut=6 + half + 8, **chunked),
         Answer(chunks + b"0\r\n\r\n", **chunked),
     ]
     fetcher.fetch(fetcher.wanted(size=None))
-    assert (fetcher.file.read_bytes(), fetcher.ranges, fetcher.sleeps) == (BODY, [WHOLE, WHOLE], [1])
+    assert (fetcher.file.read_bytes(), fetcher.ranges, fetcher.sleeps) == (
+        BODY,
+        [WHOLE, WHOLE],
+        [1],
+    )
 
 
 def test_a_full_disk_raises_before_the_download(fetcher, server):
@@ -376,27 +508,52 @@ def test_a_full_disk_raises_before_the_download(fetcher, server):
     assert server.requests == []
     for options in ({"mirrors": [fetcher.mirror(BODY)]}, {}):
         message = fetcher.error(fetcher.wanted(size=None), free=lambda _: 12, **options)
-        assert "needs 10,240 bytes more, and the disk of T/results/acord has 12;" in message
+        assert (
+            "needs 10,240 bytes more, and the disk of T/results/acord has 12;"
+            in message
+        )
         assert not {"data.bin", "data.bin.part"} & {*fetcher.files}
     fetcher.fetch(fetcher.wanted(), free=lambda _: SIZE)
 
 
 # From a mirror
 
-REBUILT = {"rebuilt": {"comparable": True, "note": "built again", "size": SIZE, "digest": digest(OTHER)}}
-STAND_IN = {"stand_in": {"comparable": False, "note": "others", "digest": digest(b"x"), "named": "other.bin"}}
-SAMPLE = {"sample": {"comparable": False, "note": "ours", "unpinned": "kept with the code"}}
+REBUILT = {
+    "rebuilt": {
+        "comparable": True,
+        "note": "built again",
+        "size": SIZE,
+        "digest": digest(OTHER),
+    }
+}
+STAND_IN = {
+    "stand_in": {
+        "comparable": False,
+        "note": "others",
+        "digest": digest(b"x"),
+        "named": "other.bin",
+    }
+}
+SAMPLE = {
+    "sample": {"comparable": False, "note": "ours", "unpinned": "kept with the code"}
+}
 
 
 def test_a_mirror_has_priority_and_its_file_is_copied(fetcher, server):
     mirror, record = fetcher.mirror(BODY), fetcher.file.parent / "data.bin.json"
-    provenance = fetcher.fetch(fetcher.wanted(), mirrors=[fetcher.folder / "none", mirror])
+    provenance = fetcher.fetch(
+        fetcher.wanted(), mirrors=[fetcher.folder / "none", mirror]
+    )
     assert (provenance.variant, provenance.comparable, provenance.obtained_from) == (
         "release",
         True,
         "mirror",
     )
-    assert (fetcher.file.read_bytes(), fetcher.files, server.requests) == (BODY, COMPLETE, [])
+    assert (fetcher.file.read_bytes(), fetcher.files, server.requests) == (
+        BODY,
+        COMPLETE,
+        [],
+    )
     assert fetcher.messages[0] == "acord/data.bin: 10,240 bytes from the mirror"
     before = record.read_bytes()
     assert str(fetcher.folder).encode() not in before
@@ -415,10 +572,18 @@ def test_a_variant_is_accepted_only_if_it_is_allowed(fetcher, server):
     )
     assert (fetcher.files, server.requests) == ([], [])
     found = fetcher.fetch(wanted, mirrors=[mirror], variants=["release", "rebuilt"])
-    assert (found.variant, found.comparable, found.note) == ("rebuilt", True, "built again")
+    assert (found.variant, found.comparable, found.note) == (
+        "rebuilt",
+        True,
+        "built again",
+    )
     other = fetcher.mirror(b"x", "other.bin", "second")
     found = fetcher.fetch(wanted, mirrors=[other], variants=["release", "stand_in"])
-    assert (found.variant, found.comparable, fetcher.file.read_bytes()) == ("stand_in", False, b"x")
+    assert (found.variant, found.comparable, fetcher.file.read_bytes()) == (
+        "stand_in",
+        False,
+        b"x",
+    )
 
 
 WEB_PAGE = "this is a web page, such as a login page, not acord/data.bin; replace it by the published"
@@ -427,9 +592,15 @@ WEB_PAGE = "this is a web page, such as a login page, not acord/data.bin; replac
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        (b"short", f"5 bytes, where acord/data.bin as published has {SIZE:,}; copy or fetch it again."),
+        (
+            b"short",
+            f"5 bytes, where acord/data.bin as published has {SIZE:,}; copy or fetch it again.",
+        ),
         (OTHER + b"longer", "are not registered for acord/data.bin (release sha256:"),
-        (OTHER[1:] + b"x", f"{SIZE:,} bytes with digest {digest(OTHER[1:] + b'x')} are not registered"),
+        (
+            OTHER[1:] + b"x",
+            f"{SIZE:,} bytes with digest {digest(OTHER[1:] + b'x')} are not registered",
+        ),
         (b"", "this is an empty file, not acord/data.bin;"),
         (b"\xef\xbb\xbf\n <!DOCTYPE HTML><title>Sign in</title>", WEB_PAGE),
         (b"<html>" * SIZE, WEB_PAGE),
@@ -441,7 +612,9 @@ WEB_PAGE = "this is a web page, such as a login page, not acord/data.bin; replac
 )
 def test_the_error_describes_a_wrong_file_in_a_mirror(fetcher, server, body, message):
     wanted = fetcher.wanted(variants=REBUILT)
-    found = fetcher.error(wanted, mirrors=[fetcher.mirror(body)], variants=["release", "rebuilt"])
+    found = fetcher.error(
+        wanted, mirrors=[fetcher.mirror(body)], variants=["release", "rebuilt"]
+    )
     assert found.startswith("T/mirror/acord/data.bin: ") and message in found
     assert (fetcher.files, server.requests) == ([], [])
 
@@ -450,15 +623,29 @@ def test_bytes_without_a_digest_are_unverified(fetcher, server):
     server.answers["/a"] = [Answer()]
     wanted = fetcher.wanted(**UNPINNED, size=None, variants=REBUILT)
     allowed = wanted.variants_for("release")
-    assert fetcher.fetch(wanted, mirrors=[fetcher.mirror(OTHER)], variants=allowed).variant == "rebuilt"
+    assert (
+        fetcher.fetch(wanted, mirrors=[fetcher.mirror(OTHER)], variants=allowed).variant
+        == "rebuilt"
+    )
     for mirrors in ([fetcher.mirror(BODY)], []):
         found = fetcher.fetch(wanted, mirrors=mirrors, variants=allowed)
-        assert (found.variant, found.comparable, found.note) == ("unverified", False, "none is published")
-    message = fetcher.error(fetcher.wanted(**UNPINNED), mirrors=[fetcher.mirror(b"too long" * SIZE)])
-    assert "are not registered for acord/data.bin (unverified without a digest);" in message
+        assert (found.variant, found.comparable, found.note) == (
+            "unverified",
+            False,
+            "none is published",
+        )
+    message = fetcher.error(
+        fetcher.wanted(**UNPINNED), mirrors=[fetcher.mirror(b"too long" * SIZE)]
+    )
+    assert (
+        "are not registered for acord/data.bin (unverified without a digest);"
+        in message
+    )
 
 
-def test_a_fetched_file_is_recognised_while_bytes_and_registry_are_unchanged(fetcher, server):
+def test_a_fetched_file_is_recognised_while_bytes_and_registry_are_unchanged(
+    fetcher, server
+):
     server.answers["/a"] = [Answer()]
     pinned, unpinned = fetcher.wanted(), fetcher.wanted(**UNPINNED, size=None)
     assert fetched_before(pinned, fetcher.file) is None
@@ -475,10 +662,20 @@ def test_a_fetched_file_is_recognised_while_bytes_and_registry_are_unchanged(fet
 def test_sample_files_are_used_only_by_runs_on_the_sample(fetcher, server):
     wanted = fetcher.wanted(variants=SAMPLE)
     sample = fetcher.mirror(b"ours", folder="sample")
-    found = fetcher.fetch(wanted, mirrors=[sample], variants=wanted.variants_for("sample"))
-    assert (found.variant, found.comparable, fetcher.file.read_bytes()) == ("sample", False, b"ours")
-    message = fetcher.error(wanted, mirrors=[sample], variants=wanted.variants_for("release"))
-    assert message.startswith("T/sample/acord/data.bin: 4 bytes, where acord/data.bin as published has")
+    found = fetcher.fetch(
+        wanted, mirrors=[sample], variants=wanted.variants_for("sample")
+    )
+    assert (found.variant, found.comparable, fetcher.file.read_bytes()) == (
+        "sample",
+        False,
+        b"ours",
+    )
+    message = fetcher.error(
+        wanted, mirrors=[sample], variants=wanted.variants_for("release")
+    )
+    assert message.startswith(
+        "T/sample/acord/data.bin: 4 bytes, where acord/data.bin as published has"
+    )
     assert fetcher.error(wanted, mirrors=["resources/none"], variants=["sample"]) == (
         "acord/data.bin (sample) is not in resources/none; put it there as acord/data.bin."
     )
@@ -486,7 +683,9 @@ def test_sample_files_are_used_only_by_runs_on_the_sample(fetcher, server):
 
 
 def test_a_gated_file_gives_instructions_unless_a_mirror_contains_it(fetcher):
-    wanted = fetcher.wanted(addresses=None, size=None, gated={"instructions": "ask A"}, **UNPINNED)
+    wanted = fetcher.wanted(
+        addresses=None, size=None, gated={"instructions": "ask A"}, **UNPINNED
+    )
     record = ManualDownload("acord", "data.bin", "CC0", "https://example.org", "ask A")
     assert manual_download(wanted, [], ["unverified"]) == record
     with pytest.raises(NotFetched) as error:
@@ -504,7 +703,9 @@ def test_a_gated_file_gives_instructions_unless_a_mirror_contains_it(fetcher):
 @pytest.mark.parametrize("pin", ["md5:1", None], ids=["pinned", "unpinned"])
 def test_the_content_key_depends_on_bytes_and_not_on_their_location(tmp_path, pin):
     candidate = Candidate(RELEASE, "f.zip", 1, pin, True, "")
-    wanted = SourceFile("src", "f.zip", "", "", "", "", ("http://x",), None, (candidate,))
+    wanted = SourceFile(
+        "src", "f.zip", "", "", "", "", ("http://x",), None, (candidate,)
+    )
 
     def key(*mirrors, fetched=None, place="mirror"):
         """The key with these bytes in the mirrors, after a fetch of ``fetched`` from ``place``."""
@@ -512,14 +713,21 @@ def test_the_content_key_depends_on_bytes_and_not_on_their_location(tmp_path, pi
         for folder, body in zip(folders, mirrors, strict=True):
             (folder / "src").mkdir(parents=True, exist_ok=True)
             (folder / "src/f.zip").write_bytes(body)
-        record = {"digest": digest(fetched), "obtained_from": place} if fetched else None
-        return content_key(wanted, folders, [RELEASE], record, lambda path: digest(path.read_bytes()))
+        record = (
+            {"digest": digest(fetched), "obtained_from": place} if fetched else None
+        )
+        return content_key(
+            wanted, folders, [RELEASE], record, lambda path: digest(path.read_bytes())
+        )
 
     first = key(b"a")
     assert key(b"a", fetched=b"a") == first  # after the fetch
     assert key(b"a", b"b", fetched=b"a") == first  # another file in a later mirror
     assert key(fetched=b"a") == first  # mirror removed
-    assert key(b"b", b"a", fetched=b"a") not in ("", first)  # another file in an earlier mirror
+    assert key(b"b", b"a", fetched=b"a") not in (
+        "",
+        first,
+    )  # another file in an earlier mirror
     assert key(b"b", fetched=b"b") == key(b"b", fetched=b"a")
     without_mirror = key()
     assert key(fetched=b"a", place="http://x") == without_mirror
@@ -533,6 +741,8 @@ def test_a_length_that_is_no_number_is_ignored(announced):
     assert transfer._total(answer, 0, 7) == 7
 
 
-@pytest.mark.parametrize(("value", "seconds"), [("9", 9.0), ("9" * 6000, float("inf")), ("soon", 0.0)])
+@pytest.mark.parametrize(
+    ("value", "seconds"), [("9", 9.0), ("9" * 6000, float("inf")), ("soon", 0.0)]
+)
 def test_the_seconds_of_retry_after_have_any_length(value, seconds):
     assert transfer.retry_after(value) == seconds

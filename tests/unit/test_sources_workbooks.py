@@ -60,12 +60,22 @@ HOSTILE = {
     "no sheet": changed("xl/worksheets/sheet1.xml", None),
     "no XML": changed("xl/worksheets/sheet1.xml", "rows"),
     "XML cut": changed("xl/worksheets/sheet1.xml", '<worksheet><sheetData><row r="1">'),
-    "many rows": sheet('<sheetData><row r="99999999999"><c r="A99999999999"><v>1</v></c></row></sheetData>'),
+    "many rows": sheet(
+        '<sheetData><row r="99999999999"><c r="A99999999999"><v>1</v></c></row></sheetData>'
+    ),
     "wide rows": sheet(f"<sheetData>{WIDE * 1000}</sheetData>"),
-    "no column": sheet('<sheetData><row r="1"><c r="ZZZZZZ1"><v>1</v></c></row></sheetData>'),
-    "no number": sheet('<sheetData><row r="1"><c r="A1"><v>one</v></c></row></sheetData>'),
-    "no text": sheet('<sheetData><row r="1"><c r="A1" t="s"><v>99999</v></c></row></sheetData>'),
-    "digits": sheet(f'<sheetData><row r="{DIGITS}"><c r="A1"><v>1</v></c></row></sheetData>'),
+    "no column": sheet(
+        '<sheetData><row r="1"><c r="ZZZZZZ1"><v>1</v></c></row></sheetData>'
+    ),
+    "no number": sheet(
+        '<sheetData><row r="1"><c r="A1"><v>one</v></c></row></sheetData>'
+    ),
+    "no text": sheet(
+        '<sheetData><row r="1"><c r="A1" t="s"><v>99999</v></c></row></sheetData>'
+    ),
+    "digits": sheet(
+        f'<sheetData><row r="{DIGITS}"><c r="A1"><v>1</v></c></row></sheetData>'
+    ),
     "large sheet": sheet(f"<sheetData>{NUMBER}{' ' * (70 << 20)}</sheetData>"),
     "large texts": changed("xl/sharedStrings.xml", bytes(70 << 20)),
     "other member": changed("xl/media/image1.bin", bytes(130 << 20)),

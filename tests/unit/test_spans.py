@@ -36,7 +36,9 @@ from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans.submitted import released_nbest
 
 ROOT = Path(__file__).parents[2]
-GOLDEN = json.loads((ROOT / "tests/golden/cuad_scores.json").read_text(encoding="utf-8"))
+GOLDEN = json.loads(
+    (ROOT / "tests/golden/cuad_scores.json").read_text(encoding="utf-8")
+)
 RELEASED = GOLDEN["released"]
 MAUDS = (1e-4, 1e-5, 0.0)  # the low thresholds of MAUD's released evaluator
 
@@ -61,13 +63,20 @@ def task(*questions):
 def predicted(content):
     """N-best spans of {question id: [(text, probability), ...]}, without positions."""
     return released_nbest(
-        {k: [{"text": text, "probability": p} for text, p in found] for k, found in content.items()}, "test"
+        {
+            k: [{"text": text, "probability": p} for text, p in found]
+            for k, found in content.items()
+        },
+        "test",
     )
 
 
 def one(spans, found, category="Term", contract="C", relaxed=None):
     """The counts and the curve of one question in paper mode."""
-    asked, nbest = task((contract, category, spans)), predicted({f"{contract}__{category}": found})
+    asked, nbest = (
+        task((contract, category, spans)),
+        predicted({f"{contract}__{category}": found}),
+    )
     counted = overall_counts(paper_matches(nbest, asked, relaxed), asked, sweep())
     return counted, counted.curve()
 
@@ -85,13 +94,17 @@ def golden():
 @pytest.mark.parametrize("group", sorted(RELEASED))
 def test_every_number_equals_that_of_the_released_evaluator(golden, group):
     nbest, asked = golden
-    groups, counted = paper_counts(paper_matches(nbest, asked, "Parties"), asked, sweep())
+    groups, counted = paper_counts(
+        paper_matches(nbest, asked, "Parties"), asked, sweep()
+    )
     curve, at = counted.curve(), groups.index(group)
     ours = {"precision": curve.precision, "recall": curve.recall} | paper_values(curve)
     assert ours.keys() == RELEASED[group].keys()
     for name, value in RELEASED[group].items():
         theirs = np.array([math.nan if item is None else item for item in value])
-        np.testing.assert_array_equal(ours[name][at].reshape(-1), theirs, err_msg=f"{group}, {name}")
+        np.testing.assert_array_equal(
+            ours[name][at].reshape(-1), theirs, err_msg=f"{group}, {name}"
+        )
 
 
 # Peculiarities of the released evaluator.
@@ -99,7 +112,11 @@ def test_every_number_equals_that_of_the_released_evaluator(golden, group):
 
 def test_thresholds_equal_those_of_arange():
     thresholds = sweep()
-    assert (len(thresholds), thresholds[0], list(thresholds[-2:])) == (101, 0.99, [0.001, 0.0])
+    assert (len(thresholds), thresholds[0], list(thresholds[-2:])) == (
+        101,
+        0.99,
+        [0.001, 0.0],
+    )
     assert (np.diff(thresholds) < 0).all()
     assert sum(float(t) < round(float(t), 2) for t in thresholds[:99]) == 93
     assert list(sweep(MAUDS)[-3:]) == [1e-4, 1e-5, 0.0]
@@ -127,7 +144,11 @@ def test_a_prediction_counts_if_it_is_strictly_above_a_threshold(probability, fi
 @pytest.mark.parametrize(
     ("text", "paper", "strict"),
     [
-        ("The Term, and/or: an option.", "the term and or an option", "the term andor an option"),
+        (
+            "The Term, and/or: an option.",
+            "the term and or an option",
+            "the term andor an option",
+        ),
         ("A  b", "a  b", "a b"),
         ("", "", ""),
         (" . ", "  ", ""),
@@ -159,13 +180,24 @@ def test_strict_mode_ignores_the_empty_word():
 
 
 def test_a_repeated_text_keeps_its_last_probability():
-    nbest = predicted({"q": [("x", 0.6), ("y", 0.3), ("x", 0.1), ("", 0.9)], "p": [("x", 0.2)]})
+    nbest = predicted(
+        {"q": [("x", 0.6), ("y", 0.3), ("x", 0.1), ("", 0.9)], "p": [("x", 0.2)]}
+    )
     assert list(nbest.confidence[last_by_text(nbest)]) == [0.2, 0.1, 0.3]
     assert list(nbest.confidence[most_probable_by_span(nbest)]) == [0.2, 0.6, 0.3]
 
 
 def test_the_word_empty_is_a_prediction_only_in_paper_mode():
-    nonce = {"q": [{"text": "empty", "probability": 0.5, "token_doc_start": -1, "token_doc_end": -1}]}
+    nonce = {
+        "q": [
+            {
+                "text": "empty",
+                "probability": 0.5,
+                "token_doc_start": -1,
+                "token_doc_end": -1,
+            }
+        ]
+    }
     nbest = released_nbest(nonce, "test")
     assert len(last_by_text(nbest)) == 1
     assert len(most_probable_by_span(nbest)) == 0
@@ -185,17 +217,37 @@ def test_spans_at_two_positions_are_two_predictions_in_strict_mode():
 
 
 def test_a_category_contains_every_question_whose_id_contains_its_name():
-    asked = task(("Alpha", "Insurance", []), ("Alpha", "Term", []), ("Insurance Agency", "Term", []))
+    asked = task(
+        ("Alpha", "Insurance", []),
+        ("Alpha", "Term", []),
+        ("Insurance Agency", "Term", []),
+    )
     assert asked.category_names == ["Insurance", "Term"]
-    assert substring_groups(asked).tolist() == [[True, False, True], [False, True, True]]
+    assert substring_groups(asked).tolist() == [
+        [True, False, True],
+        [False, True, True],
+    ]
 
 
 def test_a_category_contains_its_questions_even_if_ids_spell_it_differently():
     rows = [
-        {"question_id": "c__COR convent", "contract_id": "c", "category": "COR covenant", "spans": ["a"]},
-        {"question_id": "c__No-Shop", "contract_id": "c", "category": "No-Shop", "spans": ["b"]},
+        {
+            "question_id": "c__COR convent",
+            "contract_id": "c",
+            "category": "COR covenant",
+            "spans": ["a"],
+        },
+        {
+            "question_id": "c__No-Shop",
+            "contract_id": "c",
+            "category": "No-Shop",
+            "spans": ["b"],
+        },
     ]
-    assert substring_groups(gold(rows, answer_rows(rows))).tolist() == [[True, False], [False, True]]
+    assert substring_groups(gold(rows, answer_rows(rows))).tolist() == [
+        [True, False],
+        [False, True],
+    ]
 
 
 @pytest.mark.parametrize(
@@ -205,13 +257,27 @@ def test_a_category_contains_its_questions_even_if_ids_spell_it_differently():
         ("C", "Parties", None, 0, 0),
         ("C", "Parties", "", 0, 0),
         ("C", "Term", "Parties", 0, 0),
-        ("Deed of the Parties", "Term", "Parties", 1, 0),  # any id that contains the name
+        (
+            "Deed of the Parties",
+            "Term",
+            "Parties",
+            1,
+            0,
+        ),  # any id that contains the name
         ("C", "Third Parties", "Parties", 1, 0),
     ],
 )
-def test_matching_is_relaxed_by_substring_or_by_category(contract, category, relaxed, paper, strict):
+def test_matching_is_relaxed_by_substring_or_by_category(
+    contract, category, relaxed, paper, strict
+):
     asked = task((contract, category, ["Alpha Corp."]))
-    nbest = predicted({f"{contract}__{category}": [("between Alpha Corp. and many others named below", 0.5)]})
+    nbest = predicted(
+        {
+            f"{contract}__{category}": [
+                ("between Alpha Corp. and many others named below", 0.5)
+            ]
+        }
+    )
     for match, expected in ((paper_matches, paper), (strict_matches, strict)):
         found = match(nbest, asked, relaxed)
         assert (found.gold_confidence[0] == 0.5) == bool(expected)
@@ -219,7 +285,10 @@ def test_matching_is_relaxed_by_substring_or_by_category(contract, category, rel
 
 
 def test_one_prediction_can_match_two_spans_and_two_can_match_one():
-    counted, _ = one(["the term", "the term is"], [("the term", 0.9), ("the term is", 0.8), ("x", 0.7)])
+    counted, _ = one(
+        ["the term", "the term is"],
+        [("the term", 0.9), ("the term is", 0.8), ("x", 0.7)],
+    )
     assert counted.true_positives[0, 50] == 2
     assert counted.false_positives[0, 50] == 1
 
@@ -238,7 +307,9 @@ def test_precision_is_nan_if_the_last_threshold_predicts_nothing():
     _, curve = one(["the term"], [("", 1.0), ("the term", 0.0)])
     assert np.isnan(processed(curve.precision)).all()
     names = ("AUPR", "precision at 80% recall", "precision at 90% recall")
-    assert {name: value[0] for name, value in paper_values(curve).items()} == dict.fromkeys(names, 0)
+    assert {
+        name: value[0] for name, value in paper_values(curve).items()
+    } == dict.fromkeys(names, 0)
 
 
 # Strict mode.
@@ -262,11 +333,17 @@ def test_strict_values_equal_values_computed_by_hand():
 
 def test_strict_mode_counts_confidence_0_and_uses_every_threshold():
     assert strict_values(np.array([0.0]), np.array([]))["AUPR"] == 1
-    assert strict_values(np.array([0.0005]), np.array([0.0004]))["precision at 90% recall"] == 1
+    assert (
+        strict_values(np.array([0.0005]), np.array([0.0004]))["precision at 90% recall"]
+        == 1
+    )
 
 
 def test_strict_scores_are_nan_without_gold_and_0_without_predictions():
-    assert all(math.isnan(value) for value in strict_values(np.array([]), np.array([0.5])).values())
+    assert all(
+        math.isnan(value)
+        for value in strict_values(np.array([]), np.array([0.5])).values()
+    )
     assert set(strict_values(np.array([UNMATCHED]), np.array([])).values()) == {0}
 
 
@@ -285,7 +362,11 @@ def test_intervals_are_computed_from_resampled_contracts(golden):
         for contract, times in zip(contracts, weights, strict=True):
             for at in range(times):
                 for key, owner, category, spans in zip(
-                    asked.question_ids, asked.contracts, asked.categories, asked.spans, strict=True
+                    asked.question_ids,
+                    asked.contracts,
+                    asked.categories,
+                    asked.spans,
+                    strict=True,
                 ):
                     if owner == contract:
                         questions.append((f"{at} {contract}", category, list(spans)))
@@ -293,7 +374,9 @@ def test_intervals_are_computed_from_resampled_contracts(golden):
         drawn = task(*questions)
         again = paper_matches(released_nbest(content, "drawn"), drawn, "Parties")
         by_hand.append(aupr(overall_counts(again, drawn, sweep()).curve())[0])
-    assert found["AUPR"] == pytest.approx(percentile_interval(np.array(by_hand)), abs=1e-12)
+    assert found["AUPR"] == pytest.approx(
+        percentile_interval(np.array(by_hand)), abs=1e-12
+    )
     assert found == contract_intervals(matches, asked, sweep(), seed=3, resamples=200)
     assert found["precision at 90% recall"] is None  # 0 in every resample
 
@@ -316,14 +399,20 @@ def test_one_contract_has_no_interval():
 def table(golden):
     nbest, _ = golden
     return scores(
-        nbest, GOLDEN["questions"], answer_rows(GOLDEN["questions"]), relaxed="Parties", resamples=300
+        nbest,
+        GOLDEN["questions"],
+        answer_rows(GOLDEN["questions"]),
+        relaxed="Parties",
+        resamples=300,
     )
 
 
 def test_the_table_has_scores_of_paper_mode_and_strict_mode(table):
     found = {(row["metric"], row["group"]): row for row in table}
     assert found["AUPR", "all"]["value"] == RELEASED["all"]["AUPR"][0]
-    assert found["AUPR", "all"]["n"] == sum(len(question["spans"]) for question in GOLDEN["questions"])
+    assert found["AUPR", "all"]["n"] == sum(
+        len(question["spans"]) for question in GOLDEN["questions"]
+    )
     assert (
         found["AUPR, low", "all"]["value"]
         <= found["AUPR", "all"]["value"]
@@ -343,19 +432,32 @@ def test_the_table_has_scores_of_paper_mode_and_strict_mode(table):
     assert found["precision at 80% recall, strict", "all"]["value"] > 0.5
     for name in ("precision", "recall"):
         curve = [found[name, threshold_group(t)]["value"] for t in sweep()]
-        theirs = [math.nan if item is None else item for item in RELEASED["all"][name][1:]]
+        theirs = [
+            math.nan if item is None else item for item in RELEASED["all"][name][1:]
+        ]
         np.testing.assert_array_equal(curve, theirs)
 
 
 def test_another_task_can_have_other_categories_and_low_thresholds():
     questions = [
-        {"question_id": f"contract_{n}__{kind}", "contract_id": f"contract_{n}", "category": kind}
+        {
+            "question_id": f"contract_{n}__{kind}",
+            "contract_id": f"contract_{n}",
+            "category": kind,
+        }
         for n in (1, 2)
         for kind in ("Type of Consideration", "No-Shop")
     ]
-    answers = [{"question_id": q["question_id"], "index": 0, "text": "all cash"} for q in questions]
-    nbest = predicted({q["question_id"]: [("all cash", 0.00005), ("", 0.9)] for q in questions})
-    rows = scores(nbest, questions, answers, relaxed=None, low_thresholds=MAUDS, resamples=10)
+    answers = [
+        {"question_id": q["question_id"], "index": 0, "text": "all cash"}
+        for q in questions
+    ]
+    nbest = predicted(
+        {q["question_id"]: [("all cash", 0.00005), ("", 0.9)] for q in questions}
+    )
+    rows = scores(
+        nbest, questions, answers, relaxed=None, low_thresholds=MAUDS, resamples=10
+    )
     found = {(row["metric"], row["group"]): row["value"] for row in rows}
     assert found["recall", "threshold: 0.0001"] == 0
     assert found["recall", "threshold: 0.00001"] == 1
@@ -374,7 +476,9 @@ def test_paper_mode_uses_the_released_text_and_strict_mode_the_exact_text():
             "end": 12 if text else -1,
             "probability": probability,
         }
-        for rank, ((released, text), probability) in enumerate(zip(texts, (0.5, 0.3, 0.2), strict=True))
+        for rank, ((released, text), probability) in enumerate(
+            zip(texts, (0.5, 0.3, 0.2), strict=True)
+        )
     ]
     question = {"question_id": "C__Term", "contract_id": "C", "category": "Term"}
     found = {}
@@ -394,10 +498,18 @@ def test_paper_mode_uses_the_released_text_and_strict_mode_the_exact_text():
 
 def test_a_probability_that_is_nan_raises():
     rows = [
-        {"question_id": "q", "rank": n, "released_text": "x", "text": "x", "probability": p}
+        {
+            "question_id": "q",
+            "rank": n,
+            "released_text": "x",
+            "text": "x",
+            "probability": p,
+        }
         for n, p in enumerate((0.5, math.nan))
     ]
-    with pytest.raises(BadInput, match=r"predictions, question 'q', prediction 1: the probability nan"):
+    with pytest.raises(
+        BadInput, match=r"predictions, question 'q', prediction 1: the probability nan"
+    ):
         nbest_rows(rows)
 
 
@@ -412,8 +524,15 @@ def test_a_probability_that_is_nan_raises():
     ],
 )
 def test_questions_that_cannot_be_scored_raise(asked, found, span, message):
-    questions = [{"question_id": name, "contract_id": name, "category": "Term"} for name in asked]
+    questions = [
+        {"question_id": name, "contract_id": name, "category": "Term"} for name in asked
+    ]
     answers = [{"question_id": name, "index": 0, "text": span} for name in asked]
     with pytest.raises(BadInput) as error:
-        scores(predicted({name: [("x", 0.5)] for name in found}), questions, answers, relaxed=None)
+        scores(
+            predicted({name: [("x", 0.5)] for name in found}),
+            questions,
+            answers,
+            relaxed=None,
+        )
     assert message in str(error.value)

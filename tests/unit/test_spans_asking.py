@@ -9,13 +9,35 @@ from fake_language_model import FakeModel
 from lextables.models.language_model import Message
 from lextables.models.prompts import Template
 from lextables.pipeline.errors import BadInput
-from lextables.tasks.spans.asking import Extracted, Reader, asked_questions, nbest, parts, quotes, where
+from lextables.tasks.spans.asking import (
+    Extracted,
+    Reader,
+    asked_questions,
+    nbest,
+    parts,
+    quotes,
+    where,
+)
 
-CLAUSE = Template((Message("user", "${fence}\n${text}\n${fence}\n${question}\nQuote it."),))
-PRESENCE = Template((Message("user", "${fence}\n${text}\n${fence}\n${question}\nYes or No?"),))
+CLAUSE = Template(
+    (Message("user", "${fence}\n${text}\n${fence}\n${question}\nQuote it."),)
+)
+PRESENCE = Template(
+    (Message("user", "${fence}\n${text}\n${fence}\n${question}\nYes or No?"),)
+)
 TEXT = "The term is\n two  years. The law of Delaware governs. Nobody may assign this."
-LAW = {"question_id": "c__Law", "contract_id": "c", "question": "Which law?", "split": "test"}
-TERM = {"question_id": "c__Term", "contract_id": "c", "question": "Which term?", "split": "test"}
+LAW = {
+    "question_id": "c__Law",
+    "contract_id": "c",
+    "question": "Which law?",
+    "split": "test",
+}
+TERM = {
+    "question_id": "c__Term",
+    "contract_id": "c",
+    "question": "Which term?",
+    "split": "test",
+}
 SETTINGS = {
     "clause": CLAUSE.plain(),
     "presence": PRESENCE.plain(),
@@ -23,7 +45,10 @@ SETTINGS = {
     "tokens": 20,
     "least": 0.01,
 }
-ANSWERS = {"Which law?": "The law of Delaware governs.", "Which term?": '- "The term is two years."'}
+ANSWERS = {
+    "Which law?": "The law of Delaware governs.",
+    "Which term?": '- "The term is two years."',
+}
 
 
 def question_of(text):
@@ -43,7 +68,11 @@ def knows(text, seed=0):
 
 
 def sure(text):
-    return {"Yes": 0.8, " No": 0.2} if knows(text) != "NONE" else {"No": 0.999, "Yes": 0.001}
+    return (
+        {"Yes": 0.8, " No": 0.2}
+        if knows(text) != "NONE"
+        else {"No": 0.999, "Yes": 0.001}
+    )
 
 
 def test_quotes_become_spans_with_the_probability_of_yes():
@@ -53,7 +82,13 @@ def test_quotes_become_spans_with_the_probability_of_yes():
     ((start, end),) = found.spans["c__Term"]
     assert TEXT[start:end] == "The term is\n two  years."
     assert found.spans["c__Law"] == {(25, 53): pytest.approx(0.8)}
-    assert found.counts == {"requests": 4, "quotes": 2, "unanswered": 0, "unparseable": 0, "cut_answers": 0}
+    assert found.counts == {
+        "requests": 4,
+        "quotes": 2,
+        "unanswered": 0,
+        "unparseable": 0,
+        "cut_answers": 0,
+    }
 
 
 def test_without_probabilities_a_quote_has_probability_1():
@@ -72,14 +107,19 @@ def test_a_quote_is_requested_from_the_least_probability_on(least, asked):
 
 
 def test_quotes_that_are_not_in_the_contract_are_counted():
-    model = FakeModel(sure, lambda text, seed: "The law of France governs.\n\nThe law of Delaware governs.")
+    model = FakeModel(
+        sure,
+        lambda text, seed: "The law of France governs.\n\nThe law of Delaware governs.",
+    )
     found = read(model, [LAW])
     assert len(found.spans["c__Law"]) == 1
     assert (found.counts["quotes"], found.counts["unparseable"]) == (2, 1)
 
 
 def test_unparseable_answers_give_no_spans_and_are_counted():
-    found = read(FakeModel(lambda text: {"As": 1.0}, lambda text, seed: "As a model, I cannot."))
+    found = read(
+        FakeModel(lambda text: {"As": 1.0}, lambda text, seed: "As a model, I cannot.")
+    )
     assert not found.spans and found.counts["unanswered"] == 2
 
 
@@ -90,12 +130,16 @@ def test_a_long_contract_is_read_in_pieces_that_fit_the_window():
     ((start, end),) = found.spans["c__Law"]
     assert text[start:end] == "The law of Delaware governs."
     assert len(model.weighed) > 5
-    assert all(model.tokens(prompt) + 20 <= 80 for prompt in [*model.weighed, *model.written])
+    assert all(
+        model.tokens(prompt) + 20 <= 80 for prompt in [*model.weighed, *model.written]
+    )
 
 
 def test_a_window_that_is_too_small_raises_before_any_request():
     model = FakeModel(sure, knows, window=25)
-    with pytest.raises(BadInput, match="fake: a question and one word do not fit its window"):
+    with pytest.raises(
+        BadInput, match="fake: a question and one word do not fit its window"
+    ):
         read(model)
     assert model.weighed == []
 
@@ -104,7 +148,9 @@ def test_pieces_overlap_and_contain_every_word():
     text = " ".join(f"w{number}" for number in range(1000))
     found = [text[start:end].split() for start, end in parts(text, 300)]
     assert all(len(words) <= 300 for words in found)
-    assert list(dict.fromkeys(word for words in found for word in words)) == text.split()
+    assert (
+        list(dict.fromkeys(word for words in found for word in words)) == text.split()
+    )
     assert all(first[-75:] == second[:75] for first, second in pairwise(found))
     assert parts("", 10) == []
     assert parts("  one two ", 10) == [(2, 9)]
@@ -113,11 +159,14 @@ def test_pieces_overlap_and_contain_every_word():
 @pytest.mark.parametrize(
     ("answer", "found"),
     [
-        ("NONE", []), ("none.", []), ('"NONE"', []), ("", []),
+        ("NONE", []),
+        ("none.", []),
+        ('"NONE"', []),
+        ("", []),
         ("One.\n\n Two.  ", ["One.", "Two."]),
         ("NONE\nThree.", ["Three."]),
     ],
-)  # fmt: skip
+)
 def test_each_line_of_an_answer_is_a_quote(answer, found):
     assert quotes(answer) == found
 
@@ -131,7 +180,12 @@ def test_quotes_are_found_despite_different_white_space():
 
 def test_only_test_questions_are_asked_grouped_by_contract():
     other = LAW | {"question_id": "b__Law", "contract_id": "b"}
-    rows = [TERM, LAW, other, TERM | {"question_id": "d__Term", "contract_id": "d", "split": "train"}]
+    rows = [
+        TERM,
+        LAW,
+        other,
+        TERM | {"question_id": "d__Term", "contract_id": "d", "split": "train"},
+    ]
     assert asked_questions(rows, None) == {"b": [other], "c": [LAW, TERM]}
     assert asked_questions(rows, 1) == {"b": [other], "c": [LAW]}
 

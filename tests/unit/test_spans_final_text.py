@@ -43,7 +43,9 @@ def released(kind: str, text: str, tokens: list[str]) -> str:
     """The released text of the first span of ``text`` with these tokens."""
     found = contract(kind, text)
     names = TOKENIZERS[kind].convert_ids_to_tokens(found.tokens.ids.tolist())
-    first = next(at for at in range(len(names)) if names[at : at + len(tokens)] == tokens)
+    first = next(
+        at for at in range(len(names)) if names[at : at + len(tokens)] == tokens
+    )
     start, end = found.place(first, first + len(tokens) - 1)
     return collapsed(text[start:end])
 
@@ -91,9 +93,21 @@ def test_the_text_of_a_span_equals_the_released_text(kind, text, tokens, expecte
 @pytest.mark.parametrize(
     ("kind", "spans", "digest"),
     [
-        ("bert", 267, "9369d12bfe9e781b0b2c3655a0e0bdbc6a4f2fe35a6f17462701ec864ab73309"),
-        ("roberta", 1078, "344e80ede106292e3c45d8b15b05b7985dce3adea40a6cc02014b5b58db9c25e"),
-        ("albert", 1287, "14ac334ac81be1fda0807a1097b74167b828e26a2f6763ae608fc8bca2308bef"),
+        (
+            "bert",
+            267,
+            "9369d12bfe9e781b0b2c3655a0e0bdbc6a4f2fe35a6f17462701ec864ab73309",
+        ),
+        (
+            "roberta",
+            1078,
+            "344e80ede106292e3c45d8b15b05b7985dce3adea40a6cc02014b5b58db9c25e",
+        ),
+        (
+            "albert",
+            1287,
+            "14ac334ac81be1fda0807a1097b74167b828e26a2f6763ae608fc8bca2308bef",
+        ),
     ],
 )
 def test_the_texts_of_all_spans_equal_the_released_ones(kind, spans, digest):

@@ -8,10 +8,29 @@ from lextables.tasks.spans.nbest import choose, join
 from lextables.tasks.spans.schema import NBEST
 
 TRIALS = [{"learning_rate": 1e-4, "epochs": 1}, {"learning_rate": 3e-4, "epochs": 4}]
-ASKED = [{"question_id": "c__Parties", "contract_id": "c", "category": "Parties", "split": "train"}]
+ASKED = [
+    {
+        "question_id": "c__Parties",
+        "contract_id": "c",
+        "category": "Parties",
+        "split": "train",
+    }
+]
 ANSWERS = [
-    {"question_id": "c__Parties", "index": 0, "text": "Acme Limited", "start": 0, "end": 12},
-    {"question_id": "of another contract", "index": 0, "text": "Acme", "start": 0, "end": 4},
+    {
+        "question_id": "c__Parties",
+        "index": 0,
+        "text": "Acme Limited",
+        "start": 0,
+        "end": 12,
+    },
+    {
+        "question_id": "of another contract",
+        "index": 0,
+        "text": "Acme",
+        "start": 0,
+        "end": 4,
+    },
 ]
 
 
@@ -48,22 +67,36 @@ def test_the_trial_that_finds_the_held_out_answers_is_chosen(good, bad):
     trial, areas = choose(TRIALS, [bad, good], ASKED, ANSWERS, None, [0])
     assert trial == TRIALS[1]
     assert areas[0] < areas[1]
-    assert choose(TRIALS, [good, bad], ASKED, ANSWERS, None, [0]) == (TRIALS[0], areas[::-1])
+    assert choose(TRIALS, [good, bad], ASKED, ANSWERS, None, [0]) == (
+        TRIALS[0],
+        areas[::-1],
+    )
     assert choose(TRIALS, [good, good], ASKED, ANSWERS, None, [0])[0] == TRIALS[0]
 
 
 def test_trials_are_scored_with_the_settings_of_the_task(tmp_path, bad):
-    wide = predicted(tmp_path / "wide.parquet", (f"Acme Limited {'of the city of Toronto ' * 9}", 0.9))
+    wide = predicted(
+        tmp_path / "wide.parquet",
+        (f"Acme Limited {'of the city of Toronto ' * 9}", 0.9),
+    )
     assert choose(TRIALS, [bad, wide], ASKED, ANSWERS, None, [0])[0] == TRIALS[0]
     assert choose(TRIALS, [bad, wide], ASKED, ANSWERS, "Parties", [0])[0] == TRIALS[1]
     unsure = predicted(tmp_path / "unsure.parquet", ("Acme Limited", 0.0005))
     assert choose(TRIALS, [bad, unsure], ASKED, ANSWERS, None, [0.001])[0] == TRIALS[0]
-    assert choose(TRIALS, [bad, unsure], ASKED, ANSWERS, None, [0.001, 0])[0] == TRIALS[1]
+    assert (
+        choose(TRIALS, [bad, unsure], ASKED, ANSWERS, None, [0.001, 0])[0] == TRIALS[1]
+    )
 
 
 def test_predictions_for_other_contracts_raise(tmp_path, good):
-    other = predicted(tmp_path / "other.parquet", ("Acme Limited", 0.9), question="of another contract")
-    with pytest.raises(BadInput, match="1 question is asked and not predicted, first 'c__Parties'"):
+    other = predicted(
+        tmp_path / "other.parquet",
+        ("Acme Limited", 0.9),
+        question="of another contract",
+    )
+    with pytest.raises(
+        BadInput, match="1 question is asked and not predicted, first 'c__Parties'"
+    ):
         choose(TRIALS, [good, other], ASKED, ANSWERS, None, [0])
 
 
@@ -87,7 +120,8 @@ def span(start, end, probability, question="c__Tail"):
 
 def places(rows):
     return [
-        (row["start"], row["end"], row["probability"]) for row in join(rows, {"c__Tail": TEXT, "d": TEXT})
+        (row["start"], row["end"], row["probability"])
+        for row in join(rows, {"c__Tail": TEXT, "d": TEXT})
     ]
 
 

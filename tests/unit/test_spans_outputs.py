@@ -32,7 +32,10 @@ SPANS = [(0, 8, 0.9), (9, 19, 0.4), (21, 32, 0.6), (26, 37, 0.2), (-1, -1, 0.1)]
     [
         (0.95, []),
         (0.5, ["One fee.", "Three laws."]),
-        (0.4, ["One fee.\nTwo  fees.  Three laws."]),  # only white space is between them
+        (
+            0.4,
+            ["One fee.\nTwo  fees.  Three laws."],
+        ),  # only white space is between them
         (0.2, ["One fee.\nTwo  fees.  Three laws. Four"]),  # the last two overlap
     ],
 )
@@ -50,23 +53,40 @@ def test_the_best_of_all_thresholds_is_chosen():
         contracts[name] = "c"
         spans = [(at, at + 9, float(rng.random())) for at in range(0, 400, 40)]
         if number % 3:
-            golds[name] = [texts["c"][start:end] for start, end, share in spans if share > 0.8]
+            golds[name] = [
+                texts["c"][start:end] for start, end, share in spans if share > 0.8
+            ]
         columns = ("start", "end", "probability")
-        rows += [dict(zip(columns, each, strict=True), question_id=name) for each in (*spans, (-1, -1, 0.5))]
+        rows += [
+            dict(zip(columns, each, strict=True), question_id=name)
+            for each in (*spans, (-1, -1, 0.5))
+        ]
     found = outputs.curve(rows, contracts, texts, golds)
     for place, least in enumerate(outputs.THRESHOLDS):  # one threshold at a time
         shown = outputs.outputs(rows, contracts, texts, least)
-        counted = [counts(row["output"], golds.get(row["question_id"], ())) for row in shown]
+        counted = [
+            counts(row["output"], golds.get(row["question_id"], ())) for row in shown
+        ]
         expected = values(np.array(counted, dtype=float).sum(axis=0))
-        assert [found[name][place] for name in expected] == pytest.approx([*map(float, expected.values())])
+        assert [found[name][place] for name in expected] == pytest.approx(
+            [*map(float, expected.values())]
+        )
     for metric in ("F1", "F2"):
         threshold, best = outputs.best_threshold(found, metric)
-        assert best[metric] == found[metric].max() == found[metric][outputs.THRESHOLDS.index(threshold)]
+        assert (
+            best[metric]
+            == found[metric].max()
+            == found[metric][outputs.THRESHOLDS.index(threshold)]
+        )
 
 
 def test_a_fixed_output_is_the_same_for_every_question():
-    rows = list(outputs.fixed({"q2": "c", "q1": "c"}, {"c": "a $contract"}, "No. ${contract}"))
-    assert rows == [{"question_id": name, "output": "No. a $contract"} for name in ("q1", "q2")]
+    rows = list(
+        outputs.fixed({"q2": "c", "q1": "c"}, {"c": "a $contract"}, "No. ${contract}")
+    )
+    assert rows == [
+        {"question_id": name, "output": "No. a $contract"} for name in ("q1", "q2")
+    ]
 
 
 # Language models
@@ -77,36 +97,65 @@ def question(name, contract="c"):
     return names | {"question": f"Which {name}?", "split": "test"}
 
 
-ASKED = [question("Fee"), question("Law"), question("Fee", "d"), question("Fee", "t") | {"split": "train"}]
+ASKED = [
+    question("Fee"),
+    question("Law"),
+    question("Fee", "d"),
+    question("Fee", "t") | {"split": "train"},
+]
 TEXTS = {"c": TEXT, "d": "Nothing."}
 
 
 def wrote(model, candidates=None, **settings):
     rows, counted = writing.write(
-        model, {"prompt": PROMPT, "tokens": 7, "questions": None} | settings, ASKED, TEXTS, candidates
+        model,
+        {"prompt": PROMPT, "tokens": 7, "questions": None} | settings,
+        ASKED,
+        TEXTS,
+        candidates,
     )
     return {row["question_id"]: row["output"] for row in rows}, counted
 
 
 def test_each_prompt_contains_the_contract_before_one_question():
-    model = FakeModel(writes=lambda text, seed: text.split("Question:")[1].strip("` \n"))
+    model = FakeModel(
+        writes=lambda text, seed: text.split("Question:")[1].strip("` \n")
+    )
     found, counted = wrote(model)
-    assert found == {"c__Fee": "Which Fee?", "c__Law": "Which Law?", "d__Fee": "Which Fee?"}
+    assert found == {
+        "c__Fee": "Which Fee?",
+        "c__Law": "Which Law?",
+        "d__Fee": "Which Fee?",
+    }
     user = [prompt[-1].content for prompt in model.written]
     assert user == [
         f"Context: \n```\n{TEXTS[row['contract_id']]}\n```\nQuestion:\n```\n{row['question']}\n```"
         for row in ASKED[:3]
     ]
-    assert model.expected == [(3, sum(len(turn.content) for prompt in model.written for turn in prompt))]
-    assert counted == {"requests": 3, "cut_answers": 0, "unanswered": 0, "in_parts": 0, "not_asked": 0}
+    assert model.expected == [
+        (3, sum(len(turn.content) for prompt in model.written for turn in prompt))
+    ]
+    assert counted == {
+        "requests": 3,
+        "cut_answers": 0,
+        "unanswered": 0,
+        "in_parts": 0,
+        "not_asked": 0,
+    }
 
 
 def test_contracts_longer_than_the_window_are_read_in_parts_and_joined():
     writes = lambda text, seed: NO_CLAUSE if "Three" not in text else "Three laws."  # noqa: E731
-    prompt = plain_template(PROMPT).filled(context="One fee. Two fees.", question="Which Fee?")
+    prompt = plain_template(PROMPT).filled(
+        context="One fee. Two fees.", question="Which Fee?"
+    )
     model = FakeModel(writes=writes, window=FakeModel().tokens(prompt) + 7)
     found, counted = wrote(model)
-    assert found == {"c__Fee": "Three laws.", "c__Law": "Three laws.", "d__Fee": NO_CLAUSE}
+    assert found == {
+        "c__Fee": "Three laws.",
+        "c__Law": "Three laws.",
+        "d__Fee": NO_CLAUSE,
+    }
     assert counted["in_parts"] == 2 and counted["requests"] > 4
     assert all(model.tokens(prompt) + 7 <= model.window for prompt in model.written)
     with pytest.raises(BadInput, match="a question and one word do not fit"):
@@ -118,7 +167,9 @@ def test_only_questions_with_candidates_are_asked():
     found, counted = wrote(model, {"c__Fee": ["One fee.", "Four."], "c__Law": []})
     assert found == {"c__Fee": "Four.", "c__Law": NO_CLAUSE, "d__Fee": NO_CLAUSE}
     (asked,) = model.written
-    assert "```\nOne fee.\n\nFour.\n```" in text_of(asked) and "Three" not in text_of(asked)
+    assert "```\nOne fee.\n\nFour.\n```" in text_of(asked) and "Three" not in text_of(
+        asked
+    )
     assert counted["not_asked"] == 2
     assert wrote(FakeModel(writes=lambda *_: "One"), questions=1)[1]["requests"] == 2
 
@@ -138,23 +189,39 @@ def laid_out(**values_):
 def test_a_linear_model_has_one_threshold_per_metric():
     rows, specs = laid_out()
     for row, metric in (
-        (rows[f"TF-IDF, linear models and trees, threshold for {name}"], name) for name in ("F1", "F2")
+        (rows[f"TF-IDF, linear models and trees, threshold for {name}"], name)
+        for name in ("F1", "F2")
     ):
-        (spec,) = (spec for run, spec in specs.items() if [run.folder] == row["runs"]["100"])
+        (spec,) = (
+            spec for run, spec in specs.items() if [run.folder] == row["runs"]["100"]
+        )
         assert spec.settings == {"kind": "linear", "metric": metric}
-        assert [run.experiment for run in (*spec.needs, *spec.sources)] == ["read", "train"]
-        assert specs[spec.weights_of].settings["out_of_fold"] and row["trained"] and row["baseline"]
+        assert [run.experiment for run in (*spec.needs, *spec.sources)] == [
+            "read",
+            "train",
+        ]
+        assert (
+            specs[spec.weights_of].settings["out_of_fold"]
+            and row["trained"]
+            and row["baseline"]
+        )
     assert rows["The whole contract for every question"]["lenient"]
 
 
 def shared(excluded=(), **changes):
     """The plans of CUAD and ContractEval before and after; ``changes`` are to ContractEval's task."""
     papers = {
-        name: packages.load(ROOT / f"resources/papers/{name}.yaml") for name in ("cuad", "contracteval")
+        name: packages.load(ROOT / f"resources/papers/{name}.yaml")
+        for name in ("cuad", "contracteval")
     }
     task = papers["contracteval"].tasks["contracteval"].model_copy(update=changes)
-    papers["contracteval"] = papers["contracteval"].model_copy(update={"tasks": {"contracteval": task}})
-    plans = {name: planning.plan(paper, context(name), excluded) for name, paper in papers.items()}
+    papers["contracteval"] = papers["contracteval"].model_copy(
+        update={"tasks": {"contracteval": task}}
+    )
+    plans = {
+        name: planning.plan(paper, context(name), excluded)
+        for name, paper in papers.items()
+    }
     return papers, plans, planning.share_trainings(plans, papers)
 
 
@@ -169,7 +236,10 @@ def sources(plan):
 def test_one_training_of_a_linear_model_serves_cuad_and_contracteval():
     _, before, after = shared()
     assert after["cuad"] == before["cuad"]
-    own = {run.replace("/cuad/", "/contracteval/") for run in sources(after["contracteval"])}
+    own = {
+        run.replace("/cuad/", "/contracteval/")
+        for run in sources(after["contracteval"])
+    }
     assert own == trainings(before["contracteval"])
     assert trainings(after["contracteval"]) == set()
     assert sources(after["contracteval"]) < trainings(after["cuad"])
@@ -180,7 +250,11 @@ def test_contracteval_trains_its_model_if_cuad_has_no_equal_training():
     papers, before, _ = shared()
     alone = {"contracteval": before["contracteval"]}
     assert planning.share_trainings(alone, papers) == alone
-    linear = papers["contracteval"].tasks["contracteval"].linear.model_copy(update={"folds": 5})
+    linear = (
+        papers["contracteval"]
+        .tasks["contracteval"]
+        .linear.model_copy(update={"folds": 5})
+    )
     row = "TF-IDF, linear models and trees"
     for name, (_, before, after) in {
         "other settings": shared(linear=linear),
@@ -189,7 +263,9 @@ def test_contracteval_trains_its_model_if_cuad_has_no_equal_training():
     }.items():
         assert after == before, name
     _, before, after = shared(excluded=[row])
-    assert trainings(after["contracteval"]) == {"runs/contracteval/train/linear/linear/seed0"}
+    assert trainings(after["contracteval"]) == {
+        "runs/contracteval/train/linear/linear/seed0"
+    }
 
 
 @pytest.mark.parametrize("variant", ["sample", "rebuilt"])
@@ -205,7 +281,9 @@ def test_cuad_and_contracteval_have_the_same_training_data(variant):
 def test_published_models_get_the_released_prompt_or_a_reason():
     rows, _ = laid_out()
     cells = published.load(ROOT / "resources/published/contracteval.csv")
-    assert {name for name, row in rows.items() if not row["additional"]} == {cell.row for cell in cells}
+    assert {name for name, row in rows.items() if not row["additional"]} == {
+        cell.row for cell in cells
+    }
     assert all(row["reason"] for row in rows.values() if not row["additional"])
     rows, specs = laid_out(llm="https://api.openai.com/v1", extra_models=[LLM])
     ran = {name for name, row in rows.items() if row["asked"] and row["runs"]}
@@ -219,7 +297,9 @@ def test_published_models_get_the_released_prompt_or_a_reason():
     for run, spec in specs.items():
         if run.experiment == ASK:
             assert (spec.settings["prompt"], spec.settings["tokens"]) == (PROMPT, 5000)
-            assert [need.experiment for need in spec.needs] == ["read"] * (run.condition == "candidates")
+            assert [need.experiment for need in spec.needs] == ["read"] * (
+                run.condition == "candidates"
+            )
 
 
 @pytest.mark.parametrize(
@@ -228,11 +308,18 @@ def test_published_models_get_the_released_prompt_or_a_reason():
         {"thresholds": []},
         {"evaluator": "spans"},
         {"asking": {"prompt": "contract_passages", "candidates": "gpt-4.1"}},
-        {"models": {"linear": {"row": "A", "kind": "linear"}, "bert": {"row": "B", "model": "bert"}}},
+        {
+            "models": {
+                "linear": {"row": "A", "kind": "linear"},
+                "bert": {"row": "B", "model": "bert"},
+            }
+        },
     ],
 )
 def test_an_invalid_task_raises(changed):
-    task = PAPER.tasks["contracteval"].model_dump(exclude_defaults=True) | {"task": "spans"}
+    task = PAPER.tasks["contracteval"].model_dump(exclude_defaults=True) | {
+        "task": "spans"
+    }
     SpanTask.model_validate(task)
     with pytest.raises(ValidationError):
         SpanTask.model_validate(task | changed)

@@ -14,13 +14,25 @@ from optimisers import LINEAR
 
 ROOT = Path(__file__).parents[2]
 MODELS = {
-    name: Model(kind="encoder", licence="MIT", use="tests", hub=f"org/{name}", parameters=parameters)
+    name: Model(
+        kind="encoder",
+        licence="MIT",
+        use="tests",
+        hub=f"org/{name}",
+        parameters=parameters,
+    )
     for name, parameters in (("here", 7), ("away", 9))
 }
 GRID = {
-    "learning_rates": [1e-4], "optimiser": LINEAR, "epochs": [2], "batch_size": 8, "max_length": 64,
-    "step": 16, "max_question_length": 8, "balance": "weight",
-}  # fmt: skip
+    "learning_rates": [1e-4],
+    "optimiser": LINEAR,
+    "epochs": [2],
+    "batch_size": 8,
+    "max_length": 64,
+    "step": 16,
+    "max_question_length": 8,
+    "balance": "weight",
+}
 TASK = {
     "task": "spans",
     "models": {"here": {"row": "Here", "model": "here", "joined": "Here, joined"}},
@@ -29,7 +41,10 @@ TASK = {
     "held_out": "dev",
     "low_thresholds": [0],
     "averages": 3,
-    "grids": {"paper": GRID, "small": GRID | {"max_updates": 9, "seeds": 1, "bf16": True}},
+    "grids": {
+        "paper": GRID,
+        "small": GRID | {"max_updates": 9, "seeds": 1, "bf16": True},
+    },
 }
 
 
@@ -37,20 +52,40 @@ def laid_out(tmp_path, task=(), **values):
     """The rows and the specs of the runs; only the weights of the model `here` are available."""
     (tmp_path / "models/here").mkdir(parents=True, exist_ok=True)
     (tmp_path / "models/here/config.json").write_text("{}")
-    given = {"data": "release", "models": "available", "mirror": str(tmp_path), "grid": "paper"}
+    given = {
+        "data": "release",
+        "models": "available",
+        "mirror": str(tmp_path),
+        "grid": "paper",
+    }
     config = load_config({"papers": "cuad"} | given | values, ["cuad"], ROOT)
     planner = SpanPlanner(
-        "any", SpanTask.model_validate(TASK | dict(task)), Context(config, MODELS, ROOT, gpu=False)
+        "any",
+        SpanTask.model_validate(TASK | dict(task)),
+        Context(config, MODELS, ROOT, gpu=False),
     )
     return planner.rows(), planner.specs
 
 
 def test_a_published_row_has_an_additional_row_with_joined_spans(tmp_path):
     (printed, joined), specs = laid_out(tmp_path)
-    assert (printed.row, printed.additional, printed.trained, printed.parameters) == ("Here", False, True, 7)
-    assert printed.runs == {"100": tuple(Run("any", "read", "here", "paper-p100", seed) for seed in range(3))}
+    assert (printed.row, printed.additional, printed.trained, printed.parameters) == (
+        "Here",
+        False,
+        True,
+        7,
+    )
+    assert printed.runs == {
+        "100": tuple(
+            Run("any", "read", "here", "paper-p100", seed) for seed in range(3)
+        )
+    }
     assert (joined.row, joined.additional) == ("Here, joined", True)
-    assert joined.runs == {"100": tuple(Run("any", "join", "here", "paper-p100", seed) for seed in range(3))}
+    assert joined.runs == {
+        "100": tuple(
+            Run("any", "join", "here", "paper-p100", seed) for seed in range(3)
+        )
+    }
     for after, before in zip(joined.runs["100"], printed.runs["100"], strict=True):
         assert (specs[after].needs, specs[after].settings) == ((before,), {"n_best": 5})
 

@@ -52,16 +52,23 @@ def texts(count: int = 12, words: int = 40) -> list[str]:
 
 
 def losses(work: Path) -> list[float]:
-    last = max(work.glob("checkpoint-*"), key=lambda path: int(path.name.rpartition("-")[2]))
+    last = max(
+        work.glob("checkpoint-*"), key=lambda path: int(path.name.rpartition("-")[2])
+    )
     history = json.loads((last / "trainer_state.json").read_text())["log_history"]
     return [entry["loss"] for entry in history if "loss" in entry]
 
 
 def test_texts_are_packed_into_blocks_with_separators_between_them(tokenizer, tmp_path):
     path = tmp_path / "blocks.bin"
-    count = pretraining.pack(tokenizer, ["w0 w1 w2", "", "w3 w4", "w5 w6 w7 w8"], path, 6, most=100)
+    count = pretraining.pack(
+        tokenizer, ["w0 w1 w2", "", "w3 w4", "w5 w6 w7 w8"], path, 6, most=100
+    )
     blocks = pretraining.Blocks(path, tokenizer, 6)
-    words = [tokenizer.convert_ids_to_tokens(blocks[at]["input_ids"].tolist()) for at in range(len(blocks))]
+    words = [
+        tokenizer.convert_ids_to_tokens(blocks[at]["input_ids"].tolist())
+        for at in range(len(blocks))
+    ]
     assert count == 3
     assert words == [
         ["[CLS]", "w0", "w1", "w2", "[SEP]", "[SEP]"],
@@ -75,7 +82,10 @@ def test_only_the_needed_texts_are_read(tokenizer, tmp_path):
         while True:
             yield "w1 w2 w3"
 
-    assert pretraining.pack(tokenizer, endless(), tmp_path / "blocks.bin", 6, most=70) == 70
+    assert (
+        pretraining.pack(tokenizer, endless(), tmp_path / "blocks.bin", 6, most=70)
+        == 70
+    )
     assert (tmp_path / "blocks.bin").stat().st_size == 70 * 4 * 2
 
 
@@ -91,7 +101,9 @@ def test_masks_depend_only_on_the_seed_and_the_blocks(tokenizer):
     def masked(seed, *indices):
         torch.manual_seed(len(indices))
         state = torch.get_rng_state()
-        batch = pretraining.Masking(tokenizer, seed)([{"index": i, "input_ids": ids} for i in indices])
+        batch = pretraining.Masking(tokenizer, seed)(
+            [{"index": i, "input_ids": ids} for i in indices]
+        )
         assert torch.equal(torch.get_rng_state(), state)
         return batch["labels"]
 
@@ -106,14 +118,23 @@ def test_masks_depend_only_on_the_seed_and_the_blocks(tokenizer):
 
 def test_the_loss_decreases_and_span_extraction_can_load_the_weights(folder, tmp_path):
     work, output = tmp_path / "work", tmp_path / "pretrained"
-    settings = SETTINGS | {"updates": 60, "batch_size": 16, "save_every": 60, "learning_rate": 1e-2}
-    assert pretraining.pretrain(folder, texts(60), work=work, output=output, **settings) == 0
+    settings = SETTINGS | {
+        "updates": 60,
+        "batch_size": 16,
+        "save_every": 60,
+        "learning_rate": 1e-2,
+    }
+    assert (
+        pretraining.pretrain(folder, texts(60), work=work, output=output, **settings)
+        == 0
+    )
     found = losses(work)
     assert found[-1] < 0.6 * found[0]
     model = loading.load_span_model(str(output), CPU)
     trained = load_file(output / "model.safetensors")
     assert torch.equal(
-        model.bert.encoder.layer[1].output.dense.weight, trained["bert.encoder.layer.1.output.dense.weight"]
+        model.bert.encoder.layer[1].output.dense.weight,
+        trained["bert.encoder.layer.1.output.dense.weight"],
     )
     assert (output / "tokenizer.json").exists()
 
@@ -125,13 +146,19 @@ class Killed(Exception):
 def test_a_resumed_pretraining_has_the_same_weights(folder, tmp_path, monkeypatch):
     def train(name, some):
         return pretraining.pretrain(
-            folder, some, work=tmp_path / name / "work", output=tmp_path / name / "model", **SETTINGS
+            folder,
+            some,
+            work=tmp_path / name / "work",
+            output=tmp_path / name / "model",
+            **SETTINGS,
         )
 
     # Fifteen blocks are four updates, so the process ends in the second epoch.
     few = texts(6)
     assert train("unbroken", few) == 0
-    monkeypatch.setattr(pretraining.Blocks, "__getitem__", dying(pretraining.Blocks.__getitem__, 20))
+    monkeypatch.setattr(
+        pretraining.Blocks, "__getitem__", dying(pretraining.Blocks.__getitem__, 20)
+    )
     with pytest.raises(Killed):
         train("broken", few)
     monkeypatch.undo()
@@ -139,7 +166,8 @@ def test_a_resumed_pretraining_has_the_same_weights(folder, tmp_path, monkeypatc
     # The blocks exist already, so no text is read again.
     assert train("broken", iter(())) == 4
     one, other = (
-        (tmp_path / name / "model" / "model.safetensors").read_bytes() for name in ("unbroken", "broken")
+        (tmp_path / name / "model" / "model.safetensors").read_bytes()
+        for name in ("unbroken", "broken")
     )
     assert one == other
 

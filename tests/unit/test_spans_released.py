@@ -16,7 +16,11 @@ def packed(path, *names):
 
 
 def test_only_files_that_loading_needs_are_unpacked(tmp_path):
-    names = ("roberta-base/config.json", "roberta-base/pytorch_model.bin", "roberta-base/vocab.json")
+    names = (
+        "roberta-base/config.json",
+        "roberta-base/pytorch_model.bin",
+        "roberta-base/vocab.json",
+    )
     pickles = (
         "roberta-base/training_args.bin",
         "roberta-base/optimizer.pt",
@@ -31,6 +35,9 @@ def test_only_files_that_loading_needs_are_unpacked(tmp_path):
 
 @pytest.mark.parametrize("names", [("vocab.json",), ("a/config.json", "b/config.json")])
 def test_a_zip_with_zero_or_two_models_raises(tmp_path, names):
-    with pytest.raises(BadInput, match=rf"^model.zip: the zip holds {len(names) // 2 * 2} files config.json"):
+    with pytest.raises(
+        BadInput,
+        match=rf"^model.zip: the zip holds {len(names) // 2 * 2} files config.json",
+    ):
         unpack(packed(tmp_path / "model.zip", *names), tmp_path / "model")
     assert not (tmp_path / "model").exists()

@@ -39,12 +39,18 @@ TASK = {
     "checkpoints": "checkpoints",
     "grids": {
         "paper": {
-            "learning_rates": [1e-9, 1e-2], "optimiser": LINEAR, "epochs": [4], "batch_size": 16,
-            "max_length": WINDOWS.max_length, "step": WINDOWS.step, "balance": "sample",
-            "max_question_length": WINDOWS.max_question_length, "windows_per_question": 1,
+            "learning_rates": [1e-9, 1e-2],
+            "optimiser": LINEAR,
+            "epochs": [4],
+            "batch_size": 16,
+            "max_length": WINDOWS.max_length,
+            "step": WINDOWS.step,
+            "balance": "sample",
+            "max_question_length": WINDOWS.max_question_length,
+            "windows_per_question": 1,
         },
     },
-}  # fmt: skip
+}
 OURS, THEIRS = (("ours", "paper-p100"), ("theirs", "as-released"))
 
 
@@ -61,9 +67,15 @@ class Job:
         """Execute the script of one run, which writes the files ``made`` and a record; return its folder."""
         folder = Path("results", run.folder)
         output = Files(
-            **{Path(name).stem: str(folder / name) for name in made}, record=str(folder / "run.json")
+            **{Path(name).stem: str(folder / name) for name in made},
+            record=str(folder / "run.json"),
         )
-        common = {"settings": self.specs[run].settings, "device": "cpu", "code": "c", "work": "work"}
+        common = {
+            "settings": self.specs[run].settings,
+            "device": "cpu",
+            "code": "c",
+            "work": "work",
+        }
         self(script, str(folder / "log.txt"), files, output, **(common | params))
         return folder
 
@@ -81,7 +93,12 @@ def record(folder):
 
 
 def laid_out(mirror):
-    values = {"data": "release", "models": "available", "grid": "paper", "mirror": str(mirror)}
+    values = {
+        "data": "release",
+        "models": "available",
+        "grid": "paper",
+        "mirror": str(mirror),
+    }
     more = {"papers": "cuad", "seeds": [0]}
     known = Model(kind="encoder", licence="MIT", use="tests", hub="org/tiny")
     config = load_config(values | more, ["cuad"], Path.cwd())
@@ -97,7 +114,10 @@ def done(tmp_path_factory):
     here = tmp_path_factory.mktemp("project")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(here)
-        patch.setenv(PLACES, json.dumps({"mirror:tiny": {"folder": str(here / "mirror/models/tiny")}}))
+        patch.setenv(
+            PLACES,
+            json.dumps({"mirror:tiny": {"folder": str(here / "mirror/models/tiny")}}),
+        )
         marked_contracts.save_encoder(here / "mirror/models/tiny")
         (here / "mirror/checkpoints").mkdir()
         (here / "mirror/checkpoints/theirs.zip").touch()
@@ -106,7 +126,9 @@ def done(tmp_path_factory):
         job = Job(laid_out(here / "mirror"))
         features(job, "ours", [])
         searched = [
-            search(job, run) for run in job.specs if run.experiment == "search" and run.model == "ours"
+            search(job, run)
+            for run in job.specs
+            if run.experiment == "search" and run.model == "ours"
         ]
         choose(job, searched)
         ours = train(job, OURS)
@@ -126,10 +148,23 @@ def done(tmp_path_factory):
 
 
 def features(job, model, given):
-    spec = next(spec for run, spec in job.specs.items() if run.model == model and "step" in spec.settings)
-    files = Files(data=tables("contracts", "questions", "training_examples"), weights=given)
+    spec = next(
+        spec
+        for run, spec in job.specs.items()
+        if run.model == model and "step" in spec.settings
+    )
+    files = Files(
+        data=tables("contracts", "questions", "training_examples"), weights=given
+    )
     parts = {part: windows(model, part) for part in ("train", "validation", "test")}
-    job("spans_features.py", f"logs/{model}.log", files, Files(**parts), settings=spec.settings, shards=2)
+    job(
+        "spans_features.py",
+        f"logs/{model}.log",
+        files,
+        Files(**parts),
+        settings=spec.settings,
+        shards=2,
+    )
 
 
 def search(job, run):
@@ -148,7 +183,13 @@ def choose(job, searched):
     paths = [str(folder / "predictions.parquet") for folder in searched]
     files = Files(data=tables("contracts", "questions", "answers"), searched=paths)
     output = Files(record=f"results/{run.folder}/run.json")
-    job("spans_choose.py", "logs/choice.log", files, output, settings=job.specs[run].settings)
+    job(
+        "spans_choose.py",
+        "logs/choice.log",
+        files,
+        output,
+        settings=job.specs[run].settings,
+    )
     return Path("results", run.folder)
 
 
@@ -171,12 +212,23 @@ def read_contracts(job, model, source):
         read=windows(model[0], "test"),
         weights=[str(source / "weights"), str(source / "run.json")],
     )
-    return job.run("spans_read.py", Run("any", "read", *model), files, "predictions.parquet", "reading")
+    return job.run(
+        "spans_read.py",
+        Run("any", "read", *model),
+        files,
+        "predictions.parquet",
+        "reading",
+    )
 
 
 def score(job, folder):
-    files = Files(predictions=str(folder / "predictions.parquet"), data=tables("questions", "answers"))
-    scored = Files(scores=str(folder / "scores.parquet"), units=str(folder / "units.parquet"))
+    files = Files(
+        predictions=str(folder / "predictions.parquet"),
+        data=tables("questions", "answers"),
+    )
+    scored = Files(
+        scores=str(folder / "scores.parquet"), units=str(folder / "units.parquet")
+    )
     task = SpanTask.model_validate(TASK)
     params = {"relaxed": task.relaxed, "low_thresholds": list(task.low_thresholds)}
     job("spans_score.py", "logs/score.log", files, scored, **params)
@@ -193,11 +245,17 @@ def asked(predictions):
 
 def test_a_search_reads_the_held_out_contracts_and_deletes_its_weights(done):
     held = held_out_contracts(contract_splits(DATA / "contracts.parquet"), 0.1)
-    searched = [run for run in done.specs if run.experiment == "search" and run.model == "ours"]
+    searched = [
+        run for run in done.specs if run.experiment == "search" and run.model == "ours"
+    ]
     assert len(searched) == 2 and len(held) == 5
     for run in searched:
         made = Path("results", run.folder)
-        assert sorted(path.name for path in made.iterdir()) == ["log.txt", "predictions.parquet", "run.json"]
+        assert sorted(path.name for path in made.iterdir()) == [
+            "log.txt",
+            "predictions.parquet",
+            "run.json",
+        ]
         assert asked(made / "predictions.parquet") == held
         rate = done.specs[run].settings["learning_rate"]
         assert record(made)["trial"] == {"learning_rate": rate, "epochs": 4}
@@ -212,7 +270,9 @@ def test_the_trial_with_the_best_validation_score_is_trained(done):
     assert trained["trial"] == trained["choice"]
     assert trained["choice"].items() <= trained["settings"].items()
     # The final training uses all training contracts, including the held-out ones.
-    run = next(run for run in done.specs if run.experiment == "search" and run.model == "ours")
+    run = next(
+        run for run in done.specs if run.experiment == "search" and run.model == "ours"
+    )
     assert trained["updates"] > record(Path("results", run.folder))["updates"]
 
 
@@ -225,20 +285,32 @@ def test_the_work_folder_keeps_trained_weights_so_training_is_not_repeated(done)
 
 def test_the_test_contracts_are_read_with_the_trained_weights(done):
     made = folder("read")
-    assert asked(made / "predictions.parquet") == {name for name, split in SPLITS.items() if split == "test"}
+    assert asked(made / "predictions.parquet") == {
+        name for name, split in SPLITS.items() if split == "test"
+    }
     assert record(made)["trained"] == record(folder("train"))
     assert sorted(path.name for path in (made / "reading").iterdir()) == [
         "reading.json",
         "window_ranking.npz",
     ]
-    scores = {(row["metric"], row["group"]): row["value"] for row in read(made / "scores.parquet")}
+    scores = {
+        (row["metric"], row["group"]): row["value"]
+        for row in read(made / "scores.parquet")
+    }
     assert scores["AUPR", "all"] > 0.5
-    assert {group for _, group in scores} >= {"category: term", "category: party", "threshold: 0.001"}
+    assert {group for _, group in scores} >= {
+        "category: term",
+        "category: party",
+        "threshold: 0.001",
+    }
 
 
 def test_released_weights_are_unpacked_and_used_without_training(done):
     unpacked, made = record(folder("release", THEIRS)), record(folder("read", THEIRS))
     assert "model.safetensors" in unpacked["files"]
     assert "trained" not in made
-    ours, theirs = (list(read(folder("read", model) / "predictions.parquet")) for model in (OURS, THEIRS))
+    ours, theirs = (
+        list(read(folder("read", model) / "predictions.parquet"))
+        for model in (OURS, THEIRS)
+    )
     assert ours == theirs

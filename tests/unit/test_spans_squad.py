@@ -45,7 +45,12 @@ WHOLE = {
             "paragraphs": [
                 {
                     "qas": [
-                        question("Barn__Parties", (32, "Mill “B”"), (6, "Mill “A”"), (42, "Mill “B”")),
+                        question(
+                            "Barn__Parties",
+                            (32, "Mill “B”"),
+                            (6, "Mill “A”"),
+                            (42, "Mill “B”"),
+                        ),
                         question("Barn__Price", (51, "pays 𝕏 crowns")),
                         question("Barn__Term"),
                     ],
@@ -78,14 +83,18 @@ def test_documents_keep_the_order_of_the_file():
         (Answer(32, "Mill “B”"), Answer(6, "Mill “A”"), Answer(42, "Mill “B”")),
     )
     # Positions count characters: 𝕏 is one character, although it needs several units in UTF-8 and UTF-16.
-    assert [TEXT[answer.start : answer.end] for answer in price.answers] == ["pays 𝕏 crowns"]
+    assert [TEXT[answer.start : answer.end] for answer in price.answers] == [
+        "pays 𝕏 crowns"
+    ]
     assert price.answers[0].end == len(TEXT) - 1
     assert term.answers == ()
 
 
 def test_a_stream_is_read_like_bytes():
     content = orjson.dumps(WHOLE)
-    assert list(read_squad(io.BytesIO(content), "lease.json", category)) == documents(WHOLE)
+    assert list(read_squad(io.BytesIO(content), "lease.json", category)) == documents(
+        WHOLE
+    )
 
 
 def test_rows_are_valid_for_their_tables(tmp_path):
@@ -109,7 +118,11 @@ def test_rows_are_valid_for_their_tables(tmp_path):
     ]
     assert all(TEXT[row["start"] : row["end"]] == row["text"] for row in rows)
     examples = [
-        example_row(barn, Question("Barn__Price_0", "Price", "?", (Answer(51, "pays"),)), "Barn__Price"),
+        example_row(
+            barn,
+            Question("Barn__Price_0", "Price", "?", (Answer(51, "pays"),)),
+            "Barn__Price",
+        ),
         example_row(barn, Question("Barn__Term_0", "Term", "?", ()), "Barn__Term"),
     ]
     write(EXAMPLES, examples, tmp_path / "examples.parquet")
@@ -152,7 +165,10 @@ FAULTS = {
         lambda s: answer(s).update(answer_start="32"),
         "lease.json, question 'Barn__Parties': answer_start is not a whole number; restore it",
     ),
-    "empty answer": (lambda s: answer(s).update(text=" "), "the answer at character 32 is empty; remove it."),
+    "empty answer": (
+        lambda s: answer(s).update(text=" "),
+        "the answer at character 32 is empty; remove it.",
+    ),
     "answer without text": (
         lambda s: answer(s).pop("text"),
         "question 'Barn__Parties': text is not a string",
@@ -181,7 +197,10 @@ FAULTS = {
         lambda s: s["data"][1]["paragraphs"][0].update(context=" \n"),
         "lease.json, contract 'Empty of questions': the contract has no text; restore its context.",
     ),
-    "no context": (lambda s: first(s).pop("context"), "contract 'Barn': context is not a string"),
+    "no context": (
+        lambda s: first(s).pop("context"),
+        "contract 'Barn': context is not a string",
+    ),
     "two paragraphs": (
         lambda s: s["data"][0]["paragraphs"].append(first(s)),
         "lease.json, contract 'Barn': has 2 paragraphs instead of one; join their texts.",
@@ -190,7 +209,10 @@ FAULTS = {
         lambda s: s["data"][0].pop("title"),
         "lease.json, a contract: title is not a string; restore it from the release.",
     ),
-    "no data": (lambda s: s.pop("data"), "lease.json: is not SQuAD JSON: the list data is missing."),
+    "no data": (
+        lambda s: s.pop("data"),
+        "lease.json: is not SQuAD JSON: the list data is missing.",
+    ),
     "data of another kind": (lambda s: s.update(data={}), "the list data is missing"),
 }
 
@@ -217,7 +239,9 @@ def test_each_kind_of_invalid_file_raises_with_its_message(fault):
     ],
 )
 def test_a_file_that_is_not_json_raises(content, fault):
-    with pytest.raises(BadInput, match=rf"^lease.json: {fault}; download the file again\.$"):
+    with pytest.raises(
+        BadInput, match=rf"^lease.json: {fault}; download the file again\.$"
+    ):
         list(read_squad(content, "lease.json", category))
 
 

@@ -6,12 +6,21 @@ from transformers import AlbertTokenizer
 
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans import tokens as span_tokens
-from lextables.tasks.spans.tokens import MAX_CHARACTERS, Words, answer_tokens, layout, question_ids, tokenise
+from lextables.tasks.spans.tokens import (
+    MAX_CHARACTERS,
+    Words,
+    answer_tokens,
+    layout,
+    question_ids,
+    tokenise,
+)
 from tokenizer_kinds import QUESTION, albert, bert, roberta
 
 TOKENIZERS = {"bert": bert(), "roberta": roberta(), "albert": albert()}
 BERT = TOKENIZERS["bert"]
-each_tokenizer = pytest.mark.parametrize("tokenizer", TOKENIZERS.values(), ids=TOKENIZERS)
+each_tokenizer = pytest.mark.parametrize(
+    "tokenizer", TOKENIZERS.values(), ids=TOKENIZERS
+)
 
 
 @pytest.mark.parametrize(
@@ -25,7 +34,11 @@ each_tokenizer = pytest.mark.parametrize("tokenizer", TOKENIZERS.values(), ids=T
 def test_layout(name, prefix, middle, suffix, contract_type):
     tokenizer = TOKENIZERS[name]
     found = layout(tokenizer)
-    for ids, tokens in ((found.prefix, prefix), (found.middle, middle), (found.suffix, suffix)):
+    for ids, tokens in (
+        (found.prefix, prefix),
+        (found.middle, middle),
+        (found.suffix, suffix),
+    ):
         assert tokenizer.convert_ids_to_tokens(list(ids)) == tokens
     assert (found.question_type, found.contract_type) == (0, contract_type)
     assert found.special == len(prefix + middle + suffix)
@@ -34,9 +47,18 @@ def test_layout(name, prefix, middle, suffix, contract_type):
 @pytest.mark.parametrize(
     ("pair", "fault"),
     [
-        ("$A:0 [SEP]:0 $B:1 [SEP]:1 [CLS]:2", "does not begin sequences with its classification token"),
-        ("[SEP]:0 $A:0 [SEP]:0 $B:1 [SEP]:1", "does not begin sequences with its classification token"),
-        ("[CLS]:0 $B:0 [SEP]:0 $A:1 [SEP]:1", "puts the second text of a pair before the first"),
+        (
+            "$A:0 [SEP]:0 $B:1 [SEP]:1 [CLS]:2",
+            "does not begin sequences with its classification token",
+        ),
+        (
+            "[SEP]:0 $A:0 [SEP]:0 $B:1 [SEP]:1",
+            "does not begin sequences with its classification token",
+        ),
+        (
+            "[CLS]:0 $B:0 [SEP]:0 $A:1 [SEP]:1",
+            "puts the second text of a pair before the first",
+        ),
     ],
 )
 def test_unsupported_tokenizers_are_rejected(pair, fault):
@@ -48,7 +70,9 @@ def test_slow_tokenizers_are_rejected():
     class Slow:
         is_fast = False
 
-    with pytest.raises(BadInput, match="Slow: the tokenizer does not report the characters"):
+    with pytest.raises(
+        BadInput, match="Slow: the tokenizer does not report the characters"
+    ):
         layout(Slow())
 
 
@@ -67,15 +91,23 @@ def test_no_space_is_added_before_a_text_that_begins_with_white_space():
 def test_tokens_are_slices_of_the_text_without_surrounding_white_space(tokenizer):
     text = "  The agreement\n\nof\tDelaware \u202f Büro governs. "
     tokens = tokenise(tokenizer, text, "a contract")
-    pieces = [text[start:end] for start, end in zip(tokens.starts, tokens.ends, strict=True)]
+    pieces = [
+        text[start:end] for start, end in zip(tokens.starts, tokens.ends, strict=True)
+    ]
     assert all(piece == piece.strip() for piece in pieces)
     assert tokens.ids.dtype == tokens.starts.dtype == tokens.ends.dtype == np.int32
-    covered = {at for start, end in zip(tokens.starts, tokens.ends, strict=True) for at in range(start, end)}
+    covered = {
+        at
+        for start, end in zip(tokens.starts, tokens.ends, strict=True)
+        for at in range(start, end)
+    }
     assert covered == {at for at, letter in enumerate(text) if not letter.isspace()}
 
 
 @each_tokenizer
-def test_tokens_do_not_depend_on_white_space_or_neighbouring_words(tokenizer, monkeypatch):
+def test_tokens_do_not_depend_on_white_space_or_neighbouring_words(
+    tokenizer, monkeypatch
+):
     text = "The law of the agreement of the law, the law."
     plain = tokenise(tokenizer, text, "a contract")
     spaced = tokenise(tokenizer, text.replace(" ", " \r\n \t\u202f"), "a contract")
@@ -89,17 +121,25 @@ def test_tokens_do_not_depend_on_white_space_or_neighbouring_words(tokenizer, mo
 
 def test_an_earlier_call_with_truncation_does_not_truncate_a_contract():
     tokenizer = bert()
-    tokenizer("one two three four five", truncation=True, max_length=4, padding="max_length")
+    tokenizer(
+        "one two three four five", truncation=True, max_length=4, padding="max_length"
+    )
     assert len(tokenise(tokenizer, "a b " * 20, "a contract")) == 40
 
 
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("", "contracts.parquet, row 1: the contract is empty; give its text or leave it out"),
+        (
+            "",
+            "contracts.parquet, row 1: the contract is empty; give its text or leave it out",
+        ),
         (" \n\t ", "the contract is empty"),
         ("\u200b", "the contract is empty"),  # BERT's tokenizer drops it
-        ("a" * (MAX_CHARACTERS + 1), "has 5,000,001 characters, more than the maximum of 5,000,000"),
+        (
+            "a" * (MAX_CHARACTERS + 1),
+            "has 5,000,001 characters, more than the maximum of 5,000,000",
+        ),
     ],
 )
 def test_empty_and_too_long_contracts_are_rejected(text, fault):
@@ -109,7 +149,12 @@ def test_empty_and_too_long_contracts_are_rejected(text, fault):
 
 def test_long_questions_are_truncated_at_the_end():
     ids = question_ids(BERT, QUESTION, 4)
-    assert BERT.convert_ids_to_tokens(ids.tolist()) == ["highlight", "the", "parts", "("]
+    assert BERT.convert_ids_to_tokens(ids.tolist()) == [
+        "highlight",
+        "the",
+        "parts",
+        "(",
+    ]
     assert len(question_ids(BERT, QUESTION, 64)) == 10
 
 
@@ -127,7 +172,12 @@ ANSWERS = [
     ("roberta", "law of Delaware", " Delaware", ["ĠDe", "laware"]),
     ("roberta", "law § Delaware", "§", ["Â", "§"]),
     ("roberta", "(the “Agreement”)", "Agreement", ["Agreement"]),
-    ("roberta", "Acme-Widgets, Inc. (“Acme”)", "Acme", ["ĠAcm", "e", "-", "Wi", "dg", "ets", ","]),
+    (
+        "roberta",
+        "Acme-Widgets, Inc. (“Acme”)",
+        "Acme",
+        ["ĠAcm", "e", "-", "Wi", "dg", "ets", ","],
+    ),
     ("roberta", "the Agreements", "Agreement", ["ĠAgreement", "s"]),
     ("roberta", "(the Agreement)", "(the Agreement)", ["Ġ(", "the", "ĠAgreement", ")"]),
     ("roberta", "the(Agreement)", "(Agreement)", ["(", "Agreement", ")"]),
@@ -142,16 +192,23 @@ ANSWERS = [
 
 
 @pytest.mark.parametrize(("name", "text", "answer", "expected"), ANSWERS)
-def test_tokens_of_an_answer_equal_those_of_the_released_conversion(name, text, answer, expected):
+def test_tokens_of_an_answer_equal_those_of_the_released_conversion(
+    name, text, answer, expected
+):
     tokenizer = TOKENIZERS[name]
     tokens = tokenise(tokenizer, text, "a contract")
     start = text.index(answer)
-    found = answer_tokens(tokenizer, text, tokens, Words.of(text, tokens), start, start + len(answer))
+    found = answer_tokens(
+        tokenizer, text, tokens, Words.of(text, tokens), start, start + len(answer)
+    )
     if expected is None:
         assert found is None
     else:
         first, last = found
-        assert tokenizer.convert_ids_to_tokens(tokens.ids[first : last + 1].tolist()) == expected
+        assert (
+            tokenizer.convert_ids_to_tokens(tokens.ids[first : last + 1].tolist())
+            == expected
+        )
 
 
 @each_tokenizer
@@ -159,7 +216,9 @@ def test_words_and_their_tokens(tokenizer):
     text = "\tThe\u200b \u200d law\u00a0of\n Delaware "
     tokens = tokenise(tokenizer, text, "a contract")
     words = Words.of(text, tokens)
-    assert [text[start:end] for start, end in zip(words.starts, words.ends, strict=True)] == [
+    assert [
+        text[start:end] for start, end in zip(words.starts, words.ends, strict=True)
+    ] == [
         "The\u200b",
         "\u200d",
         "law\u00a0of",
@@ -174,20 +233,27 @@ def test_words_and_their_tokens(tokenizer):
     assert words.of_characters(5, 6) == (0, 0)
     assert words.of_characters(4, 9) == (0, 2)
     # BERT's tokenizer drops a word that is only a zero-width joiner.
-    assert (words.token_from[1] == words.token_from[2]) == (tokenizer is TOKENIZERS["bert"])
+    assert (words.token_from[1] == words.token_from[2]) == (
+        tokenizer is TOKENIZERS["bert"]
+    )
 
 
 def test_albert_makes_a_comma_after_a_digit_a_separate_token():
     special = ["<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]"]
     pieces = ["▁1,", "▁1", "▁", "1", "0", "000,", ",", "▁law,", "▁may", "▁,"]
-    tokenizer = AlbertTokenizer(vocab=[(piece, -float(at)) for at, piece in enumerate([*special, *pieces])])
+    tokenizer = AlbertTokenizer(
+        vocab=[(piece, -float(at)) for at, piece in enumerate([*special, *pieces])]
+    )
     text = "may 1, 1,000, law, ,"
     tokens = tokenise(tokenizer, text, "a contract")
     # As in the slow tokenizer of transformers 4, which tokenizes 000 again after separating its comma.
     assert [
         (name, text[start:end])
         for name, start, end in zip(
-            tokenizer.convert_ids_to_tokens(tokens.ids.tolist()), tokens.starts, tokens.ends, strict=True
+            tokenizer.convert_ids_to_tokens(tokens.ids.tolist()),
+            tokens.starts,
+            tokens.ends,
+            strict=True,
         )
     ] == [
         ("▁may", "may"),
@@ -202,7 +268,9 @@ def test_albert_makes_a_comma_after_a_digit_a_separate_token():
         ("▁law,", "law,"),
         ("▁,", ","),
     ]
-    assert tokenizer.convert_ids_to_tokens(question_ids(tokenizer, "may 1,", 9).tolist()) == [
+    assert tokenizer.convert_ids_to_tokens(
+        question_ids(tokenizer, "may 1,", 9).tolist()
+    ) == [
         "▁may",
         "▁1",
         ",",

@@ -34,7 +34,13 @@ from lextables.tasks.spans.reading import (
 )
 from lextables.tasks.spans.squad import held_out_contracts
 from lextables.tasks.spans.tokens import tokenise
-from lextables.tasks.spans.training import contract_splits, finetune, train, training_rows, updates
+from lextables.tasks.spans.training import (
+    contract_splits,
+    finetune,
+    train,
+    training_rows,
+    updates,
+)
 from lextables.tasks.spans.windows import (
     Collator,
     WindowDataset,
@@ -77,9 +83,18 @@ def windows(contracts, answered):
     marked = np.where(answered, 5, 0).astype(np.int32)
     names = tuple(f"c{i:02}" for i in range(max(contracts) + 1))
     return Windows(
-        names, names, ("Parties",), np.asarray(contracts), np.asarray(contracts), zeros, zeros, zeros,
-        zeros + 9, marked, marked,
-    )  # fmt: skip
+        names,
+        names,
+        ("Parties",),
+        np.asarray(contracts),
+        np.asarray(contracts),
+        zeros,
+        zeros,
+        zeros,
+        zeros + 9,
+        marked,
+        marked,
+    )
 
 
 ROWS = {"percent": 100, "balance": "sample", "held_out": 0.1}
@@ -92,8 +107,13 @@ def test_sampling_balances_empty_windows_and_weighting_keeps_all():
     assert len(rows) == 40
     assert (found.start_positions[rows] > 0).sum() == 20
     assert weight is None
-    assert rows.tolist() != training_rows(found, TWENTY, ROWS, seed=1, search=False)[0].tolist()
-    rows, weight = training_rows(found, TWENTY, ROWS | {"balance": "weight"}, seed=0, search=False)
+    assert (
+        rows.tolist()
+        != training_rows(found, TWENTY, ROWS, seed=1, search=False)[0].tolist()
+    )
+    rows, weight = training_rows(
+        found, TWENTY, ROWS | {"balance": "weight"}, seed=0, search=False
+    )
     assert len(rows) == 200 and weight == pytest.approx(20 / 180)
 
 
@@ -105,13 +125,17 @@ def test_search_excludes_held_out_contracts_and_percent_selects_a_share():
     assert len(held) == 2
     assert "t" not in held
     assert {f"c{i:02}" for i in found.contract[rows]} == set(found.contracts) - held
-    part, _ = training_rows(found, TWENTY, whole | {"percent": 10}, seed=0, search=False)
+    part, _ = training_rows(
+        found, TWENTY, whole | {"percent": 10}, seed=0, search=False
+    )
     assert len(set(found.contract[part])) == 2
 
 
 def test_training_windows_without_answers_raise_an_error():
     found = windows(np.arange(20), np.zeros(20, dtype=bool))
-    with pytest.raises(BadInput, match="none of the 20 windows of 20 contracts has an answer"):
+    with pytest.raises(
+        BadInput, match="none of the 20 windows of 20 contracts has an answer"
+    ):
         training_rows(found, TWENTY, ROWS, seed=0, search=False)
 
 
@@ -143,12 +167,22 @@ class Dying(WindowDataset):
 def tuned(folder, dataset, work, **settings):
     """Fine-tune a model from a folder; return it and the update from which training resumed."""
     model = loading.load_span_model(folder, CPU, seed=0)
-    given = {"learning_rate": 1e-3, "epochs": 2, "batch_size": 16, "seed": 0, "save_every": 1000} | settings
+    given = {
+        "learning_rate": 1e-3,
+        "epochs": 2,
+        "batch_size": 16,
+        "seed": 0,
+        "save_every": 1000,
+    } | settings
     given["optimiser"] = Optimiser(**LINEAR)
-    return model, finetune(model, dataset, Collator.of(dataset.tokenizer), work=work, **given)
+    return model, finetune(
+        model, dataset, Collator.of(dataset.tokenizer), work=work, **given
+    )
 
 
-def test_a_killed_training_resumes_and_reaches_the_same_weights(learnt, tokenizer, tmp_path):
+def test_a_killed_training_resumes_and_reaches_the_same_weights(
+    learnt, tokenizer, tmp_path
+):
     folder = str(tmp_path / "model")
     torch.manual_seed(1)
     BertForQuestionAnswering(config(tokenizer)).save_pretrained(folder)
@@ -180,7 +214,9 @@ def test_bfloat16_gives_a_similar_loss(encoder, learnt, tokenizer, tmp_path):
     assert losses[1] != losses[0]
 
 
-def test_empty_windows_have_the_given_weight_in_the_loss(encoder, learnt, tokenizer, tmp_path):
+def test_empty_windows_have_the_given_weight_in_the_loss(
+    encoder, learnt, tokenizer, tmp_path
+):
     windows = open_windows(learnt[0])
     answered = windows.start_positions[:60] > 0
     weight = empty_weight(windows.start_positions[:60], windows.end_positions[:60])
@@ -191,7 +227,9 @@ def test_empty_windows_have_the_given_weight_in_the_loss(encoder, learnt, tokeni
     for given in (1.0, weight, 0.0):
         trainer = training._SpanTrainer(
             model=model,
-            args=training.TrainingArguments(str(tmp_path), use_cpu=True, report_to="none"),
+            args=training.TrainingArguments(
+                str(tmp_path), use_cpu=True, report_to="none"
+            ),
             answered=answered,
             empty_weight=given,
             mixed=False,
@@ -200,10 +238,14 @@ def test_empty_windows_have_the_given_weight_in_the_loss(encoder, learnt, tokeni
         batch = collator([dataset[item] for item in range(len(dataset))])
         losses.append(trainer.compute_loss(model, batch).item())
     # A single window needs no padding, so the model's default loss is correct.
-    alone = np.array([model(**collator([dataset[item]])).loss.item() for item in range(len(dataset))])
+    alone = np.array(
+        [model(**collator([dataset[item]])).loss.item() for item in range(len(dataset))]
+    )
     kinds = [alone[answered].mean(), alone[~answered].mean()]
     share = answered.mean()
-    assert losses[0] == pytest.approx(share * kinds[0] + (1 - share) * kinds[1], rel=1e-4)
+    assert losses[0] == pytest.approx(
+        share * kinds[0] + (1 - share) * kinds[1], rel=1e-4
+    )
     # With the balancing weight both kinds count equally; with weight 0 empty windows are ignored.
     assert losses[1] == pytest.approx((kinds[0] + kinds[1]) / 2, rel=1e-4)
     assert losses[2] == pytest.approx(kinds[0], rel=1e-4)
@@ -252,8 +294,18 @@ def data(encoder, tmp_path_factory):
     """The folder of a data set, with the windows of its training examples."""
     folder = tmp_path_factory.mktemp("data")
     marked_contracts.data_set(folder, SPLITS, seed=4)
-    contracts, examples = folder / "contracts.parquet", folder / "training_examples.parquet"
-    write_features(contracts, examples, WORDINGS, folder / "windows", load_tokenizer(encoder), WINDOWS)
+    contracts, examples = (
+        folder / "contracts.parquet",
+        folder / "training_examples.parquet",
+    )
+    write_features(
+        contracts,
+        examples,
+        WORDINGS,
+        folder / "windows",
+        load_tokenizer(encoder),
+        WINDOWS,
+    )
     return folder
 
 
@@ -270,7 +322,9 @@ def run(data, encoder, folder, *, seed=0, search=False, identity=(), **settings)
         identity=dict(identity),
         output=folder / "weights",
     )
-    return record, weights(loading.load_span_model(str(folder / "weights"), CPU, trained=True))
+    return record, weights(
+        loading.load_span_model(str(folder / "weights"), CPU, trained=True)
+    )
 
 
 def test_a_checkpoint_is_used_only_by_the_same_training(data, encoder, tmp_path):
@@ -278,19 +332,32 @@ def test_a_checkpoint_is_used_only_by_the_same_training(data, encoder, tmp_path)
     settings = {"max_updates": 2, "save_every": 1, "identity": {"code": "a"}}
     first, _ = run(data, encoder, tmp_path, **settings)
     windows = open_windows(data / "windows")
-    rows, _ = training_rows(windows, contract_splits(data / "contracts.parquet"), RUN, 0, search=False)
+    rows, _ = training_rows(
+        windows, contract_splits(data / "contracts.parquet"), RUN, 0, search=False
+    )
     answered = int((windows.start_positions[rows] > 0).sum())
     assert first == {
         "trial": {"learning_rate": 1e-3, "epochs": 2},
         "updates": 2,
-        "training_windows": {"with an answer": answered, "without": len(rows) - answered},
+        "training_windows": {
+            "with an answer": answered,
+            "without": len(rows) - answered,
+        },
         "resumed_from_update": 0,
         "work": first["work"],
     }
     assert (tmp_path / "work" / first["work"]).is_dir()
-    assert load_tokenizer(tmp_path / "weights").get_vocab() == load_tokenizer(encoder).get_vocab()
+    assert (
+        load_tokenizer(tmp_path / "weights").get_vocab()
+        == load_tokenizer(encoder).get_vocab()
+    )
     assert run(data, encoder, tmp_path, **settings)[0]["resumed_from_update"] > 0
-    for change in ({"seed": 1}, {"search": True}, {"learning_rate": 2e-3}, {"identity": {"code": "b"}}):
+    for change in (
+        {"seed": 1},
+        {"search": True},
+        {"learning_rate": 2e-3},
+        {"identity": {"code": "b"}},
+    ):
         other, _ = run(data, encoder, tmp_path, **settings | change)
         assert other["work"] != first["work"]
         assert other["resumed_from_update"] == 0
@@ -299,7 +366,9 @@ def test_a_checkpoint_is_used_only_by_the_same_training(data, encoder, tmp_path)
 @pytest.fixture(scope="module")
 def trained(encoder, learnt, tokenizer, tmp_path_factory) -> BertForQuestionAnswering:
     work = tmp_path_factory.mktemp("work")
-    model, _ = tuned(encoder, sampled(learnt[0], tokenizer), work, learning_rate=1e-2, epochs=1)
+    model, _ = tuned(
+        encoder, sampled(learnt[0], tokenizer), work, learning_rate=1e-2, epochs=1
+    )
     return model
 
 
@@ -307,7 +376,15 @@ def trained(encoder, learnt, tokenizer, tmp_path_factory) -> BertForQuestionAnsw
 
 
 def reference(
-    start_logits, end_logits, token_from, token_to, before, tokens, text, n_best, max_answer_length
+    start_logits,
+    end_logits,
+    token_from,
+    token_to,
+    before,
+    tokens,
+    text,
+    n_best,
+    max_answer_length,
 ) -> list[tuple[str, float, float]]:
     """The released rule, computed pair by pair: (text, start logit, end logit) of each prediction."""
 
@@ -316,7 +393,9 @@ def reference(
         return min(token - inside.start, inside.stop - 1 - token) + 0.01 * len(inside)
 
     def most_context(token, window):
-        having = [w for w in range(len(token_from)) if token_from[w] <= token < token_to[w]]
+        having = [
+            w for w in range(len(token_from)) if token_from[w] <= token < token_to[w]
+        ]
         return window == max(having, key=lambda w: (context(token, w), -w))
 
     def best(logits):
@@ -331,13 +410,19 @@ def reference(
             first, last = (token_from[window] + at - before for at in (start, end))
             if first not in contract_tokens or last not in contract_tokens:
                 continue
-            if last < first or last - first + 1 > max_answer_length or not most_context(first, window):
+            if (
+                last < first
+                or last - first + 1 > max_answer_length
+                or not most_context(first, window)
+            ):
                 continue
             span = text[tokens.starts[first] : tokens.ends[last]]
             found.append((span, starts[start], ends[end]))
     found.append(("", *null))
     kept, seen = [], set()
-    for span, start, end in sorted(found, key=lambda one: one[1] + one[2], reverse=True):
+    for span, start, end in sorted(
+        found, key=lambda one: one[1] + one[2], reverse=True
+    ):
         if len(kept) >= n_best:
             break
         if span not in seen:
@@ -361,12 +446,18 @@ def test_nbest_equals_the_released_rule(seed):
     ends = np.cumsum([len(word) + 1 for word in words]) - 1
     tokens = tokenise(LETTERS, " ".join(words), "a contract")
     assert tokens.ends.tolist() == ends.tolist()
-    capacity, step, before = int(generator.integers(4, 30)), int(generator.integers(2, 5)), 5
+    capacity, step, before = (
+        int(generator.integers(4, 30)),
+        int(generator.integers(2, 5)),
+        5,
+    )
     token_from = np.arange(0, max(1, length - capacity + step), step)
     token_from = token_from[token_from < length]
     # Some windows were not read.
     token_from = np.sort(
-        generator.choice(token_from, generator.integers(1, len(token_from) + 1), replace=False)
+        generator.choice(
+            token_from, generator.integers(1, len(token_from) + 1), replace=False
+        )
     )
     token_to = np.minimum(token_from + capacity, length)
     draw = (
@@ -375,8 +466,13 @@ def test_nbest_equals_the_released_rule(seed):
         else (lambda size: generator.normal(size=size).astype(np.float32))
     )
     sizes = before + token_to - token_from + 1
-    start_logits, end_logits = ([draw(size).tolist() for size in sizes] for _ in range(2))
-    n_best, max_answer_length = int(generator.integers(1, 25)), int(generator.integers(1, 12))
+    start_logits, end_logits = (
+        [draw(size).tolist() for size in sizes] for _ in range(2)
+    )
+    n_best, max_answer_length = (
+        int(generator.integers(1, 25)),
+        int(generator.integers(1, 12)),
+    )
     text = " ".join(words)
 
     padded = torch.full((2, len(sizes), sizes.max() + 3), 99.0)
@@ -403,9 +499,19 @@ def test_nbest_equals_the_released_rule(seed):
     )
 
     expected = reference(
-        start_logits, end_logits, token_from, token_to, before, tokens, text, n_best, max_answer_length
+        start_logits,
+        end_logits,
+        token_from,
+        token_to,
+        before,
+        tokens,
+        text,
+        n_best,
+        max_answer_length,
     )
-    assert [(span.released_text, span.start_logit, span.end_logit) for span in spans] == expected
+    assert [
+        (span.released_text, span.start_logit, span.end_logit) for span in spans
+    ] == expected
     assert [span.text for span in spans if span.released_text != "empty"] == [
         released for released, *_ in expected if released != "empty"
     ]
@@ -434,11 +540,26 @@ def one_window(starts: list[float], ends: list[float], n_best: int) -> Best:
 def test_a_prediction_has_the_released_text_and_a_slice_of_the_contract():
     text = "(the  term)\nends"
     tokens = tokenise(MARKED, text, "a contract")
-    assert MARKED.convert_ids_to_tokens(tokens.ids.tolist()) == ["(", "the", "te", "##rm", ")", "ends"]
+    assert MARKED.convert_ids_to_tokens(tokens.ids.tolist()) == [
+        "(",
+        "the",
+        "te",
+        "##rm",
+        ")",
+        "ends",
+    ]
     # Spans inside brackets, spans that begin inside a word, and the same words with a lower score.
-    best = one_window([0.0, -9, 5, -9, 4, 3, -9, -99], [0.0, -9, -9, -9, 5, -9, 4, -99], n_best=4)
+    best = one_window(
+        [0.0, -9, 5, -9, 4, 3, -9, -99], [0.0, -9, -9, -9, 5, -9, 4, -99], n_best=4
+    )
     spans = nbest(
-        best, np.array([0]), np.array([6]), np.array([1]), FinalText(Spelling(MARKED), text, tokens), 5, 6
+        best,
+        np.array([0]),
+        np.array([6]),
+        np.array([1]),
+        FinalText(Spelling(MARKED), text, tokens),
+        5,
+        6,
     )
     assert [(span.released_text, span.text, span.start) for span in spans] == [
         ("the term", "the  term", 1),
@@ -458,7 +579,10 @@ def test_without_a_valid_span_the_released_prediction_empty_is_added():
     spans = nbest(best, np.array([0]), np.array([2]), np.array([1]), contract, 1, 5)
     # Softmax over the scores 0 and 2.
     expected = [("empty", "", -1, -1, 0.1192029), ("", "", -1, -1, 0.8807971)]
-    assert [(s.released_text, s.text, s.start, s.end, round(s.probability, 7)) for s in spans] == expected
+    assert [
+        (s.released_text, s.text, s.start, s.end, round(s.probability, 7))
+        for s in spans
+    ] == expected
 
 
 @pytest.fixture(scope="module")
@@ -470,14 +594,20 @@ def prediction(learnt, trained, tokenizer):
     return texts, read
 
 
-def test_predictions_do_not_depend_on_batches_or_the_order_of_windows(prediction, learnt, trained, tokenizer):
+def test_predictions_do_not_depend_on_batches_or_the_order_of_windows(
+    prediction, learnt, trained, tokenizer
+):
     texts, expected = prediction
-    dataset = WindowDataset(learnt[0], tokenizer, WINDOWS, WORDINGS, np.arange(0, 80)[::-1])
+    dataset = WindowDataset(
+        learnt[0], tokenizer, WINDOWS, WORDINGS, np.arange(0, 80)[::-1]
+    )
     read = list(predict(trained, dataset, texts, Collator.of(tokenizer), batch_size=7))
     assert [(row["question_id"], row["rank"]) for row in read] == sorted(
         (row["question_id"], row["rank"]) for row in read
     )
-    assert len({row["question_id"] for row in read}) == len({*dataset.windows.example[:80].tolist()})
+    assert len({row["question_id"] for row in read}) == len(
+        {*dataset.windows.example[:80].tolist()}
+    )
     best = [[row for row in rows if row["rank"] == 0] for rows in (expected, read)]
     assert [row["text"] for row in best[0]] == [row["text"] for row in best[1]]
     assert [row["probability"] for row in best[1]] == pytest.approx(
@@ -485,15 +615,25 @@ def test_predictions_do_not_depend_on_batches_or_the_order_of_windows(prediction
     )
 
 
-def test_bfloat16_predicts_similar_spans_without_changing_the_model(prediction, learnt, trained, tokenizer):
+def test_bfloat16_predicts_similar_spans_without_changing_the_model(
+    prediction, learnt, trained, tokenizer
+):
     texts, expected = prediction
     before = weights(trained)
     dataset = WindowDataset(learnt[0], tokenizer, WINDOWS, WORDINGS, np.arange(0, 80))
-    read = list(predict(trained, dataset, texts, Collator.of(tokenizer), batch_size=8, bf16=True))
+    read = list(
+        predict(
+            trained, dataset, texts, Collator.of(tokenizer), batch_size=8, bf16=True
+        )
+    )
     assert equal(before, weights(trained))
-    best = [[row["text"] for row in rows if row["rank"] == 0] for rows in (expected, read)]
+    best = [
+        [row["text"] for row in rows if row["rank"] == 0] for rows in (expected, read)
+    ]
     assert sum(a == b for a, b in zip(*best, strict=True)) >= 0.9 * len(best[0])
-    assert [row["start_logit"] for row in expected] != [row["start_logit"] for row in read]
+    assert [row["start_logit"] for row in expected] != [
+        row["start_logit"] for row in read
+    ]
 
 
 def test_logits_that_are_not_finite_raise_an_error(encoder, learnt, tokenizer):
@@ -529,10 +669,19 @@ def saved(trained, tokenizer, tmp_path_factory) -> str:
 def asked(learnt, tokenizer, tmp_path_factory):
     """Twelve test contracts, their texts, and the spans of the questions."""
     folder = tmp_path_factory.mktemp("asked")
-    texts, spans = marked_contracts.data_set(folder, {f"t{n:02d}": "test" for n in range(12)}, seed=3)
+    texts, spans = marked_contracts.data_set(
+        folder, {f"t{n:02d}": "test" for n in range(12)}, seed=3
+    )
     contracts, questions = folder / "contracts.parquet", folder / "questions.parquet"
     write_features(
-        contracts, questions, WORDINGS, folder / "windows", tokenizer, WINDOWS, labelled=False, shards=2
+        contracts,
+        questions,
+        WORDINGS,
+        folder / "windows",
+        tokenizer,
+        WINDOWS,
+        labelled=False,
+        shards=2,
     )
     return Reading(contracts, questions, learnt[0], folder / "windows"), texts, spans
 
@@ -547,16 +696,23 @@ def rankable(asked, learnt, tmp_path):
         for name, text in part.items()
     ]
     write(marked_contracts.CONTRACTS, rows, tmp_path / "contracts.parquet")
-    return Reading(tmp_path / "contracts.parquet", reading.questions, reading.train, reading.read)
+    return Reading(
+        tmp_path / "contracts.parquet", reading.questions, reading.train, reading.read
+    )
 
 
-def test_a_limit_on_windows_reads_the_most_likely_ones_and_saves_the_ranker(rankable, saved, tmp_path):
+def test_a_limit_on_windows_reads_the_most_likely_ones_and_saves_the_ranker(
+    rankable, saved, tmp_path
+):
     settings = READING | {"windows_per_question": 1}
     output, beside = tmp_path / "predictions.parquet", tmp_path / "reading"
     windows = len(open_windows(rankable.read))
     found = read_contracts(rankable, READING, saved, CPU, output, beside)
     assert found == {"windows_read": windows, "windows": windows}
-    assert json.loads((beside / RECORD).read_text()) == READING and not (beside / RANKER).exists()
+    assert (
+        json.loads((beside / RECORD).read_text()) == READING
+        and not (beside / RANKER).exists()
+    )
     found = read_contracts(rankable, settings, saved, CPU, output, beside)
     assert found == {"windows_read": 24, "windows": windows}
     assert windows > 24
@@ -564,7 +720,9 @@ def test_a_limit_on_windows_reads_the_most_likely_ones_and_saves_the_ranker(rank
     # The saved ranker chooses the same windows again, and these give the same spans.
     kept, texts = window_ranking.load(beside / RANKER), rankable.texts()
     chosen = window_ranking.choose(kept, rankable.read, texts, 1)
-    dataset = WindowDataset(rankable.read, marked_contracts.tokenizer(), WINDOWS, WORDINGS, chosen)
+    dataset = WindowDataset(
+        rankable.read, marked_contracts.tokenizer(), WINDOWS, WORDINGS, chosen
+    )
     again = list(read_windows(dataset, texts, settings, saved, CPU))
     rows = list(read(output))
     assert [(row["question_id"], row["rank"], row["text"]) for row in again] == [
@@ -576,15 +734,24 @@ def test_the_ranker_is_not_fitted_on_held_out_contracts(learnt):
     folder, texts, _ = learnt
     unseen = frozenset(sorted(texts)[:60])
     # Words that occur only in held-out contracts, as long as the words that they replace.
-    strange = {name: text.replace("w", "q") if name in unseen else text for name, text in texts.items()}
+    strange = {
+        name: text.replace("w", "q") if name in unseen else text
+        for name, text in texts.items()
+    }
     found = fit_ranker(folder, strange, unseen)
     assert not any(term.startswith("q") for term in found.terms)
-    assert any(term.startswith("q") for term in fit_ranker(folder, strange, frozenset()).terms)
+    assert any(
+        term.startswith("q") for term in fit_ranker(folder, strange, frozenset()).terms
+    )
     same = fit_ranker(folder, texts, unseen)
     assert (found.terms, found.weights.tolist()) == (same.terms, same.weights.tolist())
 
 
 def test_a_model_without_a_trained_head_is_rejected(asked, encoder, tmp_path):
-    with pytest.raises(BadInput, match=r"the weights lack 2 tensors, such as qa_outputs"):
-        read_contracts(asked[0], READING, encoder, CPU, tmp_path / "predictions.parquet", tmp_path)
+    with pytest.raises(
+        BadInput, match=r"the weights lack 2 tensors, such as qa_outputs"
+    ):
+        read_contracts(
+            asked[0], READING, encoder, CPU, tmp_path / "predictions.parquet", tmp_path
+        )
     assert not (tmp_path / "predictions.parquet").exists()

@@ -26,7 +26,10 @@ FILLER = "the goods shall be sent to a place that is named in each order and pai
 CONTRACTS = Table(
     "contracts",
     "Contracts of filler with two clauses.",
-    (Column("contract_id", pa.string(), "contract"), Column("text", pa.string(), "text")),
+    (
+        Column("contract_id", pa.string(), "contract"),
+        Column("text", pa.string(), "text"),
+    ),
     key=("contract_id",),
 )
 
@@ -37,7 +40,9 @@ def tokenizer() -> PreTrainedTokenizerFast:
     return wordpiece(words)
 
 
-def features(folder: Path, tokenizer, seed: int, labelled: bool, questions=QUESTIONS) -> dict[str, str]:
+def features(
+    folder: Path, tokenizer, seed: int, labelled: bool, questions=QUESTIONS
+) -> dict[str, str]:
     """Write the windows of twenty contracts that have both clauses; return the texts of the contracts."""
     generator = np.random.default_rng(seed)
     texts, rows = {}, []
@@ -50,26 +55,50 @@ def features(folder: Path, tokenizer, seed: int, labelled: bool, questions=QUEST
         for category, clue in CLUES.items():
             start = texts[name].index(clue)
             example = f"{name} {category}"
-            place = {"start": start, "end": start + len(clue)} if labelled else {"start": -1, "end": -1}
-            ids = {"example_id": example, "question_id": example, "contract_id": name, "category": category}
+            place = (
+                {"start": start, "end": start + len(clue)}
+                if labelled
+                else {"start": -1, "end": -1}
+            )
+            ids = {
+                "example_id": example,
+                "question_id": example,
+                "contract_id": name,
+                "category": category,
+            }
             rows.append(ids | place)
     folder.mkdir()
     contracts, examples = folder / "contracts.parquet", folder / "examples.parquet"
-    write(CONTRACTS, ({"contract_id": n, "text": t} for n, t in texts.items()), contracts)
+    write(
+        CONTRACTS, ({"contract_id": n, "text": t} for n, t in texts.items()), contracts
+    )
     write(EXAMPLES, rows, examples)
-    write_features(contracts, examples, questions, folder, tokenizer, SETTINGS, labelled=labelled, shards=3)
+    write_features(
+        contracts,
+        examples,
+        questions,
+        folder,
+        tokenizer,
+        SETTINGS,
+        labelled=labelled,
+        shards=3,
+    )
     return texts
 
 
 @pytest.fixture(scope="module")
 def ranker(tokenizer, tmp_path_factory) -> window_ranking.Ranker:
     folder = tmp_path_factory.mktemp("ranking") / "train"
-    found = window_ranking.passages(folder, features(folder, tokenizer, 1, labelled=True))
+    found = window_ranking.passages(
+        folder, features(folder, tokenizer, 1, labelled=True)
+    )
     return window_ranking.fit(found.texts, window_ranking.answered(found))
 
 
 @pytest.mark.parametrize("lengths", ["short question first", "long question first"])
-def test_a_passage_is_the_longest_window_text_from_each_start(tokenizer, tmp_path, lengths):
+def test_a_passage_is_the_longest_window_text_from_each_start(
+    tokenizer, tmp_path, lengths
+):
     folder = tmp_path / "train"
     questions = QUESTIONS
     if lengths == "long question first":
@@ -78,7 +107,8 @@ def test_a_passage_is_the_longest_window_text_from_each_start(tokenizer, tmp_pat
     found = window_ranking.passages(folder, texts)
     windows = open_windows(folder)
     starts = {
-        (windows.contract[row], windows.token_from[row]): found.passage[row] for row in range(len(windows))
+        (windows.contract[row], windows.token_from[row]): found.passage[row]
+        for row in range(len(windows))
     }
     assert len(starts) == len(found.texts) < len(windows)
     for row in range(len(windows)):
@@ -89,11 +119,19 @@ def test_a_passage_is_the_longest_window_text_from_each_start(tokenizer, tmp_pat
             == (words[windows.token_from[row] : windows.token_to[row]])
         )
     longest = [
-        max(windows.token_to[found.passage == n] - windows.token_from[found.passage == n]) for n in (0, 1)
+        max(
+            windows.token_to[found.passage == n]
+            - windows.token_from[found.passage == n]
+        )
+        for n in (0, 1)
     ]
     assert [len(text.split()) for text in found.texts[:2]] == longest
     for category, held in window_ranking.answered(found).items():
-        assert all(CLUES[category] in text for text, one in zip(found.texts, held, strict=True) if one)
+        assert all(
+            CLUES[category] in text
+            for text, one in zip(found.texts, held, strict=True)
+            if one
+        )
         assert 20 <= held.sum() <= 60
 
 
@@ -105,7 +143,9 @@ def test_the_highest_ranked_windows_contain_the_answer(ranker, tokenizer, tmp_pa
     assert len(chosen) == 40
     assert sorted(windows.example[chosen].tolist()) == list(range(40))
     right = [
-        CLUES[windows.categories[windows.category[row]]] in found.texts[found.passage[row]] for row in chosen
+        CLUES[windows.categories[windows.category[row]]]
+        in found.texts[found.passage[row]]
+        for row in chosen
     ]
     assert sum(right) >= 38
     more = window_ranking.choose(ranker, folder, texts, 3)
@@ -121,10 +161,14 @@ def test_a_loaded_ranker_equals_the_saved_one(ranker, tmp_path):
         window_ranking.save(ranker, tmp_path / name)
     again = window_ranking.load(tmp_path / "one.npz")
     assert (again.terms, again.categories) == (ranker.terms, ranker.categories)
-    assert np.array_equal(again.idf, ranker.idf) and np.array_equal(again.weights, ranker.weights)
+    assert np.array_equal(again.idf, ranker.idf) and np.array_equal(
+        again.weights, ranker.weights
+    )
     assert (tmp_path / "one.npz").read_bytes() == (tmp_path / "two.npz").read_bytes()
     texts = list(CLUES.values())
-    assert np.array_equal(window_ranking.scores(again, texts), window_ranking.scores(ranker, texts))
+    assert np.array_equal(
+        window_ranking.scores(again, texts), window_ranking.scores(ranker, texts)
+    )
     assert window_ranking.scores(ranker, texts).argmax(axis=0).tolist() == [0, 1]
 
 
@@ -140,11 +184,15 @@ def test_a_category_with_no_or_only_answers_has_zero_weights():
     assert ranker.weights.any(axis=1).tolist() == [False, False, True]
 
 
-def test_passages_without_common_words_and_unknown_categories_are_rejected(ranker, tokenizer, tmp_path):
+def test_passages_without_common_words_and_unknown_categories_are_rejected(
+    ranker, tokenizer, tmp_path
+):
     with pytest.raises(BadInput, match="no word is in two of the 2 passages"):
         window_ranking.fit(["one", "two"], {})
     folder = tmp_path / "test"
     texts = features(folder, tokenizer, 2, labelled=False)
-    fewer = window_ranking.Ranker(ranker.terms, ranker.idf, ranker.categories[:1], ranker.weights[:1])
+    fewer = window_ranking.Ranker(
+        ranker.terms, ranker.idf, ranker.categories[:1], ranker.weights[:1]
+    )
     with pytest.raises(BadInput, match="was not trained on the category 'Parties'"):
         window_ranking.choose(fewer, folder, texts, 1)

@@ -46,18 +46,67 @@ RELEASED = {
 }
 
 
-# fmt: off
 RELEASED_FIRST = [
-    101, 12944, 1996, 3033, 1006, 2065, 2151, 1007, 1997, 102, 4425, 3820, 2023, 4425, 3820, 1006, 1996,
-    1523, 3820, 1524, 1007, 2003, 2081, 2006, 2233, 1017, 1010, 2249, 1010, 2090, 9353, 102,
+    101,
+    12944,
+    1996,
+    3033,
+    1006,
+    2065,
+    2151,
+    1007,
+    1997,
+    102,
+    4425,
+    3820,
+    2023,
+    4425,
+    3820,
+    1006,
+    1996,
+    1523,
+    3820,
+    1524,
+    1007,
+    2003,
+    2081,
+    2006,
+    2233,
+    1017,
+    1010,
+    2249,
+    1010,
+    2090,
+    9353,
+    102,
 ]
 RELEASED_LAST = [
-    101, 12944, 1996, 3033, 1006, 2065, 2151, 1007, 1997, 102, 2077, 1012, 1016, 1012, 2375, 1012, 1996,
-    4277, 1997, 8452, 21208, 2023, 3820, 1012, 102,
+    101,
+    12944,
+    1996,
+    3033,
+    1006,
+    2065,
+    2151,
+    1007,
+    1997,
+    102,
+    2077,
+    1012,
+    1016,
+    1012,
+    2375,
+    1012,
+    1996,
+    4277,
+    1997,
+    8452,
+    21208,
+    2023,
+    3820,
+    1012,
+    102,
 ]
-
-
-# fmt: on
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -70,7 +119,9 @@ def not_flushed():
 
 TOKENIZERS = {"bert": bert(), "roberta": roberta(), "albert": albert()}
 BERT = TOKENIZERS["bert"]
-each_tokenizer = pytest.mark.parametrize("tokenizer", TOKENIZERS.values(), ids=TOKENIZERS)
+each_tokenizer = pytest.mark.parametrize(
+    "tokenizer", TOKENIZERS.values(), ids=TOKENIZERS
+)
 # For BERT each number up to 30 is one token, and so is the question.
 NUMBERS = " ".join(str(number) for number in range(1, 26))
 SMALL = WindowSettings(max_length=14, step=5, max_question_length=8)
@@ -88,15 +139,26 @@ def write_tables(folder, texts, examples, **columns):
     contracts = {"contract_id": list(texts), "text": list(texts.values()), **columns}
     pq.write_table(pa.table(contracts), folder / "contracts.parquet")
     names = ("example_id", "contract_id", "category", "start", "end")
-    table = pa.table({name: [row[at] for row in examples] for at, name in enumerate(names)})
+    table = pa.table(
+        {name: [row[at] for row in examples] for at, name in enumerate(names)}
+    )
     pq.write_table(table, folder / "examples.parquet")
     return folder / "contracts.parquet", folder / "examples.parquet"
 
 
-def made(folder, texts, examples, questions=ASKED, tokenizer=BERT, settings=SMALL, **options):
+def made(
+    folder, texts, examples, questions=ASKED, tokenizer=BERT, settings=SMALL, **options
+):
     """Write features of the rows into folder/features and return that folder."""
     tables = write_tables(folder, texts, examples)
-    write_features(*tables, questions, folder / "features", tokenizer, settings, **{"shards": 2, **options})
+    write_features(
+        *tables,
+        questions,
+        folder / "features",
+        tokenizer,
+        settings,
+        **{"shards": 2, **options},
+    )
     return folder / "features"
 
 
@@ -110,11 +172,18 @@ def positions(folder):
 
 
 @each_tokenizer
-def test_the_sequence_of_a_short_contract_equals_the_tokenizers_pair_encoding(tokenizer, tmp_path):
+def test_the_sequence_of_a_short_contract_equals_the_tokenizers_pair_encoding(
+    tokenizer, tmp_path
+):
     text = "this agreement law Delaware"
     settings = WindowSettings(max_length=64, step=8)
     folder = made(
-        tmp_path, {"a": text}, [("e", "a", "Parties", -1, -1)], {"Parties": QUESTION}, tokenizer, settings
+        tmp_path,
+        {"a": text},
+        [("e", "a", "Parties", -1, -1)],
+        {"Parties": QUESTION},
+        tokenizer,
+        settings,
     )
     (item,) = WindowDataset(folder, tokenizer, settings, {"Parties": QUESTION})
     pair = tokenizer(QUESTION, " " + text)
@@ -128,7 +197,10 @@ def test_the_sequence_of_a_short_contract_equals_the_tokenizers_pair_encoding(to
 def test_windows_and_positions_equal_those_of_the_released_conversion(tmp_path):
     settings = WindowSettings(max_length=32, step=10, max_question_length=8)
     starts = {answer: TEXT.index(answer) if answer else -1 for answer in RELEASED}
-    rows = [(answer, "a", "Parties", start, start + len(answer)) for answer, start in starts.items()]
+    rows = [
+        (answer, "a", "Parties", start, start + len(answer))
+        for answer, start in starts.items()
+    ]
     questions = {"Parties": QUESTION}
     folder = made(tmp_path, {"a": TEXT}, rows, questions, settings=settings)
     assert positions(folder) == RELEASED
@@ -157,7 +229,10 @@ def test_spans(count, capacity, step, expected):
 # Answers in NUMBERS (first and last number) and their positions in the four windows.
 LABELS = [
     ((7, 8), [(9, 10), (4, 5), NO, NO]),  # in two overlapping windows
-    ((6, 10), [(8, 12), (3, 7), NO, NO]),  # at the end of the first and the start of the second window
+    (
+        (6, 10),
+        [(8, 12), (3, 7), NO, NO],
+    ),  # at the end of the first and the start of the second window
     ((5, 6), [(7, 8), NO, NO, NO]),  # the second window begins inside it
     ((10, 11), [NO, (7, 8), NO, NO]),  # the first window ends inside it
     ((9, 16), [NO, NO, NO, NO]),  # complete in no window
@@ -172,7 +247,10 @@ LABELS = [
 @pytest.fixture(scope="module")
 def labelled(tmp_path_factory):
     """The dataset of NUMBERS with one example for each of LABELS."""
-    rows = [(f"{at:02d}", "a", "Parties", *numbers(*answer)) for at, (answer, _) in enumerate(LABELS)]
+    rows = [
+        (f"{at:02d}", "a", "Parties", *numbers(*answer))
+        for at, (answer, _) in enumerate(LABELS)
+    ]
     folder = made(tmp_path_factory.mktemp("labels"), {"a": NUMBERS}, rows)
     return WindowDataset(folder, BERT, SMALL, ASKED)
 
@@ -181,7 +259,9 @@ def labelled(tmp_path_factory):
 def test_labels_are_the_positions_of_complete_answers(number, labelled):
     (first, last), expected = LABELS[number]
     items = [labelled[4 * number + window] for window in range(4)]
-    assert [(item["start_positions"], item["end_positions"]) for item in items] == expected
+    assert [
+        (item["start_positions"], item["end_positions"]) for item in items
+    ] == expected
     for item, (start, end) in zip(items, expected, strict=True):
         if end:
             shown = BERT.decode(item["input_ids"][start : end + 1])
@@ -192,9 +272,18 @@ def test_labels_are_the_positions_of_complete_answers(number, labelled):
 def test_a_long_question_is_truncated_and_the_contract_fills_the_window(tmp_path):
     settings = WindowSettings(max_length=14, step=5, max_question_length=3)
     questions = {"Parties": QUESTION}
-    folder = made(tmp_path, {"a": NUMBERS}, [("e", "a", "Parties", -1, -1)], questions, settings=settings)
+    folder = made(
+        tmp_path,
+        {"a": NUMBERS},
+        [("e", "a", "Parties", -1, -1)],
+        questions,
+        settings=settings,
+    )
     dataset = WindowDataset(folder, BERT, settings, questions)
-    assert BERT.decode(dataset[1]["input_ids"]) == "[CLS] highlight the parts [SEP] 6 7 8 9 10 11 12 13 [SEP]"
+    assert (
+        BERT.decode(dataset[1]["input_ids"])
+        == "[CLS] highlight the parts [SEP] 6 7 8 9 10 11 12 13 [SEP]"
+    )
     assert dataset.windows.token_to.tolist() == [8, 13, 18, 23, 25]
 
 
@@ -203,14 +292,24 @@ def test_a_long_question_is_truncated_and_the_contract_fills_the_window(tmp_path
     [
         ([0], [3], [0, 0, 0]),
         ([0, 4], [8, 12], [0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1]),
-        ([0, 3], [8, 11], [0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1]),  # token 5: a tie, the first window wins
-        ([0, 5], [10, 14], [0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1]),  # token 7: the longer window wins
+        (
+            [0, 3],
+            [8, 11],
+            [0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1],
+        ),  # token 5: a tie, the first window wins
+        (
+            [0, 5],
+            [10, 14],
+            [0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1],
+        ),  # token 7: the longer window wins
         ([0, 5], [3, 7], [0, 0, 0, -1, -1, 1, 1]),
         ([], [], []),
     ],
 )
 def test_max_context(starts, stops, expected):
-    found = max_context(np.array(starts, dtype=np.int32), np.array(stops, dtype=np.int32))
+    found = max_context(
+        np.array(starts, dtype=np.int32), np.array(stops, dtype=np.int32)
+    )
     assert found.dtype == np.int32
     assert found.tolist() == expected
 
@@ -267,12 +366,16 @@ def test_features_json_records_counts_settings_and_a_digest_of_the_data(tmp_path
     }
     assert (record["tokenizer"], record["shards"]) == ("minilm@1", 2)
     changed = {**TEXTS, "contract 00": f"0 {NUMBERS} stop"}
-    other = json.loads((made(tmp_path / "other", changed, ROWS, TWO) / "features.json").read_text())
+    other = json.loads(
+        (made(tmp_path / "other", changed, ROWS, TWO) / "features.json").read_text()
+    )
     assert other["data_sha256"] != record["data_sha256"]
     tokens = read_tokens(folder)
     assert list(tokens) == list(TEXTS)
     text = TEXTS["contract 03"]
-    assert text[tokens["contract 03"].starts[-1] : tokens["contract 03"].ends[-1]] == "end"
+    assert (
+        text[tokens["contract 03"].starts[-1] : tokens["contract 03"].ends[-1]] == "end"
+    )
 
 
 def test_writing_again_removes_the_old_shards(tmp_path):
@@ -284,11 +387,19 @@ def test_writing_again_removes_the_old_shards(tmp_path):
 def test_an_example_that_the_released_conversion_skips_has_no_window(tmp_path):
     # The answer contains white space that does not separate words.
     texts = {"a": "1 2\u00a03 4", "b": "1\u00a02"}
-    rows = [("e", "a", "Parties", 2, 5), ("f", "a", "Parties", 0, 1), ("g", "b", "Parties", 0, 3)]
+    rows = [
+        ("e", "a", "Parties", 2, 5),
+        ("f", "a", "Parties", 0, 1),
+        ("g", "b", "Parties", 0, 3),
+    ]
     folder = made(tmp_path, texts, rows)
     assert positions(folder) == {"f": [(3, 3)]}
     counts = json.loads((folder / "features.json").read_text())["counts"]
-    assert (counts["examples"], counts["examples_left_out"], counts["contracts"]) == (1, 2, 2)
+    assert (counts["examples"], counts["examples_left_out"], counts["contracts"]) == (
+        1,
+        2,
+        2,
+    )
 
 
 def test_features_open_if_a_category_lost_its_only_example(tmp_path):
@@ -311,29 +422,44 @@ def test_select_returns_the_items_in_the_given_order(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "fault"),
     [
-        ({"settings": WindowSettings(14, 4, 8)}, "were made with settings .*'step': 5.* and are opened with"),
+        (
+            {"settings": WindowSettings(14, 4, 8)},
+            "were made with settings .*'step': 5.* and are opened with",
+        ),
         ({"tokenizer": TOKENIZERS["albert"]}, "were made with tokenizer_sha256"),
         ({"questions": {**TWO, "Term": "when"}}, "were made with questions_sha256"),
         ({"questions": ASKED}, "have the category 'Term', which has no question"),
     ],
 )
-def test_features_open_only_with_the_same_tokenizer_settings_and_questions(changes, fault, tmp_path):
+def test_features_open_only_with_the_same_tokenizer_settings_and_questions(
+    changes, fault, tmp_path
+):
     folder = made(tmp_path, TEXTS, ROWS, TWO)
-    given = {"tokenizer": BERT, "settings": SMALL, "questions": {**TWO, "Other": "not used"}}
+    given = {
+        "tokenizer": BERT,
+        "settings": SMALL,
+        "questions": {**TWO, "Other": "not used"},
+    }
     WindowDataset(folder, **given)
     with pytest.raises(BadInput, match=fault):
         WindowDataset(folder, **{**given, **changes})
 
 
 def test_a_folder_without_features_raises_an_error(tmp_path):
-    with pytest.raises(BadInput, match=r"there is no features.json; write the features first"):
+    with pytest.raises(
+        BadInput, match=r"there is no features.json; write the features first"
+    ):
         open_windows(tmp_path)
 
 
 def test_shards_of_other_features_are_detected(tmp_path):
     folder = made(tmp_path, TEXTS, ROWS, TWO)
-    (folder / "windows-00.parquet").write_bytes((folder / "windows-01.parquet").read_bytes())
-    with pytest.raises(BadInput, match=r"there are \d+ windows, but features.json has 50"):
+    (folder / "windows-00.parquet").write_bytes(
+        (folder / "windows-01.parquet").read_bytes()
+    )
+    with pytest.raises(
+        BadInput, match=r"there are \d+ windows, but features.json has 50"
+    ):
         open_windows(folder)
 
 
@@ -343,7 +469,12 @@ GOOD = ("e", "a", "Parties", 0, 1)
 @pytest.mark.parametrize(
     ("texts", "rows", "options", "fault"),
     [
-        ({"a": ""}, [GOOD], {}, "contracts.parquet, contract_id 'a': the contract is empty; give"),
+        (
+            {"a": ""},
+            [GOOD],
+            {},
+            "contracts.parquet, contract_id 'a': the contract is empty; give",
+        ),
         (
             {"a": "x" * (MAX_CHARACTERS + 1)},
             [GOOD],
@@ -356,22 +487,67 @@ GOOD = ("e", "a", "Parties", 0, 1)
             {},
             "examples.parquet, example_id 'e': the answer has the characters 2 to 4 of a con",
         ),
-        ({"a": "1 2"}, [("e", "a", "Parties", -1, 2)], {}, "the answer has the characters -1 to 2 of"),
-        ({"a": "1 2"}, [("e", "a", "Parties", 1, 1)], {}, "the answer has the characters 1 to 1 of"),
-        ({"a": "1 \u200d"}, [("e", "a", "Parties", 2, 3)], {}, "characters 2 to 3, has no token with this"),
-        ({"a": "1"}, [GOOD, GOOD], {}, "examples.parquet, example_id 'e': the example_id repeats"),
-        ({"b": "1"}, [GOOD], {}, "example_id 'e': the contract 'a' is not in contracts.parquet"),
-        ({"a": "1"}, [("e", "a", "Term", 0, 1)], {}, "example_id 'e': the category 'Term' has no question"),
-        ({"b": "1", "a": "2"}, [GOOD], {}, "contracts.parquet: the contract_id 'a' is out of order"),
+        (
+            {"a": "1 2"},
+            [("e", "a", "Parties", -1, 2)],
+            {},
+            "the answer has the characters -1 to 2 of",
+        ),
+        (
+            {"a": "1 2"},
+            [("e", "a", "Parties", 1, 1)],
+            {},
+            "the answer has the characters 1 to 1 of",
+        ),
+        (
+            {"a": "1 \u200d"},
+            [("e", "a", "Parties", 2, 3)],
+            {},
+            "characters 2 to 3, has no token with this",
+        ),
+        (
+            {"a": "1"},
+            [GOOD, GOOD],
+            {},
+            "examples.parquet, example_id 'e': the example_id repeats",
+        ),
+        (
+            {"b": "1"},
+            [GOOD],
+            {},
+            "example_id 'e': the contract 'a' is not in contracts.parquet",
+        ),
+        (
+            {"a": "1"},
+            [("e", "a", "Term", 0, 1)],
+            {},
+            "example_id 'e': the category 'Term' has no question",
+        ),
+        (
+            {"b": "1", "a": "2"},
+            [GOOD],
+            {},
+            "contracts.parquet: the contract_id 'a' is out of order",
+        ),
         (
             {"a": "1"},
             [GOOD],
             {"split": "dev"},
             "contracts.parquet: the column split is missing; its columns are",
         ),
-        ({"a": "1"}, [GOOD], {"labelled": False}, "examples.parquet: the column question_id is missing"),
+        (
+            {"a": "1"},
+            [GOOD],
+            {"labelled": False},
+            "examples.parquet: the column question_id is missing",
+        ),
         ({"a": "1"}, [], {}, "examples.parquet: no example of a contract"),
-        ({"a": "1"}, [GOOD], {"shards": 101}, "write_features: shards = 101; choose 1 to 100"),
+        (
+            {"a": "1"},
+            [GOOD],
+            {"shards": 101},
+            "write_features: shards = 101; choose 1 to 100",
+        ),
         (
             {"a": "1"},
             [GOOD],
@@ -397,7 +573,9 @@ def test_a_failed_write_removes_the_old_features(tmp_path):
 
 @pytest.mark.parametrize("name", ["max_length", "step", "max_question_length"])
 def test_settings_must_be_positive(name):
-    with pytest.raises(BadInput, match=f"window settings: {name} is 0; give at least 1"):
+    with pytest.raises(
+        BadInput, match=f"window settings: {name} is 0; give at least 1"
+    ):
         WindowSettings(**{name: 0})
 
 
@@ -411,13 +589,17 @@ def test_batches_are_padded_on_the_right_to_the_longest_window(tokenizer, tmp_pa
     batch = Collator.of(tokenizer)([dataset[0], dataset[1]])
     short, long = len(dataset[0]["input_ids"]), len(dataset[1]["input_ids"])
     assert batch["input_ids"].shape == batch["attention_mask"].shape == (2, long)
-    assert batch["input_ids"][0, short:].tolist() == [tokenizer.pad_token_id] * (long - short)
+    assert batch["input_ids"][0, short:].tolist() == [tokenizer.pad_token_id] * (
+        long - short
+    )
     assert batch["attention_mask"].sum(dim=1).tolist() == [short, long]
     assert batch["input_ids"][1].tolist() == dataset[1]["input_ids"].tolist()
     assert set(batch) == set(dataset[0])
     assert all(tensor.dtype == torch.int64 for tensor in batch.values())
     start, end = batch["start_positions"][0], batch["end_positions"][0]
-    assert tokenizer.decode(batch["input_ids"][0, start : end + 1]).strip(" ▁Ġ") == "law"
+    assert (
+        tokenizer.decode(batch["input_ids"][0, start : end + 1]).strip(" ▁Ġ") == "law"
+    )
     assert batch["start_positions"][1] == batch["end_positions"][1] == 0
 
 
@@ -429,7 +611,9 @@ def test_the_collator_requires_a_tokenizer_with_a_padding_token():
 
 
 STARTS = np.array([0, 4, 0, 0, 7, 0, 0, 9, 0, 0], dtype=np.int32)
-ENDS = np.array([0, 6, 0, 0, 7, 0, 0, 12, 0, 0], dtype=np.int32)  # the answer of window 4 is one token
+ENDS = np.array(
+    [0, 6, 0, 0, 7, 0, 0, 12, 0, 0], dtype=np.int32
+)  # the answer of window 4 is one token
 
 
 def test_balanced_keeps_answered_windows_and_samples_as_many_empty_ones():
@@ -450,7 +634,9 @@ def test_balanced_samples_uniformly_and_by_seed():
     drawn = np.bincount(np.concatenate(draws), minlength=1000)
     assert set(drawn[:100]) == {200}
     assert drawn[100:].sum() == 100 * 200
-    assert drawn[100:].min() > 5 and drawn[100:].max() < 45  # 22 expected, standard deviation 4.4
+    assert (
+        drawn[100:].min() > 5 and drawn[100:].max() < 45
+    )  # 22 expected, standard deviation 4.4
 
 
 def test_empty_weight_is_the_ratio_of_answered_to_empty_windows():
@@ -459,14 +645,18 @@ def test_empty_weight_is_the_ratio_of_answered_to_empty_windows():
 
 
 @pytest.mark.parametrize(
-    "of", [lambda zeros: balanced(zeros, zeros, 0), lambda zeros: empty_weight(zeros, zeros)]
+    "of",
+    [lambda zeros: balanced(zeros, zeros, 0), lambda zeros: empty_weight(zeros, zeros)],
 )
 def test_windows_without_answers_raise_an_error(of):
     with pytest.raises(BadInput, match="no window has an answer"):
         of(np.zeros(4, dtype=np.int32))
 
 
-SPLITS = {f"c{n:02}": "test" if n % 4 == 3 else "dev" if n % 4 == 2 else "train" for n in range(16)}
+SPLITS = {
+    f"c{n:02}": "test" if n % 4 == 3 else "dev" if n % 4 == 2 else "train"
+    for n in range(16)
+}
 RUN_SETTINGS = {
     "weights": "package:tiny",
     "revision": None,
@@ -486,7 +676,10 @@ def data(tmp_path_factory):
 
 
 def parts(data, folder, **settings):
-    tables = (data / f"{name}.parquet" for name in ("contracts", "questions", "training_examples"))
+    tables = (
+        data / f"{name}.parquet"
+        for name in ("contracts", "questions", "training_examples")
+    )
     given = RUN_SETTINGS | settings
     return write_parts(*tables, given, data / "weights", folder, shards=2, processes=1)
 
@@ -504,15 +697,26 @@ def test_each_part_has_the_windows_of_its_contracts(data, tmp_path, share):
     assert {part: count["windows"] for part, count in counts.items()} == {
         part: len(windows) for part, windows in found.items()
     }
-    assert counts["train"]["answered_windows"] == np.count_nonzero(found["train"].start_positions) > 0
+    assert (
+        counts["train"]["answered_windows"]
+        == np.count_nonzero(found["train"].start_positions)
+        > 0
+    )
     for part in ("validation", "test"):
-        assert counts[part]["answered_windows"] == np.count_nonzero(found[part].start_positions) == 0
+        assert (
+            counts[part]["answered_windows"]
+            == np.count_nonzero(found[part].start_positions)
+            == 0
+        )
         assert counts[part]["examples"] == len(found[part].contracts) * len(WORDINGS)
 
 
 def test_parts_open_with_the_settings_and_questions_of_the_run(data, tmp_path):
     parts(data, tmp_path, held_out="dev", revision="main")
-    assert json.loads((tmp_path / "test/features.json").read_text())["tokenizer"] == "package:tiny main"
+    assert (
+        json.loads((tmp_path / "test/features.json").read_text())["tokenizer"]
+        == "package:tiny main"
+    )
     wordings = question_texts(data / "questions.parquet")
     assert wordings == WORDINGS
     assert window_settings(RUN_SETTINGS) == WINDOWS
@@ -529,6 +733,7 @@ def test_a_category_with_two_different_questions_is_rejected(tmp_path):
     assert question_texts(tmp_path / "questions.parquet") == {"Parties": "Who?"}
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "questions.parquet")
     with pytest.raises(
-        BadInput, match=r"^questions.parquet, b: the category 'Parties' has two different questions"
+        BadInput,
+        match=r"^questions.parquet, b: the category 'Parties' has two different questions",
     ):
         question_texts(tmp_path / "questions.parquet")

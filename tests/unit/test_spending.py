@@ -29,9 +29,12 @@ OPENAI, HERE = "https://api.openai.com/v1", "http://127.0.0.1:8000/v1"
 
 def test_an_invalid_price_names_entry_and_key(tmp_path):
     assert all(price.date.year >= 2024 and price.source for price in PRICES.values())
-    (tmp_path / "prices.yaml").write_text("m: {input: -1, output: 0, date: 2024-01-01, source: x}")
+    (tmp_path / "prices.yaml").write_text(
+        "m: {input: -1, output: 0, date: 2024-01-01, source: x}"
+    )
     with pytest.raises(
-        BadInput, match=r"^prices.yaml: m.input = -1 is not allowed .allowed: a number, 0 or more."
+        BadInput,
+        match=r"^prices.yaml: m.input = -1 is not allowed .allowed: a number, 0 or more.",
     ):
         load_prices(tmp_path / "prices.yaml")
 
@@ -54,13 +57,18 @@ def test_a_dated_model_has_the_price_of_the_undated_name(model, prices):
 def test_a_dated_name_with_its_own_price_has_that_price():
     price = PRICES["gpt-4o"]
     dated = price.model_copy(update={"input": 1.0})
-    for prices in ({"m": price, "m-2024-01-01": dated}, {"m-2024-01-01": dated, "m": price}):
+    for prices in (
+        {"m": price, "m-2024-01-01": dated},
+        {"m-2024-01-01": dated, "m": price},
+    ):
         assert price_of("m-2024-01-01", OPENAI, Limits(), prices) is dated
 
 
 @pytest.mark.parametrize("model", ["gpt-4o-audio-preview", "llama", "gpt-4o-2024"])
 def test_a_model_without_a_price_requires_a_token_limit_or_a_local_server(model):
-    with pytest.raises(BadInput, match="has no price in resources/prices.yaml.*set llm_tokens"):
+    with pytest.raises(
+        BadInput, match="has no price in resources/prices.yaml.*set llm_tokens"
+    ):
         price_of(model, OPENAI, Limits(), PRICES)
     assert price_of(model, OPENAI, Limits(tokens=1000), PRICES) is None
     assert price_of(model, HERE, Limits(), PRICES) is None
@@ -69,13 +77,24 @@ def test_a_model_without_a_price_requires_a_token_limit_or_a_local_server(model)
 def test_loopback_addresses():
     local = ("http://localhost:1/v1", "http://127.0.0.1/v1", "http://[::1]:80/v1")
     assert all(map(on_loopback, local))
-    assert not any(map(on_loopback, (OPENAI, "http://127.0.0.1.example.org/v1", "http://10.0.0.1/v1")))
+    assert not any(
+        map(
+            on_loopback,
+            (OPENAI, "http://127.0.0.1.example.org/v1", "http://10.0.0.1/v1"),
+        )
+    )
 
 
 def test_the_cost_of_an_answer():
     price = Price(input=2.5, cached=1.25, output=10, date="2024-10-01", source="x")
-    usage = {"prompt_tokens": 1000, "completion_tokens": 100, "prompt_tokens_details": {"cached_tokens": 400}}
-    assert cost_of(usage, price) == Cost(pytest.approx((600 * 2.5 + 400 * 1.25 + 100 * 10) / 1e6), 1100)
+    usage = {
+        "prompt_tokens": 1000,
+        "completion_tokens": 100,
+        "prompt_tokens_details": {"cached_tokens": 400},
+    }
+    assert cost_of(usage, price) == Cost(
+        pytest.approx((600 * 2.5 + 400 * 1.25 + 100 * 10) / 1e6), 1100
+    )
     assert cost_of({"prompt_tokens": 5, "total_tokens": 5}, None) == Cost(0, 5)
     assert cost(price, 1_000_000, 0).dollars == 2.5
     usage = {"prompt_tokens": 1000, "prompt_tokens_details": {"cached_tokens": 1000}}
@@ -98,7 +117,10 @@ def test_a_reservation_counts_until_the_call_is_settled(tmp_path):
     ledger, other = ledger_of(tmp_path, dollars=1), ledger_of(tmp_path, dollars=1)
     number, _ = ledger.reserve(Cost(0.9, 10))
     # For another job, or a rerun after a kill, the call may have been charged.
-    with pytest.raises(BadInput, match=r"llm_budget, m: 0\.9000 of 1 dollars .* may cost 0\.2000 dollars"):
+    with pytest.raises(
+        BadInput,
+        match=r"llm_budget, m: 0\.9000 of 1 dollars .* may cost 0\.2000 dollars",
+    ):
         other.reserve(Cost(0.2, 10))
     ledger.charge(number, Cost(0.1, 5))
     other.reserve(Cost(0.2, 10))
@@ -108,7 +130,10 @@ def test_a_reservation_counts_until_the_call_is_settled(tmp_path):
 
 def test_token_limit_and_free_calls(tmp_path):
     ledger_of(tmp_path, dollars=0).reserve(Cost(0, 1000))
-    for limits, most in ({"dollars": 0}, Cost(0.001, 1)), ({"tokens": 1500}, Cost(0, 501)):
+    for limits, most in (
+        ({"dollars": 0}, Cost(0.001, 1)),
+        ({"tokens": 1500}, Cost(0, 501)),
+    ):
         with pytest.raises(BadInput, match="llm_budget"):
             ledger_of(tmp_path, **limits).reserve(most)
     ledger_of(tmp_path, tokens=1500).reserve(Cost(0, 500))
@@ -116,11 +141,15 @@ def test_token_limit_and_free_calls(tmp_path):
 
 def test_a_budget_can_be_spent_to_its_last_cent(tmp_path):
     ledger_of(tmp_path, dollars=0.3).reserve(Cost(0.1, 1))
-    ledger_of(tmp_path, dollars=0.3).reserve(Cost(0.2, 1))  # the sum is 0.30000000000000004
+    ledger_of(tmp_path, dollars=0.3).reserve(
+        Cost(0.2, 1)
+    )  # the sum is 0.30000000000000004
 
 
 def test_the_default_budget_is_that_of_the_configuration():
-    written = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))["llm_budget"]
+    written = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))[
+        "llm_budget"
+    ]
     config = load_config({"papers": "acord"}, ["acord"], ROOT)
     assert Limits().dollars == config.llm_budget == written == 5
 
@@ -157,7 +186,9 @@ def _spend(folder, most, each):
 
 def test_several_processes_do_not_exceed_the_budget_even_if_one_is_killed(tmp_path):
     context = multiprocessing.get_context("fork")
-    processes = [context.Process(target=_spend, args=(tmp_path, 1.0, 0.013)) for _ in range(4)]
+    processes = [
+        context.Process(target=_spend, args=(tmp_path, 1.0, 0.013)) for _ in range(4)
+    ]
     for process in processes:
         process.start()
     while ledger_of(tmp_path).spent.tokens < 20:
@@ -173,7 +204,9 @@ def test_several_processes_do_not_exceed_the_budget_even_if_one_is_killed(tmp_pa
 
 def test_a_damaged_ledger_raises_an_error_with_its_path(tmp_path):
     (tmp_path / "ledger.sqlite").write_bytes(b"no database" * 100)
-    with pytest.raises(BadInput, match=r"ledger\.sqlite: the ledger of API costs cannot be used"):
+    with pytest.raises(
+        BadInput, match=r"ledger\.sqlite: the ledger of API costs cannot be used"
+    ):
         ledger_of(tmp_path).reserve(Cost(0, 1))
 
 

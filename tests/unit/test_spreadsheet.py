@@ -20,11 +20,40 @@ from lextables.tables.comparison import Pair
 
 PACKAGE = Path(spreadsheet.__file__).parents[1]
 FORMULAS = (
-    "=cmd|'/C calc'!A0", "+1+1", "-2+3", "@SUM(A1)", "\t=1", "\n=1", "-", "=1", "＝1", "-0.4 (worse)",
-    "'=1", "''-x", "-name", "+49 30 1234", "--1", " =1+1", "\u200b=1", "\ufeff@x", "\xa0+1", "\u3000=1",
-    '"=1"', "a;\u200b\t=1;'-b",
-    ";=1", " ; =1", "'; '=1", "\x00=1", "a;=1", "a; '=1", "a\n=1", "a\n\n - b", "a\t@x", 'a;"=1"', " -0.4",
-)  # fmt: skip
+    "=cmd|'/C calc'!A0",
+    "+1+1",
+    "-2+3",
+    "@SUM(A1)",
+    "\t=1",
+    "\n=1",
+    "-",
+    "=1",
+    "＝1",
+    "-0.4 (worse)",
+    "'=1",
+    "''-x",
+    "-name",
+    "+49 30 1234",
+    "--1",
+    " =1+1",
+    "\u200b=1",
+    "\ufeff@x",
+    "\xa0+1",
+    "\u3000=1",
+    '"=1"',
+    "a;\u200b\t=1;'-b",
+    ";=1",
+    " ; =1",
+    "'; '=1",
+    "\x00=1",
+    "a;=1",
+    "a; '=1",
+    "a\n=1",
+    "a\n\n - b",
+    "a\t@x",
+    'a;"=1"',
+    " -0.4",
+)
 PLAIN = (
     "",
     "Licence = fee",
@@ -55,7 +84,9 @@ def test_texts_are_restored_after_escaping(text):
 def test_random_texts_are_restored_after_escaping():
     draw = random.Random(5)
     for _ in range(20_000):
-        text = "".join(draw.choices("=+-@＝;\t\n' \"\u200b\ufeff\xa01.ax", k=draw.randint(0, 7)))
+        text = "".join(
+            draw.choices("=+-@＝;\t\n' \"\u200b\ufeff\xa01.ax", k=draw.randint(0, 7))
+        )
         written = spreadsheet.cell(text)
         assert spreadsheet.text(written) == text
         assert not calculated(written) or _number(written), text
@@ -72,23 +103,40 @@ def test_long_texts_are_escaped_in_linear_time():
 def test_line_breaks_in_a_text_do_not_begin_a_row():
     written = cells.to_csv(build([], [Cell("a\r=1", "b\r\n=2", 1.0)], comparable=True))
     assert not dangerous(written)
-    assert [(line.row, line.column) for line in cells.from_csv(written)] == [("a\n=1", "b\n=2")]
+    assert [(line.row, line.column) for line in cells.from_csv(written)] == [
+        ("a\n=1", "b\n=2")
+    ]
 
 
 def test_values_that_are_not_text_are_unchanged():
-    assert [spreadsheet.cell(value) for value in (-1, -0.5, None, True)] == [-1, -0.5, None, True]
+    assert [spreadsheet.cell(value) for value in (-1, -0.5, None, True)] == [
+        -1,
+        -0.5,
+        None,
+        True,
+    ]
 
 
 def dangerous(text: str) -> list[str]:
     """Cells of a csv that a spreadsheet program would calculate."""
     rows = list(csv.reader(io.StringIO(text)))
-    found = [cell for row in rows for cell in row if cell[:1] in tuple("\t\r\n") or calculated(cell)]
-    return [cell for cell in found if cell[:1] and cell not in PLAIN and not _number(cell)]
+    found = [
+        cell
+        for row in rows
+        for cell in row
+        if cell[:1] in tuple("\t\r\n") or calculated(cell)
+    ]
+    return [
+        cell for cell in found if cell[:1] and cell not in PLAIN and not _number(cell)
+    ]
 
 
 def calculated(cell: str) -> bool:
     """Whether a cell or a part of it begins with a formula, after characters that spreadsheets strip."""
-    stripped = (part.lstrip(' "\x00\u200b\ufeff\xa0\u3000') for part in re.split("[;\t\n]", cell))
+    stripped = (
+        part.lstrip(' "\x00\u200b\ufeff\xa0\u3000')
+        for part in re.split("[;\t\n]", cell)
+    )
     return any(part[:1] in tuple("=+-@＝＋－＠") for part in stripped if part)
 
 
@@ -102,18 +150,32 @@ def _number(cell: str) -> bool:
 
 @pytest.mark.parametrize("evil", FORMULAS)
 def test_untrusted_names_and_texts_are_not_formulas(evil):
-    lines = build([], [Cell(evil, f"{evil}.", -0.4, reason=evil), Cell("a", evil, None)], comparable=True)
+    lines = build(
+        [],
+        [Cell(evil, f"{evil}.", -0.4, reason=evil), Cell("a", evil, None)],
+        comparable=True,
+    )
     written = cells.to_csv(lines, note=evil)
     assert not dangerous(written)
     assert cells.from_csv(written, evil) == lines
-    assert lines[0].ours in {cell for row in csv.reader(io.StringIO(written)) for cell in row}
-    values = {field.name: evil if field.type is str else field.type(-1) for field in fields(Pair)}
+    assert lines[0].ours in {
+        cell for row in csv.reader(io.StringIO(written)) for cell in row
+    }
+    values = {
+        field.name: evil if field.type is str else field.type(-1)
+        for field in fields(Pair)
+    }
     pairs = [Pair(**values)]
     assert not dangerous(comparison.to_csv(pairs))
     assert comparison.from_csv(comparison.to_csv(pairs)) == pairs
     found = [Finding(evil, 0, len(evil), evil, 0.5)]
     assert not dangerous(review.to_csv(found, {}))
-    row = {"hypothesis": evil, "short_premise": evil, "example_id": evil, "is_twin": False}
+    row = {
+        "hypothesis": evil,
+        "short_premise": evil,
+        "example_id": evil,
+        "is_twin": False,
+    }
     assert not dangerous(sheet([row], "set"))
 
 
@@ -123,8 +185,15 @@ FOR_PROGRAMS = {"tables/published.py", "publish/trec.py"}
 
 
 def test_every_csv_writer_for_people_uses_safe_cells():
-    code = {path.relative_to(PACKAGE).as_posix(): path.read_text() for path in PACKAGE.rglob("*.py")}
-    writers = {name for name, text in code.items() if "csv.writer(" in text or "csv.DictWriter(" in text}
+    code = {
+        path.relative_to(PACKAGE).as_posix(): path.read_text()
+        for path in PACKAGE.rglob("*.py")
+    }
+    writers = {
+        name
+        for name, text in code.items()
+        if "csv.writer(" in text or "csv.DictWriter(" in text
+    }
     safe = {name for name in writers if "spreadsheet.cell" in code[name]}
     assert writers - safe == FOR_PROGRAMS
     assert len(safe) == 4

@@ -45,11 +45,15 @@ def run(*signals, started=True, remote=False):
     )
     assert process.stdout.readline() == "1\n"
     for number in signals:
-        os.killpg(process.pid, number) if number == signal.SIGINT else process.send_signal(number)
+        os.killpg(
+            process.pid, number
+        ) if number == signal.SIGINT else process.send_signal(number)
         time.sleep(0.1)
     out, err = process.communicate(timeout=30)
     deadline = time.monotonic() + 5
-    while left := [each.pid for each in psutil.process_iter() if session(each.pid) == process.pid]:
+    while left := [
+        each.pid for each in psutil.process_iter() if session(each.pid) == process.pid
+    ]:
         assert time.monotonic() < deadline, left
         time.sleep(0.05)
     return process.returncode, out, err
@@ -73,7 +77,10 @@ ENDED = "-15 -9\n"
         ([INT], f"announced 2\nno more jobs\n{ENDED}"),
         ([INT, INT, INT], f"announced 2\nno more jobs\n{ENDED}"),
         ([INT, TERM], f"announced 2\nno more jobs\n{ENDED}"),
-        ([TERM, TERM, INT], f"announced 15\nno more jobs\nannounced 2\nno more jobs\n{ENDED}"),
+        (
+            [TERM, TERM, INT],
+            f"announced 15\nno more jobs\nannounced 2\nno more jobs\n{ENDED}",
+        ),
     ],
     ids=str,
 )

@@ -14,7 +14,10 @@ from lextables.pipeline.run import Run
 from lextables.tasks.plan import Context
 
 ROOT = Path(__file__).parents[2]
-PAPERS = {path.stem: packages.load(path) for path in sorted((ROOT / "resources/papers").glob("*.yaml"))}
+PAPERS = {
+    path.stem: packages.load(path)
+    for path in sorted((ROOT / "resources/papers").glob("*.yaml"))
+}
 MODELS = load_models(ROOT / "resources/models.yaml")
 ALL = sorted(PAPERS)
 
@@ -23,14 +26,24 @@ ALL = sorted(PAPERS)
 def find(tmp_path, monkeypatch):
     """Returns a function that finds the predictions of entries for requested papers."""
     monkeypatch.chdir(tmp_path)
-    for name in ("run.txt", "run.csv", "run.jsonl", "nbest.json", "nbest.json.gz", "run.dat", "other.json"):
+    for name in (
+        "run.txt",
+        "run.csv",
+        "run.jsonl",
+        "nbest.json",
+        "nbest.json.gz",
+        "run.dat",
+        "other.json",
+    ):
         Path(name).write_text(name)
     Path("folder.txt").mkdir()
     Path("empty.txt").touch()
     os.mkfifo("pipe.txt")
 
     def found(*entries, asked=ALL, **values):
-        config = load_config({"papers": asked, "extra_predictions": list(entries)} | values, ALL, ROOT)
+        config = load_config(
+            {"papers": asked, "extra_predictions": list(entries)} | values, ALL, ROOT
+        )
         return submitted.find(config, PAPERS, Contents(tmp_path / ".cache")), config
 
     return found
@@ -70,22 +83,55 @@ def test_the_file_format_determines_the_data_set(find, extra, name, form):
 @pytest.mark.parametrize(
     ("entries", "sentence"),
     [
-        ([entry(paper="acrod")], "paper = 'acrod' is neither a paper nor a data set of the registry; choose"),
+        (
+            [entry(paper="acrod")],
+            "paper = 'acrod' is neither a paper nor a data set of the registry; choose",
+        ),
         ([entry(paper="opp")], "paper = 'opp' is neither a paper nor a data set"),
-        ([entry(paper="anli")], "paper = 'anli' is neither a paper nor a data set of the registry; choose"),
-        ([entry(format="nbest")], "format = 'nbest' is not a format for acord; choose from csv"),
-        ([entry("run.dat")], "the format is not clear from the name 'run.dat'; add a format: csv or"),
-        ([entry(paper="cuad")], "the format is not clear from the name 'run.txt'; add a format: nbest."),
-        ([entry(["run.txt", "run.csv"])], "the format is not clear from the files' names; add a format"),
-        ([entry("none.txt")], "the file 'none.txt' does not exist; give an existing file."),
-        ([entry("folder.txt")], "the file 'folder.txt' is a folder; give the file in it."),
+        (
+            [entry(paper="anli")],
+            "paper = 'anli' is neither a paper nor a data set of the registry; choose",
+        ),
+        (
+            [entry(format="nbest")],
+            "format = 'nbest' is not a format for acord; choose from csv",
+        ),
+        (
+            [entry("run.dat")],
+            "the format is not clear from the name 'run.dat'; add a format: csv or",
+        ),
+        (
+            [entry(paper="cuad")],
+            "the format is not clear from the name 'run.txt'; add a format: nbest.",
+        ),
+        (
+            [entry(["run.txt", "run.csv"])],
+            "the format is not clear from the files' names; add a format",
+        ),
+        (
+            [entry("none.txt")],
+            "the file 'none.txt' does not exist; give an existing file.",
+        ),
+        (
+            [entry("folder.txt")],
+            "the file 'folder.txt' is a folder; give the file in it.",
+        ),
         ([entry("empty.txt")], "the file 'empty.txt' is empty; write it again."),
         ([entry("pipe.txt")], "the file 'pipe.txt' is not a file; give a file."),
-        ([entry(["run.txt", "./run.txt"])], "the files 'run.txt' and './run.txt' have the same content;"),
-        ([entry(), entry("run.csv")], "the row appears twice for acord; list each row once, "),
-        ([entry("run.csv", "maud"), entry("run.jsonl", "maud")], "the row appears twice for maud; "),
+        (
+            [entry(["run.txt", "./run.txt"])],
+            "the files 'run.txt' and './run.txt' have the same content;",
+        ),
+        (
+            [entry(), entry("run.csv")],
+            "the row appears twice for acord; list each row once, ",
+        ),
+        (
+            [entry("run.csv", "maud"), entry("run.jsonl", "maud")],
+            "the row appears twice for maud; ",
+        ),
     ],
-)  # fmt: skip
+)
 def test_invalid_entries_raise_an_error_of_one_sentence(find, entries, sentence):
     with pytest.raises(BadInput) as error:
         find(*entries)
@@ -93,13 +139,18 @@ def test_invalid_entries_raise_an_error_of_one_sentence(find, entries, sentence)
     assert str(error.value).count(". ") == 0 and str(error.value).endswith(".")
 
 
-def test_a_paper_with_several_data_sets_of_one_format_requires_the_data_set(find, monkeypatch):
+def test_a_paper_with_several_data_sets_of_one_format_requires_the_data_set(
+    find, monkeypatch
+):
     task, table = PAPERS["maud"].tasks["maud"], PAPERS["maud"].tables["table3"]
     tables = {name: table.model_copy(update={"of": name}) for name in "ab"}
-    paper = PAPERS["maud"].model_copy(update={"tasks": {"a": task, "b": task}, "tables": tables})
+    paper = PAPERS["maud"].model_copy(
+        update={"tasks": {"a": task, "b": task}, "tables": tables}
+    )
     monkeypatch.setitem(PAPERS, "maud", paper)
     with pytest.raises(
-        BadInput, match=r"paper = 'maud' has several data sets .*; use one of a, b instead\.$"
+        BadInput,
+        match=r"paper = 'maud' has several data sets .*; use one of a, b instead\.$",
     ):
         find(entry("run.csv", "maud"))
     assert list(find(entry("run.csv", "b"))[0].rows) == ["b"]
@@ -112,7 +163,10 @@ def test_predictions_for_papers_that_are_not_requested_are_ignored(find):
 
 def test_one_system_may_have_predictions_for_several_data_sets(find):
     found, _ = find(
-        entry(), entry("nbest.json", "cuad"), entry("nbest.json", "maud"), entry("run.csv", "maud")
+        entry(),
+        entry("nbest.json", "cuad"),
+        entry("nbest.json", "maud"),
+        entry("run.csv", "maud"),
     )
     assert sorted(found.rows) == ["acord", "cuad", "maud", "maud_extraction"]
 
@@ -126,16 +180,37 @@ KEYS = (
 @pytest.mark.parametrize(
     ("values", "sentence"),
     [
-        ([{"name": "X", "paper": "acord"}], "config: extra_predictions.0.file is missing (allowed: a list"),
-        ([entry(file=[])], "config: extra_predictions.0.file = [] is not allowed (allowed: a list of at"),
-        ([entry(file=7)], "config: extra_predictions.0.file = 7 is not allowed (allowed: a list of at l"),
-        ([entry(form="trec")], "config: extra_predictions.0.form is not a known key (nearest: format)"),
-        ([entry(format="xml")], "config: extra_predictions.0.format = 'xml' is not allowed (allowed: 'tr"),
-        ([entry(name="a/b")], "config: extra_predictions.0.name = 'a/b' is not allowed (allowed: 1 to 60"),
+        (
+            [{"name": "X", "paper": "acord"}],
+            "config: extra_predictions.0.file is missing (allowed: a list",
+        ),
+        (
+            [entry(file=[])],
+            "config: extra_predictions.0.file = [] is not allowed (allowed: a list of at",
+        ),
+        (
+            [entry(file=7)],
+            "config: extra_predictions.0.file = 7 is not allowed (allowed: a list of at l",
+        ),
+        (
+            [entry(form="trec")],
+            "config: extra_predictions.0.form is not a known key (nearest: format)",
+        ),
+        (
+            [entry(format="xml")],
+            "config: extra_predictions.0.format = 'xml' is not allowed (allowed: 'tr",
+        ),
+        (
+            [entry(name="a/b")],
+            "config: extra_predictions.0.name = 'a/b' is not allowed (allowed: 1 to 60",
+        ),
         (["run.txt"], KEYS),
-        ([entry(), entry(name="mine!", paper="cuad")], "config: the names 'Mine' and 'mine!' read alike"),
+        (
+            [entry(), entry(name="mine!", paper="cuad")],
+            "config: the names 'Mine' and 'mine!' read alike",
+        ),
     ],
-)  # fmt: skip
+)
 def test_the_error_of_an_invalid_entry_names_its_key(values, sentence):
     with pytest.raises(BadInput) as error:
         load_config({"papers": ["acord"], "extra_predictions": values}, ALL, ROOT)
@@ -145,7 +220,15 @@ def test_the_error_of_an_invalid_entry_names_its_key(values, sentence):
 def test_a_users_model_and_predictions_must_have_different_names():
     model = {"name": "mine", "kind": "bi-encoder", "model": "org/m"}
     with pytest.raises(BadInput, match="the names 'mine' and 'Mine' read alike"):
-        load_config({"papers": ["acord"], "extra_models": [model], "extra_predictions": [entry()]}, ALL, ROOT)
+        load_config(
+            {
+                "papers": ["acord"],
+                "extra_models": [model],
+                "extra_predictions": [entry()],
+            },
+            ALL,
+            ROOT,
+        )
 
 
 # Rows
@@ -158,7 +241,11 @@ def plan(find, name, *entries):
 
 def shown(found, row):
     """Tables that show a row."""
-    return {table for table, rows in found.rows.items() if any(shown["row"] == row for shown in rows)}
+    return {
+        table
+        for table, rows in found.rows.items()
+        if any(shown["row"] == row for shown in rows)
+    }
 
 
 def test_a_ranking_is_a_row_of_every_table_of_first_stage_retrieval(find):
@@ -179,16 +266,34 @@ def test_a_ranking_is_a_row_of_every_table_of_first_stage_retrieval(find):
 
 def test_each_file_is_the_run_of_one_seed(find):
     found = plan(find, "cuad", entry(["nbest.json", "other.json"], "cuad"))
-    assert shown(found, "Mine") == {"table2", "figure3", "figure4", "figure5", "figure8"}
+    assert shown(found, "Mine") == {
+        "table2",
+        "figure3",
+        "figure4",
+        "figure5",
+        "figure8",
+    }
     runs = [run for run in found.specs if run.experiment == "given"]
     assert runs == [Run("cuad", "given", "own-mine", "100", seed) for seed in (0, 1)]
-    assert [sorted(found.specs[run].settings) for run in runs] == [["content", "form"]] * 2
+    assert [sorted(found.specs[run].settings) for run in runs] == [
+        ["content", "form"]
+    ] * 2
     assert len({found.specs[run].settings["content"] for run in runs}) == 2
 
 
 def test_probabilities_are_a_row_of_single_task_and_multi_task_tables(find):
-    found = plan(find, "maud", entry("run.csv", "maud"), entry("nbest.json", "maud", "Spans"))
-    both = {"table3", "table4", "table6", "table7", "table8", "figure2", "table_validation"}
+    found = plan(
+        find, "maud", entry("run.csv", "maud"), entry("nbest.json", "maud", "Spans")
+    )
+    both = {
+        "table3",
+        "table4",
+        "table6",
+        "table7",
+        "table8",
+        "figure2",
+        "table_validation",
+    }
     assert shown(found, "Mine") == both
     assert shown(found, "Spans") == {"table12"}
     assert [row["submitted"] for row in found.rows["table3"]].count(True) == 1
@@ -203,8 +308,13 @@ def test_a_run_is_identified_by_the_content_of_its_file(find):
 
 
 def test_a_paper_without_scores_in_its_tables_rejects_predictions(tmp_path):
-    tables = {name: table.model_copy(update={"of": None}) for name, table in PAPERS["acord"].tables.items()}
+    tables = {
+        name: table.model_copy(update={"of": None})
+        for name, table in PAPERS["acord"].tables.items()
+    }
     papers = PAPERS | {"acord": PAPERS["acord"].model_copy(update={"tables": tables})}
     config = load_config({"papers": ALL, "extra_predictions": [entry()]}, ALL, ROOT)
-    with pytest.raises(BadInput, match="acord has no scores of predictions; remove the entry"):
+    with pytest.raises(
+        BadInput, match="acord has no scores of predictions; remove the entry"
+    ):
         submitted.find(config, papers, Contents(tmp_path))

@@ -24,7 +24,12 @@ from lextables.tasks.spans import submitted as spans
 from lextables.tasks.submitted import File, opened, text_of
 
 RETRIEVAL = {
-    "names": {"documents": "documents", "document": "document_id", "text": "text", "gain": "gain"},
+    "names": {
+        "documents": "documents",
+        "document": "document_id",
+        "text": "text",
+        "gain": "gain",
+    },
     "test": "test",
 }
 QUERIES = {"as is": "test", "cap": "test", "old": "train"}
@@ -43,34 +48,59 @@ def taken(tmp_path_factory):
     folder = tmp_path_factory.mktemp("data")
     tables = {
         "documents": [{"document_id": name, "text": name} for name in DOCUMENTS],
-        "queries": [{"query_id": name, "split": split} for name, split in QUERIES.items()],
+        "queries": [
+            {"query_id": name, "split": split} for name, split in QUERIES.items()
+        ],
         "judgements": [{"query_id": "cap", "document_id": "d1", "gain": 1}],
-        "contracts": [{"contract_id": "c", "text": CONTRACT}, {"contract_id": "o", "text": "Old."}],
+        "contracts": [
+            {"contract_id": "c", "text": CONTRACT},
+            {"contract_id": "o", "text": "Old."},
+        ],
         "questions": [
-            {"question_id": name, "contract_id": name[0], "split": split} for name, split in QUESTIONS.items()
+            {"question_id": name, "contract_id": name[0], "split": split}
+            for name, split in QUESTIONS.items()
         ],
         "examples": [
-            {"example_id": name, "split": split, "head_id": head} for name, (split, head) in EXAMPLES.items()
+            {"example_id": name, "split": split, "head_id": head}
+            for name, (split, head) in EXAMPLES.items()
         ],
-        "heads": [{"head_id": head, "answers": answers} for head, answers in HEADS.items()],
+        "heads": [
+            {"head_id": head, "answers": answers} for head, answers in HEADS.items()
+        ],
     }
     for name, rows in tables.items():
         pq.write_table(pa.Table.from_pylist(rows), folder / f"{name}.parquet")
     # d00 has a text and d01 has none; nobody answered SOLD about d01.
-    wanted = {"documents": 2, "without_text": ["d01"], "chosen": {("d01", "SOLD"): [[]]}}
-    policies = write_policies(tmp_path_factory.mktemp("policies"), policy_rows(**wanted))
+    wanted = {
+        "documents": 2,
+        "without_text": ["d01"],
+        "chosen": {("d01", "SOLD"): [[]]},
+    }
+    policies = write_policies(
+        tmp_path_factory.mktemp("policies"), policy_rows(**wanted)
+    )
     tasks = {
         "retrieval": (retrieval, ("documents", "queries", "judgements"), RETRIEVAL),
         "spans": (spans, ("contracts", "questions"), SPANS),
         "classification": (classification, ("examples", "heads"), CLASSES),
-        "answers": (answers, [policies[name] for name in ANSWERED_FROM], {"task": "answers", "names": NAMES}),
+        "answers": (
+            answers,
+            [policies[name] for name in ANSWERED_FROM],
+            {"task": "answers", "names": NAMES},
+        ),
     }
 
     def take(task, content, form, **changes):
         reader, files, settings = tasks[task]
         data = content if isinstance(content, bytes) else content.encode()
-        paths = files if task == "answers" else [folder / f"{name}.parquet" for name in files]
-        return reader.predictions(File("mine", text_of(data, "mine")), form, paths, settings | changes)
+        paths = (
+            files
+            if task == "answers"
+            else [folder / f"{name}.parquet" for name in files]
+        )
+        return reader.predictions(
+            File("mine", text_of(data, "mine")), form, paths, settings | changes
+        )
 
     return take
 
@@ -102,10 +132,19 @@ def plain(submitted):
         (TREC.replace("\n", "\r\n"), "trec"),
         (b"\xef\xbb\xbf" + TREC.encode(), "trec"),
         (gzip.compress(TREC.encode(), mtime=0), "trec"),
-        ("as is\tq0\td1\t1\t2.5\ta tag\nas is\tQ0\td2\t2\t0.1\t\ncap\t0\td3\t1\t-7\ta tag\n", "trec"),
+        (
+            "as is\tq0\td1\t1\t2.5\ta tag\nas is\tQ0\td2\t2\t0.1\t\ncap\t0\td3\t1\t-7\ta tag\n",
+            "trec",
+        ),
         ("\n" + TREC + "old Q0 gone 1 3 mine\n\n", "trec"),
-        ("query_id,document_id,score,rank\nas is,d2,.1,9\ncap,d3,-7,9\nas is,d1,2.5,9\n", "csv"),
-        ('\ufeffscore,query_id,document_id\r\n2.5,"as is","d1"\r\n0.1,as is,d2\r\n-7.0,cap,d3\r\n', "csv"),
+        (
+            "query_id,document_id,score,rank\nas is,d2,.1,9\ncap,d3,-7,9\nas is,d1,2.5,9\n",
+            "csv",
+        ),
+        (
+            '\ufeffscore,query_id,document_id\r\n2.5,"as is","d1"\r\n0.1,as is,d2\r\n-7.0,cap,d3\r\n',
+            "csv",
+        ),
         (
             '{"query_id": "as is", "document_id": "d1", "score": 2.5}\n'
             '{"query_id": "cap", "document_id": "d3", "score": -7, "tag": "x"}\n\n'
@@ -113,7 +152,17 @@ def plain(submitted):
             "jsonl",
         ),
     ],
-    ids=["blanks", "CRLF", "BOM", "gzip", "tabs", "other splits", "csv", "quoted csv", "jsonl"],
+    ids=[
+        "blanks",
+        "CRLF",
+        "BOM",
+        "gzip",
+        "tabs",
+        "other splits",
+        "csv",
+        "quoted csv",
+        "jsonl",
+    ],
 )
 def test_rankings_are_read_in_each_format(taken, content, form):
     assert plain(taken("retrieval", content, form)) == RANKED
@@ -140,7 +189,10 @@ def test_rankings_are_read_in_each_format(taken, content, form):
 )
 def test_any_white_space_separates_the_fields_of_a_run(taken, line):
     content = line + TREC[TREC.index("\n") :]
-    assert plain(taken("retrieval", content.replace("Q0 d2 2", "Q0 d2 7"), "trec")) == RANKED
+    assert (
+        plain(taken("retrieval", content.replace("Q0 d2 2", "Q0 d2 7"), "trec"))
+        == RANKED
+    )
 
 
 @pytest.mark.parametrize(
@@ -157,8 +209,12 @@ def test_any_white_space_separates_the_fields_of_a_run(taken, line):
 def test_runs_without_blanks_in_ids_are_read_as_pytrec_eval_does(taken, line):
     rest = "cap Q0 d2 9 0.5 mine\nas Q0 d2 1 1 mine\n"
     expected = pytrec_eval.parse_run(f"{line}\n{rest}".rstrip("\n").split("\n"))
-    rows = taken("retrieval", f"{line}\n{rest}".replace("\nas ", "\nas is "), "trec").rows
-    found = {row["document_id"]: row["score"] for row in rows if row["query_id"] == "cap"}
+    rows = taken(
+        "retrieval", f"{line}\n{rest}".replace("\nas ", "\nas is "), "trec"
+    ).rows
+    found = {
+        row["document_id"]: row["score"] for row in rows if row["query_id"] == "cap"
+    }
     assert found == expected["cap"]
 
 
@@ -176,42 +232,146 @@ def test_rankings_are_sorted_by_score_with_ties_broken_as_in_trec_eval(taken):
 @pytest.mark.parametrize(
     ("content", "form", "sentence"),
     [
-        (TREC + "caps Q0 d1 1 1 x", "trec", ", line 4: the data set has no query 'caps'; "),
-        (TREC + "cap Q0 d9 2 -8 x", "trec", ", line 4: the data set has no document 'd9'; "),
-        (TREC + "cap Q0 d3 2 -8 x", "trec", ", line 4: the document 'd3' appears twice for the query 'cap'"),
-        (TREC + "\ncap Q0 d1 2 8 x", "trec", ", line 5: rank 2 of the query 'cap' has the score 8, higher"),
-        (TREC + "cap d1 2 8 x", "trec", ", line 4: has 5 fields instead of 6; give query, Q0, document,"),
-        (TREC + "as is now d1 2 -8 x", "trec", ", line 4: has no Q0 that is followed by document, rank, sc"),
-        (TREC + "as is now Q0 d1 2 8", "trec", ", line 4: has no Q0 that is followed by document, rank, "),
-        (TREC + "cap Q0 d1 two -8 x", "trec", ", line 4: the rank 'two' is not a finite number"),
-        (TREC + "as is Q0 d1 2 high x", "trec", ", line 4: the score 'high' is not a finite number"),
-        (TREC + "AS IS Q0 d1 2 -8 x", "trec", ", line 4: the data set has no query 'AS IS'; correct its"),
-        (TREC + "cap Q0 d1 2 nan x", "trec", ", line 4: the score 'nan' is not a finite number"),
-        (TREC + "cap Q0 d1 2 -1_0 x", "trec", ", line 4: the score '-1_0' is not a finite number"),
-        ("cap Q0 d1 1 1 x", "trec", ": no hit for 1 of the 2 test queries, the first 'as is'; rank at le"),
-        (TREC.encode() + b"\ncap Q0 \xe9 2 1 x", "trec", ", line 5: the byte 0xe9 is not UTF-8; save it"),
+        (
+            TREC + "caps Q0 d1 1 1 x",
+            "trec",
+            ", line 4: the data set has no query 'caps'; ",
+        ),
+        (
+            TREC + "cap Q0 d9 2 -8 x",
+            "trec",
+            ", line 4: the data set has no document 'd9'; ",
+        ),
+        (
+            TREC + "cap Q0 d3 2 -8 x",
+            "trec",
+            ", line 4: the document 'd3' appears twice for the query 'cap'",
+        ),
+        (
+            TREC + "\ncap Q0 d1 2 8 x",
+            "trec",
+            ", line 5: rank 2 of the query 'cap' has the score 8, higher",
+        ),
+        (
+            TREC + "cap d1 2 8 x",
+            "trec",
+            ", line 4: has 5 fields instead of 6; give query, Q0, document,",
+        ),
+        (
+            TREC + "as is now d1 2 -8 x",
+            "trec",
+            ", line 4: has no Q0 that is followed by document, rank, sc",
+        ),
+        (
+            TREC + "as is now Q0 d1 2 8",
+            "trec",
+            ", line 4: has no Q0 that is followed by document, rank, ",
+        ),
+        (
+            TREC + "cap Q0 d1 two -8 x",
+            "trec",
+            ", line 4: the rank 'two' is not a finite number",
+        ),
+        (
+            TREC + "as is Q0 d1 2 high x",
+            "trec",
+            ", line 4: the score 'high' is not a finite number",
+        ),
+        (
+            TREC + "AS IS Q0 d1 2 -8 x",
+            "trec",
+            ", line 4: the data set has no query 'AS IS'; correct its",
+        ),
+        (
+            TREC + "cap Q0 d1 2 nan x",
+            "trec",
+            ", line 4: the score 'nan' is not a finite number",
+        ),
+        (
+            TREC + "cap Q0 d1 2 -1_0 x",
+            "trec",
+            ", line 4: the score '-1_0' is not a finite number",
+        ),
+        (
+            "cap Q0 d1 1 1 x",
+            "trec",
+            ": no hit for 1 of the 2 test queries, the first 'as is'; rank at le",
+        ),
+        (
+            TREC.encode() + b"\ncap Q0 \xe9 2 1 x",
+            "trec",
+            ", line 5: the byte 0xe9 is not UTF-8; save it",
+        ),
         (TREC.encode("utf-16"), "trec", ", line 1: the byte 0xff is not UTF-8"),
-        (CSV.encode("utf-16-le"), "csv", ": contains the character NUL, as text in UTF-16 does; save "),
+        (
+            CSV.encode("utf-16-le"),
+            "csv",
+            ": contains the character NUL, as text in UTF-16 does; save ",
+        ),
         (b"", "trec", ": the file is empty; write it again"),
         ("\ufeff \r\n", "trec", ": the file is empty"),
         (gzip.compress(b"", mtime=0), "trec", ": the file is empty"),
-        (gzip.compress(TREC.encode(), mtime=0)[:-9], "trec", ": gzip cannot decompress it ("),
-        ("query,document,score\ncap,d1,1\n", "csv", ", row 1: the column 'query_id' is missing; name the"),
-        ("query_id,score,score\ncap,1,1\n", "csv", ", row 1: the column 'score' appears twice"),
-        (CSV + "cap,d1,1\ncap,d2\n", "csv", ", row 3: has 2 cells where there should be 3; quote"),
+        (
+            gzip.compress(TREC.encode(), mtime=0)[:-9],
+            "trec",
+            ": gzip cannot decompress it (",
+        ),
+        (
+            "query,document,score\ncap,d1,1\n",
+            "csv",
+            ", row 1: the column 'query_id' is missing; name the",
+        ),
+        (
+            "query_id,score,score\ncap,1,1\n",
+            "csv",
+            ", row 1: the column 'score' appears twice",
+        ),
+        (
+            CSV + "cap,d1,1\ncap,d2\n",
+            "csv",
+            ", row 3: has 2 cells where there should be 3; quote",
+        ),
         (CSV + 'cap,"d1,1\n', "csv", ", row 2: the row that begins here is no csv ("),
         (CSV + "cap,d1,\n", "csv", ", row 2: the score '' is not a finite number"),
-        ('{"query_id": "cap"}', "jsonl", ", line 1: document_id is missing; write it as text"),
-        ('{"query_id": 7}', "jsonl", ", line 1: query_id is not text; write it as text"),
-        ('{"query_id": "cap", "document_id": "d1", "score": null}', "jsonl", ", line 1: the score None is n"),
-        ('{"query_id": "cap", "document_id": "d1", "score": true}', "jsonl", ", line 1: the score True is n"),
-        ('{"query_id": "cap", "document_id": "d1", "score": 1e999}', "jsonl", ", line 1: the score inf is n"),
-        ('{"score": 1, "score": 2}', "jsonl", ", line 1: 'score' appears twice in one object"),
+        (
+            '{"query_id": "cap"}',
+            "jsonl",
+            ", line 1: document_id is missing; write it as text",
+        ),
+        (
+            '{"query_id": 7}',
+            "jsonl",
+            ", line 1: query_id is not text; write it as text",
+        ),
+        (
+            '{"query_id": "cap", "document_id": "d1", "score": null}',
+            "jsonl",
+            ", line 1: the score None is n",
+        ),
+        (
+            '{"query_id": "cap", "document_id": "d1", "score": true}',
+            "jsonl",
+            ", line 1: the score True is n",
+        ),
+        (
+            '{"query_id": "cap", "document_id": "d1", "score": 1e999}',
+            "jsonl",
+            ", line 1: the score inf is n",
+        ),
+        (
+            '{"score": 1, "score": 2}',
+            "jsonl",
+            ", line 1: 'score' appears twice in one object",
+        ),
         ("[1, 2]", "jsonl", ", line 1: is not a JSON object; "),
         ("[" * 100000, "jsonl", ", line 1: it is nested too deeply"),
         ("1" * 5000, "jsonl", ", line 1: it has a number of too many digits"),
         (f"{TREC}cap Q0 d1 {'9' * 5000} -8 x", "trec", ", line 4: the rank '999"),
-        (f"{TREC}{'x' * 3000} Q0 d1 1 1 x", "trec", ", line 4: the data set has no query 'xxx"),
+        (
+            f"{TREC}{'x' * 3000} Q0 d1 1 1 x",
+            "trec",
+            ", line 4: the data set has no query 'xxx",
+        ),
         (f"{'a' * 5000},{'a' * 5000}\n", "csv", ", row 1: the column 'aaa"),
     ],
 )
@@ -228,11 +388,13 @@ def span(text, probability=0.5, **more):
 
 NBEST = {
     "c__Parties": [
-        span("Ada Quill,", 0.6, start_logit=2, end_logit=-1.5), span("This Lease is", 0.3), span("", 0.1),
+        span("Ada Quill,", 0.6, start_logit=2, end_logit=-1.5),
+        span("This Lease is", 0.3),
+        span("", 0.1),
     ],
     "c__Rent": [span("empty", 0.5), span("", 0.5)],
     "o__Rent": [span("not in the contract at all")],
-}  # fmt: skip
+}
 
 
 WORD_9 = {"token_doc_start": 9, "token_doc_end": 10}
@@ -246,14 +408,30 @@ def test_spans_are_found_in_their_contract(taken):
     submitted = taken("spans", json.dumps(NBEST), "nbest")
     rows = submitted.rows
     assert submitted.skipped == 1
-    assert [row["released_text"] for row in rows] == ["Ada Quill,", "This Lease is", "", "empty", ""]
-    assert [row["text"] for row in rows] == ["Ada Quill,", "This  Lease\nis", "", "", ""]
+    assert [row["released_text"] for row in rows] == [
+        "Ada Quill,",
+        "This Lease is",
+        "",
+        "empty",
+        "",
+    ]
+    assert [row["text"] for row in rows] == [
+        "Ada Quill,",
+        "This  Lease\nis",
+        "",
+        "",
+        "",
+    ]
     assert [(row["start"], row["end"]) for row in rows[2:]] == [(-1, -1)] * 3
     for row in rows[:2]:
         assert CONTRACT[row["start"] : row["end"]] == row["text"]
     assert [(row["question_id"], row["rank"]) for row in rows] == [
-        ("c__Parties", 0), ("c__Parties", 1), ("c__Parties", 2), ("c__Rent", 0), ("c__Rent", 1),
-    ]  # fmt: skip
+        ("c__Parties", 0),
+        ("c__Parties", 1),
+        ("c__Parties", 2),
+        ("c__Rent", 0),
+        ("c__Rent", 1),
+    ]
     assert [row["probability"] for row in rows] == [0.6, 0.3, 0.1, 0.5, 0.5]
     assert (rows[0]["start_logit"], rows[0]["end_logit"]) == (2, -1.5)
     assert math.isnan(rows[1]["start_logit"])
@@ -263,9 +441,17 @@ def test_spans_are_found_in_their_contract(taken):
     ("text", "positions", "start"),
     [
         ("Ada Quill", {}, CONTRACT.index("Ada")),
-        ("Ada Quill", {"token_doc_start": 9, "token_doc_end": 10}, CONTRACT.rindex("Ada")),
+        (
+            "Ada Quill",
+            {"token_doc_start": 9, "token_doc_end": 10},
+            CONTRACT.rindex("Ada"),
+        ),
         # Wrong positions do not matter if the text is in the contract.
-        ("Ada Quill", {"token_doc_start": 99, "token_doc_end": 100}, CONTRACT.index("Ada")),
+        (
+            "Ada Quill",
+            {"token_doc_start": 99, "token_doc_end": 100},
+            CONTRACT.index("Ada"),
+        ),
         ("This", {"token_doc_start": 9, "token_doc_end": 9}, 0),
         ("made by Ada", {}, CONTRACT.index("made")),
         (" of\r\n Leeds ", {}, CONTRACT.index("of")),
@@ -283,32 +469,74 @@ def test_the_position_of_a_text_is_found(taken, text, positions, start):
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (json.dumps(NBEST | {"x__Rent": []}), ": the data set has no question 'x__Rent'; "),
-        (json.dumps({"c__Rent": [span("")]}), ": no prediction for 1 of the 2 test questions, the first 'c_"),
+        (
+            json.dumps(NBEST | {"x__Rent": []}),
+            ": the data set has no question 'x__Rent'; ",
+        ),
+        (
+            json.dumps({"c__Rent": [span("")]}),
+            ": no prediction for 1 of the 2 test questions, the first 'c_",
+        ),
         (with_rent(), ", question 'c__Rent': has no prediction; predict it, with"),
         (
             with_rent(*map(span, ("This", "Lease", "is", "made"))),
             ", question 'c__Rent': has 4 spans, more th",
         ),
-        (with_rent(span("ada quill")), ", question 'c__Rent', prediction 0: the text 'ada quill' is not in"),
-        (with_rent(span("empty"), span("Leeds")), ", question 'c__Rent', prediction 0: the text 'empty' is"),
-        (with_rent(span("word " * 90)), ", question 'c__Rent', prediction 0: the text 'word word"),
+        (
+            with_rent(span("ada quill")),
+            ", question 'c__Rent', prediction 0: the text 'ada quill' is not in",
+        ),
+        (
+            with_rent(span("empty"), span("Leeds")),
+            ", question 'c__Rent', prediction 0: the text 'empty' is",
+        ),
+        (
+            with_rent(span("word " * 90)),
+            ", question 'c__Rent', prediction 0: the text 'word word",
+        ),
         (with_rent(span("Ada\ud800")), ": it holds half of a character after '"),
-        (with_rent(span("Ada", math.nan)), ", question 'c__Rent', prediction 0: the probability nan is not"),
-        (with_rent(span("Ada", True)), ", question 'c__Rent', prediction 0: the probability True is not"),
-        (with_rent(span("Ada", 10**400)), ", question 'c__Rent', prediction 0: the probability 10000"),
-        (with_rent(span("Ada", -0.1)), ", question 'c__Rent', prediction 0: the probability -0.1 is not"),
-        (with_rent(span("Ada", "0.5")), ", question 'c__Rent', prediction 0: the probability '0.5' is not"),
-        (with_rent(span(None)), ", question 'c__Rent', prediction 0: text is not a string"),
+        (
+            with_rent(span("Ada", math.nan)),
+            ", question 'c__Rent', prediction 0: the probability nan is not",
+        ),
+        (
+            with_rent(span("Ada", True)),
+            ", question 'c__Rent', prediction 0: the probability True is not",
+        ),
+        (
+            with_rent(span("Ada", 10**400)),
+            ", question 'c__Rent', prediction 0: the probability 10000",
+        ),
+        (
+            with_rent(span("Ada", -0.1)),
+            ", question 'c__Rent', prediction 0: the probability -0.1 is not",
+        ),
+        (
+            with_rent(span("Ada", "0.5")),
+            ", question 'c__Rent', prediction 0: the probability '0.5' is not",
+        ),
+        (
+            with_rent(span(None)),
+            ", question 'c__Rent', prediction 0: text is not a string",
+        ),
         (
             with_rent(span("Ada", token_doc_start=2**80, token_doc_end=1)),
             ", question 'c__Rent', prediction 0: token_doc_start and token_doc_end are not two whole numbers",
         ),
-        (with_rent("Ada"), ", question 'c__Rent', prediction 0: is a str, not an object with text and"),
+        (
+            with_rent("Ada"),
+            ", question 'c__Rent', prediction 0: is a str, not an object with text and",
+        ),
         (json.dumps(NBEST)[:-40], ": is no JSON ("),
         ('{"c__Rent": [], "c__Rent": []}', ": 'c__Rent' appears twice in one object"),
-        ("[1]", ': is a list, not an object with question ids; write it as {"question id": [{"text"'),
-        ('{"c__Rent": 1}', ", question 'c__Rent': is a int, not a list of predictions; write it as"),
+        (
+            "[1]",
+            ': is a list, not an object with question ids; write it as {"question id": [{"text"',
+        ),
+        (
+            '{"c__Rent": 1}',
+            ", question 'c__Rent': is a int, not a list of predictions; write it as",
+        ),
         ('{"a":' * 5000, ": it is nested too deeply"),
     ],
 )
@@ -320,9 +548,18 @@ def test_invalid_spans_are_rejected(taken, content, sentence):
 def test_a_span_of_white_space_is_no_text(taken, text):
     content = with_rent(span("Leeds", 0.6), span(text, 0.4))
     row = taken("spans", content, "nbest").rows[-1]
-    assert (row["text"], row["start"], row["end"], row["probability"]) == ("", -1, -1, 0.4)
-    content = with_rent(*[span(blank, 0.1) for blank in (" ", "  ", "\t", "\n")], span("Leeds", 0.6))
-    assert len(taken("spans", content, "nbest").rows) == 8  # only texts count for the limit
+    assert (row["text"], row["start"], row["end"], row["probability"]) == (
+        "",
+        -1,
+        -1,
+        0.4,
+    )
+    content = with_rent(
+        *[span(blank, 0.1) for blank in (" ", "  ", "\t", "\n")], span("Leeds", 0.6)
+    )
+    assert (
+        len(taken("spans", content, "nbest").rows) == 8
+    )  # only texts count for the limit
 
 
 @pytest.mark.parametrize(
@@ -334,22 +571,34 @@ def test_a_span_of_white_space_is_no_text(taken, text):
         ([("Ada Quill", 0.6, {}), ("Ada Quill", 0.2, WORD_9)], 0.2, [0.6, 0.2]),
     ],
 )
-def test_equal_texts_are_scored_as_the_released_evaluator_reads_them(taken, entries, paper, strict):
+def test_equal_texts_are_scored_as_the_released_evaluator_reads_them(
+    taken, entries, paper, strict
+):
     content = with_rent(*(span(text, share, **more) for text, share, more in entries))
-    rows = [row for row in taken("spans", content, "nbest").rows if row["question_id"] == "c__Rent"]
+    rows = [
+        row
+        for row in taken("spans", content, "nbest").rows
+        if row["question_id"] == "c__Rent"
+    ]
     nbest = nbest_rows(rows)
     # The evaluator's own statement: a dictionary from text to probability, in the order of the file.
     released = {text: share for text, share, _ in entries}
     read = {nbest.texts[at]: nbest.confidence[at] for at in last_by_text(nbest)}
     assert read == released and read[entries[0][0]] == paper
     text = entries[0][0]
-    found = [nbest.confidence[at] for at in most_probable_by_span(nbest) if nbest.slices[at] == text]
+    found = [
+        nbest.confidence[at]
+        for at in most_probable_by_span(nbest)
+        if nbest.slices[at] == text
+    ]
     assert found == strict
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, None, "2", True, 10**400, [1]])
 def test_a_logit_that_is_no_number_is_unknown(taken, value):
-    rows = taken("spans", with_rent(span("Ada", 1, start_logit=value, end_logit=-1)), "nbest").rows
+    rows = taken(
+        "spans", with_rent(span("Ada", 1, start_logit=value, end_logit=-1)), "nbest"
+    ).rows
     assert math.isnan(rows[-1]["start_logit"]) and rows[-1]["end_logit"] == -1
     assert rows[-1]["probability"] == 1.0
 
@@ -372,7 +621,10 @@ WRITTEN = 'question_id,output\nc__Rent,\nc__Parties,"Ada Quill,\n“of” Leeds.
         (WRITTEN, "csv"),
         (WRITTEN + "o__Rent,None.\n", "csv"),
         (
-            "".join(json.dumps({"question_id": name, "output": text}) + "\n" for name, text in OUTPUTS),
+            "".join(
+                json.dumps({"question_id": name, "output": text}) + "\n"
+                for name, text in OUTPUTS
+            ),
             "jsonl",
         ),
     ],
@@ -381,24 +633,56 @@ WRITTEN = 'question_id,output\nc__Rent,\nc__Parties,"Ada Quill,\n“of” Leeds.
 def test_outputs_are_read_in_each_format(taken, content, form):
     submitted = taken("spans", content, form, evaluator="containment")
     assert plain(submitted) == OUTPUTS
-    assert submitted.table.name == "predictions" and submitted.skipped == ("o__Rent" in content)
+    assert submitted.table.name == "predictions" and submitted.skipped == (
+        "o__Rent" in content
+    )
 
 
 def test_spans_at_least_as_probable_as_no_answer_are_quoted(taken):
-    spans_ = [span("This Lease", 0.2), span("Ada Quill,", 0.4), span("pays.", 0.1), span("", 0.2)]
-    content = json.dumps(NBEST | {"c__Parties": spans_, "c__Rent": [span("Leeds", 0.4)]})
+    spans_ = [
+        span("This Lease", 0.2),
+        span("Ada Quill,", 0.4),
+        span("pays.", 0.1),
+        span("", 0.2),
+    ]
+    content = json.dumps(
+        NBEST | {"c__Parties": spans_, "c__Rent": [span("Leeds", 0.4)]}
+    )
     rows = plain(taken("spans", content, "nbest", evaluator="containment", n_best=9))
-    assert rows == [("c__Parties", "This  Lease Ada Quill,"), ("c__Rent", "No related clause.")]
+    assert rows == [
+        ("c__Parties", "This  Lease Ada Quill,"),
+        ("c__Rent", "No related clause."),
+    ]
 
 
 @pytest.mark.parametrize(
     ("content", "form", "sentence"),
     [
-        (WRITTEN + "c__Rent,again\n", "csv", ", row 5: the question 'c__Rent' appears twice; remove"),
-        (WRITTEN.replace("c__Rent", "x"), "csv", ": the data set has no question 'x'; correct its id"),
-        ("question_id,output\nc__Rent,\n", "csv", ": no prediction for 1 of the 2 test questions"),
-        ("question_id,text\nc__Rent,\n", "csv", ", row 1: the column 'output' is missing"),
-        ('{"question_id": "c__Rent", "output": 3}', "jsonl", ", line 1: output is not text"),
+        (
+            WRITTEN + "c__Rent,again\n",
+            "csv",
+            ", row 5: the question 'c__Rent' appears twice; remove",
+        ),
+        (
+            WRITTEN.replace("c__Rent", "x"),
+            "csv",
+            ": the data set has no question 'x'; correct its id",
+        ),
+        (
+            "question_id,output\nc__Rent,\n",
+            "csv",
+            ": no prediction for 1 of the 2 test questions",
+        ),
+        (
+            "question_id,text\nc__Rent,\n",
+            "csv",
+            ", row 1: the column 'output' is missing",
+        ),
+        (
+            '{"question_id": "c__Rent", "output": 3}',
+            "jsonl",
+            ", line 1: output is not text",
+        ),
     ],
 )
 def test_invalid_outputs_are_rejected(taken, content, form, sentence):
@@ -417,7 +701,10 @@ LONG = 'example_id,answer,probability\ne2,"a, b",0.5\ne1,Yes,.75\ne2,c,0.5\ne1,N
     [
         (LONG, "csv"),
         (LONG.replace("\n", "\r\n"), "csv"),
-        ('head_id,example_id,No,Yes,"a, b",c,d\nh1,e1,0.25,0.75,,,\nh2,e2,,,0.5,0.5,0\n', "csv"),
+        (
+            'head_id,example_id,No,Yes,"a, b",c,d\nh1,e1,0.25,0.75,,,\nh2,e2,,,0.5,0.5,0\n',
+            "csv",
+        ),
         (
             "example_id, answer, probability\n"
             'e2 ,"a, b ", 0.5\ne1, Yes, .75\n e2, c, 0.5\ne1, No, 0.25\ne2, d , 0\n',
@@ -430,12 +717,20 @@ LONG = 'example_id,answer,probability\ne2,"a, b",0.5\ne1,Yes,.75\ne2,c,0.5\ne1,N
             "jsonl",
         ),
     ],
-    ids=["a row an answer", "CRLF", "a column an answer", "blanks after commas", "jsonl"],
+    ids=[
+        "a row an answer",
+        "CRLF",
+        "a column an answer",
+        "blanks after commas",
+        "jsonl",
+    ],
 )
 def test_probabilities_are_read_in_each_format(taken, content, form):
     submitted = taken("classification", content, form)
     rows = submitted.rows
-    assert [(row["head_id"], row["example_id"], row["probabilities"]) for row in rows] == CLASSIFIED
+    assert [
+        (row["head_id"], row["example_id"], row["probabilities"]) for row in rows
+    ] == CLASSIFIED
     assert rows[0]["logits"] == pytest.approx([-math.log(3), math.log(3)])
     assert all(map(math.isfinite, rows[1]["logits"]))
     assert submitted.skipped == (form == "jsonl")
@@ -444,38 +739,114 @@ def test_probabilities_are_read_in_each_format(taken, content, form):
 def test_probabilities_of_independent_answers_need_not_add_up_to_one(taken):
     content = LONG.replace("Yes,.75", "Yes,.9")
     for task in ({"loss": "binary_cross_entropy"}, {"multi_label": True}):
-        assert taken("classification", content, "csv", **task).rows[0]["probabilities"] == [0.25, 0.9]
+        assert taken("classification", content, "csv", **task).rows[0][
+            "probabilities"
+        ] == [0.25, 0.9]
     rounded = taken("classification", LONG.replace(".75", ".7501"), "csv").rows
     assert rounded[0]["probabilities"] == [0.25, 0.7501]
 
 
 def line(**record):
-    return json.dumps({"example_id": "e1", "probabilities": {"No": 0.5, "Yes": 0.5}} | record)
+    return json.dumps(
+        {"example_id": "e1", "probabilities": {"No": 0.5, "Yes": 0.5}} | record
+    )
 
 
 @pytest.mark.parametrize(
     ("content", "form", "sentence"),
     [
-        (LONG + "e9,No,1\n", "csv", ", row 7: the data set has no example 'e9'; correct its id"),
-        (LONG + "e1,no,1\n", "csv", ", row 7: example 'e1' has no answer 'no'; choose from 'No', 'Yes'"),
-        (LONG + "e1,No,0.25\n", "csv", ", row 7: the answer 'No' of example 'e1' appears twice"),
-        (LONG.replace("e1,No,0.25\n", ""), "csv", ", row 3: the answer 'No' of example 'e1' has no prob"),
-        (LONG.replace("0.25", "0.27"), "csv", ", row 3: the probabilities of example 'e1' add up to 1.02"),
-        (LONG.replace("0.25", "0.35"), "csv", ", row 3: the probabilities of example 'e1' add up to 1.1"),
-        (LONG.replace("0.25", "25 %"), "csv", ", row 5: the probability '25 %' is not a finite number"),
-        (LONG.replace("0.25", "25"), "csv", ", row 5: the probability '25' is not a number from 0 to 1; div"),
-        (LONG.replace("0.25", "-0.1"), "csv", ", row 5: the probability '-0.1' is not a number from 0 to 1"),
-        (LONG.replace('"a, b"', "a, b"), "csv", ", row 2: has 4 cells where there should be 3; quote"),
-        ("example_id\ne1\n", "csv", ": no prediction for 2 of the 2 test examples, the first 'e1'"),
-        ("example_id,No,Yes,maybe\ne1,0,0,1\n", "csv", ", row 2: example 'e1' has no answer 'maybe'"),
-        (line(head_id="h2"), "jsonl", ", line 1: example 'e1' belongs to the head 'h1', not to 'h2'"),
+        (
+            LONG + "e9,No,1\n",
+            "csv",
+            ", row 7: the data set has no example 'e9'; correct its id",
+        ),
+        (
+            LONG + "e1,no,1\n",
+            "csv",
+            ", row 7: example 'e1' has no answer 'no'; choose from 'No', 'Yes'",
+        ),
+        (
+            LONG + "e1,No,0.25\n",
+            "csv",
+            ", row 7: the answer 'No' of example 'e1' appears twice",
+        ),
+        (
+            LONG.replace("e1,No,0.25\n", ""),
+            "csv",
+            ", row 3: the answer 'No' of example 'e1' has no prob",
+        ),
+        (
+            LONG.replace("0.25", "0.27"),
+            "csv",
+            ", row 3: the probabilities of example 'e1' add up to 1.02",
+        ),
+        (
+            LONG.replace("0.25", "0.35"),
+            "csv",
+            ", row 3: the probabilities of example 'e1' add up to 1.1",
+        ),
+        (
+            LONG.replace("0.25", "25 %"),
+            "csv",
+            ", row 5: the probability '25 %' is not a finite number",
+        ),
+        (
+            LONG.replace("0.25", "25"),
+            "csv",
+            ", row 5: the probability '25' is not a number from 0 to 1; div",
+        ),
+        (
+            LONG.replace("0.25", "-0.1"),
+            "csv",
+            ", row 5: the probability '-0.1' is not a number from 0 to 1",
+        ),
+        (
+            LONG.replace('"a, b"', "a, b"),
+            "csv",
+            ", row 2: has 4 cells where there should be 3; quote",
+        ),
+        (
+            "example_id\ne1\n",
+            "csv",
+            ": no prediction for 2 of the 2 test examples, the first 'e1'",
+        ),
+        (
+            "example_id,No,Yes,maybe\ne1,0,0,1\n",
+            "csv",
+            ", row 2: example 'e1' has no answer 'maybe'",
+        ),
+        (
+            line(head_id="h2"),
+            "jsonl",
+            ", line 1: example 'e1' belongs to the head 'h1', not to 'h2'",
+        ),
         (line(head_id=None), "jsonl", ", line 1: head_id is missing; write it as text"),
-        (line() + "\n" + line(), "jsonl", ", line 2: the answer 'No' of example 'e1' appears twice"),
-        (line(probabilities=[1]), "jsonl", ", line 1: 1 probabilities for example 'e1', which has 2 choices"),
+        (
+            line() + "\n" + line(),
+            "jsonl",
+            ", line 2: the answer 'No' of example 'e1' appears twice",
+        ),
+        (
+            line(probabilities=[1]),
+            "jsonl",
+            ", line 1: 1 probabilities for example 'e1', which has 2 choices",
+        ),
         (line(probabilities=None), "jsonl", ", line 1: probabilities is missing; "),
-        (line(probabilities=0.5), "jsonl", ", line 1: probabilities is neither a list nor an object; "),
-        (line(probabilities=[[1], 0]), "jsonl", ", line 1: the probability [1] is not a finite number"),
-        (line(probabilities={"x" * 3000: 1}), "jsonl", ", line 1: example 'e1' has no answer 'xxx"),
+        (
+            line(probabilities=0.5),
+            "jsonl",
+            ", line 1: probabilities is neither a list nor an object; ",
+        ),
+        (
+            line(probabilities=[[1], 0]),
+            "jsonl",
+            ", line 1: the probability [1] is not a finite number",
+        ),
+        (
+            line(probabilities={"x" * 3000: 1}),
+            "jsonl",
+            ", line 1: example 'e1' has no answer 'xxx",
+        ),
         (line(probabilities=[10**400, 0]), "jsonl", ", line 1: the probability 100"),
     ],
 )
@@ -486,12 +857,21 @@ def test_invalid_probabilities_are_rejected(taken, content, form, sentence):
 # Distributions over options.
 
 
-EVEN = {question: [1 / len(options)] * len(options) for question, (_, _, options) in POLICY_QUESTIONS.items()}
+EVEN = {
+    question: [1 / len(options)] * len(options)
+    for question, (_, _, options) in POLICY_QUESTIONS.items()
+}
 
 
 def lines(document="d00", **changes):
     return "\n".join(
-        json.dumps({"document_id": document, "question_id": question, "probabilities": probabilities})
+        json.dumps(
+            {
+                "document_id": document,
+                "question_id": question,
+                "probabilities": probabilities,
+            }
+        )
         for question, probabilities in (EVEN | changes).items()
         if probabilities is not None
     )
@@ -511,38 +891,99 @@ def cells(*additional):
         (lines(SOLD=[0.3, 0.7]), "jsonl"),
         (lines(SOLD={"Yes": 0.7, "No": 0.3}), "jsonl"),
         (lines(SOLD={"1": 0.7, "0": 0.3}), "jsonl"),
-        (cells().replace("No,0.5", "No,.3").replace("SOLD,Yes,0.5", "SOLD,Yes,.7"), "csv"),
-        (cells().replace("SOLD,No,0.5", "SOLD,0,.3").replace("SOLD,Yes,0.5", "SOLD,1,.7"), "csv"),
+        (
+            cells().replace("No,0.5", "No,.3").replace("SOLD,Yes,0.5", "SOLD,Yes,.7"),
+            "csv",
+        ),
+        (
+            cells()
+            .replace("SOLD,No,0.5", "SOLD,0,.3")
+            .replace("SOLD,Yes,0.5", "SOLD,1,.7"),
+            "csv",
+        ),
     ],
 )
 def test_answers_are_read_in_each_format(taken, text, form):
     submitted = taken("answers", text, form)
     (row,) = [row for row in submitted.rows if row["question_id"] == "SOLD"]
-    assert row == {"document_id": "d00", "question_id": "SOLD", "probabilities": [0.3, 0.7]}
+    assert row == {
+        "document_id": "d00",
+        "question_id": "SOLD",
+        "probabilities": [0.3, 0.7],
+    }
     assert [row["question_id"] for row in submitted.rows] == sorted(POLICY_QUESTIONS)
     assert submitted.skipped == 0
 
 
 def test_answers_about_documents_without_a_text_are_optional(taken):
     submitted = taken("answers", lines() + "\n" + lines("d01"), "jsonl")
-    assert (len(submitted.rows), submitted.skipped) == (5, 1)  # nobody answered SOLD about d01
-    assert taken("answers", lines() + "\n" + lines("elsewhere.org"), "jsonl").skipped == 3
+    assert (len(submitted.rows), submitted.skipped) == (
+        5,
+        1,
+    )  # nobody answered SOLD about d01
+    assert (
+        taken("answers", lines() + "\n" + lines("elsewhere.org"), "jsonl").skipped == 3
+    )
 
 
 @pytest.mark.parametrize(
     ("text", "form", "sentence"),
     [
-        (lines().replace("SOLD", "ZOO"), "jsonl", ", line 1: the data set has no question 'ZOO'"),
-        (lines(SOLD=[0.3, 0.3, 0.4]), "jsonl", ", line 1: 3 probabilities for question 'SOLD' of 'd00', whi"),
-        (lines(SOLD={"0": 0.5, "2": 0.5}), "jsonl", ", line 1: question 'SOLD' of 'd00' has no option '2'"),
-        (lines(SOLD={"9" * 5000: 1}), "jsonl", ", line 1: question 'SOLD' of 'd00' has no option '999"),
-        (lines(SOLD={"No": 0.5, "0": 0.5}), "jsonl", ", line 1: the option 'No' of question 'SOLD' of 'd00'"),
-        (lines(SOLD=[0.3, 0.3]), "jsonl", ", line 1: the probabilities of question 'SOLD' of 'd00' add up"),
-        (lines(SOLD=None), "jsonl", ": no answer to 1 of 3 pairs, the first 'SOLD' of 'd00'"),
-        (lines("d01"), "jsonl", ": no answer to 3 of 5 pairs, the first 'ASKED' of 'd00'"),
-        (lines() + "\n" + lines("d01", KEPT=None), "jsonl", ": no answer to 1 of 5 pairs, the first 'KEPT'"),
-        (cells(["d00", "SOLD", "No", "0.5"]), "csv", ", row 11: the option 'No' of question 'SOLD'"),
-        (cells().replace("option,", "choice,"), "csv", ", row 1: the column 'option' is missing"),
+        (
+            lines().replace("SOLD", "ZOO"),
+            "jsonl",
+            ", line 1: the data set has no question 'ZOO'",
+        ),
+        (
+            lines(SOLD=[0.3, 0.3, 0.4]),
+            "jsonl",
+            ", line 1: 3 probabilities for question 'SOLD' of 'd00', whi",
+        ),
+        (
+            lines(SOLD={"0": 0.5, "2": 0.5}),
+            "jsonl",
+            ", line 1: question 'SOLD' of 'd00' has no option '2'",
+        ),
+        (
+            lines(SOLD={"9" * 5000: 1}),
+            "jsonl",
+            ", line 1: question 'SOLD' of 'd00' has no option '999",
+        ),
+        (
+            lines(SOLD={"No": 0.5, "0": 0.5}),
+            "jsonl",
+            ", line 1: the option 'No' of question 'SOLD' of 'd00'",
+        ),
+        (
+            lines(SOLD=[0.3, 0.3]),
+            "jsonl",
+            ", line 1: the probabilities of question 'SOLD' of 'd00' add up",
+        ),
+        (
+            lines(SOLD=None),
+            "jsonl",
+            ": no answer to 1 of 3 pairs, the first 'SOLD' of 'd00'",
+        ),
+        (
+            lines("d01"),
+            "jsonl",
+            ": no answer to 3 of 5 pairs, the first 'ASKED' of 'd00'",
+        ),
+        (
+            lines() + "\n" + lines("d01", KEPT=None),
+            "jsonl",
+            ": no answer to 1 of 5 pairs, the first 'KEPT'",
+        ),
+        (
+            cells(["d00", "SOLD", "No", "0.5"]),
+            "csv",
+            ", row 11: the option 'No' of question 'SOLD'",
+        ),
+        (
+            cells().replace("option,", "choice,"),
+            "csv",
+            ", row 1: the column 'option' is missing",
+        ),
     ],
 )
 def test_invalid_answers_are_rejected(taken, text, form, sentence):
@@ -554,7 +995,10 @@ def test_invalid_answers_are_rejected(taken, text, form, sentence):
 
 @pytest.mark.parametrize(
     ("columns", "rest", "fault"),
-    [("{}", "\ne1,{}", "has no answer 'c0'"), ("{},c9", "", "the column 'c9' appears twice")],
+    [
+        ("{}", "\ne1,{}", "has no answer 'c0'"),
+        ("{},c9", "", "the column 'c9' appears twice"),
+    ],
 )
 def test_many_columns_are_read_in_linear_time(taken, columns, rest, fault):
     names = ",".join(f"c{number}" for number in range(100_000))
@@ -577,8 +1021,12 @@ def test_a_changed_or_missing_file_raises_an_error(tmp_path, monkeypatch):
     path, content = tmp_path / "run.txt", "sha256:" + "e3b0c442" * 8
     path.write_text(TREC)
     monkeypatch.setenv("LEXTABLES_SUBMITTED", json.dumps({content: str(path)}))
-    with pytest.raises(BadInput, match=r"^run\.txt: was changed during the run; repeat the command\.$"):
+    with pytest.raises(
+        BadInput, match=r"^run\.txt: was changed during the run; repeat the command\.$"
+    ):
         opened(content)
     path.unlink()
-    with pytest.raises(BadInput, match=r"^run\.txt: cannot be read \(No such file.*\); restore it\.$"):
+    with pytest.raises(
+        BadInput, match=r"^run\.txt: cannot be read \(No such file.*\); restore it\.$"
+    ):
         opened(content)

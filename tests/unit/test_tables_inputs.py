@@ -5,21 +5,39 @@ import json
 import pytest
 
 from lextables.tables.cells import Cell, build
-from lextables.tables.inputs import comparable, in_words, provenance, training, with_notes
+from lextables.tables.inputs import (
+    comparable,
+    in_words,
+    provenance,
+    training,
+    with_notes,
+)
 from lextables.tables.render import markdown
 
-SOURCE = {"source": "snli", "file": "snli_1.0.zip", "variant": "release", "comparable": True, "note": ""}
+SOURCE = {
+    "source": "snli",
+    "file": "snli_1.0.zip",
+    "variant": "release",
+    "comparable": True,
+    "note": "",
+}
 
 
 @pytest.fixture
 def census(tmp_path):
     path = tmp_path / "census.json"
-    path.write_text(json.dumps({"sources": [SOURCE, SOURCE | {"variant": "cut", "note": "half of it"}]}))
+    path.write_text(
+        json.dumps(
+            {"sources": [SOURCE, SOURCE | {"variant": "cut", "note": "half of it"}]}
+        )
+    )
     return path
 
 
 def test_provenance_uses_the_current_notes_of_the_registry(census):
-    words = {"snli/snli_1.0.zip": {"cut": {"comparable": False, "note": "a third of it"}}}
+    words = {
+        "snli/snli_1.0.zip": {"cut": {"comparable": False, "note": "a third of it"}}
+    }
     found = provenance(census, words)
     assert [(one["variant"], one["comparable"], one["note"]) for one in found] == [
         ("release", True, ""),
@@ -31,15 +49,24 @@ def test_provenance_uses_the_current_notes_of_the_registry(census):
 
 
 COUNTED = {
-    "requests": 5700, "unparseable": 3, "ties": 12, "disagreements": 40, "cut": 0, "first_listed": 0.612,
-    "first_listed_by_chance": 0.5, "outside": 0.031,
-}  # fmt: skip
+    "requests": 5700,
+    "unparseable": 3,
+    "ties": 12,
+    "disagreements": 40,
+    "cut": 0,
+    "first_listed": 0.612,
+    "first_listed_by_chance": 0.5,
+    "outside": 0.031,
+}
 WORDS = (
     "asked in 5,700 requests, 3 unparseable, 12 ties, 40 with different answers in the two orders, "
     "0 with a text cut to the context length, the first option won in 61.2 % (by chance 50.0 %), "
     "3.1 % of the probability not on any answer"
 )
-ASKED, READ = "runs/p/ask/bm25+llm/short-pairwise/seed0", "runs/p/retrieve/bm25/short/seed0"
+ASKED, READ = (
+    "runs/p/ask/bm25+llm/short-pairwise/seed0",
+    "runs/p/retrieve/bm25/short/seed0",
+)
 
 
 @pytest.fixture
@@ -52,9 +79,9 @@ def root(tmp_path):
 
 def test_counts_are_written_in_words():
     assert in_words(COUNTED) == WORDS
-    assert in_words({"requests": 2, "unparseable": 0, "first_listed": None, "outside": None}) == (
-        "asked in 2 requests, 0 unparseable"
-    )
+    assert in_words(
+        {"requests": 2, "unparseable": 0, "first_listed": None, "outside": None}
+    ) == ("asked in 2 requests, 0 unparseable")
 
 
 def test_the_first_score_of_a_language_model_has_the_counts_as_reason(root):
@@ -72,12 +99,18 @@ def test_the_first_score_of_a_language_model_has_the_counts_as_reason(root):
 
 def test_the_counts_are_a_footnote_of_the_table(root):
     cells = with_notes([Cell("LLM", "NDCG", 0.5, decimals=2, runs=(ASKED,))], root)
-    assert WORDS in markdown("A table", "here", build([], cells, comparable=True), name="table1")
+    assert WORDS in markdown(
+        "A table", "here", build([], cells, comparable=True), name="table1"
+    )
 
 
 def test_the_training_record_of_a_run_is_that_of_its_weights():
     trained = {"device": "a GPU", "seconds": 3600.0}
-    assert training({"device": "a CPU", "trained": trained}) == trained == training(trained)
+    assert (
+        training({"device": "a CPU", "trained": trained})
+        == trained
+        == training(trained)
+    )
     assert training({"device": "a CPU", "trained": [trained, {}]}) == trained
 
 
@@ -85,6 +118,13 @@ def test_a_note_on_an_own_setting_is_a_reason_of_the_first_cell(tmp_path):
     runs = tuple(f"runs/p/retrieve-tuned/mine/short/seed{seed}" for seed in (0, 1))
     for run in runs:
         (tmp_path / run).mkdir(parents=True)
-        (tmp_path / run / "run.json").write_text(json.dumps({"notes": ["cut at 64 tokens"]}))
-    cells = [Cell("Mine", name, 0.5, runs=runs, reason="here") for name in ("NDCG", "MRR")]
-    assert [cell.reason for cell in with_notes(cells, tmp_path)] == ["here; cut at 64 tokens", "here"]
+        (tmp_path / run / "run.json").write_text(
+            json.dumps({"notes": ["cut at 64 tokens"]})
+        )
+    cells = [
+        Cell("Mine", name, 0.5, runs=runs, reason="here") for name in ("NDCG", "MRR")
+    ]
+    assert [cell.reason for cell in with_notes(cells, tmp_path)] == [
+        "here; cut at 64 tokens",
+        "here",
+    ]

@@ -31,7 +31,14 @@ class OneRow(Planner):
 
 def planner(**values):
     return OneRow(
-        "maud", None, Context(load_config({"papers": "maud"} | values, ["maud"], ROOT), MODELS, ROOT, False)
+        "maud",
+        None,
+        Context(
+            load_config({"papers": "maud"} | values, ["maud"], ROOT),
+            MODELS,
+            ROOT,
+            False,
+        ),
     )
 
 
@@ -85,7 +92,9 @@ def test_a_table_shows_only_runs_of_its_conditions():
 
 def test_each_run_of_a_table_is_listed_once():
     plan = Plan({}, {"table3": shown(ROWS, [{}], ())})
-    assert plan.folders("table3") == [f"runs/maud/read/minilm/paper/seed{seed}" for seed in (0, 1, 2)]
+    assert plan.folders("table3") == [
+        f"runs/maud/read/minilm/paper/seed{seed}" for seed in (0, 1, 2)
+    ]
     assert plan.folders("table1") == []
 
 
@@ -96,14 +105,22 @@ def test_a_row_with_other_settings_than_the_paper_appears_twice():
     empty, ours = planner().placed(ROWS[1], DIFFERENCES)
     assert (empty.row, empty.additional, empty.runs) == ("RoBERTa", False, {})
     assert empty.reason == "needs grid=paper and three seeds, as in the paper"
-    assert (ours.row, ours.additional) == ("RoBERTa, small budget: 40 updates, one seed", True)
-    assert (ours.runs, ours.averages, ours.about) == (ROWS[1].runs, 3, {"setting": "single"})
+    assert (ours.row, ours.additional) == (
+        "RoBERTa, small budget: 40 updates, one seed",
+        True,
+    )
+    assert (ours.runs, ours.averages, ours.about) == (
+        ROWS[1].runs,
+        3,
+        {"setting": "single"},
+    )
 
 
 @pytest.mark.parametrize(
-    ("row", "differences"), [(ROWS[1], []), (ROWS[2], DIFFERENCES), (ROWS[0], DIFFERENCES)],
+    ("row", "differences"),
+    [(ROWS[1], []), (ROWS[2], DIFFERENCES), (ROWS[0], DIFFERENCES)],
     ids=["as the paper's", "ours anyway", "not run"],
-)  # fmt: skip
+)
 def test_other_rows_are_unchanged(row, differences):
     assert planner().placed(row, differences) == [row]
 
@@ -123,7 +140,13 @@ def test_fewer_seeds_than_the_paper_averages_are_a_difference(seeds, averages, f
 
 
 def test_each_learning_rate_has_a_unique_name():
-    names = {1e-4: "lr1e-04", 5.0e-6: "lr5e-06", 1.5e-5: "lr1.5e-05", 2e-5: "lr2e-05", 0.25: "lr2.5e-01"}
+    names = {
+        1e-4: "lr1e-04",
+        5.0e-6: "lr5e-06",
+        1.5e-5: "lr1.5e-05",
+        2e-5: "lr2e-05",
+        0.25: "lr2.5e-01",
+    }
     assert {rate: rate_name(rate) for rate in names} == names
 
 
@@ -132,4 +155,7 @@ def test_parameters_of_several_models_are_summed_if_all_are_known():
     # On the sample data, a tiny model replaces the model.
     known = MODELS["sample-encoder"].parameters
     assert context.parameters("all-minilm-l6-v2", "all-minilm-l6-v2") == 2 * known
-    assert (context.parameters(), context.parameters("all-minilm-l6-v2", "own-mine")) == (0, None)
+    assert (
+        context.parameters(),
+        context.parameters("all-minilm-l6-v2", "own-mine"),
+    ) == (0, None)

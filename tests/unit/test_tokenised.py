@@ -14,7 +14,14 @@ import tiny_encoders
 from lextables.models import bi_encoder, cross_encoder, tokenised
 
 CPU = torch.device("cpu")
-TEXTS = ["the company", "", "shall not close the merger", "cash " * 40, "stock " * 50, "sell"]
+TEXTS = [
+    "the company",
+    "",
+    "shall not close the merger",
+    "cash " * 40,
+    "stock " * 50,
+    "sell",
+]
 PAIRS = [("the company shall", text) for text in TEXTS]
 
 
@@ -42,7 +49,9 @@ def counted(monkeypatch):
 @pytest.mark.parametrize("prompt", [None, "stock could"])
 @pytest.mark.parametrize("side", ["left", "right"])
 @pytest.mark.parametrize("family", ["bert", "roberta"])
-def test_scores_of_pairs_equal_the_library(folders, counted, monkeypatch, family, side, prompt):
+def test_scores_of_pairs_equal_the_library(
+    folders, counted, monkeypatch, family, side, prompt
+):
     model = cross_encoder.load(folders[family], CPU, 32, fresh_head=True)
     model.tokenizer.padding_side = side
     if prompt:
@@ -54,26 +63,36 @@ def test_scores_of_pairs_equal_the_library(folders, counted, monkeypatch, family
     assert [len(inputs) for inputs, _ in counted] == [4, 1, 1]
     assert {threads for _, threads in counted} == {"true"}
     assert os.environ["TOKENIZERS_PARALLELISM"] == "false"
-    expected = [model.predict([pair], activation_fn=torch.nn.Identity())[0] for pair in PAIRS]
+    expected = [
+        model.predict([pair], activation_fn=torch.nn.Identity())[0] for pair in PAIRS
+    ]
     assert scores.dtype == np.float64
     assert scores == pytest.approx(expected, abs=1e-6)
     assert cross_encoder.score(model, []).shape == (0,)
 
 
 @pytest.mark.parametrize(
-    "encode", [bi_encoder.encode_queries, bi_encoder.encode_documents, bi_encoder.encode]
+    "encode",
+    [bi_encoder.encode_queries, bi_encoder.encode_documents, bi_encoder.encode],
 )
-def test_vectors_equal_the_library_with_one_tokenisation(folders, counted, monkeypatch, encode):
+def test_vectors_equal_the_library_with_one_tokenisation(
+    folders, counted, monkeypatch, encode
+):
     model = bi_encoder.load(folders["bert"], CPU, 32)
     model.prompts |= {"query": "sell", "passage": "buy", "own": "could"}
     model.default_prompt_name = "own"
     model.train()
     vectors = encode(model, TEXTS)
-    tokenised_texts = [text for inputs, threads in counted if threads == "true" for text in inputs]
+    tokenised_texts = [
+        text for inputs, threads in counted if threads == "true" for text in inputs
+    ]
     assert sorted(tokenised_texts) == sorted(TEXTS)
     names = {bi_encoder.encode_queries: "query", bi_encoder.encode_documents: "passage"}
     name = names.get(encode, "own")
-    expected = [model.encode(text, prompt_name=name, normalize_embeddings=True) for text in TEXTS]
+    expected = [
+        model.encode(text, prompt_name=name, normalize_embeddings=True)
+        for text in TEXTS
+    ]
     assert vectors == pytest.approx(np.stack(expected), abs=1e-6)
 
 
@@ -87,7 +106,9 @@ def test_batches_are_padded_on_the_side_of_the_tokenizer(folders, side):
     shortest, longest = sorted(inputs.lengths()[1:])
     assert batch["attention_mask"].shape == (2, longest) and shortest < longest
     assert batch["attention_mask"].sum(1).tolist() == [shortest, longest]
-    assert (batch["input_ids"][0, columns] == model.tokenizer.pad_token_id).tolist() == [True, False]
+    assert (
+        batch["input_ids"][0, columns] == model.tokenizer.pad_token_id
+    ).tolist() == [True, False]
 
 
 def test_threads_are_restored_after_an_error(folders, monkeypatch):

@@ -19,7 +19,9 @@ RNG = np.random.default_rng(0)
 
 def test_unit_values_of_a_mean_are_the_values_of_the_units():
     values = RNG.random(12)
-    assert pseudo_values(values.mean(), (values.sum() - values) / 11) == pytest.approx(values)
+    assert pseudo_values(values.mean(), (values.sum() - values) / 11) == pytest.approx(
+        values
+    )
 
 
 def test_unit_values_of_other_scores_are_shifted_jackknife_pseudo_values():
@@ -34,7 +36,10 @@ def test_unit_values_of_other_scores_are_shifted_jackknife_pseudo_values():
 def test_a_unit_has_no_value_if_the_score_is_undefined_without_it():
     found = pseudo_values(0.5, np.array([0.4, np.nan, 0.6]))
     assert found == pytest.approx([0.6, np.nan, 0.4], nan_ok=True)
-    assert [row["unit"] for row in unit_rows("m", "all", ["a", "b", "c"], found)] == ["a", "c"]
+    assert [row["unit"] for row in unit_rows("m", "all", ["a", "b", "c"], found)] == [
+        "a",
+        "c",
+    ]
     assert np.isnan(pseudo_values(0.5, np.array([np.nan]))).all()
 
 
@@ -54,19 +59,35 @@ def check(rows, units, tmp_path, groups):
 
 def classified(units=30, heads=("a", "b"), categories=("law", "fact")):
     """Predictions, examples and heads: three answers; per head, two examples in each unit but the last."""
-    known = [{"head_id": h, "answers": list("xyz"), "question": h, "category": c}
-             for h, c in zip(heads, categories, strict=True)]  # fmt: skip
+    known = [
+        {"head_id": h, "answers": list("xyz"), "question": h, "category": c}
+        for h, c in zip(heads, categories, strict=True)
+    ]
     examples, given = [], []
     for head in heads:
         for at in range(2 * units - 1):
             name, label = f"{head}{at:04}", int(RNG.integers(3))
             examples.append(
-                {"example_id": name, "head_id": head, "labels": [label], "label": label,
-                 "unit": f"u{at // 2:04}", "data_type": "main", "split": "test"}
-            )  # fmt: skip
+                {
+                    "example_id": name,
+                    "head_id": head,
+                    "labels": [label],
+                    "label": label,
+                    "unit": f"u{at // 2:04}",
+                    "data_type": "main",
+                    "split": "test",
+                }
+            )
             logits = RNG.normal(size=3) + 1.5 * (np.arange(3) == label)
             shares = np.exp(logits) / np.exp(logits).sum()
-            given.append({"example_id": name, "head_id": head, "logits": logits, "probabilities": shares})
+            given.append(
+                {
+                    "example_id": name,
+                    "head_id": head,
+                    "logits": logits,
+                    "probabilities": shares,
+                }
+            )
     return given, examples, known
 
 
@@ -76,7 +97,13 @@ def scored(rows, tmp_path, metrics, evaluator="general"):
     census.write_text(
         '{"sources": [{"source": "maud", "file": "a.csv", "variant": "published", "comparable": true}]}'
     )
-    task = {"evaluator": evaluator, "metrics": metrics, "unit": "unit", "multi_label": False, "views": {}}
+    task = {
+        "evaluator": evaluator,
+        "metrics": metrics,
+        "unit": "unit",
+        "multi_label": False,
+        "views": {},
+    }
     return score(*rows, ["test"], task, census)
 
 
@@ -92,10 +119,13 @@ def test_units_of_a_classifier(tmp_path):
 def test_many_units_are_combined_into_named_groups(tmp_path):
     one, other = (classified(MOST_UNITS + more, ["a"], ["law"]) for more in (1, 2))
     found = [
-        check(*scored(rows, tmp_path, ["accuracy"]), tmp_path,
-              {"all", "category: law", "head: a"})
+        check(
+            *scored(rows, tmp_path, ["accuracy"]),
+            tmp_path,
+            {"all", "category: law", "head: a"},
+        )
         for rows in (one, other)
-    ]  # fmt: skip
+    ]
     names = []
     for rows in (one, one, other):
         _, units = scored(rows, tmp_path, ["accuracy"])
@@ -118,11 +148,19 @@ def test_units_of_answers(tmp_path):
 
     questions = [
         answers.Answered(
-            f"q{at}", "C", np.array(documents), shares(len(documents), 3), shares(len(documents), 3)
+            f"q{at}",
+            "C",
+            np.array(documents),
+            shares(len(documents), 3),
+            shares(len(documents), 3),
         )
-        for at, documents in enumerate((["a", "b", "c"], ["a", "c"], ["b", "c", "d", "e"]))
+        for at, documents in enumerate(
+            (["a", "b", "c"], ["a", "c"], ["b", "c", "d", "e"])
+        )
     ]
-    found = check(*answers.scores_and_units(questions, 0.1), tmp_path, {"all", "category: C"})
+    found = check(
+        *answers.scores_and_units(questions, 0.1), tmp_path, {"all", "category: C"}
+    )
     assert len(found) == 2 * len(answers.METRICS)
     assert {len(values) for values in found.values()} == {5}
 
@@ -130,7 +168,13 @@ def test_units_of_answers(tmp_path):
 def test_units_of_marks(tmp_path):
     names = [f"d{at}" for at in range(9)]
     questions = [
-        marks.Marked(f"q{at}", "C", np.repeat(np.arange(8), 5), RNG.random(40) < 0.4, RNG.random(40))
+        marks.Marked(
+            f"q{at}",
+            "C",
+            np.repeat(np.arange(8), 5),
+            RNG.random(40) < 0.4,
+            RNG.random(40),
+        )
         for at in range(3)
     ]
     rows, units = marks.scores_and_units(questions, np.arange(9) % 3, names)
@@ -141,18 +185,31 @@ def test_units_of_marks(tmp_path):
 
 
 def test_units_of_queries(tmp_path):
-    queries = [{"query_id": f"q{at}", "split": "test", "category": "C" if at else "D"} for at in range(4)]
+    queries = [
+        {"query_id": f"q{at}", "split": "test", "category": "C" if at else "D"}
+        for at in range(4)
+    ]
     task = {"pool": "judged", "test": "test", "groups": ["category"]}
     task["metrics"] = ["NDCG@5", "5-star precision@5"]
     gains = {f"q{at}": {"a": 4 if at < 2 else 1, "b": 0} for at in range(4)}
     data = Collection({}, {row["query_id"]: row for row in queries}, gains, task)
-    hits = {name: [("b", 2.0), ("a", 1.0)] if name == "q1" else [("a", 1.0)] for name in gains}
+    hits = {
+        name: [("b", 2.0), ("a", 1.0)] if name == "q1" else [("a", 1.0)]
+        for name in gains
+    }
     rows = scoring.scores(prediction_rows(hits), data)
     units = scoring.by_query(rows, data)
-    check([row for row in rows if row["n"]], units, tmp_path, {"all", "category: C", "category: D"})
+    check(
+        [row for row in rows if row["n"]],
+        units,
+        tmp_path,
+        {"all", "category: C", "category: D"},
+    )
     # A query without a five-star clause does not count for this precision.
     assert [
-        row["unit"] for row in units if (row["metric"], row["group"]) == ("5-star precision@5", "all")
+        row["unit"]
+        for row in units
+        if (row["metric"], row["group"]) == ("5-star precision@5", "all")
     ] == ["q0", "q1"]
 
 
@@ -164,15 +221,28 @@ def test_units_of_spans(tmp_path):
         for k in "AB"
     ]
     gold_rows = [
-        {"question_id": row["question_id"], "index": 0, "text": f"some words of {row['question_id']}"}
+        {
+            "question_id": row["question_id"],
+            "index": 0,
+            "text": f"some words of {row['question_id']}",
+        }
         for row in questions[:7]
     ]
     predicted = [
-        {"question_id": row["question_id"], "rank": rank, "text": text, "released_text": text,
-         "probability": float(RNG.random()), "start": 10 * rank, "end": 10 * rank + 5}
+        {
+            "question_id": row["question_id"],
+            "rank": rank,
+            "text": text,
+            "released_text": text,
+            "probability": float(RNG.random()),
+            "start": 10 * rank,
+            "end": 10 * rank + 5,
+        }
         for row in questions
-        for rank, text in enumerate((f"some words of {row['question_id']}", "nothing of the kind"))
-    ]  # fmt: skip
+        for rank, text in enumerate(
+            (f"some words of {row['question_id']}", "nothing of the kind")
+        )
+    ]
     settings = {"relaxed": None, "low_thresholds": sweep()[-2:].tolist()}
     rows = scores(predicted, questions, gold_rows, resamples=10, **settings)
     units = by_contract(nbest_rows(predicted), gold(questions, gold_rows), **settings)

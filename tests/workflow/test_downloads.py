@@ -42,13 +42,19 @@ def server(tmp_path):
         running.folder, running.asks_for_login = tmp_path / "server", False
         (running.folder / "us").mkdir(parents=True)
         for number in ("1", "2"):
-            case = metadata(int(number), f"{number} U.S. 1"), html(("majority", ["Affirmed."]))
+            case = (
+                metadata(int(number), f"{number} U.S. 1"),
+                html(("majority", ["Affirmed."])),
+            )
             write_zip(running.folder / f"us/{number}.zip", {number: case})
         volumes = [
-            {"volume_number": number, "volume_folder": number, "reporter_slug": "us"} for number in "123"
+            {"volume_number": number, "volume_folder": number, "reporter_slug": "us"}
+            for number in "123"
         ]
         (running.folder / "VolumesMetadata.json").write_text(json.dumps(volumes))
-        threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        threading.Thread(
+            target=running.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
+        ).start()
         yield running
         running.shutdown()
 
@@ -63,30 +69,58 @@ def project(tmp_path, server):
         copy(ROOT / part, folder / part)
     registry = folder / "resources/sources.yaml"
     address = f"http://127.0.0.1:{server.server_port}/"
-    registry.write_text(registry.read_text().replace("https://static.case.law/", address))
+    registry.write_text(
+        registry.read_text().replace("https://static.case.law/", address)
+    )
     return folder
 
 
 def run(project, target, *options, **config):
-    config = {"data": "release", "papers": "[lawngnli]", "parser": "dependencies"} | config
+    config = {
+        "data": "release",
+        "papers": "[lawngnli]",
+        "parser": "dependencies",
+    } | config
     values = [f"{key}={value}" for key, value in config.items()]
     return forked.snakemake(
-        project, "--cores", "1", *options, "--config", *values, "--", target, package=False
+        project,
+        "--cores",
+        "1",
+        *options,
+        "--config",
+        *values,
+        "--",
+        target,
+        package=False,
     )
 
 
 def opinions(project, *options):
-    return run(project, "results/data/caselaw/us-1.parquet", *options, caselaw="us:1-3", bad_volumes="skip")
+    return run(
+        project,
+        "results/data/caselaw/us-1.parquet",
+        *options,
+        caselaw="us:1-3",
+        bad_volumes="skip",
+    )
 
 
 def store_login_page(volume):
     """Replace a downloaded volume by a login page, with the records that a download of it would have."""
     volume.write_bytes(LOGIN)
-    record, shard = volume.with_name(f"{volume.name}.json"), volume.parents[1] / "us-1.json"
-    changed = json.loads(record.read_text()) | {"digest": f"sha256:{sha256_of(volume)}", "bytes": len(LOGIN)}
+    record, shard = (
+        volume.with_name(f"{volume.name}.json"),
+        volume.parents[1] / "us-1.json",
+    )
+    changed = json.loads(record.read_text()) | {
+        "digest": f"sha256:{sha256_of(volume)}",
+        "bytes": len(LOGIN),
+    }
     record.write_text(json.dumps(changed))
     volumes = json.loads(shard.read_text())
-    volumes["volumes"] = [changed if v["file"] == changed["file"] else v for v in volumes["volumes"]]
+    volumes["volumes"] = [
+        changed if v["file"] == changed["file"] else v for v in volumes["volumes"]
+    ]
     shard.write_text(json.dumps(volumes))
 
 
@@ -95,26 +129,34 @@ def test_a_login_page_is_never_kept_as_a_volume(project, server):
     stopped = opinions(project)
     assert stopped.code != 0
     last = stopped.output.splitlines()[-1]
-    assert last.startswith("no volume from us/1 to us/3 is available (caselaw/us/3.zip could not be fetched")
+    assert last.startswith(
+        "no volume from us/1 to us/3 is available (caselaw/us/3.zip could not be fetched"
+    )
     assert "sent a web page, such as a login page" in last
 
     server.asks_for_login = False
     done = opinions(project)
     assert done.code == 0, done.output[-3000:]
-    skipped = "Skipped volumes of case law: us/3; --forcerun caselaw_volumes fetches them."
+    skipped = (
+        "Skipped volumes of case law: us/3; --forcerun caselaw_volumes fetches them."
+    )
     assert done.output.splitlines()[-1] == skipped
 
     volume = project / "results/sources/caselaw/us/2.zip"
     store_login_page(volume)
     again = opinions(project)
     assert again.code == 0, again.output[-3000:]
-    assert "us/2.zip was a web page, such as a login page; it is removed" in again.output
+    assert (
+        "us/2.zip was a web page, such as a login page; it is removed" in again.output
+    )
     assert volume.read_bytes() == (server.folder / "us/2.zip").read_bytes()
     assert "Nothing to be done" in opinions(project, "--dry-run").output
 
 
 @pytest.mark.parametrize("damaged", ["", "<html>Sign in", "{}", "[1"])
-def test_a_damaged_list_of_volumes_stops_no_plan_and_is_fetched_again(project, server, damaged):
+def test_a_damaged_list_of_volumes_stops_no_plan_and_is_fetched_again(
+    project, server, damaged
+):
     stored = project / LIST
     stored.parent.mkdir(parents=True)
     stored.write_text(damaged)
@@ -143,5 +185,9 @@ def test_a_secret_in_a_url_reaches_no_screen_and_no_log(tmp_path, value):
     stopped = forked.pipeline(tmp_path, "acord_data", "--config", value)
     assert stopped.code != 0
     assert "has a password or a key in a URL" in stopped.output
-    written = [path.read_text(errors="replace") for path in tmp_path.rglob("*") if path.is_file()]
+    written = [
+        path.read_text(errors="replace")
+        for path in tmp_path.rglob("*")
+        if path.is_file()
+    ]
     assert not any(SECRET in text for text in [stopped.output, *written])

@@ -10,14 +10,28 @@ import time
 import pytest
 
 import snakemake_logger_plugin_lextables as plugin
-from faults import RESULTS, TIMEOUT, Place, jobs, kill_all, kill_driver, kill_jobs, strike, until
+from faults import (
+    RESULTS,
+    TIMEOUT,
+    Place,
+    jobs,
+    kill_all,
+    kill_driver,
+    kill_jobs,
+    strike,
+    until,
+)
 
-TARGETS = {name: (f"{RESULTS}/data/{name}/census.json",) for name in ("acord", "privacy")}
+TARGETS = {
+    name: (f"{RESULTS}/data/{name}/census.json",) for name in ("acord", "privacy")
+}
 KILLS = int(os.environ.get("LEXTABLES_KILLS", "3"))  # `make faults` uses 20
 # Data, rankings, scores and a table in 7 jobs, one of them with a model; or 26 jobs with trainings.
 SCORES = f"{RESULTS}/runs/acord/retrieve/{{}}/short/seed0/scores.parquet"
 SCORED = [SCORES.format(model) for model in ("bm25", "bi-encoder-minilm")]
-PAPER, TABLE, RUNS = ("acord", "table_c1", SCORED) if KILLS < 20 else ("maud", "table4", [])
+PAPER, TABLE, RUNS = (
+    ("acord", "table_c1", SCORED) if KILLS < 20 else ("maud", "table4", [])
+)
 
 
 @pytest.fixture
@@ -47,7 +61,9 @@ def test_two_checkouts_with_a_link_to_the_same_results_do_not_run_at_once(place)
     (other.folder / "results").symlink_to(place.folder / "results")
     first = place.begin()
     files = place.folder / RESULTS / ".lextables"
-    log = place.folder / RESULTS / "logs/data/acord.log"  # written by a job that holds the lock
+    log = (
+        place.folder / RESULTS / "logs/data/acord.log"
+    )  # written by a job that holds the lock
     assert until(lambda: log.exists() and len([*files.glob("*.lock")]) == 2, first)
     os.killpg(first.pid, signal.SIGSTOP)
     working = jobs(first)
@@ -59,7 +75,8 @@ def test_two_checkouts_with_a_link_to_the_same_results_do_not_run_at_once(place)
             first.wait()
         assert other.run() != 0
         assert (
-            f"in {place.folder}/.snakemake uses this folder (process {first.pid} " in other.screen.read_text()
+            f"in {place.folder}/.snakemake uses this folder (process {first.pid} "
+            in other.screen.read_text()
         )
         assert part.exists()
     for job in working:
@@ -68,7 +85,9 @@ def test_two_checkouts_with_a_link_to_the_same_results_do_not_run_at_once(place)
     assert not part.exists()
 
 
-@pytest.mark.parametrize("signals", [[signal.SIGINT], [signal.SIGINT] * 3, [signal.SIGTERM, signal.SIGINT]])
+@pytest.mark.parametrize(
+    "signals", [[signal.SIGINT], [signal.SIGINT] * 3, [signal.SIGTERM, signal.SIGINT]]
+)
 def test_an_interrupt_prints_one_sentence_and_leaves_no_process(place, signals):
     for planned in (False, True):  # during planning, and while a job imports modules
         run = place.begin()
@@ -79,11 +98,15 @@ def test_an_interrupt_prints_one_sentence_and_leaves_no_process(place, signals):
             working = jobs(run)
         for number in signals:
             if run.poll() is None:
-                os.killpg(run.pid, number) if number == signal.SIGINT else run.send_signal(number)
+                os.killpg(
+                    run.pid, number
+                ) if number == signal.SIGINT else run.send_signal(number)
                 time.sleep(0.1)
         if run.wait():
             written = place.screen.read_text()
-            assert re.fullmatch(r"Stopped\..* continues from there\.", written.splitlines()[-1]), written
+            assert re.fullmatch(
+                r"Stopped\..* continues from there\.", written.splitlines()[-1]
+            ), written
             assert written.count("Stopped.") == 1
             assert "Traceback" not in written and "Failed" not in written
         assert not any(each.is_running() for each in working)
@@ -97,12 +120,16 @@ def test_a_terminated_run_finishes_its_jobs_and_says_that_it_was_stopped(place):
     written = place.screen.read_text()
     assert "Stopping when the running jobs have finished" in written
     assert "did not complete" not in written and "Failed" not in written
-    assert re.fullmatch(r"Stopped\..* the same command continues from there\.", written.splitlines()[-1])
+    assert re.fullmatch(
+        r"Stopped\..* the same command continues from there\.", written.splitlines()[-1]
+    )
     assert place.run() == 0
 
 
 @pytest.mark.timeout((KILLS + 1) * TIMEOUT)  # each of the runs may take this long
-def test_a_run_that_is_killed_repeatedly_gives_the_same_results(tmp_path_factory, sample_outputs):
+def test_a_run_that_is_killed_repeatedly_gives_the_same_results(
+    tmp_path_factory, sample_outputs
+):
     """After each kill, and at the end, the results equal those of an undisturbed run."""
     arguments = (f"{PAPER}_{TABLE}", *RUNS, "--config", f"papers={PAPER}")
     place = Place(tmp_path_factory.mktemp("struck") / "run", arguments)

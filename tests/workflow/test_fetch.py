@@ -16,7 +16,16 @@ MODELS = {"models--cross-encoder--ms-marco-MiniLM-L6-v2"}
 
 
 def fetched(folder, **environment):
-    command = [sys.executable, "-m", "snakemake", "--cores", "2", "--directory", str(folder), "fetch"]
+    command = [
+        sys.executable,
+        "-m",
+        "snakemake",
+        "--cores",
+        "2",
+        "--directory",
+        str(folder),
+        "fetch",
+    ]
     return subprocess.run(
         [*command, "--config", "papers=[acord]", "models=paper", "device=cpu"],
         cwd=ROOT,
@@ -28,9 +37,17 @@ def fetched(folder, **environment):
     )
 
 
-def test_sources_and_weights_are_fetched_and_then_no_network_is_needed(tmp_path, monkeypatch):
+def test_sources_and_weights_are_fetched_and_then_no_network_is_needed(
+    tmp_path, monkeypatch
+):
     model = tmp_path / "model"
-    config = BertConfig(vocab_size=8, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, num_labels=1)
+    config = BertConfig(
+        vocab_size=8,
+        hidden_size=8,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        num_labels=1,
+    )
     BertForSequenceClassification(config).save_pretrained(model)
     wordpiece(["the", "contract", "ends"]).save_pretrained(model)
     for file in model.iterdir():

@@ -11,7 +11,10 @@ from released_files import CITED, CITING, DISSENT, body, twin_rows, write_ids
 
 OWN = (
     *("MiniLM encoder, after ANLI", "Words of the hypothesis alone and a linear model"),
-    *("Words, sentence embeddings and a linear model", "Words, their overlap and a linear model"),
+    *(
+        "Words, sentence embeddings and a linear model",
+        "Words, their overlap and a linear model",
+    ),
 )
 CENSUS = "results/data/lawngnli/census.json"
 TABLES = ("results/tables/lawngnli/table2.csv", "results/tables/lawngnli/table5.csv")
@@ -22,16 +25,26 @@ def folder(tmp_path_factory):
     """A mirror with volumes 1 to 3 and an ID file with 24 pairs, which use no case of volume 3."""
     folder = tmp_path_factory.mktemp("released")
     cited, citing = body(CITED), body(CITING, DISSENT)
-    volumes = {"1": dict.fromkeys((1, 3), cited), "2": dict.fromkeys((2, 4), citing), "3": {9: cited}}
+    volumes = {
+        "1": dict.fromkeys((1, 3), cited),
+        "2": dict.fromkeys((2, 4), citing),
+        "3": {9: cited},
+    }
     (folder / "mirror/caselaw/us").mkdir(parents=True)
     for name, bodies in volumes.items():
-        cases = {str(number): (metadata(number), html) for number, html in bodies.items()}
+        cases = {
+            str(number): (metadata(number), html) for number, html in bodies.items()
+        }
         write_zip(folder / f"mirror/caselaw/us/{name}.zip", cases)
     rows = []
     for split in ("train", "train", "val", "test"):
         for label in range(3):
             for cited_case in (1, 3):
-                changes = {"caseid": cited_case + 1, "cited_case": cited_case, "split": split}
+                changes = {
+                    "caseid": cited_case + 1,
+                    "cited_case": cited_case,
+                    "split": split,
+                }
                 pages = frozenset((["11"], ["12"], ["11", "12"])[label])
                 rows += twin_rows(10 * len(rows), label, cited_pages=pages, **changes)
     rows += twin_rows(9000, caseid=77, split="test")
@@ -41,11 +54,18 @@ def folder(tmp_path_factory):
 
 def run(folder, *words, **config):
     config = {
-        "data": "release", "mirror": folder / "mirror", "papers": "[lawngnli]", "parser": "dependencies",
-        "models": "available", "caselaw": "us:1-3", "lawngnli_data": "released",
+        "data": "release",
+        "mirror": folder / "mirror",
+        "papers": "[lawngnli]",
+        "parser": "dependencies",
+        "models": "available",
+        "caselaw": "us:1-3",
+        "lawngnli_data": "released",
         "exclude_rows": json.dumps(OWN),
-    } | config  # fmt: skip
-    return forked.pipeline(folder, *words, "--config", *(f"{key}={value}" for key, value in config.items()))
+    } | config
+    return forked.pipeline(
+        folder, *words, "--config", *(f"{key}={value}" for key, value in config.items())
+    )
 
 
 def rows_of(path):
@@ -61,25 +81,37 @@ def test_tables_of_the_released_data_set(folder, tmp_path):
     assert census["left_out"] == {"the citing case is not found: citing_case_id": [77]}
     assert "2 rows: the citing case is not found" in census["differences"]
     assert "hypotheses contradicted over spaCy's dependencies" in census["differences"]
-    assert {(source["variant"], source["comparable"]) for source in census["sources"]} == {
-        ("incomplete release", False)
-    }
-    record = json.loads((folder / "results/sources/caselaw/released-us-1.json").read_text())
+    assert {
+        (source["variant"], source["comparable"]) for source in census["sources"]
+    } == {("incomplete release", False)}
+    record = json.loads(
+        (folder / "results/sources/caselaw/released-us-1.json").read_text()
+    )
     assert record["without"] == ["us/3"]
     assert not (folder / "results/sources/caselaw/us/3.zip").exists()
 
     table2 = rows_of(folder / TABLES[0])
     count = table2["LawngNLI / Training examples", "Long premises / Full"]
-    assert (count["published"], count["reproduced"], count["ours"], count["verdict"]) == (
+    assert (
+        count["published"],
+        count["reproduced"],
+        count["ours"],
+        count["verdict"],
+    ) == (
         "128520",
         "",
         "24",
         "",
     )
-    assert table2["LawngNLI / Unique training hypotheses", "Short premises / Full"]["ours"] == "2"
+    assert (
+        table2["LawngNLI / Unique training hypotheses", "Short premises / Full"]["ours"]
+        == "2"
+    )
     table5 = rows_of(folder / TABLES[1])
     overlap = [
-        row for (name, _), row in table5.items() if name.endswith("Overlap of words and a linear model")
+        row
+        for (name, _), row in table5.items()
+        if name.endswith("Overlap of words and a linear model")
     ]
     assert overlap[0]["reason"].startswith("12 test examples, fewer than 100")
     assert "Nothing to be done" in run(folder, "-n", *TABLES).output
@@ -107,7 +139,10 @@ def test_tables_of_the_released_data_set(folder, tmp_path):
 @pytest.mark.parametrize(
     ("config", "sentence"),
     [
-        ({"data": "sample", "exclude_rows": "[]"}, "lawngnli_data = 'released' needs data=release"),
+        (
+            {"data": "sample", "exclude_rows": "[]"},
+            "lawngnli_data = 'released' needs data=release",
+        ),
         (
             {"lawngnli_data": "theirs"},
             "lawngnli_data = 'theirs' is not allowed (allowed: 'built' or 'released')",
@@ -136,5 +171,8 @@ def test_missing_and_invalid_id_files_are_rejected(folder, tmp_path):
     finally:
         ids.write_bytes(whole)
     assert "the pickle is refused: it asks for os.system" in hostile.output
-    assert "LawngNLI_minus_case_text.xz must be downloaded manually: open https://drive" in absent.output
+    assert (
+        "LawngNLI_minus_case_text.xz must be downloaded manually: open https://drive"
+        in absent.output
+    )
     assert not list(tmp_path.rglob("here"))

@@ -37,11 +37,17 @@ pwd.getpwuid = no_user
             b"data: sample\ndata: release",
             "config.yaml, row 2: not YAML (the key 'data' stands twice).",
         ),
-        ("project", b"", "config.yaml: nothing is not allowed (allowed: keys with values)."),
+        (
+            "project",
+            b"",
+            "config.yaml: nothing is not allowed (allowed: keys with values).",
+        ),
     ],
     ids=["braces in the path", "not UTF-8", "a repeated key", "an empty configuration"],
 )
-def test_a_project_that_cannot_be_read_is_refused_in_one_sentence(tmp_path, name, config, says):
+def test_a_project_that_cannot_be_read_is_refused_in_one_sentence(
+    tmp_path, name, config, says
+):
     project = tmp_path / name
     project.mkdir()
     for entry in forked.ROOT.iterdir():
@@ -49,7 +55,9 @@ def test_a_project_that_cannot_be_read_is_refused_in_one_sentence(tmp_path, name
             (project / entry.name).symlink_to(entry)
     if config is not None:
         (project / "config.yaml").write_bytes(config)
-    code, written = forked.snakemake(tmp_path, "--snakefile", project / "Snakefile", "-n", "acord_data")
+    code, written = forked.snakemake(
+        tmp_path, "--snakefile", project / "Snakefile", "-n", "acord_data"
+    )
     *_, last = [line for line in written.splitlines() if line.strip()]
     assert code == 1 and last.endswith(says) and last.startswith(str(project)), written
 

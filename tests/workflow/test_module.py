@@ -25,7 +25,9 @@ onstart:
 
 
 def test_a_workflow_in_another_folder_can_build_a_table(tmp_path):
-    (tmp_path / "Snakefile").write_text(HOST.replace("ROOT", str(ROOT)).replace("TABLE", TABLE))
+    (tmp_path / "Snakefile").write_text(
+        HOST.replace("ROOT", str(ROOT)).replace("TABLE", TABLE)
+    )
     run = subprocess.run(
         [sys.executable, "-m", "snakemake", "--cores", "2"],
         cwd=tmp_path,
@@ -36,7 +38,11 @@ def test_a_workflow_in_another_folder_can_build_a_table(tmp_path):
         check=False,
     )
     assert run.returncode == 0, run.stdout[-3000:]
-    assert int((tmp_path / "rows.txt").read_text()) == len((tmp_path / TABLE).read_text().splitlines()) > 1
+    assert (
+        int((tmp_path / "rows.txt").read_text())
+        == len((tmp_path / TABLE).read_text().splitlines())
+        > 1
+    )
     assert "Job stats:" in run.stdout
     assert "lextables:" not in run.stdout
     assert "handler of interrupts unchanged: True" in run.stdout

@@ -24,7 +24,11 @@ def test_a_plan_counts_finished_jobs_and_starts_no_job(tmp_path):
     code, printed = run(tmp_path, "plan", *PRIVACY)
     assert code == 0 and "core hours" in printed, printed
     fresh = lines(tmp_path)
-    everything, paper, rest = fresh["all", ""], fresh["privacy", ""], fresh["no table", ""]
+    everything, paper, rest = (
+        fresh["all", ""],
+        fresh["privacy", ""],
+        fresh["no table", ""],
+    )
     assert (
         everything["finished"] == "0"
         and int(everything["jobs"]) == int(paper["jobs"]) + int(rest["jobs"]) > 20
@@ -39,7 +43,11 @@ def test_a_plan_counts_finished_jobs_and_starts_no_job(tmp_path):
     assert code == 0 and f"{jobs} jobs to run" in printed
     code, printed = run(tmp_path, "plan", "privacy_table1", *PRIVACY)
     done = lines(tmp_path)
-    assert code == 0 and [*done] == [("privacy", ""), ("privacy", "table1"), ("all", "")]
+    assert code == 0 and [*done] == [
+        ("privacy", ""),
+        ("privacy", "table1"),
+        ("all", ""),
+    ]
     assert {line["jobs"] for line in done.values()} == {"0"}
     assert done["all", ""]["finished"] == fresh["privacy", "table1"]["jobs"]
 
@@ -54,16 +62,26 @@ def test_a_plan_counts_finished_jobs_and_starts_no_job(tmp_path):
     code, printed = run(tmp_path, "plan", *PRIVACY)
     assert code == 0 and "The plan is not saved" in printed
     finished = int(done["all", ""]["finished"])
-    last = next(line for line in printed.splitlines() if line.startswith("all ")).split()
-    assert [int(number) for number in last[1:3]] == [int(everything["jobs"]) - finished, finished]
+    last = next(
+        line for line in printed.splitlines() if line.startswith("all ")
+    ).split()
+    assert [int(number) for number in last[1:3]] == [
+        int(everything["jobs"]) - finished,
+        finished,
+    ]
     assert (locks / "0.output.lock").exists()
 
 
 def test_plan_without_the_profile_raises_an_error_and_runs_nothing(tmp_path):
-    code, printed = run(tmp_path, "--workflow-profile", "none", "--cores", "1", "plan", *PRIVACY)
+    code, printed = run(
+        tmp_path, "--workflow-profile", "none", "--cores", "1", "plan", *PRIVACY
+    )
     assert code != 0 and "run snakemake -n plan" in printed
     # Only the cache of parsed modules and the locks may exist.
-    assert {path.name for path in (tmp_path / "results/sample").iterdir()} <= {".cache", ".lextables"}
+    assert {path.name for path in (tmp_path / "results/sample").iterdir()} <= {
+        ".cache",
+        ".lextables",
+    }
 
 
 def test_the_time_to_plan_all_models_is_limited_by_that_of_a_start(tmp_path):
@@ -76,7 +94,15 @@ def test_the_time_to_plan_all_models_is_limited_by_that_of_a_start(tmp_path):
     server(tmp_path, ["--version"])
     start = processor_seconds()
     code, printed = server(
-        tmp_path, [*forked.OURS, "plan", "--config", "data=release", "models=paper", "device=cuda"]
+        tmp_path,
+        [
+            *forked.OURS,
+            "plan",
+            "--config",
+            "data=release",
+            "models=paper",
+            "device=cuda",
+        ],
     )
     planning = processor_seconds() - start
     server.close()

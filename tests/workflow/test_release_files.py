@@ -43,9 +43,13 @@ def archives():
     # The zip on Zenodo also has these files (section "Format" of its readme).
     cuad["CUAD_v1/CUAD_v1_README.txt"] = b"A readme."
     cuad["CUAD_v1/CUAD_v1.json"] = squad["CUADv1.json"]
-    cuad |= {f"CUAD_v1/label_group_xlsx/Label Report - {n}.xlsx": b"PK" for n in range(28)}
+    cuad |= {
+        f"CUAD_v1/label_group_xlsx/Label Report - {n}.xlsx": b"PK" for n in range(28)
+    }
     maud = members(SAMPLE / "maud/maud_v1.zip")
-    maud = {f"MAUD_v1/{name.partition('/')[2]}": content for name, content in maud.items()}
+    maud = {
+        f"MAUD_v1/{name.partition('/')[2]}": content for name, content in maud.items()
+    }
     files = {
         "cuad/data.zip": packed(squad),
         "cuad/CUAD_v1.zip": packed(cuad),
@@ -61,7 +65,9 @@ def archives():
 
 
 def snakemake(project, folder, *arguments):
-    run = forked.snakemake(project, "--directory", folder, "--cores", "2", *arguments, package=False)
+    run = forked.snakemake(
+        project, "--directory", folder, "--cores", "2", *arguments, package=False
+    )
     assert run.code == 0, run.output[-4000:]
     return run.output
 
@@ -72,24 +78,40 @@ def built(tmp_path_factory):
     folder = tmp_path_factory.mktemp("release")
     project = folder / "project"
     for name in ("workflow", "resources", "profiles", "envs"):
-        shutil.copytree(ROOT / name, project / name, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(
+            ROOT / name, project / name, ignore=shutil.ignore_patterns("__pycache__")
+        )
     for name in ("Snakefile", "config.yaml"):
         shutil.copy(ROOT / name, project / name)
-    sources = yaml.safe_load((ROOT / "resources/sources.yaml").read_text(encoding="utf-8"))
+    sources = yaml.safe_load(
+        (ROOT / "resources/sources.yaml").read_text(encoding="utf-8")
+    )
     for name, content in archives().items():
         source, _, file = name.partition("/")
         (folder / "mirror" / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / "mirror" / name).write_bytes(content)
-        digest = {"size": len(content), "digest": f"sha256:{hashlib.sha256(content).hexdigest()}"}
+        digest = {
+            "size": len(content),
+            "digest": f"sha256:{hashlib.sha256(content).hexdigest()}",
+        }
         sources[source]["files"][file].update(digest)
-    (project / "resources/sources.yaml").write_text(yaml.safe_dump(sources), encoding="utf-8")
-    config = ("--config", "data=release", f"mirror={folder / 'mirror'}", "papers=[cuad,maud]")
+    (project / "resources/sources.yaml").write_text(
+        yaml.safe_dump(sources), encoding="utf-8"
+    )
+    config = (
+        "--config",
+        "data=release",
+        f"mirror={folder / 'mirror'}",
+        "papers=[cuad,maud]",
+    )
     snakemake(project, folder, "data", *config)
     return folder
 
 
 def census(folder, name):
-    return json.loads((folder / f"results/data/{name}/census.json").read_text(encoding="utf-8"))
+    return json.loads(
+        (folder / f"results/data/{name}/census.json").read_text(encoding="utf-8")
+    )
 
 
 def rows(folder, name):
@@ -102,7 +124,9 @@ def test_the_built_data_sets_equal_those_of_the_release(built, name):
     assert {source["variant"] for source in built_census["sources"]} == {"release"}
     assert all(source["comparable"] for source in built_census["sources"])
     # The rows equal those of the sample, whose hashes are registered.
-    paper = yaml.safe_load((ROOT / f"resources/papers/{name.partition('_')[0]}.yaml").read_text())
+    paper = yaml.safe_load(
+        (ROOT / f"resources/papers/{name.partition('_')[0]}.yaml").read_text()
+    )
     registered = paper["data"][name]["census"]["sample"]
     for table, counts in built_census["data"].items():
         assert counts["rows_sha256"] == registered[table]["rows_sha256"], table
@@ -112,7 +136,9 @@ def test_types_and_pages_come_from_the_pdfs(built):
     contracts = rows(built, "cuad/contracts")
     assert len({row["contract_type"] for row in contracts}) == len(contracts) == 8
     assert sum(row["pages"] for row in contracts) == 32
-    assert {name: n for name, n in census(built, "cuad")["notes"].items() if "pdf" in name} == {
+    assert {
+        name: n for name, n in census(built, "cuad")["notes"].items() if "pdf" in name
+    } == {
         "contracts_without_a_pdf": 0,
         "pdfs_of_no_contract": 0,
         "pdfs_unlike_the_record": 0,
@@ -124,7 +150,10 @@ def test_questions_and_answers_come_from_the_csv_files(built):
     heads = rows(built, "maud/questions")
     assert (len(heads), len({row["question"] for row in heads})) == (144, 92)
     notes = census(built, "maud")["notes"]
-    assert (notes["questions_from_the_record"], notes["answers_from_the_record"]) == (0, 0)
+    assert (notes["questions_from_the_record"], notes["answers_from_the_record"]) == (
+        0,
+        0,
+    )
     assert notes["heads_with_examples"] == 144
     assert notes["rows_whose_id_is_not_the_authors"] == 0
 

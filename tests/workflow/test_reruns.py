@@ -42,8 +42,13 @@ def planned(project, targets=TARGETS, papers="[acord]"):
     if stats is None:
         assert "Nothing to be done" in run.output
         return {}
-    jobs = {name: int(count) for name, count in (line.split() for line in stats[1].splitlines())}
-    return {name: count for name, count in jobs.items() if name not in ("total", *TARGETS)}
+    jobs = {
+        name: int(count)
+        for name, count in (line.split() for line in stats[1].splitlines())
+    }
+    return {
+        name: count for name, count in jobs.items() if name not in ("total", *TARGETS)
+    }
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +63,12 @@ def finished(tmp_path_factory):
             shutil.copytree(ROOT / part, project / part, ignore=ignore)
         else:
             shutil.copy2(ROOT / part, project / part)
-    sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+    sizes = {
+        "hidden_size": 8,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "intermediate_size": 16,
+    }
     BertModel(BertConfig(vocab_size=8, **sizes)).save_pretrained(folder / "mine")
     wordpiece(["the", "contract", "ends"]).save_pretrained(folder / "mine")
     (folder / "theirs.txt").write_text("cap Q0 clause 1 0.5 theirs\n")
@@ -88,7 +98,9 @@ def make_up(project, targets=TARGETS, papers="[acord]"):
         if str(path).startswith(str(project / RESULTS)) and not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
             path.mkdir() if path.name in FOLDERS else path.touch()
-    touched = snakemake(project, "--touch", "--forceall", targets=targets, papers=papers)
+    touched = snakemake(
+        project, "--touch", "--forceall", targets=targets, papers=papers
+    )
     assert touched.code == 0, touched.output[-3000:]
 
 
@@ -104,19 +116,31 @@ def test_a_finished_project_reruns_nothing_even_in_another_folder(finished, proj
     assert planned(project) == {}
 
 
-def test_moving_the_code_does_not_repeat_downloads_or_training(finished, project, tmp_path):
+def test_moving_the_code_does_not_repeat_downloads_or_training(
+    finished, project, tmp_path
+):
     """The results are not moved.  Tables rerun, because their inputs include files of the project."""
     (tmp_path / "further").mkdir()
     shutil.move(project, tmp_path / "further/two")
     run = forked.snakemake(
         finished / "one",
-        *TARGETS, "--snakefile", tmp_path / "further/two/Snakefile", "--cores", "2", "--nolock", "--dry-run",
-        "--config", "papers=[acord]", "extra_models={name: Mine, kind: bi-encoder, model: ../mine}",
+        *TARGETS,
+        "--snakefile",
+        tmp_path / "further/two/Snakefile",
+        "--cores",
+        "2",
+        "--nolock",
+        "--dry-run",
+        "--config",
+        "papers=[acord]",
+        "extra_models={name: Mine, kind: bi-encoder, model: ../mine}",
         "extra_predictions={name: Theirs, paper: acord, file: ../theirs.txt}",
         package=False,
-    )  # fmt: skip
+    )
     assert run.code == 0, run.output[-3000:]
-    assert not {"fetch_source", "acord_data", "retrieval_train"} & set(run.output.split())
+    assert not {"fetch_source", "acord_data", "retrieval_train"} & set(
+        run.output.split()
+    )
     assert "table" in run.output.split()
 
 
@@ -127,7 +151,9 @@ def weights(project):
 def rewrite_weights(project):
     tensors = load_file(weights(project))
     name = sorted(tensors)[0]
-    save_file(tensors | {name: tensors[name] + 1}, weights(project), metadata={"format": "pt"})
+    save_file(
+        tensors | {name: tensors[name] + 1}, weights(project), metadata={"format": "pt"}
+    )
 
 
 def rewrite_record(project):
@@ -160,7 +186,8 @@ def registered(file, old, new):
 def backdated(file, old, new):
     """An edit whose modification time is older than the results, as after `cp -p`, tar or rsync."""
     return in_turn(
-        registered(file, old, new), lambda project: os.utime(project / "resources" / file, (1e9, 1e9))
+        registered(file, old, new),
+        lambda project: os.utime(project / "resources" / file, (1e9, 1e9)),
     )
 
 
@@ -243,7 +270,10 @@ def test_runs_of_other_library_versions_are_listed_and_rerun_on_request(finished
     project = finished / "one"
     _, output = snakemake(project, "--dry-run")
     folder = record(project).parent.relative_to(project)
-    assert f"Made with other library versions, and kept: {folder}: torch 0.1 (now " in output
+    assert (
+        f"Made with other library versions, and kept: {folder}: torch 0.1 (now "
+        in output
+    )
     assert "Nothing to be done" in output
     (listed,) = re.findall(r"add --forcerun \$\(cat (\S+)\) to the command", output)
     again = (project / listed).read_text().split()
@@ -264,7 +294,9 @@ def test_no_input_of_any_paper_is_an_absolute_path(finished):
 def test_no_param_is_an_absolute_path(finished):
     """Snakemake's own records hold the params and inputs of every job."""
     files = (finished / "one/.snakemake/metadata").rglob("*")
-    records = [json.loads(path.read_text(encoding="utf-8")) for path in files if path.is_file()]
+    records = [
+        json.loads(path.read_text(encoding="utf-8")) for path in files if path.is_file()
+    ]
     assert len(records) > 20
     for record in records:
         for text in (*map(str, record["params"]), *record["input"]):
@@ -277,14 +309,19 @@ def test_an_invalid_model_raises_an_error_during_planning(finished):
     """Only if a requested paper would run it."""
 
     def plan(papers):
-        model = [{"name": "Theirs", "kind": "cross-encoder", "model": str(finished / "mine")}]
+        model = [
+            {"name": "Theirs", "kind": "cross-encoder", "model": str(finished / "mine")}
+        ]
         config = [f"papers={papers}", f"extra_models={json.dumps(model)}"]
         words = ("--dry-run", "data", "--nolock", "--config", *config)
         return forked.snakemake(finished / "one", *words, package=False)
 
     code, output = plan("[acord]")
     assert code != 0
-    assert "config, extra_models, Theirs: BertModel has no weights of a head for relevance" in output
+    assert (
+        "config, extra_models, Theirs: BertModel has no weights of a head for relevance"
+        in output
+    )
     assert "Traceback" not in output
     assert plan("[cuad]")[0] == 0
 
@@ -310,7 +347,9 @@ def test_missing_inputs_of_one_paper_do_not_block_other_papers(plan):
 
 
 def test_a_missing_parser_blocks_the_paper_that_needs_it(plan):
-    code, output = plan("all", "--config", "papers=[acord,lawngnli]", "parser=/no/such/folder")
+    code, output = plan(
+        "all", "--config", "papers=[acord,lawngnli]", "parser=/no/such/folder"
+    )
     assert code != 0
     assert "config: parser = '/no/such/folder' is neither auto" in output
     assert "Traceback" not in output
@@ -320,7 +359,10 @@ def test_requesting_a_run_that_does_not_exist_raises_an_error(plan):
     theirs = f"{RESULTS}/runs/maud/single-task/minilm/single-sample/seed0/run.json"
     code, output = plan(theirs, "--config", "papers=[acord]")
     assert code != 0
-    assert f"{theirs.removesuffix('/run.json')}: config key papers leaves its paper out" in output
+    assert (
+        f"{theirs.removesuffix('/run.json')}: config key papers leaves its paper out"
+        in output
+    )
     none = f"{RESULTS}/runs/maud/single-task/minilm/none/seed0"
     code, output = plan(f"{none}/run.json", "--config", "papers=[maud]")
     assert code != 0
@@ -333,10 +375,22 @@ def test_windows_of_two_grids_are_in_different_folders(tmp_path):
     for grid in ("sample", "paper"):
         run = f"{RESULTS}/runs/cuad/read/minilm/{grid}-p100/seed0/predictions.parquet"
         config = ("papers=[cuad]", f"grid={grid}", "models=available")
-        words = ("--dry-run", run, "--directory", tmp_path, "--nolock", "--config", *config)
+        words = (
+            "--dry-run",
+            run,
+            "--directory",
+            tmp_path,
+            "--nolock",
+            "--config",
+            *config,
+        )
         code, output = forked.snakemake(tmp_path, *forked.OURS, *words)
         assert code == 0, output[-3000:]
-        folders[grid] = set(re.findall(r"features/spans/cuad/minilm/(\d+x\d+)/test/features\.json", output))
+        folders[grid] = set(
+            re.findall(
+                r"features/spans/cuad/minilm/(\d+x\d+)/test/features\.json", output
+            )
+        )
     assert all(len(names) == 1 for names in folders.values())
     assert len(set.union(*folders.values())) == len(folders)
 
@@ -361,18 +415,37 @@ PANELS = {
     "acord": (TARGETS, "[acord]", ()),
     "exports": (tuple(str(RESULTS / place) for place in EXPORTS), "[acord]", ()),
     "all": (
-        ("acord_table_d4", "cuad_table2", "maud_table3", "maud_table4", "maud_table12", "lawngnli_table3"),
+        (
+            "acord_table_d4",
+            "cuad_table2",
+            "maud_table3",
+            "maud_table4",
+            "maud_table12",
+            "lawngnli_table3",
+        ),
         "[acord,cuad,lawngnli,maud]",
         ("caselaw_volumes",),
     ),
     # Models trained on views of the data, one of them after training on another data set.
     "nli": (("lawngnli_table5",), "[lawngnli]", ("caselaw_volumes",)),
     # Answers to questions about documents, and prompts to language models.
-    "answers": (("privacy_table2", "privacy_table3", "privacy_table_agreement"), "[privacy]", ()),
+    "answers": (
+        ("privacy_table2", "privacy_table3", "privacy_table_agreement"),
+        "[privacy]",
+        (),
+    ),
 }
 # Comments, and code that no table of the panel uses.
 NO_CHANGE_OF_CODE = in_turn(
-    *map(commented, ("metrics/spans.py", "metrics/ranking.py", "pipeline/config.py", "pipeline/run.py")),
+    *map(
+        commented,
+        (
+            "metrics/spans.py",
+            "metrics/ranking.py",
+            "pipeline/config.py",
+            "pipeline/run.py",
+        ),
+    ),
     *map(grown, ("../scripts/spans_choose.py", "publish/card.py")),
 )
 # Texts, and settings that no run uses.
@@ -380,7 +453,9 @@ READ_BY_TABLES = in_turn(
     backdated("readings/lawngnli.csv", ",", " ,"),
     registered("papers/cuad.yaml", "Models fine-tuned on CUAD", "Models tuned on CUAD"),
     registered("papers/maud.yaml", "Single-task AUPR by", "Single-task areas by"),
-    registered("papers/maud.yaml", "epochs: [1, 2, 3, 4, 5, 6]", "epochs: [1, 2, 3, 4, 5]"),
+    registered(
+        "papers/maud.yaml", "epochs: [1, 2, 3, 4, 5, 6]", "epochs: [1, 2, 3, 4, 5]"
+    ),
 )
 
 
@@ -395,7 +470,14 @@ def panel(finished, tmp_path_factory):
         shutil.copytree(finished, folder, symlinks=True, dirs_exist_ok=True)
         project = folder / "one"
         if papers != "[acord]":
-            run = snakemake(project, "--until", "fetch_source", *rules, targets=targets, papers=papers)
+            run = snakemake(
+                project,
+                "--until",
+                "fetch_source",
+                *rules,
+                targets=targets,
+                papers=papers,
+            )
             assert run.code == 0, run.output[-3000:]
         if targets != TARGETS:
             make_up(project, targets, papers)
@@ -432,7 +514,9 @@ def test_a_failed_report_or_export_keeps_the_previous_one(panel, tmp_path):
     run = snakemake(project, "--keep-going", "--forcerun", *rules, targets=targets)
     assert run.code != 0
     for folder, name in previous.items():
-        assert [*(project / RESULTS / folder).iterdir()] == [project / RESULTS / folder / name]
+        assert [*(project / RESULTS / folder).iterdir()] == [
+            project / RESULTS / folder / name
+        ]
         assert (project / RESULTS / folder / name).read_text() == "previous"
     assert planned(project, targets).keys() >= {*rules}
 
@@ -468,7 +552,10 @@ RERUN_ONLY = {
         (backdated("papers/acord.yaml", 'citation: "', 'citation: "New '), PAGES),
     ],
     "nli": [
-        (lawngnli("groups: [analysis, above_median", "groups: [above_median"), "classification_score table"),
+        (
+            lawngnli("groups: [analysis, above_median", "groups: [above_median"),
+            "classification_score table",
+        ),
         # The test views of a model are not a setting of its training.
         (
             lawngnli("short: [short, long, long_512", "short: [long, long_512"),
@@ -476,17 +563,30 @@ RERUN_ONLY = {
         ),
     ],
     "answers": [
-        (in_turn(commented("tasks/answers/asking.py"), registered("prices.yaml", ": 2.5", ": 3.5")), ""),
+        (
+            in_turn(
+                commented("tasks/answers/asking.py"),
+                registered("prices.yaml", ": 2.5", ": 3.5"),
+            ),
+            "",
+        ),
         (prompt("policy_answer"), f"answers_ask {SCORED}"),
         (prompt("policy_paragraph"), f"answers_mark_ask {SCORED}"),
-        (registered("papers/privacy.yaml", "marked: 5", "marked: 4"), f"answers_mark_ask {SCORED}"),
-        (registered("papers/privacy.yaml", "by category\n", "of each category\n"), "table"),
+        (
+            registered("papers/privacy.yaml", "marked: 5", "marked: 4"),
+            f"answers_mark_ask {SCORED}",
+        ),
+        (
+            registered("papers/privacy.yaml", "by category\n", "of each category\n"),
+            "table",
+        ),
     ],
 }
 
 
 @pytest.mark.parametrize(
-    ("name", "change", "rules"), [(name, *case) for name, cases in RERUN_ONLY.items() for case in cases]
+    ("name", "change", "rules"),
+    [(name, *case) for name, cases in RERUN_ONLY.items() for case in cases],
 )
 def test_a_change_reruns_only_the_listed_rules(rerun, name, change, rules):
     assert rerun(name, change).keys() == set(rules.split())
@@ -506,30 +606,48 @@ RERUN = {
             "acord_data acord_retrieve_dense retrieval_train",
         ),
         (rewrite_record, {"table": 2}, "acord_retrieve_dense retrieval_score"),
-        (registry("written for the sample", "that we wrote"), {"table": 3}, "acord_data retrieval_train"),
-        (backdated("published/acord.csv", "fraud, negl", "fraud or negl"), {"table": 3}, "acord_data"),
+        (
+            registry("written for the sample", "that we wrote"),
+            {"table": 3},
+            "acord_data retrieval_train",
+        ),
+        (
+            backdated("published/acord.csv", "fraud, negl", "fraud or negl"),
+            {"table": 3},
+            "acord_data",
+        ),
         (other_archive, {"fetch_source": 1, "acord_data": 1}, ""),
     ],
     "exports": [
         # Submitted predictions are not exported.
         (
-            in_turn(grown("../scripts/publish_printed.py"), without_submitted_predictions),
+            in_turn(
+                grown("../scripts/publish_printed.py"), without_submitted_predictions
+            ),
             {"printed": 1},
             "export given table",
         ),
     ],
     "all": [
-        (READ_BY_TABLES, {"table": 5}, "spans_score classification_score retrieval_score"),
+        (
+            READ_BY_TABLES,
+            {"table": 5},
+            "spans_score classification_score retrieval_score",
+        ),
         (
             in_turn(
-                backdated("facts/cuad_contracts.csv", ",", " ,"), grown("papers/lawngnli/contradiction.py")
+                backdated("facts/cuad_contracts.csv", ",", " ,"),
+                grown("papers/lawngnli/contradiction.py"),
             ),
             {"cuad_data": 1, "lawngnli_contradictions": 1},
             "maud_data retrieval_train lawngnli_parentheticals",
         ),
         (
             in_turn(
-                *(grown(f"tasks/{task}/training.py") for task in ("retrieval", "spans", "classification"))
+                *(
+                    grown(f"tasks/{task}/training.py")
+                    for task in ("retrieval", "spans", "classification")
+                )
             ),
             {"retrieval_search": 2, "spans_train": 3, "classification_train": 1},
             "acord_retrieve_dense spans_features classification_train_linear spans_train_linear",
@@ -557,7 +675,8 @@ RERUN = {
 
 
 @pytest.mark.parametrize(
-    ("name", "change", "reruns", "stays"), [(name, *case) for name, cases in RERUN.items() for case in cases]
+    ("name", "change", "reruns", "stays"),
+    [(name, *case) for name, cases in RERUN.items() for case in cases],
 )
 def test_a_change_reruns_the_affected_rules(rerun, name, change, reruns, stays):
     jobs = rerun(name, change)

@@ -33,7 +33,9 @@ snakemake = forked.pipeline
 
 
 def table(folder, name, paper="acord"):
-    with (folder / f"results/sample/tables/{paper}/{name}.csv").open(encoding="utf-8", newline="") as file:
+    with (folder / f"results/sample/tables/{paper}/{name}.csv").open(
+        encoding="utf-8", newline=""
+    ) as file:
         return {(line["row"], line["column"]): line for line in csv.DictReader(file)}
 
 
@@ -50,7 +52,9 @@ def test_every_value_equals_the_stored_one(sample_values):
         shutil.copytree(sample_values, snapshot.STORED)
     changed = snapshot.differences(snapshot.STORED, sample_values)
     first = "\n".join(changed[:10])
-    assert not changed, f"{len(changed)} values differ; if this is right, run `make golden`:\n{first}"
+    assert not changed, (
+        f"{len(changed)} values differ; if this is right, run `make golden`:\n{first}"
+    )
 
 
 def test_a_second_run_does_nothing(finished):
@@ -63,7 +67,9 @@ def test_a_second_run_does_nothing(finished):
 
 @pytest.mark.parametrize("paper", ["acord", "cuad", "lawngnli", "maud", "privacy"])
 def test_values_of_the_sample_have_no_verdict(finished, paper):
-    names = yaml.safe_load((ROOT / f"resources/papers/{paper}.yaml").read_text())["tables"]
+    names = yaml.safe_load((ROOT / f"resources/papers/{paper}.yaml").read_text())[
+        "tables"
+    ]
     for name in names:
         lines = list(table(finished, name, paper).values())
         assert lines
@@ -72,13 +78,18 @@ def test_values_of_the_sample_have_no_verdict(finished, paper):
             assert not line["reproduced"]
             # The size of a model that did not run is not a score: it has a reason and no verdict.
             is_size = line["column"] == "Size" and not line["verdict"]
-            assert is_size or bool(line["ours"]) != (line["verdict"] == "not run"), (name, line)
+            assert is_size or bool(line["ours"]) != (line["verdict"] == "not run"), (
+                name,
+                line,
+            )
             assert line["ours"] or line["reason"]
 
 
 @pytest.mark.parametrize("paper", ["acord", "cuad", "lawngnli", "maud", "privacy"])
 def test_comparisons_of_rows_agree_with_the_table(finished, paper):
-    entries = yaml.safe_load((ROOT / f"resources/papers/{paper}.yaml").read_text())["tables"]
+    entries = yaml.safe_load((ROOT / f"resources/papers/{paper}.yaml").read_text())[
+        "tables"
+    ]
     checked = 0
     for name, entry in entries.items():
         lines = table(finished, name, paper)
@@ -87,17 +98,28 @@ def test_comparisons_of_rows_agree_with_the_table(finished, paper):
             pairs = list(csv.DictReader(file))
         assert not pairs or entry.get("rows"), name
         for pair in pairs:
-            assert pair["untested"] in ("", "too few units", "scored on different units")
+            assert pair["untested"] in (
+                "",
+                "too few units",
+                "scored on different units",
+            )
             systems, measure = (pair["one"], pair["other"]), pair["measure"]
             # A comparison is named by its row or column, sometimes with a group.
-            columns = sorted((column for _, column in lines if measure.startswith(column)), key=len)
+            columns = sorted(
+                (column for _, column in lines if measure.startswith(column)), key=len
+            )
             column = columns[-1] if columns else ""
-            for places in ([(name, column) for name in systems], [(measure, name) for name in systems]):
+            for places in (
+                [(name, column) for name in systems],
+                [(measure, name) for name in systems],
+            ):
                 if lines.keys() >= set(places):
                     first, second = (float(lines[place]["ours"]) for place in places)
                     # Both values in the table are rounded.
                     unit = 10 ** -int(lines[places[0]]["decimals"])
-                    assert float(pair["difference"]) == pytest.approx(first - second, abs=1.01 * unit)
+                    assert float(pair["difference"]) == pytest.approx(
+                        first - second, abs=1.01 * unit
+                    )
                     checked += 1
     assert checked
 
@@ -109,7 +131,10 @@ def test_every_run_table_and_data_set_has_a_page_and_no_link_is_broken(finished)
     site = finished / SITE
     assert site_pages.faults(site) == []
     places = {page.relative_to(site).as_posix() for page in site_pages.pages(site)}
-    runs = {path.parent.relative_to(finished / "results/sample") for path in _records(finished)}
+    runs = {
+        path.parent.relative_to(finished / "results/sample")
+        for path in _records(finished)
+    }
     assert {f"{run.as_posix()}.html" for run in runs} <= places
     tables = (finished / "results/sample/tables").glob("*/*.md")
     assert {f"tables/{path.parent.name}-{path.stem}.html" for path in tables} <= places
@@ -130,21 +155,36 @@ def test_the_report_does_not_compare_the_sample_with_published_values(finished):
 def test_the_page_of_a_paper_shows_the_steps_and_examples_of_its_data(finished):
     page = finished / SITE / "papers/lawngnli.html"
     words = site_pages.read(page).words
-    census = json.loads((finished / "results/sample/data/lawngnli/census.json").read_text())
+    census = json.loads(
+        (finished / "results/sample/data/lawngnli/census.json").read_text()
+    )
     for step, n in census["funnel"]:
         assert f"{step[:1].upper()}{step[1:]} {n:,}" in words
     edits = re.findall(r"<(?:ins|del)>([^<]+)</", page.read_text(encoding="utf-8"))
     assert any("not" in edit.split() for edit in edits)
-    assert {"entail", "contradict", "neutral"} <= set(re.findall(r'class="label (\w+)"', page.read_text()))
+    assert {"entail", "contradict", "neutral"} <= set(
+        re.findall(r'class="label (\w+)"', page.read_text())
+    )
 
 
 def test_the_report_has_no_errors_in_a_browser(finished):
     run = "runs/maud/train/minilm/multi-sample/seed0.html"
-    kinds = ("index", "papers/lawngnli", "tables/acord-table_d3", "tables/cuad-figure5", "data/acord")
+    kinds = (
+        "index",
+        "papers/lawngnli",
+        "tables/acord-table_d3",
+        "tables/cuad-figure5",
+        "data/acord",
+    )
     kinds += ("leaderboard", "tables/privacy-table2")
     with site_browser.browser() as chromium:
-        pages = [finished / SITE / page for page in (*(f"{kind}.html" for kind in kinds), run)]
-        assert [fault for page in pages for fault in site_browser.faults(chromium, page)] == []
+        pages = [
+            finished / SITE / page
+            for page in (*(f"{kind}.html" for kind in kinds), run)
+        ]
+        assert [
+            fault for page in pages for fault in site_browser.faults(chromium, page)
+        ] == []
 
 
 def _records(finished):
@@ -156,12 +196,21 @@ def test_every_run_is_recorded_with_its_settings_and_weights(finished):
     assert len(records) > 10
     for path in records:
         record = json.loads(path.read_text(encoding="utf-8"))
-        assert {"settings", "libraries", "lextables", "device", "seconds", "peak_memory_mib"} <= set(record)
+        assert {
+            "settings",
+            "libraries",
+            "lextables",
+            "device",
+            "seconds",
+            "peak_memory_mib",
+        } <= set(record)
         # Weights that no run trained are those of the sample, and the record states this.
         weights = record["settings"].get("weights")
         if weights and not weights.startswith("results/"):
             assert weights in ("mirror:sample-encoder", "mirror:sample-language-model")
-            assert record["settings"]["found"] == "a tiny model of the sample in its place"
+            assert (
+                record["settings"]["found"] == "a tiny model of the sample in its place"
+            )
 
 
 def test_the_effective_config_is_saved(finished):
@@ -174,25 +223,34 @@ def test_a_span_is_a_slice_of_its_contract(finished):
     for task, run in (("cuad", "read/minilm"), ("maud_extraction", "join/minilm")):
         data = finished / f"results/sample/data/{task}"
         texts = {
-            row["contract_id"]: row["text"] for row in pq.read_table(data / "contracts.parquet").to_pylist()
+            row["contract_id"]: row["text"]
+            for row in pq.read_table(data / "contracts.parquet").to_pylist()
         }
         asked = {
             row["question_id"]: row["contract_id"]
             for row in pq.read_table(data / "questions.parquet").to_pylist()
             if row["split"] == "test"
         }
-        path = finished / f"results/sample/runs/{task}/{run}/sample-p100/seed0/predictions.parquet"
+        path = (
+            finished
+            / f"results/sample/runs/{task}/{run}/sample-p100/seed0/predictions.parquet"
+        )
         predictions = pq.read_table(path).to_pylist()
         assert {row["question_id"] for row in predictions} == set(asked)
         spans = [row for row in predictions if row["start"] >= 0]
         assert len(spans) >= len(asked)
         for row in spans:
-            assert texts[asked[row["question_id"]]][row["start"] : row["end"]] == row["text"]
+            assert (
+                texts[asked[row["question_id"]]][row["start"] : row["end"]]
+                == row["text"]
+            )
 
 
 def test_a_users_contract_is_reviewed(finished, tmp_path):
     contract = tmp_path / "lease of land.txt"
-    contract.write_text("THIS LEASE is made by Fenmoor Ltd <landlord> and Ada Quill.\n" * 40)
+    contract.write_text(
+        "THIS LEASE is made by Fenmoor Ltd <landlord> and Ada Quill.\n" * 40
+    )
     run = snakemake(finished, "review", "--config", f"contract={contract}")
     assert run.code == 0, run.output[-4000:]
     folder = finished / "results/sample/review"
@@ -209,7 +267,12 @@ def test_a_users_contract_is_reviewed(finished, tmp_path):
     (tmp_path / "other").mkdir()
     other = tmp_path / "other/lease of land.txt"
     other.write_text("THIS LEASE is made by Ada Quill and nobody else.\n" * 40)
-    config = (f"contract={other}", "review_model=minilm", "models=available", "grid=paper")
+    config = (
+        f"contract={other}",
+        "review_model=minilm",
+        "models=available",
+        "grid=paper",
+    )
     run = snakemake(finished, "review", "--config", *config)
     assert run.code == 0, run.output[-4000:]
     assert "jobs to run." in run.output
@@ -227,9 +290,13 @@ def test_the_report_shows_results_of_earlier_runs(finished):
     parts = re.findall(r'class="block" data-paper="(\w+)"', page)
     assert parts == ["acord", "cuad", "lawngnli", "maud", "privacy"]
     assert page.count("Left by an earlier run") == 4
-    assert "maud_extraction: " in (finished / SITE / "papers/maud.html").read_text(encoding="utf-8")
+    assert "maud_extraction: " in (finished / SITE / "papers/maud.html").read_text(
+        encoding="utf-8"
+    )
     assert site_pages.faults(finished / SITE) == []
-    assert "Nothing to be done" in snakemake(finished, "--config", "papers=acord").output
+    assert (
+        "Nothing to be done" in snakemake(finished, "--config", "papers=acord").output
+    )
     assert snakemake(finished).code == 0
 
 
@@ -241,20 +308,32 @@ def test_the_page_of_results_counts_every_published_value(finished):
     page = (folder / "docs/results.md").read_text(encoding="utf-8")
     papers = ("acord", "cuad", "lawngnli", "maud", "privacy")
     published = sum(
-        len((ROOT / f"resources/published/{paper}.csv").read_text(encoding="utf-8").splitlines()) - 1
+        len(
+            (ROOT / f"resources/published/{paper}.csv")
+            .read_text(encoding="utf-8")
+            .splitlines()
+        )
+        - 1
         for paper in papers
     )
     assert f"| **all** | {published:,} | 0 | 0 | 0 |" in page
     assert "Sample data, written for lextables" in page
     assert "| the model hub |" in page
-    assert page[page.index("<!--") : page.rindex("-->")] in (folder / "README.md").read_text(encoding="utf-8")
+    assert page[page.index("<!--") : page.rindex("-->")] in (
+        folder / "README.md"
+    ).read_text(encoding="utf-8")
     assert (folder / "docs/results.svg").read_text(encoding="utf-8").startswith("<svg ")
 
 
 def test_only_finished_trainings_stay_in_the_work_folder_and_use_no_space(finished):
     runs = finished / "results/sample/runs"
-    kept = [path for path in finished.glob("results/sample/work/**/*") if path.is_file()]
-    assert all({"finished", "vectors", "calls"} & set(path.relative_to(finished).parts) for path in kept)
+    kept = [
+        path for path in finished.glob("results/sample/work/**/*") if path.is_file()
+    ]
+    assert all(
+        {"finished", "vectors", "calls"} & set(path.relative_to(finished).parts)
+        for path in kept
+    )
     trained = {path.stat().st_ino for path in runs.glob("*/train/**/weights/*")}
     weights = [path for path in kept if path.name == "model.safetensors"]
     assert len(weights) > 5
@@ -262,14 +341,26 @@ def test_only_finished_trainings_stay_in_the_work_folder_and_use_no_space(finish
 
 
 def test_a_killed_training_resumes_from_its_checkpoint(finished, tmp_path):
-    rankings = [f"{RETRIEVED}/{model}/short/seed0/predictions.parquet" for model in ("bm25", ENCODER)]
+    rankings = [
+        f"{RETRIEVED}/{model}/short/seed0/predictions.parquet"
+        for model in ("bm25", ENCODER)
+    ]
     assert snakemake(tmp_path, *rankings).code == 0
-    call = [sys.executable, "-m", "snakemake", *map(str, forked.PIPELINE), "--directory", str(tmp_path)]
+    call = [
+        sys.executable,
+        "-m",
+        "snakemake",
+        *map(str, forked.PIPELINE),
+        "--directory",
+        str(tmp_path),
+    ]
     call += ["--nolock", f"{SEARCHED}/predictions.parquet"]
     silence = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     victim = subprocess.Popen(call, **silence, start_new_session=True)
     deadline = time.monotonic() + 300
-    while not list(tmp_path.glob("results/sample/work/acord/search/*/*/seed*/*/checkpoint-2/whole")):
+    while not list(
+        tmp_path.glob("results/sample/work/acord/search/*/*/seed*/*/checkpoint-2/whole")
+    ):
         assert victim.poll() is None, "the run ended before it could be killed"
         assert time.monotonic() < deadline
         time.sleep(0.01)
@@ -289,18 +380,29 @@ def test_a_killed_training_resumes_from_its_checkpoint(finished, tmp_path):
     assert not work.exists()
     assert other.exists()
     whole = finished / SEARCHED / "predictions.parquet"
-    assert (tmp_path / SEARCHED / "predictions.parquet").read_bytes() == whole.read_bytes()
+    assert (
+        tmp_path / SEARCHED / "predictions.parquet"
+    ).read_bytes() == whole.read_bytes()
 
 
 def test_a_users_model_becomes_a_row(finished):
     # The weights that the sample uses for the bi-encoder.
     model = str(ROOT / "resources/sample/models/sample-encoder")
     extra = json.dumps([{"name": "Mine", "kind": "bi-encoder", "model": model}])
-    run = snakemake(finished, "acord_table_d3", "acord_table_e2", "--config", f"extra_models={extra}")
+    run = snakemake(
+        finished,
+        "acord_table_d3",
+        "acord_table_e2",
+        "--config",
+        f"extra_models={extra}",
+    )
     assert run.code == 0, run.output[-4000:]
     lines = table(finished, "table_d3")
     for column in ("NDCG@5", "NDCG@10", "3-star prec@5"):
-        assert lines["Mine / None", column]["ours"] == lines["Bi-Encoder-MiniLM / None", column]["ours"]
+        assert (
+            lines["Mine / None", column]["ours"]
+            == lines["Bi-Encoder-MiniLM / None", column]["ours"]
+        )
     assert table(finished, "table_e2")["Mine / as-is / Long", "NDCG@5"]["ours"]
 
 
@@ -312,15 +414,27 @@ def exported(runs, folder):
         "maud_extraction": "maud_extraction/read/linear/linear/seed0",
         "maud": "maud/read/minilm/multi-sample/seed0",
     }
-    rows = {name: pq.read_table(runs / run / "predictions.parquet").to_pylist() for name, run in ran.items()}
-    files = {name: folder / f"{name}.json" for name in ran} | {"acord": folder / "run.txt"}
-    lines = ("{query_id} Q0 {document_id} {rank} {score!r} mine\n".format(**row) for row in rows["acord"])
+    rows = {
+        name: pq.read_table(runs / run / "predictions.parquet").to_pylist()
+        for name, run in ran.items()
+    }
+    files = {name: folder / f"{name}.json" for name in ran} | {
+        "acord": folder / "run.txt"
+    }
+    lines = (
+        "{query_id} Q0 {document_id} {rank} {score!r} mine\n".format(**row)
+        for row in rows["acord"]
+    )
     files["acord"].write_text("".join(lines), encoding="utf-8")
     for name in ("cuad", "maud_extraction"):
         content = {}
         for row in rows[name]:
-            entry = {key: row[key] for key in ("probability", "start_logit", "end_logit")}
-            content.setdefault(row["question_id"], []).append({"text": row["released_text"]} | entry)
+            entry = {
+                key: row[key] for key in ("probability", "start_logit", "end_logit")
+            }
+            content.setdefault(row["question_id"], []).append(
+                {"text": row["released_text"]} | entry
+            )
         files[name].write_text(json.dumps(content), encoding="utf-8")
     files["maud"] = folder / "maud.csv.gz"
     heads = pq.read_table(runs.parent / "data/maud/questions.parquet").to_pylist()
@@ -330,25 +444,41 @@ def exported(runs, folder):
         out.writerow(["example_id", "answer", "probability"])
         for row in rows["maud"]:
             shares = zip(answers[row["head_id"]], row["probabilities"], strict=True)
-            out.writerows([row["example_id"], answer, repr(share)] for answer, share in shares)
+            out.writerows(
+                [row["example_id"], answer, repr(share)] for answer, share in shares
+            )
     return {name: (ran[name], files[name]) for name in ran}
 
 
-def test_submitted_predictions_have_the_same_scores_as_their_original_run(finished, tmp_path):
+def test_submitted_predictions_have_the_same_scores_as_their_original_run(
+    finished, tmp_path
+):
     runs = finished / "results/sample/runs"
     submitted = exported(runs, tmp_path)
-    entries = [{"name": "Theirs", "paper": name, "file": str(file)} for name, (_, file) in submitted.items()]
+    entries = [
+        {"name": "Theirs", "paper": name, "file": str(file)}
+        for name, (_, file) in submitted.items()
+    ]
     tables = ("acord_table_d3", "cuad_table2", "maud_table4", "maud_table12")
-    run = snakemake(finished, *tables, "--config", f"extra_predictions={json.dumps(entries)}")
+    run = snakemake(
+        finished, *tables, "--config", f"extra_predictions={json.dumps(entries)}"
+    )
     assert run.code == 0, run.output[-4000:]
     for name, (theirs, file) in submitted.items():
         (folder,) = runs.glob(f"{name}/given/own-theirs/*/seed0")
-        scores = [(path / "scores.parquet").read_bytes() for path in (folder, runs / theirs)]
+        scores = [
+            (path / "scores.parquet").read_bytes() for path in (folder, runs / theirs)
+        ]
         assert scores[0] == scores[1], name
-        assert json.loads((folder / "run.json").read_text())["submitted"]["file"] == file.name
+        assert (
+            json.loads((folder / "run.json").read_text())["submitted"]["file"]
+            == file.name
+        )
     lines = table(finished, "table_d3")
     for column in ("NDCG@10", "3-star prec@5"):
-        mine, other = (lines[f"{row} / None", column] for row in ("Theirs", "Bi-Encoder-MiniLM"))
+        mine, other = (
+            lines[f"{row} / None", column] for row in ("Theirs", "Bi-Encoder-MiniLM")
+        )
         assert [mine[key] for key in ("ours", "low", "high", "verdict")] == [
             other[key] for key in ("ours", "low", "high", "verdict")
         ]
@@ -376,7 +506,9 @@ def published(finished):
 
 def test_the_export_of_every_paper_has_the_same_tables(finished, published):
     names = {path.name for path in published.iterdir()}
-    papers = {*("acord", "cuad", "lawngnli", "maud", "privacy", "lawngnli_parentheticals")}
+    papers = {
+        *("acord", "cuad", "lawngnli", "maud", "privacy", "lawngnli_parentheticals")
+    }
     assert names == papers | {"printed"}
     for name in papers:
         assert {"README.md", "croissant.json", "LICENSE.md", "CITATION.bib"} <= {
@@ -387,8 +519,14 @@ def test_the_export_of_every_paper_has_the_same_tables(finished, published):
         tables = [*(published / name).rglob("data/*.parquet")]
         assert tables
         for table in tables:
-            data_set = name if table.parent.parent == published / name else table.parent.parent.name
-            assert table.samefile(finished / f"results/sample/data/{data_set}/{table.name}")
+            data_set = (
+                name
+                if table.parent.parent == published / name
+                else table.parent.parent.name
+            )
+            assert table.samefile(
+                finished / f"results/sample/data/{data_set}/{table.name}"
+            )
 
 
 def test_each_run_of_a_table_is_exported(finished, published):
@@ -401,16 +539,27 @@ def test_each_run_of_a_table_is_exported(finished, published):
             for line in csv.DictReader(path.open(encoding="utf-8", newline=""))
             for name in re.findall(rf"runs/{paper}/([^\s;,]+/seed\d+)", line["runs"])
         }
-        files = {path.stem for path in (published / paper / folder).iterdir()} - {"qrels.test"}
+        files = {path.stem for path in (published / paper / folder).iterdir()} - {
+            "qrels.test"
+        }
         assert runs and runs <= files
 
 
 def read_exports(publish, *tools):
-    command = (sys.executable, ROOT / "bench/read_exports.py", publish, "--readers", *tools)
+    command = (
+        sys.executable,
+        ROOT / "bench/read_exports.py",
+        publish,
+        "--readers",
+        *tools,
+    )
     return subprocess.run(
-        [*map(str, command)], capture_output=True, text=True, check=False,
+        [*map(str, command)],
+        capture_output=True,
+        text=True,
+        check=False,
         env=os.environ | {"HF_HUB_OFFLINE": "1"},
-    )  # fmt: skip
+    )
 
 
 def test_other_tools_read_every_export(published):
@@ -419,8 +568,15 @@ def test_other_tools_read_every_export(published):
     assert run.returncode == 0, run.stdout + run.stderr[-3000:]
     rows = {tuple(line.split(" | ")[:2]): line for line in run.stdout.splitlines()[2:]}
     papers = ("acord", "cuad", "lawngnli", "lawngnli_parentheticals", "maud", "privacy")
-    sets = {(f"| {paper}", f"{tool} {version(tool)}") for paper in papers for tool in tools[:2]}
-    rankings = {(f"| {paper}", f"{tools[2]} {version(tools[2])}") for paper in ("acord", "lawngnli")}
+    sets = {
+        (f"| {paper}", f"{tool} {version(tool)}")
+        for paper in papers
+        for tool in tools[:2]
+    }
+    rankings = {
+        (f"| {paper}", f"{tools[2]} {version(tools[2])}")
+        for paper in ("acord", "lawngnli")
+    }
     assert rows.keys() == sets | rankings
 
 
@@ -438,8 +594,12 @@ def test_a_changed_export_is_found_by_the_tools_that_read_it(published, tmp_path
     assert run.stdout.count("| **") == 2, run.stdout
 
 
-@pytest.mark.parametrize("run", ["retrieve.bm25.short.seed0", "retrieve.bi-encoder-minilm.short.seed0"])
-def test_mteb_gives_exported_runs_the_same_scores_as_the_tables(published, tmp_path, run):
+@pytest.mark.parametrize(
+    "run", ["retrieve.bm25.short.seed0", "retrieve.bi-encoder-minilm.short.seed0"]
+)
+def test_mteb_gives_exported_runs_the_same_scores_as_the_tables(
+    published, tmp_path, run
+):
     """For the encoder, mteb also computes the embeddings, the ranking and the scores itself."""
     folder = published / "acord"
     encoder = ROOT / "resources/sample/models/sample-encoder"
@@ -452,13 +612,30 @@ for model in filter(None, (model, mteb_task.ExportedRun(mteb_task.FOLDER / "trec
     print("NDCG@10", found[0].scores["test"][0]["ndcg_at_10_unrounded"])
 """
     done = subprocess.run(
-        [harness("mteb"), "-c", program], cwd=folder, capture_output=True, text=True, check=False,
-        env=os.environ | {"HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"},
-    )  # fmt: skip
+        [harness("mteb"), "-c", program],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ
+        | {
+            "HF_HUB_OFFLINE": "1",
+            "HF_HOME": str(tmp_path),
+            "PYTHONDONTWRITEBYTECODE": "1",
+        },
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     scores = pq.read_table(folder / f"scores/{run}.parquet").to_pylist()
-    (ours,) = [row["value"] for row in scores if (row["metric"], row["group"]) == ("NDCG@10", "all")]
-    theirs = [float(line.split()[1]) for line in done.stdout.splitlines() if line.startswith("NDCG@10")]
+    (ours,) = [
+        row["value"]
+        for row in scores
+        if (row["metric"], row["group"]) == ("NDCG@10", "all")
+    ]
+    theirs = [
+        float(line.split()[1])
+        for line in done.stdout.splitlines()
+        if line.startswith("NDCG@10")
+    ]
     assert theirs and theirs == pytest.approx([ours] * len(theirs), abs=1e-6)
 
 
@@ -466,29 +643,53 @@ def test_fine_tuned_weights_are_exported_as_they_were_saved(finished, published)
     runs = finished / "results/sample/runs"
     folders = sorted(published.glob("**/weights/*/"))
     for folder in folders:
-        training = runs / folder.parents[1].name / folder.name.replace(".", "/") / "weights"
+        training = (
+            runs / folder.parents[1].name / folder.name.replace(".", "/") / "weights"
+        )
         for file in (path for path in training.rglob("[!.]*") if path.is_file()):
             assert file.samefile(folder / file.relative_to(training))
     kinds = ("minilm", "minilm-retriever", "bm25+minilm-fresh-head")
     assert all(any(f".{kind}." in folder.name for folder in folders) for kind in kinds)
-    assert not [folder for folder in folders if "linear" in folder.name or "words" in folder.name]
+    assert not [
+        folder
+        for folder in folders
+        if "linear" in folder.name or "words" in folder.name
+    ]
 
 
-def test_parentheticals_of_all_volumes_are_exported_with_their_pages(finished, published):
-    rows = pq.read_table(published / "lawngnli_parentheticals/data/parentheticals.parquet").to_pylist()
-    shards = finished.glob("results/sample/data/lawngnli/shards/*/parentheticals.parquet")
+def test_parentheticals_of_all_volumes_are_exported_with_their_pages(
+    finished, published
+):
+    rows = pq.read_table(
+        published / "lawngnli_parentheticals/data/parentheticals.parquet"
+    ).to_pylist()
+    shards = finished.glob(
+        "results/sample/data/lawngnli/shards/*/parentheticals.parquet"
+    )
     assert len(rows) == sum(pq.read_metadata(path).num_rows for path in shards) > 100
     assert all(row["pincite"] and row["pages"] and row["short_premise"] for row in rows)
 
 
 def test_programs_on_the_page_about_exports_run(finished, published, tmp_path):
-    offline = {"HF_DATASETS_OFFLINE": "1", "HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path)}
+    offline = {
+        "HF_DATASETS_OFFLINE": "1",
+        "HF_HUB_OFFLINE": "1",
+        "HF_HOME": str(tmp_path),
+    }
     programs = blocks("exports.md", "python")
     assert len(programs) == 3
     run = subprocess.run(
-        [sys.executable, "-c", "\n".join(f"exec({program!r}, {{}})" for program in programs)],
-        cwd=finished, env=os.environ | offline, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-c",
+            "\n".join(f"exec({program!r}, {{}})" for program in programs),
+        ],
+        cwd=finished,
+        env=os.environ | offline,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert run.returncode == 0, run.stderr[-3000:]
 
 
@@ -497,8 +698,14 @@ def test_a_second_publish_does_nothing(finished, published):
     assert "Nothing to be done" in run.output
 
 
-def test_exported_predictions_can_be_submitted_and_have_the_same_scores(finished, published):
-    (command,) = [command for command in blocks("exports.md", "") if "extra_predictions" in command]
+def test_exported_predictions_can_be_submitted_and_have_the_same_scores(
+    finished, published
+):
+    (command,) = [
+        command
+        for command in blocks("exports.md", "")
+        if "extra_predictions" in command
+    ]
     arguments = shlex.split(command)[3:]
     run = snakemake(finished, *arguments)
     assert run.code == 0, run.output[-3000:]
@@ -510,7 +717,9 @@ def test_exported_predictions_can_be_submitted_and_have_the_same_scores(finished
         if line["runs"].endswith("read/linear/linear/seed0") and row != submitted
     }
     scores = {
-        column: line["ours"] for (row, column), line in lines.items() if row == submitted and line["decimals"]
+        column: line["ours"]
+        for (row, column), line in lines.items()
+        if row == submitted and line["decimals"]
     }
     assert {"AUPR", "AUPR, strict"} <= scores.keys()
     assert scores == {column: lines[original, column]["ours"] for column in scores}
@@ -521,9 +730,15 @@ def test_exported_predictions_can_be_submitted_and_have_the_same_scores(finished
 
 def test_answers_of_a_language_model_are_cached(finished):
     """A job that reruns, for example after a code change, sends no request to the model."""
-    answers = finished / "results/sample/runs/privacy/ask/smollm2/all/seed0/predictions.parquet"
+    answers = (
+        finished
+        / "results/sample/runs/privacy/ask/smollm2/all/seed0/predictions.parquet"
+    )
     kept = finished.glob("results/sample/work/calls/*/*.json.gz")
-    calls, before = {path: path.stat().st_mtime_ns for path in kept}, answers.read_bytes()
+    calls, before = (
+        {path: path.stat().st_mtime_ns for path in kept},
+        answers.read_bytes(),
+    )
     assert len(calls) > 100
     run = snakemake(finished, "privacy_table2", "--forcerun", "answers_ask")
     assert run.code == 0, run.output[-4000:]
@@ -533,13 +748,24 @@ def test_answers_of_a_language_model_are_cached(finished):
     assert answers.read_bytes() == before
 
 
-def test_a_training_is_not_repeated_if_model_selection_selects_the_same_settings(finished):
+def test_a_training_is_not_repeated_if_model_selection_selects_the_same_settings(
+    finished,
+):
     """The training job reruns after the selection and reuses the finished training."""
-    (record,) = finished.glob("results/sample/runs/acord/train/bm25*/sample/seed0/run.json")
-    (choice,) = finished.glob("results/sample/runs/acord/choice/bm25*/sample/seed0/run.json")
+    (record,) = finished.glob(
+        "results/sample/runs/acord/train/bm25*/sample/seed0/run.json"
+    )
+    (choice,) = finished.glob(
+        "results/sample/runs/acord/choice/bm25*/sample/seed0/run.json"
+    )
     weights = record.parent / "weights/model.safetensors"
     before, inode = json.loads(record.read_text()), weights.stat().st_ino
-    run = snakemake(finished, record.relative_to(finished), "--forcerun", choice.relative_to(finished))
+    run = snakemake(
+        finished,
+        record.relative_to(finished),
+        "--forcerun",
+        choice.relative_to(finished),
+    )
     assert run.code == 0, run.output[-4000:]
     assert "Fine-tuning minilm-fresh-head" in run.output.replace("bm25+", "")
     assert json.loads(record.read_text()) == before

@@ -15,7 +15,9 @@ import forked
 ROOT = Path(__file__).parents[2]
 SIXTH = ROOT / "tests/sixth_paper"
 PARTS = ("Snakefile", "config.yaml", "workflow", "resources", "envs", "profiles")
-ADDED = sorted(path.relative_to(SIXTH) for path in SIXTH.rglob("*.*") if path.suffix != ".pyc")
+ADDED = sorted(
+    path.relative_to(SIXTH) for path in SIXTH.rglob("*.*") if path.suffix != ".pyc"
+)
 MAX_LINES = 150  # without the sample's text
 
 
@@ -28,7 +30,9 @@ def project(tmp_path_factory):
         copy = shutil.copytree if (ROOT / part).is_dir() else shutil.copy2
         copy(ROOT / part, folder / part)
     for path in ADDED:
-        assert not (folder / path).exists(), f"{path} exists already: this would be an edit"
+        assert not (folder / path).exists(), (
+            f"{path} exists already: this would be an edit"
+        )
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(SIXTH / path, folder / path)
     return folder
@@ -58,9 +62,10 @@ def test_its_tables_are_made_from_its_file(project):
     run = snakemake(project, "ledgar", "data", "--config", "papers=[ledgar]")
     assert run.code == 0, run.output[-4000:]
     counts = table(project, "table1")
-    assert [counts[row, "Provisions"]["ours"] for row in ("Governing Laws", "Notices", "Amendments")] == [
-        "12"
-    ] * 3
+    assert [
+        counts[row, "Provisions"]["ours"]
+        for row in ("Governing Laws", "Notices", "Amendments")
+    ] == ["12"] * 3
     scores = table(project, "table2")
     assert scores["BERT", "Macro F1"]["verdict"] == "not run"
     ours = scores["MiniLM encoder", "Macro F1"]
@@ -68,7 +73,9 @@ def test_its_tables_are_made_from_its_file(project):
     assert float(ours["low"]) <= float(ours["ours"]) <= float(ours["high"])
     # No word belongs to two labels.
     assert scores["Words and a linear model", "Macro F1"]["ours"] == "100.0"
-    record = json.loads((project / "results/sample" / ours["runs"] / "run.json").read_text())
+    record = json.loads(
+        (project / "results/sample" / ours["runs"] / "run.json").read_text()
+    )
     assert record["trained"]["choice"]["all heads"]["updates"] in ([2], [4])
 
 
@@ -83,11 +90,15 @@ def test_it_is_exported_like_any_paper(project, tmp_path):
 
 
 def test_its_targets_report_and_error_messages_are_those_of_any_paper(project):
-    planned = snakemake(project, "ledgar_table2", "report", "-n", "--config", "papers=[ledgar]")
+    planned = snakemake(
+        project, "ledgar_table2", "report", "-n", "--config", "papers=[ledgar]"
+    )
     assert planned.code == 0, planned.output[-2000:]
     assert re.search(r"^report +1$", planned.output, re.M)
     path = project / "resources/papers/ledgar.yaml"
-    text = path.read_text(encoding="utf-8").replace("task: classification", "task: divination")
+    text = path.read_text(encoding="utf-8").replace(
+        "task: classification", "task: divination"
+    )
     path.write_text(text, encoding="utf-8")
     run = snakemake(project, "ledgar", "-n", "--config", "papers=[ledgar]")
     assert run.code != 0

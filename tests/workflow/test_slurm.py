@@ -17,9 +17,15 @@ from slurm_cluster import until
 ROOT = Path(__file__).parents[2]
 RUNS = "results/sample/runs/acord"
 TRAININGS = [f"{RUNS}/train/minilm-retriever/sample/seed{seed}" for seed in (0, 1)]
-RETRIEVALS = [f"{RUNS}/retrieve/{model}/short/seed0" for model in ("bi-encoder-minilm", "linear-vectors")]
+RETRIEVALS = [
+    f"{RUNS}/retrieve/{model}/short/seed0"
+    for model in ("bi-encoder-minilm", "linear-vectors")
+]
 TARGETS = [f"{run}/run.json" for run in (*TRAININGS, *RETRIEVALS)]
-ON_GPU = [f"{rule}:gpu=1" for rule in ("retrieval_train", "acord_retrieve_dense", "acord_retrieve_linear")]
+ON_GPU = [
+    f"{rule}:gpu=1"
+    for rule in ("retrieval_train", "acord_retrieve_dense", "acord_retrieve_linear")
+]
 TOO_LITTLE = "acord_retrieve_dense:mem_mb=300 * attempt ** 2"  # on the first attempt
 
 
@@ -43,8 +49,20 @@ def folder(tmp_path_factory):
 @contextmanager
 def snakemake(cluster, folder, *targets, gpus=(), more=(), config=()):
     """A run that submits to the cluster, and the file with its output."""
-    command = ["snakemake", "--workflow-profile", "profiles/slurm", "--directory", str(folder), *more]
-    command += ["--slurm-partition-config", str(folder / "partitions.yaml"), "--latency-wait", "10"]
+    command = [
+        "snakemake",
+        "--workflow-profile",
+        "profiles/slurm",
+        "--directory",
+        str(folder),
+        *more,
+    ]
+    command += [
+        "--slurm-partition-config",
+        str(folder / "partitions.yaml"),
+        "--latency-wait",
+        "10",
+    ]
     if gpus:
         command += ["--configfile", str(folder / "cpu.yaml"), "--set-resources", *gpus]
     command += [
@@ -58,7 +76,11 @@ def snakemake(cluster, folder, *targets, gpus=(), more=(), config=()):
     ]
     with (folder / "screen.txt").open("w+") as screen:
         run = subprocess.Popen(
-            [sys.executable, "-m", *command], cwd=ROOT, env=cluster.environment, stdout=screen, stderr=screen
+            [sys.executable, "-m", *command],
+            cwd=ROOT,
+            env=cluster.environment,
+            stdout=screen,
+            stderr=screen,
         )
         try:
             yield run, Path(screen.name)
@@ -67,14 +89,23 @@ def snakemake(cluster, folder, *targets, gpus=(), more=(), config=()):
             run.wait()
 
 
-def test_jobs_wait_for_a_gpu_and_a_job_that_ran_out_of_memory_requests_more(cluster, folder):
+def test_jobs_wait_for_a_gpu_and_a_job_that_ran_out_of_memory_requests_more(
+    cluster, folder
+):
     gpu_jobs, memory_requests = [], set()
-    with snakemake(cluster, folder, *TARGETS, gpus=[*ON_GPU, TOO_LITTLE]) as (run, screen):
+    with snakemake(cluster, folder, *TARGETS, gpus=[*ON_GPU, TOO_LITTLE]) as (
+        run,
+        screen,
+    ):
         while run.poll() is None:
             queue = cluster.queue("kTPm")
-            on_gpu = [state for _, state, partition, _ in queue if partition == "accelerated"]
+            on_gpu = [
+                state for _, state, partition, _ in queue if partition == "accelerated"
+            ]
             gpu_jobs.append((on_gpu.count("RUNNING"), on_gpu.count("PENDING")))
-            memory_requests |= {memory for rule, *_, memory in queue if "acord_retrieve_dense" in rule}
+            memory_requests |= {
+                memory for rule, *_, memory in queue if "acord_retrieve_dense" in rule
+            }
         assert run.wait() == 0, screen.read_text()
     assert max(running for running, _ in gpu_jobs) == 2
     assert any(running == 2 and waiting for running, waiting in gpu_jobs)
@@ -86,11 +117,20 @@ def test_short_jobs_can_be_submitted_and_the_requested_time_is_limited(cluster, 
     config = ["submit_small_jobs=true", "max_runtime=45"]
     scores = f"{RETRIEVALS[0]}/scores.parquet"
     more = ["--forcerun", "acord_retrieve_dense"]
-    with snakemake(cluster, folder, scores, gpus=ON_GPU, config=config, more=more) as (run, screen):
+    with snakemake(cluster, folder, scores, gpus=ON_GPU, config=config, more=more) as (
+        run,
+        screen,
+    ):
         while run.poll() is None:
-            limits |= {(rule.split("_wildcards_")[0], limit) for rule, limit in cluster.queue("kl")}
+            limits |= {
+                (rule.split("_wildcards_")[0], limit)
+                for rule, limit in cluster.queue("kl")
+            }
         assert run.wait() == 0, screen.read_text()
-    assert {("rule_acord_retrieve_dense", "45:00"), ("rule_retrieval_score", "30:00")} <= limits
+    assert {
+        ("rule_acord_retrieve_dense", "45:00"),
+        ("rule_retrieval_score", "30:00"),
+    } <= limits
 
 
 def test_the_last_line_is_the_error_of_a_job_on_a_node(cluster, folder):
@@ -107,11 +147,19 @@ def test_a_run_stops_while_jobs_of_a_killed_run_are_in_the_queue(cluster, folder
     with snakemake(cluster, folder, TARGETS[0], **options) as (run, _):
         ((number,),) = until(lambda: cluster.queue("i"))
         marks = folder / ".snakemake/incomplete"
-        until(lambda: any(number in mark.read_text() for mark in marks.rglob("*") if mark.is_file()))
+        until(
+            lambda: any(
+                number in mark.read_text()
+                for mark in marks.rglob("*")
+                if mark.is_file()
+            )
+        )
         os.kill(run.pid, 9)
     with snakemake(cluster, folder, TARGETS[0], **options) as (run, screen):
         assert run.wait(400) == 1
-    message, _, command = screen.read_text().splitlines()[-1].partition("; wait for them, or run ")
+    message, _, command = (
+        screen.read_text().splitlines()[-1].partition("; wait for them, or run ")
+    )
     assert message == "jobs of a killed run may still be in the cluster's queue"
     assert command == f"scancel {number}."
     cluster.ask(*command.rstrip(".").split())

@@ -7,11 +7,18 @@
 
 CLASSIFICATION = of_task("classification")
 CLASSIFIED = any_of(CLASSIFICATION)
-TOKENS = f"{RESULTS}/features/classification/{{dataset}}/{{model}}/{{length}}/tokens.parquet"
+TOKENS = (
+    f"{RESULTS}/features/classification/{{dataset}}/{{model}}/{{length}}/tokens.parquet"
+)
 TEXT_VECTORS = f"{RESULTS}/features/classification/{{dataset}}/{{encoder}}/vectors-{{piece}}.parquet"
 # Wildcard patterns of the linear models, and of all others.
 CLASSIFICATION_LINEAR = any_of(
-    {key for task in CLASSIFICATION.values() for key, panel in task.models.items() if panel.kind == "linear"}
+    {
+        key
+        for task in CLASSIFICATION.values()
+        for key, panel in task.models.items()
+        if panel.kind == "linear"
+    }
 )
 CLASSIFICATION_NEURAL = rf"(?!(?:{CLASSIFICATION_LINEAR})/)[^/]+"
 
@@ -30,7 +37,9 @@ include: "functions/classification.smk"
 use rule base as classification_features with:
     input:
         examples=data("{dataset}", "examples"),
-        texts=lambda wildcards: data(wildcards.dataset, CLASSIFICATION[wildcards.dataset].names.texts),
+        texts=lambda wildcards: data(
+            wildcards.dataset, CLASSIFICATION[wildcards.dataset].names.texts
+        ),
     output:
         tokens=TOKENS,
     log:
@@ -94,7 +103,9 @@ use rule base_choice as classification_choose with:
     input:
         data=examples_and_heads,
         published=lambda wildcards: (
-            data(wildcards.dataset, "published_settings") if settings(wildcards)["published"] else []
+            data(wildcards.dataset, "published_settings")
+            if settings(wildcards)["published"]
+            else []
         ),
         searched=needs,
     wildcard_constraints:
@@ -135,7 +146,11 @@ use rule classification_features as classification_vectors with:
         piece=r"\d+",
     threads: MODEL_THREADS
     resources:
-        **model_job(lambda wildcards: estimator().encoding(wildcards.encoder, wildcards.dataset)),
+        **model_job(
+            lambda wildcards: estimator().encoding(
+                wildcards.encoder, wildcards.dataset
+            )
+        ),
     params:
         **script_params("classification_vectors"),
         weights=encoder_of,
@@ -211,7 +226,8 @@ use rule base_score as classification_score with:
         **script_params("classification_score"),
         splits=splits_of("test"),
         task=lambda wildcards: CLASSIFICATION[wildcards.dataset].model_dump(
-            mode="json", include={"evaluator", "metrics", "unit", "multi_label", "groups", "views"}
+            mode="json",
+            include={"evaluator", "metrics", "unit", "multi_label", "groups", "views"},
         ),
     message:
         "Scoring {wildcards.model} on the test examples of {wildcards.dataset} ({wildcards.experiment}, {wildcards.condition}, seed {wildcards.seed})."

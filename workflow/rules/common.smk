@@ -18,12 +18,16 @@ from snakemake_interface_logger_plugins.common import LogEvent
 # Relative to the working folder, so that a project can be moved together with its results.
 PROJECT_PATH = Path(os.path.relpath(ROOT.resolve()))
 # False in jobs, and where another workflow uses this one as a module.
-STANDALONE = workflow.is_main_process and Path(os.path.abspath(workflow.basedir)) == ROOT
+STANDALONE = (
+    workflow.is_main_process and Path(os.path.abspath(workflow.basedir)) == ROOT
+)
 # Jobs are new processes, maybe on other nodes, and find the package through the environment.
 sys.path.insert(0, str(ROOT / "workflow"))
 # Only warnings and errors of libraries go to the logs; progress is logged every ten seconds.
 os.environ.update(
-    PYTHONPATH=os.pathsep.join(filter(None, [str(ROOT / "workflow"), os.environ.get("PYTHONPATH")])),
+    PYTHONPATH=os.pathsep.join(
+        filter(None, [str(ROOT / "workflow"), os.environ.get("PYTHONPATH")])
+    ),
     TOKENIZERS_PARALLELISM="false",
     TRANSFORMERS_VERBOSITY="error",
     HF_HUB_DISABLE_PROGRESS_BARS="1",
@@ -34,14 +38,20 @@ os.environ.update(
 # Batches have many shapes: with fixed segments, freed GPU memory is often too small for the next one.
 os.environ.setdefault("PYTORCH_ALLOC_CONF", "expandable_segments:True")
 if {*"{}"} & {*str(ROOT)}:
-    sys.exit(f"{ROOT}: Snakemake reads braces in the project's path as wildcards; rename or move the folder.")
+    sys.exit(
+        f"{ROOT}: Snakemake reads braces in the project's path as wildcards; rename or move the folder."
+    )
 
 
 def announce_stop(number):
     """Tell the screen that the run was stopped: jobs that end from now on are no failures."""
-    logger.error(STOPPED, extra={"event": LogEvent.ERROR, "exception": "KeyboardInterrupt"})
+    logger.error(
+        STOPPED, extra={"event": LogEvent.ERROR, "exception": "KeyboardInterrupt"}
+    )
     if number == signal.SIGTERM:
-        logger.warning("Stopping when the running jobs have finished; Ctrl-C ends them too.")
+        logger.warning(
+            "Stopping when the running jobs have finished; Ctrl-C ends them too."
+        )
 
 
 try:
@@ -78,9 +88,15 @@ from lextables.tasks.plan import Context
 
 COSTS = ROOT / "resources/costs"
 ENVIRONMENT = str(ROOT / "envs/lextables.yaml")
-PAPER_FILES = {path.stem: str(path) for path in sorted((PROJECT_PATH / "resources/papers").glob("*.yaml"))}
+PAPER_FILES = {
+    path.stem: str(path)
+    for path in sorted((PROJECT_PATH / "resources/papers").glob("*.yaml"))
+}
 # Relative to the project, because they are a param: another place of the project must not trigger reruns.
-SOURCE_REGISTRIES = ["resources/sources.yaml", *(f"resources/papers/{name}.yaml" for name in PAPER_FILES)]
+SOURCE_REGISTRIES = [
+    "resources/sources.yaml",
+    *(f"resources/papers/{name}.yaml" for name in PAPER_FILES),
+]
 
 
 def or_exit(build, *arguments):
@@ -124,11 +140,15 @@ def check_user_names():
     for paper, entry in PAPERS.items():
         printed = published.load(PROJECT_PATH / f"resources/published/{paper}.csv")
         # In some tables models are the columns.
-        taken += user_rows.printed(sorted({name for cell in printed for name in (cell.row, cell.column)}))
+        taken += user_rows.printed(
+            sorted({name for cell in printed for name in (cell.row, cell.column)})
+        )
         taken += user_rows.rows_of(entry.model_dump())
     without = CONFIG.model_copy(update={"extra_models": ()})
     for paper in CONFIG.papers:
-        plan = planning.plan(PAPERS[paper], Context(without, MODELS, ROOT, GPU, absent=ABSENT))
+        plan = planning.plan(
+            PAPERS[paper], Context(without, MODELS, ROOT, GPU, absent=ABSENT)
+        )
         taken += user_rows.rows_of(list(plan.rows.values()))
     for key in ("extra_models", "extra_predictions"):
         user_rows.check_free((extra.name for extra in getattr(CONFIG, key)), taken, key)
@@ -142,7 +162,10 @@ SUBMITTED = or_exit(submitted.find, CONFIG, PAPERS, CONTENTS)
 os.environ[SUBMITTED_PLACES] = json.dumps(SUBMITTED.places)
 CONTEXT = Context(CONFIG, MODELS, ROOT, GPU, SUBMITTED.rows, ABSENT)
 # Only the papers in the config are planned, so that missing data of others stops nothing.
-PLANS = {name: or_exit(planning.plan, PAPERS[name], CONTEXT, CONFIG.excluded(name)) for name in CONFIG.papers}
+PLANS = {
+    name: or_exit(planning.plan, PAPERS[name], CONTEXT, CONFIG.excluded(name))
+    for name in CONFIG.papers
+}
 PLANS = planning.share_trainings(PLANS, PAPERS)
 or_exit(planning.check_excluded, CONFIG.exclude_rows, PLANS, PAPERS)
 SPECS = {run: spec for plan in PLANS.values() for run, spec in plan.specs.items()}
@@ -165,7 +188,9 @@ def per_attempt(amount):
 
 def capped(minutes):
     """Resource: ``minutes``, and as much more at each retry, up to config key max_runtime."""
-    return lambda wildcards, attempt: min(minutes * attempt, CONFIG.max_runtime or math.inf)
+    return lambda wildcards, attempt: min(
+        minutes * attempt, CONFIG.max_runtime or math.inf
+    )
 
 
 def gpu_job(minutes, mem_mb=resources.LEAST_MB):
@@ -177,10 +202,11 @@ def model_job(work_of):
     """The resources of a job with a model; ``work_of`` returns its work for the job's wildcards."""
     return {
         **ON_GPU,
-        "mem_mb": lambda wildcards, attempt: resources.mem_mb(work_of(wildcards), GPU) * attempt,
-        "runtime": lambda wildcards, attempt: capped(resources.minutes(work_of(wildcards), GPU))(
-            wildcards, attempt
-        ),
+        "mem_mb": lambda wildcards, attempt: resources.mem_mb(work_of(wildcards), GPU)
+        * attempt,
+        "runtime": lambda wildcards, attempt: capped(
+            resources.minutes(work_of(wildcards), GPU)
+        )(wildcards, attempt),
     }
 
 
@@ -188,11 +214,15 @@ def model_job(work_of):
 def estimator():
     """Estimates the work of the planned runs.  The number of volumes is set by the data set that has them."""
     own = {
-        extra.key: resources.own_parameters(extra.kind, model_files(WEIGHT_PATHS[extra.key]["folder"]))
+        extra.key: resources.own_parameters(
+            extra.kind, model_files(WEIGHT_PATHS[extra.key]["folder"])
+        )
         for extra in CONFIG.extra_models
         if "folder" in WEIGHT_PATHS.get(extra.key, {})
     }
-    texts = requests.load_texts(COSTS / "texts.csv", CONFIG.data, globals().get("TEXT_VOLUMES", 0))
+    texts = requests.load_texts(
+        COSTS / "texts.csv", CONFIG.data, globals().get("TEXT_VOLUMES", 0)
+    )
     return resources.Estimator(SPECS, MODELS, texts, own)
 
 
@@ -204,7 +234,11 @@ def run_work(**fixed):
 def check_user_models():
     """Raise `BadInput` if a user's model is not of the declared kind."""
     for extra in CONFIG.extra_models:
-        used = [spec.settings for spec in SPECS.values() if spec.settings.get("weights") == extra.key]
+        used = [
+            spec.settings
+            for spec in SPECS.values()
+            if spec.settings.get("weights") == extra.key
+        ]
         tokens = [settings.get("max_length") or 0 for settings in used]
         if tokens:
             fetch, here = CONFIG.models == "paper", WEIGHT_PATHS[extra.key]
@@ -217,7 +251,11 @@ if STANDALONE:
     logger.info(f"lextables: {CONFIG.heading(GPU)}", extra={"show": True})
     records = [Path(f"{RESULTS}/{run.folder}/run.json") for run in SPECS]
     if outdated := version.outdated(records, installed := versions()):
-        logger.warning(version.warning(outdated, installed, Path(RESULTS) / ".cache/other_versions.txt"))
+        logger.warning(
+            version.warning(
+                outdated, installed, Path(RESULTS) / ".cache/other_versions.txt"
+            )
+        )
 
 
 def code(script, *computed):
@@ -237,7 +275,11 @@ def fingerprint_of(script, *computed):
 
 def package_modules(package, *names):
     """The dotted names of these modules of a paper package, if it has them."""
-    return [f"lextables.{modules.place(package)}.{name}" for name in names if modules.has(package, name)]
+    return [
+        f"lextables.{modules.place(package)}.{name}"
+        for name in names
+        if modules.has(package, name)
+    ]
 
 
 # Params that Snakemake compares are short.  A long param is a function of the input or output, which Snakemake does
@@ -254,13 +296,19 @@ def content_of(paths):
 
     Snakemake reports missing files, as for any input.
     """
-    return digest_of([sha256_of(path) if Path(path).is_file() else "" for path in paths])
+    return digest_of(
+        [sha256_of(path) if Path(path).is_file() else "" for path in paths]
+    )
 
 
 # Data sets and their tasks.
 
 TASKS = {name: task for paper in PAPERS.values() for name, task in paper.tasks.items()}
-PAPER_OF = {name: paper for paper, entry in PAPERS.items() for name in (*entry.data, *entry.tasks)}
+PAPER_OF = {
+    name: paper
+    for paper, entry in PAPERS.items()
+    for name in (*entry.data, *entry.tasks)
+}
 
 
 def of_task(kind):
@@ -285,8 +333,10 @@ def run_folder(**fixed):
     """The pattern of run folders; ``fixed`` are the parts that are not wildcards."""
     names = ("dataset", "experiment", "model", "condition", "seed")
     parts = {name: fixed.get(name, f"{{{name}}}") for name in names}
-    return "{results}/runs/{dataset}/{experiment}/{model}/{condition}/seed{seed}".format(
-        results=RESULTS, **parts
+    return (
+        "{results}/runs/{dataset}/{experiment}/{model}/{condition}/seed{seed}".format(
+            results=RESULTS, **parts
+        )
     )
 
 
@@ -309,9 +359,14 @@ def spec(run):
     """The spec of a run; `BadInput` if this configuration has no such run."""
     if PAPER_OF.get(run.paper) not in CONFIG.papers:
         where = f"{RESULTS}/{run.folder}"
-        raise BadInput("config key papers leaves its paper out", where=where, do="add it there")
+        raise BadInput(
+            "config key papers leaves its paper out", where=where, do="add it there"
+        )
     if run not in SPECS:
-        raise BadInput("there is no such run under this configuration", where=f"{RESULTS}/{run.folder}")
+        raise BadInput(
+            "there is no such run under this configuration",
+            where=f"{RESULTS}/{run.folder}",
+        )
     return SPECS[run]
 
 
@@ -326,9 +381,9 @@ def identified(settings):
     Weights on the hub are identified by their revision, and weights in the results by the rule that makes them.
     """
     location = settings.get("weights") or ""
-    if not location.startswith((MIRROR, PACKAGE, user_rows.PREFIX)) or settings["found"].startswith(
-        ("hub", API)
-    ):
+    if not location.startswith((MIRROR, PACKAGE, user_rows.PREFIX)) or settings[
+        "found"
+    ].startswith(("hub", API)):
         return settings
     folder = place(location)
     return settings | {"content": CONTENTS.folder(folder, model_files(folder))}
@@ -378,12 +433,18 @@ def asking_job(minutes, work_of):
 
     def mem_mb(wildcards, attempt):
         return (
-            local["mem_mb"](wildcards, attempt) if runs_locally(wildcards) else resources.LEAST_MB * attempt
+            local["mem_mb"](wildcards, attempt)
+            if runs_locally(wildcards)
+            else resources.LEAST_MB * attempt
         )
 
     def runtime(wildcards, attempt):
         least = capped(minutes)(wildcards, attempt)
-        return max(least, local["runtime"](wildcards, attempt)) if runs_locally(wildcards) else least
+        return (
+            max(least, local["runtime"](wildcards, attempt))
+            if runs_locally(wildcards)
+            else least
+        )
 
     return {**ASKING_ON_GPU, "mem_mb": mem_mb, "runtime": runtime}
 
@@ -407,7 +468,11 @@ def choice_of(wildcards):
 def weights_of(wildcards):
     """Input: the weights and the record of each run that a run loads; empty if it loads none."""
     sources = spec(run_of(wildcards)).sources
-    return [f"{RESULTS}/{source.folder}/{name}" for source in sources for name in ("weights", "run.json")]
+    return [
+        f"{RESULTS}/{source.folder}/{name}"
+        for source in sources
+        for name in ("weights", "run.json")
+    ]
 
 
 def vectors_of(pattern, **parts):
@@ -421,7 +486,9 @@ def vectors_of(pattern, **parts):
         if "weights" not in chosen:
             return []
         values = {part: chosen[name] for part, name in parts.items()}
-        return [pattern.format(dataset=wildcards.dataset, encoder=chosen["model"], **values)]
+        return [
+            pattern.format(dataset=wildcards.dataset, encoder=chosen["model"], **values)
+        ]
 
     return files
 

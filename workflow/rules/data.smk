@@ -16,7 +16,9 @@ READ_FROM_FILES = {
 
 for name, (paper, package, entry) in READ_FROM_FILES.items():
     files = entry.named(CONFIG.mirrors(ROOT))
-    published_files = [f"{RESULTS}/sources/{file}" for several in files.values() for file in several]
+    published_files = [
+        f"{RESULTS}/sources/{file}" for several in files.values() for file in several
+    ]
     FETCHED += published_files
 
     rule:
@@ -26,7 +28,15 @@ for name, (paper, package, entry) in READ_FROM_FILES.items():
             files=published_files,
             provenance=[f"{file}.json" for file in published_files],
         output:
-            data(name, *(table.name for table in or_exit(modules.module, package, "schema").TABLES[name])),
+            data(
+                name,
+                *(
+                    table.name
+                    for table in or_exit(modules.module, package, "schema").TABLES[
+                        name
+                    ]
+                ),
+            ),
             census=f"{RESULTS}/data/{name}/census.json",
         log:
             f"{RESULTS}/logs/data/{name}.log",
@@ -42,7 +52,10 @@ for name, (paper, package, entry) in READ_FROM_FILES.items():
             name=name,
             files={kind: len(several) for kind, several in files.items()},
             facts=dict(entry.facts),
-            facts_digest=content_of(PROJECT_PATH / "resources/facts" / file for file in entry.facts.values()),
+            facts_digest=content_of(
+                PROJECT_PATH / "resources/facts" / file
+                for file in entry.facts.values()
+            ),
             given=PAPERS[paper].model_dump(mode="json", include={*entry.given}),
             census={variant: dict(tables) for variant, tables in entry.census.items()},
         message:

@@ -33,12 +33,16 @@ def check_command_line():
     reasons = {f"{name}_data": reason for name, reason in ABSENT.items()}
     for paper in PAPERS.keys() - set(CONFIG.papers):
         names = [paper, *(f"{paper}_{table}" for table in PAPERS[paper].tables)]
-        reasons |= dict.fromkeys(names, f"config key papers leaves {paper} out; add it there")
+        reasons |= dict.fromkeys(
+            names, f"config key papers leaves {paper} out; add it there"
+        )
     for target in sorted(targets - known):
         if target in reasons:
             sys.exit(f"{target}: {reasons[target]}.")
         if "/" not in target and not Path(target).exists():
-            near = difflib.get_close_matches(target.lower(), known) or ["snakemake --list-target-rules"]
+            near = difflib.get_close_matches(target.lower(), known) or [
+                "snakemake --list-target-rules"
+            ]
             sys.exit(f"{target}: there is no such target; nearest: {', '.join(near)}.")
     return targets
 
@@ -49,7 +53,11 @@ def retry_what_is_not_run():
         return
     shown = [Path(EXPORTED.format(export=name)) for name in EXPORTS]
     for paper in CONFIG.papers:
-        tables = (name for name in PAPERS[paper].tables if dropped & {*PLANS[paper].folders(name)})
+        tables = (
+            name
+            for name in PAPERS[paper].tables
+            if dropped & {*PLANS[paper].folders(name)}
+        )
         shown += [Path(RESULTS, "tables", paper, f"{name}.csv") for name in tables]
     for path in shown:
         path.unlink(missing_ok=True)
@@ -64,7 +72,9 @@ def remove_damaged_downloads():
     for path, fault in faults.items():
         write_text(f"{path}.removed", sha256_of(path))
         path.unlink()
-        logger.warning(f"{path} was {fault}; it is removed, and fetched again when it is needed.")
+        logger.warning(
+            f"{path} was {fault}; it is removed, and fetched again when it is needed."
+        )
 
 
 def clean_up():
@@ -100,7 +110,9 @@ if STANDALONE:
         logger.addHandler(PlanScreen())
     elif dryrun:
         atexit.register(save_cache, PARSED_MODULES)
-    if not dryrun and (message := or_exit(locks.acquire, Path(".snakemake"), Path(RESULTS), clean_up)):
+    if not dryrun and (
+        message := or_exit(locks.acquire, Path(".snakemake"), Path(RESULTS), clean_up)
+    ):
         logger.warning(message)
 
 
@@ -117,8 +129,12 @@ onstart:
     seconds, guessed = expected_seconds(workflow.dag.needrun_jobs())
     text = f"Expected time: {tqdm.format_interval(sum(seconds.values()))} of one core, by earlier runs of these rules."
     if guessed:
-        text += f"  {len(guessed)} jobs, of a new data set or model, may take longer."
-    logger.info(text, extra={"show": not GPU, "expected": seconds, "guessed": guessed})
+        text += (
+            f"  {len(guessed)} jobs, of a new data set or model, may take longer."
+        )
+    logger.info(
+        text, extra={"show": not GPU, "expected": seconds, "guessed": guessed}
+    )
 
 
 onsuccess:

@@ -44,7 +44,9 @@ use rule base as edgar_quarter with:
         quarter=r"\d{4}-QTR[1-4]",
     params:
         **script_params("edgar_quarter"),
-        pages=lambda wildcards, output: str(Path(output.contracts).parents[2] / "sources/edgar"),
+        pages=lambda wildcards, output: str(
+            Path(output.contracts).parents[2] / "sources/edgar"
+        ),
         base=CONFIG.edgar_base,
         forms=sorted(CONFIG.edgar_forms),
         exhibits=sorted(CONFIG.edgar_exhibits),

@@ -13,7 +13,9 @@ VOLUMES = LAWNGNLI.shards  # {shard: its volumes}, read by caselaw.smk
 LAWNGNLI_DATA = f"{RESULTS}/data/lawngnli"
 LAWNGNLI_RELEASED = CONFIG.lawngnli_data == "released"
 # The released data set is as large as one that is built from so many volumes.
-TEXT_VOLUMES = resources.RELEASED_VOLUMES if LAWNGNLI_RELEASED else sum(map(len, VOLUMES.values()))
+TEXT_VOLUMES = (
+    resources.RELEASED_VOLUMES if LAWNGNLI_RELEASED else sum(map(len, VOLUMES.values()))
+)
 NAMED_CASES = [f"{LAWNGNLI_DATA}/released/cases.json"] if LAWNGNLI_RELEASED else []
 
 
@@ -109,8 +111,12 @@ use rule base as lawngnli_contradictions with:
 
 use rule base as lawngnli_cited with:
     input:
-        parentheticals=expand(f"{LAWNGNLI_SHARD}/parentheticals.parquet", shard=LAWNGNLI.shards),
-        contradictions=expand(f"{LAWNGNLI_SHARD}/contradictions.parquet", shard=LAWNGNLI.shards),
+        parentheticals=expand(
+            f"{LAWNGNLI_SHARD}/parentheticals.parquet", shard=LAWNGNLI.shards
+        ),
+        contradictions=expand(
+            f"{LAWNGNLI_SHARD}/contradictions.parquet", shard=LAWNGNLI.shards
+        ),
         index=LAWNGNLI_INDEX,
     output:
         directory(LAWNGNLI_CITED),
@@ -152,17 +158,27 @@ else:
 
     use rule base as lawngnli_examples with:
         input:
-            parentheticals=expand(f"{LAWNGNLI_SHARD}/parentheticals.parquet", shard=LAWNGNLI.shards),
-            contradictions=expand(f"{LAWNGNLI_SHARD}/contradictions.parquet", shard=LAWNGNLI.shards),
+            parentheticals=expand(
+                f"{LAWNGNLI_SHARD}/parentheticals.parquet", shard=LAWNGNLI.shards
+            ),
+            contradictions=expand(
+                f"{LAWNGNLI_SHARD}/contradictions.parquet", shard=LAWNGNLI.shards
+            ),
             cites=expand(f"{LAWNGNLI_SHARD}/cites.parquet", shard=LAWNGNLI.shards),
-            long_premises=expand(f"{LAWNGNLI_SHARD}/long_premises.parquet", shard=LAWNGNLI.shards),
+            long_premises=expand(
+                f"{LAWNGNLI_SHARD}/long_premises.parquet", shard=LAWNGNLI.shards
+            ),
             counts=expand(
                 f"{LAWNGNLI_SHARD}/{{step}}.json",
                 shard=LAWNGNLI.shards,
                 step=["candidates", "parentheticals", "contradictions"],
             ),
-            opinions=[f"{RESULTS}/data/caselaw/{shard}.json" for shard in LAWNGNLI.shards],
-            provenance=[f"{RESULTS}/sources/caselaw/{shard}.json" for shard in LAWNGNLI.shards],
+            opinions=[
+                f"{RESULTS}/data/caselaw/{shard}.json" for shard in LAWNGNLI.shards
+            ],
+            provenance=[
+                f"{RESULTS}/sources/caselaw/{shard}.json" for shard in LAWNGNLI.shards
+            ],
         output:
             examples=f"{LAWNGNLI_DATA}/examples.parquet",
             long_premises=f"{LAWNGNLI_DATA}/long_premises.parquet",
@@ -174,7 +190,11 @@ else:
             f"{RESULTS}/benchmarks/lawngnli/examples.tsv"
         threads: MODEL_THREADS
         resources:
-            **gpu_job(minutes=resources.volume_minutes(TEXT_VOLUMES, 0.5 if GPU else 1.0, least=60)),
+            **gpu_job(
+                minutes=resources.volume_minutes(
+                    TEXT_VOLUMES, 0.5 if GPU else 1.0, least=60
+                )
+            ),
         params:
             **script_params("lawngnli_examples"),
             encoder=lambda wildcards: identified(LAWNGNLI.encoder),
@@ -191,13 +211,17 @@ else:
 # The parentheticals of all shards as a separate data set.
 use rule base as lawngnli_parenthetical_set with:
     input:
-        parentheticals=expand(f"{LAWNGNLI_SHARD}/parentheticals.parquet", shard=LAWNGNLI.shards),
+        parentheticals=expand(
+            f"{LAWNGNLI_SHARD}/parentheticals.parquet", shard=LAWNGNLI.shards
+        ),
         counts=expand(
             f"{LAWNGNLI_SHARD}/{{step}}.json",
             shard=LAWNGNLI.shards,
             step=["candidates", "parentheticals"],
         ),
-        provenance=[f"{RESULTS}/sources/caselaw/{shard}.json" for shard in LAWNGNLI.shards],
+        provenance=[
+            f"{RESULTS}/sources/caselaw/{shard}.json" for shard in LAWNGNLI.shards
+        ],
     output:
         parentheticals=f"{RESULTS}/data/lawngnli_parentheticals/parentheticals.parquet",
         census=f"{RESULTS}/data/lawngnli_parentheticals/census.json",

@@ -19,7 +19,9 @@ use rule base as lawngnli_retrieval with:
         examples=f"{LAWNGNLI_DATA}/examples.parquet",
         unfiltered=f"{LAWNGNLI_DATA}/unfiltered.parquet",
         census=f"{LAWNGNLI_DATA}/census.json",
-        opinions=[f"{RESULTS}/data/caselaw/{shard}.parquet" for shard in LAWNGNLI.shards],
+        opinions=[
+            f"{RESULTS}/data/caselaw/{shard}.parquet" for shard in LAWNGNLI.shards
+        ],
     output:
         queries=f"{LAWNGNLI_RETRIEVAL}/queries.parquet",
         documents=f"{LAWNGNLI_RETRIEVAL}/documents.parquet",
@@ -35,7 +37,9 @@ use rule base as lawngnli_retrieval with:
         f"{RESULTS}/benchmarks/lawngnli/retrieval.tsv"
     threads: MODEL_THREADS
     resources:
-        **gpu_job(minutes=resources.volume_minutes(TEXT_VOLUMES, 3 if GPU else 15, least=60)),
+        **gpu_job(
+            minutes=resources.volume_minutes(TEXT_VOLUMES, 3 if GPU else 15, least=60)
+        ),
     params:
         **script_params("lawngnli_retrieval"),
         encoder=lambda wildcards: identified(LAWNGNLI_POOL_ENCODER),

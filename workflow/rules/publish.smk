@@ -40,10 +40,14 @@ use rule base as export with:
         **script_params("publish_export"),
         about=lambda wildcards, output: export_about(wildcards),
         rows=lambda wildcards, output: [*export_rows(wildcards.export).values()],
-        registry_texts=lambda wildcards, output: source_words(EXPORTS[wildcards.export][0]),
+        registry_texts=lambda wildcards, output: source_words(
+            EXPORTS[wildcards.export][0]
+        ),
         paper_digest=lambda wildcards: digest_of(export_about(wildcards)),
         rows_digest=lambda wildcards: digest_of(export_rows(wildcards.export)),
-        sources_digest=lambda wildcards: digest_of(source_words(EXPORTS[wildcards.export][0])),
+        sources_digest=lambda wildcards: digest_of(
+            source_words(EXPORTS[wildcards.export][0])
+        ),
         command=lambda wildcards: (
             f".venv/bin/snakemake --cores 4 publish --config data={CONFIG.data} models={CONFIG.models} "
             f"papers='[{EXPORTS[wildcards.export][0]}]'"
@@ -54,7 +58,10 @@ use rule base as export with:
 
 use rule base as printed with:
     input:
-        published=[str(PROJECT_PATH / f"resources/published/{name}.csv") for name in PAPER_FILES],
+        published=[
+            str(PROJECT_PATH / f"resources/published/{name}.csv")
+            for name in PAPER_FILES
+        ],
     output:
         f"{PUBLISH}/printed/printed.csv",
     log:

@@ -17,18 +17,26 @@ REPORTED = {
     "papers": list(PAPER_FILES.values()),
     "census": [f"{RESULTS}/data/{paper}/census.json" for paper in CONFIG.papers],
     "data": sorted(
-        {f"{RESULTS}/data/{name}/census.json" for paper in CONFIG.papers for name in shown_data(paper)}
+        {
+            f"{RESULTS}/data/{name}/census.json"
+            for paper in CONFIG.papers
+            for name in shown_data(paper)
+        }
         - {f"{RESULTS}/data/{paper}/census.json" for paper in CONFIG.papers}
     ),
     "tables": [path for paper in CONFIG.papers for path in table_files(paper)],
     "runs": sorted(
-        f"{RESULTS}/{run.folder}/run.json" for paper in CONFIG.papers for run in PLANS[paper].specs
+        f"{RESULTS}/{run.folder}/run.json"
+        for paper in CONFIG.papers
+        for run in PLANS[paper].specs
     ),
 }
 
 
 # Modules of paper packages with additional sections below their tables.
-EXHIBITS = [name for paper in PAPER_FILES for name in package_modules(paper, "exhibits")]
+EXHIBITS = [
+    name for paper in PAPER_FILES for name in package_modules(paper, "exhibits")
+]
 
 
 localrules:
@@ -54,7 +62,9 @@ use rule base as report with:
     params:
         **script_params("report", *EXHIBITS),
         root=lambda wildcards, input: input.config.rpartition("/")[0],
-        words=lambda wildcards, input: {paper: source_words(paper) for paper in PAPER_FILES},
+        words=lambda wildcards, input: {
+            paper: source_words(paper) for paper in PAPER_FILES
+        },
         earlier=lambda wildcards, input: of_earlier_runs(),
         trained_on=lambda wildcards, input: trained_on_by_run(),
         trained_on_digest=lambda wildcards: digest_of(trained_on_by_run()),

@@ -34,7 +34,13 @@ use rule base as fetch_source with:
         # Registered names only: x.json can be a file, and x.json.json its provenance.
         source="|".join(SOURCES),
         file="|".join(
-            sorted({sources.file_regex(name) for entry in SOURCES.values() for name in entry.files})
+            sorted(
+                {
+                    sources.file_regex(name)
+                    for entry in SOURCES.values()
+                    for name in entry.files
+                }
+            )
         ),
     retries: 1
     params:

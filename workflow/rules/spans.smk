@@ -14,11 +14,18 @@ NOT_QUOTED = any_of({name for name, task in SPANS.items() if not task.quotes})
 SPAN_SHARDS = 8
 # Wildcard patterns of the linear models, and of all others.
 LINEAR = any_of(
-    {key for task in SPANS.values() for key, panel in task.models.items() if panel.kind == "linear"}
+    {
+        key
+        for task in SPANS.values()
+        for key, panel in task.models.items()
+        if panel.kind == "linear"
+    }
 )
 NEURAL = rf"(?!(?:{LINEAR})/)[^/]+"
 WINDOWS = f"{RESULTS}/features/spans/{{dataset}}/{{model}}/{{length}}x{{step}}"
-UNIT_VECTORS = f"{RESULTS}/features/spans/{{dataset}}/{{encoder}}/vectors/{{length}}.parquet"
+UNIT_VECTORS = (
+    f"{RESULTS}/features/spans/{{dataset}}/{{encoder}}/vectors/{{length}}.parquet"
+)
 
 
 if not CONFIG.submit_small_jobs:
@@ -80,14 +87,20 @@ use rule base_training as spans_pretrain with:
         **model_job(run_work(experiment="pretrain", condition="contracts")),
     params:
         **script_params("spans_pretrain"),
-        settings=lambda wildcards: settings(wildcards, experiment="pretrain", condition="contracts"),
-        work=lambda wildcards: work(wildcards, experiment="pretrain", condition="contracts"),
+        settings=lambda wildcards: settings(
+            wildcards, experiment="pretrain", condition="contracts"
+        ),
+        work=lambda wildcards: work(
+            wildcards, experiment="pretrain", condition="contracts"
+        ),
     message:
         "Training {wildcards.model} to fill in masked words of contracts."
 
 
 FETCHED += [
-    f"{RESULTS}/sources/{spec.settings['file']}" for run, spec in SPECS.items() if run.experiment == "release"
+    f"{RESULTS}/sources/{spec.settings['file']}"
+    for run, spec in SPECS.items()
+    if run.experiment == "release"
 ]
 RELEASED = run_folder(experiment="release", condition="as-released", seed=0)
 
@@ -194,7 +207,11 @@ use rule base as spans_vectors with:
         length=r"\d+",
     threads: MODEL_THREADS
     resources:
-        **model_job(lambda wildcards: estimator().encoding(wildcards.encoder, wildcards.dataset)),
+        **model_job(
+            lambda wildcards: estimator().encoding(
+                wildcards.encoder, wildcards.dataset
+            )
+        ),
     params:
         **script_params("spans_vectors"),
         settings=encoding,

@@ -101,4 +101,7 @@ for paper in CONFIG.papers:
             name:
                 f"{paper}_{table}"
             input:
-                [f"{RESULTS}/tables/{paper}/{table}.{kind}" for kind in table_kinds(table)],
+                [
+                    f"{RESULTS}/tables/{paper}/{table}.{kind}"
+                    for kind in table_kinds(table)
+                ],

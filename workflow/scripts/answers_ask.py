@@ -10,6 +10,12 @@ with job(snakemake.log[0]) as log:
     made = mark if snakemake.params.marks else answer
     with recorded(snakemake.output.record, settings) as record:
         model = cached_model.of_rule(settings, snakemake.params)
-        record |= made(snakemake.input, snakemake.params.names, settings, model, snakemake.output.predictions)
+        record |= made(
+            snakemake.input,
+            snakemake.params.names,
+            settings,
+            model,
+            snakemake.output.predictions,
+        )
         record["device"] = model.device
         log.info("asked: %s", record["asked"])

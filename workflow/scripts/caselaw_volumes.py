@@ -27,4 +27,6 @@ with job(snakemake.log[0]) as log:
         client=Client(minimum_rate=config.download_minimum_rate),
         say=log.info,
     )
-    write_text(snakemake.output[0], json.dumps(record, indent=1, ensure_ascii=False) + "\n")
+    write_text(
+        snakemake.output[0], json.dumps(record, indent=1, ensure_ascii=False) + "\n"
+    )

@@ -11,5 +11,9 @@ with job(snakemake.log[0]) as log:
         if path.suffixes == [".csv"]:
             with damage_named(path):
                 totals = count(from_csv(path.read_text(encoding="utf-8")))
-            words = ", ".join(f"{n} {verdict or 'without a verdict'}" for verdict, n in totals.items() if n)
+            words = ", ".join(
+                f"{n} {verdict or 'without a verdict'}"
+                for verdict, n in totals.items()
+                if n
+            )
             print(f"{path.parent.name} {path.stem}: {words}")

@@ -14,6 +14,10 @@ with job(snakemake.log[0]) as log:
         questions = asked_examples(snakemake.input.data, settings, test)
         model = cached_model.of_rule(settings, snakemake.params)
         rows, answers = answer(questions, snakemake.input.data, settings, model)
-        write(READINGS if "readings" in settings else PREDICTIONS, rows, snakemake.output.predictions)
+        write(
+            READINGS if "readings" in settings else PREDICTIONS,
+            rows,
+            snakemake.output.predictions,
+        )
         record |= {"asked": counts(answers), "device": model.device}
         log.info("asked: %s", record["asked"])

@@ -13,9 +13,13 @@ with job(snakemake.log[0]) as log:
     with recorded(snakemake.output[0], settings) as record:
         if snakemake.input.published:
             head_ids = sorted({row["head_id"] for row in examples})
-            choice = scoring.published(settings, head_ids, read(snakemake.input.published[0]))
+            choice = scoring.published(
+                settings, head_ids, read(snakemake.input.published[0])
+            )
         else:
-            searches = list(zip(settings["learning_rates"], snakemake.input.searched, strict=True))
+            searches = list(
+                zip(settings["learning_rates"], snakemake.input.searched, strict=True)
+            )
             validation_examples = list(of_splits(examples, validation))
             choice = scoring.searched(settings, searches, validation_examples, heads)
         record["choice"] = choice

@@ -7,7 +7,11 @@ from lextables.tasks.classification.features import tokenise
 
 with job(snakemake.log[0]) as log:
     counts = tokenise(
-        texts_of(snakemake.input.examples[0], snakemake.input.texts[0], snakemake.params.views),
+        texts_of(
+            snakemake.input.examples[0],
+            snakemake.input.texts[0],
+            snakemake.params.views,
+        ),
         weights_folder(snakemake.params.weights),
         int(snakemake.wildcards.length),
         snakemake.output.tokens,

@@ -20,9 +20,13 @@ with job(snakemake.log[0]):
         record |= {"device": device.describe(where)}
         if "readings" in settings:
             record |= {"trained": list(map(read_json, trained))}
-            rows = read_views(settings, weights, examples, test, snakemake.input.tokens, where)
+            rows = read_views(
+                settings, weights, examples, test, snakemake.input.tokens, where
+            )
             write(READINGS, rows, snakemake.output.predictions)
         else:
             record |= {"trained": read_json(trained[0])}
-            rows = read_examples(weights[0], examples, test, snakemake.input.tokens[0], where)
+            rows = read_examples(
+                weights[0], examples, test, snakemake.input.tokens[0], where
+            )
             write(PREDICTIONS, rows, snakemake.output.predictions)

@@ -15,5 +15,7 @@ with job(snakemake.log[0]) as log:
             record |= read_views(*arguments, weights, snakemake.output.predictions)
         else:
             record |= {"trained": read_json(trained[0])}
-            record |= read_examples(*arguments, weights[0], snakemake.output.predictions)
+            record |= read_examples(
+                *arguments, weights[0], snakemake.output.predictions
+            )
         log.info("read: %s", record)

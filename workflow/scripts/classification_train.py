@@ -16,11 +16,23 @@ from lextables.tasks.classification.training import prepare, read_while_training
 
 with job(snakemake.log[0]) as log:
     settings, choice = snakemake.params.settings, chosen(snakemake.input.choice)
-    experiment, where = snakemake.wildcards.experiment, device.pick(snakemake.params.device)
+    experiment, where = (
+        snakemake.wildcards.experiment,
+        device.pick(snakemake.params.device),
+    )
     with recorded(snakemake.output.record, settings) as record:
-        record |= {"device": device.describe(where)} | ({"choice": choice} if choice else {})
-        start = map(folder_content, snakemake.input.start[::2])  # weights that the training starts from
-        owner = identity(counts_of(snakemake.input.census), snakemake.params.code, device.kind(where), start)
+        record |= {"device": device.describe(where)} | (
+            {"choice": choice} if choice else {}
+        )
+        start = map(
+            folder_content, snakemake.input.start[::2]
+        )  # weights that the training starts from
+        owner = identity(
+            counts_of(snakemake.input.census),
+            snakemake.params.code,
+            device.kind(where),
+            start,
+        )
         run = prepare(
             settings,
             *snakemake.input.data,
@@ -37,9 +49,16 @@ with job(snakemake.log[0]) as log:
             record |= train(run, trial, snakemake.output.weights)
         else:
             tried = experiment == "search"
-            record |= read_while_training(run, planned, snakemake.output.predictions, tried=tried)
+            record |= read_while_training(
+                run, planned, snakemake.output.predictions, tried=tried
+            )
         log.info("%s", record)
     if experiment == "train":
-        keep(snakemake.params.work, record["work"][0], snakemake.output.weights, snakemake.output.record)
+        keep(
+            snakemake.params.work,
+            record["work"][0],
+            snakemake.output.weights,
+            snakemake.output.record,
+        )
     else:
         clear(snakemake.params.work)

@@ -8,5 +8,7 @@ with job(snakemake.log[0]) as log:
     settings, (final,) = snakemake.params.settings, snakemake.params.splits
     with recorded(snakemake.output.record, settings) as record:
         files, vectors = snakemake.input.data, snakemake.input.vectors
-        record |= train(files, vectors, final, settings, snakemake.threads, snakemake.output.weights)
+        record |= train(
+            files, vectors, final, settings, snakemake.threads, snakemake.output.weights
+        )
         log.info("trained: %s", record)

@@ -12,7 +12,11 @@ with job(snakemake.log[0]) as log:
     weights, where = snakemake.params.weights, device.pick(snakemake.params.device)
     model = bi_encoder.load(weights_folder(weights), where, weights["max_length"])
     count = encode_texts(
-        texts_of(snakemake.input.examples[0], snakemake.input.texts[0], snakemake.params.views),
+        texts_of(
+            snakemake.input.examples[0],
+            snakemake.input.texts[0],
+            snakemake.params.views,
+        ),
         partial(bi_encoder.encode, model),
         int(snakemake.wildcards.piece),
         snakemake.output.vectors,

@@ -11,5 +11,7 @@ with job(snakemake.log[0]):
     asked = [row for row in read(questions) if row["split"] == "test"]
     params = snakemake.params
     predictions = read(Path(params.run) / "predictions.parquet")
-    counts = marks.count(predictions, asked, read(answers), params.relaxed, params.minimum)
+    counts = marks.count(
+        predictions, asked, read(answers), params.relaxed, params.minimum
+    )
     write(marks.MARKS, counts, snakemake.output[0])

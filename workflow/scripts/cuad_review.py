@@ -23,7 +23,9 @@ with job(snakemake.log[0]) as log:
     record = read_json(run / "run.json", RunSettings)
     settings, names = record["settings"], [row["category"] for row in read(categories)]
     if settings.get("kind") == LINEAR:
-        reading.read_with_linear_model(contract.text, names, settings, weights, output.predictions)
+        reading.read_with_linear_model(
+            contract.text, names, settings, weights, output.predictions
+        )
         unread = ()
     else:
         # Imported here: torch takes seconds to load, and linear models do not need it.
@@ -31,7 +33,10 @@ with job(snakemake.log[0]) as log:
         from lextables.models.weights import weights_folder
         from lextables.tasks.spans.windows import question_texts
 
-        where, wordings = device.pick(snakemake.params.device), question_texts(questions)
+        where, wordings = (
+            device.pick(snakemake.params.device),
+            question_texts(questions),
+        )
         progress = reading.read_with_fine_tuned_model(
             contract.text,
             {name: wordings[name] for name in names},
@@ -40,7 +45,12 @@ with job(snakemake.log[0]) as log:
             where,
             output.predictions,
         )
-        log.info("read %d of %d windows on %s", progress.read, progress.windows, device.describe(where))
+        log.info(
+            "read %d of %d windows on %s",
+            progress.read,
+            progress.windows,
+            device.describe(where),
+        )
         unread = review.unread_windows(progress.most, progress.of_question)
 
     asked = {question_id(name): name for name in names}

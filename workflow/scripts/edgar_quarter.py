@@ -16,7 +16,13 @@ with job(snakemake.log[0]):
     # The contact comes from the config and not from a param: another person's name changes no contract.
     config = Config.model_validate(dict(snakemake.config))
     client = replace(CLIENT, minimum_rate=config.download_minimum_rate)
-    pages = Pages(config.edgar_contact, params.pages, Pace(default_file()), base=params.base, client=client)
+    pages = Pages(
+        config.edgar_contact,
+        params.pages,
+        Pace(default_file()),
+        base=params.base,
+        client=client,
+    )
     report = collect(
         quarter(snakemake.wildcards.quarter, date.today()),
         pages,

@@ -11,6 +11,10 @@ with job(snakemake.log[0]):
     tokens = tokenizer()
     output = snakemake.output
     counted = write_candidates(
-        snakemake.input.opinions, CaseIndex(snakemake.input.index), tokens, output.candidates, output.cites
+        snakemake.input.opinions,
+        CaseIndex(snakemake.input.index),
+        tokens,
+        output.candidates,
+        output.cites,
     )
     write_counts(counted, output.counts)

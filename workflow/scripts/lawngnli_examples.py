@@ -3,7 +3,13 @@
 from lextables.models import bi_encoder, device, own_settings
 from lextables.models.weights import weights_folder
 from lextables.papers.lawngnli.census import check_left, ingested, total, volume_sources
-from lextables.papers.lawngnli.examples import EXAMPLES, UNFILTERED, Shard, write_examples, write_unfiltered
+from lextables.papers.lawngnli.examples import (
+    EXAMPLES,
+    UNFILTERED,
+    Shard,
+    write_examples,
+    write_unfiltered,
+)
 from lextables.papers.lawngnli.long_premises import LONG_PREMISES
 from lextables.pipeline.dataset import census, write_census
 from lextables.pipeline.files import read_json
@@ -15,11 +21,20 @@ with job(snakemake.log[0]) as log:
     # Check before loading the encoder: later steps add no example.
     check_left(counted.funnel.items())
 
-    files = (inputs.parentheticals, inputs.contradictions, inputs.cites, inputs.long_premises)
+    files = (
+        inputs.parentheticals,
+        inputs.contradictions,
+        inputs.cites,
+        inputs.long_premises,
+    )
     shards = [Shard(*paths) for paths in zip(*files, strict=True)]
-    encoder = bi_encoder.load(weights_folder(params.encoder), device.pick(params.device))
+    encoder = bi_encoder.load(
+        weights_folder(params.encoder), device.pick(params.device)
+    )
     own_settings.check_products(encoder)
-    encode = bi_encoder.cached(bi_encoder.encode_alike, encoder, params.encoder, params.vectors)
+    encode = bi_encoder.cached(
+        bi_encoder.encode_alike, encoder, params.encoder, params.vectors
+    )
     last = write_examples(
         shards,
         encode,

@@ -7,10 +7,20 @@ from lextables.pipeline.job import job
 
 with job(snakemake.log[0]):
     inputs, output = snakemake.input, snakemake.output
-    write_pairs(inputs.examples, inputs.long_premises, output.examples, output.heads, output.texts)
+    write_pairs(
+        inputs.examples,
+        inputs.long_premises,
+        output.examples,
+        output.heads,
+        output.texts,
+    )
     counts = {table.name: census(table, output[table.name]) for table in TABLES}
     source_census = read_json(inputs.census, Census)
     # Readings are matched by the data set they were drawn from.
-    notes = {"rows_sha256 of lawngnli's examples": source_census["data"]["examples"]["rows_sha256"]}
+    notes = {
+        "rows_sha256 of lawngnli's examples": source_census["data"]["examples"][
+            "rows_sha256"
+        ]
+    }
     record = {"data": counts, "notes": notes, "sources": source_census["sources"]}
     write_census(output.census, record)

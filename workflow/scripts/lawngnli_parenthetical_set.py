@@ -12,11 +12,17 @@ with job(snakemake.log[0]):
     inputs, output = snakemake.input, snakemake.output
     counted = total(map(read_json, inputs.counts))
     check_left(counted.funnel.items())
-    write(PARENTHETICALS, chain.from_iterable(map(read, inputs.parentheticals)), output.parentheticals)
+    write(
+        PARENTHETICALS,
+        chain.from_iterable(map(read, inputs.parentheticals)),
+        output.parentheticals,
+    )
     write_census(
         output.census,
         {
-            "data": {PARENTHETICALS.name: census(PARENTHETICALS, output.parentheticals)},
+            "data": {
+                PARENTHETICALS.name: census(PARENTHETICALS, output.parentheticals)
+            },
             "notes": counted.counts,
             "funnel": list(counted.funnel.items()),
             "sources": volume_sources(map(read_json, inputs.provenance)),

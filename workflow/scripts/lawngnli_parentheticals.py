@@ -4,7 +4,10 @@ from pathlib import Path
 
 from lextables.papers.lawngnli.accuracy import tokens_of
 from lextables.papers.lawngnli.case_index import CaseIndex
-from lextables.papers.lawngnli.entail_examples import MajorityOpinions, write_parentheticals
+from lextables.papers.lawngnli.entail_examples import (
+    MajorityOpinions,
+    write_parentheticals,
+)
 from lextables.papers.lawngnli.steps import write_counts
 from lextables.pipeline.job import job
 
@@ -13,7 +16,9 @@ with job(snakemake.log[0]):
     counted = write_parentheticals(
         snakemake.input.candidates,
         index,
-        MajorityOpinions([Path(snakemake.params.opinions, shard) for shard in index.shards]),
+        MajorityOpinions(
+            [Path(snakemake.params.opinions, shard) for shard in index.shards]
+        ),
         tokens_of(),
         snakemake.output.parentheticals,
     )

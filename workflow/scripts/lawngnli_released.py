@@ -21,9 +21,15 @@ with job(snakemake.log[0]) as log:
     released = Released(inputs.rows, inputs.cases, inputs.hypotheses, masks)
     check_left(released.funnel())
     released.write(output.examples, output.long_premises, output.unfiltered)
-    trees = "" if params.parser == params.parsers[0] else f"hypotheses contradicted over {params.parser}"
+    trees = (
+        ""
+        if params.parser == params.parsers[0]
+        else f"hypotheses contradicted over {params.parser}"
+    )
     printed = [
-        cell for cell in published.load(ROOT / "resources/published/lawngnli.csv") if cell.table == "table2"
+        cell
+        for cell in published.load(ROOT / "resources/published/lawngnli.csv")
+        if cell.table == "table2"
     ]
     found = differences(released, Path(output.census).parent, printed, trees)
     volumes = list(map(read_json, inputs.volumes))
@@ -40,8 +46,11 @@ with job(snakemake.log[0]) as log:
             "left_out": released.named(),
             "differences": found,
             # Pools of opinions are the paper's only if every volume was read.
-            "whole_collection": not set_aside and not any(shard.get("without") for shard in volumes),
-            "sources": judged([*map(read_json, files), *volume_sources(volumes)], found),
+            "whole_collection": not set_aside
+            and not any(shard.get("without") for shard in volumes),
+            "sources": judged(
+                [*map(read_json, files), *volume_sources(volumes)], found
+            ),
         },
     )
     log.info("%s", found)

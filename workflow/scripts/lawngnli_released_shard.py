@@ -11,6 +11,14 @@ from lextables.pipeline.job import job
 
 with job(snakemake.log[0]):
     inputs, output, chosen = snakemake.input, snakemake.output, snakemake.params.parser
-    volumes = ingest.paths(read_json(inputs.volumes, ingest.FetchedVolumes), Path(inputs.volumes).parent)
+    volumes = ingest.paths(
+        read_json(inputs.volumes, ingest.FetchedVolumes), Path(inputs.volumes).parent
+    )
     model = {"model": place(chosen["model"])} if chosen["model"] else {}
-    write_shard(inputs.rows, volumes, parser(chosen["name"], **model), output.cases, output.hypotheses)
+    write_shard(
+        inputs.rows,
+        volumes,
+        parser(chosen["name"], **model),
+        output.cases,
+        output.hypotheses,
+    )

@@ -20,7 +20,9 @@ from lextables.pipeline.job import job
 with job(snakemake.log[0]) as log:
     inputs, output, params = snakemake.input, snakemake.output, snakemake.params
     encoder = bi_encoder.load(
-        weights_folder(params.encoder), device.pick(params.device), params.encoder["max_length"]
+        weights_folder(params.encoder),
+        device.pick(params.device),
+        params.encoder["max_length"],
     )
     own_settings.check_products(encoder)
     # Encoded as in the runs of the task, so that both share the cached vectors.
@@ -36,17 +38,31 @@ with job(snakemake.log[0]) as log:
         "note": "pools of a part",
     }
     partial = not made.get("whole_collection", True)
-    sources = [source | part if partial and source["comparable"] else source for source in made["sources"]]
+    sources = [
+        source | part if partial and source["comparable"] else source
+        for source in made["sources"]
+    ]
     common = {"encoder": params.encoder["model"], "sources": sources}
     tables = (DOCUMENTS, JUDGEMENTS, QUERIES)
     paths = {table.name: output[table.name] for table in tables}
     counts = write_retrieval(inputs.examples, inputs.opinions, *encoders, paths)
     check_left([("a test example that is Entail or Contradict", counts.queries)])
     tables_census = {table.name: census(table, paths[table.name]) for table in tables}
-    write_census(output.census, common | {"data": tables_census, "pools": asdict(counts)})
+    write_census(
+        output.census, common | {"data": tables_census, "pools": asdict(counts)}
+    )
     log.info("%s", counts)
 
     paths = {table.name: output[f"reranking_{table.name}"] for table in RERANKING}
-    write_reranking(inputs.examples, inputs.unfiltered, inputs.opinions, *encoders, params.seed, paths)
-    tables_census = {table.name: census(table, paths[table.name]) for table in RERANKING}
+    write_reranking(
+        inputs.examples,
+        inputs.unfiltered,
+        inputs.opinions,
+        *encoders,
+        params.seed,
+        paths,
+    )
+    tables_census = {
+        table.name: census(table, paths[table.name]) for table in RERANKING
+    }
     write_census(output.reranking_census, common | {"data": tables_census})

@@ -9,4 +9,6 @@ from lextables.pipeline.job import job
 with job(snakemake.log[0]):
     census = read_json(snakemake.input.census, Census)
     rows = drawn(list(read(snakemake.input.examples)), snakemake.params.seed)
-    write_text(snakemake.output[0], sheet(rows, census["data"]["examples"]["rows_sha256"]))
+    write_text(
+        snakemake.output[0], sheet(rows, census["data"]["examples"]["rows_sha256"])
+    )

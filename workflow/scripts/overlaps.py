@@ -13,8 +13,14 @@ from lextables.report import overlaps
 with job(snakemake.log[0]) as log, TemporaryDirectory() as folder:
     splits, data = [], Path(snakemake.params.data)
     for dataset, texts in snakemake.params.texts.items():
-        splits += index(dataset, overlaps.read_texts(data / dataset, texts), Path(folder))
-    log.info("%d splits with %d words.", len(splits), sum(sum(split.words) for split in splits))
+        splits += index(
+            dataset, overlaps.read_texts(data / dataset, texts), Path(folder)
+        )
+    log.info(
+        "%d splits with %d words.",
+        len(splits),
+        sum(sum(split.words) for split in splits),
+    )
     units = pd.concat(compare(splits), ignore_index=True)
     table = overlaps.pairs(splits, units)
     with replacing(snakemake.output.units) as path:

@@ -17,8 +17,12 @@ with job(snakemake.log[0]) as log:
     compared = {*zip(table.other_dataset, table.other_split, strict=True)}
     rows = []
     for benchmark in snakemake.params.benchmarks:
-        log.info("Scoring %s of %s without overlap.", benchmark["table"], benchmark["paper"])
-        rows += without_overlap.scores_without(benchmark, units, compared, Path(snakemake.params.root))
+        log.info(
+            "Scoring %s of %s without overlap.", benchmark["table"], benchmark["paper"]
+        )
+        rows += without_overlap.scores_without(
+            benchmark, units, compared, Path(snakemake.params.root)
+        )
     scores = pd.DataFrame(rows)
     shares = table.assign(share=(table.shared / table.words).fillna(0))
     svg, html = overlaps.page(shares, units, scores)

@@ -12,7 +12,11 @@ from lextables.publish.folder import write
 with job(snakemake.log[0]):
     params, predictions = snakemake.params, snakemake.input.predictions
     of_runs = zip(predictions, params.rows, strict=True)
-    runs = [PublishedRun(Path(path).parent, rows) for path, rows in of_runs if not not_run.reason(path)]
+    runs = [
+        PublishedRun(Path(path).parent, rows)
+        for path, rows in of_runs
+        if not not_run.reason(path)
+    ]
     export = gather(
         snakemake.wildcards.export,
         About.model_validate(params.about),

@@ -15,9 +15,16 @@ with job(snakemake.log[0]):
     config = yaml.safe_load(Path(snakemake.input.config).read_text(encoding="utf-8"))
     wordings = snakemake.params.words
     shown, runs = results.read_all(
-        root, snakemake.input.papers, wordings, snakemake.input.census, snakemake.input.runs, earlier
+        root,
+        snakemake.input.papers,
+        wordings,
+        snakemake.input.census,
+        snakemake.input.runs,
+        earlier,
     )
-    said = {name: about for wording in wordings.values() for name, about in wording.items()}
+    said = {
+        name: about for wording in wordings.values() for name, about in wording.items()
+    }
     censuses = {*map(Path, [*snakemake.input.census, *snakemake.input.data])}
     censuses |= {root / path for path in earlier if path.endswith("/census.json")}
     site.write(

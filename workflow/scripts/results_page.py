@@ -14,7 +14,12 @@ from lextables.report import results, summary
 with job(snakemake.log[0]):
     root, found = Path(snakemake.params.root), snakemake.input
     parts, runs = results.read_all(
-        root, found.papers, snakemake.params.words, found.census, found.runs, snakemake.params.earlier
+        root,
+        found.papers,
+        snakemake.params.words,
+        found.census,
+        found.runs,
+        snakemake.params.earlier,
     )
     times = [(root / run.folder / "run.json").stat().st_mtime for run in runs]
     overlaps = None
@@ -35,4 +40,6 @@ with job(snakemake.log[0]):
     readme = Path(found.readme).read_text(encoding="utf-8")
     write_text(snakemake.output.page, summary.page(material))
     write_text(snakemake.output.picture, summary.picture(material))
-    write_text(snakemake.output.readme, summary.with_summary(readme, summary.summary(material)))
+    write_text(
+        snakemake.output.readme, summary.with_summary(readme, summary.summary(material))
+    )

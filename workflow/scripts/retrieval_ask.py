@@ -17,7 +17,10 @@ with (
     documents = collection.load(snakemake.input.data, snakemake.params.task)
     hits = dict(zip(settings, map(ranked, snakemake.input.hits), strict=True))
     model = cached_model.of_rule(first, snakemake.params)
-    counts = [expected(candidates_of(documents, hits[name], run), run) for name, run in settings.items()]
+    counts = [
+        expected(candidates_of(documents, hits[name], run), run)
+        for name, run in settings.items()
+    ]
     model.expect(*map(sum, zip(*counts, strict=True)))
     for path, record, (name, run) in zip(
         snakemake.output.predictions, records, settings.items(), strict=True

@@ -21,7 +21,10 @@ with job(snakemake.log[0]):
         model = bi_encoder.load(folder, where, settings["max_length"])
         own_settings.check_products(model)
         encode = (bi_encoder.encode_documents, bi_encoder.encode_queries)
-        encoders = [bi_encoder.cached(each, model, settings, snakemake.params.vectors) for each in encode]
+        encoders = [
+            bi_encoder.cached(each, model, settings, snakemake.params.vectors)
+            for each in encode
+        ]
         data = collection.load(snakemake.input.data, snakemake.params.task)
         systems = [scored(path) for path in snakemake.input.hits]
         hits = lexical.fuse_with_feedback(data, systems, settings, *encoders)

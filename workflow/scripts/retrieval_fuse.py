@@ -9,5 +9,9 @@ from lextables.tasks.retrieval.lexical import fuse
 with job(snakemake.log[0]):
     settings = snakemake.params.settings
     with recorded(snakemake.output.record, settings):
-        hits = fuse([scored(path) for path in snakemake.input], settings["shares"], settings["top"])
+        hits = fuse(
+            [scored(path) for path in snakemake.input],
+            settings["shares"],
+            settings["top"],
+        )
         write(PREDICTIONS, prediction_rows(hits), snakemake.output.predictions)

@@ -6,8 +6,13 @@ from lextables.pipeline.run import recorded_all
 from lextables.tasks.retrieval import collection, lexical
 from lextables.tasks.retrieval.collection import PREDICTIONS, prediction_rows
 
-with job(snakemake.log[0]), recorded_all(snakemake.output.records, snakemake.params.settings):
+with (
+    job(snakemake.log[0]),
+    recorded_all(snakemake.output.records, snakemake.params.settings),
+):
     settings = snakemake.params.settings
-    hits = lexical.retrieve_okapi(collection.load(snakemake.input.data, snakemake.params.task), settings)
+    hits = lexical.retrieve_okapi(
+        collection.load(snakemake.input.data, snakemake.params.task), settings
+    )
     for path, form in zip(snakemake.output.predictions, settings, strict=True):
         write(PREDICTIONS, prediction_rows(hits[form]), path)

@@ -11,7 +11,10 @@ from lextables.tasks.retrieval import collection
 from lextables.tasks.retrieval.collection import PREDICTIONS, prediction_rows, ranked
 from lextables.tasks.retrieval.lexical import rerank
 
-with job(snakemake.log[0]), recorded_all(snakemake.output.records, snakemake.params.settings) as records:
+with (
+    job(snakemake.log[0]),
+    recorded_all(snakemake.output.records, snakemake.params.settings) as records,
+):
     settings, where = snakemake.params.settings, device.pick(snakemake.params.device)
     first = next(iter(settings.values()))
     model = cross_encoder.load(weights_folder(first), where, first["max_length"])
@@ -21,6 +24,8 @@ with job(snakemake.log[0]), recorded_all(snakemake.output.records, snakemake.par
         settings,
         partial(cross_encoder.score, model),
     )
-    for path, record, form in zip(snakemake.output.predictions, records, settings, strict=True):
+    for path, record, form in zip(
+        snakemake.output.predictions, records, settings, strict=True
+    ):
         write(PREDICTIONS, prediction_rows(found[form]), path)
         record["device"] = device.describe(where)

@@ -8,7 +8,10 @@ from lextables.pipeline.run import recorded_all
 from lextables.tasks.retrieval import collection, dense
 from lextables.tasks.retrieval.collection import PREDICTIONS, prediction_rows, ranked
 
-with job(snakemake.log[0]), recorded_all(snakemake.output.records, snakemake.params.settings) as records:
+with (
+    job(snakemake.log[0]),
+    recorded_all(snakemake.output.records, snakemake.params.settings) as records,
+):
     settings, where = snakemake.params.settings, device.pick(snakemake.params.device)
     first = next(iter(settings.values()))
     data = collection.load(snakemake.input.data, snakemake.params.task)
@@ -18,9 +21,20 @@ with job(snakemake.log[0]), recorded_all(snakemake.output.records, snakemake.par
         bi_encoder.cached(encode, model, first, snakemake.params.vectors)
         for encode in (bi_encoder.encode_documents, bi_encoder.encode_queries)
     ]
-    files = zip(snakemake.input.hits, snakemake.output.predictions, records, settings, strict=True)
+    files = zip(
+        snakemake.input.hits,
+        snakemake.output.predictions,
+        records,
+        settings,
+        strict=True,
+    )
     for hits, path, record, form in files:
         candidates = data.among(ranked(hits))
-        found = dense.retrieve(candidates, {form: settings[form]}, *kept, model.similarity_fn_name)
+        found = dense.retrieve(
+            candidates, {form: settings[form]}, *kept, model.similarity_fn_name
+        )
         write(PREDICTIONS, prediction_rows(found[form]), path)
-        record |= {"device": device.describe(where), "similarity": model.similarity_fn_name}
+        record |= {
+            "device": device.describe(where),
+            "similarity": model.similarity_fn_name,
+        }

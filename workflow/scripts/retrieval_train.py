@@ -16,12 +16,21 @@ from lextables.tasks.retrieval.collection import ranked
 
 with job(snakemake.log[0]) as log:
     choice, where = chosen(snakemake.input.choice), device.pick(snakemake.params.device)
-    settings, searching = snakemake.params.settings | choice, snakemake.wildcards.experiment == "search"
+    settings, searching = (
+        snakemake.params.settings | choice,
+        snakemake.wildcards.experiment == "search",
+    )
     with recorded(snakemake.output.record, settings) as record:
-        record |= {"device": device.describe(where)} | ({"choice": choice} if choice else {})
-        tuning = import_module(f"lextables.tasks.retrieval.{snakemake.params.tuning}_tuning")
+        record |= {"device": device.describe(where)} | (
+            {"choice": choice} if choice else {}
+        )
+        tuning = import_module(
+            f"lextables.tasks.retrieval.{snakemake.params.tuning}_tuning"
+        )
         data = collection.load(snakemake.input.data, snakemake.params.task)
-        owner = identity(counts_of(snakemake.input.census), snakemake.params.code, device.kind(where))
+        owner = identity(
+            counts_of(snakemake.input.census), snakemake.params.code, device.kind(where)
+        )
         seed, work = int(snakemake.wildcards.seed), Path(snakemake.params.work)
         run = training.Training(tuning, data, settings, seed, where, work, owner)
         if searching:

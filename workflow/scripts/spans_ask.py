@@ -14,10 +14,17 @@ with job(snakemake.log[0]) as log:
     with recorded(snakemake.output.record, settings) as record:
         model = cached_model.of_rule(settings, snakemake.params)
         reader, found = Reader(model, settings), Extracted()
-        texts = {row["contract_id"]: row["text"] for row in read(contracts) if row["split"] == "test"}
+        texts = {
+            row["contract_id"]: row["text"]
+            for row in read(contracts)
+            if row["split"] == "test"
+        }
         questions = list(read(questions))
         of_contracts = asked_questions(questions, settings["questions"])
-        pieces = {name: reader.pieces(name, texts[name], rows) for name, rows in of_contracts.items()}
+        pieces = {
+            name: reader.pieces(name, texts[name], rows)
+            for name, rows in of_contracts.items()
+        }
         piece_lengths = [
             piece.end - piece.start
             for name, rows in of_contracts.items()
@@ -25,7 +32,10 @@ with job(snakemake.log[0]) as log:
             for _ in rows
         ]
         log.info(
-            "%s: %d contracts, %d pieces", settings["model"], len(pieces), sum(map(len, pieces.values()))
+            "%s: %d contracts, %d pieces",
+            settings["model"],
+            len(pieces),
+            sum(map(len, pieces.values())),
         )
         model.expect(2 * len(piece_lengths), 2 * sum(piece_lengths))
         for name, rows in of_contracts.items():
@@ -34,7 +44,9 @@ with job(snakemake.log[0]) as log:
         rows = (
             row
             for name, contract in sorted(contract_of(questions, "test").items())
-            for row in nbest(name, texts[contract], found.spans[name], settings["n_best"])
+            for row in nbest(
+                name, texts[contract], found.spans[name], settings["n_best"]
+            )
         )
         write(NBEST, rows, snakemake.output.predictions)
         record |= {"asked": dict(found.counts), "device": model.device}

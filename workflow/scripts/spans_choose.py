@@ -10,7 +10,10 @@ with job(snakemake.log[0]) as log:
     settings = snakemake.params.settings
     contracts, questions, answers = snakemake.input.data
     with recorded(snakemake.output[0], settings) as record:
-        splits = {row["contract_id"]: row["split"] for row in read(contracts, ["contract_id", "split"])}
+        splits = {
+            row["contract_id"]: row["split"]
+            for row in read(contracts, ["contract_id", "split"])
+        }
         held_out = held_out_contracts(splits, settings["held_out"])
         choice, areas = choose(
             settings["trials"],

@@ -11,7 +11,9 @@ with job(snakemake.log[0]) as log:
     counts = write_parts(
         *map(Path, snakemake.input.data),
         settings,
-        snakemake.input.weights[0] if snakemake.input.weights else weights_folder(settings),
+        snakemake.input.weights[0]
+        if snakemake.input.weights
+        else weights_folder(settings),
         Path(snakemake.output.train[0]).parents[1],
         shards=snakemake.params.shards,
         processes=snakemake.threads,

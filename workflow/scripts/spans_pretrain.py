@@ -18,14 +18,26 @@ with job(snakemake.log[0]):
         owner = identity(contracts, snakemake.params.code, device.kind(where))
         record["resumed_from_update"] = pretrain(
             weights_folder(settings),
-            (row["text"] for path in snakemake.input.contracts for row in read(path, ["text"])),
+            (
+                row["text"]
+                for path in snakemake.input.contracts
+                for row in read(path, ["text"])
+            ),
             **{
                 name: settings[name]
-                for name in ("updates", "batch_size", "max_length", "learning_rate", "bf16")
+                for name in (
+                    "updates",
+                    "batch_size",
+                    "max_length",
+                    "learning_rate",
+                    "bf16",
+                )
             },
             optimiser=Optimiser(**settings["optimiser"]),
             seed=0,
-            work=work_folder(snakemake.params.work, {"settings": settings, "identity": owner}),
+            work=work_folder(
+                snakemake.params.work, {"settings": settings, "identity": owner}
+            ),
             save_every=max(1, settings["updates"] // 20),
             device=where,
             output=snakemake.output.weights,

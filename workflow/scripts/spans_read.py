@@ -11,7 +11,9 @@ from lextables.tasks.spans.reading import Reading, read_contracts
 
 with job(snakemake.log[0]):
     settings, where = snakemake.params.settings, device.pick(snakemake.params.device)
-    windows, read = (Path(paths[0]).parent for paths in (snakemake.input.train, snakemake.input.read))
+    windows, read = (
+        Path(paths[0]).parent for paths in (snakemake.input.train, snakemake.input.read)
+    )
     weights, source = snakemake.input.weights or (None, None)
     # Released weights have a run, but no training.
     source_record = read_json(source) if source else {}

@@ -13,4 +13,11 @@ with job(snakemake.log[0]):
         record |= {"trained": read_json(trained)}
         contracts, questions = map(Path, snakemake.input.data)
         vectors = next(iter(snakemake.input.vectors), None)
-        read_contracts(contracts, questions, settings, weights, snakemake.output.predictions, vectors)
+        read_contracts(
+            contracts,
+            questions,
+            settings,
+            weights,
+            snakemake.output.predictions,
+            vectors,
+        )

@@ -4,5 +4,8 @@ from lextables.pipeline.job import job
 from lextables.pipeline.run import recorded
 from lextables.tasks.spans.released import unpack
 
-with job(snakemake.log[0]), recorded(snakemake.output.record, snakemake.params.settings) as record:
+with (
+    job(snakemake.log[0]),
+    recorded(snakemake.output.record, snakemake.params.settings) as record,
+):
     record["files"] = unpack(snakemake.input[0], snakemake.output.weights)

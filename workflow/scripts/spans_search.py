@@ -15,11 +15,20 @@ from lextables.tasks.spans.training import contract_splits, train
 with job(snakemake.log[0]) as log, TemporaryDirectory() as scratch:
     settings, where = snakemake.params.settings, device.pick(snakemake.params.device)
     contracts, questions = map(Path, snakemake.input.data)
-    windows, read = (Path(paths[0]).parent for paths in (snakemake.input.train, snakemake.input.read))
+    windows, read = (
+        Path(paths[0]).parent for paths in (snakemake.input.train, snakemake.input.read)
+    )
     with recorded(snakemake.output.record, settings) as record:
         record["device"] = device.describe(where)
-        start = map(folder_content, snakemake.input.weights[::2])  # weights that the training starts from
-        owner = identity(counts_of(snakemake.input.census), snakemake.params.code, device.kind(where), start)
+        start = map(
+            folder_content, snakemake.input.weights[::2]
+        )  # weights that the training starts from
+        owner = identity(
+            counts_of(snakemake.input.census),
+            snakemake.params.code,
+            device.kind(where),
+            start,
+        )
         record |= train(
             contracts,
             questions,

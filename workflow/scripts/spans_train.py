@@ -13,9 +13,18 @@ with job(snakemake.log[0]) as log:
     choice, where = chosen(snakemake.input.choice), device.pick(snakemake.params.device)
     settings = snakemake.params.settings | choice
     with recorded(snakemake.output.record, settings) as record:
-        record |= {"device": device.describe(where)} | ({"choice": choice} if choice else {})
-        start = map(folder_content, snakemake.input.weights[::2])  # weights that the training starts from
-        owner = identity(counts_of(snakemake.input.census), snakemake.params.code, device.kind(where), start)
+        record |= {"device": device.describe(where)} | (
+            {"choice": choice} if choice else {}
+        )
+        start = map(
+            folder_content, snakemake.input.weights[::2]
+        )  # weights that the training starts from
+        owner = identity(
+            counts_of(snakemake.input.census),
+            snakemake.params.code,
+            device.kind(where),
+            start,
+        )
         record |= train(
             *map(Path, snakemake.input.data),
             Path(snakemake.input.train[0]).parent,
@@ -28,4 +37,9 @@ with job(snakemake.log[0]) as log:
             output=snakemake.output.weights,
         )
         log.info("trained: %s", record)
-    keep(snakemake.params.work, record["work"], snakemake.output.weights, snakemake.output.record)
+    keep(
+        snakemake.params.work,
+        record["work"],
+        snakemake.output.weights,
+        snakemake.output.record,
+    )

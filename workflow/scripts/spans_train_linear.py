@@ -11,5 +11,12 @@ with job(snakemake.log[0]) as log:
     with recorded(snakemake.output.record, settings) as record:
         contracts, examples = map(Path, snakemake.input.data)
         vectors = next(iter(snakemake.input.vectors), None)
-        record |= train(contracts, examples, settings, snakemake.threads, snakemake.output.weights, vectors)
+        record |= train(
+            contracts,
+            examples,
+            settings,
+            snakemake.threads,
+            snakemake.output.weights,
+            vectors,
+        )
         log.info("trained: %s", record)

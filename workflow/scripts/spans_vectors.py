@@ -13,5 +13,7 @@ with job(snakemake.log[0]) as log:
     where = device.pick(snakemake.params.device)
     model = bi_encoder.load(weights_folder(settings), where, settings["max_length"])
     (contracts,) = snakemake.input.data
-    counts = write_vectors(Path(contracts), partial(bi_encoder.encode, model), snakemake.output[0])
+    counts = write_vectors(
+        Path(contracts), partial(bi_encoder.encode, model), snakemake.output[0]
+    )
     log.info("encoded: %s", counts)

@@ -12,7 +12,11 @@ with job(snakemake.log[0]) as log:
     contracts, questions = snakemake.input.data
     with recorded(snakemake.output.record, settings) as record:
         model = cached_model.of_rule(settings, snakemake.params)
-        texts = {row["contract_id"]: row["text"] for row in read(contracts) if row["split"] == "test"}
+        texts = {
+            row["contract_id"]: row["text"]
+            for row in read(contracts)
+            if row["split"] == "test"
+        }
         questions, candidates = list(read(questions)), None
         if snakemake.input.predictions:
             contract = contract_of(questions, "test")

@@ -8,7 +8,13 @@ from lextables.pipeline.atomic import write_text
 from lextables.pipeline.job import job
 from lextables.tables import comparison, published, render
 from lextables.tables.cells import build, to_csv
-from lextables.tables.inputs import Inputs, comparable, explained, provenance, rows_that_ran
+from lextables.tables.inputs import (
+    Inputs,
+    comparable,
+    explained,
+    provenance,
+    rows_that_ran,
+)
 
 with job(snakemake.log[0]):
     paper, name = snakemake.wildcards.paper, snakemake.wildcards.table
@@ -19,7 +25,11 @@ with job(snakemake.log[0]):
         data=census.parent,
         root=root,
         rows=rows_that_ran(snakemake.params.rows, root),
-        published=[cell for cell in published.load(snakemake.input.published) if cell.table == name],
+        published=[
+            cell
+            for cell in published.load(snakemake.input.published)
+            if cell.table == name
+        ],
         paper=registry,
         name=name,
         beside={
@@ -31,21 +41,30 @@ with job(snakemake.log[0]):
     )
     cells = list(import_module(f"lextables.papers.{paper}.tables").cells(name, inputs))
     entry = registry.tables[name]
-    lines = build(inputs.published, explained(cells, inputs), comparable(sources), entry.why_off)
+    lines = build(
+        inputs.published, explained(cells, inputs), comparable(sources), entry.why_off
+    )
 
     svg = ""
     if entry.kind:
-        from lextables.tables import figures  # loads matplotlib, which tables do not need
+        from lextables.tables import (
+            figures,
+        )  # loads matplotlib, which tables do not need
 
         svg = figures.draw(entry.kind, lines, entry.title, comparable(sources))
     # Other data than the paper's allow no conclusion about its values.
-    pairs = comparison.compare(cells, inputs.published if comparable(sources) else (), inputs.units)
+    pairs = comparison.compare(
+        cells, inputs.published if comparable(sources) else (), inputs.units
+    )
     note = render.data_note(sources)
     notes = [*entry.notes, *comparison.notes(comparison.comparisons(pairs), note)]
     about = (entry.title, entry.where, lines, notes, note)
     write_text(snakemake.output.comparison, comparison.to_csv(pairs))
     write_text(snakemake.output.csv, to_csv(lines, note))
-    write_text(snakemake.output.md, render.markdown(*about, name=name, figure=f"{name}.svg" if svg else ""))
+    write_text(
+        snakemake.output.md,
+        render.markdown(*about, name=name, figure=f"{name}.svg" if svg else ""),
+    )
     write_text(snakemake.output.html, render.html(*about, name=name, svg=svg))
     if svg:
         write_text(snakemake.output.svg, svg)

@@ -43,7 +43,12 @@ class LogHandler(LogHandlerBase):
 
     def __post_init__(self) -> None:
         asked = self.common_settings
-        details = asked.verbose or asked.printshellcmds or asked.debug_dag or asked.show_failed_logs
+        details = (
+            asked.verbose
+            or asked.printshellcmds
+            or asked.debug_dag
+            or asked.show_failed_logs
+        )
         # Of a dry run with these quiet options, such as a plan, Snakemake shows only its preparations.
         plan = asked.quiet == {Quietness.RULES, Quietness.PROGRESS}
         # If no plugin writes to the screen, Snakemake does.
@@ -71,7 +76,10 @@ class LogHandler(LogHandlerBase):
         if event is LogEvent.RUN_INFO:
             self._begin(record.stats["total"])
         elif event is LogEvent.JOB_INFO:
-            self.started[record.jobid] = record.created, record.rule_msg or record.rule_name
+            self.started[record.jobid] = (
+                record.created,
+                record.rule_msg or record.rule_name,
+            )
             if record.rule_msg or record.output:  # other rules only collect files
                 self._show(self.started[record.jobid][1])
         elif event is LogEvent.PROGRESS and self.bar is not None:
@@ -92,7 +100,9 @@ class LogHandler(LogHandlerBase):
         elif event is None:
             self.expected = getattr(record, "expected", self.expected)
             self.guessed = getattr(record, "guessed", self.guessed)
-            wanted = getattr(record, "show", False) or record.msg == NOTHING_TO_BE_DONE_MSG
+            wanted = (
+                getattr(record, "show", False) or record.msg == NOTHING_TO_BE_DONE_MSG
+            )
             if wanted or record.levelno >= WARNING:
                 self._show(record.msg)
 
@@ -104,14 +114,20 @@ class LogHandler(LogHandlerBase):
         elif exception == "LockException":
             self.errors.append(LOCKED)
         # The event of a failed job, and causes of the end of a run, are more informative.
-        elif exception != "RuleException" and not (exception == "WorkflowError" and self._causes()):
+        elif exception != "RuleException" and not (
+            exception == "WorkflowError" and self._causes()
+        ):
             if text.startswith("Traceback"):
-                text = f"{text.strip().splitlines()[-1]} (--verbose shows the traceback)"
+                text = (
+                    f"{text.strip().splitlines()[-1]} (--verbose shows the traceback)"
+                )
             if self.writes_to_stream:  # else Snakemake shows it
                 self.errors.append(text)
 
     def _causes(self) -> list[str]:
-        return [self.stopped] if self.stopped else [*self.errors, *self.failures.values()]
+        return (
+            [self.stopped] if self.stopped else [*self.errors, *self.failures.values()]
+        )
 
     def _show(self, text: str) -> None:
         if self.writes_to_stream:
@@ -130,7 +146,9 @@ class LogHandler(LogHandlerBase):
             dynamic_ncols=True,
             leave=False,
         )
-        threading.Thread(target=self._tick, args=(self.bar, terminal), daemon=True).start()
+        threading.Thread(
+            target=self._tick, args=(self.bar, terminal), daemon=True
+        ).start()
 
     def _tick(self, bar: tqdm, terminal: bool) -> None:
         while not self.over.wait(1 if terminal else INTERVAL):
@@ -140,11 +158,19 @@ class LogHandler(LogHandlerBase):
                 for job, (started, _) in [*self.started.items()]
                 if job not in self.finished
             }
-            left = seconds_left(elapsed, self.expected, dict(self.finished), running, self.guessed)
+            left = seconds_left(
+                elapsed, self.expected, dict(self.finished), running, self.guessed
+            )
             # The remaining time of a late job is unknown.  Short jobs do not count as late.
-            late = any(seconds > max(INTERVAL, self.expected.get(job, 0)) for job, seconds in running.items())
+            late = any(
+                seconds > max(INTERVAL, self.expected.get(job, 0))
+                for job, seconds in running.items()
+            )
             least = "at least " if late else ""
-            bar.set_postfix_str(f"{least}{tqdm.format_interval(left)} left" if left else "", refresh=False)
+            bar.set_postfix_str(
+                f"{least}{tqdm.format_interval(left)} left" if left else "",
+                refresh=False,
+            )
             if terminal:
                 bar.refresh()
             else:
@@ -154,9 +180,15 @@ class LogHandler(LogHandlerBase):
         """Remove the bar, and write the number of finished jobs and the reasons of failures."""
         self.over.set()
         if self.bar is not None:
-            done, total, seconds = self.bar.n, self.bar.total, self.bar.format_dict["elapsed"]
+            done, total, seconds = (
+                self.bar.n,
+                self.bar.total,
+                self.bar.format_dict["elapsed"],
+            )
             self.bar.close()
-            self._show(f"{done} of {total} jobs done in {tqdm.format_interval(seconds)}.")
+            self._show(
+                f"{done} of {total} jobs done in {tqdm.format_interval(seconds)}."
+            )
             if done == total:
                 self.stopped, self.errors, self.failures = "", [], {}
             self.bar = None
@@ -179,12 +211,18 @@ def seconds_left(
     are those of other models or data.  ``finished`` and ``running`` are the seconds that jobs took here, or
     have taken so far.
     """
-    times = {job: seconds for job, seconds in {**finished, **running}.items() if job in expected}
+    times = {
+        job: seconds
+        for job, seconds in {**finished, **running}.items()
+        if job in expected
+    }
     known = times.keys() & finished.keys() - {*guessed}
     prior = PRIOR * sum(expected.values())
     if not (prior and times):
         return None
-    pace = (prior + sum(expected[job] for job in known)) / (prior + sum(times[job] for job in known))
+    pace = (prior + sum(expected[job] for job in known)) / (
+        prior + sum(times[job] for job in known)
+    )
     # A running job that takes longer than expected says nothing about the others.
     left = sum(
         expected[job] - min(times.get(job, 0) * pace, RUNNING * expected[job])
@@ -200,9 +238,14 @@ def cause(record: LogRecord, started: float) -> str:
     """
     for log in map(Path, record.log):
         if log.is_file() and log.stat().st_mtime >= started:
-            *_, last = log.read_text(encoding="utf-8", errors="replace").splitlines() or [""]
+            *_, last = log.read_text(
+                encoding="utf-8", errors="replace"
+            ).splitlines() or [""]
             if failed := FAILED.fullmatch(last):
                 return failed[1]
     executor = shorten(record.rule_msg or "", 300)
-    what = executor or "the job ended without an error message (killed, or out of memory or time)"
+    what = (
+        executor
+        or "the job ended without an error message (killed, or out of memory or time)"
+    )
     return f"{record.rule_name}: {what}; its log is {', '.join(record.log)}."

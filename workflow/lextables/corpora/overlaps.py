@@ -30,7 +30,9 @@ SAMPLE = 100  # shared runs of a unit, by which its nearest unit is determined
 ALL = "all"  # all splits of a data set together
 
 WORD = re.compile(r"[^\W\d_]+|\d+(?:[.,]\d+)*")
-MULTIPLIERS = np.array([pow(0x9E3779B97F4A7C15, power, 2**64) for power in range(RUN)], dtype=np.uint64)
+MULTIPLIERS = np.array(
+    [pow(0x9E3779B97F4A7C15, power, 2**64) for power in range(RUN)], dtype=np.uint64
+)
 
 
 class WordHashes(dict[str, int]):
@@ -50,14 +52,20 @@ def run_hashes(text: str, hashes: WordHashes) -> tuple[int, np.ndarray]:
     no run.
     """
     tokens = WORD.findall(unicodedata.normalize("NFKC", text).lower())
-    word_hashes = np.fromiter(map(hashes.__getitem__, tokens), dtype=np.uint64, count=len(tokens))
+    word_hashes = np.fromiter(
+        map(hashes.__getitem__, tokens), dtype=np.uint64, count=len(tokens)
+    )
     runs = max(len(word_hashes) - RUN + 1, 0)
     # A word is new in a run if its previous occurrence is before the run.
     order = np.argsort(word_hashes, kind="stable")
     repeated = word_hashes[order][1:] == word_hashes[order][:-1]
     previous = np.full(len(word_hashes), -1)
     previous[order[1:][repeated]] = order[:-1][repeated]
-    total, distinct, start = np.zeros(runs, np.uint64), np.zeros(runs, np.uint8), np.arange(runs)
+    total, distinct, start = (
+        np.zeros(runs, np.uint64),
+        np.zeros(runs, np.uint8),
+        np.arange(runs),
+    )
     for place, multiplier in enumerate(MULTIPLIERS):
         total += word_hashes[place : place + runs] * multiplier
         distinct += previous[place : place + runs] < start
@@ -91,11 +99,17 @@ class Split:
     @property
     def starts(self) -> np.ndarray:
         """The index of each unit's first run, and the end; int64 (units + 1,)."""
-        return np.concatenate([[0], np.cumsum(np.array(self.words, np.int64) - RUN + 1)])
+        return np.concatenate(
+            [[0], np.cumsum(np.array(self.words, np.int64) - RUN + 1)]
+        )
 
     def hashes(self) -> np.ndarray:
         """The hashes of all runs in order, mapped from disk."""
-        return np.memmap(self.path, np.uint64, "r") if self.units else np.zeros(0, np.uint64)
+        return (
+            np.memmap(self.path, np.uint64, "r")
+            if self.units
+            else np.zeros(0, np.uint64)
+        )
 
     def chunks(self) -> list[Path]:
         """Files with the sorted, different hashes of each `CHUNK` runs; written when they are first used."""
@@ -112,7 +126,10 @@ class Split:
         present = np.zeros(len(hashes), bool)
         for file in self.chunks():
             chunk = np.load(file, mmap_mode="r")
-            present |= chunk[np.minimum(np.searchsorted(chunk, hashes), len(chunk) - 1)] == hashes
+            present |= (
+                chunk[np.minimum(np.searchsorted(chunk, hashes), len(chunk) - 1)]
+                == hashes
+            )
         return present & (hashes != 0)
 
     def batches(self) -> Iterator[slice]:
@@ -127,7 +144,9 @@ class Split:
             yield slice(start, len(self.units))
 
 
-def index(dataset: str, texts: Iterable[tuple[str, str, str]], folder: Path) -> list[Split]:
+def index(
+    dataset: str, texts: Iterable[tuple[str, str, str]], folder: Path
+) -> list[Split]:
     """Hash the texts of a data set into files of ``folder``, and return its splits in order of their names.
 
     Texts are (split, unit, text).
@@ -137,7 +156,10 @@ def index(dataset: str, texts: Iterable[tuple[str, str, str]], folder: Path) -> 
         for split, unit, text in texts:
             if split not in splits:
                 path = folder / f"{dataset}.{len(splits)}.runs"
-                splits[split] = Split(dataset, split, path), files.enter_context(path.open("wb"))
+                splits[split] = (
+                    Split(dataset, split, path),
+                    files.enter_context(path.open("wb")),
+                )
             entry, file = splits[split]
             entry.add(unit, *run_hashes(text, hashes), file)
     return [entry for _, (entry, _) in sorted(splits.items())]
@@ -156,7 +178,9 @@ def compare(splits: Sequence[Split]) -> Iterator[pd.DataFrame]:
             yield from _compare_batch(split, batch, others)
 
 
-def _compare_batch(split: Split, batch: slice, others: Sequence[Split]) -> Iterator[pd.DataFrame]:
+def _compare_batch(
+    split: Split, batch: slice, others: Sequence[Split]
+) -> Iterator[pd.DataFrame]:
     starts = split.starts[batch.start : batch.stop + 1]
     runs = np.array(split.hashes()[starts[0] : starts[-1]])
     starts = starts - starts[0]
@@ -164,9 +188,13 @@ def _compare_batch(split: Split, batch: slice, others: Sequence[Split]) -> Itera
     different, places = np.unique(runs, return_inverse=True)
     for dataset, group in itertools.groupby(others, key=lambda other: other.dataset):
         group = list(group)
-        compared = [(other.split, [other], other.contains(different)[places]) for other in group]
+        compared = [
+            (other.split, [other], other.contains(different)[places]) for other in group
+        ]
         if dataset != split.dataset and len(group) > 1:
-            any_split = np.logical_or.reduce([is_shared for _, _, is_shared in compared])
+            any_split = np.logical_or.reduce(
+                [is_shared for _, _, is_shared in compared]
+            )
             compared.append((ALL, group, any_split))
         for name, candidates, is_shared in compared:
             shared = shared_words(is_shared, starts, word_counts)
@@ -188,7 +216,9 @@ def _compare_batch(split: Split, batch: slice, others: Sequence[Split]) -> Itera
             yield frame.astype({"nearest": "string", "nearest_share": "float64"})
 
 
-def shared_words(is_shared: np.ndarray, starts: np.ndarray, word_counts: np.ndarray) -> np.ndarray:
+def shared_words(
+    is_shared: np.ndarray, starts: np.ndarray, word_counts: np.ndarray
+) -> np.ndarray:
     """Return how many words of each unit are in one of its found runs, int64 (units,).
 
     ``is_shared``: which runs of all units were found, bool (runs,).  ``starts``: the first run of each unit
@@ -200,18 +230,26 @@ def shared_words(is_shared: np.ndarray, starts: np.ndarray, word_counts: np.ndar
     depth = np.zeros(word_counts.sum() + 1, np.int64)
     depth[first_word] += 1
     depth[first_word + RUN] -= 1
-    return np.add.reduceat(np.cumsum(depth[:-1]) > 0, np.cumsum(word_counts) - word_counts, dtype=np.int64)
+    return np.add.reduceat(
+        np.cumsum(depth[:-1]) > 0, np.cumsum(word_counts) - word_counts, dtype=np.int64
+    )
 
 
 def _nearest(
-    runs: np.ndarray, starts: np.ndarray, is_shared: np.ndarray, units: np.ndarray, others: Sequence[Split]
+    runs: np.ndarray,
+    starts: np.ndarray,
+    is_shared: np.ndarray,
+    units: np.ndarray,
+    others: Sequence[Split],
 ) -> pd.DataFrame:
     """Return the name of the nearest unit among those of ``others``, and its share of the runs, by unit."""
     samples, shares = [], {}
     for unit in units:
         part = slice(starts[unit], starts[unit + 1])
         shared = np.unique(runs[part][is_shared[part]])
-        kept = shared[np.linspace(0, len(shared) - 1, min(SAMPLE, len(shared))).astype(int)]
+        kept = shared[
+            np.linspace(0, len(shared) - 1, min(SAMPLE, len(shared))).astype(int)
+        ]
         samples.append(pd.DataFrame({"hash": kept, "unit": unit}))
         shares[unit] = is_shared[part].mean() / len(kept)
     if not samples:
@@ -223,10 +261,20 @@ def _nearest(
         for first in range(0, len(hashes), CHUNK):
             at = first + np.flatnonzero(np.isin(hashes[first : first + CHUNK], wanted))
             owner = np.searchsorted(other_starts, at, side="right") - 1
-            places.append(pd.DataFrame({"hash": hashes[at], "other": number, "owner": owner}))
+            places.append(
+                pd.DataFrame({"hash": hashes[at], "other": number, "owner": owner})
+            )
     matches = sample.merge(pd.concat(places).drop_duplicates(), on="hash")
     counts = matches.groupby(["unit", "other", "owner"]).size().reset_index(name="runs")
-    best = counts.sort_values(["unit", "runs", "other", "owner"], ascending=[True, False, True, True])
+    best = counts.sort_values(
+        ["unit", "runs", "other", "owner"], ascending=[True, False, True, True]
+    )
     best = best.drop_duplicates("unit").set_index("unit")
-    names = [others[other].units[owner] for other, owner in zip(best.other, best.owner, strict=True)]
-    return pd.DataFrame({"nearest": names, "nearest_share": best.runs * pd.Series(shares)}, index=best.index)
+    names = [
+        others[other].units[owner]
+        for other, owner in zip(best.other, best.owner, strict=True)
+    ]
+    return pd.DataFrame(
+        {"nearest": names, "nearest_share": best.runs * pd.Series(shares)},
+        index=best.index,
+    )

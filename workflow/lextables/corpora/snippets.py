@@ -41,14 +41,22 @@ def read_queries(path: Path) -> Iterator[tuple[str, str, str, list[Snippet]]]:
     content = json_value(path.read_bytes(), path.name, again)
     queries = typed(_Benchmark, content, path.name, again).tests
     for number, query in enumerate(queries, 1):
-        where, files = f"{path.name}, test {number}", {snippet.file_path for snippet in query.snippets}
+        where, files = (
+            f"{path.name}, test {number}",
+            {snippet.file_path for snippet in query.snippets},
+        )
         if len(files) != 1:
-            raise BadInput(f"has spans of {len(files)} files where there should be one", where=where)
+            raise BadInput(
+                f"has spans of {len(files)} files where there should be one",
+                where=where,
+            )
         yield where, query.query, files.pop(), query.snippets
 
 
 def match_files(
-    snippets: Mapping[str, Sequence[Snippet]], texts: Iterable[tuple[str, str]], name: str
+    snippets: Mapping[str, Sequence[Snippet]],
+    texts: Iterable[tuple[str, str]],
+    name: str,
 ) -> dict[str, str]:
     """Return {file: name of its text}: the only one of ``texts`` that has all its snippets at their offsets.
 
@@ -58,7 +66,10 @@ def match_files(
     matched: dict[str, str] = {}
     for text_name, text in texts:
         for file in snippets:
-            if all(text[slice(*snippet.span)] == snippet.answer for snippet in snippets[file]):
+            if all(
+                text[slice(*snippet.span)] == snippet.answer
+                for snippet in snippets[file]
+            ):
                 if file in matched or text_name in matched.values():
                     what = f"the spans of {file} do not identify its text: they also match {text_name}"
                     raise BadInput(what, where=name)

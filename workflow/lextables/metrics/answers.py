@@ -13,7 +13,12 @@ import krippendorff
 import numpy as np
 
 from lextables.metrics.classification import by_key
-from lextables.metrics.intervals import interval_rows, jackknife_interval, pseudo_values, unit_rows
+from lextables.metrics.intervals import (
+    interval_rows,
+    jackknife_interval,
+    pseudo_values,
+    unit_rows,
+)
 from lextables.metrics.ratio import ratio
 from lextables.models.soft_labels import EPSILON, binary_cross_entropy, smoothed
 from lextables.pipeline.dataset import Row
@@ -60,7 +65,9 @@ def unsmoothed(question: Answered, alpha: float) -> np.ndarray:
 
 def log_loss(question: Answered, alpha: float) -> np.ndarray:
     """Return the cross entropy of the whole distribution against the shares, in nats."""
-    return -(question.shares * np.log(np.clip(question.predicted, EPSILON, 1))).sum(axis=1)
+    return -(question.shares * np.log(np.clip(question.predicted, EPSILON, 1))).sum(
+        axis=1
+    )
 
 
 def accuracy(question: Answered, alpha: float) -> np.ndarray:
@@ -84,7 +91,9 @@ METRICS: dict[str, Metric] = {
 LARGEST = {"accuracy": 1.0}  # upper bounds of intervals; the lower bound is 0
 
 
-def scores_and_units(questions: Sequence[Answered], alpha: float) -> tuple[list[Row], list[Row]]:
+def scores_and_units(
+    questions: Sequence[Answered], alpha: float
+) -> tuple[list[Row], list[Row]]:
     """Score the answers of one run; rows as `run.SCORES`, sorted by its key.
 
     Groups are ``all``, each ``category: <c>`` and each ``question: <q>`` (n: pairs).  ``<metric>, low`` and
@@ -98,7 +107,9 @@ def scores_and_units(questions: Sequence[Answered], alpha: float) -> tuple[list[
         values = [metric(question, alpha) for question in questions]
         for group, members in groups(questions).items():
             pairs = np.concatenate([values[index] for index in members])
-            documents = np.concatenate([questions[index].documents for index in members])
+            documents = np.concatenate(
+                [questions[index].documents for index in members]
+            )
             names, without = _left_out(pairs, documents)
             value = float(pairs.mean())
             rows += _rows(name, group, value, len(pairs), without)
@@ -116,7 +127,9 @@ def groups(questions: Sequence[Answered]) -> Mapping[str, list[int]]:
     return members
 
 
-def _left_out(values: np.ndarray, documents: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _left_out(
+    values: np.ndarray, documents: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the distinct documents, and the mean without each of them (NaN where no value remains)."""
     names, of_document = np.unique(documents, return_inverse=True)
     without = values.sum() - np.bincount(of_document, weights=values)
@@ -124,7 +137,9 @@ def _left_out(values: np.ndarray, documents: np.ndarray) -> tuple[np.ndarray, np
     return names, ratio(without, remaining)
 
 
-def _rows(name: str, group: str, value: float, pairs: int, without: np.ndarray) -> Iterator[Row]:
+def _rows(
+    name: str, group: str, value: float, pairs: int, without: np.ndarray
+) -> Iterator[Row]:
     yield {"metric": name, "group": group, "value": value, "n": pairs}
     interval = jackknife_interval(value, without, (0.0, LARGEST.get(name, np.inf)))
     yield from interval_rows(name, group, interval, len(without))
@@ -139,7 +154,10 @@ def alpha(units: Sequence[Unit]) -> float:
     An answer is any hashable value, such as the set of chosen options.  Units with a single answer are
     ignored.  NaN where all answers are equal, or no unit has two answers.
     """
-    codes = {answer: code for code, answer in enumerate(dict.fromkeys(itertools.chain(*units)))}
+    codes = {
+        answer: code
+        for code, answer in enumerate(dict.fromkeys(itertools.chain(*units)))
+    }
     counts = np.zeros((len(units), len(codes)), dtype=np.int64)
     for row, unit in zip(counts, units, strict=True):
         for answer in unit:
@@ -147,13 +165,19 @@ def alpha(units: Sequence[Unit]) -> float:
     counts = counts[counts.sum(axis=1) > 1]
     if np.count_nonzero(counts.sum(axis=0)) < 2:
         return math.nan
-    return float(krippendorff.alpha(value_counts=counts, level_of_measurement="nominal"))
+    return float(
+        krippendorff.alpha(value_counts=counts, level_of_measurement="nominal")
+    )
 
 
 def agreement(unit: Unit) -> float:
     """Return the share of pairs of a unit's answers that are equal; NaN where there is no pair."""
     pairs = list(itertools.combinations(unit, 2))
-    return sum(first == second for first, second in pairs) / len(pairs) if pairs else math.nan
+    return (
+        sum(first == second for first, second in pairs) / len(pairs)
+        if pairs
+        else math.nan
+    )
 
 
 def cramers_v(first: Sequence[int], second: Sequence[int]) -> float:
@@ -163,7 +187,9 @@ def cramers_v(first: Sequence[int], second: Sequence[int]) -> float:
     1 that each variable determines the other.  NaN where a variable has a single value or there are fewer
     than two cases.
     """
-    row_codes, column_codes = (np.unique(values, return_inverse=True)[1] for values in (first, second))
+    row_codes, column_codes = (
+        np.unique(values, return_inverse=True)[1] for values in (first, second)
+    )
     cases = len(row_codes)
     if cases < 2 or row_codes.max(initial=0) == 0 or column_codes.max(initial=0) == 0:
         return math.nan

@@ -96,7 +96,9 @@ def aupr(head: Head, weights: np.ndarray) -> np.ndarray:
     answer that no example has, or all have, has no curve and is left out.
     """
     sides = zip(head.right.T, head.ranking.T, strict=True)
-    return nanmean(np.stack([minority_precisions(right, score, weights) for right, score in sides]))
+    return nanmean(
+        np.stack([minority_precisions(right, score, weights) for right, score in sides])
+    )
 
 
 def random_aupr(head: Head, weights: np.ndarray) -> np.ndarray:
@@ -118,7 +120,10 @@ METRICS: dict[str, Metric] = {
 
 def _counts(head: Head, weights: np.ndarray) -> Iterator[np.ndarray]:
     """Yield the weight per answer that is both right and chosen, right, and chosen, each (rows, answers)."""
-    return (_summed(weights, mask) for mask in (head.right & head.chosen, head.right, head.chosen))
+    return (
+        _summed(weights, mask)
+        for mask in (head.right & head.chosen, head.right, head.chosen)
+    )
 
 
 def _summed(weights: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -136,7 +141,9 @@ def nanmean(values: np.ndarray, axis: int = 0) -> np.ndarray:
 # Average precision, the area under a stepwise precision-recall curve, for many weightings at once.
 
 
-def minority_precisions(positive: np.ndarray, score: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def minority_precisions(
+    positive: np.ndarray, score: np.ndarray, weights: np.ndarray
+) -> np.ndarray:
     """Return the average precision of an answer's rarer side under each row of ``weights`` (rows, n).
 
     ``positive`` bool (n,): whether an example has the answer.  ``score`` (n,): the model's score for it.
@@ -154,7 +161,9 @@ def minority_precisions(positive: np.ndarray, score: np.ndarray, weights: np.nda
     return values
 
 
-def weighted_precisions(positive: np.ndarray, score: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def weighted_precisions(
+    positive: np.ndarray, score: np.ndarray, weights: np.ndarray
+) -> np.ndarray:
     """Return the average precision under each row of ``weights`` (rows, n), float64 (rows,).
 
     The value of scikit-learn's ``average_precision_score`` with these sample weights, computed for all rows
@@ -189,31 +198,42 @@ def matched(
     examples_of: dict[str, dict[str, Row]] = defaultdict(dict)
     for row in examples:
         if row["head_id"] not in heads_by_id:
-            raise BadInput(f"head {row['head_id']!r} is not among the heads", where=_where(row))
+            raise BadInput(
+                f"head {row['head_id']!r} is not among the heads", where=_where(row)
+            )
         answers = len(heads_by_id[row["head_id"]]["answers"])
         for label in row["labels"]:
             if not 0 <= label < answers:
                 raise BadInput(
-                    f"label {label} where head {row['head_id']!r} has {answers} answers", where=_where(row)
+                    f"label {label} where head {row['head_id']!r} has {answers} answers",
+                    where=_where(row),
                 )
         examples_of[row["head_id"]][row["example_id"]] = row
     predictions_of: dict[str, dict[str, Row]] = defaultdict(dict)
     for row in predictions:
         if row["example_id"] in examples_of.get(row["head_id"], ()):
             _check_prediction(
-                row, len(heads_by_id[row["head_id"]]["answers"]), predictions_of[row["head_id"]]
+                row,
+                len(heads_by_id[row["head_id"]]["answers"]),
+                predictions_of[row["head_id"]],
             )
             predictions_of[row["head_id"]][row["example_id"]] = row
     matches = []
     for head_id, head in sorted(heads_by_id.items()):
-        if missing := sorted(examples_of[head_id].keys() - predictions_of[head_id].keys()):
+        if missing := sorted(
+            examples_of[head_id].keys() - predictions_of[head_id].keys()
+        ):
             raise BadInput(
                 f"{len(missing)} examples of head {head_id!r} have no prediction, the first {missing[0]!r}",
                 where="predictions",
             )
         ids = sorted(examples_of[head_id])
         matches.append(
-            (head, [examples_of[head_id][i] for i in ids], [predictions_of[head_id][i] for i in ids])
+            (
+                head,
+                [examples_of[head_id][i] for i in ids],
+                [predictions_of[head_id][i] for i in ids],
+            )
         )
     return matches
 
@@ -241,7 +261,9 @@ def logits(row: Row) -> np.ndarray:
     """Return a prediction's logits (answers,), or the log odds of its probabilities where it has none."""
     if row.get("logits") is not None:
         return np.asarray(row["logits"], dtype=np.float64)
-    clipped = np.clip(np.asarray(row["probabilities"], dtype=np.float64), _CERTAIN, 1 - _CERTAIN)
+    clipped = np.clip(
+        np.asarray(row["probabilities"], dtype=np.float64), _CERTAIN, 1 - _CERTAIN
+    )
     return np.log(clipped) - np.log1p(-clipped)
 
 
@@ -266,15 +288,23 @@ def answered(
                     do="mark the task as multi-label",
                 )
             right[index, list(row["labels"])] = True
-        probabilities = _finite([row["probabilities"] for row in predicted], predicted, shape)
+        probabilities = _finite(
+            [row["probabilities"] for row in predicted], predicted, shape
+        )
         if multi_label:
             chosen = probabilities > 0.5
         else:
             chosen = one_of(
-                _finite([logits(row) for row in predicted], predicted, shape).argmax(axis=1), shape[1]
+                _finite([logits(row) for row in predicted], predicted, shape).argmax(
+                    axis=1
+                ),
+                shape[1],
             )
         names = [None if unit is None else row[unit] for row in rows]
-        units = [row["example_id"] if name is None else name for name, row in zip(names, rows, strict=True)]
+        units = [
+            row["example_id"] if name is None else name
+            for name, row in zip(names, rows, strict=True)
+        ]
         answered_heads.append(
             Head(
                 head["head_id"],
@@ -294,11 +324,15 @@ def one_of(indices: np.ndarray, answers: int) -> np.ndarray:
     return indices[:, None] == np.arange(answers)
 
 
-def _finite(values: Sequence[Sequence[float]], rows: Sequence[Row], shape: tuple[int, int]) -> np.ndarray:
+def _finite(
+    values: Sequence[Sequence[float]], rows: Sequence[Row], shape: tuple[int, int]
+) -> np.ndarray:
     array = np.array(values, dtype=np.float64).reshape(shape)
     if not (finite := np.isfinite(array).all(axis=1)).all():
         row = rows[int(np.argmin(finite))]
-        raise BadInput(f"a score of head {row['head_id']!r} is not a number", where=_where(row))
+        raise BadInput(
+            f"a score of head {row['head_id']!r} is not a number", where=_where(row)
+        )
     return array
 
 
@@ -307,15 +341,23 @@ def _finite(values: Sequence[Sequence[float]], rows: Sequence[Row], shape: tuple
 
 def by_head(metric: Metric, heads: Sequence[Head]) -> dict[str, float]:
     """Return {head id: the metric over all examples of the head}."""
-    return {head.head_id: float(metric(head, np.ones((1, len(head.units))))[0]) for head in heads}
+    return {
+        head.head_id: float(metric(head, np.ones((1, len(head.units))))[0])
+        for head in heads
+    }
 
 
-def averaged(metric: str, heads: Sequence[Head], values: Mapping[str, float]) -> list[Row]:
+def averaged(
+    metric: str, heads: Sequence[Head], values: Mapping[str, float]
+) -> list[Row]:
     """Return the rows of one metric from its ``values`` by head id (NaN: undefined).
 
     n is the number of averaged items: a head's examples, a question's heads, and else questions.
     """
-    rows = [score_row(metric, f"head: {h.head_id}", values[h.head_id], len(h.units)) for h in heads]
+    rows = [
+        score_row(metric, f"head: {h.head_id}", values[h.head_id], len(h.units))
+        for h in heads
+    ]
     groups: dict[str, list[float]] = defaultdict(list)
     of_question = {_question(head): head for head in heads}
     for question, of_heads in by_question(heads, values).items():
@@ -325,11 +367,20 @@ def averaged(metric: str, heads: Sequence[Head], values: Mapping[str, float]) ->
         if (category := of_question[question].category) is not None:
             groups[f"category: {category}"].append(mean(of_heads))
     for group, means in groups.items():
-        rows.append(score_row(metric, group, mean(means), sum(not math.isnan(value) for value in means)))
+        rows.append(
+            score_row(
+                metric,
+                group,
+                mean(means),
+                sum(not math.isnan(value) for value in means),
+            )
+        )
     return rows
 
 
-def by_question(heads: Sequence[Head], values: Mapping[str, float]) -> dict[str, list[float]]:
+def by_question(
+    heads: Sequence[Head], values: Mapping[str, float]
+) -> dict[str, list[float]]:
     """Return {question: the values of its heads that are not NaN}, which may be empty."""
     of_question: dict[str, list[float]] = {_question(head): [] for head in heads}
     for head in heads:
@@ -340,7 +391,11 @@ def by_question(heads: Sequence[Head], values: Mapping[str, float]) -> dict[str,
 
 def _question(head: Head) -> str:
     """Return the group of a head's question; a head without one is a question of its own."""
-    return f"head: {head.head_id}" if head.question is None else f"question: {head.question}"
+    return (
+        f"head: {head.head_id}"
+        if head.question is None
+        else f"question: {head.question}"
+    )
 
 
 def score_row(metric: str, group: str, value: float, n: int) -> Row:
@@ -354,22 +409,32 @@ def mean(values: Iterable[float]) -> float:
     return math.fsum(defined) / len(defined) if defined else NAN
 
 
-def weighted(metric: Metric, heads: Sequence[Head], units: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def weighted(
+    metric: Metric, heads: Sequence[Head], units: np.ndarray, weights: np.ndarray
+) -> np.ndarray:
     """Return the overall value of ``metric`` under each row of ``weights`` (rows, units), float64 (rows,).
 
     ``units`` are sorted.  A unit's weight applies to all its examples of all heads.
     """
     values: dict[str, list[np.ndarray]] = defaultdict(list)
     for head in heads:
-        values[_question(head)].append(metric(head, weights[:, np.searchsorted(units, head.units)]))
-    return nanmean(np.stack([nanmean(np.stack(of_heads)) for of_heads in values.values()]))
+        values[_question(head)].append(
+            metric(head, weights[:, np.searchsorted(units, head.units)])
+        )
+    return nanmean(
+        np.stack([nanmean(np.stack(of_heads)) for of_heads in values.values()])
+    )
 
 
 # Intervals.
 
 
 def left_out(
-    metric: Metric, heads: Sequence[Head], units: np.ndarray, groups: np.ndarray, batch: int = _BATCH
+    metric: Metric,
+    heads: Sequence[Head],
+    units: np.ndarray,
+    groups: np.ndarray,
+    batch: int = _BATCH,
 ) -> np.ndarray:
     """Return the overall value without each group of ``units`` in turn, float64 (groups,).
 
@@ -377,7 +442,12 @@ def left_out(
     """
     numbers = np.unique(groups)
     batches = [
-        weighted(metric, heads, units, (groups != numbers[at : at + batch, None]).astype(np.float64))
+        weighted(
+            metric,
+            heads,
+            units,
+            (groups != numbers[at : at + batch, None]).astype(np.float64),
+        )
         for at in range(0, len(numbers), batch)
     ]
     return np.concatenate([np.empty(0), *batches])
@@ -415,7 +485,12 @@ class Jackknife:
 
 
 def jackknives(
-    name: str, metric: Metric, heads: Sequence[Head], most: float = MOST_UNITS, *, of_heads: bool = False
+    name: str,
+    metric: Metric,
+    heads: Sequence[Head],
+    most: float = MOST_UNITS,
+    *,
+    of_heads: bool = False,
 ) -> Iterator[Jackknife]:
     """Leave units out of a metric overall, of each category and, where ``of_heads``, of each head.
 
@@ -428,7 +503,11 @@ def jackknives(
     if of_heads:
         among |= {f"head: {head.head_id}": [head] for head in heads}
     for group, members in among.items():
-        units = np.unique(np.concatenate([head.units for head in members])) if members else np.empty(0)
+        units = (
+            np.unique(np.concatenate([head.units for head in members]))
+            if members
+            else np.empty(0)
+        )
         if not len(units):
             continue
         value = float(weighted(metric, members, units, np.ones((1, len(units))))[0])
@@ -440,8 +519,13 @@ def jackknives(
 
 def _named(units: np.ndarray, groups: np.ndarray) -> list[str]:
     """Return a name for each group, a digest of its units."""
-    joined = ("\n".join(map(str, units[groups == number])) for number in np.unique(groups))
-    return [f"{GROUPED}{hashlib.sha256(names.encode()).hexdigest()[:16]}" for names in joined]
+    joined = (
+        "\n".join(map(str, units[groups == number])) for number in np.unique(groups)
+    )
+    return [
+        f"{GROUPED}{hashlib.sha256(names.encode()).hexdigest()[:16]}"
+        for names in joined
+    ]
 
 
 def scores_and_jackknives(
@@ -469,8 +553,14 @@ def scores_and_jackknives(
     Also returns the jackknives of each metric for ``all``, categories and heads.
     """
     if unknown := [name for name in metrics if name not in METRICS]:
-        raise BadInput(f"there is no metric {unknown[0]!r}", where="metrics", do=f"use {', '.join(METRICS)}")
-    answered_heads = answered(predictions, examples, heads, multi_label=multi_label, unit=unit)
+        raise BadInput(
+            f"there is no metric {unknown[0]!r}",
+            where="metrics",
+            do=f"use {', '.join(METRICS)}",
+        )
+    answered_heads = answered(
+        predictions, examples, heads, multi_label=multi_label, unit=unit
+    )
     rows, jackknifed = [], []
     for name in dict.fromkeys(metrics):
         rows += averaged(name, answered_heads, by_head(METRICS[name], answered_heads))
@@ -486,4 +576,6 @@ def scores_and_jackknives(
 
 def by_key(rows: Iterable[Row]) -> list[Row]:
     """Return rows of scores or units, sorted by the key of their table."""
-    return sorted(rows, key=lambda row: (row["metric"], row["group"], row.get("unit", "")))
+    return sorted(
+        rows, key=lambda row: (row["metric"], row["group"], row.get("unit", ""))
+    )

@@ -54,7 +54,9 @@ def denies(output: str) -> bool:
 
 
 def _jaccard(gold: str, output: str) -> float:
-    first, second = (set(text.translate(_REMOVED).lower().split(" ")) for text in (gold, output))
+    first, second = (
+        set(text.translate(_REMOVED).lower().split(" ")) for text in (gold, output)
+    )
     return len(first & second) / len(first | second)
 
 
@@ -73,9 +75,11 @@ def values(totals: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def scores(
-    outputs: Mapping[str, tuple[float, ...]], contracts: Mapping[str, str], seed: int = 0,
+    outputs: Mapping[str, tuple[float, ...]],
+    contracts: Mapping[str, str],
+    seed: int = 0,
     resamples: int = RESAMPLES,
-) -> tuple[list[Row], list[Row]]:  # fmt: skip
+) -> tuple[list[Row], list[Row]]:
     """Return the rows of `run.SCORES` and of `units.UNITS`, sorted.
 
     ``outputs`` maps questions to their `counts`, ``contracts`` questions to contracts.  Intervals are 95 %
@@ -83,22 +87,39 @@ def scores(
     """
     if missing := sorted(contracts.keys() - outputs.keys()):
         what = f"{len(missing)} questions have no output, the first {missing[0]!r}"
-        raise BadInput(what, where="the predictions", do="write one for each test question")
+        raise BadInput(
+            what, where="the predictions", do="write one for each test question"
+        )
     questions = sorted(contracts)
-    names, unit = np.unique([contracts[question] for question in questions], return_inverse=True)
+    names, unit = np.unique(
+        [contracts[question] for question in questions], return_inverse=True
+    )
     by_contract = np.zeros((len(names), COUNTS))
-    np.add.at(by_contract, unit, np.array([outputs[question] for question in questions], dtype=np.float64))
+    np.add.at(
+        by_contract,
+        unit,
+        np.array([outputs[question] for question in questions], dtype=np.float64),
+    )
     total = by_contract.sum(axis=0)
     overall, without = values(total), values(total - by_contract)
-    drawn = [values(weights @ by_contract) for weights in resampled_weights(len(names), seed, resamples)]
+    drawn = [
+        values(weights @ by_contract)
+        for weights in resampled_weights(len(names), seed, resamples)
+    ]
     rows: list[Row] = []
     units: list[Row] = []
     for metric in sorted(METRICS):
         value = float(overall[metric])
-        interval = percentile_interval(np.concatenate([batch[metric] for batch in drawn]))
-        rows.append({"metric": metric, "group": "all", "value": value, "n": len(questions)})
+        interval = percentile_interval(
+            np.concatenate([batch[metric] for batch in drawn])
+        )
+        rows.append(
+            {"metric": metric, "group": "all", "value": value, "n": len(questions)}
+        )
         rows += interval_rows(metric, "all", interval, len(names))
-        units += unit_rows(metric, "all", names.tolist(), pseudo_values(value, without[metric]))
+        units += unit_rows(
+            metric, "all", names.tolist(), pseudo_values(value, without[metric])
+        )
     return sorted(rows, key=lambda row: row["metric"]), units
 
 

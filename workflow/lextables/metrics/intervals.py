@@ -30,10 +30,15 @@ def mean_interval(
     For a paired interval of a difference between two systems pass the differences per query.  ``within``
     are the smallest and the largest possible mean.  None when fewer than two values remain or all are equal.
     """
-    finite = np.asarray([value for value in values if not np.isnan(value)], dtype=np.float64)
+    finite = np.asarray(
+        [value for value in values if not np.isnan(value)], dtype=np.float64
+    )
     if len(finite) < 2 or np.ptp(finite) == 0:
         return None
-    mean, half = float(finite.mean()), _half_width(finite.std(ddof=1) / np.sqrt(len(finite)), len(finite))
+    mean, half = (
+        float(finite.mean()),
+        _half_width(finite.std(ddof=1) / np.sqrt(len(finite)), len(finite)),
+    )
     return max(mean - half, within[0]), min(mean + half, within[1])
 
 
@@ -52,8 +57,12 @@ def jackknife_interval(
     if units < 2 or np.ptp(finite) < _ROUNDING:
         return None
     bias = (units - 1) * (float(finite.mean()) - estimate)
-    half = _half_width(np.sqrt((units - 1) / units * np.sum((finite - finite.mean()) ** 2)), units)
-    return max(estimate - max(bias, 0) - half, within[0]), min(estimate - min(bias, 0) + half, within[1])
+    half = _half_width(
+        np.sqrt((units - 1) / units * np.sum((finite - finite.mean()) ** 2)), units
+    )
+    return max(estimate - max(bias, 0) - half, within[0]), min(
+        estimate - min(bias, 0) + half, within[1]
+    )
 
 
 def _half_width(error: float, units: int) -> float:
@@ -108,10 +117,15 @@ def percentile_interval(values: np.ndarray) -> tuple[float, float] | None:
     return float(low), float(high)
 
 
-def interval_rows(metric: str, group: str, interval: tuple[float, float] | None, n: int) -> list[Row]:
+def interval_rows(
+    metric: str, group: str, interval: tuple[float, float] | None, n: int
+) -> list[Row]:
     """Return the ends of an interval over ``n`` units as rows of `run.SCORES`; none if it is undefined."""
     ends = zip((LOW, HIGH), interval or (), strict=False)
-    return [{"metric": metric + end, "group": group, "value": value, "n": n} for end, value in ends]
+    return [
+        {"metric": metric + end, "group": group, "value": value, "n": n}
+        for end, value in ends
+    ]
 
 
 # What each unit adds to a score
@@ -132,7 +146,9 @@ def pseudo_values(estimate: float, left_out: np.ndarray) -> np.ndarray:
     return estimate + (defined.sum() - 1) * (left_out[defined].mean() - left_out)
 
 
-def unit_rows(metric: str, group: str, units: Sequence[str], values: np.ndarray) -> Iterator[Row]:
+def unit_rows(
+    metric: str, group: str, units: Sequence[str], values: np.ndarray
+) -> Iterator[Row]:
     """Yield rows of the table `units.UNITS`; units without a value (NaN) are left out."""
     for unit, value in zip(units, values.tolist(), strict=True):
         if value == value:

@@ -13,7 +13,12 @@ import numpy as np
 
 from lextables.metrics.answers import groups
 from lextables.metrics.classification import by_key, nanmean, weighted_precisions
-from lextables.metrics.intervals import interval_rows, jackknife_interval, pseudo_values, unit_rows
+from lextables.metrics.intervals import (
+    interval_rows,
+    jackknife_interval,
+    pseudo_values,
+    unit_rows,
+)
 from lextables.metrics.ratio import ratio
 from lextables.pipeline.dataset import Row
 
@@ -63,7 +68,9 @@ def recall(counts: np.ndarray) -> np.ndarray:
 def f1(counts: np.ndarray) -> np.ndarray:
     """Return the harmonic mean of precision and recall; NaN where no paragraph is right."""
     hits, wrong, missed, _ = counts
-    return np.where(hits + missed > 0, ratio(2 * hits, 2 * hits + wrong + missed, 0.0), math.nan)
+    return np.where(
+        hits + missed > 0, ratio(2 * hits, 2 * hits + wrong + missed, 0.0), math.nan
+    )
 
 
 METRICS: dict[str, Metric] = {
@@ -81,7 +88,12 @@ def counted(question: Marked, chosen: np.ndarray, documents: int) -> np.ndarray:
     """
     right = question.right
     outcomes = (right & chosen, ~right & chosen, right & ~chosen, ~right & ~chosen)
-    return np.stack([np.bincount(question.documents[mask], minlength=documents) for mask in outcomes])
+    return np.stack(
+        [
+            np.bincount(question.documents[mask], minlength=documents)
+            for mask in outcomes
+        ]
+    )
 
 
 # Thresholds.
@@ -96,8 +108,14 @@ def threshold(right: np.ndarray, probabilities: np.ndarray) -> float:
     scores, hits = probabilities[order], np.cumsum(right[order])
     f1_scores = 2 * hits / (np.arange(1, len(hits) + 1) + max(int(right.sum()), 1))
     # Paragraphs of equal probability are marked together.
-    ends = np.flatnonzero(np.append(np.diff(scores) != 0, True)[: len(scores)] & (scores > 0))
-    return float(scores[ends[f1_scores[ends].argmax()]]) if f1_scores[ends].any() else NOTHING
+    ends = np.flatnonzero(
+        np.append(np.diff(scores) != 0, True)[: len(scores)] & (scores > 0)
+    )
+    return (
+        float(scores[ends[f1_scores[ends].argmax()]])
+        if f1_scores[ends].any()
+        else NOTHING
+    )
 
 
 def marked(question: Marked, folds: np.ndarray) -> np.ndarray:
@@ -133,20 +151,34 @@ def scores_and_units(
     """
     names = np.asarray(documents)
     by_folds = np.stack(
-        [counted(question, marked(question, folds), len(folds)) for question in questions], axis=-1
+        [
+            counted(question, marked(question, folds), len(folds))
+            for question in questions
+        ],
+        axis=-1,
     )
     at_best = [
-        question.probabilities >= threshold(question.right, question.probabilities) for question in questions
+        question.probabilities >= threshold(question.right, question.probabilities)
+        for question in questions
     ]
     best = [
-        counted(question, chosen, len(folds)) for question, chosen in zip(questions, at_best, strict=True)
+        counted(question, chosen, len(folds))
+        for question, chosen in zip(questions, at_best, strict=True)
     ]
     rows = [
-        row for name, metric in METRICS.items() for row in _scored(name, metric, by_folds, questions, names)
+        row
+        for name, metric in METRICS.items()
+        for row in _scored(name, metric, by_folds, questions, names)
     ]
     rows += _scored(BEST, f1, np.stack(best, axis=-1), questions, names)
-    rows += _averaged(AREA, np.array([average_precision(question) for question in questions]), questions)
-    return by_key(row for row in rows if "unit" not in row), by_key(row for row in rows if "unit" in row)
+    rows += _averaged(
+        AREA,
+        np.array([average_precision(question) for question in questions]),
+        questions,
+    )
+    return by_key(row for row in rows if "unit" not in row), by_key(
+        row for row in rows if "unit" in row
+    )
 
 
 def average_precision(question: Marked) -> float:
@@ -154,12 +186,18 @@ def average_precision(question: Marked) -> float:
     if not question.right.any():
         return math.nan
     return float(
-        weighted_precisions(question.right, question.probabilities, np.ones((1, len(question.right))))[0]
+        weighted_precisions(
+            question.right, question.probabilities, np.ones((1, len(question.right)))
+        )[0]
     )
 
 
 def _scored(
-    name: str, metric: Metric, counts: np.ndarray, questions: Sequence[Marked], names: np.ndarray
+    name: str,
+    metric: Metric,
+    counts: np.ndarray,
+    questions: Sequence[Marked],
+    names: np.ndarray,
 ) -> Iterator[Row]:
     """Yield the rows of a metric, from ``counts`` (4, documents, questions), and those of its units."""
     answered = counts.any(axis=(0, 2))
@@ -168,7 +206,9 @@ def _scored(
     without = total[:, None] - counts
     yield from _averaged(name, metric(total), questions, metric(without), names)
     pooled = float(metric(total.sum(axis=1)))
-    yield from _rows(name, "pooled", pooled, int(total.sum()), metric(without.sum(axis=2)), names)
+    yield from _rows(
+        name, "pooled", pooled, int(total.sum()), metric(without.sum(axis=2)), names
+    )
 
 
 def _averaged(
@@ -181,18 +221,36 @@ def _averaged(
     """Yield the rows of questions and means; ``without`` (documents, questions): leave-one-out values."""
     for group, members in groups(questions).items():
         single = group.startswith("question: ")
-        n = len(questions[members[0]].right) if single else int((~np.isnan(values[members])).sum())
+        n = (
+            len(questions[members[0]].right)
+            if single
+            else int((~np.isnan(values[members])).sum())
+        )
         left_out = None if without is None else nanmean(without[:, members], axis=1)
-        yield from _rows(name, group, float(nanmean(values[members])), n, left_out, () if single else names)
+        yield from _rows(
+            name,
+            group,
+            float(nanmean(values[members])),
+            n,
+            left_out,
+            () if single else names,
+        )
 
 
 def _rows(
-    name: str, group: str, value: float, n: int, left_out: np.ndarray | None, names: Sequence[str]
+    name: str,
+    group: str,
+    value: float,
+    n: int,
+    left_out: np.ndarray | None,
+    names: Sequence[str],
 ) -> Iterator[Row]:
     """Yield the rows of a score, its interval, and the contributions of the units ``names``."""
     yield {"metric": name, "group": group, "value": value, "n": n}
     if left_out is None or math.isnan(value):
         return
-    yield from interval_rows(name, group, jackknife_interval(value, left_out, (0, 1)), len(left_out))
+    yield from interval_rows(
+        name, group, jackknife_interval(value, left_out, (0, 1)), len(left_out)
+    )
     if len(names):
         yield from unit_rows(name, group, names, pseudo_values(value, left_out))

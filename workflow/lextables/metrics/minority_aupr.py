@@ -111,26 +111,40 @@ def binarised(head: Answered) -> Iterator[tuple[np.ndarray, np.ndarray] | None]:
 
 def head_aupr(head: Answered) -> float:
     """Return the head's AUPR, the mean over its answers; NaN where none has a curve."""
-    from sklearn.metrics import average_precision_score  # slow to import, and tables import this module
+    from sklearn.metrics import (
+        average_precision_score,
+    )  # slow to import, and tables import this module
 
-    return mean(NAN if side is None else float(average_precision_score(*side)) for side in binarised(head))
+    return mean(
+        NAN if side is None else float(average_precision_score(*side))
+        for side in binarised(head)
+    )
 
 
 def random_aupr(head: Answered) -> float:
     """Return the expected AUPR of random scores: the mean share of the minority sides (Table 3)."""
-    return mean(NAN if side is None else float(side[0].mean()) for side in binarised(head))
+    return mean(
+        NAN if side is None else float(side[0].mean()) for side in binarised(head)
+    )
 
 
-def head_auprs(predictions: Iterable[Row], examples: Iterable[Row], heads: Iterable[Row]) -> dict[str, float]:
+def head_auprs(
+    predictions: Iterable[Row], examples: Iterable[Row], heads: Iterable[Row]
+) -> dict[str, float]:
     """Return {head id: AUPR}, which a search over settings maximises for each head separately.
 
     Rows as in `scores_and_jackknives`; NaN where no answer of a head has a curve.
     """
-    return {head.head_id: head_aupr(head) for head in answered(predictions, examples, heads)}
+    return {
+        head.head_id: head_aupr(head) for head in answered(predictions, examples, heads)
+    }
 
 
 def answered(
-    predictions: Iterable[Row], examples: Iterable[Row], heads: Iterable[Row], unit: str = "contract"
+    predictions: Iterable[Row],
+    examples: Iterable[Row],
+    heads: Iterable[Row],
+    unit: str = "contract",
 ) -> list[Answered]:
     """Return the heads, sorted, each with its ``examples``; arguments as in `scores_and_jackknives`.
 
@@ -184,9 +198,15 @@ def scores_and_jackknives(
         _refuse_gaps(answered_heads)
     rows = []
     for metric, function in (("AUPR", head_aupr), ("random AUPR", random_aupr)):
-        rows += averaged(metric, answered_heads, {head.head_id: function(head) for head in answered_heads})
+        rows += averaged(
+            metric,
+            answered_heads,
+            {head.head_id: function(head) for head in answered_heads},
+        )
     for metric, function in (("micro F1", micro_f1), ("macro F1", macro_f1)):
-        rows += averaged(metric, answered_heads, classification.by_head(function, answered_heads))
+        rows += averaged(
+            metric, answered_heads, classification.by_head(function, answered_heads)
+        )
     jackknifed = [*jackknives("AUPR", classification.aupr, answered_heads, math.inf)]
     rows += [row for jackknife in jackknifed for row in jackknife.ends()]
     for metric, function in (("micro F1", micro_f1), ("macro F1", macro_f1)):
@@ -194,7 +214,14 @@ def scores_and_jackknives(
     rows += _by_data_type(answered_heads, partial)
     rows += _curve_rows(answered_heads)
     sides = [side for head in answered_heads for side in binarised(head)]
-    rows.append(score_row("answers left out", "all", float(sum(side is None for side in sides)), len(sides)))
+    rows.append(
+        score_row(
+            "answers left out",
+            "all",
+            float(sum(side is None for side in sides)),
+            len(sides),
+        )
+    )
     return by_key(rows), jackknifed
 
 
@@ -217,22 +244,40 @@ def _by_data_type(heads: Sequence[Answered], partial: bool) -> list[Row]:
     Computed as in the released code and, with the suffix `, strict`, as in the text, where answers without an
     example of the data type are left out.
     """
-    abridged = {head.question for head in heads if (head.data_types == "abridged").any()}
-    printed = [head for head in heads if head.only(head.data_types == "abridged").complete]
+    abridged = {
+        head.question for head in heads if (head.data_types == "abridged").any()
+    }
+    printed = [
+        head for head in heads if head.only(head.data_types == "abridged").complete
+    ]
     rows = []
-    for suffix, of_table in (("", printed), (STRICT, [head for head in heads if head.question in abridged])):
+    for suffix, of_table in (
+        ("", printed),
+        (STRICT, [head for head in heads if head.question in abridged]),
+    ):
         for data_type in DATA_TYPES:
             restricted = [head.only(head.data_types == data_type) for head in of_table]
             if not suffix and not partial:
                 _refuse_gaps(restricted, f"{data_type} test examples")
             for metric, function in (("AUPR", head_aupr), ("random AUPR", random_aupr)):
-                of_questions = by_question(restricted, {head.head_id: function(head) for head in restricted})
+                of_questions = by_question(
+                    restricted, {head.head_id: function(head) for head in restricted}
+                )
                 means = [mean(values) for values in of_questions.values() if values]
-                rows.append(score_row(metric + suffix, f"data type: {data_type}", mean(means), len(means)))
+                rows.append(
+                    score_row(
+                        metric + suffix,
+                        f"data type: {data_type}",
+                        mean(means),
+                        len(means),
+                    )
+                )
     return rows
 
 
-def mean_curve(curves: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+def mean_curve(
+    curves: Sequence[tuple[np.ndarray, np.ndarray]],
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the mean of stepwise precision-recall curves, (recalls, precisions), recalls rising from 0.
 
     The recalls are the union over all curves.  Between two of its own recalls a curve takes the precision of
@@ -241,13 +286,16 @@ def mean_curve(curves: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndar
     """
     recalls = np.unique(np.concatenate([recall for recall, _ in curves]))
     return recalls, np.mean(
-        [precision[np.searchsorted(recall, recalls)] for recall, precision in curves], axis=0
+        [precision[np.searchsorted(recall, recalls)] for recall, precision in curves],
+        axis=0,
     )
 
 
 def curve(positive: np.ndarray, score: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return one stepwise curve, (recalls, precisions), recalls rising from 0 (precision 1) to 1."""
-    from sklearn.metrics import precision_recall_curve  # slow to import: see `head_aupr`
+    from sklearn.metrics import (
+        precision_recall_curve,
+    )  # slow to import: see `head_aupr`
 
     precision, recall, _ = precision_recall_curve(positive, score)
     recalls, first = np.unique(recall[::-1], return_index=True)
@@ -262,7 +310,9 @@ def averaged_curve(heads: Iterable[Answered]) -> tuple[np.ndarray, np.ndarray, i
             by_question[head.question].append(mean_curve(sides))
     if not by_question:
         return np.empty(0), np.empty(0), 0
-    recalls, precisions = mean_curve([mean_curve(curves) for curves in by_question.values()])
+    recalls, precisions = mean_curve(
+        [mean_curve(curves) for curves in by_question.values()]
+    )
     return recalls, precisions, len(by_question)
 
 

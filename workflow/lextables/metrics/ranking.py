@@ -15,7 +15,9 @@ from lextables.pipeline.errors import BadInput
 NAN = float("nan")
 Qrels = Mapping[str, Mapping[str, int]]
 Hits = Mapping[str, Sequence[str]]
-Metric = Callable[[Qrels, Hits], dict[str, float]]  # {query id: score}, NaN where undefined
+Metric = Callable[
+    [Qrels, Hits], dict[str, float]
+]  # {query id: score}, NaN where undefined
 
 
 def by_name(metric: str) -> Metric:
@@ -25,7 +27,11 @@ def by_name(metric: str) -> Metric:
     """
     name, _, cutoff = metric.rpartition("@")
     if not cutoff.isdigit() or int(cutoff) < 1:
-        raise BadInput(f"the metric {metric!r} has no cutoff", where="metrics", do="write it as NDCG@10")
+        raise BadInput(
+            f"the metric {metric!r} has no cutoff",
+            where="metrics",
+            do="write it as NDCG@10",
+        )
     if name == "NDCG":
         return lambda qrels, run: ndcg(qrels, run, (int(cutoff),))[int(cutoff)]
     if name == "Recall":
@@ -42,7 +48,9 @@ def by_name(metric: str) -> Metric:
 def strict_reading(metric: str) -> Metric | None:
     """Return the metric as the paper's text defines it; None if the published tables agree with the text."""
     if parsed := re.fullmatch(r"([1-9])-star precision@(\d+)", metric):
-        return partial(star_precision_strict, stars=int(parsed[1]), cutoff=int(parsed[2]))
+        return partial(
+            star_precision_strict, stars=int(parsed[1]), cutoff=int(parsed[2])
+        )
     return None
 
 
@@ -59,31 +67,44 @@ def recall(qrels: Qrels, run: Hits, cutoff: int) -> dict[str, float]:
     return values
 
 
-def ndcg(qrels: Qrels, run: Hits, cutoffs: Sequence[int]) -> dict[int, dict[str, float]]:
+def ndcg(
+    qrels: Qrels, run: Hits, cutoffs: Sequence[int]
+) -> dict[int, dict[str, float]]:
     """Return {cutoff: {query id: NDCG}} by trec_eval, with linear gains (ACORD F.1, Eq. 1).
 
     trec_eval sorts hits by score and breaks ties by its own rule, so ranks are passed as scores.  A query
     without hits scores 0.
     """
-    scored = {query: {doc: -float(rank) for rank, doc in enumerate(hits)} for query, hits in run.items()}
+    scored = {
+        query: {doc: -float(rank) for rank, doc in enumerate(hits)}
+        for query, hits in run.items()
+    }
     measure = "ndcg_cut." + ",".join(str(cutoff) for cutoff in cutoffs)
-    values = pytrec_eval.RelevanceEvaluator({q: dict(d) for q, d in qrels.items()}, {measure}).evaluate(
-        scored
-    )
+    values = pytrec_eval.RelevanceEvaluator(
+        {q: dict(d) for q, d in qrels.items()}, {measure}
+    ).evaluate(scored)
     return {
-        cutoff: {query: values.get(query, {}).get(f"ndcg_cut_{cutoff}", 0.0) for query in sorted(qrels)}
+        cutoff: {
+            query: values.get(query, {}).get(f"ndcg_cut_{cutoff}", 0.0)
+            for query in sorted(qrels)
+        }
         for cutoff in cutoffs
     }
 
 
-def star_precision_printed(qrels: Qrels, run: Hits, stars: int, cutoff: int = 5) -> dict[str, float]:
+def star_precision_printed(
+    qrels: Qrels, run: Hits, stars: int, cutoff: int = 5
+) -> dict[str, float]:
     """Return {query id: share of clauses with at least ``stars`` among those returned in the top ``cutoff``}.
 
     This is the metric in ACORD's tables.  The denominator is the number of returned clauses, which may be
     below ``cutoff``, without the normalisation of Eq. 2.  NaN where the query has no such clause; means leave
     those queries out.
     """
-    return {query: _printed(qrels[query], run.get(query, ())[:cutoff], stars - 1) for query in sorted(qrels)}
+    return {
+        query: _printed(qrels[query], run.get(query, ())[:cutoff], stars - 1)
+        for query in sorted(qrels)
+    }
 
 
 def _printed(gains: Mapping[str, int], top: Sequence[str], least: int) -> float:
@@ -92,7 +113,9 @@ def _printed(gains: Mapping[str, int], top: Sequence[str], least: int) -> float:
     return sum(gains.get(doc, 0) >= least for doc in top) / len(top) if top else 0.0
 
 
-def star_precision_strict(qrels: Qrels, run: Hits, stars: int, cutoff: int = 5) -> dict[str, float]:
+def star_precision_strict(
+    qrels: Qrels, run: Hits, stars: int, cutoff: int = 5
+) -> dict[str, float]:
     """Return {query id: k-star precision} as ACORD's Eq. 2 defines it.
 
     The number of clauses of at least ``stars`` in the top ``cutoff``, divided by min(``cutoff``, number of

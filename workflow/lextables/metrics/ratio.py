@@ -5,7 +5,9 @@ import math
 import numpy as np
 
 
-def ratio(part: np.ndarray, whole: np.ndarray, undefined: float = math.nan) -> np.ndarray:
+def ratio(
+    part: np.ndarray, whole: np.ndarray, undefined: float = math.nan
+) -> np.ndarray:
     """Return ``part`` / ``whole``, float64, and ``undefined`` where ``whole`` is not above 0.
 
     The shapes are broadcast.

@@ -38,7 +38,12 @@ from typing import Any
 import numpy as np
 
 from lextables.metrics import STRICT
-from lextables.metrics.intervals import RESAMPLES, interval_rows, percentile_interval, resampled_weights
+from lextables.metrics.intervals import (
+    RESAMPLES,
+    interval_rows,
+    percentile_interval,
+    resampled_weights,
+)
 from lextables.pipeline.dataset import Row
 from lextables.pipeline.errors import BadInput
 
@@ -79,19 +84,28 @@ def gold(questions: Iterable[Row], answers: Iterable[Row]) -> Gold:
     """
     ordered = sorted(questions, key=itemgetter("question_id"))
     if not ordered:
-        raise BadInput("there is no question to score", where="questions", do="check the split")
-    spans: dict[str, list[tuple[int, str]]] = {row["question_id"]: [] for row in ordered}
+        raise BadInput(
+            "there is no question to score", where="questions", do="check the split"
+        )
+    spans: dict[str, list[tuple[int, str]]] = {
+        row["question_id"]: [] for row in ordered
+    }
     for row in answers:
         if row["question_id"] in spans:
             if not row["text"]:
                 place = f"answers, question {row['question_id']!r}"
-                raise BadInput(f"the gold span {row['index']} is empty", where=place, do="drop it")
+                raise BadInput(
+                    f"the gold span {row['index']} is empty", where=place, do="drop it"
+                )
             spans[row["question_id"]].append((row["index"], row["text"]))
     return Gold(
         tuple(row["question_id"] for row in ordered),
         tuple(row["contract_id"] for row in ordered),
         tuple(row["category"] for row in ordered),
-        tuple(tuple(text for _, text in sorted(spans[row["question_id"]])) for row in ordered),
+        tuple(
+            tuple(text for _, text in sorted(spans[row["question_id"]]))
+            for row in ordered
+        ),
     )
 
 
@@ -121,12 +135,19 @@ def nbest_rows(rows: Iterable[Row], where: str = "predictions") -> Nbest:
     Raises `BadInput` for a probability that is not a number from 0 to 1.
     """
     ordered = sorted(rows, key=itemgetter("question_id", "rank"))
-    groups = {key: list(group) for key, group in groupby(ordered, key=itemgetter("question_id"))}
+    groups = {
+        key: list(group)
+        for key, group in groupby(ordered, key=itemgetter("question_id"))
+    }
     return nbest_columns(groups, "released_text", "start", "end", where)
 
 
 def nbest_columns(
-    groups: Mapping[str, Sequence[Mapping[str, Any]]], text: str, start: str, end: str, where: str
+    groups: Mapping[str, Sequence[Mapping[str, Any]]],
+    text: str,
+    start: str,
+    end: str,
+    where: str,
 ) -> Nbest:
     """Return `Nbest` from ``groups``, {question id: its predictions in order}.
 
@@ -135,22 +156,32 @@ def nbest_columns(
     Raises `BadInput` as `nbest_rows` does.
     """
     question_ids = tuple(sorted(groups))
-    rows = list(chain.from_iterable(groups[question_id] for question_id in question_ids))
-    sizes = np.array([len(groups[question_id]) for question_id in question_ids], dtype=np.int64)
+    rows = list(
+        chain.from_iterable(groups[question_id] for question_id in question_ids)
+    )
+    sizes = np.array(
+        [len(groups[question_id]) for question_id in question_ids], dtype=np.int64
+    )
     confidence = np.array([row["probability"] for row in rows], dtype=np.float64)
     wrong = np.flatnonzero(~((confidence >= 0) & (confidence <= 1)))
     if len(wrong):
         at = int(np.searchsorted(np.cumsum(sizes), wrong[0], side="right"))
         place = f"{where}, question {question_ids[at]!r}, prediction {wrong[0] - sizes[:at].sum()}"
         value = rows[wrong[0]]["probability"]
-        raise BadInput(f"the probability {value!r} is not a number from 0 to 1", where=place)
+        raise BadInput(
+            f"the probability {value!r} is not a number from 0 to 1", where=place
+        )
 
     def offsets(key: str) -> np.ndarray:
         values = (row.get(key) for row in rows)
-        return np.array([NO_PLACE if value is None else value for value in values], dtype=np.int64)
+        return np.array(
+            [NO_PLACE if value is None else value for value in values], dtype=np.int64
+        )
 
     texts, slices = ([row[name] for row in rows] for name in (text, "text"))
-    return Nbest(question_ids, sizes, texts, slices, confidence, offsets(start), offsets(end))
+    return Nbest(
+        question_ids, sizes, texts, slices, confidence, offsets(start), offsets(end)
+    )
 
 
 def check_questions(nbest: Nbest, gold: Gold) -> None:
@@ -158,12 +189,18 @@ def check_questions(nbest: Nbest, gold: Gold) -> None:
     missing = sorted(set(gold.question_ids).difference(nbest.question_ids))
     extra = sorted(set(nbest.question_ids).difference(gold.question_ids))
     for ids, fault, do in (
-        (missing, "asked and not predicted", "predict every question, if only with the empty prediction"),
+        (
+            missing,
+            "asked and not predicted",
+            "predict every question, if only with the empty prediction",
+        ),
         (extra, "predicted and not asked", "score the predictions on their own split"),
     ):
         if ids:
             count = f"{len(ids)} question{'s are' if len(ids) > 1 else ' is'}"
-            raise BadInput(f"{count} {fault}, first {ids[0]!r}", where="predictions", do=do)
+            raise BadInput(
+                f"{count} {fault}, first {ids[0]!r}", where="predictions", do=do
+            )
 
 
 # The words of a span, and which predictions count.
@@ -218,7 +255,13 @@ def last_by_text(nbest: Nbest) -> np.ndarray:
     indices: list[int] = []
     first = 0
     for size in nbest.sizes.tolist():
-        last = dict(zip(nbest.texts[first : first + size], range(first, first + size), strict=True))
+        last = dict(
+            zip(
+                nbest.texts[first : first + size],
+                range(first, first + size),
+                strict=True,
+            )
+        )
         last.pop("", None)
         indices += last.values()
         first += size
@@ -232,7 +275,11 @@ def most_probable_by_span(nbest: Nbest) -> np.ndarray:
     or with the start `EMPTY`, is the empty prediction and left out.
     """
     indices: list[int] = []
-    starts, ends, confidence = nbest.start.tolist(), nbest.end.tolist(), nbest.confidence.tolist()
+    starts, ends, confidence = (
+        nbest.start.tolist(),
+        nbest.end.tolist(),
+        nbest.confidence.tolist(),
+    )
     first = 0
     for size in nbest.sizes.tolist():
         best: dict[Any, int] = {}
@@ -272,7 +319,9 @@ def paper_matches(nbest: Nbest, gold: Gold, relaxed: str | None) -> Matches:
     Matching is relaxed (a prediction that contains the gold text, case-sensitively, also matches) for every
     question whose id contains ``relaxed`` anywhere, so also for a contract with that word in its title.
     """
-    is_relaxed = [bool(relaxed) and relaxed in question_id for question_id in gold.question_ids]
+    is_relaxed = [
+        bool(relaxed) and relaxed in question_id for question_id in gold.question_ids
+    ]
     return _matches(nbest, last_by_text(nbest), gold, is_relaxed, paper_words)
 
 
@@ -296,21 +345,34 @@ def _matches(
     ends = np.searchsorted(question, np.arange(len(gold.spans) + 1)).tolist()
     best: list[float] = []
     matched = np.zeros(len(indices), dtype=bool)
-    for number, (spans, first, last) in enumerate(zip(gold.spans, ends, ends[1:], strict=False)):
+    for number, (spans, first, last) in enumerate(
+        zip(gold.spans, ends, ends[1:], strict=False)
+    ):
         # Predictions for questions without gold spans match nothing.
-        texts = [nbest.texts[index] for index in indices[first:last].tolist()] if spans else []
+        texts = (
+            [nbest.texts[index] for index in indices[first:last].tolist()]
+            if spans
+            else []
+        )
         predicted = [words(text) for text in texts]
         for span in spans:
             gold_words = words(span)
             rows = [
                 first + at
-                for at, (text, predicted_words) in enumerate(zip(texts, predicted, strict=True))
-                if similar(gold_words, predicted_words) or (is_relaxed[number] and span in text)
+                for at, (text, predicted_words) in enumerate(
+                    zip(texts, predicted, strict=True)
+                )
+                if similar(gold_words, predicted_words)
+                or (is_relaxed[number] and span in text)
             ]
             matched[rows] = True
             best.append(float(confidence[rows].max()) if rows else UNMATCHED)
-    gold_question = np.repeat(np.arange(len(gold.spans)), [len(spans) for spans in gold.spans])
-    return Matches(gold_question, np.array(best), question[~matched], confidence[~matched])
+    gold_question = np.repeat(
+        np.arange(len(gold.spans)), [len(spans) for spans in gold.spans]
+    )
+    return Matches(
+        gold_question, np.array(best), question[~matched], confidence[~matched]
+    )
 
 
 # Paper mode: a sweep of fixed thresholds.
@@ -322,7 +384,9 @@ def sweep(low_thresholds: Sequence[float] = LOW_THRESHOLDS) -> np.ndarray:
     0.99 down to 0.01 as ``np.arange(0.99, 0, -0.01)`` makes them, which puts 93 of the 99 slightly below
     the two-digit number (0.93 is 0.9299999999999999); then ``low_thresholds``.
     """
-    return np.concatenate([np.arange(0.99, 0, -0.01), np.asarray(low_thresholds, dtype=np.float64)])
+    return np.concatenate(
+        [np.arange(0.99, 0, -0.01), np.asarray(low_thresholds, dtype=np.float64)]
+    )
 
 
 def threshold_group(threshold: float) -> str:
@@ -360,10 +424,15 @@ class Counts:
             precision = tp / (tp + fp)
             recall = tp / np.asarray(self.gold_spans)[..., None]
         first = np.ones((*precision.shape[:-1], 1))
-        return Curve(np.concatenate([first, precision], -1), np.concatenate([0 * first, recall], -1))
+        return Curve(
+            np.concatenate([first, precision], -1),
+            np.concatenate([0 * first, recall], -1),
+        )
 
 
-def counts(matches: Matches, unit: np.ndarray, units: int, thresholds: np.ndarray) -> Counts:
+def counts(
+    matches: Matches, unit: np.ndarray, units: int, thresholds: np.ndarray
+) -> Counts:
     """Count positives for each of ``units`` units; ``unit`` int64 [questions] is the unit of each question.
 
     A prediction counts at the thresholds (highest first) strictly below its confidence: with confidence 0
@@ -374,7 +443,9 @@ def counts(matches: Matches, unit: np.ndarray, units: int, thresholds: np.ndarra
     def above(question: np.ndarray, confidence: np.ndarray) -> np.ndarray:
         # Column k counts items that first pass at threshold k; an extra column those that never pass.
         first = size - np.searchsorted(thresholds[::-1], confidence, side="left")
-        cells = np.bincount(unit[question] * (size + 1) + first, minlength=units * (size + 1))
+        cells = np.bincount(
+            unit[question] * (size + 1) + first, minlength=units * (size + 1)
+        )
         return np.cumsum(cells.reshape(units, size + 1)[:, :size], axis=1)
 
     return Counts(
@@ -386,7 +457,9 @@ def counts(matches: Matches, unit: np.ndarray, units: int, thresholds: np.ndarra
 
 def overall_counts(matches: Matches, gold: Gold, thresholds: np.ndarray) -> Counts:
     """Return the counts over all questions, as a single row."""
-    return counts(matches, np.zeros(len(gold.question_ids), dtype=np.int64), 1, thresholds)
+    return counts(
+        matches, np.zeros(len(gold.question_ids), dtype=np.int64), 1, thresholds
+    )
 
 
 def substring_groups(gold: Gold) -> np.ndarray:
@@ -398,11 +471,16 @@ def substring_groups(gold: Gold) -> np.ndarray:
     """
     keys, own = gold.question_ids, np.array(gold.categories)
     return np.array(
-        [np.fromiter(map(contains, keys, repeat(name)), bool) | (own == name) for name in gold.category_names]
+        [
+            np.fromiter(map(contains, keys, repeat(name)), bool) | (own == name)
+            for name in gold.category_names
+        ]
     )
 
 
-def paper_counts(matches: Matches, gold: Gold, thresholds: np.ndarray) -> tuple[list[str], Counts]:
+def paper_counts(
+    matches: Matches, gold: Gold, thresholds: np.ndarray
+) -> tuple[list[str], Counts]:
     """Return the groups (``all``, then ``category: <name>``) and their counts, one row per group."""
     size = len(gold.question_ids)
     single = counts(matches, np.arange(size), size, thresholds)
@@ -410,9 +488,15 @@ def paper_counts(matches: Matches, gold: Gold, thresholds: np.ndarray) -> tuple[
     # Sums of small integers are exact in floating point, whose matrix product is fast.
     summed = [
         np.rint(groups @ by_question).astype(np.int64)
-        for by_question in (single.true_positives, single.false_positives, single.gold_spans)
+        for by_question in (
+            single.true_positives,
+            single.false_positives,
+            single.gold_spans,
+        )
     ]
-    return ["all", *(f"category: {name}" for name in gold.category_names)], Counts(*summed)
+    return ["all", *(f"category: {name}" for name in gold.category_names)], Counts(
+        *summed
+    )
 
 
 def processed(precision: np.ndarray) -> np.ndarray:
@@ -425,7 +509,9 @@ def processed(precision: np.ndarray) -> np.ndarray:
     backwards = precision[..., ::-1]
     best = np.fmax.accumulate(backwards, axis=-1)
     # Contiguous: numpy sums a reversed view in another order, which changes the last bit.
-    return np.ascontiguousarray(np.where(np.isnan(backwards[..., :1]), np.nan, best)[..., ::-1])
+    return np.ascontiguousarray(
+        np.where(np.isnan(backwards[..., :1]), np.nan, best)[..., ::-1]
+    )
 
 
 def aupr(curve: Curve) -> np.ndarray:
@@ -454,11 +540,17 @@ def precision_at_recall(curve: Curve, recall: float) -> np.ndarray:
 
 def paper_values(curve: Curve) -> dict[str, np.ndarray]:
     """Return the released metrics: {metric: float64 [...]}."""
-    return {AUPR: aupr(curve)} | {name: precision_at_recall(curve, x) for name, x in RECALLS.items()}
+    return {AUPR: aupr(curve)} | {
+        name: precision_at_recall(curve, x) for name, x in RECALLS.items()
+    }
 
 
 def contract_intervals(
-    matches: Matches, gold: Gold, thresholds: np.ndarray, seed: int = 0, resamples: int = RESAMPLES
+    matches: Matches,
+    gold: Gold,
+    thresholds: np.ndarray,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
 ) -> dict[str, tuple[float, float] | None]:
     """Return {metric: 95 % percentile-bootstrap interval over contracts} of the metrics over all questions.
 
@@ -469,7 +561,11 @@ def contract_intervals(
     by_unit = counts(matches, unit, len(names), thresholds)
     parts = [
         part.astype(np.float64)
-        for part in (by_unit.true_positives, by_unit.false_positives, by_unit.gold_spans)
+        for part in (
+            by_unit.true_positives,
+            by_unit.false_positives,
+            by_unit.gold_spans,
+        )
     ]
     return interval_over_contracts(parts, seed, resamples)
 
@@ -481,9 +577,14 @@ def interval_over_contracts(
     values: dict[str, list[np.ndarray]] = {name: [] for name in METRICS}
     for weights in resampled_weights(len(parts[0]), seed, resamples):
         drawn = weights.astype(np.float64)
-        for name, batch in paper_values(Counts(*(drawn @ part for part in parts)).curve()).items():
+        for name, batch in paper_values(
+            Counts(*(drawn @ part for part in parts)).curve()
+        ).items():
             values[name].append(batch)
-    return {name: percentile_interval(np.concatenate(batches)) for name, batches in values.items()}
+    return {
+        name: percentile_interval(np.concatenate(batches))
+        for name, batches in values.items()
+    }
 
 
 # Strict mode: every confidence is a threshold.
@@ -502,10 +603,15 @@ def strict_curve(gold_confidence: np.ndarray, miss_confidence: np.ndarray) -> Cu
     tp = len(hits) - np.searchsorted(hits, thresholds, side="left")
     fp = len(misses) - np.searchsorted(misses, thresholds, side="left")
     best = np.maximum.accumulate((tp / (tp + fp))[::-1])[::-1]
-    return Curve(best, tp / len(gold_confidence) if len(gold_confidence) else np.full(len(tp), NAN))
+    return Curve(
+        best,
+        tp / len(gold_confidence) if len(gold_confidence) else np.full(len(tp), NAN),
+    )
 
 
-def strict_values(gold_confidence: np.ndarray, miss_confidence: np.ndarray) -> dict[str, float]:
+def strict_values(
+    gold_confidence: np.ndarray, miss_confidence: np.ndarray
+) -> dict[str, float]:
     """Return {metric: value} of one group as the paper defines the metrics; NaN without gold spans."""
     if not len(gold_confidence):
         return dict.fromkeys(METRICS, NAN)
@@ -517,7 +623,9 @@ def strict_values(gold_confidence: np.ndarray, miss_confidence: np.ndarray) -> d
     return values
 
 
-def strict_groups(matches: Matches, gold: Gold) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+def strict_groups(
+    matches: Matches, gold: Gold
+) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
     """Yield (group, its gold confidences, its misses' confidences): ``all``, then each exact category."""
     yield "all", matches.gold_confidence, matches.miss_confidence
     names, category = np.unique(gold.categories, return_inverse=True)
@@ -566,7 +674,9 @@ def scores(
     rows: list[Row] = []
 
     def add(metric: str, group: str, value: float, n: int) -> None:
-        rows.append({"metric": metric, "group": group, "value": float(value), "n": int(n)})
+        rows.append(
+            {"metric": metric, "group": group, "value": float(value), "n": int(n)}
+        )
 
     groups, counted = paper_counts(paper, gold_spans, thresholds)
     curve = counted.curve()
@@ -577,10 +687,22 @@ def scores(
         for metric, value in strict_values(gold_confidence, miss_confidence).items():
             add(metric + STRICT, group, value, len(gold_confidence))
     contracts = len(set(gold_spans.contracts))
-    for metric, interval in contract_intervals(paper, gold_spans, thresholds, seed, resamples).items():
+    for metric, interval in contract_intervals(
+        paper, gold_spans, thresholds, seed, resamples
+    ).items():
         rows += interval_rows(metric, "all", interval, contracts)
     predicted = counted.true_positives[0] + counted.false_positives[0]
     for index, threshold in enumerate(thresholds):
-        add("precision", threshold_group(threshold), curve.precision[0, index + 1], predicted[index])
-        add("recall", threshold_group(threshold), curve.recall[0, index + 1], counted.gold_spans[0])
+        add(
+            "precision",
+            threshold_group(threshold),
+            curve.precision[0, index + 1],
+            predicted[index],
+        )
+        add(
+            "recall",
+            threshold_group(threshold),
+            curve.recall[0, index + 1],
+            counted.gold_spans[0],
+        )
     return sorted(rows, key=itemgetter("metric", "group"))

@@ -9,7 +9,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from lextables.metrics.intervals import pseudo_values, unit_rows
-from lextables.metrics.spans import AUPR, Counts, Gold, Nbest, aupr, counts, paper_matches, sweep
+from lextables.metrics.spans import (
+    AUPR,
+    Counts,
+    Gold,
+    Nbest,
+    aupr,
+    counts,
+    paper_matches,
+    sweep,
+)
 from lextables.pipeline.dataset import Row
 
 
@@ -32,4 +41,6 @@ def area_by_unit(by_unit: Counts) -> np.ndarray:
     parts = (by_unit.true_positives, by_unit.false_positives, by_unit.gold_spans)
     totals = [part.sum(axis=0) for part in parts]
     without = [total - part for total, part in zip(totals, parts, strict=True)]
-    return pseudo_values(float(aupr(Counts(*totals).curve())), aupr(Counts(*without).curve()))
+    return pseudo_values(
+        float(aupr(Counts(*totals).curve())), aupr(Counts(*without).curve())
+    )

@@ -22,7 +22,17 @@ import openai
 from tqdm import tqdm
 
 from lextables.models import spending
-from lextables.models.spending import FREE, AnswerCache, Cost, Ledger, Limits, Price, canonical, cost, cost_of
+from lextables.models.spending import (
+    FREE,
+    AnswerCache,
+    Cost,
+    Ledger,
+    Limits,
+    Price,
+    canonical,
+    cost,
+    cost_of,
+)
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.redaction import SHORTEST
 
@@ -30,19 +40,42 @@ KEY = "OPENAI_API_KEY"
 ATTEMPTS = 8
 TIMEOUT = 600.0  # seconds for a complete answer; long texts take minutes on a server without a GPU
 CONNECT_TIMEOUT = 30.0  # seconds
-MAX_BYTES = 32 << 20  # of an unpacked answer; 256 embeddings of 4,096 dimensions take 23 MB
+MAX_BYTES = (
+    32 << 20
+)  # of an unpacked answer; 256 embeddings of 4,096 dimensions take 23 MB
 EXTRA_TOKENS = 256  # upper bound of the tokens that a server adds around a prompt
 CHARACTERS_PER_TOKEN = 4  # of English text, approximately
 # Errors raised before a request reaches the server.
-_NOT_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError, httpx2.UnsupportedProtocol)
-_RETRY_HEADERS = ("retry-after", "retry-after-ms", "x-should-retry")  # those that the client reads
+_NOT_SENT = (
+    httpx2.ConnectError,
+    httpx2.ConnectTimeout,
+    httpx2.ProxyError,
+    httpx2.UnsupportedProtocol,
+)
+_RETRY_HEADERS = (
+    "retry-after",
+    "retry-after-ms",
+    "x-should-retry",
+)  # those that the client reads
 _NO_MONEY = "insufficient_quota"
-_WRONG_FORM = (KeyError, IndexError, TypeError, AttributeError, ValueError, OverflowError, RecursionError)
+_WRONG_FORM = (
+    KeyError,
+    IndexError,
+    TypeError,
+    AttributeError,
+    ValueError,
+    OverflowError,
+    RecursionError,
+)
 # {status: what the server does, how to fix it}
 _REJECTIONS = {
-    **dict.fromkeys((401, 403), ("rejects the key", f"set {KEY} to a key of this server")),
+    **dict.fromkeys(
+        (401, 403), ("rejects the key", f"set {KEY} to a key of this server")
+    ),
     404: ("has no such model or path", "correct the model's name, or llm"),
-    **dict.fromkeys(range(300, 400), ("redirects the request", "set llm to the final address")),
+    **dict.fromkeys(
+        range(300, 400), ("redirects the request", "set llm to the final address")
+    ),
 }
 Answer = TypeVar("Answer")
 _log = logging.getLogger("lextables")
@@ -74,7 +107,9 @@ class MeteredTransport(httpx2.BaseTransport):
         """Return the answer; raises `BadInput` before sending if the call could exceed the budget."""
         # A text never has more tokens than bytes.
         tokens = len(request.content) + EXTRA_TOKENS
-        most = cost(self._price, tokens, json.loads(request.content).get("max_tokens", 0))
+        most = cost(
+            self._price, tokens, json.loads(request.content).get("max_tokens", 0)
+        )
         number, start = self._ledger.reserve(most)
         charged = FREE
         try:
@@ -96,7 +131,11 @@ class MeteredTransport(httpx2.BaseTransport):
         """Return the cost of an answer, ``most`` if unknown; errors, web pages and empty answers are free."""
         if not response.is_success:
             _log.warning("%s: status %d", response.url, response.status_code)
-        if not response.is_success or not response.content or response.content.startswith(b"<"):
+        if (
+            not response.is_success
+            or not response.content
+            or response.content.startswith(b"<")
+        ):
             return FREE
         try:
             return cost_of(response.json()["usage"], self._price)
@@ -109,7 +148,9 @@ class MeteredTransport(httpx2.BaseTransport):
             async with (
                 asyncio.timeout(TIMEOUT),
                 # Redirects are not followed: another server would receive the texts.
-                httpx2.AsyncClient(verify=self._context, follow_redirects=False) as client,
+                httpx2.AsyncClient(
+                    verify=self._context, follow_redirects=False
+                ) as client,
             ):
                 answer = await client.send(request, stream=True)
                 try:
@@ -117,13 +158,21 @@ class MeteredTransport(httpx2.BaseTransport):
                 finally:
                     await answer.aclose()
         except TimeoutError:
-            raise httpx2.ReadTimeout(f"no complete answer within {TIMEOUT:g} s", request=request) from None
+            raise httpx2.ReadTimeout(
+                f"no complete answer within {TIMEOUT:g} s", request=request
+            ) from None
         if answer.is_success and body.startswith(b"{") and not body.endswith(b"}"):
             raise httpx2.RemoteProtocolError("incomplete answer", request=request)
-        headers = {name: answer.headers[name] for name in _RETRY_HEADERS if name in answer.headers}
+        headers = {
+            name: answer.headers[name]
+            for name in _RETRY_HEADERS
+            if name in answer.headers
+        }
         if _NO_MONEY.encode() in body:
             headers["x-should-retry"] = "false"
-        return httpx2.Response(answer.status_code, headers=headers, content=body, request=request)
+        return httpx2.Response(
+            answer.status_code, headers=headers, content=body, request=request
+        )
 
 
 async def _body(answer: httpx2.Response) -> bytes:
@@ -131,7 +180,10 @@ async def _body(answer: httpx2.Response) -> bytes:
     body, where = bytearray(), str(answer.request.url)
     encoding = answer.headers.get("content-encoding", "gzip").lower()
     if encoding not in ("gzip", "identity"):
-        raise BadInput(f"the answer has the encoding {encoding:.40}, which was not requested", where=where)
+        raise BadInput(
+            f"the answer has the encoding {encoding:.40}, which was not requested",
+            where=where,
+        )
     try:
         async for chunk in answer.aiter_bytes():
             body += chunk
@@ -139,20 +191,28 @@ async def _body(answer: httpx2.Response) -> bytes:
                 what = f"the answer has more than {MAX_BYTES >> 20} MiB"
                 raise BadInput(what, where=where, do="set llm to another server")
     except httpx2.DecodingError as error:
-        raise BadInput(f"the answer is no valid gzip data ({error})", where=where) from None
+        raise BadInput(
+            f"the answer is no valid gzip data ({error})", where=where
+        ) from None
     return bytes(body).strip()
 
 
 class Api:
     """One model of one server, with its cached answers in the folder ``cache``."""
 
-    def __init__(self, base: str, model: str, cache: str | Path, limits: Limits) -> None:
+    def __init__(
+        self, base: str, model: str, cache: str | Path, limits: Limits
+    ) -> None:
         """Raise `BadInput` if a required key is missing or invalid, or if the model has no price."""
         key, where = os.environ.get(KEY, ""), f"environment variable {KEY}"
         if not key and spending.on_loopback(base):
             key = "none"
         if not key:
-            raise BadInput(f"{model} needs a key for {base}", where=where, do="set it, or leave llm empty")
+            raise BadInput(
+                f"{model} needs a key for {base}",
+                where=where,
+                do="set it, or leave llm empty",
+            )
         if not re.fullmatch("[!-~]+", key):
             what = "the key contains a space, a line break or another invalid character"
             raise BadInput(what, where=where, do="set it to the key only")
@@ -183,9 +243,13 @@ class Api:
         ``check`` reads what the caller needs and so detects an answer of the wrong form.  Raises `Refused`
         for a permanent rejection, `BadInput` if the server does not answer or the budget is spent.
         """
-        return self._cache.get_or_ask(self._question(call), partial(self._post, call, check), check)
+        return self._cache.get_or_ask(
+            self._question(call), partial(self._post, call, check), check
+        )
 
-    def ask_all(self, asks: Sequence[Callable[[], Answer]], description: str) -> list[Answer]:
+    def ask_all(
+        self, asks: Sequence[Callable[[], Answer]], description: str
+    ) -> list[Answer]:
         """Return the results of ``asks``, functions that call `ask`; several run simultaneously.
 
         After an error, running calls are completed and cached, and no further call is started.
@@ -198,7 +262,9 @@ class Api:
             try:
                 for future in as_completed(futures):
                     future.result()
-                    bar.set_postfix_str(f"{self._ledger.paid.dollars:.4f} dollars", refresh=False)
+                    bar.set_postfix_str(
+                        f"{self._ledger.paid.dollars:.4f} dollars", refresh=False
+                    )
                     bar.update()
             except BaseException:
                 pool.shutdown(cancel_futures=True)
@@ -209,7 +275,11 @@ class Api:
         """Print and log the maximum number, size and cost of the requests that follow."""
         most = cost(self._price, characters // CHARACTERS_PER_TOKEN, requests)
         spent, limit = self._ledger.spent.dollars, self._limits.dollars
-        short = ", more than is left of the budget" if most.dollars > max(0.0, limit - spent) else ""
+        short = (
+            ", more than is left of the budget"
+            if most.dollars > max(0.0, limit - spent)
+            else ""
+        )
         line = (
             f"{self._model}: up to {requests:,} requests, including cached ones{short}; about {most.tokens:,}"
             f" tokens and {most.dollars:.4f} dollars; {spent:.4f} of {limit:g} dollars are spent."
@@ -222,16 +292,22 @@ class Api:
 
     def _post(self, call: Call, check: Callable[[Any], object]) -> Any:
         try:
-            response = self._client.post(call.path, cast_to=httpx2.Response, body=dict(call.body))
+            response = self._client.post(
+                call.path, cast_to=httpx2.Response, body=dict(call.body)
+            )
         except openai.APIStatusError as error:
             raise self._status_error(error) from None
         except openai.APIConnectionError as error:
-            raise self._no_answer(str(error.__cause__) or type(error.__cause__).__name__) from None
+            raise self._no_answer(
+                str(error.__cause__) or type(error.__cause__).__name__
+            ) from None
         text = self._without_key(response.text)
         try:
             answer = json.loads(text)
             if "\\u" in text:  # the key may be written with escapes
-                answer = json.loads(self._without_key(canonical(answer).decode(errors="surrogatepass")))
+                answer = json.loads(
+                    self._without_key(canonical(answer).decode(errors="surrogatepass"))
+                )
             check(answer)
         except _WRONG_FORM as error:
             detail = f"{type(error).__name__}: {error}; it begins {text[:60]!r}"
@@ -244,29 +320,48 @@ class Api:
 
     def _no_answer(self, reason: str) -> BadInput:
         what = f"{self._model} did not answer in up to {ATTEMPTS} attempts; the last error: {reason}"
-        return BadInput(what, where=self._base, do="try again later; answers so far are cached")
+        return BadInput(
+            what, where=self._base, do="try again later; answers so far are cached"
+        )
 
     def _status_error(self, error: openai.APIStatusError) -> BadInput:
         """Return `BadInput` for a status that may be temporary, `Refused` for a permanent one."""
         status, body = error.status_code, error.body
         code = body.get("code") if isinstance(body, Mapping) else None
-        message = body.get("message") or body.get("detail") or body if isinstance(body, Mapping) else body
-        reason = self._without_key(" ".join(f"{code or ''} {message or ''}".split()))[:200] or "no reason"
+        message = (
+            body.get("message") or body.get("detail") or body
+            if isinstance(body, Mapping)
+            else body
+        )
+        reason = (
+            self._without_key(" ".join(f"{code or ''} {message or ''}".split()))[:200]
+            or "no reason"
+        )
         if (status in (408, 409, 429) and _NO_MONEY not in reason) or status >= 500:
             wait = error.response.headers.get("retry-after")
             return self._no_answer(
                 f"status {status} ({reason}{f'; Retry-After: {wait:.40}' if wait else ''})"
             )
-        what, do = _REJECTIONS.get(status, ("rejects the request", "correct what it names"))
+        what, do = _REJECTIONS.get(
+            status, ("rejects the request", "correct what it names")
+        )
         sentence = f"the server {what} (status {status}: {reason})"
-        return Refused(reason, what=sentence, where=f"{self._model} at {self._base}", do=do)
+        return Refused(
+            reason, what=sentence, where=f"{self._model} at {self._base}", do=do
+        )
 
     def _without_key(self, text: str) -> str:
         return text.replace(self._secret, "(the key)") if self._secret else text
 
 
 def embed(
-    base: str, model: str, texts: Sequence[str], *, cache: str | Path, limits: Limits, batch_size: int = 256
+    base: str,
+    model: str,
+    texts: Sequence[str],
+    *,
+    cache: str | Path,
+    limits: Limits,
+    batch_size: int = 256,
 ) -> np.ndarray:
     """Return a float32 array (texts, dimensions) of unit vectors from ``POST <base>/embeddings``.
 
@@ -277,16 +372,29 @@ def embed(
         return np.zeros((0, 0), dtype=np.float32)
     api = Api(base, model, cache, limits)
     unique = sorted(set(texts))
-    batches = [unique[start : start + batch_size] for start in range(0, len(unique), batch_size)]
-    bodies = [{"model": model, "input": batch, "encoding_format": "float"} for batch in batches]
+    batches = [
+        unique[start : start + batch_size]
+        for start in range(0, len(unique), batch_size)
+    ]
+    bodies = [
+        {"model": model, "input": batch, "encoding_format": "float"}
+        for batch in batches
+    ]
     calls = [Call("/embeddings", body) for body in bodies]
     api.expect(len(calls), sum(map(len, unique)))
     answers = api.ask_all(
-        [partial(api.ask, call, partial(_vectors, call)) for call in calls], "batches of texts"
+        [partial(api.ask, call, partial(_vectors, call)) for call in calls],
+        "batches of texts",
     )
-    parts = [_vectors(call, answer) for call, answer in zip(calls, answers, strict=True)]
+    parts = [
+        _vectors(call, answer) for call, answer in zip(calls, answers, strict=True)
+    ]
     if len({part.shape[1] for part in parts}) > 1:
-        raise BadInput(f"{model} returned vectors of different lengths", where=base, do="use another server")
+        raise BadInput(
+            f"{model} returned vectors of different lengths",
+            where=base,
+            do="use another server",
+        )
     matrix = np.concatenate(parts)
     matrix /= np.linalg.norm(matrix, axis=1, keepdims=True)
     position = {text: index for index, text in enumerate(unique)}
@@ -299,6 +407,10 @@ def _vectors(call: Call, answer: Any) -> np.ndarray:
     if [item["index"] for item in items] != list(range(len(call.body["input"]))):
         raise ValueError("not one vector for each text")
     vectors = np.asarray([item["embedding"] for item in items], dtype=np.float32)
-    if vectors.ndim != 2 or not np.isfinite(vectors).all() or not vectors.any(axis=1).all():
+    if (
+        vectors.ndim != 2
+        or not np.isfinite(vectors).all()
+        or not vectors.any(axis=1).all()
+    ):
         raise ValueError("a vector contains only zeros, or a number that is not finite")
     return vectors

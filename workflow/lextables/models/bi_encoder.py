@@ -50,7 +50,9 @@ TOKENS = {"cpu": PROCESSOR_TOKENS, "cuda": 65536}
 
 
 @loading_weights()
-def load(folder: str, where: torch.device, max_length: int | None = None) -> SentenceTransformer:
+def load(
+    folder: str, where: torch.device, max_length: int | None = None
+) -> SentenceTransformer:
     """Load a sentence-transformers model that truncates texts to ``max_length`` tokens, if given.
 
     Without it the model's own number holds (`set_length`).  Raises `BadInput` for a model whose
@@ -70,7 +72,9 @@ def encode(model: SentenceTransformer, texts: Sequence[str]) -> np.ndarray:
     All texts of a batch have the same number of tokens.  Without padding encoding is faster, and a text's
     vector does not depend on the other texts.  Shows progress, since a corpus takes minutes on a CPU.
     """
-    return _encoded(model, texts, {"prompt": _prompt(model, model.default_prompt_name)}, unit=True)
+    return _encoded(
+        model, texts, {"prompt": _prompt(model, model.default_prompt_name)}, unit=True
+    )
 
 
 def encode_alike(model: SentenceTransformer, texts: Sequence[str]) -> np.ndarray:
@@ -102,12 +106,21 @@ def cached(
 
     ``settings`` identify the weights of ``model`` by content or revision.  Without either nothing is cached.
     """
-    pinned = {name: settings[name] for name in ("content", "revision") if settings.get(name)}
+    pinned = {
+        name: settings[name] for name in ("content", "revision") if settings.get(name)
+    }
     if not pinned:
         return partial(encode, model)
-    data = pinned | {"weights": settings["weights"], "length": model.max_seq_length, "as": encode.__name__}
+    data = pinned | {
+        "weights": settings["weights"],
+        "length": model.max_seq_length,
+        "as": encode.__name__,
+    }
     about = identity(data, fingerprint(__name__), device.describe(model.device))
-    return partial(VectorCache(Path(root) / settings["model"], about).encode, encode=partial(encode, model))
+    return partial(
+        VectorCache(Path(root) / settings["model"], about).encode,
+        encode=partial(encode, model),
+    )
 
 
 def batches(lengths: Sequence[int], tokens: int) -> Iterator[np.ndarray]:
@@ -123,7 +136,9 @@ def batches(lengths: Sequence[int], tokens: int) -> Iterator[np.ndarray]:
             yield positions[start : start + size]
 
 
-def _encoded_part(model: SentenceTransformer, texts: Sequence[str], part: str) -> np.ndarray:
+def _encoded_part(
+    model: SentenceTransformer, texts: Sequence[str], part: str
+) -> np.ndarray:
     options = {"prompt": _prompt(model, prompt_name(model, part)), "task": part}
     return _encoded(model, texts, options, unit=model.similarity_fn_name == COSINE)
 
@@ -133,12 +148,18 @@ def _prompt(model: SentenceTransformer, name: str | None) -> str | None:
 
 
 def _encoded(
-    model: SentenceTransformer, texts: Sequence[str], options: Mapping[str, Any], *, unit: bool
+    model: SentenceTransformer,
+    texts: Sequence[str],
+    options: Mapping[str, Any],
+    *,
+    unit: bool,
 ) -> np.ndarray:
     """As `encode`; ``options`` are those of the model's `preprocess`: a prompt, and the task of a route."""
     model.eval()
     unique = sorted(set(texts), key=lambda text: (len(text), text))
-    encoder = _Encoder(model, {name: options[name] for name in ("task",) if name in options}, unit)
+    encoder = _Encoder(
+        model, {name: options[name] for name in ("task",) if name in options}, unit
+    )
     vectors = np.empty((len(unique), model.get_embedding_dimension()), dtype=np.float32)
     with measured(READING, model), tqdm(total=len(unique), desc="encoding") as progress:
         for start in range(0, len(unique), SHARD):
@@ -172,21 +193,31 @@ class _Encoder:
         inputs = tokenised(self.model, texts, **options)
 
         def encode(batch: np.ndarray) -> np.ndarray:
-            parts = in_parts_that_fit(batch, len(batch), lambda part: self.forward(inputs.batch(part)))
+            parts = in_parts_that_fit(
+                batch, len(batch), lambda part: self.forward(inputs.batch(part))
+            )
             return np.concatenate([*parts])
 
         lengths = inputs.lengths()
         all_batches = [*batches(lengths, TOKENS[self.model.device.type])]
         results = _in_parallel(encode, all_batches, self.model.device)
         for batch, found in zip(all_batches, results, strict=True):
-            count({"attention_mask": torch.ones(len(batch), lengths[batch[0]], dtype=torch.long)})
+            count(
+                {
+                    "attention_mask": torch.ones(
+                        len(batch), lengths[batch[0]], dtype=torch.long
+                    )
+                }
+            )
             yield batch, found
 
     def _reads_tokens(self, text: str, options: Mapping[str, Any]) -> bool:
         """Whether the model is a transformer, and not one of word vectors, for texts with these options."""
         tokenizer = self.model.tokenizer
         is_pretrained = isinstance(tokenizer, PreTrainedTokenizerBase)
-        return is_pretrained and "attention_mask" in self.model.preprocess([text], **options)
+        return is_pretrained and "attention_mask" in self.model.preprocess(
+            [text], **options
+        )
 
     @torch.inference_mode()
     def forward(self, features: dict[str, Any]) -> np.ndarray:
@@ -199,7 +230,9 @@ class _Encoder:
 
 
 def _in_parallel(
-    encode: Callable[[np.ndarray], np.ndarray], all_batches: Sequence[np.ndarray], where: torch.device
+    encode: Callable[[np.ndarray], np.ndarray],
+    all_batches: Sequence[np.ndarray],
+    where: torch.device,
 ) -> Iterator[np.ndarray]:
     """Yield the vectors of each batch; on a CPU each of torch's threads processes its own batch.
 
@@ -211,7 +244,9 @@ def _in_parallel(
         return
     threads = torch.get_num_threads()
     try:
-        with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+        with ThreadPoolExecutor(
+            threads, initializer=torch.set_num_threads, initargs=(1,)
+        ) as pool:
             yield from pool.map(encode, all_batches)
     finally:
         torch.set_num_threads(threads)
@@ -247,22 +282,34 @@ class VectorCache:
         wanted = dict(zip(keys, texts, strict=True))
         vectors = self._stored(wanted)
         # Sorted by length, so that an encoder's batches need little padding.
-        missing = sorted(wanted.keys() - vectors.keys(), key=lambda key: (len(wanted[key]), key))
+        missing = sorted(
+            wanted.keys() - vectors.keys(), key=lambda key: (len(wanted[key]), key)
+        )
         starts = range(0, len(missing), SHARD)
-        for start in tqdm(starts, desc=f"parts of {SHARD} texts", disable=len(starts) < 2):
+        for start in tqdm(
+            starts, desc=f"parts of {SHARD} texts", disable=len(starts) < 2
+        ):
             part = missing[start : start + SHARD]
-            encoded = np.asarray(encode([wanted[key] for key in part]), dtype=np.float32)
+            encoded = np.asarray(
+                encode([wanted[key] for key in part]), dtype=np.float32
+            )
             if encoded.ndim != 2 or len(encoded) != len(part):
-                raise ValueError(f"the encoder returned shape {encoded.shape} for {len(part)} texts")
+                raise ValueError(
+                    f"the encoder returned shape {encoded.shape} for {len(part)} texts"
+                )
             self._store(part, encoded)
             vectors |= zip(part, encoded, strict=True)
         return np.stack([vectors[key] for key in keys])
 
     def _stored(self, wanted: Mapping[bytes, str]) -> dict[bytes, np.ndarray]:
         stored: dict[bytes, np.ndarray] = {}
-        for shard in sorted({self._shards[key] for key in wanted if key in self._shards}):
+        for shard in sorted(
+            {self._shards[key] for key in wanted if key in self._shards}
+        ):
             for keys, vectors in _read(shard, "keys", "vectors"):
-                rows = {key: row for row, key in enumerate(keys.tolist()) if key in wanted}
+                rows = {
+                    key: row for row, key in enumerate(keys.tolist()) if key in wanted
+                }
                 stored |= zip(rows, vectors[[*rows.values()]], strict=True)
         return stored
 
@@ -293,5 +340,7 @@ def _read(shard: Path, *arrays: str) -> list[list[np.ndarray]]:
 def _drop_earlier(root: Path, identity: Mapping[str, Any], keep: Path) -> None:
     for about in root.glob(f"*/{_IDENTITY}"):
         other = read_json(about, dict[str, Any])
-        if about.parent != keep and all(other[name] == identity[name] for name in ("data", "device")):
+        if about.parent != keep and all(
+            other[name] == identity[name] for name in ("data", "device")
+        ):
             shutil.rmtree(about.parent, ignore_errors=True)

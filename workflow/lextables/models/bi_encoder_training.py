@@ -37,30 +37,49 @@ class GradedSoftmax(torch.nn.Module):
     """
 
     def __init__(
-        self, model: SentenceTransformer, gains: Mapping[tuple[int, int], float], temperature: float
+        self,
+        model: SentenceTransformer,
+        gains: Mapping[tuple[int, int], float],
+        temperature: float,
     ) -> None:
         super().__init__()
         self.model, self.gains, self.temperature = model, gains, temperature
 
-    def forward(self, features: Sequence[dict[str, torch.Tensor]], labels: torch.Tensor) -> torch.Tensor:
+    def forward(
+        self, features: Sequence[dict[str, torch.Tensor]], labels: torch.Tensor
+    ) -> torch.Tensor:
         """Return the loss of a batch of pairs; ``labels`` (pairs, 2) number queries and documents."""
         # Repeated queries and documents count once.
-        rows = [{number: row for row, number in enumerate(column)} for column in labels.T.tolist()]
+        rows = [
+            {number: row for row, number in enumerate(column)}
+            for column in labels.T.tolist()
+        ]
         queries, documents = (
             self.model(part)["sentence_embedding"].float()[list(of.values())]
             for part, of in zip(features, rows, strict=True)
         )
-        gains = [[self.gains.get((query, document), 0) for document in rows[1]] for query in rows[0]]
+        gains = [
+            [self.gains.get((query, document), 0) for document in rows[1]]
+            for query in rows[0]
+        ]
         target = torch.tensor(gains, dtype=queries.dtype, device=queries.device)
         # In half precision a cosine has two digits, which is not enough for small temperatures.
         with torch.autocast(queries.device.type, enabled=False):
             log_shares = log_softmax(self._similarities(queries, documents), dim=-1)
-        return -(target / target.sum(dim=-1, keepdim=True) * log_shares).sum(dim=-1).mean()
+        return (
+            -(target / target.sum(dim=-1, keepdim=True) * log_shares).sum(dim=-1).mean()
+        )
 
-    def _similarities(self, queries: torch.Tensor, documents: torch.Tensor) -> torch.Tensor:
+    def _similarities(
+        self, queries: torch.Tensor, documents: torch.Tensor
+    ) -> torch.Tensor:
         if self.model.similarity_fn_name != COSINE:
             return self.model.similarity(queries, documents)
-        return normalize(queries, dim=-1) @ normalize(documents, dim=-1).T / self.temperature
+        return (
+            normalize(queries, dim=-1)
+            @ normalize(documents, dim=-1).T
+            / self.temperature
+        )
 
 
 class _Trainer(InParts, SentenceTransformerTrainer):
@@ -102,7 +121,9 @@ def finetune(
     """
     last = max(updates)
     if len(pairs) != last * batch_size:
-        raise ValueError(f"{last} updates of {batch_size} pairs are not {len(pairs)} pairs")
+        raise ValueError(
+            f"{last} updates of {batch_size} pairs are not {len(pairs)} pairs"
+        )
     data = Dataset.from_dict(
         {
             "query": [queries[query] for query, _ in pairs],
@@ -116,7 +137,9 @@ def finetune(
         per_device_train_batch_size=batch_size,
         batch_sampler=in_order,
         prompts=prompts(model),
-        router_mapping={part: part for part in PARTS} if any(isinstance(m, Router) for m in model) else {},
+        router_mapping={part: part for part in PARTS}
+        if any(isinstance(m, Router) for m in model)
+        else {},
     )
     trainer = _Trainer(
         model=model,

@@ -58,7 +58,9 @@ class BM25Index:
     A query term counts as often as the query contains it.  Only documents with a query term are returned.
     """
 
-    def __init__(self, documents: Mapping[str, Iterable[str]], *, k1: float = 0.9, b: float = 0.4) -> None:
+    def __init__(
+        self, documents: Mapping[str, Iterable[str]], *, k1: float = 0.9, b: float = 0.4
+    ) -> None:
         self.postings: dict[str, list[tuple[str, int]]] = defaultdict(list)
         lengths: dict[str, int] = {}
         for doc_id in sorted(documents):
@@ -70,7 +72,8 @@ class BM25Index:
         self.size = sum(1 for length in lengths.values() if length)
         mean = sum(lengths.values()) / self.size if self.size else 1.0
         self.saturation = {
-            doc_id: k1 * (1 - b + b * lossy_length(length) / mean) for doc_id, length in lengths.items()
+            doc_id: k1 * (1 - b + b * lossy_length(length) / mean)
+            for doc_id, length in lengths.items()
         }
 
     def idf(self, term: str) -> float:
@@ -83,5 +86,7 @@ class BM25Index:
         scores: dict[str, float] = defaultdict(float)
         for term in query:
             for doc_id, frequency in self.postings.get(term, ()):
-                scores[doc_id] += self.idf(term) * frequency / (frequency + self.saturation[doc_id])
+                scores[doc_id] += (
+                    self.idf(term) * frequency / (frequency + self.saturation[doc_id])
+                )
         return sorted(scores.items(), key=lambda hit: (-hit[1], hit[0]))[:top]

@@ -10,7 +10,13 @@ from typing import Any, Literal, Protocol, TypeVar
 
 from tqdm import tqdm
 
-from lextables.models.language_model import Choice, LanguageModel, Request, Weighed, Written
+from lextables.models.language_model import (
+    Choice,
+    LanguageModel,
+    Request,
+    Weighed,
+    Written,
+)
 from lextables.models.spending import AnswerCache, Limits
 
 Question = TypeVar("Question", Choice, Request)
@@ -19,7 +25,10 @@ _log = logging.getLogger("lextables")
 
 
 def open_language_model(
-    settings: Mapping[str, Any], cache: str | Path, limits: Limits, device: Literal["auto", "cpu", "cuda"]
+    settings: Mapping[str, Any],
+    cache: str | Path,
+    limits: Limits,
+    device: Literal["auto", "cpu", "cuda"],
 ) -> LanguageModel:
     """Return the model of a run's ``settings``; answers are cached in the folder ``cache``.
 
@@ -38,10 +47,14 @@ def open_language_model(
 def of_rule(settings: Mapping[str, Any], params: Any) -> LanguageModel:
     """Return the model of ``settings`` for a rule with the params ``asking`` and ``device``."""
     asking = params.asking
-    return open_language_model(settings, asking["kept"], Limits(**asking["limits"]), params.device)
+    return open_language_model(
+        settings, asking["kept"], Limits(**asking["limits"]), params.device
+    )
 
 
-def _local(settings: Mapping[str, Any], cache: str | Path, device_choice: str) -> "CachedModel":
+def _local(
+    settings: Mapping[str, Any], cache: str | Path, device_choice: str
+) -> "CachedModel":
     from lextables.models.device import describe, pick
     from lextables.models.local_language_model import CausalModel, LocalLanguageModel
     from lextables.models.weights import weights_folder
@@ -73,23 +86,34 @@ class CachedModel:
     ``identity`` is everything that an answer depends on besides the question.
     """
 
-    def __init__(self, model: OneByOne, cache: AnswerCache, identity: Mapping[str, Any]) -> None:
+    def __init__(
+        self, model: OneByOne, cache: AnswerCache, identity: Mapping[str, Any]
+    ) -> None:
         self.name, self.window, self.tokens = model.name, model.window, model.tokens
         self._model, self._cache, self._identity = model, cache, dict(identity)
         self.device = identity["device"]
 
     def expect(self, requests: int, characters: int) -> None:
         """Log the maximum number and size of the requests that follow."""
-        _log.info("%s: up to %d requests of %d characters in total", self.name, requests, characters)
+        _log.info(
+            "%s: up to %d requests of %d characters in total",
+            self.name,
+            requests,
+            characters,
+        )
 
     def weigh(self, choices: Sequence[Choice]) -> list[Weighed]:
         """As the model's own `weigh`."""
-        answers = self._answers(choices, self._model.weighing, lambda weighed: [weighed.log_probabilities])
+        answers = self._answers(
+            choices, self._model.weighing, lambda weighed: [weighed.log_probabilities]
+        )
         return [Weighed(values and tuple(values)) for (values,) in answers]
 
     def write(self, requests: Sequence[Request]) -> list[Written]:
         """As the model's own `write`."""
-        answers = self._answers(requests, self._model.writing, lambda written: [written.text, written.cut])
+        answers = self._answers(
+            requests, self._model.writing, lambda written: [written.text, written.cut]
+        )
         return [Written(text, cut) for text, cut in answers]
 
     def _answers(
@@ -98,7 +122,10 @@ class CachedModel:
         evaluations: Callable[[Sequence[Question]], Iterator[Callable[[], Answer]]],
         as_json: Callable[[Answer], list[Any]],
     ) -> list[list[Any]]:
-        keys = [json.loads(json.dumps({"by": self._identity} | asdict(question))) for question in questions]
+        keys = [
+            json.loads(json.dumps({"by": self._identity} | asdict(question)))
+            for question in questions
+        ]
         answers = [self._cache.get(key) for key in keys]
         missing = [place for place, answer in enumerate(answers) if answer is None]
         pending = evaluations([questions[place] for place in missing])

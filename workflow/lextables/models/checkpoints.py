@@ -38,7 +38,9 @@ def work_folder(root: str | Path, settings: Mapping[str, Any]) -> Path:
     key = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:16]
     folder = Path(root) / key
     folder.mkdir(parents=True, exist_ok=True)
-    write_text(folder / "settings.json", json.dumps(settings, indent=2, sort_keys=True) + "\n")
+    write_text(
+        folder / "settings.json", json.dumps(settings, indent=2, sort_keys=True) + "\n"
+    )
     return folder
 
 
@@ -72,14 +74,21 @@ def finished(work: Path, weights: str | Path) -> dict[str, Any] | None:
     if not intact(kept):
         return None
     with replacing_folder(weights) as temporary:
-        shutil.copytree(kept / "weights", temporary, copy_function=_linked, dirs_exist_ok=True)
-    _log.info("this training was finished before and nothing has changed: its weights are reused")
+        shutil.copytree(
+            kept / "weights", temporary, copy_function=_linked, dirs_exist_ok=True
+        )
+    _log.info(
+        "this training was finished before and nothing has changed: its weights are reused"
+    )
     return read_json(kept / "run.json")
 
 
 def seal(folder: Path) -> None:
     """Record size and digest of each file in ``folder`` for `intact`."""
-    write_text(folder / _FILES, json.dumps(_files(folder, sha256_of), indent=1, sort_keys=True) + "\n")
+    write_text(
+        folder / _FILES,
+        json.dumps(_files(folder, sha256_of), indent=1, sort_keys=True) + "\n",
+    )
 
 
 def intact(folder: Path) -> bool:
@@ -90,19 +99,31 @@ def intact(folder: Path) -> bool:
         sealed = json.loads((folder / _FILES).read_text(encoding="utf-8"))
         # Sizes first: they show most damage, and reading weights takes long.
         sizes = {name: [size, ""] for name, (size, _) in sealed.items()}
-        unchanged = _files(folder, lambda path: "") == sizes and _files(folder, sha256_of) == sealed
+        unchanged = (
+            _files(folder, lambda path: "") == sizes
+            and _files(folder, sha256_of) == sealed
+        )
     except (OSError, ValueError, TypeError, AttributeError):
         unchanged = False
     if not unchanged:
-        print(f"{folder}: this finished training is damaged; it is deleted and run again.")
+        print(
+            f"{folder}: this finished training is damaged; it is deleted and run again."
+        )
         shutil.rmtree(folder)
     return unchanged
 
 
 def _files(folder: Path, digest: Callable[[Path], str]) -> dict[str, list[Any]]:
     """Return {file below ``folder``: [size, digest]}, without the record itself."""
-    paths = [path for path in sorted(folder.rglob("*")) if path.is_file() and path != folder / _FILES]
-    return {path.relative_to(folder).as_posix(): [path.stat().st_size, digest(path)] for path in paths}
+    paths = [
+        path
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path != folder / _FILES
+    ]
+    return {
+        path.relative_to(folder).as_posix(): [path.stat().st_size, digest(path)]
+        for path in paths
+    }
 
 
 def _linked(source: str, target: str) -> str:
@@ -141,7 +162,12 @@ class InTheLog(TrainerCallback):
 
     def on_log(self, args, state, control, logs=None, **kwargs):
         if "loss" in logs:
-            _log.info("update %d of %d, loss %.3g", state.global_step, state.max_steps, logs["loss"])
+            _log.info(
+                "update %d of %d, loss %.3g",
+                state.global_step,
+                state.max_steps,
+                logs["loss"],
+            )
 
 
 def arguments(
@@ -188,11 +214,19 @@ def train(trainer: InParts, work: str | Path) -> int:
     checkpoint = latest(work)
     if checkpoint:
         trainer.resume_parts(read_json(checkpoint / _WHOLE))
-    dtype, device = torch.bfloat16 if trainer.mixed else torch.float32, trainer.args.device
+    dtype, device = (
+        torch.bfloat16 if trainer.mixed else torch.float32,
+        trainer.args.device,
+    )
     _note_warm_up(trainer)
-    with tf32(device, wanted=dtype == torch.float32), measured(TRAINING, trainer.model, dtype):
+    with (
+        tf32(device, wanted=dtype == torch.float32),
+        measured(TRAINING, trainer.model, dtype),
+    ):
         try:
-            trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+            trainer.train(
+                resume_from_checkpoint=str(checkpoint) if checkpoint else None
+            )
         except OUT_OF_MEMORY as error:
             if not out_of_memory(error):
                 raise
@@ -210,8 +244,20 @@ def _note_warm_up(trainer: InParts) -> None:
     if updates > warmup:
         return
     highest = trainer.args.learning_rate * (updates - 1) / warmup
-    noted("warm_up", lambda _: {"updates": updates, "warmup": warmup, "highest_learning_rate": highest})
-    _log.warning("warm-up of %d updates, training of %d: the rate is at most %.3g", warmup, updates, highest)
+    noted(
+        "warm_up",
+        lambda _: {
+            "updates": updates,
+            "warmup": warmup,
+            "highest_learning_rate": highest,
+        },
+    )
+    _log.warning(
+        "warm-up of %d updates, training of %d: the rate is at most %.3g",
+        warmup,
+        updates,
+        highest,
+    )
 
 
 def latest(work: str | Path) -> Path | None:

@@ -11,7 +11,16 @@ from pathlib import Path
 from lextables.pipeline.errors import BadInput
 
 # The mapping of characters in benepar's own spaCy plugin.
-_TO_NORMAL = {"`": "'", "«": '"', "»": '"', "‘": "'", "’": "'", "“": '"', "”": '"', "—": "--"}
+_TO_NORMAL = {
+    "`": "'",
+    "«": '"',
+    "»": '"',
+    "‘": "'",
+    "’": "'",
+    "“": '"',
+    "”": '"',
+    "—": "--",
+}
 
 
 def load(model: str, *, device: str = "cpu") -> "Constituency":
@@ -22,7 +31,9 @@ def load(model: str, *, device: str = "cpu") -> "Constituency":
     """
     if ("/" in model or model.startswith(".")) and not Path(model).exists():
         raise BadInput(
-            "there is no such parser", where=model, do="name the folder of a benepar model, or benepar_en3"
+            "there is no such parser",
+            where=model,
+            do="name the folder of a benepar model, or benepar_en3",
         )
     _check_without_code(Path(model))
     from benepar.integrations import downloader
@@ -42,8 +53,14 @@ def load(model: str, *, device: str = "cpu") -> "Constituency":
 def _check_without_code(folder: Path) -> None:
     """Raise `BadInput` for a folder with its own code; benepar would ask the user interactively."""
     for path in (folder / "config.json", folder / "tokenizer_config.json"):
-        if path.is_file() and "auto_map" in json.loads(path.read_text(encoding="utf-8")):
-            raise BadInput("it contains its own code (auto_map)", where=str(path), do="name another parser")
+        if path.is_file() and "auto_map" in json.loads(
+            path.read_text(encoding="utf-8")
+        ):
+            raise BadInput(
+                "it contains its own code (auto_map)",
+                where=str(path),
+                do="name another parser",
+            )
 
 
 class Constituency:
@@ -76,9 +93,13 @@ class Constituency:
         examples = [_Sentence(*sentence) for sentence in sentences]
         usable = [example for example in examples if self._fits(example)]
         if subbatch_tokens:
-            parsed = iter(self._parser.parse(usable, subbatch_max_tokens=subbatch_tokens))
+            parsed = iter(
+                self._parser.parse(usable, subbatch_max_tokens=subbatch_tokens)
+            )
         else:
-            parsed = (tree for example in usable for tree in self._parser.parse([example]))
+            parsed = (
+                tree for example in usable for tree in self._parser.parse([example])
+            )
         fitting = {id(example) for example in usable}
         for example in examples:
             yield next(parsed) if id(example) in fitting else None
@@ -87,7 +108,10 @@ class Constituency:
         if not example.words:
             return False
         retokenizer = self._parser.retokenizer
-        limit = getattr(getattr(retokenizer, "tokenizer", None), "model_max_length", None) or 512
+        limit = (
+            getattr(getattr(retokenizer, "tokenizer", None), "model_max_length", None)
+            or 512
+        )
         if self._parser.encoder is not None:
             limit = min(limit, self._parser.add_timing.timing_table.shape[0])
             if len(example.words) + 2 > limit:
@@ -95,7 +119,8 @@ class Constituency:
         if not hasattr(retokenizer, "tokenizer"):
             return True
         text = "".join(
-            word + " " * space for word, space in zip(example.words, example.space_after, strict=True)
+            word + " " * space
+            for word, space in zip(example.words, example.space_after, strict=True)
         )
         return len(retokenizer.tokenizer(text)["input_ids"]) <= limit
 
@@ -105,7 +130,9 @@ class _Sentence:
 
     tree = None
 
-    def __init__(self, words: Sequence[str], space_after: Sequence[bool], tags: Sequence[str]) -> None:
+    def __init__(
+        self, words: Sequence[str], space_after: Sequence[bool], tags: Sequence[str]
+    ) -> None:
         self.words = [_TO_NORMAL.get(word, word) for word in words]
         self.space_after = list(space_after)
         self._leaves = list(zip(words, tags, strict=True))

@@ -9,7 +9,10 @@ import torch
 from datasets import Dataset
 from sentence_transformers import CrossEncoder
 from sentence_transformers.base.sampler import DefaultBatchSampler
-from sentence_transformers.cross_encoder import CrossEncoderTrainer, CrossEncoderTrainingArguments
+from sentence_transformers.cross_encoder import (
+    CrossEncoderTrainer,
+    CrossEncoderTrainingArguments,
+)
 from sentence_transformers.cross_encoder.data_collator import CrossEncoderDataCollator
 from sentence_transformers.util import batch_to_device
 from torch.nn.functional import binary_cross_entropy_with_logits
@@ -32,7 +35,12 @@ TOKENISED = 16_384  # pairs in memory as tokens, about 200 MB if they have 512 t
 
 @loading_weights()
 def load(
-    folder: str, device: torch.device, max_length: int, seed: int = 0, *, fresh_head: bool = False
+    folder: str,
+    device: torch.device,
+    max_length: int,
+    seed: int = 0,
+    *,
+    fresh_head: bool = False,
 ) -> CrossEncoder:
     """Load a cross-encoder; with ``fresh_head``, ``seed`` initialises a missing relevance head.
 
@@ -46,7 +54,9 @@ def load(
     return CrossEncoder(folder, device=str(device), max_length=max_length, num_labels=1)
 
 
-def score(model: CrossEncoder, pairs: Sequence[Pair], batch_size: int = 64) -> np.ndarray:
+def score(
+    model: CrossEncoder, pairs: Sequence[Pair], batch_size: int = 64
+) -> np.ndarray:
     """Return one float64 logit for each (query, clause) pair; higher is more relevant.
 
     Pairs are sorted by tokens, longest first.  Sorted by characters, as the library does, ACORD's batches
@@ -92,8 +102,15 @@ class BalancedBatches(DefaultBatchSampler):
     batches.
     """
 
-    def __init__(self, labels: Sequence[float], batch_size: int, batches: int, seed: int) -> None:
-        self.labels, self.batch_size, self.batches, self.seed = np.asarray(labels), batch_size, batches, seed
+    def __init__(
+        self, labels: Sequence[float], batch_size: int, batches: int, seed: int
+    ) -> None:
+        self.labels, self.batch_size, self.batches, self.seed = (
+            np.asarray(labels),
+            batch_size,
+            batches,
+            seed,
+        )
         self.drop_last = False
 
     def __len__(self) -> int:
@@ -105,16 +122,22 @@ class BalancedBatches(DefaultBatchSampler):
     def __iter__(self) -> Iterator[list[int]]:
         generator = np.random.default_rng(self.seed)
         streams = [
-            _endless(np.flatnonzero(self.labels == label), generator) for label in np.unique(self.labels)
+            _endless(np.flatnonzero(self.labels == label), generator)
+            for label in np.unique(self.labels)
         ]
         drawn = 0
         for _ in range(self.batches):
-            batch = [next(streams[(drawn + i) % len(streams)]) for i in range(self.batch_size)]
+            batch = [
+                next(streams[(drawn + i) % len(streams)])
+                for i in range(self.batch_size)
+            ]
             drawn += self.batch_size
             yield batch
 
 
-def balanced_batches(data: Dataset, batch_size: int, batches: int, seed: int, **_: object) -> BalancedBatches:
+def balanced_batches(
+    data: Dataset, batch_size: int, batches: int, seed: int, **_: object
+) -> BalancedBatches:
     """Return the batches of ``data`` by its ``label``; the trainer's other arguments are ignored."""
     return BalancedBatches(data["label"], batch_size, batches, seed)
 
@@ -133,9 +156,13 @@ class _Trainer(InParts, CrossEncoderTrainer):
 
     data_collator_class = _Collator
 
-    def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+    def compute_loss(
+        self, model, inputs, return_outputs=False, num_items_in_batch=None
+    ):
         targets = inputs.pop("label").float()
-        loss = binary_cross_entropy_with_logits(model(inputs)["scores"].view(-1).float(), targets)
+        loss = binary_cross_entropy_with_logits(
+            model(inputs)["scores"].view(-1).float(), targets
+        )
         return (loss, {}) if return_outputs else loss
 
 

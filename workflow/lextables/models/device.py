@@ -38,7 +38,9 @@ def pick(choice: Literal["auto", "cpu", "cuda"]) -> torch.device:
             where="config",
             do="set device to auto or cpu",
         )
-    return torch.device("cuda" if choice != "cpu" and torch.cuda.is_available() else "cpu")
+    return torch.device(
+        "cuda" if choice != "cpu" and torch.cuda.is_available() else "cpu"
+    )
 
 
 def _check_one_gpu(locked: bool, visible: int) -> None:
@@ -46,7 +48,9 @@ def _check_one_gpu(locked: bool, visible: int) -> None:
     if visible <= 1:
         return
     if locked:
-        raise RuntimeError("CUDA was initialised before a GPU was locked: this job would use all GPUs")
+        raise RuntimeError(
+            "CUDA was initialised before a GPU was locked: this job would use all GPUs"
+        )
     raise BadSetting(
         f"this job sees {visible} GPUs and cannot reserve one, because nvidia-smi does not run here",
         where=f"environment variable {gpu_lease.VISIBLE}",

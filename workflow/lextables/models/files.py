@@ -32,7 +32,9 @@ def gguf_file(place: str | Path) -> Path | None:
     if place.is_file():
         return place
     found = sorted(place.glob("*.gguf"))
-    return found[0] if len(found) == 1 and not (place / "config.json").is_file() else None
+    return (
+        found[0] if len(found) == 1 and not (place / "config.json").is_file() else None
+    )
 
 
 def reads_gguf() -> bool:
@@ -49,7 +51,9 @@ def model_files(folder: str | Path) -> list[Path]:
     folder = Path(folder)
     if folder.is_file():
         return [folder]
-    if not (folder / "config.json").is_file() and (gguf_files := sorted(folder.glob("*.gguf"))):
+    if not (folder / "config.json").is_file() and (
+        gguf_files := sorted(folder.glob("*.gguf"))
+    ):
         return gguf_files
     loaded = set()
     for place in (folder, *(folder / path for _, path in modules_of(folder))):
@@ -65,7 +69,9 @@ def pickle_patterns(folder: Path) -> list[str]:
 
     They are relative to ``folder``; empty if all parts of the model have safetensors.
     """
-    places = [path for kind, path in modules_of(folder) if kind not in WITHOUT_WEIGHTS] or [""]
+    places = [
+        path for kind, path in modules_of(folder) if kind not in WITHOUT_WEIGHTS
+    ] or [""]
     patterns = []
     for place in places:
         if not any((folder / place / name).is_file() for name in SAFETENSORS):
@@ -80,7 +86,9 @@ def modules_of(folder: Path) -> list[tuple[str, str]]:
         return []
     try:
         modules = json.loads(path.read_text(encoding="utf-8"))
-        return [(module["type"].rpartition(".")[2], module["path"]) for module in modules]
+        return [
+            (module["type"].rpartition(".")[2], module["path"]) for module in modules
+        ]
     except (ValueError, TypeError, KeyError, AttributeError):
         return []
 

@@ -55,7 +55,11 @@ def fault(folder: Path, *, pickles: bool = False) -> Fault | None:
     body = body_of(folder)
     if body is None or gguf_file(folder):
         return None
-    return _without_config(body) or _without_weights(body, pickles) or _without_tokenizer(body)
+    return (
+        _without_config(body)
+        or _without_weights(body, pickles)
+        or _without_tokenizer(body)
+    )
 
 
 def body_of(folder: Path) -> Path | None:
@@ -70,16 +74,21 @@ def body_of(folder: Path) -> Path | None:
 def _adapter(folder: Path) -> Fault | None:
     """A fault for an adapter (LoRA and others) without the model that it changes."""
     file = folder / "adapter_config.json"
-    if not file.is_file() or any((folder / name).is_file() for name in (INDEX, WEIGHTS)):
+    if not file.is_file() or any(
+        (folder / name).is_file() for name in (INDEX, WEIGHTS)
+    ):
         return None
     about = _object(file)
     base = about.get("base_model_name_or_path")
-    base = base if isinstance(base, str) and base else "(not named in adapter_config.json)"
-    what = (
-        f"the folder {str(folder)!r} contains only an adapter ({about.get('peft_type')}) of the model {base}"
+    base = (
+        base if isinstance(base, str) and base else "(not named in adapter_config.json)"
     )
+    what = f"the folder {str(folder)!r} contains only an adapter ({about.get('peft_type')}) of the model {base}"
     if about.get("peft_type") in PROMPTS:
-        return Fault(what, "name a model with all its weights, since such an adapter cannot be merged")
+        return Fault(
+            what,
+            "name a model with all its weights, since such an adapter cannot be merged",
+        )
     do = "merge it into that model first (merge_and_unload of the package peft) and name the merged folder"
     return Fault(what, do)
 
@@ -95,27 +104,50 @@ def _damaged(folder: Path) -> Fault | None:
         with file.open("rb") as opened:
             start = opened.read(len(LFS))
         if start == LFS:
-            return Fault(f"{file} is a pointer of Git LFS in place of the file", "run git lfs pull there")
+            return Fault(
+                f"{file} is a pointer of Git LFS in place of the file",
+                "run git lfs pull there",
+            )
         if not start and file.suffix in (".safetensors", ".bin"):
-            kind = "safetensors file" if file.suffix == ".safetensors" else "file of weights"
+            kind = (
+                "safetensors file"
+                if file.suffix == ".safetensors"
+                else "file of weights"
+            )
             return Fault(f"{file} is no complete {kind} (it is empty)", COPY)
     return None
 
 
 def _elsewhere(folder: Path) -> Fault | None:
     """A fault for a folder around or beside the folder of a model, as in the hub's cache."""
-    if (folder / "config.json").is_file() or modules_of(folder) or any(folder.glob("*.gguf")):
+    if (
+        (folder / "config.json").is_file()
+        or modules_of(folder)
+        or any(folder.glob("*.gguf"))
+    ):
         return None
     root = folder.parent if folder.name in ("blobs", "refs", "snapshots") else folder
     is_cache = (root / "snapshots").is_dir() or root.name.startswith("models--")
-    found = sorted({path.parent for pattern in ("*", "*/*") for path in root.glob(f"{pattern}/config.json")})
+    found = sorted(
+        {
+            path.parent
+            for pattern in ("*", "*/*")
+            for path in root.glob(f"{pattern}/config.json")
+        }
+    )
     # Of a sentence encoder with the transformer in a folder of its own, the folder above counts.
-    found = [place for place in found if not (place.parent != root and modules_of(place.parent))]
+    found = [
+        place
+        for place in found
+        if not (place.parent != root and modules_of(place.parent))
+    ]
     if found:
         names = [repr(str(place)) for place in found[:SHOWN]]
         more = " and others" if len(found) > SHOWN else ""
         where = "a folder of the hub's cache" if is_cache else "no model's folder"
-        what = f"the folder {str(folder)!r} is {where}, since it contains no config.json"
+        what = (
+            f"the folder {str(folder)!r} is {where}, since it contains no config.json"
+        )
         return Fault(what, f"name {' or '.join(names)}{more}")
     if is_cache:
         what = f"the folder {str(folder)!r} of the hub's cache has no model in snapshots/<commit>"
@@ -125,7 +157,10 @@ def _elsewhere(folder: Path) -> Fault | None:
 
 def _missing_module(folder: Path) -> Fault | None:
     for kind, path in modules_of(folder):
-        if kind in ("Pooling", "Dense") and not (folder / path / "config.json").is_file():
+        if (
+            kind in ("Pooling", "Dense")
+            and not (folder / path / "config.json").is_file()
+        ):
             return Fault(f"the folder {str(folder / path)!r} contains no config.json")
     return None
 
@@ -148,7 +183,9 @@ def _without_weights(folder: Path, pickles: bool) -> Fault | None:
         what = f"the folder {str(folder)!r} contains no weights ({absent[0]}), which {index} names"
         return Fault(what, COPY)
     if pickles:
-        return Fault(f"the folder {str(folder)!r} contains no weights ({WEIGHTS} or {PICKLED})")
+        return Fault(
+            f"the folder {str(folder)!r} contains no weights ({WEIGHTS} or {PICKLED})"
+        )
     for pattern, name in OTHER_FORMATS.items():
         if any(folder.glob(pattern)):
             what = f"the folder {str(folder)!r} contains its weights only as {name}"
@@ -167,7 +204,11 @@ def _without_tokenizer(folder: Path) -> Fault | None:
 def _indexed(index: Path) -> list[str]:
     """Return the names of the files of weights in an index, sorted."""
     weight_map = _object(index).get("weight_map")
-    return sorted({str(name) for name in weight_map.values()}) if isinstance(weight_map, dict) else []
+    return (
+        sorted({str(name) for name in weight_map.values()})
+        if isinstance(weight_map, dict)
+        else []
+    )
 
 
 def _object(path: Path) -> dict[str, Any]:

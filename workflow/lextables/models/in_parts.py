@@ -54,7 +54,9 @@ class InParts(Trainer):
 
     compares = False
 
-    def __init__(self, *, args: TrainingArguments, mixed: bool, decayed: str, **kwargs: Any) -> None:
+    def __init__(
+        self, *, args: TrainingArguments, mixed: bool, decayed: str, **kwargs: Any
+    ) -> None:
         # Else the model would keep a precision of the environment for predictions during training.
         args.mixed_precision = "no"
         super().__init__(args=args, **kwargs)
@@ -113,7 +115,11 @@ class InParts(Trainer):
         def add(before: Mapping[str, Any] | None) -> dict[str, Any]:
             least = min(self.rows, (before or {}).get("micro_batch", size))
             halved = (before or {}).get("halved_at_update", []) + self.halved
-            return {"batch_size": size, "micro_batch": least, "halved_at_update": halved}
+            return {
+                "batch_size": size,
+                "micro_batch": least,
+                "halved_at_update": halved,
+            }
 
         noted("micro_batches", add)
 
@@ -121,7 +127,9 @@ class InParts(Trainer):
         """Return 0: nothing reads the number, and a sum over all parameters would slow each step."""
         return 0
 
-    def _backward(self, model: torch.nn.Module, batch: Mapping[str, Any]) -> torch.Tensor | None:
+    def _backward(
+        self, model: torch.nn.Module, batch: Mapping[str, Any]
+    ) -> torch.Tensor | None:
         """Add the gradients of all parts and return the loss; None if memory ran out."""
         losses = []
         try:
@@ -137,7 +145,9 @@ class InParts(Trainer):
             return None
         return torch.stack(losses).sum()
 
-    def _parts(self, batch: Mapping[str, Any]) -> Iterator[tuple[float, dict[str, Any]]]:
+    def _parts(
+        self, batch: Mapping[str, Any]
+    ) -> Iterator[tuple[float, dict[str, Any]]]:
         """Yield the parts of a batch, each with its share of the loss's terms, if that is not 0.
 
         Rows are sorted by length, longest first, and a part is cut to its longest text, so that a batch in
@@ -170,10 +180,16 @@ class InParts(Trainer):
     def _halve(self, rows: int) -> None:
         least = min(self.rows, rows)
         if self.compares or least == 1:
-            what = f"a batch of {rows} and its gradients" if self.compares else "one text and its gradients"
+            what = (
+                f"a batch of {rows} and its gradients"
+                if self.compares
+                else "one text and its gradients"
+            )
             why = "; this loss needs the whole batch at once" if self.compares else ""
             raise BadInput(
-                f"{what} do not fit into the memory of the device{why}", where="training", do=MORE_MEMORY
+                f"{what} do not fit into the memory of the device{why}",
+                where="training",
+                do=MORE_MEMORY,
             )
         self.rows = least // 2
         self.halved.append(self.state.global_step + 1)
@@ -186,7 +202,11 @@ class InParts(Trainer):
 
 
 def _rows(batch: Mapping[str, Any]) -> int:
-    return next(len(value) for value in batch.values() if isinstance(value, torch.Tensor) and value.dim())
+    return next(
+        len(value)
+        for value in batch.values()
+        if isinstance(value, torch.Tensor) and value.dim()
+    )
 
 
 def _ends(mask: torch.Tensor) -> list[int]:
@@ -212,7 +232,9 @@ def _part(batch: Mapping[str, Any], rows: Sequence[int], width: int) -> dict[str
 
 def random_state(device: torch.device) -> RandomState:
     """Return the states of the processor's generator and of the device's, None if it has no own one."""
-    return torch.get_rng_state(), torch.cuda.get_rng_state(device) if device.type == "cuda" else None
+    return torch.get_rng_state(), torch.cuda.get_rng_state(
+        device
+    ) if device.type == "cuda" else None
 
 
 def set_random_state(device: torch.device, state: RandomState) -> None:
@@ -245,7 +267,9 @@ def that_fits(size: int, work: Callable[[int], R]) -> tuple[int, R]:
         noted("read_at_once", lambda before, size=size: min(size, before or size))
 
 
-def in_parts_that_fit(rows: Sequence[T], size: int, work: Callable[[Sequence[T]], R]) -> Iterator[R]:
+def in_parts_that_fit(
+    rows: Sequence[T], size: int, work: Callable[[Sequence[T]], R]
+) -> Iterator[R]:
     """Yield the results of ``work`` for ``size`` of the ``rows`` at a time, fewer if they do not fit.
 
     Raises `BadInput` if not even one row fits.
@@ -253,14 +277,18 @@ def in_parts_that_fit(rows: Sequence[T], size: int, work: Callable[[Sequence[T]]
     done = 0
     while done < len(rows):
         start = done
-        size, result = that_fits(size, lambda size, start=start: work(rows[start : start + size]))
+        size, result = that_fits(
+            size, lambda size, start=start: work(rows[start : start + size])
+        )
         yield result
         done += size
 
 
 def out_of_memory(error: Exception) -> bool:
     """Whether an error means that memory ran out."""
-    return isinstance(error, torch.OutOfMemoryError | MemoryError) or bool(_MESSAGES.search(str(error)))
+    return isinstance(error, torch.OutOfMemoryError | MemoryError) or bool(
+        _MESSAGES.search(str(error))
+    )
 
 
 def emptied() -> None:

@@ -37,10 +37,21 @@ Shapes = Mapping[str, tuple[int, ...]]
 KIND = "change kind, or name another model"
 FETCH_AGAIN = "delete it from the hub's cache and run the target fetch, or put the model into a mirror"
 # Heads of other models than encoders: an embedding from such a model is meaningless.
-HEADS = ("ForSequenceClassification", "ForQuestionAnswering", "ForTokenClassification", "ForMultipleChoice")
+HEADS = (
+    "ForSequenceClassification",
+    "ForQuestionAnswering",
+    "ForTokenClassification",
+    "ForMultipleChoice",
+)
 LANGUAGE_MODELS = ("ForCausalLM", "LMHeadModel")
 GENERATORS = (*LANGUAGE_MODELS, "ForConditionalGeneration")
-RELEVANCE = ("classifier", "score", "classification_head", "logits_proj", "sequence_summary")
+RELEVANCE = (
+    "classifier",
+    "score",
+    "classification_head",
+    "logits_proj",
+    "sequence_summary",
+)
 
 
 class Unfit(Exception):
@@ -52,7 +63,11 @@ class Unfit(Exception):
 
 
 def inspect(
-    extra: ExtraModel, place: Mapping[str, str], fetch: bool, contents: Contents, tokens: int = 0
+    extra: ExtraModel,
+    place: Mapping[str, str],
+    fetch: bool,
+    contents: Contents,
+    tokens: int = 0,
 ) -> None:
     """Raise `BadInput` if a user's own model cannot be what it is declared to be.
 
@@ -65,12 +80,15 @@ def inspect(
         return
     folder = place["folder"]
     code = fingerprint("lextables.models.inspection", "lextables.models.loading")
-    version_and_code = f"transformers {version('transformers')}, {code}, {tokens} tokens"
+    version_and_code = (
+        f"transformers {version('transformers')}, {code}, {tokens} tokens"
+    )
     try:
         key = contents.folder(folder, model_files(folder)).removeprefix("sha256:")
     except OSError as error:
         raise BadInput(
-            f"{error.filename} cannot be read ({error.strerror})", where=f"config, extra_models, {extra.name}"
+            f"{error.filename} cannot be read ({error.strerror})",
+            where=f"config, extra_models, {extra.name}",
         ) from error
     stored = contents.kept / f"{key}.{extra.kind}.json"
     try:
@@ -108,7 +126,14 @@ def _check_hub_name(extra: ExtraModel, fetch: bool) -> None:
         )
 
 
-def check(folder: str | Path, kind: str, name: str, tokens: int = 0, *, registered: bool = False) -> None:
+def check(
+    folder: str | Path,
+    kind: str,
+    name: str,
+    tokens: int = 0,
+    *,
+    registered: bool = False,
+) -> None:
     """Raise `BadInput` if ``folder`` does not contain a complete model of ``kind``.
 
     ``name`` is the user's, or that of a ``registered`` model, whose weights may be pickles of tensors.
@@ -121,13 +146,21 @@ def check(folder: str | Path, kind: str, name: str, tokens: int = 0, *, register
                 _check_registered(Path(folder))
             else:
                 _check_files(Path(folder), kind)
-        except (AttributeError, KeyError, TypeError, ValueError) as error:  # unexpected JSON
+        except (
+            AttributeError,
+            KeyError,
+            TypeError,
+            ValueError,
+        ) as error:  # unexpected JSON
             what = f"a JSON file in the folder {str(folder)!r} is not as transformers writes it ({error})"
             raise Unfit(what) from None
-        what, do = ("", "") if gguf_file(folder) else _loading_error(str(folder), kind, tokens)
+        what, do = (
+            ("", "") if gguf_file(folder) else _loading_error(str(folder), kind, tokens)
+        )
         if what and (method := _quantized(Path(folder))):
             raise Unfit(
-                f"its weights are quantized ({method}): {what}", "name the model without quantization"
+                f"its weights are quantized ({method}): {what}",
+                "name the model without quantization",
             )
         if what:
             raise Unfit(f"{what} (loaded as {kind})", do or KIND)
@@ -162,7 +195,10 @@ def _check_files(folder: Path, kind: str) -> None:
             return  # such as word vectors: sentence-transformers checks them on loading
     body = folder / modules[0][1] if modules else folder
     if body != folder and kind != "bi-encoder":
-        raise Unfit(f"the folder {str(folder)!r} is a sentence encoder, declared as {kind}", KIND)
+        raise Unfit(
+            f"the folder {str(folder)!r} is a sentence encoder, declared as {kind}",
+            KIND,
+        )
     config = _json(body / "config.json")
     if not config.get("model_type"):
         raise Unfit(f"{body / 'config.json'} has no model_type")
@@ -180,7 +216,10 @@ def _quantized(folder: Path) -> str:
 def _check_gguf(file: Path, kind: str) -> None:
     """Check the start of a GGUF file: magic number, version, and a number of tensors above 0."""
     if kind != "language-model":
-        raise Unfit(f"the file {str(file)!r} can only be a language-model, declared as {kind}", KIND)
+        raise Unfit(
+            f"the file {str(file)!r} can only be a language-model, declared as {kind}",
+            KIND,
+        )
     with file.open("rb") as opened:
         start = opened.read(24)
     if start[:4] != b"GGUF" or len(start) < 24 or not any(start[8:16]):
@@ -192,7 +231,9 @@ def _check_gguf(file: Path, kind: str) -> None:
         )
 
 
-def _check_kind(kind: str, config: Mapping[str, Any], shapes: Shapes, modules: bool) -> None:
+def _check_kind(
+    kind: str, config: Mapping[str, Any], shapes: Shapes, modules: bool
+) -> None:
     architectures = config.get("architectures") or [config["model_type"]]
     if not isinstance(architectures, list):
         raise TypeError(f"architectures: {architectures!r}")
@@ -203,18 +244,30 @@ def _check_kind(kind: str, config: Mapping[str, Any], shapes: Shapes, modules: b
 
     if kind == "question-answering":
         if not any(name.split(".")[-2:] == ["qa_outputs", "weight"] for name in shapes):
-            raise Unfit(f"{names} has no weights of a head for answers (qa_outputs)", KIND)
+            raise Unfit(
+                f"{names} has no weights of a head for answers (qa_outputs)", KIND
+            )
     elif kind == "cross-encoder":
         heads = [
             shape
             for name, shape in shapes.items()
-            if name.endswith(".weight") and {*RELEVANCE} & {*name.split(".")} and len(shape) == 2
+            if name.endswith(".weight")
+            and {*RELEVANCE} & {*name.split(".")}
+            and len(shape) == 2
         ]
-        if not heads or (config.get("architectures") and not ends(("ForSequenceClassification",))):
-            raise Unfit(f"{names} has no weights of a head for relevance (sequence classification)", KIND)
+        if not heads or (
+            config.get("architectures") and not ends(("ForSequenceClassification",))
+        ):
+            raise Unfit(
+                f"{names} has no weights of a head for relevance (sequence classification)",
+                KIND,
+            )
         labels = min(rows for rows, _ in heads)
         if labels != 1:
-            raise Unfit(f"{names} has a head of {labels} labels, and relevance is one number", KIND)
+            raise Unfit(
+                f"{names} has a head of {labels} labels, and relevance is one number",
+                KIND,
+            )
     elif kind == "language-model":
         if not ends(LANGUAGE_MODELS):
             raise Unfit(f"{names} does not write text and is no language-model", KIND)
@@ -243,14 +296,23 @@ def _shapes(folder: Path) -> dict[str, tuple[int, ...]]:
     index = folder / "model.safetensors.index.json"
     parts = (_json(index).get("weight_map") or {}) if index.is_file() else {}
     shapes: dict[str, tuple[int, ...]] = {}
-    for name in sorted(set(map(str, parts.values()))) if index.is_file() else ["model.safetensors"]:
+    for name in (
+        sorted(set(map(str, parts.values())))
+        if index.is_file()
+        else ["model.safetensors"]
+    ):
         if not (folder / name).is_file():
             raise Unfit(f"the folder {str(folder)!r} contains no weights ({name})")
         try:
             with safe_open(folder / name, "np") as tensors:
-                shapes |= {key: tuple(tensors.get_slice(key).get_shape()) for key in tensors.keys()}  # noqa: SIM118
+                shapes |= {
+                    key: tuple(tensors.get_slice(key).get_shape())
+                    for key in tensors.keys()  # noqa: SIM118
+                }
         except (SafetensorError, OSError) as error:
-            raise Unfit(f"{folder / name} is no complete safetensors file ({error})", COPY) from None
+            raise Unfit(
+                f"{folder / name} is no complete safetensors file ({error})", COPY
+            ) from None
     if absent := sorted(set(parts) - set(shapes)):
         raise Unfit(f"{index} names {absent[0]}, which no file of the weights contains")
     return shapes
@@ -258,9 +320,20 @@ def _shapes(folder: Path) -> dict[str, tuple[int, ...]]:
 
 def _loading_error(folder: str, kind: str, tokens: int) -> tuple[str, str]:
     """Return what `loading.loading_error` returns for a model, from a separate process."""
-    command = [sys.executable, "-m", "lextables.models.loading", folder, kind, str(tokens)]
+    command = [
+        sys.executable,
+        "-m",
+        "lextables.models.loading",
+        folder,
+        kind,
+        str(tokens),
+    ]
     # Files missing from the folder are not fetched from the hub.
-    settings = {"PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1", "TRANSFORMERS_VERBOSITY": "error"}
+    settings = {
+        "PYTHONPATH": str(ROOT),
+        "HF_HUB_OFFLINE": "1",
+        "TRANSFORMERS_VERBOSITY": "error",
+    }
     run = subprocess.run(
         command,
         stdin=subprocess.DEVNULL,

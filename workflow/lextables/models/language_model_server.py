@@ -15,7 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from lextables.models.api import Api, Call, Refused
-from lextables.models.language_model import Choice, Prompt, Request, Weighed, Written, plain
+from lextables.models.language_model import (
+    Choice,
+    Prompt,
+    Request,
+    Weighed,
+    Written,
+    plain,
+)
 from lextables.models.spending import Limits
 from lextables.models.token_count import TokenCounter
 from lextables.pipeline.errors import BadInput
@@ -47,10 +54,19 @@ class ServerLanguageModel:
     as letters.  With `completions` the tree of answers is explored completely.
     """
 
-    def __init__(self, settings: Mapping[str, Any], cache: str | Path, limits: Limits) -> None:
+    def __init__(
+        self, settings: Mapping[str, Any], cache: str | Path, limits: Limits
+    ) -> None:
         """Open the model of a run's ``settings`` (`cached_model.open_language_model`)."""
-        self.name, self.window, self.device = settings["model"], settings.get("window"), settings["api"]
-        self._model, self._endpoint = settings["weights"], settings.get("endpoint") or "chat"
+        self.name, self.window, self.device = (
+            settings["model"],
+            settings.get("window"),
+            settings["api"],
+        )
+        self._model, self._endpoint = (
+            settings["weights"],
+            settings.get("endpoint") or "chat",
+        )
         self._api = Api(settings["api"], self._model, cache, limits)
         self._top, self._lock = 0, threading.Lock()
 
@@ -72,11 +88,15 @@ class ServerLanguageModel:
 
     def weigh(self, choices: Sequence[Choice]) -> list[Weighed]:
         """Return the log-probabilities of each choice's continuations, if the server reports any."""
-        return self._api.ask_all([partial(self._weighed, choice) for choice in choices], "questions")
+        return self._api.ask_all(
+            [partial(self._weighed, choice) for choice in choices], "questions"
+        )
 
     def write(self, requests: Sequence[Request]) -> list[Written]:
         """Return the generated text for each request."""
-        return self._api.ask_all([partial(self._written, request) for request in requests], "texts")
+        return self._api.ask_all(
+            [partial(self._written, request) for request in requests], "texts"
+        )
 
     def _call(self, prompt: Prompt, more: str, **options: Any) -> Call:
         """Return the call that continues ``prompt`` and the text ``more`` (empty with `chat`)."""
@@ -87,8 +107,14 @@ class ServerLanguageModel:
         return Call(PATHS[self._endpoint], {"model": self._model} | question | options)
 
     def _written(self, request: Request) -> Written:
-        options = {"max_tokens": request.max_tokens, "temperature": request.temperature, "seed": request.seed}
-        return read_text(self._api.ask(self._call(request.prompt, "", **options), read_text))
+        options = {
+            "max_tokens": request.max_tokens,
+            "temperature": request.temperature,
+            "seed": request.seed,
+        }
+        return read_text(
+            self._api.ask(self._call(request.prompt, "", **options), read_text)
+        )
 
     def _weighed(self, choice: Choice) -> Weighed:
         wanted = [continuation.encode() for continuation in choice.continuations]
@@ -101,14 +127,19 @@ class ServerLanguageModel:
             if tokens is None:
                 return Weighed(None)
             for token, log_probability in tokens.items():
-                text, probability = before + token, reached[before] * math.exp(log_probability)
+                text, probability = (
+                    before + token,
+                    reached[before] * math.exp(log_probability),
+                )
                 if self._endpoint == "chat":
                     if (continuation := _chosen(text, wanted)) is not None:
                         probabilities[continuation] += probability
                     continue
                 if text in probabilities:
                     probabilities[text] += probability
-                if text and any(other.startswith(text) and other != text for other in wanted):
+                if text and any(
+                    other.startswith(text) and other != text for other in wanted
+                ):
                     if text not in reached:
                         reached[text] = 0.0
                         heapq.heappush(pending, (len(text), text))
@@ -116,7 +147,10 @@ class ServerLanguageModel:
             while pending and not _followed(reached[pending[0][1]], pending[0][1]):
                 heapq.heappop(pending)
         return Weighed(
-            tuple(math.log(probabilities[text]) if probabilities[text] > 0 else -math.inf for text in wanted)
+            tuple(
+                math.log(probabilities[text]) if probabilities[text] > 0 else -math.inf
+                for text in wanted
+            )
         )
 
     def _next(self, prompt: Prompt, more: str) -> dict[bytes, float] | None:
@@ -151,7 +185,9 @@ class ServerLanguageModel:
 
     def _token_call(self, prompt: Prompt, more: str, top: int) -> Call:
         chat = self._endpoint == "chat"
-        logprobs = {"logprobs": True, "top_logprobs": top} if chat else {"logprobs": top}
+        logprobs = (
+            {"logprobs": True, "top_logprobs": top} if chat else {"logprobs": top}
+        )
         return self._call(prompt, more, max_tokens=1, temperature=0, **logprobs)
 
 
@@ -165,14 +201,22 @@ def _counter() -> TokenCounter | None:
 
 def _tokens(text: str) -> int:
     counter = _counter()
-    return counter.tokens(text) if counter else math.ceil(len(text.encode()) / BYTES_PER_TOKEN)
+    return (
+        counter.tokens(text)
+        if counter
+        else math.ceil(len(text.encode()) / BYTES_PER_TOKEN)
+    )
 
 
 def _chosen(text: bytes, wanted: Sequence[bytes]) -> bytes | None:
     """Return the continuation that equals a first token, or the only one that begins with it."""
     if text in wanted:
         return text
-    begun = {continuation for continuation in wanted if text and continuation.startswith(text)}
+    begun = {
+        continuation
+        for continuation in wanted
+        if text and continuation.startswith(text)
+    }
     return begun.pop() if len(begun) == 1 else None
 
 
@@ -216,7 +260,11 @@ def read_tokens(answer: Mapping[str, Any]) -> dict[bytes, float] | None:
         sums[token] = sums.get(token, 0.0) + probability
     if (total := sum(sums.values())) > 1 + TOLERANCE:
         raise ValueError(f"the probabilities of the next token add up to {total:.4g}")
-    return {token: math.log(probability) for token, probability in sums.items() if probability > 0} or None
+    return {
+        token: math.log(probability)
+        for token, probability in sums.items()
+        if probability > 0
+    } or None
 
 
 def _ended(answer: Mapping[str, Any]) -> bool:
@@ -224,7 +272,9 @@ def _ended(answer: Mapping[str, Any]) -> bool:
     choice = answer["choices"][0]
     logprobs = choice.get("logprobs") or {}
     empty = logprobs.get("content", logprobs.get("tokens")) == []
-    return empty and choice.get("finish_reason") == "stop" and not read_text(answer).text
+    return (
+        empty and choice.get("finish_reason") == "stop" and not read_text(answer).text
+    )
 
 
 def _listed(position: Mapping[str, Any]) -> Iterator[tuple[bytes, float]]:
@@ -242,7 +292,9 @@ def _listed(position: Mapping[str, Any]) -> Iterator[tuple[bytes, float]]:
 
 
 def _probability(log_probability: Any) -> float:
-    number = isinstance(log_probability, int | float) and not isinstance(log_probability, bool)
+    number = isinstance(log_probability, int | float) and not isinstance(
+        log_probability, bool
+    )
     if not (number and log_probability <= TOLERANCE):
         raise ValueError(f"{log_probability!r} is no log-probability")
     return math.exp(log_probability)

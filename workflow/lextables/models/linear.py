@@ -24,7 +24,9 @@ WORD = r"(?u)\b\w+\b"
 BUCKETS = 2**22  # of hashed n-grams
 BATCH = 1000  # texts
 STEPS = 200  # of the solver of `fit_few`, more than it needs
-DENSE_STEPS = 60  # of the solver of `fit_dense`; further steps do not change held-out scores
+DENSE_STEPS = (
+    60  # of the solver of `fit_dense`; further steps do not change held-out scores
+)
 NEWTON_STEPS = 12
 FREE = 10.0  # factor by which an intercept is penalised less than a weight
 NEVER = -20.0  # the logit of a label that never occurs in training
@@ -62,7 +64,11 @@ def vocabulary(texts: Sequence[str], *, longest: int, least: int) -> Vocabulary:
 
 def _vectorizer(longest: int, **options: object) -> TfidfVectorizer:
     return TfidfVectorizer(
-        ngram_range=(1, longest), sublinear_tf=True, token_pattern=WORD, dtype=np.float32, **options
+        ngram_range=(1, longest),
+        sublinear_tf=True,
+        token_pattern=WORD,
+        dtype=np.float32,
+        **options,
     )
 
 
@@ -79,7 +85,13 @@ class Linear:
 
 
 def fit_many(
-    features: csr_matrix, labels: np.ndarray, *, alpha: float, epochs: int, seed: int = 0, threads: int = 1
+    features: csr_matrix,
+    labels: np.ndarray,
+    *,
+    alpha: float,
+    epochs: int,
+    seed: int = 0,
+    threads: int = 1,
 ) -> Linear:
     """Return a logistic regression for each column of ``labels``, bool (rows, outputs); float32.
 
@@ -92,7 +104,12 @@ def fit_many(
         if targets.all() or not targets.any():
             return np.zeros(features.shape[1]), NEVER if not targets.any() else -NEVER
         model = SGDClassifier(
-            loss="log_loss", alpha=alpha, max_iter=epochs, tol=None, average=True, random_state=seed
+            loss="log_loss",
+            alpha=alpha,
+            max_iter=epochs,
+            tol=None,
+            average=True,
+            random_state=seed,
         ).fit(features, targets)
         return model.coef_[0], float(model.intercept_[0])
 
@@ -122,11 +139,19 @@ def fit_dense(features: np.ndarray, labels: np.ndarray, *, penalty: float) -> Li
         logits = features @ single[:-1] + single[-1]
         value = np.logaddexp(0, logits) - logits * targets
         errors = 1 / (1 + np.exp(-logits)) - targets
-        slope = np.vstack([features.T @ errors + weights[:-1] / penalty, errors.sum(axis=0)])
+        slope = np.vstack(
+            [features.T @ errors + weights[:-1] / penalty, errors.sum(axis=0)]
+        )
         total = value.sum(dtype=np.float64) + (weights[:-1] ** 2).sum() / (2 * penalty)
         return total, slope.ravel().astype(np.float64)
 
-    result = minimize(loss, start.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": DENSE_STEPS})
+    result = minimize(
+        loss,
+        start.ravel(),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": DENSE_STEPS},
+    )
     weights = result.x.reshape(shape).astype(np.float32)
     weights[:, ~mixed] = 0
     weights[-1, ~mixed] = np.where(labels.any(axis=0), -NEVER, NEVER)[~mixed]
@@ -134,7 +159,11 @@ def fit_dense(features: np.ndarray, labels: np.ndarray, *, penalty: float) -> Li
 
 
 def fit_few(
-    features: np.ndarray, labels: np.ndarray, *, penalty: float, words: csr_matrix | None = None
+    features: np.ndarray,
+    labels: np.ndarray,
+    *,
+    penalty: float,
+    words: csr_matrix | None = None,
 ) -> Linear:
     """Return a logistic regression of one output over ``features`` and then ``words``, float64.
 
@@ -149,7 +178,9 @@ def fit_few(
     mean, scale = features.mean(axis=0), features.std(axis=0)
     scale[scale == 0] = 1
     scaled = (features - mean) / scale
-    columns = scaled if words is None else csr_matrix(hstack([csr_matrix(scaled), words]))
+    columns = (
+        scaled if words is None else csr_matrix(hstack([csr_matrix(scaled), words]))
+    )
     model = LogisticRegression(C=penalty, max_iter=STEPS).fit(columns, labels)
     weights = model.coef_[0].copy()
     weights[: len(scale)] /= scale
@@ -157,7 +188,12 @@ def fit_few(
 
 
 def fit_weighed(
-    words: csr_matrix, dense: np.ndarray, labels: np.ndarray, *, penalty: float, smoothing: float
+    words: csr_matrix,
+    dense: np.ndarray,
+    labels: np.ndarray,
+    *,
+    penalty: float,
+    smoothing: float,
 ) -> Linear:
     """Return a logistic regression of one output over ``words`` and then ``dense``, float64.
 
@@ -168,11 +204,15 @@ def fit_weighed(
     """
     columns = words.shape[1] + dense.shape[1]
     if labels.all() or not labels.any():
-        return Linear(np.zeros((columns, 1)), np.array([-NEVER if labels.all() else NEVER]))
+        return Linear(
+            np.zeros((columns, 1)), np.array([-NEVER if labels.all() else NEVER])
+        )
     ratio = _log_odds(words[labels], smoothing) - _log_odds(words[~labels], smoothing)
     scale = np.concatenate([np.abs(ratio), np.ones(dense.shape[1])])
     scaled = words.multiply(scale[: words.shape[1]])
-    scaled = csr_matrix(hstack([scaled, csr_matrix(dense)])) if words.shape[1] else dense
+    scaled = (
+        csr_matrix(hstack([scaled, csr_matrix(dense)])) if words.shape[1] else dense
+    )
     model = LogisticRegression(C=penalty, max_iter=STEPS).fit(scaled, labels)
     return Linear((model.coef_[0] * scale)[:, None], model.intercept_)
 
@@ -183,7 +223,9 @@ def _log_odds(words: csr_matrix, smoothing: float) -> np.ndarray:
     return np.log((counts + smoothing) / (words.shape[0] + 2 * smoothing))
 
 
-def fit_near(near: Linear, features: np.ndarray, labels: np.ndarray, *, penalty: float) -> Linear:
+def fit_near(
+    near: Linear, features: np.ndarray, labels: np.ndarray, *, penalty: float
+) -> Linear:
     """Return a logistic regression of one output with the model ``near`` as prior mean, float64.
 
     The penalty (scikit-learn's C) is on the distance of the weights from those of ``near``, on the scale of
@@ -201,13 +243,19 @@ def fit_near(near: Linear, features: np.ndarray, labels: np.ndarray, *, penalty:
     for _ in range(NEWTON_STEPS):
         predicted = probabilities(before + columns @ change)
         gradient = columns.T @ (predicted - labels) + penalties * change
-        hessian = (columns * (predicted * (1 - predicted))[:, None]).T @ columns + np.diag(penalties)
+        hessian = (
+            columns * (predicted * (1 - predicted))[:, None]
+        ).T @ columns + np.diag(penalties)
         change -= np.linalg.solve(hessian, gradient)
     weights = change[:-1] / scale
-    return Linear(near.weights + weights[:, None], near.intercept + change[-1] - mean @ weights)
+    return Linear(
+        near.weights + weights[:, None], near.intercept + change[-1] - mean @ weights
+    )
 
 
-def fit_shares(features: np.ndarray, shares: np.ndarray, *, penalty: float, pseudo: float) -> Linear:
+def fit_shares(
+    features: np.ndarray, shares: np.ndarray, *, penalty: float, pseudo: float
+) -> Linear:
     """Return a multinomial logistic regression of rows with a distribution over answers each.
 
     ``features`` (rows, columns) are used unchanged; ``shares`` (rows, outputs) add up to one.  ``pseudo``
@@ -215,29 +263,39 @@ def fit_shares(features: np.ndarray, shares: np.ndarray, *, penalty: float, pseu
     intercept is not penalised.  One output per answer.
     """
     rows, answers = shares.shape
-    repeated = np.vstack([np.repeat(features, answers, axis=0), np.zeros((answers, features.shape[1]))])
+    repeated = np.vstack(
+        [np.repeat(features, answers, axis=0), np.zeros((answers, features.shape[1]))]
+    )
     weights = np.concatenate([shares.ravel(), np.full(answers, pseudo / answers)])
     model = LogisticRegression(C=penalty, max_iter=STEPS)
     model.fit(repeated, np.tile(np.arange(answers), rows + 1), sample_weight=weights)
     if answers > 2:
         return Linear(model.coef_.T, model.intercept_)
     return Linear(
-        np.column_stack([-model.coef_[0], model.coef_[0]]) / 2, np.array([-1, 1]) / 2 * model.intercept_
+        np.column_stack([-model.coef_[0], model.coef_[0]]) / 2,
+        np.array([-1, 1]) / 2 * model.intercept_,
     )
 
 
 # Hashed n-grams of texts, without a vocabulary in memory or on disk
 
 
-def runs(texts: Iterable[str], longest: int, shortest: int = 1, *, buckets: int = BUCKETS) -> csr_matrix:
+def runs(
+    texts: Iterable[str], longest: int, shortest: int = 1, *, buckets: int = BUCKETS
+) -> csr_matrix:
     """Return 1 for each n-gram of ``shortest`` to ``longest`` words in a text, float32 (texts, buckets).
 
     Case is ignored.  Among a million n-grams some share a bucket.
     """
     hashing = HashingVectorizer(
-        ngram_range=(shortest, longest), binary=True, norm=None, alternate_sign=False, n_features=buckets,
-        token_pattern=WORD, dtype=np.float32,
-    )  # fmt: skip
+        ngram_range=(shortest, longest),
+        binary=True,
+        norm=None,
+        alternate_sign=False,
+        n_features=buckets,
+        token_pattern=WORD,
+        dtype=np.float32,
+    )
     remaining = iter(texts)
     parts = [csr_matrix((0, buckets), dtype=np.float32)]
     while batch := list(islice(remaining, BATCH)):
@@ -250,7 +308,9 @@ def standing_in(columns: csr_matrix) -> np.ndarray:
     return np.bincount(columns.indices, minlength=columns.shape[1])
 
 
-def overlaps(firsts: Sequence[csr_matrix], seconds: Sequence[csr_matrix], rare: np.ndarray) -> np.ndarray:
+def overlaps(
+    firsts: Sequence[csr_matrix], seconds: Sequence[csr_matrix], rare: np.ndarray
+) -> np.ndarray:
     """Return the share of each pair's second text that is also in the first, float64 (pairs, 3).
 
     Of its different words, of its bigrams, and of the weights ``rare`` (buckets,) of its words.  ``firsts``
@@ -261,7 +321,9 @@ def overlaps(firsts: Sequence[csr_matrix], seconds: Sequence[csr_matrix], rare: 
     return np.column_stack(
         [
             _share(shared.sum(axis=1), second_words.sum(axis=1)),
-            _share(bigrams.multiply(second_bigrams).sum(axis=1), second_bigrams.sum(axis=1)),
+            _share(
+                bigrams.multiply(second_bigrams).sum(axis=1), second_bigrams.sum(axis=1)
+            ),
             _share(shared @ rare, second_words @ rare),
         ]
     )
@@ -277,15 +339,26 @@ def probabilities(logits: np.ndarray) -> np.ndarray:
     return 1 / (1 + np.exp(-np.clip(np.asarray(logits, dtype=np.float64), -30, 30)))
 
 
-def save(arrays: Mapping[str, np.ndarray], names: Mapping[str, Sequence[str]], path: str | Path) -> None:
+def save(
+    arrays: Mapping[str, np.ndarray],
+    names: Mapping[str, Sequence[str]],
+    path: str | Path,
+) -> None:
     """Write arrays and lists of names (without line breaks) to ``path`` (.npz), atomically."""
-    packed = {key: np.frombuffer("\n".join(values).encode(), dtype=np.uint8) for key, values in names.items()}
+    packed = {
+        key: np.frombuffer("\n".join(values).encode(), dtype=np.uint8)
+        for key, values in names.items()
+    }
     with replacing(path) as temporary, temporary.open("wb") as out:
         np.savez_compressed(out, **arrays, **packed)
 
 
-def load(path: str | Path, names: Sequence[str]) -> tuple[dict[str, np.ndarray], dict[str, tuple[str, ...]]]:
+def load(
+    path: str | Path, names: Sequence[str]
+) -> tuple[dict[str, np.ndarray], dict[str, tuple[str, ...]]]:
     """Return the arrays and the ``names`` that `save` wrote; nothing is unpickled."""
     with damage_named(path), np.load(path, allow_pickle=False) as file:
         arrays = {key: file[key] for key in file.files if key not in names}
-        return arrays, {key: tuple(file[key].tobytes().decode().split("\n")) for key in names}
+        return arrays, {
+            key: tuple(file[key].tobytes().decode().split("\n")) for key in names
+        }

@@ -35,7 +35,8 @@ Report = Mapping[str, Any]
 # up to multiples of 8 to 128.
 MIN_VOCABULARY_SHARE = 0.9
 RESAVE = (
-    "save the tokenizer that belongs to the model in its folder, or the model after resize_token_embeddings"
+    "save the tokenizer that belongs to the model in its folder, "
+    "or the model after resize_token_embeddings"
 )
 
 
@@ -53,7 +54,9 @@ def quiet() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-def save(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, folder: str | Path) -> None:
+def save(
+    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, folder: str | Path
+) -> None:
     """Write model and tokenizer to ``folder`` as safetensors and JSON, atomically."""
     with replacing_folder(folder) as temporary, quiet():
         model.save_pretrained(temporary)
@@ -62,14 +65,21 @@ def save(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, folder: str
 
 def fresh(report: Report) -> set[str]:
     """Return the randomly initialised tensors of a model, from the report of ``output_loading_info``."""
-    return {*report["missing_keys"], *(str(entry[0]) for entry in report["mismatched_keys"])}
+    return {
+        *report["missing_keys"],
+        *(str(entry[0]) for entry in report["mismatched_keys"]),
+    }
 
 
 def fresh_encoder(model: PreTrainedModel, report: Report) -> set[str]:
     """Return those of the encoder only, without heads (trained here) and the pooler (read only by heads)."""
     names = {name for name in fresh(report) if "pooler" not in name.split(".")}
     prefix = model.base_model_prefix
-    return {name for name in names if name.startswith(f"{prefix}.")} if hasattr(model, prefix) else names
+    return (
+        {name for name in names if name.startswith(f"{prefix}.")}
+        if hasattr(model, prefix)
+        else names
+    )
 
 
 def missing(names: Iterable[str]) -> str:
@@ -81,7 +91,9 @@ def missing(names: Iterable[str]) -> str:
 def check_complete(folder: str | Path, names: Iterable[str]) -> None:
     """Raise `BadInput` if a model in ``folder`` lacks the tensors ``names``."""
     if message := missing(names):
-        raise BadInput(message, where=str(folder), do="use the folder of a complete model")
+        raise BadInput(
+            message, where=str(folder), do="use the folder of a complete model"
+        )
 
 
 def missing_tensors(folder: str | Path, kind: str) -> set[str]:
@@ -91,7 +103,9 @@ def missing_tensors(folder: str | Path, kind: str) -> set[str]:
     the size of a tensor differs from the configuration.
     """
     if kind == "cross-encoder":
-        return fresh(_loaded(AutoModelForSequenceClassification, folder, num_labels=1)[1])
+        return fresh(
+            _loaded(AutoModelForSequenceClassification, folder, num_labels=1)[1]
+        )
     if kind == "question-answering":
         return fresh(_loaded(AutoModelForQuestionAnswering, folder)[1])
     if kind == "language-model":
@@ -102,16 +116,26 @@ def missing_tensors(folder: str | Path, kind: str) -> set[str]:
     return set().union(*(fresh_encoder(*_loaded(loader, folder)) for loader in loaders))
 
 
-def _loaded(loader: Any, folder: str | Path, **options: Any) -> tuple[PreTrainedModel, Report]:
+def _loaded(
+    loader: Any, folder: str | Path, **options: Any
+) -> tuple[PreTrainedModel, Report]:
     """Return the model without the values of its tensors, and the report; `BadInput` for a wrong size."""
-    options |= {"device_map": "meta", "output_loading_info": True, "trust_remote_code": False}
-    model, report = loader.from_pretrained(folder, ignore_mismatched_sizes=True, **options)
+    options |= {
+        "device_map": "meta",
+        "output_loading_info": True,
+        "trust_remote_code": False,
+    }
+    model, report = loader.from_pretrained(
+        folder, ignore_mismatched_sizes=True, **options
+    )
     for name, saved, expected in sorted(report["mismatched_keys"], key=str):
         if saved[0] != expected[0] == getattr(model.config, "vocab_size", None):
             sizes = f"vectors for {saved[0]:,} tokens, and config.json says vocab_size {expected[0]:,}"
             do = f"set vocab_size to {saved[0]:,} there and {RESAVE}"
         else:
-            sizes = f"{name} in the shape {[*saved]}, and config.json says {[*expected]}"
+            sizes = (
+                f"{name} in the shape {[*saved]}, and config.json says {[*expected]}"
+            )
             do = "use the config.json that was saved with the weights"
         raise BadInput(f"transformers cannot load it: the weights have {sizes}", do=do)
     return model, report
@@ -123,7 +147,9 @@ def transformer(folder: str | Path) -> Path | None:
     if not modules.is_file():
         return Path(folder)
     first = json.loads(modules.read_text(encoding="utf-8"))[0]
-    return Path(folder, first["path"]) if first["type"].endswith("Transformer") else None
+    return (
+        Path(folder, first["path"]) if first["type"].endswith("Transformer") else None
+    )
 
 
 def _check(folder: str | Path, kind: str, tokens: int) -> None:
@@ -157,14 +183,21 @@ def _check_sentence_encoder(folder: str | Path, *, transforms: bool) -> None:
     from lextables.models.own_settings import set_length
 
     settings = Path(folder, "config_sentence_transformers.json")
-    saved = json.loads(settings.read_text(encoding="utf-8")) if settings.is_file() else {}
-    similarity, known = saved.get("similarity_fn_name"), SentenceTransformer.SUPPORTED_SIMILARITY_FN_NAMES
+    saved = (
+        json.loads(settings.read_text(encoding="utf-8")) if settings.is_file() else {}
+    )
+    similarity, known = (
+        saved.get("similarity_fn_name"),
+        SentenceTransformer.SUPPORTED_SIMILARITY_FN_NAMES,
+    )
     if similarity is not None and similarity not in known:
         do = f"write one of {', '.join(known)} in {settings.name}"
         raise BadInput(f"its similarity_fn_name is {similarity!r}", do=do)
 
     if transforms:
-        set_length(SentenceTransformer(str(folder), model_kwargs={"device_map": "meta"}), None)
+        set_length(
+            SentenceTransformer(str(folder), model_kwargs={"device_map": "meta"}), None
+        )
     else:
         SentenceTransformer(str(folder), device="cpu").encode(["a clause"])
 
@@ -182,7 +215,10 @@ def loading_error(folder: str | Path, kind: str, tokens: int) -> tuple[str, str]
         return error.what, error.do
     except Exception as error:  # libraries raise various errors for a user's folder
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        return f"transformers cannot load it: {type(error).__name__}: {lines[0] if lines else ''}", ""
+        return (
+            f"transformers cannot load it: {type(error).__name__}: {lines[0] if lines else ''}",
+            "",
+        )
 
 
 @loading_weights()
@@ -200,12 +236,17 @@ def load_tokenizer(folder: str | Path) -> PreTrainedTokenizerBase:
     file = Path(folder) / "tokenizer.json"
     if file.is_file():
         fast.normalizer = Tokenizer.from_file(str(file)).normalizer
-    elif fast.normalizer is None or b'"Precompiled"' not in fast.normalizer.__getstate__():
+    elif (
+        fast.normalizer is None
+        or b'"Precompiled"' not in fast.normalizer.__getstate__()
+    ):
         for path in sorted(Path(folder).glob("*.model")):
             content = sentencepiece_model_pb2.ModelProto()
             content.ParseFromString(path.read_bytes())
             if content.normalizer_spec.precompiled_charsmap:
-                characters = normalizers.Precompiled(content.normalizer_spec.precompiled_charsmap)
+                characters = normalizers.Precompiled(
+                    content.normalizer_spec.precompiled_charsmap
+                )
                 after = [fast.normalizer] if fast.normalizer is not None else []
                 fast.normalizer = normalizers.Sequence([characters, *after])
     return tokenizer
@@ -222,7 +263,10 @@ def load_span_model(
     set_seed(seed)
     with quiet():
         model, report = AutoModelForQuestionAnswering.from_pretrained(
-            folder, dtype=torch.float32, output_loading_info=True, trust_remote_code=False
+            folder,
+            dtype=torch.float32,
+            output_loading_info=True,
+            trust_remote_code=False,
         )
     check_complete(folder, fresh(report) if trained else fresh_encoder(model, report))
     return model.to(device)

@@ -19,7 +19,14 @@ from transformers.cache_utils import DynamicLayer
 
 from lextables.models import loading
 from lextables.models.files import gguf_file
-from lextables.models.language_model import Choice, Prompt, Request, Weighed, Written, plain
+from lextables.models.language_model import (
+    Choice,
+    Prompt,
+    Request,
+    Weighed,
+    Written,
+    plain,
+)
 from lextables.models.positions import positions
 from lextables.pipeline.errors import BadInput, loading_weights
 
@@ -37,7 +44,10 @@ class LocalLanguageModel:
     """
 
     def __init__(
-        self, name: str, engine: "CausalModel", endpoint: Literal["chat", "completions"] = "chat"
+        self,
+        name: str,
+        engine: "CausalModel",
+        endpoint: Literal["chat", "completions"] = "chat",
     ) -> None:
         self.name, self.window = name, engine.window
         self._engine, self._chat = engine, endpoint == "chat"
@@ -63,10 +73,15 @@ class LocalLanguageModel:
         """Yield functions that return the answers of `weigh` one by one."""
         prompts = [self._ids(choice.prompt) for choice in choices]
         continuations = [
-            [self._continuation_ids(choice.prompt, text) for text in choice.continuations]
+            [
+                self._continuation_ids(choice.prompt, text)
+                for text in choice.continuations
+            ]
             for choice in choices
         ]
-        self._check_length(prompts, [max(map(len, ids), default=1) for ids in continuations])
+        self._check_length(
+            prompts, [max(map(len, ids), default=1) for ids in continuations]
+        )
         for prompt, ids in zip(prompts, continuations, strict=True):
             yield partial(self._weighed, list(prompt), ids)
 
@@ -89,13 +104,25 @@ class LocalLanguageModel:
     def _continuation_ids(self, prompt: Prompt, continuation: str) -> list[int]:
         """Return the tokens of a continuation that follow unchanged tokens of the prompt."""
         for before in (self._text(prompt)[0][-SEAM:], "\n", ""):
-            start, full = (self._engine.ids(text, False) for text in (before, before + continuation))
+            start, full = (
+                self._engine.ids(text, False)
+                for text in (before, before + continuation)
+            )
             if len(full) > len(start) and full[: len(start)] == start:
                 return full[len(start) :]
-        raise BadInput(f"{continuation!r} has no token", where=self.name, do="use a non-empty continuation")
+        raise BadInput(
+            f"{continuation!r} has no token",
+            where=self.name,
+            do="use a non-empty continuation",
+        )
 
-    def _check_length(self, prompts: Sequence[Sequence[int]], answers: Sequence[int]) -> None:
-        longest = max((len(ids) + more for ids, more in zip(prompts, answers, strict=True)), default=0)
+    def _check_length(
+        self, prompts: Sequence[Sequence[int]], answers: Sequence[int]
+    ) -> None:
+        longest = max(
+            (len(ids) + more for ids, more in zip(prompts, answers, strict=True)),
+            default=0,
+        )
         if self.window is not None and longest > self.window:
             raise BadInput(
                 f"a prompt and its answer have {longest:,} tokens, and the model reads {self.window:,}",
@@ -104,17 +131,26 @@ class LocalLanguageModel:
             )
 
     def _after(self, ids: list[int]) -> np.ndarray:
-        same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(self._last, ids, strict=False)))
+        same = sum(
+            1
+            for _ in takewhile(
+                lambda pair: pair[0] == pair[1], zip(self._last, ids, strict=False)
+            )
+        )
         # If the evaluation fails, the engine's state is unknown.
         self._last = ()
         log_probabilities = self._engine.after(ids, min(same, len(ids) - 1))
         self._last = ids
         return log_probabilities
 
-    def _weighed(self, prompt: list[int], continuations: Sequence[Sequence[int]]) -> Weighed:
+    def _weighed(
+        self, prompt: list[int], continuations: Sequence[Sequence[int]]
+    ) -> Weighed:
         sums = np.zeros(len(continuations), dtype=np.float32)
         # In sorted order each prefix shares as much as possible with the previous one.
-        for before in sorted({tuple(ids[:end]) for ids in continuations for end in range(len(ids))}):
+        for before in sorted(
+            {tuple(ids[:end]) for ids in continuations for end in range(len(ids))}
+        ):
             log_probabilities = self._after([*prompt, *before])
             for place, ids in enumerate(continuations):
                 if len(ids) > len(before) and tuple(ids[: len(before)]) == before:
@@ -125,14 +161,18 @@ class LocalLanguageModel:
         generator = np.random.default_rng(request.seed)
         answer: list[int] = []
         while len(answer) < request.max_tokens:
-            token = _sample(self._after([*prompt, *answer]), request.temperature, generator)
+            token = _sample(
+                self._after([*prompt, *answer]), request.temperature, generator
+            )
             if token in self._engine.ends:
                 return Written(self._engine.text(answer))
             answer.append(token)
         return Written(self._engine.text(answer), cut=True)
 
 
-def _sample(log_probabilities: np.ndarray, temperature: float, generator: np.random.Generator) -> int:
+def _sample(
+    log_probabilities: np.ndarray, temperature: float, generator: np.random.Generator
+) -> int:
     if temperature == 0:
         return int(log_probabilities.argmax())
     scaled = log_probabilities.astype(np.float64) / temperature
@@ -150,22 +190,31 @@ class CausalModel:
     @loading_weights()
     def __init__(self, place: str | Path, device: torch.device) -> None:
         file = gguf_file(place)
-        options: dict[str, Any] = {"trust_remote_code": False} | ({"gguf_file": file.name} if file else {})
+        options: dict[str, Any] = {"trust_remote_code": False} | (
+            {"gguf_file": file.name} if file else {}
+        )
         folder = file.parent if file else Path(place)
         float32 = device.type == "cpu" or file is not None
         with loading.quiet():
             self._tokenizer = (
-                AutoTokenizer.from_pretrained(folder, **options) if file else loading.load_tokenizer(folder)
+                AutoTokenizer.from_pretrained(folder, **options)
+                if file
+                else loading.load_tokenizer(folder)
             )
             self._model = AutoModelForCausalLM.from_pretrained(
-                folder, dtype=torch.float32 if float32 else "auto", device_map={"": device}, **options
+                folder,
+                dtype=torch.float32 if float32 else "auto",
+                device_map={"": device},
+                **options,
             )
         self._model.eval()
         self._device = device
         self.window = positions(self._model.config)
         ends = self._model.generation_config.eos_token_id
         ends = [*ends] if isinstance(ends, list) else [ends]
-        self.ends = frozenset(end for end in (*ends, self._tokenizer.eos_token_id) if end is not None)
+        self.ends = frozenset(
+            end for end in (*ends, self._tokenizer.eos_token_id) if end is not None
+        )
         first = self._tokenizer("a").input_ids[:1]
         self._begin = first if first == [self._tokenizer.bos_token_id] else []
         self._cache = DynamicCache(config=self._model.config)
@@ -207,8 +256,13 @@ class CausalModel:
         else:
             self._cache, shared = DynamicCache(config=self._model.config), 0
         for start in range(shared, len(ids), AT_ONCE):
-            part = torch.tensor([list(ids[start : start + AT_ONCE])], device=self._device)
+            part = torch.tensor(
+                [list(ids[start : start + AT_ONCE])], device=self._device
+            )
             logits = self._model(
-                input_ids=part, past_key_values=self._cache, use_cache=True, logits_to_keep=1
+                input_ids=part,
+                past_key_values=self._cache,
+                use_cache=True,
+                logits_to_keep=1,
             ).logits
         return torch.log_softmax(logits[0, -1].float(), dim=-1).cpu().numpy()

@@ -28,7 +28,12 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import nn
 from torch.nn import functional
-from transformers import AutoModel, AutoModelForSequenceClassification, PreTrainedModel, set_seed
+from transformers import (
+    AutoModel,
+    AutoModelForSequenceClassification,
+    PreTrainedModel,
+    set_seed,
+)
 
 from lextables.models.loading import check_complete, fresh, fresh_encoder
 from lextables.pipeline.atomic import replacing_folder
@@ -67,7 +72,9 @@ def cross_entropy(
     """
     if labels.dim() > 1:
         raise BadInput(
-            "cross_entropy needs one correct answer per text", where="loss", do="use binary_cross_entropy"
+            "cross_entropy needs one correct answer per text",
+            where="loss",
+            do="use binary_cross_entropy",
         )
     return functional.cross_entropy(logits, labels, weight=weights, reduction="none")
 
@@ -112,7 +119,9 @@ class MultiHead(nn.Module):
         super().__init__()
         self.body, self.own, self.sizes, self.loss = body, own, tuple(sizes), loss
         self.spans = tuple(pairwise(accumulate(self.sizes, initial=0)))
-        self.register_buffer("weights", _side_by_side(weights, self.sizes), persistent=False)
+        self.register_buffer(
+            "weights", _side_by_side(weights, self.sizes), persistent=False
+        )
 
     @property
     def mixed_precision(self) -> bool:
@@ -131,7 +140,9 @@ class MultiHead(nn.Module):
         """
         _set_sparse_attention(self.body, input_ids.shape[1])
         segments = {} if token_type_ids is None else {"token_type_ids": token_type_ids}
-        output = self.body(input_ids=input_ids, attention_mask=attention_mask, **segments)
+        output = self.body(
+            input_ids=input_ids, attention_mask=attention_mask, **segments
+        )
         return output.logits if self.own is None else output.last_hidden_state[:, 0]
 
     def answer(self, represented: torch.Tensor, head: int) -> torch.Tensor:
@@ -162,7 +173,9 @@ class MultiHead(nn.Module):
             chosen = [at for at, other in enumerate(head) if other == number]
             logits = self.answer(torch.stack([texts[at] for at in chosen]), number)
             labels = _chosen(label, chosen, self.sizes[number]).to(logits.device)
-            losses.append(LOSSES[self.loss](logits, labels, self._weights(number)).sum())
+            losses.append(
+                LOSSES[self.loss](logits, labels, self._weights(number)).sum()
+            )
         return {"loss": torch.stack(losses).sum() / len(head)}
 
     def _weights(self, head: int) -> torch.Tensor | None:
@@ -172,9 +185,14 @@ class MultiHead(nn.Module):
 def _side_by_side(weights: Weights | None, sizes: Sequence[int]) -> torch.Tensor | None:
     if weights is None:
         return None
-    parts = [torch.ones(size) if part is None else part for part, size in zip(weights, sizes, strict=True)]
+    parts = [
+        torch.ones(size) if part is None else part
+        for part, size in zip(weights, sizes, strict=True)
+    ]
     if [len(part) for part in parts] != list(sizes):
-        raise ValueError(f"weights of {[len(part) for part in parts]} answers for heads of {list(sizes)}")
+        raise ValueError(
+            f"weights of {[len(part) for part in parts]} answers for heads of {list(sizes)}"
+        )
     return torch.cat(parts).float()
 
 
@@ -203,31 +221,45 @@ def load(
     set_seed(seed)
     if kind == "family":
         body, report = AutoModelForSequenceClassification.from_pretrained(
-            folder, num_labels=sum(sizes), output_loading_info=True, trust_remote_code=False
+            folder,
+            num_labels=sum(sizes),
+            output_loading_info=True,
+            trust_remote_code=False,
         )
         own = None
     else:
-        body, report = AutoModel.from_pretrained(folder, output_loading_info=True, trust_remote_code=False)
+        body, report = AutoModel.from_pretrained(
+            folder, output_loading_info=True, trust_remote_code=False
+        )
         own = nn.ModuleList(_own_head(body.config, size) for size in sizes)
     check_complete(folder, fresh_encoder(body, report))
     _disable_compilation(body)
     if gradient_checkpointing:
-        body.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+        body.gradient_checkpointing_enable(
+            gradient_checkpointing_kwargs={"use_reentrant": False}
+        )
     return _in_memory(MultiHead(body, own, sizes, loss, weights).float())
 
 
-def save(model: MultiHead, folder: str | Path, heads: Mapping[str, Sequence[str]]) -> None:
+def save(
+    model: MultiHead, folder: str | Path, heads: Mapping[str, Sequence[str]]
+) -> None:
     """Write a trained model to ``folder`` as safetensors and JSON, atomically.
 
     ``heads`` maps the model's heads, in order, to their answers.  Heads of the kind ``own`` have their own
     file.
     """
     if (sizes := tuple(map(len, heads.values()))) != model.sizes:
-        raise ValueError(f"heads of {list(sizes)} answers where the model has {list(model.sizes)}")
+        raise ValueError(
+            f"heads of {list(sizes)} answers where the model has {list(model.sizes)}"
+        )
     about = {
         "kind": "family" if model.own is None else "own",
         "loss": model.loss,
-        "heads": [{"head_id": head, "answers": list(answers)} for head, answers in heads.items()],
+        "heads": [
+            {"head_id": head, "answers": list(answers)}
+            for head, answers in heads.items()
+        ],
     }
     with replacing_folder(folder) as temporary:
         model.body.save_pretrained(temporary)
@@ -238,7 +270,9 @@ def save(model: MultiHead, folder: str | Path, heads: Mapping[str, Sequence[str]
         )
 
 
-def load_trained(folder: str | Path, device: torch.device) -> tuple[MultiHead, dict[str, list[str]]]:
+def load_trained(
+    folder: str | Path, device: torch.device
+) -> tuple[MultiHead, dict[str, list[str]]]:
     """Return a saved model, ready for inference, and its {head: answers} in the model's order.
 
     Raises `BadInput` if a file is missing, damaged or not written by `save`.
@@ -247,8 +281,20 @@ def load_trained(folder: str | Path, device: torch.device) -> tuple[MultiHead, d
     try:
         about = json.loads((folder / _ABOUT).read_text(encoding="utf-8"))
         heads = {head["head_id"]: head["answers"] for head in about["heads"]}
-        model = _trained(folder, about["kind"], [len(answers) for answers in heads.values()], about["loss"])
-    except (OSError, ValueError, TypeError, KeyError, RuntimeError, SafetensorError) as error:
+        model = _trained(
+            folder,
+            about["kind"],
+            [len(answers) for answers in heads.values()],
+            about["loss"],
+        )
+    except (
+        OSError,
+        ValueError,
+        TypeError,
+        KeyError,
+        RuntimeError,
+        SafetensorError,
+    ) as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         raise BadInput(
             f"it is no complete trained classifier ({type(error).__name__}: {lines[0] if lines else ''})",
@@ -258,7 +304,9 @@ def load_trained(folder: str | Path, device: torch.device) -> tuple[MultiHead, d
     return model.to(device), heads
 
 
-def _trained(folder: Path, kind: HeadKind, sizes: Sequence[int], loss: Loss) -> MultiHead:
+def _trained(
+    folder: Path, kind: HeadKind, sizes: Sequence[int], loss: Loss
+) -> MultiHead:
     loader = AutoModelForSequenceClassification if kind == "family" else AutoModel
     body, report = loader.from_pretrained(
         folder, local_files_only=True, output_loading_info=True, trust_remote_code=False
@@ -267,7 +315,9 @@ def _trained(folder: Path, kind: HeadKind, sizes: Sequence[int], loss: Loss) -> 
     _disable_compilation(body)
     own = None
     if kind == "family" and body.config.num_labels != sum(sizes):
-        raise ValueError(f"heads of {sum(sizes)} answers where the weights have {body.config.num_labels}")
+        raise ValueError(
+            f"heads of {sum(sizes)} answers where the weights have {body.config.num_labels}"
+        )
     if kind == "own":
         own = nn.ModuleList(_own_head(body.config, size) for size in sizes)
         own.load_state_dict(load_file(folder / _OWN))
@@ -283,7 +333,9 @@ def _in_memory(model: MultiHead) -> MultiHead:
 
 def _disable_compilation(body: PreTrainedModel) -> None:
     if getattr(body.config, "reference_compile", False) is None:
-        body.config.reference_compile = False  # else ModernBERT in transformers 4 compiles for each length
+        body.config.reference_compile = (
+            False  # else ModernBERT in transformers 4 compiles for each length
+        )
 
 
 def _own_head(config, size: int) -> nn.Sequential:
@@ -291,7 +343,11 @@ def _own_head(config, size: int) -> nn.Sequential:
     rate = getattr(config, "hidden_dropout_prob", 0.0) if rate is None else rate
     width = config.hidden_size
     return nn.Sequential(
-        nn.Dropout(rate), nn.Linear(width, width), nn.Tanh(), nn.Dropout(rate), nn.Linear(width, size)
+        nn.Dropout(rate),
+        nn.Linear(width, width),
+        nn.Tanh(),
+        nn.Dropout(rate),
+        nn.Linear(width, size),
     )
 
 
@@ -306,7 +362,9 @@ def _set_sparse_attention(body: nn.Module, length: int) -> None:
     encoder = body.base_model
     least = (5 + 2 * encoder.config.num_random_blocks) * encoder.config.block_size
     with torch.random.fork_rng(devices=[]):
-        encoder.set_attention_type("block_sparse" if length > least else "original_full")
+        encoder.set_attention_type(
+            "block_sparse" if length > least else "original_full"
+        )
 
 
 def _sparse(body: nn.Module) -> bool:

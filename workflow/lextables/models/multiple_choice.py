@@ -23,7 +23,9 @@ from lextables.pipeline.errors import BadInput
 # Enough for the text of most options.
 ANSWER_TOKENS = 16
 # The letter may follow words such as "The answer is", or precede a punctuation mark; "A clause" is no letter.
-_LEAD = r"(?i:(?:the |my )?(?:correct |best )?(?:answer|option|choice)(?: is| would be)?)"
+_LEAD = (
+    r"(?i:(?:the |my )?(?:correct |best )?(?:answer|option|choice)(?: is| would be)?)"
+)
 _LETTER = re.compile(
     rf"^\W*(?:{_LEAD}\W*([A-Z])\b(?!')|([A-Za-z])\W*(?:$|\n)|([A-Z])\s?[).:,;\]*\"]+(?=\s|$)|\(([A-Za-z])\))"
 )
@@ -44,7 +46,14 @@ class Question:
     def prompt(self, model: LanguageModel, turned: bool = False) -> tuple[Prompt, bool]:
         """Return the prompt with the options, ``turned`` in reverse order, and whether texts were cut."""
         options = listed(self.options[:: -1 if turned else 1])
-        return fitted(model, self.template, ANSWER_TOKENS, self.cut, **self.fields, options=options)
+        return fitted(
+            model,
+            self.template,
+            ANSWER_TOKENS,
+            self.cut,
+            **self.fields,
+            options=options,
+        )
 
 
 @dataclass(frozen=True)
@@ -89,7 +98,9 @@ class Picked:
         return [place for place, share in enumerate(self.shares) if share == best > 0]
 
 
-def ask(model: LanguageModel, questions: Sequence[Question], samples: int, orders: int = 1) -> list[Answered]:
+def ask(
+    model: LanguageModel, questions: Sequence[Question], samples: int, orders: int = 1
+) -> list[Answered]:
     """Return a model's answers to ``questions``, with one or two ``orders`` of the options.
 
     ``samples`` answers are sampled if the model reports no probabilities.  Raises `BadInput` for a question
@@ -103,15 +114,24 @@ def ask(model: LanguageModel, questions: Sequence[Question], samples: int, order
                 do=f"ask those that have 2 to {len(ascii_uppercase)}",
             )
     ways = (False, True)[:orders]
-    prompts = [question.prompt(model, turned) for question in questions for turned in ways]
-    options = [question.options[:: -1 if turned else 1] for question in questions for turned in ways]
+    prompts = [
+        question.prompt(model, turned) for question in questions for turned in ways
+    ]
+    options = [
+        question.options[:: -1 if turned else 1]
+        for question in questions
+        for turned in ways
+    ]
     answers = pick(
-        model, [(prompt, each) for (prompt, _), each in zip(prompts, options, strict=True)], samples
+        model,
+        [(prompt, each) for (prompt, _), each in zip(prompts, options, strict=True)],
+        samples,
     )
     starts = range(0, len(answers), len(ways))
     return [
         replace(
-            _averaged(answers[at : at + len(ways)]), cut=any(cut for _, cut in prompts[at : at + len(ways)])
+            _averaged(answers[at : at + len(ways)]),
+            cut=any(cut for _, cut in prompts[at : at + len(ways)]),
         )
         for at in starts
     ]
@@ -136,7 +156,9 @@ def parsed(text: str, options: Sequence[str]) -> int | None:
         if place < len(options):
             return place
     answer = _plain(text)
-    matching = [place for place, option in enumerate(options) if _begins(answer, _plain(option))]
+    matching = [
+        place for place, option in enumerate(options) if _begins(answer, _plain(option))
+    ]
     return max(matching, key=lambda place: len(options[place]), default=None)
 
 
@@ -151,7 +173,9 @@ def counts(answers: Iterable[Answered]) -> dict[str, Any]:
         "drawn": sum(answer.drawn for answer in answers),
         "unparseable": sum(answer.unparseable for answer in answers),
         "unanswered": sum(answer.unanswered for answer in answers),
-        "outside": _share(sum(answer.outside * answer.asked for answer in answers), orders),
+        "outside": _share(
+            sum(answer.outside * answer.asked for answer in answers), orders
+        ),
         "ties": sum(answer.ties for answer in answers),
         "disagreements": sum(answer.disagree for answer in answers),
         "cut": sum(answer.cut for answer in answers),
@@ -160,7 +184,9 @@ def counts(answers: Iterable[Answered]) -> dict[str, Any]:
     }
 
 
-def pick(model: LanguageModel, asked: Sequence[tuple[Prompt, Sequence[str]]], samples: int) -> list[Picked]:
+def pick(
+    model: LanguageModel, asked: Sequence[tuple[Prompt, Sequence[str]]], samples: int
+) -> list[Picked]:
     """Return a model's distribution for each (prompt, options listed in it under letters).
 
     Several ``samples`` are drawn at temperature 1; a single one is the most likely answer.
@@ -169,7 +195,12 @@ def pick(model: LanguageModel, asked: Sequence[tuple[Prompt, Sequence[str]]], sa
     answers = weighed(model, [prompt for prompt, _ in asked], letters)
     untold = [place for place, answer in enumerate(answers) if answer is None]
     requests = [
-        Request(asked[place][0], ANSWER_TOKENS, temperature=1.0 if samples > 1 else 0.0, seed=seed)
+        Request(
+            asked[place][0],
+            ANSWER_TOKENS,
+            temperature=1.0 if samples > 1 else 0.0,
+            seed=seed,
+        )
         for place in untold
         for seed in range(samples)
     ]
@@ -178,10 +209,15 @@ def pick(model: LanguageModel, asked: Sequence[tuple[Prompt, Sequence[str]]], sa
         place: _drawn(texts[number * samples : (number + 1) * samples], asked[place][1])
         for number, place in enumerate(untold)
     }
-    return [drawn[place] if answer is None else answer for place, answer in enumerate(answers)]
+    return [
+        drawn[place] if answer is None else answer
+        for place, answer in enumerate(answers)
+    ]
 
 
-def weighed(model: LanguageModel, prompts: Sequence[Prompt], signs: Sequence[str]) -> list[Picked | None]:
+def weighed(
+    model: LanguageModel, prompts: Sequence[Prompt], signs: Sequence[str]
+) -> list[Picked | None]:
     """Return a model's distribution over each prompt's ``signs``; None if it reports no probabilities.
 
     Signs are single characters.  Each has its probability with and without a space before it, since models
@@ -207,13 +243,17 @@ def _drawn(texts: Sequence[str], options: Sequence[str]) -> Picked:
     places = [parsed(text, options) for text in texts]
     votes = [float(places.count(place)) for place in range(len(options))]
     unparseable = places.count(None)
-    return Picked(_normalised(votes), unparseable / len(places), len(places), unparseable)
+    return Picked(
+        _normalised(votes), unparseable / len(places), len(places), unparseable
+    )
 
 
 def _averaged(orders: Sequence[Picked]) -> Answered:
     """Return the answer over the orders of a question; the second order is reversed."""
     options = len(orders[0].shares)
-    straight = [order.shares[:: -1 if turned else 1] for turned, order in enumerate(orders)]
+    straight = [
+        order.shares[:: -1 if turned else 1] for turned, order in enumerate(orders)
+    ]
     nonzero = [shares for shares in straight if any(shares)]
     even = (1 / options,) * options
     winners = [
@@ -222,7 +262,9 @@ def _averaged(orders: Sequence[Picked]) -> Answered:
         if order.winners
     ]
     return Answered(
-        tuple(sum(column) / len(nonzero) for column in zip(*nonzero, strict=True)) if nonzero else even,
+        tuple(sum(column) / len(nonzero) for column in zip(*nonzero, strict=True))
+        if nonzero
+        else even,
         outside=sum(order.outside for order in orders) / len(orders),
         drawn=sum(order.drawn for order in orders),
         unparseable=sum(order.unparseable for order in orders),
@@ -244,7 +286,10 @@ def _plain(text: str) -> str:
 
 
 def _begins(answer: str, option: str) -> bool:
-    return answer.startswith(option) and not answer[len(option) : len(option) + 1].isalnum()
+    return (
+        answer.startswith(option)
+        and not answer[len(option) : len(option) + 1].isalnum()
+    )
 
 
 def _share(part: float, whole: float) -> float | None:

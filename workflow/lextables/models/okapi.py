@@ -41,7 +41,9 @@ def idf_by_frequency(words: np.ndarray) -> np.ndarray:
     return np.where(idf < 0, EPSILON * mean, idf)
 
 
-def okapi_scores(counts: np.ndarray, idf: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+def okapi_scores(
+    counts: np.ndarray, idf: np.ndarray, lengths: np.ndarray
+) -> np.ndarray:
     """Return the texts' scores, float64 (texts,).
 
     ``counts`` (texts, words): how often each text contains each query word; ``idf`` (words,); ``lengths``
@@ -60,7 +62,12 @@ class OkapiBM25:
     def __init__(self, texts: Iterable[str]) -> None:
         """Count the words of ``texts``; `scores` refers to them by position."""
         self._numbers: dict[str, int] = {}
-        ids, counts, self._starts, self._lengths = array("i"), array("i"), array("q", [0]), array("q")
+        ids, counts, self._starts, self._lengths = (
+            array("i"),
+            array("i"),
+            array("q", [0]),
+            array("q"),
+        )
         for text in texts:
             frequencies = sorted(
                 (self._numbers.setdefault(word, len(self._numbers)), n)
@@ -70,7 +77,9 @@ class OkapiBM25:
             counts.extend(n for _, n in frequencies)
             self._starts.append(len(ids))
             self._lengths.append(sum(n for _, n in frequencies))
-        self._ids, self._counts = (np.array(values, dtype=np.int32) for values in (ids, counts))
+        self._ids, self._counts = (
+            np.array(values, dtype=np.int32) for values in (ids, counts)
+        )
 
     def scores(self, query: str, positions: Sequence[int]) -> np.ndarray:
         """Return the score of each of the texts at ``positions``, float64 (n,), in their order."""
@@ -80,17 +89,26 @@ class OkapiBM25:
         words, frequencies = np.unique(
             np.concatenate([self._ids[text] for text in texts]), return_counts=True
         )
-        query_words = np.array([self._numbers.get(word, -1) for word in query.split()], dtype=np.int32)
+        query_words = np.array(
+            [self._numbers.get(word, -1) for word in query.split()], dtype=np.int32
+        )
         query_words = query_words[np.isin(query_words, words)]
         if not len(query_words):
             return np.zeros(len(texts))
         idf = idf_by_frequency(np.bincount(frequencies, minlength=len(texts) + 1))
         inside = np.zeros((len(texts), len(query_words)))
         for row, text in enumerate(texts):
-            at = np.minimum(np.searchsorted(self._ids[text], query_words), text.stop - text.start - 1)
+            at = np.minimum(
+                np.searchsorted(self._ids[text], query_words),
+                text.stop - text.start - 1,
+            )
             if text.stop > text.start:
-                inside[row] = np.where(self._ids[text][at] == query_words, self._counts[text][at], 0)
-        return okapi_scores(inside, idf[frequencies[np.searchsorted(words, query_words)]], lengths)
+                inside[row] = np.where(
+                    self._ids[text][at] == query_words, self._counts[text][at], 0
+                )
+        return okapi_scores(
+            inside, idf[frequencies[np.searchsorted(words, query_words)]], lengths
+        )
 
 
 class Paragraphs:
@@ -123,7 +141,10 @@ class Paragraphs:
         """
         if len(self) <= most:
             return self.text
-        return "\n".join(self.text[self._begins[at] : self._ends[at]] for at in self.chosen(query, most))
+        return "\n".join(
+            self.text[self._begins[at] : self._ends[at]]
+            for at in self.chosen(query, most)
+        )
 
     def chosen(self, query: str, most: int = MOST) -> list[int]:
         """Return the positions of the paragraphs that `best` returns, ascending."""
@@ -135,18 +156,29 @@ class Paragraphs:
         """Return the score of each paragraph for the query, float64 (paragraphs,)."""
         words = _query(query)
         first = np.searchsorted(self._words, words & ~self._lower)
-        matches = np.searchsorted(self._words, words | self._lower, side="right") - first
+        matches = (
+            np.searchsorted(self._words, words | self._lower, side="right") - first
+        )
         # Positions of all matches, in the order of the query's words.
-        at = np.arange(matches.sum()) + np.repeat(first - (np.cumsum(matches) - matches), matches)
+        at = np.arange(matches.sum()) + np.repeat(
+            first - (np.cumsum(matches) - matches), matches
+        )
         places = (self._words[at] & self._lower).astype(np.intp)
         cells = np.repeat(np.arange(len(words)) * len(self), matches) + places
-        counts = np.bincount(cells, minlength=len(words) * len(self)).reshape(len(words), len(self))
-        return okapi_scores(counts.T, self._idf[(counts > 0).sum(axis=1)], self._lengths)
+        counts = np.bincount(cells, minlength=len(words) * len(self)).reshape(
+            len(words), len(self)
+        )
+        return okapi_scores(
+            counts.T, self._idf[(counts > 0).sum(axis=1)], self._lengths
+        )
 
     def _words_by_frequency(self) -> np.ndarray:
         """Return the number of words in exactly n paragraphs for each n, integers (paragraphs + 1,)."""
         once = self._words[_firsts(self._words)] & ~self._lower
-        return np.bincount(np.diff(np.flatnonzero(_firsts(once)), append=len(once)), minlength=len(self) + 1)
+        return np.bincount(
+            np.diff(np.flatnonzero(_firsts(once)), append=len(once)),
+            minlength=len(self) + 1,
+        )
 
 
 def _firsts(ordered: np.ndarray) -> np.ndarray:

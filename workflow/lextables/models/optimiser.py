@@ -6,7 +6,10 @@ from pydantic import Field, NonNegativeInt
 
 from lextables.pipeline.registry import Entry
 
-SCHEDULES = {"constant": "constant_with_warmup", "linear": "linear"}  # transformers' names
+SCHEDULES = {
+    "constant": "constant_with_warmup",
+    "linear": "linear",
+}  # transformers' names
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Beta = Annotated[float, Field(ge=0, lt=1)]
 

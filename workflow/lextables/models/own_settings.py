@@ -15,7 +15,10 @@ from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import noted
 
 COSINE, DOT = "cosine", "dot"
-PRODUCTS = (COSINE, DOT)  # similarity functions that are inner products, of unit vectors for the cosine
+PRODUCTS = (
+    COSINE,
+    DOT,
+)  # similarity functions that are inner products, of unit vectors for the cosine
 # The names of a model's prompts for queries and for documents.
 PROMPTS = {"query": ("query",), "document": ("document", "passage", "corpus")}
 DISTANCES = {"euclidean": "euclidean", "manhattan": "cityblock"}  # scipy's names
@@ -58,7 +61,10 @@ def set_length(model: SentenceTransformer, max_length: int | None) -> None:
     """
     if max_length is not None:
         model.max_seq_length = max_length
-    body = next((module for module in model.modules() if isinstance(module, PreTrainedModel)), None)
+    body = next(
+        (module for module in model.modules() if isinstance(module, PreTrainedModel)),
+        None,
+    )
     if body is None:
         return  # a model of word vectors reads texts of any length
     length = model.max_seq_length
@@ -72,7 +78,11 @@ def set_length(model: SentenceTransformer, max_length: int | None) -> None:
     if most is None or (length is not None and length <= most):
         return
     model.max_seq_length = most
-    said = "no maximum length" if length is None else f"a maximum length of {length:,} tokens"
+    said = (
+        "no maximum length"
+        if length is None
+        else f"a maximum length of {length:,} tokens"
+    )
     note = f"texts are cut at {most:,} tokens: the model has positions for no more, and {said}"
     _log.warning("%s", note)
     noted("notes", lambda before: [*dict.fromkeys([*(before or []), note])])

@@ -27,7 +27,9 @@ def learned_positions(model: PreTrainedModel) -> int | None:
     """
     counts = []
     for name, module in model.named_modules():
-        if name.rpartition(".")[2] in POSITION_TABLES and isinstance(module, torch.nn.Embedding):
+        if name.rpartition(".")[2] in POSITION_TABLES and isinstance(
+            module, torch.nn.Embedding
+        ):
             before = 0 if module.padding_idx is None else module.padding_idx + 1
             counts.append(module.num_embeddings - before)
     if not counts:

@@ -36,11 +36,17 @@ def tf32(device: torch.device, wanted: bool = True) -> Iterator[None]:
 
 def precision_name(dtype: torch.dtype, device: torch.device) -> str:
     """Return the current precision of products of ``dtype`` on ``device``, for `run.json`."""
-    if dtype == torch.float32 and device.type == "cuda" and torch.get_float32_matmul_precision() == "high":
+    if (
+        dtype == torch.float32
+        and device.type == "cuda"
+        and torch.get_float32_matmul_precision() == "high"
+    ):
         return "TF32"
     return str(dtype).removeprefix("torch.")
 
 
 def _tensor_cores(device: torch.device) -> bool:
     """Whether a device supports bfloat16 and TF32, which the same GPUs introduced."""
-    return device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
+    return device.type == "cuda" and torch.cuda.is_bf16_supported(
+        including_emulation=False
+    )

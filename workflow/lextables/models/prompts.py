@@ -21,7 +21,9 @@ from lextables.pipeline.errors import BadInput
 FENCE = "fence"
 _SHORTEST_FENCE = 5
 # Start of the marks around turns in chat templates: <|im_start|>, </s>, [INST], <<SYS>>.
-_TURN = re.compile(r"<(?=\|)|<(?=/?s>)|<(?=(?:start|end)_of_turn>)|\[(?=/?INST\])|<<(?=/?SYS>>)")
+_TURN = re.compile(
+    r"<(?=\|)|<(?=/?s>)|<(?=(?:start|end)_of_turn>)|\[(?=/?INST\])|<<(?=/?SYS>>)"
+)
 _PARTS = re.compile(r"^---[ \t]*\n", re.MULTILINE)
 
 
@@ -34,7 +36,11 @@ class Template:
     @property
     def fields(self) -> frozenset[str]:
         """Names of the fields for texts."""
-        names = (name for part in self.parts for name in _Template(part.content).get_identifiers())
+        names = (
+            name
+            for part in self.parts
+            for name in _Template(part.content).get_identifiers()
+        )
         return frozenset(names) - {FENCE}
 
     def plain(self) -> list[list[str]]:
@@ -48,15 +54,24 @@ class Template:
         """
         if odd := self.fields ^ texts.keys():
             what = "has no text" if min(odd) in self.fields else "is missing"
-            raise BadInput(f"${{{min(odd)}}} {what}", where="a prompt", do="use the task's names of fields")
+            raise BadInput(
+                f"${{{min(odd)}}} {what}",
+                where="a prompt",
+                do="use the task's names of fields",
+            )
         values = {name: _TURN.sub(r"\g<0> ", text) for name, text in texts.items()}
         values[FENCE] = fence(*texts.values())
-        return tuple(Message(role, _Template(content).substitute(values)) for role, content in self.parts)
+        return tuple(
+            Message(role, _Template(content).substitute(values))
+            for role, content in self.parts
+        )
 
 
 def load(path: str | Path) -> Template:
     """Read a prompt's file; `BadInput` if it has no text, too many parts or a ``$`` without a field."""
-    *system, user = (part.strip() for part in _PARTS.split(Path(path).read_text(encoding="utf-8")))
+    *system, user = (
+        part.strip() for part in _PARTS.split(Path(path).read_text(encoding="utf-8"))
+    )
     if len(system) > 1 or not user or not all(system):
         raise BadInput(
             "a prompt has a part for the user, and at most one before it for the system",
@@ -65,13 +80,19 @@ def load(path: str | Path) -> Template:
         )
     parts = (*(Message("system", part) for part in system), Message("user", user))
     if not all(_Template(part.content).is_valid() for part in parts):
-        raise BadInput("a $ without a field", where=str(path), do="write ${name}, or $$ for the sign itself")
+        raise BadInput(
+            "a $ without a field",
+            where=str(path),
+            do="write ${name}, or $$ for the sign itself",
+        )
     return Template(parts)
 
 
 def fence(*texts: str) -> str:
     """Return a line of ``=`` that is longer than any run of them in ``texts``."""
-    longest = max((len(run) for text in texts for run in re.findall("=+", text)), default=0)
+    longest = max(
+        (len(run) for text in texts for run in re.findall("=+", text)), default=0
+    )
     return "=" * max(_SHORTEST_FENCE, longest + 1)
 
 
@@ -81,19 +102,32 @@ def plain_template(parts: Iterable[Iterable[str]]) -> Template:
 
 
 def fitted(
-    model: LanguageModel, template: Template, answer_tokens: int, cut: Sequence[str], **texts: str
+    model: LanguageModel,
+    template: Template,
+    answer_tokens: int,
+    cut: Sequence[str],
+    **texts: str,
 ) -> tuple[Prompt, bool]:
     """Return the prompt, shortened to leave ``answer_tokens`` of the model's window, and whether it was cut.
 
     Texts of the fields ``cut`` are shortened to their first n words, with the largest n that fits.
     """
     prompt = template.filled(**texts)
-    if not cut or model.window is None or model.tokens(prompt) + answer_tokens <= model.window:
+    if (
+        not cut
+        or model.window is None
+        or model.tokens(prompt) + answer_tokens <= model.window
+    ):
         return prompt, False
-    ends = {name: [0, *(word.end() for word in re.finditer(r"\S+", texts[name]))] for name in cut}
+    ends = {
+        name: [0, *(word.end() for word in re.finditer(r"\S+", texts[name]))]
+        for name in cut
+    }
 
     def of_words(most: int) -> Prompt:
-        parts = {name: texts[name][: of[min(most, len(of) - 1)]] for name, of in ends.items()}
+        parts = {
+            name: texts[name][: of[min(most, len(of) - 1)]] for name, of in ends.items()
+        }
         return template.filled(**texts | parts)
 
     least, most = 0, max(map(len, ends.values()))

@@ -136,11 +136,15 @@ def resolve(
     if model.package and package_folder(model.package):
         module = model.package.partition("/")[0]
         if model.package.endswith(".gguf") and not reads_gguf():
-            return Missing(f"{name} is a GGUF file, and the package gguf is not installed here")
+            return Missing(
+                f"{name} is a GGUF file, and the package gguf is not installed here"
+            )
         return Weights(f"{PACKAGE}{model.package}", None, f"installed package {module}")
     if _assembled(name, model):
         first = model.parts.packages[0]
-        return Weights(f"{PACKAGE}{name}", None, f"installed package {first} and its other parts")
+        return Weights(
+            f"{PACKAGE}{name}", None, f"installed package {first} and its other parts"
+        )
     if model.hub is None:
         return Missing(f"{name} is not available here")
     # Cached or not, the location is the same, so fetching a model triggers no rerun.
@@ -156,7 +160,9 @@ def served(model: Model, llm: str) -> bool:
     Another server (this machine, a private host, a gateway) may have another model of this name.
     """
     host = (urlsplit(llm).hostname or "").rstrip(".")
-    return any(host == official or host.endswith(f".{official}") for official in model.hosts)
+    return any(
+        host == official or host.endswith(f".{official}") for official in model.hosts
+    )
 
 
 def _assembled(name: str, model: Model) -> str | None:
@@ -176,7 +182,9 @@ def _is_model(folder: Path) -> bool:
     return (folder / "config.json").is_file() or any(folder.glob("*.gguf"))
 
 
-def resolve_extra(extra: ExtraModel, choice: Literal["sample", "available", "paper"]) -> Weights:
+def resolve_extra(
+    extra: ExtraModel, choice: Literal["sample", "available", "paper"]
+) -> Weights:
     """Return the weights of a user's own model: a folder or file if one of that name exists, else a hub id.
 
     Unless ``choice`` is `paper`, the revision of a cached hub model is the cached commit.  A server's model
@@ -185,7 +193,9 @@ def resolve_extra(extra: ExtraModel, choice: Literal["sample", "available", "pap
     if extra.kind == "language-model-api":
         return Weights(extra.model, None, API)
     if Path(extra.model).exists():
-        return Weights(extra.key, None, "folder" if Path(extra.model).is_dir() else "file")
+        return Weights(
+            extra.key, None, "folder" if Path(extra.model).is_dir() else "file"
+        )
     if choice != "paper" and (folder := _cached_extra(extra)):
         return Weights(extra.key, folder.name, f"hub, {extra.model}")
     return Weights(extra.key, extra.revision, f"hub, {extra.model}")
@@ -203,7 +213,9 @@ def _cached_extra(extra: ExtraModel) -> Path | None:
     return Path(folder) if folder else None
 
 
-def places(config: Config, models: Mapping[str, Model], mirrors: Sequence[Path]) -> dict[str, dict[str, str]]:
+def places(
+    config: Config, models: Mapping[str, Model], mirrors: Sequence[Path]
+) -> dict[str, dict[str, str]]:
     """Return the places of this configuration's locations on this machine.
 
     A place is a ``folder`` (or GGUF file).  Models of the hub also have their ``hub`` id and ``kind``, with
@@ -245,7 +257,9 @@ def model_settings(name: str, weights: Weights) -> dict[str, Any]:
         "found": weights.found,
     }
     optional = {"endpoint": weights.endpoint, "window": weights.window}
-    return settings | {key: value for key, value in optional.items() if value is not None}
+    return settings | {
+        key: value for key, value in optional.items() if value is not None
+    }
 
 
 def find(
@@ -257,10 +271,18 @@ def find(
             return replace(resolve_extra(extra, config.models), endpoint=extra.endpoint)
     model = models[name]
     weights = resolve(name, model, config.models, mirrors, config.llm)
-    if isinstance(weights, Weights) and weights.found == API and not served(model, config.llm):
+    if (
+        isinstance(weights, Weights)
+        and weights.found == API
+        and not served(model, config.llm)
+    ):
         hosts = " or ".join(model.hosts) or "no known server"
         return Missing(f"{name} is only served by {hosts}, and llm is another server")
     if isinstance(weights, Missing) or not model.kind.startswith("language-model"):
         return weights
-    used = models[model.stand_in] if weights.found == STANDS_IN and model.stand_in else model
+    used = (
+        models[model.stand_in]
+        if weights.found == STANDS_IN and model.stand_in
+        else model
+    )
     return replace(weights, endpoint=used.endpoint, window=used.max_length)

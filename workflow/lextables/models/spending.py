@@ -36,7 +36,16 @@ PRICES = ROOT / "resources/prices.yaml"
 MILLION = 1_000_000
 MAX_TOKENS = 1_000_000_000  # of one answer; a larger count in an answer is not believed
 LOCK_TIMEOUT = 600  # seconds
-_DAMAGE = (OSError, EOFError, ZlibError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
+_DAMAGE = (
+    OSError,
+    EOFError,
+    ZlibError,
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    ArithmeticError,
+)
 _log = logging.getLogger("lextables")
 
 
@@ -80,13 +89,19 @@ def load_prices(path: str | Path = PRICES) -> dict[str, Price]:
     return entries(path, Price)
 
 
-def price_of(model: str, base: str, limits: Limits, prices: Mapping[str, Price]) -> Price | None:
+def price_of(
+    model: str, base: str, limits: Limits, prices: Mapping[str, Price]
+) -> Price | None:
     """Return the price of a server's model, or None for a server on this machine or under a token limit.
 
     A dated name (``gpt-4o-2024-08-06``) has the price of the name without a date, if it has none of its own.
     Raises `BadInput` for any other model without a price.
     """
-    names = [name for name in prices if re.fullmatch(rf"{re.escape(name)}(-\d{{4}}-?\d\d-?\d\d)?", model)]
+    names = [
+        name
+        for name in prices
+        if re.fullmatch(rf"{re.escape(name)}(-\d{{4}}-?\d\d-?\d\d)?", model)
+    ]
     if names:
         return prices[max(names, key=len)]
     if on_loopback(base) or limits.tokens:
@@ -109,13 +124,18 @@ def cost(price: Price | None, sent: int, received: int, cached: int = 0) -> Cost
     if price is None:
         return Cost(0.0, sent + received)
     cached_price = price.input if price.cached is None else price.cached
-    dollars = ((sent - cached) * price.input + cached * cached_price + received * price.output) / MILLION
+    dollars = (
+        (sent - cached) * price.input + cached * cached_price + received * price.output
+    ) / MILLION
     return Cost(dollars, sent + received)
 
 
 def cost_of(usage: Mapping[str, Any], price: Price | None) -> Cost:
     """Return the cost of a call from the ``usage`` in its answer; an invalid one raises an error."""
-    sent, received = int(usage["prompt_tokens"]), int(usage.get("completion_tokens") or 0)
+    sent, received = (
+        int(usage["prompt_tokens"]),
+        int(usage.get("completion_tokens") or 0),
+    )
     cached = int((usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0)
     if not (MAX_TOKENS >= sent >= cached >= 0 and MAX_TOKENS >= received >= 0):
         raise ValueError(f"usage {usage}")
@@ -129,7 +149,11 @@ class Ledger:
     """
 
     def __init__(self, folder: str | Path, limits: Limits, model: str) -> None:
-        self._path, self._limits, self._model = Path(folder) / "ledger.sqlite", limits, model
+        self._path, self._limits, self._model = (
+            Path(folder) / "ledger.sqlite",
+            limits,
+            model,
+        )
         self._path.parent.mkdir(parents=True, exist_ok=True)
         self._unfinished, self._changed = 0, threading.Condition()
         self.paid = FREE
@@ -152,7 +176,9 @@ class Ledger:
                     spent, last = self._totals(database)
                     if self._affordable(spent, most):
                         rate, now = self._limits.requests_a_minute, time.time()
-                        start = max(now, min(last + 60 / rate, now + 3600)) if rate else now
+                        start = (
+                            max(now, min(last + 60 / rate, now + 3600)) if rate else now
+                        )
                         row = "INSERT INTO calls (dollars, tokens, start) VALUES (?, ?, ?)"
                         number = database.execute(row, (*most, start)).lastrowid
                         self._unfinished += 1
@@ -169,12 +195,19 @@ class Ledger:
             with self._transaction() as database:
                 row = "UPDATE calls SET dollars = ?, tokens = ? WHERE number = ?"
                 database.execute(row, (*actual, number))
-            self.paid = Cost(self.paid.dollars + actual.dollars, self.paid.tokens + actual.tokens)
+            self.paid = Cost(
+                self.paid.dollars + actual.dollars, self.paid.tokens + actual.tokens
+            )
 
     def _affordable(self, spent: Cost, most: Cost) -> bool:
         # The tolerance covers rounding in the sum.
-        dollars = most.dollars == 0 or spent.dollars + most.dollars <= self._limits.dollars + 1e-9
-        return dollars and (not self._limits.tokens or spent.tokens + most.tokens <= self._limits.tokens)
+        dollars = (
+            most.dollars == 0
+            or spent.dollars + most.dollars <= self._limits.dollars + 1e-9
+        )
+        return dollars and (
+            not self._limits.tokens or spent.tokens + most.tokens <= self._limits.tokens
+        )
 
     def _over_budget(self, spent: Cost, most: Cost) -> BadInput:
         limit = f" of {self._limits.tokens:,}" if self._limits.tokens else ""
@@ -195,7 +228,9 @@ class Ledger:
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         columns = "number INTEGER PRIMARY KEY, dollars REAL, tokens INTEGER, start REAL"
         try:
-            connection = sqlite3.connect(self._path, timeout=LOCK_TIMEOUT, isolation_level=None)
+            connection = sqlite3.connect(
+                self._path, timeout=LOCK_TIMEOUT, isolation_level=None
+            )
             with closing(connection) as database, database:
                 database.execute("BEGIN IMMEDIATE")
                 database.execute(f"CREATE TABLE IF NOT EXISTS calls ({columns})")
@@ -228,7 +263,9 @@ class AnswerCache:
         key = hashlib.sha256(canonical(question)).hexdigest()
         return self.folder / key[:2] / f"{key}.json.gz"
 
-    def get(self, question: Mapping[str, Any], check: Callable[[Any], object] = bool) -> Any | None:
+    def get(
+        self, question: Mapping[str, Any], check: Callable[[Any], object] = bool
+    ) -> Any | None:
         """Return the answer to ``question``, or None if there is none for which ``check`` raises no error."""
         path = self.path(question)
         try:
@@ -244,7 +281,10 @@ class AnswerCache:
         return None
 
     def get_or_ask(
-        self, question: Mapping[str, Any], ask: Callable[[], Any], check: Callable[[Any], object] = bool
+        self,
+        question: Mapping[str, Any],
+        ask: Callable[[], Any],
+        check: Callable[[Any], object] = bool,
     ) -> Any:
         """Return the answer to ``question``; without one, call ``ask`` and store what it returns.
 

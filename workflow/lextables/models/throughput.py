@@ -34,7 +34,9 @@ _current: ContextVar[_Meter | None] = ContextVar("meter", default=None)
 
 
 @contextmanager
-def measured(kind: str, model: torch.nn.Module, dtype: torch.dtype | None = None) -> Iterator[None]:
+def measured(
+    kind: str, model: torch.nn.Module, dtype: torch.dtype | None = None
+) -> Iterator[None]:
     """Measure a `TRAINING` or `READING` with ``model`` and record it in `run.json`.
 
     ``dtype`` is the precision of its products (default: that of its parameters).

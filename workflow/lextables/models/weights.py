@@ -88,7 +88,11 @@ def package_folder(package: str) -> str | None:
     if spec is None or not spec.submodule_search_locations:
         return None
     folder = Path(spec.submodule_search_locations[0]) / inside
-    complete = folder.is_file() if folder.suffix == ".gguf" else (folder / "config.json").is_file()
+    complete = (
+        folder.is_file()
+        if folder.suffix == ".gguf"
+        else (folder / "config.json").is_file()
+    )
     return str(folder) if complete else None
 
 
@@ -99,7 +103,11 @@ def cached(hub: str, revision: str | None) -> str | None:
     from huggingface_hub import snapshot_download  # slow to import
     from huggingface_hub.errors import LocalEntryNotFoundError
 
-    options = {"revision": revision, "local_files_only": True, "allow_patterns": HUB_FILES}
+    options = {
+        "revision": revision,
+        "local_files_only": True,
+        "allow_patterns": HUB_FILES,
+    }
     try:
         folder = snapshot_download(hub, **options)
     except LocalEntryNotFoundError:
@@ -119,7 +127,9 @@ def fetched(hub: str, revision: str | None) -> str:
         folder = snapshot_download(hub, revision=revision, allow_patterns=HUB_FILES)
         if patterns := pickle_patterns(Path(folder)):
             # The folder is named after its commit.
-            folder = snapshot_download(hub, revision=Path(folder).name, allow_patterns=patterns)
+            folder = snapshot_download(
+                hub, revision=Path(folder).name, allow_patterns=patterns
+            )
         return folder
     except (OSError, httpx2.HTTPError) as error:
         at = f" at revision {revision}" if revision else ""
@@ -153,11 +163,16 @@ def assembled(name: str, packages: Sequence[str], sha256: str) -> str | None:
 def _piece(package: str) -> Path | None:
     """Return the piece of the zip in an installed package."""
     try:
-        pieces = [file for file in metadata.files(package) or () if ".zip." in file.name]
+        pieces = [
+            file for file in metadata.files(package) or () if ".zip." in file.name
+        ]
     except metadata.PackageNotFoundError:
         return None
     if len(pieces) != 1:
-        raise BadInput(f"{package} contains {len(pieces)} pieces of a zip instead of one", where="models")
+        raise BadInput(
+            f"{package} contains {len(pieces)} pieces of a zip instead of one",
+            where="models",
+        )
     return Path(pieces[0].locate())
 
 

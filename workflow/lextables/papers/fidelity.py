@@ -14,7 +14,10 @@ from lextables.pipeline.registry import Entry, content
 
 PAGE = ROOT / "docs/fidelity.md"
 SETTINGS = ROOT / "resources/fidelity.yaml"
-START, END = "<!-- settings: written by lextables.papers.fidelity -->\n", "<!-- end of settings -->\n"
+START, END = (
+    "<!-- settings: written by lextables.papers.fidelity -->\n",
+    "<!-- end of settings -->\n",
+)
 
 
 class Setting(Entry):
@@ -46,7 +49,10 @@ def tables() -> str:
     for paper, rows in settings.items():
         registry = content(ROOT / f"resources/papers/{paper}.yaml")
         lines += [f"## {registry['title'].partition(':')[0]}", ""]
-        lines += ["| setting | paper or released code | source | here | same |", "|---|---|---|---|---|"]
+        lines += [
+            "| setting | paper or released code | source | here | same |",
+            "|---|---|---|---|---|",
+        ]
         lines += [*_lines(rows, registry["tasks"]), ""]
     return "\n".join(lines)
 
@@ -61,7 +67,8 @@ def _lines(rows: list[Setting], tasks: Mapping[str, Any]) -> Iterator[str]:
             same = ours == row.theirs
         if not same and not row.why:
             raise BadInput(
-                f"{row.setting!r} is {_shown(ours)}, not {_shown(row.theirs)}", where=SETTINGS.name
+                f"{row.setting!r} is {_shown(ours)}, not {_shown(row.theirs)}",
+                where=SETTINGS.name,
             )
         verdict = "yes" if same else "no"
         if row.why:

@@ -24,10 +24,18 @@ def task_type(kind: str) -> type[Entry]:
 
 def model_of(paper: str, kinds: Iterable[str] = TASKS) -> type[Paper]:
     """The registry class of a paper with tasks of these kinds; planners of other kinds are not imported."""
-    base = modules.module(paper, "registry").REGISTRY if modules.has(paper, "registry") else Paper
+    base = (
+        modules.module(paper, "registry").REGISTRY
+        if modules.has(paper, "registry")
+        else Paper
+    )
     types = tuple(map(task_type, kinds))
-    task = Annotated[Union[types], Field(discriminator="task")] if len(types) > 1 else types[0]  # noqa: UP007
-    return create_model(base.__name__, __base__=base, __doc__=base.__doc__, tasks=(dict[Name, task], {}))
+    task = types[0]
+    if len(types) > 1:
+        task = Annotated[Union[types], Field(discriminator="task")]  # noqa: UP007
+    return create_model(
+        base.__name__, __base__=base, __doc__=base.__doc__, tasks=(dict[Name, task], {})
+    )
 
 
 def load(path: str | Path) -> Paper:
@@ -37,11 +45,17 @@ def load(path: str | Path) -> Paper:
     values = content(path)
     try:
         kinds = {task["task"] for task in values["tasks"].values()}
-    except (AttributeError, KeyError, TypeError):  # the validation below reports the error
+    except (
+        AttributeError,
+        KeyError,
+        TypeError,
+    ):  # the validation below reports the error
         kinds = set()
     if not kinds or not kinds <= {*TASKS}:
         kinds = {*TASKS}
-    return checked(model_of(path.stem, sorted(kinds)), values, where=path.name, do=SEE_SCHEMA)
+    return checked(
+        model_of(path.stem, sorted(kinds)), values, where=path.name, do=SEE_SCHEMA
+    )
 
 
 def load_all(paths: Mapping[str, str]) -> dict[str, Paper]:
@@ -53,5 +67,7 @@ def load_all(paths: Mapping[str, str]) -> dict[str, Paper]:
             other = owners.setdefault(data_set, name)
             if other != name:
                 why = f"the data set {data_set} is also one of {other}"
-                raise BadInput(why, where=Path(paths[name]).name, do="rename one of them")
+                raise BadInput(
+                    why, where=Path(paths[name]).name, do="rename one of them"
+                )
     return papers

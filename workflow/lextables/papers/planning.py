@@ -35,13 +35,21 @@ def plan(paper: Paper, context: Context, excluded: Collection[str] = ()) -> Plan
     Published rows in ``excluded`` are not run, and additional rows are removed, with the
     runs that no other row needs.
     """
-    planners = {name: PLANNERS[task.task](name, task, context) for name, task in paper.tasks.items()}
+    planners = {
+        name: PLANNERS[task.task](name, task, context)
+        for name, task in paper.tasks.items()
+    }
     for planner in planners.values():
         planner.others = planners
     rows: dict[str, list[Row]] = {
-        name: [*planner.rows(), *planner.submitted()] for name, planner in planners.items()
+        name: [*planner.rows(), *planner.submitted()]
+        for name, planner in planners.items()
     }
-    specs = {run: spec for planner in planners.values() for run, spec in planner.specs.items()}
+    specs = {
+        run: spec
+        for planner in planners.values()
+        for run, spec in planner.specs.items()
+    }
     every = [row for of_data_set in rows.values() for row in of_data_set]
     needed = _runs_of((row for row in every if row.row not in excluded), specs)
     for run in _runs_of((row for row in every if row.row in excluded), specs) - needed:
@@ -53,17 +61,23 @@ def plan(paper: Paper, context: Context, excluded: Collection[str] = ()) -> Plan
         ]
         for name, of_data_set in rows.items()
     }
-    tables = {name: _table_rows(table, rows, planners) for name, table in paper.tables.items()}
+    tables = {
+        name: _table_rows(table, rows, planners) for name, table in paper.tables.items()
+    }
     return Plan(specs, tables, frozenset(row.row for row in every))
 
 
-def share_trainings(plans: Mapping[str, Plan], papers: Mapping[str, Paper]) -> dict[str, Plan]:
+def share_trainings(
+    plans: Mapping[str, Plan], papers: Mapping[str, Paper]
+) -> dict[str, Plan]:
     """Return the plans without trainings that another paper's plan has with the same settings.
 
     A task names the other data set (`trainings_of`).  Its runs load the weights of the other training.
     """
     planned = {run: spec for plan in plans.values() for run, spec in plan.specs.items()}
-    return {name: _with_shared(plan, papers[name], planned) for name, plan in plans.items()}
+    return {
+        name: _with_shared(plan, papers[name], planned) for name, plan in plans.items()
+    }
 
 
 def _with_shared(plan: Plan, paper: Paper, planned: Mapping[Run, Spec]) -> Plan:
@@ -72,7 +86,11 @@ def _with_shared(plan: Plan, paper: Paper, planned: Mapping[Run, Spec]) -> Plan:
     for run, spec in plan.specs.items():
         other = getattr(paper.tasks.get(run.paper), "trainings_of", "")
         same = replace(run, paper=other)
-        if run.experiment == TRAIN and same in planned and planned[same].settings == spec.settings:
+        if (
+            run.experiment == TRAIN
+            and same in planned
+            and planned[same].settings == spec.settings
+        ):
             shared[run] = same
     specs = {}
     for run, spec in plan.specs.items():
@@ -82,21 +100,33 @@ def _with_shared(plan: Plan, paper: Paper, planned: Mapping[Run, Spec]) -> Plan:
     return replace(plan, specs=specs)
 
 
-def check_excluded(names: Iterable[str], plans: Mapping[str, Plan], papers: Container[str]) -> None:
+def check_excluded(
+    names: Iterable[str], plans: Mapping[str, Plan], papers: Container[str]
+) -> None:
     """Raise `BadInput` for a name in config key exclude_rows that is not a row of the planned papers.
 
     A name may begin with its paper's name and a slash; papers that are not planned are not checked.
     """
     rows = {name: name for plan in plans.values() for name in plan.names}
-    rows |= {f"{paper}/{name}": name for paper, plan in plans.items() for name in plan.names}
+    rows |= {
+        f"{paper}/{name}": name for paper, plan in plans.items() for name in plan.names
+    }
     for name in names:
         paper = name.partition("/")[0]
         if name in rows or (paper in papers and paper not in plans):
             continue
         lower = {row.lower(): row for row in rows}
         near = [repr(lower[row]) for row in get_close_matches(name.lower(), lower, n=3)]
-        do = f"did you mean {' or '.join(near)}" if near else "take the name from the table"
-        raise BadInput(f"exclude_rows = {name!r} is no row of {', '.join(plans)}", where="config", do=do)
+        do = (
+            f"did you mean {' or '.join(near)}"
+            if near
+            else "take the name from the table"
+        )
+        raise BadInput(
+            f"exclude_rows = {name!r} is no row of {', '.join(plans)}",
+            where="config",
+            do=do,
+        )
 
 
 def _runs_of(rows: Iterable[Row], specs: Mapping[Run, Spec]) -> set[Run]:
@@ -107,7 +137,11 @@ def _runs_of(rows: Iterable[Row], specs: Mapping[Run, Spec]) -> set[Run]:
         if (run := waiting.pop()) not in needed:
             needed.add(run)
             spec = specs[run]
-            waiting += [*spec.needs, *spec.sources, *([spec.choice] if spec.choice else [])]
+            waiting += [
+                *spec.needs,
+                *spec.sources,
+                *([spec.choice] if spec.choice else []),
+            ]
     return needed
 
 
@@ -143,13 +177,19 @@ def absent_data(
     reasons = {}
     for paper in papers.values():
         for name, entry in paper.data.items():
-            files = [file for several in entry.named(mirrors).values() for file in several]
-            if entry.auxiliary and (reason := _why_absent(files, config, registry, mirrors)):
+            files = [
+                file for several in entry.named(mirrors).values() for file in several
+            ]
+            if entry.auxiliary and (
+                reason := _why_absent(files, config, registry, mirrors)
+            ):
                 reasons[name] = reason
     return reasons
 
 
-def _why_absent(files: list[str], config: Config, registry: Registry, mirrors: list[Path]) -> str:
+def _why_absent(
+    files: list[str], config: Config, registry: Registry, mirrors: list[Path]
+) -> str:
     """Why at least one of the files is not available; empty if all are."""
     lacking = [
         source_file
@@ -158,7 +198,9 @@ def _why_absent(files: list[str], config: Config, registry: Registry, mirrors: l
         and not in_mirror(source_file, mirrors, source_file.variants_for(config.data))
     ]
     for source_file in lacking:
-        if record := manual_download(source_file, mirrors, source_file.variants_for(config.data)):
+        if record := manual_download(
+            source_file, mirrors, source_file.variants_for(config.data)
+        ):
             return record.sentence
     release = config.data == "release"
     if not lacking or (release and config.models == "paper"):

@@ -18,7 +18,11 @@ from lextables.sources.registry import Source
 # Allowed forms of names and texts.  A name is part of paths, targets and rules; a table's name is also shown
 # as its number (`tables.render.label`).
 Name = Annotated[
-    str, Field(pattern=r"^[a-z][a-z0-9_]*$", description="small letters, digits and _, with a letter first")
+    str,
+    Field(
+        pattern=r"^[a-z][a-z0-9_]*$",
+        description="small letters, digits and _, with a letter first",
+    ),
 ]
 TableName = Annotated[
     str,
@@ -28,7 +32,11 @@ TableName = Annotated[
     ),
 ]
 Line = Annotated[
-    str, Field(pattern=r"^\S(.*\S)?$", description="a text in one line, without blanks around it")
+    str,
+    Field(
+        pattern=r"^\S(.*\S)?$",
+        description="a text in one line, without blanks around it",
+    ),
 ]
 Title = Annotated[
     str,
@@ -175,7 +183,8 @@ class TableEntry(Entry):
             (
                 difference.why
                 for difference in self.differences
-                if row in (difference.rows or (row,)) and column in (difference.columns or (column,))
+                if row in (difference.rows or (row,))
+                and column in (difference.columns or (column,))
             ),
             "",
         )
@@ -196,7 +205,9 @@ class Responsible(Entry):
     data_preprocessing_protocol: tuple[str, ...] = Field((), title="Preparation")
     data_annotation_protocol: tuple[str, ...] = Field((), title="Annotation")
     data_annotation_platform: tuple[str, ...] = Field((), title="Tools of annotation")
-    data_annotation_analysis: tuple[str, ...] = Field((), title="Agreement and disputes")
+    data_annotation_analysis: tuple[str, ...] = Field(
+        (), title="Agreement and disputes"
+    )
     annotations_per_item: str | None = Field(None, title="Annotations per item")
     annotator_demographics: tuple[str, ...] = Field((), title="Who annotated")
     machine_annotation_tools: tuple[str, ...] = Field((), title="Machine annotation")
@@ -204,7 +215,9 @@ class Responsible(Entry):
     data_use_cases: tuple[str, ...] = Field((), title="Intended uses")
     data_limitations: tuple[str, ...] = Field((), title="Limits")
     data_social_impact: str | None = Field(None, title="Social impact")
-    personal_sensitive_information: tuple[str, ...] = Field((), title="Personal information")
+    personal_sensitive_information: tuple[str, ...] = Field(
+        (), title="Personal information"
+    )
     data_release_maintenance_plan: str | None = Field(None, title="Upkeep")
 
 
@@ -253,14 +266,22 @@ class Paper(Shown):
     def _names_exist(self) -> "Paper":
         for name, table in self.tables.items():
             if table.rows and table.of not in self.tasks:
-                raise ValueError(f"table {name} shows rows of {table.of!r}, which is not a task of the paper")
+                raise ValueError(
+                    f"table {name} shows rows of {table.of!r}, which is not a task of the paper"
+                )
             if unknown := sorted(set(table.beside) - self.data.keys()):
-                raise ValueError(f"table {name} shows {unknown[0]!r}, which is not a data set of the paper")
+                raise ValueError(
+                    f"table {name} shows {unknown[0]!r}, which is not a data set of the paper"
+                )
             if bool(table.kind) != name.startswith("figure"):
                 raise ValueError(f"{name}: a figure, and no table, has a kind")
             if table.file and table.file not in Config.model_fields:
-                raise ValueError(f"table {name} shows the file of {table.file!r}, which is not a config key")
+                raise ValueError(
+                    f"table {name} shows the file of {table.file!r}, which is not a config key"
+                )
         for name, entry in self.data.items():
             if unknown := sorted(set(entry.given) - type(self).model_fields.keys()):
-                raise ValueError(f"the data set {name}: given has {unknown[0]!r}, not a key of the paper")
+                raise ValueError(
+                    f"the data set {name}: given has {unknown[0]!r}, not a key of the paper"
+                )
         return self

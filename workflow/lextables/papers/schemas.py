@@ -35,7 +35,11 @@ CHECKED: dict[str, TypeAdapter | type[BaseModel]] = {
 def schema(name: str) -> str:
     """Return the JSON schema of one of `CHECKED` as YAML."""
     checked = CHECKED[name]
-    described = checked.json_schema() if isinstance(checked, TypeAdapter) else checked.model_json_schema()
+    described = (
+        checked.json_schema()
+        if isinstance(checked, TypeAdapter)
+        else checked.model_json_schema()
+    )
     text = yaml.safe_dump(
         {"$schema": "https://json-schema.org/draft/2020-12/schema"} | described,
         sort_keys=True,

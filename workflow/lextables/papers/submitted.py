@@ -58,21 +58,29 @@ def find(config: Config, papers: Mapping[str, Paper], contents: Contents) -> Fou
                 )
             digests[digest] = file
             places[digest] = str(Path(file).resolve())
-        rows.setdefault(name, []).append(SubmittedFiles(extra.name, extra.key, form, tuple(digests)))
+        rows.setdefault(name, []).append(
+            SubmittedFiles(extra.name, extra.key, form, tuple(digests))
+        )
     return Found(rows, places)
 
 
-def fits(extra: ExtraPredictions, papers: Mapping[str, Paper], where: str) -> tuple[str, str]:
+def fits(
+    extra: ExtraPredictions, papers: Mapping[str, Paper], where: str
+) -> tuple[str, str]:
     """Return the data set and the format of submitted predictions; `BadInput` if none or several fit.
 
     The name of a paper stands for its data sets with predictions in this format.  Data sets without a score
     in a table, which are only used for training, do not count.
     """
     of_paper = {name: _tasks_in_tables(paper) for name, paper in papers.items()}
-    tasks = {name: task for scored in of_paper.values() for name, task in scored.items()}
+    tasks = {
+        name: task for scored in of_paper.values() for name, task in scored.items()
+    }
     names = list(of_paper[extra.paper]) if extra.paper in papers else [extra.paper]
     if not set(names) <= tasks.keys():
-        choices = ", ".join(sorted({*tasks, *(name for name, scored in of_paper.items() if scored)}))
+        choices = ", ".join(
+            sorted({*tasks, *(name for name, scored in of_paper.items() if scored)})
+        )
         raise BadInput(
             f"paper = {extra.paper!r} is neither a paper nor a data set of the registry",
             where=where,
@@ -81,8 +89,14 @@ def fits(extra: ExtraPredictions, papers: Mapping[str, Paper], where: str) -> tu
     forms = {name: PLANNERS[tasks[name].task].forms(tasks[name]) for name in names}
     allowed = sorted({form for problem in forms.values() for form in problem})
     if not allowed:
-        raise BadInput(f"{extra.paper} has no scores of predictions", where=where, do="remove the entry")
-    form_of = {name: form for name, problem in forms.items() if (form := _form(extra, problem))}
+        raise BadInput(
+            f"{extra.paper} has no scores of predictions",
+            where=where,
+            do="remove the entry",
+        )
+    form_of = {
+        name: form for name, problem in forms.items() if (form := _form(extra, problem))
+    }
     if extra.paper in form_of:
         return extra.paper, form_of[extra.paper]
     if not form_of and extra.format:
@@ -94,7 +108,9 @@ def fits(extra: ExtraPredictions, papers: Mapping[str, Paper], where: str) -> tu
     if not form_of:
         problem = "the format is not clear from the files' names"
         raise BadInput(
-            problem if len(extra.file) > 1 else f"the format is not clear from the name {extra.file[0]!r}",
+            problem
+            if len(extra.file) > 1
+            else f"the format is not clear from the name {extra.file[0]!r}",
             where=where,
             do=f"add a format: {' or '.join(allowed)}",
         )
@@ -118,7 +134,9 @@ def _form(extra: ExtraPredictions, forms: Mapping[str, Iterable[str]]) -> str | 
     if extra.format:
         return extra.format if extra.format in forms else None
     endings = {Path(file.lower().removesuffix(PACKED)).suffix for file in extra.file}
-    return next((form for form, suffixes in forms.items() if endings <= set(suffixes)), None)
+    return next(
+        (form for form, suffixes in forms.items() if endings <= set(suffixes)), None
+    )
 
 
 def _content(file: str, contents: Contents, where: str) -> str:
@@ -136,7 +154,10 @@ def _content(file: str, contents: Contents, where: str) -> str:
             fault = "is empty; write it again"
         else:
             return contents.file(path)
-    except (OSError, ValueError) as error:  # for example a name that is too long or has a NUL
+    except (
+        OSError,
+        ValueError,
+    ) as error:  # for example a name that is too long or has a NUL
         fault = f"cannot be read ({getattr(error, 'strerror', None) or error}); give another file"
     what, _, do = fault.partition("; ")
     raise BadInput(f"the file {file!r} {what}", where=where, do=do)

@@ -26,6 +26,10 @@ def make_cache(folder: Path) -> Path:
             folder.mkdir(parents=True, exist_ok=True)
             is_writable = os.access(folder, os.W_OK)
     if not is_writable:
-        do = "set the environment variable XDG_CACHE_HOME to a folder that you can write"
-        raise BadInput("this folder for caches cannot be written", where=str(folder), do=do)
+        do = (
+            "set the environment variable XDG_CACHE_HOME to a folder that you can write"
+        )
+        raise BadInput(
+            "this folder for caches cannot be written", where=str(folder), do=do
+        )
     return folder

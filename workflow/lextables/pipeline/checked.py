@@ -77,7 +77,9 @@ class _JsonSchema:
             return f"{key} is missing (allowed: {allowed})"
         if fault["type"] == "string_type":
             allowed += f"; {QUOTES}"
-        return f"{key} = {_shown(fault['input'])} is not allowed (allowed: {allowed})".removeprefix(" = ")
+        return f"{key} = {_shown(fault['input'])} is not allowed (allowed: {allowed})".removeprefix(
+            " = "
+        )
 
     def _at(self, location: Sequence[int | str]) -> tuple[list[int | str], Schema]:
         """Return the keys of a location, without pydantic's names of the types of a union, and its schema."""
@@ -107,12 +109,20 @@ class _JsonSchema:
             yield from self._alternatives(each)
 
     def _suggestion(self, key: str, schema: Schema) -> str:
-        known = [name for each in self._alternatives(schema) for name in each.get("properties", ())]
+        known = [
+            name
+            for each in self._alternatives(schema)
+            for name in each.get("properties", ())
+        ]
         near = get_close_matches(key, known, n=1)
         return f"nearest: {near[0]}" if near else f"known: {', '.join(known)}"
 
     def _name(self, schema: Schema) -> str:
-        names = [each["propertyNames"] for each in self._alternatives(schema) if "propertyNames" in each]
+        names = [
+            each["propertyNames"]
+            for each in self._alternatives(schema)
+            if "propertyNames" in each
+        ]
         return self._allowed(names[0]) if names else "another name"
 
     def _allowed(self, schema: Schema) -> str:
@@ -135,15 +145,25 @@ class _JsonSchema:
         kind = schema.get("type")
         if kind == "object":
             required = ", ".join(f"{name}: …" for name in schema.get("required", ()))
-            return f"keys with values, such as {{{required}}}" if required else "keys with values"
+            return (
+                f"keys with values, such as {{{required}}}"
+                if required
+                else "keys with values"
+            )
         if kind == "array":
             size = "a list of at least one item" if schema.get("minItems") else "a list"
-            return f"{size} (each: {self._allowed(schema['items'])})" if "items" in schema else size
+            return (
+                f"{size} (each: {self._allowed(schema['items'])})"
+                if "items" in schema
+                else size
+            )
         if "pattern" in schema:
             return f"text of the form {schema['pattern']}"
         if schema.get("format") == "date":
             return "a date, such as 2020-01-31"
-        limits = [text.format(schema[name]) for name, text in LIMITS.items() if name in schema]
+        limits = [
+            text.format(schema[name]) for name, text in LIMITS.items() if name in schema
+        ]
         return ", ".join([TYPES.get(kind, "another value"), *limits])
 
 
@@ -168,6 +188,9 @@ def _shown(value: Any) -> str:
         return "nothing"
     try:
         text = redacted(repr(value))
-    except (ValueError, RecursionError):  # Python writes no integer of more than 4,300 digits
+    except (
+        ValueError,
+        RecursionError,
+    ):  # Python writes no integer of more than 4,300 digits
         return "a number of thousands of digits"
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 2]} …"

@@ -42,13 +42,19 @@ def _usable(path: str) -> str:
         # If no user has this name, the name of the file begins with ~.
         with contextlib.suppress(RuntimeError):
             path = str(Path(path).expanduser())
-    if "\0" in path or any(len(os.fsencode(part)) > LONGEST_NAME for part in path.split("/")):
-        raise ValueError(f"no file can have this name; a name has at most {LONGEST_NAME} bytes and no NUL")
+    if "\0" in path or any(
+        len(os.fsencode(part)) > LONGEST_NAME for part in path.split("/")
+    ):
+        raise ValueError(
+            f"no file can have this name; a name has at most {LONGEST_NAME} bytes and no NUL"
+        )
     try:
         path.encode()
         exists = Path(path).exists()
     except UnicodeEncodeError:
-        raise ValueError(f"{path!r} is not UTF-8; rename the file or the folder") from None
+        raise ValueError(
+            f"{path!r} is not UTF-8; rename the file or the folder"
+        ) from None
     except OSError as error:
         raise ValueError(f"{path!r} cannot be read ({error.strerror})") from None
     if exists and not os.access(Path(path), os.R_OK):
@@ -77,7 +83,9 @@ def _address(url: str) -> str:
         host = TypeAdapter(HttpUrl).validate_python(url).host or ""
         host.encode("idna")  # the lengths of a host's name and its parts
     except ValueError:
-        raise ValueError(f"{url!r:.80} is no address of a server; correct its host or its port") from None
+        raise ValueError(
+            f"{url!r:.80} is no address of a server; correct its host or its port"
+        ) from None
     return url
 
 
@@ -105,7 +113,12 @@ ArchiveAddress = Annotated[
     AfterValidator(_address),
 ]
 Line = Annotated[
-    str, Field(pattern=r"^[^\x00-\x1f\x7f-\x9f]*$", max_length=1000, description="text in one line")
+    str,
+    Field(
+        pattern=r"^[^\x00-\x1f\x7f-\x9f]*$",
+        max_length=1000,
+        description="text in one line",
+    ),
 ]
 Word = Annotated[Line, Field(min_length=1, description="text in one line, not empty")]
 # Python neither reads nor writes an integer of more than 4,300 digits.
@@ -120,7 +133,10 @@ class UserRow(BaseModel):
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    name: str = Field(pattern=r"^[^/\n]{1,60}$", description="1 to 60 characters without slash and line end")
+    name: str = Field(
+        pattern=r"^[^/\n]{1,60}$",
+        description="1 to 60 characters without slash and line end",
+    )
     trained_on: tuple[Word, ...] | None = None
 
     @field_validator("trained_on", "file", mode="before", check_fields=False)
@@ -157,7 +173,9 @@ class ExtraModel(UserRow):
     @model_validator(mode="after")
     def _endpoint_of_a_language_model(self) -> "ExtraModel":
         if self.endpoint and not self.kind.startswith("language-model"):
-            raise ValueError(f"endpoint is for language models, but the kind is {self.kind}")
+            raise ValueError(
+                f"endpoint is for language models, but the kind is {self.kind}"
+            )
         return self
 
 
@@ -168,7 +186,9 @@ class ExtraPredictions(UserRow):
     """
 
     paper: Word
-    file: Annotated[tuple[Annotated[UserPath, Field(min_length=1)], ...], PLACE] = Field(min_length=1)
+    file: Annotated[tuple[Annotated[UserPath, Field(min_length=1)], ...], PLACE] = (
+        Field(min_length=1)
+    )
     format: Literal["trec", "csv", "jsonl", "nbest"] | None = None
 
 
@@ -187,7 +207,11 @@ Volumes = Annotated[
     ),
 ]
 Quarter = Annotated[
-    str, Field(pattern=r"^\d{4}-QTR[1-4]$", description="a year and its quarter, such as 2020-QTR1")
+    str,
+    Field(
+        pattern=r"^\d{4}-QTR[1-4]$",
+        description="a year and its quarter, such as 2020-QTR1",
+    ),
 ]
 
 # The range of seeds that every library accepts.
@@ -213,7 +237,9 @@ class Config(BaseModel):
     bulk_export: Annotated[UserPath, PLACE] = ""
     edgar_quarters: tuple[Quarter, ...] = ()
     edgar_contact: Annotated[Line, LOCAL] = ""
-    edgar_forms: tuple[Word, ...] = Field(default=("10-K", "10-Q", "8-K", "S-1", "S-1/A"), min_length=1)
+    edgar_forms: tuple[Word, ...] = Field(
+        default=("10-K", "10-Q", "8-K", "S-1", "S-1/A"), min_length=1
+    )
     edgar_exhibits: tuple[Word, ...] = Field(default=("EX-10",), min_length=1)
     edgar_base: Annotated[ArchiveAddress, LOCAL] = "https://www.sec.gov/Archives/"
     download_minimum_rate: Annotated[Limit, LOCAL] = 1000  # bytes per second
@@ -236,7 +262,11 @@ class Config(BaseModel):
     submit_small_jobs: Annotated[bool, LOCAL] = False
     llm: Annotated[Address, LOCAL] = ""
     llm_budget: Annotated[float, LOCAL] = Field(
-        default=5.0, strict=True, ge=0, allow_inf_nan=False, description="dollars, 0 or more"
+        default=5.0,
+        strict=True,
+        ge=0,
+        allow_inf_nan=False,
+        description="dollars, 0 or more",
     )
     llm_tokens: Annotated[Limit, LOCAL] = 0
     llm_concurrency: Annotated[Count, LOCAL] = 4
@@ -267,14 +297,22 @@ class Config(BaseModel):
     def _names_differ(self) -> "Config":
         # One system may have predictions for several data sets.
         predicted = dict.fromkeys(extra.name for extra in self.extra_predictions)
-        user_rows.check_names([*(model.name for model in self.extra_models), *predicted])
+        user_rows.check_names(
+            [*(model.name for model in self.extra_models), *predicted]
+        )
         return self
 
     @model_validator(mode="after")
     def _a_server_for_its_models(self) -> "Config":
-        served = [model.name for model in self.extra_models if model.kind == "language-model-api"]
+        served = [
+            model.name
+            for model in self.extra_models
+            if model.kind == "language-model-api"
+        ]
         if served and not self.llm:
-            raise ValueError(f"extra_models: {served[0]} is a language-model-api, but llm is empty")
+            raise ValueError(
+                f"extra_models: {served[0]} is a language-model-api, but llm is empty"
+            )
         return self
 
     def excluded(self, paper: str) -> set[str]:
@@ -283,7 +321,13 @@ class Config(BaseModel):
 
     def heading(self, gpu: bool) -> str:
         """One line with the values of the most important keys, and the reason for values of ``auto``."""
-        gpu_state = f"device={self.device}" if self.device != "auto" else "a GPU" if gpu else "no GPU found"
+        gpu_state = (
+            f"device={self.device}"
+            if self.device != "auto"
+            else "a GPU"
+            if gpu
+            else "no GPU found"
+        )
         grid, device = self.grid_name(gpu), self.device
         if self.grid == "auto":
             grid += f" ({'sample data' if self.data == 'sample' else gpu_state})"
@@ -323,7 +367,9 @@ def published(values: Mapping[str, Any]) -> dict[str, Any]:
     return _without_places(Config, values)
 
 
-def _without_places(entry: type[BaseModel], values: Mapping[str, Any]) -> dict[str, Any]:
+def _without_places(
+    entry: type[BaseModel], values: Mapping[str, Any]
+) -> dict[str, Any]:
     shown = {}
     for name, value in values.items():
         field = entry.model_fields.get(name)
@@ -354,7 +400,12 @@ def load(values: Mapping[str, Any], known_papers: list[str], root: Path) -> Conf
     paper that the registry does not have, a mirror folder or a file that does not exist.
     """
     removed.check(values, "config")
-    config = checked(Config, dict(values), where="config", do="correct it in config.yaml or after --config")
+    config = checked(
+        Config,
+        dict(values),
+        where="config",
+        do="correct it in config.yaml or after --config",
+    )
     for key, value in values.items():
         if without_url_secrets(str(value)) != str(value):
             what = f"{key} = {value!r} has a password or a key in a URL, which would be written to logs"

@@ -25,19 +25,28 @@ class Contents:
         path = Path(path).absolute()
         return self._each(path, [path])[path.name]
 
-    def folder(self, path: str | Path, files: Iterable[str | Path] | None = None) -> str:
+    def folder(
+        self, path: str | Path, files: Iterable[str | Path] | None = None
+    ) -> str:
         """Return ``sha256:…`` over the names and digests of ``files`` below a folder (None: all of them).
 
         Hidden files and folders, such as those of git or a file manager, are ignored.
         """
         path = Path(path).absolute()
         if files is None:
-            files = [f for f in path.rglob("*") if f.is_file() and not _hidden(f.relative_to(path))]
+            files = [
+                f
+                for f in path.rglob("*")
+                if f.is_file() and not _hidden(f.relative_to(path))
+            ]
         return _together(self._each(path, sorted(path / f for f in files)))
 
     def _each(self, path: Path, files: list[Path]) -> dict[str, str]:
         """Return {name below the folder ``path``, or name of the file ``path``: digest}."""
-        place = self.kept / f"{hashlib.sha256(str(path).encode('utf-8', 'surrogateescape')).hexdigest()}.json"
+        place = (
+            self.kept
+            / f"{hashlib.sha256(str(path).encode('utf-8', 'surrogateescape')).hexdigest()}.json"
+        )
         old = _read(place)
         new = {}
         for file in files:
@@ -57,7 +66,9 @@ class Contents:
 def folder_content(path: str | Path) -> str:
     """Return ``sha256:…`` over the names and digests of all files below a rule's output folder."""
     files = sorted(file for file in Path(path).rglob("*") if file.is_file())
-    return _together({file.relative_to(path).as_posix(): _digest(file) for file in files})
+    return _together(
+        {file.relative_to(path).as_posix(): _digest(file) for file in files}
+    )
 
 
 def sha256_of(path: str | Path) -> str:
@@ -68,7 +79,9 @@ def sha256_of(path: str | Path) -> str:
 
 def _together(digests: Mapping[str, str]) -> str:
     text = "".join(f"{name}\0{digest}\n" for name, digest in sorted(digests.items()))
-    return f"sha256:{hashlib.sha256(text.encode('utf-8', 'surrogateescape')).hexdigest()}"
+    return (
+        f"sha256:{hashlib.sha256(text.encode('utf-8', 'surrogateescape')).hexdigest()}"
+    )
 
 
 def _hidden(path: Path) -> bool:

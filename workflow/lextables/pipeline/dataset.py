@@ -59,8 +59,15 @@ class Table:
     def schema(self) -> pa.Schema:
         """The Arrow schema, with the descriptions as field metadata."""
         return pa.schema(
-            [pa.field(c.name, c.type, c.nullable, {"description": c.description}) for c in self.columns],
-            {"table": self.name, "description": self.description, "key": ",".join(self.key)},
+            [
+                pa.field(c.name, c.type, c.nullable, {"description": c.description})
+                for c in self.columns
+            ],
+            {
+                "table": self.name,
+                "description": self.description,
+                "key": ",".join(self.key),
+            },
         )
 
 
@@ -120,8 +127,13 @@ def write(table: Table, rows: Iterable[Row], path: str | Path) -> int:
     not fit its column; the file is then unchanged.
     """
     count, seen, last = 0, set(), None
-    whole = [column.name for column in table.columns if pa.types.is_integer(column.type)]
-    with replacing(path) as temporary, pq.ParquetWriter(temporary, table.schema, compression="zstd") as out:
+    whole = [
+        column.name for column in table.columns if pa.types.is_integer(column.type)
+    ]
+    with (
+        replacing(path) as temporary,
+        pq.ParquetWriter(temporary, table.schema, compression="zstd") as out,
+    ):
         for batch in _batched(rows, table.row_group):
             first = count + 1
             try:
@@ -142,10 +154,20 @@ def write(table: Table, rows: Iterable[Row], path: str | Path) -> int:
                         # Arrow would cut the decimals.
                         if isinstance(row[name], float) and row[name] != int(row[name]):
                             raise ValueError(f"{name} = {row[name]} is no whole number")
-                out.write_batch(pa.RecordBatch.from_pylist([dict(r) for r in batch], table.schema))
-            except (pa.ArrowException, LookupError, ValueError, TypeError, OverflowError) as error:
+                out.write_batch(
+                    pa.RecordBatch.from_pylist([dict(r) for r in batch], table.schema)
+                )
+            except (
+                pa.ArrowException,
+                LookupError,
+                ValueError,
+                TypeError,
+                OverflowError,
+            ) as error:
                 where = f"{Path(path).name}, rows {first}-{first + len(batch) - 1}"
-                raise BadInput(f"a value does not fit its column ({error})", where=where) from error
+                raise BadInput(
+                    f"a value does not fit its column ({error})", where=where
+                ) from error
     return count
 
 
@@ -170,13 +192,17 @@ def parquet_file(
         yield file
 
 
-def read_table(path: str | Path, columns: Sequence[str] | None = None, **options: Any) -> pa.Table:
+def read_table(
+    path: str | Path, columns: Sequence[str] | None = None, **options: Any
+) -> pa.Table:
     """Return a parquet file, or its ``columns``; ``options`` are those of `parquet_file`."""
     with parquet_file(path, columns, **options) as file:
         return file.read(columns)
 
 
-def row_groups(path: str | Path, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
+def row_groups(
+    path: str | Path, columns: Sequence[str] | None = None
+) -> Iterator[pa.Table]:
     """Yield a parquet file, or its ``columns``, one row group in memory at a time."""
     with parquet_file(path, columns) as file:
         for group in range(file.num_row_groups):
@@ -191,7 +217,9 @@ def batches(
         yield from file.iter_batches(size, columns=columns, use_threads=False)
 
 
-def read(path: str | Path, columns: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
+def read(
+    path: str | Path, columns: Sequence[str] | None = None
+) -> Iterator[dict[str, Any]]:
     """Yield the rows of a parquet file as dicts, one row group in memory at a time."""
     with parquet_file(path, columns) as file:
         for group in range(file.num_row_groups):
@@ -200,7 +228,9 @@ def read(path: str | Path, columns: Sequence[str] | None = None) -> Iterator[dic
 
 def row_hash(row: Row) -> str:
     """The first 16 hex digits of the SHA-256 of a row as canonical JSON."""
-    text = json.dumps(row, sort_keys=True, ensure_ascii=False, default=str, separators=(",", ":"))
+    text = json.dumps(
+        row, sort_keys=True, ensure_ascii=False, default=str, separators=(",", ":")
+    )
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -245,10 +275,14 @@ def write_all(
 
 def write_census(path: str | Path, record: Mapping[str, Any]) -> None:
     """Write a census as indented JSON, readable for people and ``diff``."""
-    write_text(path, json.dumps(record, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
+    write_text(
+        path, json.dumps(record, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+    )
 
 
-def check_census(found: Mapping[str, Any], expected: Mapping[str, Any], where: str) -> None:
+def check_census(
+    found: Mapping[str, Any], expected: Mapping[str, Any], where: str
+) -> None:
     """Compare a table's census with the registered one, which may have fewer figures.
 
     Raises `BadInput` with the first figure that differs, so that no run starts on other data.

@@ -9,11 +9,17 @@ from pathlib import Path
 
 from lextables.pipeline.redaction import redacted
 
-LONGEST = 400  # maximum characters of each part of a sentence, which may quote a whole file
+LONGEST = (
+    400  # maximum characters of each part of a sentence, which may quote a whole file
+)
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} … {text[-LONGEST // 2 :]}"
+    return (
+        text
+        if len(text) <= LONGEST
+        else f"{text[: LONGEST // 2]} … {text[-LONGEST // 2 :]}"
+    )
 
 
 class BadInput(Exception):
@@ -25,7 +31,9 @@ class BadInput(Exception):
     """
 
     def __init__(self, what: str, *, where: str = "", do: str = "") -> None:
-        self.what, self.where, self.do = (_short(redacted(text)) for text in (what, where, do))
+        self.what, self.where, self.do = (
+            _short(redacted(text)) for text in (what, where, do)
+        )
         sentence = f"{self.where}: {self.what}" if where else self.what
         super().__init__(f"{sentence}; {self.do}." if do else f"{sentence}.")
 
@@ -51,12 +59,23 @@ def loading_weights() -> Iterator[None]:
     """Raise `BadInput` for errors of a library that loads weights; errors in code are not changed."""
     try:
         yield
-    except (BadInput, MemoryError, AssertionError, AttributeError, NameError, TypeError):
+    except (
+        BadInput,
+        MemoryError,
+        AssertionError,
+        AttributeError,
+        NameError,
+        TypeError,
+    ):
         raise
     except Exception as error:  # each library has different errors
-        first = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
+        first = next(
+            (line.strip() for line in str(error).splitlines() if line.strip()), ""
+        )
         message = f"{type(error).__name__}: {first}" if first else type(error).__name__
-        raise BadInput(f"the weights do not load ({message})", do="copy or fetch them again") from error
+        raise BadInput(
+            f"the weights do not load ({message})", do="copy or fetch them again"
+        ) from error
 
 
 class BadSetting(BadInput):

@@ -16,7 +16,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, TypeAdapter, Validat
 from lextables.pipeline.errors import BadInput
 
 RESTORE = "restore the file from the release"
-_HALF = re.compile(r"\\u[dD][89a-fA-F]")  # half of a surrogate pair, as JSON may write it
+_HALF = re.compile(
+    r"\\u[dD][89a-fA-F]"
+)  # half of a surrogate pair, as JSON may write it
 
 
 def _not_blank(text: str) -> str:
@@ -53,7 +55,9 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 _DECODER = JSONDecoder(object_pairs_hook=_unique)
 
 
-def json_prefix(text: str, start: int, where: str, do: str = RESTORE) -> tuple[Any, int]:
+def json_prefix(
+    text: str, start: int, where: str, do: str = RESTORE
+) -> tuple[Any, int]:
     """Return the JSON value that begins at ``start``, and where it ends.
 
     Raises JSONDecodeError if ``text`` may only be cut short, and `BadInput` for any other fault: a key that
@@ -91,7 +95,9 @@ def json_value(content: str | bytes, where: str, do: str = RESTORE) -> Any:
     return value
 
 
-def utf8(content: bytes, where: str, do: str = RESTORE, encoding: str = "utf-8-sig") -> str:
+def utf8(
+    content: bytes, where: str, do: str = RESTORE, encoding: str = "utf-8-sig"
+) -> str:
     """Return bytes as text, by default without a byte order mark; raises `BadInput` if they are not UTF-8."""
     try:
         return content.decode(encoding)
@@ -120,7 +126,11 @@ def typed(kind: Any, value: Any, where: str = "", do: str = RESTORE) -> Any:
     if fault["type"] == "missing":
         raise BadInput(f"its {key} is missing", where=where, do=do)
     reason = fault.get("ctx", {}).get("error", fault["msg"])
-    raise BadInput(f"its {key} = {shortened(fault['input'])} is wrong ({reason})", where=where, do=do)
+    raise BadInput(
+        f"its {key} = {shortened(fault['input'])} is wrong ({reason})",
+        where=where,
+        do=do,
+    )
 
 
 # Files of the results
@@ -133,9 +143,13 @@ def damage_named(path: str | Path) -> Iterator[None]:
     try:
         yield
     except BadInput as error:
-        raise BadInput(f"the file is damaged: {error.what}", where=str(path), do=rebuild) from error
+        raise BadInput(
+            f"the file is damaged: {error.what}", where=str(path), do=rebuild
+        ) from error
     except Exception as error:  # each library has different errors
-        if getattr(error, "errno", None):  # the file is missing, or the disk has a fault
+        if getattr(
+            error, "errno", None
+        ):  # the file is missing, or the disk has a fault
             raise
         first = (str(error).splitlines() or [""])[0]
         what = f"the file is damaged ({type(error).__name__}: {first})"

@@ -30,7 +30,10 @@ OURS = "lextables"
 INFRASTRUCTURE = frozenset(
     f"lextables/{name}.py"
     for name in (
-        *(f"pipeline/{name}" for name in "errors gpu_lease job locks not_run redaction version".split()),
+        *(
+            f"pipeline/{name}"
+            for name in "errors gpu_lease job locks not_run redaction version".split()
+        ),
         *("models/inspection", "models/throughput"),
     )
 )
@@ -72,7 +75,10 @@ class Code:
     def fingerprint(self, *modules: str) -> str:
         """`fingerprint` of the files as they were when they were first read."""
         # File names and an __init__ without code do not count.
-        lines = "".join(f"{digest}\n" for digest in sorted({*self.digests(*modules).values()} - {""}))
+        lines = "".join(
+            f"{digest}\n"
+            for digest in sorted({*self.digests(*modules).values()} - {""})
+        )
         return hashlib.sha256(lines.encode()).hexdigest()[:16]
 
     def digests(self, *modules: str) -> dict[str, str]:
@@ -88,31 +94,47 @@ class Code:
             if name in digests or (name in INFRASTRUCTURE and file not in requested):
                 continue
             digests[name] = self._digest(file, DEPTH)
-            forms += [(name, number, form) for number, form in enumerate(self._read(file)["forms"])]
+            forms += [
+                (name, number, form)
+                for number, form in enumerate(self._read(file)["forms"])
+            ]
             imported, data_files = self._dependencies(file)
             waiting.extend(imported)
             digests |= data_files
         for name, number, form in forms:
             matching = [module for module in modules if re.fullmatch(form, module)]
             if not matching:
-                raise ModuleNotFoundError(f"{name} imports {form} by a computed name; name the modules")
+                raise ModuleNotFoundError(
+                    f"{name} imports {form} by a computed name; name the modules"
+                )
             # Hashed with the place of the import: swapping two computed names changes the result.
-            contents = sorted(self._digest(named[module][-1], DEPTH) for module in matching)
-            digests[f"{name}, name {number}"] = _hash(digests[name], str(number), *contents)
+            contents = sorted(
+                self._digest(named[module][-1], DEPTH) for module in matching
+            )
+            digests[f"{name}, name {number}"] = _hash(
+                digests[name], str(number), *contents
+            )
         return digests
 
     def _read(self, file: Path) -> dict[str, Any]:
         inside = ROOT in file.parents
-        return _read(file.read_bytes(), ".".join(file.relative_to(ROOT).parent.parts) if inside else "")
+        return _read(
+            file.read_bytes(),
+            ".".join(file.relative_to(ROOT).parent.parts) if inside else "",
+        )
 
     def _dependencies(self, file: Path) -> tuple[set[Path], dict[str, str]]:
         """The modules that a file imports, and {file: digest} of the data files that it names."""
         read = self._read(file)
-        imported = {module for dotted in read["imported"] for module in self._files(dotted)}
+        imported = {
+            module for dotted in read["imported"] for module in self._files(dotted)
+        }
         if not self._name(file).startswith(f"{OURS}/"):
             return imported, {}
         data_files = _data_files(file, read["strings"])
-        return imported, {_name(data): _hash(data.read_bytes().hex()) for data in data_files}
+        return imported, {
+            _name(data): _hash(data.read_bytes().hex()) for data in data_files
+        }
 
     def _digest(self, file: Path, depth: int) -> str:
         """The digest of a file's code and, to this depth, of the modules it uses; empty if it has no code."""
@@ -135,7 +157,9 @@ class Code:
             return f"- {name}"
         return f"{self._digest(file, depth)} {name}"
 
-    def _target(self, chain: str, seen: tuple[str, ...] = ()) -> tuple[Path | None, str]:
+    def _target(
+        self, chain: str, seen: tuple[str, ...] = ()
+    ) -> tuple[Path | None, str]:
         """The module that defines ``chain`` (``lextables.metrics.f1.x``), and the name inside it (``f1.x``).
 
         Names that the module itself imports are followed to the module that defines them.
@@ -143,10 +167,17 @@ class Code:
         files = self._files(chain)
         depth = len(_dotted(files[-1]).split(".")) if files else 0
         file, rest = files[-1] if files else None, chain.split(".")[depth:]
-        if file and rest and chain not in seen and self._name(file) not in INFRASTRUCTURE:
+        if (
+            file
+            and rest
+            and chain not in seen
+            and self._name(file) not in INFRASTRUCTURE
+        ):
             imported_from = self._read(file)["exports"].get(rest[0])
             if imported_from:
-                return self._target(".".join([imported_from, *rest[1:]]), (*seen, chain))
+                return self._target(
+                    ".".join([imported_from, *rest[1:]]), (*seen, chain)
+                )
         return file, ".".join(rest)
 
 
@@ -165,7 +196,9 @@ def save_cache(path: Path) -> None:
         return
     modules = dict([*_modules.items()][-CACHED_MODULES:])
     with contextlib.suppress(OSError):
-        write_text(path, json.dumps({"version": _own_digest(), "modules": modules}) + "\n")
+        write_text(
+            path, json.dumps({"version": _own_digest(), "modules": modules}) + "\n"
+        )
         _saved.update(modules)
 
 
@@ -200,11 +233,17 @@ def _name(file: Path) -> str:
 
 def _dotted(file: Path) -> str:
     """The dotted name of a module of the package."""
-    return ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+    return ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(
+        ".__init__"
+    )
 
 
 def _data_files(file: Path, strings: Sequence[str]) -> Iterator[Path]:
-    names = {path.name for path in file.parent.iterdir() if path.is_file() and path.suffix != ".py"}
+    names = {
+        path.name
+        for path in file.parent.iterdir()
+        if path.is_file() and path.suffix != ".py"
+    }
     for name in sorted(names.intersection(strings)):
         yield file.parent / name
 
@@ -246,7 +285,9 @@ def _parsed(source: bytes, package: str) -> dict[str, Any]:
     strings = {
         node.value
         for node in nodes
-        if type(node) is ast.Constant and isinstance(node.value, str) and len(node.value) < 100
+        if type(node) is ast.Constant
+        and isinstance(node.value, str)
+        and len(node.value) < 100
     }
     names = _Names(tree, nodes, package)
     tree = names.visit(tree)
@@ -280,25 +321,44 @@ class _Names(ast.NodeTransformer):
             for name, chain in self._ours(node):
                 chains.setdefault(name, set()).add(chain)
         taken = _bound_otherwise(nodes, package) | set(dir(builtins)) | {"*"}
-        self.plain = {name: min(of) for name, of in chains.items() if len(of) == 1 and name not in taken}
+        self.plain = {
+            name: min(of)
+            for name, of in chains.items()
+            if len(of) == 1 and name not in taken
+        }
         at_top = [pair for node in tree.body for pair in self._ours(node)]
         # Bound once at the top level: the line does not matter.
         again = _bound_otherwise(_at_top(tree), package) | {"*"}
-        self.once = {name: chain for name, chain in at_top if len(chains[name]) == 1 and name not in again}
-        self.exports = {name: chain for name, chain in self.once.items() if name in self.plain}
+        self.once = {
+            name: chain
+            for name, chain in at_top
+            if len(chains[name]) == 1 and name not in again
+        }
+        self.exports = {
+            name: chain for name, chain in self.once.items() if name in self.plain
+        }
 
     def unused(self) -> list[tuple[str, str, bool]]:
         """``bound`` of `_parsed`."""
-        kept = {name: chain for name, chain in self.once.items() if name not in self.plain}
-        rest = {name: chain for name, chain in self.plain.items() if name not in self.seen}
-        return [(name, chain, name in kept) for name, chain in sorted((kept | rest).items())]
+        kept = {
+            name: chain for name, chain in self.once.items() if name not in self.plain
+        }
+        rest = {
+            name: chain for name, chain in self.plain.items() if name not in self.seen
+        }
+        return [
+            (name, chain, name in kept) for name, chain in sorted((kept | rest).items())
+        ]
 
     def _ours(self, node: ast.AST) -> list[tuple[str, str]]:
         """[(name, dotted name it is bound to)] of a line that imports something of ours; else empty."""
         if not isinstance(node, ast.Import | ast.ImportFrom):
             return []
         if isinstance(node, ast.Import):
-            pairs = [(alias.asname or alias.name.split(".")[0], alias) for alias in node.names]
+            pairs = [
+                (alias.asname or alias.name.split(".")[0], alias)
+                for alias in node.names
+            ]
             return [
                 (name, alias.name if alias.asname else OURS)
                 for name, alias in pairs
@@ -307,22 +367,32 @@ class _Names(ast.NodeTransformer):
         base = _base(node, self.package)
         if base.split(".")[0] != OURS:
             return []
-        return [(alias.asname or alias.name, f"{base}.{alias.name}") for alias in node.names]
+        return [
+            (alias.asname or alias.name, f"{base}.{alias.name}") for alias in node.names
+        ]
 
     def visit_Module(self, node: ast.Module) -> ast.Module:
-        lines = [line for line in node.body if isinstance(line, ast.Import | ast.ImportFrom)]
+        lines = [
+            line for line in node.body if isinstance(line, ast.Import | ast.ImportFrom)
+        ]
         theirs = [line for line in lines if not self._ours(line)]
         single = [_import_of(line, alias) for line in theirs for alias in line.names]
         names = [line.names[0].asname or line.names[0].name for line in single]
         ours = {name for line in lines for name, _ in self._ours(line)}
-        if len({*names}) == len(names) and not ours & {*names}:  # otherwise their order matters
+        if len({*names}) == len(names) and not ours & {
+            *names
+        }:  # otherwise their order matters
             self.foreign = [repr(_plain(line)) for line in single]
-            node.body = [line for line in node.body if not any(line is other for other in theirs)]
+            node.body = [
+                line for line in node.body if not any(line is other for other in theirs)
+            ]
         self._top = {id(line) for line in lines}
         return self.generic_visit(node)
 
     def visit_Import(self, node: ast.Import) -> list[ast.stmt]:
-        self.imported.update(alias.name for alias in node.names if alias.name.split(".")[0] == OURS)
+        self.imported.update(
+            alias.name for alias in node.names if alias.name.split(".")[0] == OURS
+        )
         return self._instead(node)
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> list[ast.stmt]:
@@ -336,12 +406,16 @@ class _Names(ast.NodeTransformer):
             return [node]
         dropped = self.once if id(node) in self._top else self.plain
         theirs = [
-            alias for alias in node.names if isinstance(node, ast.Import) and alias.name.split(".")[0] != OURS
+            alias
+            for alias in node.names
+            if isinstance(node, ast.Import) and alias.name.split(".")[0] != OURS
         ]
         return [
             *(ast.Import([alias]) for alias in theirs),
             *(
-                ast.Assign([ast.Name(name, ast.Store())], self._number(chain, ast.Load()))
+                ast.Assign(
+                    [ast.Name(name, ast.Store())], self._number(chain, ast.Load())
+                )
                 for name, chain in ours
                 if name not in dropped
             ),
@@ -352,7 +426,11 @@ class _Names(ast.NodeTransformer):
 
     def visit_Name(self, node: ast.Name) -> ast.Name:
         self.seen.add(node.id)
-        return self._number(self.plain[node.id], node.ctx) if node.id in self.plain else node
+        return (
+            self._number(self.plain[node.id], node.ctx)
+            if node.id in self.plain
+            else node
+        )
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         names, inner = [node.attr], node.value
@@ -362,7 +440,9 @@ class _Names(ast.NodeTransformer):
         if not (isinstance(inner, ast.Name) and inner.id in self.plain):
             return self.generic_visit(node)
         self.seen.add(inner.id)
-        return self._number(".".join([self.plain[inner.id], *reversed(names)]), node.ctx)
+        return self._number(
+            ".".join([self.plain[inner.id], *reversed(names)]), node.ctx
+        )
 
     def visit_Call(self, node: ast.Call) -> ast.Call:
         if _last_name(node.func) == "import_module" and node.args:
@@ -370,10 +450,18 @@ class _Names(ast.NodeTransformer):
             if isinstance(name, ast.Constant) and str(name.value).split(".")[0] == OURS:
                 self.imported.add(name.value)
                 node.args[0] = self._number(name.value, ast.Load())
-            elif isinstance(name, ast.JoinedStr) and (form := _form(name)).startswith(OURS):
+            elif isinstance(name, ast.JoinedStr) and (form := _form(name)).startswith(
+                OURS
+            ):
                 number = self.forms.setdefault(form, len(self.forms))
-                fields = [part.value for part in name.values if isinstance(part, ast.FormattedValue)]
-                node.args[0] = ast.Tuple([ast.Constant(f"<name {number}>"), *fields], ast.Load())
+                fields = [
+                    part.value
+                    for part in name.values
+                    if isinstance(part, ast.FormattedValue)
+                ]
+                node.args[0] = ast.Tuple(
+                    [ast.Constant(f"<name {number}>"), *fields], ast.Load()
+                )
         return self.generic_visit(node)
 
 
@@ -388,18 +476,26 @@ def _at_top(tree: ast.Module) -> Iterator[ast.AST]:
     while waiting:
         node = waiting.pop()
         yield node
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+        if not isinstance(
+            node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
+        ):
             waiting.extend(ast.iter_child_nodes(node))
     yield from (node for node in ast.walk(tree) if isinstance(node, ast.Global))
 
 
 def _base(node: ast.ImportFrom, package: str) -> str:
     """The dotted name of the module that a line imports from."""
-    above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+    above = (
+        package.split(".")[: len(package.split(".")) - node.level + 1]
+        if node.level
+        else []
+    )
     return ".".join([*above, *([node.module] if node.module else [])])
 
 
-def _import_of(line: ast.Import | ast.ImportFrom, alias: ast.alias) -> ast.Import | ast.ImportFrom:
+def _import_of(
+    line: ast.Import | ast.ImportFrom, alias: ast.alias
+) -> ast.Import | ast.ImportFrom:
     """A line that imports only this name."""
     if isinstance(line, ast.Import):
         return ast.Import([alias])
@@ -415,20 +511,26 @@ def _bound_otherwise(nodes: Iterable[ast.AST], package: str) -> set[str]:
         elif isinstance(node, ast.expr | ast.expr_context | ast.alias | ast.keyword):
             pass  # the only expressions that bind are names
         elif isinstance(node, ast.Import):
-            bound |= {alias.asname or alias.name.split(".")[0] for alias in node.names} - {OURS}
+            bound |= {
+                alias.asname or alias.name.split(".")[0] for alias in node.names
+            } - {OURS}
         elif isinstance(node, ast.ImportFrom):
             if _base(node, package).split(".")[0] != OURS:
                 bound |= {alias.asname or alias.name for alias in node.names}
         else:
             for _, value in ast.iter_fields(node):
-                several: Iterable[object] = value if isinstance(value, list) else [value]
+                several: Iterable[object] = (
+                    value if isinstance(value, list) else [value]
+                )
                 bound |= {name for name in several if isinstance(name, str)}
     return bound
 
 
 def _form(name: ast.JoinedStr) -> str:
     """The regular expression of an f-string: a field matches dotted names."""
-    parts = (part.value if isinstance(part, ast.Constant) else None for part in name.values)
+    parts = (
+        part.value if isinstance(part, ast.Constant) else None for part in name.values
+    )
     return "".join(r"[\w.]+" if part is None else re.escape(part) for part in parts)
 
 
@@ -437,7 +539,9 @@ class _Code(ast.NodeTransformer):
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
         # A docstring, a string that documents an attribute, an ellipsis.
-        return None if isinstance(node.value, ast.Constant) else self.generic_visit(node)
+        return (
+            None if isinstance(node.value, ast.Constant) else self.generic_visit(node)
+        )
 
     def visit_Pass(self, node: ast.Pass) -> None:
         return None
@@ -449,7 +553,9 @@ class _Code(ast.NodeTransformer):
     def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.JoinedStr:
         # Python 3.12 adds an empty string after a field inside a format.
         self.generic_visit(node)
-        node.values = [part for part in node.values if getattr(part, "value", None) != ""]
+        node.values = [
+            part for part in node.values if getattr(part, "value", None) != ""
+        ]
         return node
 
 
@@ -460,8 +566,14 @@ def _plain(node: object) -> object:
     3.13 leaves out empty fields.  Here empty fields are always left out.
     """
     if isinstance(node, ast.AST):
-        fields = [(name, _plain(value)) for name, value in ast.iter_fields(node) if name != "kind"]
-        return type(node).__name__, *(field for field in fields if field[1] not in (("None",), ()))
+        fields = [
+            (name, _plain(value))
+            for name, value in ast.iter_fields(node)
+            if name != "kind"
+        ]
+        return type(node).__name__, *(
+            field for field in fields if field[1] not in (("None",), ())
+        )
     if isinstance(node, list):
         return tuple(_plain(value) for value in node)
     return (repr(node),)

@@ -44,7 +44,9 @@ def acquire(folder: Path | None = None) -> bool:
             return True
         if not waiting:
             waiting = True
-            logging.getLogger("lextables").info("Other jobs use all GPUs; waiting for a free one.")
+            logging.getLogger("lextables").info(
+                "Other jobs use all GPUs; waiting for a free one."
+            )
         time.sleep(PAUSE)
     return bool(_locks)
 
@@ -61,13 +63,18 @@ def _candidates() -> list[str]:
     if visible is None:
         return [part for parts in gpus.values() for part in parts]
     # CUDA ignores everything after an empty or negative entry.
-    entries = list(takewhile(lambda entry: entry not in ("", "-1"), map(str.strip, visible.split(","))))
+    entries = list(
+        takewhile(
+            lambda entry: entry not in ("", "-1"), map(str.strip, visible.split(","))
+        )
+    )
     if "SLURM_JOB_ID" in os.environ and len(entries) == 1:
         return []
     numbered = {str(number): parts[0] for number, parts in enumerate(gpus.values())}
     uuids = [name for gpu, parts in gpus.items() for name in (gpu, *parts)]
     return [
-        numbered.get(entry) or next((name for name in uuids if name.startswith(entry)), entry)
+        numbered.get(entry)
+        or next((name for name in uuids if name.startswith(entry)), entry)
         for entry in entries
     ]
 
@@ -75,7 +82,9 @@ def _candidates() -> list[str]:
 def _gpus() -> dict[str, list[str]]:
     """{UUID of a GPU: the UUIDs of its MIG parts, or its own}; empty if no driver lists any."""
     try:
-        listed = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, timeout=60, check=True)
+        listed = subprocess.run(
+            ["nvidia-smi", "-L"], capture_output=True, text=True, timeout=60, check=True
+        )
     except (OSError, subprocess.SubprocessError):
         return {}
     gpus: dict[str, list[str]] = {}
@@ -93,6 +102,8 @@ def _own_folder() -> Path:
     folder.mkdir(mode=0o700, exist_ok=True)
     if folder.is_symlink() or folder.stat().st_uid != os.getuid():
         raise BadInput(
-            "this folder belongs to someone else", where=str(folder), do="ask its owner to remove it"
+            "this folder belongs to someone else",
+            where=str(folder),
+            do="ask its owner to remove it",
         )
     return folder

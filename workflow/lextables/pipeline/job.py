@@ -20,7 +20,13 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, redirect_stderr, redirect_stdout, suppress
+from contextlib import (
+    closing,
+    contextmanager,
+    redirect_stderr,
+    redirect_stdout,
+    suppress,
+)
 from pathlib import Path
 from types import FrameType
 from typing import TextIO
@@ -36,9 +42,14 @@ _ENDS = re.compile(r"[\r\n]")
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _OBEYED = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _CLEAR = "\r\x1b[K"
-QUIET, LOOK = 40.0, 15.0  # seconds without a line, and between two looks: together less than a minute
+QUIET, LOOK = (
+    40.0,
+    15.0,
+)  # seconds without a line, and between two looks: together less than a minute
 BUSY = 0.05  # minimum CPU seconds per second of a working job
-PROGRESS: dict[str, int] = {}  # counts of completed work, such as {"batches of training": 12}
+PROGRESS: dict[
+    str, int
+] = {}  # counts of completed work, such as {"batches of training": 12}
 
 
 class Lines(io.TextIOBase):
@@ -70,7 +81,11 @@ def on(stream: TextIO) -> Callable[[str], None]:
     """Return a function that writes a line to ``stream``, on a terminal over the run's progress bar."""
 
     def write(line: str) -> None:
-        print(f"{_CLEAR if stream.isatty() else ''}{redacted(line)}", file=stream, flush=True)
+        print(
+            f"{_CLEAR if stream.isatty() else ''}{redacted(line)}",
+            file=stream,
+            flush=True,
+        )
 
     return write
 
@@ -110,7 +125,9 @@ def job(log: str | Path) -> Iterator[logging.Logger]:
     except BadInput as error:
         _fail(str(error))
     except Exception as error:
-        what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        what = (
+            f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        )
         if isinstance(error, OSError) and error.strerror:
             what = plain_reason(error, log.parent)
             what = f"{error.filename}: {what}" if error.filename else what
@@ -139,7 +156,12 @@ def _heartbeat(log: Path, logger: logging.Logger) -> Iterator[None]:
                 used, passed = _processor_seconds() - before, time.monotonic() - since
                 if used >= BUSY * passed:
                     done = "".join(f"; {n:,} {what}" for what, n in PROGRESS.items())
-                    logger.info("working: %.0f processor seconds in the last %.0f s%s", used, passed, done)
+                    logger.info(
+                        "working: %.0f processor seconds in the last %.0f s%s",
+                        used,
+                        passed,
+                        done,
+                    )
 
     thread = threading.Thread(target=beat, daemon=True)
     thread.start()

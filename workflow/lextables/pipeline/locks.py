@@ -30,7 +30,9 @@ RUN = "LEXTABLES_RUN"  # environment variable for jobs: the files of their run, 
 LOCKS = ".lextables"  # folder of the files
 GUARD = "guard"  # in this folder: locked while files are added or removed
 NO_LOCKS = "This disk has no file locks, so other runs in this folder are not noticed: start only one."
-UNFINISHED = re.compile(r"\.(?P<name>.+)\.\d+\.(part|old)")  # temporary names of `lextables.pipeline.atomic`
+UNFINISHED = re.compile(
+    r"\.(?P<name>.+)\.\d+\.(part|old)"
+)  # temporary names of `lextables.pipeline.atomic`
 _held = ExitStack()  # the files of this run, until the process ends
 atexit.register(_held.close)
 
@@ -47,10 +49,14 @@ class Owner(BaseModel):
 
         Some disks have locks that only processes of one machine see.
         """
-        return self.host not in ("", socket.gethostname()) and bool(_stale(Path(self.state)))
+        return self.host not in ("", socket.gethostname()) and bool(
+            _stale(Path(self.state))
+        )
 
 
-def acquire(state: Path, results: Path, clean: Callable[[], None] = lambda: None) -> str:
+def acquire(
+    state: Path, results: Path, clean: Callable[[], None] = lambda: None
+) -> str:
     """Register this run in Snakemake's folder ``state`` and in ``results``; return a message or "".
 
     If no other run or job is registered, Snakemake's stale locks and unfinished files below ``results`` are
@@ -65,13 +71,18 @@ def acquire(state: Path, results: Path, clean: Callable[[], None] = lambda: None
     try:
         results.mkdir(parents=True, exist_ok=True)
         with ExitStack() as guards:
-            locked = [guards.enter_context(exclusive(folder / GUARD)) for folder in folders]
+            locked = [
+                guards.enter_context(exclusive(folder / GUARD)) for folder in folders
+            ]
             if not all(locked):
                 return NO_LOCKS
             others = [owner for folder in folders for owner in _live(folder)]
             message = _check(others, run, results) or _clean(state, results, clean)
             record = run.model_dump_json().encode()
-            files = [str(_held.enter_context(_registered(folder, record))) for folder in folders]
+            files = [
+                str(_held.enter_context(_registered(folder, record)))
+                for folder in folders
+            ]
     except OSError as error:
         do = "make it a writable folder with free space, or choose another with --directory"
         what = f"cannot be used ({plain_reason(error, '.')})"
@@ -84,9 +95,7 @@ def _check(others: list[Owner], run: Owner, results: Path) -> str:
     """Return a message about ``others``: of the same checkout, Snakemake rejects a run of the same files."""
     for owner in others:
         if owner.state != run.state:
-            what = (
-                f"another run, or a job of a killed run, in {owner.state} uses this folder ({owner.process})"
-            )
+            what = f"another run, or a job of a killed run, in {owner.state} uses this folder ({owner.process})"
             do = "wait for it or stop it; if nothing is running on any machine, run snakemake --unlock there"
             raise BadInput(what, where=str(results), do=do)
     if not others:
@@ -208,7 +217,9 @@ def refuse_cluster_jobs(ids: Iterable[str]) -> None:
         return
     what = "jobs of a killed run may still be in the cluster's queue"
     try:
-        listed = subprocess.check_output(["squeue", "--noheader", "--format=%i"], text=True).split()
+        listed = subprocess.check_output(
+            ["squeue", "--noheader", "--format=%i"], text=True
+        ).split()
     except (FileNotFoundError, subprocess.CalledProcessError):
         do = f"squeue does not answer here: check that {', '.join(running)} have ended, and add --no-hooks"
         raise BadInput(what, do=do) from None

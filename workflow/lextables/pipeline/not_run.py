@@ -18,7 +18,10 @@ from lextables.pipeline.redaction import without_folders
 
 KEY = "not_run"
 LONGEST = 1000  # characters of a reason
-PLACES = ("runs", "features")  # folders of the results whose outputs may contain a reason
+PLACES = (
+    "runs",
+    "features",
+)  # folders of the results whose outputs may contain a reason
 _IN_FOLDER = f"{KEY}.json"  # for an output folder: a file in it
 _START = f'{{"{KEY}": '.encode()
 _BYTES = 16 * LONGEST  # JSON writes a character in at most 12 bytes
@@ -27,10 +30,15 @@ _BYTES = 16 * LONGEST  # JSON writes a character in at most 12 bytes
 def reason(path: str | Path) -> str:
     """Return the reason in the output ``path``, a file or a folder; empty for any other file."""
     path = Path(path)
-    with suppress(OSError), (path / _IN_FOLDER if path.is_dir() else path).open("rb") as file:
+    with (
+        suppress(OSError),
+        (path / _IN_FOLDER if path.is_dir() else path).open("rb") as file,
+    ):
         start = file.read(_BYTES)
         if start.startswith(_START):
-            return json_value(start, str(path), "delete it, and repeat the command")[KEY]
+            return json_value(start, str(path), "delete it, and repeat the command")[
+                KEY
+            ]
     return ""
 
 
@@ -42,7 +50,9 @@ def inherited(inputs: Iterable[str]) -> str:
 def fills_rows(outputs: Iterable[str]) -> bool:
     """Whether a job only fills rows of tables, and does not check predictions that a user must correct."""
     outputs = list(outputs)
-    return bool(outputs) and all(_of_a_row(path) and "/given/" not in path for path in outputs)
+    return bool(outputs) and all(
+        _of_a_row(path) and "/given/" not in path for path in outputs
+    )
 
 
 def leave(outputs: Iterable[str], why: str) -> None:

@@ -17,7 +17,9 @@ _SECRET = re.compile(
 SHORTEST = 8  # minimum characters; shorter values may be common words
 # A user name and password in a URL, such as a proxy's; as a path, it has a single slash.  A password may have
 # a slash; a port is none.
-_LOGIN = re.compile(r"(?<=[a-z0-9]:/)(/*)(?:[^/\s]+|[^/\s:]+:(?!\d+/)[^\s@]+)@", re.IGNORECASE)
+_LOGIN = re.compile(
+    r"(?<=[a-z0-9]:/)(/*)(?:[^/\s]+|[^/\s:]+:(?!\d+/)[^\s@]+)@", re.IGNORECASE
+)
 # A secret in the query or fragment of a URL.
 _QUERY = re.compile(
     r"(?<=[?&;#])([\w.-]*(?:auth|code|credential|key|pass|pwd|secret|sig|signature|token)[\w.-]*=)"
@@ -38,10 +40,16 @@ def redacted(text: str) -> str:
     secrets = {
         written: name
         for name, value in os.environ.items()
-        if _SECRET.search(name) and not (value.startswith("/") and os.access(value, os.F_OK))
+        if _SECRET.search(name)
+        and not (value.startswith("/") and os.access(value, os.F_OK))
         for line in value.splitlines()
         for plain in [line.strip()]
-        for written in (plain, json.dumps(plain)[1:-1], repr(plain)[1:-1], quote(os.fsencode(plain), safe=""))
+        for written in (
+            plain,
+            json.dumps(plain)[1:-1],
+            repr(plain)[1:-1],
+            quote(os.fsencode(plain), safe=""),
+        )
         if len(plain) >= SHORTEST
     }
     for value in sorted(secrets, key=len, reverse=True):

@@ -35,7 +35,9 @@ def content(path: str | Path) -> Any:
         return yaml.load(text, Loader=_UniqueKeys)
     except yaml.MarkedYAMLError as error:
         row = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise BadInput(f"not YAML ({error.problem})", where=f"{path}, row {row}") from error
+        raise BadInput(
+            f"not YAML ({error.problem})", where=f"{path}, row {row}"
+        ) from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         do = "save the file again as UTF-8"
         raise BadInput(f"not YAML ({error.reason})", where=str(path), do=do) from error
@@ -55,7 +57,9 @@ def _check_depth(text: str) -> None:
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
         if depth > DEEPEST:
-            raise yaml.MarkedYAMLError(problem="the nesting is too deep", problem_mark=event.start_mark)
+            raise yaml.MarkedYAMLError(
+                problem="the nesting is too deep", problem_mark=event.start_mark
+            )
 
 
 def mapping(path: str | Path) -> dict[str, Any]:
@@ -67,7 +71,9 @@ def mapping(path: str | Path) -> dict[str, Any]:
 class _UniqueKeys(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
     """PyYAML silently keeps the last of two equal keys; here a repeated key is an error."""
 
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+    def construct_mapping(
+        self, node: yaml.MappingNode, deep: bool = False
+    ) -> dict[Hashable, Any]:
         seen = set()
         for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
             if key.value in seen:

@@ -44,8 +44,16 @@ SCORES = Table(
             pa.string(),
             "name of the metric; `, strict` where it follows the text and not the print",
         ),
-        Column("group", pa.string(), "what the mean is over: `all`, or `<dimension>: <value>`"),
-        Column("value", pa.float64(), "the score, as a share of one; NaN where it is not defined"),
+        Column(
+            "group",
+            pa.string(),
+            "what the mean is over: `all`, or `<dimension>: <value>`",
+        ),
+        Column(
+            "value",
+            pa.float64(),
+            "the score, as a share of one; NaN where it is not defined",
+        ),
         Column("n", pa.int32(), "how many units (queries, examples) the mean is over"),
     ),
     key=("metric", "group"),
@@ -113,7 +121,9 @@ def recorded(path: str | Path, settings: Mapping[str, Any]) -> Iterator[dict[str
         _open.reset(token)
     # Finished work has recorded these already.
     record.setdefault("seconds", round(time.monotonic() - start, 1))
-    record.setdefault("peak_memory_mib", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+    record.setdefault(
+        "peak_memory_mib", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    )
     record.setdefault("libraries", versions())
     record.setdefault("lextables", made_by())
     write_text(path, json.dumps(record, indent=2, sort_keys=True) + "\n")
@@ -125,7 +135,10 @@ def recorded_all(
 ) -> Iterator[list[dict[str, Any]]]:
     """The same for several runs of one job, each with its settings; all have the times of the job."""
     with ExitStack() as stack:
-        yield [stack.enter_context(recorded(*run)) for run in zip(paths, settings.values(), strict=True)]
+        yield [
+            stack.enter_context(recorded(*run))
+            for run in zip(paths, settings.values(), strict=True)
+        ]
 
 
 def noted(name: str, add: Callable[[Any], Any]) -> None:
@@ -168,7 +181,9 @@ def versions() -> dict[str, str]:
     }
 
 
-def identity(data: Any, code: str, device: str, start: Iterable[str] = ()) -> dict[str, Any]:
+def identity(
+    data: Any, code: str, device: str, start: Iterable[str] = ()
+) -> dict[str, Any]:
     """Return the identity of a run's checkpoints in addition to its settings: data, code, libraries, device.
 
     For checkpoints ``device`` is its kind (`models.device.kind`): a retry may get another GPU.

@@ -20,7 +20,9 @@ _SIGN = r"[=+\-@＝＋－＠]"
 _STRIPPED = r"\p{C}\p{Z}\"'"
 _FORMULA = regex.compile(rf"'*[\t\n]|[{_STRIPPED};]*{_SIGN}")
 _MARKED = regex.compile(f"'(?:{_FORMULA.pattern})")
-_NUMBER = regex.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?%?|[+-](inf|nan)", regex.IGNORECASE)
+_NUMBER = regex.compile(
+    r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?%?|[+-](inf|nan)", regex.IGNORECASE
+)
 _FOLLOWS = rf"(?V1)(?<=[;\t\n])MARK(?=[[{_STRIPPED}]--[\t\n]]*{_SIGN})"
 _UNMARKED_WITHIN = regex.compile(_FOLLOWS.replace("MARK", ""))
 _MARKED_WITHIN = regex.compile(_FOLLOWS.replace("MARK", "'"))

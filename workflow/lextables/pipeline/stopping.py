@@ -21,7 +21,9 @@ PREFIX = "set -euo pipefail; trap '' INT; exec "  # of a job's command; the firs
 STOPPED = "Stopped.  Finished work is kept, and the same command continues from there."
 GRACE = 10.0  # seconds between SIGTERM and SIGKILL for a job
 PAUSE = 0.1  # seconds between two looks for jobs
-ANNOUNCE_LIMIT = 1.0  # seconds that a handler waits for the announcement, which may need a lock of the main thread
+# Seconds that a handler waits for the announcement, which may need a lock of the main
+# thread.
+ANNOUNCE_LIMIT = 1.0
 
 
 class Stopping:
@@ -61,7 +63,9 @@ class Stopping:
     def _obey(self) -> None:
         while True:
             number = self._signals.get()
-            if self._start_no_more is None:  # jobs run only with Snakemake's option --no-hooks
+            if (
+                self._start_no_more is None
+            ):  # jobs run only with Snakemake's option --no-hooks
                 end_jobs({})
                 print(STOPPED, file=sys.stderr, flush=True)
                 os._exit(128 + number)

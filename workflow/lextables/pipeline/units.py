@@ -13,9 +13,15 @@ UNITS = Table(
     (
         Column("metric", pa.string(), "as in the scores"),
         Column("group", pa.string(), "as in the scores"),
-        Column("unit", pa.string(), "the query, contract or document, which rows are paired by"),
         Column(
-            "value", pa.float64(), "its own score; of a score that is no mean, the jackknife's pseudo-value"
+            "unit",
+            pa.string(),
+            "the query, contract or document, which rows are paired by",
+        ),
+        Column(
+            "value",
+            pa.float64(),
+            "its own score; of a score that is no mean, the jackknife's pseudo-value",
         ),
     ),
     key=("metric", "group", "unit"),

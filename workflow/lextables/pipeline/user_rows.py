@@ -15,7 +15,9 @@ from lextables.pipeline.errors import BadInput
 PREFIX = "own-"
 LONGEST = 100  # bytes of a key: two joined keys can name one folder
 # Cyrillic and Greek letters that look like Latin ones, in upper or lower case.
-ALIKE = str.maketrans("авеёмнкторсухіїјѕӏԁαβεζηικμνορτυχ", "abeemhktopcyxiijsldabezhikmnoptyx")
+ALIKE = str.maketrans(
+    "авеёмнкторсухіїјѕӏԁαβεζηικμνορτυχ", "abeemhktopcyxiijsldabezhikmnoptyx"
+)
 
 # Punctuation that makes another name, beside mathematical and currency signs: C# is not C, nor C++.  The
 # minus is not one of them, because it looks like a hyphen.
@@ -25,7 +27,9 @@ NO_SIGN = "\N{MINUS SIGN}"
 
 def _registered(key: str) -> str:
     if key.startswith(PREFIX):
-        raise ValueError(f"a key may not start with {PREFIX!r}, which marks a user's own models")
+        raise ValueError(
+            f"a key may not start with {PREFIX!r}, which marks a user's own models"
+        )
     return key
 
 
@@ -40,14 +44,19 @@ def key(name: str) -> str:
     so does a long name, which is cut.
     """
     plain = unicodedata.normalize("NFKC", name).lower()
-    slug = "".join(letter if letter.isalnum() or letter in "-." else "-" for letter in plain).strip("-.")
+    slug = "".join(
+        letter if letter.isalnum() or letter in "-." else "-" for letter in plain
+    ).strip("-.")
     found = PREFIX + slug
     different = spelled(name)
     if slug and any(map(_is_sign, different)):
         found += f"-{hashlib.sha256(different.encode()).hexdigest()[:8]}"
     if len(found.encode()) > LONGEST:
         whole = hashlib.sha256(found.removeprefix(PREFIX).encode()).hexdigest()[:12]
-        found = found.encode()[: LONGEST - len(whole) - 1].decode(errors="ignore") + f"-{whole}"
+        found = (
+            found.encode()[: LONGEST - len(whole) - 1].decode(errors="ignore")
+            + f"-{whole}"
+        )
     return found
 
 
@@ -58,7 +67,9 @@ def spelled(name: str) -> str:
     does a name with Cyrillic or Greek letters that look like Latin ones.  A point counts inside a number or
     word (``v1.5``).
     """
-    plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+    plain = unicodedata.normalize(
+        "NFKC", unicodedata.normalize("NFKC", name).casefold()
+    )
     kept = []
     for before, letter, after in zip(f" {plain}", plain, f"{plain[1:]} ", strict=False):
         inside = letter == "." and before.isalnum() and after.isalnum()
@@ -82,15 +93,21 @@ def check_names(names: Iterable[str]) -> None:
     seen: dict[str, str] = {}
     for name in names:
         if not name.isprintable() or name != name.strip():
-            raise ValueError(f"the name {name!r} has characters that do not show, or a blank at an end")
+            raise ValueError(
+                f"the name {name!r} has characters that do not show, or a blank at an end"
+            )
         if not any(letter.isalnum() for letter in name):
             raise ValueError(f"the name {name!r} has no letter and no digit")
         if other := seen.get(spelled(name)):
-            raise ValueError(f"the names {other!r} and {name!r} read alike, and every row needs its own")
+            raise ValueError(
+                f"the names {other!r} and {name!r} read alike, and every row needs its own"
+            )
         seen[spelled(name)] = name
 
 
-def check_free(names: Iterable[str], taken: Iterable[str], key: str = "extra_models") -> None:
+def check_free(
+    names: Iterable[str], taken: Iterable[str], key: str = "extra_models"
+) -> None:
     """Raise `BadInput` if one of a user's ``names`` looks like a ``taken`` name of a row or model.
 
     ``key`` is the config key of the names.
@@ -115,7 +132,12 @@ def rows_of(value: Any) -> list[str]:
     found: list[str] = []
     if isinstance(value, Mapping):
         for name, inside in value.items():
-            if isinstance(inside, str) and name in ("row", "joined", "retriever", "reranker"):
+            if isinstance(inside, str) and name in (
+                "row",
+                "joined",
+                "retriever",
+                "reranker",
+            ):
                 found.append(inside)
             elif isinstance(inside, Mapping) and "row" in inside:
                 found.append(name)

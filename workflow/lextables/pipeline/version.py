@@ -45,7 +45,11 @@ def words(record: dict[str, Any]) -> str:
 
 def day() -> str:
     """Return the day of the commit that the project is checked out at; empty where `made_by` knows none."""
-    return _git("show", "--no-patch", "--format=%cs", "HEAD") if made_by()["commit"] else ""
+    return (
+        _git("show", "--no-patch", "--format=%cs", "HEAD")
+        if made_by()["commit"]
+        else ""
+    )
 
 
 def _git(*arguments: str) -> str:
@@ -53,7 +57,9 @@ def _git(*arguments: str) -> str:
     # Without locks: jobs that run at the same time read the same checkout.
     command = ["git", "--no-optional-locks", "-C", str(ROOT), *arguments]
     try:
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+        return subprocess.run(
+            command, capture_output=True, text=True, check=True
+        ).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
         return ""
 
@@ -63,13 +69,24 @@ def snakemake_path() -> str:
 
     An environment outside of the working folder is taken to be active: `snakemake`.
     """
-    program, installed = Path(sys.executable).with_name("snakemake"), Path(".venv/bin/snakemake")
-    if program.exists() and installed.exists() and installed.samefile(program):  # `.venv` may be a link
+    program, installed = (
+        Path(sys.executable).with_name("snakemake"),
+        Path(".venv/bin/snakemake"),
+    )
+    if (
+        program.exists() and installed.exists() and installed.samefile(program)
+    ):  # `.venv` may be a link
         return installed.as_posix()
-    return program.relative_to(Path.cwd()).as_posix() if program.is_relative_to(Path.cwd()) else program.name
+    return (
+        program.relative_to(Path.cwd()).as_posix()
+        if program.is_relative_to(Path.cwd())
+        else program.name
+    )
 
 
-def outdated(records: Iterable[Path], installed: Mapping[str, str]) -> dict[Path, dict[str, str]]:
+def outdated(
+    records: Iterable[Path], installed: Mapping[str, str]
+) -> dict[Path, dict[str, str]]:
     """Return {record of a run: {library: its version then}} for runs made with other versions.
 
     Records that do not exist or have no versions are left out.  Records are searched as text, which is faster
@@ -94,10 +111,16 @@ def _differing(written: str, installed: Mapping[str, str]) -> dict[str, str]:
         versions = json.loads(written)
     except ValueError:  # a truncated record; the job that reads it reports it
         return {}
-    return {name: then for name, then in versions.items() if installed.get(name) != then}
+    return {
+        name: then for name, then in versions.items() if installed.get(name) != then
+    }
 
 
-def warning(differences: Mapping[Path, Mapping[str, str]], installed: Mapping[str, str], listed: Path) -> str:
+def warning(
+    differences: Mapping[Path, Mapping[str, str]],
+    installed: Mapping[str, str],
+    listed: Path,
+) -> str:
     """Return a warning that names runs made with other versions; all of them are written to ``listed``."""
     then: dict[str, set[str]] = {}
     for versions in differences.values():
@@ -108,7 +131,9 @@ def warning(differences: Mapping[Path, Mapping[str, str]], installed: Mapping[st
         for name, several in sorted(then.items())
     )
     runs = sorted(record.parent.as_posix() for record in differences)
-    run_names = ", ".join(runs[:NAMED]) + (f" and {len(runs) - NAMED} more" if len(runs) > NAMED else "")
+    run_names = ", ".join(runs[:NAMED]) + (
+        f" and {len(runs) - NAMED} more" if len(runs) > NAMED else ""
+    )
     with contextlib.suppress(OSError):  # a read-only folder
         write_text(listed, "".join(f"{run}/run.json\n" for run in runs))
     return (

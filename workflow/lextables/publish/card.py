@@ -45,7 +45,10 @@ def card(export: Export, formats: Mapping[str, Sequence[Format]]) -> str:
         other=other,
         warned=[source for source in other if source["variant"] != SAMPLE],
         responsible=[
-            (field.title, [fields[key]] if isinstance(fields[key], str) else fields[key])
+            (
+                field.title,
+                [fields[key]] if isinstance(fields[key], str) else fields[key],
+            )
             for key, field in Responsible.model_fields.items()
             if fields.get(key)
         ],
@@ -87,7 +90,10 @@ def front_matter(export: Export) -> str:
         "size_categories": [size(max(table.rows for table in export.tables))],
         "tags": ["legal", "croissant", *["sample"] * export.sample],
         "configs": [
-            {"config_name": table.config, "data_files": [{"split": SPLIT, "path": table.file}]}
+            {
+                "config_name": table.config,
+                "data_files": [{"split": SPLIT, "path": table.file}],
+            }
             for table in export.tables
             if table.rows  # `load_dataset` fails for a table without rows
         ],
@@ -103,9 +109,14 @@ def size(rows: int) -> str:
 
 def description(export: Export) -> str:
     """Return a description in two sentences; that of a sample begins with a warning."""
-    warning = "A sample of our own writing, which says nothing about the paper. " if export.sample else ""
+    warning = (
+        "A sample of our own writing, which says nothing about the paper. "
+        if export.sample
+        else ""
+    )
     return (
-        f"{warning}{export.title}. The tables that lextables reads from what was published: {export.citation}"
+        f"{warning}{export.title}. "
+        f"The tables that lextables reads from what was published: {export.citation}"
     )
 
 
@@ -113,7 +124,10 @@ def cell(text: str) -> str:
     """Return a text for a cell of a Markdown table: on one line, with bars and tags escaped."""
     # Between backticks a tag is shown as it is.
     parts = text.replace("|", "\\|").replace("\n", " ").split("`")
-    return "`".join(part if place % 2 else part.replace("<", "&lt;") for place, part in enumerate(parts))
+    return "`".join(
+        part if place % 2 else part.replace("<", "&lt;")
+        for place, part in enumerate(parts)
+    )
 
 
 def _source_file(source: Mapping[str, Any]) -> str:
@@ -155,19 +169,29 @@ def licence_text(export: Export) -> str:
         licence = licence_of(source)
         about = (source["title"], source["citation"], source["homepage"])
         if source["variant"] == SAMPLE:
-            about = (f"Sample in the form of {source['title']}", "the lextables authors", "lextables itself")
-        files_of[licence.statement, licence.url, *about].append(f"{source['source']}/{source['file']}")
+            about = (
+                f"Sample in the form of {source['title']}",
+                "the lextables authors",
+                "lextables itself",
+            )
+        files_of[licence.statement, licence.url, *about].append(
+            f"{source['source']}/{source['file']}"
+        )
     parts = [
         f"## {title}\n\n"
         f"- Licence: {f'[{statement}]({url})' if url else statement}\n"
         f"- Name: {authors}\n"
         f"- From: {homepage}\n"
         f"- Files: {', '.join(f'`{file}`' for file in files)}"
-        for (statement, url, title, authors, homepage), files in sorted(files_of.items())
+        for (statement, url, title, authors, homepage), files in sorted(
+            files_of.items()
+        )
     ]
     limits = [export.redistribution] if export.redistribution else []
     changed = (
         "What was changed: the files were read into tables of typed columns, whose descriptions in the "
         "card say what is as published and what is derived. Predictions are by the runs that the card lists."
     )
-    return "\n\n".join([f"# Licences of {export.title}", *limits, *parts, changed]) + "\n"
+    return (
+        "\n\n".join([f"# Licences of {export.title}", *limits, *parts, changed]) + "\n"
+    )

@@ -18,7 +18,10 @@ from lextables.pipeline.version import RELEASED
 from lextables.publish.export import Export, PublishedTable
 from lextables.sources.licences import licences_of
 
-CONFORMS_TO = ("http://mlcommons.org/croissant/1.0", "http://mlcommons.org/croissant/RAI/1.0")
+CONFORMS_TO = (
+    "http://mlcommons.org/croissant/1.0",
+    "http://mlcommons.org/croissant/RAI/1.0",
+)
 SAMPLE_NOTE = "This is a sample of our own writing; all other statements are about the paper's own data."
 
 
@@ -35,7 +38,9 @@ def croissant(export: Export, description: str, keywords: Sequence[str]) -> str:
         conforms_to=list(CONFORMS_TO),
         distribution=[_file_object(table) for table in export.tables],
         record_sets=[_record_set(table) for table in export.tables],
-        license=[licence.url or licence.statement for licence in licences_of(export.sources)],
+        license=[
+            licence.url or licence.statement for licence in licences_of(export.sources)
+        ],
         cite_as=export.publication.bibtex or export.citation,
         url=None if export.sample else export.sources[0]["homepage"],
         keywords=list(keywords),
@@ -50,8 +55,13 @@ def responsible(export: Export) -> dict[str, Any]:
     fields = export.responsible.model_dump(exclude_defaults=True)
     if export.sample:
         fields["data_limitations"] = (SAMPLE_NOTE, *fields.get("data_limitations", ()))
-        fields["data_collection"] = f"{SAMPLE_NOTE} {fields.get('data_collection', '')}".strip()
-    return {key: list(value) if isinstance(value, tuple) else value for key, value in fields.items()}
+        fields["data_collection"] = (
+            f"{SAMPLE_NOTE} {fields.get('data_collection', '')}".strip()
+        )
+    return {
+        key: list(value) if isinstance(value, tuple) else value
+        for key, value in fields.items()
+    }
 
 
 def _file_object(table: PublishedTable) -> mlc.FileObject:
@@ -59,9 +69,13 @@ def _file_object(table: PublishedTable) -> mlc.FileObject:
         digest = hashlib.file_digest(content, "sha256").hexdigest()
     name = f"{table.config}-file"
     return mlc.FileObject(
-        id=name, name=name, content_url=table.file, content_size=f"{table.path.stat().st_size} B",
-        encoding_formats=["application/x-parquet"], sha256=digest,
-    )  # fmt: skip
+        id=name,
+        name=name,
+        content_url=table.file,
+        content_size=f"{table.path.stat().st_size} B",
+        encoding_formats=["application/x-parquet"],
+        sha256=digest,
+    )
 
 
 def _record_set(table: PublishedTable) -> mlc.RecordSet:
@@ -81,12 +95,17 @@ def _field(table: PublishedTable, column: pa.Field) -> mlc.Field:
     field = _described(table.config, column, inner, column.name)
     field.repeated = several or None
     if pa.types.is_struct(inner):
-        parts = [_described(table.config, part, part.type, column.name, part.name) for part in inner]
+        parts = [
+            _described(table.config, part, part.type, column.name, part.name)
+            for part in inner
+        ]
         field.data_types, field.sub_fields = [], parts
     return field
 
 
-def _described(table: str, field: pa.Field, kind: pa.DataType, column: str, part: str = "") -> mlc.Field:
+def _described(
+    table: str, field: pa.Field, kind: pa.DataType, column: str, part: str = ""
+) -> mlc.Field:
     """Return the field of a column of ``table``, or of one ``part`` of its structures."""
     source = mlc.Source(
         file_object=f"{table}-file",

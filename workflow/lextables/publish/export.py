@@ -228,12 +228,16 @@ def gather(
     )
 
 
-def _sources(sets: Sequence[PublishedSet], registry_texts: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _sources(
+    sets: Sequence[PublishedSet], registry_texts: Mapping[str, Any]
+) -> list[Mapping[str, Any]]:
     """Return the provenance of all sources, each once."""
     sources = {}
     for data_set in sets:
         for source in with_registry_texts(data_set.census["sources"], registry_texts):
-            key = tuple(source[name] for name in ("source", "file", "variant", "obtained_from"))
+            key = tuple(
+                source[name] for name in ("source", "file", "variant", "obtained_from")
+            )
             sources[key] = {"digest": ""} | source
     return [source for _, source in sorted(sources.items())]
 

@@ -26,7 +26,9 @@ def write(export: Export, path: str | Path) -> None:
             folder = out / data_set.folder
             folder.mkdir(exist_ok=True)
             if data_set.task:
-                formats[data_set.name] = WRITERS[data_set.task["task"]](data_set, folder)
+                formats[data_set.name] = WRITERS[data_set.task["task"]](
+                    data_set, folder
+                )
                 formats[data_set.name] += questions.write(data_set, folder)
                 formats[data_set.name] += link_weights(data_set, folder)
             for run in data_set.runs:
@@ -34,7 +36,10 @@ def write(export: Export, path: str | Path) -> None:
         for table in export.tables:
             link(table.path, out / table.file)
         tasks = {data_set.task["task"] for data_set in export.sets if data_set.task}
-        keywords = ["legal", *sorted({category for task in tasks for category in CATEGORIES[task]})]
+        keywords = [
+            "legal",
+            *sorted({category for task in tasks for category in CATEGORIES[task]}),
+        ]
         texts = {
             "README.md": card(export, formats),
             "LICENSE.md": licence_text(export),
@@ -52,5 +57,7 @@ def link_weights(data_set: PublishedSet, folder: Path) -> list[Format]:
         for path in sorted(weights.rglob("[!.]*")):
             if path.is_file():
                 link(path, place / path.relative_to(weights))
-    description = "fine-tuned weights, as transformers or sentence-transformers saved them."
+    description = (
+        "fine-tuned weights, as transformers or sentence-transformers saved them."
+    )
     return [Format("weights/<run>/", description)] if data_set.weights else []

@@ -21,15 +21,27 @@ FOLDER = "predictions"
 def of_classification(data_set: PublishedSet, folder: Path) -> list[Format]:
     """Write the predictions of each run, a file for each condition; return descriptions of the files."""
     labels = {
-        row["example_id"]: {name: row[name] for name in ("label", "labels") if name in row}
+        row["example_id"]: {
+            name: row[name] for name in ("label", "labels") if name in row
+        }
         for row in read(data_set.table("examples"))
     }
     (folder / FOLDER).mkdir(parents=True)
     for run in data_set.runs:
-        for condition, rows in groupby(read(run.predictions), lambda row: row.get("condition", "")):
-            name = f"{run.name}.{condition.replace(' > ', '-to-')}" if condition else run.name
+        for condition, rows in groupby(
+            read(run.predictions), lambda row: row.get("condition", "")
+        ):
+            name = (
+                f"{run.name}.{condition.replace(' > ', '-to-')}"
+                if condition
+                else run.name
+            )
             _write(folder / f"{FOLDER}/{name}.jsonl", _with_labels(rows, labels))
-    views = ", a file for each pair of training view and test view" if data_set.task.get("views") else ""
+    views = (
+        ", a file for each pair of training view and test view"
+        if data_set.task.get("views")
+        else ""
+    )
     return [
         Format(
             f"{FOLDER}/<run>.jsonl",
@@ -42,20 +54,28 @@ def of_classification(data_set: PublishedSet, folder: Path) -> list[Format]:
 
 def _with_labels(rows: Iterator[Row], labels: dict[str, Row]) -> Iterator[Row]:
     for row in rows:
-        prediction = {name: row[name] for name in ("example_id", "head_id", "probabilities")}
+        prediction = {
+            name: row[name] for name in ("example_id", "head_id", "probabilities")
+        }
         yield prediction | labels[row["example_id"]]
 
 
 def of_answers(data_set: PublishedSet, folder: Path) -> list[Format]:
     """Write the predictions of each run, answers or marked paragraphs; return descriptions of the files."""
     names = data_set.task["names"]
-    tables = [data_set.table(name) for name in collection.files(names, *collection.ANSWERED_FROM)]
+    tables = [
+        data_set.table(name)
+        for name in collection.files(names, *collection.ANSWERED_FROM)
+    ]
     shares = collection.load(tables, names).shares
     (folder / FOLDER).mkdir(parents=True)
     for run in data_set.runs:
         rows = read(run.predictions)
         if not _marks(run):
-            rows = (row | {"shares": shares[row["question_id"]].get(row["document_id"])} for row in rows)
+            rows = (
+                row | {"shares": shares[row["question_id"]].get(row["document_id"])}
+                for row in rows
+            )
         _write(folder / f"{FOLDER}/{run.name}.jsonl", rows)
     formats = [
         Format(

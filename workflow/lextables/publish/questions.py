@@ -70,15 +70,28 @@ def write(data_set: PublishedSet, folder: Path) -> list[Format]:
     with (folder / "questions.jsonl").open("wb") as file:
         for question in questions:
             needed.add(question.text)
-            for turned in (False, True)[: data_set.task["asking"]["orders"] if question.options else 1]:
+            for turned in (False, True)[
+                : data_set.task["asking"]["orders"] if question.options else 1
+            ]:
                 row = _row(template, question, texts[question.text], turned)
                 file.write(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
     with (folder / "texts.jsonl").open("wb") as file:
-        rows = ({"text_id": name, "text": _shown(texts[name])} for name in sorted(needed))
-        file.writelines(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in rows)
-    task = yaml.safe_dump({"task": f"lextables_{data_set.name}", **TASK}, sort_keys=False)
-    program = Path(__file__).with_name("lextables_tasks.txt").read_text(encoding="utf-8")
-    for name, text in ((f"{data_set.name}.yaml", task + FUNCTIONS), ("lextables_tasks.py", program)):
+        rows = (
+            {"text_id": name, "text": _shown(texts[name])} for name in sorted(needed)
+        )
+        file.writelines(
+            orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in rows
+        )
+    task = yaml.safe_dump(
+        {"task": f"lextables_{data_set.name}", **TASK}, sort_keys=False
+    )
+    program = (
+        Path(__file__).with_name("lextables_tasks.txt").read_text(encoding="utf-8")
+    )
+    for name, text in (
+        (f"{data_set.name}.yaml", task + FUNCTIONS),
+        ("lextables_tasks.py", program),
+    ):
         (folder / name).write_text(text, encoding="utf-8", newline="\n")
     description = (
         f"the test questions as the task `lextables_{data_set.name}` of lm-evaluation-harness "
@@ -95,7 +108,9 @@ def _row(template: Template, question: Question, text: str, turned: bool) -> dic
         fields["options"] = listed(question.options[::step])
     *system, user = template.filled(**fields)
     shown = _shown(text)
-    before, _, after = user.content.partition(shown) if shown else (user.content, "", "")
+    before, _, after = (
+        user.content.partition(shown) if shown else (user.content, "", "")
+    )
     return {
         "question_id": question.name,
         "turned": turned,
@@ -118,7 +133,9 @@ TextsAndQuestions = tuple[Mapping[str, str], Iterator[Question]]
 
 def _examples(data_set: PublishedSet) -> TextsAndQuestions:
     names, asking = data_set.task["names"], data_set.task["asking"]
-    texts = {row["text_id"]: row["text"] for row in read(data_set.table(names["texts"]))}
+    texts = {
+        row["text_id"]: row["text"] for row in read(data_set.table(names["texts"]))
+    }
     heads = {row["head_id"]: row for row in read(data_set.table(names["heads"]))}
 
     def questions() -> Iterator[Question]:
@@ -127,7 +144,9 @@ def _examples(data_set: PublishedSet) -> TextsAndQuestions:
             fields = {"second": texts[second]} if second else {}
             if asking["question"]:
                 fields["question"] = head[asking["question"]]
-            options = [asking["wordings"].get(answer, answer) for answer in head["answers"]]
+            options = [
+                asking["wordings"].get(answer, answer) for answer in head["answers"]
+            ]
             if 2 <= len(options) <= len(ascii_uppercase):
                 yield Question(row["example_id"], text, fields, options, labels_of(row))
 
@@ -136,7 +155,10 @@ def _examples(data_set: PublishedSet) -> TextsAndQuestions:
 
 def _answers(data_set: PublishedSet) -> TextsAndQuestions:
     names = data_set.task["names"]
-    tables = [data_set.table(name) for name in collection.files(names, *collection.ANSWERED_FROM)]
+    tables = [
+        data_set.table(name)
+        for name in collection.files(names, *collection.ANSWERED_FROM)
+    ]
     data = collection.load(tables, names)
     texts = {
         name: BETWEEN_PARAGRAPHS.join(paragraph.text for paragraph in paragraphs)
@@ -148,14 +170,20 @@ def _answers(data_set: PublishedSet) -> TextsAndQuestions:
             question, shares = data.questions[name], data.shares[name][document]
             correct = (shares == shares.max()).nonzero()[0].tolist()
             yield Question(
-                f"{document}/{name}", document, {"question": question.question}, question.options, correct
+                f"{document}/{name}",
+                document,
+                {"question": question.question},
+                question.options,
+                correct,
             )
 
     return texts, questions()
 
 
 def _clauses(data_set: PublishedSet) -> TextsAndQuestions:
-    texts = {row["contract_id"]: row["text"] for row in read(data_set.table("contracts"))}
+    texts = {
+        row["contract_id"]: row["text"] for row in read(data_set.table("contracts"))
+    }
     rows = (row for row in read(data_set.table("questions")) if row["split"] == "test")
     return texts, (
         Question(

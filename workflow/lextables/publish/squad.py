@@ -20,7 +20,9 @@ from lextables.publish.export import Format, PublishedRun, PublishedSet
 from lextables.tasks.spans.squad import PARTING
 
 VERSION = b"v2.0"
-Questions = Mapping[str, Mapping[str, list[Row]]]  # {split: {contract: its questions, each with its answers}}
+Questions = Mapping[
+    str, Mapping[str, list[Row]]
+]  # {split: {contract: its questions, each with its answers}}
 _WORD = re.compile(f"[^{PARTING}]+")
 _SQUAD = Format(
     "squad/<split>.json",
@@ -38,10 +40,19 @@ def write(data_set: PublishedSet, folder: Path) -> list[Format]:
         (folder / "outputs").mkdir()
         for run in data_set.runs:
             with (folder / f"outputs/{run.name}.jsonl").open("wb") as file:
-                file.writelines(orjson.dumps(row) + b"\n" for row in read(run.predictions))
-        return [_SQUAD, Format("outputs/<run>.jsonl", "the output for each test question.")]
+                file.writelines(
+                    orjson.dumps(row) + b"\n" for row in read(run.predictions)
+                )
+        return [
+            _SQUAD,
+            Format("outputs/<run>.jsonl", "the output for each test question."),
+        ]
     (folder / "nbest").mkdir()
-    test = {row["question_id"]: name for name, rows in questions["test"].items() for row in rows}
+    test = {
+        row["question_id"]: name
+        for name, rows in questions["test"].items()
+        for row in rows
+    }
     word_starts = _word_starts(data_set, questions["test"])
     for run in data_set.runs:
         _write_nbest(run, test, word_starts, folder / f"nbest/{run.name}.json")
@@ -59,7 +70,9 @@ def write(data_set: PublishedSet, folder: Path) -> list[Format]:
 def _questions(data_set: PublishedSet) -> Questions:
     answers = {
         name: [{"text": row["text"], "answer_start": row["start"]} for row in rows]
-        for name, rows in groupby(read(data_set.table("answers")), itemgetter("question_id"))
+        for name, rows in groupby(
+            read(data_set.table("answers")), itemgetter("question_id")
+        )
     }
     questions: dict[str, dict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
     for row in read(data_set.table("questions")):
@@ -72,7 +85,9 @@ def _questions(data_set: PublishedSet) -> Questions:
 def _write_squad(data_set: PublishedSet, questions: Questions, folder: Path) -> None:
     """Write a file for each split, contract by contract."""
     for split, of_contract in sorted(questions.items()):
-        contracts = (row for row in _contracts(data_set) if row["contract_id"] in of_contract)
+        contracts = (
+            row for row in _contracts(data_set) if row["contract_id"] in of_contract
+        )
         with (folder / f"{split}.json").open("wb") as file:
             file.write(b'{"version":"%s","data":[' % VERSION)
             for number, row in enumerate(contracts):
@@ -85,7 +100,9 @@ def _contracts(data_set: PublishedSet) -> Iterator[Row]:
     return read(data_set.table("contracts"), ["contract_id", "text"])
 
 
-def _word_starts(data_set: PublishedSet, contracts: Container[str]) -> dict[str, list[int]]:
+def _word_starts(
+    data_set: PublishedSet, contracts: Container[str]
+) -> dict[str, list[int]]:
     """Return {contract: the first character of each of its words} of these contracts."""
     return {
         row["contract_id"]: [match.start() for match in _WORD.finditer(row["text"])]
@@ -104,11 +121,17 @@ def _entry(contract: Row, questions: list[Row]) -> dict[str, Any]:
         }
         for row in questions
     ]
-    return {"title": contract["contract_id"], "paragraphs": [{"context": contract["text"], "qas": entries}]}
+    return {
+        "title": contract["contract_id"],
+        "paragraphs": [{"context": contract["text"], "qas": entries}],
+    }
 
 
 def _write_nbest(
-    run: PublishedRun, test: Mapping[str, str], word_starts: Mapping[str, list[int]], path: Path
+    run: PublishedRun,
+    test: Mapping[str, str],
+    word_starts: Mapping[str, list[int]],
+    path: Path,
 ) -> None:
     """Write one question per line; ``test`` maps the test questions to their contracts."""
     spans = groupby(read(run.predictions), itemgetter("question_id"))
@@ -125,8 +148,15 @@ def _predicted(rows: Iterator[Row], word_starts: list[int]) -> Iterator[dict[str
     for row in rows:
         entry = {"text": row["released_text"], "probability": row["probability"]}
         # A language model has no logits.
-        entry |= {name: row[name] for name in ("start_logit", "end_logit") if not math.isnan(row[name])}
+        entry |= {
+            name: row[name]
+            for name in ("start_logit", "end_logit")
+            if not math.isnan(row[name])
+        }
         if row["start"] >= 0:
             ends = {"token_doc_start": row["start"], "token_doc_end": row["end"] - 1}
-            entry |= {name: bisect_right(word_starts, place) - 1 for name, place in ends.items()}
+            entry |= {
+                name: bisect_right(word_starts, place) - 1
+                for name, place in ends.items()
+            }
         yield entry

@@ -79,7 +79,11 @@ def _write_mteb_task(name: str, judged: bool, folder: Path) -> None:
     for path in sorted(path for path in (folder / "beir").rglob("*") if path.is_file()):
         digest.update(path.read_bytes())
     program = Path(__file__).with_name("mteb_task.txt").read_text(encoding="utf-8")
-    for field, value in (("name", name), ("judged", str(judged)), ("revision", digest.hexdigest()[:16])):
+    for field, value in (
+        ("name", name),
+        ("judged", str(judged)),
+        ("revision", digest.hexdigest()[:16]),
+    ):
         program = program.replace(f"<{field}>", value)
     (folder / "mteb_task.py").write_text(program, encoding="utf-8", newline="\n")
 
@@ -93,7 +97,11 @@ def strictly_falling(scores: list[float]) -> list[np.float32]:
     """Return scores, best first, in single precision; equal ones lowered to the next smaller number."""
     lowered: list[np.float32] = []
     for score in np.asarray(scores, dtype=np.float32):
-        highest = np.nextafter(lowered[-1], np.float32(-np.inf)) if lowered else np.float32(np.inf)
+        highest = (
+            np.nextafter(lowered[-1], np.float32(-np.inf))
+            if lowered
+            else np.float32(np.inf)
+        )
         lowered.append(min(score, highest))
     return lowered
 
@@ -109,8 +117,12 @@ def _write_run(run: PublishedRun, data: Collection, path: Path) -> None:
     with path.open("w", encoding="utf-8", newline="\n") as file:
         for query, hits in _hits(run, data).items():
             scores = strictly_falling([score for _, score in hits])
-            for rank, ((document, _), score) in enumerate(zip(hits, scores, strict=True), 1):
-                file.write(f"{trec_id(query)} Q0 {trec_id(document)} {rank} {score!s} {trec_id(run.name)}\n")
+            for rank, ((document, _), score) in enumerate(
+                zip(hits, scores, strict=True), 1
+            ):
+                file.write(
+                    f"{trec_id(query)} Q0 {trec_id(document)} {rank} {score!s} {trec_id(run.name)}\n"
+                )
 
 
 def _hits(run: PublishedRun, data: Collection) -> Mapping[str, list[tuple[str, float]]]:
@@ -120,7 +132,9 @@ def _hits(run: PublishedRun, data: Collection) -> Mapping[str, list[tuple[str, f
     hits: dict[str, list[tuple[str, float]]] = defaultdict(list)
     for row in read(run.predictions):
         query, document = row["query_id"], row["document_id"]
-        if query in test_queries and not (judged and document not in data.judged[query]):
+        if query in test_queries and not (
+            judged and document not in data.judged[query]
+        ):
             hits[query].append((document, row["score"]))
     return hits
 
@@ -129,7 +143,11 @@ def _write_beir_qrels(data: Collection, queries: list[str], path: Path) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file, delimiter="\t", lineterminator="\n")
         rows.writerow(("query-id", "corpus-id", "score"))
-        rows.writerows((query, *judged) for query in queries for judged in sorted(data.judged[query].items()))
+        rows.writerows(
+            (query, *judged)
+            for query in queries
+            for judged in sorted(data.judged[query].items())
+        )
 
 
 def _documents(data: Collection) -> Iterator[dict]:
@@ -146,4 +164,6 @@ def _queries(data: Collection) -> Iterator[dict]:
 
 def _write_lines(path: Path, records: Iterator[dict]) -> None:
     with path.open("wb") as file:
-        file.writelines(orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE) for record in records)
+        file.writelines(
+            orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE) for record in records
+        )

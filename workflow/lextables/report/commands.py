@@ -39,7 +39,9 @@ def changed_keys(config: Mapping[str, Any]) -> list[str]:
     config = published(config)
     usual = Config(papers=("any",)).model_dump(mode="json", exclude={"papers"})
     return [
-        f"{name}={_value(config[name])}" for name in usual if config.get(name, usual[name]) != usual[name]
+        f"{name}={_value(config[name])}"
+        for name in usual
+        if config.get(name, usual[name]) != usual[name]
     ]
 
 
@@ -50,7 +52,9 @@ def _value(value: Any) -> str:
         return value[0]
     # On the command line null would be read as text.
     entries = [
-        {name: item for name, item in entry.items() if item is not None} if isinstance(entry, dict) else entry
+        {name: item for name, item in entry.items() if item is not None}
+        if isinstance(entry, dict)
+        else entry
         for entry in value
     ]
     return json.dumps(entries, ensure_ascii=False)
@@ -86,7 +90,9 @@ def cost(runs: Iterable[RunRecord]) -> str:
     devices = ", ".join(dict.fromkeys(record["device"] for record in records))
     bound = "" if len(records) == 1 else "at most "
     many = "" if len(runs) == 1 else f", {len(runs)} runs"
-    requests = [in_words(run.record["asked"]) for run in runs if run.record.get("asked")]
+    requests = [
+        in_words(run.record["asked"]) for run in runs if run.record.get("asked")
+    ]
     text = f"{bound}{duration(seconds)} on {devices}, up to {memory:,} MiB{many}"
     return "; ".join([text, *dict.fromkeys(requests)])
 

@@ -71,14 +71,22 @@ def estimates(jobs: Sequence[Job], data: str, records: pd.DataFrame) -> pd.DataF
     table = pd.DataFrame(
         {
             **{name: frame[name] for name in names},
-            "core_seconds": (frame["seconds"] * ratio).where(~frame["gpu"].astype(bool)),
+            "core_seconds": (frame["seconds"] * ratio).where(
+                ~frame["gpu"].astype(bool)
+            ),
             "gpu_hours": frame["gpu_hours"].astype(float),
-            "disk_bytes": (frame["bytes"] * ratio).fillna(frame["trained"].astype(float)),
+            "disk_bytes": (frame["bytes"] * ratio).fillna(
+                frame["trained"].astype(float)
+            ),
             "download_bytes": frame["download"].astype(float),
         }
     )
     nearest = distance.sort_values(kind="stable").index
-    return table.loc[nearest].drop_duplicates("number").sort_values("number", ignore_index=True)
+    return (
+        table.loc[nearest]
+        .drop_duplicates("number")
+        .sort_values("number", ignore_index=True)
+    )
 
 
 def summary(jobs: Sequence[Job], estimated: pd.DataFrame) -> pd.DataFrame:
@@ -89,10 +97,14 @@ def summary(jobs: Sequence[Job], estimated: pd.DataFrame) -> pd.DataFrame:
     """
     by_number = {job.number: job for job in jobs}
     needed = {job.table: _needed(job, by_number) for job in jobs if job.table}
-    uses = pd.Series([number for numbers in needed.values() for number in numbers], dtype=int).value_counts()
+    uses = pd.Series(
+        [number for numbers in needed.values() for number in numbers], dtype=int
+    ).value_counts()
     parts: dict[tuple[str, str], set[int]] = {}
     for paper in sorted({paper for paper, _ in needed}):
-        tables = {table: numbers for (of, table), numbers in needed.items() if of == paper}
+        tables = {
+            table: numbers for (of, table), numbers in needed.items() if of == paper
+        }
         parts[paper, ""] = set().union(*tables.values())
         parts |= {(paper, table): tables[table] for table in sorted(tables)}
     if rest := by_number.keys() - uses.index:
@@ -101,7 +113,11 @@ def summary(jobs: Sequence[Job], estimated: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for (paper, table), numbers in parts.items():
         jobs_of = estimated[estimated["number"].isin(numbers)]
-        weights = {k: v for number in jobs_of["number"] for k, v in (by_number[number].weights or {}).items()}
+        weights = {
+            k: v
+            for number in jobs_of["number"]
+            for k, v in (by_number[number].weights or {}).items()
+        }
         row = {
             "paper": paper,
             "table": table,
@@ -111,12 +127,17 @@ def summary(jobs: Sequence[Job], estimated: pd.DataFrame) -> pd.DataFrame:
             "gpu_jobs": int(jobs_of["gpu"].sum()),
         }
         for name, unit in SUMS.items():
-            values = [*jobs_of[name], *(weights.values() if name in ("download_bytes", "disk_bytes") else ())]
+            values = [
+                *jobs_of[name],
+                *(weights.values() if name in ("download_bytes", "disk_bytes") else ()),
+            ]
             values = pd.Series(values, dtype=float)
             row[name] = values.sum() / unit
             row[f"{name}_unknown"] = int(values.isna().sum())
         rows.append(row)
-    return pd.DataFrame(rows).rename(columns=lambda name: name.replace("core_seconds", "core_hours"))
+    return pd.DataFrame(rows).rename(
+        columns=lambda name: name.replace("core_seconds", "core_hours")
+    )
 
 
 def _needed(job: Job, jobs: Mapping[int, Job]) -> set[int]:
@@ -135,7 +156,10 @@ def text(lines: pd.DataFrame, estimated: pd.DataFrame) -> str:
     cells = pd.DataFrame(
         {
             "": names.str.ljust(names.str.len().max()),
-            **{name: lines[name].map("{:,}".format) for name in ("jobs", "finished", "shared")},
+            **{
+                name: lines[name].map("{:,}".format)
+                for name in ("jobs", "finished", "shared")
+            },
             "GPU jobs": lines["gpu_jobs"].map("{:,}".format),
             "core hours": _column(lines, "core_hours", lambda value: f"{value:.2g}"),
             "GPU hours": _column(lines, "gpu_hours", lambda value: f"{value:,.0f}"),
@@ -144,10 +168,14 @@ def text(lines: pd.DataFrame, estimated: pd.DataFrame) -> str:
         }
     )
     parts = [cells.to_string(index=False), ""]
-    unknown = estimated[estimated["core_seconds"].isna()]["rule"].value_counts().sort_index()
+    unknown = (
+        estimated[estimated["core_seconds"].isna()]["rule"].value_counts().sort_index()
+    )
     if len(unknown):
         kinds = ", ".join(f"{number} {rule}" for rule, number in unknown.items())
-        parts.append(f"> means at least: {unknown.sum()} jobs have no record and are not counted ({kinds}).")
+        parts.append(
+            f"> means at least: {unknown.sum()} jobs have no record and are not counted ({kinds})."
+        )
     parts.append(
         "Jobs needed by several tables are counted in each, and once in the last line (docs/reference.md)."
     )
@@ -156,21 +184,36 @@ def text(lines: pd.DataFrame, estimated: pd.DataFrame) -> str:
 
 def _column(lines: pd.DataFrame, name: str, form: Callable[[float], str]) -> list[str]:
     pairs = zip(lines[name], lines[f"{name}_unknown"], strict=True)
-    return [f"{'>' if unknown else ''}{form(value)}" if value or unknown else "" for value, unknown in pairs]
+    return [
+        f"{'>' if unknown else ''}{form(value)}" if value or unknown else ""
+        for value, unknown in pairs
+    ]
 
 
 def _size(value: float) -> str:
     return next(
-        (f"{value / size:.3g} {unit}" for unit, size in (("TB", 1e12), ("GB", 1e9)) if value >= size),
+        (
+            f"{value / size:.3g} {unit}"
+            for unit, size in (("TB", 1e12), ("GB", 1e9))
+            if value >= size
+        ),
         f"{value / MEGABYTE:.3g} MB",
     )
 
 
-def write(folder: Path, lines: pd.DataFrame, estimated: pd.DataFrame, finished: pd.DataFrame) -> str:
+def write(
+    folder: Path, lines: pd.DataFrame, estimated: pd.DataFrame, finished: pd.DataFrame
+) -> str:
     """Write ``plan.csv``, ``jobs.csv`` and ``records.csv`` to ``folder``; return a sentence about them."""
     try:
-        for name, frame in {"plan": lines, "jobs": estimated, "records": finished}.items():
-            write_text(folder / f"{name}.csv", frame.map(spreadsheet.cell).to_csv(index=False))
+        for name, frame in {
+            "plan": lines,
+            "jobs": estimated,
+            "records": finished,
+        }.items():
+            write_text(
+                folder / f"{name}.csv", frame.map(spreadsheet.cell).to_csv(index=False)
+            )
     except OSError as error:
         return f"The plan is not saved: {folder} is not writable ({error.strerror})."
     return f"{folder}/plan.csv has these lines, jobs.csv every job."
@@ -194,11 +237,25 @@ def records(jobs: Sequence[Job], data: str) -> pd.DataFrame:
         size = sum(_bytes(Path(output)) for output in job.outputs)
         with damage_named(benchmark):
             seconds = pd.read_csv(benchmark, sep="\t")["cpu_time"].sum()
-        rows.append([data, job.rule, job.dataset, job.model, float(f"{job.published:.3g}"), seconds, size])
+        rows.append(
+            [
+                data,
+                job.rule,
+                job.dataset,
+                job.model,
+                float(f"{job.published:.3g}"),
+                seconds,
+                size,
+            ]
+        )
     frame = pd.DataFrame(rows, columns=[*KEY, "published", "seconds", "bytes"])
     groups = frame.groupby([*KEY, "published"])
     return (
-        groups.agg(jobs=("seconds", "size"), seconds=("seconds", "median"), bytes=("bytes", "median"))
+        groups.agg(
+            jobs=("seconds", "size"),
+            seconds=("seconds", "median"),
+            bytes=("bytes", "median"),
+        )
         .round(2)
         .reset_index()
     )

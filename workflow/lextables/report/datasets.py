@@ -11,7 +11,13 @@ import pyarrow as pa
 from lextables.pipeline.dataset import parquet_file
 from lextables.pipeline.files import read_json
 from lextables.pipeline.run import Counts
-from lextables.pipeline.table_texts import SPLIT, config_name, description_of, key_of, type_name
+from lextables.pipeline.table_texts import (
+    SPLIT,
+    config_name,
+    description_of,
+    key_of,
+    type_name,
+)
 from lextables.pipeline.version import snakemake_path
 from lextables.report.exhibits import cut
 from lextables.report.layout import Found, Page, ticked
@@ -66,17 +72,31 @@ def read(census: str | Path, texts: Mapping[str, Any] | None = None) -> DataSet:
     counts = read_json(census, Counts)
     counts["sources"] = with_registry_texts(counts.get("sources", []), texts or {})
     files = [folder / f"{name}.parquet" for name in counts["data"]]
-    return DataSet(folder.name, counts, [_table(file) for file in files if file.exists()])
+    return DataSet(
+        folder.name, counts, [_table(file) for file in files if file.exists()]
+    )
 
 
 def _table(path: Path) -> DataTable:
     with parquet_file(path) as file:
         schema = file.schema_arrow
-        rows = next(file.iter_batches(batch_size=ROWS), pa.RecordBatch.from_pylist([], schema)).to_pylist()
-    columns = [(column.name, type_name(column), description_of(column.metadata)) for column in schema]
+        rows = next(
+            file.iter_batches(batch_size=ROWS), pa.RecordBatch.from_pylist([], schema)
+        ).to_pylist()
+    columns = [
+        (column.name, type_name(column), description_of(column.metadata))
+        for column in schema
+    ]
     texts = [[_text(row[name]) for name, *_ in columns] for row in rows]
     place = f"data/{path.parent.name}/{path.name}"
-    return DataTable(path.stem, description_of(schema.metadata), key_of(schema), columns, texts, place)
+    return DataTable(
+        path.stem,
+        description_of(schema.metadata),
+        key_of(schema),
+        columns,
+        texts,
+        place,
+    )
 
 
 def _text(value: Any) -> str:
@@ -104,7 +124,10 @@ def page(dataset: DataSet, parts: Sequence[Part], root: str) -> Page:
     tables = [
         {
             "table": table,
-            "columns": [(name, kind, ticked(description)) for name, kind, description in table.columns],
+            "columns": [
+                (name, kind, ticked(description))
+                for name, kind, description in table.columns
+            ],
             "rows": dataset.census["data"][table.name]["rows"],
             "digest": dataset.census["data"][table.name]["rows_sha256"],
             "labels": _histograms(dataset.census["data"][table.name].get("labels", {})),
@@ -131,29 +154,56 @@ def page(dataset: DataSet, parts: Sequence[Part], root: str) -> Page:
         for table in dataset.tables
     ]
     title = f"The data set {dataset.name}"
-    return Page(dataset.path, title, TEMPLATE, values, "data set", [*trail, (title, dataset.path)], entries)
+    return Page(
+        dataset.path,
+        title,
+        TEMPLATE,
+        values,
+        "data set",
+        [*trail, (title, dataset.path)],
+        entries,
+    )
 
 
-Bar = tuple[str, int, float]  # a value, its count, and this as per cent of the most frequent value's
+Bar = tuple[
+    str, int, float
+]  # a value, its count, and this as per cent of the most frequent value's
 
 
-def _histograms(labels: Mapping[str, Mapping[str, int]]) -> list[tuple[str, int, list[Bar]]]:
+def _histograms(
+    labels: Mapping[str, Mapping[str, int]],
+) -> list[tuple[str, int, list[Bar]]]:
     """Each label with its number of values, and with their bars if these are few."""
     histograms = []
     for label, values in labels.items():
         largest = max(values.values(), default=0) or 1
         few = values.items() if len(values) <= VALUES else ()
-        histograms.append((label, len(values), [(value, n, round(100 * n / largest, 1)) for value, n in few]))
+        histograms.append(
+            (
+                label,
+                len(values),
+                [(value, n, round(100 * n / largest, 1)) for value, n in few],
+            )
+        )
     return histograms
 
 
 def load(dataset: DataSet, root: str, part: Part | None) -> list[tuple[str, str]]:
     """How to load the tables of a data set: (library, code)."""
-    frames = [f'{table.name} = pd.read_parquet("{root}/{table.file}")' for table in dataset.tables]
+    frames = [
+        f'{table.name} = pd.read_parquet("{root}/{table.file}")'
+        for table in dataset.tables
+    ]
     ways = [("With pandas", "\n".join(["import pandas as pd", *frames]))]
     # Auxiliary data sets are not part of a paper's export.
-    if part and dataset.tables and (dataset.name == part.name or part.tasks[dataset.name]):
-        name = config_name(dataset.tables[0].name, "" if dataset.name == part.name else dataset.name)
+    if (
+        part
+        and dataset.tables
+        and (dataset.name == part.name or part.tasks[dataset.name])
+    ):
+        name = config_name(
+            dataset.tables[0].name, "" if dataset.name == part.name else dataset.name
+        )
         call = f'rows = load_dataset("{root}/publish/{part.name}", "{name}", split="{SPLIT}")'
         what = f"With datasets, after {snakemake_path()} --cores 4 publish"
         ways.append((what, f"from datasets import load_dataset\n{call}"))

@@ -62,12 +62,16 @@ def edited(before: str, after: str) -> list[Piece]:
     """Return ``after`` in pieces, with the words marked that were added to or removed from ``before``."""
     old, new = (re.findall(r"\S+\s*", text) for text in (before, after))
     pieces = []
-    for kind, a, b, c, d in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+    for kind, a, b, c, d in difflib.SequenceMatcher(
+        None, old, new, autojunk=False
+    ).get_opcodes():
         if kind == "equal":
             pieces.append(Piece("".join(new[c:d])))
         else:
             removed, added = "".join(old[a:b]), "".join(new[c:d])
-            pieces += [Piece(removed, "taken")] * bool(removed) + [Piece(added, "added")] * bool(added)
+            pieces += [Piece(removed, "taken")] * bool(removed) + [
+                Piece(added, "added")
+            ] * bool(added)
     return pieces
 
 

@@ -18,7 +18,9 @@ TICKED = re.compile(r"`([^`]+)`")  # names of columns and similar
 FRAME = "layout.html.j2"
 # Included by other templates; a rule's fingerprint counts the files that the code names.
 SHARED = ("parts.html.j2",)
-TEMPLATES = render.TEMPLATES.overlay(loader=ChoiceLoader([FileSystemLoader(HERE), render.TEMPLATES.loader]))
+TEMPLATES = render.TEMPLATES.overlay(
+    loader=ChoiceLoader([FileSystemLoader(HERE), render.TEMPLATES.loader])
+)
 TEMPLATES.filters["count"] = lambda n: f"{n:,}"
 TEMPLATES.filters["spaced"] = lambda text: text.replace("_", " ")
 TEMPLATES.globals["frame"] = FRAME
@@ -84,5 +86,9 @@ def relative(origin: str, place: str) -> str:
     path, _, anchor = place.partition("#")
     # Both under one absolute folder: relpath would resolve a leading `..` in the working directory.
     start = posixpath.join(FOLDER, posixpath.dirname(origin))
-    address = quote(posixpath.relpath(posixpath.join(FOLDER, path), start), safe="/") if path else ""
+    address = (
+        quote(posixpath.relpath(posixpath.join(FOLDER, path), start), safe="/")
+        if path
+        else ""
+    )
     return f"{address}#{quote(anchor)}" if anchor else address

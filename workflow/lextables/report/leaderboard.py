@@ -71,7 +71,10 @@ class Benchmark:
 def benchmarks(parts: Iterable[Part]) -> list[Benchmark]:
     """Return the headline of each table that names one and has a row that ran, in the order of the papers."""
     headlines = [
-        _benchmark(part, exhibit) for part in parts for exhibit in part.exhibits if exhibit.entry.headline
+        _benchmark(part, exhibit)
+        for part in parts
+        for exhibit in part.exhibits
+        if exhibit.entry.headline
     ]
     return [each for each in headlines if each.rows and each.rows[0].run]
 
@@ -82,17 +85,26 @@ def headline_lines(exhibit: Exhibit) -> dict[str, Line]:
     return {
         line.row if headline.column else line.column: line
         for line in exhibit.lines
-        if (headline.column or headline.row) == (line.column if headline.column else line.row)
+        if (headline.column or headline.row)
+        == (line.column if headline.column else line.row)
     }
 
 
 def _benchmark(part: Part, exhibit: Exhibit) -> Benchmark:
     headline = exhibit.entry.headline
-    of_measure = [each for each in comparisons(exhibit.pairs) if each.measure == headline.compared_by]
+    of_measure = [
+        each
+        for each in comparisons(exhibit.pairs)
+        if each.measure == headline.compared_by
+    ]
     comparison = of_measure[0] if of_measure else None
     lines = headline_lines(exhibit)
     # A column may hold rows that are compared by two measures.
-    names = comparison.systems if comparison else [name for name, line in lines.items() if line.runs]
+    names = (
+        comparison.systems
+        if comparison
+        else [name for name, line in lines.items() if line.runs]
+    )
     scores = {name: _value(lines[name]) for name in names if name in lines}
     ran = [name for name, score in scores.items() if score is not None]
     ran.sort(key=lambda name: scores[name], reverse=not headline.lower)
@@ -100,7 +112,11 @@ def _benchmark(part: Part, exhibit: Exhibit) -> Benchmark:
     note = data_note(exhibit.sources)
     if not note:
         rows += _published_rows(lines, headline.lower)
-    sample = all(source["variant"] == SAMPLE for source in exhibit.sources if not source["comparable"])
+    sample = all(
+        source["variant"] == SAMPLE
+        for source in exhibit.sources
+        if not source["comparable"]
+    )
     return Benchmark(
         part.name,
         part.short,
@@ -119,7 +135,11 @@ def _value(line: Line) -> float | None:
 
 def _row(system: str, line: Line, comparison: Comparison | None) -> Row:
     """The row of a system that ran."""
-    seeds = f"{line.prediction_low} to {line.prediction_high}" if line.prediction_low else ""
+    seeds = (
+        f"{line.prediction_low} to {line.prediction_high}"
+        if line.prediction_low
+        else ""
+    )
     groups = ", ".join(_groups(system, comparison)) if comparison else ""
     score = line.reproduced or line.ours
     return Row(system, score, line.low, line.high, seeds, groups, line.runs.split()[0])
@@ -129,7 +149,11 @@ def _groups(system: str, comparison: Comparison) -> list[str]:
     """The 1-based numbers of a system's groups, as on the table's page; empty if it was never tested."""
     if not any(system in (pair.one, pair.other) for pair in comparison.pairs):
         return []
-    return [str(place) for place, group in enumerate(comparison.groups, 1) if system in group]
+    return [
+        str(place)
+        for place, group in enumerate(comparison.groups, 1)
+        if system in group
+    ]
 
 
 def _published_rows(lines: Mapping[str, Line], lower: bool) -> list[Row]:
@@ -158,8 +182,16 @@ def pages(parts: Sequence[Part], trained_on: Mapping[str, str]) -> list[Page]:
 def page(headlines: Sequence[Benchmark], trained_on: Mapping[str, str]) -> Page:
     """Return the page of the benchmarks; those on data that are not the paper's are only named."""
     values: dict[str, Any] = {
-        "benchmarks": [(each, [*_cells(each, trained_on)]) for each in headlines if not each.data_note],
-        "notes": [f"Not shown: {each.name} ({each.data_note})." for each in headlines if each.data_note],
+        "benchmarks": [
+            (each, [*_cells(each, trained_on)])
+            for each in headlines
+            if not each.data_note
+        ],
+        "notes": [
+            f"Not shown: {each.name} ({each.data_note})."
+            for each in headlines
+            if each.data_note
+        ],
     }
     return Page(PATH, "Leaderboard", TEMPLATE, values, "page", [("Leaderboard", PATH)])
 

@@ -33,9 +33,15 @@ def read_texts(
     """
     splits_of = defaultdict(set)
     if texts["splits"]:
-        for row in read(folder / f"{texts['splits']}.parquet", [texts["unit"], "split"]):
+        for row in read(
+            folder / f"{texts['splits']}.parquet", [texts["unit"], "split"]
+        ):
             splits_of[row[texts["unit"]]].add(row["split"])
-    columns = [texts["unit"], texts["text"], *([texts["split"]] if texts["split"] else [])]
+    columns = [
+        texts["unit"],
+        texts["text"],
+        *([texts["split"]] if texts["split"] else []),
+    ]
     rows = itertools.chain.from_iterable(
         read(folder / f"{table}.parquet", columns) for table in texts["tables"]
     )
@@ -59,18 +65,40 @@ def pairs(splits: Sequence[Split], units: pd.DataFrame) -> pd.DataFrame:
     words, and `NEAR` of their n-grams with one unit of the other split.  ``share`` is the share of words.
     """
     sizes = pd.DataFrame(
-        [(split.dataset, split.split, len(split.units), sum(split.words), split.short) for split in splits],
+        [
+            (
+                split.dataset,
+                split.split,
+                len(split.units),
+                sum(split.words),
+                split.short,
+            )
+            for split in splits
+        ],
         columns=["dataset", "split", "units", "words", "short"],
     )
-    compared = sizes.merge(sizes[["dataset", "split"]], how="cross", suffixes=("", "_2"))
-    compared = compared.rename(columns={"dataset_2": "other_dataset", "split_2": "other_split"})
-    together = sizes.groupby("dataset").filter(lambda group: len(group) > 1).dataset.unique()
-    with_whole = sizes.merge(pd.DataFrame({"other_dataset": together, "other_split": ALL}), how="cross")
-    compared = pd.concat([compared, with_whole[with_whole.dataset != with_whole.other_dataset]])
+    compared = sizes.merge(
+        sizes[["dataset", "split"]], how="cross", suffixes=("", "_2")
+    )
+    compared = compared.rename(
+        columns={"dataset_2": "other_dataset", "split_2": "other_split"}
+    )
+    together = (
+        sizes.groupby("dataset").filter(lambda group: len(group) > 1).dataset.unique()
+    )
+    with_whole = sizes.merge(
+        pd.DataFrame({"other_dataset": together, "other_split": ALL}), how="cross"
+    )
+    compared = pd.concat(
+        [compared, with_whole[with_whole.dataset != with_whole.other_dataset]]
+    )
     compared = compared[
-        (compared.dataset != compared.other_dataset) | (compared.split != compared.other_split)
+        (compared.dataset != compared.other_dataset)
+        | (compared.split != compared.other_split)
     ]
-    marks = units.assign(half=units.shared >= HALF * units.words, near=units.nearest_share >= NEAR)
+    marks = units.assign(
+        half=units.shared >= HALF * units.words, near=units.nearest_share >= NEAR
+    )
     counts = marks.groupby(PAIR).agg(
         touched=("unit", "size"),
         half=("half", "sum"),
@@ -80,7 +108,9 @@ def pairs(splits: Sequence[Split], units: pd.DataFrame) -> pd.DataFrame:
     table = compared.merge(counts.reset_index(), how="left", on=PAIR)
     numbers = ["touched", "half", "near_duplicates", "shared"]
     table[numbers] = table[numbers].fillna(0).astype("int64")
-    table["share"] = (table.shared / table.words).fillna(0)  # a split of short units has no words
+    table["share"] = (table.shared / table.words).fillna(
+        0
+    )  # a split of short units has no words
     return table.sort_values(PAIR, ignore_index=True)
 
 
@@ -92,12 +122,23 @@ def lines(table: pd.DataFrame) -> list[Line]:
 
     return [
         Line(
-            row=name(pair.dataset, pair.split), column=name(pair.other_dataset, pair.other_split),
-            published="", reproduced="", ours=f"{pair.share:.3f}", low="", high="", difference="",
-            prediction_low="", prediction_high="", decimals=3, verdict="", reason="", runs="",
+            row=name(pair.dataset, pair.split),
+            column=name(pair.other_dataset, pair.other_split),
+            published="",
+            reproduced="",
+            ours=f"{pair.share:.3f}",
+            low="",
+            high="",
+            difference="",
+            prediction_low="",
+            prediction_high="",
+            decimals=3,
+            verdict="",
+            reason="",
+            runs="",
         )
         for pair in table.itertuples()
-    ]  # fmt: skip
+    ]
 
 
 def facts(table: pd.DataFrame, data: Path) -> pd.DataFrame:
@@ -111,7 +152,9 @@ def facts(table: pd.DataFrame, data: Path) -> pd.DataFrame:
     return kept[[*PAIR, "share"]].round({"share": 3})
 
 
-def page(table: pd.DataFrame, units: pd.DataFrame, scores: pd.DataFrame) -> tuple[str, str]:
+def page(
+    table: pd.DataFrame, units: pd.DataFrame, scores: pd.DataFrame
+) -> tuple[str, str]:
     """Return the figure as svg, and the page with it as html; ``scores`` are those without overlap."""
     shares = lines(table)
     svg = figures.draw("heat_map", shares, TITLE)
@@ -126,19 +169,34 @@ def page(table: pd.DataFrame, units: pd.DataFrame, scores: pd.DataFrame) -> tupl
             "these documents are removed, and queries without another relevant one. There are then fewer "
             "documents to rank, so such scores are compared with each other and not with those on all units."
         )
-    top = units[(units.other_split != ALL) | ~units.other_dataset.isin(units.dataset[units.split != ALL])]
+    top = units[
+        (units.other_split != ALL)
+        | ~units.other_dataset.isin(units.dataset[units.split != ALL])
+    ]
     top = top.assign(share=top.shared / top.words).sort_values(
         ["share", "words", *PAIR, "unit"], ascending=[False, False, *[True] * 5]
     )
     top = top.drop_duplicates(UNITS).head(SHOWN)
-    columns = [*UNITS, "words", "share", "other_dataset", "other_split", "nearest", "nearest_share"]
+    columns = [
+        *UNITS,
+        "words",
+        "share",
+        "other_dataset",
+        "other_split",
+        "nearest",
+        "nearest_share",
+    ]
     parts = [("Scores on test units without overlap", scores)] if len(scores) else []
     parts += [
         ("Counts for each pair", table.drop(columns="shared")),
         (f"The {len(top)} longest units with the highest shares", top[columns]),
     ]
-    more = Markup("\n").join(Markup("<h2>{}</h2>\n{}").format(title, _html(frame)) for title, frame in parts)
-    return svg, render.html(TITLE, "All ordered pairs of splits", shares, notes, svg=svg, more=more)
+    more = Markup("\n").join(
+        Markup("<h2>{}</h2>\n{}").format(title, _html(frame)) for title, frame in parts
+    )
+    return svg, render.html(
+        TITLE, "All ordered pairs of splits", shares, notes, svg=svg, more=more
+    )
 
 
 def _html(frame: pd.DataFrame) -> Markup:

@@ -18,7 +18,11 @@ NUMBERS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven"}
 
 
 def first_page(
-    config: Mapping[str, Any], parts: Sequence[Part], runs: Sequence[RunRecord], made_by: str, date: str
+    config: Mapping[str, Any],
+    parts: Sequence[Part],
+    runs: Sequence[RunRecord],
+    made_by: str,
+    date: str,
 ) -> Page:
     """Return the first page."""
     blocks = []
@@ -26,7 +30,12 @@ def first_page(
         rows = [row(part, exhibit) for exhibit in part.exhibits]
         counts = wording.summed(row["counts"] for row in rows)
         blocks.append(
-            {"part": part, "rows": rows, "counts": counts, "words": wording.counts_in_words(counts)}
+            {
+                "part": part,
+                "rows": rows,
+                "counts": counts,
+                "words": wording.counts_in_words(counts),
+            }
         )
     total = wording.summed(block["counts"] for block in blocks)
     values = {
@@ -34,20 +43,30 @@ def first_page(
         "total": total,
         "printed": sum(total.values()),
         "legend": [
-            (name, wording.OUTCOMES[name], n, wording.picture({name: 1})) for name, n in total.items() if n
+            (name, wording.OUTCOMES[name], n, wording.picture({name: 1}))
+            for name, n in total.items()
+            if n
         ],
         "facts": facts(config, parts, runs, made_by, date),
         "versions": wording.versions(runs),
         "all": commands.command(config),
-        "papers": "one paper" if len(parts) == 1 else f"{NUMBERS.get(len(parts), len(parts))} papers",
+        "papers": "one paper"
+        if len(parts) == 1
+        else f"{NUMBERS.get(len(parts), len(parts))} papers",
         "key": render.KEY,
-        "kinds": sorted({row["task"] for block in blocks for row in block["rows"] if row["task"]}),
+        "kinds": sorted(
+            {row["task"] for block in blocks for row in block["rows"] if row["task"]}
+        ),
     }
     return Page(HOME, "Published and reproduced values", TEMPLATE, values, "overview")
 
 
 def facts(
-    config: Mapping[str, Any], parts: Sequence[Part], runs: Sequence[RunRecord], made_by: str, date: str
+    config: Mapping[str, Any],
+    parts: Sequence[Part],
+    runs: Sequence[RunRecord],
+    made_by: str,
+    date: str,
 ) -> list[tuple[str, str]]:
     """Data, models, settings and versions, as (name, text)."""
     computed = [run for run in runs if not run.submitted]
@@ -57,14 +76,27 @@ def facts(
     return [
         (
             "Data",
-            wording.data_in_words(config["data"], [source for part in parts for source in part.sources]),
+            wording.data_in_words(
+                config["data"], [source for part in parts for source in part.sources]
+            ),
         ),
         ("Models", wording.models_in_words(config, runs)),
-        ("Grid", f"{config.get('grid', 'auto')}, seeds {', '.join(map(str, seeds))}" if seeds else ""),
+        (
+            "Grid",
+            f"{config.get('grid', 'auto')}, seeds {', '.join(map(str, seeds))}"
+            if seeds
+            else "",
+        ),
         ("Settings", ", ".join(commands.changed_keys(config)) or "the default"),
-        ("Runs", f"{len(runs)}, in at most {duration(spent)} together" if runs else "none"),
+        (
+            "Runs",
+            f"{len(runs)}, in at most {duration(spent)} together" if runs else "none",
+        ),
         ("Devices", devices),
-        ("Made by", f"lextables {made_by}{f', of {date}' if date else ''}" if made_by else ""),
+        (
+            "Made by",
+            f"lextables {made_by}{f', of {date}' if date else ''}" if made_by else "",
+        ),
     ]
 
 
@@ -100,11 +132,21 @@ def paper_page(
         "command": commands.command(config, part.name),
     }
     items = [
-        Found(f"{part.short}: {section.title}", "section", f"{paper_path(part)}#{anchor(section)}")
+        Found(
+            f"{part.short}: {section.title}",
+            "section",
+            f"{paper_path(part)}#{anchor(section)}",
+        )
         for section in sections
     ]
     return Page(
-        paper_path(part), part.title, PAPER_TEMPLATE, values, "paper", [(part.short, paper_path(part))], items
+        paper_path(part),
+        part.title,
+        PAPER_TEMPLATE,
+        values,
+        "paper",
+        [(part.short, paper_path(part))],
+        items,
     )
 
 
@@ -124,17 +166,27 @@ def row(part: Part, exhibit: Any) -> dict[str, Any]:
 
 def anchor(section: Section) -> str:
     """The id of a section on its paper's page."""
-    return "-".join("".join(c if c.isalnum() else " " for c in section.title.lower()).split())
+    return "-".join(
+        "".join(c if c.isalnum() else " " for c in section.title.lower()).split()
+    )
 
 
 def extremes(runs: Sequence[RunRecord]) -> str:
     """The longest and the largest run as text; no sum, because the runs of one job share its time."""
-    earlier, submitted = sum(run.earlier for run in runs), sum(bool(run.submitted) for run in runs)
-    parts = [f"{earlier} left by earlier runs"] * bool(earlier) + [f"{submitted} submitted"] * bool(submitted)
+    earlier, submitted = (
+        sum(run.earlier for run in runs),
+        sum(bool(run.submitted) for run in runs),
+    )
+    parts = [f"{earlier} left by earlier runs"] * bool(earlier) + [
+        f"{submitted} submitted"
+    ] * bool(submitted)
     details = f" ({', '.join(parts)})" if parts else ""
     many = "1 run" if len(runs) == 1 else f"{len(runs)} runs"
     records = [run.record for run in runs if not run.submitted]
     if not records:
         return f"{many}{details}."
-    seconds, peak = (max(record[name] for record in records) for name in ("seconds", "peak_memory_mib"))
+    seconds, peak = (
+        max(record[name] for record in records)
+        for name in ("seconds", "peak_memory_mib")
+    )
     return f"{many}{details}: the longest took {duration(seconds)}, the largest {peak:,} MiB."

@@ -97,20 +97,26 @@ class RunRecord:
     def submitted(self) -> str:
         """The file of submitted predictions; empty for other runs."""
         record = self.record.get("submitted")
-        digest = self.record["settings"]["content"][: len("sha256:") + 12] if record else ""
+        digest = (
+            self.record["settings"]["content"][: len("sha256:") + 12] if record else ""
+        )
         return f"submitted predictions: {record['file']} ({digest})" if record else ""
 
     @property
     def weights(self) -> str:
         """The model whose weights it used and where they were found; empty without weights."""
-        model, location = (self.record["settings"].get(key) for key in ("model", "found"))
+        model, location = (
+            self.record["settings"].get(key) for key in ("model", "found")
+        )
         return f"{model} ({location})" if model and location else model or ""
 
     @property
     def versions(self) -> Mapping[str, str]:
         """The versions of lextables, with its commit, and of the libraries that the run had."""
         version = self.record.get("lextables")  # older records lack it
-        return self.record["libraries"] | ({"lextables": version_words(version)} if version else {})
+        return self.record["libraries"] | (
+            {"lextables": version_words(version)} if version else {}
+        )
 
 
 def left_over(results: str | Path, planned: Iterable[str]) -> dict[str, str]:
@@ -120,9 +126,16 @@ def left_over(results: str | Path, planned: Iterable[str]) -> dict[str, str]:
     The digests are a param of the report, which is remade if one changes.
     """
     results, planned = Path(results), set(planned)
-    kinds = ("data/*/census.json", "tables/*/*.csv", "tables/*/*.svg", "runs/*/*/*/*/seed*/run.json")
+    kinds = (
+        "data/*/census.json",
+        "tables/*/*.csv",
+        "tables/*/*.svg",
+        "runs/*/*/*/*/seed*/run.json",
+    )
     return {
-        path.relative_to(results).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+        path.relative_to(results).as_posix(): hashlib.sha256(
+            path.read_bytes()
+        ).hexdigest()[:16]
         for kind in kinds
         for path in sorted(results.glob(kind))
         if str(path) not in planned
@@ -168,23 +181,28 @@ def read_part(
     """
     results = Path(results)
     raw = yaml.safe_load(Path(registry).read_text(encoding="utf-8"))
-    paper = Shown.model_validate({key: value for key, value in raw.items() if key in Shown.model_fields})
+    paper = Shown.model_validate(
+        {key: value for key, value in raw.items() if key in Shown.model_fields}
+    )
     tables, census = results / "tables" / name, _census(results, name)
     shown = paper.tables
     if earlier:
         shown = {
             table: entry
             for table, entry in shown.items()
-            if _stands(tables, table, entry) and _census(results, entry.of or name).exists()
+            if _stands(tables, table, entry)
+            and _census(results, entry.of or name).exists()
         }
     if earlier and not (shown and census.exists()):
         return None
     counts = _counts(census, texts)
     of_data = {
-        of: _counts(_census(results, of or name), texts) for of in {each.of for each in shown.values()}
+        of: _counts(_census(results, of or name), texts)
+        for of in {each.of for each in shown.values()}
     }
     exhibits = [
-        _read_exhibit(tables, table, entry, of_data[entry.of]["sources"]) for table, entry in shown.items()
+        _read_exhibit(tables, table, entry, of_data[entry.of]["sources"])
+        for table, entry in shown.items()
     ]
     last = max((tables / f"{exhibit.name}.csv").stat().st_mtime for exhibit in exhibits)
     return Part(
@@ -219,12 +237,17 @@ def _counts(census: Path, texts: Mapping[str, Any] | None) -> dict[str, Any]:
 
 def _tasks(name: str, registry: Mapping[str, Any]) -> dict[str, str]:
     """{data set of the paper: the kind of its task}, its own first."""
-    tasks = {dataset: entry["task"] for dataset, entry in registry.get("tasks", {}).items()}
+    tasks = {
+        dataset: entry["task"] for dataset, entry in registry.get("tasks", {}).items()
+    }
     return {name: ""} | dict.fromkeys(registry.get("data", {}), "") | tasks
 
 
 def _stands(folder: Path, name: str, entry: TableEntry) -> bool:
-    return all((folder / f"{name}.{kind}").exists() for kind in (["csv", "svg"] if entry.kind else ["csv"]))
+    return all(
+        (folder / f"{name}.{kind}").exists()
+        for kind in (["csv", "svg"] if entry.kind else ["csv"])
+    )
 
 
 def _read_exhibit(
@@ -252,4 +275,6 @@ def read_run(path: str | Path, *, earlier: bool = False) -> RunRecord:
     path = Path(path)
     *_, paper, experiment, model, condition, seed = path.parent.parts
     record = read_json(path, Record)
-    return RunRecord(paper, experiment, model, condition, seed.removeprefix("seed"), record, earlier)
+    return RunRecord(
+        paper, experiment, model, condition, seed.removeprefix("seed"), record, earlier
+    )

@@ -49,7 +49,10 @@ def shown_in(parts: Iterable[Part]) -> Shown:
         for exhibit in part.exhibits:
             for line in exhibit.lines:
                 for folder in line.runs.split():
-                    tables_of.setdefault(folder, {})[part.name, exhibit.name] = part, exhibit
+                    tables_of.setdefault(folder, {})[part.name, exhibit.name] = (
+                        part,
+                        exhibit,
+                    )
     return {folder: list(tables.values()) for folder, tables in tables_of.items()}
 
 
@@ -59,7 +62,9 @@ def runs_read(runs: Iterable[RunRecord]) -> Readers:
     return {
         folder: [
             by_folder[other]
-            for other in dict.fromkeys(OF_RUN.findall(json.dumps(run.record["settings"])))
+            for other in dict.fromkeys(
+                OF_RUN.findall(json.dumps(run.record["settings"]))
+            )
             if other in by_folder and other != folder
         ]
         for folder, run in by_folder.items()
@@ -82,7 +87,9 @@ def page(
     folder, record = Path(root) / run.folder, run.record
     there = [name for name in FILES if (folder / name).exists()]
     target = "scores.parquet" if "scores.parquet" in there else "run.json"
-    scores = _scores(folder / "scores.parquet") if "scores.parquet" in there else ([], 0)
+    scores = (
+        _scores(folder / "scores.parquet") if "scores.parquet" in there else ([], 0)
+    )
     log = folder / "log.txt"
     losses = _losses(log) if log.exists() else []
     by = record.get("lextables")
@@ -95,11 +102,16 @@ def page(
         ("Made by", f"lextables {words(by)}" if by else ""),
         (
             "Libraries",
-            ", ".join(f"{name} {version}" for name, version in sorted(record["libraries"].items())),
+            ", ".join(
+                f"{name} {version}"
+                for name, version in sorted(record["libraries"].items())
+            ),
         ),
     ]
     siblings = [
-        other for other in runs.values() if other.place[:-1] == run.place[:-1] and other.seed != run.seed
+        other
+        for other in runs.values()
+        if other.place[:-1] == run.place[:-1] and other.seed != run.seed
     ]
     tables = [
         (f"tables/{part.name}-{exhibit.name}.html", part, exhibit)
@@ -110,8 +122,12 @@ def page(
         "facts": facts,
         "command": command(config, f"{root}/{run.folder}/{target}"),
         "settings": _settings(record["settings"]),
-        "trained": [_training(trained, record["settings"]) for trained in trainings(run)],
-        "counted": _settings({name: value for name, value in record.items() if name not in ELSEWHERE}),
+        "trained": [
+            _training(trained, record["settings"]) for trained in trainings(run)
+        ],
+        "counted": _settings(
+            {name: value for name, value in record.items() if name not in ELSEWHERE}
+        ),
         "asked": _settings(record.get("asked") or {}),
         "scores": scores[0],
         "more_scores": scores[1],
@@ -119,19 +135,36 @@ def page(
         "ends": (losses[0][0][1], losses[-1][-1][1]) if losses else (0, 0),
         "updates": max((at for curve in losses for at, _ in curve), default=0),
         "trials": _trials(record.get("validation") or []),
-        "tables": [(path, f"{part.short}, {label(x.name)}", x.entry.title) for path, part, x in tables],
+        "tables": [
+            (path, f"{part.short}, {label(x.name)}", x.entry.title)
+            for path, part, x in tables
+        ],
         "beside": [
             ("Uses", [(other.name, place(other)) for other in reads[run.folder]]),
             (
                 "Used by",
-                [(other.name, place(other)) for other in runs.values() if run in reads[other.folder]],
+                [
+                    (other.name, place(other))
+                    for other in runs.values()
+                    if run in reads[other.folder]
+                ],
             ),
-            ("The same with other seeds", [(f"seed {other.seed}", place(other)) for other in siblings]),
+            (
+                "The same with other seeds",
+                [(f"seed {other.seed}", place(other)) for other in siblings],
+            ),
         ],
         "files": {name: f"{run.folder}/{name}" for name in there},
     }
     title = f"{run.model}, {run.condition}, seed {run.seed}"
-    return Page(place(run), f"Run: {run.name}", TEMPLATE, values, "run", [*trail, (title, place(run))])
+    return Page(
+        place(run),
+        f"Run: {run.name}",
+        TEMPLATE,
+        values,
+        "run",
+        [*trail, (title, place(run))],
+    )
 
 
 def _settings(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -147,15 +180,23 @@ def _settings(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
     return texts
 
 
-def _training(trained: Mapping[str, Any], settings: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _training(
+    trained: Mapping[str, Any], settings: Mapping[str, Any]
+) -> list[tuple[str, str]]:
     """The device, time, counts and settings of a training, without settings that the run shares."""
-    its_own = {name: value for name, value in trained["settings"].items() if settings.get(name) != value}
+    its_own = {
+        name: value
+        for name, value in trained["settings"].items()
+        if settings.get(name) != value
+    }
     counted = {name: value for name, value in trained.items() if name not in ELSEWHERE}
     took = [("device", trained["device"]), ("time", duration(trained["seconds"]))]
     return took + _settings(counted | its_own)
 
 
-def _trials(trials: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[str]]] | None:
+def _trials(
+    trials: Sequence[Mapping[str, Any]],
+) -> tuple[list[str], list[list[str]]] | None:
     """The trials of a search, as columns and rows of texts; None if there was none."""
     if not trials:
         return None
@@ -171,7 +212,10 @@ def _short(value: Any) -> str:
 def _scores(path: Path) -> tuple[list[tuple[str, str, str, str]], int]:
     """The overall scores, then those of groups, at most `SCORES` rows; and the number of omitted rows."""
     rows = sorted(read(path), key=lambda row: row["group"] != "all")
-    texts = [(row["metric"], row["group"], _score(row["value"]), f"{row['n']:,}") for row in rows]
+    texts = [
+        (row["metric"], row["group"], _score(row["value"]), f"{row['n']:,}")
+        for row in rows
+    ]
     return texts[:SCORES], max(0, len(texts) - SCORES)
 
 
@@ -185,7 +229,9 @@ def _score(value: float) -> str:
 def _losses(log: Path) -> list[Curve]:
     """The losses in a training's log: (update, loss), one curve for each start of the training."""
     curves: list[list[tuple[float, float]]] = []
-    for update, loss in UPDATE.findall(log.read_text(encoding="utf-8", errors="replace")):
+    for update, loss in UPDATE.findall(
+        log.read_text(encoding="utf-8", errors="replace")
+    ):
         if not curves or int(update) <= curves[-1][-1][0]:
             curves.append([])
         curves[-1].append((int(update), float(loss)))
@@ -200,11 +246,16 @@ def drawn(curves: Sequence[Curve], name: str) -> Markup:
     right, top = max(x for x, _ in points), max(y for _, y in points) or 1
     lines = Markup().join(
         Markup('<polyline points="{}"/>').format(
-            " ".join(f"{WIDE * x / right:.1f},{HIGH - (HIGH - 4) * y / top:.1f}" for x, y in curve)
+            " ".join(
+                f"{WIDE * x / right:.1f},{HIGH - (HIGH - 4) * y / top:.1f}"
+                for x, y in curve
+            )
         )
         for curve in curves
     )
     return Markup(
         '<svg class="curve" viewBox="0 0 {w} {h}" role="img" aria-label="{name}, from {first:g} to {last:g}">'
         '<path class="axis" d="M0 0v{h}h{w}"/>{lines}</svg>'
-    ).format(w=WIDE, h=HIGH, name=name, first=points[0][1], last=points[-1][1], lines=lines)
+    ).format(
+        w=WIDE, h=HIGH, name=name, first=points[0][1], last=points[-1][1], lines=lines
+    )

@@ -68,12 +68,26 @@ def files(material: Material) -> dict[str, str]:
         texts.update((page.path, layout.html(page, around)) for page in pages)
 
     add(
-        [overview.first_page(material.config, material.parts, material.runs, material.made_by, material.date)]
+        [
+            overview.first_page(
+                material.config,
+                material.parts,
+                material.runs,
+                material.made_by,
+                material.date,
+            )
+        ]
     )
     by_folder = {run.folder: run for run in material.runs}
     for part in material.parts:
         sections = material.sections.get(part.name, ())
-        add([overview.paper_page(part, material.datasets, material.runs, sections, material.config)])
+        add(
+            [
+                overview.paper_page(
+                    part, material.datasets, material.runs, sections, material.config
+                )
+            ]
+        )
         for exhibit in part.exhibits:
             add([tables.page(part, exhibit, by_folder, material.config, material.root)])
     add(material.leaderboard)
@@ -82,7 +96,13 @@ def files(material: Material) -> dict[str, str]:
     for run in material.runs:
         part = datasets.owner(run.paper, material.parts)
         trail = [(part.short, overview.paper_path(part))] if part else []
-        add([runs.page(run, by_folder, shown, reads, trail, material.config, material.root)])
+        add(
+            [
+                runs.page(
+                    run, by_folder, shown, reads, trail, material.config, material.root
+                )
+            ]
+        )
     texts |= {
         f"figures/{part.name}-{exhibit.name}.svg": drawing(exhibit.svg)
         for part in material.parts
@@ -104,7 +124,12 @@ def drawing(svg: str, style: str = INK) -> str:
 def search(pages: Sequence[Page]) -> str:
     """Return the index of the first page's search: [name, kind, place] of each entry."""
     entries = [(page.title, page.kind, page.path) for page in pages]
-    entries += [(each.name, each.kind, each.place) for page in pages for each in page.found]
-    addresses = [(name, kind, layout.relative(HOME, place)) for name, kind, place in dict.fromkeys(entries)]
+    entries += [
+        (each.name, each.kind, each.place) for page in pages for each in page.found
+    ]
+    addresses = [
+        (name, kind, layout.relative(HOME, place))
+        for name, kind, place in dict.fromkeys(entries)
+    ]
     lines = ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in addresses)
     return f"const FOUND = [\n{lines}\n];\n"

@@ -29,7 +29,10 @@ CELLS = 3  # named in a line
 LONGEST = 40  # letters of a value
 REASONS = 10  # of one outcome of a paper
 BEST_ROWS = 3  # of a benchmark
-OVERLAPS, LEAST = 10, 0.05  # pairs of splits, and the share of words from which they are shown
+OVERLAPS, LEAST = (
+    10,
+    0.05,
+)  # pairs of splits, and the share of words from which they are shown
 NOTHING_ELSE = "none of these"
 LOOKS = {
     "match": {"facecolor": figures.OURS},
@@ -80,7 +83,9 @@ def picture(material: Material) -> str:
         if baselines:
             _draw_besides(axes[1, 0], baselines)
 
-    svg = site.drawing(figures.to_svg(drawing, "Published values and baselines", NAME), PAPER)
+    svg = site.drawing(
+        figures.to_svg(drawing, "Published values and baselines", NAME), PAPER
+    )
     return f"{' '.join(svg.split())}\n"
 
 
@@ -90,22 +95,58 @@ def _draw_counts(axes: Any, counts: Mapping[str, wording.Counts]) -> None:
         start, total = 0.0, sum(outcomes.values())
         for name in columns:
             share = 100 * outcomes[name] / total
-            axes.barh(at, share, left=start, height=0.7, edgecolor=figures.INK, linewidth=0.8, **LOOKS[name])
+            axes.barh(
+                at,
+                share,
+                left=start,
+                height=0.7,
+                edgecolor=figures.INK,
+                linewidth=0.8,
+                **LOOKS[name],
+            )
             start += share
-    axes.set_yticks(range(len(counts)), [f"{name} ({sum(n.values()):,})" for name, n in counts.items()])
-    axes.set(xlim=(0, 100), ylim=(max(len(counts), 1) - 0.5, -0.5), xlabel="Published values (%)")
+    axes.set_yticks(
+        range(len(counts)),
+        [f"{name} ({sum(n.values()):,})" for name, n in counts.items()],
+    )
+    axes.set(
+        xlim=(0, 100),
+        ylim=(max(len(counts), 1) - 0.5, -0.5),
+        xlabel="Published values (%)",
+    )
     axes.tick_params(axis="y", length=0)
-    patches = [Patch(edgecolor=figures.INK, label=NAMES[name], **LOOKS[name]) for name in columns]
-    axes.figure.legend(handles=patches, loc="outside upper left", ncols=6, columnspacing=1, handlelength=1.4)
+    patches = [
+        Patch(edgecolor=figures.INK, label=NAMES[name], **LOOKS[name])
+        for name in columns
+    ]
+    axes.figure.legend(
+        handles=patches,
+        loc="outside upper left",
+        ncols=6,
+        columnspacing=1,
+        handlelength=1.4,
+    )
 
 
 def _draw_besides(axes: Any, baselines: Mapping[str, tuple[float, str]]) -> None:
     for at, (share, text) in enumerate(baselines.values()):
-        axes.barh(at, share, height=0.6, facecolor=figures.OURS, edgecolor=figures.INK, linewidth=0.8)
-        axes.annotate(text, (max(share, 100), at), (5, 0), textcoords="offset points", va="center")
+        axes.barh(
+            at,
+            share,
+            height=0.6,
+            facecolor=figures.OURS,
+            edgecolor=figures.INK,
+            linewidth=0.8,
+        )
+        axes.annotate(
+            text, (max(share, 100), at), (5, 0), textcoords="offset points", va="center"
+        )
     axes.axvline(100, color=figures.INK, linewidth=1.2)
     axes.set_yticks(range(len(baselines)), [*baselines])
-    axes.set(ylim=(len(baselines) - 0.5, -0.5), xlabel="Best baseline, best published value = 100")
+    axes.set(
+        ylim=(len(baselines) - 0.5, -0.5),
+        xlabel="Best baseline, best published value = 100",
+    )
     axes.set_xlim(0, 1.65 * max(100, *(share for share, _ in baselines.values())))
     axes.tick_params(axis="y", length=0)
 
@@ -123,7 +164,10 @@ def summary(material: Material) -> str:
     rows += [("**all**", wording.summed(counts.values()))] * (len(rows) > 1)
     table = _table(
         ["paper", "published values", *(NAMES[name] for name in columns)],
-        ([name, f"{sum(n.values()):,}", *(f"{n[each]:,}" for each in columns)] for name, n in rows),
+        (
+            [name, f"{sum(n.values()):,}", *(f"{n[each]:,}" for each in columns)]
+            for name, n in rows
+        ),
     )
     return "\n\n".join([BEGIN, table, END])
 
@@ -153,10 +197,18 @@ def _blocks(material: Material) -> Iterator[str]:
     yield from _section("Leaderboard", _leaderboard(benchmarks(material.parts)))
     for part, exhibit in material.exhibits:
         if exhibit.entry.in_full:
-            about = exhibit.entry.title, f"{part.short}, {exhibit.entry.where}", exhibit.lines, (), ""
+            about = (
+                exhibit.entry.title,
+                f"{part.short}, {exhibit.entry.where}",
+                exhibit.lines,
+                (),
+                "",
+            )
             yield f"#{markdown(*about, name=exhibit.name).rstrip()}"
     if material.overlaps is not None:
-        yield from _section("Overlaps between data sets", _overlaps(material.overlaps, material.files))
+        yield from _section(
+            "Overlaps between data sets", _overlaps(material.overlaps, material.files)
+        )
 
 
 def _section(title: str, blocks: Iterable[str]) -> Iterator[str]:
@@ -166,16 +218,24 @@ def _section(title: str, blocks: Iterable[str]) -> Iterator[str]:
         yield from lines
 
 
-def _table(columns: Sequence[str], rows: Iterable[Sequence[str]], texts: Collection[str] = ()) -> str:
+def _table(
+    columns: Sequence[str], rows: Iterable[Sequence[str]], texts: Collection[str] = ()
+) -> str:
     """A Markdown table; columns but the first and ``texts`` are right-aligned."""
-    sides = ["---" if not at or name in texts else "---:" for at, name in enumerate(columns)]
+    sides = [
+        "---" if not at or name in texts else "---:" for at, name in enumerate(columns)
+    ]
     return "\n".join(markdown_row(*row) for row in (columns, sides, *rows))
 
 
 def _made(material: Material) -> str:
     """Commits, date and processors of the runs."""
     computed = [run for run in material.runs if not run.submitted]
-    versions = Counter(words(run.record["lextables"]) for run in computed if run.record.get("lextables"))
+    versions = Counter(
+        words(run.record["lextables"])
+        for run in computed
+        if run.record.get("lextables")
+    )
     devices = Counter(run.record["device"] for run in computed)
     made = _counted("by lextables", versions), _counted("on", devices)
     return f"{len(computed):,} runs, the last on {material.date}: {'; '.join(made)}."
@@ -197,7 +257,9 @@ def _counted(word: str, counts: Counter[str]) -> str:
 def _counts(parts: Iterable[Part]) -> dict[str, wording.Counts]:
     """{paper: its outcomes} of the papers with published values."""
     outcomes = {
-        part.short: wording.summed(wording.outcome_counts(exhibit.lines) for exhibit in part.exhibits)
+        part.short: wording.summed(
+            wording.outcome_counts(exhibit.lines) for exhibit in part.exhibits
+        )
         for part in parts
     }
     return {name: counts for name, counts in outcomes.items() if any(counts.values())}
@@ -206,7 +268,9 @@ def _counts(parts: Iterable[Part]) -> dict[str, wording.Counts]:
 def _outcomes(counts: Iterable[wording.Counts]) -> list[str]:
     """The outcomes with a column: verdicts always, others where there is a value."""
     total = wording.summed(counts)
-    return [name for name in NAMES if total[name] or name not in ("unjudged", "elsewhere")]
+    return [
+        name for name in NAMES if total[name] or name not in ("unjudged", "elsewhere")
+    ]
 
 
 def _published(part: Part) -> Iterator[tuple[Exhibit, Line, str]]:
@@ -219,25 +283,36 @@ def _published(part: Part) -> Iterator[tuple[Exhibit, Line, str]]:
 
 def _explained(part: Part) -> Iterator[str]:
     """The table of outcomes that are neither match nor near, by reason."""
-    groups: dict[str, dict[tuple[str, str], list[str]]] = {name: defaultdict(list) for name in EXPLAINED}
+    groups: dict[str, dict[tuple[str, str], list[str]]] = {
+        name: defaultdict(list) for name in EXPLAINED
+    }
     for exhibit, line, outcome in _published(part):
         if outcome in groups:
             where, cell = "", label(exhibit.name)
             if outcome == "off":
                 values = (
-                    shorten(text, LONGEST, placeholder="…") for text in (line.published, line.reproduced)
+                    shorten(text, LONGEST, placeholder="…")
+                    for text in (line.published, line.reproduced)
                 )
                 where, cell = cell, f"{line.row}, {line.column}: {' → '.join(values)}"
-            reason = line.reason or (data_note(exhibit.sources) if outcome == "elsewhere" else "")
+            reason = line.reason or (
+                data_note(exhibit.sources) if outcome == "elsewhere" else ""
+            )
             groups[outcome][where, reason].append(cell)
-    rows = [row for outcome, cells in groups.items() for row in _outcome_rows(outcome, cells)]
+    rows = [
+        row
+        for outcome, cells in groups.items()
+        for row in _outcome_rows(outcome, cells)
+    ]
     if rows:
         yield _table(["", "values", "where", "why"], rows, ["where", "why"])
     elif any(True for _ in _published(part)):
         yield "Every published value is reproduced."
 
 
-def _outcome_rows(outcome: str, groups: Mapping[tuple[str, str], Sequence[str]]) -> Iterator[list[str]]:
+def _outcome_rows(
+    outcome: str, groups: Mapping[tuple[str, str], Sequence[str]]
+) -> Iterator[list[str]]:
     """The largest groups; those of values that are off in the paper's order, and all of them."""
     order = [*groups.items()]
     if outcome != "off":
@@ -248,7 +323,12 @@ def _outcome_rows(outcome: str, groups: Mapping[tuple[str, str], Sequence[str]])
         more = f" and {len(names) - CELLS} more" if len(names) > CELLS else ""
         where = "; ".join(names[:CELLS]) + more
         where = f"{table}: {where}" if table else where
-        yield [NAMES[outcome], f"{len(cells):,}", plain(where), plain(reason or "not known")]
+        yield [
+            NAMES[outcome],
+            f"{len(cells):,}",
+            plain(where),
+            plain(reason or "not known"),
+        ]
     if rest := order[len(listed) :]:
         values = sum(len(cells) for _, cells in rest)
         yield [NAMES[outcome], f"{values:,}", "", f"{len(rest)} other reasons"]
@@ -263,14 +343,23 @@ def _needs(material: Material) -> Iterator[str]:
         of_tables = material.needs.get(part.name, {})
         for exhibit, line, outcome in _published(part):
             if outcome == "not run":
-                needed[of_tables.get(exhibit.name, {}).get(line.reason, NOTHING_ELSE)][part.short] += 1
+                needed[of_tables.get(exhibit.name, {}).get(line.reason, NOTHING_ELSE)][
+                    part.short
+                ] += 1
     if needed:
         yield "Published values that are not run, by the requirements of their rows (the reasons are below)."
-        order = sorted(needed.items(), key=lambda item: (item[0] == NOTHING_ELSE, -item[1].total(), item[0]))
+        order = sorted(
+            needed.items(),
+            key=lambda item: (item[0] == NOTHING_ELSE, -item[1].total(), item[0]),
+        )
         yield _table(
             ["needs", "values", "of"],
             (
-                [what, f"{n.total():,}", ", ".join(f"{plain(paper)} {k:,}" for paper, k in n.items())]
+                [
+                    what,
+                    f"{n.total():,}",
+                    ", ".join(f"{plain(paper)} {k:,}" for paper, k in n.items()),
+                ]
                 for what, n in order
             ),
             ["of"],
@@ -289,12 +378,17 @@ def _besides(material: Material) -> dict[str, tuple[float, str]]:
             continue
         published, baselines = {}, {}
         for system, line in headline_lines(exhibit).items():
-            if system not in headline.chance and (value := number(line.published)) is not None:
+            if (
+                system not in headline.chance
+                and (value := number(line.published)) is not None
+            ):
                 published[value] = line.published
             elif line.runs and {*line.runs.split()} <= {*material.baselines}:
                 baselines[number(line.ours)] = line.ours
         best = min if headline.lower else max
-        paper, ours = (best(filter(None, values), default=0) for values in (published, baselines))
+        paper, ours = (
+            best(filter(None, values), default=0) for values in (published, baselines)
+        )
         if paper and ours:
             share = 100 * (paper / ours if headline.lower else ours / paper)
             text = f"{baselines[ours]} (published: {published[paper]})"
@@ -303,13 +397,22 @@ def _besides(material: Material) -> dict[str, tuple[float, str]]:
 
 
 def _leaderboard(headlines: Sequence[Benchmark]) -> Iterator[str]:
-    rows = [cells for benchmark in headlines if not benchmark.data_note for cells in _best_rows(benchmark)]
+    rows = [
+        cells
+        for benchmark in headlines
+        if not benchmark.data_note
+        for cells in _best_rows(benchmark)
+    ]
     if rows:
         yield (
             f"For each main score, the {BEST_ROWS} best rows that ran and the best published row that did "
             "not. Rows in the same group were tested against each other and do not differ."
         )
-        yield _table(["table and score", "row", "score", "95 % interval", "groups"], rows, ["row"])
+        yield _table(
+            ["table and score", "row", "score", "95 % interval", "groups"],
+            rows,
+            ["row"],
+        )
     for benchmark in headlines:
         if benchmark.data_note:
             yield f"Not shown: {plain(benchmark.name)} ({plain(benchmark.data_note)})."
@@ -327,10 +430,14 @@ def _best_rows(benchmark: Benchmark) -> Iterator[list[str]]:
         name = ""
 
 
-def _overlaps(table: pd.DataFrame, files: Mapping[str, frozenset[str]]) -> Iterator[str]:
+def _overlaps(
+    table: pd.DataFrame, files: Mapping[str, frozenset[str]]
+) -> Iterator[str]:
     """The pairs of splits with the largest shares, without those that are known beforehand."""
     sharing = _same_files(files)
-    places = zip(table.dataset, table.split, table.other_dataset, table.other_split, strict=True)
+    places = zip(
+        table.dataset, table.split, table.other_dataset, table.other_split, strict=True
+    )
     shares = dict(zip(places, table.share, strict=True))
     order = ["share", "dataset", "split", "other_dataset", "other_split"]
     rows = []
@@ -339,20 +446,33 @@ def _overlaps(table: pd.DataFrame, files: Mapping[str, frozenset[str]]) -> Itera
             continue
         origins = [_origin(name, files) for name in (pair.dataset, pair.other_dataset)]
         original = origins[0], pair.split, origins[1], pair.other_split
-        if origins != [pair.dataset, pair.other_dataset] and shares.get(original) == pair.share:
+        if (
+            origins != [pair.dataset, pair.other_dataset]
+            and shares.get(original) == pair.share
+        ):
             continue
         rows.append(
             [
-                f"{pair.dataset} {pair.split}", f"{pair.other_dataset} {pair.other_split}",
-                f"{100 * pair.share:.0f} %", f"{pair.units:,}", f"{pair.touched:,}",
+                f"{pair.dataset} {pair.split}",
+                f"{pair.other_dataset} {pair.other_split}",
+                f"{100 * pair.share:.0f} %",
+                f"{pair.units:,}",
+                f"{pair.touched:,}",
                 f"{pair.near_duplicates:,}",
             ]
-        )  # fmt: skip
+        )
     yield "The pairs of splits with the largest shares of common words ([how they are counted](overlaps.md))."
     if sharing:
         names = "; ".join(" and ".join(sorted(pair)) for pair in sharing)
         yield f"Left out: data sets that are read from the same files ({names}), and repeated pairs."
-    columns = ["split", "also in", "share of words", "units", "with a shared text", "near-duplicates"]
+    columns = [
+        "split",
+        "also in",
+        "share of words",
+        "units",
+        "with a shared text",
+        "near-duplicates",
+    ]
     yield _table(columns, rows[:OVERLAPS], ["also in"])
 
 

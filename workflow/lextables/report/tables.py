@@ -24,7 +24,11 @@ def name(exhibit: Exhibit) -> str:
 
 
 def page(
-    part: Part, exhibit: Exhibit, runs: Mapping[str, RunRecord], config: Mapping[str, Any], root: str
+    part: Part,
+    exhibit: Exhibit,
+    runs: Mapping[str, RunRecord],
+    config: Mapping[str, Any],
+    root: str,
 ) -> Page:
     """Return the page of a table.
 
@@ -43,7 +47,9 @@ def page(
         "counts": wording.counts_in_words(counts) if any(counts.values()) else "",
         "key": render.key(exhibit.lines),
         "reasons": list(numbers),
-        "grids": [render.laid_out(grid, numbers) for grid in render.pivot(exhibit.lines)],
+        "grids": [
+            render.laid_out(grid, numbers) for grid in render.pivot(exhibit.lines)
+        ],
         "command": commands.command(config, f"{part.name}_{exhibit.name}"),
         "rows": row_commands(exhibit, runs, config, root),
         "place": place,
@@ -57,7 +63,9 @@ def page(
     rows = dict.fromkeys(line.row for line in exhibit.lines)
     entries = [Found(row, f"row of {part.short}, {label}", here) for row in rows]
     kind = "figure" if exhibit.svg else "table"
-    return Page(here, f"{part.short}, {name(exhibit)}", TEMPLATE, values, kind, trail, entries)
+    return Page(
+        here, f"{part.short}, {name(exhibit)}", TEMPLATE, values, kind, trail, entries
+    )
 
 
 def _beside(part: Part, at: int) -> tuple[str, str]:
@@ -67,11 +75,16 @@ def _beside(part: Part, at: int) -> tuple[str, str]:
 
 def comparisons(exhibit: Exhibit) -> Sequence[Comparison]:
     """The comparisons of at least two rows."""
-    return [each for each in comparison.comparisons(exhibit.pairs) if len(each.systems) > 1]
+    return [
+        each for each in comparison.comparisons(exhibit.pairs) if len(each.systems) > 1
+    ]
 
 
 def row_commands(
-    exhibit: Exhibit, runs: Mapping[str, RunRecord], config: Mapping[str, Any], root: str
+    exhibit: Exhibit,
+    runs: Mapping[str, RunRecord],
+    config: Mapping[str, Any],
+    root: str,
 ) -> list[commands.RowCommand]:
     """Return for each row with runs the command that reproduces them, and their cost.
 
@@ -89,6 +102,11 @@ def row_commands(
         if here:
             targets = [f"{root}/{folder}/scores.parquet" for folder in needed]
             by_runs.append(
-                commands.RowCommand(of_them, here, commands.command(config, *targets), commands.cost(here))
+                commands.RowCommand(
+                    of_them,
+                    here,
+                    commands.command(config, *targets),
+                    commands.cost(here),
+                )
             )
     return by_runs

@@ -28,7 +28,10 @@ TEST = ("test", ALL)
 
 
 def scores_without(
-    benchmark: Mapping[str, Any], units: pd.DataFrame, compared: Container[tuple[str, str]], root: Path
+    benchmark: Mapping[str, Any],
+    units: pd.DataFrame,
+    compared: Container[tuple[str, str]],
+    root: Path,
 ) -> list[dict[str, Any]]:
     """Return the scores with an interval of a headline table, on all test units and on those without overlap.
 
@@ -36,16 +39,30 @@ def scores_without(
     its ``task`` and ``texts`` and the planned ``rows``.  ``compared`` are the (data set, split) pairs that
     were compared, and ``root`` is the folder of the results, whose runs are used as far as they exist.
     """
-    dataset, texts, data = benchmark["dataset"], benchmark["texts"], root / "data" / benchmark["dataset"]
+    dataset, texts, data = (
+        benchmark["dataset"],
+        benchmark["texts"],
+        root / "data" / benchmark["dataset"],
+    )
     other = texts["without"] or f"{dataset}/train"
     name, _, split = other.partition("/")
     rows = [_existing(row, root) for row in rows_that_ran(benchmark["rows"], root)]
-    runs = sorted({run for row in rows for folders in row["runs"].values() for run in folders})
+    runs = sorted(
+        {run for row in rows for folders in row["runs"].values() for run in folders}
+    )
     if not runs or (name, split) not in compared:
         return []
-    shared = units[(units.dataset == dataset) & (units.other_dataset == name) & (units.other_split == split)]
+    shared = units[
+        (units.dataset == dataset)
+        & (units.other_dataset == name)
+        & (units.other_split == split)
+    ]
     shared = shared[shared.split.isin(TEST) & (shared.shared >= LIMIT * shared.words)]
-    tested = {unit: text for part, unit, text in read_texts(data, texts, once=False) if part in TEST}
+    tested = {
+        unit: text
+        for part, unit, text in read_texts(data, texts, once=False)
+        if part in TEST
+    }
     overlapping = {tested[unit] for unit in shared.unit}
     without = {unit for unit, text in tested.items() if text in overlapping}
     why, part = "no unit without overlap", {}
@@ -57,7 +74,9 @@ def scores_without(
                     place.mkdir(parents=True)
                     (place / "run.json").symlink_to((root / run / "run.json").resolve())
                     predictions = list(read(root / run / "predictions.parquet"))
-                    scores = rescored(benchmark["task"], data, predictions, texts["unit"], without)
+                    scores = rescored(
+                        benchmark["task"], data, predictions, texts["unit"], without
+                    )
                     write(SCORES, scores, place / "scores.parquet")
                 why, part = "not defined", _lines(benchmark, rows, data, Path(folder))
             except BadInput as error:
@@ -65,13 +84,16 @@ def scores_without(
     return [
         {
             "benchmark": f"{benchmark['paper']}, {render.label(benchmark['table'])}",
-            "row": line.row, "score": line.column, "all test units": _value(line, why),
-            f"below {LIMIT:.0%} of overlap": _value(part.get(place), why), "overlap with": other,
+            "row": line.row,
+            "score": line.column,
+            "all test units": _value(line, why),
+            f"below {LIMIT:.0%} of overlap": _value(part.get(place), why),
+            "overlap with": other,
             "units": f"{len(tested) - len(without):,} of {len(tested):,}",
         }
         for place, line in _lines(benchmark, rows, data, root).items()
         if line.low
-    ]  # fmt: skip
+    ]
 
 
 def _existing(row: Mapping[str, Any], root: Path) -> dict[str, Any]:
@@ -90,11 +112,23 @@ def _lines(
 ) -> dict[tuple[str, str], Line]:
     """{(row, column): line} of the table; of one whose headline is a row, of that row."""
     name, paper = benchmark["table"], packages.load(benchmark["registry"])
-    printed = [cell for cell in published.load(benchmark["published"]) if cell.table == name]
-    inputs = Inputs(data=data, root=root, rows=rows, published=printed, paper=paper, name=name)
-    lines = build(printed, modules.module(benchmark["paper"], "tables").cells(name, inputs), comparable=False)
+    printed = [
+        cell for cell in published.load(benchmark["published"]) if cell.table == name
+    ]
+    inputs = Inputs(
+        data=data, root=root, rows=rows, published=printed, paper=paper, name=name
+    )
+    lines = build(
+        printed,
+        modules.module(benchmark["paper"], "tables").cells(name, inputs),
+        comparable=False,
+    )
     headline = paper.tables[name].headline.row
-    return {(line.row, line.column): line for line in lines if line.row == (headline or line.row)}
+    return {
+        (line.row, line.column): line
+        for line in lines
+        if line.row == (headline or line.row)
+    }
 
 
 def _value(line: Line | None, why: str) -> str:
@@ -104,7 +138,11 @@ def _value(line: Line | None, why: str) -> str:
 
 
 def rescored(
-    task: Mapping[str, Any], data: Path, predictions: list[Row], unit: str, without: Collection[str]
+    task: Mapping[str, Any],
+    data: Path,
+    predictions: list[Row],
+    unit: str,
+    without: Collection[str],
 ) -> list[Row]:
     """Score predictions on the test units that are not in ``without``; rows of `run.SCORES`.
 
@@ -114,7 +152,11 @@ def rescored(
     """
 
     def kept(table: str) -> list[Row]:
-        return [row for row in read(data / f"{table}.parquet") if row.get(unit) not in without]
+        return [
+            row
+            for row in read(data / f"{table}.parquet")
+            if row.get(unit) not in without
+        ]
 
     def of(key: str, rows: list[Row]) -> list[Row]:
         names = {row[key] for row in rows}
@@ -126,18 +168,29 @@ def rescored(
         if task["evaluator"] == "containment":
             golds = containment.gold_texts(answers)
             texts = ((row["question_id"], row["output"]) for row in predicted)
-            counted = {name: containment.counts(text, golds.get(name, ())) for name, text in texts}
+            counted = {
+                name: containment.counts(text, golds.get(name, ()))
+                for name, text in texts
+            }
             return containment.scores(counted, contract_of(questions, "test"))[0]
         options = {name: task[name] for name in ("relaxed", "low_thresholds")}
         return spans.scores(spans.nbest_rows(predicted), questions, answers, **options)
     if task["task"] == "classification":
         examples, heads = kept("examples"), kept(task["names"]["heads"])
         predicted = of("example_id", examples)
-        return classification.score(predicted, examples, heads, task["test"], task, data / "census.json")[0]
+        return classification.score(
+            predicted, examples, heads, task["test"], task, data / "census.json"
+        )[0]
     if task["task"] == "retrieval":
-        full = collection.load([data / f"{name}.parquet" for name in collection.files(task)], task)
+        full = collection.load(
+            [data / f"{name}.parquet" for name in collection.files(task)], task
+        )
         judged = {
-            query: {document: gain for document, gain in gains.items() if document not in without}
+            query: {
+                document: gain
+                for document, gain in gains.items()
+                if document not in without
+            }
             for query, gains in full.judged.items()
         }
         relevant = [query for query, gains in judged.items() if any(gains.values())]

@@ -25,8 +25,14 @@ def banner(config: Mapping[str, Any], runs: Iterable[RunRecord]) -> str:
         return ""
     # The result of pretraining is no stand-in of another model.
     settings = [run.record["settings"] for run in runs if run.experiment != "pretrain"]
-    names = sorted({each["model"] for each in settings if each.get("found") == STANDS_IN})
-    models = f" Tiny models with random weights replace {' and '.join(names)}." if names else ""
+    names = sorted(
+        {each["model"] for each in settings if each.get("found") == STANDS_IN}
+    )
+    models = (
+        f" Tiny models with random weights replace {' and '.join(names)}."
+        if names
+        else ""
+    )
     return (
         "Sample data, written for lextables: the numbers say nothing about any paper or model, and have no "
         f"verdict.{models}"
@@ -37,18 +43,29 @@ def sources_in_words(sources: Iterable[Mapping[str, Any]]) -> list[str]:
     """One sentence per source and variant: bytes, origin, licence and note."""
     groups: dict[tuple[str, ...], list[Mapping[str, Any]]] = defaultdict(list)
     for source in sources:
-        groups[tuple(source[key] for key in ("source", "variant", "licence", "note"))].append(source)
+        groups[
+            tuple(source[key] for key in ("source", "variant", "licence", "note"))
+        ].append(source)
     sentences = []
     for (name, variant, licence, note), files in groups.items():
-        file = f"{name}/{files[0]['file']}" if len(files) == 1 else f"{name}, {len(files)} files"
+        file = (
+            f"{name}/{files[0]['file']}"
+            if len(files) == 1
+            else f"{name}, {len(files)} files"
+        )
         what = "as published" if variant == "release" else f"the variant “{variant}”"
         folder = "resources/sample" if variant == SAMPLE else "a mirror folder"
-        places = {folder if x["obtained_from"] == "mirror" else x["obtained_from"] for x in files}
+        places = {
+            folder if x["obtained_from"] == "mirror" else x["obtained_from"]
+            for x in files
+        }
         size = sum(x["bytes"] for x in files)
         place = places.pop() if len(places) == 1 else "several addresses"
         end = f" {note[0].upper()}{note[1:].rstrip('.')}." if note else ""
         licence = licence_of({"variant": variant, "licence": licence}).statement
-        sentences.append(f"{file}: {what}, {size:,} bytes from {place}; {licence}.{end}")
+        sentences.append(
+            f"{file}: {what}, {size:,} bytes from {place}; {licence}.{end}"
+        )
     return sentences
 
 
@@ -70,7 +87,10 @@ def models_in_words(config: Mapping[str, Any], runs: Iterable[RunRecord]) -> str
     """Describe the models that were requested and those that ran."""
     # In the sample other weights may stand in for a model's own.
     stands_in = config["models"] == "sample"
-    names = {run.weights if stands_in else run.record["settings"].get("model") for run in runs}
+    names = {
+        run.weights if stands_in else run.record["settings"].get("model")
+        for run in runs
+    }
     return f"{PANELS[config['models']]}: {', '.join(sorted(filter(None, names))) or 'none was run'}"
 
 
@@ -85,12 +105,17 @@ def versions(runs: Sequence[RunRecord]) -> list[tuple[list[tuple[str, str]], str
         groups[tuple(names)].append(library)
     ranked = sorted(groups.items(), key=lambda group: (-len(group[0]), group[1]))
     return [
-        (libraries, "All runs" if len(names) == len(runs) else _some(names)) for names, libraries in ranked
+        (libraries, "All runs" if len(names) == len(runs) else _some(names))
+        for names, libraries in ranked
     ]
 
 
 def _some(names: Sequence[str]) -> str:
-    return "; ".join(names) if len(names) <= 3 else f"{len(names)} runs, among them {names[0]}"
+    return (
+        "; ".join(names)
+        if len(names) <= 3
+        else f"{len(names)} runs, among them {names[0]}"
+    )
 
 
 # Outcomes of published cells
@@ -161,11 +186,17 @@ def picture(counts: Counts) -> Markup:
     paths: dict[str, list[str]] = {}
     for at, name in enumerate(marks):
         x, y = at % ACROSS * STEP + 1, at // ACROSS * STEP + 1
-        paths.setdefault(name, []).append(SHAPES[name].format(x=x, y=y, mx=x + 3, my=y + 3))
+        paths.setdefault(name, []).append(
+            SHAPES[name].format(x=x, y=y, mx=x + 3, my=y + 3)
+        )
     width, height = min(len(marks), ACROSS) * STEP, -(-len(marks) // ACROSS) * STEP
     drawn = Markup().join(
-        Markup('<path class="{}" d="{}"/>').format(name.replace(" ", "-"), "".join(of_name))
+        Markup('<path class="{}" d="{}"/>').format(
+            name.replace(" ", "-"), "".join(of_name)
+        )
         for name, of_name in paths.items()
     )
     size = Markup('viewBox="0 0 {w} {h}" style="--w:{w}"').format(w=width, h=height)
-    return Markup('<svg class="marks" {} aria-hidden="true">{}</svg>').format(size, drawn)
+    return Markup('<svg class="marks" {} aria-hidden="true">{}</svg>').format(
+        size, drawn
+    )

@@ -57,7 +57,10 @@ def _damage() -> Iterator[None]:
     except (zipfile.BadZipFile, OverBounds, KeyError):
         raise
     except Exception as error:
-        if getattr(error, "errno", None) not in (None, errno.EINVAL):  # an error of the disk
+        if getattr(error, "errno", None) not in (
+            None,
+            errno.EINVAL,
+        ):  # an error of the disk
             raise
         raise zipfile.BadZipFile(str(error)) from error
 
@@ -91,12 +94,18 @@ def opened(path: str | Path) -> Iterator[zipfile.ZipFile]:
                 )
             yield archive
     except OverBounds as error:
-        raise BadInput(str(error), where=Path(path).name, do="take the zip of the release") from None
+        raise BadInput(
+            str(error), where=Path(path).name, do="take the zip of the release"
+        ) from None
     except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError) as error:
-        if getattr(error, "errno", None):  # bz2 raises an OSError without a number for damage
+        if getattr(
+            error, "errno", None
+        ):  # bz2 raises an OSError without a number for damage
             raise
         raise BadInput(
-            f"the zip is cut short or damaged ({error})", where=Path(path).name, do="fetch it again"
+            f"the zip is cut short or damaged ({error})",
+            where=Path(path).name,
+            do="fetch it again",
         ) from error
 
 
@@ -105,7 +114,9 @@ def member(archive: zipfile.ZipFile, name: str) -> str:
 
     Raises `BadInput` if there is none, or more than one.
     """
-    paths = [path for path in archive.namelist() if path == name or path.endswith(f"/{name}")]
+    paths = [
+        path for path in archive.namelist() if path == name or path.endswith(f"/{name}")
+    ]
     if len(paths) != 1:
         raise BadInput(
             f"holds {len(paths)} files called {name} where there should be one",
@@ -144,7 +155,9 @@ def check_volume(archive: zipfile.ZipFile, bounds: Bounds) -> None:
     """Raise `OverBounds` if the members together declare more than ``bounds.volume`` bytes."""
     total = _declared_size(archive)
     if total > bounds.volume:
-        raise OverBounds(f"it claims to expand to {total:,} bytes, more than the {bounds.volume:,} allowed")
+        raise OverBounds(
+            f"it claims to expand to {total:,} bytes, more than the {bounds.volume:,} allowed"
+        )
 
 
 def check_members(archive: zipfile.ZipFile, bounds: Bounds) -> None:
@@ -152,7 +165,9 @@ def check_members(archive: zipfile.ZipFile, bounds: Bounds) -> None:
     check_volume(archive, bounds)
     for info in archive.infolist():
         if info.file_size > bounds.member:
-            raise OverBounds(f"{info.filename} claims to expand to {info.file_size:,} bytes")
+            raise OverBounds(
+                f"{info.filename} claims to expand to {info.file_size:,} bytes"
+            )
 
 
 def check_zip(content: bytes, bounds: Bounds) -> None:
@@ -169,8 +184,12 @@ def read_member(archive: zipfile.ZipFile, name: str, bounds: Bounds) -> bytes:
     """
     info = archive.getinfo(name)
     if info.file_size > bounds.member:
-        raise OverBounds(f"it claims {info.file_size:,} bytes, more than the {bounds.member:,} allowed")
-    if info.file_size > CHUNK and info.file_size > bounds.ratio * max(1, info.compress_size):
+        raise OverBounds(
+            f"it claims {info.file_size:,} bytes, more than the {bounds.member:,} allowed"
+        )
+    if info.file_size > CHUNK and info.file_size > bounds.ratio * max(
+        1, info.compress_size
+    ):
         raise OverBounds(f"it claims to expand more than {bounds.ratio} times")
     with _damage(), archive.open(info) as stream:
         return _read(stream, bounds.member)
@@ -232,4 +251,6 @@ def _chunks(path: Path, bounds: Bounds) -> Iterator[bytes]:
                 if decoder.needs_input and not data:
                     raise EOFError("the compressed data end early")
                 chunk = decoder.decompress(data, max_length=CHUNK)
-            pending = decoder.unused_data.lstrip(b"\0") or file.read(CHUNK).lstrip(b"\0")
+            pending = decoder.unused_data.lstrip(b"\0") or file.read(CHUNK).lstrip(
+                b"\0"
+            )

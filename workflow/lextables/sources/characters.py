@@ -30,8 +30,17 @@ _VISIBLE = re.compile(f"[^\0-\x7f{_IGNORABLE}]")
 _HYPHENS = "\u2010\u2011"
 _LINE_ENDS = "\u2028\u2029"
 # Kinds of Unicode's compatibility decompositions that keep the meaning; superscripts and fractions do not.
-_SAME_MEANING = ("<compat>", "<font>", "<wide>", "<narrow>", "<noBreak>", "<initial>", "<medial>", "<final>",
-                 "<isolated>")  # fmt: skip
+_SAME_MEANING = (
+    "<compat>",
+    "<font>",
+    "<wide>",
+    "<narrow>",
+    "<noBreak>",
+    "<initial>",
+    "<medial>",
+    "<final>",
+    "<isolated>",
+)
 
 
 @dataclass(frozen=True)
@@ -61,7 +70,9 @@ def plain(source: str) -> PlainText:
     words = frozenset(_WORD.findall(source.lower()))
     copied = 0
     for match in _UNUSUAL.finditer(source):
-        replacement = _joined_word(match, words) if match[1] else _plain_characters(match[0])
+        replacement = (
+            _joined_word(match, words) if match[1] else _plain_characters(match[0])
+        )
         if replacement == match[0]:
             continue
         start, end = match.span()

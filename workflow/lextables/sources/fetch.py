@@ -99,7 +99,9 @@ def manual_download(
     """
     if entry.addresses or not entry.instructions or in_mirror(entry, mirrors, variants):
         return None
-    return ManualDownload(entry.source, entry.file, entry.licence, entry.homepage, entry.instructions)
+    return ManualDownload(
+        entry.source, entry.file, entry.licence, entry.homepage, entry.instructions
+    )
 
 
 def fetch(
@@ -129,7 +131,10 @@ def fetch(
     def check_space(needed: int) -> None:
         if needed > (have := free(destination.parent)):
             where = f"the disk of {destination.parent} has {have:,}"
-            raise DiskFull(f"{entry.name} needs {needed:,} bytes more, and {where}", do="free some space")
+            raise DiskFull(
+                f"{entry.name} needs {needed:,} bytes more, and {where}",
+                do="free some space",
+            )
 
     if mirrored := _in_mirror(entry, mirrors, candidates):
         say(f"{entry.name}: {mirrored.stat().st_size:,} bytes from the mirror")
@@ -144,7 +149,9 @@ def fetch(
             folders = ", ".join(map(str, mirrors)) or "a mirror, for none is set"
             what = f"{entry.name} ({' or '.join(allowed)}) is not in {folders}"
             raise BadInput(what, do=f"put it there as {entry.name}")
-        place, digests = _from_addresses(entry, candidate, destination, check_space, client, say)
+        place, digests = _from_addresses(
+            entry, candidate, destination, check_space, client, say
+        )
     provenance = Provenance(
         source=entry.source,
         file=entry.file,
@@ -177,13 +184,18 @@ def fetched_before(
     if record is None:
         return None
     candidates = entry.among(variants)
-    digests = Digests({kind(c.digest) for c in candidates if c.digest}, destination.stat().st_size)
+    digests = Digests(
+        {kind(c.digest) for c in candidates if c.digest}, destination.stat().st_size
+    )
     for data in chunks(destination):
         digests.update(data)
     candidate = next((c for c in candidates if _is(c, digests)), None)
     if candidate is None or (candidate.digest is None and fault_of(destination)):
         return None
-    same = (candidate.variant, candidate.comparable) == (record.variant, record.comparable)
+    same = (candidate.variant, candidate.comparable) == (
+        record.variant,
+        record.comparable,
+    )
     return record if same and digests.of("sha256") == record.digest else None
 
 
@@ -195,7 +207,11 @@ def damaged(folder: str | Path) -> Iterator[tuple[Path, str]]:
     for record_file in sorted(Path(folder).rglob("*.json")):
         file = record_file.with_suffix("")
         record = _provenance(file)
-        if record is None or record.variant != UNVERIFIED or record.obtained_from == MIRROR:
+        if (
+            record is None
+            or record.variant != UNVERIFIED
+            or record.obtained_from == MIRROR
+        ):
             continue
         # The directories of thousands of zips would take minutes.
         if file.suffix == ".zip" and zipfile.is_zipfile(file):
@@ -228,14 +244,18 @@ def content_key(
     """
     candidates = entry.among(variants)
     mirrored = _in_mirror(entry, mirrors, candidates)
-    if mirrored and (mirror_digest := digest(mirrored)) != (fetched or {}).get("digest"):
+    if mirrored and (mirror_digest := digest(mirrored)) != (fetched or {}).get(
+        "digest"
+    ):
         return mirror_digest
     if fetched and fetched["obtained_from"] == MIRROR:
         return fetched["digest"]
     return " or ".join(candidate.pin for candidate in candidates)
 
 
-def in_mirror(entry: SourceFile, mirrors: Sequence[str | Path], variants: Iterable[str]) -> bool:
+def in_mirror(
+    entry: SourceFile, mirrors: Sequence[str | Path], variants: Iterable[str]
+) -> bool:
     """Return whether a mirror has a file with the name of an allowed variant; its bytes are not read."""
     return _in_mirror(entry, mirrors, entry.among(variants)) is not None
 
@@ -244,12 +264,17 @@ def _in_mirror(
     entry: SourceFile, mirrors: Sequence[str | Path], candidates: Iterable[Candidate]
 ) -> Path | None:
     """Return the first file in a mirror that has the name of a candidate."""
-    places = (Path(mirror, entry.source, c.named) for mirror in mirrors for c in candidates)
+    places = (
+        Path(mirror, entry.source, c.named) for mirror in mirrors for c in candidates
+    )
     return next((place for place in places if place.is_file()), None)
 
 
 def _copy(
-    entry: SourceFile, mirrored: Path, candidates: Iterable[Candidate], destination: Path
+    entry: SourceFile,
+    mirrored: Path,
+    candidates: Iterable[Candidate],
+    destination: Path,
 ) -> tuple[Candidate, Digests]:
     """Copy a mirror's file and return the matching candidate.
 
@@ -273,7 +298,10 @@ def _is(candidate: Candidate, digests: Digests) -> bool:
     """Return whether size and digest match those of the candidate that are registered."""
     if candidate.size not in (None, digests.bytes):
         return False
-    return candidate.digest is None or digests.of(kind(candidate.digest)) == candidate.digest
+    return (
+        candidate.digest is None
+        or digests.of(kind(candidate.digest)) == candidate.digest
+    )
 
 
 def _wrong_file(
@@ -290,7 +318,10 @@ def _wrong_file(
             where=str(mirrored),
         )
     if kind_of_file := _no_data(mirrored):
-        what, do = f"this is {kind_of_file}, not {entry.name}", "replace it by the published file"
+        what, do = (
+            f"this is {kind_of_file}, not {entry.name}",
+            "replace it by the published file",
+        )
         return BadInput(what, where=str(mirrored), do=do)
     sizes = [c.size for c in entry.candidates if c.variant in PUBLISHED and c.size]
     if sizes and digests.bytes < min(sizes):
@@ -321,10 +352,20 @@ def _from_addresses(
         say(f"{entry.name}: {size} from {address}")
         try:
             digests = download(
-                address, part, size=release.size, kinds=kinds, check_space=check_space, client=client
+                address,
+                part,
+                size=release.size,
+                kinds=kinds,
+                check_space=check_space,
+                client=client,
             )
-            if release.digest and (got := digests.of(kind(release.digest))) != release.digest:
-                raise WrongContent(f"sent bytes with digest {got} where the registry has {release.digest}")
+            if (
+                release.digest
+                and (got := digests.of(kind(release.digest))) != release.digest
+            ):
+                raise WrongContent(
+                    f"sent bytes with digest {got} where the registry has {release.digest}"
+                )
             if not release.digest and (fault := fault_of(part.path, destination.name)):
                 raise WrongKind(f"sent {fault}")
         except DownloadFailed as failure:
@@ -335,7 +376,9 @@ def _from_addresses(
         else:
             os.replace(part.path, destination)
             return address, digests
-    reasons = ", and ".join(f"{address} {failure}" for address, failure in failures.items())
+    reasons = ", and ".join(
+        f"{address} {failure}" for address, failure in failures.items()
+    )
     what = f"{entry.name} could not be fetched: {reasons}"
     if any(isinstance(failure, WrongContent) for failure in failures.values()):
         do = f"see {entry.homepage}, and correct the registry only if the publication has changed"
@@ -344,7 +387,9 @@ def _from_addresses(
     raise BadInput(what, do=f"try again later, or {place}")
 
 
-def _state_licence(entry: SourceFile, destination: Path, say: Callable[[str], None]) -> None:
+def _state_licence(
+    entry: SourceFile, destination: Path, say: Callable[[str], None]
+) -> None:
     """Report a source's licence and citation once and write them to its folder."""
     folder = destination.parents[len(PurePosixPath(entry.file).parts) - 1]
     text = f"{entry.title}\nLicence: {entry.licence}\nPlease cite: {entry.citation}\n{entry.homepage}\n"
@@ -421,4 +466,11 @@ def _no_data(path: Path) -> str:
         start = file.read(512).removeprefix(b"\xef\xbb\xbf").lstrip().lower()
     if not start:
         return "an empty file"
-    return next((kind_of_file for mark, kind_of_file in NO_DATA.items() if start.startswith(mark)), "")
+    return next(
+        (
+            kind_of_file
+            for mark, kind_of_file in NO_DATA.items()
+            if start.startswith(mark)
+        ),
+        "",
+    )

@@ -44,4 +44,7 @@ def licence_of(source: Mapping[str, Any]) -> Licence:
 
 def licences_of(sources: Iterable[Mapping[str, Any]]) -> list[Licence]:
     """Return the different licences of ``sources``, sorted by statement."""
-    return sorted({licence_of(source) for source in sources}, key=lambda licence: licence.statement)
+    return sorted(
+        {licence_of(source) for source in sources},
+        key=lambda licence: licence.statement,
+    )

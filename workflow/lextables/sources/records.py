@@ -31,7 +31,9 @@ def whole_number(text: str, digits: int = 18) -> int | None:
     return int(text) if len(text) <= digits and _WHOLE.fullmatch(text) else None
 
 
-def csv_rows(lines: Iterable[bytes], name: str, delimiter: str = ",") -> Iterator[tuple[str, list[str]]]:
+def csv_rows(
+    lines: Iterable[bytes], name: str, delimiter: str = ","
+) -> Iterator[tuple[str, list[str]]]:
     """Yield (place, cells) for each row of a csv file that has cells.
 
     The place is ``name`` and the 1-based line on which the row begins, as an editor counts.  All rows must
@@ -52,7 +54,9 @@ def csv_rows(lines: Iterable[bytes], name: str, delimiter: str = ",") -> Iterato
                         else RESTORE.replace("file", "row")
                     )
                     raise BadInput(
-                        f"has {len(cells)} cells where there should be {width}", where=where, do=do
+                        f"has {len(cells)} cells where there should be {width}",
+                        where=where,
+                        do=do,
                     )
                 yield where, cells
             begins = reader.line_num + 1
@@ -107,7 +111,9 @@ def json_array(stream: IO[bytes], name: str) -> Iterator[tuple[str, Record]]:
     """
     number = 0
     try:
-        for number, item in enumerate(_items(TextIOWrapper(stream, encoding="utf-8-sig"), name), 1):
+        for number, item in enumerate(
+            _items(TextIOWrapper(stream, encoding="utf-8-sig"), name), 1
+        ):
             where = f"{name}, item {number}"
             if not isinstance(item, dict):
                 raise _not_an_object(item, where)
@@ -147,7 +153,11 @@ def _object(content: str | bytes, where: str) -> Record:
 
 
 def _not_an_object(content: Any, where: str) -> BadInput:
-    return BadInput(f"holds {type(content).__name__} where an object should be", where=where, do=RESTORE)
+    return BadInput(
+        f"holds {type(content).__name__} where an object should be",
+        where=where,
+        do=RESTORE,
+    )
 
 
 def _items(text: TextIOWrapper, name: str) -> Iterator[Any]:
@@ -162,7 +172,9 @@ def _items(text: TextIOWrapper, name: str) -> Iterator[Any]:
         where = f"{name}, item {number}"
         yield window.item(where)
         if (mark := window.next()) not in (",", "]"):
-            raise BadInput("no comma and no end of the array follow it", where=where, do=RESTORE)
+            raise BadInput(
+                "no comma and no end of the array follow it", where=where, do=RESTORE
+            )
         if mark == ",":
             window.at += 1
             window.next()
@@ -192,7 +204,9 @@ class _Window:
                 return content
             except JSONDecodeError as error:
                 if len(self.text) - self.at > LONGEST or not self._read_more():
-                    raise BadInput(f"is no JSON ({error.msg})", where=where, do=RESTORE) from None
+                    raise BadInput(
+                        f"is no JSON ({error.msg})", where=where, do=RESTORE
+                    ) from None
 
     def _read_more(self) -> bool:
         """Drop the decoded text and read the next part of the file; False at its end."""

@@ -23,19 +23,34 @@ UNVERIFIED = "unverified"
 PUBLISHED = (RELEASE, UNVERIFIED)
 SAMPLE = "sample"
 
-Digest = Annotated[str, Field(pattern=r"^(sha256:[0-9a-f]{64}|md5:[0-9a-f]{32}|git-blob:[0-9a-f]{40})$")]
+Digest = Annotated[
+    str,
+    Field(pattern=r"^(sha256:[0-9a-f]{64}|md5:[0-9a-f]{32}|git-blob:[0-9a-f]{40})$"),
+]
 Address = Annotated[
-    str, Field(pattern=r"^https?://[^\s/@]+(/\S*)?$", description="an http(s) address without a login")
+    str,
+    Field(
+        pattern=r"^https?://[^\s/@]+(/\S*)?$",
+        description="an http(s) address without a login",
+    ),
 ]
 Text = Annotated[str, Field(min_length=1)]
 SourceName = Annotated[
     str,
-    Field(pattern=r"^[a-z][a-z0-9_]*$", description="small letters, digits and '_', with a letter first"),
+    Field(
+        pattern=r"^[a-z][a-z0-9_]*$",
+        description="small letters, digits and '_', with a letter first",
+    ),
 ]
-STEP = r"([\w-]|\{[a-z]+\})([\w.-]|\{[a-z]+\})*"  # a file or folder name; no leading dot
+STEP = (
+    r"([\w-]|\{[a-z]+\})([\w.-]|\{[a-z]+\})*"  # a file or folder name; no leading dot
+)
 FileName = Annotated[
     str,
-    Field(pattern=f"^{STEP}(/{STEP})*$", description="letters, digits, '_', '-', '.', '{field}' and '/'"),
+    Field(
+        pattern=f"^{STEP}(/{STEP})*$",
+        description="letters, digits, '_', '-', '.', '{field}' and '/'",
+    ),
 ]
 
 FIELD_VALUE = "[A-Za-z0-9-]+"
@@ -50,13 +65,23 @@ class Entry(BaseModel):
 class Variant(Entry):
     """Bytes that may replace the published ones, and whether results from them are comparable."""
 
-    comparable: bool = Field(description="true where numbers may be compared with the paper's, else false")
-    note: Text = Field(description="a sentence that says how these bytes differ from the published ones")
+    comparable: bool = Field(
+        description="true where numbers may be compared with the paper's, else false"
+    )
+    note: Text = Field(
+        description="a sentence that says how these bytes differ from the published ones"
+    )
     size: int | None = Field(None, ge=0, description="a whole number of bytes, or null")
-    digest: Digest | None = Field(None, description="sha256:, md5: or git-blob: and its hex digits, or null")
-    digests: dict[FileName, Digest] = Field({}, description="for a pattern, a digest for each file by name")
+    digest: Digest | None = Field(
+        None, description="sha256:, md5: or git-blob: and its hex digits, or null"
+    )
+    digests: dict[FileName, Digest] = Field(
+        {}, description="for a pattern, a digest for each file by name"
+    )
     unpinned: Text | None = Field(None, description="the reason why there is no digest")
-    named: FileName | None = Field(None, description="the file's name in a mirror, where it is another one")
+    named: FileName | None = Field(
+        None, description="the file's name in a mirror, where it is another one"
+    )
 
     @model_validator(mode="after")
     def _pinned_once(self) -> Self:
@@ -74,15 +99,24 @@ class Gated(Entry):
 class File(Entry):
     """A published file, or a pattern of files if its name has fields such as ``{volume}``."""
 
-    addresses: list[Address] = Field([], description="a list of http(s) addresses, tried in order")
+    addresses: list[Address] = Field(
+        [], description="a list of http(s) addresses, tried in order"
+    )
     size: int | None = Field(None, ge=0, description="a whole number of bytes, or null")
-    digest: Digest | None = Field(None, description="sha256:, md5: or git-blob: and its hex digits, or null")
+    digest: Digest | None = Field(
+        None, description="sha256:, md5: or git-blob: and its hex digits, or null"
+    )
     unpinned: Text | None = Field(None, description="the reason why there is no digest")
     differs: Text | None = Field(
-        None, description="a sentence that says how what was published differs from what the paper had"
+        None,
+        description="a sentence that says how what was published differs from what the paper had",
     )
-    gated: Gated | None = Field(None, description="a mapping with the key 'instructions'")
-    variants: dict[SourceName, Variant] = Field({}, description="a mapping of variant names to variants")
+    gated: Gated | None = Field(
+        None, description="a mapping with the key 'instructions'"
+    )
+    variants: dict[SourceName, Variant] = Field(
+        {}, description="a mapping of variant names to variants"
+    )
 
     @property
     def released(self) -> bool:
@@ -92,11 +126,17 @@ class File(Entry):
     @model_validator(mode="after")
     def _complete(self) -> Self:
         if self.digest and self.unpinned:
-            raise ValueError("a file has a 'digest', or the reason why it is 'unpinned', not both")
+            raise ValueError(
+                "a file has a 'digest', or the reason why it is 'unpinned', not both"
+            )
         if self.addresses and not self.released:
-            raise ValueError("a file with addresses has a 'digest', or the reason why it is 'unpinned'")
+            raise ValueError(
+                "a file with addresses has a 'digest', or the reason why it is 'unpinned'"
+            )
         if not self.addresses and not self.gated:
-            raise ValueError("a file without addresses has 'gated' instructions that say how to get it")
+            raise ValueError(
+                "a file without addresses has 'gated' instructions that say how to get it"
+            )
         if not self.released and not self.variants:
             raise ValueError("a file that was not released has at least one variant")
         for name in PUBLISHED:
@@ -114,15 +154,21 @@ class Source(Entry):
     licence: Text = Field(description="the licence as the source states it")
     citation: Text = Field(description="a short citation")
     homepage: Address = Field(description="an http(s) address")
-    note: Text | None = Field(None, description="a sentence for the reader of the registry")
-    files: dict[FileName, File] = Field(min_length=1, description="a mapping of file names to files")
+    note: Text | None = Field(
+        None, description="a sentence for the reader of the registry"
+    )
+    files: dict[FileName, File] = Field(
+        min_length=1, description="a mapping of file names to files"
+    )
 
     @model_validator(mode="after")
     def _addresses_fit_names(self) -> Self:
         for name, file in self.files.items():
             for address in file.addresses:
                 if unknown := _fields(address) - _fields(name):
-                    raise ValueError(f"the address {address} has {sorted(unknown)}, which {name} has not")
+                    raise ValueError(
+                        f"the address {address} has {sorted(unknown)}, which {name} has not"
+                    )
         return self
 
 
@@ -174,12 +220,19 @@ class SourceFile:
         """Return the candidates of ``variants``, those with a digest first: only they can be identified."""
         allowed = set(variants)
         return tuple(
-            sorted((c for c in self.candidates if c.variant in allowed), key=lambda c: c.digest is None)
+            sorted(
+                (c for c in self.candidates if c.variant in allowed),
+                key=lambda c: c.digest is None,
+            )
         )
 
     def variants_for(self, data: str) -> list[str]:
         """Return the variants that a run with ``data: sample`` or ``data: release`` may use."""
-        return [c.variant for c in self.candidates if (c.variant == SAMPLE) == (data == SAMPLE)]
+        return [
+            c.variant
+            for c in self.candidates
+            if (c.variant == SAMPLE) == (data == SAMPLE)
+        ]
 
 
 def load(path: str | Path, *papers: str | Path) -> Registry:
@@ -192,10 +245,13 @@ def load(path: str | Path, *papers: str | Path) -> Registry:
     for paper in papers:
         mapping = content(paper)
         own = mapping.get("sources") if isinstance(mapping, dict) else None
-        for name, entry in checked(Registry, own or {}, where=f"{paper}, sources").items():
+        for name, entry in checked(
+            Registry, own or {}, where=f"{paper}, sources"
+        ).items():
             if name in registry:
                 raise BadInput(
-                    f"the source {name!r} is in {Path(defined_in[name]).name} too", where=str(paper)
+                    f"the source {name!r} is in {Path(defined_in[name]).name} too",
+                    where=str(paper),
                 )
             registry[name], defined_in[name] = entry, paper
     return registry
@@ -207,7 +263,9 @@ def resolve(registry: Mapping[str, Source], source: str, file: str) -> SourceFil
     Raises `BadInput` with the known names if the registry has no such source or file.
     """
     if source not in registry:
-        raise BadInput(f"there is no source {source!r}", do=f"use one of {', '.join(registry)}")
+        raise BadInput(
+            f"there is no source {source!r}", do=f"use one of {', '.join(registry)}"
+        )
     entry = registry[source]
     # An exact name has priority over a matching pattern.
     for name in sorted(entry.files, key=lambda name: name != file):
@@ -215,10 +273,14 @@ def resolve(registry: Mapping[str, Source], source: str, file: str) -> SourceFil
             break
     else:
         names = ", ".join(entry.files)
-        raise BadInput(f"the source {source!r} has no file {file!r}", do=f"use one of {names}")
+        raise BadInput(
+            f"the source {source!r} has no file {file!r}", do=f"use one of {names}"
+        )
     entry_file, values = entry.files[name], match.groupdict()
     variant, comparable, note = _published(entry_file)
-    published = Candidate(variant, file, entry_file.size, entry_file.digest, comparable, note)
+    published = Candidate(
+        variant, file, entry_file.size, entry_file.digest, comparable, note
+    )
     return SourceFile(
         source=source,
         file=file,
@@ -227,7 +289,9 @@ def resolve(registry: Mapping[str, Source], source: str, file: str) -> SourceFil
         citation=entry.citation,
         homepage=entry.homepage,
         addresses=tuple(address.format(**values) for address in entry_file.addresses),
-        instructions=entry_file.gated.instructions.strip() if entry_file.gated else None,
+        instructions=entry_file.gated.instructions.strip()
+        if entry_file.gated
+        else None,
         candidates=(published,) * entry_file.released
         + tuple(
             Candidate(
@@ -254,7 +318,9 @@ def _published(file: File) -> tuple[str, bool, str]:
     return RELEASE if pinned else UNVERIFIED, pinned and not file.differs, note
 
 
-def registry_texts(registry: Mapping[str, Source], names: Iterable[str]) -> dict[str, dict[str, Any]]:
+def registry_texts(
+    registry: Mapping[str, Source], names: Iterable[str]
+) -> dict[str, dict[str, Any]]:
     """Return the texts of the sources ``names`` that pages show.
 
     {``<source>``: its title, licence, citation and homepage; ``<source>/<file>``: {variant: its
@@ -266,7 +332,10 @@ def registry_texts(registry: Mapping[str, Source], names: Iterable[str]) -> dict
             variant: {"comparable": comparable, "note": note}
             for variant, comparable, note in (
                 _published(file),
-                *((variant, entry.comparable, entry.note) for variant, entry in file.variants.items()),
+                *(
+                    (variant, entry.comparable, entry.note)
+                    for variant, entry in file.variants.items()
+                ),
             )
         }
         for source in names
@@ -282,7 +351,9 @@ def with_registry_texts(
     for record in records:
         place = f"{record['source']}/{record['file']}"
         name = min(
-            (n for n in texts if re.fullmatch(file_regex(n), place)), key=lambda n: n != place, default=""
+            (n for n in texts if re.fullmatch(file_regex(n), place)),
+            key=lambda n: n != place,
+            default="",
         )
         source, variants = texts.get(record["source"], {}), texts.get(name, {})
         updated.append(dict(record) | source | variants.get(record["variant"], {}))
@@ -300,4 +371,8 @@ def file_regex(name: str, named: bool = False) -> str:
 
 
 def _fields(pattern: str) -> set[str]:
-    return {field for _, field, _, _ in string.Formatter().parse(pattern) if field is not None}
+    return {
+        field
+        for _, field, _, _ in string.Formatter().parse(pattern)
+        if field is not None
+    }

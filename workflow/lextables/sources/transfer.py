@@ -35,7 +35,12 @@ T = TypeVar("T")
 CHUNK = 1 << 20
 _WHOLE = re.compile("[0-9]+")
 _HEADER = re.compile("[ -~]{1,200}")  # a value that can be sent back
-_NOT_RESUMED = (400, 412, 416, 431)  # statuses of servers that do not accept the range or the version
+_NOT_RESUMED = (
+    400,
+    412,
+    416,
+    431,
+)  # statuses of servers that do not accept the range or the version
 TEMPORARY = (408, 425, 429)  # beside 500 and above
 _log = logging.getLogger("lextables.sources")
 
@@ -54,7 +59,9 @@ class Digests:
 
     def __init__(self, kinds: Iterable[str] = (), length: int | None = None) -> None:
         self.bytes = 0
-        self._running = {kind: _new_digest(kind, length) for kind in sorted({"sha256", *kinds})}
+        self._running = {
+            kind: _new_digest(kind, length) for kind in sorted({"sha256", *kinds})
+        }
 
     def update(self, data: bytes) -> None:
         """Add the next bytes of the stream."""
@@ -129,7 +136,10 @@ class Client:
         """
 
         def seconds(state: RetryCallState) -> float:
-            return max(self.first_wait * 2 ** (state.attempt_number - 1), state.outcome.exception().wait)
+            return max(
+                self.first_wait * 2 ** (state.attempt_number - 1),
+                state.outcome.exception().wait,
+            )
 
         def is_over(state: RetryCallState) -> bool:
             waits = state.idle_for + state.upcoming_sleep
@@ -153,12 +163,16 @@ class Client:
             return retrying(attempt)
         except RetryError as error:
             failure = error.last_attempt.exception()
-            reason = f"{failure} at the last of {error.last_attempt.attempt_number} attempts"
+            reason = (
+                f"{failure} at the last of {error.last_attempt.attempt_number} attempts"
+            )
             if failure.wait > self.patience:
                 reason += f" and asks for a wait of {failure.wait:,.0f} s"
             raise TemporaryFailure(reason) from failure
 
-    def ask(self, get: Callable[..., requests.Response], address: str, **options: Any) -> requests.Response:
+    def ask(
+        self, get: Callable[..., requests.Response], address: str, **options: Any
+    ) -> requests.Response:
         """Return the answer of ``address``, with its body unread; ``get`` is that of requests.
 
         Raises `TemporaryFailure` if no answer comes, and `DownloadFailed` for an answer that cannot be used.
@@ -167,11 +181,17 @@ class Client:
         try:
             return _within(max(self.timeouts), ask)
         except (requests.ConnectionError, TimeoutError, requests.Timeout) as error:
-            raise TemporaryFailure(f"gave no answer ({type(error).__name__})") from error
+            raise TemporaryFailure(
+                f"gave no answer ({type(error).__name__})"
+            ) from error
         except Exception as error:  # a redirect or a header that no library expects
-            raise DownloadFailed(f"cannot be asked ({type(error).__name__}: {quoted(error)})") from error
+            raise DownloadFailed(
+                f"cannot be asked ({type(error).__name__}: {quoted(error)})"
+            ) from error
 
-    def body(self, answer: requests.Response, start: int = 0, decoded: bool = False) -> Iterator[bytes]:
+    def body(
+        self, answer: requests.Response, start: int = 0, decoded: bool = False
+    ) -> Iterator[bytes]:
         """Yield the bytes of an answer, from byte ``start`` of the file, as they are sent or ``decoded``.
 
         Raises `TemporaryFailure` if the connection is lost, and `DownloadFailed` below the minimum rate.
@@ -181,9 +201,13 @@ class Client:
         while True:
             try:
                 # read1 returns the bytes received so far; read waits for a full chunk and loses it if cut.
-                data = _within(self.timeouts[1], partial(answer.raw.read1, CHUNK, decoded))
+                data = _within(
+                    self.timeouts[1], partial(answer.raw.read1, CHUNK, decoded)
+                )
             except Exception as error:  # of urllib3, http.client or the socket
-                with suppress(ValueError, RuntimeError, OSError):  # it is closed already
+                with suppress(
+                    ValueError, RuntimeError, OSError
+                ):  # it is closed already
                     # An abandoned thread that still reads would block the end of the answer.
                     answer.raw.shutdown()
                 raise TemporaryFailure(f"was cut after {received:,} bytes") from error
@@ -249,14 +273,21 @@ class Part:
             mark = json.loads(self.mark.read_text(encoding="utf-8"))
             if mark["address"] == address and _HEADER.fullmatch(mark["version"]):
                 return self.path.stat().st_size, mark["version"]
-        except (FileNotFoundError, ValueError, KeyError, TypeError):  # no mark, or a damaged one
+        except (
+            FileNotFoundError,
+            ValueError,
+            KeyError,
+            TypeError,
+        ):  # no mark, or a damaged one
             pass
         return 0, ""
 
     def begin(self, address: str, version: str) -> None:
         """Delete the partial download and record the address and version of the next one."""
         self.remove()
-        write_text(self.mark, json.dumps({"address": address, "version": version}) + "\n")
+        write_text(
+            self.mark, json.dumps({"address": address, "version": version}) + "\n"
+        )
 
     def remove(self) -> None:
         """Delete the bytes first, then their address and version."""
@@ -311,12 +342,16 @@ def _attempt(
         start = _start(answer, part, received, version)
         total = _total(answer, start, size)
         if total is None and "git-blob" in kinds:
-            raise DownloadFailed("does not say how long the file is, which its git-blob digest covers")
+            raise DownloadFailed(
+                "does not say how long the file is, which its git-blob digest covers"
+            )
         if start == 0:
             part.begin(address, _version(answer))
         if size is None and total is not None:
             check_space(total - start)
-        return _receive(client.body(answer, start), part, start, total, Digests(kinds, total))
+        return _receive(
+            client.body(answer, start), part, start, total, Digests(kinds, total)
+        )
 
 
 def _start(answer: requests.Response, part: Part, received: int, version: str) -> int:
@@ -324,7 +359,11 @@ def _start(answer: requests.Response, part: Part, received: int, version: str) -
     status = f"answered {answer.status_code} {quoted(answer.reason)}"
     if answer.status_code == 206:
         sent = answer.headers.get("Content-Range", "")
-        if received and sent.startswith(f"bytes {received}-") and _version(answer) in ("", version):
+        if (
+            received
+            and sent.startswith(f"bytes {received}-")
+            and _version(answer) in ("", version)
+        ):
             return received
         part.remove()
         raise TemporaryFailure("sent another part than the one asked for")
@@ -332,7 +371,9 @@ def _start(answer: requests.Response, part: Part, received: int, version: str) -
         part.remove()
         raise TemporaryFailure(status)
     if answer.status_code in TEMPORARY or answer.status_code >= 500:
-        raise TemporaryFailure(status, retry_after(answer.headers.get("Retry-After", "")))
+        raise TemporaryFailure(
+            status, retry_after(answer.headers.get("Retry-After", ""))
+        )
     if answer.status_code != 200:
         raise DownloadFailed(status)
     encoding = answer.headers.get("Content-Encoding", "").strip().lower()
@@ -372,7 +413,9 @@ def retry_after(value: str) -> float:
         return 0.0
 
 
-def _receive(body: Iterator[bytes], part: Part, start: int, total: int | None, digests: Digests) -> Digests:
+def _receive(
+    body: Iterator[bytes], part: Part, start: int, total: int | None, digests: Digests
+) -> Digests:
     """Append the body to the ``start`` bytes in ``part`` and return the digests of the file."""
     if start:
         for data in chunks(part.path):
@@ -381,7 +424,12 @@ def _receive(body: Iterator[bytes], part: Part, start: int, total: int | None, d
         part.path.open("ab" if start else "wb") as file,
         # Progress is logged every ten seconds.
         tqdm(
-            total=total, initial=start, desc=part.path.stem, unit="B", unit_scale=True, mininterval=10
+            total=total,
+            initial=start,
+            desc=part.path.stem,
+            unit="B",
+            unit_scale=True,
+            mininterval=10,
         ) as bar,
     ):
         for data in body:
@@ -389,7 +437,9 @@ def _receive(body: Iterator[bytes], part: Part, start: int, total: int | None, d
             digests.update(data)
             bar.update(len(data))
             if total is not None and digests.bytes > total:
-                raise WrongContent(f"sends more than the {total:,} bytes that the registry has")
+                raise WrongContent(
+                    f"sends more than the {total:,} bytes that the registry has"
+                )
         if total is not None and digests.bytes < total:
             raise TemporaryFailure(f"was cut after {digests.bytes:,} bytes")
         file.flush()

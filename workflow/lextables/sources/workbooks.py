@@ -10,7 +10,9 @@ from lextables.pipeline.files import RESTORE
 from lextables.sources.archives import Bounds, check_zip
 
 BOUNDS = Bounds(member=64 << 20, volume=128 << 20)
-MAX_CELLS = 5_000_000  # a few bytes can claim a row of 18,000 cells, or a million empty rows
+MAX_CELLS = (
+    5_000_000  # a few bytes can claim a row of 18,000 cells, or a million empty rows
+)
 
 
 def sheets(content: bytes, name: str) -> list[tuple[str, list[tuple[Any, ...]]]]:

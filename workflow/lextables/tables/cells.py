@@ -134,8 +134,14 @@ def build(
     computed: dict[tuple[str, str], Cell] = {}
     for cell in cells:
         if computed.setdefault((cell.row, cell.column), cell) is not cell:
-            raise ValueError(f"two computed cells at row {cell.row!r}, column {cell.column!r}")
-    decimals = {cell.column: cell.decimals for cell in reversed(published) if cell.decimals is not None}
+            raise ValueError(
+                f"two computed cells at row {cell.row!r}, column {cell.column!r}"
+            )
+    decimals = {
+        cell.column: cell.decimals
+        for cell in reversed(published)
+        if cell.decimals is not None
+    }
     places = {(cell.row, cell.column) for cell in published}
     # An additional cell of a published row, such as a strict reading, follows the published cell.
     following: dict[tuple[str, str], list[Cell]] = {}
@@ -150,7 +156,9 @@ def build(
             group.append(cell)
     numbers = _published_numbers(published, computed)
     baselines = [
-        cell for cell in computed.values() if cell.baseline and cell.measure and _is_number(cell.value)
+        cell
+        for cell in computed.values()
+        if cell.baseline and cell.measure and _is_number(cell.value)
     ]
     lines = []
     for printed in published:
@@ -159,16 +167,25 @@ def build(
         if cell is None:
             raise _not_computed(printed, computed)
         if cell.value is None and not cell.reason:
-            raise ValueError(f"no value and no reason for row {printed.row!r}, column {printed.column!r}")
+            raise ValueError(
+                f"no value and no reason for row {printed.row!r}, column {printed.column!r}"
+            )
         if comparable if cell.comparable is None else cell.comparable:
-            line = _compared_line(printed, cell, numbers[_compared_by(cell)], baselines, why_off)
+            line = _compared_line(
+                printed, cell, numbers[_compared_by(cell)], baselines, why_off
+            )
         else:
             line = _line_of_other_data(printed, cell)
-        lines += [line, *(_additional_line(cell, decimals) for cell in following[place])]
+        lines += [
+            line,
+            *(_additional_line(cell, decimals) for cell in following[place]),
+        ]
     return lines + [_additional_line(cell, decimals) for cell in additional]
 
 
-def _not_computed(printed: PublishedCell, computed: Iterable[tuple[str, str]]) -> BadInput:
+def _not_computed(
+    printed: PublishedCell, computed: Iterable[tuple[str, str]]
+) -> BadInput:
     """The error for a published cell that is not computed; it names the most similar rows or columns."""
     columns = [column for row, column in computed if row == printed.row]
     kind, name = ("column", printed.column) if columns else ("row", printed.row)
@@ -202,23 +219,42 @@ def _published_numbers(
 
 
 def _additional_line(cell: Cell, decimals: Mapping[str, int]) -> Line:
-    places = cell.decimals if cell.decimals is not None else decimals.get(cell.column, DECIMALS)
+    places = (
+        cell.decimals
+        if cell.decimals is not None
+        else decimals.get(cell.column, DECIMALS)
+    )
     return Line(
-        cell.row, cell.column, "", "", written(cell.value, places), *_intervals(cell, places),
+        cell.row,
+        cell.column,
+        "",
+        "",
+        written(cell.value, places),
+        *_intervals(cell, places),
         None if isinstance(cell.value, str) else places,
-        "not run" if cell.value is None else "", cell.reason, " ".join(cell.runs), **_scale(cell),
-    )  # fmt: skip
+        "not run" if cell.value is None else "",
+        cell.reason,
+        " ".join(cell.runs),
+        **_scale(cell),
+    )
 
 
 def _line_of_other_data(published: PublishedCell, cell: Cell) -> Line:
     """The line of a published cell whose computed value is from data that are not the paper's."""
     places = published.decimals
     return Line(
-        published.row, published.column, published.value, "", written(cell.value, places),
-        *_intervals(cell, places), places,
-        "not run" if cell.value is None and cell.judged else "", cell.reason, " ".join(cell.runs),
+        published.row,
+        published.column,
+        published.value,
+        "",
+        written(cell.value, places),
+        *_intervals(cell, places),
+        places,
+        "not run" if cell.value is None and cell.judged else "",
+        cell.reason,
+        " ".join(cell.runs),
         **_scale(cell),
-    )  # fmt: skip
+    )
 
 
 def _compared_line(
@@ -232,10 +268,19 @@ def _compared_line(
     outcome, difference, evidence = verdict(published, cell, numbers)
     why = why_off(published.row, published.column) if outcome == "off" else ""
     return Line(
-        published.row, published.column, published.value, written(cell.value, places), "",
-        *_intervals(cell, places, difference), places, outcome, _joined(evidence, cell.reason, why),
-        " ".join(cell.runs), _reached(published, cell, baselines), **_scale(cell),
-    )  # fmt: skip
+        published.row,
+        published.column,
+        published.value,
+        written(cell.value, places),
+        "",
+        *_intervals(cell, places, difference),
+        places,
+        outcome,
+        _joined(evidence, cell.reason, why),
+        " ".join(cell.runs),
+        _reached(published, cell, baselines),
+        **_scale(cell),
+    )
 
 
 def _scale(cell: Cell) -> dict[str, str]:
@@ -247,7 +292,9 @@ def _scale(cell: Cell) -> dict[str, str]:
     return {"system": cell.score.system, "worst": worst, "best": best}
 
 
-def _intervals(cell: Cell, decimals: int | None, difference: str = "") -> tuple[str, ...]:
+def _intervals(
+    cell: Cell, decimals: int | None, difference: str = ""
+) -> tuple[str, ...]:
     """The fields from ``low`` to ``prediction_high``; the prediction interval has one decimal more."""
     prediction = (None, None)
     if cell.seeds is not None and not _too_few(cell.seeds) and _is_number(cell.value):
@@ -264,7 +311,9 @@ def _joined(*clauses: str) -> str:
     return "; ".join(clause for clause in clauses if clause)
 
 
-def verdict(published: PublishedCell, cell: Cell, numbers: Sequence[float] = ()) -> tuple[Verdict, str, str]:
+def verdict(
+    published: PublishedCell, cell: Cell, numbers: Sequence[float] = ()
+) -> tuple[Verdict, str, str]:
     """Return the verdict on a computed cell, its difference if it is off, and the reason.
 
     Text is compared by `same_words`.  ``numbers`` are the paper's values of the same measure.
@@ -289,10 +338,16 @@ def verdict(published: PublishedCell, cell: Cell, numbers: Sequence[float] = ())
     evidence = _too_wide(number, low, high, numbers)
     if equal:
         return "match", "", evidence
-    return ("near", "", evidence) if low <= number <= high else ("off", difference, evidence)
+    return (
+        ("near", "", evidence)
+        if low <= number <= high
+        else ("off", difference, evidence)
+    )
 
 
-def prediction_interval(values: Sequence[float], averages: int = 1) -> tuple[float, float]:
+def prediction_interval(
+    values: Sequence[float], averages: int = 1
+) -> tuple[float, float]:
     """Return the 95 % prediction interval of the mean of ``averages`` more draws.
 
     ``values`` are two draws or more.
@@ -300,10 +355,16 @@ def prediction_interval(values: Sequence[float], averages: int = 1) -> tuple[flo
     For normal draws: mean ± t(0.975, n - 1) · s · √(1/n + 1/m), with s the deviation of the n values (n - 1)
     and m ``averages``.
     """
-    from scipy.special import stdtrit  # slow to load, and most tables have no trained row
+    from scipy.special import (
+        stdtrit,
+    )  # slow to load, and most tables have no trained row
 
     n, mean = len(values), statistics.fmean(values)
-    half = float(stdtrit(n - 1, 0.975)) * statistics.stdev(values, mean) * math.sqrt(1 / n + 1 / averages)
+    half = (
+        float(stdtrit(n - 1, 0.975))
+        * statistics.stdev(values, mean)
+        * math.sqrt(1 / n + 1 / averages)
+    )
     return mean - half, mean + half
 
 
@@ -386,7 +447,9 @@ def to_csv(lines: Iterable[Line], note: str = "") -> str:
         if line.ours and note:
             line = replace(line, reason=_joined(line.reason, note))
         values = (getattr(line, name) for name in COLUMNS)
-        writer.writerow("" if value is None else spreadsheet.cell(value) for value in values)
+        writer.writerow(
+            "" if value is None else spreadsheet.cell(value) for value in values
+        )
     return out.getvalue()
 
 

@@ -35,7 +35,9 @@ if TYPE_CHECKING:
 ALPHA = 0.05
 POWER = 0.8
 RESAMPLES = 9_999
-RESAMPLES_A_PAIR = 400  # ALPHA divided by the number of pairs is then 20 resamples, 10 a side
+RESAMPLES_A_PAIR = (
+    400  # ALPHA divided by the number of pairs is then 20 resamples, 10 a side
+)
 MIN_UNITS = 6  # with five units the smallest p-value is 2 / 32
 SIMULATED_UNITS = 14  # with more units the power of the t-test is within 5 %
 SIMULATED_SETS = 500
@@ -114,8 +116,12 @@ class Comparison:
         tests = f"{len(self.pairs)} test{'' if len(self.pairs) == 1 else 's'}"
         if not self.can_find:
             return f"{self.units} are too few for {tests}: no difference is detected with 80 % power"
-        finite = [pair.detectable for pair in self.pairs if 0 < pair.detectable < math.inf]
-        minimum, median, maximum = map(short, (min(finite), self.detectable, max(finite)))
+        finite = [
+            pair.detectable for pair in self.pairs if 0 < pair.detectable < math.inf
+        ]
+        minimum, median, maximum = map(
+            short, (min(finite), self.detectable, max(finite))
+        )
         by_pair = f" (by pair {minimum} to {maximum})" if minimum != maximum else ""
         lost = sum(pair.detectable == math.inf for pair in self.pairs)
         but = f", and none by {lost} of {tests} with too few units" if lost else ""
@@ -124,12 +130,23 @@ class Comparison:
     def pair(self, first: str, second: str) -> Pair | None:
         """The pair of two systems, tested or not, in either order."""
         names = {first, second}
-        return next((pair for pair in (*self.pairs, *self.untested) if {pair.one, pair.other} == names), None)
+        return next(
+            (
+                pair
+                for pair in (*self.pairs, *self.untested)
+                if {pair.one, pair.other} == names
+            ),
+            None,
+        )
 
     def untested_against(self, system: str) -> list[str]:
         """The systems that this one was not tested against, best first."""
         others = [name for name in self.systems if name != system]
-        return [name for name in others if (pair := self.pair(name, system)) and pair.untested]
+        return [
+            name
+            for name in others
+            if (pair := self.pair(name, system)) and pair.untested
+        ]
 
 
 def to_csv(pairs: Iterable[Pair]) -> str:
@@ -138,7 +155,9 @@ def to_csv(pairs: Iterable[Pair]) -> str:
     writer = csv.writer(out, lineterminator="\n")
     names = [field.name for field in fields(Pair)]
     writer.writerow(names)
-    writer.writerows([spreadsheet.cell(getattr(pair, name)) for name in names] for pair in pairs)
+    writer.writerows(
+        [spreadsheet.cell(getattr(pair, name)) for name in names] for pair in pairs
+    )
     return out.getvalue()
 
 
@@ -166,7 +185,9 @@ class _System:
     cell: Cell
 
 
-def compare(cells: Iterable[Cell], published: Iterable[PublishedCell], of_run: OfRun) -> list[Pair]:
+def compare(
+    cells: Iterable[Cell], published: Iterable[PublishedCell], of_run: OfRun
+) -> list[Pair]:
     """Return the pairs of each measure of a table, measures in the order of its cells.
 
     ``of_run`` returns the contribution of each unit to the scores of a run's folder (`inputs.Inputs.units`).
@@ -178,20 +199,36 @@ def compare(cells: Iterable[Cell], published: Iterable[PublishedCell], of_run: O
     for cell in cells:
         if cell.score:
             by_measure[cell.score.measure].append(cell)
-    numbers = {(cell.row, cell.column): cell.number for cell in published if cell.number is not None}
+    numbers = {
+        (cell.row, cell.column): cell.number
+        for cell in published
+        if cell.number is not None
+    }
     units = cache(of_run)  # a run may have several measures
-    return [pair for measure_cells in by_measure.values() for pair in _pairs(measure_cells, numbers, units)]
+    return [
+        pair
+        for measure_cells in by_measure.values()
+        for pair in _pairs(measure_cells, numbers, units)
+    ]
 
 
 def _has_score(cell: Cell) -> bool:
-    return bool(cell.runs) and isinstance(cell.value, float) and not math.isnan(cell.value)
+    return (
+        bool(cell.runs) and isinstance(cell.value, float) and not math.isnan(cell.value)
+    )
 
 
-def _pairs(cells: Sequence[Cell], numbers: Mapping[tuple[str, str], float], of_run: OfRun) -> Iterator[Pair]:
+def _pairs(
+    cells: Sequence[Cell], numbers: Mapping[tuple[str, str], float], of_run: OfRun
+) -> Iterator[Pair]:
     if len({cell.score.system for cell in cells}) < len(cells):
-        raise ValueError(f"two cells of the measure {cells[0].score.measure!r} name one system")
+        raise ValueError(
+            f"two cells of the measure {cells[0].score.measure!r} name one system"
+        )
     ran = [cell for cell in cells if _has_score(cell)]
-    systems = _best_first([_system(cell, of_run) for cell in ran]) if len(ran) > 1 else []
+    systems = (
+        _best_first([_system(cell, of_run) for cell in ran]) if len(ran) > 1 else []
+    )
     pairs = [*_tested(systems)]
     yield from pairs
     places = {cell: (cell.row, cell.column) for cell in cells}
@@ -207,13 +244,20 @@ def _pairs(cells: Sequence[Cell], numbers: Mapping[tuple[str, str], float], of_r
         units, median = _all_units(tested), _median_detectable(tested)
         for better, worse in pairwise(printed):
             yield replace(_untested(better, worse, units, PRINTED), detectable=median)
-    baseline = [_System(cell.score.system, cell.value, {}, cell) for cell in ran if cell.baseline]
+    baseline = [
+        _System(cell.score.system, cell.value, {}, cell)
+        for cell in ran
+        if cell.baseline
+    ]
     if printed and baseline:
         yield _untested(printed[0], _best_first(baseline)[0], "", BASELINE)
 
 
 def _best_first(systems: Sequence[_System]) -> list[_System]:
-    return sorted(systems, key=lambda system: system.value if system.cell.score.lower else -system.value)
+    return sorted(
+        systems,
+        key=lambda system: system.value if system.cell.score.lower else -system.value,
+    )
 
 
 def _system(cell: Cell, of_run: OfRun) -> _System:
@@ -221,7 +265,10 @@ def _system(cell: Cell, of_run: OfRun) -> _System:
     score = cell.score
     runs = [of_run(folder).get((score.metric, score.group), {}) for folder in cell.runs]
     shared = sorted(set.intersection(*map(set, runs)))
-    units = {unit: score.scale * statistics.fmean(run[unit] for run in runs) for unit in shared}
+    units = {
+        unit: score.scale * statistics.fmean(run[unit] for run in runs)
+        for unit in shared
+    }
     return _System(score.system, cell.value, units, cell)
 
 
@@ -241,7 +288,9 @@ def _tested(systems: Sequence[_System]) -> Iterator[Pair]:
     for better, worse in both:
         names, units = (better.name, worse.name), _unit_count(better)
         if names in p_values:
-            yield _pair(better, worse, p_values[names], adjusted[names], units, len(p_values))
+            yield _pair(
+                better, worse, p_values[names], adjusted[names], units, len(p_values)
+            )
         elif better.units.keys() == worse.units.keys():
             yield _untested(better, worse, units, FEW)
         else:
@@ -258,14 +307,29 @@ def _unit_count(system: _System) -> str:
     return f"{n} groups of {units}" if grouped else f"{n} {units}"
 
 
-def _pair(better: _System, worse: _System, p: float, adjusted: float, units: str, tests: int) -> Pair:
+def _pair(
+    better: _System, worse: _System, p: float, adjusted: float, units: str, tests: int
+) -> Pair:
     differences = np.array(_differences(better, worse))
     mean = float(differences.mean())
     low, high = mean_interval(differences) or (mean, mean)
     score, detected = better.cell.score, detectable(differences, tests)
-    if not score.lower and detected > score.scale:  # from 0 to 1 before it is scaled, but for a loss
+    if (
+        not score.lower and detected > score.scale
+    ):  # from 0 to 1 before it is scaled, but for a loss
         detected = math.inf
-    return Pair(score.measure, better.name, worse.name, mean, low, high, p, adjusted, units, detected)
+    return Pair(
+        score.measure,
+        better.name,
+        worse.name,
+        mean,
+        low,
+        high,
+        p,
+        adjusted,
+        units,
+        detected,
+    )
 
 
 def _untested(better: _System, worse: _System, units: str, why: str) -> Pair:
@@ -316,7 +380,9 @@ def sign_flip(differences: np.ndarray, resamples: int = 0, seed: int = 0) -> np.
         ).pvalue
 
     size = max(1, _AT_ONCE // resamples)
-    return np.concatenate([p_values(differences[at : at + size]) for at in range(0, pairs, size)])
+    return np.concatenate(
+        [p_values(differences[at : at + size]) for at in range(0, pairs, size)]
+    )
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -350,7 +416,10 @@ def effect(units: int, tests: int) -> float:
     if units > SIMULATED_UNITS:
         from scipy.special import nctdtrinc, stdtrit
 
-        return float(nctdtrinc(units - 1, 1 - POWER, stdtrit(units - 1, 1 - level / 2)) / math.sqrt(units))
+        return float(
+            nctdtrinc(units - 1, 1 - POWER, stdtrit(units - 1, 1 - level / 2))
+            / math.sqrt(units)
+        )
     from scipy.optimize import bisect
 
     noise = np.random.default_rng(0).normal(size=(units, SIMULATED_SETS))
@@ -360,7 +429,9 @@ def effect(units: int, tests: int) -> float:
 
     def missing(mean: float) -> float:
         far = abs(sums + mean * steps)
-        return POWER - float(((far >= far[0] - 10**-_DECIMALS).mean(axis=0) < level).mean())
+        return POWER - float(
+            ((far >= far[0] - 10**-_DECIMALS).mean(axis=0) < level).mean()
+        )
 
     return float(bisect(missing, 0, 10, xtol=1e-3))
 
@@ -381,18 +452,27 @@ def comparisons(pairs: Iterable[Pair]) -> list[Comparison]:
     for pair in pairs:
         if pair.untested != BASELINE:
             by_measure[pair.measure].append(pair)
-    return [_comparison(measure, measure_pairs) for measure, measure_pairs in by_measure.items()]
+    return [
+        _comparison(measure, measure_pairs)
+        for measure, measure_pairs in by_measure.items()
+    ]
 
 
 def _comparison(measure: str, pairs: Sequence[Pair]) -> Comparison:
     compared = [pair for pair in pairs if pair.untested != PRINTED]
-    systems = tuple(dict.fromkeys([*(pair.one for pair in compared), *(pair.other for pair in compared)]))
+    systems = tuple(
+        dict.fromkeys(
+            [*(pair.one for pair in compared), *(pair.other for pair in compared)]
+        )
+    )
     tested = tuple(pair for pair in compared if not pair.untested)
     return Comparison(
         measure,
         _all_units(tested or compared),
         systems,
-        _groups(systems, [(pair.one, pair.other) for pair in tested if not pair.differs]),
+        _groups(
+            systems, [(pair.one, pair.other) for pair in tested if not pair.differs]
+        ),
         tested,
         tuple(pair for pair in pairs if pair.untested == PRINTED),
         tuple(pair for pair in compared if pair.untested),
@@ -404,7 +484,9 @@ def _all_units(pairs: Iterable[Pair]) -> str:
     return " or ".join(dict.fromkeys(pair.units for pair in pairs))
 
 
-def _groups(systems: tuple[str, ...], level: Sequence[tuple[str, str]]) -> tuple[tuple[str, ...], ...]:
+def _groups(
+    systems: tuple[str, ...], level: Sequence[tuple[str, str]]
+) -> tuple[tuple[str, ...], ...]:
     """Return the largest sets of systems of which every two are in ``level``, best first."""
     import networkx
 
@@ -430,16 +512,26 @@ def notes(comparisons: Sequence[Comparison], data_note: str = "") -> list[str]:
     The measures with the most units come first, at most `SHOWN`.  ``data_note`` describes data that are not
     the paper's.
     """
-    tested = sorted((c for c in comparisons if c.pairs), key=lambda c: -_number(c.units))
-    lines = [f"{METHOD} Computed on {data_note}." if data_note else METHOD] * bool(tested)
+    tested = sorted(
+        (c for c in comparisons if c.pairs), key=lambda c: -_number(c.units)
+    )
+    lines = [f"{METHOD} Computed on {data_note}." if data_note else METHOD] * bool(
+        tested
+    )
     for comparison in tested[:SHOWN]:
         lines += [_leading(comparison), *_published_leads(comparison)]
     if len(tested) > SHOWN:
         lines.append(f"{_measures(tested[SHOWN:])} compared in that file, too.")
-    few = [c for c in comparisons if not c.pairs and {pair.untested for pair in c.untested} == {FEW}]
+    few = [
+        c
+        for c in comparisons
+        if not c.pairs and {pair.untested for pair in c.untested} == {FEW}
+    ]
     if few:
         units = few[0].units.partition(" ")[2]
-        lines.append(f"{_measures(few)} not tested: a test needs at least {MIN_UNITS} {units}.")
+        lines.append(
+            f"{_measures(few)} not tested: a test needs at least {MIN_UNITS} {units}."
+        )
     rest = [c for c in comparisons if c not in few]
     untested = [pair.untested for c in rest for pair in c.untested]
     if untested:
@@ -465,7 +557,11 @@ def _leading(comparison: Comparison) -> str:
         return f"{comparison.measure}: {comparison.power}."
     best, *others = comparison.systems
     untested = comparison.untested_against(best)
-    level = [name for name in others if any({best, name} <= set(group) for group in comparison.groups)]
+    level = [
+        name
+        for name in others
+        if any({best, name} <= set(group) for group in comparison.groups)
+    ]
     behind = [name for name in others if name not in {*untested, *level}]
     if len(comparison.pairs) > 1 and not differs:
         result = f"no two of the {len(comparison.systems)} rows are distinguished"
@@ -491,16 +587,29 @@ def _published_leads(comparison: Comparison) -> Iterator[str]:
     if not comparison.printed or not comparison.detectable < math.inf:
         return
     first, n = comparison.printed[0], len(comparison.printed)
-    small = [abs(pair.difference) < comparison.detectable for pair in comparison.printed]
+    small = [
+        abs(pair.difference) < comparison.detectable for pair in comparison.printed
+    ]
     less = f"{'' if small[0] else 'not '}less than that"
-    rest = f"; of the {n} leads of a published row over the next, {sum(small)} are smaller" if n > 1 else ""
+    rest = (
+        f"; of the {n} leads of a published row over the next, {sum(small)} are smaller"
+        if n > 1
+        else ""
+    )
     lead = short(abs(first.difference))
     yield f"In the published values {first.one} leads {first.other} by {lead}, {less}{rest}."
 
 
 def _joined_names(names: Sequence[str], most: int = 4) -> str:
-    shown_names = [*names[:most], *([f"{len(names) - most} more"] if len(names) > most else [])]
-    return shown_names[0] if len(shown_names) == 1 else f"{', '.join(shown_names[:-1])} and {shown_names[-1]}"
+    shown_names = [
+        *names[:most],
+        *([f"{len(names) - most} more"] if len(names) > most else []),
+    ]
+    return (
+        shown_names[0]
+        if len(shown_names) == 1
+        else f"{', '.join(shown_names[:-1])} and {shown_names[-1]}"
+    )
 
 
 def short(value: float) -> str:

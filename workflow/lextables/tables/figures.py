@@ -30,8 +30,18 @@ WIDTH = 5.0  # inches of 72 units
 FONT = 12.5
 INK = "#010203"  # placeholder of the page's text colour
 OURS = "#4a7fbf"  # equal contrast on white and on dark pages
-HATCHES = ("", "////", "..", "\\\\", "xxx", "oo")  # one per row; the fill distinguishes published and ours
-CENTRES = {"Mean": ("-", OURS), "Median": ("--", "none")}  # line style if published, marker filling if ours
+HATCHES = (
+    "",
+    "////",
+    "..",
+    "\\\\",
+    "xxx",
+    "oo",
+)  # one per row; the fill distinguishes published and ours
+CENTRES = {
+    "Mean": ("-", OURS),
+    "Median": ("--", "none"),
+}  # line style if published, marker filling if ours
 LOOKS = (
     ("-", "o"),
     ("--", "s"),
@@ -62,7 +72,11 @@ def draw(kind: str, lines: Sequence[Line], title: str, comparable: bool = True) 
     """
     printed = any(line.published for line in lines)
     if not comparable:
-        lines = [replace(line, published="") for line in lines if not line.column.endswith(OF_PRINTED)]
+        lines = [
+            replace(line, published="")
+            for line in lines
+            if not line.column.endswith(OF_PRINTED)
+        ]
 
     def drawing(figure: Figure) -> None:
         KINDS[kind](figure, lines)
@@ -75,28 +89,46 @@ def draw(kind: str, lines: Sequence[Line], title: str, comparable: bool = True) 
 def to_svg(drawing: Callable[[Figure], None], title: str, kind: str) -> str:
     """Return what ``drawing`` draws as svg; ``kind`` and ``title`` make its ids unique."""
     style = {
-        "svg.hashsalt": f"{kind} {title}", "svg.fonttype": "none", "text.parse_math": False,
-        "font.family": ["sans-serif"], "font.sans-serif": ["DejaVu Sans"], "font.size": FONT,
-        "text.color": INK, "axes.edgecolor": INK, "axes.labelcolor": INK, "xtick.color": INK,
-        "ytick.color": INK, "hatch.color": INK, "hatch.linewidth": 0.8,
-        "axes.spines.top": False, "axes.spines.right": False, "legend.frameon": False,
-    }  # fmt: skip
+        "svg.hashsalt": f"{kind} {title}",
+        "svg.fonttype": "none",
+        "text.parse_math": False,
+        "font.family": ["sans-serif"],
+        "font.sans-serif": ["DejaVu Sans"],
+        "font.size": FONT,
+        "text.color": INK,
+        "axes.edgecolor": INK,
+        "axes.labelcolor": INK,
+        "xtick.color": INK,
+        "ytick.color": INK,
+        "hatch.color": INK,
+        "hatch.linewidth": 0.8,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "legend.frameon": False,
+    }
     out = io.StringIO()
     with matplotlib.rc_context(style):
         figure = Figure(figsize=(WIDTH, WIDTH), layout="constrained")
         FigureCanvasSVG(figure)
         drawing(figure)
         figure.savefig(
-            out, format="svg", transparent=True, metadata={"Date": None, "Creator": None, "Title": title}
+            out,
+            format="svg",
+            transparent=True,
+            metadata={"Date": None, "Creator": None, "Title": title},
         )
     return _themed(out.getvalue())
 
 
 def _themed(svg: str) -> str:
     """Use the page's text colour, and remove the prologue, metadata and unused ids."""
-    svg = re.sub(r"\s*<metadata>.*?</metadata>", "", svg[svg.index("<svg") :], flags=re.DOTALL)
+    svg = re.sub(
+        r"\s*<metadata>.*?</metadata>", "", svg[svg.index("<svg") :], flags=re.DOTALL
+    )
     used = set(re.findall(r"#([\w-]+)", svg))
-    svg = re.sub(r' id="([\w-]+)"', lambda match: match[0] if match[1] in used else "", svg)
+    svg = re.sub(
+        r' id="([\w-]+)"', lambda match: match[0] if match[1] in used else "", svg
+    )
     return svg.replace(INK, "currentColor").replace("<svg ", '<svg role="img" ', 1)
 
 
@@ -140,9 +172,18 @@ def bars_before_after(figure: Figure, lines: Sequence[Line]) -> None:
             value, text, low, high = bars.values[column]
             axes.barh(at, value, height=0.82, **bars.look)
             if low is not None and high is not None:
-                axes.plot([low, high], [at, at], color=INK, linewidth=1.6, marker="|", markersize=6)
+                axes.plot(
+                    [low, high],
+                    [at, at],
+                    color=INK,
+                    linewidth=1.6,
+                    marker="|",
+                    markersize=6,
+                )
             end = max(value, high or value, 0)
-            axes.annotate(text, (end, at), (4, 0), textcoords="offset points", va="center")
+            axes.annotate(
+                text, (end, at), (4, 0), textcoords="offset points", va="center"
+            )
             at += 1
         at += 1
     axes.set_yticks(list(middles.values()), list(middles))
@@ -152,7 +193,9 @@ def bars_before_after(figure: Figure, lines: Sequence[Line]) -> None:
     axes.spines["left"].set_position("zero")
     labels = [textwrap.fill(bars.label, 44, break_on_hyphens=False) for bars in series]
     patches = [Patch(**bars.look) for bars in series]
-    figure.legend(patches, labels, loc="outside upper left", alignment="left", handlelength=1.6)
+    figure.legend(
+        patches, labels, loc="outside upper left", alignment="left", handlelength=1.6
+    )
     rows = sum(label.count("\n") + 1 for label in labels)
     figure.set_figheight((16.5 * at + 19 * rows + 40) / 72)
 
@@ -160,19 +203,34 @@ def bars_before_after(figure: Figure, lines: Sequence[Line]) -> None:
 def _bars(lines: Iterable[Line]) -> Iterable[Bars]:
     """Each row of the paper, published and ours, then the additional rows."""
     rows = _rows(lines)
-    printed = {row for row, cells in rows.items() if any(line.published for line in cells)}
+    printed = {
+        row for row, cells in rows.items() if any(line.published for line in cells)
+    }
     has_several = len({row.rpartition(" / ")[0] for row in printed}) > 1
     for (row, cells), hatch in zip(rows.items(), itertools.cycle(HATCHES)):
         system, _, state = row.rpartition(" / ")
-        name = f"{system.rpartition(' / ')[2]}, {state}" if has_several or row not in printed else state
+        name = (
+            f"{system.rpartition(' / ')[2]}, {state}"
+            if has_several or row not in printed
+            else state
+        )
         for ours in (False, True):
             values = {}
             for line in cells:
                 text = _ours(line) if ours else line.published
                 if (number := _number(text)) is not None:
-                    low, high = (_number(line.low), _number(line.high)) if ours else (None, None)
+                    low, high = (
+                        (_number(line.low), _number(line.high))
+                        if ours
+                        else (None, None)
+                    )
                     values[line.column] = number, text, low, high
-            look = {"facecolor": OURS if ours else "none", "edgecolor": INK, "hatch": hatch, "linewidth": 0.8}
+            look = {
+                "facecolor": OURS if ours else "none",
+                "edgecolor": INK,
+                "hatch": hatch,
+                "linewidth": 0.8,
+            }
             yield Bars(f"{'ours' if ours else 'published'}, {name}", look, values)
 
 
@@ -182,7 +240,11 @@ def histogram(figure: Figure, lines: Sequence[Line]) -> None:
     Published ones are lines, ours are markers.
     """
     rows = [(re.fullmatch(r"(\d+)-(\d+) (.+)", line.row), line) for line in lines]
-    bins = [(bounds, line) for bounds, line in rows if bounds and _number(_ours(line)) is not None]
+    bins = [
+        (bounds, line)
+        for bounds, line in rows
+        if bounds and _number(_ours(line)) is not None
+    ]
     first = next((line.row for line in lines if line.column in CENTRES), None)
     centres = [line for line in lines if line.row == first and line.column in CENTRES]
     if not bins and not centres:
@@ -200,10 +262,25 @@ def histogram(figure: Figure, lines: Sequence[Line]) -> None:
         name = line.column.lower()
         if (printed := _number(line.published)) is not None:
             label = f"published, {name} {line.published}"
-            handles.append(axes.axvline(printed, color=INK, linestyle=dash, linewidth=1.6, label=label))
+            handles.append(
+                axes.axvline(
+                    printed, color=INK, linestyle=dash, linewidth=1.6, label=label
+                )
+            )
         if (ours := _number(_ours(line))) is not None:
-            look = {"marker": "v", "markersize": 10, "markeredgecolor": INK, "markerfacecolor": fill}
-            mark = Line2D([ours], [1.04], linestyle="none", label=f"ours, {name} {_ours(line)}", **look)
+            look = {
+                "marker": "v",
+                "markersize": 10,
+                "markeredgecolor": INK,
+                "markerfacecolor": fill,
+            }
+            mark = Line2D(
+                [ours],
+                [1.04],
+                linestyle="none",
+                label=f"ours, {name} {_ours(line)}",
+                **look,
+            )
             mark.set(transform=axes.get_xaxis_transform(), clip_on=False)
             handles.append(axes.add_artist(mark))
     if bins:
@@ -211,17 +288,27 @@ def histogram(figure: Figure, lines: Sequence[Line]) -> None:
         axes.set_ylabel(bins[0][1].column)
     axes.set_xlim(left=0)
     axes.locator_params(nbins=5)
-    figure.legend(handles=handles, loc="outside upper left", ncols=2, columnspacing=1, handlelength=1.6)
+    figure.legend(
+        handles=handles,
+        loc="outside upper left",
+        ncols=2,
+        columnspacing=1,
+        handlelength=1.6,
+    )
     figure.set_figheight(4)
 
 
 def curves(figure: Figure, lines: Sequence[Line]) -> None:
     """Precision by recall, one line per row over `Precision at 20% recall`, and `Precision@80% Recall`."""
     axes, handles, labelled = figure.add_subplot(), [], set()
-    for (row, cells), (dash, marker) in zip(_rows(lines).items(), itertools.cycle(LOOKS)):
+    for (row, cells), (dash, marker) in zip(
+        _rows(lines).items(), itertools.cycle(LOOKS)
+    ):
         on_line = _points(r"Precision at (\d+)% recall", cells, _ours)
         marked = _points(r"Precision@(\d+)% Recall", cells, _ours)
-        printed = _points(r"Precision@(\d+)% Recall", cells, lambda line: line.published)
+        printed = _points(
+            r"Precision@(\d+)% Recall", cells, lambda line: line.published
+        )
         handles += _line(axes, row, on_line, marked, dash, marker)
         handles += _printed(axes, row, printed, marker)
         labelled |= {at for at, _ in printed}
@@ -247,7 +334,14 @@ def _logarithmic(axes: Axes, values: Sequence[float]) -> None:
     axes.set_xscale("log")
     # No mathematical text, which the svg would contain as source.
     steps = [step * 10**power for power in range(10) for step in (1, 3)]
-    while len(ticks := [step for step in steps if min(values) / 2 <= step <= max(values) * 2]) > STEPS:
+    while (
+        len(
+            ticks := [
+                step for step in steps if min(values) / 2 <= step <= max(values) * 2
+            ]
+        )
+        > STEPS
+    ):
         steps = steps[:: 2 if 3 in steps else 3]
     axes.set_xticks(ticks, [f"{step:,}" for step in ticks])
     axes.set_xticks([], minor=True)
@@ -258,11 +352,15 @@ def line_by_mark(figure: Figure, lines: Sequence[Line]) -> None:
     """The first column by the last, such as a mark given by people; rows as in `line_by_size`."""
     first = next(iter(dict.fromkeys(line.column for line in lines)), "")
     last = next(reversed(dict.fromkeys(line.column for line in lines)), "")
-    axes, _, handles = _series(figure, [line for line in lines if line.column in (first, last)])
+    axes, _, handles = _series(
+        figure, [line for line in lines if line.column in (first, last)]
+    )
     _finish(figure, axes, handles)
 
 
-def _series(figure: Figure, lines: Sequence[Line]) -> tuple[Axes, list[float], list[Line2D]]:
+def _series(
+    figure: Figure, lines: Sequence[Line]
+) -> tuple[Axes, list[float], list[Line2D]]:
     """Draw one line per series over the last column; return the axes, the x positions, and the legend."""
     size = next(reversed(dict.fromkeys(line.column for line in lines)), "")
     series: dict[str, list[tuple[float, float | None, float | None]]] = {}
@@ -278,15 +376,26 @@ def _series(figure: Figure, lines: Sequence[Line]) -> tuple[Axes, list[float], l
     for (name, points), (dash, marker) in zip(series.items(), itertools.cycle(LOOKS)):
         ours = sorted((at, value) for at, value, _ in points if value is not None)
         handles += _line(axes, name, ours, ours, dash, marker)
-        handles += _printed(axes, name, [(at, value) for at, _, value in points if value is not None], marker)
+        handles += _printed(
+            axes,
+            name,
+            [(at, value) for at, _, value in points if value is not None],
+            marker,
+        )
     axes.set(xlabel=size, ylabel=", ".join(columns))
     return axes, [at for points in series.values() for at, *_ in points], handles
 
 
-def _points(column: str, cells: Iterable[Line], text: Callable[[Line], str]) -> list[Point]:
+def _points(
+    column: str, cells: Iterable[Line], text: Callable[[Line], str]
+) -> list[Point]:
     """(x, value) of the cells whose column is ``column``, a pattern with x as its group; sorted."""
-    points = [(re.fullmatch(column, line.column), _number(text(line))) for line in cells]
-    return sorted((int(match[1]), value) for match, value in points if match and value is not None)
+    points = [
+        (re.fullmatch(column, line.column), _number(text(line))) for line in cells
+    ]
+    return sorted(
+        (int(match[1]), value) for match, value in points if match and value is not None
+    )
 
 
 def _rows(lines: Iterable[Line]) -> dict[str, list[Line]]:
@@ -297,21 +406,38 @@ def _rows(lines: Iterable[Line]) -> dict[str, list[Line]]:
 
 
 def _line(
-    axes: Axes, name: str, points: Sequence[Point], marked: Sequence[Point], dash: Any, marker: str
+    axes: Axes,
+    name: str,
+    points: Sequence[Point],
+    marked: Sequence[Point],
+    dash: Any,
+    marker: str,
 ) -> list[Line2D]:
     """Draw a line of our values with markers, and return its entry of the legend."""
     if not points and not marked:
         return []
     look = {"color": OURS, "linestyle": dash, "linewidth": 2.2}
-    mark = {"marker": marker, "markersize": 8, "markeredgecolor": INK, "markerfacecolor": OURS}
+    mark = {
+        "marker": marker,
+        "markersize": 8,
+        "markeredgecolor": INK,
+        "markerfacecolor": OURS,
+    }
     axes.plot(*_across(points), **look, **mark, markevery=MARK_EVERY)
     axes.plot(*_across(marked), linestyle="none", **mark, clip_on=False, zorder=3)
     return [Line2D([], [], label=f"ours, {name}", **look, **mark)]
 
 
-def _printed(axes: Axes, name: str, points: Sequence[Point], marker: str) -> list[Line2D]:
+def _printed(
+    axes: Axes, name: str, points: Sequence[Point], marker: str
+) -> list[Line2D]:
     """Draw published points, larger than ours and hollow, and return their entry of the legend."""
-    mark = {"marker": marker, "markersize": 12, "markeredgecolor": INK, "markerfacecolor": "none"}
+    mark = {
+        "marker": marker,
+        "markersize": 12,
+        "markeredgecolor": INK,
+        "markerfacecolor": "none",
+    }
     mark |= {"linestyle": "none", "markeredgewidth": 1.4}
     if not points:
         return []
@@ -329,11 +455,17 @@ def _finish(figure: Figure, axes: Axes, handles: Sequence[Line2D]) -> None:
         figure.clear()
         _empty(figure)
         return
-    axes.set_ylim(0, max(axes.get_ylim()[1], 1.08 * axes.dataLim.ymax))  # markers at the top are not cut
+    axes.set_ylim(
+        0, max(axes.get_ylim()[1], 1.08 * axes.dataLim.ymax)
+    )  # markers at the top are not cut
     for handle in handles:
         handle.set_label(textwrap.fill(handle.get_label(), 44, break_on_hyphens=False))
-    figure.legend(handles=handles, loc="outside upper left", alignment="left", handlelength=3.4)
-    figure.set_figheight(4 + sum(handle.get_label().count("\n") + 1 for handle in handles) * 19 / 72)
+    figure.legend(
+        handles=handles, loc="outside upper left", alignment="left", handlelength=3.4
+    )
+    figure.set_figheight(
+        4 + sum(handle.get_label().count("\n") + 1 for handle in handles) * 19 / 72
+    )
 
 
 def bars_by_group(figure: Figure, lines: Sequence[Line]) -> None:
@@ -341,7 +473,11 @@ def bars_by_group(figure: Figure, lines: Sequence[Line]) -> None:
 
     A number published for the row, such as its rank, is before its name.
     """
-    drawn = {line.column: None for line in lines if ": " in line.column and _number(_ours(line)) is not None}
+    drawn = {
+        line.column: None
+        for line in lines
+        if ": " in line.column and _number(_ours(line)) is not None
+    }
     measure = next(iter(drawn), "").partition(": ")[0]
     columns = [column for column in drawn if column.startswith(f"{measure}: ")]
     if not columns:
@@ -350,7 +486,12 @@ def bars_by_group(figure: Figure, lines: Sequence[Line]) -> None:
     looks = {}
     for column, hatch in zip(columns, itertools.cycle(HATCHES)):
         fill = "none" if column.endswith(OF_PRINTED) else OURS
-        looks[column] = {"facecolor": fill, "edgecolor": INK, "hatch": hatch, "linewidth": 0.8}
+        looks[column] = {
+            "facecolor": fill,
+            "edgecolor": INK,
+            "hatch": hatch,
+            "linewidth": 0.8,
+        }
     axes, at, middles, names = figure.add_subplot(), 0.0, [], []
     for row, cells in _rows(lines).items():
         values = [
@@ -362,11 +503,19 @@ def bars_by_group(figure: Figure, lines: Sequence[Line]) -> None:
             continue
         printed = next((line.published for line in cells if line.published), "")
         label = textwrap.fill(f"{printed} {row}".strip(), LABEL, break_on_hyphens=True)
-        height = max(len(values), (label.count("\n") + 1) * 1.05)  # a bar is about as high as a line of text
+        height = max(
+            len(values), (label.count("\n") + 1) * 1.05
+        )  # a bar is about as high as a line of text
         first = at + (height - len(values)) / 2
         for n, (column, text, number) in enumerate(values):
             axes.barh(first + n, number, height=0.8, **looks[column])
-            axes.annotate(text, (number, first + n), (3, 0), textcoords="offset points", va="center")
+            axes.annotate(
+                text,
+                (number, first + n),
+                (3, 0),
+                textcoords="offset points",
+                va="center",
+            )
         middles.append(at + (height - 1) / 2)
         names.append(label)
         at += height + 0.5
@@ -376,10 +525,17 @@ def bars_by_group(figure: Figure, lines: Sequence[Line]) -> None:
     axes.margins(x=0.16)
     axes.set_xlabel(f"{measure} (%)")
     axes.spines["left"].set_position("zero")
-    labels = [textwrap.fill(column.partition(": ")[2], 44, break_on_hyphens=False) for column in columns]
+    labels = [
+        textwrap.fill(column.partition(": ")[2], 44, break_on_hyphens=False)
+        for column in columns
+    ]
     patches = [Patch(**look) for look in looks.values()]
-    figure.legend(patches, labels, loc="outside upper left", alignment="left", handlelength=1.6)
-    figure.set_figheight((15 * at + 19 * sum(label.count("\n") + 1 for label in labels) + 50) / 72)
+    figure.legend(
+        patches, labels, loc="outside upper left", alignment="left", handlelength=1.6
+    )
+    figure.set_figheight(
+        (15 * at + 19 * sum(label.count("\n") + 1 for label in labels) + 50) / 72
+    )
 
 
 def bubbles(figure: Figure, lines: Sequence[Line]) -> None:
@@ -388,7 +544,9 @@ def bubbles(figure: Figure, lines: Sequence[Line]) -> None:
     points = []
     for cells in _rows(lines).values():
         values = {line.column: _number(_ours(line)) for line in cells}
-        if len(columns) == 3 and all(values.get(column) is not None for column in columns):
+        if len(columns) == 3 and all(
+            values.get(column) is not None for column in columns
+        ):
             points.append([values[column] for column in columns])
     if not points:
         _empty(figure)
@@ -396,13 +554,20 @@ def bubbles(figure: Figure, lines: Sequence[Line]) -> None:
     across, up, sizes = zip(*points, strict=True)
     axes = figure.add_subplot()
     areas = [LARGEST * size / max(sizes) for size in sizes]
-    axes.scatter(across, up, s=areas, facecolor=OURS, alpha=0.6, edgecolor=INK, linewidth=0.8)
+    axes.scatter(
+        across, up, s=areas, facecolor=OURS, alpha=0.6, edgecolor=INK, linewidth=0.8
+    )
     axes.set(xlabel=columns[0], ylabel=columns[1])
     _logarithmic(axes, across)
     axes.set_ylim(0, 1.15 * max(up))
     axes.yaxis.get_major_locator().set_params(integer=True)
-    mark = Line2D([], [], linestyle="none", marker="o", markersize=8, markerfacecolor=OURS)
-    mark.set(markeredgecolor=INK, label=f"ours; area: {columns[2].lower()}, {max(sizes):,.0f} at most")
+    mark = Line2D(
+        [], [], linestyle="none", marker="o", markersize=8, markerfacecolor=OURS
+    )
+    mark.set(
+        markeredgecolor=INK,
+        label=f"ours; area: {columns[2].lower()}, {max(sizes):,.0f} at most",
+    )
     figure.legend(handles=[mark], loc="outside upper left")
     figure.set_figheight(4)
 
@@ -420,20 +585,37 @@ def heat_map(figure: Figure, lines: Sequence[Line]) -> None:
         return
     values = np.full((len(names), len(names)), np.nan)
     for line in lines:
-        if line.row in place and line.column in place and (number := _number(_ours(line))) is not None:
+        if (
+            line.row in place
+            and line.column in place
+            and (number := _number(_ours(line))) is not None
+        ):
             values[place[line.row], place[line.column]] = number
     axes = figure.add_subplot()
-    for shade in range(1, SHADES + 1):  # one path per shade: single squares would take megabytes
-        squares = [_square(x, y) for y, x in np.argwhere(np.ceil(values * SHADES) == shade).tolist()]
+    for shade in range(
+        1, SHADES + 1
+    ):  # one path per shade: single squares would take megabytes
+        squares = [
+            _square(x, y)
+            for y, x in np.argwhere(np.ceil(values * SHADES) == shade).tolist()
+        ]
         if squares:
             path = Path.make_compound_path(*squares)
-            axes.add_patch(PathPatch(path, facecolor=OURS, alpha=shade / SHADES, linewidth=0))
+            axes.add_patch(
+                PathPatch(path, facecolor=OURS, alpha=shade / SHADES, linewidth=0)
+            )
     every = math.ceil(len(names) / NAMED)
-    ticks, tick_labels = [at + 0.5 for at in range(0, len(names), every)], names[::every]
+    ticks, tick_labels = (
+        [at + 0.5 for at in range(0, len(names), every)],
+        names[::every],
+    )
     axes.set_xticks(ticks, tick_labels, rotation=90)
     axes.set_yticks(ticks, tick_labels)
     axes.set(xlim=(0, len(names)), ylim=(len(names), 0), aspect="equal")
-    patches = [Patch(facecolor=OURS, alpha=step, label=f"to {step}") for step in (0.2, 0.5, 1.0)]
+    patches = [
+        Patch(facecolor=OURS, alpha=step, label=f"to {step}")
+        for step in (0.2, 0.5, 1.0)
+    ]
     figure.legend(handles=patches, loc="outside upper left", ncols=3, handlelength=1.6)
 
 

@@ -64,19 +64,34 @@ class Inputs:
     @cached_property
     def scores(self) -> dict[str, Scores]:
         """{run folder: scores} of every run that the table shows."""
-        folders = {folder for row in self.rows for runs in row["runs"].values() for folder in runs}
-        return {folder: by_name(read(self.root / folder / "scores.parquet")) for folder in sorted(folders)}
+        folders = {
+            folder
+            for row in self.rows
+            for runs in row["runs"].values()
+            for folder in runs
+        }
+        return {
+            folder: by_name(read(self.root / folder / "scores.parquet"))
+            for folder in sorted(folders)
+        }
 
     def values(
         self, runs: Sequence[str], metric: str, group: str = "all", scale: float = 100
     ) -> tuple[float, ...]:
         """A score of each run times ``scale``, by default in per cent; NaN where a run lacks it."""
-        return tuple(scale * self.scores[run].get((metric, group), (math.nan, 0))[0] for run in runs)
+        return tuple(
+            scale * self.scores[run].get((metric, group), (math.nan, 0))[0]
+            for run in runs
+        )
 
-    def mean(self, runs: Sequence[str], metric: str, group: str = "all", scale: float = 100) -> float | None:
+    def mean(
+        self, runs: Sequence[str], metric: str, group: str = "all", scale: float = 100
+    ) -> float | None:
         """The mean of `values`; None where a run lacks the score, and without runs."""
         values = self.values(runs, metric, group, scale)
-        return None if not values or math.isnan(mean := statistics.fmean(values)) else mean
+        return (
+            None if not values or math.isnan(mean := statistics.fmean(values)) else mean
+        )
 
     def interval(
         self, runs: Sequence[str], metric: str, group: str = "all", scale: float = 100
@@ -93,7 +108,9 @@ class Inputs:
         return units
 
 
-def rows_that_ran(rows: Iterable[Mapping[str, Any]], root: Path) -> list[dict[str, Any]]:
+def rows_that_ran(
+    rows: Iterable[Mapping[str, Any]], root: Path
+) -> list[dict[str, Any]]:
     """Return ``rows`` (`plan.Plan.rows`) without conditions of which a run is not run, but with its reason.
 
     ``root`` is the folder that the folders of runs lie in.
@@ -101,12 +118,19 @@ def rows_that_ran(rows: Iterable[Mapping[str, Any]], root: Path) -> list[dict[st
     kept_rows = []
     for row in rows:
         reasons = {
-            condition: next(filter(None, (not_run.reason(root / run / "run.json") for run in runs)), "")
+            condition: next(
+                filter(None, (not_run.reason(root / run / "run.json") for run in runs)),
+                "",
+            )
             for condition, runs in row["runs"].items()
         }
-        reason = "; ".join(dict.fromkeys(filter(None, (row["reason"], *reasons.values()))))
+        reason = "; ".join(
+            dict.fromkeys(filter(None, (row["reason"], *reasons.values())))
+        )
         runs = {
-            condition: row["runs"][condition] for condition, why_not_run in reasons.items() if not why_not_run
+            condition: row["runs"][condition]
+            for condition, why_not_run in reasons.items()
+            if not why_not_run
         }
         kept_rows.append({**row, "runs": runs, "reason": reason})
     return kept_rows
@@ -124,7 +148,13 @@ def comparable(sources: Iterable[Mapping[str, Any]]) -> bool:
 
 def by_name(rows: Iterable[Row]) -> Scores:
     """A run's rows of `run.SCORES` as {(metric, group): (value, n)}; the value is NaN over nothing."""
-    return {(row["metric"], row["group"]): (row["value"] if row["n"] else math.nan, row["n"]) for row in rows}
+    return {
+        (row["metric"], row["group"]): (
+            row["value"] if row["n"] else math.nan,
+            row["n"],
+        )
+        for row in rows
+    }
 
 
 # Records of runs
@@ -150,7 +180,12 @@ def with_notes(cells: Iterable[Cell], root: Path) -> Iterator[Cell]:
     notes = cache(lambda folder: notes_of(record(root, folder)))
     done: set[tuple[str, ...]] = set()
     for cell in cells:
-        if cell.runs in done or cell.value is None or not cell.runs or not all(map(notes, cell.runs)):
+        if (
+            cell.runs in done
+            or cell.value is None
+            or not cell.runs
+            or not all(map(notes, cell.runs))
+        ):
             yield cell
             continue
         done.add(cell.runs)
@@ -170,18 +205,31 @@ def notes_of(run: Mapping[str, Any]) -> list[str]:
 
 def explained(cells: Iterable[Cell], inputs: Inputs) -> Iterator[Cell]:
     """Yield the cells `with_notes`; those of a row whose model has read test texts also say so."""
-    seen = {run: row["seen"] for row in inputs.rows for runs in row["runs"].values() for run in runs}
+    seen = {
+        run: row["seen"]
+        for row in inputs.rows
+        for runs in row["runs"].values()
+        for run in runs
+    }
     for cell in with_notes(cells, inputs.root):
-        clauses = dict.fromkeys((cell.reason, *(seen.get(run, "") for run in cell.runs)))
+        clauses = dict.fromkeys(
+            (cell.reason, *(seen.get(run, "") for run in cell.runs))
+        )
         yield replace(cell, reason="; ".join(filter(None, clauses)))
 
 
 def in_words(counts: Mapping[str, Any]) -> str:
     """Return the counts of a run's requests (`asked` in its record) as one clause."""
-    clauses = [clause.format(counts[name]) for name, clause in COUNTS.items() if name in counts]
+    clauses = [
+        clause.format(counts[name]) for name, clause in COUNTS.items() if name in counts
+    ]
     if counts.get("first_listed") is not None:
         first, chance = counts["first_listed"], counts["first_listed_by_chance"]
-        clauses.append(f"the first option won in {100 * first:.1f} % (by chance {100 * chance:.1f} %)")
+        clauses.append(
+            f"the first option won in {100 * first:.1f} % (by chance {100 * chance:.1f} %)"
+        )
     if counts.get("outside") is not None:
-        clauses.append(f"{100 * counts['outside']:.1f} % of the probability not on any answer")
+        clauses.append(
+            f"{100 * counts['outside']:.1f} % of the probability not on any answer"
+        )
     return f"asked in {', '.join(clauses)}"

@@ -12,7 +12,17 @@ from lextables.pipeline.errors import BadInput
 from lextables.sources import records
 
 COLUMNS = ("table", "row", "column", "value", "decimals", "where")
-TIDY_COLUMNS = ("paper", "table", "row", "column", "value", "number", "margin", "decimals", "where")
+TIDY_COLUMNS = (
+    "paper",
+    "table",
+    "row",
+    "column",
+    "value",
+    "number",
+    "margin",
+    "decimals",
+    "where",
+)
 
 
 def _printed_number(name: str) -> str:
@@ -20,7 +30,9 @@ def _printed_number(name: str) -> str:
     return rf"(?P<{name}>[+\-−]?(?:(?:\d{{1,3}}(?:,\d{{3}})+|\d+)(?:\.\d+)?|\.\d+)%?)"
 
 
-_PRINTED = re.compile(rf"{_printed_number('number')}(?:\s*(?:±|\+/-)\s*{_printed_number('margin')})?")
+_PRINTED = re.compile(
+    rf"{_printed_number('number')}(?:\s*(?:±|\+/-)\s*{_printed_number('margin')})?"
+)
 
 
 @dataclass(frozen=True)
@@ -74,14 +86,23 @@ def load(path: str | Path) -> list[PublishedCell]:
     for where, record in _records(path):
         for name in COLUMNS:
             if name != "decimals" and not record[name].strip():
-                raise BadInput(f"the {name} is empty", where=where, do=f"write the {name}")
+                raise BadInput(
+                    f"the {name} is empty", where=where, do=f"write the {name}"
+                )
             if record[name] != record[name].strip():
                 raise BadInput(
-                    f"the {name} {record[name]!r} begins or ends with a space", where=where, do="trim it"
+                    f"the {name} {record[name]!r} begins or ends with a space",
+                    where=where,
+                    do="trim it",
                 )
         decimals = _decimals(record["value"], record["decimals"], where)
         cell = PublishedCell(
-            record["table"], record["row"], record["column"], record["value"], decimals, record["where"]
+            record["table"],
+            record["row"],
+            record["column"],
+            record["value"],
+            decimals,
+            record["where"],
         )
         key = (cell.table, cell.row, cell.column)
         if key in places:
@@ -107,11 +128,15 @@ def to_csv(published: Iterable[str | Path]) -> str:
     writer.writerow(TIDY_COLUMNS)
     for path in map(Path, published):
         for cell in load(path):
-            writer.writerow([path.stem, *(getattr(cell, name) for name in TIDY_COLUMNS[1:])])
+            writer.writerow(
+                [path.stem, *(getattr(cell, name) for name in TIDY_COLUMNS[1:])]
+            )
     return out.getvalue()
 
 
-def _check_more_decimals(cells: Iterable[PublishedCell], places: Mapping[tuple[str, str, str], str]) -> None:
+def _check_more_decimals(
+    cells: Iterable[PublishedCell], places: Mapping[tuple[str, str, str], str]
+) -> None:
     """A value has more decimals than it shows only where another value of its table shows as many."""
     decimals_of: dict[str, set[int]] = defaultdict(set)
     more = []
@@ -141,7 +166,9 @@ def _records(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
                 yield where, dict(zip(header, fields, strict=True))
     except FileNotFoundError as error:
         raise BadInput(
-            "no such file", where=str(path), do="give the path of a file of published values"
+            "no such file",
+            where=str(path),
+            do="give the path of a file of published values",
         ) from error
 
 
@@ -153,7 +180,9 @@ def _check_header(header: list[str], path: Path) -> None:
         (sorted({name for name in header if header.count(name) > 1}), "repeated"),
     ):
         if columns:
-            raise BadInput(f"{problem} column: {', '.join(map(repr, columns))}", where=where, do=do)
+            raise BadInput(
+                f"{problem} column: {', '.join(map(repr, columns))}", where=where, do=do
+            )
 
 
 def _decimals(value: str, decimals: str, where: str) -> int | None:
@@ -161,12 +190,22 @@ def _decimals(value: str, decimals: str, where: str) -> int | None:
     shown_decimals = _shown_decimals(value)
     if shown_decimals is None and not decimals:
         return None
-    if shown_decimals is None or not re.fullmatch(r"\d", decimals) or int(decimals) < shown_decimals:
-        means = "is text" if shown_decimals is None else f"is a number with {shown_decimals} decimals"
+    if (
+        shown_decimals is None
+        or not re.fullmatch(r"\d", decimals)
+        or int(decimals) < shown_decimals
+    ):
+        means = (
+            "is text"
+            if shown_decimals is None
+            else f"is a number with {shown_decimals} decimals"
+        )
         raise BadInput(
             f"decimals is {decimals!r}, but the value {value!r} {means}",
             where=where,
-            do="leave decimals empty" if shown_decimals is None else f"write {shown_decimals} as decimals",
+            do="leave decimals empty"
+            if shown_decimals is None
+            else f"write {shown_decimals} as decimals",
         )
     return int(decimals)
 

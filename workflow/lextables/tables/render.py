@@ -78,7 +78,11 @@ def pivot(lines: Iterable[Line]) -> list[Grid]:
         rows.setdefault(line.row, {})[line.column] = line
     blocks: list[dict[str, None]] = []  # the rows of each grid
     for row, cells in rows.items():
-        linked = [block for block in blocks if any(cells.keys() & rows[other].keys() for other in block)]
+        linked = [
+            block
+            for block in blocks
+            if any(cells.keys() & rows[other].keys() for other in block)
+        ]
         if linked:
             for block in linked[1:]:
                 linked[0].update(block)
@@ -86,20 +90,32 @@ def pivot(lines: Iterable[Line]) -> list[Grid]:
             linked[0][row] = None
         else:
             blocks.append({row: None})
-    return [_grid({row: cells for row, cells in rows.items() if row in block}) for block in blocks]
+    return [
+        _grid({row: cells for row, cells in rows.items() if row in block})
+        for block in blocks
+    ]
 
 
 def _grid(rows: Rows) -> Grid:
-    paper = {row: cells for row, cells in rows.items() if any(line.published for line in cells.values())}
+    paper = {
+        row: cells
+        for row, cells in rows.items()
+        if any(line.published for line in cells.values())
+    }
     additional = {row: cells for row, cells in rows.items() if row not in paper}
-    columns = dict.fromkeys(column for row in (*paper, *additional) for column in rows[row])
+    columns = dict.fromkeys(
+        column for row in (*paper, *additional) for column in rows[row]
+    )
     return Grid(tuple(columns), paper, additional)
 
 
 def reasons(lines: Iterable[Line]) -> dict[str, int]:
     """Number the distinct reasons from 1, in first-seen order."""
     return {
-        reason: n for n, reason in enumerate(dict.fromkeys(line.reason for line in lines if line.reason), 1)
+        reason: n
+        for n, reason in enumerate(
+            dict.fromkeys(line.reason for line in lines if line.reason), 1
+        )
     }
 
 
@@ -108,7 +124,9 @@ def _prediction(line: Line) -> str:
     if not line.prediction_low:
         return ""
     seeds = len({folder.rpartition("/")[2] for folder in line.runs.split()})
-    return f"{seeds} seeds: {line.prediction_low} to {line.prediction_high}".replace("-", "−")
+    return f"{seeds} seeds: {line.prediction_low} to {line.prediction_high}".replace(
+        "-", "−"
+    )
 
 
 def shown(line: Line, numbers: Mapping[str, int]) -> Shown:
@@ -127,13 +145,24 @@ def shown(line: Line, numbers: Mapping[str, int]) -> Shown:
     note = numbers.get(line.reason, 0)
     apart, reached = bool(line.published and line.ours), bool(line.baselines)
     return Shown(
-        line.published, value, mark, word, _prediction(line), interval, note, line.verdict, apart, reached
+        line.published,
+        value,
+        mark,
+        word,
+        _prediction(line),
+        interval,
+        note,
+        line.verdict,
+        apart,
+        reached,
     )
 
 
 def key(lines: Iterable[Line]) -> str:
     """Return the key of a table: `KEY`, and the baselines that mark published values."""
-    names = dict.fromkeys(name for line in lines for name in filter(None, line.baselines.split("; ")))
+    names = dict.fromkeys(
+        name for line in lines for name in filter(None, line.baselines.split("; "))
+    )
     return f"{KEY} {MARK}: {REACHED} Here: {'; '.join(names)}." if names else KEY
 
 
@@ -146,15 +175,23 @@ def tally(lines: Iterable[Line]) -> str:
 
 def label(name: str) -> str:
     """Return a table's name as in the paper: ``table_d4`` is ``Table D-4``."""
-    kind, letter, number = re.fullmatch(r"(table|figure)(?:_([a-z])(?=\d))?_?(\w+)", name).groups()
+    kind, letter, number = re.fullmatch(
+        r"(table|figure)(?:_([a-z])(?=\d))?_?(\w+)", name
+    ).groups()
     number = number.upper() if len(number) == 1 else number
     return f"{kind.capitalize()} {f'{letter.upper()}-' if letter else ''}{number}"
 
 
 def data_note(sources: Iterable[Mapping[str, Any]]) -> str:
     """Return a note on data that are not comparable with the paper's, from their provenance; else empty."""
-    variants = dict.fromkeys(source["variant"] for source in sources if not source["comparable"])
-    return f"{' and '.join(variants)} data: not comparable with the paper" if variants else ""
+    variants = dict.fromkeys(
+        source["variant"] for source in sources if not source["comparable"]
+    )
+    return (
+        f"{' and '.join(variants)} data: not comparable with the paper"
+        if variants
+        else ""
+    )
 
 
 def duration(seconds: float) -> str:
@@ -162,7 +199,11 @@ def duration(seconds: float) -> str:
     if seconds < 59.95:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+    return (
+        f"{minutes} min {rest} s"
+        if minutes < 60
+        else f"{minutes // 60} h {minutes % 60} min"
+    )
 
 
 def _heading(name: str, title: str) -> str:
@@ -173,17 +214,30 @@ def _heading(name: str, title: str) -> str:
 
 
 def markdown(
-    title: str, where: str, lines: Sequence[Line], notes: Sequence[str] = (), data_note: str = "", *,
-    name: str = "", figure: str = "",
-) -> str:  # fmt: skip
+    title: str,
+    where: str,
+    lines: Sequence[Line],
+    notes: Sequence[str] = (),
+    data_note: str = "",
+    *,
+    name: str = "",
+    figure: str = "",
+) -> str:
     """Return the table as Markdown.  ``figure`` is the path of a drawing beside it."""
     numbers = reasons(lines)
     heading = _heading(name, title)
-    blocks = [f"# {plain(heading)}", plain(f"{where}. {data_note}." if data_note else f"{where}.")]
+    blocks = [
+        f"# {plain(heading)}",
+        plain(f"{where}. {data_note}." if data_note else f"{where}."),
+    ]
     blocks += [f"![{plain(heading)}]({figure})"] * bool(figure)
     blocks += ["\n".join(_markdown_grid(grid, numbers)) for grid in pivot(lines)]
-    blocks += [f"**{tally(lines)}.** {plain(key(lines))}"] * any(line.published for line in lines)
-    blocks += ["\n".join(f"{n}. {plain(reason)}" for reason, n in numbers.items())] * bool(numbers)
+    blocks += [f"**{tally(lines)}.** {plain(key(lines))}"] * any(
+        line.published for line in lines
+    )
+    blocks += [
+        "\n".join(f"{n}. {plain(reason)}" for reason, n in numbers.items())
+    ] * bool(numbers)
     blocks += ["\n".join(f"- {plain(note)}" for note in notes)] * bool(notes)
     return "\n\n".join(blocks) + "\n"
 
@@ -191,8 +245,12 @@ def markdown(
 def _markdown_grid(grid: Grid, numbers: Mapping[str, int]) -> Iterable[str]:
     table = laid_out(grid, numbers)
     columns = table["columns"]
-    yield markdown_row("", *(_with_note(plain(column["name"]), column["note"]) for column in columns))
-    yield markdown_row("---", *("---" if column["kind"] else "---:" for column in columns))
+    yield markdown_row(
+        "", *(_with_note(plain(column["name"]), column["note"]) for column in columns)
+    )
+    yield markdown_row(
+        "---", *("---" if column["kind"] else "---:" for column in columns)
+    )
     for body in table["bodies"]:
         if body["additional"]:
             yield markdown_row("**Additional rows**", *[""] * len(columns))
@@ -216,8 +274,17 @@ def _markdown_cell(cell: Shown) -> str:
     values = " → ".join(plain(text) for text in (printed, cell.value) if text)
     if cell.apart:
         values = f"{plain(cell.value)} (published: {plain(cell.printed)})"
-    parts = (values, cell.mark, f"{cell.word}," if cell.word and cell.seeds else cell.word, cell.seeds)
-    return " ".join(filter(None, (_with_note(" ".join(filter(None, parts)), cell.note), cell.interval)))
+    parts = (
+        values,
+        cell.mark,
+        f"{cell.word}," if cell.word and cell.seeds else cell.word,
+        cell.seeds,
+    )
+    return " ".join(
+        filter(
+            None, (_with_note(" ".join(filter(None, parts)), cell.note), cell.interval)
+        )
+    )
 
 
 def plain(text: str) -> str:
@@ -229,9 +296,16 @@ def plain(text: str) -> str:
 def _is_text(grid: Grid, column: str) -> bool:
     """Whether a column has texts instead of values to compare."""
     cells = (
-        cells[column] for part in (grid.paper, grid.additional) for cells in part.values() if column in cells
+        cells[column]
+        for part in (grid.paper, grid.additional)
+        for cells in part.values()
+        if column in cells
     )
-    return any(len(text) > SHORT for line in cells for text in (line.published, line.reproduced, line.ours))
+    return any(
+        len(text) > SHORT
+        for line in cells
+        for text in (line.published, line.reproduced, line.ours)
+    )
 
 
 # HTML
@@ -250,35 +324,58 @@ MACROS = "table.html.j2"  # of the cells and rows
 
 
 def html(
-    title: str, where: str, lines: Sequence[Line], notes: Sequence[str] = (), data_note: str = "", *,
-    name: str = "", svg: str = "", more: Markup | str = "",
-) -> str:  # fmt: skip
+    title: str,
+    where: str,
+    lines: Sequence[Line],
+    notes: Sequence[str] = (),
+    data_note: str = "",
+    *,
+    name: str = "",
+    svg: str = "",
+    more: Markup | str = "",
+) -> str:
     """Return the table as a separate page, with the drawing ``svg`` above and ``more`` below it."""
     numbers = reasons(lines)
     body = TEMPLATES.get_template("alone.html.j2").render(
-        heading=_heading(name, title), where=where, data_note=data_note, svg=Markup(svg),
+        heading=_heading(name, title),
+        where=where,
+        data_note=data_note,
+        svg=Markup(svg),
         grids=[laid_out(grid, numbers) for grid in pivot(lines)],
-        tally=tally(lines) if any(line.published for line in lines) else "", key=key(lines),
-        reasons=numbers, notes=notes, more=more,
-    )  # fmt: skip
+        tally=tally(lines) if any(line.published for line in lines) else "",
+        key=key(lines),
+        reasons=numbers,
+        notes=notes,
+        more=more,
+    )
     return page(_heading(name, title), Markup(body))
 
 
 def page(title: str, body: Markup, style: str = "") -> str:
     """Return a page that includes its style and needs no other file; ``style`` is added to `STYLE`."""
-    return TEMPLATES.get_template("page.html.j2").render(title=title, body=body, style=Markup(STYLE + style))
+    return TEMPLATES.get_template("page.html.j2").render(
+        title=title, body=body, style=Markup(STYLE + style)
+    )
 
 
 def laid_out(grid: Grid, numbers: Mapping[str, int]) -> dict[str, Any]:
     """Return a grid for the macros of `MACROS`; notes on a whole row or column are at its heading."""
     rows = {
-        row: [shown(cells[column], numbers) if column in cells else None for column in grid.columns]
+        row: [
+            shown(cells[column], numbers) if column in cells else None
+            for column in grid.columns
+        ]
         for part in (grid.paper, grid.additional)
         for row, cells in part.items()
     }
-    row_notes = {row: _common_note(cells) or _why_not_run(cells) for row, cells in rows.items()}
+    row_notes = {
+        row: _common_note(cells) or _why_not_run(cells) for row, cells in rows.items()
+    }
     for row, note in row_notes.items():
-        rows[row] = [cell and (replace(cell, note=0) if cell.note == note else cell) for cell in rows[row]]
+        rows[row] = [
+            cell and (replace(cell, note=0) if cell.note == note else cell)
+            for cell in rows[row]
+        ]
     column_notes = [_common_note(column) for column in zip(*rows.values(), strict=True)]
     for row, cells in rows.items():
         rows[row] = [
@@ -288,14 +385,21 @@ def laid_out(grid: Grid, numbers: Mapping[str, int]) -> dict[str, Any]:
     bodies = [
         {
             "additional": additional,
-            "rows": [{"name": row, "note": row_notes[row], "cells": rows[row]} for row in part],
+            "rows": [
+                {"name": row, "note": row_notes[row], "cells": rows[row]}
+                for row in part
+            ],
         }
         for additional, part in ((False, grid.paper), (True, grid.additional))
         if part
     ]
     return {
         "columns": [
-            {"name": column, "kind": "text" if _is_text(grid, column) else "", "note": note}
+            {
+                "name": column,
+                "kind": "text" if _is_text(grid, column) else "",
+                "note": note,
+            }
             for column, note in zip(grid.columns, column_notes, strict=True)
         ],
         "bodies": bodies,

@@ -14,11 +14,22 @@ Interval = tuple[float | None, float | None]
 
 
 def score_cell(
-    inputs: Inputs, system: Mapping[str, Any], row: str, column: str, score: Score, *,
-    runs: Sequence[str] | None = None, values: Sequence[float] | None = None,
-    interval: Interval | None = None, decimals: int | None = None, trained: bool | None = None,
-    compared: bool = True, baseline: str = "", missing: str = "", no_runs: str = "",
-) -> Cell:  # fmt: skip
+    inputs: Inputs,
+    system: Mapping[str, Any],
+    row: str,
+    column: str,
+    score: Score,
+    *,
+    runs: Sequence[str] | None = None,
+    values: Sequence[float] | None = None,
+    interval: Interval | None = None,
+    decimals: int | None = None,
+    trained: bool | None = None,
+    compared: bool = True,
+    baseline: str = "",
+    missing: str = "",
+    no_runs: str = "",
+) -> Cell:
     """Return the cell of one score of a system: the mean over runs that differ in their seed.
 
     Parameters
@@ -38,9 +49,14 @@ def score_cell(
     folders = tuple(next(iter(conditions.values()), ()) if runs is None else runs)
     is_baseline = system["baseline"] and not system["lenient"]
     cell = Cell(
-        row, column, None, measure=score.measure, averages=system["averages"],
-        score=score if compared else None, baseline=(baseline or system["row"]) if is_baseline else "",
-    )  # fmt: skip
+        row,
+        column,
+        None,
+        measure=score.measure,
+        averages=system["averages"],
+        score=score if compared else None,
+        baseline=(baseline or system["row"]) if is_baseline else "",
+    )
     if not folders:
         return replace(cell, reason=system["reason"] or no_runs)
     place = score.metric, score.group, score.scale
@@ -50,9 +66,14 @@ def score_cell(
     low, high = inputs.interval(folders, *place) if interval is None else interval
     trained = system["trained"] if trained is None else trained
     return replace(
-        cell, value=statistics.fmean(values), low=low, high=high, decimals=decimals, runs=folders,
+        cell,
+        value=statistics.fmean(values),
+        low=low,
+        high=high,
+        decimals=decimals,
+        runs=folders,
         seeds=values if trained else None,
-    )  # fmt: skip
+    )
 
 
 def strict_cells(inputs: Inputs, cell: Cell, score: Score) -> list[Cell]:
@@ -61,4 +82,6 @@ def strict_cells(inputs: Inputs, cell: Cell, score: Score) -> list[Cell]:
     if value is None or math.isclose(value, cell.value):
         return []
     decimals = 1 if score.scale == 100 else 3
-    return [Cell(cell.row, cell.column + STRICT, value, decimals=decimals, runs=cell.runs)]
+    return [
+        Cell(cell.row, cell.column + STRICT, value, decimals=decimals, runs=cell.runs)
+    ]

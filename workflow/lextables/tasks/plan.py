@@ -16,7 +16,15 @@ from typing import Any, ClassVar
 
 from lextables.models import prompts
 from lextables.models.optimiser import Optimiser
-from lextables.models.resolve import API, STANDS_IN, Missing, Model, Weights, find, model_settings
+from lextables.models.resolve import (
+    API,
+    STANDS_IN,
+    Missing,
+    Model,
+    Weights,
+    find,
+    model_settings,
+)
 from lextables.pipeline.config import Config
 from lextables.pipeline.registry import Entry
 from lextables.pipeline.run import Run
@@ -123,11 +131,25 @@ class Row:
     def plain(self) -> dict[str, Any]:
         """The row as plain values, for a rule's params."""
         names = (
-            *("row", "additional", "submitted", "asked", "reason", "parameters", "trained", "averages"),
+            *(
+                "row",
+                "additional",
+                "submitted",
+                "asked",
+                "reason",
+                "parameters",
+                "trained",
+                "averages",
+            ),
             *("baseline", "lenient", "trained_on", "seen"),
         )
-        runs = {name: [run.folder for run in runs] for name, runs in sorted(self.runs.items())}
-        return self.about | {name: getattr(self, name) for name in names} | {"runs": runs}
+        runs = {
+            name: [run.folder for run in runs]
+            for name, runs in sorted(self.runs.items())
+        }
+        return (
+            self.about | {name: getattr(self, name) for name in names} | {"runs": runs}
+        )
 
 
 @dataclass(frozen=True)
@@ -144,7 +166,9 @@ class Plan:
     def folders(self, table: str) -> list[str]:
         """The sorted folders of the runs in ``table``; empty for a table made from data only."""
         rows = self.rows.get(table, [])
-        return sorted({folder for row in rows for runs in row["runs"].values() for folder in runs})
+        return sorted(
+            {folder for row in rows for runs in row["runs"].values() for folder in runs}
+        )
 
 
 @dataclass(frozen=True)
@@ -212,7 +236,8 @@ class Context:
     def parameters(self, *models: str) -> int | None:
         """The total parameter count of models; None if one is not public."""
         counts = [
-            self.models[ran].parameters if ran in self.models else None for ran in map(self._ran, models)
+            self.models[ran].parameters if ran in self.models else None
+            for ran in map(self._ran, models)
         ]
         return None if None in counts else sum(counts)
 
@@ -253,13 +278,17 @@ class Planner(ABC):
 
     def submitted(self) -> list[Row]:
         """The rows of submitted predictions."""
-        return [self.submitted_row(extra) for extra in self.context.submitted.get(self.name, ())]
+        return [
+            self.submitted_row(extra)
+            for extra in self.context.submitted.get(self.name, ())
+        ]
 
     def submitted_row(self, extra: SubmittedFiles) -> Row:
         """The row of submitted predictions; their runs check and store them."""
         runs = tuple(
             self.add(
-                self.run(SUBMITTED, extra.key, self.MAIN, seed), {"form": extra.form, "content": content}
+                self.run(SUBMITTED, extra.key, self.MAIN, seed),
+                {"form": extra.form, "content": content},
             )
             for seed, content in enumerate(extra.contents)
         )
@@ -267,7 +296,9 @@ class Planner(ABC):
 
     def user_models(self, *kinds: str) -> list[Any]:
         """The user's models of these kinds."""
-        return [extra for extra in self.context.config.extra_models if extra.kind in kinds]
+        return [
+            extra for extra in self.context.config.extra_models if extra.kind in kinds
+        ]
 
     def language_model(self, model: str) -> dict[str, Any] | Missing:
         """The settings of a language model, or the reason why it is not run.
@@ -285,35 +316,53 @@ class Planner(ABC):
 
     def panel_row(self, panel: Panel, **fields: Any) -> Row:
         """The row of a panel, with the given additional ``fields``."""
-        marks = {name: getattr(panel, name) for name in ("additional", "baseline", "lenient")}
+        marks = {
+            name: getattr(panel, name) for name in ("additional", "baseline", "lenient")
+        }
         counted = self.context.parameters(*([panel.model] if panel.model else []))
         return Row(panel.row, **{"parameters": counted, **marks, **fields})
 
-    def asked_row(self, key: str, panel: Panel, settings: Mapping[str, Any], about: dict[str, Any]) -> Row:
+    def asked_row(
+        self, key: str, panel: Panel, settings: Mapping[str, Any], about: dict[str, Any]
+    ) -> Row:
         """The additional row of a language model, with one run."""
         run = self.add(self.run(ASK, key, panel.kind), {**settings, "kind": panel.kind})
-        return self.panel_row(panel, additional=True, asked=True, runs={self.MAIN: (run,)}, about=about)
+        return self.panel_row(
+            panel, additional=True, asked=True, runs={self.MAIN: (run,)}, about=about
+        )
 
     def run(self, experiment: str, model: str, condition: str, seed: int = 0) -> Run:
         return Run(self.name, experiment, model, condition, seed)
 
     def add(
-        self, run: Run, settings: Mapping[str, Any], *, weights_of: Run | None = None, **runs: Any
+        self,
+        run: Run,
+        settings: Mapping[str, Any],
+        *,
+        weights_of: Run | None = None,
+        **runs: Any,
     ) -> Run:
         """Register a run.
 
         ``runs`` are its dependencies (`Spec`); ``weights_of`` is the run whose weights it loads.
         """
-        self.specs[run] = Spec(dict(settings), **({"sources": (weights_of,)} if weights_of else {}), **runs)
+        self.specs[run] = Spec(
+            dict(settings), **({"sources": (weights_of,)} if weights_of else {}), **runs
+        )
         return run
 
     def seeds(self, grid: Grid) -> tuple[int, ...]:
         return self.context.config.seeds[: grid.seeds]
 
     def search(
-        self, model: str, prefix: str, settings: Mapping[str, Any], trials: Sequence[Trial],
-        seeds: Sequence[int], **runs: Any,
-    ) -> list[Run]:  # fmt: skip
+        self,
+        model: str,
+        prefix: str,
+        settings: Mapping[str, Any],
+        trials: Sequence[Trial],
+        seeds: Sequence[int],
+        **runs: Any,
+    ) -> list[Run]:
         """Register a training of each trial and seed, scored on validation data; ``runs`` as in `add`."""
         return [
             self.add(
@@ -334,14 +383,22 @@ class Planner(ABC):
         if row.additional or not row.runs or not differences:
             return [row]
         empty = replace(row, runs={}, reason=reason_not_run(differences))
-        return [empty, replace(row, row=additional_name(row.row, differences), additional=True)]
+        return [
+            empty,
+            replace(row, row=additional_name(row.row, differences), additional=True),
+        ]
 
     def budget(self, grid: Grid, descriptions: Sequence[str]) -> list[Difference]:
         """The difference between the grid and the paper's, described by ``descriptions``."""
         if self.context.grid == PAPER_GRID:
             return []
         descriptions = [*descriptions, *["bfloat16"] * grid.bf16]
-        return [Difference(f"grid={PAPER_GRID}", f"{self.context.grid} budget: {', '.join(descriptions)}")]
+        return [
+            Difference(
+                f"grid={PAPER_GRID}",
+                f"{self.context.grid} budget: {', '.join(descriptions)}",
+            )
+        ]
 
 
 def rate_name(rate: float) -> str:
@@ -369,7 +426,9 @@ def additional_name(row: str, differences: Sequence[Difference]) -> str:
     return ", ".join((row, *(difference.ours for difference in differences)))
 
 
-def shown(rows: Sequence[Row], where: Sequence[Mapping[str, Any]], conditions: Sequence[str]) -> list[dict]:
+def shown(
+    rows: Sequence[Row], where: Sequence[Mapping[str, Any]], conditions: Sequence[str]
+) -> list[dict]:
     """The rows of a table as plain values, in their order.
 
     A row is shown if it has all fields of one of the mappings in ``where``; a list there means any of its
@@ -377,9 +436,19 @@ def shown(rows: Sequence[Row], where: Sequence[Mapping[str, Any]], conditions: S
     """
     plain = (row.plain() for row in rows)
     return [
-        row | {"runs": {name: runs for name, runs in row["runs"].items() if name in (conditions or (name,))}}
+        row
+        | {
+            "runs": {
+                name: runs
+                for name, runs in row["runs"].items()
+                if name in (conditions or (name,))
+            }
+        }
         for row in plain
-        if any(all(_is(row.get(field), value) for field, value in fields.items()) for fields in where)
+        if any(
+            all(_is(row.get(field), value) for field, value in fields.items())
+            for fields in where
+        )
     ]
 
 

@@ -25,13 +25,21 @@ def load_texts(path: str | Path, data: str, volumes: int) -> Texts:
         for row in csv.DictReader(file):
             if row["data"] == data:
                 grow = volumes / float(row["volumes"]) if row["volumes"] else 1.0
-                texts[row["dataset"], row["part"]] = float(row["rows"]) * grow, float(row["tokens"])
+                texts[row["dataset"], row["part"]] = (
+                    float(row["rows"]) * grow,
+                    float(row["tokens"]),
+                )
     return texts
 
 
-def tokens(rule: str, dataset: str, settings: Mapping[str, Any], texts: Texts) -> Tokens:
+def tokens(
+    rule: str, dataset: str, settings: Mapping[str, Any], texts: Texts
+) -> Tokens:
     """Return the tokens of a run with ``settings``; `KeyError` if its data set is not in ``texts``."""
-    return _TOKENS[rule](settings, {part: value for (name, part), value in texts.items() if name == dataset})
+    return _TOKENS[rule](
+        settings,
+        {part: value for (name, part), value in texts.items() if name == dataset},
+    )
 
 
 def _asked(settings: Mapping[str, Any], requests: float, tokens: float) -> Tokens:
@@ -51,7 +59,9 @@ def _reranking(settings: Mapping[str, Any], parts: Parts) -> Tokens:
     documents, requests = 1, queries * hits
     if settings["way"] == "pairwise":
         documents = 2
-        requests = queries * sum(2 * max(0, hits - 1 - done) for done in range(settings["passes"]))
+        requests = queries * sum(
+            2 * max(0, hits - 1 - done) for done in range(settings["passes"])
+        )
     return _asked(settings, requests, tokens + documents * parts["documents"][1])
 
 
@@ -60,7 +70,11 @@ def _contracts(settings: Mapping[str, Any], parts: Parts) -> Tokens:
     (contracts, tokens), (questions, question) = parts["test"], parts["questions"]
     pieces = math.ceil(tokens / (settings["words"] * 1.4))
     first = contracts * pieces * min(questions, settings["questions"] or math.inf)
-    sent, _ = _asked({"prompt": settings["presence"]}, first * (1 + QUOTED), question + tokens / pieces)
+    sent, _ = _asked(
+        {"prompt": settings["presence"]},
+        first * (1 + QUOTED),
+        question + tokens / pieces,
+    )
     return sent, first + first * QUOTED * settings["tokens"] / 2
 
 
@@ -78,8 +92,14 @@ def _examples(settings: Mapping[str, Any], parts: Parts) -> Tokens:
     """One request for each example, reading and order of the options."""
     sent, received = 0.0, 0.0
     for reading in settings.get("readings", [{}]):
-        view = reading.get("view") or settings.get("view") or {"text": "text_id", "pair": None}
-        tokens = sum(parts[column][1] for column in (view["text"], view.get("pair")) if column)
+        view = (
+            reading.get("view")
+            or settings.get("view")
+            or {"text": "text_id", "pair": None}
+        )
+        tokens = sum(
+            parts[column][1] for column in (view["text"], view.get("pair")) if column
+        )
         more = _asked(settings, parts["test"][0] * settings["orders"], tokens)
         sent, received = sent + more[0], received + more[1]
     return sent, received
@@ -88,8 +108,14 @@ def _examples(settings: Mapping[str, Any], parts: Parts) -> Tokens:
 def _questions(settings: Mapping[str, Any], parts: Parts) -> Tokens:
     """One request for each document, question and order of the options."""
     documents, tokens = parts["documents"]
-    length = tokens if settings.get("text") == "whole" else settings.get("best", 1) * parts["paragraphs"][1]
-    return _asked(settings, documents * parts["questions"][0] * settings["orders"], length)
+    length = (
+        tokens
+        if settings.get("text") == "whole"
+        else settings.get("best", 1) * parts["paragraphs"][1]
+    )
+    return _asked(
+        settings, documents * parts["questions"][0] * settings["orders"], length
+    )
 
 
 def _paragraphs(settings: Mapping[str, Any], parts: Parts) -> Tokens:

@@ -73,7 +73,12 @@ def mem_mb(work: Work, gpu: bool) -> int:
 def hours(work: Work, gpu: bool) -> float:
     """Return the estimated hours of a job's model; 0 if they are unknown."""
     speed = GPU_SPEED[work.action] if gpu else CPU_SPEED
-    each = OPERATIONS[work.action] * work.parameters * work.applied * (1 + work.length / QUADRATIC)
+    each = (
+        OPERATIONS[work.action]
+        * work.parameters
+        * work.applied
+        * (1 + work.length / QUADRATIC)
+    )
     return each * (work.tokens or 0) / speed / 3600
 
 
@@ -81,7 +86,9 @@ def minutes(work: Work, gpu: bool) -> int:
     """Return the minutes that a job requests, a multiple of 30."""
     if work.tokens is None:
         return UNKNOWN_MINUTES
-    return at_least(MARGIN * 60 * hours(work, gpu), LEAST_MINUTES if gpu else LEAST_CPU_MINUTES)
+    return at_least(
+        MARGIN * 60 * hours(work, gpu), LEAST_MINUTES if gpu else LEAST_CPU_MINUTES
+    )
 
 
 def volume_minutes(volumes: int, seconds: float, least: int = STEP_MINUTES) -> int:
@@ -147,13 +154,19 @@ class Estimator:
         model = self.models.get(name)
         if model is None:
             return UNKNOWN_ENCODER, 1
-        return model.parameters or UNKNOWN.get(model.kind, UNKNOWN_ENCODER), model.applied
+        return model.parameters or UNKNOWN.get(
+            model.kind, UNKNOWN_ENCODER
+        ), model.applied
 
     def _rows(self, dataset: str, part: str) -> float:
         return self.texts[dataset, part][0]
 
     def _all_tokens(self, dataset: str) -> float:
-        sizes = [rows * tokens for (name, _), (rows, tokens) in self.texts.items() if name == dataset]
+        sizes = [
+            rows * tokens
+            for (name, _), (rows, tokens) in self.texts.items()
+            if name == dataset
+        ]
         if not sizes:
             raise KeyError(dataset)
         return sum(sizes)
@@ -177,13 +190,19 @@ class Estimator:
         length = settings.get("max_length") or DEFAULT_LENGTH
         if "step" in settings:
             contracts, tokens = self.texts[run.paper, "test"]
-            windows = contracts * self._rows(run.paper, "questions") * (tokens / settings["step"] + 1)
+            windows = (
+                contracts
+                * self._rows(run.paper, "questions")
+                * (tokens / settings["step"] + 1)
+            )
             return windows * length
         if run.experiment.startswith("rerank"):
             return self._rows(run.paper, "test") * HITS * length
         if "tokenizer" in settings:
             readings = settings.get("readings", [settings])
-            return self._rows(run.paper, "test") * sum(self._padded(run.paper, each) for each in readings)
+            return self._rows(run.paper, "test") * sum(
+                self._padded(run.paper, each) for each in readings
+            )
         return self._all_tokens(run.paper)
 
     def _trained(self, dataset: str, settings: Mapping[str, Any]) -> float:
@@ -191,7 +210,9 @@ class Estimator:
         examples = settings["batch_size"] * self._updates(dataset, settings)
         if settings.get("setting") == "single":
             examples *= self._rows(dataset, "heads")
-        if settings.get("kind") == "bi-encoder":  # a query is trained with its documents
+        if (
+            settings.get("kind") == "bi-encoder"
+        ):  # a query is trained with its documents
             examples *= 1 + settings.get("documents", 1)
         return examples * self._padded(dataset, settings)
 
@@ -200,7 +221,11 @@ class Estimator:
         longest = settings.get("max_length") or DEFAULT_LENGTH
         view = settings.get("view") or {"text": "text_id", "pair": None}
         columns = [view["text"], view.get("pair")]
-        known = [self.texts[dataset, column][1] for column in columns if (dataset, column) in self.texts]
+        known = [
+            self.texts[dataset, column][1]
+            for column in columns
+            if (dataset, column) in self.texts
+        ]
         return min(longest, PADDED * sum(known)) if any(known) else longest
 
     def _updates(self, dataset: str, settings: Mapping[str, Any]) -> float:
@@ -245,5 +270,9 @@ def _lengths(settings: Mapping[str, Any]) -> list[int]:
 
 def own_parameters(kind: str, files: Sequence[Path]) -> int:
     """Return the most parameters that a user's model can have, by its files; typical ones without files."""
-    size = sum(file.stat().st_size for file in files if file.suffix in (".safetensors", ".bin", ".gguf"))
+    size = sum(
+        file.stat().st_size
+        for file in files
+        if file.suffix in (".safetensors", ".bin", ".gguf")
+    )
     return size // STORED_BYTES or UNKNOWN.get(kind, UNKNOWN_ENCODER)

@@ -47,7 +47,11 @@ class File:
         for place, line in self.lines():
             record = parsed(line, place)
             if not isinstance(record, dict):
-                raise BadInput("is not a JSON object", where=place, do='write it as {"name": value, …}')
+                raise BadInput(
+                    "is not a JSON object",
+                    where=place,
+                    do='write it as {"name": value, …}',
+                )
             yield place, record
 
     def table(self, *needed: str) -> Iterator[tuple[str, dict[str, str]]]:
@@ -59,10 +63,16 @@ class File:
         place, cells = next(rows)
         header = [cell.strip() for cell in cells]
         if (column := _repeated(header)) is not None:
-            raise BadInput(f"the column {column!r} appears twice", where=place, do="remove one of the two")
+            raise BadInput(
+                f"the column {column!r} appears twice",
+                where=place,
+                do="remove one of the two",
+            )
         if len(header) == 1 and any(mark in header[0] for mark in _OTHER_SEPARATORS):
             what = "the columns are not separated by commas (Excel uses semicolons in some languages)"
-            raise BadInput(what, where=place, do="save it with commas, and with points in numbers")
+            raise BadInput(
+                what, where=place, do="save it with commas, and with points in numbers"
+            )
         for column in needed:
             if column not in header:
                 do = f"name the columns in the first row: {', '.join(needed)}"
@@ -96,9 +106,14 @@ class Distributions:
         self._places: dict[Hashable, str] = {}
 
     def add(
-        self, item: Hashable, choices: Sequence[str], values: Mapping[str, Any] | list[Any], place: str,
-        *, by_index: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        item: Hashable,
+        choices: Sequence[str],
+        values: Mapping[str, Any] | list[Any],
+        place: str,
+        *,
+        by_index: bool = False,
+    ) -> None:
         """Add the probabilities of a line: by choice, or a list with one for each choice.
 
         With ``by_index`` a choice may also be named by its index, from 0.  Raises `BadInput` for an unknown
@@ -113,7 +128,8 @@ class Distributions:
             indexed = list(enumerate(values))
         else:
             indexed = [
-                (self._index(item, choices, name, place, by_index), value) for name, value in values.items()
+                (self._index(item, choices, name, place, by_index), value)
+                for name, value in values.items()
             ]
         for index, value in indexed:
             share = probability_of(value, place)
@@ -122,30 +138,54 @@ class Distributions:
                 raise BadInput(what, where=place, do="remove one of the two")
             self.values[item][index] = share
 
-    def of(self, item: Hashable, choices: Sequence[str], *, sum_to_one: bool = True) -> list[float]:
+    def of(
+        self, item: Hashable, choices: Sequence[str], *, sum_to_one: bool = True
+    ) -> list[float]:
         """Return the probabilities of an item in the order of its choices.
 
         Raises `BadInput` if one is missing or, with ``sum_to_one``, if they do not add up to one.
         """
         probabilities, place = self.values[item], self._places[item]
-        if missing := [choice for index, choice in enumerate(choices) if index not in probabilities]:
+        if missing := [
+            choice for index, choice in enumerate(choices) if index not in probabilities
+        ]:
             what = f"the {self.choice} {missing[0]!r} of {self._name(item)} has no probability"
             raise BadInput(what, where=place, do="give one for each choice")
         if sum_to_one and abs((total := sum(probabilities.values())) - 1) > ROUNDING:
             what = f"the probabilities of {self._name(item)} add up to {total:g} instead of 1"
-            raise BadInput(what, where=place, do="give the probabilities of all choices")
+            raise BadInput(
+                what, where=place, do="give the probabilities of all choices"
+            )
         return [probabilities[index] for index in range(len(choices))]
 
-    def _index(self, item: Hashable, choices: Sequence[str], name: str, place: str, by_index: bool) -> int:
+    def _index(
+        self,
+        item: Hashable,
+        choices: Sequence[str],
+        name: str,
+        place: str,
+        by_index: bool,
+    ) -> int:
         if name in choices:
             return choices.index(name)
-        alike = [at for at, choice in enumerate(choices) if choice.strip() == name.strip()]
+        alike = [
+            at for at, choice in enumerate(choices) if choice.strip() == name.strip()
+        ]
         if len(alike) == 1:
             return alike[0]
-        if by_index and name.isdecimal() and len(name) <= LONGEST_INDEX and int(name) < len(choices):
+        if (
+            by_index
+            and name.isdecimal()
+            and len(name) <= LONGEST_INDEX
+            and int(name) < len(choices)
+        ):
             return int(name)
-        do = f"choose from {_listed(choices)}" + (", or give its index, from 0" if by_index else "")
-        raise BadInput(f"{self._name(item)} has no {self.choice} {name!r}", where=place, do=do)
+        do = f"choose from {_listed(choices)}" + (
+            ", or give its index, from 0" if by_index else ""
+        )
+        raise BadInput(
+            f"{self._name(item)} has no {self.choice} {name!r}", where=place, do=do
+        )
 
     def _name(self, item: Hashable) -> str:
         keys = item if isinstance(item, tuple) else (item,)
@@ -165,9 +205,13 @@ def opened(content: str) -> File:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise BadInput(f"cannot be read ({error.strerror})", where=path.name, do="restore it") from None
+        raise BadInput(
+            f"cannot be read ({error.strerror})", where=path.name, do="restore it"
+        ) from None
     if f"sha256:{hashlib.sha256(data).hexdigest()}" != content:
-        raise BadInput("was changed during the run", where=path.name, do="repeat the command")
+        raise BadInput(
+            "was changed during the run", where=path.name, do="repeat the command"
+        )
     return File(path.name, text_of(data, path.name))
 
 
@@ -180,7 +224,9 @@ def text_of(data: bytes, name: str) -> str:
             raise BadInput(str(error), where=name, do="decompress it") from None
         except (OSError, EOFError, zlib.error) as error:
             raise BadInput(
-                f"gzip cannot decompress it ({error})", where=name, do="compress it again"
+                f"gzip cannot decompress it ({error})",
+                where=name,
+                do="compress it again",
             ) from None
     if data.startswith(_ZIP):
         what = "is a zip file or an Excel workbook, not text"
@@ -190,7 +236,9 @@ def text_of(data: bytes, name: str) -> str:
     except UnicodeDecodeError as error:
         place = f"{name}, line {len(error.object[: error.start + 1].splitlines())}"
         byte = error.object[error.start]
-        raise BadInput(f"the byte 0x{byte:02x} is not UTF-8", where=place, do="save it as UTF-8") from None
+        raise BadInput(
+            f"the byte 0x{byte:02x} is not UTF-8", where=place, do="save it as UTF-8"
+        ) from None
     if "\0" in text:
         what = "contains the character NUL, as text in UTF-16 does"
         raise BadInput(what, where=name, do="save it as UTF-8")
@@ -217,7 +265,9 @@ def named(record: Mapping[str, Any], name: str, where: str) -> str:
     return value
 
 
-def probabilities_of(record: Mapping[str, Any], where: str, choice: str) -> Mapping[str, Any] | list[Any]:
+def probabilities_of(
+    record: Mapping[str, Any], where: str, choice: str
+) -> Mapping[str, Any] | list[Any]:
     """Return the list or object `PROBABILITIES` of a record."""
     values = record.get(PROBABILITIES)
     if not isinstance(values, dict | list):
@@ -248,11 +298,17 @@ def number(value: Any, name: str, where: str) -> float:
     text = isinstance(value, str)
     try:
         # Python reads 1_000, other readers do not; booleans are not numbers.
-        result = math.nan if isinstance(value, bool) or (text and "_" in value) else float(value)
+        result = (
+            math.nan
+            if isinstance(value, bool) or (text and "_" in value)
+            else float(value)
+        )
     except (TypeError, ValueError, OverflowError):
         result = math.nan
     if not math.isfinite(result):
-        raise BadInput(f"the {name} {value!r} is not a finite number", where=where, do="correct it")
+        raise BadInput(
+            f"the {name} {value!r} is not a finite number", where=where, do="correct it"
+        )
     return result
 
 
@@ -261,5 +317,9 @@ def probability_of(value: Any, where: str) -> float:
     result = number(value, PROBABILITY, where)
     if not 0 <= result <= 1:
         what = f"the probability {value!r} is not a number from 0 to 1"
-        raise BadInput(what, where=where, do="divide per cent by 100" if 1 < result <= 100 else "correct it")
+        raise BadInput(
+            what,
+            where=where,
+            do="divide per cent by 100" if 1 < result <= 100 else "correct it",
+        )
     return result

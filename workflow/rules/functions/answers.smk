@@ -18,10 +18,20 @@ def answers_tables(*tables):
 
 def highlights_scored(wildcards):
     """Input: the human highlights, for a run that marks paragraphs; empty for others."""
-    return answers_tables("highlights")(wildcards) if wildcards.experiment == "mark" else []
+    return (
+        answers_tables("highlights")(wildcards)
+        if wildcards.experiment == "mark"
+        else []
+    )
 
 
 def answered_by(experiment, *kinds):
     """The pattern of the models of these kinds in an experiment."""
-    runs = (run for run, spec in SPECS.items() if run.experiment == experiment and run.paper in ANSWERS)
-    return any_of({re.escape(run.model) for run in runs if SPECS[run].settings["kind"] in kinds})
+    runs = (
+        run
+        for run, spec in SPECS.items()
+        if run.experiment == experiment and run.paper in ANSWERS
+    )
+    return any_of(
+        {re.escape(run.model) for run in runs if SPECS[run].settings["kind"] in kinds}
+    )

@@ -3,14 +3,18 @@
 
 def volume_content(wildcards):
     """Param: the digest of the current content of a shard's volumes."""
-    if bulk := [Path(CONFIG.bulk_export, v) for v in VOLUMES[wildcards.shard] if "/" not in v]:
+    if bulk := [
+        Path(CONFIG.bulk_export, v) for v in VOLUMES[wildcards.shard] if "/" not in v
+    ]:
         return [CONTENTS.file(path) for path in bulk]
-    record = record_of(Path(f"{RESULTS}/sources/caselaw/{wildcards.shard}.json"), FetchedVolumes) or {
-        "volumes": []
-    }
+    record = record_of(
+        Path(f"{RESULTS}/sources/caselaw/{wildcards.shard}.json"), FetchedVolumes
+    ) or {"volumes": []}
     fetched = {entry["file"]: entry for entry in record["volumes"]}
     files = [f"{volume}.zip" for volume in VOLUMES[wildcards.shard]]
-    words = "".join(f"{file} {source_key('caselaw', file, fetched.get(file))}\n" for file in files)
+    words = "".join(
+        f"{file} {source_key('caselaw', file, fetched.get(file))}\n" for file in files
+    )
     return hashlib.sha256(words.encode()).hexdigest()
 
 
@@ -21,7 +25,9 @@ def volume_pins(wildcards):
         for volume in VOLUMES[wildcards.shard]
         if "/" in volume
     ]
-    return [c.pin for file in wanted for c in file.among(file.variants_for(CONFIG.data))]
+    return [
+        c.pin for file in wanted for c in file.among(file.variants_for(CONFIG.data))
+    ]
 
 
 def shard_minutes(seconds):

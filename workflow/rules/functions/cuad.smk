@@ -12,7 +12,9 @@ def review_of_contract():
     """The name of the review.  The contract is read, so that an unreadable file fails before any training."""
     if not CONFIG.contract:
         raise BadInput(
-            "contract is empty", where="config", do="name a file, as in --config contract=path.txt"
+            "contract is empty",
+            where="config",
+            do="name a file, as in --config contract=path.txt",
         )
     # Imported here: the readers of pdf and Word files are needed for a review only.
     from lextables.papers.cuad.contract_text import read_contract

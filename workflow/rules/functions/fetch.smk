@@ -8,6 +8,7 @@ def hub_weights():
     named = {
         given["weights"]: {key: given.get(key) for key in keys}
         for given in planned
-        if given.get("found", "").startswith("hub") and not given["weights"].startswith(f"{RESULTS}/")
+        if given.get("found", "").startswith("hub")
+        and not given["weights"].startswith(f"{RESULTS}/")
     }
     return [named[weights] for weights in sorted(named)]

@@ -43,4 +43,6 @@ def scores_digest(wildcards):
         for runs in row["runs"].values()
         for folder in runs
     }
-    return content_of(f"{RESULTS}/{folder}/scores.parquet" for folder in sorted(folders))
+    return content_of(
+        f"{RESULTS}/{folder}/scores.parquet" for folder in sorted(folders)
+    )

@@ -23,7 +23,11 @@ RUN_IN = {f"{RESULTS}/{run.folder}": run for run in SPECS}
 def planned(wildcards):
     """The targets of a plan: the other targets of the command, by default all; `BadInput` without a dry run."""
     if not workflow.dryrun:
-        raise BadInput("a plan needs a dry run", where="target plan", do=f"run {snakemake_path()} -n plan")
+        raise BadInput(
+            "a plan needs a dry run",
+            where="target plan",
+            do=f"run {snakemake_path()} -n plan",
+        )
     others = set(workflow.dag_settings.targets) - {"plan"}
     return [] if others else rules.all.input
 
@@ -33,7 +37,11 @@ def size_of(source, file):
     """The size of a source file in bytes (None: not registered), and whether a mirror has it."""
     wanted = sources.resolve(SOURCES, source, file)
     allowed = wanted.variants_for(CONFIG.data)
-    sizes = [candidate.size for candidate in wanted.among(allowed) if candidate.size is not None]
+    sizes = [
+        candidate.size
+        for candidate in wanted.among(allowed)
+        if candidate.size is not None
+    ]
     return max(sizes, default=None), in_mirror(wanted, CONFIG.mirrors(ROOT), allowed)
 
 
@@ -46,7 +54,9 @@ def transferred(job):
         volumes = VOLUMES[job.wildcards.shard]
         mirrors = CONFIG.mirrors(ROOT)
         missing = [
-            v for v in volumes if not any((mirror / f"caselaw/{v}.zip").is_file() for mirror in mirrors)
+            v
+            for v in volumes
+            if not any((mirror / f"caselaw/{v}.zip").is_file() for mirror in mirrors)
         ]
         return VOLUME_BYTES * len(volumes), VOLUME_BYTES * len(missing)
     return 0, 0
@@ -63,14 +73,20 @@ def downloads_of(specs):
             and "folder" not in WEIGHT_PATHS.get(place, {})
         ):
             model = MODELS.get(settings.get("model", ""))
-            found[place] = WEIGHT_BYTES * model.parameters if model and model.parameters else None
+            found[place] = (
+                WEIGHT_BYTES * model.parameters if model and model.parameters else None
+            )
     return found
 
 
 def gpu_hours(job, folders):
     """The estimated hours of a job's runs on a GPU; 0 without a GPU."""
     runs = [RUN_IN[folder] for folder in sorted(folders & RUN_IN.keys())]
-    return resources.hours(estimator().work(runs), GPU) if runs and job.resources.get("gpu") else 0.0
+    return (
+        resources.hours(estimator().work(runs), GPU)
+        if runs and job.resources.get("gpu")
+        else 0.0
+    )
 
 
 def trained_bytes(job, specs):
@@ -101,19 +117,29 @@ def expected_seconds(jobs):
                 names = record["rule"], record["dataset"], record["model"]
                 for known in (names, names[:1], ()):
                     seconds[known].append(float(record["seconds"]))
-    like = {job.jobid: (kind(job), kind(job)[:1], ()) for job in jobs if not job.is_norun}
+    like = {
+        job.jobid: (kind(job), kind(job)[:1], ()) for job in jobs if not job.is_norun
+    }
     expected = {
-        number: max(1.0, fmean(next(seconds[names] for names in choices if names in seconds)))
+        number: max(
+            1.0, fmean(next(seconds[names] for names in choices if names in seconds))
+        )
         for number, choices in like.items()
     }
-    return expected, {number for number, (names, *_) in like.items() if names not in seconds}
+    return expected, {
+        number for number, (names, *_) in like.items() if names not in seconds
+    }
 
 
 def planned_jobs(costs):
     """Every job of the graph except targets, with its size and cost."""
     dag = workflow.dag
     to_run = set(dag.needrun_jobs())
-    order = [job for level in dag.toposorted() for job in sorted(level, key=lambda job: str(job.output))]
+    order = [
+        job
+        for level in dag.toposorted()
+        for job in sorted(level, key=lambda job: str(job.output))
+    ]
     numbers = {job: number for number, job in enumerate(order)}
     brought, found = {}, []
     for job in order:
@@ -126,7 +152,11 @@ def planned_jobs(costs):
             continue
         step, dataset, model = kind(job)
         # Scoring writes into the folder of a run too.
-        folders = {str(Path(output).parent) for output in job.output if output.endswith("run.json")}
+        folders = {
+            str(Path(output).parent)
+            for output in job.output
+            if output.endswith("run.json")
+        }
         specs = [SPECS[RUN_IN[folder]] for folder in sorted(folders & RUN_IN.keys())]
         found.append(
             costs.Job(
@@ -136,7 +166,11 @@ def planned_jobs(costs):
                 dataset,
                 model,
                 before=tuple(sorted(numbers[other] for other in before)),
-                table=(job.wildcards.paper, job.wildcards.table) if step in ("table", "figure") else None,
+                table=(
+                    (job.wildcards.paper, job.wildcards.table)
+                    if step in ("table", "figure")
+                    else None
+                ),
                 gpu=bool(job.resources.get("gpu")),
                 published=sum(brought[job].values()),
                 download=download,
@@ -157,9 +191,13 @@ def plan_text():
     from lextables.report import costs  # loads pandas, which no other run needs
 
     jobs = planned_jobs(costs)
-    estimated = costs.estimates(jobs, CONFIG.data, costs.load_records(COSTS / "records.csv"))
+    estimated = costs.estimates(
+        jobs, CONFIG.data, costs.load_records(COSTS / "records.csv")
+    )
     lines = costs.summary(jobs, estimated)
-    where = costs.write(Path(RESULTS) / "plan", lines, estimated, costs.records(jobs, CONFIG.data))
+    where = costs.write(
+        Path(RESULTS) / "plan", lines, estimated, costs.records(jobs, CONFIG.data)
+    )
     return f"{costs.text(lines, estimated)}\n{where}"
 
 
@@ -167,6 +205,9 @@ class PlanScreen(logging.Handler):
     """Prints the plan once Snakemake has its graph of jobs."""
 
     def emit(self, record):
-        if getattr(record, "event", None) is LogEvent.RUN_INFO or record.msg == NOTHING_TO_BE_DONE_MSG:
+        if (
+            getattr(record, "event", None) is LogEvent.RUN_INFO
+            or record.msg == NOTHING_TO_BE_DONE_MSG
+        ):
             print(plan_text(), flush=True)
             logger.removeHandler(self)

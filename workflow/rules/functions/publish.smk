@@ -12,7 +12,9 @@ def exports():
     for paper in CONFIG.papers:
         entry = PAPERS[paper]
         separate = entry.publish.apart
-        auxiliary = {name for name, data_set in entry.data.items() if data_set.auxiliary}
+        auxiliary = {
+            name for name, data_set in entry.data.items() if data_set.auxiliary
+        }
         own = {paper, *entry.data, *entry.tasks} - auxiliary - separate.keys()
         exports[paper] = (paper, sorted(own))
         exports |= {name: (paper, [name]) for name in separate}
@@ -43,12 +45,17 @@ def export_about(wildcards):
     name, sets = EXPORTS[wildcards.export]
     paper = PAPERS[name]
     about = paper.model_dump(mode="json", include={"title", "citation", "publish"})
-    tasks = {data_set: paper.tasks[data_set] for data_set in sets if data_set in paper.tasks}
+    tasks = {
+        data_set: paper.tasks[data_set] for data_set in sets if data_set in paper.tasks
+    }
     fields = {
-        data_set: task.model_dump(mode="json", include=EXPORTED_FIELDS) for data_set, task in tasks.items()
+        data_set: task.model_dump(mode="json", include=EXPORTED_FIELDS)
+        for data_set, task in tasks.items()
     }
     for data_set, task in tasks.items():
-        if prompt := getattr(getattr(task, "asking", None), PROMPT_FIELDS.get(task.task, ""), None):
+        if prompt := getattr(
+            getattr(task, "asking", None), PROMPT_FIELDS.get(task.task, ""), None
+        ):
             fields[data_set]["prompt"] = prompts.load(
                 PROJECT_PATH / f"resources/prompts/{prompt}.txt"
             ).plain()
@@ -57,14 +64,21 @@ def export_about(wildcards):
 
 def export_census(wildcards):
     """Input: the census of each data set of an export."""
-    return [f"{RESULTS}/data/{name}/census.json" for name in EXPORTS[wildcards.export][1]]
+    return [
+        f"{RESULTS}/data/{name}/census.json" for name in EXPORTS[wildcards.export][1]
+    ]
 
 
 def export_rows(export):
     """{run folder: the rows that it fills} for the data sets of an export, without submitted predictions."""
     paper, names = EXPORTS[export]
     rows_of = {}
-    for row in (row for rows in PLANS[paper].rows.values() for row in rows if not row["submitted"]):
+    for row in (
+        row
+        for rows in PLANS[paper].rows.values()
+        for row in rows
+        if not row["submitted"]
+    ):
         for folder in (folder for runs in row["runs"].values() for folder in runs):
             if folder.split("/")[1] in names:
                 rows_of.setdefault(folder, set()).add(row["row"])
@@ -73,7 +87,9 @@ def export_rows(export):
 
 def export_files(file):
     """Input function: a file of each run in an export."""
-    return lambda wildcards: [f"{RESULTS}/{folder}/{file}" for folder in export_rows(wildcards.export)]
+    return lambda wildcards: [
+        f"{RESULTS}/{folder}/{file}" for folder in export_rows(wildcards.export)
+    ]
 
 
 # Experiments that predict the test split with trained weights.
@@ -94,7 +110,9 @@ def export_weights(export):
     """
     names = EXPORTS[export][1]
     shown = export_rows(export)
-    behind = {other for run in SPECS if run.folder in shown for other in runs_behind(run)}
+    behind = {
+        other for run in SPECS if run.folder in shown for other in runs_behind(run)
+    }
     folders = set()
     for run in behind:
         if run.paper not in names or run.experiment not in READING:

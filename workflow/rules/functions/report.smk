@@ -14,7 +14,12 @@ def of_earlier_runs():
     from lextables.report.results import left_over  # slow to import
 
     return left_over(
-        RESULTS, [path for kind in ("census", "data", "tables", "runs") for path in REPORTED[kind]]
+        RESULTS,
+        [
+            path
+            for kind in ("census", "data", "tables", "runs")
+            for path in REPORTED[kind]
+        ],
     )
 
 
@@ -42,9 +47,18 @@ def earlier_overlaps():
 @cache
 def baseline_runs():
     """Param: the folders of the runs of baselines."""
-    rows = [row for plan in PLANS.values() for rows in plan.rows.values() for row in rows]
+    rows = [
+        row for plan in PLANS.values() for rows in plan.rows.values() for row in rows
+    ]
     baselines = [row for row in rows if row["baseline"] and not row["lenient"]]
-    return sorted({folder for row in baselines for runs in row["runs"].values() for folder in runs})
+    return sorted(
+        {
+            folder
+            for row in baselines
+            for runs in row["runs"].values()
+            for folder in runs
+        }
+    )
 
 
 # Requirements in ascending order: (name, with a GPU, with the hub, server of language models).  Servers have
@@ -63,7 +77,9 @@ OFFERS = [
 def offered(gpu, hub, host):
     """The planning context with these requirements."""
     usual = {name: DEFAULTS[name] for name in ("grid", "seeds", "hyperparameters")}
-    models, llm = "paper" if hub else CONFIG.models, f"https://{host}/v1" if host else CONFIG.llm
+    models, llm = "paper" if hub else CONFIG.models, (
+        f"https://{host}/v1" if host else CONFIG.llm
+    )
     chosen = CONFIG.model_copy(update={**usual, "models": models, "llm": llm})
     absent = planning.absent_data(chosen, PAPERS, SOURCES, ROOT)
     return Context(chosen, MODELS, ROOT, gpu or GPU, SUBMITTED.rows, absent)
@@ -97,11 +113,23 @@ def needed_by_rows():
         plans = [planning.plan(PAPERS[paper], context).rows for context in contexts]
         found[paper] = {}
         for table, rows in PLANS[paper].rows.items():
-            runs = [{identity_of(row) for row in plan[table] if row["runs"]} for plan in plans]
+            runs = [
+                {identity_of(row) for row in plan[table] if row["runs"]}
+                for plan in plans
+            ]
             needs = {}
             for row in rows:
                 if not (row["runs"] or row["additional"]):
-                    first = next((n for n, those in enumerate(runs) if identity_of(row) in those), -1)
+                    first = next(
+                        (
+                            n
+                            for n, those in enumerate(runs)
+                            if identity_of(row) in those
+                        ),
+                        -1,
+                    )
                     needs[row["reason"]] = max(first, needs.get(row["reason"], -1))
-            found[paper][table] = {reason: OFFERS[n][0] for reason, n in needs.items() if n >= 0}
+            found[paper][table] = {
+                reason: OFFERS[n][0] for reason, n in needs.items() if n >= 0
+            }
     return found

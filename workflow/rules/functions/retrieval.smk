@@ -26,7 +26,9 @@ def scored_task(wildcards):
 # reads documents in several ways, these ways.
 CONDITIONS = {}
 for planned in SPECS:
-    CONDITIONS.setdefault((planned.experiment, planned.paper, planned.model), []).append(planned.condition)
+    CONDITIONS.setdefault(
+        (planned.experiment, planned.paper, planned.model), []
+    ).append(planned.condition)
 
 
 def conditions_of(wildcards):
@@ -36,12 +38,18 @@ def conditions_of(wildcards):
 
 def settings_by_condition(wildcards):
     """Param: {condition: settings} of the runs that one job makes."""
-    return {name: settings(wildcards, condition=name) for name in conditions_of(wildcards)}
+    return {
+        name: settings(wildcards, condition=name) for name in conditions_of(wildcards)
+    }
 
 
 def hits_of(wildcards):
     """Input: the hits that a reranker or a language model reorders, by condition; empty for a retriever."""
-    return [path for name in conditions_of(wildcards) for path in needs(wildcards, condition=name)]
+    return [
+        path
+        for name in conditions_of(wildcards)
+        for path in needs(wildcards, condition=name)
+    ]
 
 
 def in_conditions(file, conditions):
@@ -60,7 +68,9 @@ def ranking_rules():
             for model in systems(experiment, name, kind):
                 conditions = tuple(CONDITIONS[experiment, name, model])
                 by_conditions.setdefault(conditions, set()).add(re.escape(model))
-            for number, (conditions, models) in enumerate(sorted(by_conditions.items())):
+            for number, (conditions, models) in enumerate(
+                sorted(by_conditions.items())
+            ):
                 step = f"retrieve_{stage}" if experiment == "retrieve" else stage
                 title = f"{name}_{step}" + (f"_{number}" if number else "")
                 yield name, experiment, stage, conditions, any_of(models), title
@@ -79,18 +89,26 @@ def tuning(wildcards):
 
 def tuning_code(wildcards):
     """Param: `code` of a training, which has a module for each kind of model."""
-    return fingerprint_of("retrieval_train.py", f"lextables.tasks.retrieval.{tuning(wildcards)}_tuning")
+    return fingerprint_of(
+        "retrieval_train.py", f"lextables.tasks.retrieval.{tuning(wildcards)}_tuning"
+    )
 
 
 def chosen_by(wildcards, searched):
     """Input: the predictions of the searches that a choice is made from, or of the retriever that they reorder."""
-    runs = [run for run in spec(run_of(wildcards)).needs if (run.experiment == "search") == searched]
+    runs = [
+        run
+        for run in spec(run_of(wildcards)).needs
+        if (run.experiment == "search") == searched
+    ]
     return [f"{RESULTS}/{run.folder}/predictions.parquet" for run in runs]
 
 
 def ranking_work(wildcards):
     """The work of a job that makes all runs of a model."""
-    return estimator().work([run_of(wildcards, condition=name) for name in conditions_of(wildcards)])
+    return estimator().work(
+        [run_of(wildcards, condition=name) for name in conditions_of(wildcards)]
+    )
 
 
 def ranking_resources(stage):

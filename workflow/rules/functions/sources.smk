@@ -3,13 +3,17 @@
 
 def source_variants(wildcards):
     """Param: the variants of a source file that the configuration allows."""
-    return sources.resolve(SOURCES, wildcards.source, wildcards.file).variants_for(CONFIG.data)
+    return sources.resolve(SOURCES, wildcards.source, wildcards.file).variants_for(
+        CONFIG.data
+    )
 
 
 def source_pins(wildcards):
     """Param: the registered digests of a source file; a new digest fetches it again."""
     wanted = sources.resolve(SOURCES, wildcards.source, wildcards.file)
-    return [candidate.pin for candidate in wanted.among(wanted.variants_for(CONFIG.data))]
+    return [
+        candidate.pin for candidate in wanted.among(wanted.variants_for(CONFIG.data))
+    ]
 
 
 def source_content(wildcards):
@@ -33,6 +37,16 @@ def source_key(source, file, fetched):
     The digest of a damaged download that was removed is part of it.
     """
     wanted = sources.resolve(SOURCES, source, file)
-    key = content_key(wanted, CONFIG.mirrors(ROOT), wanted.variants_for(CONFIG.data), fetched, CONTENTS.file)
+    key = content_key(
+        wanted,
+        CONFIG.mirrors(ROOT),
+        wanted.variants_for(CONFIG.data),
+        fetched,
+        CONTENTS.file,
+    )
     removed = Path(f"{RESULTS}/sources/{source}/{file}.removed")
-    return f"{key} after {removed.read_text(encoding='utf-8')}" if removed.is_file() else key
+    return (
+        f"{key} after {removed.read_text(encoding='utf-8')}"
+        if removed.is_file()
+        else key
+    )

@@ -4,7 +4,9 @@
 def windows(part, folder=WINDOWS):
     """The files of one part (train, validation or test) of a model's windows."""
     files = ["features.json"] + [
-        f"{kind}-{shard:02}.parquet" for shard in range(SPAN_SHARDS) for kind in ("tokens", "windows")
+        f"{kind}-{shard:02}.parquet"
+        for shard in range(SPAN_SHARDS)
+        for kind in ("tokens", "windows")
     ]
     return [f"{folder}/{part}/{name}" for name in files]
 
@@ -15,19 +17,27 @@ def windows_of(part):
     def files(wildcards):
         settings = spec(run_of(wildcards)).settings
         cut = {"length": settings["max_length"], "step": settings["step"]}
-        return expand(windows(part), dataset=wildcards.dataset, model=wildcards.model, **cut)
+        return expand(
+            windows(part), dataset=wildcards.dataset, model=wildcards.model, **cut
+        )
 
     return files
 
 
 def windowed(wildcards):
     """The spec of a run that reads these windows; raises `BadInput` if there is none."""
-    wanted = (wildcards.dataset, wildcards.model, int(wildcards.length), int(wildcards.step))
+    wanted = (
+        wildcards.dataset,
+        wildcards.model,
+        int(wildcards.length),
+        int(wildcards.step),
+    )
     readers = {
         run: entry
         for run, entry in SPECS.items()
         if "step" in entry.settings
-        and (run.paper, run.model, entry.settings["max_length"], entry.settings["step"]) == wanted
+        and (run.paper, run.model, entry.settings["max_length"], entry.settings["step"])
+        == wanted
     }
     if not readers:
         raise BadInput(
@@ -40,14 +50,24 @@ def windowed(wildcards):
 
 def cutting(wildcards):
     """The settings that a model's windows depend on."""
-    names = ("weights", "revision", "found", "max_length", "step", "max_question_length", "held_out")
+    names = (
+        "weights",
+        "revision",
+        "found",
+        "max_length",
+        "step",
+        "max_question_length",
+        "held_out",
+    )
     settings = windowed(wildcards).settings
     return identified({name: settings[name] for name in names})
 
 
 def tokenizer_for(wildcards):
     """The weights made by another rule whose tokenizer cuts the windows, if any."""
-    return [f"{RESULTS}/{source.folder}/weights" for source in windowed(wildcards).sources]
+    return [
+        f"{RESULTS}/{source.folder}/weights" for source in windowed(wildcards).sources
+    ]
 
 
 def encoding(wildcards):

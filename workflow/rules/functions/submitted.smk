@@ -13,7 +13,17 @@ def submitted_data(wildcards):
 
 
 # The fields of a task that the check depends on.
-CHECKED_FIELDS = {"task", "names", "test", "evaluator", "n_best", "linear", "loss", "multi_label", "heads"}
+CHECKED_FIELDS = {
+    "task",
+    "names",
+    "test",
+    "evaluator",
+    "n_best",
+    "linear",
+    "loss",
+    "multi_label",
+    "heads",
+}
 
 
 def submitted_task(wildcards):
@@ -23,4 +33,6 @@ def submitted_task(wildcards):
 
 def submitted_code(wildcards):
     """Param: `code` of the check, which has a module for each kind of task."""
-    return fingerprint_of("submitted.py", f"lextables.tasks.{TASKS[wildcards.dataset].task}.submitted")
+    return fingerprint_of(
+        "submitted.py", f"lextables.tasks.{TASKS[wildcards.dataset].task}.submitted"
+    )

@@ -23,7 +23,9 @@ def table_data(wildcards):
 def table_beside(wildcards):
     """Input: the census of each other available data set that a table shows."""
     beside = PAPERS[wildcards.paper].tables[wildcards.table].beside
-    return [f"{RESULTS}/data/{name}/census.json" for name in beside if name not in ABSENT]
+    return [
+        f"{RESULTS}/data/{name}/census.json" for name in beside if name not in ABSENT
+    ]
 
 
 def table_absent(wildcards):
@@ -35,7 +37,8 @@ def table_absent(wildcards):
 def of_runs(file):
     """Input function: a file of each run that a table shows; empty for tables made from the data sets."""
     return lambda wildcards: [
-        f"{RESULTS}/{folder}/{file}" for folder in PLANS[wildcards.paper].folders(wildcards.table)
+        f"{RESULTS}/{folder}/{file}"
+        for folder in PLANS[wildcards.paper].folders(wildcards.table)
     ]
 
 
@@ -60,13 +63,18 @@ def table_content(wildcards):
     """Param: the digest of the repository's files and the user's file that a table reads."""
     published = str(PROJECT_PATH / f"resources/published/{wildcards.paper}.csv")
     files = [published, PAPER_FILES[wildcards.paper], *table_readings(wildcards)]
-    users = [CONTENTS.file(path) for path in table_file(wildcards) if Path(path).is_file()]
+    users = [
+        CONTENTS.file(path) for path in table_file(wildcards) if Path(path).is_file()
+    ]
     return digest_of([content_of(files), *users])
 
 
 def table_code(wildcards):
     """Param: `code` of a table, with the modules of its paper and of the tasks of the paper's file."""
-    tasks = {f"lextables.tasks.{task.task}.plan" for task in PAPERS[wildcards.paper].tasks.values()}
+    tasks = {
+        f"lextables.tasks.{task.task}.plan"
+        for task in PAPERS[wildcards.paper].tasks.values()
+    }
     of_paper = package_modules(wildcards.paper, "registry", "tables")
     return fingerprint_of("table.py", *of_paper, *sorted(tasks))
 
@@ -76,7 +84,12 @@ def sources_of(paper):
     """The sources of a paper: with its name, in its file, or of a file of its data sets."""
     named = {name for name in SOURCES if name == paper or name.startswith(f"{paper}_")}
     entries = PAPERS[paper].data.values()
-    files = [file for entry in entries for files in entry.named([]).values() for file in files]
+    files = [
+        file
+        for entry in entries
+        for files in entry.named([]).values()
+        for file in files
+    ]
     files += [file for entry in entries for file in entry.instead.values()]
     return named | PAPERS[paper].sources.keys() | {file.split("/")[0] for file in files}
 
@@ -85,4 +98,6 @@ def sources_of(paper):
 def source_words(paper):
     """The registry's texts on a paper's sources and on sources of no paper, which pages show."""
     owned = set().union(*map(sources_of, PAPERS))
-    return sources.registry_texts(SOURCES, sorted(sources_of(paper) | (SOURCES.keys() - owned)))
+    return sources.registry_texts(
+        SOURCES, sorted(sources_of(paper) | (SOURCES.keys() - owned))
+    )

@@ -53,7 +53,9 @@ def from_html(data: str) -> Casebody:
         raise Unreadable(f"its HTML cannot be parsed ({error})") from error
     opinions = root.xpath("//article[contains(concat(' ', @class, ' '), ' opinion ')]")
     head = root.xpath("//a[@class='page-label'][not(ancestor::article)]")
-    return Casebody(_last_label(head), tuple(_part(o, o.get("data-type") or "") for o in opinions))
+    return Casebody(
+        _last_label(head), tuple(_part(o, o.get("data-type") or "") for o in opinions)
+    )
 
 
 def from_xml(data: str) -> Casebody:
@@ -63,7 +65,9 @@ def from_xml(data: str) -> Casebody:
     """
     if _ENTITIES.search(data):
         raise Unreadable("its XML declares entities, which are refused")
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
+    parser = etree.XMLParser(
+        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False
+    )
     try:
         root = etree.fromstring(data.encode(), parser)
     except (etree.XMLSyntaxError, ValueError) as error:
@@ -71,7 +75,10 @@ def from_xml(data: str) -> Casebody:
     for element in root.iter(etree.Element):
         element.tag = etree.QName(element).localname
     head = root.xpath("//page-number[not(ancestor::opinion)]")
-    return Casebody(_last_label(head), tuple(_part(o, o.get("type") or "") for o in root.iter("opinion")))
+    return Casebody(
+        _last_label(head),
+        tuple(_part(o, o.get("type") or "") for o in root.iter("opinion")),
+    )
 
 
 def _last_label(elements: list[etree._Element]) -> str:
@@ -128,13 +135,21 @@ def _part(opinion: etree._Element, kind: str) -> Part:
         if not author and (element.tag == "author" or element.get("class") == "author"):
             author = str(body)[start:].strip()
     body_text, notes_text = str(body), str(notes)
-    text = f"{body_text}\n{notes_text}" if body_text and notes_text else body_text or notes_text
+    text = (
+        f"{body_text}\n{notes_text}"
+        if body_text and notes_text
+        else body_text or notes_text
+    )
     return Part(kind, author, text, tuple(body.pages), _footnotes_start(body_text))
 
 
 def _blocks(element: etree._Element) -> Iterator[etree._Element]:
     """The paragraphs of an element: its child blocks, or itself if it has none."""
-    inner = [child for child in element if child.tag in ("p", "blockquote", "h1", "h2", "h3", "h4", "li")]
+    inner = [
+        child
+        for child in element
+        if child.tag in ("p", "blockquote", "h1", "h2", "h3", "h4", "li")
+    ]
     if inner and not (element.text or "").strip():
         for child in inner:
             yield from _blocks(child)

@@ -57,10 +57,19 @@ def fetch_volumes(
             ):
                 without.append(volume)
                 continue
-            provenance = None if _is_in(mirrors, file.name) else fetched_before(file, destination, variants)
+            provenance = (
+                None
+                if _is_in(mirrors, file.name)
+                else fetched_before(file, destination, variants)
+            )
             if provenance is None:
                 provenance = fetch(
-                    file, destination, mirrors=mirrors, variants=variants, client=current_client, say=say
+                    file,
+                    destination,
+                    mirrors=mirrors,
+                    variants=variants,
+                    client=current_client,
+                    say=say,
                 )
                 current_client = client
         except DiskFull:
@@ -73,19 +82,30 @@ def fetch_volumes(
             absent.append(volume)
             if len(absent) == len(volumes):
                 what = f"no volume from {volumes[0]} to {volume} is available ({fault.what})"
-                raise BadInput(what, do="try again later, or take them out of caselaw") from fault
+                raise BadInput(
+                    what, do="try again later, or take them out of caselaw"
+                ) from fault
             current_client = replace(client, attempts=1)
         else:
             fetched.append(asdict(provenance))
-    return {"volumes": fetched, "absent": absent} | ({} if cases is None else {"without": without})
+    return {"volumes": fetched, "absent": absent} | (
+        {} if cases is None else {"without": without}
+    )
 
 
 def _cases_of(
-    volume: str, folder: str | Path, registry: Mapping[str, Source], mirrors: Sequence[Path],
-    client: Client, say: Callable[[str], None],
-) -> set[int]:  # fmt: skip
+    volume: str,
+    folder: str | Path,
+    registry: Mapping[str, Source],
+    mirrors: Sequence[Path],
+    client: Client,
+    say: Callable[[str], None],
+) -> set[int]:
     """The ids of a volume's cases, from the volume if it is here, else from its metadata."""
-    zips = [*(mirror / f"caselaw/{volume}.zip" for mirror in mirrors), Path(folder, f"{volume}.zip")]
+    zips = [
+        *(mirror / f"caselaw/{volume}.zip" for mirror in mirrors),
+        Path(folder, f"{volume}.zip"),
+    ]
     if local := next(filter(is_zipfile, zips), None):
         return case_ids(local)
     metadata = Path(folder, volume, "CasesMetadata.json")
@@ -97,7 +117,9 @@ def _cases_of(
     try:
         return ids_of(metadata.read_bytes())
     except Unreadable as error:
-        raise BadInput(f"it is no list of cases ({error})", where=str(metadata), do="try later") from error
+        raise BadInput(
+            f"it is no list of cases ({error})", where=str(metadata), do="try later"
+        ) from error
 
 
 def _bulk_file(path: Path, registry: Mapping[str, Source]) -> dict[str, Any]:
@@ -105,11 +127,18 @@ def _bulk_file(path: Path, registry: Mapping[str, Source]) -> dict[str, Any]:
     entry = registry["caselaw"]
     return asdict(
         Provenance(
-            source="caselaw", file=str(path.resolve()), variant=UNVERIFIED, comparable=False,
-            digest=f"sha256:{sha256_of(path)}", bytes=path.stat().st_size, obtained_from=MIRROR,
-            licence=entry.licence, citation=entry.citation, note="the former bulk export",
+            source="caselaw",
+            file=str(path.resolve()),
+            variant=UNVERIFIED,
+            comparable=False,
+            digest=f"sha256:{sha256_of(path)}",
+            bytes=path.stat().st_size,
+            obtained_from=MIRROR,
+            licence=entry.licence,
+            citation=entry.citation,
+            note="the former bulk export",
         )
-    )  # fmt: skip
+    )
 
 
 def _is_in(mirrors: Iterable[Path], name: str) -> bool:

@@ -22,7 +22,9 @@ from lextables.sources.archives import BOUNDS, Bounds
 
 NAMED = 10  # cases of a volume that are left out and named; the others are counted
 AGAIN = "fetch it again with --forcerun caselaw_volumes"
-_PAGE = pa.struct([pa.field("label", pa.string(), False), pa.field("offset", pa.int32(), False)])
+_PAGE = pa.struct(
+    [pa.field("label", pa.string(), False), pa.field("offset", pa.int32(), False)]
+)
 
 # Row groups are small so that one opinion can be read without decoding its volume.
 OPINIONS = Table(
@@ -30,7 +32,9 @@ OPINIONS = Table(
     description="One row an opinion, in the order of its volume.",
     columns=(
         Column("opinion_id", pa.string(), "`<case_id>-<position>`"),
-        Column("case_id", pa.int64(), "the Caselaw Access Project's number of the case"),
+        Column(
+            "case_id", pa.int64(), "the Caselaw Access Project's number of the case"
+        ),
         Column("position", pa.int16(), "place of the opinion in its case, from 0"),
         Column(
             "citations",
@@ -40,13 +44,23 @@ OPINIONS = Table(
         Column("name", pa.string(), "full name of the case"),
         Column("name_abbreviation", pa.string(), "short name of the case"),
         Column("court", pa.string(), "name of the court"),
-        Column("jurisdiction", pa.string(), "state, or `United States` for federal courts"),
-        Column("date", pa.string(), "date of decision as published: YYYY, YYYY-MM or YYYY-MM-DD"),
+        Column(
+            "jurisdiction", pa.string(), "state, or `United States` for federal courts"
+        ),
+        Column(
+            "date",
+            pa.string(),
+            "date of decision as published: YYYY, YYYY-MM or YYYY-MM-DD",
+        ),
         Column("reporter", pa.string(), "reporter of the first citation, as in `U.S.`"),
         Column("volume", pa.string(), "volume of the first citation"),
         Column("first_page", pa.string(), "first page of the case"),
         Column("last_page", pa.string(), "last page of the case"),
-        Column("opinion_type", pa.string(), "as published: majority, dissent, concurrence and so on"),
+        Column(
+            "opinion_type",
+            pa.string(),
+            "as published: majority, dissent, concurrence and so on",
+        ),
         Column("author", pa.string(), "author line, empty where there is none"),
         Column("majorities", pa.int16(), "how many majority opinions the case has"),
         Column("text", pa.string(), "paragraphs joined by a line feed, footnotes last"),
@@ -55,7 +69,11 @@ OPINIONS = Table(
             pa.list_(pa.field("item", _PAGE, False)),
             "where each page starts in `text`, in code points, ascending; empty if that is not known",
         ),
-        Column("body_end", pa.int32(), "offset in `text` at which the footnotes begin, or its length"),
+        Column(
+            "body_end",
+            pa.int32(),
+            "offset in `text` at which the footnotes begin, or its length",
+        ),
     ),
     key=("opinion_id",),
     labels=("opinion_type", "jurisdiction"),
@@ -118,7 +136,11 @@ class _Attempt:
 
 
 def write_opinions(
-    volumes: Sequence[str | Path], path: str | Path, *, set_aside: bool, bounds: Bounds = BOUNDS
+    volumes: Sequence[str | Path],
+    path: str | Path,
+    *,
+    set_aside: bool,
+    bounds: Bounds = BOUNDS,
 ) -> Ingested:
     """Write the opinions of ``volumes``, in their order, to ``path`` as a table of `OPINIONS`.
 
@@ -136,21 +158,27 @@ def write_opinions(
         except _LostVolume as broken:
             if not set_aside:
                 do = "mend the volume, or set bad_volumes to skip"
-                raise BadInput(broken.fault.what, where=str(broken.volume), do=do) from None
+                raise BadInput(
+                    broken.fault.what, where=str(broken.volume), do=do
+                ) from None
             lost[broken.volume] = broken.fault
         else:
             absent = tuple(file for file in files if file in lost)
             return Ingested(count, tuple(attempt.faults), attempt.left_out, absent)
 
 
-def read_opinions(shards: Iterable[str | Path], columns: Sequence[str]) -> Iterator[dict[str, Any]]:
+def read_opinions(
+    shards: Iterable[str | Path], columns: Sequence[str]
+) -> Iterator[dict[str, Any]]:
     """Yield the rows of several tables of `OPINIONS`, without the cases that an earlier table has.
 
     ``columns`` includes ``case_id``.  Memory: one row group, and 8 bytes for each case.
     """
     earlier = np.empty(0, np.int64)
     for shard in shards:
-        case_ids = np.unique(dataset.read_table(shard, ["case_id"])["case_id"].to_numpy())
+        case_ids = np.unique(
+            dataset.read_table(shard, ["case_id"])["case_id"].to_numpy()
+        )
         repeated = set(np.intersect1d(case_ids, earlier, assume_unique=True).tolist())
         for row in dataset.read(shard, columns):
             if row["case_id"] not in repeated:
@@ -183,7 +211,11 @@ def paths(record: Mapping[str, Any], folder: str | Path) -> list[Path]:
         if not path.is_file():
             raise BadInput("the volume is missing", where=str(path), do=AGAIN)
         if f"sha256:{sha256_of(path)}" != volume["digest"]:
-            raise BadInput("the volume differs from the one that was fetched", where=str(path), do=AGAIN)
+            raise BadInput(
+                "the volume differs from the one that was fetched",
+                where=str(path),
+                do=AGAIN,
+            )
     return files
 
 
@@ -197,13 +229,21 @@ def report(record: Mapping[str, Any], done: Ingested) -> dict[str, Any]:
     if files and not done.opinions:
         faults = "; ".join(map(str, done.faults[:3]))
         what = f"no opinion was read from {len(files)} volumes ({faults})"
-        raise BadInput(what, where=f"{files[0]} to {files[-1]}", do="take them out of caselaw")
+        raise BadInput(
+            what, where=f"{files[0]} to {files[-1]}", do="take them out of caselaw"
+        )
     return {
         "opinions": done.opinions,
         "cases left out": done.left_out,
-        "set_aside": [*absent, *(f"{path.parent.name}/{path.stem}" for path in done.set_aside)],
+        "set_aside": [
+            *absent,
+            *(f"{path.parent.name}/{path.stem}" for path in done.set_aside),
+        ],
         "faults": [
-            *(f"{volume}: it could not be had; the volume is set aside." for volume in absent),
+            *(
+                f"{volume}: it could not be had; the volume is set aside."
+                for volume in absent
+            ),
             *map(str, done.faults),
         ],
     }

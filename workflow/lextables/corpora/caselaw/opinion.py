@@ -50,7 +50,9 @@ class Opinion:
             "opinion_id": self.opinion_id,
             **{name: getattr(self, name) for name in self.__dataclass_fields__},
             "citations": list(self.citations),
-            "pages": [{"label": page.label, "offset": page.offset} for page in self.pages],
+            "pages": [
+                {"label": page.label, "offset": page.offset} for page in self.pages
+            ],
         }
 
 

@@ -14,11 +14,25 @@ from typing import Any
 import orjson
 
 from lextables.corpora.caselaw import casebody
-from lextables.corpora.caselaw.case import LONGEST_LABEL, Case, CaseKey, JsonCase, Unreadable, checked
+from lextables.corpora.caselaw.case import (
+    LONGEST_LABEL,
+    Case,
+    CaseKey,
+    JsonCase,
+    Unreadable,
+    checked,
+)
 from lextables.corpora.caselaw.casebody import CONTROL, Casebody, Part
 from lextables.corpora.caselaw.opinion import MAJORITY, Fault, Opinion, Page
 from lextables.pipeline.errors import BadInput
-from lextables.sources.archives import BOUNDS, Bounds, OverBounds, check_volume, lines, read_member
+from lextables.sources.archives import (
+    BOUNDS,
+    Bounds,
+    OverBounds,
+    check_volume,
+    lines,
+    read_member,
+)
 from lextables.sources.records import whole_number
 
 METADATA = "metadata/CasesMetadata.json"
@@ -47,7 +61,9 @@ def read_volume(
     elif path.suffix == ".jsonl" or path.name.endswith(".jsonl.xz"):
         yield from _read_bulk(path, bounds, seen)
     else:
-        yield Fault(path.name, "", "it is neither .zip nor .jsonl nor .jsonl.xz", "volume")
+        yield Fault(
+            path.name, "", "it is neither .zip nor .jsonl nor .jsonl.xz", "volume"
+        )
 
 
 def case_ids(path: str | Path, bounds: Bounds = BOUNDS) -> set[int]:
@@ -65,7 +81,9 @@ def ids_of(metadata: bytes) -> set[int]:
     return ids
 
 
-def bodies(path: str | Path, selected: Set[int], bounds: Bounds = BOUNDS) -> Iterator[tuple[CaseKey, str]]:
+def bodies(
+    path: str | Path, selected: Set[int], bounds: Bounds = BOUNDS
+) -> Iterator[tuple[CaseKey, str]]:
     """Yield key and body (HTML; XML of the bulk export) of the ``selected`` cases that are in a volume.
 
     A case whose key is invalid, or whose text is missing or damaged, is skipped: `read_volume` reports
@@ -82,10 +100,15 @@ def bodies(path: str | Path, selected: Set[int], bounds: Bounds = BOUNDS) -> Ite
                 with suppress(Unreadable, KeyError, zipfile.BadZipFile, OverBounds):
                     key = checked(CaseKey, case)
                     if key.id in selected:
-                        yield key, _decoded(members.read(f"html/{case['file_name']}.html"))
+                        yield (
+                            key,
+                            _decoded(members.read(f"html/{case['file_name']}.html")),
+                        )
 
 
-def _bulk_bodies(path: Path, selected: Set[int], bounds: Bounds) -> Iterator[tuple[CaseKey, str]]:
+def _bulk_bodies(
+    path: Path, selected: Set[int], bounds: Bounds
+) -> Iterator[tuple[CaseKey, str]]:
     for line in lines(path, bounds):
         with suppress(Unreadable):
             record = _parsed(line)
@@ -100,7 +123,9 @@ def _unreadable(path: str | Path) -> Iterator[None]:
         yield
     except (*DAMAGE, OverBounds, Unreadable, KeyError) as error:
         raise BadInput(
-            f"the volume cannot be read ({error!r})", where=str(path), do="fetch it again"
+            f"the volume cannot be read ({error!r})",
+            where=str(path),
+            do="fetch it again",
         ) from error
 
 
@@ -114,7 +139,9 @@ class _Members:
     def __init__(self, archive: zipfile.ZipFile, bounds: Bounds) -> None:
         check_volume(archive, bounds)
         self._archive, self._bounds = archive, bounds
-        self._paths = {"/" + name.replace("\\", "/").lower(): name for name in archive.namelist()}
+        self._paths = {
+            "/" + name.replace("\\", "/").lower(): name for name in archive.namelist()
+        }
         end = f"/{METADATA.lower()}"
         tops = [path.removesuffix(end) for path in self._paths if path.endswith(end)]
         if len(tops) > 1 and "" not in tops:
@@ -134,7 +161,9 @@ def _cases(metadata: bytes) -> list[Any]:
     return cases
 
 
-def _read_zip(path: Path, bounds: Bounds, seen: dict[int, str]) -> Iterator[Opinion | Fault]:
+def _read_zip(
+    path: Path, bounds: Bounds, seen: dict[int, str]
+) -> Iterator[Opinion | Fault]:
     try:
         with zipfile.ZipFile(path) as archive:
             members = _Members(archive, bounds)
@@ -148,7 +177,12 @@ def _read_zip(path: Path, bounds: Bounds, seen: dict[int, str]) -> Iterator[Opin
     except (zipfile.BadZipFile, OSError) as error:
         yield Fault(path.name, "", f"it cannot be unzipped ({error})", "volume")
     except (OverBounds, Unreadable) as error:
-        yield Fault(path.name, METADATA if isinstance(error, Unreadable) else "", str(error), "volume")
+        yield Fault(
+            path.name,
+            METADATA if isinstance(error, Unreadable) else "",
+            str(error),
+            "volume",
+        )
 
 
 def _zip_case(
@@ -166,7 +200,9 @@ def _zip_case(
     try:
         body, faults = _zip_body(members, name)
     except KeyError:
-        yield Fault(path.name, where, "the file is missing, and so is its json/ twin", "case")
+        yield Fault(
+            path.name, where, "the file is missing, and so is its json/ twin", "case"
+        )
     except zipfile.BadZipFile as error:
         yield Fault(path.name, where, f"the file is damaged ({error})", "case")
     except (OverBounds, Unreadable) as error:
@@ -176,14 +212,21 @@ def _zip_case(
         yield from _opinions(path, where, case, body, seen)
 
 
-def _new_case(path: Path, where: str, metadata: Any, seen: dict[int, str]) -> Case | Fault:
+def _new_case(
+    path: Path, where: str, metadata: Any, seen: dict[int, str]
+) -> Case | Fault:
     """The checked metadata of a case, or the fault for which it is left out."""
     try:
         case = checked(Case, metadata)
     except Unreadable as error:
         return Fault(path.name, _with_id(where, metadata), str(error), "case")
     if case.id in seen:
-        return Fault(path.name, _with_id(where, metadata), f"its id is also that of {seen[case.id]}", "case")
+        return Fault(
+            path.name,
+            _with_id(where, metadata),
+            f"its id is also that of {seen[case.id]}",
+            "case",
+        )
     return case
 
 
@@ -207,13 +250,20 @@ def _zip_body(members: _Members, name: str) -> tuple[Casebody, list[str]]:
 def _json_body(record: Any) -> Casebody:
     parts = []
     for opinion in checked(JsonCase, record).casebody.opinions:
-        paragraphs = [" ".join(CONTROL.sub(" ", line).split()) for line in opinion.text.split("\n")]
+        paragraphs = [
+            " ".join(CONTROL.sub(" ", line).split())
+            for line in opinion.text.split("\n")
+        ]
         text = "\n".join(filter(None, paragraphs))
-        parts.append(Part(opinion.type or "", opinion.author or "", text, (), len(text)))
+        parts.append(
+            Part(opinion.type or "", opinion.author or "", text, (), len(text))
+        )
     return Casebody("", tuple(parts))
 
 
-def _read_bulk(path: Path, bounds: Bounds, seen: dict[int, str]) -> Iterator[Opinion | Fault]:
+def _read_bulk(
+    path: Path, bounds: Bounds, seen: dict[int, str]
+) -> Iterator[Opinion | Fault]:
     try:
         for number, line in enumerate(lines(path, bounds), 1):
             if line.strip():
@@ -224,7 +274,9 @@ def _read_bulk(path: Path, bounds: Bounds, seen: dict[int, str]) -> Iterator[Opi
         yield Fault(path.name, "", str(error), "volume")
 
 
-def _bulk_case(path: Path, where: str, line: bytes, seen: dict[int, str]) -> Iterator[Opinion | Fault]:
+def _bulk_case(
+    path: Path, where: str, line: bytes, seen: dict[int, str]
+) -> Iterator[Opinion | Fault]:
     try:
         record = _parsed(line)
         text, faults = _cleaned(_bulk_body(record))
@@ -245,11 +297,15 @@ def _bulk_body(record: Any) -> str:
     try:
         body = record["casebody"]
         if body["status"] != "ok":
-            raise Unreadable(f"its text was not released (status {shortened(body['status'])})")
+            raise Unreadable(
+                f"its text was not released (status {shortened(body['status'])})"
+            )
         if not isinstance(body["data"], str):
             raise TypeError("data is no text")
     except (KeyError, TypeError) as error:
-        raise Unreadable(f"it has another layout than the bulk export ({error!r})") from error
+        raise Unreadable(
+            f"it has another layout than the bulk export ({error!r})"
+        ) from error
     return body["data"]
 
 
@@ -264,13 +320,19 @@ def _decoded(raw: bytes) -> str:
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise Unreadable(f"it is not UTF-8 ({error.reason} at byte {error.start})") from error
+        raise Unreadable(
+            f"it is not UTF-8 ({error.reason} at byte {error.start})"
+        ) from error
 
 
 def _cleaned(text: str) -> tuple[str, list[str]]:
     """The text with control characters replaced by spaces, and a message if there were any."""
     text, count = CONTROL.subn(" ", text)
-    what = "control character was made a space" if count == 1 else "control characters were made spaces"
+    what = (
+        "control character was made a space"
+        if count == 1
+        else "control characters were made spaces"
+    )
     return text, [f"{count} {what}"] if count else []
 
 
@@ -316,7 +378,9 @@ def _opinions(
             if strays:
                 what = f"page label {', '.join(strays)} is out of order and is dropped"
                 yield Fault(path.name, place, what, "nothing")
-            pages = _from_start(pages, last_label or casebody.page_label(case.first_page))
+            pages = _from_start(
+                pages, last_label or casebody.page_label(case.first_page)
+            )
         if part.pages:
             last_label = (pages or part.pages)[-1].label
         yield Opinion(
@@ -335,7 +399,9 @@ def _columns(case: Case) -> dict[str, Any]:
     """The columns that all opinions of a case share."""
     # The official citation is the one whose volume this is, so its pages are the labelled ones.
     ordered = sorted(case.citations, key=lambda citation: citation.type != "official")
-    citations = tuple(dict.fromkeys(" ".join(citation.cite.split()) for citation in ordered))
+    citations = tuple(
+        dict.fromkeys(" ".join(citation.cite.split()) for citation in ordered)
+    )
     parts = _CITATION.fullmatch(citations[0]) if citations else None
     volume, reporter = (parts[1], parts[2]) if parts else ("", "")
     return {
@@ -361,12 +427,16 @@ def _in_order(pages: tuple[Page, ...]) -> tuple[tuple[Page, ...], list[str]]:
     numbers = [whole_number(page.label) for page in pages]
     numbered = [(number, at) for at, number in enumerate(numbers) if number is not None]
     ends: list[int] = []
-    chain: list[tuple[int, int]] = []  # place of this label in its run; the index of the one before
+    chain: list[
+        tuple[int, int]
+    ] = []  # place of this label in its run; the index of the one before
     last: list[int] = []
     for index, (number, _) in enumerate(numbered):
         length = bisect_left(ends, number)
         chain.append((length, last[length - 1] if length else -1))
-        if ends[length : length + 1] != [number]:  # of a repeated label the first counts
+        if ends[length : length + 1] != [
+            number
+        ]:  # of a repeated label the first counts
             ends[length : length + 1] = [number]
             last[length : length + 1] = [index]
     ordered, index = set(), last[-1] if last else -1

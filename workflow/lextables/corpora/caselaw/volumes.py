@@ -47,7 +47,9 @@ class Collection:
                 yield text
                 continue
             if not self.listed:
-                raise _bad_range(text, f"needs the collection's {LIST}", "fetch it as in config.yaml")
+                raise _bad_range(
+                    text, f"needs the collection's {LIST}", "fetch it as in config.yaml"
+                )
             for reporter, volumes in sorted(self.listed.items()):
                 yield f"{reporter}:{min(volumes)}-{max(volumes)}"
 
@@ -60,8 +62,16 @@ class Collection:
         reporter, _, span = text.partition(":")
         if reporter not in self.reporters:
             near = get_close_matches(reporter, sorted(self.reporters), 3)
-            advice = f"use one such as {', '.join(near)}" if near else "see https://static.case.law"
-            raise _bad_range(text, f"has {reporter!r}, which is not a reporter of static.case.law", advice)
+            advice = (
+                f"use one such as {', '.join(near)}"
+                if near
+                else "see https://static.case.law"
+            )
+            raise _bad_range(
+                text,
+                f"has {reporter!r}, which is not a reporter of static.case.law",
+                advice,
+            )
         if not span:
             return self._all_volumes(text)
         start, _, end = span.partition("-")
@@ -77,9 +87,15 @@ class Collection:
         if last > max(listed):
             beyond = f"goes beyond volume {max(listed)}, the last of {reporter}"
             raise _bad_range(text, beyond, "use existing volumes")
-        in_range = {number: names for number, names in sorted(listed.items()) if first <= number <= last}
+        in_range = {
+            number: names
+            for number, names in sorted(listed.items())
+            if first <= number <= last
+        }
         if not in_range:
-            raise _bad_range(text, f"contains no volume of {reporter}", "use existing volumes")
+            raise _bad_range(
+                text, f"contains no volume of {reporter}", "use existing volumes"
+            )
         return in_range
 
     def knows(self, reporter: str) -> bool:
@@ -107,12 +123,16 @@ def known(mirrors: Sequence[Path], fetched: Path) -> Collection:
     be read counts as missing.  Raises `BadInput` for such a list in a mirror.
     """
     folders = [*(mirror / "caselaw" for mirror in mirrors), fetched]
-    path = next((folder / LIST for folder in folders if (folder / LIST).is_file()), None)
+    path = next(
+        (folder / LIST for folder in folders if (folder / LIST).is_file()), None
+    )
     listed = {}
     if path and not (path.parent == fetched and is_damaged(path)):
         listed = _listed(path)
     mirrored: dict[str, dict[int, list[str]]] = {}
-    reporters = set(REPORTERS.read_text(encoding="utf-8").splitlines()[1:]) | set(listed)
+    reporters = set(REPORTERS.read_text(encoding="utf-8").splitlines()[1:]) | set(
+        listed
+    )
     for folder in folders[:-1]:
         for inner in sorted(folder.iterdir()) if folder.is_dir() else ():
             stems = [file.stem for file in inner.glob("*.zip")]
@@ -144,7 +164,9 @@ def is_damaged(path: Path) -> bool:
 def _listed(path: Path) -> dict[str, dict[int, list[str]]]:
     """The volumes in a `VolumesMetadata.json` that have a number ("Index" has none)."""
     again = "fetch it again from static.case.law"
-    listed = typed(list[_Volume], json_value(path.read_bytes(), str(path), again), str(path), again)
+    listed = typed(
+        list[_Volume], json_value(path.read_bytes(), str(path), again), str(path), again
+    )
     by_reporter: dict[str, dict[int, list[str]]] = {}
     for volume in listed:
         number = whole_number(volume.volume_number)
@@ -157,7 +179,9 @@ def _listed(path: Path) -> dict[str, dict[int, list[str]]]:
     }
 
 
-def shards(ranges: Iterable[str], size: int, collection: Collection) -> dict[str, list[str]]:
+def shards(
+    ranges: Iterable[str], size: int, collection: Collection
+) -> dict[str, list[str]]:
     """Cut ranges into shards of ``size`` volume numbers, named by their first volume.
 
     ``["us:436-438"]`` with size 2 is ``{"us-436": ["us/436", "us/437"], "us-438": ["us/438"]}``. Remainders
@@ -167,10 +191,15 @@ def shards(ranges: Iterable[str], size: int, collection: Collection) -> dict[str
     volumes_by_reporter: dict[str, dict[int, Sequence[str]]] = {}
     for text in collection.expanded(ranges):
         reporter = text.partition(":")[0]
-        chosen, volumes = volumes_by_reporter.setdefault(reporter, {}), collection.volumes(text)
+        chosen, volumes = (
+            volumes_by_reporter.setdefault(reporter, {}),
+            collection.volumes(text),
+        )
         if twice := sorted(chosen.keys() & volumes.keys()):
             raise BadInput(
-                f"caselaw has {reporter}/{twice[0]} twice", where="config", do="list each volume once"
+                f"caselaw has {reporter}/{twice[0]} twice",
+                where="config",
+                do="list each volume once",
             )
         chosen.update(volumes)
     by_name: dict[str, list[str]] = {}

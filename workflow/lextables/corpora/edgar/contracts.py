@@ -47,19 +47,55 @@ TABLE = Table(
     description="Contracts filed with EDGAR as exhibits, one row an exhibit, in the order of filing.",
     columns=(
         Column("date_filed", pa.date32(), "the day of filing, from the index"),
-        Column("accession", pa.string(), "the filing's accession number, 0001234567-20-000123"),
-        Column("sequence", pa.int32(), "the exhibit's number among the documents of the filing, from 1"),
-        Column("cik", pa.int64(), "the filer's Central Index Key; of several filers the lowest"),
+        Column(
+            "accession",
+            pa.string(),
+            "the filing's accession number, 0001234567-20-000123",
+        ),
+        Column(
+            "sequence",
+            pa.int32(),
+            "the exhibit's number among the documents of the filing, from 1",
+        ),
+        Column(
+            "cik",
+            pa.int64(),
+            "the filer's Central Index Key; of several filers the lowest",
+        ),
         Column("filer", pa.string(), "the filer's name, as the index spells it"),
-        Column("co_filers", pa.list_(pa.int64()), "the Central Index Keys of the other filers, ascending"),
+        Column(
+            "co_filers",
+            pa.list_(pa.int64()),
+            "the Central Index Keys of the other filers, ascending",
+        ),
         Column("form", pa.string(), "the form type of the filing, such as 8-K"),
-        Column("address", pa.string(), "the address of the full submission text that holds the exhibit"),
+        Column(
+            "address",
+            pa.string(),
+            "the address of the full submission text that holds the exhibit",
+        ),
         Column("exhibit", pa.string(), "the exhibit type as filed, such as EX-10.1"),
-        Column("filename", pa.string(), "the exhibit's file name; empty in filings before about 2001"),
-        Column("description", pa.string(), "the filer's description of the exhibit; may be empty"),
+        Column(
+            "filename",
+            pa.string(),
+            "the exhibit's file name; empty in filings before about 2001",
+        ),
+        Column(
+            "description",
+            pa.string(),
+            "the filer's description of the exhibit; may be empty",
+        ),
         Column("format", pa.string(), "html or plain: what the text was filed as"),
-        Column("text", pa.large_string(), "the text; paragraphs are separated by a blank line"),
-        Column("sha256", pa.string(), "SHA-256 of the text as UTF-8, in hex: equal texts have equal ones"),
+        Column(
+            "text",
+            pa.large_string(),
+            "the text; paragraphs are separated by a blank line",
+        ),
+        Column(
+            "sha256",
+            pa.string(),
+            "SHA-256 of the text as UTF-8, in hex: equal texts have equal ones",
+        ),
     ),
     key=("date_filed", "accession", "sequence"),
     labels=("form", "format"),
@@ -122,14 +158,24 @@ def quarter(text: str, today: date) -> Quarter:
     """
     match = _QUARTER.fullmatch(text)
     if match is None:
-        raise BadInput(f"{text!r} is not a quarter", where="edgar_quarters", do="write it as 2020-QTR1")
+        raise BadInput(
+            f"{text!r} is not a quarter",
+            where="edgar_quarters",
+            do="write it as 2020-QTR1",
+        )
     parsed = Quarter(int(match[1]), int(match[2]))
     if (parsed.year, parsed.number) < FIRST:
         raise BadInput(
-            f"EDGAR has no {parsed}", where="edgar_quarters", do="choose quarters from 1993-QTR1 on"
+            f"EDGAR has no {parsed}",
+            where="edgar_quarters",
+            do="choose quarters from 1993-QTR1 on",
         )
     if parsed.last_day >= today:
-        raise BadInput(f"{parsed} is not over", where="edgar_quarters", do="choose quarters that have ended")
+        raise BadInput(
+            f"{parsed} is not over",
+            where="edgar_quarters",
+            do="choose quarters that have ended",
+        )
     return parsed
 
 
@@ -151,7 +197,9 @@ class Filing:
     co_filers: tuple[int, ...] = ()
 
 
-def filings(lines: Iterable[bytes], forms: Collection[str], where: str, faults: Faults) -> list[Filing]:
+def filings(
+    lines: Iterable[bytes], forms: Collection[str], where: str, faults: Faults
+) -> list[Filing]:
     """Return the filings of ``forms`` in an index, each once, by date and accession number.
 
     A line that does not parse is counted as ``index line``.  Raises
@@ -166,10 +214,16 @@ def filings(lines: Iterable[bytes], forms: Collection[str], where: str, faults: 
             continue
         filing = _filing(line)
         if filing is None:
-            faults.add("index line", f"{where}, row {row}", f"the line does not parse ({line[:80]!r})")
+            faults.add(
+                "index line",
+                f"{where}, row {row}",
+                f"the line does not parse ({line[:80]!r})",
+            )
         elif filing.form in forms:
             other = by_accession.get(filing.accession)
-            by_accession[filing.accession] = filing if other is None else _merged(other, filing)
+            by_accession[filing.accession] = (
+                filing if other is None else _merged(other, filing)
+            )
     if not started:
         raise BadInput(
             "the page is not an index of EDGAR",
@@ -188,7 +242,9 @@ def _filing(line: str) -> Filing | None:
     if address is None or not re.fullmatch(r"[0-9]{1,10}", cik) or not form:
         return None
     try:
-        return Filing(date.fromisoformat(filed), address[1], int(cik), filer, form, path)
+        return Filing(
+            date.fromisoformat(filed), address[1], int(cik), filer, form, path
+        )
     except ValueError:
         return None
 
@@ -225,10 +281,17 @@ def collect(
     address = pages.address(quarter.path)
     try:
         digest = hashlib.sha256()
-        chosen = filings(_hashed(pages.lines(quarter.path), digest), frozenset(forms), address, faults)
+        chosen = filings(
+            _hashed(pages.lines(quarter.path), digest),
+            frozenset(forms),
+            address,
+            faults,
+        )
     except Gone:
         raise BadInput(
-            f"EDGAR has no index of {quarter}", where=address, do="choose another quarter"
+            f"EDGAR has no index of {quarter}",
+            where=address,
+            do="choose another quarter",
         ) from None
     _announce(quarter, chosen, pages)
     characters = 0
@@ -276,16 +339,26 @@ def contracts(
                 if row is not None:
                     yield row
         except Gone:
-            faults.add("not found", address, "the index lists the filing, but EDGAR does not have it")
+            faults.add(
+                "not found",
+                address,
+                "the index lists the filing, but EDGAR does not have it",
+            )
             continue
         except CutShort as error:
             faults.add("cut short", address, str(error))
         if not count:
             types = ", ".join(sorted(exhibits))
-            faults.add("no exhibit", address, f"the {filing.form} has no exhibit of the types {types}")
+            faults.add(
+                "no exhibit",
+                address,
+                f"the {filing.form} has no exhibit of the types {types}",
+            )
 
 
-def _row(filing: Filing, address: str, document: Document, sequence: int, faults: Faults) -> Row | None:
+def _row(
+    filing: Filing, address: str, document: Document, sequence: int, faults: Faults
+) -> Row | None:
     where = f"{address}, {document.type}, sequence {sequence}"
     try:
         contract = contract_text(document.body)
@@ -337,4 +410,6 @@ def _announce(quarter: Quarter, chosen: Collection[Filing], pages: Pages) -> Non
 
 def _progress(chosen: Collection[Filing], quarter: Quarter) -> Iterator[Filing]:
     # One line per minute in the job's log.
-    return iter(tqdm(chosen, f"EDGAR {quarter}", unit=" filings", mininterval=60, miniters=1))
+    return iter(
+        tqdm(chosen, f"EDGAR {quarter}", unit=" filings", mininterval=60, miniters=1)
+    )

@@ -23,9 +23,15 @@ from lextables.sources.records import whole_number
 EXHIBITS = ("EX-10",)  # material contracts, Regulation S-K item 601(b)(10)
 
 _HEAD = re.compile(rb"\s*<(TYPE|SEQUENCE|FILENAME|DESCRIPTION)>(.*)", re.IGNORECASE)
-_BINARY = re.compile(rb"\s*(?:<(?:PDF|ZIP|EXCEL|JPG|GIF)>|begin [0-7]{3} \S|%PDF-|PK\x03\x04)", re.IGNORECASE)
+_BINARY = re.compile(
+    rb"\s*(?:<(?:PDF|ZIP|EXCEL|JPG|GIF)>|begin [0-7]{3} \S|%PDF-|PK\x03\x04)",
+    re.IGNORECASE,
+)
 _CHARSET = re.compile(rb"charset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.IGNORECASE)
-_HEAD_TAG = re.compile(rb"(?=</?(?:DOCUMENT|TEXT)>|<(?:TYPE|SEQUENCE|FILENAME|DESCRIPTION)>)", re.IGNORECASE)
+_HEAD_TAG = re.compile(
+    rb"(?=</?(?:DOCUMENT|TEXT)>|<(?:TYPE|SEQUENCE|FILENAME|DESCRIPTION)>)",
+    re.IGNORECASE,
+)
 # A tag ends behind its name or has attributes; <p.roe@example.org> and "a <p or b> q" are no tags.
 _HTML = re.compile(
     r"<(?:html|body|div|p|font|center|br|t[rdh])(?:\s*/?>|\s+(?:[\w:-]+\s*=|nowrap\b|hidden\b))",
@@ -33,7 +39,8 @@ _HTML = re.compile(
 )
 # An address in angle brackets, which an HTML parser takes for an element.
 _ADDRESS = re.compile(
-    r"<(\w[^\s<>=\"'/]{0,100}[.@][^\s<>=\"']{0,100}|(?:https?|ftp|mailto):[^\s<>\"']{1,300})>", re.IGNORECASE
+    r"<(\w[^\s<>=\"'/]{0,100}[.@][^\s<>=\"']{0,100}|(?:https?|ftp|mailto):[^\s<>\"']{1,300})>",
+    re.IGNORECASE,
 )
 _PAGE = re.compile(r"<PAGE(?:\s[^>\n]{0,20})?>", re.IGNORECASE)
 _SGML = r"</?(?:TABLE|CAPTION|S|C|FN|F\d{1,3})>"
@@ -42,15 +49,50 @@ _SGML_TAG = re.compile(_SGML, re.IGNORECASE)
 _ENTITY = re.compile(r"&(?:amp|lt|gt|quot|nbsp|#\d{1,6});", re.IGNORECASE)
 _BREAK = re.compile(r"break-(before|after):(?:always|page)")
 _PAGE_NUMBER = re.compile(
-    r"[-–—\s]*(?:page\s+)?(?:[a-z]{1,2}-)?(?:\d{1,4}|[ivxl]{1,6})(?:\s+of\s+\d{1,4})?[-–—\s]*", re.IGNORECASE
+    r"[-–—\s]*(?:page\s+)?(?:[a-z]{1,2}-)?(?:\d{1,4}|[ivxl]{1,6})(?:\s+of\s+\d{1,4})?[-–—\s]*",
+    re.IGNORECASE,
 )
 _CONTROL = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f]")
 
 _STRUCK = ("strike", "s", "del")
 _HIDDEN = re.compile(r"display:none|visibility:hidden|line-through")
-_DROPPED = {"script", "style", "head", "title", "template", "noscript", "ix:header", "-comment"}
-_BLOCKS = {"address", "article", "blockquote", "body", "center", "dd", "div", "dl", "dt", "fieldset"}
-_BLOCKS |= {"figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "li", "main", "nav"}
+_DROPPED = {
+    "script",
+    "style",
+    "head",
+    "title",
+    "template",
+    "noscript",
+    "ix:header",
+    "-comment",
+}
+_BLOCKS = {
+    "address",
+    "article",
+    "blockquote",
+    "body",
+    "center",
+    "dd",
+    "div",
+    "dl",
+    "dt",
+    "fieldset",
+}
+_BLOCKS |= {
+    "figure",
+    "footer",
+    "form",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "header",
+    "li",
+    "main",
+    "nav",
+}
 _BLOCKS |= {"ol", "p", "pre", "section", "table", "td", "th", "ul"}
 _SPACE, _LINE, _PARAGRAPH = 1, 2, 3
 _GAP = {0: "", _SPACE: " ", _LINE: "\n", _PARAGRAPH: "\n\n"}
@@ -81,7 +123,9 @@ def in_families(families: Iterable[str]) -> Callable[[str], bool]:
     return lambda type_: pattern.match(type_) is not None
 
 
-def documents(lines: Iterable[bytes], is_wanted: Callable[[str], bool]) -> Iterator[Document]:
+def documents(
+    lines: Iterable[bytes], is_wanted: Callable[[str], bool]
+) -> Iterator[Document]:
     """Yield the documents whose type ``is_wanted``, in order; the others are skipped.
 
     Raises `CutShort` if the lines end inside a document; that one is not yielded.
@@ -103,12 +147,17 @@ def documents(lines: Iterable[bytes], is_wanted: Callable[[str], bool]) -> Itera
             head, body, take = {}, None, False
         elif head is None:
             continue
-        elif mark.startswith(b"</DOCUMENT>") or (body is not None and mark.startswith(b"</TEXT>")):
+        elif mark.startswith(b"</DOCUMENT>") or (
+            body is not None and mark.startswith(b"</TEXT>")
+        ):
             if take or (body is None and is_wanted(head.get("TYPE", ""))):
                 yield _document(head, body or [])
             head, body, take = None, None, False
         elif body is None and mark.startswith(b"<TEXT>"):
-            body, take = [line.lstrip()[len(b"<TEXT>") :]], is_wanted(head.get("TYPE", ""))
+            body, take = (
+                [line.lstrip()[len(b"<TEXT>") :]],
+                is_wanted(head.get("TYPE", "")),
+            )
         elif body is None:
             if match := _HEAD.match(line):
                 head.setdefault(match[1].decode().upper(), _words(match[2]))
@@ -200,8 +249,14 @@ def _decoded(body: bytes) -> tuple[str, str]:
             return body.decode(codec), ""
         except (UnicodeError, LookupError):
             pass
-    cause = f"declares {name}, which it is not," if name else "declares no charset, is not UTF-8,"
-    return body.decode("cp1252", "replace"), f"the exhibit {cause} and was read as Windows-1252"
+    cause = (
+        f"declares {name}, which it is not,"
+        if name
+        else "declares no charset, is not UTF-8,"
+    )
+    return body.decode(
+        "cp1252", "replace"
+    ), f"the exhibit {cause} and was read as Windows-1252"
 
 
 def _from_plain(text: str) -> str:
@@ -320,7 +375,9 @@ class _Flow:
 
 def _joined(text: str, within: str) -> str:
     """Join the pages of a text, which form feeds separate; ``within`` joins the halves of a sentence."""
-    text = _CONTROL.sub("", text.replace("\u00a0", " ").replace("\u2028", "\n").replace("\x85", "\n"))
+    text = _CONTROL.sub(
+        "", text.replace("\u00a0", " ").replace("\u2028", "\n").replace("\x85", "\n")
+    )
     pages = INVISIBLE.sub("", text).split("\f")
     parts: list[str] = []
     for page in pages:

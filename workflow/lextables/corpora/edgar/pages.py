@@ -113,11 +113,17 @@ def user_agent(contact: str | None) -> str:
     """
     do = "set it to your name and e-mail address, in plain ASCII, such as 'Jane Doe jane.doe@university.edu'"
     if not contact or not str(contact).strip():
-        raise BadInput("edgar_contact is empty, and EDGAR wants to know who asks", where="config", do=do)
+        raise BadInput(
+            "edgar_contact is empty, and EDGAR wants to know who asks",
+            where="config",
+            do=do,
+        )
     match = _CONTACT.fullmatch(str(contact).strip())
     if match is None or not str(contact).isascii():
         raise BadInput(
-            f"edgar_contact = {contact!r} is not a name and an e-mail address", where="config", do=do
+            f"edgar_contact = {contact!r} is not a name and an e-mail address",
+            where="config",
+            do=do,
         )
     return f"{match['name']} {match['mail']}"
 
@@ -148,7 +154,11 @@ class Pages:
         self.folder = Path(folder)
         self.session = requests.Session()
         self.session.headers.update(
-            {"User-Agent": user_agent(contact), "Accept-Encoding": "gzip", "Accept": "*/*"}
+            {
+                "User-Agent": user_agent(contact),
+                "Accept-Encoding": "gzip",
+                "Accept": "*/*",
+            }
         )
 
     def address(self, path: str) -> str:
@@ -159,7 +169,8 @@ class Pages:
         """The path of a page in the cache, whether or not it exists."""
         parts = urlsplit(self.address(path))
         place = Path(
-            quote(parts.netloc, safe=""), *(part for part in parts.path.split("/") if part.strip("."))
+            quote(parts.netloc, safe=""),
+            *(part for part in parts.path.split("/") if part.strip(".")),
         )
         return self.folder / place.with_name(place.name + ".gz")
 
@@ -175,7 +186,9 @@ class Pages:
                 yield from page
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise BadInput(
-                f"the cached page is damaged ({error})", where=str(file), do="remove it, and run again"
+                f"the cached page is damaged ({error})",
+                where=str(file),
+                do="remove it, and run again",
             ) from error
 
     def fetch(self, path: str) -> Path:
@@ -183,7 +196,9 @@ class Pages:
         cached = self.cache_path(path)
         if cached.exists():
             return cached
-        with exclusive(self.folder / ".locks" / f"{zlib.crc32(str(cached).encode()) % 256:02x}") as locked:
+        with exclusive(
+            self.folder / ".locks" / f"{zlib.crc32(str(cached).encode()) % 256:02x}"
+        ) as locked:
             if cached.exists():
                 return cached
             # Left by a killed process, if this one has the lock: a live one would have it.
@@ -199,18 +214,29 @@ class Pages:
                 self.pace.hold(seconds)
 
         try:
-            self.client.repeated(partial(self._ask, address, cached), urlsplit(address).netloc, hold)
+            self.client.repeated(
+                partial(self._ask, address, cached), urlsplit(address).netloc, hold
+            )
         except OverBounds as error:
-            raise BadInput(str(error), where=address, do="leave out its quarter") from None
+            raise BadInput(
+                str(error), where=address, do="leave out its quarter"
+            ) from None
         except TemporaryFailure as failure:
-            what, do = f"the server {failure}", "run again later; pages fetched before are cached"
+            what, do = (
+                f"the server {failure}",
+                "run again later; pages fetched before are cached",
+            )
             raise BadInput(what, where=address, do=do) from failure
         except DownloadFailed as failure:
-            raise BadInput(f"the server {failure}", where=address, do="check edgar_base") from failure
+            raise BadInput(
+                f"the server {failure}", where=address, do="check edgar_base"
+            ) from failure
 
     def _ask(self, address: str, cached: Path) -> None:
         self.pace.wait()
-        with self.client.ask(self.session.get, address, allow_redirects=False) as answer:
+        with self.client.ask(
+            self.session.get, address, allow_redirects=False
+        ) as answer:
             if answer.status_code == 200:
                 self._write_cached(answer, cached)
                 return
@@ -236,7 +262,11 @@ class Pages:
         received = 0
         with replacing(cached) as part:
             # Gzip answers are stored as received, others are compressed to about a fifth.
-            with part.open("wb") if "gzip" in encoding else gzip.open(part, "wb", compresslevel=6) as out:
+            with (
+                part.open("wb")
+                if "gzip" in encoding
+                else gzip.open(part, "wb", compresslevel=6) as out
+            ):
                 for chunk in self.client.body(answer):
                     received += len(chunk)
                     out.write(chunk)

@@ -24,9 +24,21 @@ from lextables.models.token_count import TokenCounter
 from lextables.pipeline.dataset import Published, Row, Rows
 from lextables.pipeline.errors import BadInput
 from lextables.sources.archives import member, opened
-from lextables.sources.records import RESTORE, Record, json_array, json_lines, json_object, value
+from lextables.sources.records import (
+    RESTORE,
+    Record,
+    json_array,
+    json_lines,
+    json_object,
+    value,
+)
 
-ENTAIL, NEUTRAL, CONTRADICT, NOT_ENTAIL = "entail", "neutral", "contradict", "not entail"
+ENTAIL, NEUTRAL, CONTRADICT, NOT_ENTAIL = (
+    "entail",
+    "neutral",
+    "contradict",
+    "not entail",
+)
 # The labels of a data set, in order.
 THREE, TWO = (ENTAIL, NEUTRAL, CONTRADICT), (ENTAIL, NOT_ENTAIL)
 SPLITS = TRAIN, DEV, TEST = ("train", "dev", "test")
@@ -62,7 +74,8 @@ class Form:
         """Yield the pairs of a file. Raises `BadInput` with the place of the first fault."""
         for where, record in self.records(stream, name):
             premise, hypothesis, label = (
-                value(record, key, str, where) for key in (self.premise, self.hypothesis, self.label)
+                value(record, key, str, where)
+                for key in (self.premise, self.hypothesis, self.label)
             )
             if label not in self.spelt:
                 raise BadInput(
@@ -92,7 +105,10 @@ def of_documents(stream: IO[bytes], name: str) -> Iterator[tuple[str, Record]]:
         chosen = value(sets[0], "annotations", dict, where)
         for key, hypothesis in hypotheses.items():
             annotation = value(chosen, key, dict, where)
-            yield f"{where}, {key}", annotation | {"text": text, "hypothesis": hypothesis}
+            yield (
+                f"{where}, {key}",
+                annotation | {"text": text, "hypothesis": hypothesis},
+            )
 
 
 _LETTERS = {"e": ENTAIL, "n": NEUTRAL, "c": CONTRADICT}
@@ -101,17 +117,29 @@ SNLI = Form(
     hypothesis="sentence2",
     label="gold_label",
     # A dash means that the annotators had no majority.
-    spelt={"entailment": ENTAIL, "neutral": NEUTRAL, "contradiction": CONTRADICT, "-": None},
+    spelt={
+        "entailment": ENTAIL,
+        "neutral": NEUTRAL,
+        "contradiction": CONTRADICT,
+        "-": None,
+    },
 )
 FEVER_NLI = Form(
     # The readme exchanges query and context; ANLI's code reads them as here.
     premise="context",
     hypothesis="query",
     label="label",
-    spelt={"SUPPORTS": ENTAIL, "NOT ENOUGH INFO": NEUTRAL, "REFUTES": CONTRADICT, "hidden": None},
+    spelt={
+        "SUPPORTS": ENTAIL,
+        "NOT ENOUGH INFO": NEUTRAL,
+        "REFUTES": CONTRADICT,
+        "hidden": None,
+    },
 )
 ANLI = Form(premise="context", hypothesis="hypothesis", label="label", spelt=_LETTERS)
-CONTROL = Form(premise="premise", hypothesis="hypothesis", label="label", spelt=_LETTERS)
+CONTROL = Form(
+    premise="premise", hypothesis="hypothesis", label="label", spelt=_LETTERS
+)
 DOCNLI = Form(
     premise="premise",
     hypothesis="hypothesis",
@@ -163,10 +191,16 @@ class Spool:
         Call it once, before reading.
         """
         with ExitStack() as opened_files:
-            files = [opened_files.enter_context(path.open("w", encoding="utf-8")) for path in self._texts]
+            files = [
+                opened_files.enter_context(path.open("w", encoding="utf-8"))
+                for path in self._texts
+            ]
             out = opened_files.enter_context(self._examples.open("w", encoding="utf-8"))
             for row, premise, hypothesis, times in examples:
-                ids = {"text_id": _write_text(files, premise), "pair_id": _write_text(files, hypothesis)}
+                ids = {
+                    "text_id": _write_text(files, premise),
+                    "pair_id": _write_text(files, hypothesis),
+                }
                 out.write(f"{json.dumps([row | ids, times])}\n")
 
     def examples(self) -> Iterator[Row]:
@@ -174,7 +208,9 @@ class Spool:
         with self._examples.open(encoding="utf-8") as lines:
             for line in lines:
                 row, times = json.loads(line)
-                suffixes = [f".{repeat:02d}" for repeat in range(times)] if times > 1 else [""]
+                suffixes = (
+                    [f".{repeat:02d}" for repeat in range(times)] if times > 1 else [""]
+                )
                 for suffix in suffixes:
                     yield row | {"example_id": row["example_id"] + suffix}
 
@@ -225,7 +261,11 @@ def read(name: str, published: Published) -> Rows:
     spool, notes = Spool(), Counter[str]()
     # Examples are sorted by their ids, which begin with the part's name.
     ordered = sorted(parts, key=lambda part: part.name)
-    spool.fill(example for part in ordered for example in _examples(part, published, head, notes))
+    spool.fill(
+        example
+        for part in ordered
+        for example in _examples(part, published, head, notes)
+    )
     texts = spool.texts(TokenCounter().sequence_length)
     return Rows({"examples": spool.examples(), "heads": [head], "texts": texts}, notes)
 
@@ -238,7 +278,10 @@ def _examples(
             if pair.label is None:
                 notes[f"pairs without a label in {part.name}"] += 1
                 continue
-            for kind, text in (("premises", pair.premise), ("hypotheses", pair.hypothesis)):
+            for kind, text in (
+                ("premises", pair.premise),
+                ("hypotheses", pair.hypothesis),
+            ):
                 if not text.strip():
                     notes[f"{kind} without a word in {part.name}"] += 1
             row = {
@@ -267,12 +310,17 @@ def _anli(settings: Mapping[str, Mapping[str, int]]) -> Iterator[Part]:
 
 def _splits(source: str, form: Form, file: str, inside: str = "") -> list[Part]:
     """A part for each split, whose name stands for ``{}`` in the name of a file or of a zip's member."""
-    return [Part(source, split, form, file.format(split), inside.format(split)) for split in SPLITS]
+    return [
+        Part(source, split, form, file.format(split), inside.format(split))
+        for split in SPLITS
+    ]
 
 
 PARTS: dict[str, Callable[[Mapping[str, Any]], Iterable[Part]]] = {
     "anli": _anli,
-    "contractnli": lambda _: _splits("contractnli", CONTRACT_NLI, "contractnli", "{}.json"),
+    "contractnli": lambda _: _splits(
+        "contractnli", CONTRACT_NLI, "contractnli", "{}.json"
+    ),
     "control": lambda _: _splits("control", CONTROL, "{}"),
     "docnli": lambda _: _splits("docnli", DOCNLI, "docnli", "{}.json"),
 }

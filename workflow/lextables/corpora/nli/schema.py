@@ -13,7 +13,10 @@ PAIRS = replace(
     EXAMPLES,
     description="Premises and hypotheses; a pair that is repeated in training stands that many times.",
     columns=(
-        replace(_EXAMPLE, description="`<part>-<line, item or pair of the published file>`, `.<repeat>`"),
+        replace(
+            _EXAMPLE,
+            description="`<part>-<line, item or pair of the published file>`, `.<repeat>`",
+        ),
         _SPLIT,
         _HEAD,
         replace(_TEXT, description="the premise"),
@@ -26,9 +29,17 @@ PAIR_TEXTS = replace(
     TEXTS,
     description="The different premises and hypotheses; one that is both stands once.",
     columns=(
-        replace(TEXTS.columns[0], description="first 16 hex digits of the text's SHA-256"),
+        replace(
+            TEXTS.columns[0], description="first 16 hex digits of the text's SHA-256"
+        ),
         TEXTS.columns[1],
-        Column("tokens", pa.int32(), "its RoBERTa tokens, the two special tokens among them"),
+        Column(
+            "tokens",
+            pa.int32(),
+            "its RoBERTa tokens, the two special tokens among them",
+        ),
     ),
 )
-TABLES = dict.fromkeys(("anli", "contractnli", "control", "docnli"), (PAIRS, HEADS, PAIR_TEXTS))
+TABLES = dict.fromkeys(
+    ("anli", "contractnli", "control", "docnli"), (PAIRS, HEADS, PAIR_TEXTS)
+)

@@ -42,11 +42,15 @@ class Release:
 def read(name: str, published: Published) -> Rows:
     """Return the rows of the data set."""
     settings = published.given
-    release = read_release(published.file("release"), settings["categories"], settings["query_aliases"])
+    release = read_release(
+        published.file("release"), settings["categories"], settings["query_aliases"]
+    )
     return Rows(vars(release), release.notes)
 
 
-def read_release(path: str | Path, categories: Mapping[str, str], aliases: Mapping[str, str]) -> Release:
+def read_release(
+    path: str | Path, categories: Mapping[str, str], aliases: Mapping[str, str]
+) -> Release:
     """Read and check the zip at ``path``.
 
     ``categories`` maps released to published category names; ``aliases`` maps a query's title in the
@@ -96,7 +100,9 @@ class _Members:
     def json_lines(self, suffix: str) -> Iterator[tuple[str, records.Record]]:
         return records.json_lines(io.BytesIO(self.read(suffix)), suffix)
 
-    def rows(self, suffix: str, header: tuple[str, ...]) -> Iterator[tuple[str, list[str]]]:
+    def rows(
+        self, suffix: str, header: tuple[str, ...]
+    ) -> Iterator[tuple[str, list[str]]]:
         """Yield (place, cells) for each row of a tab-separated file with this header."""
         rows = records.csv_rows(io.BytesIO(self.read(suffix)), suffix, delimiter="\t")
         where, first = next(rows)
@@ -111,18 +117,32 @@ def _clauses(files: _Members) -> list[Row]:
         clause = typed(_Clause, record, where)
         clause_id, text = clause.clause_id, clause.text
         if clause_id in clauses:
-            raise BadInput(f"clause {clause_id} appears twice", where=where, do="drop one of the two")
-        clauses[clause_id] = {"clause_id": clause_id, "text": text, "words": len(text.split())}
+            raise BadInput(
+                f"clause {clause_id} appears twice",
+                where=where,
+                do="drop one of the two",
+            )
+        clauses[clause_id] = {
+            "clause_id": clause_id,
+            "text": text,
+            "words": len(text.split()),
+        }
     return [clauses[clause_id] for clause_id in sorted(clauses)]
 
 
-def _declared_queries(files: _Members, categories: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+def _declared_queries(
+    files: _Members, categories: Mapping[str, str]
+) -> dict[str, dict[str, Any]]:
     declared: dict[str, dict[str, Any]] = {}
     for where, record in files.json_lines("queries.jsonl"):
         query = typed(_Query, record, where)
         query_id, metadata = query.query_id, query.metadata
         if query_id in declared:
-            raise BadInput(f"query {query_id!r} appears twice", where=where, do="drop one of the two")
+            raise BadInput(
+                f"query {query_id!r} appears twice",
+                where=where,
+                do="drop one of the two",
+            )
         if metadata.category not in categories:
             what = f"query {query_id!r} has the unknown category {metadata.category!r}"
             raise BadInput(what, where=where)
@@ -136,7 +156,9 @@ def _declared_queries(files: _Members, categories: Mapping[str, str]) -> dict[st
     return declared
 
 
-def _judgements(files: _Members, queries: Mapping[str, Row], clause_ids: set[str]) -> list[Row]:
+def _judgements(
+    files: _Members, queries: Mapping[str, Row], clause_ids: set[str]
+) -> list[Row]:
     seen: dict[tuple[str, str], str] = {}
     judgements = []
     for split in SPLITS:
@@ -144,13 +166,18 @@ def _judgements(files: _Members, queries: Mapping[str, Row], clause_ids: set[str
             f"qrels/{split}.tsv", ("query-id", "corpus-id", "score")
         ):
             if query_id not in queries:
-                raise BadInput(f"query {query_id!r} is not in queries.jsonl", where=where)
+                raise BadInput(
+                    f"query {query_id!r} is not in queries.jsonl", where=where
+                )
             if queries[query_id]["split"] != split:
                 raise BadInput(
-                    f"query {query_id!r} belongs to the split {queries[query_id]['split']}", where=where
+                    f"query {query_id!r} belongs to the split {queries[query_id]['split']}",
+                    where=where,
                 )
             if clause_id not in clause_ids:
-                raise BadInput(f"clause {clause_id} is not in corpus.jsonl", where=where)
+                raise BadInput(
+                    f"clause {clause_id} is not in corpus.jsonl", where=where
+                )
             if score not in ("0", "1", "2", "3", "4"):
                 raise BadInput(f"score {score} is not one of 0 to 4", where=where)
             pair = (query_id, clause_id)
@@ -174,7 +201,9 @@ def _judgements(files: _Members, queries: Mapping[str, Row], clause_ids: set[str
     for query_id in queries:
         if query_id not in judged:
             raise BadInput(
-                f"query {query_id!r} has no judgement in any split", where="qrels", do="restore its rows"
+                f"query {query_id!r} has no judgement in any split",
+                where="qrels",
+                do="restore its rows",
             )
     return sorted(judgements, key=lambda row: (row["query_id"], row["clause_id"]))
 
@@ -187,7 +216,9 @@ def _normalized(text: str) -> str:
 def _by_title(queries: Mapping[str, Any], aliases: Mapping[str, str]) -> dict[str, str]:
     titles = {_normalized(query_id): query_id for query_id in queries}
     return titles | {
-        _normalized(title): query_id for title, query_id in aliases.items() if query_id in queries
+        _normalized(title): query_id
+        for title, query_id in aliases.items()
+        if query_id in queries
     }
 
 
@@ -196,21 +227,37 @@ def _with_formats(
 ) -> list[Row]:
     titles = _by_title(declared, aliases)
     queries: list[Row] = []
-    for where, (title, medium, long) in files.rows(_FORMATS, ("ACORD Query", "Medium Format", "Long Format")):
+    for where, (title, medium, long) in files.rows(
+        _FORMATS, ("ACORD Query", "Medium Format", "Long Format")
+    ):
         query_id = titles.pop(_normalized(title), None)
         if query_id is None:
-            raise BadInput(f"{title!r} is no query of queries.jsonl, or is listed twice", where=where)
+            raise BadInput(
+                f"{title!r} is no query of queries.jsonl, or is listed twice",
+                where=where,
+            )
         queries.append(
-            declared[query_id] | {"number": len(queries) + 1, "medium": medium.strip(), "long": long.strip()}
+            declared[query_id]
+            | {
+                "number": len(queries) + 1,
+                "medium": medium.strip(),
+                "long": long.strip(),
+            }
         )
     missing = set(declared) - {query["query_id"] for query in queries}
     if missing:
-        raise BadInput(f"the query {min(missing)!r} has no medium and long format", where=_FORMATS)
+        raise BadInput(
+            f"the query {min(missing)!r} has no medium and long format", where=_FORMATS
+        )
     return queries
 
 
 def _ratings(
-    files: _Members, queries: list[Row], judgements: list[Row], clauses: list[Row], aliases: Mapping[str, str]
+    files: _Members,
+    queries: list[Row],
+    judgements: list[Row],
+    clauses: list[Row],
+    aliases: Mapping[str, str],
 ) -> tuple[list[Row], dict[str, int]]:
     """Read the workbook.  Its columns come in pairs: clauses under their query's title, and their ratings."""
     titles = _by_title({query["query_id"]: query for query in queries}, aliases)
@@ -222,12 +269,23 @@ def _ratings(
         by_text[_normalized(clause["text"])].append(clause["clause_id"])
 
     rows: list[Row] = []
-    notes: Counter[str] = Counter(ratings_without_a_number=0, ratings_without_a_judged_clause=0)
+    notes: Counter[str] = Counter(
+        ratings_without_a_number=0, ratings_without_a_judged_clause=0
+    )
     for title, cells in sheets(files.read(_RATINGS), _RATINGS):
         in_sheet = f"{_RATINGS}, sheet {title}"
-        head = next((i for i, row in enumerate(cells[:4]) if "Rating" in [_text(cell) for cell in row]), None)
+        head = next(
+            (
+                i
+                for i, row in enumerate(cells[:4])
+                if "Rating" in [_text(cell) for cell in row]
+            ),
+            None,
+        )
         if head is None:
-            raise BadInput("no row of the first four is headed 'Rating'", where=in_sheet)
+            raise BadInput(
+                "no row of the first four is headed 'Rating'", where=in_sheet
+            )
         for at in (i for i, cell in enumerate(cells[head]) if _text(cell) == "Rating"):
             query_id = titles.get(_normalized(_text(cells[head][at - 1])))
             if query_id is None:
@@ -249,7 +307,8 @@ def _ratings(
                     what = f"the rating {rating} is no number from 0 to {MAX_RATING}"
                     raise BadInput(what, where=f"{in_sheet}, row {number}", do=RESTORE)
                 clause_id = min(
-                    (i for i in by_text[_normalized(text)] if i in judged[query_id]), default=None
+                    (i for i in by_text[_normalized(text)] if i in judged[query_id]),
+                    default=None,
                 )
                 notes["ratings_without_a_judged_clause"] += clause_id is None
                 rows.append(

@@ -18,13 +18,23 @@ QUERIES = Table(
     "queries",
     "The attorney-written queries, numbered as in Table C-1.",
     (
-        Column("number", pa.int32(), "1-based position in the query sheet, which is that of Table C-1"),
+        Column(
+            "number",
+            pa.int32(),
+            "1-based position in the query sheet, which is that of Table C-1",
+        ),
         Column("query_id", pa.string(), "identifier in the release (query-id)"),
         Column("short", pa.string(), "the query as used in the paper's experiments"),
         Column("medium", pa.string(), "the medium format (Appendix E)"),
         Column("long", pa.string(), "the long format (Appendix E)"),
-        Column("category", pa.string(), "clause category, as the paper's Table C-3 prints it"),
-        Column("split", pa.string(), "train, valid or test; queries are split, not clauses"),
+        Column(
+            "category",
+            pa.string(),
+            "clause category, as the paper's Table C-3 prints it",
+        ),
+        Column(
+            "split", pa.string(), "train, valid or test; queries are split, not clauses"
+        ),
         Column("origin", pa.string(), "the release's `type`: cuad1 or cuad2"),
     ),
     key=("number",),
@@ -38,7 +48,9 @@ JUDGEMENTS = Table(
         Column("clause_id", pa.string(), "the clause"),
         Column("split", pa.string(), "the query's split"),
         Column("score", pa.int8(), "gain for NDCG: 0 to 4, the stars less one"),
-        Column("stars", pa.int8(), "attorneys' rating: 1 (irrelevant) to 5 (exemplary)"),
+        Column(
+            "stars", pa.int8(), "attorneys' rating: 1 (irrelevant) to 5 (exemplary)"
+        ),
     ),
     key=("query_id", "clause_id"),
     labels=("split", "stars"),
@@ -51,9 +63,16 @@ RATINGS = Table(
         Column("column", pa.int32(), "1-based column of the clause in the sheet"),
         Column("row", pa.int32(), "1-based row of the clause in the sheet"),
         Column("query_id", pa.string(), "the query the column is headed with"),
-        Column("clause_id", pa.string(), "the judged clause with this text, if there is one", nullable=True),
+        Column(
+            "clause_id",
+            pa.string(),
+            "the judged clause with this text, if there is one",
+            nullable=True,
+        ),
         Column("text", pa.string(), "the clause as it stands in the sheet"),
-        Column("rating", pa.float64(), "mean of three expert ratings, 2 to 5, in stars"),
+        Column(
+            "rating", pa.float64(), "mean of three expert ratings, 2 to 5, in stars"
+        ),
     ),
     key=("sheet", "column", "row"),
 )

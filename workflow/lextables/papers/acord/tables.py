@@ -61,7 +61,9 @@ class Results(Inputs):
             for row in read(self.data / "clauses.parquet", ["clause_id", "words"])
         }
 
-    def by_query(self, folders: Sequence[str], metric: str, group: str = "all") -> dict[str, float]:
+    def by_query(
+        self, folders: Sequence[str], metric: str, group: str = "all"
+    ) -> dict[str, float]:
         """{test query of a group: score}, the mean over runs that differ in their seed."""
         return {
             query["query_id"]: statistics.fmean(
@@ -69,7 +71,8 @@ class Results(Inputs):
             )
             for query in sorted(self.queries, key=lambda query: query["query_id"])
             if (metric, f"query: {query['query_id']}") in self.scores[folders[0]]
-            and group in ("all", f"category: {query['category']}", f"query: {query['query_id']}")
+            and group
+            in ("all", f"category: {query['category']}", f"query: {query['query_id']}")
         }
 
 
@@ -78,9 +81,16 @@ def table2(results: Results) -> list[Cell]:
     cells = []
     for printed in results.published:
         pool = [q["short"] for q in results.queries if q["category"] in printed.row]
-        nearest = max(pool, key=lambda text: (_likeness(text, printed.value), text), default=None)
+        nearest = max(
+            pool, key=lambda text: (_likeness(text, printed.value), text), default=None
+        )
         cells.append(
-            Cell(printed.row, printed.column, nearest, reason="" if nearest else "no query of this category")
+            Cell(
+                printed.row,
+                printed.column,
+                nearest,
+                reason="" if nearest else "no query of this category",
+            )
         )
     return cells
 
@@ -97,7 +107,14 @@ def table_c1(results: Results) -> list[Cell]:
     for printed in results.published:
         query = query_of.get(printed.row)
         value = query[values[printed.column]] if query else None
-        cells.append(Cell(printed.row, printed.column, value, reason="" if query else "sample data"))
+        cells.append(
+            Cell(
+                printed.row,
+                printed.column,
+                value,
+                reason="" if query else "sample data",
+            )
+        )
     return cells
 
 
@@ -119,13 +136,23 @@ def table_c3(results: Results) -> list[Cell]:
     """Queries and rated clauses by category."""
     category = {query["query_id"]: query["category"] for query in results.queries}
     queries = Counter(category.values())
-    counts = Counter((category[row["query_id"]], row["stars"]) for row in results.judgements)
+    counts = Counter(
+        (category[row["query_id"]], row["stars"]) for row in results.judgements
+    )
     cells = []
-    for name in [*dict.fromkeys(cell.row for cell in results.published if cell.row != "Total"), "Total"]:
+    for name in [
+        *dict.fromkeys(cell.row for cell in results.published if cell.row != "Total"),
+        "Total",
+    ]:
         own = [c for c in queries if name in (c, "Total")]
         values = {"Number of Queries": sum(queries[c] for c in own)}
-        values |= {f"{stars}-star": sum(counts[c, stars] for c in own) for stars in range(5, 0, -1)}
-        values["Total ratings"] = sum(counts[c, stars] for c in own for stars in range(1, 6))
+        values |= {
+            f"{stars}-star": sum(counts[c, stars] for c in own)
+            for stars in range(5, 0, -1)
+        }
+        values["Total ratings"] = sum(
+            counts[c, stars] for c in own for stars in range(1, 6)
+        )
         cells += [Cell(name, column, float(value)) for column, value in values.items()]
     return cells
 
@@ -136,14 +163,24 @@ def figure_c1(results: Results) -> list[Cell]:
     once = sorted(results.words[clause_id] for clause_id in sorted(set(rated)))
     pairs = sorted(results.words[clause_id] for clause_id in rated)
     cells = []
-    for row, lengths in (("words a clause", once), ("words a clause, each query-clause pair", pairs)):
+    for row, lengths in (
+        ("words a clause", once),
+        ("words a clause, each query-clause pair", pairs),
+    ):
         for column in ("Mean", "Median", "Min", "Max"):
-            cells.append(Cell(row, column, float(STATISTICS[column](lengths)), decimals=0))
+            cells.append(
+                Cell(row, column, float(STATISTICS[column](lengths)), decimals=0)
+            )
     width = 100
     bins = Counter(length // width for length in once)
     for bin_ in range(max(bins) + 1):
         cells.append(
-            Cell(f"{bin_ * width}-{(bin_ + 1) * width - 1} words", "Clauses", float(bins[bin_]), decimals=0)
+            Cell(
+                f"{bin_ * width}-{(bin_ + 1) * width - 1} words",
+                "Clauses",
+                float(bins[bin_]),
+                decimals=0,
+            )
         )
     return cells
 
@@ -153,9 +190,17 @@ def _system_row(system: Mapping[str, Any]) -> str:
 
 
 def _metric_cells(
-    results: Results, system: Mapping[str, Any], row: str, columns: Mapping[str, str], *,
-    group: str = "all", style: str = "short", scale: float = 1, strict: bool = True, name: str = "",
-) -> list[Cell]:  # fmt: skip
+    results: Results,
+    system: Mapping[str, Any],
+    row: str,
+    columns: Mapping[str, str],
+    *,
+    group: str = "all",
+    style: str = "short",
+    scale: float = 1,
+    strict: bool = True,
+    name: str = "",
+) -> list[Cell]:
     """One cell per metric for one system, and its strict reading where it differs.
 
     ``name`` is the system's name in comparisons, if the row says more.  Single queries are not compared.
@@ -165,16 +210,26 @@ def _metric_cells(
     single_query = kind == "query"
     cells = []
     for metric, column in columns.items():
-        measure = ", ".join(filter(None, (column, member, style if single_query else "")))
+        measure = ", ".join(
+            filter(None, (column, member, style if single_query else ""))
+        )
         score = Score(measure, name or row, metric, group, "queries", scale)
         interval = None
         if runs:
             queries = results.by_query(runs, metric, group).values()
             interval = mean_interval([value * scale for value in queries], (0, scale))
         cell = score_cell(
-            results, system, row, column, score, runs=runs, interval=interval, trained=system["tuned"],
-            compared=not single_query, baseline=system["retriever"],
-        )  # fmt: skip
+            results,
+            system,
+            row,
+            column,
+            score,
+            runs=runs,
+            interval=interval,
+            trained=system["tuned"],
+            compared=not single_query,
+            baseline=system["retriever"],
+        )
         cells += [cell, *(strict_cells(results, cell, score) if strict else [])]
     return cells
 
@@ -196,8 +251,12 @@ def _size(row: str, parameters: int | None) -> Cell:
     It is not a score, so it has no verdict.
     """
     if parameters is None:
-        return Cell(row, "Size", None, reason="no verdict: the size is not public", judged=False)
-    size = f"{parameters / 1e6:.0f}M" if parameters < 1e9 else f"{parameters / 1e9:.2f}B"
+        return Cell(
+            row, "Size", None, reason="no verdict: the size is not public", judged=False
+        )
+    size = (
+        f"{parameters / 1e6:.0f}M" if parameters < 1e9 else f"{parameters / 1e9:.2f}B"
+    )
     return Cell(row, "Size", size, reason=SIZE, judged=False)
 
 
@@ -208,24 +267,41 @@ def table3(results: Results) -> list[Cell]:
     return [
         cell
         for system in systems
-        for cell in _metric_cells(results, system, _system_row(system), SHORT_NAMES, scale=100)
+        for cell in _metric_cells(
+            results, system, _system_row(system), SHORT_NAMES, scale=100
+        )
     ]
 
 
-def _by_category(results: Results, system: Mapping[str, Any], name: str, label: str = "") -> list[Cell]:
+def _by_category(
+    results: Results, system: Mapping[str, Any], name: str, label: str = ""
+) -> list[Cell]:
     """The cells of a system called ``name``; its rows by category end in ``label``."""
-    categories = list(dict.fromkeys(cell.row.split(" / ")[0] for cell in results.published))
-    test_categories = {query["category"] for query in results.queries if query["split"] == "test"}
+    categories = list(
+        dict.fromkeys(cell.row.split(" / ")[0] for cell in results.published)
+    )
+    test_categories = {
+        query["category"] for query in results.queries if query["split"] == "test"
+    }
     columns = {metric: metric for metric in METRICS}
     cells = []
     for category in categories:
         row = f"{category} / {label}" if label else category
         if category in test_categories or not system["runs"]:
             cells += _metric_cells(
-                results, system, row, columns, group=f"category: {category}", strict=False, name=name
+                results,
+                system,
+                row,
+                columns,
+                group=f"category: {category}",
+                strict=False,
+                name=name,
             )
         else:
-            cells += [Cell(row, column, None, reason="no test query of this category") for column in columns]
+            cells += [
+                Cell(row, column, None, reason="no test query of this category")
+                for column in columns
+            ]
     return cells
 
 
@@ -253,7 +329,9 @@ def table_d2(results: Results) -> list[Cell]:
         if system["reranker"] == results.entry.names["printed"]:
             cells += _by_category(results, system, state, state)
         elif system["additional"]:
-            label = f"{_label(system)}, {state}" if system["reranked"] else _label(system)
+            label = (
+                f"{_label(system)}, {state}" if system["reranked"] else _label(system)
+            )
             cells += _by_category(results, system, label, label)
     return cells
 
@@ -266,7 +344,11 @@ def _fine_tuning(results: Results, systems: Iterable[Mapping[str, Any]]) -> list
     reorders.
     """
     systems = list(systems)
-    bare = {system["retriever"]: system for system in systems if system["reranker"] == "None"}
+    bare = {
+        system["retriever"]: system
+        for system in systems
+        if system["reranker"] == "None"
+    }
     untuned = {_tuned_from(system): system for system in systems if not system["tuned"]}
     cells = []
     for system in systems:
@@ -280,48 +362,80 @@ def _fine_tuning(results: Results, systems: Iterable[Mapping[str, Any]]) -> list
         over = "" if before else " over the retriever"
         before = before or bare[system["retriever"]]
         for metric, column in SHORT_NAMES.items():
-            cells.append(_change(results, system, before, row, metric, f"{column} change{over}"))
+            cells.append(
+                _change(results, system, before, row, metric, f"{column} change{over}")
+            )
     return cells
 
 
 def _tuned_from(system: Mapping[str, Any]) -> tuple[str | None, str]:
     """The key that a system shares with itself before fine-tuning: its retriever and its model."""
-    return None if system["reranker"] == "None" else system["retriever"], system["model"]
+    return None if system["reranker"] == "None" else system["retriever"], system[
+        "model"
+    ]
 
 
 def _change(
-    results: Results, after: Mapping[str, Any], before: Mapping[str, Any], row: str, metric: str, column: str
+    results: Results,
+    after: Mapping[str, Any],
+    before: Mapping[str, Any],
+    row: str,
+    metric: str,
+    column: str,
 ) -> Cell:
-    folders = (tuple(after["runs"].get("short", ())), tuple(before["runs"].get("short", ())))
+    folders = (
+        tuple(after["runs"].get("short", ())),
+        tuple(before["runs"].get("short", ())),
+    )
     if not all(folders):
         return Cell(row, column, None, reason=after["reason"] or before["reason"])
     old = results.by_query(folders[1], metric)
 
     def changes(runs: Sequence[str]) -> list[float]:
         new = results.by_query(runs, metric)
-        return [100 * (new[query] - old[query]) for query in sorted(new) if not math.isnan(new[query])]
+        return [
+            100 * (new[query] - old[query])
+            for query in sorted(new)
+            if not math.isnan(new[query])
+        ]
 
     gains = changes(folders[0])
     low, high = mean_interval(gains, (-100, 100)) or (None, None)
     seeds = tuple(statistics.fmean(changes([run])) for run in folders[0])
     return Cell(
-        row, column, statistics.fmean(gains), low, high, decimals=1, runs=folders[0] + folders[1],
-        seeds=seeds, averages=after["averages"],
-    )  # fmt: skip
+        row,
+        column,
+        statistics.fmean(gains),
+        low,
+        high,
+        decimals=1,
+        runs=folders[0] + folders[1],
+        seeds=seeds,
+        averages=after["averages"],
+    )
 
 
 def table_d4(results: Results) -> list[Cell]:
     """Fine-tuning, over both retrievers."""
     printed = {cell.row.split(" / ")[1] for cell in results.published}
     return _fine_tuning(
-        results, (s for s in results.rows if s["additional"] or s["reranker"] in printed | {"None"})
+        results,
+        (
+            s
+            for s in results.rows
+            if s["additional"] or s["reranker"] in printed | {"None"}
+        ),
     )
 
 
 def figure2(results: Results) -> list[Cell]:
     """The bars of Figure 2: BM25 with the cross-encoder, before and after fine-tuning."""
     prefix = f"{results.entry.names['retriever']} / "
-    return [cell for cell in table_d4(results) if cell.row.startswith(prefix) and STRICT not in cell.column]
+    return [
+        cell
+        for cell in table_d4(results)
+        if cell.row.startswith(prefix) and STRICT not in cell.column
+    ]
 
 
 def table_d5(results: Results) -> list[Cell]:
@@ -332,7 +446,11 @@ def table_d5(results: Results) -> list[Cell]:
         row = f"{_system_row(system)} / {'pairwise' if system['pairwise'] else 'pointwise'}"
         if system["baseline"]:
             row = _system_row(system)
-        if row in printed or system["baseline"] or (system["additional"] and system["asked"]):
+        if (
+            row in printed
+            or system["baseline"]
+            or (system["additional"] and system["asked"])
+        ):
             cells += _metric_cells(results, system, row, SHORT_NAMES, scale=100)
     return cells
 
@@ -346,7 +464,12 @@ def table_e1(results: Results) -> list[Cell]:
         query = query_of.get(results.paper.format_queries[name])
         value = query[style.lower()] if query else None
         cells.append(
-            Cell(printed.row, printed.column, value, reason="" if query else "the query is not in these data")
+            Cell(
+                printed.row,
+                printed.column,
+                value,
+                reason="" if query else "the query is not in these data",
+            )
         )
     return cells
 
@@ -359,12 +482,17 @@ def table_e2(results: Results) -> list[Cell]:
     """
     names = results.entry.names
     columns = {metric: metric for metric in METRICS}
-    test_ids = {query["query_id"] for query in results.queries if query["split"] == "test"}
+    test_ids = {
+        query["query_id"] for query in results.queries if query["split"] == "test"
+    }
     cells = []
     for system in results.rows:
         label = None
         if system["retriever"] == names["retriever"]:
-            published, additional = names["rerankers"].get(system["reranker"]), system["additional"]
+            published, additional = (
+                names["rerankers"].get(system["reranker"]),
+                system["additional"],
+            )
             label = published or (_system_row(system) if additional else None)
         elif system["additional"] and system["reranker"] == "None":
             label = system["retriever"]
@@ -385,7 +513,8 @@ def table_e2(results: Results) -> list[Cell]:
                     )
                 else:
                     cells += [
-                        Cell(row, column, None, reason="the query is not in these data") for column in METRICS
+                        Cell(row, column, None, reason="the query is not in these data")
+                        for column in METRICS
                     ]
     return cells
 

@@ -11,7 +11,13 @@ from operator import itemgetter
 from lextables.pipeline.dataset import Published, Row, Rows
 from lextables.pipeline.errors import BadInput
 from lextables.sources import archives
-from lextables.tasks.spans.squad import Document, answer_rows, example_row, question_rows, read_squad
+from lextables.tasks.spans.squad import (
+    Document,
+    answer_rows,
+    example_row,
+    question_rows,
+    read_squad,
+)
 
 ALL, TEST = "CUADv1.json", "test.json"
 
@@ -23,28 +29,47 @@ def read(name: str, published: Published) -> Rows:
         documents, test = (
             {
                 document.contract_id: document
-                for document in read_squad(archive.read(archives.member(archive, file)), file, _category)
+                for document in read_squad(
+                    archive.read(archives.member(archive, file)), file, _category
+                )
             }
             for file in (ALL, TEST)
         )
-    if odd := [title for title, document in test.items() if documents.get(title) != document]:
-        raise BadInput(f"{TEST} and {ALL} differ", where=f"{path.name}, contract {odd[0]!r}")
-    ordered = [(documents[title], "test" if title in test else "train") for title in sorted(documents)]
+    if odd := [
+        title for title, document in test.items() if documents.get(title) != document
+    ]:
+        raise BadInput(
+            f"{TEST} and {ALL} differ", where=f"{path.name}, contract {odd[0]!r}"
+        )
+    ordered = [
+        (documents[title], "test" if title in test else "train")
+        for title in sorted(documents)
+    ]
     return Rows(
         {
             "contracts": [
-                {"contract_id": document.contract_id, "split": split, "text": document.text}
+                {
+                    "contract_id": document.contract_id,
+                    "split": split,
+                    "text": document.text,
+                }
                 for document, split in ordered
             ],
             "questions": sorted(
-                (row for entry in ordered for row in question_rows(*entry)), key=itemgetter("question_id")
+                (row for entry in ordered for row in question_rows(*entry)),
+                key=itemgetter("question_id"),
             ),
             "answers": sorted(
                 (row for document, _ in ordered for row in answer_rows(document)),
                 key=itemgetter("question_id", "index"),
             ),
             "training_examples": sorted(
-                (row for document, split in ordered if split == "train" for row in _examples(document)),
+                (
+                    row
+                    for document, split in ordered
+                    if split == "train"
+                    for row in _examples(document)
+                ),
                 key=itemgetter("example_id"),
             ),
         },
@@ -61,5 +86,9 @@ def _examples(document: Document) -> Iterator[Row]:
     for question in document.questions:
         single = [(answer,) for answer in question.answers] or [()]
         for number, answers in enumerate(single):
-            example = replace(question, question_id=f"{question.question_id}_{number}", answers=answers)
+            example = replace(
+                question,
+                question_id=f"{question.question_id}_{number}",
+                answers=answers,
+            )
             yield example_row(document, example, question.question_id)

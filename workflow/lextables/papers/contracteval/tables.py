@@ -16,10 +16,18 @@ def cells(table: str, inputs: Inputs) -> list[Cell]:
     """
     return [
         score_cell(
-            inputs, system, system["row"], column,
-            Score(column, system["row"], metric, units="contracts", lower=metric == LOWER),
-            decimals=3, compared=metric in COLUMNS and not system["lenient"],
+            inputs,
+            system,
+            system["row"],
+            column,
+            Score(
+                column, system["row"], metric, units="contracts", lower=metric == LOWER
+            ),
+            decimals=3,
+            compared=metric in COLUMNS and not system["lenient"],
         )
         for system in inputs.rows
-        for metric, column in (COLUMNS | (UNPUBLISHED if system["runs"] else {})).items()
-    ]  # fmt: skip
+        for metric, column in (
+            COLUMNS | (UNPUBLISHED if system["runs"] else {})
+        ).items()
+    ]

@@ -37,9 +37,14 @@ def check_file(path: Path) -> None:
         do += """; on the command line, put a name with #, ": " or a line break in brackets and quotes, """
         do += """as in contract='["Lease #4.txt"]'"""
         raise BadInput("there is no such file", where=where, do=do) from None
-    except (OSError, ValueError) as error:  # missing permission, a name that is too long or has a NUL
+    except (
+        OSError,
+        ValueError,
+    ) as error:  # missing permission, a name that is too long or has a NUL
         reason = getattr(error, "strerror", None) or error
-        raise BadInput(f"the file cannot be read ({reason})", where=where, do=do) from error
+        raise BadInput(
+            f"the file cannot be read ({reason})", where=where, do=do
+        ) from error
     if stat.S_ISDIR(state.st_mode):
         raise BadInput("this is a folder", where=where, do=do)
     if not stat.S_ISREG(state.st_mode):
@@ -48,4 +53,6 @@ def check_file(path: Path) -> None:
         raise BadInput("the file is empty", where=where, do=do)
     if state.st_size > FILE_LIMIT:
         what = f"the file has {state.st_size:,} bytes, more than the {FILE_LIMIT:,} allowed"
-        raise BadInput(what, where=where, do="save the contract without pictures, or as plain text")
+        raise BadInput(
+            what, where=where, do="save the contract without pictures, or as plain text"
+        )

@@ -37,13 +37,16 @@ def _read_exhibit(body: bytes) -> Contract:
         text = exhibits.contract_text(body)
     except exhibits.NoText as error:
         raise BadInput(
-            str(error).replace("exhibit", "file"), do="save the contract as .docx or PDF"
+            str(error).replace("exhibit", "file"),
+            do="save the contract as .docx or PDF",
         ) from None
     notes = []
     if text.format == "html":
         tree = LexborHTMLParser(body)
         counts = {name: len(tree.css(selector)) for selector, name in _UNREAD.items()}
-        listed = ", ".join(f"{name} ({count})" for name, count in counts.items() if count)
+        listed = ", ".join(
+            f"{name} ({count})" for name, count in counts.items() if count
+        )
         if listed:
             notes.append(f"Not read from the HTML: {listed}.")
     if text.fault:
@@ -59,9 +62,14 @@ def read_archive(raw: bytes) -> Contract:
         what = "the parts of the web archive are nested too deeply"
         raise BadInput(what, do="save it as .docx or PDF") from error
     parts = [part for part in message.walk() if not part.is_multipart()]
-    page = next((part for part in parts if part.get_content_type() == "text/html"), None)
+    page = next(
+        (part for part in parts if part.get_content_type() == "text/html"), None
+    )
     if page is None:
-        raise BadInput("the file is a web archive or an e-mail without HTML", do="save it as .docx or PDF")
+        raise BadInput(
+            "the file is a web archive or an e-mail without HTML",
+            do="save it as .docx or PDF",
+        )
     contract = read_html(_page(page))
     # Styles show nothing, and a plain text repeats the page.
     kinds = [part.get_content_type() for part in parts if part is not page]
@@ -69,7 +77,9 @@ def read_archive(raw: bytes) -> Contract:
     if not unread:
         return contract
     listed = ", ".join(f"{kind} ({count})" for kind, count in unread.items())
-    return Contract(contract.text, (*contract.notes, f"Not read from the web archive: {listed}."))
+    return Contract(
+        contract.text, (*contract.notes, f"Not read from the web archive: {listed}.")
+    )
 
 
 def _page(part: EmailMessage) -> bytes:
@@ -92,9 +102,13 @@ def read_submission(raw: bytes) -> Contract:
         notes.append("The EDGAR file ends inside a document: its end is missing.")
         types, chosen = _first_contract(raw + b"\n</TEXT>\n</DOCUMENT>\n")
     if chosen is None:
-        raise BadInput("the EDGAR file has no document", do="save the contract as plain text")
+        raise BadInput(
+            "the EDGAR file has no document", do="save the contract as plain text"
+        )
     if types:
-        notes.append(f"Only {chosen.type or 'one document'} was read; not read: {_listed(types)}.")
+        notes.append(
+            f"Only {chosen.type or 'one document'} was read; not read: {_listed(types)}."
+        )
     contract = _read_exhibit(chosen.body)
     return Contract(contract.text, (*contract.notes, *notes))
 
@@ -104,9 +118,13 @@ def _first_contract(raw: bytes) -> tuple[list[str], exhibits.Document | None]:
     is_contract = exhibits.in_families(CONTRACTS)
     types: list[str] = []
     chosen, place = None, 0
-    for number, document in enumerate(exhibits.documents(_lines(raw), lambda type_: True)):
+    for number, document in enumerate(
+        exhibits.documents(_lines(raw), lambda type_: True)
+    ):
         types.append(document.type or "a document without type")
-        if chosen is None or (is_contract(document.type) and not is_contract(chosen.type)):
+        if chosen is None or (
+            is_contract(document.type) and not is_contract(chosen.type)
+        ):
             chosen, place = document, number
     return types[:place] + types[place + 1 :], chosen
 
@@ -121,4 +139,8 @@ def _lines(raw: bytes) -> Iterator[bytes]:
 
 def _listed(names: list[str], most: int = 10) -> str:
     listed = ", ".join(names[:most])
-    return listed if len(names) <= most else f"{listed} and {len(names) - most} more documents"
+    return (
+        listed
+        if len(names) <= most
+        else f"{listed} and {len(names) - most} more documents"
+    )

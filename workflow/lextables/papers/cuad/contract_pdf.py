@@ -14,7 +14,13 @@ from typing import Any
 
 from pypdf import PageObject, PasswordType, PdfReader
 from pypdf.errors import DependencyError
-from pypdf.generic import ArrayObject, BooleanObject, DictionaryObject, NameObject, StreamObject
+from pypdf.generic import (
+    ArrayObject,
+    BooleanObject,
+    DictionaryObject,
+    NameObject,
+    StreamObject,
+)
 
 from lextables.papers.cuad.contract import LIMIT, Contract, too_long
 from lextables.papers.cuad.readable import is_readable
@@ -28,7 +34,9 @@ WORDS_OF_TEXT = 40
 MIN_COPIES = 3  # pages that have a repeated line, and their share of all pages
 MIN_REPEATED = 0.5
 MIN_CURVES = 300  # letters that are drawn as curves; a logo or a signature has fewer
-INVISIBLE = 3  # text rendering mode of the words that text recognition puts behind a picture
+INVISIBLE = (
+    3  # text rendering mode of the words that text recognition puts behind a picture
+)
 HIDDEN = 0b100010  # flags of annotations that no screen shows
 MAX_DEPTH = 20  # of nested parts
 
@@ -43,7 +51,9 @@ _DRAWINGS = {
     "/Watermark": "watermarks",
 }
 _NO_COMMENTS = ("/Link", "/Popup", "/PrinterMark", "/TrapNet")
-_PLACEHOLDER = "If this message is not eventually replaced by the proper contents of the document"
+_PLACEHOLDER = (
+    "If this message is not eventually replaced by the proper contents of the document"
+)
 
 log = logging.getLogger("lextables")
 # pypdf's warnings about a file are written to the log of a job and, with this handler, not to the screen.
@@ -83,7 +93,9 @@ def read_pdf(path: Path) -> Contract:
         raise
     except DependencyError as error:  # AES needs another library
         raise _encrypted(path) from error
-    except Exception as error:  # pypdf raises many types for damaged files; the log has the traceback
+    except (
+        Exception
+    ) as error:  # pypdf raises many types for damaged files; the log has the traceback
         raise BadInput(
             f"the PDF is damaged ({type(error).__name__}: {error})",
             where=str(path),
@@ -113,12 +125,17 @@ def read_pdf(path: Path) -> Contract:
         raise _no_text(path, pages)
     for page in pages:
         attached += page.attached
-    notes = [*_notes_on_pages(pages, without_text), *_notes_on_file(root, pages, attached)]
+    notes = [
+        *_notes_on_pages(pages, without_text),
+        *_notes_on_file(root, pages, attached),
+    ]
     return Contract("\n\n".join(page.whole_text for page in pages), tuple(notes))
 
 
 def _encrypted(path: Path) -> BadInput:
-    return BadInput("the PDF is encrypted", where=str(path), do="save a copy without protection")
+    return BadInput(
+        "the PDF is encrypted", where=str(path), do="save a copy without protection"
+    )
 
 
 def _no_text(path: Path, pages: list[_Page]) -> BadInput:
@@ -178,7 +195,9 @@ def _add_content(page: _Page, page_object: PageObject) -> None:
     page.has_pictures = has_pictures and not is_recognised
 
 
-def _has_picture(content: DictionaryObject, drawn_parts: set[str], depth: int = 0) -> bool:
+def _has_picture(
+    content: DictionaryObject, drawn_parts: set[str], depth: int = 0
+) -> bool:
     """Return whether a page, or a part of it, draws a picture; ``drawn_parts`` are names."""
     resources = _dictionary(content.get("/Resources"))
     parts = _dictionary(resources.get("/XObject"))
@@ -282,11 +301,16 @@ def _notes_on_pages(pages: list[_Page], without_text: list[int]) -> Iterator[str
     if typed:
         yield f"Text that was typed onto {_pages(typed)} follows the other text of its page."
     if kinds:
-        unread = [f"{kind} ({_pages(sorted(set(numbers)))})" for kind, numbers in kinds.items()]
+        unread = [
+            f"{kind} ({_pages(sorted(set(numbers)))})"
+            for kind, numbers in kinds.items()
+        ]
         yield f"Not read from the PDF: {', '.join(unread)}."
 
 
-def _notes_on_file(root: DictionaryObject, pages: list[_Page], attached: list[str]) -> Iterator[str]:
+def _notes_on_file(
+    root: DictionaryObject, pages: list[_Page], attached: list[str]
+) -> Iterator[str]:
     if attached:
         yield f"Attached files were not read: {_list(attached)}."
     if _has_other_values(_dictionary(root.get("/AcroForm")), pages):
@@ -322,7 +346,9 @@ def _has_other_values(form: DictionaryObject, pages: list[_Page]) -> bool:
 
 def _attached_files(reader: PdfReader) -> list[str]:
     try:
-        return [str(file.alternative_name or file.name) for file in reader.attachment_list]
+        return [
+            str(file.alternative_name or file.name) for file in reader.attachment_list
+        ]
     except Exception:  # damaged names of attached files
         log.info("the list of attached files cannot be read", exc_info=True)
         return ["the list of their names is damaged"]
@@ -330,7 +356,12 @@ def _attached_files(reader: PdfReader) -> list[str]:
 
 def _file_name(specification: Any) -> str:
     names = _dictionary(specification)
-    return _words(names.get("/UF")) or _words(names.get("/F")) or _words(specification) or "without a name"
+    return (
+        _words(names.get("/UF"))
+        or _words(names.get("/F"))
+        or _words(specification)
+        or "without a name"
+    )
 
 
 # Objects of a PDF, which may be missing, of another type, or damaged

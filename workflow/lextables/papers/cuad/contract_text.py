@@ -9,7 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from lextables.papers.cuad import contract_html
-from lextables.papers.cuad.contract import FILE_LIMIT, LIMIT, Contract, check_file, too_long
+from lextables.papers.cuad.contract import (
+    FILE_LIMIT,
+    LIMIT,
+    Contract,
+    check_file,
+    too_long,
+)
 from lextables.papers.cuad.contract_pdf import read_pdf
 from lextables.papers.cuad.contract_word import read_word
 from lextables.papers.cuad.readable import is_readable
@@ -46,17 +52,25 @@ _REFUSED = {
 }
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
-_BLOCK = rb"(?:p|div|table|h[1-6]|font|center|ul|ol|pre|section|article|title|style|meta)"
+_BLOCK = (
+    rb"(?:p|div|table|h[1-6]|font|center|ul|ol|pre|section|article|title|style|meta)"
+)
 _PDF = re.compile(rb"^\s*%PDF-\d", re.MULTILINE)
-_PAGE = re.compile(rb"^\s*<(?:!doctype\s+html|html|body)\b", re.IGNORECASE | re.MULTILINE)
-_FRAGMENT = re.compile(rb"\s*(?:<!--.*?-->\s*)*<" + _BLOCK + rb"\b[^<>]*>.*</", re.IGNORECASE | re.DOTALL)
+_PAGE = re.compile(
+    rb"^\s*<(?:!doctype\s+html|html|body)\b", re.IGNORECASE | re.MULTILINE
+)
+_FRAGMENT = re.compile(
+    rb"\s*(?:<!--.*?-->\s*)*<" + _BLOCK + rb"\b[^<>]*>.*</", re.IGNORECASE | re.DOTALL
+)
 _SUBMISSION = re.compile(
     rb"\s*(?:-----BEGIN PRIVACY-ENHANCED MESSAGE|<SEC-(?:DOCUMENT|HEADER)>|<(?:DOCUMENT|TYPE)>)",
     re.IGNORECASE,
 )
 _HEADER = re.compile(rb"\s*[A-Za-z-]+:[^\n]*\n")
 _MIME = re.compile(rb"^MIME-Version:", re.IGNORECASE | re.MULTILINE)
-_MIME_TYPE = re.compile(rb"^Content-Type:\s*(?:multipart/|text/html)", re.IGNORECASE | re.MULTILINE)
+_MIME_TYPE = re.compile(
+    rb"^Content-Type:\s*(?:multipart/|text/html)", re.IGNORECASE | re.MULTILINE
+)
 _XML = re.compile(rb"\s*<\?xml\b", re.IGNORECASE)
 
 log = logging.getLogger("lextables")
@@ -92,8 +106,12 @@ def read_contract(path: str | Path) -> Contract:
             do="if it is a scan or letters are wrong, run OCR first; only English is read",
         )
     if not plain(text).text.strip():
-        what = " ".join(["the file contains no text that is read.", *contract.notes]).removesuffix(".")
-        raise BadInput(what, where=str(path), do="save the contract as PDF or plain text")
+        what = " ".join(
+            ["the file contains no text that is read.", *contract.notes]
+        ).removesuffix(".")
+        raise BadInput(
+            what, where=str(path), do="save the contract as PDF or plain text"
+        )
     log.info("%s: %d characters", path, len(text))
     for note in contract.notes:
         log.warning("%s: %s", path, note)
@@ -126,7 +144,10 @@ def _read_text(data: bytes) -> Contract:
         data = _utf_8(data)
     for start, kind in _REFUSED.items():
         if data.startswith(start):
-            raise BadInput(f"the file is {kind}", do="save the contract as .docx, PDF or plain text")
+            raise BadInput(
+                f"the file is {kind}",
+                do="save the contract as .docx, PDF or plain text",
+            )
     return _reader(data[:HEAD].removeprefix(b"\xef\xbb\xbf"))(data)
 
 
@@ -140,7 +161,9 @@ def _reader(head: bytes) -> Callable[[bytes], Contract]:
     if _PAGE.search(head[:4096]) or _FRAGMENT.match(head):
         return contract_html.read_html
     if _XML.match(head):
-        raise BadInput("the file is XML", do="save the contract as .docx, PDF or plain text")
+        raise BadInput(
+            "the file is XML", do="save the contract as .docx, PDF or plain text"
+        )
     return _read_plain
 
 
@@ -149,7 +172,9 @@ def _utf_8(data: bytes) -> bytes:
     try:
         return data.decode(codec).encode()
     except UnicodeError as error:
-        raise BadInput(f"the {codec.upper()} text is damaged ({error})", do="save it as UTF-8") from None
+        raise BadInput(
+            f"the {codec.upper()} text is damaged ({error})", do="save it as UTF-8"
+        ) from None
 
 
 def _read_plain(raw: bytes) -> Contract:
@@ -157,7 +182,9 @@ def _read_plain(raw: bytes) -> Contract:
         raise too_long()
     if b"\0" in raw:
         at = raw.index(b"\0")
-        raise BadInput(f"byte {at:,} is NUL, so this is not text", do="save the contract as UTF-8")
+        raise BadInput(
+            f"byte {at:,} is NUL, so this is not text", do="save the contract as UTF-8"
+        )
     try:
         text, notes = raw.decode("utf-8-sig"), ()
     except UnicodeDecodeError as error:
@@ -165,11 +192,16 @@ def _read_plain(raw: bytes) -> Contract:
             text = raw.decode("cp1252")
         except UnicodeDecodeError:
             raise _binary() from None
-        notes = (f"The file is not UTF-8 (byte {error.start:,}); it was read as Windows-1252.",)
+        notes = (
+            f"The file is not UTF-8 (byte {error.start:,}); it was read as Windows-1252.",
+        )
     if len(_CONTROLS.findall(text)) > BINARY * len(text):
         raise _binary()
     return Contract(text, notes)
 
 
 def _binary() -> BadInput:
-    return BadInput("the file holds binary data, not text", do="save the contract as .docx, PDF or UTF-8")
+    return BadInput(
+        "the file holds binary data, not text",
+        do="save the contract as .docx, PDF or UTF-8",
+    )

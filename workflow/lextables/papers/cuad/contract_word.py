@@ -15,7 +15,14 @@ from pathlib import Path, PurePosixPath
 from lxml import etree
 
 from lextables.papers.cuad.contract import LIMIT, Contract, too_long
-from lextables.papers.cuad.word_styles import Styles, attribute, child, is_on, name_of, value_of
+from lextables.papers.cuad.word_styles import (
+    Styles,
+    attribute,
+    child,
+    is_on,
+    name_of,
+    value_of,
+)
 from lextables.pipeline.errors import BadInput
 from lextables.sources.archives import Bounds, OverBounds, read_member
 
@@ -25,14 +32,44 @@ MAIN_PART = "word/document.xml"
 
 # Elements, by local name, whose content is text of the contract.
 _READ = {
-    *("document", "body", "p", "r", "hyperlink", "ins", "moveTo", "smartTag", "customXml", "dir", "bdo"),
-    *("sdt", "sdtContent", "fldSimple", "ruby", "rubyBase", "tbl", "tr", "tc", "AlternateContent"),
+    *(
+        "document",
+        "body",
+        "p",
+        "r",
+        "hyperlink",
+        "ins",
+        "moveTo",
+        "smartTag",
+        "customXml",
+        "dir",
+        "bdo",
+    ),
+    *(
+        "sdt",
+        "sdtContent",
+        "fldSimple",
+        "ruby",
+        "rubyBase",
+        "tbl",
+        "tr",
+        "tc",
+        "AlternateContent",
+    ),
     *("Choice", "Fallback"),
 }
 _LITERAL = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
 # Elements with content that no reader sees.
 _INVISIBLE = {
-    *("instrText", "delInstrText", "fldData", "docPr", "cNvPr", "hlinkClick", "hlinkHover"),
+    *(
+        "instrText",
+        "delInstrText",
+        "fldData",
+        "docPr",
+        "cNvPr",
+        "hlinkClick",
+        "hlinkHover",
+    ),
     *("printerSettings", "tabs"),
 }
 DELETIONS = "tracked deletions"
@@ -79,10 +116,28 @@ _UNREAD = {
 }
 _STORIES = {"headerReference", "footerReference"}
 _WITHOUT_REFERENCE = {
-    *("footnoteReference", "endnoteReference", "commentReference", "textpath", "checkBox", "ddList", "pgNum"),
+    *(
+        "footnoteReference",
+        "endnoteReference",
+        "commentReference",
+        "textpath",
+        "checkBox",
+        "ddList",
+        "pgNum",
+    ),
 }
 # Fields that show nothing.
-_SILENT_FIELDS = {"XE", "TC", "TA", "RD", "SET", "PRIVATE", "ASK", "ADVANCE", "BIBLIOGRAPHY"}
+_SILENT_FIELDS = {
+    "XE",
+    "TC",
+    "TA",
+    "RD",
+    "SET",
+    "PRIVATE",
+    "ASK",
+    "ADVANCE",
+    "BIBLIOGRAPHY",
+}
 _FORM_FIELDS = {"FORMCHECKBOX", "FORMDROPDOWN"}  # noted by their data
 # The longest paragraph of a cell in a row of data; longer ones are prose in a layout table.
 CELL = 100
@@ -90,10 +145,22 @@ CELL = 100
 # Symbols by font and code; the codes may be shifted by 0xF000.
 _CODES = {
     "wingdings": {
-        **dict(zip(b"\x6c\x6e\x71\xa7\xa8\xd8\xe0\xfb\xfc\xfd\xfe", "●■❑▪◻➢→✗✓☒☑", strict=True)),
+        **dict(
+            zip(
+                b"\x6c\x6e\x71\xa7\xa8\xd8\xe0\xfb\xfc\xfd\xfe",
+                "●■❑▪◻➢→✗✓☒☑",
+                strict=True,
+            )
+        ),
     },
     "symbol": {
-        **dict(zip(b"\xa3\xb0\xb1\xb3\xb4\xb7\xb9\xd2\xd3\xd4\xe2\xe3\xe4", "≤°±≥×•≠®©™®©™", strict=True)),
+        **dict(
+            zip(
+                b"\xa3\xb0\xb1\xb3\xb4\xb7\xb9\xd2\xd3\xd4\xe2\xe3\xe4",
+                "≤°±≥×•≠®©™®©™",
+                strict=True,
+            )
+        ),
         **dict(zip(b"abgdepqlms", "αβγδεπθλμσ", strict=True)),
         **dict(zip(b"DSWPF", "ΔΣΩΠΦ", strict=True)),
     },
@@ -110,7 +177,9 @@ def read_word(path: Path, read_part: Callable[[bytes], Contract]) -> Contract:
     try:
         with zipfile.ZipFile(path) as archive:
             if any(info.flag_bits & 1 for info in archive.infolist()):
-                raise BadInput("the zip file is encrypted", do="save it without a password")
+                raise BadInput(
+                    "the zip file is encrypted", do="save it without a password"
+                )
             return _Reader(_Package(archive), read_part).contract()
     except OverBounds as error:
         what = f"a part of the Word file is too large ({error})"
@@ -141,7 +210,9 @@ class _Package:
         content = read_member(self.archive, name, WORD)
         self.size += len(content)
         if self.size > WORD.volume:
-            raise OverBounds(f"its parts with text have more than {WORD.volume:,} bytes")
+            raise OverBounds(
+                f"its parts with text have more than {WORD.volume:,} bytes"
+            )
         return content
 
     def xml(self, part: str) -> etree._Element | None:
@@ -167,7 +238,11 @@ class _Package:
 
     def main_part(self) -> tuple[str, etree._Element]:
         """Return the name and the root of the main part."""
-        candidates = [part for kind, part in self.relationships("").values() if kind == "officeDocument"]
+        candidates = [
+            part
+            for kind, part in self.relationships("").values()
+            if kind == "officeDocument"
+        ]
         types = self.xml("[Content_Types].xml")
         for element in () if types is None else types.iter(etree.Element):
             if re.search(r"word.*\.main\+xml$", element.get("ContentType", "")):
@@ -184,7 +259,10 @@ class _Package:
                 return _part_name(part), root
         if damage:
             raise damage
-        raise BadInput(f"the file is {self._kind()}", do="save the contract as .docx, PDF or plain text")
+        raise BadInput(
+            f"the file is {self._kind()}",
+            do="save the contract as .docx, PDF or plain text",
+        )
 
     def _kind(self) -> str:
         mimetype = self.read("mimetype") or b""
@@ -265,7 +343,9 @@ class _Reader:
     read_part: Callable[[bytes], Contract]
     unread: Counter[str] = field(default_factory=Counter)
     out: list[str] = field(default_factory=list)
-    boxes: list[str] = field(default_factory=list)  # text boxes anchored in the open paragraph
+    boxes: list[str] = field(
+        default_factory=list
+    )  # text boxes anchored in the open paragraph
     row: list[str] = field(default_factory=list)
     fields: list[_Field] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -292,7 +372,9 @@ class _Reader:
             self.unread[SYMBOLS] += len(symbols)
         notes = tuple(dict.fromkeys(self.notes))
         if self.unread:
-            listed = ", ".join(f"{name} ({count})" for name, count in self.unread.items())
+            listed = ", ".join(
+                f"{name} ({count})" for name, count in self.unread.items()
+            )
             notes = (f"Not read from the Word file: {listed}.", *notes)
         return Contract(text, notes)
 
@@ -361,9 +443,16 @@ class _Reader:
 
     def _paragraph(self, element: etree._Element, unread: str) -> None:
         properties = child(element, "pPr")
-        if not unread and self.styles.is_numbered(properties) and _has_visible_text(element):
+        if (
+            not unread
+            and self.styles.is_numbered(properties)
+            and _has_visible_text(element)
+        ):
             self._note(NUMBERS)
-        outer, self.paragraph_style = self.paragraph_style, ("paragraph", value_of(properties, "pStyle"))
+        outer, self.paragraph_style = (
+            self.paragraph_style,
+            ("paragraph", value_of(properties, "pStyle")),
+        )
         boxes, self.boxes = self.boxes, []
         self._children(element, unread)
         continues = self._continues(properties)
@@ -378,11 +467,19 @@ class _Reader:
         is_deleted = child(mark, "del") is not None
         if is_deleted:
             self._note(DELETIONS)
-        return is_deleted or child(mark, "moveFrom") is not None or is_on(child(mark, "vanish"))
+        return (
+            is_deleted
+            or child(mark, "moveFrom") is not None
+            or is_on(child(mark, "vanish"))
+        )
 
     def _run(self, element: etree._Element, unread: str) -> None:
         properties = child(element, "rPr")
-        styles = (self.table_style, self.paragraph_style, ("character", value_of(properties, "rStyle")))
+        styles = (
+            self.table_style,
+            self.paragraph_style,
+            ("character", value_of(properties, "rStyle")),
+        )
         if not unread and self.styles.is_set("vanish", properties, styles):
             unread = HIDDEN
         for name in ("strike", "dstrike"):
@@ -391,7 +488,10 @@ class _Reader:
         self._children(element, unread)
 
     def _table(self, element: etree._Element, unread: str) -> None:
-        outer, self.table_style = self.table_style, ("table", value_of(element, "tblPr", "tblStyle"))
+        outer, self.table_style = (
+            self.table_style,
+            ("table", value_of(element, "tblPr", "tblStyle")),
+        )
         self._children(element, unread)
         self.table_style = outer
         self.out.append("\n\n")
@@ -487,14 +587,19 @@ class _Reader:
                 if part not in self.parts:
                     self.parts[part] = self.read_part(content)
             except BadInput as error:
-                self.notes.append(f"Not read from the Word file: an inserted part ({error.what}).")
+                self.notes.append(
+                    f"Not read from the Word file: an inserted part ({error.what})."
+                )
                 continue
             self._write(f"\n\n{self.parts[part].text}\n\n", unread)
             self.notes += self.parts[part].notes
 
     def _parts(self, element: etree._Element) -> list[str]:
         """Return the parts to which an element refers; "" for one without a relationship."""
-        return [self.relationships.get(reference, ("", ""))[1] for reference in _references(element)]
+        return [
+            self.relationships.get(reference, ("", ""))[1]
+            for reference in _references(element)
+        ]
 
     def _story_has_content(self, element: etree._Element) -> bool:
         """Whether a header or footer shows something."""
@@ -516,7 +621,10 @@ _HANDLERS = {
 
 
 def _has_visible_text(paragraph: etree._Element) -> bool:
-    return any(name_of(inside) == "t" and inside.text for inside in paragraph.iter(etree.Element))
+    return any(
+        name_of(inside) == "t" and inside.text
+        for inside in paragraph.iter(etree.Element)
+    )
 
 
 def _complete_fields(root: etree._Element) -> set[etree._Element]:
@@ -535,9 +643,13 @@ def _row_text(cells: list[str]) -> str:
     """Return a row of data as one line, and a row of a layout table as paragraphs."""
     paragraphs = []
     for cell in cells:
-        paragraphs.append([text for text in re.split(r"\n{2,}", cell.strip("\n")) if text.strip()])
+        paragraphs.append(
+            [text for text in re.split(r"\n{2,}", cell.strip("\n")) if text.strip()]
+        )
     is_layout = any(len(cell) > 1 or len("".join(cell)) > CELL for cell in paragraphs)
     if is_layout:
-        return "\n\n" + "\n\n".join(text for cell in paragraphs for text in cell) + "\n\n"
+        return (
+            "\n\n" + "\n\n".join(text for cell in paragraphs for text in cell) + "\n\n"
+        )
     line = "\t".join(" ".join(cell[0].split()) for cell in paragraphs if cell)
     return f"{line}\n" if line else ""

@@ -23,9 +23,15 @@ MARKS = Table(
     "What a model marks in the test contracts, by the rule of a review, and how much of it is right.",
     (
         Column("category", pa.string(), "the category; `all` for all of them"),
-        Column("above", pa.float64(), "marks of more than this probability are counted"),
+        Column(
+            "above", pa.float64(), "marks of more than this probability are counted"
+        ),
         Column("marked", pa.int32(), "how many passages are marked"),
-        Column("right", pa.int32(), "how many of them match an annotated one (Jaccard 0.5, Section 4.1)"),
+        Column(
+            "right",
+            pa.int32(),
+            "how many of them match an annotated one (Jaccard 0.5, Section 4.1)",
+        ),
         Column("annotated", pa.int32(), "how many passages are annotated"),
         Column("found", pa.int32(), "how many of them a mark matches"),
     ),
@@ -63,23 +69,31 @@ class Band:
     right: int
 
 
-def marked_spans(rows: Iterable[Mapping[str, Any]], minimum: float) -> list[Mapping[str, Any]]:
+def marked_spans(
+    rows: Iterable[Mapping[str, Any]], minimum: float
+) -> list[Mapping[str, Any]]:
     """Return the spans of one question that a review marks, rows of `spans.schema.NBEST`.
 
     These are the spans above ``minimum``, most probable first, that do not overlap an earlier one.
     """
     spans: list[Mapping[str, Any]] = []
     for row in sorted(rows, key=lambda row: (-row["probability"], row["rank"])):
-        free = all(row["end"] <= other["start"] or other["end"] <= row["start"] for other in spans)
+        free = all(
+            row["end"] <= other["start"] or other["end"] <= row["start"]
+            for other in spans
+        )
         if row["start"] >= 0 and row["probability"] > minimum and free:
             spans.append(row)
     return spans
 
 
 def count(
-    predictions: Iterable[Row], questions: Iterable[Row], answers: Iterable[Row], relaxed: str | None,
+    predictions: Iterable[Row],
+    questions: Iterable[Row],
+    answers: Iterable[Row],
+    relaxed: str | None,
     minimum: float,
-) -> list[Row]:  # fmt: skip
+) -> list[Row]:
     """Return sorted rows of `MARKS`: above ``minimum`` and above each greater one of `CONFIDENCES`.
 
     ``predictions`` are rows of `spans.schema.NBEST`; ``questions`` are rows of `squad.QUESTIONS` of one
@@ -91,12 +105,19 @@ def count(
     gold_questions = gold(questions, answers)
     # With the empty prediction, a question without marks is not a missing question.
     spans = {name: marked_spans(rows, minimum) for name, rows in rows_of.items()}
-    empty = {name: [row for row in rows if row["start"] < 0][:1] for name, rows in rows_of.items()}
+    empty = {
+        name: [row for row in rows if row["start"] < 0][:1]
+        for name, rows in rows_of.items()
+    }
     nbest = nbest_rows(row for name in spans for row in (*spans[name], *empty[name]))
     check_questions(nbest, gold_questions)
     matches = strict_matches(nbest, gold_questions, relaxed)
     place = {name: at for at, name in enumerate(gold_questions.question_ids)}
-    marked = [(place[name], row["probability"]) for name, rows in spans.items() for row in rows]
+    marked = [
+        (place[name], row["probability"])
+        for name, rows in spans.items()
+        for row in rows
+    ]
     mark_question = np.array([question for question, _ in marked], dtype=np.int64)
     mark_confidence = np.array([confidence for _, confidence in marked])
     category = np.array(gold_questions.categories)
@@ -105,7 +126,9 @@ def count(
 
     def row(name: str, inside: np.ndarray, above: float) -> Row:
         marks = int((inside[mark_question] & (mark_confidence > above)).sum())
-        wrong = int((inside[matches.miss_question] & (matches.miss_confidence > above)).sum())
+        wrong = int(
+            (inside[matches.miss_question] & (matches.miss_confidence > above)).sum()
+        )
         annotated = inside[matches.gold_question]
         return {
             "category": name,
@@ -117,21 +140,36 @@ def count(
         }
 
     levels = [minimum, *(level for level in CONFIDENCES if level > minimum)]
-    return [row(name, inside, above) for name, inside in sorted(groups.items()) for above in levels]
+    return [
+        row(name, inside, above)
+        for name, inside in sorted(groups.items())
+        for above in levels
+    ]
 
 
 def by_category(rows: Iterable[Row], minimum: float) -> dict[str, Marks]:
     """Return {category: marks above ``minimum``} from rows of `MARKS`."""
-    category_rows = (row for row in rows if row["above"] == minimum and row["category"] != ALL)
+    category_rows = (
+        row for row in rows if row["above"] == minimum and row["category"] != ALL
+    )
     names = ("marked", "right", "annotated", "found")
-    return {row["category"]: Marks(*(row[name] for name in names)) for row in category_rows}
+    return {
+        row["category"]: Marks(*(row[name] for name in names)) for row in category_rows
+    }
 
 
 def bands(rows: Iterable[Row]) -> list[Band]:
     """Return the marks of all categories by confidence, lowest band first."""
-    counted = sorted((row for row in rows if row["category"] == ALL), key=lambda row: row["above"])
+    counted = sorted(
+        (row for row in rows if row["category"] == ALL), key=lambda row: row["above"]
+    )
     nothing: Row = {"above": 1.0, "marked": 0, "right": 0}
     return [
-        Band(low["above"], high["above"], low["marked"] - high["marked"], low["right"] - high["right"])
+        Band(
+            low["above"],
+            high["above"],
+            low["marked"] - high["marked"],
+            low["right"] - high["right"],
+        )
         for low, high in pairwise([*counted, nothing])
     ]

@@ -25,7 +25,13 @@ from lextables.pipeline.dataset import Published, Row, Rows
 from lextables.pipeline.errors import BadInput
 from lextables.sources import archives
 from lextables.sources.records import csv_rows, whole_number
-from lextables.tasks.spans.squad import Document, answer_rows, example_row, question_rows, read_squad
+from lextables.tasks.spans.squad import (
+    Document,
+    answer_rows,
+    example_row,
+    question_rows,
+    read_squad,
+)
 
 ALL, TEST, TRAIN = "CUADv1.json", "test.json", "train_separate_questions.json"
 CLAUSE_TABLE = "master_clauses.csv"
@@ -67,7 +73,9 @@ class Release:
 def read(name: str, published: Published) -> Rows:
     """Return the rows of the data set."""
     files = [published.file(file) for file in ("release", "clauses", "categories")]
-    release = read_release(*files, published.facts["recorded"], published.given["contract_types"])
+    release = read_release(
+        *files, published.facts["recorded"], published.given["contract_types"]
+    )
     return Rows(vars(release), release.notes)
 
 
@@ -93,7 +101,9 @@ def read_release(
     recorded = _recorded(Path(recorded_csv))
     with archives.opened(cuad_v1_zip) as archive:
         pdfs = list(_pdfs(archive))
-    types, pdf_notes = _types(pdfs, titles, recorded, contract_types, Path(cuad_v1_zip).name)
+    types, pdf_notes = _types(
+        pdfs, titles, recorded, contract_types, Path(cuad_v1_zip).name
+    )
     clauses, supplementary, renamed = _clause_table(Path(cuad_v1_zip), titles, names)
     ordered = [documents[title] for title in sorted(documents)]
     return Release(
@@ -115,7 +125,9 @@ def read_release(
             (
                 row
                 for document in ordered
-                for row in question_rows(document, "test" if document.contract_id in test else "train")
+                for row in question_rows(
+                    document, "test" if document.contract_id in test else "train"
+                )
             ),
             key=itemgetter("question_id"),
         ),
@@ -152,12 +164,16 @@ def _descriptions(path: Path) -> dict[str, Row]:
         values = []
         for cell, prefix in zip(cells, _DESCRIPTIONS.values(), strict=True):
             if not cell.startswith(prefix.rstrip()):
-                raise BadInput(f"the cell {cell!r} does not start with {prefix.rstrip()!r}", where=where)
+                raise BadInput(
+                    f"the cell {cell!r} does not start with {prefix.rstrip()!r}",
+                    where=where,
+                )
             values.append(cell.removeprefix(prefix.rstrip()).strip())
         title, description, answer_format, group = values
         if not title or title.casefold() in described:
             raise BadInput(
-                f"the category {title!r} {'appears twice' if title else 'has no name'}", where=where
+                f"the category {title!r} {'appears twice' if title else 'has no name'}",
+                where=where,
             )
         described[title.casefold()] = {
             "title": title,
@@ -196,7 +212,10 @@ def _contracts(data_zip: Path, described: Mapping[str, Row]) -> dict[str, Docume
     for document in read_squad(_member(data_zip, ALL), ALL, _category(ALL, described)):
         keys = set()
         for question in document.questions:
-            key, wording = question.category.casefold(), (question.category, question.question)
+            key, wording = (
+                question.category.casefold(),
+                (question.category, question.question),
+            )
             if wordings.setdefault(key, wording) != wording:
                 raise BadInput(
                     "the category or the wording differs from the first question of its category",
@@ -217,10 +236,14 @@ def _contracts(data_zip: Path, described: Mapping[str, Row]) -> dict[str, Docume
     return documents
 
 
-def _test_titles(data_zip: Path, documents: Mapping[str, Document], described: Mapping[str, Row]) -> set[str]:
+def _test_titles(
+    data_zip: Path, documents: Mapping[str, Document], described: Mapping[str, Row]
+) -> set[str]:
     """Return the titles of the test contracts, which must be the same as in `ALL`."""
     titles = set()
-    for document in read_squad(_member(data_zip, TEST), TEST, _category(TEST, described)):
+    for document in read_squad(
+        _member(data_zip, TEST), TEST, _category(TEST, described)
+    ):
         complete = _same_contract(document, documents, TEST)
         expected = {question.question_id: question for question in complete.questions}
         for question in document.questions:
@@ -232,7 +255,9 @@ def _test_titles(data_zip: Path, documents: Mapping[str, Document], described: M
                 sorted(same.answers),
             ):
                 raise BadInput(
-                    f"differs from the question in {ALL}", where=where, do="take both from one release"
+                    f"differs from the question in {ALL}",
+                    where=where,
+                    do="take both from one release",
                 )
         for question_id in expected:
             raise BadInput(
@@ -245,11 +270,16 @@ def _test_titles(data_zip: Path, documents: Mapping[str, Document], described: M
 
 
 def _training_examples(
-    data_zip: Path, documents: Mapping[str, Document], test: set[str], described: Mapping[str, Row]
+    data_zip: Path,
+    documents: Mapping[str, Document],
+    test: set[str],
+    described: Mapping[str, Row],
 ) -> list[Row]:
     """Return the training examples, which must be the answers in `ALL` for all other contracts."""
     rows, titles = [], set()
-    for document in read_squad(_member(data_zip, TRAIN), TRAIN, _category(TRAIN, described)):
+    for document in read_squad(
+        _member(data_zip, TRAIN), TRAIN, _category(TRAIN, described)
+    ):
         if document.contract_id in test:
             raise BadInput(
                 f"the contract is in {TEST} as well",
@@ -269,7 +299,9 @@ def _training_examples(
         for question in complete.questions:
             parts = examples.pop(question.question_id, [])
             answers = sorted(answer for part in parts for answer in part.answers)
-            if len(parts) != max(1, len(answers)) or answers != sorted(question.answers):
+            if len(parts) != max(1, len(answers)) or answers != sorted(
+                question.answers
+            ):
                 raise BadInput(
                     f"its {len(parts)} examples do not hold the {len(question.answers)} answers of {ALL},"
                     " once each",
@@ -285,7 +317,9 @@ def _training_examples(
                     )
                 rows.append(example_row(document, part, question.question_id))
         for question_id in examples:
-            raise BadInput(f"is no question of {ALL}", where=f"{TRAIN}, question {question_id!r}")
+            raise BadInput(
+                f"is no question of {ALL}", where=f"{TRAIN}, question {question_id!r}"
+            )
         titles.add(document.contract_id)
     for title in sorted(documents.keys() - titles - test):
         raise BadInput(
@@ -296,14 +330,24 @@ def _training_examples(
     return sorted(rows, key=itemgetter("example_id"))
 
 
-def _same_contract(document: Document, documents: Mapping[str, Document], name: str) -> Document:
+def _same_contract(
+    document: Document, documents: Mapping[str, Document], name: str
+) -> Document:
     """Return the contract of `ALL` with this title, which must have the same text."""
     where = f"{name}, contract {document.contract_id!r}"
     same = documents.get(document.contract_id)
     if same is None:
-        raise BadInput(f"the contract is not in {ALL}", where=where, do="take both from one release")
+        raise BadInput(
+            f"the contract is not in {ALL}",
+            where=where,
+            do="take both from one release",
+        )
     if same.text != document.text:
-        raise BadInput(f"the text differs from that in {ALL}", where=where, do="take both from one release")
+        raise BadInput(
+            f"the text differs from that in {ALL}",
+            where=where,
+            do="take both from one release",
+        )
     return same
 
 
@@ -337,14 +381,22 @@ def _recorded(path: Path) -> dict[str, _PdfFacts]:
     rows = _rows(path.read_bytes(), path.name)
     where, header = next(rows)
     if header != ["title", "release_folder", "pdf_pages"]:
-        raise BadInput("the header is not title, release_folder, pdf_pages", where=where)
+        raise BadInput(
+            "the header is not title, release_folder, pdf_pages", where=where
+        )
     recorded: dict[str, _PdfFacts] = {}
     for where, (title, folder, pages) in rows:
         if title in recorded:
-            raise BadInput(f"the contract {title!r} appears twice", where=where, do="drop one of the two")
+            raise BadInput(
+                f"the contract {title!r} appears twice",
+                where=where,
+                do="drop one of the two",
+            )
         page_count = whole_number(pages)
         if not page_count:
-            raise BadInput(f"pdf_pages is {pages!r}, not a number of pages", where=where)
+            raise BadInput(
+                f"pdf_pages is {pages!r}, not a number of pages", where=where
+            )
         recorded[title] = _PdfFacts(folder, page_count)
     return recorded
 
@@ -363,8 +415,17 @@ def _pdfs(archive: zipfile.ZipFile) -> Iterator[_Pdf]:
     """Yield the PDFs of the release, sorted by path, with one in memory at a time."""
     for entry in sorted(archive.infolist(), key=lambda entry: entry.filename):
         path = PurePosixPath(_entry_name(entry))
-        if path.suffix.casefold() == ".pdf" and not entry.is_dir() and _MACOS not in path.parts:
-            yield _Pdf(str(path), path.stem, path.parent.name, _count_pages(archive.read(entry), path))
+        if (
+            path.suffix.casefold() == ".pdf"
+            and not entry.is_dir()
+            and _MACOS not in path.parts
+        ):
+            yield _Pdf(
+                str(path),
+                path.stem,
+                path.parent.name,
+                _count_pages(archive.read(entry), path),
+            )
 
 
 def _entry_name(entry: zipfile.ZipInfo) -> str:
@@ -381,7 +442,12 @@ def _count_pages(content: bytes, path: PurePosixPath) -> int | None:
     try:
         return len(PdfReader(io.BytesIO(content)).pages) or None
     except Exception as error:  # a damaged PDF can fail in any way
-        log.warning("%s: the pages cannot be counted (%s: %s)", path, type(error).__name__, error)
+        log.warning(
+            "%s: the pages cannot be counted (%s: %s)",
+            path,
+            type(error).__name__,
+            error,
+        )
         return None
 
 
@@ -397,7 +463,10 @@ def _types(
     Missing facts are taken from the record.
     """
     notes = Counter(
-        contracts_without_a_pdf=0, pdfs_of_no_contract=0, pdfs_unlike_the_record=0, pdfs_without_pages=0
+        contracts_without_a_pdf=0,
+        pdfs_of_no_contract=0,
+        pdfs_unlike_the_record=0,
+        pdfs_without_pages=0,
     )
     pdfs_of = defaultdict(list)
     for pdf in pdfs:
@@ -406,7 +475,9 @@ def _types(
             pdfs_of[matches[0]].append(pdf)
         else:
             notes["pdfs_of_no_contract"] += 1
-            log.warning("%s: the name matches %d contracts of %s", pdf.member, len(matches), ALL)
+            log.warning(
+                "%s: the name matches %d contracts of %s", pdf.member, len(matches), ALL
+            )
     types: dict[str, Row] = {}
     for title in sorted(titles.all):
         on_record, own = recorded.get(title), pdfs_of.get(title, [])
@@ -423,7 +494,9 @@ def _types(
             facts = _PdfFacts(pdf.folder, pages)
             if on_record not in (facts, None):
                 notes["pdfs_unlike_the_record"] += 1
-                log.warning("%s: %d pages, but recorded is %s", pdf.member, pages, on_record)
+                log.warning(
+                    "%s: %d pages, but recorded is %s", pdf.member, pages, on_record
+                )
         elif on_record:
             notes["contracts_without_a_pdf"] += 1
             # If the zip has no PDF at all, the count is enough.
@@ -443,11 +516,16 @@ def _types(
                 where=where,
                 do="add it to contract_types of the paper's registry",
             )
-        types[title] = {"contract_type": contract_types[facts.folder], "pages": facts.pages}
+        types[title] = {
+            "contract_type": contract_types[facts.folder],
+            "pages": facts.pages,
+        }
     return types, dict(notes)
 
 
-def _clause_table(cuad_v1_zip: Path, titles: _Titles, names: list[str]) -> tuple[list[Row], list[Row], int]:
+def _clause_table(
+    cuad_v1_zip: Path, titles: _Titles, names: list[str]
+) -> tuple[list[Row], list[Row], int]:
     """Return the rows of clauses and of answers, and how many file names differ from the title."""
     rows = _rows(_member(cuad_v1_zip, CLAUSE_TABLE), CLAUSE_TABLE)
     columns = _columns(*next(rows), names)
@@ -476,19 +554,34 @@ def _clause_table(cuad_v1_zip: Path, titles: _Titles, names: list[str]) -> tuple
         renamed += title != name
         for category, (clause_column, answer_column) in columns.items():
             clauses += [
-                {"contract_id": title, "category": category, "index": index, "text": text}
-                for index, text in enumerate(_clauses(cells[clause_column], f"{where}, column {category}"))
+                {
+                    "contract_id": title,
+                    "category": category,
+                    "index": index,
+                    "text": text,
+                }
+                for index, text in enumerate(
+                    _clauses(cells[clause_column], f"{where}, column {category}")
+                )
             ]
             answer = cells[answer_column].strip()
-            supplementary.append({"contract_id": title, "category": category, "answer": answer})
+            supplementary.append(
+                {"contract_id": title, "category": category, "answer": answer}
+            )
     for title in sorted(titles.all - first.keys()):
-        raise BadInput(f"the contract {title!r} has no row", where=CLAUSE_TABLE, do="restore its row")
+        raise BadInput(
+            f"the contract {title!r} has no row",
+            where=CLAUSE_TABLE,
+            do="restore its row",
+        )
     clauses.sort(key=itemgetter("contract_id", "category", "index"))
     supplementary.sort(key=itemgetter("contract_id", "category"))
     return clauses, supplementary, renamed
 
 
-def _columns(where: str, header: list[str], names: Iterable[str]) -> dict[str, tuple[int, int]]:
+def _columns(
+    where: str, header: list[str], names: Iterable[str]
+) -> dict[str, tuple[int, int]]:
     """Return {category: (column of clauses, column of the answer)}."""
     # One released header has a space before "Answer".
     places: dict[str, int] = {}
@@ -498,7 +591,11 @@ def _columns(where: str, header: list[str], names: Iterable[str]) -> dict[str, t
     for name in names:
         for column in (name, f"{name}-Answer"):
             if column not in places:
-                raise BadInput(f"there is no column {column!r}", where=where, do="restore the header")
+                raise BadInput(
+                    f"there is no column {column!r}",
+                    where=where,
+                    do="restore the header",
+                )
         columns[name] = (places[name], places[f"{name}-Answer"])
     if header[0] != "Filename" or len(header) != 1 + 2 * len(columns):
         raise BadInput(
@@ -515,8 +612,14 @@ def _clauses(cell: str, where: str) -> list[str]:
         clauses = ast.literal_eval(cell)
     except (ValueError, SyntaxError, RecursionError, MemoryError):
         clauses = None
-    if not isinstance(clauses, list) or not all(isinstance(text, str) for text in clauses):
-        raise BadInput("the cell is not a list of strings", where=where, do="restore it from the release")
+    if not isinstance(clauses, list) or not all(
+        isinstance(text, str) for text in clauses
+    ):
+        raise BadInput(
+            "the cell is not a list of strings",
+            where=where,
+            do="restore it from the release",
+        )
     if not all(text.strip() for text in clauses):
         raise BadInput("one of the clauses is empty", where=where, do="drop it")
     return clauses
@@ -553,8 +656,12 @@ def _irregularities(
         for question in document.questions:
             texts = {answer.text for answer in question.answers}
             clause_texts = labelled[document.contract_id, question.category]
-            notes["questions_answered_in_one_place_only"] += bool(texts) != bool(clause_texts)
-            notes["answers_with_the_text_of_another"] += len(question.answers) - len(texts)
+            notes["questions_answered_in_one_place_only"] += bool(texts) != bool(
+                clause_texts
+            )
+            notes["answers_with_the_text_of_another"] += len(question.answers) - len(
+                texts
+            )
             for clause in clause_texts:
                 pieces = [clause] if clause in texts else clause.split(OMITTED)
                 notes["clause_pieces_that_are_no_answer"] += sum(
@@ -562,6 +669,10 @@ def _irregularities(
                 )
     for row in supplementary:
         has_clause = bool(labelled[row["contract_id"], row["category"]])
-        notes["clauses_without_a_supplementary_answer"] += has_clause and not row["answer"]
-        notes["supplementary_answers_without_a_clause"] += not has_clause and row["answer"] not in ("", "No")
+        notes["clauses_without_a_supplementary_answer"] += (
+            has_clause and not row["answer"]
+        )
+        notes["supplementary_answers_without_a_clause"] += not has_clause and row[
+            "answer"
+        ] not in ("", "No")
     return dict(sorted(notes.items()))

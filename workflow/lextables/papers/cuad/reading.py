@@ -30,7 +30,11 @@ class WindowCount:
 
 
 def read_with_linear_model(
-    text: str, categories: Iterable[str], settings: Mapping[str, Any], weights: str | Path, output: str | Path
+    text: str,
+    categories: Iterable[str],
+    settings: Mapping[str, Any],
+    weights: str | Path,
+    output: str | Path,
 ) -> None:
     """Write the most probable spans of each category in the contract's ``text``, rows of `NBEST`.
 
@@ -41,20 +45,29 @@ def read_with_linear_model(
 
     model = linear.load(Path(weights) / linear.WEIGHTS)
     questions = [
-        {"question_id": question_id(name), "contract_id": CONTRACT, "category": name} for name in categories
+        {"question_id": question_id(name), "contract_id": CONTRACT, "category": name}
+        for name in categories
     ]
     plain_text = plain(text)
     rows = linear.spans_of(model, {CONTRACT: plain_text.text}, questions, settings)
     write(NBEST, _in_source(rows, text, plain_text), output)
 
 
-def _in_source(rows: Iterable[Row], source: str, plain_text: PlainText) -> Iterator[Row]:
+def _in_source(
+    rows: Iterable[Row], source: str, plain_text: PlainText
+) -> Iterator[Row]:
     """Yield ``rows`` about the plain text with the places and the words of the source."""
     for row in rows:
         if row["start"] >= 0:
             start, end = plain_text.source_span(row["start"], row["end"])
             words = source[start:end]
-            row = {**row, "start": start, "end": end, "text": words, "released_text": words}
+            row = {
+                **row,
+                "start": start,
+                "end": end,
+                "text": words,
+                "released_text": words,
+            }
         yield row
 
 
@@ -83,15 +96,28 @@ def read_with_fine_tuned_model(
     plain_text = plain(text)
     texts = {CONTRACT: plain_text.text}
     with TemporaryDirectory() as work:
-        contracts, questions, folder = (Path(work) / name for name in ("contracts", "questions", "features"))
-        pq.write_table(pa.table({"contract_id": [CONTRACT], "text": [plain_text.text]}), contracts)
+        contracts, questions, folder = (
+            Path(work) / name for name in ("contracts", "questions", "features")
+        )
+        pq.write_table(
+            pa.table({"contract_id": [CONTRACT], "text": [plain_text.text]}), contracts
+        )
         rows = {
             "question_id": list(map(question_id, wordings)),
             "contract_id": [CONTRACT] * len(wordings),
             "category": list(wordings),
         }
         pq.write_table(pa.table(rows), questions)
-        write_features(contracts, questions, wordings, folder, tokenizer, settings, labelled=False, shards=1)
+        write_features(
+            contracts,
+            questions,
+            wordings,
+            folder,
+            tokenizer,
+            settings,
+            labelled=False,
+            shards=1,
+        )
         limit, chosen = record["windows_per_question"], None
         if limit:
             ranker = window_ranking.load(Path(reading) / RANKER)
@@ -99,4 +125,9 @@ def read_with_fine_tuned_model(
         dataset = WindowDataset(folder, tokenizer, settings, wordings, chosen)
         rows = read_windows(dataset, texts, record, weights, device)
         write(NBEST, _in_source(rows, text, plain_text), output)
-        return WindowCount(len(dataset.windows), len(dataset), limit, int(dataset.windows.window.max()) + 1)
+        return WindowCount(
+            len(dataset.windows),
+            len(dataset),
+            limit,
+            int(dataset.windows.window.max()) + 1,
+        )

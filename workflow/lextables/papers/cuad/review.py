@@ -24,9 +24,13 @@ from lextables.tables import render
 MINIMUM = 0.1  # spans above this probability are shown
 SURE = 0.5  # spans of at least this probability are shaded
 
-GROUPS = yaml.safe_load((Path(__file__).parent / "groups.yaml").read_text(encoding="utf-8"))
+GROUPS = yaml.safe_load(
+    (Path(__file__).parent / "groups.yaml").read_text(encoding="utf-8")
+)
 OTHER = ("other", "Other")
-_GROUP_OF = {category: key for key, group in GROUPS.items() for category in group["categories"]}
+_GROUP_OF = {
+    category: key for key, group in GROUPS.items() for category in group["categories"]
+}
 # The release capitalizes abbreviations like words.
 _ABBREVIATION = re.compile(r"\b(?:Ip|Rofr|Rofo|Rofn)\b")
 
@@ -72,7 +76,9 @@ class About:
 
 
 def findings(
-    predictions: Iterable[Mapping[str, Any]], categories: Mapping[str, str], minimum: float = MINIMUM
+    predictions: Iterable[Mapping[str, Any]],
+    categories: Mapping[str, str],
+    minimum: float = MINIMUM,
 ) -> list[Finding]:
     """Return the findings of a contract, in the order of ``categories`` and then of the text.
 
@@ -88,13 +94,22 @@ def findings(
         if question not in candidates:
             raise BadInput("this question has no predictions", where=question)
         chosen = marks.marked_spans(candidates[question], minimum)
-        spans = [Finding(category, r["start"], r["end"], r["text"], r["probability"]) for r in chosen]
-        empty = sum(row["probability"] for row in candidates[question] if row["start"] < 0)
-        result += sorted(spans, key=lambda span: span.start) or [Finding(category, -1, -1, "", empty)]
+        spans = [
+            Finding(category, r["start"], r["end"], r["text"], r["probability"])
+            for r in chosen
+        ]
+        empty = sum(
+            row["probability"] for row in candidates[question] if row["start"] < 0
+        )
+        result += sorted(spans, key=lambda span: span.start) or [
+            Finding(category, -1, -1, "", empty)
+        ]
     return result
 
 
-def scores_of(rows: Iterable[Mapping[str, Any]]) -> tuple[dict[str, float], dict[str, float]]:
+def scores_of(
+    rows: Iterable[Mapping[str, Any]],
+) -> tuple[dict[str, float], dict[str, float]]:
     """Return the scores over all categories and the AUPR of each, from rows of `run.SCORES`.
 
     Interval ends, curves and strict scores are left out.
@@ -127,7 +142,10 @@ def model_of(record: Mapping[str, Any]) -> str:
     name = f"{settings['model']} ({settings['found']})"
     if "updates" not in trained:
         return f"{name}, as it was released"
-    windows, percent = sum(trained["training_windows"].values()), trained["settings"]["percent"]
+    windows, percent = (
+        sum(trained["training_windows"].values()),
+        trained["settings"]["percent"],
+    )
     share = "" if percent == 100 else f"{percent} % of "
     return (
         f"{name}, fine-tuned on {share}the training contracts of CUAD: "
@@ -147,7 +165,17 @@ def unread_windows(most: int | None, windows: int) -> tuple[str, ...]:
 
 # csv
 
-FIELDS = ("category", "group", "found", "probability", "start", "end", "text", "precision", "recall")
+FIELDS = (
+    "category",
+    "group",
+    "found",
+    "probability",
+    "start",
+    "end",
+    "text",
+    "precision",
+    "recall",
+)
 
 
 def to_csv(items: Iterable[Finding], marked: Mapping[str, Marks]) -> str:
@@ -162,10 +190,20 @@ def to_csv(items: Iterable[Finding], marked: Mapping[str, Marks]) -> str:
         place = (x.start, x.end) if x.found else ("", "")
         group = _title(_group(x.category))
         of_category = marked.get(x.category)
-        shares = (of_category.precision, of_category.recall) if of_category else (None, None)
+        shares = (
+            (of_category.precision, of_category.recall) if of_category else (None, None)
+        )
         formatted = ("" if share is None else f"{share:.4f}" for share in shares)
         has_span = "yes" if x.found else "no"
-        row = (x.category, group, has_span, f"{x.probability:.4f}", *place, x.text, *formatted)
+        row = (
+            x.category,
+            group,
+            has_span,
+            f"{x.probability:.4f}",
+            *place,
+            x.text,
+            *formatted,
+        )
         writer.writerow(map(spreadsheet.cell, row))
     return out.getvalue()
 
@@ -213,22 +251,35 @@ def percent(probability: float) -> str:
 
 def passages(items: Iterable[Finding]) -> list[Passage]:
     """Number the spans in the order of the text, with different lanes for overlapping ones."""
-    ordered = sorted((x for x in items if x.found), key=lambda x: (x.start, -x.end, x.category))
+    ordered = sorted(
+        (x for x in items if x.found), key=lambda x: (x.start, -x.end, x.category)
+    )
     ends: list[int] = []
     placed = []
     for number, finding in enumerate(ordered, 1):
-        lane = next((n for n, end in enumerate(ends) if end <= finding.start), len(ends))
+        lane = next(
+            (n for n, end in enumerate(ends) if end <= finding.start), len(ends)
+        )
         ends[lane : lane + 1] = [finding.end]
         placed.append(Passage(number, lane, finding))
     return placed
 
 
-def segments(length: int, placed: Sequence[Passage]) -> Iterator[tuple[int, int, tuple[Passage, ...]]]:
+def segments(
+    length: int, placed: Sequence[Passage]
+) -> Iterator[tuple[int, int, tuple[Passage, ...]]]:
     """Cut a text of ``length`` characters wherever a passage begins or ends.
 
     Yields (start, end, passages that cover it, by lane) for the whole text in order.
     """
-    edges = sorted({0, length, *(x.finding.start for x in placed), *(x.finding.end for x in placed)})
+    edges = sorted(
+        {
+            0,
+            length,
+            *(x.finding.start for x in placed),
+            *(x.finding.end for x in placed),
+        }
+    )
     open_: list[Passage] = []
     waiting = list(reversed(placed))
     for start, end in itertools.pairwise(edges):
@@ -247,7 +298,13 @@ def marked(text: str, placed: Sequence[Passage]) -> Markup:
     pieces: list[str] = []
     for start, end, over in segments(len(text), placed):
         pieces += [
-            _NOTE.format(x.number, x.classes, _slug(x.finding.category), escape(x.tooltip), _label(x))
+            _NOTE.format(
+                x.number,
+                x.classes,
+                _slug(x.finding.category),
+                escape(x.tooltip),
+                _label(x),
+            )
             for x in sorted(over, key=lambda x: x.number)
             if x.finding.start == start
         ]
@@ -255,11 +312,16 @@ def marked(text: str, placed: Sequence[Passage]) -> Markup:
         for x in over:
             pieces.append(f'<mark class="{x.classes}"{title}>')
             title = ""
-        pieces += [str(escape(with_plain_letters(text[start:end]))), "</mark>" * len(over)]
+        pieces += [
+            str(escape(with_plain_letters(text[start:end]))),
+            "</mark>" * len(over),
+        ]
     return Markup("".join(pieces))
 
 
-_NOTE = '<a class="note {1}" id="f{0}" href="#c-{2}" title="{3}: back to the list">{4}</a>'
+_NOTE = (
+    '<a class="note {1}" id="f{0}" href="#c-{2}" title="{3}: back to the list">{4}</a>'
+)
 
 
 def _label(x: Passage) -> Markup:
@@ -480,26 +542,44 @@ def to_html(text: str, items: Sequence[Finding], title: str, about: About) -> st
     """
     for x in items:
         if x.found and (x.text != text[x.start : x.end] or not x.text):
-            raise ValueError(f"{x.category}: the contract does not have {x.text!r} at {x.start}")
+            raise ValueError(
+                f"{x.category}: the contract does not have {x.text!r} at {x.start}"
+            )
     placed = passages(items)
     groups = list(_groups(items, placed))
     # The marks of a passage are highlighted when its note is the link target or has the focus.
     highlighted = ",".join(
-        f":root:has(#f{x.number}:is(:target, :focus-visible)) .f{x.number}" for x in placed
+        f":root:has(#f{x.number}:is(:target, :focus-visible)) .f{x.number}"
+        for x in placed
     )
 
     def share(category: str, name: str) -> str:
-        value = getattr(about.marks[category], name) if category in about.marks else None
+        value = (
+            getattr(about.marks[category], name) if category in about.marks else None
+        )
         return "–" if value is None else percent(value).replace(" ", "\u00a0")
 
     body = _PAGE.render(
-        share=share, title=title, about=about, groups=groups, placed=placed, text=marked(text, placed),
-        found=sum(len(group.found) for group in groups), total=len({x.category for x in items}),
+        share=share,
+        title=title,
+        about=about,
+        groups=groups,
+        placed=placed,
+        text=marked(text, placed),
+        found=sum(len(group.found) for group in groups),
+        total=len({x.category for x in items}),
         unsure=any(x.probability < SURE for group in groups for x in group.none),
-        half=SURE, sure=percent(SURE), minimum=percent(about.minimum),
-        percent=percent, shown=shown, slug=_slug, snippet=snippet,
-    )  # fmt: skip
-    style = f"{highlighted} {{ background: rgb(var(--c) / .35); }}\n" if highlighted else ""
+        half=SURE,
+        sure=percent(SURE),
+        minimum=percent(about.minimum),
+        percent=percent,
+        shown=shown,
+        slug=_slug,
+        snippet=snippet,
+    )
+    style = (
+        f"{highlighted} {{ background: rgb(var(--c) / .35); }}\n" if highlighted else ""
+    )
     return render.page(title, Markup(body), STYLE + style)
 
 
@@ -516,4 +596,8 @@ def _groups(items: Sequence[Finding], placed: Sequence[Passage]) -> Iterator[_Gr
 def snippet(text: str, length: int = 90) -> str:
     """Return the beginning of a span as one line."""
     line = " ".join(with_plain_letters(text[: 2 * length]).split())
-    return line if len(line) <= length and len(text) <= 2 * length else f"{line[:length].rstrip()} …"
+    return (
+        line
+        if len(line) <= length and len(text) <= 2 * length
+        else f"{line[:length].rstrip()} …"
+    )

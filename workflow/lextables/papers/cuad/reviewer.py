@@ -22,7 +22,11 @@ from lextables.tasks.plan import WHOLE, Plan
 CONTRACT = "contract"  # id of the user's contract
 LINEAR = "linear"  # `kind` in a linear model's settings, and the condition of its run
 METRIC = "AUPR"  # decides which model is best
-FILES = ("run.json", "predictions.parquet", "scores.parquet")  # read from the run's folder
+FILES = (
+    "run.json",
+    "predictions.parquet",
+    "scores.parquet",
+)  # read from the run's folder
 READING = "reading"  # how contracts are cut into windows
 WEIGHTS = "weights"  # folder of weights in a run's folder
 LONGEST_NAME = 200  # bytes; a file name may have 255, and digest, suffix and temporary files need some
@@ -72,7 +76,9 @@ class Reviewer:
 
     def weights(self, results: str | Path) -> str:
         """Return the folder of the weights in ``results``; "" for an off-the-shelf model."""
-        return f"{results}/{self.weights_of.folder}/{WEIGHTS}" if self.weights_of else ""
+        return (
+            f"{results}/{self.weights_of.folder}/{WEIGHTS}" if self.weights_of else ""
+        )
 
 
 def choose(config: Config, paper: Cuad, plan: Plan, results: str | Path) -> Reviewer:
@@ -90,7 +96,9 @@ def choose(config: Config, paper: Cuad, plan: Plan, results: str | Path) -> Revi
     requested = config.review_model != "auto"
     # A model is named by its key or by its row.
     key = user_rows.key(config.review_model)
-    candidates = (key.removeprefix(user_rows.PREFIX), key) if requested else paper.review
+    candidates = (
+        (key.removeprefix(user_rows.PREFIX), key) if requested else paper.review
+    )
     # Only a configuration that lists a user's off-the-shelf model knows the location of its weights.
     available = {
         reviewer.run: (score, reviewer)
@@ -107,13 +115,17 @@ def choose(config: Config, paper: Cuad, plan: Plan, results: str | Path) -> Revi
     raise BadInput(
         f"review_model = {config.review_model!r} has no run under this configuration",
         where="config",
-        do=f"choose from {', '.join(sorted(planned))}" if planned else "set models to available or paper",
+        do=f"choose from {', '.join(sorted(planned))}"
+        if planned
+        else "set models to available or paper",
     )
 
 
 def _planned(run: Run, plan: Plan) -> Reviewer:
     spec = plan.specs[run]
-    return Reviewer(run, spec.weights_of, planned=True, windows=_reads_windows(spec.settings))
+    return Reviewer(
+        run, spec.weights_of, planned=True, windows=_reads_windows(spec.settings)
+    )
 
 
 def finished(results: str | Path) -> list[tuple[float, Reviewer]]:
@@ -124,7 +136,9 @@ def finished(results: str | Path) -> list[tuple[float, Reviewer]]:
         run, text = _run(folder), record.read_bytes()
         settings = read_json(record, RunSettings)["settings"]
         source, windows = _weights_of(run, settings), _reads_windows(settings)
-        has_weights = source is None or (Path(results) / source.folder / WEIGHTS).is_dir()
+        has_weights = (
+            source is None or (Path(results) / source.folder / WEIGHTS).is_dir()
+        )
         if (
             _uses_all_training_data(run)
             and _can_review(settings)
@@ -132,10 +146,24 @@ def finished(results: str | Path) -> list[tuple[float, Reviewer]]:
             and all((folder / name).exists() for name in files(windows))
         ):
             scores = list(read(folder / "scores.parquet"))
-            score = next((x["value"] for x in scores if (x["metric"], x["group"]) == (METRIC, "all")), None)
+            score = next(
+                (
+                    x["value"]
+                    for x in scores
+                    if (x["metric"], x["group"]) == (METRIC, "all")
+                ),
+                None,
+            )
             if score is not None:
                 digest = hashlib.sha256(text).hexdigest()[:16]
-                runs.append((score, Reviewer(run, source, planned=False, record=digest, windows=windows)))
+                runs.append(
+                    (
+                        score,
+                        Reviewer(
+                            run, source, planned=False, record=digest, windows=windows
+                        ),
+                    )
+                )
     return runs
 
 
@@ -153,7 +181,9 @@ def _can_review(settings: Mapping[str, Any]) -> bool:
 
     Not linear models that mark whole sentences as parties (the evaluator accepts these) or that need vectors.
     """
-    return _reads_windows(settings) or (settings["relaxed"] is None and settings["features"] == "words")
+    return _reads_windows(settings) or (
+        settings["relaxed"] is None and settings["features"] == "words"
+    )
 
 
 def _weights_of(run: Run, settings: Mapping[str, Any]) -> Run | None:
@@ -172,4 +202,6 @@ def _run(folder: Path) -> Run:
 def _uses_all_training_data(run: Run) -> bool:
     """Whether a run's model was trained on all training contracts, here or elsewhere."""
     released = run.condition in ("as-released", "as-it-is", LINEAR)
-    return run.experiment == "read" and (released or run.condition.endswith(f"-p{WHOLE}"))
+    return run.experiment == "read" and (
+        released or run.condition.endswith(f"-p{WHOLE}")
+    )

@@ -13,7 +13,11 @@ CONTRACTS = Table(
         Column("split", pa.string(), "train or test, as released"),
         Column("text", pa.string(), "the whole contract as released"),
         Column("characters", pa.int32(), "length of the text in characters"),
-        Column("contract_type", pa.string(), "contract type, as the paper's Table 3 prints it"),
+        Column(
+            "contract_type",
+            pa.string(),
+            "contract type, as the paper's Table 3 prints it",
+        ),
         Column("pages", pa.int32(), "pages of the released PDF"),
     ),
     key=("contract_id",),
@@ -27,12 +31,18 @@ CATEGORIES = Table(
         Column("category", pa.string(), "name in the release's question ids"),
         Column("title", pa.string(), "name in category_descriptions.csv"),
         Column("position", pa.int32(), "0-based place among a contract's questions"),
-        Column("description", pa.string(), "the description that the question ends with"),
         Column(
-            "answer_format", pa.string(), "what the clause table's answer looks like; empty where not said"
+            "description", pa.string(), "the description that the question ends with"
         ),
         Column(
-            "group", pa.string(), "categories of one number may share clauses; empty for a category alone"
+            "answer_format",
+            pa.string(),
+            "what the clause table's answer looks like; empty where not said",
+        ),
+        Column(
+            "group",
+            pa.string(),
+            "categories of one number may share clauses; empty for a category alone",
         ),
     ),
     key=("position",),
@@ -43,7 +53,11 @@ CLAUSES = Table(
     (
         Column("contract_id", pa.string(), "the contract"),
         Column("category", pa.string(), "label category"),
-        Column("index", pa.int32(), "0-based place among the contract's clauses of this category"),
+        Column(
+            "index",
+            pa.int32(),
+            "0-based place among the contract's clauses of this category",
+        ),
         Column("text", pa.string(), "the clause as released"),
     ),
     key=("contract_id", "category", "index"),
@@ -55,8 +69,22 @@ SUPPLEMENTARY = Table(
     (
         Column("contract_id", pa.string(), "the contract"),
         Column("category", pa.string(), "label category"),
-        Column("answer", pa.string(), "Yes or No, or a name, date, term or place; empty where none is given"),
+        Column(
+            "answer",
+            pa.string(),
+            "Yes or No, or a name, date, term or place; empty where none is given",
+        ),
     ),
     key=("contract_id", "category"),
 )
-TABLES = {"cuad": (CONTRACTS, CATEGORIES, QUESTIONS, ANSWERS, EXAMPLES, CLAUSES, SUPPLEMENTARY)}
+TABLES = {
+    "cuad": (
+        CONTRACTS,
+        CATEGORIES,
+        QUESTIONS,
+        ANSWERS,
+        EXAMPLES,
+        CLAUSES,
+        SUPPLEMENTARY,
+    )
+}

@@ -76,8 +76,12 @@ class Results(Inputs):
     def training_annotations(self) -> dict[str, int]:
         """{training contract: its answers in the training file}."""
         counts: dict[str, int] = {}
-        for row in read(self.data / "training_examples.parquet", ["contract_id", "start"]):
-            counts[row["contract_id"]] = counts.get(row["contract_id"], 0) + (row["start"] >= 0)
+        for row in read(
+            self.data / "training_examples.parquet", ["contract_id", "start"]
+        ):
+            counts[row["contract_id"]] = counts.get(row["contract_id"], 0) + (
+                row["start"] >= 0
+            )
         return counts
 
     def annotations(self, percent: str, seed: int) -> int:
@@ -88,7 +92,9 @@ class Results(Inputs):
     def category(self, printed: str) -> Row | None:
         """The category called ``printed`` in the paper."""
         name = RELEASED_NAMES.get(printed, printed)
-        return next((row for row in self.categories if same_words(row["title"], name)), None)
+        return next(
+            (row for row in self.categories if same_words(row["title"], name)), None
+        )
 
 
 # The data set
@@ -128,22 +134,41 @@ def figure2(results: Results) -> list[Cell]:
         "Contracts": len(contracts),
         "Contract types": len({row["contract_type"] for row in contracts}),
         "Label categories": len(results.categories),
-        "Labeled clauses": sum(1 for _ in read(results.data / "clauses.parquet", ["contract_id"])),
+        "Labeled clauses": sum(
+            1 for _ in read(results.data / "clauses.parquet", ["contract_id"])
+        ),
         "Pages": sum(pages),
         "Labeled share of a contract": 100 * share,
         "Share of a contract labeled for one category": 100 * by_category,
     }
     cells = [Cell(row, "Value", float(value)) for row, value in statements.items()]
     answers = sum(map(len, results.spans.values()))
-    cells.append(Cell("Answers in the released question files", "Value", float(answers), decimals=0))
+    cells.append(
+        Cell(
+            "Answers in the released question files",
+            "Value",
+            float(answers),
+            decimals=0,
+        )
+    )
     of = {"Mean": statistics.fmean, "Median": statistics.median, "Min": min, "Max": max}
     cells += [
-        Cell("pages a contract", name, float(statistic(pages)), decimals=0 if name in ("Min", "Max") else 1)
+        Cell(
+            "pages a contract",
+            name,
+            float(statistic(pages)),
+            decimals=0 if name in ("Min", "Max") else 1,
+        )
         for name, statistic in of.items()
     ]
     bins = Counter((number - 1) // BIN for number in pages)
     cells += [
-        Cell(f"{n * BIN + 1}-{(n + 1) * BIN} pages", "Contracts", float(bins[n]), decimals=0)
+        Cell(
+            f"{n * BIN + 1}-{(n + 1) * BIN} pages",
+            "Contracts",
+            float(bins[n]),
+            decimals=0,
+        )
         for n in range(max(bins) + 1)
     ]
     return cells
@@ -157,7 +182,9 @@ def _labeled(results: Results) -> tuple[float, float]:
     for (contract, _), spans in sorted(results.spans.items()):
         together[contract] += spans
         single += _covered_characters(spans) / characters[contract]
-    share = statistics.fmean(_covered_characters(together[name]) / size for name, size in characters.items())
+    share = statistics.fmean(
+        _covered_characters(together[name]) / size for name, size in characters.items()
+    )
     return share, single / (len(characters) * len(results.categories))
 
 
@@ -193,15 +220,23 @@ def _seeds(system: System, values: Iterable[float]) -> tuple[float, ...] | None:
     return tuple(values) if system["trained"] else None
 
 
-def _score_cells(results: Results, system: System, metric: str, row: str = "") -> list[Cell]:
+def _score_cells(
+    results: Results, system: System, metric: str, row: str = ""
+) -> list[Cell]:
     """One score of one system over the test set, and its strict reading where it differs."""
     row = row or system["row"]
     score = Score(COLUMNS[metric], row, metric, "all", "contracts", 100)
     # The precision at a recall is not compared: see `metrics.spans_by_contract`.
     cell = score_cell(
-        results, system, row, COLUMNS[metric], score, runs=_folders(system), compared=metric == AUPR,
+        results,
+        system,
+        row,
+        COLUMNS[metric],
+        score,
+        runs=_folders(system),
+        compared=metric == AUPR,
         no_runs=OWN_SHARES,
-    )  # fmt: skip
+    )
     return [cell, *strict_cells(results, cell, score)]
 
 
@@ -209,7 +244,11 @@ def figure3(results: Results) -> list[Cell]:
     """Precision at 80 % recall as in Table 2, and the curve: the best precision at a recall or above."""
     cells = []
     for system in results.rows:
-        cells += [cell for cell in _score_cells(results, system, AT_80) if STRICT not in cell.column]
+        cells += [
+            cell
+            for cell in _score_cells(results, system, AT_80)
+            if STRICT not in cell.column
+        ]
         folders = _folders(system)
         curves = [_curve(results.scores[folder]) for folder in folders]
         for recall in CURVE if curves else ():
@@ -217,7 +256,15 @@ def figure3(results: Results) -> list[Cell]:
             # A curve ends at the highest recall that the model reaches; a mean is over all seeds or none.
             if len(values) == len(curves):
                 column = f"Precision at {recall}% recall"
-                cells.append(Cell(system["row"], column, statistics.fmean(values), decimals=1, runs=folders))
+                cells.append(
+                    Cell(
+                        system["row"],
+                        column,
+                        statistics.fmean(values),
+                        decimals=1,
+                        runs=folders,
+                    )
+                )
     return cells
 
 
@@ -230,7 +277,11 @@ def _curve(scores: Scores) -> dict[int, float]:
     ]
     curve = {}
     for recall in CURVE:
-        precisions = [precision for recall_reached, precision in points if 100 * recall_reached >= recall]
+        precisions = [
+            precision
+            for recall_reached, precision in points
+            if 100 * recall_reached >= recall
+        ]
         if precisions:
             curve[recall] = 100 * max(precisions)
     return curve
@@ -244,11 +295,18 @@ def figure4(results: Results) -> list[Cell]:
     for system in results.rows:
         ranks = _ranks(results, _folders(system))
         if len(ranks) > 2:
-            place = "rank correlation with the published order", f"Spearman: {system['row']}"
+            place = (
+                "rank correlation with the published order",
+                f"Spearman: {system['row']}",
+            )
             if len(set(ranks.values())) == 1:
-                cells.append(Cell(*place, "undefined", reason=ALL_TIED, runs=_folders(system)))
+                cells.append(
+                    Cell(*place, "undefined", reason=ALL_TIED, runs=_folders(system))
+                )
                 continue
-            order = [float(cell.value) for cell in results.published if cell.row in ranks]
+            order = [
+                float(cell.value) for cell in results.published if cell.row in ranks
+            ]
             agreement = float(spearmanr(order, list(ranks.values())).statistic)
             cells.append(Cell(*place, agreement, decimals=2, runs=_folders(system)))
     return cells
@@ -264,8 +322,13 @@ def _by_category(results: Results, metric: str) -> list[Cell]:
     ranked_by = results.entry.names["ranked_by"]
     (model,) = (system for system in results.rows if system["row"] == ranked_by)
     folders = _folders(model)
-    ranks, of_seeds = _ranks(results, folders), [_ranks(results, (folder,)) for folder in folders]
-    missing = "no test clause of this category" if folders else model["reason"] or OWN_SHARES
+    ranks, of_seeds = (
+        _ranks(results, folders),
+        [_ranks(results, (folder,)) for folder in folders],
+    )
+    missing = (
+        "no test clause of this category" if folders else model["reason"] or OWN_SHARES
+    )
     ran = [system for system in results.rows if _folders(system)]
     at_rank = Counter(ranks.values())
     cells = []
@@ -275,10 +338,14 @@ def _by_category(results: Results, metric: str) -> list[Cell]:
         if tied:
             cells.append(
                 Cell(
-                    printed.row, printed.column, f"{rank:g}", runs=folders, judged=False,
+                    printed.row,
+                    printed.column,
+                    f"{rank:g}",
+                    runs=folders,
+                    judged=False,
                     reason=f"no verdict: tied with {tied} other categor{'y' if tied == 1 else 'ies'}",
                 )
-            )  # fmt: skip
+            )
         else:
             cells.append(
                 Cell(
@@ -287,7 +354,10 @@ def _by_category(results: Results, metric: str) -> list[Cell]:
                     rank,
                     reason="" if rank else missing,
                     runs=folders,
-                    seeds=_seeds(model, (of_seed.get(printed.row, math.nan) for of_seed in of_seeds)),
+                    seeds=_seeds(
+                        model,
+                        (of_seed.get(printed.row, math.nan) for of_seed in of_seeds),
+                    ),
                     averages=model["averages"],
                 )
             )
@@ -295,7 +365,9 @@ def _by_category(results: Results, metric: str) -> list[Cell]:
             value = _category_score(results, _folders(system), metric, printed.row)
             if value is not None:
                 column = f"{COLUMNS[metric]}: {system['row']}"
-                cells.append(Cell(printed.row, column, value, decimals=1, runs=_folders(system)))
+                cells.append(
+                    Cell(printed.row, column, value, decimals=1, runs=_folders(system))
+                )
     return cells
 
 
@@ -316,7 +388,9 @@ def _ranks(results: Results, folders: Sequence[str]) -> dict[str, float]:
     }
 
 
-def _category_score(results: Results, folders: Sequence[str], metric: str, printed: str) -> float | None:
+def _category_score(
+    results: Results, folders: Sequence[str], metric: str, printed: str
+) -> float | None:
     category = results.category(printed)
     group = f"category: {category['category']}" if category else ""
     return results.mean(folders, metric, group)
@@ -338,24 +412,41 @@ def figure5(results: Results) -> list[Cell]:
     column = f"{COLUMNS[AT_80]}: mean of"
     for name, models in classes.items():
         cells.append(
-            Cell(name, f"{column} the published values", statistics.fmean(models.values()), decimals=1)
+            Cell(
+                name,
+                f"{column} the published values",
+                statistics.fmean(models.values()),
+                decimals=1,
+            )
         )
         folders = [_folders(systems[model]) for model in models]
         values = [results.mean(of_model, AT_80) for of_model in folders if of_model]
         runs = tuple(itertools.chain(*folders))
         if len(values) == len(models):
-            cells.append(Cell(name, f"{column} ours", statistics.fmean(values), decimals=1, runs=runs))
+            cells.append(
+                Cell(
+                    name,
+                    f"{column} ours",
+                    statistics.fmean(values),
+                    decimals=1,
+                    runs=runs,
+                )
+            )
         else:
             reason = (
                 f"{len(values)} of the {len(models)} models of this class ran"
                 if values
                 else "none of this class ran"
             )
-            cells.append(Cell(name, f"{column} ours", None, reason=reason, decimals=1, runs=runs))
+            cells.append(
+                Cell(name, f"{column} ours", None, reason=reason, decimals=1, runs=runs)
+            )
     for row, system in systems.items():
         if row not in place and _folders(system):
             value = results.mean(_folders(system), AT_80)
-            cells.append(Cell(row, f"{column} ours", value, decimals=1, runs=_folders(system)))
+            cells.append(
+                Cell(row, f"{column} ours", value, decimals=1, runs=_folders(system))
+            )
     return cells
 
 
@@ -368,10 +459,24 @@ def figure6(results: Results) -> list[Cell]:
         for share in sorted(printed | system["runs"].keys(), key=int):
             row = f"{system['row']} / {share}% of the contracts"
             folders = tuple(system["runs"].get(share, ()))
-            score = Score(f"{AUPR} of {share}%", system["row"], AUPR, "all", "contracts", 100)
-            cells.append(score_cell(results, system, row, "AUPR", score, runs=folders, no_runs=OWN_SHARES))
+            score = Score(
+                f"{AUPR} of {share}%", system["row"], AUPR, "all", "contracts", 100
+            )
+            cells.append(
+                score_cell(
+                    results,
+                    system,
+                    row,
+                    "AUPR",
+                    score,
+                    runs=folders,
+                    no_runs=OWN_SHARES,
+                )
+            )
             seeds = [int(folder.rpartition("seed")[2]) for folder in folders] or [0]
-            annotations = statistics.fmean(results.annotations(share, seed) for seed in seeds)
+            annotations = statistics.fmean(
+                results.annotations(share, seed) for seed in seeds
+            )
             cells.append(Cell(row, "Training annotations", annotations, decimals=0))
     return cells
 

@@ -27,7 +27,11 @@ def child(element: etree._Element | None, *path: str) -> etree._Element | None:
     for name in path:
         if element is None:
             return None
-        found = (inside for inside in element.iterchildren(etree.Element) if name_of(inside) == name)
+        found = (
+            inside
+            for inside in element.iterchildren(etree.Element)
+            if name_of(inside) == name
+        )
         element = next(found, None)
     return element
 
@@ -53,7 +57,10 @@ class Styles:
 
     def __post_init__(self) -> None:
         for style in () if self.root is None else self.root.iter("{*}style"):
-            kind, name = attribute(style, "type") or "paragraph", attribute(style, "styleId")
+            kind, name = (
+                attribute(style, "type") or "paragraph",
+                attribute(style, "styleId"),
+            )
             self.of_id[kind, name] = style
             if attribute(style, "default").lower() not in {"", *FALSE}:
                 self.default_id[kind] = name
@@ -68,7 +75,9 @@ class Styles:
             name = value_of(chain[-1], "basedOn")
         return chain
 
-    def is_set(self, name: str, run: etree._Element | None, styles: Iterable[tuple[str, str]]) -> bool:
+    def is_set(
+        self, name: str, run: etree._Element | None, styles: Iterable[tuple[str, str]]
+    ) -> bool:
         """Whether the property ``name`` holds for text with the direct properties ``run``.
 
         ``styles`` are (kind, id) of the table's, the paragraph's and the run's style.  Direct properties
@@ -90,7 +99,10 @@ class Styles:
     def is_numbered(self, paragraph: etree._Element | None) -> bool:
         """Whether a paragraph with these direct properties has an automatic number or bullet."""
         chain = self.chain("paragraph", value_of(paragraph, "pStyle"))
-        candidates = [child(paragraph, "numPr"), *(child(style, "pPr", "numPr") for style in chain)]
+        candidates = [
+            child(paragraph, "numPr"),
+            *(child(style, "pPr", "numPr") for style in chain),
+        ]
         for numbering in candidates:
             # A style may give only the level, and the list is that of the style below it.
             if numbering is not None:

@@ -29,11 +29,17 @@ _MORE_METADATA = re.compile(
     r"|\bJ{1,2}\.(?:,|$)|\bC\. ?J\.|\bCircuit Justice\b|\bon rehearing\b|\bsub nom\b|\bmem\.|^table$",
     re.IGNORECASE,
 )
-_SEPARATE_OPINION = re.compile(r"concur|dissent|plurality|, J\.|, C\. ?J\.|opinion of", re.IGNORECASE)
+_SEPARATE_OPINION = re.compile(
+    r"concur|dissent|plurality|, J\.|, C\. ?J\.|opinion of", re.IGNORECASE
+)
 # A.1.2, fourth.
-_VERB_THAT = re.compile(r"(?!(?i:during|nothing|something|anything|everything) )([A-Za-z]*ing) that ")
+_VERB_THAT = re.compile(
+    r"(?!(?i:during|nothing|something|anything|everything) )([A-Za-z]*ing) that "
+)
 # The same verb or another before a second clause; "and that of the buyer" is a pronoun.
-_NEXT_VERB_THAT = re.compile(r"(?<=\band )(?:([A-Za-z]+ing) )?that (?!of|which|who|is|was)")
+_NEXT_VERB_THAT = re.compile(
+    r"(?<=\band )(?:([A-Za-z]+ing) )?that (?!of|which|who|is|was)"
+)
 # Verbs of that form whose clause the cited court does not hold, so that without them it reads otherwise.
 _UNSUPPORTIVE = frozenset(
     "arguing alleging asserting assuming challenging claiming complaining contending denying disagreeing "
@@ -41,7 +47,15 @@ _UNSUPPORTIVE = frozenset(
     "pretending questioning rejecting speculating supposing wondering".split()
 )
 # All components of a pipeline except its tokenizer and vocabulary.
-_COMPONENTS = ["tok2vec", "tagger", "parser", "senter", "attribute_ruler", "lemmatizer", "ner"]
+_COMPONENTS = [
+    "tok2vec",
+    "tagger",
+    "parser",
+    "senter",
+    "attribute_ruler",
+    "lemmatizer",
+    "ner",
+]
 # Verbs whose clause is asked for and not stated; they stay, as in "requiring that notice be given".
 _MANDATIVE = frozenset(
     "demanding directing mandating ordering proposing recommending requesting requiring urging".split()
@@ -65,7 +79,9 @@ def more_metadata(parenthetical: str, others: str = "") -> bool:
     So is one whose citation has another parenthetical about a separate opinion (``others``): the page
     is then not the majority's.
     """
-    return bool(_MORE_METADATA.search(parenthetical) or _SEPARATE_OPINION.search(others))
+    return bool(
+        _MORE_METADATA.search(parenthetical) or _SEPARATE_OPINION.search(others)
+    )
 
 
 def without_leading_verb(parenthetical: str) -> str | None:
@@ -82,7 +98,11 @@ def without_leading_verb(parenthetical: str) -> str | None:
     rest = parenthetical[match.end() :]
     verbs = {
         match[1].lower(),
-        *(next_match[1].lower() for next_match in _NEXT_VERB_THAT.finditer(rest) if next_match[1]),
+        *(
+            next_match[1].lower()
+            for next_match in _NEXT_VERB_THAT.finditer(rest)
+            if next_match[1]
+        ),
     }
     return None if verbs & _UNSUPPORTIVE else _NEXT_VERB_THAT.sub("", rest)
 
@@ -99,12 +119,22 @@ def normalised(text: str, pipeline: Pipeline) -> str:
     parts: list[str] = []
     for token in pipeline(text):
         word = token.norm_
-        if word == token.lower_ or token.lower_ in _TENSED or not word.isalpha() or not _is_word(token.text):
+        if (
+            word == token.lower_
+            or token.lower_ in _TENSED
+            or not word.isalpha()
+            or not _is_word(token.text)
+        ):
             parts.append(token.text_with_ws)
             continue
         if token.text[0].isupper():
             word = word.capitalize()
-        if parts and parts[-1] and not parts[-1][-1].isspace() and parts[-1][-1].isalpha():
+        if (
+            parts
+            and parts[-1]
+            and not parts[-1][-1].isspace()
+            and parts[-1][-1].isalpha()
+        ):
             parts.append(" ")
         parts.append(word + token.whitespace_)
     joined = " ".join("".join(parts).split())
@@ -141,5 +171,7 @@ def spacy_pipeline(model: str, exclude: Sequence[str]) -> Any:
         return spacy.load(model, exclude=exclude)
     except (OSError, ValueError) as error:
         raise BadInput(
-            f"the spaCy pipeline cannot be loaded ({error})", where=model, do="install its package"
+            f"the spaCy pipeline cannot be loaded ({error})",
+            where=model,
+            do="install its package",
         ) from error

@@ -21,16 +21,28 @@ from lextables.papers.lawngnli.steps import CITING, STRINGS, StepCounts
 from lextables.pipeline import dataset
 from lextables.pipeline.dataset import Column, Table
 
-CITING_DATE = Column("citing_date", pa.string(), "its date of decision: YYYY, YYYY-MM or YYYY-MM-DD")
+CITING_DATE = Column(
+    "citing_date", pa.string(), "its date of decision: YYYY, YYYY-MM or YYYY-MM-DD"
+)
 CITED = (
     Column("cited_case_id", pa.int64(), "the case that the parenthetical is about"),
     Column("cited_jurisdiction", pa.string(), "its state, or `United States`"),
-    Column("citation", pa.string(), "the citation as matched, without the name and the pincite"),
+    Column(
+        "citation",
+        pa.string(),
+        "the citation as matched, without the name and the pincite",
+    ),
     Column("kind", pa.string(), "full, short, id or supra"),
 )
 PARENTHETICAL = (
-    Column("history", pa.bool_(), 'whether the citation has a history flag, such as "cert. denied"'),
-    Column("parenthetical", pa.string(), "what stands between the parentheses, as printed"),
+    Column(
+        "history",
+        pa.bool_(),
+        'whether the citation has a history flag, such as "cert. denied"',
+    ),
+    Column(
+        "parenthetical", pa.string(), "what stands between the parentheses, as printed"
+    ),
 )
 
 CANDIDATES = Table(
@@ -39,16 +51,30 @@ CANDIDATES = Table(
     columns=(
         *CITING,
         CITING_DATE,
-        Column("citing_type", pa.string(), "type of the citing opinion: majority, dissent and so on"),
-        Column("met_again", pa.bool_(), "whether a later case has the citing case's party names"),
+        Column(
+            "citing_type",
+            pa.string(),
+            "type of the citing opinion: majority, dissent and so on",
+        ),
+        Column(
+            "met_again",
+            pa.bool_(),
+            "whether a later case has the citing case's party names",
+        ),
         *CITED,
         Column("pincite", pa.string(), "the pincite as matched", nullable=True),
         Column(
-            "pages", STRINGS, "labels of the pages whose text it cites, ascending; empty if not resolvable"
+            "pages",
+            STRINGS,
+            "labels of the pages whose text it cites, ascending; empty if not resolvable",
         ),
         Column("pages_of", pa.string(), "volume and reporter whose pages they are"),
         *PARENTHETICAL,
-        Column("others", pa.string(), "the other parentheticals of the citation, joined by semicolons"),
+        Column(
+            "others",
+            pa.string(),
+            "the other parentheticals of the citation, joined by semicolons",
+        ),
     ),
     key=("example_id",),
     labels=("kind", "citing_type"),
@@ -75,7 +101,11 @@ FUNNEL = (CITATIONS, READ, RESOLVED)
 
 
 def write_candidates(
-    opinions: str | Path, index: CaseIndex, tokens: Tokenizer, path: str | Path, cites: str | Path
+    opinions: str | Path,
+    index: CaseIndex,
+    tokens: Tokenizer,
+    path: str | Path,
+    cites: str | Path,
 ) -> StepCounts:
     """Write the parentheticals of a file of opinions that resolve to a case (A.1.1).
 
@@ -103,12 +133,16 @@ def write_candidates(
                 continue
             reading = read_parentheticals(opinion["text"], tokens, resource_of)
             counts.update(reading.counts)
-            counts[CITATIONS] += sum(n for kind, n in reading.counts.items() if kind.endswith(" citations"))
+            counts[CITATIONS] += sum(
+                n for kind, n in reading.counts.items() if kind.endswith(" citations")
+            )
             counts[READ] += len(reading.parentheticals)
             for unread in reading.unread:
                 counts["parentheses not read"] += 1
                 if len(problems) < NAMED:
-                    problems.append(f"{opinion['opinion_id']}, character {unread.start}: {unread.why}.")
+                    problems.append(
+                        f"{opinion['opinion_id']}, character {unread.start}: {unread.why}."
+                    )
             citing = opinion["case_id"]
             for cited in reading.cited:
                 if isinstance(cited, int) and cited != citing:
@@ -118,7 +152,11 @@ def write_candidates(
                 # An opinion does not cite its own case: such a citation was resolved wrongly.
                 if not isinstance(read.resource, int) or read.resource == citing:
                     continue
-                met_again = index.met_again(CaseHeading.of(opinion)) if met_again is None else met_again
+                met_again = (
+                    index.met_again(CaseHeading.of(opinion))
+                    if met_again is None
+                    else met_again
+                )
                 counts[RESOLVED] += 1
                 yield {
                     "example_id": f"{opinion['opinion_id']}:{read.start}",
@@ -142,7 +180,12 @@ def write_candidates(
     dataset.write(CANDIDATES, rows(), path)
     edges = np.unique(np.frombuffer(pairs, dtype=np.int64).reshape(-1, 2), axis=0)
     dataset.write(
-        CITES, (dict(zip(("citing_case_id", "cited_case_id"), e, strict=True)) for e in edges.tolist()), cites
+        CITES,
+        (
+            dict(zip(("citing_case_id", "cited_case_id"), e, strict=True))
+            for e in edges.tolist()
+        ),
+        cites,
     )
     funnel = {step: counts.pop(step, 0) for step in FUNNEL}
     return StepCounts(funnel, dict(sorted(counts.items())), tuple(problems))

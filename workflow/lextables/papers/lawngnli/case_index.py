@@ -36,7 +36,9 @@ _ROLES = re.compile(
 _NOT_A_LETTER = re.compile(r"[^\w]+")
 
 _CITATION = np.dtype([("key", "<u8"), ("case", "<i8")])
-_CASE = np.dtype([("case", "<i8"), ("shard", "<i4"), ("row", "<i8"), ("jurisdiction", "<i4")])
+_CASE = np.dtype(
+    [("case", "<i8"), ("shard", "<i4"), ("row", "<i8"), ("jurisdiction", "<i4")]
+)
 _PARTIES = np.dtype(
     [
         ("key", "<u8"),
@@ -59,7 +61,9 @@ _log = logging.getLogger("lextables")
 @cache
 def reporter_name(reporter: str) -> str:
     """Return the standard abbreviation of a reporter, or ``reporter`` if it has none or several."""
-    editions = dict.fromkeys(edition.short_name for edition in EDITIONS_LOOKUP.get(reporter, ()))
+    editions = dict.fromkeys(
+        edition.short_name for edition in EDITIONS_LOOKUP.get(reporter, ())
+    )
     if reporter in editions or len(editions) != 1:
         return "".join(reporter.split())
     return "".join(next(iter(editions)).split())
@@ -100,7 +104,9 @@ class CaseRecord:
     row: int | None
 
 
-def build_case_index(shards: Sequence[str | Path], folder: str | Path) -> dict[str, int]:
+def build_case_index(
+    shards: Sequence[str | Path], folder: str | Path
+) -> dict[str, int]:
     """Write the index of the cases in ``shards`` (files of `caselaw.ingest.OPINIONS`) to ``folder``.
 
     Returns counts: cases, those with a single majority opinion, citations, and citations that belong
@@ -128,15 +134,22 @@ def build_case_index(shards: Sequence[str | Path], folder: str | Path) -> dict[s
     arrays = {"citations": citations, "cases": cases, "parties": parties_of_cases}
     folder = Path(folder)
     for name, array in arrays.items():
-        with replacing(folder / f"{name}.npy") as temporary, temporary.open("wb") as file:
+        with (
+            replacing(folder / f"{name}.npy") as temporary,
+            temporary.open("wb") as file,
+        ):
             np.save(file, array, allow_pickle=False)
     record = {"shards": names, "jurisdictions": jurisdictions}
-    write_text(folder / "index.json", json.dumps(record, indent=1, ensure_ascii=False) + "\n")
+    write_text(
+        folder / "index.json", json.dumps(record, indent=1, ensure_ascii=False) + "\n"
+    )
     return {
         "cases": len(cases),
         "cases with a single majority opinion": int((cases["row"] >= 0).sum()),
         "citations": len(np.unique(citations["key"])),
-        "citations of two cases": int((np.unique(citations["key"], return_counts=True)[1] > 1).sum()),
+        "citations of two cases": int(
+            (np.unique(citations["key"], return_counts=True)[1] > 1).sum()
+        ),
     }
 
 
@@ -152,17 +165,24 @@ class CaseIndex:
         folder = Path(folder)
         try:
             self._citations, self._cases, self._parties = (
-                np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False) for name in _ARRAYS
+                np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
+                for name in _ARRAYS
             )
         except (OSError, ValueError) as error:
             raise BadInput(
-                f"the case index cannot be read ({error})", where=str(folder), do="build it again"
+                f"the case index cannot be read ({error})",
+                where=str(folder),
+                do="build it again",
             ) from error
         record = read_json(folder / "index.json", _Index)
         # A search needs its keys side by side: 8 bytes for each citation, case and name in memory.
         self._citation_keys, self._case_ids, self._party_keys = (
             np.ascontiguousarray(array[field])
-            for array, field in ((self._citations, "key"), (self._cases, "case"), (self._parties, "key"))
+            for array, field in (
+                (self._citations, "key"),
+                (self._cases, "case"),
+                (self._parties, "key"),
+            )
         )
         self.shards: tuple[str, ...] = tuple(record["shards"])
         self._jurisdictions: list[str] = record["jurisdictions"]
@@ -180,7 +200,9 @@ class CaseIndex:
         if at == len(self._case_ids) or self._case_ids[at] != case_id:
             raise KeyError(case_id)
         _, shard, row, jurisdiction = self._cases[at].item()
-        return CaseRecord(case_id, self._jurisdictions[jurisdiction], shard, row if row >= 0 else None)
+        return CaseRecord(
+            case_id, self._jurisdictions[jurisdiction], shard, row if row >= 0 else None
+        )
 
     def met_again(self, case: "CaseHeading") -> bool:
         """Return whether a later case has the same party names, in the same or reverse order (A.1.2).
@@ -218,7 +240,10 @@ def parties(name: str) -> tuple[str, ...]:
     Lower case, without roles and punctuation: ``ROE, Plaintiff-Appellant, v. WADE, Appellee`` gives
     ``("roe", "wade")``.
     """
-    sides = (_NOT_A_LETTER.sub(" ", _ROLES.sub(" ", side.lower())).strip() for side in _VERSUS.split(name))
+    sides = (
+        _NOT_A_LETTER.sub(" ", _ROLES.sub(" ", side.lower())).strip()
+        for side in _VERSUS.split(name)
+    )
     return tuple(side for side in sides if side)
 
 
@@ -237,14 +262,19 @@ def _heading_entry(case: CaseHeading) -> np.void:
 def _later(other: np.void, entry: np.void) -> bool:
     if other["case"] == entry["case"]:
         return False
-    for first, second in zip(_parts(int(other["date"])), _parts(int(entry["date"])), strict=True):
+    for first, second in zip(
+        _parts(int(other["date"])), _parts(int(entry["date"])), strict=True
+    ):
         if not first or not second:
             break  # from here on one of the dates is not given
         if first != second:
             return first > second
     if other["reporter"] != entry["reporter"]:
         return False
-    return (int(other["volume"]), int(other["page"])) > (int(entry["volume"]), int(entry["page"]))
+    return (int(other["volume"]), int(other["page"])) > (
+        int(entry["volume"]),
+        int(entry["page"]),
+    )
 
 
 def _date(date: str) -> int:
@@ -263,12 +293,16 @@ def _number(text: str) -> int:
 
 
 def _hash(text: str) -> int:
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
+    return int.from_bytes(
+        hashlib.blake2b(text.encode(), digest_size=8).digest(), "little"
+    )
 
 
 def _group(keys: np.ndarray, key: int) -> tuple[int, int]:
     unsigned = np.uint64(key)
-    return int(np.searchsorted(keys, unsigned, "left")), int(np.searchsorted(keys, unsigned, "right"))
+    return int(np.searchsorted(keys, unsigned, "left")), int(
+        np.searchsorted(keys, unsigned, "right")
+    )
 
 
 def _joined(kind: np.dtype, arrays: Iterable[np.ndarray]) -> np.ndarray:
@@ -287,8 +321,15 @@ def _drop_repeated(tables: list[_Tables], names: Sequence[str]) -> None:
     for number, case_ids in by_shard.items():
         first, *others = case_ids
         more = f" and {len(others):,} more cases are" if others else " is"
-        _log.info("%s, case %d%s also in an earlier file and left out here", names[number], first, more)
-        tables[number] = tuple(part[~np.isin(part["case"], case_ids)] for part in tables[number])
+        _log.info(
+            "%s, case %d%s also in an earlier file and left out here",
+            names[number],
+            first,
+            more,
+        )
+        tables[number] = tuple(
+            part[~np.isin(part["case"], case_ids)] for part in tables[number]
+        )
 
 
 def _shard(number: int, path: Path, codes: dict[str, int]) -> _Tables:
@@ -300,7 +341,10 @@ def _shard(number: int, path: Path, codes: dict[str, int]) -> _Tables:
     for batch in batches(path, _COLUMNS):
         for row in batch.to_pylist():
             at += 1
-            case_id, place = row["case_id"], codes.setdefault(row["jurisdiction"], len(codes))
+            case_id, place = (
+                row["case_id"],
+                codes.setdefault(row["jurisdiction"], len(codes)),
+            )
             if case_id not in cases:
                 cases[case_id] = (case_id, number, -1, place)
                 keys = (citation_key(citation) for citation in row["citations"])
@@ -309,4 +353,6 @@ def _shard(number: int, path: Path, codes: dict[str, int]) -> _Tables:
             if row["opinion_type"] == MAJORITY and row["majorities"] == 1:
                 cases[case_id] = (case_id, number, at, place)
     rows = (list(cases.values()), citations, headings)
-    return tuple(np.array(*pair) for pair in zip(rows, (_CASE, _CITATION, _PARTIES), strict=True))
+    return tuple(
+        np.array(*pair) for pair in zip(rows, (_CASE, _CITATION, _PARTIES), strict=True)
+    )

@@ -47,7 +47,10 @@ def ingested(reports: Iterable[Record]) -> tuple[dict[str, int], list[str]]:
     """
     reports = list(reports)
     set_aside = [volume for report in reports for volume in report["set_aside"]]
-    notes = {name: sum(report[name] for report in reports) for name in ("opinions", "cases left out")}
+    notes = {
+        name: sum(report[name] for report in reports)
+        for name in ("opinions", "cases left out")
+    }
     return notes | {"volumes set aside": len(set_aside)}, set_aside
 
 
@@ -59,12 +62,19 @@ def volume_sources(shards: Iterable[Record]) -> list[dict[str, Any]]:
     """
     alike: dict[tuple[tuple[str, Any], ...], list[int]] = {}
     for volume in chain.from_iterable(shard["volumes"] for shard in shards):
-        entry = {key: volume[key] for key in ("source", "variant", "licence", "citation")}
+        entry = {
+            key: volume[key] for key in ("source", "variant", "licence", "citation")
+        }
         entry["obtained_from"] = _host(volume["obtained_from"])
         alike.setdefault(tuple(entry.items()), []).append(volume["bytes"])
     return [
         dict(entry)
-        | {"file": f"{len(sizes)} volumes", "bytes": sum(sizes), "comparable": False, "note": NOTE}
+        | {
+            "file": f"{len(sizes)} volumes",
+            "bytes": sum(sizes),
+            "comparable": False,
+            "note": NOTE,
+        }
         for entry, sizes in alike.items()
     ]
 

@@ -110,13 +110,19 @@ _JOINTS = (
 
 def _alternatives(phrases: Iterable[str]) -> str:
     longest_first = sorted(set(phrases), key=lambda phrase: (-len(phrase), phrase))
-    patterns = (re.escape(phrase).replace("'", "['’]").replace(r"\ ", r"\s+") for phrase in longest_first)
+    patterns = (
+        re.escape(phrase).replace("'", "['’]").replace(r"\ ", r"\s+")
+        for phrase in longest_first
+    )
     return "|".join(pattern.replace(r"e\.g\.", r"e\.\s?g\.") for pattern in patterns)
 
 
 _LONGEST_SIGNAL = 24
 _SIGNAL_BEFORE = re.compile(rf"(?<!\w)(?:{_alternatives(_SIGNALS)})\s*$", re.IGNORECASE)
-_JOINT = re.compile(rf"[\s,;]*(?:(?<!\w)(?:{_alternatives(_JOINTS)})(?!\w)[\s,;]*)*[\s,;]*", re.IGNORECASE)
+_JOINT = re.compile(
+    rf"[\s,;]*(?:(?<!\w)(?:{_alternatives(_JOINTS)})(?!\w)[\s,;]*)*[\s,;]*",
+    re.IGNORECASE,
+)
 
 _PAGE = r"\*?(?:[A-Z]-)?\d+[a-z]?\b(?:\s*[-–—]\s*\*?(?:[A-Z]-)?\d+[a-z]?\b)?"
 _NOTE = (
@@ -132,7 +138,9 @@ _PINCITES = re.compile(
     rf"(?:(?<=\bat\s)|,?\s+at\s+(?:pp?\.\s*)?|,\s*|\s*[-–—]\s*){_PAGE}"
     rf"(?={_NOTE}|\s*(?:$|[,;:?!\])(\[—]|\.(?!\d)|and\b|&))|{_NOTE}|{_SECTION}|{_MORE_SECTIONS}"
 )
-_PARENTHETICAL = re.compile(r"\s*+(?:\((?:[^()]++|\((?:[^()]++|\([^()]*+\))*+\))*+\)|\[\(\d{4}\)\])")
+_PARENTHETICAL = re.compile(
+    r"\s*+(?:\((?:[^()]++|\((?:[^()]++|\([^()]*+\))*+\))*+\)|\[\(\d{4}\)\])"
+)
 # Cross-references inside the same report, which eyecite does not look for, and an "Ibid." that it misses.
 _CROSS_REFERENCE = re.compile(
     r"(?<!\w)(?:(?:ante|post|infra|supra)(?:"
@@ -151,15 +159,23 @@ _ARTICLE = re.compile(
     re.IGNORECASE,
 )
 
-_IN_STRINGS = frozenset(word.strip(",") for phrase in _SIGNALS for word in phrase.split())
-_NAME_JOINTS = frozenset("v. vs. of the and for ex rel rel. parte re de la du von van et al. & on".split())
+_IN_STRINGS = frozenset(
+    word.strip(",") for phrase in _SIGNALS for word in phrase.split()
+)
+_NAME_JOINTS = frozenset(
+    "v. vs. of the and for ex rel rel. parte re de la du von van et al. & on".split()
+)
 # Small words in a string of citations, of which none is a verb.
 _LOWER_CASE = (
     _NAME_JOINTS
     | _IN_STRINGS
-    | frozenset("aff'd at c. cert. cited citing denied in n. nn. no. nom. pending quoting rev'd sub".split())
+    | frozenset(
+        "aff'd at c. cert. cited citing denied in n. nn. no. nom. pending quoting rev'd sub".split()
+    )
 )
-_COMPANY = re.compile(r"(?:Inc|Ltd|Co|Corp|LLC|L\.L\.C|LLP|S\.A|N\.A|P\.C|Jr|Sr|II|III)\.?,?$")
+_COMPANY = re.compile(
+    r"(?:Inc|Ltd|Co|Corp|LLC|L\.L\.C|LLP|S\.A|N\.A|P\.C|Jr|Sr|II|III)\.?,?$"
+)
 # "Atchison, T. & S. F. R. Co.", "Chicago, M., St. P. & P. R. Co."
 _INITIALS = re.compile(r"[A-Z]\.,?$|St\.$")
 # Abbreviations before numbers and dates, and what begins a sentence: no number and no small letter.
@@ -204,16 +220,22 @@ _OPENING = re.compile(
 )
 _LAST_CLAUSE = re.compile(r"(?:^|[.?!][\"'”’)\]]*\s+)\s*(?P<clause>[^.?!,;]*,)$")
 # What stands between a case and the verb of which it is the subject: "which is old", "and its progeny".
-_GOES_ON = re.compile(r",\s+(?:which|whose|(?:and|or)\s+(?:its|the|other|similar|later|subsequent))\b")
+_GOES_ON = re.compile(
+    r",\s+(?:which|whose|(?:and|or)\s+(?:its|the|other|similar|later|subsequent))\b"
+)
 # Words that the lexicon has as verbs too, and that go on otherwise after a citation.
 _NO_VERBS = frozenset(
     "adhered aff affirmed and as both but cited decided enforced even given in like modified near or "
     "out over overruled past quoted rev reversed save see so still than though under up vacated while "
     "yet".split()
 )
-_FOOTNOTE_MARK = re.compile(r"^\s*\[Footnote (?:\d+/)?[\d*]+\]\s*|\s*\[Footnote (?:\d+/)?[\d*]+\]")
+_FOOTNOTE_MARK = re.compile(
+    r"^\s*\[Footnote (?:\d+/)?[\d*]+\]\s*|\s*\[Footnote (?:\d+/)?[\d*]+\]"
+)
 # The mark of a footnote, after a sentence or before the note's own text.
-_FOOTNOTE = re.compile(r"(?:\s*\[(?:Footnote )?(?:\d+/)?[\d*]+\]|(?<=[.?!\"”’)\]])\d{1,3}|^\s*\d{1,3})$")
+_FOOTNOTE = re.compile(
+    r"(?:\s*\[(?:Footnote )?(?:\d+/)?[\d*]+\]|(?<=[.?!\"”’)\]])\d{1,3}|^\s*\d{1,3})$"
+)
 
 
 @dataclass(frozen=True)
@@ -245,7 +267,9 @@ def remove_citations(text: str, tokenizer: Tokenizer | None = None) -> str:
     return "\n".join(paragraphs)
 
 
-def removed_spans(paragraph: str, tokenizer: Tokenizer | None = None) -> list[tuple[int, int]]:
+def removed_spans(
+    paragraph: str, tokenizer: Tokenizer | None = None
+) -> list[tuple[int, int]]:
     """Return the (start, end) offsets to take out of one paragraph, ascending, none overlapping."""
     if not paragraph.strip():
         return []
@@ -259,7 +283,8 @@ def removed_spans(paragraph: str, tokenizer: Tokenizer | None = None) -> list[tu
     stops = [
         (end, end + 1)
         for start, end in citations
-        if paragraph[:start].endswith(".") and re.compile(r"\.(?!\.)").match(paragraph, end)
+        if paragraph[:start].endswith(".")
+        and re.compile(r"\.(?!\.)").match(paragraph, end)
     ]
     marks = [match.span() for match in _FOOTNOTE_MARK.finditer(paragraph)]
     return _merged([*citations, *names, *stops, *marks])
@@ -275,20 +300,35 @@ def _merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     return merged
 
 
-def _names_alone(paragraph: str, citations: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+def _names_alone(
+    paragraph: str, citations: Sequence[tuple[int, int]]
+) -> Iterator[tuple[int, int]]:
     """Yield the sentences of which nothing but names is left once ``citations`` are taken out.
 
     They were strings of citations some of which eyecite does not know: "See Koch v. Poe, 1 Cal. 2d 3; Act of
     June 24, 1948, c. 5."
     """
     bounds = [0, *(at for span in citations for at in span), len(paragraph)]
-    positions = [at for start, end in zip(bounds[::2], bounds[1::2], strict=True) for at in range(start, end)]
+    positions = [
+        at
+        for start, end in zip(bounds[::2], bounds[1::2], strict=True)
+        for at in range(start, end)
+    ]
     shorter = "".join(map(paragraph.__getitem__, positions))
-    gaps = {at for at in range(1, len(positions)) if positions[at] != positions[at - 1] + 1}
+    gaps = {
+        at for at in range(1, len(positions)) if positions[at] != positions[at - 1] + 1
+    }
     for start, end in _sentences(shorter):
         text = shorter[start:end]
-        balanced = all(text.count(opening) == text.count(closing) for opening, closing in ("()", "[]"))
-        if balanced and all(map(_is_name, text.split())) and not gaps.isdisjoint(range(start + 1, end)):
+        balanced = all(
+            text.count(opening) == text.count(closing)
+            for opening, closing in ("()", "[]")
+        )
+        if (
+            balanced
+            and all(map(_is_name, text.split()))
+            and not gaps.isdisjoint(range(start + 1, end))
+        ):
             before = len(shorter[:start].rstrip())
             yield positions[before] if before else 0, positions[end - 1] + 1
 
@@ -302,8 +342,12 @@ def _sentences(text: str) -> Iterator[tuple[int, int]]:
         bare = word.group().rstrip(_CLOSERS)
         if len(bare) < 2 or bare[-1] not in _ENDS or bare.lower() in _IN_STRINGS:
             continue
-        abbreviated = bare[-2:] != ".." and (_ABBREVIATION.search(bare) or _BEFORE_NUMBERS.search(bare))
-        if following is None or (not abbreviated and _OPENS_SENTENCE.match(following.group())):
+        abbreviated = bare[-2:] != ".." and (
+            _ABBREVIATION.search(bare) or _BEFORE_NUMBERS.search(bare)
+        )
+        if following is None or (
+            not abbreviated and _OPENS_SENTENCE.match(following.group())
+        ):
             yield start, word.end()
             start = None
 
@@ -326,7 +370,9 @@ def _cites(paragraph: str, tokenizer: Tokenizer) -> list[_Cite]:
     citations = citations_of(searchable(paragraph), tokenizer)
     # eyecite's own full span is not used: its end can run over the next citation, and its start, where
     # the name holds no "v.", into the sentence before.
-    spans = [(*_core(cite), type(cite)) for cite in citations if isinstance(cite, _REMOVED)]
+    spans = [
+        (*_core(cite), type(cite)) for cite in citations if isinstance(cite, _REMOVED)
+    ]
     spans += [(*match.span(), None) for match in _CROSS_REFERENCE.finditer(paragraph)]
     cites: list[_Cite] = []
     for start, end, kind in sorted(spans, key=lambda span: span[:2]):
@@ -344,9 +390,13 @@ def _cites(paragraph: str, tokenizer: Tokenizer) -> list[_Cite]:
             name, name_end = _name(paragraph, last, start)
             if kind is None and " v. " not in paragraph[name:name_end]:
                 name, name_end = start, start
-        elif kind is FullJournalCitation and (article := _article(paragraph, last, start)):
+        elif kind is FullJournalCitation and (
+            article := _article(paragraph, last, start)
+        ):
             name = name_end = article
-        cites.append(_Cite(name, name_end, start, _tail(paragraph, end), label is not None))
+        cites.append(
+            _Cite(name, name_end, start, _tail(paragraph, end), label is not None)
+        )
     return cites
 
 
@@ -393,7 +443,9 @@ def _name(paragraph: str, begin: int, start: int) -> tuple[int, int]:
     return begin + words[first].start() + bool(opened), begin + words[-1].end()
 
 
-def _walk(words: list[re.Match[str]], first: int, *, commas: bool) -> tuple[int, int | None]:
+def _walk(
+    words: list[re.Match[str]], first: int, *, commas: bool
+) -> tuple[int, int | None]:
     """Walk left from ``words[first]`` while the words can belong to one case name.
 
     Returns the first word reached, and the index of the last "v." passed, None if there is none; with
@@ -413,7 +465,9 @@ def _walk(words: list[re.Match[str]], first: int, *, commas: bool) -> tuple[int,
             or word[0].isdigit()
             or word.rstrip(",") in _NAME_JOINTS
         ):
-            if _OPENED_NAME.match(word):  # a name that begins a quotation or a parenthesis
+            if _OPENED_NAME.match(
+                word
+            ):  # a name that begins a quotation or a parenthesis
                 first -= 1
             break
         first -= 1
@@ -423,10 +477,19 @@ def _walk(words: list[re.Match[str]], first: int, *, commas: bool) -> tuple[int,
 def _breaks(word: str, following: str, commas: bool) -> bool:
     """Return whether a name cannot run on from ``word`` to ``following``."""
     if word[-1] == ",":
-        return not (commas or _COMPANY.match(following) or _INITIALS.match(following) or following == "ex")
+        return not (
+            commas
+            or _COMPANY.match(following)
+            or _INITIALS.match(following)
+            or following == "ex"
+        )
     if word[-1] == ".":
         # On the way to a "v." a short word with a full stop is taken for an abbreviation.
-        return not (_ABBREVIATION.search(word) or following in ("v.", "vs.") or (commas and len(word) <= 5))
+        return not (
+            _ABBREVIATION.search(word)
+            or following in ("v.", "vs.")
+            or (commas and len(word) <= 5)
+        )
     return word[-1] in ';:?!"”)]' and not (_FORENAME.match(word) and following == "v.")
 
 
@@ -436,7 +499,9 @@ def _begins_name(words: list[re.Match[str]], at: int) -> bool:
     if (word, following) in (("in", "re"), ("ex", "parte")):
         return True
     capital = words[at].group()[0].isupper() and word not in _NOT_A_NAME
-    return capital or (_OPENED_NAME.match(word.title()) is not None and word[1:] not in _NOT_A_NAME)
+    return capital or (
+        _OPENED_NAME.match(word.title()) is not None and word[1:] not in _NOT_A_NAME
+    )
 
 
 def _chains(paragraph: str, cites: list[_Cite]) -> Iterator[list[_Cite]]:
@@ -490,7 +555,10 @@ def _is_subject(paragraph: str, chain: list[_Cite], before: str, after: str) -> 
         return True
     if match is None:
         return False
-    if not opens and any(";" in paragraph[cite.end : following.name] for cite, following in pairwise(chain)):
+    if not opens and any(
+        ";" in paragraph[cite.end : following.name]
+        for cite, following in pairwise(chain)
+    ):
         return False
     word = match["verb"]
     return word in _AUXILIARIES or (
@@ -514,7 +582,10 @@ def _inside_sentence(paragraph: str, chain: list[_Cite]) -> Iterator[tuple[int, 
             yield len(paragraph[: cite.start].rstrip()), cite.end
             continue
         elif gone is not None and "and" not in paragraph[gone : cite.name].split():
-            yield gone, cite.end  # a parallel or a later citation of the case just named
+            yield (
+                gone,
+                cite.end,
+            )  # a parallel or a later citation of the case just named
         else:
             gone = None
             continue
@@ -544,7 +615,9 @@ def _ends_sentence(paragraph: str, end: int, signalled: bool) -> bool:
         return True
     # "Ibid." and "Id." bring their own full stop; the next sentence then begins with a capital.
     own_stop = paragraph[end - 1] in ".)" and after[0].isspace()
-    return own_stop and (following[0].isupper() or following[0] in "\"“'‘([" or following[0].isdigit())
+    return own_stop and (
+        following[0].isupper() or following[0] in "\"“'‘([" or following[0].isdigit()
+    )
 
 
 def _sentence(paragraph: str, start: int, end: int) -> tuple[int, int]:
@@ -559,7 +632,9 @@ def _sentence(paragraph: str, start: int, end: int) -> tuple[int, int]:
     return start, end
 
 
-def _clause(paragraph: str, before: str, end: int, following: str) -> list[tuple[int, int]]:
+def _clause(
+    paragraph: str, before: str, end: int, following: str
+) -> list[tuple[int, int]]:
     """Return the spans of a citation clause and of the one mark, of the two around it, that must go."""
     at = end + len(paragraph[end:]) - len(paragraph[end:].lstrip())
     if before[-1] in ",;":

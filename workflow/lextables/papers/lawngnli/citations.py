@@ -54,14 +54,18 @@ _NO_CITATION = (StopWordToken, ParagraphToken, PlaceholderCitationToken)
 _MAY_CITE = re.compile(r"\d|\bid\.|ibid|supra|§", re.IGNORECASE)
 # " (CA9 1975)", but neither a statute, "(39 Stat. 1702)", nor the year before a citation, as in "Smith v.
 # Jones (1975) 5 Cal. 3d 1".
-_COURT_AND_YEAR = re.compile(r"( ?)\((?!\d+ )((?:[A-Z0-9][\w.&']*,? )*(?:[A-Z][\w.&']*\.)?)(\d{4})\)(?! ?\d)")
+_COURT_AND_YEAR = re.compile(
+    r"( ?)\((?!\d+ )((?:[A-Z0-9][\w.&']*,? )*(?:[A-Z][\w.&']*\.)?)(\d{4})\)(?! ?\d)"
+)
 _KEPT = "§¶"
 
 
 class _AsciiTable(dict[int, str]):
     """A table for str.translate that gives every character one character that Hyperscan can count."""
 
-    _PUNCTUATION: ClassVar = dict(zip("‐‑‒–—―−‘’‚‛“”„‟′″…", "-------''''\"\"\"\"'\".", strict=True))
+    _PUNCTUATION: ClassVar = dict(
+        zip("‐‑‒–—―−‘’‚‛“”„‟′″…", "-------''''\"\"\"\"'\".", strict=True)
+    )
 
     def __missing__(self, code: int) -> str:
         character = chr(code)
@@ -91,7 +95,9 @@ def tokenizer(cache_dir: Path | None = None) -> Tokenizer:
     kind of machine, so each has its own folder.
     """
     # The compiled patterns belong to this machine and not to the results.
-    folder = make_cache((cache_dir or user_cache()) / f"hyperscan-{version('hyperscan')}-{machine()}")
+    folder = make_cache(
+        (cache_dir or user_cache()) / f"hyperscan-{version('hyperscan')}-{machine()}"
+    )
     hyperscan = HyperscanTokenizer(cache_dir=str(folder))
     hyperscan.hyperscan_db  # noqa: B018 - compiles or loads now, not in the middle of the first opinion
     return hyperscan
@@ -103,7 +109,11 @@ def ascii_text(text: str) -> str:
     Hyperscan counts bytes, so it misses citations next to characters of several bytes: an en dash caused
     7 of 170 to be missed.  The length is unchanged.
     """
-    return text if text.isascii() else _NOT_ASCII.sub(lambda match: _ASCII[ord(match[0])], text)
+    return (
+        text
+        if text.isascii()
+        else _NOT_ASCII.sub(lambda match: _ASCII[ord(match[0])], text)
+    )
 
 
 def searchable(text: str) -> str:
@@ -146,7 +156,9 @@ class LocatedCitation:
 
     @property
     def named(self) -> int:
-        return self.paragraph_start + min(self.citation.full_span()[0], self.citation.span()[0])
+        return self.paragraph_start + min(
+            self.citation.full_span()[0], self.citation.span()[0]
+        )
 
     @property
     def kind(self) -> str | None:
@@ -154,7 +166,9 @@ class LocatedCitation:
         return KINDS.get(type(self.citation))
 
 
-def find_citations(text: str, tokens: Tokenizer, counts: Counter[str]) -> list[LocatedCitation]:
+def find_citations(
+    text: str, tokens: Tokenizer, counts: Counter[str]
+) -> list[LocatedCitation]:
     """Return the citations of an opinion in its order; ``text`` is the opinion's own.
 
     Adds to ``counts`` the warnings of eyecite, and the paragraphs on which it failed, which then have
@@ -167,10 +181,18 @@ def find_citations(text: str, tokens: Tokenizer, counts: Counter[str]) -> list[L
             end = start + len(paragraph)
             try:
                 of_paragraph = citations_of(paragraph, tokens)
-            except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+            except (
+                ArithmeticError,
+                AttributeError,
+                LookupError,
+                TypeError,
+                ValueError,
+            ):
                 counts["paragraphs that eyecite failed on"] += 1
                 of_paragraph = []
-            citations.extend(LocatedCitation(citation, start, end) for citation in of_paragraph)
+            citations.extend(
+                LocatedCitation(citation, start, end) for citation in of_paragraph
+            )
             start = end + 1
     return citations
 
@@ -223,7 +245,10 @@ class Cited:
 
 
 def resolve(
-    text: str, citations: Sequence[LocatedCitation], nested: Sequence[bool], resource_of: Resolver
+    text: str,
+    citations: Sequence[LocatedCitation],
+    nested: Sequence[bool],
+    resource_of: Resolver,
 ) -> list[Cited | None]:
     """Return the resource of each citation, in the order of ``citations``; None if it is not known.
 
@@ -235,19 +260,26 @@ def resolve(
     resources = _full_resources(text, citations, resource_of)
     all_resolved = _resolved([f.citation for f in citations], resources)
     outside_resolved = _resolved(
-        [f.citation for f, inner in zip(citations, nested, strict=True) if not inner], resources
+        [f.citation for f, inner in zip(citations, nested, strict=True) if not inner],
+        resources,
     )
     volumes: dict[Resource, str] = {}
     cited: list[Cited | None] = []
     for item, inner in zip(citations, nested, strict=True):
         citation = item.citation
-        resolved = outside_resolved if isinstance(citation, IdCitation) and not inner else all_resolved
+        resolved = (
+            outside_resolved
+            if isinstance(citation, IdCitation) and not inner
+            else all_resolved
+        )
         resource = resolved.get(id(citation))
         if resource is None or isinstance(resource, _NoCase):
             cited.append(None)
             continue
         if isinstance(citation, CaseCitation):
-            volume = volume_key(citation.groups.get("volume") or "", citation.corrected_reporter())
+            volume = volume_key(
+                citation.groups.get("volume") or "", citation.corrected_reporter()
+            )
         else:
             volume = ""
         if isinstance(citation, FullCaseCitation):
@@ -281,13 +313,21 @@ def _full_resources(
     for place, item in enumerate(citations):
         if not isinstance(item.citation, FullCitation):
             continue
-        key = key_of(item.citation) if isinstance(item.citation, FullCaseCitation) else None
+        key = (
+            key_of(item.citation)
+            if isinstance(item.citation, FullCaseCitation)
+            else None
+        )
         resource: Resource = _NoCase(place) if key is None else resource_of(key)
         parallel = chain and key is not None and _are_parallel(text, chain[-1], item)
         if not parallel:
             close_chain()
             chain, chain_resource = [], resource if key is not None else None
-        elif chain_resource is not None and isinstance(chain_resource, str) and not isinstance(resource, str):
+        elif (
+            chain_resource is not None
+            and isinstance(chain_resource, str)
+            and not isinstance(resource, str)
+        ):
             chain_resource = resource
         chain.append(item)
         resources[id(item.citation)] = resource
@@ -297,23 +337,40 @@ def _full_resources(
 
 def _are_parallel(text: str, first: LocatedCitation, second: LocatedCitation) -> bool:
     """Whether two citations follow each other with nothing but pincites between, in two reporters."""
-    if not isinstance(first.citation, FullCaseCitation) or first.paragraph_start != second.paragraph_start:
+    if (
+        not isinstance(first.citation, FullCaseCitation)
+        or first.paragraph_start != second.paragraph_start
+    ):
         return False
     gap = ascii_text(text[first.end : second.start])
-    reporters = {reporter_name(c.citation.corrected_reporter()) for c in (first, second)}
-    return len(reporters) == 2 and len(gap) < 80 and BEFORE_PARALLEL.fullmatch(gap) is not None
+    reporters = {
+        reporter_name(c.citation.corrected_reporter()) for c in (first, second)
+    }
+    return (
+        len(reporters) == 2
+        and len(gap) < 80
+        and BEFORE_PARALLEL.fullmatch(gap) is not None
+    )
 
 
-def _resolved(citations: list[CitationBase], resources: dict[int, Resource]) -> dict[int, Resource]:
+def _resolved(
+    citations: list[CitationBase], resources: dict[int, Resource]
+) -> dict[int, Resource]:
     resolutions = resolve_citations(
         citations,
         resolve_full_citation=lambda citation: resources[id(citation)],
         resolve_supra_citation=_supra,
     )
-    return {id(citation): resource for resource, group in resolutions.items() for citation in group}
+    return {
+        id(citation): resource
+        for resource, group in resolutions.items()
+        for citation in group
+    }
 
 
-def _supra(citation: SupraCitation, fulls: Sequence[tuple[FullCitation, Resource]]) -> Resource | None:
+def _supra(
+    citation: SupraCitation, fulls: Sequence[tuple[FullCitation, Resource]]
+) -> Resource | None:
     word = (citation.metadata.antecedent_guess or "").strip(".,;:()[]'\" ")
     if not word or not word[0].isupper():
         return None
@@ -322,6 +379,9 @@ def _supra(citation: SupraCitation, fulls: Sequence[tuple[FullCitation, Resource
         resource: None
         for full, resource in fulls
         if isinstance(full, FullCaseCitation)
-        and (pattern.search(full.metadata.plaintiff or "") or pattern.search(full.metadata.defendant or ""))
+        and (
+            pattern.search(full.metadata.plaintiff or "")
+            or pattern.search(full.metadata.defendant or "")
+        )
     }
     return next(iter(matches)) if len(matches) == 1 else None

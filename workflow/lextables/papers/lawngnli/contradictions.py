@@ -24,7 +24,12 @@ CONTRADICTIONS = Table(
     columns=(
         EXAMPLE_ID,
         *OUTCOME,
-        Column("rule", pa.string(), "the rule of the algorithm that changed it", nullable=True),
+        Column(
+            "rule",
+            pa.string(),
+            "the rule of the algorithm that changed it",
+            nullable=True,
+        ),
         Column("kind", pa.string(), "what the rule did", nullable=True),
     ),
     key=("example_id",),
@@ -35,13 +40,20 @@ CONTRADICTIONS = Table(
 # Hypotheses per parser call.
 BATCH = 1024
 
-DIFFICULTY = "no quotation, four words or more, less than half of the bigrams in the premise"
+DIFFICULTY = (
+    "no quotation, four words or more, less than half of the bigrams in the premise"
+)
 CONTRADICTED = "taken by the contradiction algorithm"
 FUNNEL = (DIFFICULTY, CONTRADICTED)
 
 
 def write_contradictions(
-    parentheticals: str | Path, parser: Parser, seed: int, path: str | Path, *, filtered: bool = True
+    parentheticals: str | Path,
+    parser: Parser,
+    seed: int,
+    path: str | Path,
+    *,
+    filtered: bool = True,
 ) -> StepCounts:
     """Write the result of the contradiction algorithm for each hypothesis (A.1.3, A.1.5, A.1.6).
 
@@ -53,13 +65,24 @@ def write_contradictions(
     counts: Counter[str] = Counter()
 
     def rows() -> Iterator[dict[str, Any]]:
-        remaining = dataset.read(parentheticals, ["example_id", "hypothesis", "short_premise"])
+        remaining = dataset.read(
+            parentheticals, ["example_id", "hypothesis", "short_premise"]
+        )
         while batch := list(islice(remaining, BATCH)):
-            faults = [difficulty_fault(row["hypothesis"], row["short_premise"]) for row in batch]
+            faults = [
+                difficulty_fault(row["hypothesis"], row["short_premise"])
+                for row in batch
+            ]
             passed = [not filtered or fault is None for fault in faults]
-            trees = parser.parse(row["hypothesis"] for row, ok in zip(batch, passed, strict=True) if ok)
+            trees = parser.parse(
+                row["hypothesis"] for row, ok in zip(batch, passed, strict=True) if ok
+            )
             for row, fault, ok in zip(batch, faults, passed, strict=True):
-                result = contradict(next(trees), example=row["example_id"], seed=seed) if ok else None
+                result = (
+                    contradict(next(trees), example=row["example_id"], seed=seed)
+                    if ok
+                    else None
+                )
                 counts.update(_steps_and_reasons(fault, result))
                 yield {"example_id": row["example_id"], **_outcome(fault, result)}
 
@@ -71,7 +94,9 @@ def write_contradictions(
     return StepCounts(funnel, dict(sorted(counts.items())))
 
 
-def _steps_and_reasons(fault: str | None, result: Contradiction | Rejected | None) -> tuple[str, ...]:
+def _steps_and_reasons(
+    fault: str | None, result: Contradiction | Rejected | None
+) -> tuple[str, ...]:
     """The steps that a hypothesis passed, and the reasons why it was dropped."""
     reasons = (f"difficulty: {fault}",) if fault else ()
     if result is None:
@@ -81,7 +106,9 @@ def _steps_and_reasons(fault: str | None, result: Contradiction | Rejected | Non
     return *reasons, *FUNNEL
 
 
-def _outcome(fault: str | None, result: Contradiction | Rejected | None) -> dict[str, Any]:
+def _outcome(
+    fault: str | None, result: Contradiction | Rejected | None
+) -> dict[str, Any]:
     """The columns of `CONTRADICTIONS` other than the example id."""
     contradiction = result if isinstance(result, Contradiction) else None
     return {

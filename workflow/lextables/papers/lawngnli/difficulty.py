@@ -17,7 +17,11 @@ MAX_OVERLAP = 0.5
 _QUOTATION = re.compile(r"[\"“”„‟«»‘]|``|''|(?<![\w'’])'(?=\w)|&quot;")
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
 
-QUOTATION, SHORT, OVERLAP = ("quotation mark", "fewer than four words", "bigram overlap")
+QUOTATION, SHORT, OVERLAP = (
+    "quotation mark",
+    "fewer than four words",
+    "bigram overlap",
+)
 
 
 def words(text: str) -> list[str]:
@@ -52,7 +56,9 @@ def overlap(hypothesis_bigrams: list[str], spaced_premise: str) -> float:
     """Return `bigram_overlap` from the hypothesis's `bigrams` and the premise after `spaced`."""
     if not hypothesis_bigrams:
         return 0.0
-    return sum(bigram in spaced_premise for bigram in hypothesis_bigrams) / len(hypothesis_bigrams)
+    return sum(bigram in spaced_premise for bigram in hypothesis_bigrams) / len(
+        hypothesis_bigrams
+    )
 
 
 def has_quotation_mark(hypothesis: str) -> bool:

@@ -18,7 +18,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lextables.corpora.caselaw.opinion import Page
-from lextables.papers.lawngnli.accuracy import Pipeline, hypothesis_of, metadata_keyword, more_metadata
+from lextables.papers.lawngnli.accuracy import (
+    Pipeline,
+    hypothesis_of,
+    metadata_keyword,
+    more_metadata,
+)
 from lextables.papers.lawngnli.candidates import CITED, CITING_DATE, PARENTHETICAL
 from lextables.papers.lawngnli.case_index import CaseIndex, volume_key
 from lextables.papers.lawngnli.steps import CITING, SPANS, STRINGS, StepCounts
@@ -34,13 +39,29 @@ PARENTHETICALS = Table(
         CITING_DATE,
         *CITED,
         Column("pincite", pa.string(), "the pincite as matched"),
-        Column("pages", STRINGS, "labels of the pages whose text the pincite cites, ascending"),
+        Column(
+            "pages",
+            STRINGS,
+            "labels of the pages whose text the pincite cites, ascending",
+        ),
         *PARENTHETICAL,
         Column("hypothesis", pa.string(), "the parenthetical after A.1.2"),
-        Column("short_premise", pa.string(), "the cited pages of the majority opinion in whole paragraphs"),
-        Column("premise_start", pa.int32(), "offset of the short premise in the majority opinion's text"),
+        Column(
+            "short_premise",
+            pa.string(),
+            "the cited pages of the majority opinion in whole paragraphs",
+        ),
+        Column(
+            "premise_start",
+            pa.int32(),
+            "offset of the short premise in the majority opinion's text",
+        ),
         Column("premise_end", pa.int32(), "offset after it"),
-        Column("premise_spans", SPANS, "the offsets of its parts, where the pages are not consecutive"),
+        Column(
+            "premise_spans",
+            SPANS,
+            "the offsets of its parts, where the pages are not consecutive",
+        ),
     ),
     key=("example_id",),
     labels=("kind",),
@@ -94,7 +115,10 @@ class MajorityOpinions:
     def _starts(self, shard: int) -> list[int]:
         """The first row of each row group, and the number of rows."""
         metadata = self._file(shard).metadata
-        sizes = (metadata.row_group(group).num_rows for group in range(metadata.num_row_groups))
+        sizes = (
+            metadata.row_group(group).num_rows
+            for group in range(metadata.num_row_groups)
+        )
         return [0, *itertools.accumulate(sizes)]
 
     def _group(self, shard: int, group: int) -> list[dict[str, Any]]:
@@ -116,7 +140,18 @@ METADATA = "no metadata keyword"
 MORE_METADATA = "no other metadata"
 VERB = "leading verb supports its clause"
 ONCE = "no repetition in the citing case"
-FUNNEL = (PINCITE, PAGES, MAJORITY, PREMISE, PARTIES, HISTORY, METADATA, MORE_METADATA, VERB, ONCE)
+FUNNEL = (
+    PINCITE,
+    PAGES,
+    MAJORITY,
+    PREMISE,
+    PARTIES,
+    HISTORY,
+    METADATA,
+    MORE_METADATA,
+    VERB,
+    ONCE,
+)
 
 
 @dataclass(frozen=True)
@@ -147,7 +182,9 @@ def write_parentheticals(
         remaining = dataset.read(candidates)
         while batch := list(itertools.islice(remaining, BATCH)):
             batch = [row for row in batch if _cites_pages(row, counts)]
-            for row, premise in zip(batch, _premises(batch, index, majorities, counts), strict=True):
+            for row, premise in zip(
+                batch, _premises(batch, index, majorities, counts), strict=True
+            ):
                 if premise is None:
                     continue
                 counts[PREMISE] += 1
@@ -163,7 +200,9 @@ def write_parentheticals(
                         "short_premise": premise.text,
                         "premise_start": premise.spans[0][0],
                         "premise_end": premise.spans[-1][1],
-                        "premise_spans": [{"start": start, "end": end} for start, end in premise.spans],
+                        "premise_spans": [
+                            {"start": start, "end": end} for start, end in premise.spans
+                        ],
                     }
 
     dataset.write(PARENTHETICALS, rows(), path)
@@ -178,14 +217,21 @@ def _cites_pages(row: Mapping[str, Any], counts: Counter[str]) -> bool:
 
 
 def _premises(
-    rows: list[dict[str, Any]], index: CaseIndex, majorities: MajorityOpinions, counts: Counter[str]
+    rows: list[dict[str, Any]],
+    index: CaseIndex,
+    majorities: MajorityOpinions,
+    counts: Counter[str],
 ) -> list[Premise | None]:
     """The short premise of each row; opinions are read in their order on disk."""
-    places = [(index.record(row["cited_case_id"]), number) for number, row in enumerate(rows)]
+    places = [
+        (index.record(row["cited_case_id"]), number) for number, row in enumerate(rows)
+    ]
     places = [(record, number) for record, number in places if record.row is not None]
     counts[MAJORITY] += len(places)
     premises: list[Premise | None] = [None] * len(rows)
-    for record, number in sorted(places, key=lambda place: (place[0].shard, place[0].row or 0, place[1])):
+    for record, number in sorted(
+        places, key=lambda place: (place[0].shard, place[0].row or 0, place[1])
+    ):
         opinion = majorities.at(record.shard, record.row or 0)
         if rows[number]["pages_of"] != volume_key(opinion.volume, opinion.reporter):
             counts["pages of a reporter that is not labelled"] += 1
@@ -194,7 +240,9 @@ def _premises(
     return premises
 
 
-def _accurate(row: Mapping[str, Any], pipeline: Pipeline, counts: Counter[str]) -> str | None:
+def _accurate(
+    row: Mapping[str, Any], pipeline: Pipeline, counts: Counter[str]
+) -> str | None:
     """The hypothesis of a row, or None if one of the accuracy filters drops it (A.1.2)."""
     filters = {
         PARTIES: row["met_again"],
@@ -223,7 +271,11 @@ def short_premise(opinion: MajorityOpinion, pages: Sequence[str]) -> Premise | N
     for place, page in enumerate(opinion.pages):
         if page.label not in cited:
             continue
-        following = opinion.pages[place + 1].offset if place + 1 < len(opinion.pages) else opinion.body_end
+        following = (
+            opinion.pages[place + 1].offset
+            if place + 1 < len(opinion.pages)
+            else opinion.body_end
+        )
         span = _paragraphs(opinion.text, page.offset, min(following, opinion.body_end))
         if span is None:
             continue
@@ -233,7 +285,9 @@ def short_premise(opinion: MajorityOpinion, pages: Sequence[str]) -> Premise | N
             spans.append(span)
     if not spans:
         return None
-    return Premise("\n".join(opinion.text[start:end] for start, end in spans), tuple(spans))
+    return Premise(
+        "\n".join(opinion.text[start:end] for start, end in spans), tuple(spans)
+    )
 
 
 def _paragraphs(text: str, start: int, end: int) -> tuple[int, int] | None:

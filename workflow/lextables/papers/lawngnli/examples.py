@@ -43,14 +43,24 @@ from lextables.pipeline import dataset
 from lextables.pipeline.dataset import Column, Table
 
 _PREMISE = (
-    Column("cited_case_id", pa.int64(), "the case whose majority opinion is the premise"),
+    Column(
+        "cited_case_id", pa.int64(), "the case whose majority opinion is the premise"
+    ),
     Column("cited_jurisdiction", pa.string(), "its state, or `United States`"),
     Column("pages", STRINGS, "labels of the pages that the short premise is from"),
 )
 _PLACE = (
-    Column("premise_start", pa.int32(), "offset of the short premise in the opinion's original text"),
+    Column(
+        "premise_start",
+        pa.int32(),
+        "offset of the short premise in the opinion's original text",
+    ),
     Column("premise_end", pa.int32(), "offset after it"),
-    Column("premise_spans", SPANS, "the offsets of its parts, where the pages are not consecutive"),
+    Column(
+        "premise_spans",
+        SPANS,
+        "the offsets of its parts, where the pages are not consecutive",
+    ),
 )
 
 UNFILTERED = Table(
@@ -60,7 +70,11 @@ UNFILTERED = Table(
         *CITING,
         *_PREMISE,
         Column("hypothesis", pa.string(), "the parenthetical after A.1.2"),
-        Column("short_premise", pa.string(), "the cited pages in whole paragraphs, citations in them"),
+        Column(
+            "short_premise",
+            pa.string(),
+            "the cited pages in whole paragraphs, citations in them",
+        ),
         *_PLACE,
         *OUTCOME,
     ),
@@ -69,14 +83,23 @@ UNFILTERED = Table(
     ordered=False,
 )
 
-_ANALYSIS = Column("analysis", pa.bool_(), "whether the long premise has at most 4,096 RoBERTa tokens")
+_ANALYSIS = Column(
+    "analysis", pa.bool_(), "whether the long premise has at most 4,096 RoBERTa tokens"
+)
 _JUDGED = (
     Column("label", pa.string(), "entail, neutral or contradict"),
     Column("negated", pa.bool_(), "whether the hypothesis has pivotal negation"),
-    Column("fault", pa.string(), "the difficulty filter that would drop it or its twin", nullable=True),
+    Column(
+        "fault",
+        pa.string(),
+        "the difficulty filter that would drop it or its twin",
+        nullable=True,
+    ),
     Column("hypothesis", pa.string(), "the statement to judge"),
 )
-_FOUND_BY = Column("premise_example_id", pa.string(), "the example that the premise comes from")
+_FOUND_BY = Column(
+    "premise_example_id", pa.string(), "the example that the premise comes from"
+)
 
 # Intermediate files while the examples are made, one per jurisdiction.
 LABELLED = Table(
@@ -87,7 +110,11 @@ LABELLED = Table(
         *_JUDGED,
         Column("twin", pa.string(), "the hypothesis that contradicts it (A.1.5)"),
         *_PREMISE,
-        Column("short_premise", pa.string(), "the short premise as it stands in the opinion"),
+        Column(
+            "short_premise",
+            pa.string(),
+            "the short premise as it stands in the opinion",
+        ),
         *_PLACE,
     ),
     key=("example_id",),
@@ -106,14 +133,24 @@ EXAMPLES = Table(
     description="LawngNLI: an example, then its twin with the same premise and the opposite hypothesis.",
     columns=(
         *CITING,
-        Column("is_twin", pa.bool_(), "whether this is the contradictory twin of the example before it"),
-        Column("split", pa.string(), "train, val or test; a pair of twins is never parted"),
+        Column(
+            "is_twin",
+            pa.bool_(),
+            "whether this is the contradictory twin of the example before it",
+        ),
+        Column(
+            "split", pa.string(), "train, val or test; a pair of twins is never parted"
+        ),
         _ANALYSIS,
         *_JUDGED,
         *_PREMISE,
         _FOUND_BY,
         Column("short_premise", pa.string(), "the short premise without citations"),
-        Column("short_premise_original", pa.string(), "the short premise as it stands in the opinion"),
+        Column(
+            "short_premise_original",
+            pa.string(),
+            "the short premise as it stands in the opinion",
+        ),
         *_PLACE,
     ),
     key=("example_id", "is_twin"),
@@ -145,9 +182,16 @@ class Shard:
 
 
 def write_examples(
-    shards: Sequence[Shard], encode: Encode, seed: int, examples: str | Path, long_premises: str | Path, *,
-    filtered: bool = True, test_share: float | None = TEST_SHARE, scratch: str | Path | None = None,
-) -> dict[str, int]:  # fmt: skip
+    shards: Sequence[Shard],
+    encode: Encode,
+    seed: int,
+    examples: str | Path,
+    long_premises: str | Path,
+    *,
+    filtered: bool = True,
+    test_share: float | None = TEST_SHARE,
+    scratch: str | Path | None = None,
+) -> dict[str, int]:
     """Write the finished data set and its long premises; return the funnel's last steps, in order.
 
     Order: labels in strata (A.1.4), the difficulty filters on the hypotheses as converted (A.1.6), neutral
@@ -163,10 +207,18 @@ def write_examples(
         )
         steps = {CONVERTED: _rows(converted)} if filtered else {}
         paired = list(_paired(converted, shards, encode, Path(folder, "paired")))
-        splits = balance(_read(paired, ["example_id", "label", "negated", "analysis"]), seed, test_share)
-        by_example = heapq.merge(*map(dataset.read, paired), key=itemgetter("example_id"))
+        splits = balance(
+            _read(paired, ["example_id", "label", "negated", "analysis"]),
+            seed,
+            test_share,
+        )
+        by_example = heapq.merge(
+            *map(dataset.read, paired), key=itemgetter("example_id")
+        )
         split_rows = (
-            row | {"split": splits[name]} for row in by_example if (name := row["example_id"]) in splits
+            row | {"split": splits[name]}
+            for row in by_example
+            if (name := row["example_id"]) in splits
         )
         written = dataset.write(EXAMPLES, _with_twins(split_rows), examples)
         used = {
@@ -175,7 +227,11 @@ def write_examples(
             if row["example_id"] in splits
         }
         dataset.write(LONG_PREMISES, long_premises_of(used, shards), long_premises)
-        return steps | {NEUTRALIZED: _rows(paired), BALANCED: len(splits), TWINNED: written}
+        return steps | {
+            NEUTRALIZED: _rows(paired),
+            BALANCED: len(splits),
+            TWINNED: written,
+        }
 
 
 def write_unfiltered(shards: Sequence[Shard], path: str | Path) -> int:
@@ -197,26 +253,36 @@ def long_premises_of(cases: set[int], shards: Sequence[Shard]) -> Iterator[Row]:
 
     paths = [shard.long_premises for shard in shards]
     firsts = [next(dataset.read(path, ["case_id"]), None) for path in paths]
-    tables = [opened(path, first) for path, first in zip(paths, firsts, strict=True) if first is not None]
+    tables = [
+        opened(path, first)
+        for path, first in zip(paths, firsts, strict=True)
+        if first is not None
+    ]
     merged = heapq.merge(*tables, key=itemgetter("case_id"))
     return (row for row in merged if "text" in row and row["case_id"] in cases)
 
 
-def entail_rows(shards: Sequence[Shard], columns: list[str] | None = None) -> Iterator[Row]:
+def entail_rows(
+    shards: Sequence[Shard], columns: list[str] | None = None
+) -> Iterator[Row]:
     """Yield the Entail examples that the contradiction algorithm took, with ``negated`` and ``twin``.
 
     ``columns`` are the columns of the parentheticals to read, including ``example_id``; None reads all.
     """
     for shard in shards:
         files = shard.contradictions, shard.parentheticals
-        for outcome, row in outcomes(*files, ["example_id", "negated", "twin"], columns):
+        for outcome, row in outcomes(
+            *files, ["example_id", "negated", "twin"], columns
+        ):
             if outcome["twin"] is not None:
                 yield row | outcome
 
 
 def _converted(shards: Sequence[Shard], seed: int, filtered: bool) -> Iterator[Row]:
     """The labelled rows that pass the difficulty filters after conversion (all rows unless ``filtered``)."""
-    labels = assign_labels(entail_rows(shards, ["example_id", "citing_jurisdiction"]), seed)
+    labels = assign_labels(
+        entail_rows(shards, ["example_id", "citing_jurisdiction"]), seed
+    )
     for row in entail_rows(shards):
         converted = labelled(row, labels[row["example_id"]])
         fault = difficulty_fault(converted["hypothesis"], converted["short_premise"])
@@ -247,12 +313,16 @@ def _paired(
     return map(write, converted)
 
 
-def _with_premises(rows: Sequence[Row], network: CitationNetwork, encode: Encode) -> Iterator[Row]:
+def _with_premises(
+    rows: Sequence[Row], network: CitationNetwork, encode: Encode
+) -> Iterator[Row]:
     """The rows of one jurisdiction that have a neutral premise, in their order.
 
     The search uses the hypotheses before labelling, for all labels.
     """
-    originals = (contradicted(row) if row["label"] == CONTRADICT else row for row in rows)
+    originals = (
+        contradicted(row) if row["label"] == CONTRADICT else row for row in rows
+    )
     return neutralized(rows, neutral_premises(originals, network, encode))
 
 
@@ -281,7 +351,10 @@ def _with_twins(rows: Iterable[Row]) -> Iterator[Row]:
     without = lru_cache(SHORT_PREMISES)(remove_citations)
     for row in twinned(rows):
         original = row["short_premise"]
-        yield row | {"short_premise": without(original), "short_premise_original": original}
+        yield row | {
+            "short_premise": without(original),
+            "short_premise_original": original,
+        }
 
 
 def twin(row: Mapping[str, Any]) -> Row:
@@ -300,7 +373,9 @@ def twinned(rows: Iterable[Mapping[str, Any]]) -> Iterator[Row]:
         yield twin(row)
 
 
-def split_by_jurisdiction(rows: Iterable[Mapping[str, Any]], table: Table, folder: Path) -> list[Path]:
+def split_by_jurisdiction(
+    rows: Iterable[Mapping[str, Any]], table: Table, folder: Path
+) -> list[Path]:
     """Write ``rows`` to one file per ``cited_jurisdiction``, keeping their order.
 
     Only the columns of ``table`` are written. Returns the files, sorted by jurisdiction.
@@ -313,13 +388,19 @@ def split_by_jurisdiction(rows: Iterable[Mapping[str, Any]], table: Table, folde
             if jurisdiction not in writers:
                 paths[jurisdiction] = folder / f"{len(paths)}.parquet"
                 writers[jurisdiction] = files.enter_context(
-                    pq.ParquetWriter(paths[jurisdiction], table.schema, compression="zstd")
+                    pq.ParquetWriter(
+                        paths[jurisdiction], table.schema, compression="zstd"
+                    )
                 )
-            writers[jurisdiction].write_batch(pa.RecordBatch.from_pylist(group, table.schema))
+            writers[jurisdiction].write_batch(
+                pa.RecordBatch.from_pylist(group, table.schema)
+            )
     return [path for _, path in sorted(paths.items())]
 
 
-def _by_jurisdiction(rows: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, list[Mapping[str, Any]]]]:
+def _by_jurisdiction(
+    rows: Iterable[Mapping[str, Any]],
+) -> Iterator[tuple[str, list[Mapping[str, Any]]]]:
     """The rows of each batch by jurisdiction."""
     remaining, jurisdiction = iter(rows), itemgetter("cited_jurisdiction")
     while batch := sorted(islice(remaining, BATCH), key=jurisdiction):

@@ -5,9 +5,26 @@ from pathlib import Path
 
 from lextables.pipeline import dataset
 from lextables.pipeline.files import read_json
-from lextables.report.exhibits import Example, Examples, Funnel, Piece, Section, Statement, cut, edited
+from lextables.report.exhibits import (
+    Example,
+    Examples,
+    Funnel,
+    Piece,
+    Section,
+    Statement,
+    cut,
+    edited,
+)
 
-COLUMNS = ["example_id", "is_twin", "label", "hypothesis", "short_premise", "premise_example_id", "fault"]
+COLUMNS = [
+    "example_id",
+    "is_twin",
+    "label",
+    "hypothesis",
+    "short_premise",
+    "premise_example_id",
+    "fault",
+]
 LABELS = ("entail", "contradict", "neutral")
 EACH = 2  # examples per label
 MAX_ROWS = 20_000  # rows from which examples are chosen
@@ -17,10 +34,10 @@ TITLES = {
     "contradict": "A description whose meaning was reversed",
     "neutral": "A description of one case with the opinion of another",
 }
-ORIGIN = (
-    "The premise is that of another parenthetical ({}); it neither entails nor contradicts the hypothesis."
+ORIGIN = "The premise is that of another parenthetical ({}); it neither entails nor contradicts the hypothesis."
+PREFERRED_CHARACTERS = (
+    350  # of a premise: short enough to read, long enough to understand
 )
-PREFERRED_CHARACTERS = 350  # of a premise: short enough to read, long enough to understand
 
 
 def sections(data: Path) -> list[Section]:
@@ -42,22 +59,36 @@ def sections(data: Path) -> list[Section]:
         "twin has the same premise and a hypothesis with the opposite meaning; the changes are marked.",
         pairs,
     )
-    return [section for section, content in ((funnel, funnel.steps), (examples, pairs)) if content]
+    return [
+        section
+        for section, content in ((funnel, funnel.steps), (examples, pairs))
+        if content
+    ]
 
 
 def chosen(path: Path) -> list[tuple[dataset.Row, dataset.Row]]:
     """Return `EACH` (example, twin) pairs per label, difficult ones with readable premises first."""
-    by_label: dict[str, list[tuple[dataset.Row, dataset.Row]]] = {label: [] for label in LABELS}
+    by_label: dict[str, list[tuple[dataset.Row, dataset.Row]]] = {
+        label: [] for label in LABELS
+    }
     rows = list(islice(dataset.read(path, COLUMNS), MAX_ROWS))
     for row, twin in pairwise(rows):
         if twin["is_twin"]:
             by_label[row["label"]].append((row, twin))
-    return [pair for pairs in by_label.values() for pair in sorted(pairs, key=_preference)[:EACH]]
+    return [
+        pair
+        for pairs in by_label.values()
+        for pair in sorted(pairs, key=_preference)[:EACH]
+    ]
 
 
 def _preference(pair: tuple[dataset.Row, dataset.Row]) -> tuple[bool, int, str]:
     row, _ = pair
-    return row["fault"] is not None, abs(len(row["short_premise"]) - PREFERRED_CHARACTERS), row["example_id"]
+    return (
+        row["fault"] is not None,
+        abs(len(row["short_premise"]) - PREFERRED_CHARACTERS),
+        row["example_id"],
+    )
 
 
 def _example(row: dataset.Row, twin: dataset.Row) -> Example:
@@ -68,7 +99,9 @@ def _example(row: dataset.Row, twin: dataset.Row) -> Example:
         [
             Statement("Premise", [Piece(premise)]),
             Statement("Hypothesis", [Piece(hypothesis)], row["label"]),
-            Statement("Its twin", edited(hypothesis, twin["hypothesis"]), twin["label"]),
+            Statement(
+                "Its twin", edited(hypothesis, twin["hypothesis"]), twin["label"]
+            ),
         ],
         ORIGIN.format(row["premise_example_id"]) if other else "",
     )

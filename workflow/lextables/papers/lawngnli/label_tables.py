@@ -15,7 +15,14 @@ import numpy as np
 from lextables.metrics.intervals import jackknife_interval
 from lextables.papers.lawngnli.difficulty import bigrams, spaced
 from lextables.papers.lawngnli.difficulty import overlap as overlap_of
-from lextables.papers.lawngnli.labels import CONTRADICT, ENTAIL, LABELS, NEUTRAL, TEST, TRAIN
+from lextables.papers.lawngnli.labels import (
+    CONTRADICT,
+    ENTAIL,
+    LABELS,
+    NEUTRAL,
+    TEST,
+    TRAIN,
+)
 from lextables.papers.lawngnli.pairs import NLI
 from lextables.pipeline.dataset import Row, read
 
@@ -43,11 +50,15 @@ def by_label(rows: Sequence[Row], probabilities: Sequence[Sequence[float]]) -> C
         label, premise = LABELS[row["label"]], row["premise"]
         correct[label].append((premise, float(share[row["label"]])))
         if label != NEUTRAL:
-            correct[CHOICE].append((premise, _above(score, 0) if label == ENTAIL else _above(0, score)))
+            correct[CHOICE].append(
+                (premise, _above(score, 0) if label == ENTAIL else _above(0, score))
+            )
             twins[row["example"].removesuffix(TWIN)][label] = (premise, score)
     for _, pair in sorted(twins.items()):
         if len(pair) == 2:
-            correct[TWINS].append((pair[ENTAIL][0], _above(pair[ENTAIL][1], pair[CONTRADICT][1])))
+            correct[TWINS].append(
+                (pair[ENTAIL][0], _above(pair[ENTAIL][1], pair[CONTRADICT][1]))
+            )
     return correct
 
 
@@ -61,14 +72,20 @@ def decided(probabilities: np.ndarray) -> np.ndarray:
     return most / most.sum(axis=-1, keepdims=True)
 
 
-def share_of_premises(values: Sequence[tuple[str, float]]) -> tuple[float, tuple[float, float] | None]:
+def share_of_premises(
+    values: Sequence[tuple[str, float]],
+) -> tuple[float, tuple[float, float] | None]:
     """Return the mean of (premise, value) and its 95 % interval, whole premises left out in turn."""
-    premises, places = np.unique([premise for premise, _ in values], return_inverse=True)
+    premises, places = np.unique(
+        [premise for premise, _ in values], return_inverse=True
+    )
     numbers = np.array([value for _, value in values])
     sums, counts = np.bincount(places, numbers), np.bincount(places)
     without = (sums.sum() - sums) / np.maximum(counts.sum() - counts, 1)
     mean = float(numbers.mean())
-    return mean, jackknife_interval(mean, without, (0, 1)) if len(premises) > 1 else None
+    return mean, jackknife_interval(mean, without, (0, 1)) if len(
+        premises
+    ) > 1 else None
 
 
 class Overlap:
@@ -90,13 +107,17 @@ class Overlap:
                 hypotheses_of[premise].add(hypothesis)
         hypotheses = set().union(*hypotheses_of.values())
         bigrams_of = {
-            row["text_id"]: bigrams(row["text"]) for row in read(self._texts) if row["text_id"] in hypotheses
+            row["text_id"]: bigrams(row["text"])
+            for row in read(self._texts)
+            if row["text_id"] in hypotheses
         }
         for row in read(self._texts) if hypotheses_of else ():
             if row["text_id"] in hypotheses_of:
                 premise = spaced(row["text"])
                 for hypothesis in hypotheses_of[row["text_id"]]:
-                    self._overlaps[row["text_id"], hypothesis] = overlap_of(bigrams_of[hypothesis], premise)
+                    self._overlaps[row["text_id"], hypothesis] = overlap_of(
+                        bigrams_of[hypothesis], premise
+                    )
         return np.array([self._overlaps[key] for key in keys])
 
 
@@ -114,7 +135,9 @@ def fit_threshold(overlap: np.ndarray, labels: np.ndarray) -> float:
     """Return the threshold with the highest expected accuracy of `guesses` on these training examples."""
     candidates = np.unique(np.append(overlap, 1.01))
     places = np.arange(len(labels))
-    accuracies = [guesses(overlap, threshold)[places, labels].mean() for threshold in candidates]
+    accuracies = [
+        guesses(overlap, threshold)[places, labels].mean() for threshold in candidates
+    ]
     return float(candidates[int(np.argmax(accuracies))])
 
 
@@ -127,10 +150,14 @@ def guessing(
     """
     training_view, _, test_view = condition.partition(" > ")
     views = {view: view.removesuffix("_512") for view in (training_view, test_view)}
-    if not all(view in ("short", "short_bm25", "long", "long_bm25") for view in views.values()):
+    if not all(
+        view in ("short", "short_bm25", "long", "long_bm25") for view in views.values()
+    ):
         return None
     rows = [row for row in examples if row["head_id"] == NLI]
-    training, test = ([row for row in rows if row["split"] == split] for split in (TRAIN, TEST))
+    training, test = (
+        [row for row in rows if row["split"] == split] for split in (TRAIN, TEST)
+    )
     if not training or not test:
         return None
     labels = np.array([row["label"] for row in training])

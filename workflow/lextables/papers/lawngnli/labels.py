@@ -53,10 +53,14 @@ def assign_labels(rows: Iterable[Row], seed: int) -> dict[Any, str]:
     """
     strata: dict[tuple[str, bool], list[Any]] = {}
     for row in rows:
-        strata.setdefault((row["citing_jurisdiction"], bool(row["negated"])), []).append(row["example_id"])
+        strata.setdefault(
+            (row["citing_jurisdiction"], bool(row["negated"])), []
+        ).append(row["example_id"])
     assigned: dict[Any, str] = {}
     for (place, negated), ids in sorted(strata.items()):
-        order = sorted(LABELS, key=lambda label: draw(seed, "label order", place, negated, label))
+        order = sorted(
+            LABELS, key=lambda label: draw(seed, "label order", place, negated, label)
+        )
         ids.sort(key=lambda example_id: (draw(seed, "label", example_id), example_id))
         for position, example_id in enumerate(ids):
             assigned[example_id] = order[position % len(order)]
@@ -69,7 +73,12 @@ def contradicted(row: Row) -> dict[str, Any]:
     The contradiction algorithm removes pivotal negation where it is and adds it where it is not, so
     one of the two hypotheses is negated and the other is not (Appendix A.1.5).
     """
-    return {**row, "hypothesis": row["twin"], "twin": row["hypothesis"], "negated": not row["negated"]}
+    return {
+        **row,
+        "hypothesis": row["twin"],
+        "twin": row["hypothesis"],
+        "negated": not row["negated"],
+    }
 
 
 def labelled(row: Row, label: str) -> dict[str, Any]:
@@ -99,7 +108,9 @@ def split_sizes(n: int, test_share: float = TEST_SHARE) -> dict[str, int]:
     return {TRAIN: n - val - test, VAL: val, TEST: test}
 
 
-def balance(rows: Iterable[Row], seed: int, test_share: float | None = TEST_SHARE) -> dict[Any, str]:
+def balance(
+    rows: Iterable[Row], seed: int, test_share: float | None = TEST_SHARE
+) -> dict[Any, str]:
     """Return the split of each ``example_id`` that is kept (Appendix A.1.8); the others are dropped.
 
     Rows carry ``example_id``, ``label``, ``negated`` and ``analysis``.  Inside the analysis subset and
@@ -108,24 +119,33 @@ def balance(rows: Iterable[Row], seed: int, test_share: float | None = TEST_SHAR
     training.  Without a ``test_share`` it is the paper's, or `SMALL_TEST_SHARE` if that would give fewer than
     `MIN_TEST` test examples.  A group with no example at all empties its subset.
     """
-    cells: dict[tuple[bool, str], list[Any]] = {(a, g): [] for a in (False, True) for g in GROUPS}
+    cells: dict[tuple[bool, str], list[Any]] = {
+        (a, g): [] for a in (False, True) for g in GROUPS
+    }
     for row in rows:
         cell = bool(row["analysis"]), closed_group(row["label"], row["negated"])
         cells[cell].append(row["example_id"])
     split_of: dict[Any, str] = {}
     smallest_of = {
-        analysis: min(len(cells[analysis, group]) for group in GROUPS) for analysis in (False, True)
+        analysis: min(len(cells[analysis, group]) for group in GROUPS)
+        for analysis in (False, True)
     }
     if test_share is None:
         examples = 2 * len(GROUPS) * sum(smallest_of.values())
-        test_share = TEST_SHARE if examples * TEST_SHARE >= MIN_TEST else SMALL_TEST_SHARE
+        test_share = (
+            TEST_SHARE if examples * TEST_SHARE >= MIN_TEST else SMALL_TEST_SHARE
+        )
     for analysis, smallest in smallest_of.items():
         for group in GROUPS:
             ids = cells[analysis, group]
-            ids.sort(key=lambda example_id: (draw(seed, "balance", example_id), example_id))
+            ids.sort(
+                key=lambda example_id: (draw(seed, "balance", example_id), example_id)
+            )
             ids = ids[:smallest]
             # A separate random order, so that the split does not depend on the order of the cut.
-            ids.sort(key=lambda example_id: (draw(seed, "split", example_id), example_id))
+            ids.sort(
+                key=lambda example_id: (draw(seed, "split", example_id), example_id)
+            )
             sizes = split_sizes(smallest, test_share)
             names = [split for split in SPLITS for _ in range(sizes[split])]
             split_of.update(zip(ids, names, strict=True))

@@ -19,9 +19,19 @@ LONG_PREMISES = Table(
     columns=(
         Column("case_id", pa.int64(), "the case"),
         Column("opinion_id", pa.string(), "its single majority opinion"),
-        Column("original", pa.string(), "the opinion's text, to which all offsets refer"),
-        Column("text", pa.string(), "the opinion without citations (A.1.9), nothing prepended"),
-        Column("tokens", pa.int32(), "RoBERTa tokens of `text`, the two special tokens among them"),
+        Column(
+            "original", pa.string(), "the opinion's text, to which all offsets refer"
+        ),
+        Column(
+            "text",
+            pa.string(),
+            "the opinion without citations (A.1.9), nothing prepended",
+        ),
+        Column(
+            "tokens",
+            pa.int32(),
+            "RoBERTa tokens of `text`, the two special tokens among them",
+        ),
         Column(
             "closing_paragraphs",
             pa.int32(),
@@ -45,19 +55,27 @@ def outcomes(
     Raises ValueError if the files are not of the same shard.
     """
     for outcome, row in zip(
-        dataset.read(contradictions, of_outcome), dataset.read(parentheticals, of_row), strict=True
+        dataset.read(contradictions, of_outcome),
+        dataset.read(parentheticals, of_row),
+        strict=True,
     ):
         if outcome["example_id"] != row["example_id"]:
-            raise ValueError(f"{contradictions} and {parentheticals} are not of one shard")
+            raise ValueError(
+                f"{contradictions} and {parentheticals} are not of one shard"
+            )
         yield outcome, row
 
 
-def cited_cases(contradictions: Iterable[str | Path], parentheticals: Iterable[str | Path]) -> set[int]:
+def cited_cases(
+    contradictions: Iterable[str | Path], parentheticals: Iterable[str | Path]
+) -> set[int]:
     """Return the cited cases of all hypotheses that the contradiction algorithm accepted."""
     return {
         row["cited_case_id"]
         for paths in zip(contradictions, parentheticals, strict=True)
-        for outcome, row in outcomes(*paths, ["example_id", "twin"], ["example_id", "cited_case_id"])
+        for outcome, row in outcomes(
+            *paths, ["example_id", "twin"], ["example_id", "cited_case_id"]
+        )
         if outcome["twin"] is not None
     }
 
@@ -75,7 +93,9 @@ def by_shard(cases: Iterable[int], index: CaseIndex) -> list[list[tuple[int, int
 PREPENDED_TOKENS = 512
 
 
-def write_long_premises(places: Iterable[tuple[int, int]], opinions: str | Path, path: str | Path) -> int:
+def write_long_premises(
+    places: Iterable[tuple[int, int]], opinions: str | Path, path: str | Path
+) -> int:
     """Write the premises among a shard's ``opinions``, with and without citations (A.1.9).
 
     ``places`` are their (row, case id), sorted by row. ``path`` becomes a table of `LONG_PREMISES`. Returns
@@ -83,11 +103,17 @@ def write_long_premises(places: Iterable[tuple[int, int]], opinions: str | Path,
     """
     counter, majorities = TokenCounter(), MajorityOpinions([opinions])
     # Reading follows the order on disk; the table is sorted by case.
-    premises = [_long_premise(case, majorities.at(0, row), counter) for row, case in places]
-    return dataset.write(LONG_PREMISES, sorted(premises, key=lambda row: row["case_id"]), path)
+    premises = [
+        _long_premise(case, majorities.at(0, row), counter) for row, case in places
+    ]
+    return dataset.write(
+        LONG_PREMISES, sorted(premises, key=lambda row: row["case_id"]), path
+    )
 
 
-def _long_premise(case: int, opinion: MajorityOpinion, counter: TokenCounter) -> dict[str, Any]:
+def _long_premise(
+    case: int, opinion: MajorityOpinion, counter: TokenCounter
+) -> dict[str, Any]:
     text = remove_citations(opinion.text)
     return {
         "case_id": case,
@@ -99,7 +125,9 @@ def _long_premise(case: int, opinion: MajorityOpinion, counter: TokenCounter) ->
     }
 
 
-def closing_paragraphs(text: str, count: Callable[[str], int], tokens: int = PREPENDED_TOKENS) -> int:
+def closing_paragraphs(
+    text: str, count: Callable[[str], int], tokens: int = PREPENDED_TOKENS
+) -> int:
     """Return the smallest number of paragraphs at the end of ``text`` with at least ``tokens`` tokens.
 
     Models get these paragraphs before the text (A.1.9). A paragraph is a line; line ends between paragraphs

@@ -61,7 +61,9 @@ RECEIVING = frozenset(
 )
 """Verbs whose passive participle keeps an object: "respondents denied counsel"."""
 
-PAYING = frozenset("ask lend loan offer owe pay promise send serve show teach tell".split())
+PAYING = frozenset(
+    "ask lend loan offer owe pay promise send serve show teach tell".split()
+)
 """Verbs of that kind whose subject may as well be the one who gives."""
 
 PREDICATING = frozenset(
@@ -69,7 +71,9 @@ PREDICATING = frozenset(
 )
 """Verbs whose passive participle keeps a predicate: "elimination of parole held an ex post facto law"."""
 
-TELLING = frozenset("advise assure convince inform instruct notify persuade tell warn".split())
+TELLING = frozenset(
+    "advise assure convince inform instruct notify persuade tell warn".split()
+)
 """Verbs whose passive participle keeps a clause: "suspect told that he may leave"."""
 
 ATTEMPTING = frozenset(
@@ -181,8 +185,15 @@ def is_verb(form: str) -> bool:
     """Tell whether the lexicon has ``form`` as a form of a verb, with a hyphen or without."""
     from lemminflect import getLemma
 
-    spellings = {form.lower(), form.lower().replace("-", ""), form.lower().rpartition("-")[2]}
-    return any(getLemma(spelling, "VERB", lemmatize_oov=False) for spelling in sorted(spellings))
+    spellings = {
+        form.lower(),
+        form.lower().replace("-", ""),
+        form.lower().rpartition("-")[2],
+    }
+    return any(
+        getLemma(spelling, "VERB", lemmatize_oov=False)
+        for spelling in sorted(spellings)
+    )
 
 
 def is_noun(form: str) -> bool:
@@ -204,7 +215,11 @@ def singular(form: str) -> str:
     lemmas = getLemma(lowered, "NOUN", lemmatize_oov=False)
     if lemmas:
         return lemmas[0]
-    return lowered[:-1] if lowered.endswith("s") and not lowered.endswith("ss") else lowered
+    return (
+        lowered[:-1]
+        if lowered.endswith("s") and not lowered.endswith("ss")
+        else lowered
+    )
 
 
 def is_participle(form: str) -> bool:

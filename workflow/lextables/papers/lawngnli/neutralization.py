@@ -49,7 +49,9 @@ PREMISE_FIELDS = (
 Encode = Callable[[list[str]], np.ndarray]
 
 
-def pairs_of(cases: Iterable[int], paths: Iterable[str | Path]) -> Iterator[tuple[int, int]]:
+def pairs_of(
+    cases: Iterable[int], paths: Iterable[str | Path]
+) -> Iterator[tuple[int, int]]:
     """Yield the (citing, cited) pairs of tables of `candidates.CITES` that one of ``cases`` is in.
 
     A network of these pairs has all neighbours of these cases.
@@ -59,7 +61,9 @@ def pairs_of(cases: Iterable[int], paths: Iterable[str | Path]) -> Iterator[tupl
         table = dataset.read_table(path, ["citing_case_id", "cited_case_id"])
         citing, cited = (column.to_numpy() for column in table.columns)
         is_involved = np.isin(citing, case_ids) | np.isin(cited, case_ids)
-        yield from zip(citing[is_involved].tolist(), cited[is_involved].tolist(), strict=True)
+        yield from zip(
+            citing[is_involved].tolist(), cited[is_involved].tolist(), strict=True
+        )
 
 
 class CitationNetwork:
@@ -121,11 +125,18 @@ def neutral_premises(
     premises, a copy of them as words, and the float32 embeddings of one jurisdiction's candidates.
     """
     # {jurisdiction: its queries, and its premises (cited case, text) with their lowest example ids}
-    places: dict[str, tuple[list[_Query], dict[tuple[int, str], Any]]] = defaultdict(lambda: ([], {}))
+    places: dict[str, tuple[list[_Query], dict[tuple[int, str], Any]]] = defaultdict(
+        lambda: ([], {})
+    )
     for row in rows:
         queries, premises = places[row["cited_jurisdiction"]]
         queries.append(
-            _Query(row["example_id"], row["citing_case_id"], row["cited_case_id"], row["hypothesis"])
+            _Query(
+                row["example_id"],
+                row["citing_case_id"],
+                row["cited_case_id"],
+                row["hypothesis"],
+            )
         )
         key = (row["cited_case_id"], row["short_premise"])
         premises[key] = min(premises.get(key, row["example_id"]), row["example_id"])
@@ -135,7 +146,9 @@ def neutral_premises(
     return dict(sorted(pairings.items()))
 
 
-def neutralized(rows: Sequence[Row], pairings: Mapping[Any, Pairing | None]) -> Iterator[dict[str, Any]]:
+def neutralized(
+    rows: Sequence[Row], pairings: Mapping[Any, Pairing | None]
+) -> Iterator[dict[str, Any]]:
     """Yield the rows with a candidate: Neutral ones with the new premise, the others unchanged (A.1.7).
 
     ``premise_example_id`` is added: the example whose premise the row has now.
@@ -164,11 +177,16 @@ def _pairings(
     texts = [text for _, text in premises]
     searchable = [spaced(text) for text in texts]
     bm25 = OkapiBM25(texts)
-    nearest = _Nearest(_embed(encode, texts), np.array([case_id for case_id, _ in premises], dtype=np.int64))
+    nearest = _Nearest(
+        _embed(encode, texts),
+        np.array([case_id for case_id, _ in premises], dtype=np.int64),
+    )
     for query, positions, similarities in nearest.search(queries, network, encode, top):
         hypothesis_bigrams = bigrams(query.hypothesis)
         allowed = [
-            i for i, p in enumerate(positions) if overlap(hypothesis_bigrams, searchable[p]) < MAX_OVERLAP
+            i
+            for i, p in enumerate(positions)
+            if overlap(hypothesis_bigrams, searchable[p]) < MAX_OVERLAP
         ]
         if not allowed:
             yield query.example_id, None
@@ -180,7 +198,12 @@ def _pairings(
         source = examples[premises[positions[allowed[best]]]]
         yield (
             query.example_id,
-            Pairing(source, float(similarities[allowed[best]]), float(scores[best]), len(allowed)),
+            Pairing(
+                source,
+                float(similarities[allowed[best]]),
+                float(scores[best]),
+                len(allowed),
+            ),
         )
 
 
@@ -190,7 +213,9 @@ def _embed(encode: Encode, texts: list[str]) -> np.ndarray:
     embeddings = np.empty((len(texts), first.shape[1]), dtype=np.float32)
     embeddings[: len(first)] = first
     for start in range(ENCODE_BATCH, len(texts), ENCODE_BATCH):
-        embeddings[start : start + ENCODE_BATCH] = _checked(encode, texts[start : start + ENCODE_BATCH])
+        embeddings[start : start + ENCODE_BATCH] = _checked(
+            encode, texts[start : start + ENCODE_BATCH]
+        )
     return embeddings
 
 
@@ -198,7 +223,9 @@ def _checked(encode: Encode, texts: list[str]) -> np.ndarray:
     """Return the embeddings of one batch; ValueError where the shape is wrong or a value is not finite."""
     vectors = np.ascontiguousarray(encode(texts), dtype=np.float32)
     if vectors.ndim != 2 or len(vectors) != len(texts):
-        raise ValueError(f"the encoder gave shape {vectors.shape} for {len(texts)} texts")
+        raise ValueError(
+            f"the encoder gave shape {vectors.shape} for {len(texts)} texts"
+        )
     if not np.isfinite(vectors).all():
         raise ValueError("the encoder gave a value that is not finite")
     return vectors
@@ -214,7 +241,11 @@ class _Nearest:
         self.cases, self.counts = np.unique(case_ids, return_counts=True)
 
     def search(
-        self, queries: Iterable[_Query], network: CitationNetwork, encode: Encode, top: int
+        self,
+        queries: Iterable[_Query],
+        network: CitationNetwork,
+        encode: Encode,
+        top: int,
     ) -> Iterator[tuple[_Query, list[int], np.ndarray]]:
         """Yield each query with the positions of its nearest allowed candidates and their inner products.
 
@@ -234,16 +265,24 @@ class _Nearest:
                 # A query asked again brings its vector along: all of this depth do, or none.
                 new = [query.hypothesis for query, vector in batch if vector is None]
                 fresh = iter(_checked(encode, new)) if new else iter(())
-                vectors = np.stack([next(fresh) if vector is None else vector for _, vector in batch])
+                vectors = np.stack(
+                    [next(fresh) if vector is None else vector for _, vector in batch]
+                )
                 products, positions = self.index.search(vectors, depth)
                 for (query, _), vector, hits, lowest in zip(
                     batch, vectors, positions, products[:, -1], strict=True
                 ):
-                    ranked, exact = self._ranked(vector, hits, _left_out(query, network), top)
-                    if depth == len(self.case_ids) or _settled(exact, float(lowest), top):
+                    ranked, exact = self._ranked(
+                        vector, hits, _left_out(query, network), top
+                    )
+                    if depth == len(self.case_ids) or _settled(
+                        exact, float(lowest), top
+                    ):
                         yield query, ranked, exact
                     else:
-                        waiting.setdefault(self._depth(2 * depth), []).append((query, vector.copy()))
+                        waiting.setdefault(self._depth(2 * depth), []).append(
+                            (query, vector.copy())
+                        )
 
     def _candidate_count(self, cases: np.ndarray) -> int:
         """Return how many candidates come from ``cases``."""
@@ -259,7 +298,11 @@ class _Nearest:
     ) -> tuple[list[int], np.ndarray]:
         allowed = np.sort(hits[~np.isin(self.case_ids[hits], cases)])
         # Row by row: equal embeddings then have equal products in every batch.
-        products = np.einsum("ij,j->i", self.embeddings[allowed].astype(np.float64), query.astype(np.float64))
+        products = np.einsum(
+            "ij,j->i",
+            self.embeddings[allowed].astype(np.float64),
+            query.astype(np.float64),
+        )
         order = np.argsort(-products, kind="stable")[:top]
         return allowed[order].tolist(), products[order]
 

@@ -31,11 +31,16 @@ from lextables.tables.inputs import Inputs
 from lextables.tables.scored import score_cell
 from lextables.tasks.classification.scoring import ANSWER, PROBABILITY, SUBMITTED
 
-PREFIX = {NLI: "Entail/Neutral/Contradict. Chance=1/3 / ", ENTAILMENT: "Entail/Not entail. Chance=1/2 / "}
+PREFIX = {
+    NLI: "Entail/Neutral/Contradict. Chance=1/3 / ",
+    ENTAILMENT: "Entail/Not entail. Chance=1/2 / ",
+}
 P_VALUES = PREFIX[NLI] + "Maximum of p-values versus (6)"
 VERSUS = ", p-value versus (6)"
 ANALYSIS = "analysis"
-ALL_LENGTHS = ", all lengths"  # suffix of columns that are not limited to the analysis subset
+ALL_LENGTHS = (
+    ", all lengths"  # suffix of columns that are not limited to the analysis subset
+)
 NO_PRINTED = "no published model was run"
 NOT_UNDER = "not trained with this view under this grid"
 NOT_READ = "no test example of this data set was annotated"
@@ -52,7 +57,9 @@ class Column:
 
     def scored(self, head: str) -> str:
         """The group of its scores."""
-        return ", ".join(part for part in (self.condition, self.group, f"head: {head}") if part)
+        return ", ".join(
+            part for part in (self.condition, self.group, f"head: {head}") if part
+        )
 
 
 SUBMITTED_COLUMN = Column("Predictions given", SUBMITTED, ANALYSIS)
@@ -84,14 +91,24 @@ class Tested:
     def answers(self, folder: str, condition: str, rows: Sequence[Row]) -> list[int]:
         """The answers of a run's model under a condition, as indices of the head's answers."""
         scores = self.inputs.scores[folder]
-        return [int(scores[ANSWER, f"{condition}, example: {row['example_id']}"][0]) for row in rows]
+        return [
+            int(scores[ANSWER, f"{condition}, example: {row['example_id']}"][0])
+            for row in rows
+        ]
 
-    def probabilities(self, folder: str, condition: str, rows: Sequence[Row]) -> list[list[float]]:
+    def probabilities(
+        self, folder: str, condition: str, rows: Sequence[Row]
+    ) -> list[list[float]]:
         """The probabilities that the model of a run gave the labels of three-label examples."""
         scores = self.inputs.scores[folder]
-        groups = (f"{condition}, example: {row['example_id']}, answer: " for row in rows)
+        groups = (
+            f"{condition}, example: {row['example_id']}, answer: " for row in rows
+        )
         places = range(len(ANSWERS[NLI]))
-        return [[scores[PROBABILITY, f"{group}{place}"][0] for place in places] for group in groups]
+        return [
+            [scores[PROBABILITY, f"{group}{place}"][0] for place in places]
+            for group in groups
+        ]
 
 
 def accuracy(inputs: Inputs) -> Iterator[Cell]:
@@ -108,14 +125,22 @@ def accuracy(inputs: Inputs) -> Iterator[Cell]:
         if not system["additional"] and row not in printed:
             continue
         of_system = [SUBMITTED_COLUMN] if system["submitted"] else columns
-        longer = system["additional"] and not all(example[ANALYSIS] for example in tested.examples)
-        all_lengths = [_all_lengths(column) for column in of_system if longer and column.group == ANALYSIS]
+        longer = system["additional"] and not all(
+            example[ANALYSIS] for example in tested.examples
+        )
+        all_lengths = [
+            _all_lengths(column)
+            for column in of_system
+            if longer and column.group == ANALYSIS
+        ]
         all_columns = of_system + all_lengths
         yield from _accuracies(inputs, system, row, all_columns)
         for column in all_columns if versus and system["runs"] else ():
             value = _p_value(tested, system, column, versus)
             if value is not None and system["additional"]:
-                yield Cell(row + VERSUS, column.name, value, decimals=3, runs=_folders(system))
+                yield Cell(
+                    row + VERSUS, column.name, value, decimals=3, runs=_folders(system)
+                )
             elif value is not None:
                 p_values.setdefault(column.name, []).append(value)
     yield from _guesses(tested, columns)
@@ -128,7 +153,8 @@ def _guesses(tested: Tested, columns: Sequence[Column]) -> Iterator[Cell]:
     for column in (column for column in columns if column.group == ANALYSIS):
         if guessed := guessing(tested.all_splits, tested.overlap, column.condition):
             values = [
-                (row["premise"], float(share[row["label"]])) for row, share in zip(*guessed, strict=True)
+                (row["premise"], float(share[row["label"]]))
+                for row, share in zip(*guessed, strict=True)
             ]
             yield _share_cell(PREFIX[NLI] + GUESSING, column.name + ALL_LENGTHS, values)
 
@@ -147,10 +173,13 @@ def accuracy_by_label(inputs: Inputs) -> Iterator[Cell]:
         for system in inputs.rows:
             folders = _folders(system)
             if not folders or not all(
-                ("accuracy", f"{condition}, all") in inputs.scores[folder] for folder in folders
+                ("accuracy", f"{condition}, all") in inputs.scores[folder]
+                for folder in folders
             ):
                 continue
-            probabilities = [tested.probabilities(folder, condition, rows) for folder in folders]
+            probabilities = [
+                tested.probabilities(folder, condition, rows) for folder in folders
+            ]
             yield from _by_label(system["row"], name, rows, probabilities, folders)
         if guessed := guessing(tested.all_splits, tested.overlap, condition):
             yield from _by_label(GUESSING, name, guessed[0], [guessed[1]], ())
@@ -168,13 +197,19 @@ def _by_label(
     for part in PARTS:
         # Premises are in the same order for all seeds.
         of_seeds = zip(*(correct[part] for correct in by_seed), strict=True)
-        values = [(same[0][0], statistics.fmean(value for _, value in same)) for same in of_seeds]
+        values = [
+            (same[0][0], statistics.fmean(value for _, value in same))
+            for same in of_seeds
+        ]
         if values:
             yield _share_cell(row, f"{name}, {part}", values, folders)
 
 
 def _share_cell(
-    row: str, column: str, values: Sequence[tuple[str, float]], folders: Sequence[str] = ()
+    row: str,
+    column: str,
+    values: Sequence[tuple[str, float]],
+    folders: Sequence[str] = (),
 ) -> Cell:
     """The mean of (premise, share correct), with its interval over premises."""
     mean, interval = share_of_premises(values)
@@ -195,28 +230,53 @@ def _accuracies(
 ) -> Iterator[Cell]:
     """The cells of one system; an additional row has only its own conditions."""
     folders, head = _folders(system), system["heads"]
-    records = (read_json(inputs.root / folder / "run.json", RunSettings) for folder in folders)
-    minimum = max((record["settings"].get("min_test", 0) for record in records), default=0)
+    records = (
+        read_json(inputs.root / folder / "run.json", RunSettings) for folder in folders
+    )
+    minimum = max(
+        (record["settings"].get("min_test", 0) for record in records), default=0
+    )
     for column in columns:
         measure = f"{column.name} ({PREFIX[head].partition('.')[0]})"
         score = Score(measure, row, "accuracy", column.scored(head), "premises")
-        counts = [inputs.scores[folder].get((score.metric, score.group), (0.0, 0)) for folder in folders]
+        counts = [
+            inputs.scores[folder].get((score.metric, score.group), (0.0, 0))
+            for folder in folders
+        ]
         if few := [n for _, n in counts if 0 < n < minimum]:
-            yield Cell(row, column.name, None, reason=f"{few[0]} test examples, fewer than {minimum}")
+            yield Cell(
+                row,
+                column.name,
+                None,
+                reason=f"{few[0]} test examples, fewer than {minimum}",
+            )
             continue
         ends = [exact_share_interval(round(value * n), n) for value, n in counts]
-        interval = tuple(map(statistics.fmean, zip(*ends, strict=True))) if ends and all(ends) else None
+        interval = (
+            tuple(map(statistics.fmean, zip(*ends, strict=True)))
+            if ends and all(ends)
+            else None
+        )
         cell = score_cell(
-            inputs, system, row, column.name, score, runs=folders, interval=interval, decimals=3,
+            inputs,
+            system,
+            row,
+            column.name,
+            score,
+            runs=folders,
+            interval=interval,
+            decimals=3,
             missing=NOT_UNDER,
-        )  # fmt: skip
+        )
         if cell.value is not None or not folders:
             yield cell
         elif not system["additional"]:
             yield replace(cell, runs=())
 
 
-def _p_value(tested: Tested, system: Mapping[str, Any], column: Column, versus: str) -> float | None:
+def _p_value(
+    tested: Tested, system: Mapping[str, Any], column: Column, versus: str
+) -> float | None:
     """McNemar's exact p-value between a column and ``versus``; the maximum over seeds.
 
     None for ``versus`` itself, and if the system has no predictions for both.
@@ -232,8 +292,14 @@ def _p_value(tested: Tested, system: Mapping[str, Any], column: Column, versus: 
     return max(
         mcnemar(
             [
-                [answer == row["label"] for answer, row in zip(answers, rows, strict=True)]
-                for answers in (tested.answers(folder, name, rows) for name in (column.condition, versus))
+                [
+                    answer == row["label"]
+                    for answer, row in zip(answers, rows, strict=True)
+                ]
+                for answers in (
+                    tested.answers(folder, name, rows)
+                    for name in (column.condition, versus)
+                )
             ]
         )
         for folder in _folders(system)
@@ -252,15 +318,21 @@ def mcnemar(right: Sequence[Sequence[bool]]) -> float:
     return float(exact_mcnemar(table, exact=True).pvalue)
 
 
-def _p_value_row(inputs: Inputs, p_values: Mapping[str, Sequence[float]]) -> Iterator[Cell]:
+def _p_value_row(
+    inputs: Inputs, p_values: Mapping[str, Sequence[float]]
+) -> Iterator[Cell]:
     for printed in inputs.published:
         if printed.row == P_VALUES:
             values = p_values.get(printed.column)
             reason = "" if values else NO_PRINTED
-            yield Cell(P_VALUES, printed.column, max(values) if values else None, reason=reason)
+            yield Cell(
+                P_VALUES, printed.column, max(values) if values else None, reason=reason
+            )
 
 
-def _counts(inputs: Inputs, tested: Tested, columns: Sequence[Column]) -> Iterator[Cell]:
+def _counts(
+    inputs: Inputs, tested: Tested, columns: Sequence[Column]
+) -> Iterator[Cell]:
     groups = {column.name: column.group for column in columns}
     for printed in inputs.published:
         for head in ANSWERS:
@@ -284,18 +356,32 @@ def by_readings(inputs: Inputs) -> Iterator[Cell]:
             continue
         for column, entry in columns.items():
             condition = entry["condition"]
-            has_scores = all(("accuracy", f"{condition}, all") in inputs.scores[folder] for folder in folders)
+            has_scores = all(
+                ("accuracy", f"{condition}, all") in inputs.scores[folder]
+                for folder in folders
+            )
             if not folders or not rows or not has_scores:
                 reason = system["reason"] or (NOT_UNDER if rows else NOT_READ)
                 if not system["additional"]:
                     yield Cell(row, column, None, reason=reason)
                 continue
-            labels = [gold[r["reading"]] if entry["labels"] == "gold" else r["label"] for r in rows]
+            labels = [
+                gold[r["reading"]] if entry["labels"] == "gold" else r["label"]
+                for r in rows
+            ]
             values = tuple(
-                balanced_accuracy(tested.answers(folder, condition, rows), labels) for folder in folders
+                balanced_accuracy(tested.answers(folder, condition, rows), labels)
+                for folder in folders
             )
             seeds = values if system["trained"] else None
-            yield Cell(row, column, statistics.fmean(values), decimals=3, runs=folders, seeds=seeds)
+            yield Cell(
+                row,
+                column,
+                statistics.fmean(values),
+                decimals=3,
+                runs=folders,
+                seeds=seeds,
+            )
     for cell in inputs.published:
         if cell.row == f"{PREFIX[NLI]}N":
             yield Cell(cell.row, cell.column, float(len(rows)), decimals=0)
@@ -314,8 +400,12 @@ def _gold(inputs: Inputs) -> dict[str, int]:
     }
 
 
-def balanced_accuracy(answers: Sequence[int | str], labels: Sequence[int | str]) -> float:
+def balanced_accuracy(
+    answers: Sequence[int | str], labels: Sequence[int | str]
+) -> float:
     """Return the mean of the recalls of the labels that occur."""
     from sklearn.metrics import recall_score
 
-    return float(recall_score(labels, answers, labels=sorted(set(labels)), average="macro"))
+    return float(
+        recall_score(labels, answers, labels=sorted(set(labels)), average="macro")
+    )

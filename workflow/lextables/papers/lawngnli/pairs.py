@@ -32,24 +32,62 @@ PAIRS = Table(
     "examples",
     "The examples, once a head; premises and hypotheses are texts.",
     (
-        Column("example_id", pa.string(), "`<example>[:twin]:<head>`, and a number of two labels"),
-        Column("example", pa.string(), "`<example>[:twin]`, one premise with one hypothesis"),
+        Column(
+            "example_id",
+            pa.string(),
+            "`<example>[:twin]:<head>`, and a number of two labels",
+        ),
+        Column(
+            "example",
+            pa.string(),
+            "`<example>[:twin]`, one premise with one hypothesis",
+        ),
         Column("split", pa.string(), "train, val or test"),
         Column("head_id", pa.string(), "`nli` of three labels, or `entailment` of two"),
         Column("label", pa.int32(), "place of the right answer among the head's"),
         Column("short", pa.string(), "text: the cited pages without citations"),
-        Column("short_bm25", pa.string(), "text: the paragraphs of `short` nearest to the hypothesis"),
-        Column("long", pa.string(), "text: the opinion without citations, its end once more before it"),
-        Column("long_bm25", pa.string(), "text: the paragraphs of the opinion nearest to the hypothesis"),
+        Column(
+            "short_bm25",
+            pa.string(),
+            "text: the paragraphs of `short` nearest to the hypothesis",
+        ),
+        Column(
+            "long",
+            pa.string(),
+            "text: the opinion without citations, its end once more before it",
+        ),
+        Column(
+            "long_bm25",
+            pa.string(),
+            "text: the paragraphs of the opinion nearest to the hypothesis",
+        ),
         Column("hypothesis", pa.string(), "text: the statement to judge"),
         Column("premise", pa.string(), "the case whose opinion the premise is"),
         Column(
-            "reading", pa.string(), "what resources/readings calls the pair of short premise and hypothesis"
+            "reading",
+            pa.string(),
+            "what resources/readings calls the pair of short premise and hypothesis",
         ),
-        Column("analysis", pa.bool_(), "whether it is of the analysis subset, all that the paper uses"),
-        Column("negated", pa.bool_(), "whether it is, and its hypothesis has pivotal negation"),
-        Column("above_median", pa.bool_(), "whether it is, and longer than its training examples' median"),
-        Column("difficult", pa.bool_(), "whether the filters of A.1.6 pass it or what it is the twin of"),
+        Column(
+            "analysis",
+            pa.bool_(),
+            "whether it is of the analysis subset, all that the paper uses",
+        ),
+        Column(
+            "negated",
+            pa.bool_(),
+            "whether it is, and its hypothesis has pivotal negation",
+        ),
+        Column(
+            "above_median",
+            pa.bool_(),
+            "whether it is, and longer than its training examples' median",
+        ),
+        Column(
+            "difficult",
+            pa.bool_(),
+            "whether the filters of A.1.6 pass it or what it is the twin of",
+        ),
     ),
     key=("example_id",),
     labels=("split", "head_id", "analysis", "negated"),
@@ -64,12 +102,25 @@ Row = dict[str, Any]
 
 NLI, ENTAILMENT = "nli", "entailment"
 ANSWERS = {ENTAILMENT: ("entail", "not entail"), NLI: LABELS}
-_COLUMNS = ["example_id", "is_twin", "split", "analysis", "label", "negated", "fault", "hypothesis"]
+_COLUMNS = [
+    "example_id",
+    "is_twin",
+    "split",
+    "analysis",
+    "label",
+    "negated",
+    "fault",
+    "hypothesis",
+]
 _COLUMNS += ["cited_case_id", "short_premise"]
 
 
 def write_pairs(
-    examples: str | Path, long_premises: str | Path, pairs: str | Path, heads: str | Path, texts: str | Path
+    examples: str | Path,
+    long_premises: str | Path,
+    pairs: str | Path,
+    heads: str | Path,
+    texts: str | Path,
 ) -> None:
     """Write the `TABLES` from LawngNLI's examples and their long premises.
 
@@ -89,19 +140,28 @@ def write_pairs(
                     yield {"text_id": text_id, "text": text}
 
     dataset.write(TEXTS, each_once(), texts)
-    answers = ({"head_id": head, "answers": list(labels)} for head, labels in sorted(ANSWERS.items()))
+    answers = (
+        {"head_id": head, "answers": list(labels)}
+        for head, labels in sorted(ANSWERS.items())
+    )
     dataset.write(HEADS, answers, heads)
     dataset.write(PAIRS, _of_heads(rows), pairs)
 
 
-def _in_order_of_premises(examples: str | Path, long_premises: str | Path) -> Iterator[Row]:
+def _in_order_of_premises(
+    examples: str | Path, long_premises: str | Path
+) -> Iterator[Row]:
     """The examples sorted by premise, each with its opinion and the opinion's `Paragraphs`."""
     rows = dataset.read(examples, _COLUMNS)
-    premises = dataset.read(long_premises, ["case_id", "text", "tokens", "closing_paragraphs"])
+    premises = dataset.read(
+        long_premises, ["case_id", "text", "tokens", "closing_paragraphs"]
+    )
     premise: Row = {"case_id": None}
     for row in sorted(rows, key=itemgetter("cited_case_id", "example_id", "is_twin")):
         if premise["case_id"] != (case := row["cited_case_id"]):
-            premise = next((opinion for opinion in premises if opinion["case_id"] == case), {})
+            premise = next(
+                (opinion for opinion in premises if opinion["case_id"] == case), {}
+            )
             if not premise:
                 what = f"there is no opinion of case {case}, the premise of the example {row['example_id']}"
                 raise BadInput(what, where="long_premises")
@@ -140,7 +200,9 @@ def _pair_row(row: Row, texts: dict[str, tuple[str, str]]) -> Row:
 def _of_heads(examples: Sequence[Row]) -> list[Row]:
     """The rows of `PAIRS`: the examples of both heads."""
     # The released code writes out 2,339, which is the training split's median in Table 2.
-    lengths = [row["tokens"] for row in examples if row["analysis"] and row["split"] == TRAIN]
+    lengths = [
+        row["tokens"] for row in examples if row["analysis"] and row["split"] == TRAIN
+    ]
     middle = median(lengths) if lengths else 0
     rows = [
         row
@@ -161,4 +223,7 @@ def _of_head(head: str, examples: Sequence[Row]) -> Iterator[Row]:
         entails = row["answer"] == ENTAIL
         for time in range(1, 3 if entails else 2):
             answer = ANSWERS[head][0 if entails else 1]
-            yield row | {"example_id": f"{row['example']}:{head}:{time}", "answer": answer}
+            yield row | {
+                "example_id": f"{row['example']}:{head}:{time}",
+                "answer": answer,
+            }

@@ -23,9 +23,7 @@ _ITEM_FOLLOWS = re.compile(r"\s+[\w\"'(\[$]")
 _ROMAN = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii")
 _NEXT = re.compile(r",? ?(?=[(\[])")
 
-_MARKS = (
-    r"(?:emphas[ei]s|citations?|quotations?|quotes|marks|foot ?notes?|alterations?|brackets?|ellips[ei]s)"
-)
+_MARKS = r"(?:emphas[ei]s|citations?|quotations?|quotes|marks|foot ?notes?|alterations?|brackets?|ellips[ei]s)"
 WEIGHTS = {
     "kind of decision": r"(?:per curiam|[ei]n ban[ce]|in chambers|mem\.?|memorandum|table|unpublished"
     r"|three-judge|summary|on re[mhc]|case below|dict(?:um|a)|(?:alternative )?holding$|equally divided"
@@ -39,10 +37,13 @@ WEIGHTS = {
 }
 """What a parenthesis says that tells the weight or the print of a source, and not what it says."""
 
-_WEIGHT = re.compile("|".join(f"(?:{pattern})" for pattern in WEIGHTS.values()), re.DOTALL)
+_WEIGHT = re.compile(
+    "|".join(f"(?:{pattern})" for pattern in WEIGHTS.values()), re.DOTALL
+)
 COURT = WEIGHTS["court"]
 _EXPLAINS = re.compile(
-    r"(?:[a-z]+ly,? )?(?!quoting|citing|concurring|dissenting)[a-z]{2,}ing\b|[\"'(\[]", re.DOTALL
+    r"(?:[a-z]+ly,? )?(?!quoting|citing|concurring|dissenting)[a-z]{2,}ing\b|[\"'(\[]",
+    re.DOTALL,
 )
 SHORT = 3
 """Words of a parenthetical that may only name its source, as "(Lemon II)" does."""

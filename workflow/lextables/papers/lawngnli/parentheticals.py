@@ -21,7 +21,13 @@ from lextables.papers.lawngnli.citations import (
     find_citations,
     resolve,
 )
-from lextables.papers.lawngnli.parentheses import COURT, LONGEST, closing, explanatory, next_open
+from lextables.papers.lawngnli.parentheses import (
+    COURT,
+    LONGEST,
+    closing,
+    explanatory,
+    next_open,
+)
 from lextables.papers.lawngnli.pincites import pages_of, read_pincite
 
 _YEAR = r"(?:1[6-9]|2\d)\d\d(?:-\d\d)?"
@@ -30,7 +36,9 @@ _COURT_AND_YEAR = rf"(?:[A-Z0-9][\w.&']*,? )*(?:[A-Z][\w.&']*\.)?{_YEAR}"
 # What stands between a citation with its pincite and the first parenthesis, ``open``: parallel citations,
 # the number that the Federal Cases add, and the date.  Only with a date can other text stand there too.
 _TEXT = r"(?P<between>[^()\[\];]{0,300}?)"
-_PARALLEL = r"(?P<between>(?:, ?\d+ [A-Z][\w.' ]{0,24}?[ .]\d+(?:, ?\d[\d-]*){0,5}){0,5})"
+_PARALLEL = (
+    r"(?P<between>(?:, ?\d+ [A-Z][\w.' ]{0,24}?[ .]\d+(?:, ?\d[\d-]*){0,5}){0,5})"
+)
 _DATED = rf"(?:[^()\[\]]{{0,80}}?(?:[ .A-Za-z]|CA\d\d?))?{_YEAR}"
 _BEHIND = {
     "full": rf"{_TEXT}(?: ?\(No\. [\w,.-]+\))? ?\({_DATED}\)\]?,? ?(?P<open>\()",
@@ -105,7 +113,9 @@ class Reading:
     counts: Counter[str]
 
 
-def read_parentheticals(text: str, tokens: Tokenizer, resource_of: Resolver = lambda key: key) -> Reading:
+def read_parentheticals(
+    text: str, tokens: Tokenizer, resource_of: Resolver = lambda key: key
+) -> Reading:
     """Return the parentheticals of an opinion, in its order, each with the case it is about (A.1.1).
 
     ``resource_of`` maps a `case_index.citation_key` to a case of the corpus, or to itself; by default
@@ -118,14 +128,20 @@ def read_parentheticals(text: str, tokens: Tokenizer, resource_of: Resolver = la
     plain = ascii_text(text)
     counts.update(f"{item.kind} citations" for item in citations if item.kind)
     claims, chains, unread = _claims(plain, citations)
-    nested = _nested(citations, [span for chain in chains.values() for span in chain.spans])
+    nested = _nested(
+        citations, [span for chain in chains.values() for span in chain.spans]
+    )
     cited = resolve(text, citations, nested, resource_of)
     read = []
     for start, claimants in sorted(claims.items()):
-        read.append(_parenthetical(text, plain, citations, cited, claimants, chains[start]))
+        read.append(
+            _parenthetical(text, plain, citations, cited, claimants, chains[start])
+        )
     read.sort(key=lambda parenthetical: parenthetical.start)
     seen = dict.fromkeys(
-        c.resource for c, f in zip(cited, citations, strict=True) if c is not None and f.kind
+        c.resource
+        for c, f in zip(cited, citations, strict=True)
+        if c is not None and f.kind
     )
     return Reading(tuple(read), tuple(unread), tuple(seen), counts)
 
@@ -157,7 +173,9 @@ def _claims(
     for number, item in enumerate(citations):
         if item.kind is None:
             continue
-        pincite, pincite_end = read_pincite(plain, _pincite_start(plain, item), item.paragraph_end)
+        pincite, pincite_end = read_pincite(
+            plain, _pincite_start(plain, item), item.paragraph_end
+        )
         match = _first_parenthesis(plain, item, pincite_end)
         if match is None:
             continue
@@ -173,15 +191,23 @@ def _claims(
 def _pincite_start(plain: str, item: LocatedCitation) -> int:
     """Where the pincite of a citation begins, or would begin; eyecite may have read a part of it."""
     pincite = item.citation.metadata.pin_cite
-    if item.kind != "full" and pincite and plain.endswith(pincite, item.start, item.end):
+    if (
+        item.kind != "full"
+        and pincite
+        and plain.endswith(pincite, item.start, item.end)
+    ):
         return item.end - len(pincite)
     return item.end
 
 
-def _first_parenthesis(plain: str, item: LocatedCitation, pincite_end: int) -> re.Match[str] | None:
+def _first_parenthesis(
+    plain: str, item: LocatedCitation, pincite_end: int
+) -> re.Match[str] | None:
     if item.kind != "full":
         styles = ["short"]
-    elif _DATED_BEFORE.search(plain, max(item.paragraph_start, item.start - 80), item.start):
+    elif _DATED_BEFORE.search(
+        plain, max(item.paragraph_start, item.start - 80), item.start
+    ):
         styles = ["full, California"]
     else:
         styles = ["full", "full, New York", "full, undated"]
@@ -193,7 +219,9 @@ def _first_parenthesis(plain: str, item: LocatedCitation, pincite_end: int) -> r
     return None
 
 
-def _chain(plain: str, first: int, before: str, limit: int, unread: dict[int, Unread]) -> _Chain | None:
+def _chain(
+    plain: str, first: int, before: str, limit: int, unread: dict[int, Unread]
+) -> _Chain | None:
     """The chain that begins at ``first``; None if nothing in it can be read.
 
     ``before`` ends with its first bracket.  Parentheses that cannot be read are added to ``unread``.
@@ -215,14 +243,20 @@ def _chain(plain: str, first: int, before: str, limit: int, unread: dict[int, Un
         start = next_open(plain, end, limit, brackets)
     if not spans:
         return None
-    return _Chain(tuple(spans), explanatory([plain[start + 1 : end - 1] for start, end in spans]))
+    return _Chain(
+        tuple(spans), explanatory([plain[start + 1 : end - 1] for start, end in spans])
+    )
 
 
-def _nested(citations: Sequence[LocatedCitation], spans: Iterable[tuple[int, int]]) -> list[bool]:
+def _nested(
+    citations: Sequence[LocatedCitation], spans: Iterable[tuple[int, int]]
+) -> list[bool]:
     """For each citation, whether it is inside the parenthetical of another."""
     events = sorted(spans)
     nested, at, end = [], 0, 0
-    for item in sorted(range(len(citations)), key=lambda number: citations[number].start):
+    for item in sorted(
+        range(len(citations)), key=lambda number: citations[number].start
+    ):
         start = citations[item].start
         while at < len(events) and events[at][0] < start:
             end = max(end, events[at][1])
@@ -275,7 +309,11 @@ def _has_history(plain: str, item: LocatedCitation, start: int, end: int) -> boo
     """
     return bool(
         _HISTORY_WITHIN.search(plain, item.end, start)
-        or _HISTORY_BEFORE.search(plain[max(item.paragraph_start, item.start - 60) : item.start])
-        or _HISTORY_BEFORE.search(plain[max(item.paragraph_start, item.named - 60) : item.named])
+        or _HISTORY_BEFORE.search(
+            plain[max(item.paragraph_start, item.start - 60) : item.start]
+        )
+        or _HISTORY_BEFORE.search(
+            plain[max(item.paragraph_start, item.named - 60) : item.named]
+        )
         or _HISTORY_AFTER.match(plain, end)
     )

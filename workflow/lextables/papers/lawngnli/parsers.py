@@ -15,7 +15,14 @@ from typing import Any, Protocol
 
 from lextables.papers.lawngnli.accuracy import SPACY_MODEL, spacy_pipeline
 from lextables.papers.lawngnli.steps import logged
-from lextables.papers.lawngnli.tree import Node, Token, Tree, flat, from_nltk, well_formed
+from lextables.papers.lawngnli.tree import (
+    Node,
+    Token,
+    Tree,
+    flat,
+    from_nltk,
+    well_formed,
+)
 from lextables.pipeline.errors import BadInput
 
 UNPARSED = "UNPARSED"
@@ -34,14 +41,18 @@ class Parser(Protocol):
     def parse(self, texts: Iterable[str]) -> Iterator[tuple[Tree, ...]]: ...
 
 
-def parser(name: str, *, model: str = "benepar_en3", spacy_model: str = SPACY_MODEL) -> Parser:
+def parser(
+    name: str, *, model: str = "benepar_en3", spacy_model: str = SPACY_MODEL
+) -> Parser:
     """Return the parser that config names: ``benepar`` with its ``model``, or ``dependencies``."""
     if name == "benepar":
         return Benepar(model, spacy_model=spacy_model)
     if name == "dependencies":
         return Dependencies(spacy_model=spacy_model)
     raise BadInput(
-        f"there is no parser {name!r}", where="config key parser", do="use benepar or dependencies"
+        f"there is no parser {name!r}",
+        where="config key parser",
+        do="use benepar or dependencies",
     )
 
 
@@ -69,7 +80,9 @@ class Benepar(_Batched):
     A sentence that is too long for the model has the root `UNPARSED`.
     """
 
-    def __init__(self, model: str, *, spacy_model: str = SPACY_MODEL, batch: int = 64) -> None:
+    def __init__(
+        self, model: str, *, spacy_model: str = SPACY_MODEL, batch: int = 64
+    ) -> None:
         """``batch`` texts are in memory at a time."""
         self.warnings: Counter[str] = Counter()
         self._batch = batch
@@ -81,7 +94,9 @@ class Benepar(_Batched):
             self._nlp = _pipeline(spacy_model, ["ner", "lemmatizer", *tagging])
 
     def _parse(self, texts: Sequence[str]) -> list[list[Tree]]:
-        documents = [_arcs(document) for document in self._nlp.pipe(texts, batch_size=len(texts))]
+        documents = [
+            _arcs(document) for document in self._nlp.pipe(texts, batch_size=len(texts))
+        ]
         sentences = [sentence for document in documents for sentence, _ in document]
         parses = self._constituency.parse(
             [
@@ -93,7 +108,12 @@ class Benepar(_Batched):
                 for sentence in sentences
             ]
         )
-        trees = iter([_benepar_tree(s, parse) for s, parse in zip(sentences, parses, strict=True)])
+        trees = iter(
+            [
+                _benepar_tree(s, parse)
+                for s, parse in zip(sentences, parses, strict=True)
+            ]
+        )
         return [list(islice(trees, len(document))) for document in documents]
 
 
@@ -103,7 +123,8 @@ def _benepar_tree(sentence: Sequence[Token], parse) -> Tree:
     tree = from_nltk(parse, [token.space for token in sentence])
     # The words are the sentence's own: the parser may have seen a plain quotation mark for a curly one.
     tokens = tuple(
-        Token(token.text, leaf.tag, token.space) for token, leaf in zip(sentence, tree.tokens, strict=True)
+        Token(token.text, leaf.tag, token.space)
+        for token, leaf in zip(sentence, tree.tokens, strict=True)
     )
     return Tree(tokens, tree.root)
 
@@ -121,8 +142,13 @@ class Dependencies(_Batched):
             self._nlp = _pipeline(spacy_model, ["ner", "lemmatizer"])
 
     def _parse(self, texts: Sequence[str]) -> list[list[Tree]]:
-        documents = [_arcs(document) for document in self._nlp.pipe(texts, batch_size=len(texts))]
-        return [[self._tree(sentence, arcs) for sentence, arcs in document] for document in documents]
+        documents = [
+            _arcs(document) for document in self._nlp.pipe(texts, batch_size=len(texts))
+        ]
+        return [
+            [self._tree(sentence, arcs) for sentence, arcs in document]
+            for document in documents
+        ]
 
     def _tree(self, sentence: Sequence[Token], arcs: Sequence[tuple[int, str]]) -> Tree:
         tree = _dependency_tree(sentence, arcs)
@@ -158,11 +184,20 @@ def _bracketed(trees: Sequence[Tree], text: str) -> tuple[Tree, ...]:
     """Return the trees of ``_unbracketed(text)`` with the words of ``text``."""
     if "[" not in text:
         return tuple(trees)
-    brackets = {at for match in _BRACKETED.finditer(text) for at in (match.start(), match.end() - 1)}
+    brackets = {
+        at
+        for match in _BRACKETED.finditer(text)
+        for at in (match.start(), match.end() - 1)
+    }
     positions = [at for at in range(len(text)) if at not in brackets]
     # Where a word that begins with this character begins, and where one that ends before it ends.
-    begins = [at - (at - 1 in brackets and text[at - 1] == "[") for at in positions] + [len(text)]
-    ends = [0, *(at + 1 + (at + 1 in brackets and text[at + 1] == "]") for at in positions)]
+    begins = [at - (at - 1 in brackets and text[at - 1] == "[") for at in positions] + [
+        len(text)
+    ]
+    ends = [
+        0,
+        *(at + 1 + (at + 1 in brackets and text[at + 1] == "]") for at in positions),
+    ]
     at = 0
     rewritten = []
     for tree in trees:
@@ -170,7 +205,13 @@ def _bracketed(trees: Sequence[Tree], text: str) -> tuple[Tree, ...]:
         for token in tree.tokens:
             middle = at + len(token.text)
             end = middle + len(token.space)
-            tokens.append(Token(text[begins[at] : ends[middle]], token.tag, text[ends[middle] : begins[end]]))
+            tokens.append(
+                Token(
+                    text[begins[at] : ends[middle]],
+                    token.tag,
+                    text[ends[middle] : begins[end]],
+                )
+            )
             at = end
         rewritten.append(Tree(tuple(tokens), tree.root))
     return tuple(rewritten)
@@ -190,7 +231,9 @@ def _arcs(document) -> list[tuple[list[Token], list[tuple[int, str]]]]:
                 preceding = tokens or (sentences[-1][0] if sentences else None)
                 if preceding:
                     last = preceding[-1]
-                    preceding[-1] = Token(last.text, last.tag, last.space + token.text_with_ws)
+                    preceding[-1] = Token(
+                        last.text, last.tag, last.space + token.text_with_ws
+                    )
                 continue
             places[token.i] = len(tokens)
             tokens.append(Token(token.text, token.tag_, token.whitespace_))
@@ -219,7 +262,10 @@ def counted(counts: Counter[str]) -> Iterator[None]:
     loggers = ("transformers", "torch", "spacy", "nltk", "py.warnings")
     caught: list[warnings.WarningMessage] = []
     try:
-        with logged(counts, loggers, kind), warnings.catch_warnings(record=True) as caught:
+        with (
+            logged(counts, loggers, kind),
+            warnings.catch_warnings(record=True) as caught,
+        ):
             warnings.simplefilter("always")
             yield
     finally:
@@ -270,14 +316,19 @@ def _projective(heads: list[int]) -> list[int]:
         changed = False
         for dependent, head in enumerate(heads):
             low, high = sorted((dependent, head))
-            if any(not under(between, head) for between in range(low + 1, high)) and heads[head] != head:
+            if (
+                any(not under(between, head) for between in range(low + 1, high))
+                and heads[head] != head
+            ):
                 heads[dependent] = heads[head]
                 changed = True
     return heads
 
 
 class _Constituents:
-    def __init__(self, tokens: Sequence[Token], heads: Sequence[int], labels: Sequence[str]) -> None:
+    def __init__(
+        self, tokens: Sequence[Token], heads: Sequence[int], labels: Sequence[str]
+    ) -> None:
         self.tokens, self.labels = tokens, labels
         self.children: list[list[int]] = [[] for _ in tokens]
         for i, head in enumerate(heads):
@@ -317,12 +368,35 @@ class _Constituents:
         if self.verbal(i) and self.labels[i] not in _AUXILIARIES | {"amod", "compound"}:
             return self.clause(i)
         tag = self.tokens[i].tag
-        subjects = [c for c in self.children[i] if self.labels[c] in _SUBJECTS and c < i]
+        subjects = [
+            c for c in self.children[i] if self.labels[c] in _SUBJECTS and c < i
+        ]
         if subjects and self.labels[i] in ("ROOT", "conj", "ccomp", "advcl", "relcl"):
             return self.verbless(i, subjects[0])
-        if tag in ("NN", "NNS", "NNP", "NNPS", "PRP", "WP", "EX", "CD", "$", "DT", "WDT", "VBG", "VBN"):
+        if tag in (
+            "NN",
+            "NNS",
+            "NNP",
+            "NNPS",
+            "PRP",
+            "WP",
+            "EX",
+            "CD",
+            "$",
+            "DT",
+            "WDT",
+            "VBG",
+            "VBN",
+        ):
             return self.noun(i)
-        if tag in ("IN", "TO") and self.labels[i] in ("prep", "agent", "pcomp", "conj", "ROOT", "dative"):
+        if tag in ("IN", "TO") and self.labels[i] in (
+            "prep",
+            "agent",
+            "pcomp",
+            "conj",
+            "ROOT",
+            "dative",
+        ):
             return self.plain("PP", i)
         if tag in ("JJ", "JJR", "JJS"):
             return self.plain("ADJP", i)
@@ -336,7 +410,11 @@ class _Constituents:
         for child in self.children[i]:
             node = self.phrase(child)
             # A lone word that modifies stays a leaf, as in the Penn Treebank.
-            parts.append(self.leaf(child) if node.end - node.start == 1 and label != "PP" else node)
+            parts.append(
+                self.leaf(child)
+                if node.end - node.start == 1 and label != "PP"
+                else node
+            )
         return self.over(label, parts)
 
     def noun(self, i: int) -> Node:
@@ -371,14 +449,18 @@ class _Constituents:
         own = [c for c in own if c not in closing]
 
         # Each auxiliary opens a VP that holds the next; adverbs stand beside the verb that they follow.
-        phrase = self.over("VP", [self.leaf(i), *(self._inside(c) for c in own if c > i)])
+        phrase = self.over(
+            "VP", [self.leaf(i), *(self._inside(c) for c in own if c > i)]
+        )
         shared = bool(auxiliaries) and self._shares_auxiliaries(i)
         if phrasal and shared:
             phrase = self.over("VP", [phrase, *map(self._inside, phrasal)])
         upper = i
         for auxiliary in sorted(auxiliaries, reverse=True):
             beside = [c for c in own if auxiliary < c < upper and c not in auxiliaries]
-            phrase = self.over("VP", [self.leaf(auxiliary), *map(self._inside, beside), phrase])
+            phrase = self.over(
+                "VP", [self.leaf(auxiliary), *map(self._inside, beside), phrase]
+            )
             upper = auxiliary
         if phrasal and not shared:
             phrase = self.over("VP", [phrase, *map(self._inside, phrasal)])
@@ -390,11 +472,17 @@ class _Constituents:
         before = [c for c in before if c not in outside]
         if before:
             has_subject = any(c in before for c in subjects)
-            phrase = self.over("S" if has_subject else "VP", [*map(self._inside, before), phrase])
+            phrase = self.over(
+                "S" if has_subject else "VP", [*map(self._inside, before), phrase]
+            )
         if clausal:
-            phrase = self.over("S" if subjects else "VP", [phrase, *map(self._inside, clausal)])
+            phrase = self.over(
+                "S" if subjects else "VP", [phrase, *map(self._inside, clausal)]
+            )
         if closing:
-            phrase = self.over(phrase.label, [*phrase.children, *map(self.leaf, closing)])
+            phrase = self.over(
+                phrase.label, [*phrase.children, *map(self.leaf, closing)]
+            )
         if outside or (subjects and self.labels[i] in ("relcl", "ccomp", "csubj")):
             return self.over("SBAR", [*map(self._inside, outside), phrase])
         if phrase.label == "VP" and first != i and self.tokens[first].tag == "TO":
@@ -402,7 +490,12 @@ class _Constituents:
         return phrase
 
     def _marks(self, i: int) -> bool:
-        return self.labels[i] == "mark" or self.tokens[i].tag in ("WDT", "WP", "WRB", "WP$")
+        return self.labels[i] == "mark" or self.tokens[i].tag in (
+            "WDT",
+            "WP",
+            "WRB",
+            "WP$",
+        )
 
     def _coordination(self, verb: int) -> tuple[list[int], list[int], list[int]]:
         """Return the verb's own children, then those of verb phrases and those of clauses joined to it.
@@ -414,7 +507,11 @@ class _Constituents:
         for child in self.children[verb]:
             if self.labels[child] == "conj" and child > verb:
                 joiners: list[int] = []
-                while parts[-1] and parts[-1][-1] > verb and self.labels[parts[-1][-1]] in ("cc", "punct"):
+                while (
+                    parts[-1]
+                    and parts[-1][-1] > verb
+                    and self.labels[parts[-1][-1]] in ("cc", "punct")
+                ):
                     joiners.insert(0, parts[-1].pop())
                 clausal = any(self.labels[c] in _SUBJECTS for c in self.children[child])
                 kinds.append(2 if clausal or kinds[-1] == 2 else 1)
@@ -422,19 +519,33 @@ class _Constituents:
             else:
                 parts[-1].append(child)
         return tuple(
-            [c for part, kind in zip(parts, kinds, strict=True) if kind == k for c in part] for k in range(3)
+            [
+                c
+                for part, kind in zip(parts, kinds, strict=True)
+                if kind == k
+                for c in part
+            ]
+            for k in range(3)
         )
 
     def _inside(self, i: int) -> Node:
         node = self.phrase(i)
-        if node.end - node.start == 1 and self.labels[i] in ("neg", "punct", "cc", "preconj", "prt"):
+        if node.end - node.start == 1 and self.labels[i] in (
+            "neg",
+            "punct",
+            "cc",
+            "preconj",
+            "prt",
+        ):
             return self.leaf(i)
         return node
 
     def _shares_auxiliaries(self, verb: int) -> bool:
         return all(
             self.tokens[c].tag == self.tokens[verb].tag
-            and not any(self.labels[a] in _AUXILIARIES | _SUBJECTS for a in self.children[c])
+            and not any(
+                self.labels[a] in _AUXILIARIES | _SUBJECTS for a in self.children[c]
+            )
             for c in self._coordination(verb)[1]
             if self.labels[c] == "conj"
         )

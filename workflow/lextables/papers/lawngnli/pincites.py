@@ -27,7 +27,9 @@ _PINCITE = re.compile(rf"{_FORM}(?=[,.;:)\]\"'?!]| ?[(\[]| --|$)")
 BEFORE_PARALLEL = re.compile(rf"(?:{_FORM})?, ?")
 """What stands between two parallel citations."""
 
-_PART = re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern in PARTS.items()))
+_PART = re.compile(
+    "|".join(f"(?P<{name}>{pattern})" for name, pattern in PARTS.items())
+)
 _BEFORE_PART = re.compile(rf"(?P<join>{_JOIN}?)(?:at )?")
 _MORE_NOTES = re.compile(r"\d{1,2}(?:-\d{1,2})?")
 _DASHES = str.maketrans("‐‑‒–—−", "------")
@@ -74,7 +76,11 @@ def pages_of(pincite: str | None) -> Pages:
             return Pages()
         at = part.end()
         if part["note"]:
-            if page_before_note is not None and not in_notes and before["join"].strip(" ,") == "":
+            if (
+                page_before_note is not None
+                and not in_notes
+                and before["join"].strip(" ,") == ""
+            ):
                 of_notes.add(page_before_note)
             in_notes = True
         elif part["place"]:

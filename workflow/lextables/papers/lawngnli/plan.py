@@ -26,7 +26,9 @@ class Construction:
     encoder: dict[str, Any]
 
 
-def construction(config: Config, paper: Lawngnli, models: Mapping[str, Model], root: Path) -> Construction:
+def construction(
+    config: Config, paper: Lawngnli, models: Mapping[str, Model], root: Path
+) -> Construction:
     """Choose volumes, parser and encoder.
 
     Raises `BadInput` for impossible volumes, and for a missing parser or encoder.
@@ -39,15 +41,23 @@ def construction(config: Config, paper: Lawngnli, models: Mapping[str, Model], r
     )
 
 
-def _shards(config: Config, paper: Lawngnli, collection: Collection) -> dict[str, list[str]]:
+def _shards(
+    config: Config, paper: Lawngnli, collection: Collection
+) -> dict[str, list[str]]:
     """The volumes; the released data set has separate shards, with other contents."""
     released = config.lawngnli_data == "released"
     if released and config.data == "sample":
-        what = "lawngnli_data = 'released' needs data=release: the sample has no ID files"
-        raise BadInput(what, where="config", do="set data to release, or lawngnli_data to built")
+        what = (
+            "lawngnli_data = 'released' needs data=release: the sample has no ID files"
+        )
+        raise BadInput(
+            what, where="config", do="set data to release, or lawngnli_data to built"
+        )
     if released and config.bulk_export:
         folder = Path(config.bulk_export)
-        names = sorted(file.name for suffix in BULK for file in folder.glob(f"*{suffix}"))
+        names = sorted(
+            file.name for suffix in BULK for file in folder.glob(f"*{suffix}")
+        )
         if not names:
             raise BadInput(
                 f"bulk_export = {config.bulk_export!r} is not a folder with .jsonl or .jsonl.xz files",
@@ -61,10 +71,16 @@ def _shards(config: Config, paper: Lawngnli, collection: Collection) -> dict[str
     if ranges == DEFAULT and not collection.knows(*DEFAULT):
         ranges = paper.default_volumes
     chosen = _cut(ranges, config.volumes_a_job, collection)
-    return {f"released-{name}": volumes for name, volumes in chosen.items()} if released else chosen
+    return (
+        {f"released-{name}": volumes for name, volumes in chosen.items()}
+        if released
+        else chosen
+    )
 
 
-def _cut(ranges: Sequence[str], size: int | Literal["auto"], collection: Collection) -> dict[str, list[str]]:
+def _cut(
+    ranges: Sequence[str], size: int | Literal["auto"], collection: Collection
+) -> dict[str, list[str]]:
     """The shards of ``size`` volumes; `auto` are small ones, or large ones if there would be too many."""
     chosen = shards(ranges, SMALL_SHARD if size == "auto" else size, collection)
     if size == "auto" and len(chosen) > MANY_SHARDS:
@@ -73,14 +89,27 @@ def _cut(ranges: Sequence[str], size: int | Literal["auto"], collection: Collect
 
 
 def _parser(
-    config: Config, paper: Lawngnli, models: Mapping[str, Model], mirrors: Sequence[Path]
+    config: Config,
+    paper: Lawngnli,
+    models: Mapping[str, Model],
+    mirrors: Sequence[Path],
 ) -> dict[str, Any]:
-    dependencies = {"name": "dependencies", "model": None, "found": "spaCy's dependencies"}
-    if config.parser == "dependencies" or (config.parser == "auto" and config.data == "sample"):
+    dependencies = {
+        "name": "dependencies",
+        "model": None,
+        "found": "spaCy's dependencies",
+    }
+    if config.parser == "dependencies" or (
+        config.parser == "auto" and config.data == "sample"
+    ):
         return dependencies
     if config.parser in ("auto", "benepar"):
         if available := _first(paper.parsers, models, "available", mirrors):
-            return {"name": "benepar", "model": available[1].location, "found": available[0]}
+            return {
+                "name": "benepar",
+                "model": available[1].location,
+                "found": available[0],
+            }
         if config.parser == "auto":
             return dependencies
         raise BadInput(
@@ -105,26 +134,41 @@ def _parser(
 
 
 def _encoder(
-    config: Config, paper: Lawngnli, models: Mapping[str, Model], mirrors: Sequence[Path]
+    config: Config,
+    paper: Lawngnli,
+    models: Mapping[str, Model],
+    mirrors: Sequence[Path],
 ) -> dict[str, Any]:
     names = paper.encoders if config.encoder == "auto" else (config.encoder,)
     if unknown := [name for name in names if name not in models]:
         what = f"encoder = {unknown[0]!r} is not in resources/models.yaml"
-        raise BadInput(what, where="config", do="use a bi-encoder listed there, or set encoder to auto")
+        raise BadInput(
+            what,
+            where="config",
+            do="use a bi-encoder listed there, or set encoder to auto",
+        )
     if available := _first(names, models, config.models, mirrors):
         return model_settings(*available)
     raise BadInput(
-        f"encoder = {config.encoder!r} is not available here", where="config", do="set encoder to auto"
+        f"encoder = {config.encoder!r} is not available here",
+        where="config",
+        do="set encoder to auto",
     )
 
 
-def pool_encoder(config: Config, paper: Lawngnli, models: Mapping[str, Model], root: Path) -> dict[str, Any]:
+def pool_encoder(
+    config: Config, paper: Lawngnli, models: Mapping[str, Model], root: Path
+) -> dict[str, Any]:
     """Return the settings of the first available encoder of the registry's ``pool_encoders``.
 
     Raises `BadInput` if none is available.
     """
-    if available := _first(paper.pool_encoders, models, config.models, config.mirrors(root)):
-        return model_settings(*available) | {"max_length": models[available[0]].max_length}
+    if available := _first(
+        paper.pool_encoders, models, config.models, config.mirrors(root)
+    ):
+        return model_settings(*available) | {
+            "max_length": models[available[0]].max_length
+        }
     raise BadInput(
         f"LawngNLI's pools need one of {', '.join(paper.pool_encoders)}, and none is available here",
         where="models",
@@ -133,8 +177,15 @@ def pool_encoder(config: Config, paper: Lawngnli, models: Mapping[str, Model], r
 
 
 def _first(
-    names: Sequence[str], models: Mapping[str, Model], choice: str, mirrors: Sequence[Path]
+    names: Sequence[str],
+    models: Mapping[str, Model],
+    choice: str,
+    mirrors: Sequence[Path],
 ) -> tuple[str, Weights] | None:
     """The first of these models whose weights are available, and where."""
-    places = ((name, resolve(name, models[name], choice, mirrors, "")) for name in names)
-    return next(((name, place) for name, place in places if isinstance(place, Weights)), None)
+    places = (
+        (name, resolve(name, models[name], choice, mirrors, "")) for name in names
+    )
+    return next(
+        ((name, place) for name, place in places if isinstance(place, Weights)), None
+    )

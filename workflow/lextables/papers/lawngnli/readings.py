@@ -56,14 +56,21 @@ def load_readings(path: Path) -> dict[str, dict[str, Pair]]:
             for column in ("data_set", "pair", "reading", "confidence"):
                 if column not in (rows.fieldnames or ()):
                     do = "take the rows of a sheet that lawngnli_to_read drew"
-                    raise BadInput(f"the column {column} is missing", where=path.name, do=do)
+                    raise BadInput(
+                        f"the column {column} is missing", where=path.name, do=do
+                    )
             for row in rows:
                 reading = Reading(row["reading"], row["confidence"] == "high")
                 by_pair.setdefault((row["data_set"], row["pair"]), []).append(reading)
     sets: dict[str, dict[str, Pair]] = {}
     for (data_set, pair), readings in sorted(by_pair.items()):
-        if len(readings) != 2 or any(reading.label not in LABELS for reading in readings):
-            raise BadInput(f"pair {pair} has not two readings of {', '.join(LABELS)}", where=path.name)
+        if len(readings) != 2 or any(
+            reading.label not in LABELS for reading in readings
+        ):
+            raise BadInput(
+                f"pair {pair} has not two readings of {', '.join(LABELS)}",
+                where=path.name,
+            )
         sets.setdefault(data_set, {})[pair] = (readings[0], readings[1])
     return sets
 
@@ -78,7 +85,10 @@ def drawn(rows: Sequence[Row], seed: int, size: int = SIZE) -> list[Row]:
     for row in rows:
         strata.setdefault((row["label"], row["negated"]), []).append(row)
     size = min(size, len(rows))
-    quota = {key: divmod(size * len(group), len(rows)) for key, group in sorted(strata.items())}
+    quota = {
+        key: divmod(size * len(group), len(rows))
+        for key, group in sorted(strata.items())
+    }
     remaining = size - sum(count for count, _ in quota.values())
     largest = sorted(quota, key=lambda key: -quota[key][1])[:remaining]
     chosen = [
@@ -92,16 +102,26 @@ def drawn(rows: Sequence[Row], seed: int, size: int = SIZE) -> list[Row]:
 
 
 def _drawn(seed: int, purpose: str, row: Row) -> tuple[int, str, bool]:
-    return draw(seed, purpose, row["example_id"], row["is_twin"]), row["example_id"], row["is_twin"]
+    return (
+        draw(seed, purpose, row["example_id"], row["is_twin"]),
+        row["example_id"],
+        row["is_twin"],
+    )
 
 
 def sheet(rows: Iterable[Row], data_set: str) -> str:
     """Return the csv that a reader fills in: two texts per example, without the label."""
     out = io.StringIO()
-    writer = csv.DictWriter(out, SHEET, restval="", extrasaction="ignore", lineterminator="\n")
+    writer = csv.DictWriter(
+        out, SHEET, restval="", extrasaction="ignore", lineterminator="\n"
+    )
     writer.writeheader()
     for row in rows:
         name = pair_name(row["hypothesis"], row["short_premise"])
-        row = row | {"data_set": data_set, "pair": name, "is_twin": str(row["is_twin"]).lower()}
+        row = row | {
+            "data_set": data_set,
+            "pair": name,
+            "is_twin": str(row["is_twin"]).lower(),
+        }
         writer.writerow({name: spreadsheet.cell(value) for name, value in row.items()})
     return out.getvalue()

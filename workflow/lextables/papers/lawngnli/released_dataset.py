@@ -53,9 +53,12 @@ class Released:
     """
 
     def __init__(
-        self, rows: str | Path, cases: Sequence[str | Path], texts: Sequence[str | Path],
+        self,
+        rows: str | Path,
+        cases: Sequence[str | Path],
+        texts: Sequence[str | Path],
         masks: Mapping[str, Mask] | None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._cases, self._masks = cases, masks
         self.rows = [row | {"fault": NO_CITING} for row in dataset.read(rows)]
         by_name = {(row["example_id"], row["is_twin"]): row for row in self.rows}
@@ -70,7 +73,10 @@ class Released:
         remaining = Counter(row["example_id"] for row in self.rows if not row["fault"])
         twins = Counter(row["example_id"] for row in self.rows)
         for row in self.rows:
-            if not row["fault"] and remaining[row["example_id"]] < twins[row["example_id"]]:
+            if (
+                not row["fault"]
+                and remaining[row["example_id"]] < twins[row["example_id"]]
+            ):
                 row["fault"] = NO_TWIN
 
     def _measure(self) -> None:
@@ -79,10 +85,16 @@ class Released:
         for case, text in self._majorities():
             cited.add(case["case_id"])
             for row in self._citing[case["case_id"]]:
-                short = short_premise(text[1], short_spans(text[1], row["pages"])) if text else ""
+                short = (
+                    short_premise(text[1], short_spans(text[1], row["pages"]))
+                    if text
+                    else ""
+                )
                 if short.strip():
                     texts = {"long": unlabelled(text[1]), "short": short}
-                    row["characters"] = {name: len(of.replace("|", "")) for name, of in texts.items()}
+                    row["characters"] = {
+                        name: len(of.replace("|", "")) for name, of in texts.items()
+                    }
                 elif row["fault"] != NO_CITING:
                     row["fault"] = NO_PAGES if text else NO_MAJORITY
         for row in self.rows:
@@ -98,12 +110,12 @@ class Released:
         totals = dict.fromkeys(self._masks, 0)
         for row in self.rows:
             row["places"] = totals.copy()
-            totals = {name: total + row["characters"][name] for name, total in totals.items()}
+            totals = {
+                name: total + row["characters"][name] for name, total in totals.items()
+            }
         for name, total in totals.items():
             if total != len(self._masks[name]):
-                return (
-                    f"the {name} premises have {total:,} characters and the mask {len(self._masks[name]):,}"
-                )
+                return f"the {name} premises have {total:,} characters and the mask {len(self._masks[name]):,}"
         return ""
 
     def _majorities(self) -> Iterator[tuple[Row, tuple[int, str] | None]]:
@@ -116,16 +128,22 @@ class Released:
 
     def _without_citations(self, name: str, text: str, row: Row) -> str:
         return (
-            remove_citations(text) if self.masks_fault else self._masks[name].cut(text, row["places"][name])
+            remove_citations(text)
+            if self.masks_fault
+            else self._masks[name].cut(text, row["places"][name])
         )
 
-    def write(self, examples: str | Path, long_premises: str | Path, unfiltered: str | Path) -> None:
+    def write(
+        self, examples: str | Path, long_premises: str | Path, unfiltered: str | Path
+    ) -> None:
         """Write the rows that are left to tables of the built data set's schemas."""
         counter, finished = TokenCounter(), []
 
         def premises() -> Iterator[Row]:
             for case, text in self._majorities():
-                rows = [row for row in self._citing[case["case_id"]] if not row["fault"]]
+                rows = [
+                    row for row in self._citing[case["case_id"]] if not row["fault"]
+                ]
                 if not rows:
                     continue
                 original = unlabelled(text[1])
@@ -137,23 +155,34 @@ class Released:
                     "original": original,
                     "text": long_premise,
                     "tokens": counter.sequence_length(long_premise),
-                    "closing_paragraphs": closing_paragraphs(long_premise, counter.tokens),
+                    "closing_paragraphs": closing_paragraphs(
+                        long_premise, counter.tokens
+                    ),
                 }
 
         dataset.write(LONG_PREMISES, premises(), long_premises)
         finished.sort(key=itemgetter("example_id", "is_twin"))
         dataset.write(EXAMPLES, _columns(EXAMPLES, finished), examples)
-        untwinned = (row | {"rejection": None, "twin": None} for row in finished if not row["is_twin"])
+        untwinned = (
+            row | {"rejection": None, "twin": None}
+            for row in finished
+            if not row["is_twin"]
+        )
         dataset.write(UNFILTERED, _columns(UNFILTERED, untwinned), unfiltered)
 
     def _example(self, row: Row, case: Row, text: str) -> dict[str, Any]:
         spans = short_spans(text, row["pages"])
         short = short_premise(text, spans)
-        places = [{"start": len(unlabelled(text[:a])), "end": len(unlabelled(text[:b]))} for a, b in spans]
+        places = [
+            {"start": len(unlabelled(text[:a])), "end": len(unlabelled(text[:b]))}
+            for a, b in spans
+        ]
         return row | {
             "cited_jurisdiction": case["jurisdiction"],
             # A Neutral row does not say which example its premise is from.
-            "premise_example_id": "unknown" if row["label"] == "neutral" else row["example_id"],
+            "premise_example_id": "unknown"
+            if row["label"] == "neutral"
+            else row["example_id"],
             "short_premise_original": short,
             "short_premise": self._without_citations("short", short, row),
             "premise_start": places[0]["start"],
@@ -175,7 +204,9 @@ class Released:
         names: dict[str, set[int]] = defaultdict(set)
         for row in self.rows:
             if row["fault"]:
-                key = {NO_CITING: "citing_case_id", NO_CITED: "cited_case_id"}.get(row["fault"], "index")
+                key = {NO_CITING: "citing_case_id", NO_CITED: "cited_case_id"}.get(
+                    row["fault"], "index"
+                )
                 names[f"{row['fault']}: {key}"].add(row[key])
         return {fault: sorted(values) for fault, values in sorted(names.items())}
 
@@ -193,7 +224,9 @@ def _columns(table: Table, rows: Iterable[Row]) -> Iterator[Row]:
     return ({name: row[name] for name in names} for row in rows)
 
 
-def differences(released: Released, data: Path, published: Sequence[PublishedCell], trees: str) -> list[str]:
+def differences(
+    released: Released, data: Path, published: Sequence[PublishedCell], trees: str
+) -> list[str]:
     """Return the differences between the data set in the folder ``data`` and the paper's.
 
     Table 2's counts must be the ``published`` ones.  They do not show the test split and the wording, so in
@@ -203,7 +236,9 @@ def differences(released: Released, data: Path, published: Sequence[PublishedCel
     columns = table2(with_long_premises(data), lambda text: 0)
     faults = Counter(row["fault"] for row in released.rows if row["fault"])
     reasons = [f"{n:,} rows: {fault}" for fault, n in sorted(faults.items())]
-    reasons += [f"citations are removed by our rules: {released.masks_fault}"] * bool(released.masks_fault)
+    reasons += [f"citations are removed by our rules: {released.masks_fault}"] * bool(
+        released.masks_fault
+    )
     reasons += [trees] * bool(trees)
     for cell in published:
         group, _, name = cell.row.partition(" / ")
@@ -212,11 +247,15 @@ def differences(released: Released, data: Path, published: Sequence[PublishedCel
             subset = "full" if cell.column.endswith("Full") else "analysis"
             count = getattr(columns[premise, subset], COUNTS[name])
             if count != int(cell.value):
-                reasons.append(f"Table 2, {name}, {cell.column}: {count:,} and not {int(cell.value):,}")
+                reasons.append(
+                    f"Table 2, {name}, {cell.column}: {count:,} and not {int(cell.value):,}"
+                )
     return reasons
 
 
-def judged(sources: Iterable[Mapping[str, Any]], reasons: Sequence[str]) -> list[dict[str, Any]]:
+def judged(
+    sources: Iterable[Mapping[str, Any]], reasons: Sequence[str]
+) -> list[dict[str, Any]]:
     """Return the provenance of the files, comparable if the data set has no `differences`.
 
     No digests of these files are published; Table 2's counts are checked instead.
@@ -224,5 +263,6 @@ def judged(sources: Iterable[Mapping[str, Any]], reasons: Sequence[str]) -> list
     variant = "incomplete release" if reasons else "release"
     note = "; ".join(reasons) or "the data set has the counts of the paper's Table 2"
     return [
-        dict(source) | {"comparable": not reasons, "variant": variant, "note": note} for source in sources
+        dict(source) | {"comparable": not reasons, "variant": variant, "note": note}
+        for source in sources
     ]

@@ -52,7 +52,11 @@ _ADJECTIVES = ("JJ", "VBN")
 
 
 def write_shard(
-    rows: str | Path, volumes: Sequence[str | Path], parser: Parser, cases_path: str | Path, texts: str | Path
+    rows: str | Path,
+    volumes: Sequence[str | Path],
+    parser: Parser,
+    cases_path: str | Path,
+    texts: str | Path,
 ) -> None:
     """Write the cases of a shard's volumes that ``rows`` name, and the hypotheses from these cases.
 
@@ -62,33 +66,55 @@ def write_shard(
     named = list(dataset.read(rows))
     case_by_id = {
         row["case_id"]: row
-        for row in cases(volumes, {row[key] for row in named for key in ("citing_case_id", "cited_case_id")})
+        for row in cases(
+            volumes,
+            {row[key] for row in named for key in ("citing_case_id", "cited_case_id")},
+        )
     }
     dataset.write(CASES, case_by_id.values(), cases_path)
     # Both twins are of one parenthetical.
     of_shard = sorted(
-        (row for row in named if row["citing_case_id"] in case_by_id), key=itemgetter("example_id", "is_twin")
+        (row for row in named if row["citing_case_id"] in case_by_id),
+        key=itemgetter("example_id", "is_twin"),
     )
-    read = [(row, _parenthetical(row, case_by_id[row["citing_case_id"]])) for row in of_shard]
-    converted = iter(hypotheses([(row, text) for row, text in read if text is not None], parser))
-    dataset.write(HYPOTHESES, (_hypothesis(row, text, converted, case_by_id) for row, text in read), texts)
+    read = [
+        (row, _parenthetical(row, case_by_id[row["citing_case_id"]]))
+        for row in of_shard
+    ]
+    converted = iter(
+        hypotheses([(row, text) for row, text in read if text is not None], parser)
+    )
+    dataset.write(
+        HYPOTHESES,
+        (_hypothesis(row, text, converted, case_by_id) for row, text in read),
+        texts,
+    )
 
 
 def _parenthetical(row: Row, case: Row) -> str | None:
     if row["opinion"] >= len(case["opinions"]):
         return None
-    return parenthetical(case["opinions"][row["opinion"]]["text"], row["start"], row["end"])
+    return parenthetical(
+        case["opinions"][row["opinion"]]["text"], row["start"], row["end"]
+    )
 
 
 def _hypothesis(
-    row: Row, text: str | None, converted: Iterator[str | None], case_by_id: Mapping[int, Row]
+    row: Row,
+    text: str | None,
+    converted: Iterator[str | None],
+    case_by_id: Mapping[int, Row],
 ) -> dict[str, Any]:
     hypothesis = None if text is None else next(converted)
     return {
         **{key: row[key] for key in ("example_id", "is_twin", "citing_case_id")},
         "citing_jurisdiction": case_by_id[row["citing_case_id"]]["jurisdiction"],
         "hypothesis": hypothesis,
-        "fault": None if hypothesis is not None else NO_FIT if text is None else NO_CLAUSE,
+        "fault": None
+        if hypothesis is not None
+        else NO_FIT
+        if text is None
+        else NO_CLAUSE,
     }
 
 
@@ -104,19 +130,24 @@ def hypotheses(rows: Sequence[tuple[Row, str]], parser: Parser) -> list[str | No
         text.replace("did not", "do not") if row["index"] == DO_NOT else text
         for (row, _), text in zip(rows, texts, strict=True)
     ]
-    changed = [at for at, (row, _) in enumerate(rows) if row["flipped"] and row["contradicted"]]
+    changed = [
+        at for at, (row, _) in enumerate(rows) if row["flipped"] and row["contradicted"]
+    ]
     trees = parser.parse(_expanded(nlp, texts[at]) for at in changed)
     results: list[str | None] = [*texts]
     for at, sentences in zip(changed, trees, strict=True):
         results[at] = _edited(
-            _contradicted(sentences, rows[at][0], parser), edits.get(rows[at][0]["index"], ())
+            _contradicted(sentences, rows[at][0], parser),
+            edits.get(rows[at][0]["index"], ()),
         )
     return results
 
 
 @cache
 def _words() -> Any:
-    return spacy_pipeline(SPACY_MODEL, ["ner", "lemmatizer", "tagger", "attribute_ruler"])
+    return spacy_pipeline(
+        SPACY_MODEL, ["ner", "lemmatizer", "tagger", "attribute_ruler"]
+    )
 
 
 @cache
@@ -124,7 +155,9 @@ def _edits() -> Mapping[int, Sequence[tuple[slice, str]]]:
     edits = defaultdict(list)
     with EDITS.open(newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):
-            place = slice(*(int(row[end]) if row[end] else None for end in ("start", "end")))
+            place = slice(
+                *(int(row[end]) if row[end] else None for end in ("start", "end"))
+            )
             edits[int(row["index"])].append((place, row["text"]))
     return edits
 
@@ -147,7 +180,9 @@ def _expanded(nlp: Any, text: str) -> str:
             else f" {token.norm_.title() if token.is_title else token.norm_}{token.whitespace_}"
             for token in sentence
         )
-        sentences.append("".join(words).replace("  ", " ").replace("can not", "cannot").strip())
+        sentences.append(
+            "".join(words).replace("  ", " ").replace("can not", "cannot").strip()
+        )
     return " ".join(sentences)
 
 
@@ -158,7 +193,9 @@ def _contradicted(sentences: Sequence[Tree], row: Row, parser: Parser) -> str | 
     if changed is None:
         return None
     others = enumerate(sentences)
-    return " ".join(changed if at == row["sentence"] else tree.text.rstrip() for at, tree in others)
+    return " ".join(
+        changed if at == row["sentence"] else tree.text.rstrip() for at, tree in others
+    )
 
 
 def _clause(tree: Tree, path: Sequence[int], parser: Parser) -> str | None:
@@ -167,7 +204,10 @@ def _clause(tree: Tree, path: Sequence[int], parser: Parser) -> str | None:
     while True:
         children = _chain(node)[1]
         labels = [_chain(child)[0] for child in children]
-        at = {name: [i for i, of in enumerate(labels) if of == (name,)] for name in ("NP", "VP", "ADJP", "S")}
+        at = {
+            name: [i for i, of in enumerate(labels) if of == (name,)]
+            for name in ("NP", "VP", "ADJP", "S")
+        }
         if len(at["NP"]) == 1:
             subject = children[at["NP"][0]]
             if tree.tokens[subject.start].text.lower() in _NOT:
@@ -175,7 +215,9 @@ def _clause(tree: Tree, path: Sequence[int], parser: Parser) -> str | None:
             words = _text(tree.tokens[subject.start : subject.end])
             for old, new in (("no one", "someone"), ("No one", "Someone")):
                 if old in words:
-                    return _replaced(tree, subject.start, words, words.replace(old, new, 1))
+                    return _replaced(
+                        tree, subject.start, words, words.replace(old, new, 1)
+                    )
             for name in ("VP", "ADJP"):
                 if len(at[name]) == 1:
                     return _phrase(tree, children, labels, at[name][0], parser)
@@ -197,14 +239,20 @@ def _chain(node: Node) -> tuple[tuple[str, ...], tuple[Node, ...]]:
 
 
 def _phrase(
-    tree: Tree, children: Sequence[Node], labels: Sequence[tuple[str, ...]], i: int, parser: Parser
+    tree: Tree,
+    children: Sequence[Node],
+    labels: Sequence[tuple[str, ...]],
+    i: int,
+    parser: Parser,
 ) -> str | None:
     """The sentence with its predicate negated; with an adverb before it, it is parsed again by itself."""
     start, adjective = children[i].start, labels[i] == ("ADJP",)
     tokens = tree.tokens[start : children[i].end]
     if i and labels[i - 1] in ((), ("ADVP",)):
         start = children[i - 1].start
-        phrase = next(iter(parser.parse([_text(tree.tokens[start : children[i].end])])))[0]
+        phrase = next(
+            iter(parser.parse([_text(tree.tokens[start : children[i].end])]))
+        )[0]
         tokens, adjective = phrase.tokens, _chain(phrase.root)[0] == ("ADJP",)
     negated = _negated(tokens, adjective)
     return (
@@ -246,7 +294,11 @@ def _negated(tokens: Sequence[Token], adjective: bool) -> str | None:
     ):
         new = f"{word.text} not"
     else:
-        new = f"{_DO[word.tag]} not {_lemma(word.text)}" if word.tag in _DO else f"not {word.text}"
+        new = (
+            f"{_DO[word.tag]} not {_lemma(word.text)}"
+            if word.tag in _DO
+            else f"not {word.text}"
+        )
     return f"{_text(before)}{new}{word.space}{_text(after)}"
 
 

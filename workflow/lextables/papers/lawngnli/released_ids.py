@@ -85,13 +85,17 @@ class _Restricted(pickle.Unpickler):
 
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) not in self.names:
-            raise pickle.UnpicklingError(f"it asks for {module}.{name}, which is not among what is expected")
+            raise pickle.UnpicklingError(
+                f"it asks for {module}.{name}, which is not among what is expected"
+            )
         return self.names[module, name]
 
     def value(self) -> Any:
         """The content of the file: a DataFrame, or plain values."""
         loaded = self.load()
-        return self._dataframe(loaded.state) if isinstance(loaded, self.frame) else loaded
+        return (
+            self._dataframe(loaded.state) if isinstance(loaded, self.frame) else loaded
+        )
 
     def _dataframe(self, state: Mapping[str, Any]) -> pd.DataFrame:
         """Put the blocks of a frame together; a block holds columns of one type, one in each row."""
@@ -106,7 +110,10 @@ class _Restricted(pickle.Unpickler):
             raise pickle.UnpicklingError("the blocks of the frame do not fit its axes")
         # With its own type each: pandas would make strings, and NaN for None, of a column of objects.
         return pd.DataFrame(
-            {label: pd.Series(column, index, dtype=column.dtype) for label, column in ordered.items()}
+            {
+                label: pd.Series(column, index, dtype=column.dtype)
+                for label, column in ordered.items()
+            }
         )
 
 
@@ -119,7 +126,9 @@ class _Limited:
     def _count(self, data: bytes) -> bytes:
         self._left -= len(data)
         if self._left < 0:
-            raise pickle.UnpicklingError(f"it unpacks to more than {self._limit:,} bytes")
+            raise pickle.UnpicklingError(
+                f"it unpacks to more than {self._limit:,} bytes"
+            )
         return data
 
     def read(self, size: int) -> bytes:
@@ -145,9 +154,13 @@ def load(path: str | Path, *, limit_bytes: int = LIMIT_BYTES) -> Any:
             raise pickle.UnpicklingError(f"it holds a {type(value).__name__}")
         return value
     except OSError as error:
-        raise BadInput(f"the file cannot be read ({error.strerror})", where=str(path), do=ADVICE) from error
+        raise BadInput(
+            f"the file cannot be read ({error.strerror})", where=str(path), do=ADVICE
+        ) from error
     except Exception as error:  # a hostile stream can make the unpickler raise anything
-        raise BadInput(f"the pickle is refused: {error}", where=str(path), do=ADVICE) from error
+        raise BadInput(
+            f"the pickle is refused: {error}", where=str(path), do=ADVICE
+        ) from error
 
 
 # What ``reconstruct_nli.py`` reads from the frame.
@@ -170,24 +183,61 @@ ROWS = Table(
     name="rows",
     description="The rows of the ID file, in its order, which the masks depend on.",
     columns=(
-        Column("example_id", pa.string(), "`index` of the authors' frame; of twins the first one's"),
-        Column("is_twin", pa.bool_(), "whether an earlier row has the other hypothesis and the same premise"),
+        Column(
+            "example_id",
+            pa.string(),
+            "`index` of the authors' frame; of twins the first one's",
+        ),
+        Column(
+            "is_twin",
+            pa.bool_(),
+            "whether an earlier row has the other hypothesis and the same premise",
+        ),
         Column("index", pa.int64(), "`index` of the authors' frame"),
-        Column("citing_case_id", pa.int64(), "the case whose opinion has the parenthetical"),
+        Column(
+            "citing_case_id", pa.int64(), "the case whose opinion has the parenthetical"
+        ),
         Column("opinion", pa.int64(), "place of that opinion in its case"),
-        Column("start", pa.int64(), "offset of the parenthetical in the opinion's text"),
+        Column(
+            "start", pa.int64(), "offset of the parenthetical in the opinion's text"
+        ),
         Column("end", pa.int64(), "offset after it"),
-        Column("cited_case_id", pa.int64(), "the case whose majority opinion is the premise"),
-        Column("pages", STRINGS, "pages of the pincite, in the order of their labels as strings"),
+        Column(
+            "cited_case_id",
+            pa.int64(),
+            "the case whose majority opinion is the premise",
+        ),
+        Column(
+            "pages",
+            STRINGS,
+            "pages of the pincite, in the order of their labels as strings",
+        ),
         Column("label", pa.string(), "entail, neutral or contradict"),
         Column("negated", pa.bool_(), "whether the hypothesis has pivotal negation"),
         Column("analysis", pa.bool_(), "whether it belongs to the analysis subset"),
         Column("split", pa.string(), "train, val or test"),
-        Column("expanded", pa.bool_(), "whether the parenthetical is written without contractions first"),
-        Column("contradicted", pa.bool_(), "whether the contradiction algorithm makes the other text"),
+        Column(
+            "expanded",
+            pa.bool_(),
+            "whether the parenthetical is written without contractions first",
+        ),
+        Column(
+            "contradicted",
+            pa.bool_(),
+            "whether the contradiction algorithm makes the other text",
+        ),
         Column("flipped", pa.bool_(), "whether the other text is the hypothesis"),
-        Column("sentence", pa.int64(), "the sentence that the algorithm changes", nullable=True),
-        Column("clause", pa.list_(pa.field("item", pa.int64(), False)), "the path to its clause"),
+        Column(
+            "sentence",
+            pa.int64(),
+            "the sentence that the algorithm changes",
+            nullable=True,
+        ),
+        Column(
+            "clause",
+            pa.list_(pa.field("item", pa.int64(), False)),
+            "the path to its clause",
+        ),
     ),
     key=("example_id", "is_twin"),
     ordered=False,
@@ -203,7 +253,9 @@ def read_ids(path: str | Path) -> Iterator[dict[str, Any]]:
     """
     frame = load(path)
     if not isinstance(frame, pd.DataFrame):
-        raise BadInput(f"holds a {type(frame).__name__}, not a frame", where=str(path), do=ADVICE)
+        raise BadInput(
+            f"holds a {type(frame).__name__}, not a frame", where=str(path), do=ADVICE
+        )
     if missing := [column for column in ID_COLUMNS if column not in frame.columns]:
         raise BadInput(f"lacks the column {missing[0]!r}", where=str(path), do=ADVICE)
     waiting: dict[tuple, list[str]] = {}
@@ -213,9 +265,14 @@ def read_ids(path: str | Path) -> Iterator[dict[str, Any]]:
         try:
             row = _row(released)
         except (TypeError, ValueError, KeyError, IndexError) as error:
-            raise BadInput(f"a value cannot be read ({error!r})", where=where, do=ADVICE) from error
+            raise BadInput(
+                f"a value cannot be read ({error!r})", where=where, do=ADVICE
+            ) from error
         pair = (
-            *(row[c] for c in ("citing_case_id", "opinion", "start", "end", "cited_case_id")),
+            *(
+                row[c]
+                for c in ("citing_case_id", "opinion", "start", "end", "cited_case_id")
+            ),
             *row["pages"],
         )
         if others := waiting.get((pair, not row["flipped"])):
@@ -230,10 +287,23 @@ def read_ids(path: str | Path) -> Iterator[dict[str, Any]]:
 
 
 def _row(released: Mapping[str, Any]) -> dict[str, Any]:
-    keys = ("index", "caseid", "i", "start_index", "end_index", "cited_case", "label", "sample")
+    keys = (
+        "index",
+        "caseid",
+        "i",
+        "start_index",
+        "end_index",
+        "cited_case",
+        "label",
+        "sample",
+    )
     number = {key: _number(released[key]) for key in keys}
     # Without a pincite the frame has no pages, or pandas' nan for them.
-    pages = released["cited_pages"] if isinstance(released["cited_pages"], set | frozenset) else ()
+    pages = (
+        released["cited_pages"]
+        if isinstance(released["cited_pages"], set | frozenset)
+        else ()
+    )
     changed, clause = released["e"] in (False,), released["clause_id"]
     return {
         "example_id": f"{number['index']:06}",
@@ -279,7 +349,11 @@ class Mask:
 
     def __len__(self) -> int:
         """Return the number of digits."""
-        return len(self._encoded) // 4 * 3 - len(self._encoded[-2:]) + len(self._encoded[-2:].rstrip(b"="))
+        return (
+            len(self._encoded) // 4 * 3
+            - len(self._encoded[-2:])
+            + len(self._encoded[-2:].rstrip(b"="))
+        )
 
     def cut(self, text: str, start: int) -> str:
         """Return the characters of ``text`` whose digit, from ``start`` on, is 1; "|" has none and goes.
@@ -289,11 +363,19 @@ class Mask:
         text = text.replace("|", "")
         groups = slice(start // 3 * 4, -(-(start + len(text)) // 3) * 4)
         try:
-            digits = base64.b64decode(self._encoded[groups], validate=True)[start % 3 :][: len(text)]
+            digits = base64.b64decode(self._encoded[groups], validate=True)[
+                start % 3 :
+            ][: len(text)]
         except binascii.Error as error:
-            raise BadInput(f"the mask is not base64 ({error})", where=self._where, do=ADVICE) from error
+            raise BadInput(
+                f"the mask is not base64 ({error})", where=self._where, do=ADVICE
+            ) from error
         if digits.strip(b"01") or len(digits) < len(text):
-            raise BadInput("the mask holds anything but 0 and 1, or ends", where=self._where, do=ADVICE)
+            raise BadInput(
+                "the mask holds anything but 0 and 1, or ends",
+                where=self._where,
+                do=ADVICE,
+            )
         return "".join(compress(text, digits.translate(_TRUTH)))
 
 
@@ -304,7 +386,9 @@ def read_masks(path: str | Path) -> dict[str, Mask]:
     """Return the masks "long" and "short" of "LawngNLI_filter.xz".  Memory: the file's size."""
     value = load(path)
     if not isinstance(value, dict):
-        raise BadInput(f"holds a {type(value).__name__}, not a dict", where=str(path), do=ADVICE)
+        raise BadInput(
+            f"holds a {type(value).__name__}, not a dict", where=str(path), do=ADVICE
+        )
     masks = {}
     for key in ("long", "short"):
         encoded = value.get(key)

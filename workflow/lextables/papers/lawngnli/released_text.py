@@ -16,7 +16,9 @@ from lextables.corpora.caselaw.opinion import MAJORITY
 from lextables.corpora.caselaw.volume import bodies
 from lextables.pipeline.dataset import Column, Table
 
-_OPINION = pa.struct([pa.field("type", pa.string(), False), pa.field("text", pa.string(), False)])
+_OPINION = pa.struct(
+    [pa.field("type", pa.string(), False), pa.field("text", pa.string(), False)]
+)
 CASES = Table(
     name="cases",
     description="The cases of a shard that the ID file names.",
@@ -24,14 +26,18 @@ CASES = Table(
         Column("case_id", pa.int64(), "the case"),
         Column("jurisdiction", pa.string(), "its state, or `United States`"),
         Column(
-            "opinions", pa.list_(pa.field("item", _OPINION, False)), "its opinions; a page begins at `@12@`"
+            "opinions",
+            pa.list_(pa.field("item", _OPINION, False)),
+            "its opinions; a page begins at `@12@`",
         ),
     ),
     key=("case_id",),
     row_group=64,
 )
 _PAGE_LABEL = re.compile(r"@[0-9]*@")
-_PAGE_NUMBER = re.compile(r'<page-number (?:citation-index="\d+" )?label="([0-9]*)[^>]*>[^>]*>')
+_PAGE_NUMBER = re.compile(
+    r'<page-number (?:citation-index="\d+" )?label="([0-9]*)[^>]*>[^>]*>'
+)
 # From the HTML of static.case.law to the XML of the bulk export, which are two renderings of one structure.
 _TO_XML = tuple(
     (re.compile(pattern, re.DOTALL), replacement)
@@ -89,7 +95,9 @@ def opinions(body: str) -> list[dict[str, str]]:
         first = part.find("</")
         text = part[first + part[first + 1 :].find("<p ") + 1 :].replace("&amp;", "&")
         text = _PAGE_NUMBER.sub(r"@\1@", text)
-        text = clean_text(re.sub(r"<[^>]*>", "", text), ["inline_whitespace", "underscores"])
+        text = clean_text(
+            re.sub(r"<[^>]*>", "", text), ["inline_whitespace", "underscores"]
+        )
         rows.append({"type": part[: part.find('"')], "text": text})
     return rows
 
@@ -101,7 +109,11 @@ def unlabelled(text: str) -> str:
 
 def majority(opinions: Sequence[Mapping[str, str]]) -> tuple[int, str] | None:
     """Return place and text of the majority opinion; None unless there is exactly one."""
-    texts = [(at, opinion["text"]) for at, opinion in enumerate(opinions) if opinion["type"] == MAJORITY]
+    texts = [
+        (at, opinion["text"])
+        for at, opinion in enumerate(opinions)
+        if opinion["type"] == MAJORITY
+    ]
     return texts[0] if len(texts) == 1 else None
 
 
@@ -120,7 +132,9 @@ def short_spans(text: str, pages: Iterable[str]) -> list[tuple[int, int]]:
         page_mark, next_mark = f"@{page}@", f"@{int(page) + 1}@"
         at, end_at = text.find(page_mark), text.find(next_mark)
         start = 0 if at < 0 else starts[bisect_right(starts, at + len(page_mark)) - 1]
-        end = len(text) if end_at < 0 else max(starts[bisect_left(starts, end_at)] - 2, 0)
+        end = (
+            len(text) if end_at < 0 else max(starts[bisect_left(starts, end_at)] - 2, 0)
+        )
         if start == 0 and end == len(text):
             return []
         spans.append((start, min(end + 1, len(text))))

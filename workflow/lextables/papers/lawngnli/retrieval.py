@@ -44,12 +44,26 @@ QUERIES = Table(
     name="queries",
     description="Section 4.2: the Entail and Contradict hypotheses of the test split's analysis subset.",
     columns=(
-        Column("query_id", pa.string(), "the example's id, with `+twin` behind it for a twin"),
+        Column(
+            "query_id",
+            pa.string(),
+            "the example's id, with `+twin` behind it for a twin",
+        ),
         Column("split", pa.string(), "test"),
-        Column("label", pa.string(), "entail or contradict: what the target does to the query"),
+        Column(
+            "label",
+            pa.string(),
+            "entail or contradict: what the target does to the query",
+        ),
         Column("negated", pa.bool_(), "whether the hypothesis has pivotal negation"),
-        Column("jurisdiction", pa.string(), "state of the target and its pool, or `United States`"),
-        Column("cited_case_id", pa.int64(), "the case whose majority opinion is the target"),
+        Column(
+            "jurisdiction",
+            pa.string(),
+            "state of the target and its pool, or `United States`",
+        ),
+        Column(
+            "cited_case_id", pa.int64(), "the case whose majority opinion is the target"
+        ),
         Column("citing_case_id", pa.int64(), "the case that the hypothesis is from"),
         Column("text", pa.string(), "the hypothesis"),
     ),
@@ -62,8 +76,14 @@ DOCUMENTS = Table(
     columns=(
         Column("document_id", pa.string(), "the opinion, `<case_id>-<position>`"),
         Column("case_id", pa.int64(), "its case"),
-        Column("jurisdiction", pa.string(), "state, or `United States` for federal courts"),
-        Column("text", pa.string(), "the opinion as published, citations in it; a paragraph is a line"),
+        Column(
+            "jurisdiction", pa.string(), "state, or `United States` for federal courts"
+        ),
+        Column(
+            "text",
+            pa.string(),
+            "the opinion as published, citations in it; a paragraph is a line",
+        ),
     ),
     key=("document_id",),
     labels=("jurisdiction",),
@@ -77,7 +97,11 @@ JUDGEMENTS = Table(
         Column("query_id", pa.string(), "the query"),
         Column("document_id", pa.string(), "an opinion of its pool"),
         Column("gain", pa.int8(), "1 for the target, 0 for any other"),
-        Column("similarity", pa.float32(), "inner product of the hypothesis and the opinion"),
+        Column(
+            "similarity",
+            pa.float32(),
+            "inner product of the hypothesis and the opinion",
+        ),
     ),
     key=("query_id", "document_id"),
     labels=("gain",),
@@ -89,7 +113,11 @@ EXAMPLES = replace(
         *schema.EXAMPLES.columns,
         Column("pair_id", pa.string(), "the text of the hypothesis"),
         Column("opinion_id", pa.string(), "the opinion that the premise is of"),
-        Column("analysis", pa.bool_(), "whether it is of the analysis subset, all that the paper uses"),
+        Column(
+            "analysis",
+            pa.bool_(),
+            "whether it is of the analysis subset, all that the paper uses",
+        ),
     ),
     labels=("split", "label", "analysis"),
 )
@@ -99,13 +127,24 @@ TEXTS = replace(schema.TEXTS, ordered=False)
 RERANKING = (EXAMPLES, HEADS, TEXTS)
 
 OTHERS = 999
-CANDIDATES = 100  # opinions from which the premise of a Neutral example for rerankers is drawn
+CANDIDATES = (
+    100  # opinions from which the premise of a Neutral example for rerankers is drawn
+)
 NLI = "nli"
 TWIN = "+twin"
 TEST = "test"
 # Opinions per encoding and search step: about 100 MB of text.
 BATCH = 4096
-_EXAMPLE = ["example_id", "is_twin", "split", "analysis", "label", "negated", "hypothesis", "citing_case_id"]
+_EXAMPLE = [
+    "example_id",
+    "is_twin",
+    "split",
+    "analysis",
+    "label",
+    "negated",
+    "hypothesis",
+    "citing_case_id",
+]
 _EXAMPLE += ["cited_case_id", "cited_jurisdiction"]
 _OPINION = ["opinion_id", "case_id", "jurisdiction", "opinion_type", "majorities"]
 
@@ -139,15 +178,21 @@ class Jurisdiction:
 
     def __init__(self, queries: Sequence[Row], encode: Encode) -> None:
         self.queries = queries
-        self.vectors = np.ascontiguousarray(encode([row["text"] for row in queries]), dtype=np.float32)
+        self.vectors = np.ascontiguousarray(
+            encode([row["text"] for row in queries]), dtype=np.float32
+        )
         self.nearest = np.empty((len(queries), 0), dtype=np.int64)
         self.products = np.empty((len(queries), 0), dtype=np.float32)
         self.ids: list[str] = []
-        self.targets: dict[int, tuple[int, np.ndarray]] = {}  # {case id: its place, its product with each}
+        self.targets: dict[
+            int, tuple[int, np.ndarray]
+        ] = {}  # {case id: its place, its product with each}
 
     def search(self, batch: Sequence[Row], encode: Encode, most: int) -> None:
         """Search a batch; keep the ``most`` nearest opinions to each query so far."""
-        vectors = np.ascontiguousarray(encode([opinion["text"] for opinion in batch]), dtype=np.float32)
+        vectors = np.ascontiguousarray(
+            encode([opinion["text"] for opinion in batch]), dtype=np.float32
+        )
         index = faiss.IndexFlatIP(vectors.shape[1])
         index.add(vectors)
         products, places = index.search(self.vectors, min(most, len(batch)))
@@ -159,7 +204,10 @@ class Jurisdiction:
         target_cases = {row["cited_case_id"] for row in self.queries}
         for at, opinion in enumerate(batch):
             if opinion["case_id"] in target_cases:
-                self.targets[opinion["case_id"]] = (len(self.ids) + at, self.vectors @ vectors[at])
+                self.targets[opinion["case_id"]] = (
+                    len(self.ids) + at,
+                    self.vectors @ vectors[at],
+                )
         self.ids += [opinion["opinion_id"] for opinion in batch]
 
     def near(self, at: int) -> list[str]:
@@ -171,14 +219,22 @@ class Jurisdiction:
         target, products = self.targets[self.queries[at]["cited_case_id"]]
         target_entry = {self.ids[target]: (1, float(products[at]))}
         near = zip(self.nearest[at], self.products[at], strict=True)
-        neighbours = [(place, product) for place, product in near if place != target][:others]
-        return target_entry | {self.ids[place]: (0, float(product)) for place, product in neighbours}
+        neighbours = [(place, product) for place, product in near if place != target][
+            :others
+        ]
+        return target_entry | {
+            self.ids[place]: (0, float(product)) for place, product in neighbours
+        }
 
 
 def write_retrieval(
-    examples: str | Path, opinions: Sequence[str | Path], encode_query: Encode, encode_document: Encode,
-    tables: Mapping[str, str | Path], others: int = OTHERS,
-) -> PoolCounts:  # fmt: skip
+    examples: str | Path,
+    opinions: Sequence[str | Path],
+    encode_query: Encode,
+    encode_document: Encode,
+    tables: Mapping[str, str | Path],
+    others: int = OTHERS,
+) -> PoolCounts:
     """Write the three tables to the paths in ``tables``, by name; return what was counted.
 
     ``opinions`` are the files of `caselaw.ingest.OPINIONS`.  The encoders turn n texts into arrays (n, d)
@@ -187,8 +243,14 @@ def write_retrieval(
     """
     queries = queries_of(examples)
     places = searched(queries, opinions, encode_query, encode_document, others + 1)
-    counts = PoolCounts(others + 1, len(queries), sum(len(place.ids) for place in places.values()))
-    counts.small = {name: len(place.ids) for name, place in places.items() if len(place.ids) <= others}
+    counts = PoolCounts(
+        others + 1, len(queries), sum(len(place.ids) for place in places.values())
+    )
+    counts.small = {
+        name: len(place.ids)
+        for name, place in places.items()
+        if len(place.ids) <= others
+    }
     documents: set[str] = set()
 
     def judged() -> Iterator[Row]:
@@ -199,8 +261,12 @@ def write_retrieval(
             numbers[query["jurisdiction"]] += 1
             documents.update(pool)
             target, *beside = pool
-            counts.target_first += all(pool[target][1] >= pool[other][1] for other in beside)
-            counts.citing_in_pool += any(case_of(other) == query["citing_case_id"] for other in pool)
+            counts.target_first += all(
+                pool[target][1] >= pool[other][1] for other in beside
+            )
+            counts.citing_in_pool += any(
+                case_of(other) == query["citing_case_id"] for other in pool
+            )
             for document, (gain, product) in sorted(pool.items()):
                 yield {
                     "query_id": query["query_id"],
@@ -216,15 +282,20 @@ def write_retrieval(
 
 
 def searched(
-    queries: Sequence[Row], opinions: Sequence[str | Path], encode_query: Encode, encode_document: Encode,
+    queries: Sequence[Row],
+    opinions: Sequence[str | Path],
+    encode_query: Encode,
+    encode_document: Encode,
     most: int,
-) -> dict[str, "Jurisdiction"]:  # fmt: skip
+) -> dict[str, "Jurisdiction"]:
     """{jurisdiction: its queries with the ``most`` opinions nearest to each}.
 
     Queries are rows with ``jurisdiction``, ``cited_case_id`` and ``text``; a jurisdiction's keep their order.
     """
     places = {
-        place: Jurisdiction([row for row in queries if row["jurisdiction"] == place], encode_query)
+        place: Jurisdiction(
+            [row for row in queries if row["jurisdiction"] == place], encode_query
+        )
         for place in sorted({row["jurisdiction"] for row in queries})
     }
     for place, batch in _batches(_majorities(opinions, places)):
@@ -242,7 +313,9 @@ def queries_of(examples: str | Path) -> list[Row]:
     rows = [
         _as_query(row)
         for row in dataset.read(examples, _EXAMPLE)
-        if row["split"] == TEST and row["analysis"] and row["label"] in (ENTAIL, CONTRADICT)
+        if row["split"] == TEST
+        and row["analysis"]
+        and row["label"] in (ENTAIL, CONTRADICT)
     ]
     return sorted(rows, key=itemgetter("query_id"))
 
@@ -255,7 +328,9 @@ def _as_query(row: Row) -> Row:
     }
 
 
-def _majorities(opinions: Sequence[str | Path], jurisdictions: Collection[str]) -> Iterator[Row]:
+def _majorities(
+    opinions: Sequence[str | Path], jurisdictions: Collection[str]
+) -> Iterator[Row]:
     """The single majority opinions of these jurisdictions' cases, in the order of the files."""
     for row in read_opinions(opinions, [*_OPINION, "text"]):
         single = row["opinion_type"] == MAJORITY and row["majorities"] == 1
@@ -279,9 +354,14 @@ def _documents(opinions: Sequence[str | Path], opinion_ids: set[str]) -> Iterato
 
 
 def write_reranking(
-    examples: str | Path, unfiltered: str | Path, opinions: Sequence[str | Path], encode_query: Encode,
-    encode_document: Encode, seed: int, tables: Mapping[str, str | Path],
-) -> int:  # fmt: skip
+    examples: str | Path,
+    unfiltered: str | Path,
+    opinions: Sequence[str | Path],
+    encode_query: Encode,
+    encode_document: Encode,
+    seed: int,
+    tables: Mapping[str, str | Path],
+) -> int:
     """Write the tables of `RERANKING` to the paths in ``tables``, by name; return how many examples.
 
     ``unfiltered`` gives the cited case of a Neutral hypothesis, whose example has another premise. Encoders
@@ -292,7 +372,11 @@ def write_reranking(
         row["example_id"]: row["cited_case_id"]
         for row in dataset.read(unfiltered, ["example_id", "cited_case_id"])
     }
-    neutral = [row | {"cited_case_id": cited[row["example_id"]]} for row in rows if row["label"] == NEUTRAL]
+    neutral = [
+        row | {"cited_case_id": cited[row["example_id"]]}
+        for row in rows
+        if row["label"] == NEUTRAL
+    ]
     drawn = _drawn(neutral, opinions, encode_query, encode_document, seed)
     by_opinion: dict[int | str, list[Row]] = defaultdict(list)
     for row in rows:
@@ -303,19 +387,28 @@ def write_reranking(
     written: list[Row] = []
     dataset.write(TEXTS, _texts(by_opinion, opinions, written), tables["texts"])
     dataset.write(HEADS, [{"head_id": NLI, "answers": list(LABELS)}], tables["heads"])
-    return dataset.write(EXAMPLES, sorted(written, key=lambda row: row["example_id"]), tables["examples"])
+    return dataset.write(
+        EXAMPLES, sorted(written, key=lambda row: row["example_id"]), tables["examples"]
+    )
 
 
 def _drawn(
-    neutral: Sequence[Row], opinions: Sequence[str | Path], encode_query: Encode, encode_document: Encode,
+    neutral: Sequence[Row],
+    opinions: Sequence[str | Path],
+    encode_query: Encode,
+    encode_document: Encode,
     seed: int,
-) -> dict[str, str]:  # fmt: skip
+) -> dict[str, str]:
     """{query id: id of its negative opinion}, without queries that have no other opinion."""
     negatives = {}
     places = searched(neutral, opinions, encode_query, encode_document, CANDIDATES + 1)
     for place in places.values():
         for at, row in enumerate(place.queries):
-            near = [opinion for opinion in place.near(at) if case_of(opinion) != row["cited_case_id"]]
+            near = [
+                opinion
+                for opinion in place.near(at)
+                if case_of(opinion) != row["cited_case_id"]
+            ]
             if candidates := near[:CANDIDATES]:
                 number = draw(seed, "reranking", row["example_id"], row["is_twin"])
                 negatives[row["query_id"]] = candidates[number % len(candidates)]
@@ -323,7 +416,9 @@ def _drawn(
 
 
 def _texts(
-    by_opinion: Mapping[int | str, Sequence[Row]], opinions: Sequence[str | Path], written: list[Row]
+    by_opinion: Mapping[int | str, Sequence[Row]],
+    opinions: Sequence[str | Path],
+    written: list[Row],
 ) -> Iterator[Row]:
     """The rows of `TEXTS`, each text once; those of `EXAMPLES` are added to ``written``."""
     text_ids: set[str] = set()

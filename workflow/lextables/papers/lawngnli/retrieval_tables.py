@@ -19,10 +19,17 @@ from lextables.tables.inputs import Inputs
 from lextables.tables.scored import score_cell
 
 CUTOFFS = (1, 10, 100)
-LABELS = {ENTAIL: "Entail hypotheses as queries", CONTRADICT: "Contradict hypotheses as queries"}
+LABELS = {
+    ENTAIL: "Entail hypotheses as queries",
+    CONTRADICT: "Contradict hypotheses as queries",
+}
 WHOLE, FILTERED = "Long premise", "Long premise filtered by BM25 retrieval"
 # Table 17 has two groups of columns.  In the first, systems that read every paragraph are additional rows.
-COLUMNS = {"whole": (WHOLE, ""), "paragraphs": (WHOLE, ", best paragraph"), "filtered": (FILTERED, "")}
+COLUMNS = {
+    "whole": (WHOLE, ""),
+    "paragraphs": (WHOLE, ", best paragraph"),
+    "filtered": (FILTERED, ""),
+}
 RANDOM = "a random order, as expected"
 System = Mapping[str, Any]
 
@@ -49,7 +56,9 @@ def table17(inputs: Inputs) -> list[Cell]:
                 cells += _recalls(inputs, system, condition, label, *place)
     for at, column in enumerate((WHOLE, FILTERED)):
         for cutoff in CUTOFFS:
-            cells += _count_cells(inputs, f"{column} / Recall@{cutoff}", cutoff, again=at > 0)
+            cells += _count_cells(
+                inputs, f"{column} / Recall@{cutoff}", cutoff, again=at > 0
+            )
     return cells
 
 
@@ -58,14 +67,19 @@ def table6(inputs: Inputs) -> list[Cell]:
     printed, cells = inputs.entry.names["retriever"], []
     for system in inputs.rows:
         row = system["reranker"] if system["reranked"] else "no reranker"
-        (condition,) = (name for name, way in system["read"].items() if way == system["documents"])
+        (condition,) = (
+            name for name, way in system["read"].items() if way == system["documents"]
+        )
         if system["retriever"] != printed:
             row = f"{row}, over {system['retriever']}"
         for label, group in LABELS.items():
             cells += _recalls(inputs, system, condition, label, row, f"[{group}]")
     counts = Counter(_queries(inputs.data)[0].values())
     for label, group in LABELS.items():
-        cells += [Cell("N", f"[{group}] / Recall@{cutoff}", float(counts[label])) for cutoff in CUTOFFS]
+        cells += [
+            Cell("N", f"[{group}] / Recall@{cutoff}", float(counts[label]))
+            for cutoff in CUTOFFS
+        ]
     return cells
 
 
@@ -76,42 +90,74 @@ def _recalls(
     folders = tuple(system["runs"].get(condition, ()))
     for cutoff in CUTOFFS:
         column = f"{columns} / Recall@{cutoff}"
-        score = Score(f"{column}, {label}", row, f"Recall@{cutoff}", f"label: {label}", "queries")
+        score = Score(
+            f"{column}, {label}", row, f"Recall@{cutoff}", f"label: {label}", "queries"
+        )
         interval = None
         value = inputs.mean(folders, score.metric, score.group, 1)
         if value is not None:
             _, queries = inputs.scores[folders[0]][score.metric, score.group]
             interval = exact_share_interval(round(value * queries), queries)
         cell = score_cell(
-            inputs, system, row, column, score, runs=folders, interval=interval, decimals=3, baseline=row,
+            inputs,
+            system,
+            row,
+            column,
+            score,
+            runs=folders,
+            interval=interval,
+            decimals=3,
+            baseline=row,
             missing=f"no test query is {label}",
-        )  # fmt: skip
+        )
         yield cell if cell.value is not None else replace(cell, runs=())
 
 
-def _count_cells(inputs: Inputs, column: str, cutoff: int, again: bool) -> Iterator[Cell]:
+def _count_cells(
+    inputs: Inputs, column: str, cutoff: int, again: bool
+) -> Iterator[Cell]:
     """The number of queries of each label (equal in the paper), pool sizes, and chance recall."""
     labels, sizes = _queries(inputs.data)
     counts = Counter(labels.values())
     are_equal = counts[ENTAIL] == counts[CONTRADICT]
-    reason = "" if are_equal else f"{counts[ENTAIL]} are Entail, {counts[CONTRADICT]} Contradict"
+    reason = (
+        ""
+        if are_equal
+        else f"{counts[ENTAIL]} are Entail, {counts[CONTRADICT]} Contradict"
+    )
     yield Cell("N", column, float(counts[ENTAIL]), reason=reason)
     if again or not labels:
         return
     pools = read_json(inputs.data / "census.json", PoolCensus)["pools"]
-    short = [f"{place} has {size:,} opinions" for place, size in sorted(pools["small"].items())]
+    short = [
+        f"{place} has {size:,} opinions"
+        for place, size in sorted(pools["small"].items())
+    ]
     shortage = f"{'; '.join(short)} (a pool has {pools['size']:,})" if short else ""
-    yield Cell("Candidates per query", column, fmean(sizes.values()), decimals=0, reason=shortage)
+    yield Cell(
+        "Candidates per query",
+        column,
+        fmean(sizes.values()),
+        decimals=0,
+        reason=shortage,
+    )
     for label, group in LABELS.items():
-        if chances := [min(1, cutoff / sizes[query]) for query, of in labels.items() if of == label]:
+        if chances := [
+            min(1, cutoff / sizes[query]) for query, of in labels.items() if of == label
+        ]:
             yield Cell(f"{group} / {RANDOM}", column, fmean(chances), decimals=3)
 
 
 @cache
 def _queries(data: Path) -> tuple[dict[str, str], Counter[str]]:
     """{query: its label}, and the number of candidates of each."""
-    labels = {row["query_id"]: row["label"] for row in read(data / "queries.parquet", ["query_id", "label"])}
-    return labels, Counter(row["query_id"] for row in read(data / "judgements.parquet", ["query_id"]))
+    labels = {
+        row["query_id"]: row["label"]
+        for row in read(data / "queries.parquet", ["query_id", "label"])
+    }
+    return labels, Counter(
+        row["query_id"] for row in read(data / "judgements.parquet", ["query_id"])
+    )
 
 
 TABLES = {"table6": table6, "table17": table17}

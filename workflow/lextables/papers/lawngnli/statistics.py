@@ -22,11 +22,15 @@ from lextables.papers.lawngnli.labels import LABELS, TRAIN
 from lextables.pipeline.dataset import batches, read, read_table
 
 PERCENTILES = (10, 25, 50, 75, 90)
-NEGATION_WORDS = frozenset("no not never none nobody nothing neither nor cannot".split())
+NEGATION_WORDS = frozenset(
+    "no not never none nobody nothing neither nor cannot".split()
+)
 NEGATION_PART = "n't"
 # Only a text in which one of the words has no letter at either side can have such a token: of the words that
 # NLTK cuts in two, in any case of letters, "cannot" alone gives one.
-_MAYBE = re.compile(rf"(?<![A-Za-z])(?:{'|'.join(sorted(NEGATION_WORDS))})(?![A-Za-z])|(?i:cannot)")
+_MAYBE = re.compile(
+    rf"(?<![A-Za-z])(?:{'|'.join(sorted(NEGATION_WORDS))})(?![A-Za-z])|(?i:cannot)"
+)
 
 Row = Mapping[str, Any]
 Count = Callable[[str], int]
@@ -43,9 +47,14 @@ def has_negation_word(hypothesis: str) -> bool:
         return True
     if not _MAYBE.search(hypothesis):
         return False
-    from nltk.tokenize import word_tokenize  # slow to import, and Tables 3 and 4 do not need it
+    from nltk.tokenize import (
+        word_tokenize,
+    )  # slow to import, and Tables 3 and 4 do not need it
 
-    return any(word.rstrip(".") in NEGATION_WORDS for word in word_tokenize(hypothesis, preserve_line=True))
+    return any(
+        word.rstrip(".") in NEGATION_WORDS
+        for word in word_tokenize(hypothesis, preserve_line=True)
+    )
 
 
 @dataclass(frozen=True)
@@ -64,7 +73,9 @@ class DatasetStatistics:
     labels: tuple[str, ...] = LABELS
 
 
-def table2(rows: Iterable[Row], length: Count) -> dict[tuple[str, str], DatasetStatistics]:
+def table2(
+    rows: Iterable[Row], length: Count
+) -> dict[tuple[str, str], DatasetStatistics]:
     """Return LawngNLI's four columns of Table 2, keyed (premise, subset), in one pass over ``rows``.
 
     Premise is "long" or "short" and subset "analysis" or "full".  Rows carry ``split``, ``analysis``,
@@ -111,15 +122,23 @@ def of_pairs(folder: Path) -> DatasetStatistics:
     """
     texts = folder / "texts.parquet"
     text_table = read_table(texts, ["text_id", "tokens"])
-    ids, tokens = text_table["text_id"].to_numpy().astype("S16"), text_table["tokens"].to_numpy()
+    ids, tokens = (
+        text_table["text_id"].to_numpy().astype("S16"),
+        text_table["tokens"].to_numpy(),
+    )
     (head,) = read(folder / "heads.parquet")
     premises, hypotheses, labels = _training(folder / "examples.parquet", ids)
     is_hypothesis = np.zeros(len(ids), dtype=bool)
     is_hypothesis[hypotheses] = True
     flagged_texts = zip(is_hypothesis, read(texts, ["text"]), strict=True)
-    negation = np.array([flag and has_negation_word(row["text"]) for flag, row in flagged_texts], dtype=bool)
+    negation = np.array(
+        [flag and has_negation_word(row["text"]) for flag, row in flagged_texts],
+        dtype=bool,
+    )
     return DatasetStatistics(
-        tuple(map(float, np.percentile(tokens[premises], PERCENTILES))) if len(premises) else (),
+        tuple(map(float, np.percentile(tokens[premises], PERCENTILES)))
+        if len(premises)
+        else (),
         float(tokens[hypotheses].mean()) if len(hypotheses) else None,
         {
             answer: float(negation[hypotheses[labels == label]].mean())
@@ -133,13 +152,17 @@ def of_pairs(folder: Path) -> DatasetStatistics:
     )
 
 
-def _training(examples: Path, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _training(
+    examples: Path, ids: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The training pairs: places in the sorted ``ids`` of premises and of hypotheses, and labels."""
     parts = []
     for batch in batches(examples, ["split", "text_id", "pair_id", "label"]):
         rows = batch.filter(pc.equal(batch["split"], TRAIN))
         places = (
-            np.searchsorted(ids, rows[name].to_numpy(zero_copy_only=False).astype("S16")).astype(np.int32)
+            np.searchsorted(
+                ids, rows[name].to_numpy(zero_copy_only=False).astype("S16")
+            ).astype(np.int32)
             for name in ("text_id", "pair_id")
         )
         parts.append((*places, rows["label"].to_numpy().astype(np.int8)))
@@ -183,7 +206,9 @@ class _Gathered:
 
     def statistics(self) -> DatasetStatistics:
         examples = len(self._premise_lengths)
-        percentiles = np.percentile(self._premise_lengths, PERCENTILES) if examples else ()
+        percentiles = (
+            np.percentile(self._premise_lengths, PERCENTILES) if examples else ()
+        )
         return DatasetStatistics(
             tuple(map(float, percentiles)),
             self._hypothesis_tokens / examples if examples else None,

@@ -16,22 +16,49 @@ from lextables.pipeline.dataset import Column
 STRINGS = pa.list_(pa.field("item", pa.string(), False))
 SPANS = pa.list_(
     pa.field(
-        "item", pa.struct([pa.field("start", pa.int32(), False), pa.field("end", pa.int32(), False)]), False
+        "item",
+        pa.struct(
+            [pa.field("start", pa.int32(), False), pa.field("end", pa.int32(), False)]
+        ),
+        False,
     )
 )
 
 CITING = (
-    Column("example_id", pa.string(), "`<citing opinion_id>:<offset of the opening parenthesis>`"),
-    Column("citing_case_id", pa.int64(), "the case whose opinion has the parenthetical"),
+    Column(
+        "example_id",
+        pa.string(),
+        "`<citing opinion_id>:<offset of the opening parenthesis>`",
+    ),
+    Column(
+        "citing_case_id", pa.int64(), "the case whose opinion has the parenthetical"
+    ),
     Column("citing_jurisdiction", pa.string(), "its state, or `United States`"),
 )
 EXAMPLE_ID = CITING[0]
 # What becomes of a hypothesis.
 OUTCOME = (
-    Column("fault", pa.string(), "the difficulty filter that drops the hypothesis (A.1.6)", nullable=True),
-    Column("rejection", pa.string(), "why the contradiction algorithm rejects it (A.1.3)", nullable=True),
-    Column("negated", pa.bool_(), "whether the hypothesis has pivotal negation", nullable=True),
-    Column("twin", pa.string(), "the hypothesis that contradicts it (A.1.5)", nullable=True),
+    Column(
+        "fault",
+        pa.string(),
+        "the difficulty filter that drops the hypothesis (A.1.6)",
+        nullable=True,
+    ),
+    Column(
+        "rejection",
+        pa.string(),
+        "why the contradiction algorithm rejects it (A.1.3)",
+        nullable=True,
+    ),
+    Column(
+        "negated",
+        pa.bool_(),
+        "whether the hypothesis has pivotal negation",
+        nullable=True,
+    ),
+    Column(
+        "twin", pa.string(), "the hypothesis that contradicts it (A.1.5)", nullable=True
+    ),
 )
 
 
@@ -54,7 +81,9 @@ def write_counts(counted: StepCounts, path: str | Path) -> None:
 
 @contextmanager
 def logged(
-    counts: Counter[str], loggers: Sequence[str], kind: Callable[[logging.LogRecord], str]
+    counts: Counter[str],
+    loggers: Sequence[str],
+    kind: Callable[[logging.LogRecord], str],
 ) -> Iterator[None]:
     """Count the warnings of some loggers by kind instead of printing them."""
     handler = logging.Handler(logging.WARNING)

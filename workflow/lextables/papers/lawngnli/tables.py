@@ -12,9 +12,18 @@ from lextables.metrics.intervals import jackknife_interval, share_interval
 from lextables.models.token_count import TokenCounter
 from lextables.papers.lawngnli import retrieval_tables
 from lextables.papers.lawngnli.labels import LABELS
-from lextables.papers.lawngnli.nli_tables import accuracy, accuracy_by_label, balanced_accuracy, by_readings
+from lextables.papers.lawngnli.nli_tables import (
+    accuracy,
+    accuracy_by_label,
+    balanced_accuracy,
+    by_readings,
+)
 from lextables.papers.lawngnli.readings import READINGS, Pair, load_readings, pair_name
-from lextables.papers.lawngnli.statistics import DatasetStatistics, of_pairs, with_long_premises
+from lextables.papers.lawngnli.statistics import (
+    DatasetStatistics,
+    of_pairs,
+    with_long_premises,
+)
 from lextables.papers.lawngnli.statistics import table2 as statistics_of
 from lextables.pipeline.dataset import Row, read
 from lextables.pipeline.errors import BadInput
@@ -51,15 +60,29 @@ def table2(inputs: Inputs) -> list[Cell]:
         if reason := _missing(column, row):
             cells.append(Cell(printed.row, printed.column, None, reason=reason))
         else:
-            cells.append(Cell(printed.row, printed.column, _statistic(column, row, printed.value)))
+            cells.append(
+                Cell(
+                    printed.row, printed.column, _statistic(column, row, printed.value)
+                )
+            )
     return cells
 
 
 def _public_cell(
-    printed: PublishedCell, row: str, name: str, column: DatasetStatistics | None, inputs: Inputs
+    printed: PublishedCell,
+    row: str,
+    name: str,
+    column: DatasetStatistics | None,
+    inputs: Inputs,
 ) -> Cell:
     """One cell of the public NLI data set ``name``, which may be comparable even if LawngNLI is not."""
-    reason = NAMED if row == FROM else _missing(column, row) if column else inputs.absent[name]
+    reason = (
+        NAMED
+        if row == FROM
+        else _missing(column, row)
+        if column
+        else inputs.absent[name]
+    )
     if reason:
         return Cell(printed.row, printed.column, None, reason=reason)
     value = _statistic(column, row, printed.value)
@@ -72,7 +95,9 @@ def _missing(column: DatasetStatistics, row: str) -> str:
         return ""
     if not column.examples:
         return EMPTY
-    without = [label for label in column.labels if label not in column.hypothesis_negation]
+    without = [
+        label for label in column.labels if label not in column.hypothesis_negation
+    ]
     if without and row.endswith("negation"):
         return f"no training example in this subset is labelled {' or '.join(without)}"
     return ""
@@ -82,9 +107,16 @@ def _statistic(column: DatasetStatistics, row: str, printed: str) -> float | str
     """The value of a row; lengths have the same number of decimals, without trailing zeros, as published."""
     match row:
         case "Premise length":
-            decimals = max(len(number.partition(".")[2]) for number in re.findall(r"[\d.]+", printed))
-            lengths = (round(float(length), decimals) for length in column.premise_length)
-            return f"[{', '.join(str(length).removesuffix('.0') for length in lengths)}]"
+            decimals = max(
+                len(number.partition(".")[2])
+                for number in re.findall(r"[\d.]+", printed)
+            )
+            lengths = (
+                round(float(length), decimals) for length in column.premise_length
+            )
+            return (
+                f"[{', '.join(str(length).removesuffix('.0') for length in lengths)}]"
+            )
         case "Hypothesis length":
             return column.hypothesis_length
         case "Hypothesis negation":
@@ -138,7 +170,13 @@ def table4(inputs: Inputs) -> list[Cell]:
     for printed in inputs.published:
         length, _, subset = printed.column.partition(" / ")
         if length != "Short premise" or not pairs:
-            reason = "only short premises were annotated" if pairs else ANOTHER if readings else NOT_READ
+            reason = (
+                "only short premises were annotated"
+                if pairs
+                else ANOTHER
+                if readings
+                else NOT_READ
+            )
             cells.append(Cell(printed.row, printed.column, None, reason=reason))
             continue
         chosen = [pair for pair in pairs if subset == "All" or pair[0]["negated"]]
@@ -148,12 +186,15 @@ def table4(inputs: Inputs) -> list[Cell]:
     for label in LABELS if pairs else ():
         chosen = [pair for pair in pairs if pair[0]["label"] == label]
         cells += [
-            _reading_cell(row, f"Short premise / {label}", chosen) for row in (PLAIN, f"{GOLD_LABELS} / N")
+            _reading_cell(row, f"Short premise / {label}", chosen)
+            for row in (PLAIN, f"{GOLD_LABELS} / N")
         ]
     return cells
 
 
-def _with_readings(data: Path, readings: Mapping[str, Pair]) -> Iterator[tuple[Row, Pair]]:
+def _with_readings(
+    data: Path, readings: Mapping[str, Pair]
+) -> Iterator[tuple[Row, Pair]]:
     columns = ["hypothesis", "short_premise", "label", "negated"]
     examples = {
         pair_name(row["hypothesis"], row["short_premise"]): row
@@ -172,12 +213,23 @@ def _reading_cell(row: str, column: str, pairs: Sequence[tuple[Row, Pair]]) -> C
     Shares have a Wilson interval, balanced accuracies a jackknife.
     """
     group, _, measure = row.partition(" / ")
-    agreed = [(example, pair) for example, pair in pairs if pair[0].label == pair[1].label]
-    sure = [(example, pair) for example, pair in agreed if pair[0].sure and pair[1].sure]
+    agreed = [
+        (example, pair) for example, pair in pairs if pair[0].label == pair[1].label
+    ]
+    sure = [
+        (example, pair) for example, pair in agreed if pair[0].sure and pair[1].sure
+    ]
     gold = sure if group.startswith("High-confidence") else agreed
     if measure == "N":
-        return Cell(row, column, float(len(pairs if group.startswith("Full") else gold)), decimals=0)
-    right = [(example, pair) for example, pair in gold if pair[0].label == example["label"]]
+        return Cell(
+            row,
+            column,
+            float(len(pairs if group.startswith("Full") else gold)),
+            decimals=0,
+        )
+    right = [
+        (example, pair) for example, pair in gold if pair[0].label == example["label"]
+    ]
     total, part = {
         "Accuracy": (gold, right),
         "Accuracy, not balanced": (gold, right),
@@ -189,8 +241,13 @@ def _reading_cell(row: str, column: str, pairs: Sequence[tuple[Row, Pair]]) -> C
     if measure == "Accuracy":
         labels = [(example["label"], pair[0].label) for example, pair in gold]
         value = _balanced(labels)
-        left_out = [_balanced(labels[:at] + labels[at + 1 :]) for at in range(len(labels))]
-        low, high = jackknife_interval(value, np.array(left_out), (0, 1)) or (None, None)
+        left_out = [
+            _balanced(labels[:at] + labels[at + 1 :]) for at in range(len(labels))
+        ]
+        low, high = jackknife_interval(value, np.array(left_out), (0, 1)) or (
+            None,
+            None,
+        )
         return Cell(row, column, value, low, high)
     low, high = share_interval(len(part), len(total)) or (None, None)
     return Cell(row, column, len(part) / len(total), low, high)

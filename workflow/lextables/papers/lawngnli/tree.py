@@ -13,10 +13,36 @@ CLAUSES = frozenset({"S", "FRAG", "NP", "X"})
 _SEPARATORS = frozenset({",", ":", ".", "CC", "CONJP", "ADVP", "HYPH"})
 _WRAPPERS = frozenset({"", "TOP", "ROOT", "S1"})
 _CLOSING = frozenset(
-    {",", ".", ";", ":", "?", "!", ")", "]", "}", "%", "'s", "’s", "'", "’", "''", "”", "n't", "n’t"}
+    {
+        ",",
+        ".",
+        ";",
+        ":",
+        "?",
+        "!",
+        ")",
+        "]",
+        "}",
+        "%",
+        "'s",
+        "’s",
+        "'",
+        "’",
+        "''",
+        "”",
+        "n't",
+        "n’t",
+    }
 )
 _OPENING = frozenset({"(", "[", "{", "$", "``", "“", "‘", "-LRB-"})
-_ESCAPES = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}"}
+_ESCAPES = {
+    "-LRB-": "(",
+    "-RRB-": ")",
+    "-LSB-": "[",
+    "-RSB-": "]",
+    "-LCB-": "{",
+    "-RCB-": "}",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +59,11 @@ class Token:
     @property
     def lower(self) -> str:
         """The lower-cased word, without the brackets of a letter."""
-        word = self.text if len(self.text) == 1 else self.text.replace("[", "").replace("]", "")
+        word = (
+            self.text
+            if len(self.text) == 1
+            else self.text.replace("[", "").replace("]", "")
+        )
         return word.lower()
 
 
@@ -94,7 +124,9 @@ def from_nltk(parse, spaces: Sequence[str] | None = None) -> Tree:
         spaces = _spacing(words, tags)
     if len(spaces) != len(words):
         raise ValueError(f"{len(spaces)} spaces for {len(words)} words")
-    return Tree(tuple(Token(*token) for token in zip(words, tags, spaces, strict=True)), root)
+    return Tree(
+        tuple(Token(*token) for token in zip(words, tags, spaces, strict=True)), root
+    )
 
 
 def flat(tokens: Sequence[Token], label: str = "X") -> Tree:
@@ -116,7 +148,10 @@ def _spacing(words: Sequence[str], tags: Sequence[str]) -> list[str]:
         following, tag = (words[i + 1], tags[i + 1]) if i + 1 < len(words) else ("", "")
         hyphen = "HYPH" in (tags[i], tag)
         joined = (
-            hyphen or following in _CLOSING or word in _OPENING or (word.lower(), following) == ("can", "not")
+            hyphen
+            or following in _CLOSING
+            or word in _OPENING
+            or (word.lower(), following) == ("can", "not")
         )
         after.append("" if not following or joined else " ")
     return after
@@ -146,7 +181,11 @@ def path_to(node: Node, index: int) -> list[Node]:
     """Return the nodes from ``node`` down to the leaf of token ``index``."""
     path = [node]
     while not path[-1].is_leaf:
-        path.append(next(child for child in path[-1].children if child.start <= index < child.end))
+        path.append(
+            next(
+                child for child in path[-1].children if child.start <= index < child.end
+            )
+        )
     return path
 
 
@@ -176,11 +215,17 @@ def _clauses(tree: Tree, node: Node) -> Iterator[Clause]:
     node = _predicated(_joined(tree, _grouped(node)))
     predicate = None
     for label in ("VP", "ADJP"):
-        predicate = next((child for child in node.children if child.label == label), None)
+        predicate = next(
+            (child for child in node.children if child.label == label), None
+        )
         if predicate is not None:
             break
     if predicate is not None and node.label in CLAUSES:
-        subjects = [child for child in node.children if child.label == "NP" and child.end <= predicate.start]
+        subjects = [
+            child
+            for child in node.children
+            if child.label == "NP" and child.end <= predicate.start
+        ]
         if subjects:
             yield Clause(node, subjects[-1], predicate)
             return
@@ -189,7 +234,11 @@ def _clauses(tree: Tree, node: Node) -> Iterator[Clause]:
         for before, child in zip((None, *node.children), node.children, strict=False)
         if child.label == "S" and (before is None or before.label in _SEPARATORS)
     ]
-    joiners = {tree.tokens[child.start].lower for child in node.children if child.label in ("CC", "CONJP")}
+    joiners = {
+        tree.tokens[child.start].lower
+        for child in node.children
+        if child.label in ("CC", "CONJP")
+    }
     if len(parts) > 1 and joiners & {"or", "nor"}:
         return
     for part in parts:
@@ -202,16 +251,34 @@ def _grouped(node: Node) -> Node:
     Weak parsers return for long subjects: (S (NN failure) (S (VP to disclose it)) (VBZ violates) (NP ...)).
     """
     verb = next(
-        (i for i, child in enumerate(node.children) if child.label in ("MD", "VBZ", "VBP", "VBD")), None
+        (
+            i
+            for i, child in enumerate(node.children)
+            if child.label in ("MD", "VBZ", "VBP", "VBD")
+        ),
+        None,
     )
-    if node.label != "S" or verb is None or any(child.label == "VP" for child in node.children[:verb]):
+    if (
+        node.label != "S"
+        or verb is None
+        or any(child.label == "VP" for child in node.children[:verb])
+    ):
         return node
     noun = next(
-        (i for i, c in enumerate(node.children[:verb]) if c.label.startswith(("NN", "NP", "PRP"))), None
+        (
+            i
+            for i, c in enumerate(node.children[:verb])
+            if c.label.startswith(("NN", "NP", "PRP"))
+        ),
+        None,
     )
     if noun is None:
         return node
-    stop = next(i for i in range(noun, verb + 1) if i == verb or node.children[i].label in ("ADVP", "RB"))
+    stop = next(
+        i
+        for i in range(noun, verb + 1)
+        if i == verb or node.children[i].label in ("ADVP", "RB")
+    )
     end = len(node.children) - (node.children[-1].label == ".")
     return _wrapped(node, ("NP", noun, stop), ("VP", verb, end))
 
@@ -224,16 +291,27 @@ def _predicated(node: Node) -> Node:
     labels = [child.label for child in node.children]
     if node.label not in CLAUSES or "VP" in labels or "ADJP" in labels:
         return node
-    bare = [i for label in ("VBN", "JJ", "JJR") for i in range(len(labels)) if labels[i] == label]
+    bare = [
+        i
+        for label in ("VBN", "JJ", "JJR")
+        for i in range(len(labels))
+        if labels[i] == label
+    ]
     place = bare[0] if bare else None
     if place is None or any(label.startswith("NN") for label in labels[place:]):
         return node
     stop = place
     while stop and labels[stop - 1] in ("RB", "ADVP"):
         stop -= 1
-    if "NP" not in labels[:stop] and not any(label.startswith("NN") for label in labels[:stop]):
+    if "NP" not in labels[:stop] and not any(
+        label.startswith("NN") for label in labels[:stop]
+    ):
         return node
-    return _wrapped(node, ("NP", 0, stop), ("VP" if labels[place] == "VBN" else "ADJP", place, len(labels)))
+    return _wrapped(
+        node,
+        ("NP", 0, stop),
+        ("VP" if labels[place] == "VBN" else "ADJP", place, len(labels)),
+    )
 
 
 def _joined(tree: Tree, node: Node) -> Node:
@@ -250,7 +328,9 @@ def _joined(tree: Tree, node: Node) -> Node:
     if "CC" not in between or between - {"NP", "CC", ",", "ADVP", "RB"}:
         return node
     before = tree.tokens[node.children[first - 1].start].lower if first else ""
-    return _wrapped(node, ("NP", first - (before in ("either", "neither", "both")), last + 1))
+    return _wrapped(
+        node, ("NP", first - (before in ("either", "neither", "both")), last + 1)
+    )
 
 
 def _wrapped(node: Node, *phrases: tuple[str, int, int]) -> Node:
@@ -260,7 +340,9 @@ def _wrapped(node: Node, *phrases: tuple[str, int, int]) -> Node:
     for label, first, end in phrases:
         inside = node.children[first:end]
         lone = len(inside) == 1 and inside[0].label == label == "NP"
-        phrase = inside[0] if lone else Node(label, inside[0].start, inside[-1].end, inside)
+        phrase = (
+            inside[0] if lone else Node(label, inside[0].start, inside[-1].end, inside)
+        )
         children += [*node.children[place:first], phrase]
         place = end
     return Node(node.label, node.start, node.end, (*children, *node.children[place:]))
@@ -301,7 +383,9 @@ class Verbs:
         return self.chain[-1]
 
 
-def verbs(tree: Tree, phrase: Node, auxiliary, not_verbs: frozenset[str] = frozenset()) -> Verbs | None:
+def verbs(
+    tree: Tree, phrase: Node, auxiliary, not_verbs: frozenset[str] = frozenset()
+) -> Verbs | None:
     """Return the verbs of the VP ``phrase``, or None if it starts with none.
 
     ``auxiliary`` returns, for a verb and the tag of the first verb of a further VP, whether the verb is the
@@ -310,11 +394,17 @@ def verbs(tree: Tree, phrase: Node, auxiliary, not_verbs: frozenset[str] = froze
 
     def is_verb(node: Node) -> bool:
         tagged = node.label == "MD" or node.label.startswith("VB")
-        return node.is_leaf and tagged and tree.tokens[node.start].lower not in not_verbs
+        return (
+            node.is_leaf and tagged and tree.tokens[node.start].lower not in not_verbs
+        )
 
     def firsts(node: Node) -> tuple[list[tuple[int, tuple[Node, ...]]], list[str]]:
         """The first verb of each conjunct with the nodes after it in its phrase, and the coordinators."""
-        coordinators = [tree.tokens[c.start].lower for c in node.children if c.label in ("CC", "CONJP")]
+        coordinators = [
+            tree.tokens[c.start].lower
+            for c in node.children
+            if c.label in ("CC", "CONJP")
+        ]
         conjuncts: list[tuple[int, tuple[Node, ...]]] = []
         for place, child in enumerate(node.children):
             if is_verb(child):
@@ -338,14 +428,23 @@ def verbs(tree: Tree, phrase: Node, auxiliary, not_verbs: frozenset[str] = froze
     rest = conjuncts[0][1]
     while True:
         place = next(
-            (i for i, c in enumerate(rest) if c.label == "VP" or c.label == "CC" or is_verb(c)), None
+            (
+                i
+                for i, c in enumerate(rest)
+                if c.label == "VP" or c.label == "CC" or is_verb(c)
+            ),
+            None,
         )
         if place is None or rest[place].label == "CC":
             break
         conjuncts = (
-            [(rest[place].start, rest[place + 1 :])] if rest[place].is_leaf else firsts(rest[place])[0]
+            [(rest[place].start, rest[place + 1 :])]
+            if rest[place].is_leaf
+            else firsts(rest[place])[0]
         )
-        if not conjuncts or not auxiliary(tree.tokens[chain[-1]].lower, tree.tokens[conjuncts[0][0]].tag):
+        if not conjuncts or not auxiliary(
+            tree.tokens[chain[-1]].lower, tree.tokens[conjuncts[0][0]].tag
+        ):
             break
         chain.append(conjuncts[0][0])
         main_peers, rest = tuple(index for index, _ in conjuncts[1:]), conjuncts[0][1]
@@ -388,7 +487,9 @@ def edited(tree: Tree, edits: Sequence[Edit]) -> str:
     for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
         if edit.start < place:
             raise ValueError("edits overlap")
-        written.extend([token.text, token.space] for token in tokens[place : edit.start])
+        written.extend(
+            [token.text, token.space] for token in tokens[place : edit.start]
+        )
         place = edit.end
         if edit.start == edit.end:
             _insert(written, edit.words)
@@ -406,7 +507,12 @@ def edited(tree: Tree, edits: Sequence[Edit]) -> str:
 
 def _insert(written: list[list[str]], words: Sequence[str]) -> None:
     after = " "
-    if written and not written[-1][1] and written[-1][0] not in _OPENING and written[-1][0] not in {'"', "'"}:
+    if (
+        written
+        and not written[-1][1]
+        and written[-1][0] not in _OPENING
+        and written[-1][0] not in {'"', "'"}
+    ):
         written[-1][1], after = " ", ""
     written.extend([word, " "] for word in words)
     written[-1][1] = after

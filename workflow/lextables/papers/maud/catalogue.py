@@ -29,7 +29,14 @@ SPLITS = ("train", "dev", "test")
 DATA_TYPES = {"main": "main", "abridged": "abridged", "rare_answers": "rare"}
 OTHER = "<OTHER>"  # the released name of any other answer than the head's
 NO_SUBQUESTION = "<NONE>"
-_COLUMNS = ("spec_id", "partial", "model_name", "lr", "update_num", "aupr")  # of the authors' settings
+_COLUMNS = (
+    "spec_id",
+    "partial",
+    "model_name",
+    "lr",
+    "update_num",
+    "aupr",
+)  # of the authors' settings
 
 
 @dataclass(frozen=True)
@@ -60,7 +67,11 @@ class Head:
     @property
     def answers(self) -> tuple[str, ...]:
         """The answers in the order of labels."""
-        return self.question.answers if self.subquestion is None else (OTHER, self.subquestion)
+        return (
+            self.question.answers
+            if self.subquestion is None
+            else (OTHER, self.subquestion)
+        )
 
 
 @dataclass(frozen=True)
@@ -83,7 +94,9 @@ class Catalogue:
 
     def head(self, question: Question, subquestion: str | None) -> Head | None:
         """The head of a question, or of an answer of a multilabel question, or None."""
-        return self._by_wording.get((collapse_space(question.question), collapse_space(subquestion or "")))
+        return self._by_wording.get(
+            (collapse_space(question.question), collapse_space(subquestion or ""))
+        )
 
     def rows(self, author_numbers: Mapping[str, str]) -> list[Row]:
         """The rows of the table ``questions``: a row for each head, with the authors' number."""
@@ -128,10 +141,21 @@ def read_recorded(content: bytes, where: str, questions: int, heads: int) -> Cat
             for group in groups
             for entry in group["questions"]
         ]
-    except (yaml.YAMLError, KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
-        raise BadInput(f"not a list of questions by deal point type ({error!r})", where=where) from None
+    except (
+        yaml.YAMLError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        ValueError,
+        RecursionError,
+    ) as error:
+        raise BadInput(
+            f"not a list of questions by deal point type ({error!r})", where=where
+        ) from None
     for question in listed:
-        if len(question.answers) < 2 or list(question.answers) != sorted(set(question.answers)):
+        if len(question.answers) < 2 or list(question.answers) != sorted(
+            set(question.answers)
+        ):
             raise BadInput(
                 f"the answers of {question.question!r} are not two or more, each once and sorted",
                 where=where,
@@ -153,7 +177,10 @@ def _catalogue(questions: Iterable[Question]) -> Catalogue:
     by_wording: dict[str, Question] = {}
     for question in questions:
         by_wording.setdefault(collapse_space(question.question), question)
-    numbered = [replace(question, number=number) for number, question in enumerate(by_wording.values(), 1)]
+    numbered = [
+        replace(question, number=number)
+        for number, question in enumerate(by_wording.values(), 1)
+    ]
     answered = [
         (question, subquestion)
         for question in numbered
@@ -164,10 +191,15 @@ def _catalogue(questions: Iterable[Question]) -> Catalogue:
         for position, (question, subquestion) in enumerate(answered)
     )
     by_head = {
-        (collapse_space(head.question.question), collapse_space(head.subquestion or "")): head
+        (
+            collapse_space(head.question.question),
+            collapse_space(head.subquestion or ""),
+        ): head
         for head in heads
     }
-    return Catalogue(tuple(numbered), heads, by_head, dict(zip(by_wording, numbered, strict=True)))
+    return Catalogue(
+        tuple(numbered), heads, by_head, dict(zip(by_wording, numbered, strict=True))
+    )
 
 
 class _QuestionRows:
@@ -195,7 +227,10 @@ class _QuestionRows:
         if multilabel:
             lists = [sorted(self.cells["subquestion"].keys() - {NO_SUBQUESTION})]
         else:
-            seen = {label: answers.most_common(1)[0][0] for label, answers in self.labels.items()}
+            seen = {
+                label: answers.most_common(1)[0][0]
+                for label, answers in self.labels.items()
+            }
             # An answer may have no row: the release removes abridged texts that are in the main data.
             filled = dict(enumerate(recorded.answers)) | seen if recorded else seen
             lists = [
@@ -203,11 +238,17 @@ class _QuestionRows:
                 for labels in (filled, seen)
                 if sorted(labels) == list(range(len(labels)))
             ]
-        distinct = (listed for listed in lists if len(set(map(collapse_space, listed))) == len(listed) > 1)
+        distinct = (
+            listed
+            for listed in lists
+            if len(set(map(collapse_space, listed))) == len(listed) > 1
+        )
         answers = next(distinct, None)
         if answers is None:
             return None
-        cells = (self.most_common(column) for column in ("question", "category", "text_type"))
+        cells = (
+            self.most_common(column) for column in ("question", "category", "text_type")
+        )
         return Question(0, *cells, tuple(answers), multilabel)
 
 
@@ -237,10 +278,15 @@ def released_catalogue(
     return catalogue, dict(notes)
 
 
-def _complete_catalogue(rows_of: Mapping[str, _QuestionRows], recorded: Catalogue) -> Catalogue | None:
+def _complete_catalogue(
+    rows_of: Mapping[str, _QuestionRows], recorded: Catalogue
+) -> Catalogue | None:
     """Return the catalogue of rows with all questions and heads, else None."""
     recorded_as = {wording: recorded.question(wording) for wording in rows_of}
-    questions = {wording: rows.question(recorded_as[wording]) for wording, rows in rows_of.items()}
+    questions = {
+        wording: rows.question(recorded_as[wording])
+        for wording, rows in rows_of.items()
+    }
     if None in questions.values():
         return None
     if None in recorded_as.values():
@@ -255,23 +301,36 @@ def _complete_catalogue(rows_of: Mapping[str, _QuestionRows], recorded: Catalogu
 
 
 def _order_by_number(
-    rows_of: Mapping[str, _QuestionRows], questions: Mapping[str, Question], recorded: Catalogue
+    rows_of: Mapping[str, _QuestionRows],
+    questions: Mapping[str, Question],
+    recorded: Catalogue,
 ) -> Sequence[str] | None:
     """Return the wordings sorted by category and authors' number; None if the numbers are not unique."""
-    categories = list(dict.fromkeys(question.category for question in recorded.questions))
+    categories = list(
+        dict.fromkeys(question.category for question in recorded.questions)
+    )
     if not all(question.category in categories for question in questions.values()):
         return None
-    numbers = [next(iter(rows.numbers)) for rows in rows_of.values() if len(rows.numbers) == 1]
+    numbers = [
+        next(iter(rows.numbers)) for rows in rows_of.values() if len(rows.numbers) == 1
+    ]
     places = [whole_number(number) for number in numbers]
     if len(set(numbers)) != len(rows_of) or None in places:
         return None
     place = dict(zip(rows_of, places, strict=True))
-    return sorted(questions, key=lambda name: (categories.index(questions[name].category), place[name]))
+    return sorted(
+        questions,
+        key=lambda name: (categories.index(questions[name].category), place[name]),
+    )
 
 
 def _head_id(question: Question, subquestion: str | None) -> str:
     number = f"{question.number:02d}"
-    return number if subquestion is None else f"{number}-{question.answers.index(subquestion):02d}"
+    return (
+        number
+        if subquestion is None
+        else f"{number}-{question.answers.index(subquestion):02d}"
+    )
 
 
 @dataclass(frozen=True)
@@ -284,7 +343,9 @@ class AuthorSettings:
 
 
 def read_author_settings(
-    single: Mapping[str, bytes], multi: Mapping[str, tuple[bytes, bool]], catalogue: Catalogue
+    single: Mapping[str, bytes],
+    multi: Mapping[str, tuple[bytes, bool]],
+    catalogue: Catalogue,
 ) -> AuthorSettings:
     """Read the released best settings.
 
@@ -298,12 +359,17 @@ def read_author_settings(
         for name, content in single.items()
         for record in csv_records(io.BytesIO(content), name, _COLUMNS)
     ]
-    heads = {number: head_id for head_id, number in _author_numbers(records, catalogue).items()}
+    heads = {
+        number: head_id
+        for head_id, number in _author_numbers(records, catalogue).items()
+    }
     rows: dict[tuple[str, float, str], dict[str, Any]] = {}
     for where, record in records:
         number = author_number(record["spec_id"])
         if number not in heads:
-            raise BadInput(f"there is no question with the number {number}", where=where)
+            raise BadInput(
+                f"there is no question with the number {number}", where=where
+            )
         row = {
             "model": record["model_name"],
             "share": _number(record, "partial", where),
@@ -314,20 +380,39 @@ def read_author_settings(
         }
         key = (row["model"], row["share"], row["head_id"])
         if key in rows:
-            raise BadInput(f"{row['model']} has a second row for question {number}", where=where)
+            raise BadInput(
+                f"{row['model']} has a second row for question {number}", where=where
+            )
         rows[key] = row
     for model, share in sorted({key[:2] for key in rows}):
-        absent = [number for number, head_id in heads.items() if (model, share, head_id) not in rows]
+        absent = [
+            number
+            for number, head_id in heads.items()
+            if (model, share, head_id) not in rows
+        ]
         if absent:
             raise BadInput(
                 f"{model} on {share:.0%} of the data has no settings for question {absent[0]}",
                 where=", ".join(single),
                 do="restore its row",
             )
-    grid = [row for name, (content, abridged) in multi.items() for row in _grid(content, abridged, name)]
-    grid.sort(key=lambda row: (row["model"], row["abridged"], row["learning_rate"], row["epochs"]))
+    grid = [
+        row
+        for name, (content, abridged) in multi.items()
+        for row in _grid(content, abridged, name)
+    ]
+    grid.sort(
+        key=lambda row: (
+            row["model"],
+            row["abridged"],
+            row["learning_rate"],
+            row["epochs"],
+        )
+    )
     return AuthorSettings(
-        [rows[key] for key in sorted(rows)], grid, {head_id: number for number, head_id in heads.items()}
+        [rows[key] for key in sorted(rows)],
+        grid,
+        {head_id: number for number, head_id in heads.items()},
     )
 
 
@@ -346,7 +431,9 @@ def _number(record: Mapping[str, str], column: str, where: str) -> float:
     return number
 
 
-def _author_numbers(records: list[tuple[str, dict[str, str]]], catalogue: Catalogue) -> dict[str, str]:
+def _author_numbers(
+    records: list[tuple[str, dict[str, str]]], catalogue: Catalogue
+) -> dict[str, str]:
     """Return the authors' number of each head.
 
     Numbers and catalogue have the same order within each category (that of the annotation columns), so they
@@ -358,16 +445,27 @@ def _author_numbers(records: list[tuple[str, dict[str, str]]], catalogue: Catalo
         written, _, written_answer = author_number(record["spec_id"]).partition(".")
         base, answer = whole_number(written), whole_number(written_answer)
         if base is None or (written_answer and answer is None):
-            raise BadInput(f"the spec_id {record['spec_id']!r} is not the number of a question", where=where)
+            raise BadInput(
+                f"the spec_id {record['spec_id']!r} is not the number of a question",
+                where=where,
+            )
         category = record.get("category")
         if category and categories.setdefault(base, category) != category:
-            raise BadInput(f"question {base} is of a second category, {category}", where=where)
+            raise BadInput(
+                f"question {base} is of a second category, {category}", where=where
+            )
         of_base = answers.setdefault(base, set())
         if answer is not None:
             of_base.add(answer)
     numbers: dict[str, str] = {}
-    for category in dict.fromkeys(question.category for question in catalogue.questions):
-        listed = [question for question in catalogue.questions if question.category == category]
+    for category in dict.fromkeys(
+        question.category for question in catalogue.questions
+    ):
+        listed = [
+            question
+            for question in catalogue.questions
+            if question.category == category
+        ]
         bases = sorted(base for base, of in categories.items() if of == category)
         if len(bases) != len(listed):
             raise BadInput(
@@ -375,7 +473,9 @@ def _author_numbers(records: list[tuple[str, dict[str, str]]], catalogue: Catalo
                 f" where the catalogue has {len(listed)}"
             )
         for question, base in zip(listed, bases, strict=True):
-            expected = set(range(len(question.answers))) if question.multilabel else set()
+            expected = (
+                set(range(len(question.answers))) if question.multilabel else set()
+            )
             if answers[base] != expected:
                 raise BadInput(
                     f"the authors' settings have {len(answers[base])} binary questions of number {base}"
@@ -383,7 +483,9 @@ def _author_numbers(records: list[tuple[str, dict[str, str]]], catalogue: Catalo
                 )
             for subquestion in question.answers if question.multilabel else (None,):
                 head_id = _head_id(question, subquestion)
-                numbers[head_id] = str(base) + (f".{int(head_id[3:])}" if subquestion else "")
+                numbers[head_id] = str(base) + (
+                    f".{int(head_id[3:])}" if subquestion else ""
+                )
     return numbers
 
 
@@ -394,7 +496,9 @@ def _grid(content: bytes, abridged: bool, name: str) -> Iterator[Row]:
     """
     rate: float | None = None
     columns: list[str] = []
-    for number, line in enumerate(utf8(content, name, encoding="utf-8").splitlines(), 1):
+    for number, line in enumerate(
+        utf8(content, name, encoding="utf-8").splitlines(), 1
+    ):
         where = f"{name}, row {number}"
         if heading := re.match(r"#+\s*(?:lr\s*=\s*)?(\d+e-?\d+)\s*$", line):
             rate, columns = float(heading[1]), []
@@ -404,7 +508,9 @@ def _grid(content: bytes, abridged: bool, name: str) -> Iterator[Row]:
             columns = cells
         elif cells and columns and not line.startswith("```"):
             if rate is None or len(cells) - len(columns) not in (0, 1):
-                raise BadInput("is no row of a table below a learning rate", where=where)
+                raise BadInput(
+                    "is no row of a table below a learning rate", where=where
+                )
             record = dict(zip(columns, cells[len(cells) - len(columns) :], strict=True))
             yield {
                 "model": record["model_name"],

@@ -8,7 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from lextables.papers.maud.catalogue import DATA_TYPES, SPLITS, Catalogue, collapse_space
+from lextables.papers.maud.catalogue import (
+    DATA_TYPES,
+    SPLITS,
+    Catalogue,
+    collapse_space,
+)
 from lextables.pipeline.dataset import Row
 
 PRINTED_TYPES = tuple(DATA_TYPES.values())
@@ -25,7 +30,9 @@ class Condition:
 
 
 def constraint_violations(
-    examples: Sequence[Row], none_of_the_above: Mapping[str, str], conditions: Sequence[Condition]
+    examples: Sequence[Row],
+    none_of_the_above: Mapping[str, str],
+    conditions: Sequence[Condition],
 ) -> list[Row]:
     """Return the examples that break a constraint of Appendix A.3, sorted by example.
 
@@ -33,7 +40,10 @@ def constraint_violations(
     checked against the contract's answer in the main data, if there is one.  Case is ignored, because A.3 has
     "Constructive Knowledge" and the data "Constructive knowledge".
     """
-    alone = {_plain(question): _plain(answer) for question, answer in none_of_the_above.items()}
+    alone = {
+        _plain(question): _plain(answer)
+        for question, answer in none_of_the_above.items()
+    }
     needed = {_plain(condition.needs) for condition in conditions}
     by_question = {_plain(condition.question): condition for condition in conditions}
     main = {
@@ -52,11 +62,22 @@ def constraint_violations(
         }
         answers = [_plain(answer) for answer in example["answer"].split(", ")]
         if alone.get(question) in answers and len(answers) > 1:
-            rows.append(row | {"constraint": NONE_OF_THE_ABOVE, "needs": None, "found": None})
+            rows.append(
+                row | {"constraint": NONE_OF_THE_ABOVE, "needs": None, "found": None}
+            )
         if (condition := by_question.get(question)) and example["contract"] is not None:
             other = main.get((example["contract"], _plain(condition.needs)))
-            if other is not None and _plain(other) not in map(_plain, condition.answers):
-                rows.append(row | {"constraint": CONDITIONAL, "needs": condition.needs, "found": other})
+            if other is not None and _plain(other) not in map(
+                _plain, condition.answers
+            ):
+                rows.append(
+                    row
+                    | {
+                        "constraint": CONDITIONAL,
+                        "needs": condition.needs,
+                        "found": other,
+                    }
+                )
     return sorted(rows, key=lambda row: (row["example_id"], row["constraint"]))
 
 
@@ -71,11 +92,16 @@ def unchecked(catalogue: Catalogue, conditions: Sequence[Condition]) -> list[str
 
 def answer_counts(examples: Iterable[Row], catalogue: Catalogue) -> list[Row]:
     """Return the rows of `answer_counts`: all answers of all heads that have examples, zeros included."""
-    counts = Counter((e["head_id"], e["split"], e["label"], e["data_type"]) for e in examples)
+    counts = Counter(
+        (e["head_id"], e["split"], e["label"], e["data_type"]) for e in examples
+    )
     head_ids = {head_id for head_id, *_ in counts}
     return [
         {"head_id": head.head_id, "split": split, "label": label, "answer": answer}
-        | {data_type: counts[head.head_id, split, label, data_type] for data_type in PRINTED_TYPES}
+        | {
+            data_type: counts[head.head_id, split, label, data_type]
+            for data_type in PRINTED_TYPES
+        }
         for head in catalogue.heads
         if head.head_id in head_ids
         for split in sorted(SPLITS)
@@ -110,13 +136,17 @@ def undefined_in_test(counts: Iterable[Row]) -> list[Undefined]:
     test: dict[str, dict[str, int]] = defaultdict(dict)
     for row in counts:
         if row["split"] == "test":
-            test[row["head_id"]][row["answer"]] = sum(row[data_type] for data_type in PRINTED_TYPES)
+            test[row["head_id"]][row["answer"]] = sum(
+                row[data_type] for data_type in PRINTED_TYPES
+            )
     undefined = []
     for head_id, answers in test.items():
         present = [answer for answer, examples in answers.items() if examples]
         absent = tuple(answer for answer, examples in answers.items() if not examples)
         if absent:
-            undefined.append(Undefined(head_id, present[0] if len(present) == 1 else None, absent))
+            undefined.append(
+                Undefined(head_id, present[0] if len(present) == 1 else None, absent)
+            )
     return undefined
 
 
@@ -127,7 +157,9 @@ def split_overlap(examples: Iterable[Row]) -> list[Row]:
     single-task models are trained and tested on it.
     """
     seen: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
-    of_head: dict[tuple[str, str], dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    of_head: dict[tuple[str, str], dict[str, set[str]]] = defaultdict(
+        lambda: defaultdict(set)
+    )
     for example in examples:
         for key in (("contract", example["contract"]), ("text", example["text_id"])):
             if key[1] is not None:
@@ -151,7 +183,9 @@ def overlap_notes(rows: Iterable[Row]) -> dict[str, int]:
             for a, b in (*pairwise(SPLITS), (SPLITS[0], SPLITS[2]))
         }
     )
-    notes.update({"contracts_in_two_splits_of_one_head": 0, "texts_in_two_splits_of_one_head": 0})
+    notes.update(
+        {"contracts_in_two_splits_of_one_head": 0, "texts_in_two_splits_of_one_head": 0}
+    )
     for row in rows:
         for a, b in (*pairwise(SPLITS), (SPLITS[0], SPLITS[2])):
             notes[f"{row['kind']}s_in_{a}_and_{b}"] += bool(row[a] and row[b])

@@ -27,7 +27,11 @@ AUPR, RANDOM = "AUPR", "random AUPR"
 WHOLE = "100"  # per cent of the training examples
 OVERALL = "Overall"
 EXTRACTION = "maud_extraction"
-DATA_TYPES = {"Main Dataset": "main", "Rare Answers Dataset": "rare", "Abridged Dataset": "abridged"}
+DATA_TYPES = {
+    "Main Dataset": "main",
+    "Rare Answers Dataset": "rare",
+    "Abridged Dataset": "abridged",
+}
 LONG = 512  # tokens of roberta-base (Table 9)
 CURVE = range(5, 101, 5)  # per cent recall
 NOT_TRAINED = "not trained on this share of the training examples"
@@ -45,8 +49,18 @@ class Results(Inputs):
 
     @cached_property
     def examples(self) -> list[Row]:
-        columns = ["example_id", "split", "data_type", "contract", "head_id", "question", "category"]
-        return list(read(self.data / "examples.parquet", [*columns, "label", "text_id"]))
+        columns = [
+            "example_id",
+            "split",
+            "data_type",
+            "contract",
+            "head_id",
+            "question",
+            "category",
+        ]
+        return list(
+            read(self.data / "examples.parquet", [*columns, "label", "text_id"])
+        )
 
     @cached_property
     def heads(self) -> list[Row]:
@@ -56,7 +70,9 @@ class Results(Inputs):
     def spans(self) -> Counter[tuple[str, str]]:
         """{(deal point type, split): number of spans} of the extraction task, 0 for questions only."""
         data = self.data.parent / EXTRACTION
-        questions = read(data / "questions.parquet", ["question_id", "category", "split", "answers"])
+        questions = read(
+            data / "questions.parquet", ["question_id", "category", "split", "answers"]
+        )
         counts: Counter[tuple[str, str]] = Counter()
         for row in questions:
             counts[row["category"], row["split"]] += row["answers"]
@@ -72,10 +88,13 @@ class Results(Inputs):
         answers = {head["head_id"]: len(head["answers"]) for head in self.heads}
         # The share of the minority side needs no model.
         blank = [
-            {key: row[key] for key in ("head_id", "example_id")} | {"logits": [0.0] * answers[row["head_id"]]}
+            {key: row[key] for key in ("head_id", "example_id")}
+            | {"logits": [0.0] * answers[row["head_id"]]}
             for row in tested
         ]
-        return by_name(scores_and_jackknives(blank, tested, self.heads, partial=True)[0])
+        return by_name(
+            scores_and_jackknives(blank, tested, self.heads, partial=True)[0]
+        )
 
 
 def _folders(system: System) -> tuple[str, ...]:
@@ -91,12 +110,22 @@ def table1(results: Results) -> list[Cell]:
     counts = Counter((row["category"], row["data_type"]) for row in results.examples)
 
     def count(row: str, column: str) -> float:
-        category, data_type = None if row == "All Categories" else row, DATA_TYPES.get(column)
+        category, data_type = (
+            None if row == "All Categories" else row,
+            DATA_TYPES.get(column),
+        )
         return float(
-            sum(n for (c, d), n in counts.items() if category in (None, c) and data_type in (None, d))
+            sum(
+                n
+                for (c, d), n in counts.items()
+                if category in (None, c) and data_type in (None, d)
+            )
         )
 
-    return [Cell(cell.row, cell.column, count(cell.row, cell.column)) for cell in results.published]
+    return [
+        Cell(cell.row, cell.column, count(cell.row, cell.column))
+        for cell in results.published
+    ]
 
 
 def table2(results: Results) -> list[Cell]:
@@ -105,10 +134,17 @@ def table2(results: Results) -> list[Cell]:
 
     def count(row: str, column: str) -> float:
         return float(
-            sum(n for (d, s), n in counts.items() if row in ("overall", d) and column in ("overall", s))
+            sum(
+                n
+                for (d, s), n in counts.items()
+                if row in ("overall", d) and column in ("overall", s)
+            )
         )
 
-    cells = [Cell(cell.row, cell.column, count(cell.row, cell.column)) for cell in results.published]
+    cells = [
+        Cell(cell.row, cell.column, count(cell.row, cell.column))
+        for cell in results.published
+    ]
     overlap = list(read(results.data / "split_overlap.parquet"))
     for kind in ("contract", "text"):
         rows = [row for row in overlap if row["kind"] == kind]
@@ -118,7 +154,10 @@ def table2(results: Results) -> list[Cell]:
                 "In test and in train or dev",
                 sum(row["test"] > 0 and row["train"] + row["dev"] > 0 for row in rows),
             ),
-            ("In more than one split for one and the same head", sum(row["heads"] > 0 for row in rows)),
+            (
+                "In more than one split for one and the same head",
+                sum(row["heads"] > 0 for row in rows),
+            ),
         ):
             cells.append(Cell(f"{kind}s", column, float(number), decimals=0))
     return cells
@@ -145,19 +184,36 @@ def table9(results: Results) -> list[Cell]:
     def long_texts(row: str, of: Sequence[int]) -> Iterator[Cell]:
         column = "Percent Long Texts"
         if not of:
-            yield Cell(row, column, None, reason="no example of this category in these data")
+            yield Cell(
+                row, column, None, reason="no example of this category in these data"
+            )
             return
-        for name, more in ((column, SPECIALS), (f"{column}, special tokens not counted", 0)):
-            yield Cell(row, name, 100 * statistics.fmean(n + more > LONG for n in of), decimals=1)
+        for name, more in (
+            (column, SPECIALS),
+            (f"{column}, special tokens not counted", 0),
+        ):
+            yield Cell(
+                row,
+                name,
+                100 * statistics.fmean(n + more > LONG for n in of),
+                decimals=1,
+            )
 
     cells = []
     for row in dict.fromkeys(cell.row for cell in results.published):
         cells.append(Cell(row, "Deal Point Questions", float(len(listed[row]))))
         cells.append(
-            Cell(row, "Questions with examples in these data", float(len(questions[row])), decimals=0)
+            Cell(
+                row,
+                "Questions with examples in these data",
+                float(len(questions[row])),
+                decimals=0,
+            )
         )
         cells += long_texts(row, lengths[row])
-    cells += long_texts("All Categories, each different text once", list(tokens.values()))
+    cells += long_texts(
+        "All Categories, each different text once", list(tokens.values())
+    )
     return cells
 
 
@@ -185,13 +241,24 @@ def table8(results: Results) -> list[Cell]:
 
 
 def _by_category(results: Results, metric: str) -> list[Cell]:
-    names = {printed: category for category, printed in results.paper.categories.items()}
+    names = {
+        printed: category for category, printed in results.paper.categories.items()
+    }
     rows = dict.fromkeys(cell.row for cell in results.published)
-    groups = {row: "all" if row == OVERALL else f"category: {names[row]}" for row in rows}
-    return _score_cells(results, metric, groups, "no question of this category can be scored in these data")
+    groups = {
+        row: "all" if row == OVERALL else f"category: {names[row]}" for row in rows
+    }
+    return _score_cells(
+        results,
+        metric,
+        groups,
+        "no question of this category can be scored in these data",
+    )
 
 
-def _score_cells(results: Results, metric: str, groups: Mapping[str, str], missing: str) -> list[Cell]:
+def _score_cells(
+    results: Results, metric: str, groups: Mapping[str, str], missing: str
+) -> list[Cell]:
     """One row per group, {row: group}; the published columns first, then those of other models."""
     systems = {system["row"]: system for system in results.rows}
     columns = dict.fromkeys([*(cell.column for cell in results.published), *systems])
@@ -206,24 +273,39 @@ def _score_cells(results: Results, metric: str, groups: Mapping[str, str], missi
 
 def _random(results: Results, metric: str, row: str, group: str, missing: str) -> Cell:
     """The expected values of random scores, computed exactly; a baseline of every table."""
-    value, _ = results.random_scores.get((metric.replace(AUPR, RANDOM), group), (math.nan, 0))
+    value, _ = results.random_scores.get(
+        (metric.replace(AUPR, RANDOM), group), (math.nan, 0)
+    )
     if math.isnan(value):
         return Cell(row, "Random", None, reason=missing, measure=row)
     return Cell(row, "Random", 100 * value, decimals=1, measure=row, baseline="Random")
 
 
 def _score(
-    results: Results, metric: str, row: str, column: str, group: str, system: System | None, missing: str
+    results: Results,
+    metric: str,
+    row: str,
+    column: str,
+    group: str,
+    system: System | None,
+    missing: str,
 ) -> Cell:
     """A score of a system; systems are compared by row."""
     if system is None:
         return Cell(row, column, None, reason="not in the panel of models", measure=row)
     by_category = group.startswith("category: ") and results.entry.of != EXTRACTION
     return score_cell(
-        results, system, row, column, Score(row, column, metric, group, "contracts", 100),
-        runs=_folders(system), decimals=1, compared=group == "all" or by_category, missing=missing,
+        results,
+        system,
+        row,
+        column,
+        Score(row, column, metric, group, "contracts", 100),
+        runs=_folders(system),
+        decimals=1,
+        compared=group == "all" or by_category,
+        missing=missing,
         no_runs=NOT_TRAINED,
-    )  # fmt: skip
+    )
 
 
 def _trained(results: Results) -> list[Cell]:
@@ -235,7 +317,9 @@ def _trained(results: Results) -> list[Cell]:
             values = {
                 "Questions scored": float(first[AUPR, "all"][1]),
                 "Answers left out": first["answers left out", "all"][0],
-                "Overall, minimum to maximum of runs": _range_text(results.values(folders, AUPR)),
+                "Overall, minimum to maximum of runs": _range_text(
+                    results.values(folders, AUPR)
+                ),
             }
             cells += [
                 Cell(system["row"], column, value, decimals=0, runs=folders)
@@ -247,14 +331,17 @@ def _trained(results: Results) -> list[Cell]:
 
 def _range_text(values: Sequence[float]) -> str:
     return (
-        f"{min(values):.1f} to {max(values):.1f}" if len(values) > 1 and not math.isnan(sum(values)) else ""
+        f"{min(values):.1f} to {max(values):.1f}"
+        if len(values) > 1 and not math.isnan(sum(values))
+        else ""
     )
 
 
 def table6(results: Results) -> list[Cell]:
     """AUPR over abridged and over main examples: over the released code's heads, and over the text's."""
     groups = {
-        row: f"data type: {row.lower()}" for row in dict.fromkeys(cell.row for cell in results.published)
+        row: f"data type: {row.lower()}"
+        for row in dict.fromkeys(cell.row for cell in results.published)
     }
     missing = "no head with every answer among the abridged test examples can be scored in these data"
     cells = _score_cells(results, AUPR, groups, missing)
@@ -283,7 +370,15 @@ def figure2(results: Results) -> list[Cell]:
         curves = [_curve(results.scores[folder]) for folder in folders]
         for recall in CURVE if curves and all(curves) else ():
             value = statistics.fmean(curve[recall] for curve in curves)
-            cells.append(Cell(row, f"Precision at {recall}% recall", value, decimals=1, runs=folders))
+            cells.append(
+                Cell(
+                    row,
+                    f"Precision at {recall}% recall",
+                    value,
+                    decimals=1,
+                    runs=folders,
+                )
+            )
     return cells
 
 
@@ -295,35 +390,58 @@ def _curve(scores: Scores) -> dict[int, float]:
         if metric == "precision" and not math.isnan(value)
     )
     # Recalls are written with nine decimals.
-    return {at: next(y for x, y in points if x > at - 1e-6) for at in CURVE} if points else {}
+    return (
+        {at: next(y for x, y in points if x > at - 1e-6) for at in CURVE}
+        if points
+        else {}
+    )
 
 
 def figure3(results: Results) -> list[Cell]:
     """AUPR by share of the training examples, and the differences to all examples that the text reports."""
     cells = []
     (row,) = dict.fromkeys(cell.row for cell in results.published)
-    shares = {re.fullmatch(r"(\d+)% .+", cell.column)[1]: cell.column for cell in results.published}
+    shares = {
+        re.fullmatch(r"(\d+)% .+", cell.column)[1]: cell.column
+        for cell in results.published
+    }
     for system in results.rows:
         runs = system["runs"]
         printed = system["row"] == results.entry.names["printed"]
         for share, column in shares.items():
-            scores = [results.values(runs[part], AUPR) for part in (WHOLE, share) if runs.get(part)]
+            scores = [
+                results.values(runs[part], AUPR)
+                for part in (WHOLE, share)
+                if runs.get(part)
+            ]
             if len(scores) == 2 and not math.isnan(sum(map(sum, scores))):
                 folders = (*runs[WHOLE], *runs[share])
                 name = row if printed else f"{row}: {system['row']}"
                 of_all, of_share = map(statistics.fmean, scores)
                 # The shares are sampled and trained with the same seeds.
-                seeds = tuple(of_whole - of_part for of_whole, of_part in zip(*scores, strict=True))
+                seeds = tuple(
+                    of_whole - of_part
+                    for of_whole, of_part in zip(*scores, strict=True)
+                )
                 cells.append(
                     Cell(
-                        name, column, of_all - of_share, decimals=1, runs=folders, seeds=seeds,
+                        name,
+                        column,
+                        of_all - of_share,
+                        decimals=1,
+                        runs=folders,
+                        seeds=seeds,
                         averages=system["averages"],
                     )
-                )  # fmt: skip
+                )
             elif printed:
-                cells.append(Cell(row, column, None, reason=system["reason"] or NOT_TRAINED))
+                cells.append(
+                    Cell(row, column, None, reason=system["reason"] or NOT_TRAINED)
+                )
     for system in results.rows:
-        for share, folders in sorted(system["runs"].items(), key=lambda item: int(item[0])):
+        for share, folders in sorted(
+            system["runs"].items(), key=lambda item: int(item[0])
+        ):
             of_share, value = (
                 f"{system['row']} / {share}% of the training examples",
                 results.mean(folders, AUPR),
@@ -331,10 +449,29 @@ def figure3(results: Results) -> list[Cell]:
             if value is not None:
                 low, high = results.interval(folders, AUPR)
                 size = statistics.fmean(
-                    training(record(results.root, folder))["training_examples"] for folder in folders
+                    training(record(results.root, folder))["training_examples"]
+                    for folder in folders
                 )
-                cells.append(Cell(of_share, AUPR, value, low, high, decimals=1, runs=tuple(folders)))
-                cells.append(Cell(of_share, "Training examples", size, decimals=0, runs=tuple(folders)))
+                cells.append(
+                    Cell(
+                        of_share,
+                        AUPR,
+                        value,
+                        low,
+                        high,
+                        decimals=1,
+                        runs=tuple(folders),
+                    )
+                )
+                cells.append(
+                    Cell(
+                        of_share,
+                        "Training examples",
+                        size,
+                        decimals=0,
+                        runs=tuple(folders),
+                    )
+                )
     return cells
 
 
@@ -353,15 +490,26 @@ def table12(results: Results) -> list[Cell]:
         text_type = blanks.get(" ".join(released.split()))
         for column in columns:
             if row != OVERALL and text_type is None:
-                cell = Cell(row, column, None, reason="these data have no question about this type")
+                cell = Cell(
+                    row,
+                    column,
+                    None,
+                    reason="these data have no question about this type",
+                )
             elif column in ("Train", "Dev", "Test"):
                 split = column.lower()
-                number = sum(n for (t, s), n in spans.items() if s == split and text_type in (None, t))
+                number = sum(
+                    n
+                    for (t, s), n in spans.items()
+                    if s == split and text_type in (None, t)
+                )
                 cell = Cell(row, column, float(number))
             else:
                 group = "all" if row == OVERALL else f"category: {text_type}"
                 missing = "no test span of this type in these data"
-                cell = _score(results, AUPR, row, column, group, systems.get(column), missing)
+                cell = _score(
+                    results, AUPR, row, column, group, systems.get(column), missing
+                )
             cells.append(cell)
     return cells + _extracted(results)
 
@@ -373,7 +521,15 @@ def _extracted(results: Results) -> list[Cell]:
         folders = _folders(system)
         strict = results.mean(folders, AUPR + STRICT)
         if strict is not None:
-            cells.append(Cell(system["row"], "Overall AUPR, strict", strict, decimals=1, runs=folders))
+            cells.append(
+                Cell(
+                    system["row"],
+                    "Overall AUPR, strict",
+                    strict,
+                    decimals=1,
+                    runs=folders,
+                )
+            )
     return cells
 
 
@@ -382,11 +538,18 @@ def _extracted(results: Results) -> list[Cell]:
 
 def table_validation(results: Results) -> list[Cell]:
     """AUPR by question: the authors' on their dev split, and ours on the test split of these data."""
-    tested = Counter(row["question"] for row in results.examples if row["split"] == "test")
-    questions = [name for name in dict.fromkeys(head["question"] for head in results.heads) if tested[name]]
+    tested = Counter(
+        row["question"] for row in results.examples if row["split"] == "test"
+    )
+    questions = [
+        name
+        for name in dict.fromkeys(head["question"] for head in results.heads)
+        if tested[name]
+    ]
     authors = _authors(results)
     random = {
-        name: 100 * results.random_scores.get((RANDOM, f"question: {name}"), (math.nan, 0))[0]
+        name: 100
+        * results.random_scores.get((RANDOM, f"question: {name}"), (math.nan, 0))[0]
         for name in questions
     }
     cells = []
@@ -396,7 +559,11 @@ def table_validation(results: Results) -> list[Cell]:
             value = values.get(name, math.nan)
             if not math.isnan(value):
                 cells.append(Cell(name, column, value, decimals=1))
-        cells += [cell for system in results.rows for cell in _of_question(results, system, name)]
+        cells += [
+            cell
+            for system in results.rows
+            for cell in _of_question(results, system, name)
+        ]
     return cells + _means(results, cells)
 
 
@@ -404,12 +571,18 @@ def _authors(results: Results) -> dict[str, dict[str, float]]:
     """{column: {question: validation AUPR}} in per cent, heads averaged into their question."""
     question = {head["head_id"]: head["question"] for head in results.heads}
     rows = {
-        panel.published: panel.row for panel in results.paper.tasks["maud"].models.values() if panel.published
+        panel.published: panel.row
+        for panel in results.paper.tasks["maud"].models.values()
+        if panel.published
     }
-    aupr_of: dict[str, dict[str, list[float]]] = {model: defaultdict(list) for model in rows}
+    aupr_of: dict[str, dict[str, list[float]]] = {
+        model: defaultdict(list) for model in rows
+    }
     for row in read(results.data / "hyperparameters.parquet"):
         if row["model"] in rows and row["share"] == 1:
-            aupr_of[row["model"]][question[row["head_id"]]].append(100 * row["validation_aupr"])
+            aupr_of[row["model"]][question[row["head_id"]]].append(
+                100 * row["validation_aupr"]
+            )
     return {
         f"{rows[model]} (authors, dev)": {
             name: statistics.fmean(values) for name, values in by_question.items()
@@ -440,7 +613,11 @@ def _means(results: Results, cells: Sequence[Cell]) -> list[Cell]:
     systems = {_column(system): _folders(system) for system in results.rows}
     means = []
     for column, values in values_of.items():
-        mean, folders, ends = statistics.fmean(values), systems.get(column, ()), (None, None)
+        mean, folders, ends = (
+            statistics.fmean(values),
+            systems.get(column, ()),
+            (None, None),
+        )
         if folders and math.isclose(mean, results.mean(folders, AUPR), rel_tol=1e-9):
             ends = results.interval(folders, AUPR)
         means.append(Cell(row, column, mean, *ends, decimals=1, runs=folders))

@@ -41,8 +41,12 @@ def read(name: str, published: Published) -> Rows:
     questions = read_questions(published.file("questions"))
     policies = Policies.indexed(published.file("policies"))
     coded = published.variants.get("policies") not in published.given["other_snapshots"]
-    codings = read_codings(published.file("codings"), questions, policies.sizes if coded else {})
-    return Rows(_rows(questions, policies, codings), _notes(questions, policies, codings))
+    codings = read_codings(
+        published.file("codings"), questions, policies.sizes if coded else {}
+    )
+    return Rows(
+        _rows(questions, policies, codings), _notes(questions, policies, codings)
+    )
 
 
 @dataclass(frozen=True)
@@ -79,17 +83,25 @@ def read_questions(path: str | Path) -> dict[str, Question]:
     for where, record in _records(path):
         question_id = _text(record, "label", where)
         if question_id in questions:
-            raise BadInput(f"question {question_id!r} appears twice", where=where, do="drop one of the two")
+            raise BadInput(
+                f"question {question_id!r} appears twice",
+                where=where,
+                do="drop one of the two",
+            )
         options = [
             (_text(option, "label", where), value(option, "text", str, where))
             for option in value(record, "options", list, where)
         ]
         labels = [label for label, _ in options]
         if not labels:
-            raise BadInput(f"question {question_id!r} has no options", where=where, do=RESTORE)
+            raise BadInput(
+                f"question {question_id!r} has no options", where=where, do=RESTORE
+            )
         if repeated := _repeated(labels):
             raise BadInput(
-                f"question {question_id!r} has the option {repeated!r} twice", where=where, do=RESTORE
+                f"question {question_id!r} has the option {repeated!r} twice",
+                where=where,
+                do=RESTORE,
             )
         row = {
             "question_id": question_id,
@@ -120,7 +132,11 @@ class Policies:
             for where, record in json_lines(lines, Path(path).name):
                 site = _text(record, "url", where)
                 if site in starts:
-                    raise BadInput(f"the site {site} appears twice", where=where, do="drop one of the two")
+                    raise BadInput(
+                        f"the site {site} appears twice",
+                        where=where,
+                        do="drop one of the two",
+                    )
                 starts[site] = lines.start
                 sizes[site] = {
                     label: [len(sentence_spans(text)) for text in paragraphs]
@@ -134,7 +150,9 @@ class Policies:
             return []
         with self.path.open("rb") as file:
             file.seek(self.starts[site])
-            documents = json.loads(file.readline().decode("utf-8-sig"))["policy_documents"]
+            documents = json.loads(file.readline().decode("utf-8-sig"))[
+                "policy_documents"
+            ]
         return [document | {"label": str(document["label"])} for document in documents]
 
     def paragraphs(self, site: str) -> Iterator[tuple[str, int, str]]:
@@ -156,7 +174,9 @@ class _LinesWithOffsets:
             yield line
 
 
-def _checked_documents(record: Record, site: str, where: str) -> Iterator[tuple[str, list[str]]]:
+def _checked_documents(
+    record: Record, site: str, where: str
+) -> Iterator[tuple[str, list[str]]]:
     """Yield the label and the paragraphs of each document of a site."""
     seen: set[str] = set()
     documents = value(record, "policy_documents", list, where)
@@ -165,7 +185,9 @@ def _checked_documents(record: Record, site: str, where: str) -> Iterator[tuple[
     for document in documents:
         label = _label(document, where)
         if label in seen:
-            raise BadInput(f"{site} has the document {label!r} twice", where=where, do=RESTORE)
+            raise BadInput(
+                f"{site} has the document {label!r} twice", where=where, do=RESTORE
+            )
         seen.add(label)
         value(document, "name", str, where)
         paragraphs = value(document, "paragraphs", list, where)
@@ -175,7 +197,9 @@ def _checked_documents(record: Record, site: str, where: str) -> Iterator[tuple[
                 what = f"paragraph {place} of {site} has more than {LONGEST_PARAGRAPH:,} characters"
                 raise BadInput(what, where=where, do=RESTORE)
         if not "".join(paragraphs).strip():
-            raise BadInput(f"the document {label!r} of {site} has no text", where=where, do=RESTORE)
+            raise BadInput(
+                f"the document {label!r} of {site} has no text", where=where, do=RESTORE
+            )
         yield label, paragraphs
 
 
@@ -186,7 +210,9 @@ def _label(document: Any, where: str) -> str:
     return _text(document, "label", where)
 
 
-def read_codings(path: str | Path, questions: Mapping[str, Question], sizes: Sizes) -> Codings:
+def read_codings(
+    path: str | Path, questions: Mapping[str, Question], sizes: Sizes
+) -> Codings:
     """Return {(site, question id): its responses}; highlights must lie in the documents of ``sizes``."""
     places = {name: question.places for name, question in questions.items()}
     codings: dict[tuple[str, str], list[Response]] = {}
@@ -194,53 +220,93 @@ def read_codings(path: str | Path, questions: Mapping[str, Question], sizes: Siz
     for where, record in _records(path):
         site, question = _text(record, "url", where), _text(record, "question", where)
         if question not in questions:
-            raise BadInput(f"question {question!r} is not in the file of questions", where=where, do=RESTORE)
+            raise BadInput(
+                f"question {question!r} is not in the file of questions",
+                where=where,
+                do=RESTORE,
+            )
         if earlier := first.get((site, question)):
             raise BadInput(
                 f"{question} of {site} is coded twice (first at {earlier})",
-                where=where, do="drop one of the two",
-            )  # fmt: skip
+                where=where,
+                do="drop one of the two",
+            )
         first[site, question] = where
         codings[site, question] = [
-            _response(response, places[question], sizes.get(site), f"{question} of {site}", where)
+            _response(
+                response,
+                places[question],
+                sizes.get(site),
+                f"{question} of {site}",
+                where,
+            )
             for response in value(record, "responses", list, where)
         ]
     return codings
 
 
 def _response(
-    record: Any, places: Mapping[str, int], sizes: Mapping[str, Sequence[int]] | None, of: str, where: str
+    record: Any,
+    places: Mapping[str, int],
+    sizes: Mapping[str, Sequence[int]] | None,
+    of: str,
+    where: str,
 ) -> Response:
     labels = value(record, "selected_option_labels", list, where)
     for label in labels:
         if not isinstance(label, str) or label not in places:
             raise BadInput(f"{label!r} is no option of {of}", where=where, do=RESTORE)
     if repeated := _repeated(labels):
-        raise BadInput(f"the option {repeated!r} is chosen twice for {of}", where=where, do=RESTORE)
+        raise BadInput(
+            f"the option {repeated!r} is chosen twice for {of}", where=where, do=RESTORE
+        )
     likert = record.get("reported_likert_confidence")
     if likert is not None and (type(likert) is not int or likert not in LIKERT):
-        raise BadInput(f"the confidence {likert!r} is not 1 to 5", where=where, do=RESTORE)
+        raise BadInput(
+            f"the confidence {likert!r} is not 1 to 5", where=where, do=RESTORE
+        )
     highlights = tuple(
-        _highlight(triple, sizes, of, where) for triple in value(record, "highlighted_sentences", list, where)
+        _highlight(triple, sizes, of, where)
+        for triple in value(record, "highlighted_sentences", list, where)
     )
     if repeated := _repeated(highlights):
-        raise BadInput(f"the highlight {list(repeated)} appears twice for {of}", where=where, do=RESTORE)
-    coder = value(record, "coder_id", object, where)
-    return Response(str(coder), tuple(sorted(places[label] for label in labels)), likert, highlights)
-
-
-def _highlight(triple: Any, sizes: Mapping[str, Sequence[int]] | None, of: str, where: str) -> Highlight:
-    if not isinstance(triple, list) or len(triple) != 3 or not all(_is_place(n) for n in triple[1:]):
         raise BadInput(
-            f"the highlight {triple!r} is not a document, a paragraph and a sentence", where=where, do=RESTORE
+            f"the highlight {list(repeated)} appears twice for {of}",
+            where=where,
+            do=RESTORE,
+        )
+    coder = value(record, "coder_id", object, where)
+    return Response(
+        str(coder), tuple(sorted(places[label] for label in labels)), likert, highlights
+    )
+
+
+def _highlight(
+    triple: Any, sizes: Mapping[str, Sequence[int]] | None, of: str, where: str
+) -> Highlight:
+    if (
+        not isinstance(triple, list)
+        or len(triple) != 3
+        or not all(_is_place(n) for n in triple[1:])
+    ):
+        raise BadInput(
+            f"the highlight {triple!r} is not a document, a paragraph and a sentence",
+            where=where,
+            do=RESTORE,
         )
     document, paragraph, sentence = str(triple[0]), triple[1], triple[2]
     if sizes is not None:
         outside = f"the highlight {triple!r} for {of} lies outside the site's documents"
         if document not in sizes:
-            raise BadInput(f"{outside}: none is labelled {document!r}", where=where, do=RESTORE)
+            raise BadInput(
+                f"{outside}: none is labelled {document!r}", where=where, do=RESTORE
+            )
         if paragraph >= (paragraphs := len(sizes[document])):
-            raise BadInput(f"{outside}: {document!r} has {paragraphs} paragraphs", where=where, do=RESTORE)
+            raise BadInput(
+                f"{outside}: {document!r} has {paragraphs} paragraphs",
+                where=where,
+                do=RESTORE,
+            )
     return document, paragraph, sentence
 
 
@@ -363,7 +429,12 @@ def _sentences(sites: Sequence[str], policies: Policies) -> Iterator[Row]:
 def _options(questions: Mapping[str, Question]) -> Iterator[Row]:
     for question_id, question in sorted(questions.items()):
         for place, (label, text) in enumerate(question.options):
-            yield {"question_id": question_id, "place": place, "label": label, "text": text}
+            yield {
+                "question_id": question_id,
+                "place": place,
+                "label": label,
+                "text": text,
+            }
 
 
 def _responses(codings: Codings) -> Iterator[Row]:
@@ -375,7 +446,9 @@ def _responses(codings: Codings) -> Iterator[Row]:
                 "response": place,
                 "reader_id": response.coder,
                 "options": list(response.options),
-                "confidence": None if response.likert is None else (response.likert - 1) / (len(LIKERT) - 1),
+                "confidence": None
+                if response.likert is None
+                else (response.likert - 1) / (len(LIKERT) - 1),
             }
 
 
@@ -401,7 +474,9 @@ def _sentences_of(sizes: Sizes, site: str, document: str, paragraph: int) -> int
     return paragraphs[paragraph] if paragraph < len(paragraphs) else None
 
 
-def _notes(questions: Mapping[str, Question], policies: Policies, codings: Codings) -> dict[str, int]:
+def _notes(
+    questions: Mapping[str, Question], policies: Policies, codings: Codings
+) -> dict[str, int]:
     """Count irregularities of the data."""
     notes = Counter(
         highlights_beyond_our_sentences=0,
@@ -415,11 +490,15 @@ def _notes(questions: Mapping[str, Question], policies: Policies, codings: Codin
         for response in responses:
             notes["responses_without_an_option"] += not response.options
             several = questions[question_id].row["several"]
-            notes["single_choices_with_several_options"] += not several and len(response.options) > 1
+            notes["single_choices_with_several_options"] += (
+                not several and len(response.options) > 1
+            )
             for document, paragraph, sentence in response.highlights:
                 size = _sentences_of(policies.sizes, site, document, paragraph)
                 notes["highlights_outside_the_policies"] += size is None
-                notes["highlights_beyond_our_sentences"] += size is not None and sentence >= size
+                notes["highlights_beyond_our_sentences"] += (
+                    size is not None and sentence >= size
+                )
     sites = {site for site, _ in codings}
     notes["sites_coded_without_a_policy_here"] = len(sites - policies.starts.keys())
     notes["sites_with_a_policy_and_no_coding"] = len(policies.starts.keys() - sites)

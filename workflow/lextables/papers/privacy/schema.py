@@ -14,7 +14,11 @@ SITES = Table(
     "The websites whose policies were coded, or are here.",
     (
         Column("site", pa.string(), "the site's domain, as released"),
-        Column("documents", _PLACE, "how many documents its policy is made of; 0 where it is not here"),
+        Column(
+            "documents",
+            _PLACE,
+            "how many documents its policy is made of; 0 where it is not here",
+        ),
         Column("paragraphs", _PLACE, "how many paragraphs they have together"),
         Column("words", _PLACE, "words in them, split at white space"),
         Column("pairs", _PLACE, "how many questions were answered about it"),
@@ -41,8 +45,14 @@ PARAGRAPHS = Table(
     "The paragraphs of each site's documents, in reading order.",
     (
         Column("site", pa.string(), "the site"),
-        Column("place", _PLACE, "the paragraph's place in the site's whole policy, from 0"),
-        Column("paragraph_id", pa.string(), "`<site>/<document>/<its place in the document, from 0>`"),
+        Column(
+            "place", _PLACE, "the paragraph's place in the site's whole policy, from 0"
+        ),
+        Column(
+            "paragraph_id",
+            pa.string(),
+            "`<site>/<document>/<its place in the document, from 0>`",
+        ),
         Column("document", pa.string(), "label of the document"),
         Column("text", pa.string(), "the paragraph as released, in Markdown"),
     ),
@@ -65,10 +75,20 @@ QUESTIONS = Table(
     "questions",
     "The questions, in the release's order.",
     (
-        Column("question_id", pa.string(), "the question's label, as Appendix A prints it"),
+        Column(
+            "question_id", pa.string(), "the question's label, as Appendix A prints it"
+        ),
         Column("category", pa.string(), "its category, as released"),
-        Column("question", pa.string(), "its wording in the coding tool, which is not Appendix A's"),
-        Column("options", pa.list_(pa.string()), "the texts of its options, in order; one may be empty"),
+        Column(
+            "question",
+            pa.string(),
+            "its wording in the coding tool, which is not Appendix A's",
+        ),
+        Column(
+            "options",
+            pa.list_(pa.string()),
+            "the texts of its options, in order; one may be empty",
+        ),
         Column("several", pa.bool_(), "whether more than one option may be chosen"),
     ),
     key=("question_id",),
@@ -82,7 +102,9 @@ OPTIONS = Table(
         Column("question_id", pa.string(), "the question"),
         Column("place", _PLACE, "the option's place among the question's, from 0"),
         Column(
-            "label", pa.string(), "its label in the codings; `.`: not applicable, `DND`: does not disclose"
+            "label",
+            pa.string(),
+            "its label in the codings; `.`: not applicable, `DND`: does not disclose",
         ),
         Column("text", pa.string(), "what it says"),
     ),
@@ -95,10 +117,27 @@ RESPONSES = Table(
     (
         Column("site", pa.string(), "the site"),
         Column("question_id", pa.string(), "the question"),
-        Column("response", _PLACE, "the response's place among those to the question, from 0"),
-        Column("reader_id", pa.string(), "the release's coder_id, which tells coders apart nowhere"),
-        Column("options", pa.list_(_PLACE), "places of the chosen options, ascending; may be empty"),
-        Column("confidence", pa.float64(), "the coder's own, 0 (Likert 1) to 1 (Likert 5)", nullable=True),
+        Column(
+            "response",
+            _PLACE,
+            "the response's place among those to the question, from 0",
+        ),
+        Column(
+            "reader_id",
+            pa.string(),
+            "the release's coder_id, which tells coders apart nowhere",
+        ),
+        Column(
+            "options",
+            pa.list_(_PLACE),
+            "places of the chosen options, ascending; may be empty",
+        ),
+        Column(
+            "confidence",
+            pa.float64(),
+            "the coder's own, 0 (Likert 1) to 1 (Likert 5)",
+            nullable=True,
+        ),
     ),
     key=("site", "question_id", "response"),
 )
@@ -111,7 +150,11 @@ HIGHLIGHTS = Table(
         Column("response", _PLACE, "the response that they were marked for"),
         Column("document", pa.string(), "label of the document"),
         Column("paragraph", _PLACE, "place of the paragraph in the document, from 0"),
-        Column("sentence", _PLACE, "place of the sentence in the paragraph, from 0, as released"),
+        Column(
+            "sentence",
+            _PLACE,
+            "place of the sentence in the paragraph, from 0, as released",
+        ),
         Column("paragraph_id", pa.string(), "the paragraph, as in `paragraphs`"),
         Column("here", pa.bool_(), "whether the policies at hand have this paragraph"),
     ),
@@ -119,5 +162,14 @@ HIGHLIGHTS = Table(
     labels=("here",),
 )
 TABLES = {
-    "privacy": (SITES, DOCUMENTS, PARAGRAPHS, SENTENCES, QUESTIONS, OPTIONS, RESPONSES, HIGHLIGHTS),
+    "privacy": (
+        SITES,
+        DOCUMENTS,
+        PARAGRAPHS,
+        SENTENCES,
+        QUESTIONS,
+        OPTIONS,
+        RESPONSES,
+        HIGHLIGHTS,
+    ),
 }

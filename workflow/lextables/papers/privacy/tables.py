@@ -29,7 +29,9 @@ from lextables.tasks.submitted import text_of
 
 ALL = "All questions"
 ALPHA, AGREEMENT = "Krippendorff's alpha", "Agreement (%)"
-ONE_ANSWER = "not defined: all coders gave the same answer, or no question has two coders"
+ONE_ANSWER = (
+    "not defined: all coders gave the same answer, or no question has two coders"
+)
 NOT_IN_PANEL = "not in the panel of models"
 NOT_SCORED = "these data have nothing of this kind to score"
 LOSS, F1, ACCURACY = "cross entropy", "F1", "accuracy"
@@ -63,7 +65,9 @@ class Results(Inputs):
     def questions(self) -> dict[str, str]:
         """{question id: the published name of its category}, in the order of their names."""
         rows = read(self.data / "questions.parquet", ["question_id", "category"])
-        category_of = {row["question_id"]: self.paper.categories[row["category"]] for row in rows}
+        category_of = {
+            row["question_id"]: self.paper.categories[row["category"]] for row in rows
+        }
         return dict(sorted(category_of.items(), key=lambda item: _order(item[0])))
 
     @property
@@ -77,10 +81,14 @@ class Results(Inputs):
     @cached_property
     def answers(self) -> dict[str, dict[str, list[Answer]]]:
         """{question: {site: the set of options that each coder chose}}, without empty sets."""
-        answers: dict[str, dict[str, list[Answer]]] = {name: defaultdict(list) for name in self.questions}
+        answers: dict[str, dict[str, list[Answer]]] = {
+            name: defaultdict(list) for name in self.questions
+        }
         for row in self.responses:
             if row["options"]:
-                answers[row["question_id"]][row["site"]].append(frozenset(row["options"]))
+                answers[row["question_id"]][row["site"]].append(
+                    frozenset(row["options"])
+                )
         return answers
 
     def of_category(self, category: str) -> list[str]:
@@ -102,7 +110,9 @@ def table1(results: Results) -> list[Cell]:
     coders = {row["site"]: row["coders"] for row in results.sites}
     of_site: dict[str, Counter[str]] = {
         "Policies": Counter(site for site, most in coders.items() if most),
-        "Paragraphs": Counter({row["site"]: row["paragraphs"] for row in results.sites}),
+        "Paragraphs": Counter(
+            {row["site"]: row["paragraphs"] for row in results.sites}
+        ),
         "Words": Counter({row["site"]: row["words"] for row in results.sites}),
         "Highlight Annotations": Counter(
             row["site"] for row in read(results.data / "highlights.parquet", ["site"])
@@ -113,14 +123,23 @@ def table1(results: Results) -> list[Cell]:
         ),
     }
     readers = {row["reader_id"] for row in results.responses}
-    totals = {"Questions": results.questions, "Categories": results.categories, "Total Coders": readers}
+    totals = {
+        "Questions": results.questions,
+        "Categories": results.categories,
+        "Total Coders": readers,
+    }
     cells = [Cell(row, "All", float(len(values))) for row, values in totals.items()]
     for row, counts in of_site.items():
-        for column, counted in (("2+ coders", lambda n: n > 1), ("1 coder", lambda n: n == 1)):
+        for column, counted in (
+            ("2+ coders", lambda n: n > 1),
+            ("1 coder", lambda n: n == 1),
+        ):
             value = sum(n for site, n in counts.items() if counted(coders[site]))
             cells.append(Cell(row, column, float(value)))
     policies = sum(row["paragraphs"] > 0 for row in results.sites)
-    cells.append(Cell("Policies with an available text", "All", float(policies), decimals=0))
+    cells.append(
+        Cell("Policies with an available text", "All", float(policies), decimals=0)
+    )
     return cells
 
 
@@ -129,14 +148,22 @@ def table_agreement(results: Results) -> list[Cell]:
 
     An answer is the set of options that a coder chose.  A category's alpha is the mean of its questions'.
     """
-    alphas = {name: alpha(list(units.values())) for name, units in results.answers.items()}
+    alphas = {
+        name: alpha(list(units.values())) for name, units in results.answers.items()
+    }
     defined = [value for value in alphas.values() if not math.isnan(value)]
     cells = [
         _summary_cell(defined, of, ALL, f"{ALPHA}, {name}", 2)
         for name, of in (("least", min), ("greatest", max), ("mean", statistics.fmean))
     ]
     cells.append(
-        _summary_cell(_agreements(results, results.questions), _per_cent, ALL, "Absolute agreement", 0)
+        _summary_cell(
+            _agreements(results, results.questions),
+            _per_cent,
+            ALL,
+            "Absolute agreement",
+            0,
+        )
     )
     apart = sum(1 - share for share in _agreements(results, results.questions))
     rows = {category: results.of_category(category) for category in results.categories}
@@ -154,10 +181,14 @@ def table_agreement(results: Results) -> list[Cell]:
     return cells
 
 
-def _summary_cell(values: Sequence[float], of: Callable, row: str, column: str, decimals: int) -> Cell:
+def _summary_cell(
+    values: Sequence[float], of: Callable, row: str, column: str, decimals: int
+) -> Cell:
     """A cell with ``of(values)``; without values, with the reason."""
     value = of(values) if values else None
-    return Cell(row, column, value, decimals=decimals, reason="" if values else ONE_ANSWER)
+    return Cell(
+        row, column, value, decimals=decimals, reason="" if values else ONE_ANSWER
+    )
 
 
 def _part(part: float, whole: float) -> float:
@@ -168,9 +199,15 @@ def _per_cent(shares: Sequence[float]) -> float:
     return 100 * statistics.fmean(shares)
 
 
-def _agreements(results: Results, questions: Sequence[str] | Mapping[str, Any]) -> list[float]:
+def _agreements(
+    results: Results, questions: Sequence[str] | Mapping[str, Any]
+) -> list[float]:
     """The share of equal answers for each question and site with at least two coders."""
-    shares = [agreement_of(unit) for name in questions for unit in results.answers[name].values()]
+    shares = [
+        agreement_of(unit)
+        for name in questions
+        for unit in results.answers[name].values()
+    ]
     return [share for share in shares if not math.isnan(share)]
 
 
@@ -182,14 +219,22 @@ def figure1(results: Results) -> list[Cell]:
     sites = [row for row in results.sites if row["documents"]]
     rank = traffic_ranks(results.file, [row["site"] for row in sites])
     cells = []
-    for row in sorted(sites, key=lambda row: (rank.get(row["site"], math.inf), row["site"])):
-        values = {"Traffic rank": rank.get(row["site"]), "Documents": row["documents"], "Words": row["words"]}
+    for row in sorted(
+        sites, key=lambda row: (rank.get(row["site"], math.inf), row["site"])
+    ):
+        values = {
+            "Traffic rank": rank.get(row["site"]),
+            "Documents": row["documents"],
+            "Words": row["words"],
+        }
         cells += [
             Cell(row["site"], column, float(value), decimals=0)
             for column, value in values.items()
             if value is not None
         ]
-    cells.append(Cell("All sites", "Without a rank", float(len(sites) - len(rank)), decimals=0))
+    cells.append(
+        Cell("All sites", "Without a rank", float(len(sites) - len(rank)), decimals=0)
+    )
     return cells
 
 
@@ -208,11 +253,18 @@ def traffic_ranks(path: str | Path, sites: Collection[str]) -> dict[str, int]:
         rank = whole_number(cells[0])
         if len(cells) != 2 or not rank:
             do = "write a rank and a domain in each row, without header, as in Tranco's list"
-            raise BadInput(f"{','.join(cells)!r:.60} is not a rank and a domain", where=where, do=do)
+            raise BadInput(
+                f"{','.join(cells)!r:.60} is not a rank and a domain",
+                where=where,
+                do=do,
+            )
         domain = cells[1].strip().lower()
         if domain in domains:
             listed.setdefault(domain, rank)
-    ranks = {site: [listed[domain] for domain in _domains(site) if domain in listed] for site in sites}
+    ranks = {
+        site: [listed[domain] for domain in _domains(site) if domain in listed]
+        for site in sites
+    }
     return {site: of_domains[0] for site, of_domains in ranks.items() if of_domains}
 
 
@@ -227,13 +279,17 @@ def figure3(results: Results) -> list[Cell]:
     confidence: dict[tuple[str, str], list[float]] = defaultdict(list)
     for row in results.responses:
         if row["confidence"] is not None:
-            confidence[row["question_id"], row["site"]].append(1 + 4 * row["confidence"])
+            confidence[row["question_id"], row["site"]].append(
+                1 + 4 * row["confidence"]
+            )
     shares: dict[float, list[float]] = defaultdict(list)
     for question, units in results.answers.items():
         for site, unit in units.items():
             share, confidences = agreement_of(unit), confidence.get((question, site))
             if confidences and not math.isnan(share):
-                shares[math.floor(2 * statistics.fmean(confidences) + 0.5) / 2].append(share)
+                shares[math.floor(2 * statistics.fmean(confidences) + 0.5) / 2].append(
+                    share
+                )
     cells = []
     for mean, of_mean in sorted(shares.items()):
         row = f"Coders / {mean:.1f}"
@@ -251,13 +307,17 @@ def figure5(results: Results) -> list[Cell]:
     A site's answer is the most frequent one of its coders; ties are resolved by order.
     """
     answer = {
-        question: {site: Counter(unit).most_common(1)[0][0] for site, unit in units.items()}
+        question: {
+            site: Counter(unit).most_common(1)[0][0] for site, unit in units.items()
+        }
         for question, units in results.answers.items()
     }
     values = {}
     for first, second in combinations(results.questions, 2):
         sites = [site for site in answer[first] if site in answer[second]]
-        codes = [_coded([answer[name][site] for site in sites]) for name in (first, second)]
+        codes = [
+            _coded([answer[name][site] for site in sites]) for name in (first, second)
+        ]
         values[first, second] = cramers_v(*codes)
     cells = []
     for at, second in enumerate(results.questions):
@@ -282,11 +342,16 @@ def _means(results: Results, values: Mapping[tuple[str, str], float]) -> list[Ce
         category = results.questions[first]
         within = category == results.questions[second]
         if not math.isnan(value):
-            pooled[f"Pairs within {category}" if within else "Pairs across categories"].append(value)
+            pooled[
+                f"Pairs within {category}" if within else "Pairs across categories"
+            ].append(value)
     return [
         Cell(row, column, value, decimals=decimals)
         for row, pairs in sorted(pooled.items())
-        for column, value, decimals in (("Mean", statistics.fmean(pairs), 2), ("Pairs", float(len(pairs)), 0))
+        for column, value, decimals in (
+            ("Mean", statistics.fmean(pairs), 2),
+            ("Pairs", float(len(pairs)), 0),
+        )
     ]
 
 
@@ -295,12 +360,20 @@ def _means(results: Results, values: Mapping[tuple[str, str], float]) -> list[Ce
 
 def table2(results: Results) -> list[Cell]:
     """Loss of the holistic classification by category, and further scores of our own runs."""
-    released = {printed: category for category, printed in results.paper.categories.items()}
+    released = {
+        printed: category for category, printed in results.paper.categories.items()
+    }
     groups = {
-        row: f"category: {released[row]}" if row in released else "all" for row in _printed_rows(results)
+        row: f"category: {released[row]}" if row in released else "all"
+        for row in _printed_rows(results)
     }
     cells = _by_group(results, LOSS, groups, decimals=3)
-    cells += _by_group(results, LOSS, {"overall, policies with an available text": WITH_TEXT}, decimals=3)
+    cells += _by_group(
+        results,
+        LOSS,
+        {"overall, policies with an available text": WITH_TEXT},
+        decimals=3,
+    )
     for metric in MORE:
         cells += _by_group(results, metric, {f"overall, {metric}": "all"}, decimals=3)
     return cells
@@ -321,21 +394,31 @@ def _all_questions(results: Results) -> list[str]:
     return sorted({*_printed_rows(results), *results.questions}, key=_order)
 
 
-def _by_group(results: Results, metric: str, groups: Mapping[str, str], decimals: int) -> list[Cell]:
+def _by_group(
+    results: Results, metric: str, groups: Mapping[str, str], decimals: int
+) -> list[Cell]:
     """A row per group, {row: group}, and a column per model: the published ones, then additional ones."""
     called = {row: column for column, row in results.entry.names.items()}
     printed = dict.fromkeys(cell.column for cell in results.published)
     columns = {column: results.entry.names.get(column, column) for column in printed}
-    columns |= {called.get(row, row): row for row in results.systems if called.get(row, row) not in printed}
+    columns |= {
+        called.get(row, row): row
+        for row in results.systems
+        if called.get(row, row) not in printed
+    }
     printed_cells = {(cell.row, cell.column) for cell in results.published}
     cells = [
         _score(
-            results, results.systems.get(name), row, column, decimals,
+            results,
+            results.systems.get(name),
+            row,
+            column,
+            decimals,
             Score(row, column, metric, group, UNITS, lower=metric != ACCURACY),
         )
         for row, group in groups.items()
         for column, name in columns.items()
-    ]  # fmt: skip
+    ]
     # An additional row has only cells with a value, unless none of its runs ran.
     idle = {
         column
@@ -345,20 +428,34 @@ def _by_group(results: Results, metric: str, groups: Mapping[str, str], decimals
     return [
         cell
         for cell in cells
-        if cell.value is not None or cell.column in idle or (cell.row, cell.column) in printed_cells
+        if cell.value is not None
+        or cell.column in idle
+        or (cell.row, cell.column) in printed_cells
     ]
 
 
 def _score(
-    results: Results, system: System | None, row: str, column: str, decimals: int, score: Score
+    results: Results,
+    system: System | None,
+    row: str,
+    column: str,
+    decimals: int,
+    score: Score,
 ) -> Cell:
     """A score of a system; scores of single questions are not compared, and losses have no baseline."""
     if system is None:
         return Cell(row, column, None, reason=NOT_IN_PANEL)
     cell = score_cell(
-        results, system, row, column, score, decimals=decimals, missing=NOT_SCORED, no_runs=NOT_SCORED,
+        results,
+        system,
+        row,
+        column,
+        score,
+        decimals=decimals,
+        missing=NOT_SCORED,
+        no_runs=NOT_SCORED,
         compared=not score.group.startswith("question: "),
-    )  # fmt: skip
+    )
     return cell if score.metric in HIGHER else replace(cell, measure="", baseline="")
 
 
@@ -369,12 +466,21 @@ def table3(results: Results) -> list[Cell]:
     printed_cells = {(cell.row, cell.column) for cell in results.published}
     cells = [
         _score(
-            results, results.systems.get(row), row, column, 2, Score(column, row, metric, "all", UNITS, 100)
+            results,
+            results.systems.get(row),
+            row,
+            column,
+            2,
+            Score(column, row, metric, "all", UNITS, 100),
         )
         for row in rows
         for column, metric in columns.items()
-    ]  # fmt: skip
-    return [cell for cell in cells if cell.value is not None or (cell.row, cell.column) in printed_cells]
+    ]
+    return [
+        cell
+        for cell in cells
+        if cell.value is not None or (cell.row, cell.column) in printed_cells
+    ]
 
 
 def marking_by_question(results: Results) -> list[Cell]:
@@ -382,16 +488,26 @@ def marking_by_question(results: Results) -> list[Cell]:
     printed_cells = {(cell.row, cell.column) for cell in results.published}
     printed = results.entry.names["printed"]
     columns = {column: (printed, metric) for column, metric in MARKING.items()}
-    columns |= {f"F1, {name}": (name, F1) for name in results.systems if name != printed}
+    columns |= {
+        f"F1, {name}": (name, F1) for name in results.systems if name != printed
+    }
     cells = [
         _score(
-            results, results.systems.get(name), row, column, 4,
+            results,
+            results.systems.get(name),
+            row,
+            column,
+            4,
             Score(f"{metric}, {row}", name, metric, f"question: {row}", UNITS),
         )
         for row in _all_questions(results)
         for column, (name, metric) in columns.items()
-    ]  # fmt: skip
-    return [cell for cell in cells if cell.value is not None or (cell.row, cell.column) in printed_cells]
+    ]
+    return [
+        cell
+        for cell in cells
+        if cell.value is not None or (cell.row, cell.column) in printed_cells
+    ]
 
 
 TABLES: dict[str, Table] = {

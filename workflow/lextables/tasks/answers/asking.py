@@ -20,7 +20,13 @@ import numpy as np
 from tqdm import tqdm
 
 from lextables.models.language_model import LanguageModel
-from lextables.models.multiple_choice import ANSWER_TOKENS, Answered, Question, ask, counts
+from lextables.models.multiple_choice import (
+    ANSWER_TOKENS,
+    Answered,
+    Question,
+    ask,
+    counts,
+)
 from lextables.models.prompts import Template, plain_template
 from lextables.pipeline.dataset import write
 from lextables.pipeline.errors import BadInput
@@ -57,10 +63,14 @@ class Asker:
     def template(self) -> Template:
         return plain_template(self.settings["prompt"])
 
-    def question(self, text: str, question: collection.Question, options: tuple[str, ...]) -> Question:
+    def question(
+        self, text: str, question: collection.Question, options: tuple[str, ...]
+    ) -> Question:
         """Return a question about a text; a text that does not fit is truncated, except whole documents."""
         cut = () if self.settings.get("text") == WHOLE_DOCUMENT else ("text",)
-        return Question(self.template, {"text": text, "question": question.question}, options, cut)
+        return Question(
+            self.template, {"text": text, "question": question.question}, options, cut
+        )
 
     def expect(self, texts: Iterable[str]) -> None:
         """Announce one question about each of ``texts`` to the model."""
@@ -70,10 +80,14 @@ class Asker:
         self.model.expect(orders * len(lengths), orders * sum(lengths))
 
     def ask(self, questions: Sequence[Question]) -> list[Answered]:
-        return ask(self.model, questions, self.settings["samples"], self.settings["orders"])
+        return ask(
+            self.model, questions, self.settings["samples"], self.settings["orders"]
+        )
 
 
-def texts(data: Collection, settings: Settings) -> Iterator[tuple[tuple[str, str], str]]:
+def texts(
+    data: Collection, settings: Settings
+) -> Iterator[tuple[tuple[str, str], str]]:
     """Yield ((document, question), text to read) for each answered pair, sorted.
 
     The settings' ``text`` is `whole` (the document) or `retrieved` (its ``best`` paragraphs for the question,
@@ -90,7 +104,10 @@ def texts(data: Collection, settings: Settings) -> Iterator[tuple[tuple[str, str
     words = of_words(data)
     for document, question in pairs(data.shares, data.paragraphs):
         place = words.place[document]
-        rows = words.best(place, words.column[question], settings["best"]) - words.of(place).start
+        rows = (
+            words.best(place, words.column[question], settings["best"])
+            - words.of(place).start
+        )
         paragraphs = (data.paragraphs[document][row].text for row in rows.tolist())
         yield (document, question), BETWEEN_PARAGRAPHS.join(paragraphs)
 
@@ -110,17 +127,27 @@ def answer(
     """
     loaded = collection.load(data, names)
     asker, text_of = Asker(model, settings), dict(texts(loaded, settings))
-    batches = [(document, [name for _, name in keys]) for document, keys in groupby(text_of, itemgetter(0))]
+    batches = [
+        (document, [name for _, name in keys])
+        for document, keys in groupby(text_of, itemgetter(0))
+    ]
 
     def questions(document: str, names: Iterable[str]) -> list[Question]:
-        answer_pairs = ((text_of[document, name], loaded.questions[name]) for name in names)
-        return [asker.question(text, question, question.options) for text, question in answer_pairs]
+        answer_pairs = (
+            (text_of[document, name], loaded.questions[name]) for name in names
+        )
+        return [
+            asker.question(text, question, question.options)
+            for text, question in answer_pairs
+        ]
 
     if settings["text"] == WHOLE_DOCUMENT and batches:
         longest = max(batches, key=lambda batch: len(text_of[batch[0], batch[1][0]]))
         _check_window(model, questions(*longest), longest[0])
         batches = [longest, *(batch for batch in batches if batch is not longest)]
-    log.info("%d questions about %d documents for %s", len(text_of), len(batches), model.name)
+    log.info(
+        "%d questions about %d documents for %s", len(text_of), len(batches), model.name
+    )
     asker.expect(text_of.values())
     predicted, answered = {}, []
     for document, question_names in tqdm(batches, desc="documents", mininterval=10):
@@ -151,13 +178,20 @@ def mark(
     asker, questions = Asker(model, settings), [*loaded.questions.values()]
     places = _most_similar(of_words(loaded), loaded, settings["best"])
     rows = {row for row, _ in places}
-    log.info("%d questions about %d paragraphs for %s", len(places), len(rows), model.name)
+    log.info(
+        "%d questions about %d paragraphs for %s", len(places), len(rows), model.name
+    )
     asker.expect(paragraphs[row] for row, _ in places)
     answered = []
-    for start in tqdm(range(0, len(places), BATCH), desc="thousands of questions", mininterval=10):
+    for start in tqdm(
+        range(0, len(places), BATCH), desc="thousands of questions", mininterval=10
+    ):
         batch = places[start : start + BATCH]
         answers = asker.ask(
-            [asker.question(paragraphs[row], questions[column], RELEVANT) for row, column in batch]
+            [
+                asker.question(paragraphs[row], questions[column], RELEVANT)
+                for row, column in batch
+            ]
         )
         for (row, column), reply in zip(batch, answers, strict=True):
             probabilities[row, column] = reply.probabilities[0]
@@ -166,13 +200,17 @@ def mark(
     return {"rows": written, "asked": counts(answered)}
 
 
-def _check_window(model: LanguageModel, questions: Iterable[Question], document: str) -> None:
+def _check_window(
+    model: LanguageModel, questions: Iterable[Question], document: str
+) -> None:
     """Raise `BadInput` if a document does not fit the model's window with each of its questions."""
     if model.window is None:
         return
     fewest = getattr(model, "fewest_tokens", None)
     count = fewest or model.tokens
-    tokens = ANSWER_TOKENS + max(count(question.prompt(model)[0]) for question in questions)
+    tokens = ANSWER_TOKENS + max(
+        count(question.prompt(model)[0]) for question in questions
+    )
     if tokens > model.window:
         needed = f"at least {tokens}" if fewest else f"{tokens}"
         raise BadInput(

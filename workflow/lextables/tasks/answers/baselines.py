@@ -18,13 +18,21 @@ import numpy as np
 from scipy.sparse import csr_matrix, hstack
 from threadpoolctl import threadpool_limits
 
-from lextables.models.linear import Linear, fit_many, fit_shares, probabilities, vocabulary
+from lextables.models.linear import (
+    Linear,
+    fit_many,
+    fit_shares,
+    probabilities,
+    vocabulary,
+)
 from lextables.models.soft_labels import binary_cross_entropy, smoothed
 from lextables.tasks.answers.collection import Collection, Shares, Space, fold, of_words
 
 Settings = Mapping[str, Any]
 Answers = dict[tuple[str, str], np.ndarray]  # {(document, question): probabilities}
-Losses = dict[tuple[int, float], list[np.ndarray]]  # {(fold, penalty): losses of the pairs of other folds}
+Losses = dict[
+    tuple[int, float], list[np.ndarray]
+]  # {(fold, penalty): losses of the pairs of other folds}
 
 _NEGLIGIBLE = 1e-9  # share of the largest variance below which a direction is dropped
 
@@ -52,7 +60,10 @@ def prior(shares: Shares, *, pseudo: float, smoothing: float) -> Answers:
         # Not sum minus row: a subtraction would leave traces of the row in the last digits.
         sums_of_others = (1 - np.eye(len(rows))) @ rows
         means = (sums_of_others + pseudo / rows.shape[1]) / (len(rows) - 1 + pseudo)
-        answers |= {(document, question): mean for document, mean in zip(of_question, means, strict=True)}
+        answers |= {
+            (document, question): mean
+            for document, mean in zip(of_question, means, strict=True)
+        }
     return answers
 
 
@@ -96,13 +107,23 @@ def linear_answers(
     """
     questions = question_data(space, shares, settings)
     with threadpool_limits(1), ThreadPoolExecutor(threads) as pool:
-        losses = list(pool.map(lambda question: _penalty_losses(question, settings), questions))
+        losses = list(
+            pool.map(lambda question: _penalty_losses(question, settings), questions)
+        )
         penalties = _choose_penalties(losses, settings)
-        answers = pool.map(lambda question: _predict(question, penalties, settings), questions)
-        return {pair: share for of_question in answers for pair, share in of_question.items()}, penalties
+        answers = pool.map(
+            lambda question: _predict(question, penalties, settings), questions
+        )
+        return {
+            pair: share
+            for of_question in answers
+            for pair, share in of_question.items()
+        }, penalties
 
 
-def question_data(space: Space, shares: Shares, settings: Settings) -> list[QuestionData]:
+def question_data(
+    space: Space, shares: Shares, settings: Settings
+) -> list[QuestionData]:
     """Return the training data of each question that was answered about a document with a text."""
     questions = []
     for number, question in enumerate(space.names):
@@ -115,8 +136,14 @@ def question_data(space: Space, shares: Shares, settings: Settings) -> list[Ques
         features = np.zeros((len(rows), described.shape[1]))
         features[has_text] = described[[row for row in rows if row >= 0]]
         target = smoothed(np.stack([*of_question.values()]), settings["smoothing"])
-        folds = np.array([fold(document, settings["folds"]) for document in of_question])
-        questions.append(QuestionData(question, tuple(of_question), features, has_text, target, folds))
+        folds = np.array(
+            [fold(document, settings["folds"]) for document in of_question]
+        )
+        questions.append(
+            QuestionData(
+                question, tuple(of_question), features, has_text, target, folds
+            )
+        )
     return questions
 
 
@@ -148,35 +175,51 @@ def _penalty_losses(question: QuestionData, settings: Settings) -> Losses:
     return losses
 
 
-def _choose_penalties(by_question: Sequence[Losses], settings: Settings) -> dict[int, float]:
+def _choose_penalties(
+    by_question: Sequence[Losses], settings: Settings
+) -> dict[int, float]:
     """Return the penalty of each fold with the lowest mean loss over all questions; ties to the strongest."""
     penalties = sorted(settings["penalties"])
     chosen = {}
     for fold_ in range(settings["folds"]):
         losses = {
-            penalty: [loss for losses in by_question for loss in losses.get((fold_, penalty), ())]
+            penalty: [
+                loss
+                for losses in by_question
+                for loss in losses.get((fold_, penalty), ())
+            ]
             for penalty in penalties
         }
         means = {
-            penalty: np.concatenate(of_penalty).mean() for penalty, of_penalty in losses.items() if of_penalty
+            penalty: np.concatenate(of_penalty).mean()
+            for penalty, of_penalty in losses.items()
+            if of_penalty
         }
         chosen[fold_] = min(means, key=means.get, default=penalties[0])
     return chosen
 
 
-def _predict(question: QuestionData, penalties: Mapping[int, float], settings: Settings) -> Answers:
+def _predict(
+    question: QuestionData, penalties: Mapping[int, float], settings: Settings
+) -> Answers:
     answers: Answers = {}
     for fold_ in np.unique(question.folds[question.has_text]).tolist():
         model = _fit(question, question.folds != fold_, penalties[fold_], settings)
         rows = np.flatnonzero(question.has_text & (question.folds == fold_))
-        for row, share in zip(rows, _shares(model, question.features[rows]), strict=True):
+        for row, share in zip(
+            rows, _shares(model, question.features[rows]), strict=True
+        ):
             answers[question.documents[row], question.question_id] = share
     return answers
 
 
-def _fit(question: QuestionData, rows: np.ndarray, penalty: float, settings: Settings) -> Linear:
+def _fit(
+    question: QuestionData, rows: np.ndarray, penalty: float, settings: Settings
+) -> Linear:
     target = question.target[rows]
-    return fit_shares(question.features[rows], target, penalty=penalty, pseudo=settings["pseudo"])
+    return fit_shares(
+        question.features[rows], target, penalty=penalty, pseudo=settings["pseudo"]
+    )
 
 
 def _shares(model: Linear, features: np.ndarray) -> np.ndarray:
@@ -189,7 +232,10 @@ def _shares(model: Linear, features: np.ndarray) -> np.ndarray:
 
 
 def marks(
-    data: Collection, marked: Mapping[str, set[str]], settings: Settings, threads: int = 1
+    data: Collection,
+    marked: Mapping[str, set[str]],
+    settings: Settings,
+    threads: int = 1,
 ) -> np.ndarray:
     """Return the probability that each paragraph is marked, float64 (paragraphs, questions).
 
@@ -213,7 +259,11 @@ def similarity_marks(space: Space) -> np.ndarray:
 
 
 def linear_marks(
-    data: Collection, space: Space, marked: np.ndarray, settings: Settings, threads: int = 1
+    data: Collection,
+    space: Space,
+    marked: np.ndarray,
+    settings: Settings,
+    threads: int = 1,
 ) -> np.ndarray:
     """Return the probabilities of a linear model for each question, float64 (paragraphs, questions).
 
@@ -223,12 +273,19 @@ def linear_marks(
     """
     predicted = similarity_marks(space)
     texts = data.texts()
-    words = vocabulary(texts, longest=settings["longest"], least=settings["least"]).weigh(texts)
+    words = vocabulary(
+        texts, longest=settings["longest"], least=settings["least"]
+    ).weigh(texts)
     features = csr_matrix(hstack([words, csr_matrix(space.similarity)]))
     folds = np.repeat(
-        [fold(document, settings["folds"]) for document in space.documents], np.diff(space.bounds)
+        [fold(document, settings["folds"]) for document in space.documents],
+        np.diff(space.bounds),
     )
-    options = {"alpha": settings["alpha"], "epochs": settings["epochs"], "threads": threads}
+    options = {
+        "alpha": settings["alpha"],
+        "epochs": settings["epochs"],
+        "threads": threads,
+    }
     with threadpool_limits(1):
         for number in np.unique(folds):
             rows = folds == number
@@ -240,5 +297,12 @@ def linear_marks(
 
 def is_marked(data: Collection, marked: Mapping[str, set[str]]) -> np.ndarray:
     """Return which paragraphs were marked for which question, bool (paragraphs, questions)."""
-    ids = [paragraph.paragraph_id for paragraphs in data.paragraphs.values() for paragraph in paragraphs]
-    return np.stack([np.isin(ids, [*marked.get(question, ())]) for question in data.questions], axis=1)
+    ids = [
+        paragraph.paragraph_id
+        for paragraphs in data.paragraphs.values()
+        for paragraph in paragraphs
+    ]
+    return np.stack(
+        [np.isin(ids, [*marked.get(question, ())]) for question in data.questions],
+        axis=1,
+    )

@@ -25,7 +25,11 @@ DOCUMENTS = Table(
     "The documents that are asked about.",
     (
         Column("document_id", pa.string(), "the document"),
-        Column("paragraphs", pa.int32(), "how many paragraphs it has; 0 where its text is not here"),
+        Column(
+            "paragraphs",
+            pa.int32(),
+            "how many paragraphs it has; 0 where its text is not here",
+        ),
     ),
     key=("document_id",),
 )
@@ -34,7 +38,9 @@ PARAGRAPHS = Table(
     "The paragraphs of the documents, in reading order; with blank lines between them they are the text.",
     (
         Column("document_id", pa.string(), "the document"),
-        Column("paragraph_id", pa.string(), "the paragraph, unlike any of another document"),
+        Column(
+            "paragraph_id", pa.string(), "the paragraph, unlike any of another document"
+        ),
         Column("place", pa.int32(), "its place in the document, from 0"),
         Column("text", pa.string(), "the paragraph as published"),
     ),
@@ -47,7 +53,9 @@ QUESTIONS = Table(
         Column("question_id", pa.string(), "the question"),
         Column("category", pa.string(), "what it is about"),
         Column("question", pa.string(), "its wording"),
-        Column("options", pa.list_(pa.string()), "the answers that may be given, in order"),
+        Column(
+            "options", pa.list_(pa.string()), "the answers that may be given, in order"
+        ),
         Column("several", pa.bool_(), "whether more than one option may be chosen"),
     ),
     key=("question_id",),
@@ -59,9 +67,17 @@ RESPONSES = Table(
     (
         Column("document_id", pa.string(), "the document"),
         Column("question_id", pa.string(), "the question"),
-        Column("response", pa.int32(), "the place of the response among those to the question, from 0"),
+        Column(
+            "response",
+            pa.int32(),
+            "the place of the response among those to the question, from 0",
+        ),
         Column("reader_id", pa.string(), "who answered, as published"),
-        Column("options", pa.list_(pa.int32()), "places of the chosen options, ascending; may be empty"),
+        Column(
+            "options",
+            pa.list_(pa.int32()),
+            "places of the chosen options, ascending; may be empty",
+        ),
         Column("confidence", pa.float64(), "the reader's own, 0 to 1", nullable=True),
     ),
     key=("document_id", "question_id", "response"),
@@ -84,7 +100,11 @@ PREDICTIONS = Table(
     (
         Column("document_id", pa.string(), "the document"),
         Column("question_id", pa.string(), "the question"),
-        Column("probabilities", pa.list_(pa.float64()), "one an option, in their order; they add up to one"),
+        Column(
+            "probabilities",
+            pa.list_(pa.float64()),
+            "one an option, in their order; they add up to one",
+        ),
     ),
     key=("document_id", "question_id"),
 )
@@ -141,7 +161,11 @@ class Collection:
 
     def texts(self) -> list[str]:
         """The texts of all paragraphs, by document."""
-        return [paragraph.text for paragraphs in self.paragraphs.values() for paragraph in paragraphs]
+        return [
+            paragraph.text
+            for paragraphs in self.paragraphs.values()
+            for paragraph in paragraphs
+        ]
 
 
 def load(data: Sequence[str | Path], names: Mapping[str, str]) -> Collection:
@@ -160,11 +184,16 @@ def load(data: Sequence[str | Path], names: Mapping[str, str]) -> Collection:
 def questions_of(path: str | Path) -> dict[str, Question]:
     """Return {question id: question}, sorted."""
     rows = read(path, ["question_id", "category", "question", "options"])
-    questions = {row["question_id"]: Question(**row | {"options": tuple(row["options"])}) for row in rows}
+    questions = {
+        row["question_id"]: Question(**row | {"options": tuple(row["options"])})
+        for row in rows
+    }
     return dict(sorted(questions.items()))
 
 
-def shares_of(path: str | Path, questions: Mapping[str, Question], document: str) -> dict[str, dict]:
+def shares_of(
+    path: str | Path, questions: Mapping[str, Question], document: str
+) -> dict[str, dict]:
     """Return the share of each option in the responses to each question (sorted) and document, as `Shares`.
 
     Every chosen option counts once, however many others the same reader chose.  Pairs for which nobody chose
@@ -175,15 +204,24 @@ def shares_of(path: str | Path, questions: Mapping[str, Question], document: str
     for row in read(path, [document, "question_id", "options"]):
         name, where = row["question_id"], f"responses, document {row[document]}"
         if name not in questions:
-            raise BadInput(f"there is no question {name!r}", where=where, do="correct the data set")
+            raise BadInput(
+                f"there is no question {name!r}", where=where, do="correct the data set"
+            )
         size = len(questions[name].options)
         if not all(0 <= option < size for option in row["options"]):
             what = f"options {row['options']} where the question {name!r} has {size} options"
             raise BadInput(what, where=where, do="correct the data set")
         if row["options"]:
-            np.add.at(counts[name].setdefault(row[document], np.zeros(size)), row["options"], 1)
+            np.add.at(
+                counts[name].setdefault(row[document], np.zeros(size)),
+                row["options"],
+                1,
+            )
     return {
-        name: {document: chosen / chosen.sum() for document, chosen in sorted(of_question.items())}
+        name: {
+            document: chosen / chosen.sum()
+            for document, chosen in sorted(of_question.items())
+        }
         for name, of_question in counts.items()
     }
 
@@ -192,8 +230,13 @@ def paragraphs_of(path: str | Path, document: str) -> dict[str, list[Paragraph]]
     """Return {document: its paragraphs in reading order}, sorted, of the documents with a text."""
     numbered: dict[str, list[tuple[int, Paragraph]]] = defaultdict(list)
     for row in read(path, [document, "paragraph_id", "place", "text"]):
-        numbered[row[document]].append((row["place"], Paragraph(row["paragraph_id"], row["text"])))
-    return {name: [paragraph for _, paragraph in sorted(placed)] for name, placed in sorted(numbered.items())}
+        numbered[row[document]].append(
+            (row["place"], Paragraph(row["paragraph_id"], row["text"]))
+        )
+    return {
+        name: [paragraph for _, paragraph in sorted(placed)]
+        for name, placed in sorted(numbered.items())
+    }
 
 
 def marked_of(path: str | Path) -> dict[str, set[str]]:
@@ -204,7 +247,9 @@ def marked_of(path: str | Path) -> dict[str, set[str]]:
     return marked
 
 
-def pairs(shares: Shares, documents: Iterable[str] | None = None) -> list[tuple[str, str]]:
+def pairs(
+    shares: Shares, documents: Iterable[str] | None = None
+) -> list[tuple[str, str]]:
     """Return the answered (document, question) pairs, sorted; only those of ``documents`` unless None."""
     selected = None if documents is None else set(documents)
     return sorted(
@@ -231,7 +276,11 @@ def fold(document_id: str, folds: int) -> int:
 def prediction_rows(answers: Mapping[tuple[str, str], Sequence[float]]) -> list[Row]:
     """Return rows of `PREDICTIONS` from {(document, question): probabilities}, sorted."""
     return [
-        {"document_id": document, "question_id": question, "probabilities": [*map(float, probabilities)]}
+        {
+            "document_id": document,
+            "question_id": question,
+            "probabilities": [*map(float, probabilities)],
+        }
         for (document, question), probabilities in sorted(answers.items())
     ]
 
@@ -246,10 +295,16 @@ def marked_rows(data: Collection, probabilities: np.ndarray) -> Iterator[Row]:
     starts = dict(zip(data.paragraphs, np.cumsum([0, *sizes]).tolist(), strict=False))
     for document, question in pairs(data.shares, data.paragraphs):
         paragraphs, first = data.paragraphs[document], starts[document]
-        values = np.round(probabilities[first : first + len(paragraphs), column[question]], DIGITS).tolist()
+        values = np.round(
+            probabilities[first : first + len(paragraphs), column[question]], DIGITS
+        ).tolist()
         ids = (paragraph.paragraph_id for paragraph in paragraphs)
         for name, value in sorted(zip(ids, values, strict=True)):
-            key = {"document_id": document, "question_id": question, "paragraph_id": name}
+            key = {
+                "document_id": document,
+                "question_id": question,
+                "paragraph_id": name,
+            }
             yield key | {"probability": value}
 
 
@@ -272,7 +327,10 @@ class Space:
     def similarity(self) -> np.ndarray:
         """Cosine of each paragraph and question, float32 (n, questions)."""
         cosines = self.paragraphs @ self.questions.T
-        return np.asarray(cosines.todense() if hasattr(cosines, "todense") else cosines, dtype=np.float32)
+        return np.asarray(
+            cosines.todense() if hasattr(cosines, "todense") else cosines,
+            dtype=np.float32,
+        )
 
     @cached_property
     def place(self) -> dict[str, int]:
@@ -305,8 +363,16 @@ class Space:
         return np.hstack([self._means(question, count) for count in counts])
 
     def _means(self, question: int, count: int) -> np.ndarray:
-        rows = [self.paragraphs[self.best(at, question, count)] for at in range(len(self.documents))]
-        means = np.stack([np.asarray(vectors.mean(axis=0), dtype=np.float64).ravel() for vectors in rows])
+        rows = [
+            self.paragraphs[self.best(at, question, count)]
+            for at in range(len(self.documents))
+        ]
+        means = np.stack(
+            [
+                np.asarray(vectors.mean(axis=0), dtype=np.float64).ravel()
+                for vectors in rows
+            ]
+        )
         return means / np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1e-12)
 
 
@@ -315,13 +381,17 @@ def of_words(data: Collection) -> Space:
 
     Questions are represented by their text and options (Marotta-Wurgler and Stein, Section 5).
     """
-    from lextables.models.linear import vocabulary  # loads scikit-learn, which scoring does not need
+    from lextables.models.linear import (
+        vocabulary,
+    )  # loads scikit-learn, which scoring does not need
 
     words = vocabulary(data.texts(), longest=1, least=MIN_PARAGRAPHS)
     return of_vectors(data, words.weigh, words.weigh)
 
 
-def of_vectors(data: Collection, encode_paragraphs: Encode, encode_questions: Encode) -> Space:
+def of_vectors(
+    data: Collection, encode_paragraphs: Encode, encode_questions: Encode
+) -> Space:
     """Return the space of an encoder with unit vectors; see `of_words` for the questions' texts."""
     counts = [len(paragraphs) for paragraphs in data.paragraphs.values()]
     return Space(

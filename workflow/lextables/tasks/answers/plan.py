@@ -8,7 +8,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt, model_validator
+from pydantic import (
+    Field,
+    NonNegativeFloat,
+    PositiveFloat,
+    PositiveInt,
+    model_validator,
+)
 
 from lextables.models.resolve import Missing, model_settings
 from lextables.pipeline.registry import Entry
@@ -65,12 +71,22 @@ class Marker(_Panel):
     `language-model` is asked.  An `unpublished` row needs something that the paper did not publish.
     """
 
-    kind: Literal["never", "random", "overlap", "linear", "vectors", "language-model", "unpublished"]
+    kind: Literal[
+        "never",
+        "random",
+        "overlap",
+        "linear",
+        "vectors",
+        "language-model",
+        "unpublished",
+    ]
 
     @model_validator(mode="after")
     def _named(self) -> Self:
         if (self.kind == "unpublished") != bool(self.unpublished):
-            raise ValueError(f"the row {self.row!r} needs the kind unpublished and the reason")
+            raise ValueError(
+                f"the row {self.row!r} needs the kind unpublished and the reason"
+            )
         return self
 
 
@@ -78,7 +94,9 @@ class Learning(Entry):
     """Settings of trained answers (`baselines.linear_answers`); a fold's penalty is chosen on the others."""
 
     best: tuple[PositiveInt, ...] = Field((2, 20), min_length=1)
-    penalties: tuple[PositiveFloat, ...] = Field((0.001, 0.01, 0.1, 1.0, 10.0, 100.0), min_length=1)
+    penalties: tuple[PositiveFloat, ...] = Field(
+        (0.001, 0.01, 0.1, 1.0, 10.0, 100.0), min_length=1
+    )
 
 
 class Marking(Entry):
@@ -143,11 +161,22 @@ class AnswersTask(Entry):
 
     @model_validator(mode="after")
     def _check_language_models(self) -> "AnswersTask":
-        for named, panels in ((self.asking, self.models), (self.asking and self.asking.marks, self.marks)):
-            if not named and any(panel.kind == "language-model" for panel in panels.values()):
-                raise ValueError("language models need asking, with the name of a prompt")
-        if not self.pseudo and any(panel.kind != "random" for panel in self.models.values()):
-            raise ValueError("trained models need a pseudo above 0, if an option has no other answers")
+        for named, panels in (
+            (self.asking, self.models),
+            (self.asking and self.asking.marks, self.marks),
+        ):
+            if not named and any(
+                panel.kind == "language-model" for panel in panels.values()
+            ):
+                raise ValueError(
+                    "language models need asking, with the name of a prompt"
+                )
+        if not self.pseudo and any(
+            panel.kind != "random" for panel in self.models.values()
+        ):
+            raise ValueError(
+                "trained models need a pseudo above 0, if an option has no other answers"
+            )
         return self
 
 
@@ -162,16 +191,25 @@ class AnswersPlanner(Planner):
     def rows(self) -> list[Row]:
         panels, markers = dict(self.task.models), dict(self.task.marks)
         for extra in self.user_models(*LANGUAGE_MODELS) if self.task.asking else ():
-            panels[extra.key] = Panel(row=extra.name, kind="language-model", model=extra.key, additional=True)
+            panels[extra.key] = Panel(
+                row=extra.name, kind="language-model", model=extra.key, additional=True
+            )
             if self.task.asking.marks:
                 markers[extra.key] = Marker(
-                    row=extra.name, kind="language-model", model=extra.key, additional=True
+                    row=extra.name,
+                    kind="language-model",
+                    model=extra.key,
+                    additional=True,
                 )
         rows = []
         for key, panel in panels.items():
             if panel.grids and self.context.grid not in panel.grids:
                 continue
-            rows += self.asked(key, panel) if panel.kind == "language-model" else [self.answered(key, panel)]
+            rows += (
+                self.asked(key, panel)
+                if panel.kind == "language-model"
+                else [self.answered(key, panel)]
+            )
         for key, marker in markers.items():
             if not marker.grids or self.context.grid in marker.grids:
                 rows.append(self.marked(key, marker))
@@ -186,8 +224,12 @@ class AnswersPlanner(Planner):
         if panel.kind != "random":
             settings |= {"pseudo": self.task.pseudo, "smoothing": self.task.smoothing}
         if panel.kind in ("linear", "vectors"):
-            settings |= self.task.learning.model_dump(mode="json") | {"folds": self.task.folds}
-        return self.baseline(ANSWER, key, panel, settings, trained=panel.kind != "random")
+            settings |= self.task.learning.model_dump(mode="json") | {
+                "folds": self.task.folds
+            }
+        return self.baseline(
+            ANSWER, key, panel, settings, trained=panel.kind != "random"
+        )
 
     def marked(self, key: str, marker: Marker) -> Row:
         """The row of a model that marks paragraphs."""
@@ -198,10 +240,18 @@ class AnswersPlanner(Planner):
         settings: dict[str, Any] = {"kind": marker.kind}
         if marker.kind == "linear":
             settings |= self.task.marking.model_dump() | {"folds": self.task.folds}
-        return self.baseline(MARK, key, marker, settings, trained=marker.kind == "linear")
+        return self.baseline(
+            MARK, key, marker, settings, trained=marker.kind == "linear"
+        )
 
     def baseline(
-        self, experiment: str, key: str, panel: Panel | Marker, settings: dict[str, Any], *, trained: bool
+        self,
+        experiment: str,
+        key: str,
+        panel: Panel | Marker,
+        settings: dict[str, Any],
+        *,
+        trained: bool,
     ) -> Row:
         """A row with its run, or the reason why its encoder is missing."""
         part = ANSWERS if experiment == ANSWER else MARKS
@@ -220,11 +270,20 @@ class AnswersPlanner(Planner):
         if panel.additional and panel.text == "retrieved":
             panel = _named_for(panel, f"{self.task.asking.best} retrieved paragraphs")
         if isinstance(settings, Missing):
-            return [self.row(ANSWERS, panel, reason=panel.unpublished or settings.reason, asked=True)]
+            return [
+                self.row(
+                    ANSWERS,
+                    panel,
+                    reason=panel.unpublished or settings.reason,
+                    asked=True,
+                )
+            ]
         rows = []
         if panel.unpublished:
             rows.append(self.row(ANSWERS, panel, reason=panel.unpublished, asked=True))
-            panel = _named_for(panel, OUR_PROMPT).model_copy(update={"additional": True})
+            panel = _named_for(panel, OUR_PROMPT).model_copy(
+                update={"additional": True}
+            )
         run = self.add(self.run(ASK, key, self.MAIN), settings)
         return [*rows, self.row(ANSWERS, panel, runs={self.MAIN: (run,)}, asked=True)]
 
@@ -234,8 +293,15 @@ class AnswersPlanner(Planner):
         if isinstance(settings, Missing):
             return settings
         window = settings.get("window")
-        if panel.text == "whole" and window and self.task.tokens and window < self.task.tokens:
-            return Missing(f"its context of {window:,} tokens is shorter than the longest document")
+        if (
+            panel.text == "whole"
+            and window
+            and self.task.tokens
+            and window < self.task.tokens
+        ):
+            return Missing(
+                f"its context of {window:,} tokens is shorter than the longest document"
+            )
         asking = self.task.asking
         settings |= asking.settings() | {"kind": panel.kind, "text": panel.text}
         best = {"best": asking.best} if panel.text == "retrieved" else {}
@@ -248,7 +314,11 @@ class AnswersPlanner(Planner):
             marker = _named_for(marker, "without option descriptions")
         if isinstance(settings, Missing):
             return self.row(MARKS, marker, reason=settings.reason, asked=True)
-        settings |= {"kind": marker.kind, "prompt": self.context.prompt(asking.marks), "best": asking.marked}
+        settings |= {
+            "kind": marker.kind,
+            "prompt": self.context.prompt(asking.marks),
+            "best": asking.marked,
+        }
         run = self.add(self.run(MARK, key, self.MAIN), settings | asking.settings())
         return self.row(MARKS, marker, runs={self.MAIN: (run,)}, asked=True)
 
@@ -259,7 +329,9 @@ class AnswersPlanner(Planner):
 
 def _named_for(panel: Panel | Marker, difference: str) -> Any:
     """The panel with a row name that states the ``difference`` from the paper's requests."""
-    return panel.model_copy(update={"row": additional_name(panel.row, [plan.Difference("", difference)])})
+    return panel.model_copy(
+        update={"row": additional_name(panel.row, [plan.Difference("", difference)])}
+    )
 
 
 TASK = AnswersTask

@@ -8,7 +8,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lextables.pipeline.errors import BadInput
-from lextables.tasks.answers.collection import PREDICTIONS, Collection, load, pairs, prediction_rows
+from lextables.tasks.answers.collection import (
+    PREDICTIONS,
+    Collection,
+    load,
+    pairs,
+    prediction_rows,
+)
 from lextables.tasks.submitted import (
     PROBABILITY,
     Distributions,
@@ -32,7 +38,9 @@ class Line(NamedTuple):
     probabilities: Mapping[str, Any] | list[Any]
 
 
-def predictions(file: File, form: str, data: Sequence[str | Path], task: Mapping[str, Any]) -> Submitted:
+def predictions(
+    file: File, form: str, data: Sequence[str | Path], task: Mapping[str, Any]
+) -> Submitted:
     """Return submitted answers as rows of `PREDICTIONS`; ``data`` are questions, responses and paragraphs.
 
     Pairs that nobody answered are skipped.  Raises `BadInput`, naming the line, for an unknown question or
@@ -46,22 +54,32 @@ def predictions(file: File, form: str, data: Sequence[str | Path], task: Mapping
         if line.question not in collection.questions:
             what = f"the data set has no question {line.question!r}"
             raise BadInput(what, where=line.place, do="correct its id")
-        line = line._replace(document=known(line.document, collection.shares[line.question]))
+        line = line._replace(
+            document=known(line.document, collection.shares[line.question])
+        )
         if line.document not in collection.shares[line.question]:
             skipped.add((line.document, line.question))
             continue
         options = collection.questions[line.question].options
         item = line.question, line.document
         answers.add(item, options, line.probabilities, line.place, by_index=True)
-    _check_complete(collection, {(document, question) for question, document in answers.values}, file.name)
+    _check_complete(
+        collection,
+        {(document, question) for question, document in answers.values},
+        file.name,
+    )
     rows = {
-        (document, question): answers.of((question, document), collection.questions[question].options)
+        (document, question): answers.of(
+            (question, document), collection.questions[question].options
+        )
         for question, document in answers.values
     }
     return Submitted(prediction_rows(rows), len(skipped))
 
 
-def _check_complete(collection: Collection, answered: Set[tuple[str, str]], name: str) -> None:
+def _check_complete(
+    collection: Collection, answered: Set[tuple[str, str]], name: str
+) -> None:
     documents = collection.paragraphs.keys() | {document for document, _ in answered}
     expected = pairs(collection.shares, documents)
     if missing := sorted(set(expected) - answered):
@@ -69,7 +87,9 @@ def _check_complete(collection: Collection, answered: Set[tuple[str, str]], name
         what = f"no answer to {len(missing)} of {len(expected)} pairs, the first {question!r} of {document!r}"
         raise BadInput(what, where=name, do="answer all questions about a document")
     if not answered:
-        raise BadInput("no document of the data set is answered", where=name, do="correct the ids")
+        raise BadInput(
+            "no document of the data set is answered", where=name, do="correct the ids"
+        )
 
 
 def _csv(file: File) -> Iterator[Line]:
@@ -80,7 +100,12 @@ def _csv(file: File) -> Iterator[Line]:
 def _jsonl(file: File) -> Iterator[Line]:
     for place, record in file.records():
         values = probabilities_of(record, place, OPTION)
-        yield Line(place, named(record, DOCUMENT, place), named(record, QUESTION, place), values)
+        yield Line(
+            place,
+            named(record, DOCUMENT, place),
+            named(record, QUESTION, place),
+            values,
+        )
 
 
 FORMS = {"csv": _csv, "jsonl": _jsonl}

@@ -35,10 +35,18 @@ def asked_examples(
     ]
     readings = settings.get("readings") or [{"condition": "", "view": None}]
     examples = [
-        (reading["condition"], row) for reading in readings for row in under_view(rows, reading["view"])
+        (reading["condition"], row)
+        for reading in readings
+        for row in under_view(rows, reading["view"])
     ]
     return sorted(
-        examples, key=lambda pair: (*key_of(pair[1]), pair[0], pair[1]["head_id"], pair[1]["example_id"])
+        examples,
+        key=lambda pair: (
+            *key_of(pair[1]),
+            pair[0],
+            pair[1]["head_id"],
+            pair[1]["example_id"],
+        ),
     )
 
 
@@ -55,43 +63,64 @@ def answer(
     """
     heads = {row["head_id"]: row for row in read(paths[1])}
     texts = _texts(asked, paths[2])
-    characters = sum(len(texts[text_id]) for _, row in asked for text_id in key_of(row) if text_id)
+    characters = sum(
+        len(texts[text_id]) for _, row in asked for text_id in key_of(row) if text_id
+    )
     model.expect(settings["orders"] * len(asked), settings["orders"] * characters)
     questions = _questions([row for _, row in asked], heads, texts, settings)
     answers: list[Answered] = []
     while several := list(islice(questions, ASKED_AT_ONCE)):
         answers += ask(model, several, settings["samples"], settings["orders"])
-    rows = [_row(condition, row, answered) for (condition, row), answered in zip(asked, answers, strict=True)]
+    rows = [
+        _row(condition, row, answered)
+        for (condition, row), answered in zip(asked, answers, strict=True)
+    ]
     return sorted(
-        rows, key=lambda row: (row.get("condition", ""), row["head_id"], row["example_id"])
+        rows,
+        key=lambda row: (row.get("condition", ""), row["head_id"], row["example_id"]),
     ), answers
 
 
 def _texts(asked: Iterable[tuple[str, Row]], path: str | Path) -> dict[str, str]:
     text_ids = {text_id for _, row in asked for text_id in key_of(row) if text_id}
     texts = {
-        row["text_id"]: row["text"] for row in read(path, ["text_id", "text"]) if row["text_id"] in text_ids
+        row["text_id"]: row["text"]
+        for row in read(path, ["text_id", "text"])
+        if row["text_id"] in text_ids
     }
     if missing := sorted(text_ids - texts.keys()):
-        raise BadInput(f"the text {missing[0]!r} is not there", where=str(path), do="make the data set again")
+        raise BadInput(
+            f"the text {missing[0]!r} is not there",
+            where=str(path),
+            do="make the data set again",
+        )
     return texts
 
 
 def _questions(
-    rows: Iterable[Row], heads: Mapping[str, Row], texts: Mapping[str, str], settings: Mapping[str, Any]
+    rows: Iterable[Row],
+    heads: Mapping[str, Row],
+    texts: Mapping[str, str],
+    settings: Mapping[str, Any],
 ) -> Iterator[Question]:
     template: Template = plain_template(settings["prompt"])
     for row in rows:
         (text_id, second), head = key_of(row), heads[row["head_id"]]
-        fields = {"text": texts[text_id]} | ({"second": texts[second]} if second else {})
+        fields = {"text": texts[text_id]} | (
+            {"second": texts[second]} if second else {}
+        )
         if settings["question"]:
             fields["question"] = head[settings["question"]]
-        options = tuple(settings["wordings"].get(answer, answer) for answer in head["answers"])
+        options = tuple(
+            settings["wordings"].get(answer, answer) for answer in head["answers"]
+        )
         yield Question(template, fields, options, cut=("text",))
 
 
 def _row(condition: str, row: Row, answered: Answered) -> Row:
-    shares = [min(max(share, _CERTAIN), 1 - _CERTAIN) for share in answered.probabilities]
+    shares = [
+        min(max(share, _CERTAIN), 1 - _CERTAIN) for share in answered.probabilities
+    ]
     return ({"condition": condition} if condition else {}) | {
         "head_id": row["head_id"],
         "example_id": row["example_id"],

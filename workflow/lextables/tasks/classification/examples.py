@@ -14,7 +14,9 @@ from lextables.pipeline.dataset import Row, parquet_file, read
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.classification.schema import JOINT
 
-Key = tuple[str, str]  # the ids of a text and of the second text of its pair (empty for a single text)
+Key = tuple[
+    str, str
+]  # the ids of a text and of the second text of its pair (empty for a single text)
 # The text that a model reads: the columns with the ids of the text and, for pairs, the second text.
 View: TypeAlias = Mapping[str, str | None]
 PLAIN: View = {"text": "text_id", "pair": "pair_id"}
@@ -29,7 +31,11 @@ def key_of(row: Row, view: View = PLAIN) -> Key:
 def under_view(rows: Iterable[Row], view: View | None) -> Iterator[Row]:
     """Yield the examples with the ``text_id`` and ``pair_id`` of a view; unchanged if it is None."""
     for row in rows:
-        yield row | dict(zip(("text_id", "pair_id"), key_of(row, view), strict=True)) if view else row
+        yield (
+            row | dict(zip(("text_id", "pair_id"), key_of(row, view), strict=True))
+            if view
+            else row
+        )
 
 
 def labels_of(row: Row) -> tuple[int, ...]:
@@ -42,7 +48,9 @@ def of_splits(rows: Iterable[Row], splits: Sequence[str]) -> Iterator[Row]:
     return (row for row in rows if row["split"] in splits)
 
 
-def learnt_from(rows: Iterable[Row], splits: Sequence[str], where: str | None) -> Iterator[Row]:
+def learnt_from(
+    rows: Iterable[Row], splits: Sequence[str], where: str | None
+) -> Iterator[Row]:
     """Yield the training examples: those of these splits where the column ``where`` is true, if given."""
     return (row for row in of_splits(rows, splits) if where is None or row[where])
 
@@ -56,26 +64,45 @@ def check_test_size(rows: Iterable[Row], settings: Mapping[str, Any]) -> None:
     if not settings.get("min_test"):
         return
     test_rows = learnt_from(rows, settings["test"], settings.get("where"))
-    count = sum(row["head_id"] in (settings["only"] or (row["head_id"],)) for row in test_rows)
+    count = sum(
+        row["head_id"] in (settings["only"] or (row["head_id"],)) for row in test_rows
+    )
     if count < settings["min_test"]:
         raise BadInput(f"{count} test examples, fewer than {settings['min_test']}")
 
 
-def by_head(rows: Iterable[Row], heads: Iterable[str], *, labelled: bool = False) -> dict[str, list[Row]]:
+def by_head(
+    rows: Iterable[Row], heads: Iterable[str], *, labelled: bool = False
+) -> dict[str, list[Row]]:
     """Return {head: its examples, sorted}: example_id, text_id, pair_id and, if ``labelled``, labels."""
     examples: dict[str, list[Row]] = {head: [] for head in heads}
     for row in rows:
         if row["head_id"] in examples:
             text_id, pair_id = key_of(row)
-            example = {"example_id": row["example_id"], "text_id": text_id, "pair_id": pair_id}
-            examples[row["head_id"]].append(example | ({"labels": labels_of(row)} if labelled else {}))
-    return {head: sorted(rows, key=lambda row: row["example_id"]) for head, rows in examples.items()}
+            example = {
+                "example_id": row["example_id"],
+                "text_id": text_id,
+                "pair_id": pair_id,
+            }
+            examples[row["head_id"]].append(
+                example | ({"labels": labels_of(row)} if labelled else {})
+            )
+    return {
+        head: sorted(rows, key=lambda row: row["example_id"])
+        for head, rows in examples.items()
+    }
 
 
-def check_labels(rows: Iterable[Row], answers: Mapping[str, int], multi_label: bool) -> None:
+def check_labels(
+    rows: Iterable[Row], answers: Mapping[str, int], multi_label: bool
+) -> None:
     """Raise `BadInput` for labels that do not fit ``answers``, {head: number of answers}."""
     for row in rows:
-        labels, head, where = labels_of(row), row["head_id"], f"example {row['example_id']}"
+        labels, head, where = (
+            labels_of(row),
+            row["head_id"],
+            f"example {row['example_id']}",
+        )
         if head not in answers:
             raise BadInput(f"head {head!r} is not among the heads", where=where)
         if not multi_label and len(labels) != 1:
@@ -86,7 +113,10 @@ def check_labels(rows: Iterable[Row], answers: Mapping[str, int], multi_label: b
             )
         for label in labels:
             if not 0 <= label < answers[head]:
-                raise BadInput(f"label {label} where head {head!r} has {answers[head]} answers", where=where)
+                raise BadInput(
+                    f"label {label} where head {head!r} has {answers[head]} answers",
+                    where=where,
+                )
 
 
 @dataclass(frozen=True)
@@ -98,7 +128,9 @@ class Text:
     second: str | None = None
 
 
-def texts_of(examples: str | Path, texts: str | Path, views: Iterable[View] = ()) -> Iterator[Text]:
+def texts_of(
+    examples: str | Path, texts: str | Path, views: Iterable[View] = ()
+) -> Iterator[Text]:
     """Yield the texts and pairs of the examples, each once, in the order of the table of texts.
 
     These are the texts and pairs under all ``views``, or the columns of `PLAIN` without views.  Only second
@@ -107,18 +139,24 @@ def texts_of(examples: str | Path, texts: str | Path, views: Iterable[View] = ()
     several = list(views) or [PLAIN]
     with parquet_file(examples) as file:
         column_names = file.schema_arrow.names
-    columns = sorted({name for view in several for name in view.values() if name in column_names})
+    columns = sorted(
+        {name for view in several for name in view.values() if name in column_names}
+    )
     seconds_of: dict[str, set[str]] = defaultdict(set)
     for row in read(examples, columns):
         for text_id, pair_id in (key_of(row, view) for view in several):
             seconds_of[text_id].add(pair_id)
     second_ids = set().union(*seconds_of.values()) - {""}
     seconds = (
-        {text_id: text for text_id, text in _stored(texts) if text_id in second_ids} if second_ids else {}
+        {text_id: text for text_id, text in _stored(texts) if text_id in second_ids}
+        if second_ids
+        else {}
     )
     if missing := sorted(second_ids - seconds.keys()):
         named = " or ".join(sorted({view["pair"] for view in several if view["pair"]}))
-        raise BadInput(f"the text {missing[0]!r} of the column {named} is not there", where="texts")
+        raise BadInput(
+            f"the text {missing[0]!r} of the column {named} is not there", where="texts"
+        )
     for text_id, text in _stored(texts):
         for pair_id in sorted(seconds_of.get(text_id, ())):
             yield Text((text_id, pair_id), text, seconds.get(pair_id))
@@ -131,17 +169,23 @@ def _stored(texts: str | Path) -> Iterator[tuple[str, str]]:
 Labels = Sequence[Sequence[int]]  # the right answers of each example of a head
 
 
-def subset(rows: Sequence[Row], fraction: float, seed: int, *, multi_label: bool = False) -> list[Row]:
+def subset(
+    rows: Sequence[Row], fraction: float, seed: int, *, multi_label: bool = False
+) -> list[Row]:
     """Return a random share of the examples of each answer of each head, in their order (MAUD, Figure 3).
 
     Of n examples of an answer ⌈n × fraction⌉ are kept, so at least one (released `keep_data_part`, there
     without a seed); if ``multi_label``, of the n examples of a head.  The heads' samples are independent.
     """
     if not 0 < fraction <= 1:
-        raise BadInput(f"fraction = {fraction} is not above 0 and at most 1", where="training size")
+        raise BadInput(
+            f"fraction = {fraction} is not above 0 and at most 1", where="training size"
+        )
     groups: dict[tuple[str, str], list[int]] = defaultdict(list)
     for index, row in enumerate(rows):
-        groups[row["head_id"], "" if multi_label else str(labels_of(row)[0])].append(index)
+        groups[row["head_id"], "" if multi_label else str(labels_of(row)[0])].append(
+            index
+        )
     drawn: set[int] = set()
     for (head_id, label), members in groups.items():
         members.sort(key=lambda index: rows[index]["example_id"])
@@ -166,7 +210,9 @@ def balanced(labels: Labels, generator: np.random.Generator) -> Iterator[int]:
     of_answer = [np.flatnonzero(answers == answer) for answer in np.unique(answers)]
     most = max(len(indices) for indices in of_answer)
     while True:
-        repeated = [np.resize(generator.permutation(indices), most) for indices in of_answer]
+        repeated = [
+            np.resize(generator.permutation(indices), most) for indices in of_answer
+        ]
         yield from generator.permutation(np.concatenate(repeated)).tolist()
 
 
@@ -182,7 +228,9 @@ QUEUES: dict[str, Callable[[Labels, np.random.Generator], Iterator[int]]] = {
 }
 
 
-def draws(labels: Mapping[str, Labels], total: int, seed: int, sampling: str = "balanced") -> np.ndarray:
+def draws(
+    labels: Mapping[str, Labels], total: int, seed: int, sampling: str = "balanced"
+) -> np.ndarray:
     """Return ``total`` training examples in drawing order: int64 (total, 2), head number and example.
 
     Heads, numbered in sorted order, take turns of one example, in rounds with a new order each (MAUD's text;
@@ -191,7 +239,8 @@ def draws(labels: Mapping[str, Labels], total: int, seed: int, sampling: str = "
     examples.
     """
     queues = [
-        QUEUES[sampling](of_head, _generator(seed, "queue", head)) for head, of_head in sorted(labels.items())
+        QUEUES[sampling](of_head, _generator(seed, "queue", head))
+        for head, of_head in sorted(labels.items())
     ]
     rounds = _generator(seed, "rounds")
     drawn = np.empty((total, 2), dtype=np.int64)
@@ -208,7 +257,9 @@ Trial = Mapping[str, Any]  # learning_rate, and updates: when the model is read
 
 
 def trials(
-    settings: Mapping[str, Any], heads: Iterable[str], choice: Mapping[str, Trial] | None = None
+    settings: Mapping[str, Any],
+    heads: Iterable[str],
+    choice: Mapping[str, Trial] | None = None,
 ) -> dict[str, Trial]:
     """Return the trial of each head, or of `JOINT` for a multi-task model.
 

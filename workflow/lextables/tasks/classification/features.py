@@ -19,10 +19,26 @@ TOKENS = Table(
     "Each text, or pair of texts, once, as a model's tokens.",
     (
         Column("text_id", pa.string(), "the text"),
-        Column("pair_id", pa.string(), "the second text of a pair; empty for a text that stands alone"),
-        Column("ids", pa.list_(pa.int32()), "token ids, special tokens included, cut to the model's length"),
-        Column("first", pa.int32(), "ids of the model's first segment: all, but of a pair in some models"),
-        Column("length", pa.int32(), "how many tokens the whole text has, special tokens included"),
+        Column(
+            "pair_id",
+            pa.string(),
+            "the second text of a pair; empty for a text that stands alone",
+        ),
+        Column(
+            "ids",
+            pa.list_(pa.int32()),
+            "token ids, special tokens included, cut to the model's length",
+        ),
+        Column(
+            "first",
+            pa.int32(),
+            "ids of the model's first segment: all, but of a pair in some models",
+        ),
+        Column(
+            "length",
+            pa.int32(),
+            "how many tokens the whole text has, special tokens included",
+        ),
     ),
     key=("text_id", "pair_id"),
     ordered=False,
@@ -51,23 +67,38 @@ class Tokens:
         return int(self.firsts[self.position[key]])
 
 
-def tokenise(texts: Iterable[Text], folder: str, max_length: int, path: str | Path) -> dict[str, int]:
+def tokenise(
+    texts: Iterable[Text], folder: str, max_length: int, path: str | Path
+) -> dict[str, int]:
     """Write the `TOKENS` of ``texts`` to ``path``, with the tokenizer of the model in ``folder``.
 
     Texts are truncated to ``max_length`` tokens, pairs from the end of the longer text.  Memory use is
     bounded by one row group.  Returns the counts ``texts``, ``cut`` and ``longest`` (tokens).  Raises
     `BadInput` for an empty or repeated text or pair, or if the model cannot read ``max_length`` tokens.
     """
-    tokenizer, config = load_tokenizer(folder), AutoConfig.from_pretrained(folder, trust_remote_code=False)
-    limit = min(positions(config) or tokenizer.model_max_length, tokenizer.model_max_length)
+    tokenizer, config = (
+        load_tokenizer(folder),
+        AutoConfig.from_pretrained(folder, trust_remote_code=False),
+    )
+    limit = min(
+        positions(config) or tokenizer.model_max_length, tokenizer.model_max_length
+    )
     if max_length > limit:
-        raise BadInput(f"max_length = {max_length} where the model reads {limit} tokens", where=str(folder))
+        raise BadInput(
+            f"max_length = {max_length} where the model reads {limit} tokens",
+            where=str(folder),
+        )
     counts = {"texts": 0, "cut": 0, "longest": 0}
-    options = {"verbose": False, "return_token_type_ids": getattr(config, "type_vocab_size", 0) > 1}
+    options = {
+        "verbose": False,
+        "return_token_type_ids": getattr(config, "type_vocab_size", 0) > 1,
+    }
 
     def row(text: Text) -> Row:
         # One side of a pair may be blank, as in some published data sets.
-        if not any(side.strip() for side in (text.text, text.second) if side is not None):
+        if not any(
+            side.strip() for side in (text.text, text.second) if side is not None
+        ):
             raise BadInput("the text is empty", where=f"text {text.key[0]}")
         encoding = tokenizer(text.text, text.second, truncation=False, **options)
         length = len(encoding["input_ids"])
@@ -94,14 +125,22 @@ def _first(encoding: BatchEncoding) -> int:
     return segments.index(1) if 1 in segments else len(encoding["input_ids"])
 
 
-def read_tokens(path: str | Path, keys_to_read: Collection[Key] | None = None) -> Tokens:
+def read_tokens(
+    path: str | Path, keys_to_read: Collection[Key] | None = None
+) -> Tokens:
     """Read a file of `tokenise`, or its ``keys_to_read`` texts only; four bytes of memory for each token."""
     ids, lengths, firsts, position = [], [], [], {}
     for table in row_groups(path, ["text_id", "pair_id", "ids", "first"]):
         if keys_to_read is not None:
-            keys = zip(table["text_id"].to_pylist(), table["pair_id"].to_pylist(), strict=True)
-            table = table.filter(pa.array([key in keys_to_read for key in keys], pa.bool_()))
-        for key in zip(table["text_id"].to_pylist(), table["pair_id"].to_pylist(), strict=True):
+            keys = zip(
+                table["text_id"].to_pylist(), table["pair_id"].to_pylist(), strict=True
+            )
+            table = table.filter(
+                pa.array([key in keys_to_read for key in keys], pa.bool_())
+            )
+        for key in zip(
+            table["text_id"].to_pylist(), table["pair_id"].to_pylist(), strict=True
+        ):
             position[key] = len(position)
         lists = table["ids"].combine_chunks()
         ids.append(lists.flatten().to_numpy())
@@ -109,4 +148,6 @@ def read_tokens(path: str | Path, keys_to_read: Collection[Key] | None = None) -
         firsts.append(table["first"].to_numpy())
     none = np.empty(0, dtype=np.int32)
     starts = np.concatenate([[0], np.cumsum(np.concatenate([none, *lengths]))])
-    return Tokens(np.concatenate([none, *ids]), starts, np.concatenate([none, *firsts]), position)
+    return Tokens(
+        np.concatenate([none, *ids]), starts, np.concatenate([none, *firsts]), position
+    )

@@ -43,9 +43,12 @@ from lextables.tasks.classification.vectors import read_vectors
 
 WORDS = 2**20  # hash buckets for the words and word pairs that are compared
 NEGATION = re.compile(
-    r"\b(?:not|no|never|none|nor|neither|without|cannot|nothing|fail(?:s|ed)?)\b|n['’]t\b", re.IGNORECASE
+    r"\b(?:not|no|never|none|nor|neither|without|cannot|nothing|fail(?:s|ed)?)\b|n['’]t\b",
+    re.IGNORECASE,
 )
-Vectors = Mapping[str, np.ndarray]  # {text id: vectors of its pieces}, from `vectors.read_vectors`
+Vectors = Mapping[
+    str, np.ndarray
+]  # {text id: vectors of its pieces}, from `vectors.read_vectors`
 Sides = Sequence[tuple[str, str]]  # (text id, text) of one side of each text or pair
 
 
@@ -58,7 +61,9 @@ class Features:
 
     def numbers(self, rows: np.ndarray) -> np.ndarray:
         """Return the blocks of these rows side by side, float64 (rows, columns)."""
-        return np.column_stack([np.empty((len(rows), 0)), *(block[rows] for block in self.blocks)])
+        return np.column_stack(
+            [np.empty((len(rows), 0)), *(block[rows] for block in self.blocks)]
+        )
 
     @property
     def columns(self) -> list[int]:
@@ -78,9 +83,13 @@ def sides_of(texts: Iterable[Text], sides: str, *, pairs: bool) -> list[Sides]:
     second side is read.
     """
     texts = list(texts)
-    if sides == "second" and (alone := [text.key[0] for text in texts if text.second is None]):
+    if sides == "second" and (
+        alone := [text.key[0] for text in texts if text.second is None]
+    ):
         raise BadInput(
-            "the text has no second side", where=f"text {alone[0]}", do="set sides to first or both"
+            "the text has no second side",
+            where=f"text {alone[0]}",
+            do="set sides to first or both",
         )
     firsts = [(text.key[0], text.text) for text in texts]
     seconds = [(text.key[1], text.second or "") for text in texts]
@@ -91,12 +100,19 @@ def rarity(sides: Sequence[Sides]) -> np.ndarray:
     """Return the inverse document frequency of each word, float32 (WORDS,); empty for single texts."""
     if len(sides) == 1:
         return np.empty(0, dtype=np.float32)
-    document_counts = sum(standing_in(runs(_words(side), 1, buckets=WORDS)) for side in sides)
+    document_counts = sum(
+        standing_in(runs(_words(side), 1, buckets=WORDS)) for side in sides
+    )
     return np.log((1 + sum(map(len, sides))) / (1 + document_counts)).astype(np.float32)
 
 
 def linear_features(
-    sides: Sequence[Sides], *, longest: int, features: str, rare: np.ndarray, vectors: Vectors | None
+    sides: Sequence[Sides],
+    *,
+    longest: int,
+    features: str,
+    rare: np.ndarray,
+    vectors: Vectors | None,
 ) -> Features:
     """Return the ``features`` of texts or pairs: words, vectors, both, or the word overlap of pairs.
 
@@ -120,25 +136,39 @@ def _words(side: Sides) -> Iterable[str]:
 
 def _comparison_features(first: Sides, second: Sides, rare: np.ndarray) -> np.ndarray:
     grams = [
-        [runs(_words(side), length, length, buckets=WORDS) for length in (1, 2)] for side in (first, second)
+        [runs(_words(side), length, length, buckets=WORDS) for length in (1, 2)]
+        for side in (first, second)
     ]
-    negations = [[len(NEGATION.findall(text)) for text in _words(side)] for side in (first, second)]
-    lengths = np.log1p([[len(text.split()) for text in _words(side)] for side in (first, second)])
+    negations = [
+        [len(NEGATION.findall(text)) for text in _words(side)]
+        for side in (first, second)
+    ]
+    lengths = np.log1p(
+        [[len(text.split()) for text in _words(side)] for side in (first, second)]
+    )
     return np.column_stack([overlaps(*grams, rare), np.log1p(negations).T, lengths.T])
 
 
 def _of_vectors(sides: Sequence[Sides], vectors: Vectors) -> list[np.ndarray]:
-    means, maxima, pieces = zip(*(_pooled(side, vectors) for side in sides), strict=True)
+    means, maxima, pieces = zip(
+        *(_pooled(side, vectors) for side in sides), strict=True
+    )
     if len(sides) == 1:
         return [np.hstack([means[0], maxima[0]])]
     first, second = means
     closest = [
-        float((piece_vectors @ vector).max()) for piece_vectors, vector in zip(pieces[0], second, strict=True)
+        float((piece_vectors @ vector).max())
+        for piece_vectors, vector in zip(pieces[0], second, strict=True)
     ]
-    return [np.hstack([first, second, first * second, np.abs(first - second)]), np.array(closest)[:, None]]
+    return [
+        np.hstack([first, second, first * second, np.abs(first - second)]),
+        np.array(closest)[:, None],
+    ]
 
 
-def _pooled(side: Sides, vectors: Vectors) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
+def _pooled(
+    side: Sides, vectors: Vectors
+) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
     """Return the normalised mean, the maximum of each dimension, and all vectors of each text."""
     width = next(iter(vectors.values())).shape[1] if vectors else 0
     vectors_of = []
@@ -146,12 +176,18 @@ def _pooled(side: Sides, vectors: Vectors) -> tuple[np.ndarray, np.ndarray, list
         if text and text_id not in vectors:
             raise BadInput("the text has no vectors", where=f"text {text_id}")
         vectors_of.append(
-            vectors[text_id].astype(np.float32) if text else np.zeros((1, width), dtype=np.float32)
+            vectors[text_id].astype(np.float32)
+            if text
+            else np.zeros((1, width), dtype=np.float32)
         )
     means = np.array([text_vectors.mean(axis=0) for text_vectors in vectors_of])
     lengths = np.linalg.norm(means, axis=1, keepdims=True)
     means /= np.where(lengths > 0, lengths, 1)
-    return means, np.array([text_vectors.max(axis=0) for text_vectors in vectors_of]), vectors_of
+    return (
+        means,
+        np.array([text_vectors.max(axis=0) for text_vectors in vectors_of]),
+        vectors_of,
+    )
 
 
 WEIGHTS = "linear.npz"
@@ -174,9 +210,14 @@ class Head:
         """Return the logit of each answer for these ``rows`` of the features, float64 (rows, answers)."""
         words = chosen(features.words[rows], self.columns)
         weights = self.model.weights.astype(np.float64)
-        logits = words @ weights[: words.shape[1]] + features.numbers(rows) @ weights[words.shape[1] :]
+        logits = (
+            words @ weights[: words.shape[1]]
+            + features.numbers(rows) @ weights[words.shape[1] :]
+        )
         logits = np.asarray(logits) + self.model.intercept
-        return logits if logits.shape[1] == self.answers else np.hstack([-logits, logits])
+        return (
+            logits if logits.shape[1] == self.answers else np.hstack([-logits, logits])
+        )
 
 
 @dataclass(frozen=True)
@@ -193,21 +234,32 @@ def chosen(words: csr_matrix, columns: np.ndarray) -> csr_matrix:
     return normalize(selected) if len(columns) else selected
 
 
-def fit(features: Features, rows: np.ndarray, right: np.ndarray, settings: Settings) -> Head:
+def fit(
+    features: Features, rows: np.ndarray, right: np.ndarray, settings: Settings
+) -> Head:
     """Train the model of one head.
 
     ``rows`` (examples,) are the rows of its examples in the features; ``right`` (examples, answers) is bool.
     ``settings`` as in `plan.LinearSettings`, with ``features`` and ``multi_label``.
     """
     least = min(settings["least"], max(1, int(RARE * len(rows))))
-    columns = np.flatnonzero(standing_in(features.words[rows]) >= least).astype(np.int32)
+    columns = np.flatnonzero(standing_in(features.words[rows]) >= least).astype(
+        np.int32
+    )
     words, numbers = chosen(features.words[rows], columns), features.numbers(rows)
     # Scaled so that a block has about the norm of the word features (one), times its weight.
-    counts = [settings["numbers"] / np.sqrt(width) for width in features.columns for _ in range(width)]
+    counts = [
+        settings["numbers"] / np.sqrt(width)
+        for width in features.columns
+        for _ in range(width)
+    ]
     mean, scale = numbers.mean(axis=0), numbers.std(axis=0)
     scale[scale < 1e-6] = np.inf  # constant columns are ignored
     scale /= counts
-    options = {"penalty": settings["penalty"][settings["features"]], "smoothing": settings["smoothing"]}
+    options = {
+        "penalty": settings["penalty"][settings["features"]],
+        "smoothing": settings["smoothing"],
+    }
     answers = right.shape[1]
     modelled = [1] if answers == 2 and not settings["multi_label"] else range(answers)
     models = [
@@ -216,14 +268,21 @@ def fit(features: Features, rows: np.ndarray, right: np.ndarray, settings: Setti
     ]
     weights = np.hstack([model.weights for model in models])
     weights[len(columns) :] /= scale[:, None]
-    intercept = np.concatenate([model.intercept for model in models]) - mean @ weights[len(columns) :]
+    intercept = (
+        np.concatenate([model.intercept for model in models])
+        - mean @ weights[len(columns) :]
+    )
     return Head(answers, columns, Linear(weights.astype(np.float32), intercept))
 
 
 def shares(logits: np.ndarray, *, multi_label: bool) -> np.ndarray:
     """Return the probability of each answer, shape as ``logits``; they sum to one unless ``multi_label``."""
     independent = probabilities(logits)
-    return independent if multi_label else independent / independent.sum(axis=1, keepdims=True)
+    return (
+        independent
+        if multi_label
+        else independent / independent.sum(axis=1, keepdims=True)
+    )
 
 
 def learn(
@@ -241,7 +300,9 @@ def learn(
     """
     sides = sides_of(texts, settings["sides"], pairs=paired(texts, settings["sides"]))
     rare = rarity(sides)
-    features = linear_features(sides, **_feature_settings(settings), rare=rare, vectors=vectors)
+    features = linear_features(
+        sides, **_feature_settings(settings), rare=rare, vectors=vectors
+    )
     place = {text.key: at for at, text in enumerate(texts)}
 
     def one(head: str) -> Head:
@@ -266,7 +327,9 @@ def predict(
 ) -> list[Row]:
     """Return the rows of `schema.PREDICTIONS`, sorted, for the heads that the model has."""
     sides = sides_of(texts, settings["sides"], pairs=len(model.rare) > 0)
-    features = linear_features(sides, **_feature_settings(settings), rare=model.rare, vectors=vectors)
+    features = linear_features(
+        sides, **_feature_settings(settings), rare=model.rare, vectors=vectors
+    )
     place, predictions = {text.key: at for at, text in enumerate(texts)}, []
     with threadpool_limits(1):
         for head, rows in sorted(to_predict.items()):
@@ -313,17 +376,35 @@ def train(
     examples, heads, texts = files
     check_test_size(read(examples), settings)
     answers = {row["head_id"]: len(row["answers"]) for row in read(heads)}
-    answers = {head: size for head, size in answers.items() if head in (settings["only"] or answers)}
-    rows = list(_selected(learnt_from(read(examples), final, settings["where"]), settings, settings["view"]))
+    answers = {
+        head: size
+        for head, size in answers.items()
+        if head in (settings["only"] or answers)
+    }
+    rows = list(
+        _selected(
+            learnt_from(read(examples), final, settings["where"]),
+            settings,
+            settings["view"],
+        )
+    )
     several = settings["multi_label"]
     if not rows:
-        raise BadInput(f"no example is in {' or '.join(final)}", where="examples", do="check the splits")
+        raise BadInput(
+            f"no example is in {' or '.join(final)}",
+            where="examples",
+            do="check the splits",
+        )
     check_labels(rows, answers, several)
     training = by_head(
-        subset(rows, settings["percent"] / 100, 0, multi_label=several), answers, labelled=True
+        subset(rows, settings["percent"] / 100, 0, multi_label=several),
+        answers,
+        labelled=True,
     )
     training_texts = _texts_of(training, examples, texts, settings["view"])
-    model = learn(training_texts, training, answers, settings, _vectors(vectors), threads)
+    model = learn(
+        training_texts, training, answers, settings, _vectors(vectors), threads
+    )
     save(model, Path(output) / WEIGHTS)
     return {
         "heads": len(model.heads),
@@ -365,7 +446,9 @@ def read_views(
     for reading in sorted(settings["readings"], key=itemgetter("condition")):
         condition = reading["condition"]
         source = weights[reading["source"]]
-        rows, left_out[condition] = _read(files, read_in, test, settings, source, reading["view"])
+        rows, left_out[condition] = _read(
+            files, read_in, test, settings, source, reading["view"]
+        )
         predictions += [{"condition": condition, **row} for row in rows]
     write(READINGS, predictions, output)
     return {"heads_left_out": left_out}
@@ -383,29 +466,48 @@ def _read(
     examples, heads, texts = files
     model = load(Path(weights) / WEIGHTS)
     to_predict = by_head(
-        _selected(of_splits(read(examples), test), settings, view), [row["head_id"] for row in read(heads)]
+        _selected(of_splits(read(examples), test), settings, view),
+        [row["head_id"] for row in read(heads)],
     )
     learnt = {head: rows for head, rows in to_predict.items() if head in model.heads}
     learnt_texts = _texts_of(learnt, examples, texts, view)
-    left_out = sum(bool(rows) for head, rows in to_predict.items() if head not in learnt)
+    left_out = sum(
+        bool(rows) for head, rows in to_predict.items() if head not in learnt
+    )
     return predict(model, learnt_texts, learnt, settings, vectors), left_out
 
 
-def _selected(rows: Iterable[Row], settings: Settings, view: View | None) -> Iterator[Row]:
+def _selected(
+    rows: Iterable[Row], settings: Settings, view: View | None
+) -> Iterator[Row]:
     """Yield the examples of the heads in the settings, under a view."""
     return (
-        row for row in under_view(rows, view) if row["head_id"] in (settings["only"] or (row["head_id"],))
+        row
+        for row in under_view(rows, view)
+        if row["head_id"] in (settings["only"] or (row["head_id"],))
     )
 
 
 def _texts_of(
-    rows: Mapping[str, Sequence[Row]], examples: str | Path, texts: str | Path, view: View | None
+    rows: Mapping[str, Sequence[Row]],
+    examples: str | Path,
+    texts: str | Path,
+    view: View | None,
 ) -> list[Text]:
     """Return the texts of these examples; raises `BadInput` for a missing or empty text."""
-    example_of = {key_of(row): row["example_id"] for of_head in rows.values() for row in of_head}
-    contents = [text for text in texts_of(examples, texts, [view] if view else ()) if text.key in example_of]
+    example_of = {
+        key_of(row): row["example_id"] for of_head in rows.values() for row in of_head
+    }
+    contents = [
+        text
+        for text in texts_of(examples, texts, [view] if view else ())
+        if text.key in example_of
+    ]
     if missing := sorted(example_of.keys() - {text.key for text in contents}):
-        raise BadInput(f"there is no text {missing[0][0]!r}", where=f"example {example_of[missing[0]]}")
+        raise BadInput(
+            f"there is no text {missing[0][0]!r}",
+            where=f"example {example_of[missing[0]]}",
+        )
     for text in contents:
         for text_id, content in zip(text.key, (text.text, text.second), strict=True):
             if content is not None and not content.strip():
@@ -419,9 +521,15 @@ def _vectors(path: Sequence[str | Path]) -> Vectors | None:
 
 def save(model: Classifier, path: str | Path) -> None:
     """Write the models to ``path`` (.npz) as arrays and strings, without pickles."""
-    arrays = {"rare": model.rare, "answers": np.array([head.answers for head in model.heads.values()])}
+    arrays = {
+        "rare": model.rare,
+        "answers": np.array([head.answers for head in model.heads.values()]),
+    }
     for number, head in enumerate(model.heads.values()):
-        arrays |= {f"columns_{number}": head.columns, f"weights_{number}": head.model.weights}
+        arrays |= {
+            f"columns_{number}": head.columns,
+            f"weights_{number}": head.model.weights,
+        }
         arrays |= {f"intercept_{number}": head.model.intercept}
     linear.save(arrays, {"heads": list(model.heads)}, path)
 

@@ -9,7 +9,14 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, field_validator, model_validator
+from pydantic import (
+    Field,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+    field_validator,
+    model_validator,
+)
 
 from lextables.metrics.classification import METRICS
 from lextables.models.resolve import Missing, Weights, model_settings
@@ -115,7 +122,10 @@ class ClassificationGrid(Grid):
     @property
     def tried(self) -> list[int]:
         """The numbers of updates that are tried."""
-        return [*self.updates, *(epochs * self.updates_per_epoch for epochs in self.epochs)]
+        return [
+            *self.updates,
+            *(epochs * self.updates_per_epoch for epochs in self.epochs),
+        ]
 
 
 class LinearSettings(Entry):
@@ -215,7 +225,9 @@ class ClassificationTask(Entry):
     def _check_metrics(cls, names: Any) -> Any:
         for name in (names,) if isinstance(names, str) else names:
             if name not in METRICS:
-                raise ValueError(f"there is no metric {name!r}; use {', '.join(METRICS)}")
+                raise ValueError(
+                    f"there is no metric {name!r}; use {', '.join(METRICS)}"
+                )
         return names
 
     @model_validator(mode="after")
@@ -223,21 +235,42 @@ class ClassificationTask(Entry):
         if self.evaluator == "general" and not self.metrics:
             raise ValueError("the general evaluator needs metrics")
         settings = (self.loss, self.sampling, self.evaluator)
-        if self.multi_label and settings != ("binary_cross_entropy", "shuffled", "general"):
-            raise ValueError("multi_label needs binary_cross_entropy, shuffled and the general evaluator")
-        if self.asking and (self.multi_label or {*self.asking.views} - self.views.keys()):
-            raise ValueError("asking needs one right answer per example, and views of the task")
-        if unknown := {*self.readings, *chain(*self.readings.values())} - {*self.views, UNTRAINED}:
-            raise ValueError(f"readings names the view {min(unknown)!r}, which is not among the views")
+        if self.multi_label and settings != (
+            "binary_cross_entropy",
+            "shuffled",
+            "general",
+        ):
+            raise ValueError(
+                "multi_label needs binary_cross_entropy, shuffled and the general evaluator"
+            )
+        if self.asking and (
+            self.multi_label or {*self.asking.views} - self.views.keys()
+        ):
+            raise ValueError(
+                "asking needs one right answer per example, and views of the task"
+            )
+        if unknown := {*self.readings, *chain(*self.readings.values())} - {
+            *self.views,
+            UNTRAINED,
+        }:
+            raise ValueError(
+                f"readings names the view {min(unknown)!r}, which is not among the views"
+            )
         for panel in self.models.values():
             if panel.kind == "language-model" and not self.asking:
-                raise ValueError(f"the row {panel.row!r} needs asking, with the name of a prompt")
+                raise ValueError(
+                    f"the row {panel.row!r} needs asking, with the name of a prompt"
+                )
             if unknown := set(panel.trained_on) - self.readings.keys():
                 raise ValueError(
                     f"the row {panel.row!r} is trained on {min(unknown)!r}, which readings lacks"
                 )
-            if panel.kind == "linear" and panel.features not in (self.linear.penalty if self.linear else ()):
-                raise ValueError(f"the row {panel.row!r} needs a penalty for {panel.features} under linear")
+            if panel.kind == "linear" and panel.features not in (
+                self.linear.penalty if self.linear else ()
+            ):
+                raise ValueError(
+                    f"the row {panel.row!r} needs a penalty for {panel.features} under linear"
+                )
         return self
 
     def training_settings(self) -> dict[str, Any]:
@@ -258,11 +291,17 @@ class ClassificationPlanner(Planner):
             return []  # the data set is only used for training
         panels = dict(self.task.models)
         encoders = [panel for panel in panels.values() if panel.kind == "encoder"]
-        settings = {name: any(getattr(panel, name) for panel in encoders) for name in SETTINGS}
+        settings = {
+            name: any(getattr(panel, name) for panel in encoders) for name in SETTINGS
+        }
         for extra in self.user_models("encoder"):
-            panels[extra.key] = Panel(row=extra.name, model=extra.key, additional=True, **settings)
+            panels[extra.key] = Panel(
+                row=extra.name, model=extra.key, additional=True, **settings
+            )
         for extra in self.user_models(*LANGUAGE_MODELS) if self.task.asking else ():
-            panels[extra.key] = Panel(row=extra.name, model=extra.key, kind="language-model", additional=True)
+            panels[extra.key] = Panel(
+                row=extra.name, model=extra.key, kind="language-model", additional=True
+            )
         rows = []
         for key, panel in panels.items():
             if panel.grids and self.context.grid not in panel.grids:
@@ -272,7 +311,11 @@ class ClassificationPlanner(Planner):
                 continue
             if self.task.views:
                 row = self.viewed(key, panel)
-                rows += self.placed(row, self.differences(row, panel, "multi")) if row.trained else [row]
+                rows += (
+                    self.placed(row, self.differences(row, panel, "multi"))
+                    if row.trained
+                    else [row]
+                )
                 continue
             if panel.kind == "linear":
                 rows.append(self.linear(key, panel))
@@ -295,10 +338,16 @@ class ClassificationPlanner(Planner):
         if isinstance(model, Missing):
             return []
         settings = model | self.task.asking.model_dump(mode="json", exclude={"views"})
-        settings |= {"only": self.heads(panel), "prompt": self.context.prompt(self.task.asking.prompt)}
+        settings |= {
+            "only": self.heads(panel),
+            "prompt": self.context.prompt(self.task.asking.prompt),
+        }
         if self.task.views:
             settings["readings"] = [
-                {"condition": f"{UNTRAINED} > {view}", "view": self.task.views[view].columns()}
+                {
+                    "condition": f"{UNTRAINED} > {view}",
+                    "view": self.task.views[view].columns(),
+                }
                 for view in self.task.asking.views
             ]
         about = {"setting": "asked", "heads": ", ".join(self.heads(panel))}
@@ -306,30 +355,49 @@ class ClassificationPlanner(Planner):
 
     def linear(self, key: str, panel: Panel) -> Row:
         """The row of linear models, one per head; those over words need no weights."""
-        weights = self.context.weights(panel.model) if panel.features in OF_VECTORS else None
+        weights = (
+            self.context.weights(panel.model) if panel.features in OF_VECTORS else None
+        )
         missing = isinstance(weights, Missing)
         shares = (
-            self.task.linear.percents if panel.shares and self.context.config.data != "sample" else (WHOLE,)
+            self.task.linear.percents
+            if panel.shares and self.context.config.data != "sample"
+            else (WHOLE,)
         )
         return self.panel_row(
             panel,
             reason=weights.reason if missing else "",
             trained=True,
-            runs={} if missing else {str(share): self.learnt(key, panel, weights, share) for share in shares},
+            runs={}
+            if missing
+            else {
+                str(share): self.learnt(key, panel, weights, share) for share in shares
+            },
             about={"setting": "single"},
         )
 
-    def learnt(self, key: str, panel: Panel, weights: Weights | None, percent: int) -> tuple[Run, ...]:
+    def learnt(
+        self, key: str, panel: Panel, weights: Weights | None, percent: int
+    ) -> tuple[Run, ...]:
         """The run that predicts the test examples; its training is a separate run."""
-        settings = self.linear_settings(panel, weights) | {"percent": percent, "view": None}
+        settings = self.linear_settings(panel, weights) | {
+            "percent": percent,
+            "view": None,
+        }
         name = panel.kind + ("" if percent == WHOLE else f"-p{percent}")
         training = self.add(self.run("train", key, name), settings)
         return (self.add(self.run("read", key, name), settings, weights_of=training),)
 
     def linear_settings(self, panel: Panel, weights: Weights | None) -> dict[str, Any]:
         settings = self.task.linear.model_dump(exclude={"percents"})
-        settings |= {name: getattr(panel, name) for name in ("kind", "features", "sides")}
-        settings |= {"only": self.heads(panel), "where": panel.where, "multi_label": self.task.multi_label}
+        settings |= {
+            name: getattr(panel, name) for name in ("kind", "features", "sides")
+        }
+        settings |= {
+            "only": self.heads(panel),
+            "where": panel.where,
+            "multi_label": self.task.multi_label,
+        }
         settings |= {"penalty": dict(self.task.linear.penalty)} | self.min_test()
         return settings | (model_settings(panel.model, weights) if weights else {})
 
@@ -338,22 +406,36 @@ class ClassificationPlanner(Planner):
 
     def by_authors(self, panel: Panel) -> str | None:
         """The model's name in the authors' settings, if the configuration uses these."""
-        return panel.published if self.context.config.hyperparameters == "published" else None
+        return (
+            panel.published
+            if self.context.config.hyperparameters == "published"
+            else None
+        )
 
     def differences(self, row: Row, panel: Panel, setting: str) -> list[Difference]:
         """How the runs of ``row`` differ from the paper's."""
         grid, descriptions = self.grid(panel, setting), []
         if grid.passes is not None:
-            descriptions.append(f"{grid.passes:g} pass{'es' * (grid.passes != 1)} over the examples")
+            descriptions.append(
+                f"{grid.passes:g} pass{'es' * (grid.passes != 1)} over the examples"
+            )
         elif not self.by_authors(panel):
             updates = grid.tried[-1]
-            descriptions.append(f"{updates} update{'s' * (updates > 1)} of {grid.batch_size} examples")
+            descriptions.append(
+                f"{updates} update{'s' * (updates > 1)} of {grid.batch_size} examples"
+            )
         descriptions.append(f"texts cut at {grid.max_length} tokens")
-        descriptions += [f"{grid.heads} heads"] * (grid.heads is not None and setting == "single")
+        descriptions += [f"{grid.heads} heads"] * (
+            grid.heads is not None and setting == "single"
+        )
         differences = self.budget(grid, descriptions)
         if panel.published and not self.by_authors(panel):
-            differences.append(Difference("hyperparameters=published", "settings of our own search"))
-        return differences + fewer_seeds(len(row.runs.get(self.MAIN, ())), self.task.averages)
+            differences.append(
+                Difference("hyperparameters=published", "settings of our own search")
+            )
+        return differences + fewer_seeds(
+            len(row.runs.get(self.MAIN, ())), self.task.averages
+        )
 
     def row(self, key: str, panel: Panel, setting: str) -> Row:
         weights = self.context.weights(panel.model)
@@ -362,7 +444,9 @@ class ClassificationPlanner(Planner):
             grid = self.grid(panel, setting)
             shares = grid.percents if panel.shares and setting == "single" else (WHOLE,)
             runs = {
-                str(percent): tuple(self.runs(key, panel, setting, grid, weights, percent))
+                str(percent): tuple(
+                    self.runs(key, panel, setting, grid, weights, percent)
+                )
                 for percent in shares
             }
         return self.panel_row(
@@ -375,13 +459,26 @@ class ClassificationPlanner(Planner):
         )
 
     def runs(
-        self, key: str, panel: Panel, setting: str, grid: ClassificationGrid, weights: Weights, percent: int
+        self,
+        key: str,
+        panel: Panel,
+        setting: str,
+        grid: ClassificationGrid,
+        weights: Weights,
+        percent: int,
     ) -> Iterable[Run]:
         """The runs that predict the test examples, one per seed; their dependencies are registered, too."""
-        name = f"{setting}-{self.context.grid}" + ("" if percent == WHOLE else f"-p{percent}")
+        name = f"{setting}-{self.context.grid}" + (
+            "" if percent == WHOLE else f"-p{percent}"
+        )
         published = self.by_authors(panel)
-        settings = self.training_settings(panel, grid, weights, setting=setting, percent=percent)
-        settings |= {"published": published, "tried": len(grid.learning_rates) * len(grid.tried)}
+        settings = self.training_settings(
+            panel, grid, weights, setting=setting, percent=percent
+        )
+        settings |= {
+            "published": published,
+            "tried": len(grid.learning_rates) * len(grid.tried),
+        }
         settings |= {"tokenizer": model_settings(panel.model, weights)}
         trials = [
             Trial(rate_name(rate), {"learning_rate": rate, "updates": grid.tried})
@@ -389,31 +486,68 @@ class ClassificationPlanner(Planner):
         ]
         choice, seeds = None, self.seeds(grid)
         if published or settings["tried"] > 1:
-            searched = [] if published else self.search(key, name, settings, trials, seeds)
+            searched = (
+                [] if published else self.search(key, name, settings, trials, seeds)
+            )
             choosing = {"setting": setting, "percent": percent, "published": published}
-            choosing |= {name: getattr(self.task, name) for name in ("evaluator", "choose_by", "multi_label")}
+            choosing |= {
+                name: getattr(self.task, name)
+                for name in ("evaluator", "choose_by", "multi_label")
+            }
             choosing |= {"updates_per_epoch": grid.updates_per_epoch}
-            choosing |= {"learning_rates": [self.specs[run].settings["learning_rate"] for run in searched]}
-            choice = self.add(self.run("choice", key, name), choosing, needs=tuple(searched))
+            choosing |= {
+                "learning_rates": [
+                    self.specs[run].settings["learning_rate"] for run in searched
+                ]
+            }
+            choice = self.add(
+                self.run("choice", key, name), choosing, needs=tuple(searched)
+            )
         first = trials[0].settings | {"updates": grid.tried[:1]}
         for seed in seeds:
             if setting == "single":
-                yield self.add(self.run("single-task", key, name, seed), settings | first, choice=choice)
+                yield self.add(
+                    self.run("single-task", key, name, seed),
+                    settings | first,
+                    choice=choice,
+                )
             else:
                 training = self.run("train", key, name, seed)
                 self.add(training, settings | first, choice=choice)
-                reading = {"weights_of": training.folder, "max_length": grid.max_length, "setting": setting}
-                reading |= {"grid": self.context.grid, "tokenizer": settings["tokenizer"]}
+                reading = {
+                    "weights_of": training.folder,
+                    "max_length": grid.max_length,
+                    "setting": setting,
+                }
+                reading |= {
+                    "grid": self.context.grid,
+                    "tokenizer": settings["tokenizer"],
+                }
                 reading |= model_settings(panel.model, weights)
-                yield self.add(self.run("read", key, name, seed), reading, weights_of=training)
+                yield self.add(
+                    self.run("read", key, name, seed), reading, weights_of=training
+                )
 
     def training_settings(
-        self, panel: Panel, grid: ClassificationGrid, weights: Weights, setting: str = "multi",
+        self,
+        panel: Panel,
+        grid: ClassificationGrid,
+        weights: Weights,
+        setting: str = "multi",
         percent: int = WHOLE,
-    ) -> dict[str, Any]:  # fmt: skip
+    ) -> dict[str, Any]:
         """The settings of a training of one trial on all heads and examples, without a view."""
-        settings = model_settings(panel.model, weights) | grid.training() | self.task.training_settings()
-        settings |= {"setting": setting, "grid": self.context.grid, "percent": percent, "published": None}
+        settings = (
+            model_settings(panel.model, weights)
+            | grid.training()
+            | self.task.training_settings()
+        )
+        settings |= {
+            "setting": setting,
+            "grid": self.context.grid,
+            "percent": percent,
+            "published": None,
+        }
         return settings | {"view": None, "only": [], "where": None, "tried": 1}
 
     # Tasks with views.
@@ -422,13 +556,19 @@ class ClassificationPlanner(Planner):
         """The row of a model that is trained with some views: one run per seed predicts with all of these."""
         start = self.start(panel)
         missing = isinstance(start, Missing)
-        seeds = (0,) if panel.kind == "linear" else self.seeds(self.grid(panel, "multi"))
+        seeds = (
+            (0,) if panel.kind == "linear" else self.seeds(self.grid(panel, "multi"))
+        )
         return self.panel_row(
             panel,
             reason=start.reason if missing else "",
             trained=True,
             averages=self.task.averages,
-            runs={} if missing else {self.MAIN: tuple(self.read(key, panel, start, seed) for seed in seeds)},
+            runs={}
+            if missing
+            else {
+                self.MAIN: tuple(self.read(key, panel, start, seed) for seed in seeds)
+            },
             about={"setting": "multi", "heads": ", ".join(self.heads(panel))},
         )
 
@@ -439,7 +579,11 @@ class ClassificationPlanner(Planner):
     def submitted_row(self, extra: SubmittedFiles) -> Row:
         """The row; in a task with views, with its heads as a field."""
         row = super().submitted_row(extra)
-        return replace(row, about={"heads": ", ".join(self.task.heads)}) if self.task.views else row
+        return (
+            replace(row, about={"heads": ", ".join(self.task.heads)})
+            if self.task.views
+            else row
+        )
 
     def start(self, panel: Panel) -> "Start | Missing":
         """The weights from which the training of a panel's model starts, or why there are none."""
@@ -448,11 +592,19 @@ class ClassificationPlanner(Planner):
         if panel.kind == "linear" and panel.features not in OF_VECTORS:
             return Start(None)
         weights = self.context.weights(panel.model)
-        return weights if isinstance(weights, Missing) else Start(weights, weights, panel.model)
+        return (
+            weights
+            if isinstance(weights, Missing)
+            else Start(weights, weights, panel.model)
+        )
 
     def made(self, model: str) -> "Start | Missing":
         """The weights of a model after training on this data set, for a training on another one."""
-        panels = [(key, panel) for key, panel in self.task.models.items() if panel.model == model]
+        panels = [
+            (key, panel)
+            for key, panel in self.task.models.items()
+            if panel.model == model
+        ]
         if not panels:
             raise BadInput(
                 f"{model!r} must be trained on this data set first, but is none of its models",
@@ -469,8 +621,12 @@ class ClassificationPlanner(Planner):
         if isinstance(start, Missing):
             return start
         (view,) = self.trained_on(panel)
-        run = self.training(key, panel, start, view, self.seeds(self.grid(panel, "multi"))[0])
-        weights = Weights(self.weights_folder(run), None, f"{start.weights.found}, then {self.name}")
+        run = self.training(
+            key, panel, start, view, self.seeds(self.grid(panel, "multi"))[0]
+        )
+        weights = Weights(
+            self.weights_folder(run), None, f"{start.weights.found}, then {self.name}"
+        )
         return Start(weights, start.tokenizer, start.cut_by, run)
 
     def trained(self, key: str, view: str) -> tuple[Run, ...] | Missing:
@@ -489,18 +645,25 @@ class ClassificationPlanner(Planner):
             views &= {*within}
         return [view for view in self.task.readings if view in views]
 
-    def training(self, key: str, panel: Panel, start: "Start", view: str, seed: int) -> Run:
+    def training(
+        self, key: str, panel: Panel, start: "Start", view: str, seed: int
+    ) -> Run:
         """The run that trains with a view; with `UNTRAINED` it keeps the initial weights."""
         seen = self.task.readings[UNTRAINED][0] if view == UNTRAINED else view
         text_view = self.task.views[seen]
         if panel.kind == "linear":
             settings = self.linear_settings(panel, start.weights) | {"percent": WHOLE}
             return self.add(
-                self.run("train", key, f"{panel.kind}-{view}"), settings | {"view": text_view.columns()}
+                self.run("train", key, f"{panel.kind}-{view}"),
+                settings | {"view": text_view.columns()},
             )
         grid = self.grid(panel, "multi")
         settings = self.training_settings(panel, grid, start.weights)
-        settings |= {"view": text_view.columns(), "only": self.heads(panel), "where": panel.where}
+        settings |= {
+            "view": text_view.columns(),
+            "only": self.heads(panel),
+            "where": panel.where,
+        }
         settings |= {"tokenizer": model_settings(start.cut_by, start.tokenizer)}
         settings |= {"learning_rate": grid.learning_rates[0], "updates": grid.tried[:1]}
         settings |= self.lengths(panel, seen) | self.min_test()
@@ -514,22 +677,40 @@ class ClassificationPlanner(Planner):
 
         A linear model reads whole texts, so it has no views with a length limit.
         """
-        trainings = {view: self.training(key, panel, start, view, seed) for view in self.trained_on(panel)}
+        trainings = {
+            view: self.training(key, panel, start, view, seed)
+            for view in self.trained_on(panel)
+        }
         readings = [
-            {"condition": f"{trained} > {view}", "source": source, "view": self.task.views[view].columns()}
+            {
+                "condition": f"{trained} > {view}",
+                "source": source,
+                "view": self.task.views[view].columns(),
+            }
             | self.lengths(panel, view)
             for source, trained in enumerate(trainings)
             for view in self.task.readings[trained]
             if panel.kind == "encoder" or not self.task.views[view].max_length
         ]
         if panel.kind == "linear":
-            run, settings = self.run("read", key, panel.kind), self.linear_settings(panel, start.weights)
+            run, settings = (
+                self.run("read", key, panel.kind),
+                self.linear_settings(panel, start.weights),
+            )
         else:
             run = self.run("read", key, self.context.grid, seed)
-            settings = {"setting": "multi", "grid": self.context.grid, "only": self.heads(panel)}
+            settings = {
+                "setting": "multi",
+                "grid": self.context.grid,
+                "only": self.heads(panel),
+            }
             settings |= model_settings(panel.model, start.weights)
-            settings |= {"tokenizer": model_settings(start.cut_by, start.tokenizer)} | self.min_test()
-        self.specs[run] = plan.Spec(settings | {"readings": readings}, sources=tuple(trainings.values()))
+            settings |= {
+                "tokenizer": model_settings(start.cut_by, start.tokenizer)
+            } | self.min_test()
+        self.specs[run] = plan.Spec(
+            settings | {"readings": readings}, sources=tuple(trainings.values())
+        )
         return run
 
     def lengths(self, panel: Panel, view: str) -> dict[str, int]:

@@ -18,7 +18,13 @@ from lextables.models.precision import tf32
 from lextables.models.throughput import READING, count, measured
 from lextables.pipeline.dataset import Row, read
 from lextables.pipeline.errors import BadInput
-from lextables.tasks.classification.examples import Key, by_head, key_of, of_splits, under_view
+from lextables.tasks.classification.examples import (
+    Key,
+    by_head,
+    key_of,
+    of_splits,
+    under_view,
+)
 from lextables.tasks.classification.features import Tokens, read_tokens
 
 READ_AT_ONCE = 32  # texts
@@ -27,11 +33,17 @@ SHARES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "binary_cross_entropy": torch.sigmoid,
     "cross_entropy": partial(torch.softmax, dim=1),
 }
-Asked = Mapping[str, Sequence[Row]]  # {head: the examples to read}, as `examples.by_head` has them
+Asked = Mapping[
+    str, Sequence[Row]
+]  # {head: the examples to read}, as `examples.by_head` has them
 
 
 def read_examples(
-    weights: str | Path, examples: str | Path, test: Sequence[str], tokens: str | Path, device: torch.device
+    weights: str | Path,
+    examples: str | Path,
+    test: Sequence[str],
+    tokens: str | Path,
+    device: torch.device,
 ) -> list[Row]:
     """Return rows of `PREDICTIONS` of the model in ``weights`` for the examples of the splits ``test``."""
     model, heads = multi_head.load_trained(weights, device)
@@ -58,7 +70,10 @@ def read_views(
     loaded: tuple[int, Any] = (-1, None)
     for reading in readings:
         if loaded[0] != reading["source"]:
-            loaded = reading["source"], multi_head.load_trained(weights[reading["source"]], device)
+            loaded = (
+                reading["source"],
+                multi_head.load_trained(weights[reading["source"]], device),
+            )
         model, heads = loaded[1]
         to_predict = by_head(under_view(rows, reading["view"]), heads)
         keys = {key_of(row) for rows_ in to_predict.values() for row in rows_}
@@ -70,11 +85,15 @@ def read_views(
             yield {"condition": reading["condition"], **row}
 
 
-def inputs(tokens: Tokens, keys: Sequence[Key], padding: int) -> dict[str, torch.Tensor]:
+def inputs(
+    tokens: Tokens, keys: Sequence[Key], padding: int
+) -> dict[str, torch.Tensor]:
     """Return a batch for a model: padded ids, their mask and, for pairs, the segments."""
     batch = padded([tokens[key] for key in keys], padding)
     firsts = torch.tensor([tokens.first(key) for key in keys])
-    second = (torch.arange(batch["input_ids"].shape[1]) >= firsts[:, None]) & batch["attention_mask"].bool()
+    second = (torch.arange(batch["input_ids"].shape[1]) >= firsts[:, None]) & batch[
+        "attention_mask"
+    ].bool()
     return batch | ({"token_type_ids": second.long()} if second.any() else {})
 
 
@@ -94,14 +113,20 @@ def padding(model: MultiHead) -> int:
 
 @torch.no_grad()
 def read_heads(
-    model: MultiHead, names: Sequence[str], to_predict: Asked, tokens: Tokens, device: torch.device
+    model: MultiHead,
+    names: Sequence[str],
+    to_predict: Asked,
+    tokens: Tokens,
+    device: torch.device,
 ) -> list[dict[str, Any]]:
     """Return the rows of `schema.PREDICTIONS`, sorted; ``names`` are the model's heads in their order.
 
     Each text is encoded once for all heads, in single precision.  The model's mode and the state of random
     number generators are restored.
     """
-    examples_of: dict[Key, dict[int, list[str]]] = defaultdict(lambda: defaultdict(list))
+    examples_of: dict[Key, dict[int, list[str]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
     for number, name in enumerate(names):
         for row in to_predict.get(name, ()):
             examples_of[key_of(row)][number].append(row["example_id"])
@@ -109,7 +134,9 @@ def read_heads(
 
     def read_part(part: Sequence[Key]) -> list[dict[str, Any]]:
         batch = inputs(tokens, part, padding(model))
-        represented = model.represent(**{name: value.to(device) for name, value in batch.items()})
+        represented = model.represent(
+            **{name: value.to(device) for name, value in batch.items()}
+        )
         count(batch)
         rows = []
         for number in sorted({number for key in part for number in examples_of[key]}):
@@ -136,4 +163,7 @@ def read_heads(
     ):
         parts = [*in_parts_that_fit(order, READ_AT_ONCE, read_part)]
     model.train(training)
-    return sorted(itertools.chain.from_iterable(parts), key=lambda row: (row["head_id"], row["example_id"]))
+    return sorted(
+        itertools.chain.from_iterable(parts),
+        key=lambda row: (row["head_id"], row["example_id"]),
+    )

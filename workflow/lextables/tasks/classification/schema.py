@@ -11,8 +11,16 @@ JOINT = "all heads"  # the head of a multi-task model's settings
 _ANSWERS = (
     Column("head_id", pa.string(), "the head"),
     Column("example_id", pa.string(), "the example"),
-    Column("logits", pa.list_(pa.float64()), "one logit an answer, in the order of the head's answers"),
-    Column("probabilities", pa.list_(pa.float64()), "one an answer; see the training's loss"),
+    Column(
+        "logits",
+        pa.list_(pa.float64()),
+        "one logit an answer, in the order of the head's answers",
+    ),
+    Column(
+        "probabilities",
+        pa.list_(pa.float64()),
+        "one an answer; see the training's loss",
+    ),
 )
 PREDICTIONS = Table(
     "predictions",
@@ -23,7 +31,14 @@ PREDICTIONS = Table(
 READINGS = Table(
     "predictions",
     "The predictions of a model's classifiers, each trained under one view, under each view.",
-    (Column("condition", pa.string(), "`<view that it was trained under> > <view that it read>`"), *_ANSWERS),
+    (
+        Column(
+            "condition",
+            pa.string(),
+            "`<view that it was trained under> > <view that it read>`",
+        ),
+        *_ANSWERS,
+    ),
     key=("condition", "head_id", "example_id"),
 )
 TRIED = Table(
@@ -41,7 +56,9 @@ EXAMPLES = Table(
         Column("split", pa.string(), "the split that it is in"),
         Column("head_id", pa.string(), "the head that answers it"),
         Column("text_id", pa.string(), "the text"),
-        Column("label", pa.int32(), "index of the right answer among the head's answers"),
+        Column(
+            "label", pa.int32(), "index of the right answer among the head's answers"
+        ),
     ),
     key=("example_id",),
     labels=("split",),
@@ -70,7 +87,9 @@ PUBLISHED_SETTINGS = Table(
     "The best settings found by a paper's authors, by model and share of the training data.",
     (
         Column("model", pa.string(), "the authors' name of the model"),
-        Column("setting", pa.string(), "single, one model a head; or multi, one for all"),
+        Column(
+            "setting", pa.string(), "single, one model a head; or multi, one for all"
+        ),
         Column("share", pa.float64(), "share of the training data, 1 for all"),
         Column("head_id", pa.string(), "the head; `all heads` for a multi-task model"),
         Column("learning_rate", pa.float64(), "best learning rate"),

@@ -8,7 +8,13 @@ from typing import Any
 import numpy as np
 
 from lextables.metrics import classification, minority_aupr
-from lextables.metrics.classification import METRICS, Jackknife, answered, by_head, by_key
+from lextables.metrics.classification import (
+    METRICS,
+    Jackknife,
+    answered,
+    by_head,
+    by_key,
+)
 from lextables.metrics.intervals import pseudo_values, unit_rows
 from lextables.metrics.minority_aupr import head_auprs
 from lextables.pipeline.dataset import Row, Sources, read
@@ -40,12 +46,17 @@ def score(
     if task["evaluator"] == "minority AUPR":
         return _minority_aupr(rows, tested, heads, task, census)
     if task["views"]:
-        return by_condition([{"condition": SUBMITTED} | row for row in rows], tested, list(heads), task)
+        return by_condition(
+            [{"condition": SUBMITTED} | row for row in rows], tested, list(heads), task
+        )
     return _general(rows, tested, heads, task)
 
 
 def by_condition(
-    predictions: list[Row], examples: list[Row], heads: list[Row], task: Mapping[str, Any]
+    predictions: list[Row],
+    examples: list[Row],
+    heads: list[Row],
+    task: Mapping[str, Any],
 ) -> tuple[list[Row], list[Row]]:
     """Score each condition separately; groups are those of `_general` with the prefix `<condition>, `.
 
@@ -63,16 +74,25 @@ def by_condition(
             if group_examples:
                 scored = _general(predicted, group_examples, heads, task)
                 for total, part in zip((rows, units), scored, strict=True):
-                    total += [row | {"group": _prefixed(condition, group, row["group"])} for row in part]
+                    total += [
+                        row | {"group": _prefixed(condition, group, row["group"])}
+                        for row in part
+                    ]
         rows += [
             classification.score_row(
-                ANSWER, f"{condition}, example: {row['example_id']}", float(np.argmax(row["logits"])), 1
+                ANSWER,
+                f"{condition}, example: {row['example_id']}",
+                float(np.argmax(row["logits"])),
+                1,
             )
             for row in predicted
         ]
         rows += [
             classification.score_row(
-                PROBABILITY, f"{condition}, example: {row['example_id']}, answer: {place}", value, 1
+                PROBABILITY,
+                f"{condition}, example: {row['example_id']}, answer: {place}",
+                value,
+                1,
             )
             for row in predicted
             for place, value in enumerate(row["probabilities"])
@@ -81,7 +101,9 @@ def by_condition(
 
 
 def _prefixed(condition: str, *groups: str) -> str:
-    return ", ".join([condition, *([name for name in groups if name != "all"] or ["all"])])
+    return ", ".join(
+        [condition, *([name for name in groups if name != "all"] or ["all"])]
+    )
 
 
 def _minority_aupr(
@@ -94,9 +116,13 @@ def _minority_aupr(
     """MAUD's evaluator.  On data other than the paper's (``census``), heads without predictions are left out,
     where the released scorer stops.
     """
-    comparable = all(source["comparable"] for source in read_json(census, Sources)["sources"])
+    comparable = all(
+        source["comparable"] for source in read_json(census, Sources)["sources"]
+    )
     answered = {row["head_id"] for row in predictions}
-    scored_examples = [row for row in examples if comparable or row["head_id"] in answered]
+    scored_examples = [
+        row for row in examples if comparable or row["head_id"] in answered
+    ]
     rows, jackknives = minority_aupr.scores_and_jackknives(
         predictions, scored_examples, heads, partial=not comparable, unit=task["unit"]
     )
@@ -104,20 +130,31 @@ def _minority_aupr(
 
 
 def _general(
-    predictions: list[Row], examples: list[Row], heads: Iterable[Row], task: Mapping[str, Any]
+    predictions: list[Row],
+    examples: list[Row],
+    heads: Iterable[Row],
+    task: Mapping[str, Any],
 ) -> tuple[list[Row], list[Row]]:
     """The task's metrics over the heads with predictions, and the number of heads without."""
     answered = {row["head_id"] for row in predictions}
     head_ids = {row["head_id"] for row in examples}
     rows, jackknives = classification.scores_and_jackknives(
         predictions,
-        [{**row, "labels": labels_of(row)} for row in examples if row["head_id"] in answered],
+        [
+            {**row, "labels": labels_of(row)}
+            for row in examples
+            if row["head_id"] in answered
+        ],
         [head for head in heads if head["head_id"] in answered],
         metrics=task["metrics"],
         multi_label=task["multi_label"],
         unit=task["unit"],
     )
-    rows.append(classification.score_row(LEFT_OUT, "all", float(len(head_ids - answered)), len(head_ids)))
+    rows.append(
+        classification.score_row(
+            LEFT_OUT, "all", float(len(head_ids - answered)), len(head_ids)
+        )
+    )
     return by_key(rows), _by_unit(jackknives)
 
 
@@ -127,7 +164,10 @@ def _by_unit(jackknives: Iterable[Jackknife]) -> list[Row]:
         row
         for left_out in jackknives
         for row in unit_rows(
-            left_out.metric, left_out.group, left_out.names, pseudo_values(left_out.value, left_out.without)
+            left_out.metric,
+            left_out.group,
+            left_out.names,
+            pseudo_values(left_out.value, left_out.without),
         )
     )
 
@@ -145,7 +185,8 @@ def published(settings: Settings, heads: Iterable[str], best: Iterable[Row]) -> 
     rows = {
         row["head_id"]: row
         for row in best
-        if (row["model"], row["setting"], row["share"]) == (name, settings["setting"], share)
+        if (row["model"], row["setting"], row["share"])
+        == (name, settings["setting"], share)
     }
     names = [JOINT] if settings["setting"] == "multi" else list(heads)
     if absent := [head for head in names if head not in rows]:
@@ -176,14 +217,21 @@ def searched(
     ``examples`` are those of the validation splits.  The score is the metric ``choose_by`` or, for a released
     evaluator, its own.  Ties go to the first trial.
     """
-    values: dict[str, dict[tuple[float, int], list[float]]] = defaultdict(lambda: defaultdict(list))
+    values: dict[str, dict[tuple[float, int], list[float]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
     for rate, path in searches:
         by_updates: dict[int, list[Row]] = defaultdict(list)
         for row in read(path):
             by_updates[row["updates"]].append(row)
         for updates, rows in sorted(by_updates.items()):
             scored = {row["head_id"] for row in rows}
-            results = _scores(settings, rows, [row for row in examples if row["head_id"] in scored], heads)
+            results = _scores(
+                settings,
+                rows,
+                [row for row in examples if row["head_id"] in scored],
+                heads,
+            )
             if settings["setting"] == "multi":
                 results = {JOINT: _question_mean(results, heads)}
             for head, value in results.items():
@@ -192,13 +240,18 @@ def searched(
 
 
 def _scores(
-    settings: Settings, predictions: Sequence[Row], examples: Sequence[Row], heads: Sequence[Row]
+    settings: Settings,
+    predictions: Sequence[Row],
+    examples: Sequence[Row],
+    heads: Sequence[Row],
 ) -> dict[str, float]:
     """Return {head: score}, NaN if undefined."""
     if settings["evaluator"] == "minority AUPR":
         return head_auprs(predictions, examples, heads)
     labelled = [{**row, "labels": labels_of(row)} for row in examples]
-    answered_heads = answered(predictions, labelled, heads, multi_label=settings["multi_label"])
+    answered_heads = answered(
+        predictions, labelled, heads, multi_label=settings["multi_label"]
+    )
     return by_head(METRICS[settings["choose_by"]], answered_heads)
 
 
@@ -206,11 +259,15 @@ def _question_mean(of_heads: Mapping[str, float], heads: Sequence[Row]) -> float
     by_question: dict[str, list[float]] = defaultdict(list)
     for head in heads:
         if head["head_id"] in of_heads:
-            by_question[head.get("question") or head["head_id"]].append(of_heads[head["head_id"]])
+            by_question[head.get("question") or head["head_id"]].append(
+                of_heads[head["head_id"]]
+            )
     return float(np.nanmean([np.nanmean(values) for values in by_question.values()]))
 
 
 def _best(trials: Mapping[tuple[float, int], Sequence[float]]) -> dict[str, Any]:
     means = {trial: float(np.mean(values)) for trial, values in sorted(trials.items())}
-    rate, updates = max(means, key=lambda trial: (not np.isnan(means[trial]), means[trial]))
+    rate, updates = max(
+        means, key=lambda trial: (not np.isnan(means[trial]), means[trial])
+    )
     return {"learning_rate": rate, "updates": [updates]}

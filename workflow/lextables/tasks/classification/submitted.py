@@ -31,7 +31,9 @@ class Line(NamedTuple):
     probabilities: Mapping[str, Any] | list[Any]
 
 
-def predictions(file: File, form: str, data: Sequence[str | Path], task: Mapping[str, Any]) -> Submitted:
+def predictions(
+    file: File, form: str, data: Sequence[str | Path], task: Mapping[str, Any]
+) -> Submitted:
     """Return submitted probabilities as rows of `PREDICTIONS`; ``data`` are examples and heads.
 
     Logits are the log odds of the probabilities.  Examples of other splits, or of other heads than the task's
@@ -41,8 +43,13 @@ def predictions(file: File, form: str, data: Sequence[str | Path], task: Mapping
     prediction.
     """
     examples, heads = data
-    answers = {row["head_id"]: row["answers"] for row in read(heads, ["head_id", "answers"])}
-    example_of = {row["example_id"]: row for row in read(examples, ["example_id", "split", "head_id"])}
+    answers = {
+        row["head_id"]: row["answers"] for row in read(heads, ["head_id", "answers"])
+    }
+    example_of = {
+        row["example_id"]: row
+        for row in read(examples, ["example_id", "split", "head_id"])
+    }
     scored_heads = task["heads"] or answers
     test_ids = {
         name
@@ -91,7 +98,12 @@ def _csv(file: File) -> Iterator[Line]:
         if row.keys() >= {ANSWER, PROBABILITY}:
             yield Line(place, example, head, {row[ANSWER]: row[PROBABILITY]})
         else:
-            yield Line(place, example, head, {name: cell for name, cell in row.items() if cell.strip()})
+            yield Line(
+                place,
+                example,
+                head,
+                {name: cell for name, cell in row.items() if cell.strip()},
+            )
 
 
 def _jsonl(file: File) -> Iterator[Line]:

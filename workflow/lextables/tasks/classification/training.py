@@ -75,18 +75,31 @@ def material(
     """
     rows, used, multi_label = list(examples), list(heads), settings["multi_label"]
     if settings["only"]:
-        rows, used = ([row for row in part if row["head_id"] in settings["only"]] for part in (rows, used))
+        rows, used = (
+            [row for row in part if row["head_id"] in settings["only"]]
+            for part in (rows, used)
+        )
     training = list(learnt_from(rows, splits[0], settings["where"]))
     to_predict = list(of_splits(rows, splits[1]))
-    check_labels(training, {head["head_id"]: len(head["answers"]) for head in used}, multi_label)
-    training = subset(training, settings["percent"] / 100, seed, multi_label=multi_label)
+    check_labels(
+        training, {head["head_id"]: len(head["answers"]) for head in used}, multi_label
+    )
+    training = subset(
+        training, settings["percent"] / 100, seed, multi_label=multi_label
+    )
     most = settings["heads"] if settings["setting"] == "single" else None
     answers = spread(usable(used, training, to_predict), most)
-    _check_texts((row for row in (*training, *to_predict) if row["head_id"] in answers), tokens)
-    return Material(answers, by_head(training, answers, labelled=True), by_head(to_predict, answers))
+    _check_texts(
+        (row for row in (*training, *to_predict) if row["head_id"] in answers), tokens
+    )
+    return Material(
+        answers, by_head(training, answers, labelled=True), by_head(to_predict, answers)
+    )
 
 
-def usable(heads: Iterable[Row], training: Iterable[Row], to_predict: Iterable[Row]) -> dict[str, list[str]]:
+def usable(
+    heads: Iterable[Row], training: Iterable[Row], to_predict: Iterable[Row]
+) -> dict[str, list[str]]:
     """Return {head: answers} of the heads that can be trained and read, sorted by head."""
     seen: dict[str, set[tuple[int, ...]]] = defaultdict(set)
     for row in training:
@@ -98,7 +111,10 @@ def usable(heads: Iterable[Row], training: Iterable[Row], to_predict: Iterable[R
         if len(seen[head["head_id"]]) > 1 and head["head_id"] in heads_to_predict
     }
     if not answers_of:
-        raise BadInput("no head has two answers in training and an example to read", where="examples")
+        raise BadInput(
+            "no head has two answers in training and an example to read",
+            where="examples",
+        )
     return dict(sorted(answers_of.items()))
 
 
@@ -107,14 +123,19 @@ def spread(answers: Mapping[str, list[str]], most: int | None) -> dict[str, list
     names = list(answers)
     if most is None or most >= len(names):
         return dict(answers)
-    return {names[i * len(names) // most]: answers[names[i * len(names) // most]] for i in range(most)}
+    return {
+        names[i * len(names) // most]: answers[names[i * len(names) // most]]
+        for i in range(most)
+    }
 
 
 def _check_texts(rows: Iterable[Row], tokens: Tokens) -> None:
     for row in rows:
         if (key := key_of(row)) not in tokens.position:
             named = " with ".join(repr(text_id) for text_id in key if text_id)
-            raise BadInput(f"text {named} has no tokens", where=f"example {row['example_id']}")
+            raise BadInput(
+                f"text {named} has no tokens", where=f"example {row['example_id']}"
+            )
 
 
 Settings = Mapping[str, Any]
@@ -168,7 +189,14 @@ def prepare(
     # Work is reused only with the same weights, wherever they are stored.
     owner = {name: settings.get(name) for name in ("weights", "revision", "content")}
     return Training(
-        settings, data, read_in, weights_folder(settings), seed, device, work_root, {**identity, **owner}
+        settings,
+        data,
+        read_in,
+        weights_folder(settings),
+        seed,
+        device,
+        work_root,
+        {**identity, **owner},
     )
 
 
@@ -181,16 +209,26 @@ def read_while_training(
     Writes `TRIED` if ``tried``, else `PREDICTIONS` (each trial then has one number of updates).  Models that
     an earlier, killed job finished are not trained again.
     """
-    groups = [sorted(run.material.answers)] if JOINT in trials else [[head] for head in sorted(trials)]
+    groups = (
+        [sorted(run.material.answers)]
+        if JOINT in trials
+        else [[head] for head in sorted(trials)]
+    )
     parts, records = [], []
     for heads in groups:
-        part, record = _train_once(run, heads, trials[JOINT if JOINT in trials else heads[0]])
+        part, record = _train_once(
+            run, heads, trials[JOINT if JOINT in trials else heads[0]]
+        )
         parts.append(part)
         records.append(record)
     if tried:
         write(TRIED, _merged(parts), output)
     else:
-        rows = ({key: row[key] for key in row if key != "updates"} for part in parts for row in read(part))
+        rows = (
+            {key: row[key] for key in row if key != "updates"}
+            for part in parts
+            for row in read(part)
+        )
         write(PREDICTIONS, rows, output)
     return _record(run, records, trials)
 
@@ -215,9 +253,13 @@ def _record(
         "heads": len(run.material.answers),
         "work": [record["work"] for record in records],
         "finished_before": sum(record["finished_before"] for record in records),
-        "resumed_from_update": {r["work"]: r["resumed_from"] for r in records if r["resumed_from"]},
+        "resumed_from_update": {
+            r["work"]: r["resumed_from"] for r in records if r["resumed_from"]
+        },
         "training_examples": sum(
-            len(run.material.training[head]) for record in records for head in record["heads"]
+            len(run.material.training[head])
+            for record in records
+            for head in record["heads"]
         ),
         "trials": {name: dict(trial) for name, trial in trials.items()},
     }
@@ -225,7 +267,12 @@ def _record(
 
 def _work(run: Training, heads: Sequence[str], trial: Trial) -> Path:
     sizes = {head: len(run.material.answers[head]) for head in heads}
-    key = {"settings": dict(run.settings), "trial": dict(trial), "seed": run.seed, "heads": sizes}
+    key = {
+        "settings": dict(run.settings),
+        "trial": dict(trial),
+        "seed": run.seed,
+        "heads": sizes,
+    }
     key |= {"identity": dict(run.identity), "material": _digest(run, heads)}
     return work_folder(run.work_root, key)
 
@@ -243,7 +290,9 @@ def _digest(run: Training, heads: Sequence[str]) -> str:
     return digest.hexdigest()[:16]
 
 
-def _train_once(run: Training, heads: Sequence[str], trial: Trial) -> tuple[Path, dict[str, Any]]:
+def _train_once(
+    run: Training, heads: Sequence[str], trial: Trial
+) -> tuple[Path, dict[str, Any]]:
     """Train one model unless it was finished before; return the path of its predictions and its record."""
     work = _work(run, heads, trial)
     record = {
@@ -257,12 +306,20 @@ def _train_once(run: Training, heads: Sequence[str], trial: Trial) -> tuple[Path
         def visit(model: MultiHead, updates: int) -> None:
             to_predict = {head: run.material.to_predict[head] for head in heads}
             rows = read_heads(model, heads, to_predict, run.tokens, run.device)
-            write(TRIED, ({"updates": updates, **row} for row in rows), work / _part(updates))
+            write(
+                TRIED,
+                ({"updates": updates, **row} for row in rows),
+                work / _part(updates),
+            )
 
         _, record["resumed_from"] = _train(run, heads, trial, work, visit)
         parts = [work / _part(updates) for updates in sorted(set(trial["updates"]))]
         with replacing_folder(work / _FINISHED) as temporary:
-            write(TRIED, itertools.chain.from_iterable(map(read, parts)), temporary / _PREDICTIONS)
+            write(
+                TRIED,
+                itertools.chain.from_iterable(map(read, parts)),
+                temporary / _PREDICTIONS,
+            )
             checkpoints.seal(temporary)
     for unfinished in [*work.glob("checkpoint-*"), *work.glob(_part("*"))]:
         shutil.rmtree(unfinished) if unfinished.is_dir() else unfinished.unlink()
@@ -275,7 +332,9 @@ def _part(updates: int | str) -> str:
 
 def _merged(parts: Sequence[Path]) -> Iterator[Row]:
     """Yield the rows of files that each hold one model's heads, by updates and then by head."""
-    of_part = [read_table(part, ["updates"])["updates"].unique().to_pylist() for part in parts]
+    of_part = [
+        read_table(part, ["updates"])["updates"].unique().to_pylist() for part in parts
+    ]
     for updates in sorted({count for counts in of_part for count in counts}):
         for part, counts in zip(parts, of_part, strict=True):
             if updates in counts:
@@ -323,7 +382,10 @@ def _train(
     settings, last = run.settings, max(trial["updates"])
     optimiser = Optimiser(**settings["optimiser"])
     training = [run.material.training[head] for head in heads]
-    labels = {head: [row["labels"] for row in rows] for head, rows in zip(heads, training, strict=True)}
+    labels = {
+        head: [row["labels"] for row in rows]
+        for head, rows in zip(heads, training, strict=True)
+    }
     model = _untrained_model(run, heads, labels)
     if not last:
         visit(model, 0)
@@ -371,16 +433,30 @@ def _train(
     return model, resumed
 
 
-def _untrained_model(run: Training, heads: Sequence[str], labels: Mapping[str, Labels]) -> MultiHead:
+def _untrained_model(
+    run: Training, heads: Sequence[str], labels: Mapping[str, Labels]
+) -> MultiHead:
     """Return the encoder with untrained heads, for examples with these ``labels``."""
     settings, sizes = run.settings, [len(run.material.answers[head]) for head in heads]
     weights = None
     if settings["class_weights"] == "balanced":
-        right = ([answer for of_example in labels[head] for answer in of_example] for head in heads)
-        weights = [balanced_weights(of_head, size) for of_head, size in zip(right, sizes, strict=True)]
+        right = (
+            [answer for of_example in labels[head] for answer in of_example]
+            for head in heads
+        )
+        weights = [
+            balanced_weights(of_head, size)
+            for of_head, size in zip(right, sizes, strict=True)
+        ]
     twice = settings["max_length"] > _LONG
     return multi_head.load(
-        run.folder, sizes, settings["head"], run.seed, twice, loss=settings["loss"], weights=weights
+        run.folder,
+        sizes,
+        settings["head"],
+        run.seed,
+        twice,
+        loss=settings["loss"],
+        weights=weights,
     ).to(run.device)
 
 

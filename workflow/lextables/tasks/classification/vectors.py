@@ -28,11 +28,16 @@ BATCH = 512  # texts encoded together
 def pieces(text: str, words: int) -> list[str]:
     """Return the pieces of a text, of ``words`` words each; an empty text is one empty piece."""
     all_words = text.split()
-    return [" ".join(all_words[at : at + words]) for at in range(0, len(all_words), words)] or [""]
+    return [
+        " ".join(all_words[at : at + words]) for at in range(0, len(all_words), words)
+    ] or [""]
 
 
 def encode_texts(
-    texts: Iterable[Text], encode: Callable[[Sequence[str]], np.ndarray], words: int, path: str | Path
+    texts: Iterable[Text],
+    encode: Callable[[Sequence[str]], np.ndarray],
+    words: int,
+    path: str | Path,
 ) -> int:
     """Write the `VECTORS` of all texts, including second texts, and return the number of pieces.
 
@@ -43,7 +48,11 @@ def encode_texts(
     def rows() -> Iterator[Row]:
         while batch := dict(islice(distinct, BATCH)):
             cut = {text_id: pieces(text, words) for text_id, text in batch.items()}
-            vectors = iter(encode([piece for parts in cut.values() for piece in parts]).astype(np.float16))
+            vectors = iter(
+                encode([piece for parts in cut.values() for piece in parts]).astype(
+                    np.float16
+                )
+            )
             for text_id, parts in cut.items():
                 for place in range(len(parts)):
                     yield {"text_id": text_id, "piece": place, "vector": next(vectors)}
@@ -64,7 +73,13 @@ def read_vectors(path: str | Path) -> Mapping[str, np.ndarray]:
     """Return {text id: vectors of its pieces, float16 (pieces, dimensions)} from a file of `encode_texts`."""
     pieces_of: dict[str, list[np.ndarray]] = {}
     for table in row_groups(path, ["text_id", "vector"]):
-        vectors = table["vector"].combine_chunks().flatten().to_numpy().reshape(table.num_rows, -1)
+        vectors = (
+            table["vector"]
+            .combine_chunks()
+            .flatten()
+            .to_numpy()
+            .reshape(table.num_rows, -1)
+        )
         for text_id, vector in zip(table["text_id"].to_pylist(), vectors, strict=True):
             pieces_of.setdefault(text_id, []).append(vector)
     return {text_id: np.array(rows) for text_id, rows in pieces_of.items()}

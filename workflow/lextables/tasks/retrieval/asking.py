@@ -67,18 +67,28 @@ def rerank(
     for query, ranking in best.hits.items():
         rest = hits.get(query, [])[len(ranking) :]
         lowest = min([score for _, score in ranking], default=UNRATED)
-        ranking += [(document, lowest - place) for place, document in enumerate(rest, 1)]
+        ranking += [
+            (document, lowest - place) for place, document in enumerate(rest, 1)
+        ]
     return best
 
 
 def candidates_of(
-    collection: Collection, hits: Mapping[str, Iterable[str]], settings: Mapping[str, Any]
+    collection: Collection,
+    hits: Mapping[str, Iterable[str]],
+    settings: Mapping[str, Any],
 ) -> Candidates:
     """Return the first ``settings["hits"]`` hits of each query."""
     queries = collection.texts(settings["form"], ("test",), settings["queries"])
     first = {query: list(hits.get(query, ()))[: settings["hits"]] for query in queries}
-    pairs = [(query, document) for query, documents in first.items() for document in documents]
-    texts = read_as(settings["documents"], collection.documents, [(queries[q], d) for q, d in pairs])
+    pairs = [
+        (query, document)
+        for query, documents in first.items()
+        for document in documents
+    ]
+    texts = read_as(
+        settings["documents"], collection.documents, [(queries[q], d) for q, d in pairs]
+    )
     return Candidates(queries, first, dict(zip(pairs, texts, strict=True)))
 
 
@@ -100,10 +110,19 @@ def _steps(hits: int, passes: int) -> int:
 # Pointwise.
 
 
-def pointwise(model: LanguageModel, template: Template, candidates: Candidates) -> Reranked:
+def pointwise(
+    model: LanguageModel, template: Template, candidates: Candidates
+) -> Reranked:
     """Rank each query's hits by their ratings; ties and documents without a rating keep their order."""
     prompts = [
-        fitted(model, template, ANSWER_TOKENS, ["text"], query=candidates.queries[query], text=text)
+        fitted(
+            model,
+            template,
+            ANSWER_TOKENS,
+            ["text"],
+            query=candidates.queries[query],
+            text=text,
+        )
         for (query, _), text in candidates.texts.items()
     ]
     ratings, counts = rated(model, [prompt for prompt, _ in prompts])
@@ -113,19 +132,28 @@ def pointwise(model: LanguageModel, template: Template, candidates: Candidates) 
     for query, documents in candidates.hits.items():
         ratings_ = [(document, scores[query, document]) for document in documents]
         hits[query] = sorted(
-            ((document, UNRATED if score is None else score) for document, score in ratings_),
+            (
+                (document, UNRATED if score is None else score)
+                for document, score in ratings_
+            ),
             key=lambda hit: -hit[1],
         )
         rated_ = [score for _, score in ratings_ if score is not None]
         ties += len(rated_) - len(set(rated_))
-    return Reranked(hits, counts | {"ties": ties, "cut": sum(cut for _, cut in prompts)})
+    return Reranked(
+        hits, counts | {"ties": ties, "cut": sum(cut for _, cut in prompts)}
+    )
 
 
-def rated(model: LanguageModel, prompts: Sequence[Prompt]) -> tuple[list[float | None], dict[str, Any]]:
+def rated(
+    model: LanguageModel, prompts: Sequence[Prompt]
+) -> tuple[list[float | None], dict[str, Any]]:
     """Return the rating of each prompt (None without one), and counts."""
     answers = weighed(model, prompts, [RATINGS] * len(prompts))
     ratings = [
-        sum(rating * share for rating, share in enumerate(answer.shares, 1)) or None if answer else None
+        sum(rating * share for rating, share in enumerate(answer.shares, 1)) or None
+        if answer
+        else None
         for answer in answers
     ]
     unweighed = [place for place, answer in enumerate(answers) if answer is None]
@@ -157,7 +185,9 @@ def parsed(text: str) -> float | None:
 # Pairwise.
 
 
-def pairwise(model: LanguageModel, template: Template, candidates: Candidates, passes: int) -> Reranked:
+def pairwise(
+    model: LanguageModel, template: Template, candidates: Candidates, passes: int
+) -> Reranked:
     """Rank each query's hits by comparing neighbours, ``passes`` times from the last to the first.
 
     A comparison is a tie if the two orders have different answers, or one has none.
@@ -176,7 +206,10 @@ def pairwise(model: LanguageModel, template: Template, candidates: Candidates, p
                 ranking = order[query]
                 ranking[lower - 1], ranking[lower] = ranking[lower], ranking[lower - 1]
     hits = {
-        query: [(document, float(len(ranking) - place)) for place, document in enumerate(ranking)]
+        query: [
+            (document, float(len(ranking) - place))
+            for place, document in enumerate(ranking)
+        ]
         for query, ranking in order.items()
     }
     return Reranked(hits, judge.summary())
@@ -185,7 +218,9 @@ def pairwise(model: LanguageModel, template: Template, candidates: Candidates, p
 class _Judge:
     """Compares documents in both orders, each pair of a query once, and counts the outcomes."""
 
-    def __init__(self, model: LanguageModel, template: Template, candidates: Candidates) -> None:
+    def __init__(
+        self, model: LanguageModel, template: Template, candidates: Candidates
+    ) -> None:
         self.model, self.template, self.candidates = model, template, candidates
         self.better: dict[tuple[str, frozenset[str]], str | None] = {}
         self.counts: Counter[str] = Counter()
@@ -193,14 +228,32 @@ class _Judge:
 
     def swaps(self, pairs: Mapping[str, tuple[str, str]]) -> list[str]:
         """Return the queries for which the second document of the pair is better than the first."""
-        new = [query for query, pair in pairs.items() if (query, frozenset(pair)) not in self.better]
-        prompts = [
-            self.prompt(query, *order) for query in new for order in (pairs[query], pairs[query][::-1])
+        new = [
+            query
+            for query, pair in pairs.items()
+            if (query, frozenset(pair)) not in self.better
         ]
-        answers = pick(self.model, [(prompt, PAIR) for prompt in prompts], samples=1) if prompts else []
-        for query, straight, turned in zip(new, answers[::2], answers[1::2], strict=True):
-            self.better[query, frozenset(pairs[query])] = self._winner(pairs[query], straight, turned)
-        return [query for query, pair in pairs.items() if self.better[query, frozenset(pair)] == pair[1]]
+        prompts = [
+            self.prompt(query, *order)
+            for query in new
+            for order in (pairs[query], pairs[query][::-1])
+        ]
+        answers = (
+            pick(self.model, [(prompt, PAIR) for prompt in prompts], samples=1)
+            if prompts
+            else []
+        )
+        for query, straight, turned in zip(
+            new, answers[::2], answers[1::2], strict=True
+        ):
+            self.better[query, frozenset(pairs[query])] = self._winner(
+                pairs[query], straight, turned
+            )
+        return [
+            query
+            for query, pair in pairs.items()
+            if self.better[query, frozenset(pair)] == pair[1]
+        ]
 
     def prompt(self, query: str, first: str, second: str) -> Prompt:
         fields = {"query": self.candidates.queries[query]}
@@ -208,14 +261,20 @@ class _Judge:
             "first": self.candidates.texts[query, first],
             "second": self.candidates.texts[query, second],
         }
-        prompt, cut = fitted(self.model, self.template, ANSWER_TOKENS, ["first", "second"], **fields)
+        prompt, cut = fitted(
+            self.model, self.template, ANSWER_TOKENS, ["first", "second"], **fields
+        )
         self.counts["cut"] += cut
         return prompt
 
-    def _winner(self, pair: tuple[str, str], straight: Picked, turned: Picked) -> str | None:
+    def _winner(
+        self, pair: tuple[str, str], straight: Picked, turned: Picked
+    ) -> str | None:
         winners = [straight.winners, [1 - place for place in turned.winners]]
         self.counts["pairs"] += 1
-        self.counts["first_listed"] += (straight.winners == [0]) + (turned.winners == [0])
+        self.counts["first_listed"] += (straight.winners == [0]) + (
+            turned.winners == [0]
+        )
         self.counts["unparseable"] += sum(not each for each in winners)
         self.outside += straight.outside + turned.outside
         if winners[0] == winners[1] and len(winners[0]) == 1:
@@ -230,7 +289,9 @@ class _Judge:
         names = ("unparseable", "ties", "disagreements", "cut")
         return {name: self.counts[name] for name in names} | {
             "requests": requests,
-            "first_listed": round(self.counts["first_listed"] / requests, 4) if requests else None,
+            "first_listed": round(self.counts["first_listed"] / requests, 4)
+            if requests
+            else None,
             "first_listed_by_chance": 0.5 if requests else None,
             "outside": round(self.outside / requests, 4) if requests else None,
         }

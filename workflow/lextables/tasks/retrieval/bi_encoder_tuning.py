@@ -15,15 +15,21 @@ from lextables.models.weights import weights_folder
 from lextables.tasks.retrieval.collection import Collection
 
 
-def load(settings: Mapping[str, Any], device: torch.device, seed: int) -> SentenceTransformer:
+def load(
+    settings: Mapping[str, Any], device: torch.device, seed: int
+) -> SentenceTransformer:
     """Load the model; ``seed`` is not used, since no weights are initialised."""
     return bi_encoder.load(weights_folder(settings), device, settings["max_length"])
 
 
 def finetune(
-    model: SentenceTransformer, collection: Collection, settings: Mapping[str, Any], seed: int, work: Path,
+    model: SentenceTransformer,
+    collection: Collection,
+    settings: Mapping[str, Any],
+    seed: int,
+    work: Path,
     visit: Callable[[int], None],
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """Fine-tune on `graded_batches` of the training queries in their first form."""
     texts = collection.texts(collection.task["forms"][0], ("training",))
     batches = graded_batches(
@@ -34,7 +40,9 @@ def finetune(
         seed=seed,
     )
     queries = {query: number for number, query in enumerate(texts)}
-    documents = {document: number for number, document in enumerate(sorted(collection.documents))}
+    documents = {
+        document: number for number, document in enumerate(sorted(collection.documents))
+    }
     gains = {
         (queries[query], documents[document]): gain
         for query in queries
@@ -66,7 +74,12 @@ def score(model: SentenceTransformer, pairs: Sequence[tuple[str, str]]) -> np.nd
 
 
 def graded_batches(
-    judged: Mapping[str, Mapping[str, float]], *, updates: int, batch_size: int, documents: int, seed: int
+    judged: Mapping[str, Mapping[str, float]],
+    *,
+    updates: int,
+    batch_size: int,
+    documents: int,
+    seed: int,
 ) -> list[tuple[str, str]]:
     """Return ``updates`` batches of ``batch_size`` (query, document) pairs, one after the other.
 
@@ -87,10 +100,17 @@ def graded_batches(
     ]
 
 
-def _by_gain(judged: Mapping[str, float], generator: np.random.Generator) -> list[Iterator[str]]:
+def _by_gain(
+    judged: Mapping[str, float], generator: np.random.Generator
+) -> list[Iterator[str]]:
     """Return an endless iterator over the documents of each gain, the highest gain first."""
     return [
-        _endless(sorted(document for document, its_gain in judged.items() if its_gain == gain), generator)
+        _endless(
+            sorted(
+                document for document, its_gain in judged.items() if its_gain == gain
+            ),
+            generator,
+        )
         for gain in sorted(set(judged.values()), reverse=True)
     ]
 

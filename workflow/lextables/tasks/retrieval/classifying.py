@@ -16,7 +16,9 @@ from lextables.tasks.retrieval.collection import Collection, Hits, reorder
 from lextables.tasks.retrieval.lexical import read_as
 
 Pair = tuple[str, str]  # the ids of a query and a document
-Classifier = tuple[MultiHead, Mapping[str, Sequence[str]]]  # a model with the answers of its heads
+Classifier = tuple[
+    MultiHead, Mapping[str, Sequence[str]]
+]  # a model with the answers of its heads
 
 
 def rerank(
@@ -34,7 +36,11 @@ def rerank(
     """
     texts = collection.texts(settings["form"], ("test",))
     candidates = {query_id: hits.get(query_id, []) for query_id in texts}
-    pairs = [(query_id, document) for query_id in sorted(candidates) for document in candidates[query_id]]
+    pairs = [
+        (query_id, document)
+        for query_id in sorted(candidates)
+        for document in candidates[query_id]
+    ]
     asked = [(texts[query_id], document) for query_id, document in pairs]
     documents = read_as(settings["documents"], collection.documents, asked)
     answers = _answers(collection, settings, model[1], texts)
@@ -42,17 +48,25 @@ def rerank(
         Text((document, query_id), text, texts[query_id])
         for (query_id, document), text in zip(pairs, documents, strict=True)
     )
-    probabilities = _probabilities(pairs, read, settings, model, tokenizer, device) if pairs else {}
-    return reorder(candidates, {pair: probabilities[pair][answers[pair[0]]] for pair in pairs})
+    probabilities = (
+        _probabilities(pairs, read, settings, model, tokenizer, device) if pairs else {}
+    )
+    return reorder(
+        candidates, {pair: probabilities[pair][answers[pair[0]]] for pair in pairs}
+    )
 
 
 def _answers(
-    collection: Collection, settings: Mapping[str, Any], heads: Mapping[str, Sequence[str]],
+    collection: Collection,
+    settings: Mapping[str, Any],
+    heads: Mapping[str, Sequence[str]],
     queries: Mapping[str, str],
-) -> dict[str, int]:  # fmt: skip
+) -> dict[str, int]:
     """Return {query: index of the answer that makes a document relevant}; `BadInput` for a missing answer."""
     if settings["head"] not in heads:
-        what = f"the classifier has no head {settings['head']!r}, only {', '.join(heads)}"
+        what = (
+            f"the classifier has no head {settings['head']!r}, only {', '.join(heads)}"
+        )
         raise BadInput(what, where="rerankers")
     answers, index = list(heads[settings["head"]]), {}
     for query_id in queries:
@@ -60,15 +74,21 @@ def _answers(
         answer = settings["answers"].get(value, value)
         if answer not in answers:
             what = f"{answer!r} is not among the answers {', '.join(answers)}"
-            raise BadInput(what, where=f"query {query_id}", do="map it in the reranker's answers")
+            raise BadInput(
+                what, where=f"query {query_id}", do="map it in the reranker's answers"
+            )
         index[query_id] = answers.index(answer)
     return index
 
 
 def _probabilities(
-    pairs: Sequence[Pair], texts: Iterable[Text], settings: Mapping[str, Any], model: Classifier,
-    tokenizer: str, device: torch.device,
-) -> dict[Pair, list[float]]:  # fmt: skip
+    pairs: Sequence[Pair],
+    texts: Iterable[Text],
+    settings: Mapping[str, Any],
+    model: Classifier,
+    tokenizer: str,
+    device: torch.device,
+) -> dict[Pair, list[float]]:
     """Return {pair: probability of each answer of the head}."""
     with TemporaryDirectory() as folder:
         path = Path(folder, "tokens.parquet")

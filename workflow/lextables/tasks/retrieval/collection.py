@@ -11,7 +11,9 @@ import pyarrow as pa
 from lextables.pipeline.dataset import Column, Row, Table, read
 
 Task = Mapping[str, Any]  # a registry's `RetrievalTask`, as plain values
-Hits = dict[str, list[tuple[str, float]]]  # {query id: [(document id, score), best first]}
+Hits = dict[
+    str, list[tuple[str, float]]
+]  # {query id: [(document id, score), best first]}
 
 PREDICTIONS = Table(
     "predictions",
@@ -20,7 +22,11 @@ PREDICTIONS = Table(
         Column("query_id", pa.string(), "the query"),
         Column("rank", pa.int32(), "1-based rank"),
         Column("document_id", pa.string(), "the document"),
-        Column("score", pa.float64(), "the system's own score; comparable within a query only"),
+        Column(
+            "score",
+            pa.float64(),
+            "the system's own score; comparable within a query only",
+        ),
     ),
     key=("query_id", "rank"),
 )
@@ -31,7 +37,11 @@ TRIED = Table(
     (
         Column("updates", pa.int32(), "optimiser updates done"),
         Column("query_id", pa.string(), "a validation query"),
-        Column("document_id", pa.string(), "a document among the first hits of some retriever"),
+        Column(
+            "document_id",
+            pa.string(),
+            "a document among the first hits of some retriever",
+        ),
         Column("score", pa.float64(), "relevance"),
     ),
     key=("updates", "query_id", "document_id"),
@@ -50,18 +60,32 @@ class Collection:
     def of(self, *parts: str) -> dict[str, Row]:
         """Return the queries of these parts (`training`, `validation`, `test`), sorted by id."""
         splits = {self.task[part] for part in parts}
-        return {name: query for name, query in sorted(self.queries.items()) if query["split"] in splits}
+        return {
+            name: query
+            for name, query in sorted(self.queries.items())
+            if query["split"] in splits
+        }
 
-    def texts(self, form: str, parts: Iterable[str], only: Sequence[str] | None = None) -> dict[str, str]:
+    def texts(
+        self, form: str, parts: Iterable[str], only: Sequence[str] | None = None
+    ) -> dict[str, str]:
         """Return {query id: its text in ``form``} of the queries of ``parts``, or of those in ``only``."""
         queries = self.of(*parts)
-        return {name: query[form] for name, query in queries.items() if only is None or name in only}
+        return {
+            name: query[form]
+            for name, query in queries.items()
+            if only is None or name in only
+        }
 
     def among(self, hits: Mapping[str, Iterable[str]]) -> "Collection":
         """Return the collection with the pool of each test query restricted to its ``hits``."""
-        queries = {name: query for name, query in self.of("test").items() if name in hits}
+        queries = {
+            name: query for name, query in self.of("test").items() if name in hits
+        }
         judged = {
-            name: {document: self.judged[name].get(document, 0) for document in hits[name]}
+            name: {
+                document: self.judged[name].get(document, 0) for document in hits[name]
+            }
             for name in queries
         }
         return replace(self, queries=queries, judged=judged)
@@ -116,9 +140,13 @@ def scored(path: str | Path) -> dict[str, dict[str, float]]:
     return hits
 
 
-def reorder(hits: Mapping[str, Iterable[str]], scores: Mapping[tuple[str, str], float]) -> Hits:
+def reorder(
+    hits: Mapping[str, Iterable[str]], scores: Mapping[tuple[str, str], float]
+) -> Hits:
     """Reorder each query's hits by ``scores`` of (query id, document id); ties keep their order."""
     return {
-        query_id: sorted(((d, scores[query_id, d]) for d in documents), key=lambda hit: -hit[1])
+        query_id: sorted(
+            ((d, scores[query_id, d]) for d in documents), key=lambda hit: -hit[1]
+        )
         for query_id, documents in sorted(hits.items())
     }

@@ -29,17 +29,25 @@ def training_pairs(collection: Collection) -> tuple[list[tuple[str, str]], list[
 
 def load(settings: Mapping[str, Any], device: torch.device, seed: int) -> CrossEncoder:
     """Load the encoder, with a relevance head initialised by ``seed`` if it has none."""
-    return cross_encoder.load(weights_folder(settings), device, settings["max_length"], seed, fresh_head=True)
+    return cross_encoder.load(
+        weights_folder(settings), device, settings["max_length"], seed, fresh_head=True
+    )
 
 
 def finetune(
-    model: CrossEncoder, collection: Collection, settings: Mapping[str, Any], seed: int, work: Path,
+    model: CrossEncoder,
+    collection: Collection,
+    settings: Mapping[str, Any],
+    seed: int,
+    work: Path,
     visit: Callable[[int], None],
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """Fine-tune on all judged pairs of the training queries, every gain equally often."""
     pairs, targets = training_pairs(collection)
     names = ("learning_rate", "updates", "batch_size", "bf16", "save_every")
     options = {name: settings[name] for name in names}
     options["optimiser"] = Optimiser(**settings["optimiser"])
-    resumed = cross_encoder.finetune(model, pairs, targets, **options, seed=seed, work=work, visit=visit)
+    resumed = cross_encoder.finetune(
+        model, pairs, targets, **options, seed=seed, work=work, visit=visit
+    )
     return {"resumed_from_update": resumed, "training_pairs": len(pairs)}

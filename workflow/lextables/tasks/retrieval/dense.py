@@ -35,8 +35,12 @@ def retrieve(
     """
     hits: dict[str, Hits] = {}
     for read in sorted({run["documents"] for run in settings.values()}):
-        of_kind = {name: run for name, run in settings.items() if run["documents"] == read}
-        hits |= _retrieve(collection, of_kind, READ[read], encode_document, encode_query, similarity)
+        of_kind = {
+            name: run for name, run in settings.items() if run["documents"] == read
+        }
+        hits |= _retrieve(
+            collection, of_kind, READ[read], encode_document, encode_query, similarity
+        )
     return {name: hits[name] for name in settings}
 
 
@@ -53,34 +57,58 @@ def _retrieve(
     texts = {
         (name, query_id): text
         for name, run in settings.items()
-        for query_id, text in collection.texts(run["form"], ("validation", "test"), run["queries"]).items()
+        for query_id, text in collection.texts(
+            run["form"], ("validation", "test"), run["queries"]
+        ).items()
     }
     distinct = sorted(set(texts.values()))
-    vectors = dict(zip(distinct, np.ascontiguousarray(encode_query(distinct)), strict=True))
+    vectors = dict(
+        zip(distinct, np.ascontiguousarray(encode_query(distinct)), strict=True)
+    )
     queries_of: dict[str, list[RunQuery]] = defaultdict(list)
     for query in texts:
         for document in collection.pool(query[1], first["pool"]):
             queries_of[document].append(query)
     parts_of = (
-        (document, {text: parts(text) for text in {texts[query]: None for query in queries_of[document]}})
-        for document, parts in ((name, read(collection.documents[name])) for name in sorted(queries_of))
+        (
+            document,
+            {
+                text: parts(text)
+                for text in {texts[query]: None for query in queries_of[document]}
+            },
+        )
+        for document, parts in (
+            (name, read(collection.documents[name])) for name in sorted(queries_of)
+        )
     )
     scores: dict[RunQuery, dict[str, float]] = defaultdict(dict)
     for batch in _batches(parts_of):
         unique = list(
-            dict.fromkeys(part for _, by_text in batch for parts in by_text.values() for part in parts)
+            dict.fromkeys(
+                part
+                for _, by_text in batch
+                for parts in by_text.values()
+                for part in parts
+            )
         )
-        encoded, place = encode_document(unique), {part: at for at, part in enumerate(unique)}
+        encoded, place = (
+            encode_document(unique),
+            {part: at for at, part in enumerate(unique)},
+        )
         for document, by_text in batch:
             by_query_text = {
-                text: nearest(vectors[text], encoded[[place[part] for part in parts]], similarity)
+                text: nearest(
+                    vectors[text], encoded[[place[part] for part in parts]], similarity
+                )
                 for text, parts in by_text.items()
             }
             for query in queries_of[document]:
                 scores[query][document] = by_query_text[texts[query]]
     hits: dict[str, Hits] = {name: {} for name in settings}
     for name, query_id in texts:
-        ranking = sorted(scores[name, query_id].items(), key=lambda hit: (-hit[1], hit[0]))
+        ranking = sorted(
+            scores[name, query_id].items(), key=lambda hit: (-hit[1], hit[0])
+        )
         hits[name][query_id] = ranking[: first["top"]]
     return hits
 
@@ -138,5 +166,7 @@ def nearest(query: np.ndarray, parts: np.ndarray, similarity: str = COSINE) -> f
     if similarity not in PRODUCTS:
         return float(closeness(query, parts, similarity).max())
     products = np.empty(len(parts), dtype=np.float32)
-    faiss.fvec_inner_products_ny(*map(faiss.swig_ptr, (products, query, parts)), parts.shape[1], len(parts))
+    faiss.fvec_inner_products_ny(
+        *map(faiss.swig_ptr, (products, query, parts)), parts.shape[1], len(parts)
+    )
     return float(products.max())

@@ -15,9 +15,7 @@ from lextables.models.bm25 import BM25Index, analyze
 from lextables.models.okapi import OkapiBM25, Paragraphs
 from lextables.tasks.retrieval.collection import Collection, Hits, reorder
 
-QUERY_BATCH = (
-    64  # queries whose filtered pools are in memory together: with 1,000 documents each, some 200 MB
-)
+QUERY_BATCH = 64  # queries whose filtered pools are in memory together: with 1,000 documents each, some 200 MB
 
 FEEDBACK_SHARE = 2.0
 DIGITS = 6  # of a similarity; the number of threads changes only later digits
@@ -41,7 +39,9 @@ def retrieve_bm25(collection: Collection, settings: Settings) -> dict[str, Hits]
     def search(query_id: str, text: str) -> list[tuple[str, float]]:
         pool = collection.pool(query_id, first["pool"])
         if corpus is None:
-            index = BM25Index({document: terms[document] for document in pool}, **parameters)
+            index = BM25Index(
+                {document: terms[document] for document in pool}, **parameters
+            )
             return index.search(analyze(text), first["top"])
         if first["pool"] == "all":
             return corpus.search(analyze(text), first["top"])
@@ -51,7 +51,9 @@ def retrieve_bm25(collection: Collection, settings: Settings) -> dict[str, Hits]
     return {
         form: {
             query_id: search(query_id, text)
-            for query_id, text in collection.texts(form, ("validation", "test"), run["queries"]).items()
+            for query_id, text in collection.texts(
+                form, ("validation", "test"), run["queries"]
+            ).items()
         }
         for form, run in settings.items()
     }
@@ -68,25 +70,37 @@ def retrieve_okapi(collection: Collection, settings: Settings) -> dict[str, Hits
     hits: dict[str, Hits] = {}
     for name, run in settings.items():
         texts = collection.texts(run["form"], ("validation", "test"), run["queries"])
-        pools = {query_id: sorted(collection.pool(query_id, run["pool"])) for query_id in texts}
-        hits[name] = rank_okapi(collection.documents, texts, pools, run["documents"], run["top"])
+        pools = {
+            query_id: sorted(collection.pool(query_id, run["pool"]))
+            for query_id in texts
+        }
+        hits[name] = rank_okapi(
+            collection.documents, texts, pools, run["documents"], run["top"]
+        )
     return hits
 
 
 def rank_okapi(
-    documents: Mapping[str, str], texts: Mapping[str, str], pools: Mapping[str, Sequence[str]], read: str,
+    documents: Mapping[str, str],
+    texts: Mapping[str, str],
+    pools: Mapping[str, Sequence[str]],
+    read: str,
     top: int | None = None,
-) -> Hits:  # fmt: skip
+) -> Hits:
     """Rank each query's pool; ties keep the order of the pool.  ``texts`` and ``pools`` are by query."""
     scores = _filtered_scores if read == "filtered" else _whole_scores
     return {
-        query_id: sorted(zip(pools[query_id], values, strict=True), key=lambda hit: -hit[1])[:top]
+        query_id: sorted(
+            zip(pools[query_id], values, strict=True), key=lambda hit: -hit[1]
+        )[:top]
         for query_id, values in scores(documents, texts, pools)
     }
 
 
 def _whole_scores(
-    documents: Mapping[str, str], texts: Mapping[str, str], pools: Mapping[str, Sequence[str]]
+    documents: Mapping[str, str],
+    texts: Mapping[str, str],
+    pools: Mapping[str, Sequence[str]],
 ) -> Iterator[tuple[str, list[float]]]:
     names = sorted({document for pool in pools.values() for document in pool})
     place = {document: at for at, document in enumerate(names)}
@@ -97,18 +111,29 @@ def _whole_scores(
 
 
 def _filtered_scores(
-    documents: Mapping[str, str], texts: Mapping[str, str], pools: Mapping[str, Sequence[str]]
+    documents: Mapping[str, str],
+    texts: Mapping[str, str],
+    pools: Mapping[str, Sequence[str]],
 ) -> Iterator[tuple[str, list[float]]]:
     queries = iter(texts)
     while batch := list(islice(queries, QUERY_BATCH)):
-        pairs = [(texts[query_id], document) for query_id in batch for document in pools[query_id]]
+        pairs = [
+            (texts[query_id], document)
+            for query_id in batch
+            for document in pools[query_id]
+        ]
         filtered = iter(read_as("filtered", documents, pairs))
         for query_id in batch:
             if pool := list(islice(filtered, len(pools[query_id]))):
-                yield query_id, OkapiBM25(pool).scores(texts[query_id], range(len(pool))).tolist()
+                yield (
+                    query_id,
+                    OkapiBM25(pool).scores(texts[query_id], range(len(pool))).tolist(),
+                )
 
 
-def read_as(how: str, documents: Mapping[str, str], pairs: Sequence[tuple[str, str]]) -> list[str]:
+def read_as(
+    how: str, documents: Mapping[str, str], pairs: Sequence[tuple[str, str]]
+) -> list[str]:
     """Return the document's text for each (query's text, document id), ``whole`` or ``filtered``.
 
     Filtered texts are those of `Paragraphs.best`; a document is analysed once for all its pairs.
@@ -141,12 +166,21 @@ def rerank(
     for form, run in settings.items():
         texts = collection.texts(form, ("test",), run["queries"])
         candidates = {query_id: hits[form].get(query_id, []) for query_id in texts}
-        pairs = [(query_id, document) for query_id in sorted(texts) for document in candidates[query_id]]
+        pairs = [
+            (query_id, document)
+            for query_id in sorted(texts)
+            for document in candidates[query_id]
+        ]
         asked = [(texts[query_id], document) for query_id, document in pairs]
         documents = read_as(run.get("documents", "whole"), collection.documents, asked)
-        read = [(text, document) for (text, _), document in zip(asked, documents, strict=True)]
+        read = [
+            (text, document)
+            for (text, _), document in zip(asked, documents, strict=True)
+        ]
         scores = score(read) if pairs else ()
-        reranked[form] = reorder(candidates, dict(zip(pairs, map(float, scores), strict=True)))
+        reranked[form] = reorder(
+            candidates, dict(zip(pairs, map(float, scores), strict=True))
+        )
     return reranked
 
 
@@ -162,7 +196,10 @@ def fuse(systems: Sequence[Scores], shares: Sequence[float], top: int | None) ->
     scores for all of them has no influence.
     """
     queries = sorted({query for system in systems for query in system})
-    return {query: _fused([system.get(query, {}) for system in systems], shares, top) for query in queries}
+    return {
+        query: _fused([system.get(query, {}) for system in systems], shares, top)
+        for query in queries
+    }
 
 
 def fuse_with_feedback(
@@ -183,15 +220,25 @@ def fuse_with_feedback(
     first = fuse(systems, settings["shares"], None)
     names = sorted({document for hits in first.values() for document, _ in hits})
     rows = {document: row for row, document in enumerate(names)}
-    documents = encode_document([collection.documents[name] for name in names]).astype(np.float64)
-    queries = encode_query([collection.queries[query][settings["form"]] for query in first])
+    documents = encode_document([collection.documents[name] for name in names]).astype(
+        np.float64
+    )
+    queries = encode_query(
+        [collection.queries[query][settings["form"]] for query in first]
+    )
     similarities = {}
-    for (query, hits), vector in zip(first.items(), queries.astype(np.float64), strict=True):
+    for (query, hits), vector in zip(
+        first.items(), queries.astype(np.float64), strict=True
+    ):
         of_hits = documents[[rows[document] for document, _ in hits]]
         ranks = np.arange(1, min(settings["feedback"], len(hits)) + 1)
-        moved = vector + FEEDBACK_SHARE * np.average(of_hits[: len(ranks)], axis=0, weights=1 / ranks)
+        moved = vector + FEEDBACK_SHARE * np.average(
+            of_hits[: len(ranks)], axis=0, weights=1 / ranks
+        )
         scores = np.round(of_hits @ moved, DIGITS).tolist()
-        similarities[query] = {document: score for (document, _), score in zip(hits, scores, strict=True)}
+        similarities[query] = {
+            document: score for (document, _), score in zip(hits, scores, strict=True)
+        }
     return fuse([*systems[:-1], similarities], settings["shares"], settings["top"])
 
 
@@ -200,7 +247,10 @@ def _fused(
 ) -> list[tuple[str, float]]:
     documents = sorted({document for scores in systems for document in scores})
     columns = [_standardised(scores, documents) for scores in systems]
-    means = [(document, fmean(scores, shares)) for document, *scores in zip(documents, *columns, strict=True)]
+    means = [
+        (document, fmean(scores, shares))
+        for document, *scores in zip(documents, *columns, strict=True)
+    ]
     return sorted(means, key=lambda hit: (-hit[1], hit[0]))[:top]
 
 

@@ -24,7 +24,9 @@ TRAINING_PAIRS = 200_000  # of a query and a document; some 800 MB
 MIN_DOCUMENTS = 2  # minimum number of documents with a word
 DIGITS = 6  # of a score; the number of threads changes only later digits
 
-Space = tuple[Mapping[str, np.ndarray], Mapping[str, np.ndarray]]  # {text: unit vector} of documents, queries
+Space = tuple[
+    Mapping[str, np.ndarray], Mapping[str, np.ndarray]
+]  # {text: unit vector} of documents, queries
 Encode = Callable[[Sequence[str]], np.ndarray]
 
 
@@ -47,14 +49,23 @@ class Similarity:
     ``settings``: ``pool``, and BM25's ``k1`` and ``b``.
     """
 
-    def __init__(self, collection: Collection, settings: Mapping[str, Any], spaces: Sequence[Space]) -> None:
+    def __init__(
+        self,
+        collection: Collection,
+        settings: Mapping[str, Any],
+        spaces: Sequence[Space],
+    ) -> None:
         self.collection, self.settings, self.spaces = collection, settings, spaces
-        self.terms = {name: analyze(text) for name, text in collection.documents.items()}
+        self.terms = {
+            name: analyze(text) for name, text in collection.documents.items()
+        }
         self.corpus = self._index(self.terms) if settings["pool"] == "all" else None
 
     def _index(self, documents: Sequence[str] | Mapping[str, Any]) -> BM25Index:
         parameters = {name: self.settings[name] for name in ("k1", "b")}
-        return BM25Index({document: self.terms[document] for document in documents}, **parameters)
+        return BM25Index(
+            {document: self.terms[document] for document in documents}, **parameters
+        )
 
     def described(self, query_id: str, text: str) -> tuple[list[str], np.ndarray]:
         """Return the sorted pool of a query and its features for this ``text``, float64 (pool, features).
@@ -65,15 +76,22 @@ class Similarity:
         pool = sorted(self.collection.pool(query_id, self.settings["pool"]))
         index = self.corpus or self._index(pool)
         scores = dict(index.search(analyze(text), len(pool)))
-        columns = [_standardised(np.array([scores.get(document, 0.0) for document in pool]))]
+        columns = [
+            _standardised(np.array([scores.get(document, 0.0) for document in pool]))
+        ]
         for documents, queries in self.spaces:
-            products = np.stack([documents[document] for document in pool]).astype(np.float64) * queries[text]
+            products = (
+                np.stack([documents[document] for document in pool]).astype(np.float64)
+                * queries[text]
+            )
             columns += [_standardised(products.sum(axis=1)), products]
         return pool, np.column_stack(columns)
 
 
 def retrieve(
-    collection: Collection, settings: Mapping[str, Mapping[str, Any]], encoders: tuple[Encode, Encode] | None
+    collection: Collection,
+    settings: Mapping[str, Mapping[str, Any]],
+    encoders: tuple[Encode, Encode] | None,
 ) -> tuple[dict[str, Hits], Ranker]:
     """Train on the training and validation queries and rank the pool of each test query; {form: hits}.
 
@@ -83,8 +101,13 @@ def retrieve(
     """
     main = next(iter(settings))
     training = collection.texts(main, TRAINING_PARTS)
-    test = {form: collection.texts(form, ("test",), run["queries"]) for form, run in settings.items()}
-    queries = sorted({text for texts in (training, *test.values()) for text in texts.values()})
+    test = {
+        form: collection.texts(form, ("test",), run["queries"])
+        for form, run in settings.items()
+    }
+    queries = sorted(
+        {text for texts in (training, *test.values()) for text in texts.values()}
+    )
     spaces = [topics(collection.documents, queries, settings[main]["topics"])]
     if encoders:
         spaces.append(vectors(collection.documents, queries, *encoders))
@@ -94,14 +117,24 @@ def retrieve(
     def ranked(query_id: str, text: str) -> list[tuple[str, float]]:
         pool, features = similarity.described(query_id, text)
         scores = np.round(model.scores(features), DIGITS).tolist()
-        ranking = sorted(zip(pool, scores, strict=True), key=lambda hit: (-hit[1], hit[0]))
+        ranking = sorted(
+            zip(pool, scores, strict=True), key=lambda hit: (-hit[1], hit[0])
+        )
         return ranking[: settings[main]["top"]]
 
-    hits = {form: {name: ranked(name, text) for name, text in texts.items()} for form, texts in test.items()}
+    hits = {
+        form: {name: ranked(name, text) for name, text in texts.items()}
+        for form, texts in test.items()
+    }
     return hits, model
 
 
-def fit(collection: Collection, similarity: Similarity, queries: Mapping[str, str], penalty: float) -> Ranker:
+def fit(
+    collection: Collection,
+    similarity: Similarity,
+    queries: Mapping[str, str],
+    penalty: float,
+) -> Ranker:
     """Return a logistic regression trained on the judged documents of ``queries`` ({id: text}).
 
     A gain, divided by the highest possible one, is the probability of being relevant.  All queries have equal
@@ -114,7 +147,10 @@ def fit(collection: Collection, similarity: Similarity, queries: Mapping[str, st
     for query_id, text in queries.items():
         pool, described = similarity.described(query_id, text)
         judged = collection.judged[query_id]
-        gain = np.array([judged.get(document, 0) for document in pool]) / collection.task["top_gain"]
+        gain = (
+            np.array([judged.get(document, 0) for document in pool])
+            / collection.task["top_gain"]
+        )
         rows = _sample(gain, TRAINING_PAIRS // len(queries), generator)
         features.append(described[rows])
         gains.append(gain[rows])
@@ -147,17 +183,23 @@ def _sample(gain: np.ndarray, most: int, generator: np.random.Generator) -> np.n
     return np.sort(np.concatenate([relevant, others]))
 
 
-def topics(documents: Mapping[str, str], queries: Sequence[str], dimensions: int) -> Space:
+def topics(
+    documents: Mapping[str, str], queries: Sequence[str], dimensions: int
+) -> Space:
     """Return TF-IDF vectors projected on the first ``dimensions`` singular vectors of the documents'.
 
     Words are those of `bm25.analyze`, with sublinear counts.  Raises `BadInput` if the documents share too
     few words for two dimensions.
     """
     names = sorted(documents)
-    vectorizer = TfidfVectorizer(analyzer=analyze, sublinear_tf=True, min_df=min(MIN_DOCUMENTS, len(names)))
+    vectorizer = TfidfVectorizer(
+        analyzer=analyze, sublinear_tf=True, min_df=min(MIN_DOCUMENTS, len(names))
+    )
     try:
         words = vectorizer.fit_transform([documents[name] for name in names])
-        latent = TruncatedSVD(min(dimensions, min(words.shape) - 1), random_state=0).fit(words)
+        latent = TruncatedSVD(
+            min(dimensions, min(words.shape) - 1), random_state=0
+        ).fit(words)
     except ValueError as error:
         what = "the documents share too few words"
         raise BadInput(what, where="documents", do="use more documents") from error
@@ -169,12 +211,17 @@ def topics(documents: Mapping[str, str], queries: Sequence[str], dimensions: int
 
 
 def vectors(
-    documents: Mapping[str, str], queries: Sequence[str], of_documents: Encode, of_queries: Encode
+    documents: Mapping[str, str],
+    queries: Sequence[str],
+    of_documents: Encode,
+    of_queries: Encode,
 ) -> Space:
     """Return a frozen encoder's vectors of the documents and of the queries' texts."""
     names = sorted(documents)
     return (
-        dict(zip(names, of_documents([documents[name] for name in names]), strict=True)),
+        dict(
+            zip(names, of_documents([documents[name] for name in names]), strict=True)
+        ),
         dict(zip(queries, of_queries(queries), strict=True)),
     )
 

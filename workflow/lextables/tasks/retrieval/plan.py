@@ -36,9 +36,13 @@ BM25 = {"k1": 0.9, "b": 0.4}  # Anserini's defaults
 READERS = ("okapi", "bi-encoder", "embedding-api")
 Reading = Literal["whole", "paragraphs", "filtered"]
 Found = dict[str, tuple[Run, ...]] | Missing
-NO_PROMPT = "the paper does not state its prompt; a row with another prompt is additional"
+NO_PROMPT = (
+    "the paper does not state its prompt; a row with another prompt is additional"
+)
 NOT_THEIRS = [Difference("the paper's prompt", OUR_PROMPT)]
-NO_GPU = "needs a GPU: every paragraph, or every document as cut for a query, is encoded"
+NO_GPU = (
+    "needs a GPU: every paragraph, or every document as cut for a query, is encoded"
+)
 
 
 class Retriever(Entry):
@@ -106,7 +110,9 @@ class Reranker(Entry):
     """
 
     row: str
-    kind: Literal["cross-encoder", "language-model", "bi-encoder", "okapi", "classifier"]
+    kind: Literal[
+        "cross-encoder", "language-model", "bi-encoder", "okapi", "classifier"
+    ]
     model: str = ""
     of: str = ""
     view: str | None = None
@@ -119,8 +125,13 @@ class Reranker(Entry):
     @model_validator(mode="after")
     def _whole(self) -> Self:
         if bool(self.model) == (self.kind == "okapi"):
-            raise ValueError(f"the reranker {self.row!r} needs a model; only okapi has none")
-        if any(bool(part) != (self.kind == "classifier") for part in (self.of, self.head, self.by)):
+            raise ValueError(
+                f"the reranker {self.row!r} needs a model; only okapi has none"
+            )
+        if any(
+            bool(part) != (self.kind == "classifier")
+            for part in (self.of, self.head, self.by)
+        ):
             raise ValueError(
                 f"the reranker {self.row!r}: only a classifier has of, head and by, and it needs all"
             )
@@ -217,30 +228,54 @@ class RetrievalTask(Entry):
 
     @model_validator(mode="after")
     def _first_stages(self) -> Self:
-        if not self.asking and any(one.kind == "language-model" for one in self.rerankers.values()):
-            raise ValueError("rerankers that are language models need `asking` with the names of prompts")
-        tuned = {key for key, tuned in self.finetuned.items() if tuned.kind == "bi-encoder"}
+        if not self.asking and any(
+            one.kind == "language-model" for one in self.rerankers.values()
+        ):
+            raise ValueError(
+                "rerankers that are language models need `asking` with the names of prompts"
+            )
+        tuned = {
+            key for key, tuned in self.finetuned.items() if tuned.kind == "bi-encoder"
+        }
         if twice := tuned & self.retrievers.keys():
             raise ValueError(
                 f"{min(twice)} is the key of a retriever and of a fine-tuned model; rename one of them"
             )
-        single = tuned | {key for key, retriever in self.retrievers.items() if retriever.kind != "fusion"}
+        single = tuned | {
+            key
+            for key, retriever in self.retrievers.items()
+            if retriever.kind != "fusion"
+        }
         for key, retriever in self.retrievers.items():
             if bool(retriever.of) != (retriever.kind == "fusion"):
-                raise ValueError(f"retrievers.{key}: only a fusion has `of`, and it needs it")
+                raise ValueError(
+                    f"retrievers.{key}: only a fusion has `of`, and it needs it"
+                )
             learns = retriever.topics and retriever.penalty and not retriever.reranked
             if retriever.kind == "linear" and not learns:
                 raise ValueError(
                     f"retrievers.{key}: a linear retriever needs topics, a penalty and reranked: false"
                 )
-            if retriever.documents != ("whole",) and retriever.kind in ("bm25", "fusion", "linear"):
-                raise ValueError(f"retrievers.{key}: {retriever.kind} reads documents whole")
+            if retriever.documents != ("whole",) and retriever.kind in (
+                "bm25",
+                "fusion",
+                "linear",
+            ):
+                raise ValueError(
+                    f"retrievers.{key}: {retriever.kind} reads documents whole"
+                )
             if "paragraphs" in retriever.documents and retriever.kind == "okapi":
-                raise ValueError(f"retrievers.{key}: okapi reads documents whole or filtered")
+                raise ValueError(
+                    f"retrievers.{key}: okapi reads documents whole or filtered"
+                )
             if len(retriever.shares) not in (0, len(retriever.of)):
-                raise ValueError(f"retrievers.{key}: `shares` needs a value for each system in `of`, or none")
+                raise ValueError(
+                    f"retrievers.{key}: `shares` needs a value for each system in `of`, or none"
+                )
             last = self.retrievers.get(retriever.of[-1]) if retriever.of else None
-            encodes = retriever.of and (not last or (last.kind, last.documents) == ("bi-encoder", ("whole",)))
+            encodes = retriever.of and (
+                not last or (last.kind, last.documents) == ("bi-encoder", ("whole",))
+            )
             if retriever.feedback and not encodes:
                 raise ValueError(
                     f"retrievers.{key}: feedback needs a fusion whose last system is a bi-encoder"
@@ -256,10 +291,21 @@ class RetrievalPlanner(Planner):
     """Plans a retrieval task; the name of a row is `<retriever> / <reranker>`."""
 
     STAGES = (
-        "retrieve", "rerank", "rerank-tuned", "rerank-classified", "retrieve-tuned", "fuse", "feedback", ASK,
+        "retrieve",
+        "rerank",
+        "rerank-tuned",
+        "rerank-classified",
+        "retrieve-tuned",
+        "fuse",
+        "feedback",
+        ASK,
         SUBMITTED,
-    )  # fmt: skip
-    FORMS: ClassVar = {"trec": (".txt", ".run", ".trec"), "csv": (".csv",), "jsonl": (".jsonl",)}
+    )
+    FORMS: ClassVar = {
+        "trec": (".txt", ".run", ".trec"),
+        "csv": (".csv",),
+        "jsonl": (".jsonl",),
+    }
     task: RetrievalTask
 
     def __init__(self, name: str, task: RetrievalTask, context: Any) -> None:
@@ -269,17 +315,33 @@ class RetrievalPlanner(Planner):
 
     def rows(self) -> list[Row]:
         retrievers = dict(self.task.retrievers)
-        of_vectors = (one.documents for one in retrievers.values() if one.kind == "bi-encoder")
+        of_vectors = (
+            one.documents for one in retrievers.values() if one.kind == "bi-encoder"
+        )
         documents = next(of_vectors, ("whole",))
         for extra in self.user_models("bi-encoder"):
             retrievers[extra.key] = Retriever(
-                row=extra.name, kind="bi-encoder", model=extra.key, additional=True, documents=documents
+                row=extra.name,
+                kind="bi-encoder",
+                model=extra.key,
+                additional=True,
+                documents=documents,
             )
-        fusions = {key: retrievers.pop(key) for key in [*retrievers] if retrievers[key].kind == "fusion"}
-        first = {key: self.retrieve(key, retriever) for key, retriever in retrievers.items()}
+        fusions = {
+            key: retrievers.pop(key)
+            for key in [*retrievers]
+            if retrievers[key].kind == "fusion"
+        }
+        first = {
+            key: self.retrieve(key, retriever) for key, retriever in retrievers.items()
+        }
         for key, retriever in retrievers.items():
             self.found.append(self.system(retriever, None, first[key]))
-            if retriever.kind == "embedding-api" or not retriever.reranked or retriever.index == "corpus":
+            if (
+                retriever.kind == "embedding-api"
+                or not retriever.reranked
+                or retriever.index == "corpus"
+            ):
                 continue
             hits = self.hits_to_rerank(retriever, first[key])
             self.zero_shot(key, retriever, hits)
@@ -295,28 +357,56 @@ class RetrievalPlanner(Planner):
     def submitted_row(self, extra: SubmittedFiles) -> Row:
         """The row of submitted predictions, for the first form of the queries only."""
         submitted = super().submitted_row(extra)
-        row = self.system(Retriever(row=submitted.row, kind="bm25", additional=True), None, submitted.runs)
+        row = self.system(
+            Retriever(row=submitted.row, kind="bm25", additional=True),
+            None,
+            submitted.runs,
+        )
         reason = f"the predictions are for the {self.MAIN} form of the queries"
         about = row.about | {"read": {self.MAIN: "whole"}}
         return replace(row, submitted=True, reason=reason, parameters=None, about=about)
 
     def finetuned(self, kind: str) -> dict[str, Finetuned]:
-        return {key: tuned for key, tuned in self.task.finetuned.items() if tuned.kind == kind}
+        return {
+            key: tuned
+            for key, tuned in self.task.finetuned.items()
+            if tuned.kind == kind
+        }
 
     def system(
-        self, retriever: Retriever | Finetuned, reranker: Reranker | Finetuned | None, outcome: Found, *,
-        additional: bool = False, pairwise: bool = False,
-    ) -> Row:  # fmt: skip
+        self,
+        retriever: Retriever | Finetuned,
+        reranker: Reranker | Finetuned | None,
+        outcome: Found,
+        *,
+        additional: bool = False,
+        pairwise: bool = False,
+    ) -> Row:
         missing = isinstance(outcome, Missing)
-        first_stage = retriever if isinstance(retriever, Retriever) else Retriever(row="", kind="bi-encoder")
-        readings = {name: read for name, (_, read) in first_stage.conditions(self.task.forms).items()}
+        first_stage = (
+            retriever
+            if isinstance(retriever, Retriever)
+            else Retriever(row="", kind="bi-encoder")
+        )
+        readings = {
+            name: read
+            for name, (_, read) in first_stage.conditions(self.task.forms).items()
+        }
         # The row of a retriever has the runs of the readings that need no GPU.
-        left_out = not (reranker or self.context.gpu) and {*first_stage.needs_gpu} & {*readings.values()}
-        second, fused = reranker.row if reranker else "None", getattr(retriever, "of", ())
+        left_out = not (reranker or self.context.gpu) and {*first_stage.needs_gpu} & {
+            *readings.values()
+        }
+        second, fused = (
+            reranker.row if reranker else "None",
+            getattr(retriever, "of", ()),
+        )
         parts = [*map(self.first_stage, fused)] or [retriever, reranker]
         models = [self.model_of(system) for system in parts if system and system.model]
         tuned = any(isinstance(system, Finetuned) for system in parts)
-        learnt = any(getattr(system, "kind", None) in ("linear", "classifier") for system in parts)
+        learnt = any(
+            getattr(system, "kind", None) in ("linear", "classifier")
+            for system in parts
+        )
         return Row(
             f"{retriever.row} / {second}",
             additional=additional or retriever.additional,
@@ -354,25 +444,40 @@ class RetrievalPlanner(Planner):
         return None if form == self.MAIN else sorted(self.task.form_queries)
 
     def retrieve(self, key: str, retriever: Retriever) -> Found:
-        settings: dict[str, Any] = {"kind": retriever.kind, "pool": self.task.pool, "top": self.task.top}
+        settings: dict[str, Any] = {
+            "kind": retriever.kind,
+            "pool": self.task.pool,
+            "top": self.task.top,
+        }
         if retriever.kind == "bm25":
             settings |= {"index": retriever.index or "corpus"} | BM25
         elif retriever.kind == "linear":
-            settings |= {"topics": retriever.topics, "penalty": retriever.penalty} | BM25
+            settings |= {
+                "topics": retriever.topics,
+                "penalty": retriever.penalty,
+            } | BM25
         if retriever.model:
             weights = self.context.weights(retriever.model)
             if isinstance(weights, Missing):
                 return weights
             settings |= model_settings(retriever.model, weights)
             settings |= {"max_length": self.max_length(retriever.model)}
-            settings |= {"api": self.context.config.llm} if retriever.kind == "embedding-api" else {}
+            settings |= (
+                {"api": self.context.config.llm}
+                if retriever.kind == "embedding-api"
+                else {}
+            )
         found = {}
         for condition, (form, read) in retriever.conditions(self.task.forms).items():
             if read in retriever.needs_gpu and not self.context.gpu:
                 continue
             of_form = {"queries": self.wanted(form)}
-            of_form |= {"form": form, "documents": read} if retriever.kind in READERS else {}
-            found[condition] = (self.add(self.run("retrieve", key, condition), settings | of_form),)
+            of_form |= (
+                {"form": form, "documents": read} if retriever.kind in READERS else {}
+            )
+            found[condition] = (
+                self.add(self.run("retrieve", key, condition), settings | of_form),
+            )
         return found
 
     def hits_to_rerank(self, retriever: Retriever, found: Found) -> Found:
@@ -399,39 +504,61 @@ class RetrievalPlanner(Planner):
         for part in parts:
             if isinstance(part, Missing):
                 return part
-        forms = [form for form in self.task.forms if all(form in part for part in parts)]
+        forms = [
+            form for form in self.task.forms if all(form in part for part in parts)
+        ]
         shares = fusion.shares or (1.0,) * len(parts)
         return {
-            form: self.fused(key, form, [part[form] for part in parts], shares, fusion.feedback)
+            form: self.fused(
+                key, form, [part[form] for part in parts], shares, fusion.feedback
+            )
             for form in forms
         }
 
     def fused(
-        self, key: str, form: str, parts: Sequence[tuple[Run, ...]], shares: Sequence[float],
+        self,
+        key: str,
+        form: str,
+        parts: Sequence[tuple[Run, ...]],
+        shares: Sequence[float],
         feedback: int | None,
-    ) -> tuple[Run, ...]:  # fmt: skip
+    ) -> tuple[Run, ...]:
         longest = max(parts, key=len)
         fused = []
         for place, run in enumerate(longest):
             needs = tuple(runs[place % len(runs)] for runs in parts)
-            settings = {"of": [needed.folder for needed in needs], "shares": list(shares)}
+            settings = {
+                "of": [needed.folder for needed in needs],
+                "shares": list(shares),
+            }
             settings |= {"top": self.task.top, "queries": self.wanted(form)}
             stage, sources = "fuse", ()
             if feedback:
                 encoder = self.specs[needs[-1]]
                 stage, sources = "feedback", encoder.sources
-                settings = {**encoder.settings, **settings, "form": form, "feedback": feedback}
+                settings = {
+                    **encoder.settings,
+                    **settings,
+                    "form": form,
+                    "feedback": feedback,
+                }
             made = self.run(stage, key, form, run.seed)
             fused.append(self.add(made, settings, needs=needs, sources=sources))
         return tuple(fused)
 
     def max_length(self, model: str) -> int | None:
-        return self.context.models[model].max_length if model in self.context.models else None
+        return (
+            self.context.models[model].max_length
+            if model in self.context.models
+            else None
+        )
 
     def zero_shot(self, key: str, retriever: Retriever, first: Found) -> None:
         rerankers = dict(self.task.rerankers)
         for extra in self.user_models("cross-encoder"):
-            rerankers[extra.key] = Reranker(row=extra.name, kind="cross-encoder", model=extra.key)
+            rerankers[extra.key] = Reranker(
+                row=extra.name, kind="cross-encoder", model=extra.key
+            )
         for extra in self.user_models(*LANGUAGE_MODELS) if self.task.asking else ():
             rerankers[extra.key] = Reranker(
                 row=extra.name, kind="language-model", model=extra.key, additional=True
@@ -449,11 +576,16 @@ class RetrievalPlanner(Planner):
                     continue  # an additional row without a value is not shown
                 outcome: Found = weights if isinstance(weights, Missing) else first
             else:
-                settings: dict[str, Any] = {"kind": reranker.kind, "documents": retriever.reranked_reading}
+                settings: dict[str, Any] = {
+                    "kind": reranker.kind,
+                    "documents": retriever.reranked_reading,
+                }
                 settings |= {"pool": "judged", "top": self.task.top}
                 if weights:
                     settings |= model_settings(reranker.model, weights)
-                    settings |= {"max_length": self.max_length(reranker.model) or USER_MAX_LENGTH}
+                    settings |= {
+                        "max_length": self.max_length(reranker.model) or USER_MAX_LENGTH
+                    }
                 outcome = {
                     form: (
                         self.add(
@@ -465,9 +597,18 @@ class RetrievalPlanner(Planner):
                     for form, hits in first.items()
                 }
             additional = reranker.additional or name not in self.task.rerankers
-            self.found.append(self.system(retriever, reranker, outcome, additional=additional))
+            self.found.append(
+                self.system(retriever, reranker, outcome, additional=additional)
+            )
 
-    def asked(self, key: str, name: str, retriever: Retriever, reranker: Reranker, first: Found) -> None:
+    def asked(
+        self,
+        key: str,
+        name: str,
+        retriever: Retriever,
+        reranker: Reranker,
+        first: Found,
+    ) -> None:
         """The rows of a language model that reranks a retriever's hits; pairwise only for BM25's hits.
 
         A published row is not run, because its prompt is unknown; an additional row has our prompt.  A model
@@ -480,28 +621,41 @@ class RetrievalPlanner(Planner):
         )
         for way in ways if not reranker.additional else ():
             self.found.append(
-                self.system(retriever, reranker, Missing(NO_PROMPT), pairwise=way == "pairwise")
+                self.system(
+                    retriever, reranker, Missing(NO_PROMPT), pairwise=way == "pairwise"
+                )
             )
         model = self.language_model(reranker.model)
         if isinstance(model, Missing) or isinstance(first, Missing):
             return  # an additional row without a value is not shown
         if not reranker.additional:
             reranker = reranker.model_copy(
-                update={"row": additional_name(reranker.row, NOT_THEIRS), "additional": True}
+                update={
+                    "row": additional_name(reranker.row, NOT_THEIRS),
+                    "additional": True,
+                }
             )
         for way, forms in ways.items():
             outcome: Found = {
                 form: (
                     self.add(
                         self.run(ASK, f"{key}+{name}", f"{form}-{way}"),
-                        model | self.question(way) | {"form": form, "queries": self.wanted(form)},
+                        model
+                        | self.question(way)
+                        | {"form": form, "queries": self.wanted(form)},
                         needs=first[form],
                     ),
                 )
                 for form in forms
             }
             self.found.append(
-                self.system(retriever, reranker, outcome, additional=True, pairwise=way == "pairwise")
+                self.system(
+                    retriever,
+                    reranker,
+                    outcome,
+                    additional=True,
+                    pairwise=way == "pairwise",
+                )
             )
 
     def question(self, way: str) -> dict[str, Any]:
@@ -516,7 +670,14 @@ class RetrievalPlanner(Planner):
             "documents": "whole",
         }
 
-    def classified(self, key: str, name: str, retriever: Retriever, reranker: Reranker, first: Found) -> None:
+    def classified(
+        self,
+        key: str,
+        name: str,
+        retriever: Retriever,
+        reranker: Reranker,
+        first: Found,
+    ) -> None:
         """The row of a classifier that reranks a retriever's hits, with one run per seed of its training."""
         trained = self.classifiers(reranker)
         if isinstance(trained, Missing) or isinstance(first, Missing):
@@ -538,13 +699,17 @@ class RetrievalPlanner(Planner):
             for form, hits in first.items()
         }
         if self.context.grid != PAPER_GRID and not reranker.additional:
-            difference = [Difference(f"grid={PAPER_GRID}", f"{self.context.grid} budget")]
+            difference = [
+                Difference(f"grid={PAPER_GRID}", f"{self.context.grid} budget")
+            ]
             if not retriever.additional:
                 missing = Missing(reason_not_run(difference))
                 self.found.append(self.system(retriever, reranker, missing))
             row = additional_name(reranker.row, difference)
             reranker = reranker.model_copy(update={"row": row, "additional": True})
-        self.found.append(self.system(retriever, reranker, outcome, additional=reranker.additional))
+        self.found.append(
+            self.system(retriever, reranker, outcome, additional=reranker.additional)
+        )
 
     def classifiers(self, reranker: Reranker) -> tuple[Run, ...] | Missing:
         """The trainings of a classifier, one per seed."""
@@ -570,7 +735,9 @@ class RetrievalPlanner(Planner):
             weights = self.context.weights(tuned.model)
             if isinstance(weights, Missing) or isinstance(first, Missing):
                 missing = weights if isinstance(weights, Missing) else first
-                self.found.append(self.system(retriever, tuned, missing, additional=tuned.additional))
+                self.found.append(
+                    self.system(retriever, tuned, missing, additional=tuned.additional)
+                )
                 continue
             grid = self.grid(tuned)
             runs = self.reranked(key, name, tuned, weights, first[self.MAIN])
@@ -579,21 +746,37 @@ class RetrievalPlanner(Planner):
                 missing = Missing(reason_not_run(differences))
                 self.found.append(self.system(retriever, tuned, missing))
                 tuned = tuned.model_copy(
-                    update={"row": additional_name(tuned.row, differences), "additional": True}
+                    update={
+                        "row": additional_name(tuned.row, differences),
+                        "additional": True,
+                    }
                 )
-            self.found.append(self.system(retriever, tuned, {self.MAIN: runs}, additional=tuned.additional))
+            self.found.append(
+                self.system(
+                    retriever, tuned, {self.MAIN: runs}, additional=tuned.additional
+                )
+            )
 
     def grid(self, tuned: Finetuned) -> RetrievalGrid:
         return tuned.grids.get(self.context.grid) or self.task.grids[self.context.grid]
 
     def reranked(
-        self, key: str, name: str, tuned: Finetuned, weights: Weights, hits: tuple[Run, ...]
+        self,
+        key: str,
+        name: str,
+        tuned: Finetuned,
+        weights: Weights,
+        hits: tuple[Run, ...],
     ) -> tuple[Run, ...]:
         """The runs in which a fine-tuned cross-encoder reranks ``hits``, one per seed."""
         runs = []
         for training in self.trained(name, tuned, weights, f"{key}+{name}", hits):
-            reading = self.run("rerank-tuned", f"{key}+{name}", self.context.grid, training.seed)
-            runs.append(self.add(reading, self.read(training), needs=hits, weights_of=training))
+            reading = self.run(
+                "rerank-tuned", f"{key}+{name}", self.context.grid, training.seed
+            )
+            runs.append(
+                self.add(reading, self.read(training), needs=hits, weights_of=training)
+            )
         return tuple(runs)
 
     def tuned_retriever(self, name: str, tuned: Finetuned) -> Found:
@@ -606,16 +789,27 @@ class RetrievalPlanner(Planner):
             reading = self.run("retrieve-tuned", name, self.context.grid, training.seed)
             kept = {"pool": self.task.pool, "top": self.task.top}
             kept |= {"form": self.MAIN, "documents": "whole"}
-            runs.append(self.add(reading, self.read(training) | kept, weights_of=training))
+            runs.append(
+                self.add(reading, self.read(training) | kept, weights_of=training)
+            )
         return {self.MAIN: tuple(runs)}
 
     def read(self, training: Run) -> dict[str, Any]:
         """The settings of predictions with a fine-tuned model."""
         max_length = self.specs[training].settings["max_length"]
-        return {"weights_of": training.folder, "max_length": max_length, "queries": None}
+        return {
+            "weights_of": training.folder,
+            "max_length": max_length,
+            "queries": None,
+        }
 
     def trained(
-        self, name: str, tuned: Finetuned, weights: Weights, chosen: str, hits: tuple[Run, ...] = ()
+        self,
+        name: str,
+        tuned: Finetuned,
+        weights: Weights,
+        chosen: str,
+        hits: tuple[Run, ...] = (),
     ) -> list[Run]:
         """The trainings of a fine-tuned model, one per seed.
 
@@ -628,18 +822,28 @@ class RetrievalPlanner(Planner):
         if tuned.kind == "bi-encoder":
             settings |= {"temperature": tuned.temperature, "documents": tuned.documents}
         trials = [
-            Trial(rate_name(rate), {"learning_rate": rate, "updates": list(grid.updates)})
+            Trial(
+                rate_name(rate), {"learning_rate": rate, "updates": list(grid.updates)}
+            )
             for rate in grid.learning_rates
         ]
         choice, trained = None, name
         if len(trials) * len(grid.updates) > 1:
             found = self.search(
-                name, self.context.grid, settings, trials, self.seeds(grid), needs=self.candidates()
+                name,
+                self.context.grid,
+                settings,
+                trials,
+                self.seeds(grid),
+                needs=self.candidates(),
             )
             trained = chosen
             choice = self.add(
                 self.run("choice", trained, self.context.grid),
-                {"grid": self.context.grid, "trials": [trial.settings for trial in trials]},
+                {
+                    "grid": self.context.grid,
+                    "trials": [trial.settings for trial in trials],
+                },
                 needs=(*hits, *found),
             )
         return [
@@ -662,7 +866,9 @@ class RetrievalPlanner(Planner):
 
     def differences(self, grid: RetrievalGrid, seeds: int) -> list[Difference]:
         """The differences of fine-tuning under ``grid`` from the paper's settings."""
-        words = [f"{grid.updates[-1]} updates of {grid.batch_size} pairs of {grid.max_length} tokens"]
+        words = [
+            f"{grid.updates[-1]} updates of {grid.batch_size} pairs of {grid.max_length} tokens"
+        ]
         return self.budget(grid, words) + fewer_seeds(seeds, self.task.averages)
 
 

@@ -14,7 +14,9 @@ from lextables.tasks.retrieval.collection import Collection, reorder
 
 
 def scores(
-    predictions: Iterable[Row], collection: Collection, only: Sequence[str] | None = None
+    predictions: Iterable[Row],
+    collection: Collection,
+    only: Sequence[str] | None = None,
 ) -> list[Row]:
     """Score the hits of a run on the test queries, or those in ``only``; sorted rows of `run.SCORES`.
 
@@ -24,7 +26,11 @@ def scores(
     Groups are ``all``, each value of the task's columns ``groups``, and each query.
     """
     task = collection.task
-    queries = {name: row for name, row in collection.of("test").items() if only is None or name in only}
+    queries = {
+        name: row
+        for name, row in collection.of("test").items()
+        if only is None or name in only
+    }
     qrels = {name: dict(collection.judged[name]) for name in queries}
     run: dict[str, list[str]] = defaultdict(list)
     for row in sorted(predictions, key=lambda row: (row["query_id"], row["rank"])):
@@ -41,7 +47,9 @@ def scores(
         rows += _grouped(metric, of_queries, lambda query: "all")
         for column in task["groups"]:
             rows += _grouped(
-                metric, of_queries, lambda query, column=column: f"{column}: {queries[query][column]}"
+                metric,
+                of_queries,
+                lambda query, column=column: f"{column}: {queries[query][column]}",
             )
         rows += _grouped(metric, of_queries, lambda query: f"query: {query}")
     return sorted(rows, key=lambda row: (row["metric"], row["group"]))
@@ -58,13 +66,18 @@ def by_query(scored: Iterable[Row], collection: Collection) -> list[Row]:
     for row in scored:
         kind, _, query = row["group"].partition(": ")
         if kind == "query" and not math.isnan(row["value"]):
-            columns = (f"{column}: {queries[query][column]}" for column in collection.task["groups"])
+            columns = (
+                f"{column}: {queries[query][column]}"
+                for column in collection.task["groups"]
+            )
             unit = {"metric": row["metric"], "unit": query, "value": row["value"]}
             rows += [unit | {"group": group} for group in ("all", *columns)]
     return sorted(rows, key=itemgetter("metric", "group", "unit"))
 
 
-def _grouped(metric: str, of_queries: Mapping[str, float], group: Callable[[str], str]) -> list[Row]:
+def _grouped(
+    metric: str, of_queries: Mapping[str, float], group: Callable[[str], str]
+) -> list[Row]:
     members: dict[str, list[float]] = defaultdict(list)
     for query, value in sorted(of_queries.items()):
         members[group(query)].append(value)
@@ -89,21 +102,36 @@ def choose(
     Ties go to fewer updates, then to the lower rate.
     """
     metric = collection.task["choose_by"]
-    qrels = {query_id: dict(collection.judged[query_id]) for query_id in collection.of("validation")}
+    qrels = {
+        query_id: dict(collection.judged[query_id])
+        for query_id in collection.of("validation")
+    }
     values: dict[tuple[float, int], list[float]] = defaultdict(list)
     for (rate, _), path in sorted(runs.items()):
         for updates, relevance in _by_updates(path).items():
             candidates = _candidates(relevance) if hits is None else hits
-            reordered = reorder({query: candidates.get(query, ()) for query in qrels}, relevance)
-            run = {query: [document for document, _ in ranking] for query, ranking in reordered.items()}
+            reordered = reorder(
+                {query: candidates.get(query, ()) for query in qrels}, relevance
+            )
+            run = {
+                query: [document for document, _ in ranking]
+                for query, ranking in reordered.items()
+            }
             of_queries = by_name(metric)(qrels, run)
             values[rate, updates].append(sum(of_queries.values()) / len(of_queries))
     name = f"validation {metric}"
     means = [
-        {"learning_rate": rate, "updates": updates, name: sum(each) / len(each), "seeds": len(each)}
+        {
+            "learning_rate": rate,
+            "updates": updates,
+            name: sum(each) / len(each),
+            "seeds": len(each),
+        }
         for (rate, updates), each in sorted(values.items())
     ]
-    best = min(means, key=lambda row: (-row[name], row["updates"], row["learning_rate"]))
+    best = min(
+        means, key=lambda row: (-row[name], row["updates"], row["learning_rate"])
+    )
     return {"learning_rate": best["learning_rate"], "updates": [best["updates"]]}, means
 
 

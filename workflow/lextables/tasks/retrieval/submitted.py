@@ -33,7 +33,9 @@ class Hit(NamedTuple):
     rank: float | None = None
 
 
-def predictions(file: File, form: str, data: Sequence[str | Path], task: Mapping[str, Any]) -> Submitted:
+def predictions(
+    file: File, form: str, data: Sequence[str | Path], task: Mapping[str, Any]
+) -> Submitted:
     """Return submitted hits as rows of `PREDICTIONS`; ``data`` are the files of `collection.files`.
 
     Hits of other splits are skipped.  Raises `BadInput`, naming the line, for an unknown query or document, a
@@ -45,7 +47,9 @@ def predictions(file: File, form: str, data: Sequence[str | Path], task: Mapping
     hits: dict[str, dict[str, Hit]] = defaultdict(dict)
     for line in FORMS[form](file):
         query = _decoded(line.query, collection.queries)
-        hit = line._replace(query=query, document=_decoded(line.document, collection.documents))
+        hit = line._replace(
+            query=query, document=_decoded(line.document, collection.documents)
+        )
         if hit.query not in collection.queries:
             what = f"the data set has no query {hit.query!r}"
             raise BadInput(what, where=hit.place, do="correct its id")
@@ -68,14 +72,19 @@ def predictions(file: File, form: str, data: Sequence[str | Path], task: Mapping
     ranking = {}
     for query, of_query in hits.items():
         _check_ranks(of_query.values())
-        best_first = sorted(of_query.values(), key=lambda hit: (hit.score, hit.document), reverse=True)
+        best_first = sorted(
+            of_query.values(), key=lambda hit: (hit.score, hit.document), reverse=True
+        )
         ranking[query] = [(hit.document, hit.score) for hit in best_first]
     return Submitted(prediction_rows(ranking), skipped)
 
 
 def _check_ranks(hits: Iterable[Hit]) -> None:
     """Raise `BadInput` if a hit has a better rank than one with a higher score."""
-    ranked = sorted((hit for hit in hits if hit.rank is not None), key=lambda hit: (hit.rank, -hit.score))
+    ranked = sorted(
+        (hit for hit in hits if hit.rank is not None),
+        key=lambda hit: (hit.rank, -hit.score),
+    )
     for better, worse in pairwise(ranked):
         if worse.score > better.score:
             raise BadInput(
@@ -133,8 +142,12 @@ def _fields(line: str, place: str) -> tuple[str, str, str, str]:
         marks = [len(words) - 1 - AFTER_SECOND]
     if not marks:
         what = "has no Q0 that is followed by document, rank, score and tag"
-        raise BadInput(what, where=place, do=f"give {', '.join(TREC)}, separated by tabs")
-    with_numbers = [at for at in marks if is_number(words[at + 2]) and is_number(words[at + 3])]
+        raise BadInput(
+            what, where=place, do=f"give {', '.join(TREC)}, separated by tabs"
+        )
+    with_numbers = [
+        at for at in marks if is_number(words[at + 2]) and is_number(words[at + 3])
+    ]
     at = [*with_numbers, *marks][0]
     document, rank, score = words[at + 1 : at + 4]
     return line[: starts[at]].strip(), document, rank, score
@@ -142,7 +155,12 @@ def _fields(line: str, place: str) -> tuple[str, str, str, str]:
 
 def _csv(file: File) -> Iterator[Hit]:
     for place, row in file.table(*COLUMNS):
-        yield Hit(place, row["query_id"], row["document_id"], number(row["score"], "score", place))
+        yield Hit(
+            place,
+            row["query_id"],
+            row["document_id"],
+            number(row["score"], "score", place),
+        )
 
 
 def _jsonl(file: File) -> Iterator[Hit]:

@@ -28,13 +28,20 @@ Pairs = Mapping[str, Sequence[str]]
 class Tuning(Protocol):
     """How one kind of model is fine-tuned; a module with these functions."""
 
-    def load(self, settings: Settings, device: torch.device, seed: int) -> torch.nn.Module:
+    def load(
+        self, settings: Settings, device: torch.device, seed: int
+    ) -> torch.nn.Module:
         """Load the model to train."""
 
     def finetune(
-        self, model: Any, collection: Collection, settings: Settings, seed: int, work: Path,
+        self,
+        model: Any,
+        collection: Collection,
+        settings: Settings,
+        seed: int,
+        work: Path,
         visit: Callable[[int], None],
-    ) -> dict[str, Any]:  # fmt: skip
+    ) -> dict[str, Any]:
         """Train in place on the training queries; return what `run.json` records.
 
         ``visit(n)`` is called after each n of the setting ``updates``; checkpoints are in ``work``.
@@ -45,14 +52,24 @@ class Tuning(Protocol):
 
 
 def pair_scores(
-    tuning: Tuning, model: Any, collection: Collection, texts: Mapping[str, str], hits: Pairs
+    tuning: Tuning,
+    model: Any,
+    collection: Collection,
+    texts: Mapping[str, str],
+    hits: Pairs,
 ) -> dict[tuple[str, str], float]:
     """Return {(query id, document id): score} of every hit; ``texts`` are those of the queries."""
-    pairs = [(query_id, document) for query_id in sorted(hits) for document in hits[query_id]]
+    pairs = [
+        (query_id, document) for query_id in sorted(hits) for document in hits[query_id]
+    ]
     if not pairs:
         return {}
     scores = tuning.score(
-        model, [(texts[query_id], collection.documents[document]) for query_id, document in pairs]
+        model,
+        [
+            (texts[query_id], collection.documents[document])
+            for query_id, document in pairs
+        ],
     )
     return dict(zip(pairs, map(float, scores), strict=True))
 
@@ -76,7 +93,11 @@ class Training:
     @cached_property
     def work(self) -> Path:
         """The folder of the checkpoints."""
-        key = {"settings": dict(self.settings), "seed": self.seed, "identity": dict(self.identity)}
+        key = {
+            "settings": dict(self.settings),
+            "seed": self.seed,
+            "identity": dict(self.identity),
+        }
         return work_folder(self.work_root, key)
 
 
@@ -87,7 +108,9 @@ def search(run: Training, candidates: Sequence[Pairs], output: str) -> dict[str,
     """
     texts = run.collection.texts(run.collection.task["forms"][0], ("validation",))
     pools = {
-        query_id: sorted({document for hits in candidates for document in hits.get(query_id, ())})
+        query_id: sorted(
+            {document for hits in candidates for document in hits.get(query_id, ())}
+        )
         for query_id in texts
     }
 
@@ -100,7 +123,10 @@ def search(run: Training, candidates: Sequence[Pairs], output: str) -> dict[str,
         write(TRIED, rows, run.work / f"scores-{updates}.parquet")
 
     _, record = _train(run, visit)
-    parts = [run.work / f"scores-{updates}.parquet" for updates in sorted(run.settings["updates"])]
+    parts = [
+        run.work / f"scores-{updates}.parquet"
+        for updates in sorted(run.settings["updates"])
+    ]
     write(TRIED, (row for part in parts for row in read(part)), output)
     return record
 
@@ -133,5 +159,7 @@ def _train(
         model.train(training)
         set_random_state(run.device, state)
 
-    record = run.tuning.finetune(model, run.collection, run.settings, run.seed, run.work, visit_unchanged)
+    record = run.tuning.finetune(
+        model, run.collection, run.settings, run.seed, run.work, visit_unchanged
+    )
     return model, record | {"work": run.work.name}

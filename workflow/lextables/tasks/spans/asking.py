@@ -40,7 +40,9 @@ class Piece:
 class Extracted:
     """The spans of each question, {question: {(start, end): probability}}, and counts."""
 
-    spans: dict[str, dict[tuple[int, int], float]] = field(default_factory=lambda: defaultdict(dict))
+    spans: dict[str, dict[tuple[int, int], float]] = field(
+        default_factory=lambda: defaultdict(dict)
+    )
     counts: Counter[str] = field(default_factory=Counter)
 
 
@@ -51,7 +53,11 @@ class Reader:
     """
 
     def __init__(self, model: LanguageModel, settings: Mapping[str, Any]) -> None:
-        self.model, self.words, self.tokens = model, settings["words"], settings["tokens"]
+        self.model, self.words, self.tokens = (
+            model,
+            settings["words"],
+            settings["tokens"],
+        )
         self.least = settings["least"]
         self.clause: Template = plain_template(settings["clause"])
         self.presence: Template = plain_template(settings["presence"])
@@ -62,29 +68,45 @@ class Reader:
         Raises `BadInput` if not even one word fits.
         """
         longest = max((row["question"] for row in questions), key=len, default="")
-        places = fitting_parts(text, self.words, lambda shown: self._fits(shown, longest), self.model.name)
+        places = fitting_parts(
+            text, self.words, lambda shown: self._fits(shown, longest), self.model.name
+        )
         return [Piece(contract, start, end) for start, end in places]
 
     def _fits(self, text: str, question: str) -> bool:
         prompt = self.clause.filled(text=text, question=question)
-        return self.model.window is None or self.model.tokens(prompt) + self.tokens <= self.model.window
+        return (
+            self.model.window is None
+            or self.model.tokens(prompt) + self.tokens <= self.model.window
+        )
 
-    def read(self, piece: Piece, text: str, questions: Sequence[Row], extracted: Extracted) -> None:
+    def read(
+        self, piece: Piece, text: str, questions: Sequence[Row], extracted: Extracted
+    ) -> None:
         """Ask all ``questions`` about a piece of a contract's ``text``; add the spans to ``extracted``."""
         shown = text[piece.start : piece.end]
-        prompts = [self.presence.filled(text=shown, question=row["question"]) for row in questions]
+        prompts = [
+            self.presence.filled(text=shown, question=row["question"])
+            for row in questions
+        ]
         present = weighed(self.model, prompts, [ANSWERS] * len(prompts))
-        probabilities = [1.0 if answer is None else answer.shares[0] for answer in present]
+        probabilities = [
+            1.0 if answer is None else answer.shares[0] for answer in present
+        ]
         counts = extracted.counts
         counts["requests"] += len(prompts)
-        counts["unanswered"] += sum(answer is not None and not any(answer.shares) for answer in present)
+        counts["unanswered"] += sum(
+            answer is not None and not any(answer.shares) for answer in present
+        )
         likely = [
             (row, probability)
             for row, probability in zip(questions, probabilities, strict=True)
             if probability >= self.least
         ]
         requests = [
-            Request(self.clause.filled(text=shown, question=row["question"]), self.tokens)
+            Request(
+                self.clause.filled(text=shown, question=row["question"]), self.tokens
+            )
             for row, _ in likely
         ]
         counts["requests"] += len(requests)
@@ -107,10 +129,16 @@ def parts(text: str, words: int) -> list[tuple[int, int]]:
     ends = [(word.start(), word.end()) for word in re.finditer(r"\S+", text)]
     step = max(1, words - min(OVERLAP, words // 4))
     starts = range(0, max(1, len(ends) - (words - step)), step)
-    return [(ends[at][0], ends[min(at + words, len(ends)) - 1][1]) for at in starts] if ends else []
+    return (
+        [(ends[at][0], ends[min(at + words, len(ends)) - 1][1]) for at in starts]
+        if ends
+        else []
+    )
 
 
-def fitting_parts(text: str, words: int, fits: Callable[[str], bool], model: str) -> list[tuple[int, int]]:
+def fitting_parts(
+    text: str, words: int, fits: Callable[[str], bool], model: str
+) -> list[tuple[int, int]]:
     """Return `parts` of at most ``words`` words that all fit; `BadInput` if not even one word fits."""
     while words:
         places = parts(text, words)
@@ -124,7 +152,11 @@ def fitting_parts(text: str, words: int, fits: Callable[[str], bool], model: str
 def quotes(answer: str) -> list[str]:
     """Return the quotes in an answer, one per line; none if it says that there is no passage."""
     lines = (line.strip() for line in answer.splitlines())
-    return [line for line in lines if line and line.strip(_QUOTE_MARKS + ".").upper() != NONE]
+    return [
+        line
+        for line in lines
+        if line and line.strip(_QUOTE_MARKS + ".").upper() != NONE
+    ]
 
 
 def where(quote: str, text: str) -> tuple[int, int] | None:
@@ -145,13 +177,17 @@ def asked_questions(questions: Iterable[Row], most: int | None) -> dict[str, lis
     return {contract: rows[:most] for contract, rows in sorted(by_contract.items())}
 
 
-def nbest(question_id: str, text: str, spans: Mapping[tuple[int, int], float], n_best: int) -> Iterator[Row]:
+def nbest(
+    question_id: str, text: str, spans: Mapping[tuple[int, int], float], n_best: int
+) -> Iterator[Row]:
     """Yield a question's rows of `schema.NBEST`, each text once.
 
     The empty prediction has one minus the probability of the best span.
     """
     best: dict[str, tuple[float, int, int]] = {}
-    for (start, end), probability in sorted(spans.items(), key=lambda item: (-item[1], item[0])):
+    for (start, end), probability in sorted(
+        spans.items(), key=lambda item: (-item[1], item[0])
+    ):
         best.setdefault(collapsed(text[start:end]), (probability, start, end))
     kept = [(*place, released) for released, place in list(best.items())[:n_best]]
     empty = (1.0 - kept[0][0] if kept else 1.0, -1, -1, "")

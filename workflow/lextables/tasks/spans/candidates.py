@@ -40,15 +40,20 @@ _DATE = re.compile(
     re.IGNORECASE,
 )
 _CAPITAL = r"[A-Z0-9][\w&’'/.,()-]*"
-_CAPITALS = re.compile(rf"{_CAPITAL}(?:\s+(?:{_CAPITAL}|and|of|for|the|to|in|on|&|-)(?=\s|$))*")
+_CAPITALS = re.compile(
+    rf"{_CAPITAL}(?:\s+(?:{_CAPITAL}|and|of|for|the|to|in|on|&|-)(?=\s|$))*"
+)
 _DOCUMENT = re.compile(
     r"agreement|contract|amendment|license|addendum|lease|terms|letter|plan|policy|exhibit|services|joint|deed"
     r"|schedule|memorandum",
     re.IGNORECASE,
 )
-_LAST_WORD = re.compile(r"\b(?:agreement|contract|amendment|addendum|undertaking)\b", re.IGNORECASE)
+_LAST_WORD = re.compile(
+    r"\b(?:agreement|contract|amendment|addendum|undertaking)\b", re.IGNORECASE
+)
 _BEFORE_TITLE = re.compile(
-    r"(?:EX(?:HIBIT)?[\s-]*[\d.]+\w?|This|The|Execution (?:Copy|Version)|[\d.]+)\s+", re.IGNORECASE
+    r"(?:EX(?:HIBIT)?[\s-]*[\d.]+\w?|This|The|Execution (?:Copy|Version)|[\d.]+)\s+",
+    re.IGNORECASE,
 )
 _SHORTEST_TITLE = 6
 
@@ -88,9 +93,13 @@ def titles(text: str) -> list[Span]:
         if _DOCUMENT.search(words):
             before = _BEFORE_TITLE.match(words)
             start = match.start() + (before.end() if before else 0)
-            ends = [match.start() + last.end() for last in _LAST_WORD.finditer(words)] or [match.end()]
+            ends = [
+                match.start() + last.end() for last in _LAST_WORD.finditer(words)
+            ] or [match.end()]
             spans += [(start, end) for end in (ends[0], ends[-1])]
-    return [span for span in dict.fromkeys(spans) if span[1] - span[0] >= _SHORTEST_TITLE]
+    return [
+        span for span in dict.fromkeys(spans) if span[1] - span[0] >= _SHORTEST_TITLE
+    ]
 
 
 def names(text: str) -> list[Span]:
@@ -98,18 +107,30 @@ def names(text: str) -> list[Span]:
 
     For capitalised words also the part up to a company's legal form, and the parts around an `and`.
     """
-    spans = [match.span(1) for pattern in (_QUOTED, _DEFINED) for match in pattern.finditer(text)]
+    spans = [
+        match.span(1)
+        for pattern in (_QUOTED, _DEFINED)
+        for match in pattern.finditer(text)
+    ]
     for match in _NAME.finditer(text):
         start, words = match.start(), _LEFT_OVER.sub("", match[0])
         ends = [end.end() for end in _COMPANY_END.finditer(words)]
-        joints = [0, *(place for joint in _AND.finditer(words) for place in joint.span()), len(words)]
+        joints = [
+            0,
+            *(place for joint in _AND.finditer(words) for place in joint.span()),
+            len(words),
+        ]
         inside = [
             (0, len(words)),
             *((0, end) for end in ends[:1]),
             *zip(joints[::2], joints[1::2], strict=True),
         ]
         spans += [(start + first, start + last) for first, last in inside]
-    return [(first, last) for first, last in sorted(set(spans)) if _LETTER.search(text, first, last)]
+    return [
+        (first, last)
+        for first, last in sorted(set(spans))
+        if _LETTER.search(text, first, last)
+    ]
 
 
 PARTS = {"date": dates, "title": titles, "name": names}  # in order of precedence
@@ -146,12 +167,18 @@ class Candidates:
 
     def texts(self, units: Units) -> list[str]:
         """The text of each candidate."""
-        places = zip(self.contract.tolist(), self.start.tolist(), self.end.tolist(), strict=True)
+        places = zip(
+            self.contract.tolist(), self.start.tolist(), self.end.tolist(), strict=True
+        )
         return [units.texts[contract][start:end] for contract, start, end in places]
 
 
 def candidates(
-    units: Units, logits: np.ndarray, likely: int, parts: Sequence[str], runs: bool = True
+    units: Units,
+    logits: np.ndarray,
+    likely: int,
+    parts: Sequence[str],
+    runs: bool = True,
 ) -> Candidates:
     """Return the candidates of a category with these ``logits`` (units,).
 
@@ -167,18 +194,34 @@ def candidates(
         for unit in best.tolist():
             last = unit
             while last in chosen and last - unit < (LONGEST_RUN if runs else 1):
-                found.append((contract, unit, last, int(units.start[unit]), int(units.end[last]), False))
+                found.append(
+                    (
+                        contract,
+                        unit,
+                        last,
+                        int(units.start[unit]),
+                        int(units.end[last]),
+                        False,
+                    )
+                )
                 last += 1
-            found += [(contract, unit, unit, *span, True) for span in _parts(units, contract, unit, parts)]
+            found += [
+                (contract, unit, unit, *span, True)
+                for span in _parts(units, contract, unit, parts)
+            ]
         if "name" in parts:
             in_order = sorted(found, key=itemgetter(3))
-            found = list({text[row[3] : row[4]]: row for row in reversed(in_order)}.values())
+            found = list(
+                {text[row[3] : row[4]]: row for row in reversed(in_order)}.values()
+            )
         rows += found
     columns = np.array(rows, dtype=np.int64).reshape(-1, 6).T
     return Candidates(*columns[:5], part=columns[5].astype(bool))
 
 
-def _parts(units: Units, contract: int, unit: int, parts: Sequence[str]) -> Iterator[tuple[int, int]]:
+def _parts(
+    units: Units, contract: int, unit: int, parts: Sequence[str]
+) -> Iterator[tuple[int, int]]:
     start, end = int(units.start[unit]), int(units.end[unit])
     text = units.texts[contract][start:end]
     for name in parts:
@@ -187,7 +230,9 @@ def _parts(units: Units, contract: int, unit: int, parts: Sequence[str]) -> Iter
                 yield start + first, start + last
 
 
-def candidate_features(candidates: Candidates, units: Units, logits: np.ndarray) -> np.ndarray:
+def candidate_features(
+    candidates: Candidates, units: Units, logits: np.ndarray
+) -> np.ndarray:
     """Return the features of each candidate, float64 (candidates, features), from the ``logits`` (units,)."""
     z = logits.astype(np.float64)
     contract, first, last = candidates.contract, candidates.first, candidates.last
@@ -207,7 +252,9 @@ def candidate_features(candidates: Candidates, units: Units, logits: np.ndarray)
             top = z[own][order[:2]]
             best[number], together[number] = top[0], np.logaddexp.reduce(z[own])
             second[number] = top[-1] if len(top) > 1 else OUTSIDE
-    place = rank[np.minimum(first[:, None] + np.arange(LONGEST_RUN), last[:, None])].min(axis=1)
+    place = rank[
+        np.minimum(first[:, None] + np.arange(LONGEST_RUN), last[:, None])
+    ].min(axis=1)
     best_other = np.where(place == 0, second[contract], best[contract])
 
     length = np.log1p(candidates.end - candidates.start)
@@ -218,8 +265,18 @@ def candidate_features(candidates: Candidates, units: Units, logits: np.ndarray)
         [highest, lowest, of_run.mean(axis=1), before, after]
         + [best[contract] - highest, highest - best_other, together[contract]]
         + [np.log1p(place), *(place < within for within in RANKS)]
-        + [length, length**2 / 5, candidates.start / characters, np.log1p(candidates.start), np.log1p(count)]
-        + [whole, candidates.part, *(last - first == more for more in range(1, LONGEST_RUN))]
+        + [
+            length,
+            length**2 / 5,
+            candidates.start / characters,
+            np.log1p(candidates.start),
+            np.log1p(count),
+        ]
+        + [
+            whole,
+            candidates.part,
+            *(last - first == more for more in range(1, LONGEST_RUN)),
+        ]
         + [np.maximum(0, highest - hinge) for hinge in HINGES]
         + [run * lowest, whole * np.maximum(before, after)]
     ).astype(np.float64)
@@ -233,15 +290,31 @@ def part_words(candidates: Candidates, units: Units) -> csr_matrix:
 
 def _tokens(candidates: Candidates, units: Units) -> Iterator[list[str]]:
     """Yield the words in and beside each part, with their positions; none for whole units."""
-    columns = (candidates.contract, candidates.first, candidates.start, candidates.end, candidates.part)
-    for contract, unit, start, end, part in zip(*(column.tolist() for column in columns), strict=True):
+    columns = (
+        candidates.contract,
+        candidates.first,
+        candidates.start,
+        candidates.end,
+        candidates.part,
+    )
+    for contract, unit, start, end, part in zip(
+        *(column.tolist() for column in columns), strict=True
+    ):
         if not part:
             yield []
             continue
-        text, first, last = units.texts[contract], int(units.start[unit]), int(units.end[unit])
-        before = _TOKEN.findall(text[max(first, start - BESIDE_CHARACTERS) : start].lower())[-BESIDE:]
+        text, first, last = (
+            units.texts[contract],
+            int(units.start[unit]),
+            int(units.end[unit]),
+        )
+        before = _TOKEN.findall(
+            text[max(first, start - BESIDE_CHARACTERS) : start].lower()
+        )[-BESIDE:]
         inside = _TOKEN.findall(text[start:end])
-        after = _TOKEN.findall(text[end : min(last, end + BESIDE_CHARACTERS)].lower())[:BESIDE]
+        after = _TOKEN.findall(text[end : min(last, end + BESIDE_CHARACTERS)].lower())[
+            :BESIDE
+        ]
         yield [
             *(f"{at} before: {word}" for at, word in enumerate(reversed(before))),
             *(f"before: {word}" for word in before),
@@ -256,20 +329,25 @@ def _tokens(candidates: Candidates, units: Units) -> Iterator[list[str]]:
 
 
 _KEYWORDS = tuple(
-    re.compile(words) for words in (r"shall|will", r"not ", r"provided|except", r"means", r"hereby")
+    re.compile(words)
+    for words in (r"shall|will", r"not ", r"provided|except", r"means", r"hereby")
 )
 _QUOTES = '"“”('
 FAR = 14.0  # the logarithm of a position beyond all contracts
 
 
-def context_features(candidates: Candidates, logits: np.ndarray, category: int) -> np.ndarray:
+def context_features(
+    candidates: Candidates, logits: np.ndarray, category: int
+) -> np.ndarray:
     """Return scores of each candidate's units in the other categories, float64 (candidates, 3).
 
     The highest and the second one, and by how much its own is above the highest.  ``logits`` (units,
     categories); the score of a run is the mean of its ends.
     """
     scores = (logits[candidates.first] + logits[candidates.last]) / 2
-    padded = np.pad(np.delete(scores, category, axis=1), ((0, 0), (2, 0)), constant_values=OUTSIDE)
+    padded = np.pad(
+        np.delete(scores, category, axis=1), ((0, 0), (2, 0)), constant_values=OUTSIDE
+    )
     second, best = np.partition(padded, (-2, -1), axis=1)[:, -2:].T
     return np.column_stack([best, scores[:, category] - best, second])
 
@@ -285,8 +363,17 @@ def text_features(candidates: Candidates, units: Units) -> np.ndarray:
         text, span = units.texts[contract], units.texts[contract][start:end]
         words, low = span.split(), span.lower()
         row = [
-            *(len(words), sum(word[0].isupper() for word in words) / len(words), span.isupper()),
-            *(span[-1] in ".;", span[-1] == ":", span[0].isupper(), span[0].isdigit() or span[0] == "("),
+            *(
+                len(words),
+                sum(word[0].isupper() for word in words) / len(words),
+                span.isupper(),
+            ),
+            *(
+                span[-1] in ".;",
+                span[-1] == ":",
+                span[0].isupper(),
+                span[0].isdigit() or span[0] == "(",
+            ),
             *("\n" in text[max(0, start - 3) : start], "\n" in text[end : end + 3]),
             *(span.count(","), sum(map(str.isdigit, span))),
             *(len(pattern.findall(low)) for pattern in _KEYWORDS),
@@ -309,7 +396,10 @@ def text_features(candidates: Candidates, units: Units) -> np.ndarray:
 
 def _defined(text: str) -> dict[str, int]:
     """Return {quoted words, in lower case: where they are first quoted}."""
-    return {_bare(match[1].lower()): match.start() for match in reversed(list(_QUOTED.finditer(text)))}
+    return {
+        _bare(match[1].lower()): match.start()
+        for match in reversed(list(_QUOTED.finditer(text)))
+    }
 
 
 def _bare(name: str) -> str:
@@ -329,13 +419,24 @@ def overlap_features(candidates: Candidates, logits: np.ndarray) -> np.ndarray:
         shared = np.minimum.outer(end, end) - np.maximum.outer(start, start)
         above = np.tri(len(rows), k=-1, dtype=bool)
         over = above & (shared > 0)
-        jaccard = np.where(over, shared / (np.maximum.outer(end, end) - np.minimum.outer(start, start)), 0)
+        jaccard = np.where(
+            over,
+            shared / (np.maximum.outer(end, end) - np.minimum.outer(start, start)),
+            0,
+        )
         has, best = over.any(axis=1), over.argmax(axis=1)
-        columns = [np.ones(len(rows)), own[best], jaccard.max(axis=1), jaccard[np.arange(len(rows)), best]]
+        columns = [
+            np.ones(len(rows)),
+            own[best],
+            jaccard.max(axis=1),
+            jaccard[np.arange(len(rows)), best],
+        ]
         columns.append(np.log1p(over.sum(axis=1)))
         overlapping[rows] = has[:, None] * np.column_stack(columns)
         apart = above & ~over
-        total = np.logaddexp.reduce(np.where(apart, own, OUTSIDE), axis=1, initial=OUTSIDE)
+        total = np.logaddexp.reduce(
+            np.where(apart, own, OUTSIDE), axis=1, initial=OUTSIDE
+        )
         elsewhere[rows] = np.column_stack([np.log1p(apart.sum(axis=1)), total])
     return np.column_stack([logits, overlapping, elsewhere])
 
@@ -359,8 +460,12 @@ def new_answers(
     return new, used
 
 
-def ranked_by_contract(candidates: Candidates, logits: np.ndarray) -> Iterator[np.ndarray]:
+def ranked_by_contract(
+    candidates: Candidates, logits: np.ndarray
+) -> Iterator[np.ndarray]:
     """Yield the rows of each contract's candidates, highest logit first, int64."""
-    bounds = np.flatnonzero(np.diff(candidates.contract, prepend=-1, append=-1)).tolist()
+    bounds = np.flatnonzero(
+        np.diff(candidates.contract, prepend=-1, append=-1)
+    ).tolist()
     for first, last in pairwise(bounds):
         yield first + np.argsort(-logits[first:last], kind="stable")

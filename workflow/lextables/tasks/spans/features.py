@@ -26,7 +26,15 @@ from lextables.pipeline.atomic import replacing, write_text
 from lextables.pipeline.dataset import batches, parquet_file, read, read_table
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans.squad import held_out_contracts
-from lextables.tasks.spans.tokens import Layout, Tokens, Words, answer_tokens, layout, question_ids, tokenise
+from lextables.tasks.spans.tokens import (
+    Layout,
+    Tokens,
+    Words,
+    answer_tokens,
+    layout,
+    question_ids,
+    tokenise,
+)
 from lextables.tasks.spans.windows import (
     CONTRACTS_A_BATCH,
     RECORD,
@@ -86,7 +94,9 @@ def write_features(
     tokens of a window.  The folder then has no features.json.
     """
     if not 1 <= shards <= 100:
-        raise BadInput(f"shards = {shards}", where="write_features", do="choose 1 to 100")
+        raise BadInput(
+            f"shards = {shards}", where="write_features", do="choose 1 to 100"
+        )
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / RECORD).unlink(missing_ok=True)
@@ -102,7 +112,10 @@ def write_features(
             folder,
             Path(contracts),
             Path(examples).name,
-            {contract_id: by_contract[contract_id] for contract_id in wanted[shard::shards]},
+            {
+                contract_id: by_contract[contract_id]
+                for contract_id in wanted[shard::shards]
+            },
             used,
             tokenizer,
             settings,
@@ -117,7 +130,11 @@ def write_features(
     # A category whose examples were all left out is in no window.
     categories = set(itertools.chain.from_iterable(each.categories for each in done))
     record = {
-        **made_with(tokenizer, settings, {name: text for name, text in used.items() if name in categories}),
+        **made_with(
+            tokenizer,
+            settings,
+            {name: text for name, text in used.items() if name in categories},
+        ),
         "data_sha256": sha256([(each.contract_id, each.digest) for each in done]),
         "tokenizer": tokenizer_name,
         "labelled": labelled,
@@ -126,14 +143,18 @@ def write_features(
         "counts": {
             "contracts": len(done),
             "examples": sum(each.examples for each in done),
-            "examples_left_out": sum(map(len, by_contract.values())) - sum(each.examples for each in done),
+            "examples_left_out": sum(map(len, by_contract.values()))
+            - sum(each.examples for each in done),
             "tokens": sum(each.tokens for each in done),
             "windows": sum(each.windows for each in done),
             "answered_windows": sum(each.answered for each in done),
             "one_token_answers": sum(each.one_token for each in done),
         },
     }
-    write_text(folder / RECORD, json.dumps(record, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
+    write_text(
+        folder / RECORD,
+        json.dumps(record, indent=2, sort_keys=True, ensure_ascii=False) + "\n",
+    )
     return record
 
 
@@ -177,39 +198,60 @@ class _Shard:
 
 
 def _examples(
-    contracts: Path, examples: Path, questions: Mapping[str, str], split: str | None, labelled: bool
+    contracts: Path,
+    examples: Path,
+    questions: Mapping[str, str],
+    split: str | None,
+    labelled: bool,
 ) -> dict[str, tuple[_Example, ...]]:
     """Return {contract: its examples, sorted by id} of the contracts of the split with examples."""
     key = "example_id" if labelled else "question_id"
     place = ["start", "end"] if labelled else []
-    _require(contracts, ["contract_id", "text", *(["split"] if split is not None else [])])
+    _require(
+        contracts, ["contract_id", "text", *(["split"] if split is not None else [])]
+    )
     _require(examples, [key, "contract_id", "category", *place])
     known, last = {}, None
-    for row in read(contracts, ["contract_id", *(["split"] if split is not None else [])]):
+    for row in read(
+        contracts, ["contract_id", *(["split"] if split is not None else [])]
+    ):
         if last is not None and row["contract_id"] <= last:
             fault = "repeats" if row["contract_id"] == last else "is out of order"
-            raise BadInput(f"the contract_id {row['contract_id']!r} {fault}", where=contracts.name)
+            raise BadInput(
+                f"the contract_id {row['contract_id']!r} {fault}", where=contracts.name
+            )
         last = row["contract_id"]
         known[last] = row.get("split") == split
     found: dict[str, list[_Example]] = {}
     seen: set[str] = set()
     for row in read(examples, [key, "contract_id", "category", *place]):
-        example_id, contract_id, category = row[key], row["contract_id"], row["category"]
+        example_id, contract_id, category = (
+            row[key],
+            row["contract_id"],
+            row["category"],
+        )
         where = f"{examples.name}, {key} {example_id!r}"
         if example_id in seen:
             raise BadInput(f"the {key} repeats", where=where)
         seen.add(example_id)
         if contract_id not in known:
-            raise BadInput(f"the contract {contract_id!r} is not in {contracts.name}", where=where)
+            raise BadInput(
+                f"the contract {contract_id!r} is not in {contracts.name}", where=where
+            )
         if category not in questions:
             raise BadInput(f"the category {category!r} has no question", where=where)
         if known[contract_id]:
             start, end = (row["start"], row["end"]) if labelled else (-1, -1)
-            found.setdefault(contract_id, []).append(_Example(example_id, category, start, end))
+            found.setdefault(contract_id, []).append(
+                _Example(example_id, category, start, end)
+            )
     if not found:
         of = f" of split {split!r}" if split is not None else ""
         raise BadInput(f"no example of a contract{of}", where=examples.name)
-    return {name: tuple(sorted(some, key=lambda e: e.example_id)) for name, some in found.items()}
+    return {
+        name: tuple(sorted(some, key=lambda e: e.example_id))
+        for name, some in found.items()
+    }
 
 
 def _require(path: Path, columns: Sequence[str]) -> None:
@@ -217,7 +259,9 @@ def _require(path: Path, columns: Sequence[str]) -> None:
         have = file.schema_arrow.names
     if absent := [name for name in columns if name not in have]:
         raise BadInput(
-            f"the column {absent[0]} is missing", where=path.name, do=f"its columns are {', '.join(have)}"
+            f"the column {absent[0]} is missing",
+            where=path.name,
+            do=f"its columns are {', '.join(have)}",
         )
 
 
@@ -226,7 +270,9 @@ _inherited: Sequence[_Shard] = ()
 
 def _inherit(jobs: Sequence[_Shard]) -> None:
     global _inherited
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends a worker without a traceback
+    signal.signal(
+        signal.SIGINT, signal.SIG_DFL
+    )  # Ctrl-C ends a worker without a traceback
     _inherited = jobs
 
 
@@ -241,7 +287,9 @@ def _write_shards(jobs: Sequence[_Shard], processes: int) -> Iterator[list[_Done
     # Spawned processes would run the main script again, since Snakemake's scripts have no main guard.  Forked
     # processes inherit the jobs, so that the tokenizer is not pickled for each shard.
     context = multiprocessing.get_context("fork")
-    with ProcessPoolExecutor(processes, context, initializer=_inherit, initargs=(jobs,)) as pool:
+    with ProcessPoolExecutor(
+        processes, context, initializer=_inherit, initargs=(jobs,)
+    ) as pool:
         try:
             yield from pool.map(_write_inherited, range(len(jobs)))
         except BadInput as error:
@@ -253,17 +301,23 @@ def _write_shard(job: _Shard) -> list[_Done]:
     """Write the two files of a shard; return the counts of each contract."""
     around = layout(job.tokenizer)
     lengths = {
-        category: len(question_ids(job.tokenizer, text, job.settings.max_question_length))
+        category: len(
+            question_ids(job.tokenizer, text, job.settings.max_question_length)
+        )
         for category, text in job.questions.items()
     }
     for category, length in lengths.items():
-        _check_capacity(category, job.settings, job.settings.max_length - around.special - length)
+        _check_capacity(
+            category, job.settings, job.settings.max_length - around.special - length
+        )
     done = []
     with (
         replacing(job.file("tokens")) as tokens_path,
         replacing(job.file("windows")) as windows_path,
         pq.ParquetWriter(tokens_path, TOKENS.schema, compression="zstd") as tokens_out,
-        pq.ParquetWriter(windows_path, WINDOWS.schema, compression="zstd") as windows_out,
+        pq.ParquetWriter(
+            windows_path, WINDOWS.schema, compression="zstd"
+        ) as windows_out,
     ):
         texts: list[tuple[str, Tokens]] = []
         windows: list[pa.RecordBatch] = []
@@ -276,12 +330,20 @@ def _write_shard(job: _Shard) -> list[_Done]:
             some = job.examples[contract_id]
             found = _labels(job, text, tokens, some)
             batch = _windows(job, contract_id, len(tokens), found, around, lengths)
-            start, end = batch.column("start_position").to_numpy(), batch.column("end_position").to_numpy()
+            start, end = (
+                batch.column("start_position").to_numpy(),
+                batch.column("end_position").to_numpy(),
+            )
             answered = start > 0
             done.append(
                 _Done(
                     contract_id,
-                    sha256([text, [[e.example_id, e.category, e.start, e.end] for e in some]]),
+                    sha256(
+                        [
+                            text,
+                            [[e.example_id, e.category, e.start, e.end] for e in some],
+                        ]
+                    ),
                     len(found),
                     len(tokens),
                     batch.num_rows,
@@ -389,16 +451,24 @@ def _windows(
             start_positions = np.where(inside, first - starts + before, 0)
             end_positions = np.where(inside, last - starts + before, 0)
         numbers.append(len(starts))
-        columns.append((np.arange(len(starts)), starts, stops, start_positions, end_positions))
+        columns.append(
+            (np.arange(len(starts)), starts, stops, start_positions, end_positions)
+        )
     if not examples:
         return pa.RecordBatch.from_pylist([], schema=WINDOWS.schema)
     rows = np.repeat(np.arange(len(examples)), numbers)
-    integers = [np.concatenate(column).astype(np.int32) for column in zip(*columns, strict=True)]
+    integers = [
+        np.concatenate(column).astype(np.int32) for column in zip(*columns, strict=True)
+    ]
     return pa.record_batch(
         [
-            pa.array([example.example_id for example, _ in examples], pa.string()).take(pa.array(rows)),
+            pa.array([example.example_id for example, _ in examples], pa.string()).take(
+                pa.array(rows)
+            ),
             pa.array([contract_id], pa.string()).take(pa.array(np.zeros_like(rows))),
-            pa.array([example.category for example, _ in examples], pa.string()).take(pa.array(rows)),
+            pa.array([example.category for example, _ in examples], pa.string()).take(
+                pa.array(rows)
+            ),
             *map(pa.array, integers),
         ],
         schema=WINDOWS.schema,
@@ -408,12 +478,15 @@ def _windows(
 def _token_batch(texts: Sequence[tuple[str, Tokens]]) -> pa.RecordBatch:
     ends = np.cumsum([0, *(len(tokens) for _, tokens in texts)]).astype(np.int32)
     columns = (
-        pa.ListArray.from_arrays(ends, np.concatenate([getattr(tokens, name) for _, tokens in texts]))
+        pa.ListArray.from_arrays(
+            ends, np.concatenate([getattr(tokens, name) for _, tokens in texts])
+        )
         for name in ("ids", "starts", "ends")
     )
     names = pa.array([contract_id for contract_id, _ in texts], pa.string())
     return pa.record_batch(
-        [names, *(column.cast(TOKENS.schema.field("ids").type) for column in columns)], schema=TOKENS.schema
+        [names, *(column.cast(TOKENS.schema.field("ids").type) for column in columns)],
+        schema=TOKENS.schema,
     )
 
 
@@ -434,13 +507,18 @@ def write_parts(
     contracts.
     """
     tokenizer = load_tokenizer(weights)
-    splits = {row["contract_id"]: row["split"] for row in read(contracts, ["contract_id", "split"])}
+    splits = {
+        row["contract_id"]: row["split"]
+        for row in read(contracts, ["contract_id", "split"])
+    }
     held = sorted(held_out_contracts(splits, settings["held_out"]))
     asked = read_table(questions)
     counts = {}
     with tempfile.TemporaryDirectory() as scratch:
         held_questions = Path(scratch) / questions.name
-        pq.write_table(asked.filter(pc.is_in(asked["contract_id"], pa.array(held))), held_questions)
+        pq.write_table(
+            asked.filter(pc.is_in(asked["contract_id"], pa.array(held))), held_questions
+        )
         parts = {
             "train": {"examples": examples},
             "validation": {"examples": held_questions, "labelled": False},

@@ -65,10 +65,15 @@ class SpanModel:
 
 
 def fit(
-    texts: Sequence[str], answers: Answers, categories: Sequence[str], relaxed: str | None,
-    settings: Mapping[str, Any], threads: int = 1, vectors: np.ndarray | None = None,
+    texts: Sequence[str],
+    answers: Answers,
+    categories: Sequence[str],
+    relaxed: str | None,
+    settings: Mapping[str, Any],
+    threads: int = 1,
+    vectors: np.ndarray | None = None,
     out_of_fold: list[tuple[Candidates, np.ndarray]] | None = None,
-) -> SpanModel:  # fmt: skip
+) -> SpanModel:
     """Train the three models.
 
     ``answers`` maps a contract to the category and position of each answer.  In categories whose name
@@ -77,44 +82,70 @@ def fit(
     them.  If ``out_of_fold`` is a list, the candidates of each category and their out-of-fold logits are
     appended, as `predict` returns them for new contracts.
     """
-    relaxed_flags = tuple(bool(relaxed) and relaxed in category for category in categories)
+    relaxed_flags = tuple(
+        bool(relaxed) and relaxed in category for category in categories
+    )
     units = units_of(texts)
     folds = [
         np.random.default_rng(0).permutation(len(texts)) % settings["folds"] == number
         for number in range(settings["folds"])
     ]
-    words = None if settings["features"] == "vectors" else unit_scores.vocabularies(units)
+    words = (
+        None if settings["features"] == "vectors" else unit_scores.vocabularies(units)
+    )
     views = unit_scores.views(units, words, vectors)
     is_answer = unit_scores.answering(units, answers, len(categories))
-    options = {name: settings[name] for name in ("alpha", "epochs", "dense")} | {"threads": threads}
+    options = {name: settings[name] for name in ("alpha", "epochs", "dense")} | {
+        "threads": threads
+    }
     logits = np.zeros(is_answer.shape, dtype=np.float32)
     for fold in folds:
         out = fold[units.contract]
         models = unit_scores.fit(views, is_answer, ~out, **options)
-        logits[out] = unit_scores.logits(models, [view[out] for view in views], settings["share"])
+        logits[out] = unit_scores.logits(
+            models, [view[out] for view in views], settings["share"]
+        )
     everything = np.ones(len(is_answer), dtype=bool)
-    unit_model = UnitModel(words, unit_scores.fit(views, is_answer, everything, **options), settings["share"])
-    golds = [Golds(units, answers, category, relaxes) for category, relaxes in enumerate(relaxed_flags)]
+    unit_model = UnitModel(
+        words,
+        unit_scores.fit(views, is_answer, everything, **options),
+        settings["share"],
+    )
+    golds = [
+        Golds(units, answers, category, relaxes)
+        for category, relaxes in enumerate(relaxed_flags)
+    ]
     parts = tuple(gold.parts() for gold in golds)
     candidates = [
-        spans.candidates(units, logits[:, category], settings["units"], parts[category], not relaxes)
+        spans.candidates(
+            units, logits[:, category], settings["units"], parts[category], not relaxes
+        )
         for category, relaxes in enumerate(relaxed_flags)
     ]
     matched = [gold.matched(own) for gold, own in zip(golds, candidates, strict=True)]
     # Categories answered by whole units are similar, and some have few answers: they share a prior model.
-    similar = {at for at, relaxes in enumerate(relaxed_flags) if not relaxes and not parts[at]}
+    similar = {
+        at for at, relaxes in enumerate(relaxed_flags) if not relaxes and not parts[at]
+    }
     fit_categories = partial(
-        _fit_categories, similar=similar, penalty=settings["penalty"], near=settings["near"]
+        _fit_categories,
+        similar=similar,
+        penalty=settings["penalty"],
+        near=settings["near"],
     )
     has_parts = [bool(each) for each in parts]
-    second, scores = _second(units, candidates, logits, matched, has_parts, folds, fit_categories)
+    second, scores = _second(
+        units, candidates, logits, matched, has_parts, folds, fit_categories
+    )
     kept = [score > LEAST for score in scores]
     candidates = [own.take(rows) for own, rows in zip(candidates, kept, strict=True)]
     scores = [score[rows] for score, rows in zip(scores, kept, strict=True)]
     features = third_features(candidates, scores, units, logits)
     new = [
         spans.new_answers(own, score, list(compress(each, rows)))
-        for own, score, each, rows in zip(candidates, scores, matched, kept, strict=True)
+        for own, score, each, rows in zip(
+            candidates, scores, matched, kept, strict=True
+        )
     ]
     is_new, used = (np.concatenate([each[at] for each in new]) for at in (0, 1))
     third = trees.fit(features[used], is_new[used])
@@ -123,13 +154,18 @@ def fit(
         held = np.zeros(len(features))
         for fold in folds:
             out = fold[contract]
-            held[out] = trees.fit(features[used & ~out], is_new[used & ~out]).logits(features[out])
+            held[out] = trees.fit(features[used & ~out], is_new[used & ~out]).logits(
+                features[out]
+            )
         out_of_fold += _by_category(candidates, held)
     return SpanModel(tuple(categories), relaxed_flags, parts, unit_model, second, third)
 
 
 def third_features(
-    candidates: Sequence[Candidates], scores: Sequence[np.ndarray], units: Units, logits: np.ndarray
+    candidates: Sequence[Candidates],
+    scores: Sequence[np.ndarray],
+    units: Units,
+    logits: np.ndarray,
 ) -> np.ndarray:
     """Return the features of all candidates, category by category, float32 (candidates, features).
 
@@ -149,29 +185,43 @@ def third_features(
     return np.concatenate(each)
 
 
-def _by_category(candidates: Sequence[Candidates], logits: np.ndarray) -> list[tuple[Candidates, np.ndarray]]:
+def _by_category(
+    candidates: Sequence[Candidates], logits: np.ndarray
+) -> list[tuple[Candidates, np.ndarray]]:
     """Return the candidates of each category with their part of ``logits``, category by category."""
     ends = np.cumsum([len(own.contract) for own in candidates])
     return list(zip(candidates, np.split(logits, ends[:-1]), strict=True))
 
 
 def _second(
-    units: Units, candidates: Sequence[Candidates], logits: np.ndarray,
-    matched: Sequence[Sequence[frozenset[int]]], has_parts: Sequence[bool], folds: Sequence[np.ndarray],
+    units: Units,
+    candidates: Sequence[Candidates],
+    logits: np.ndarray,
+    matched: Sequence[Sequence[frozenset[int]]],
+    has_parts: Sequence[bool],
+    folds: Sequence[np.ndarray],
     fit_categories: Callable[..., tuple[Linear, ...]],
-) -> tuple[tuple[Linear, ...], list[np.ndarray]]:  # fmt: skip
+) -> tuple[tuple[Linear, ...], list[np.ndarray]]:
     """Return the second models and the out-of-fold logit of each candidate."""
-    features = [spans.candidate_features(own, units, logits[:, at]) for at, own in enumerate(candidates)]
-    words = [
-        spans.part_words(own, units) if has else None for own, has in zip(candidates, has_parts, strict=True)
+    features = [
+        spans.candidate_features(own, units, logits[:, at])
+        for at, own in enumerate(candidates)
     ]
-    correct = [np.array([bool(answers) for answers in each], dtype=bool) for each in matched]
+    words = [
+        spans.part_words(own, units) if has else None
+        for own, has in zip(candidates, has_parts, strict=True)
+    ]
+    correct = [
+        np.array([bool(answers) for answers in each], dtype=bool) for each in matched
+    ]
     scores = [np.zeros(len(own.contract)) for own in candidates]
     for fold in folds:
         training = [~fold[own.contract] for own in candidates]
         for at, model in enumerate(fit_categories(features, correct, words, training)):
             out = ~training[at]
-            scores[at][out] = model.logits(_with_words(features[at], words[at], out))[:, 0]
+            scores[at][out] = model.logits(_with_words(features[at], words[at], out))[
+                :, 0
+            ]
     everything = [np.ones(len(own.contract), dtype=bool) for own in candidates]
     return fit_categories(features, correct, words, everything), scores
 
@@ -179,26 +229,40 @@ def _second(
 # With several threads sums differ in the last bits, and such small problems are slower on busy cores.
 @threadpool_limits.wrap(limits=1)
 def _fit_categories(
-    features: Sequence[np.ndarray], correct: Sequence[np.ndarray], words: Sequence[csr_matrix | None],
-    rows: Sequence[np.ndarray], *, similar: Set[int], penalty: float, near: float,
-) -> tuple[Linear, ...]:  # fmt: skip
+    features: Sequence[np.ndarray],
+    correct: Sequence[np.ndarray],
+    words: Sequence[csr_matrix | None],
+    rows: Sequence[np.ndarray],
+    *,
+    similar: Set[int],
+    penalty: float,
+    near: float,
+) -> tuple[Linear, ...]:
     """Train a model for each category on ``rows``; the ``similar`` ones stay near a shared model."""
     inputs = [each[own] for each, own in zip(features, rows, strict=True)]
     targets = [each[own] for each, own in zip(correct, rows, strict=True)]
     if similar:
-        together = [np.concatenate([each[at] for at in sorted(similar)]) for each in (inputs, targets)]
+        together = [
+            np.concatenate([each[at] for at in sorted(similar)])
+            for each in (inputs, targets)
+        ]
         shared = linear.fit_few(*together, penalty=penalty)
     return tuple(
         linear.fit_near(shared, inputs[at], targets[at], penalty=near)
         if at in similar
         else linear.fit_few(
-            inputs[at], targets[at], penalty=penalty, words=None if words[at] is None else words[at][rows[at]]
+            inputs[at],
+            targets[at],
+            penalty=penalty,
+            words=None if words[at] is None else words[at][rows[at]],
         )
         for at in range(len(inputs))
     )
 
 
-def _with_words(features: np.ndarray, words: csr_matrix | None, rows: np.ndarray) -> np.ndarray | csr_matrix:
+def _with_words(
+    features: np.ndarray, words: csr_matrix | None, rows: np.ndarray
+) -> np.ndarray | csr_matrix:
     """Return these rows of candidate features, with the words of parts if there are any."""
     if words is None:
         return features[rows]
@@ -208,7 +272,9 @@ def _with_words(features: np.ndarray, words: csr_matrix | None, rows: np.ndarray
 class Golds:
     """The answers of one category, and the rule by which a candidate matches one."""
 
-    def __init__(self, units: Units, answers: Answers, category: int, relaxed: bool) -> None:
+    def __init__(
+        self, units: Units, answers: Answers, category: int, relaxed: bool
+    ) -> None:
         self.units, self.relaxed = units, relaxed
         self.places = {
             contract: [span for its_category, span in each if its_category == category]
@@ -218,16 +284,24 @@ class Golds:
             contract: [units.texts[contract][start:end] for start, end in places]
             for contract, places in self.places.items()
         }
-        self.words = {contract: word_sets(texts) for contract, texts in self.texts.items()}
+        self.words = {
+            contract: word_sets(texts) for contract, texts in self.texts.items()
+        }
 
     def matched(self, candidates: Candidates) -> list[frozenset[int]]:
         """Return the numbers of the answers each candidate matches (as `metrics.spans.paper_matches`)."""
         texts = candidates.texts(self.units)
-        rows = [at for at, contract in enumerate(candidates.contract.tolist()) if self.places.get(contract)]
+        rows = [
+            at
+            for at, contract in enumerate(candidates.contract.tolist())
+            if self.places.get(contract)
+        ]
         matched: list[frozenset[int]] = [frozenset()] * len(texts)
         for at, words in zip(rows, word_sets([texts[at] for at in rows]), strict=True):
             contract = int(candidates.contract[at])
-            golds = enumerate(zip(self.words[contract], self.texts[contract], strict=True))
+            golds = enumerate(
+                zip(self.words[contract], self.texts[contract], strict=True)
+            )
             matched[at] = frozenset(
                 number
                 for number, (gold, text) in golds
@@ -245,12 +319,16 @@ class Golds:
             for gold, (start, end) in zip(self.words[contract], places, strict=True):
                 near = text[start : end + 1]
                 for name, find_parts in spans.PARTS.items():
-                    inside = word_sets([near[first:last] for first, last in find_parts(near)])
+                    inside = word_sets(
+                        [near[first:last] for first, last in find_parts(near)]
+                    )
                     if any(similar_words(words, gold) for words in inside):
                         counts[name] += 1
                         break  # count an answer for its first kind only
         total = sum(map(len, self.places.values()))
-        return tuple(name for name in spans.PARTS if counts[name] > MIN_PART_SHARE * total)
+        return tuple(
+            name for name in spans.PARTS if counts[name] > MIN_PART_SHARE * total
+        )
 
 
 def word_sets(texts: Sequence[str]) -> list[frozenset[str]]:
@@ -259,7 +337,10 @@ def word_sets(texts: Sequence[str]) -> list[frozenset[str]]:
 
 
 def predict(
-    model: SpanModel, texts: Sequence[str], likely: int, vectors: np.ndarray | None = None
+    model: SpanModel,
+    texts: Sequence[str],
+    likely: int,
+    vectors: np.ndarray | None = None,
 ) -> list[tuple[Candidates, np.ndarray]]:
     """Return the candidates of each category, from the ``likely`` best units of a contract, and their logits.
 
@@ -273,33 +354,51 @@ def predict(
         own = spans.candidates(units, logits[:, category], likely, parts, not relaxed)
         features = spans.candidate_features(own, units, logits[:, category])
         words = spans.part_words(own, units) if parts else None
-        score = second.logits(_with_words(features, words, np.ones(len(features), dtype=bool)))[:, 0]
+        score = second.logits(
+            _with_words(features, words, np.ones(len(features), dtype=bool))
+        )[:, 0]
         kept.append(own.take(score > LEAST))
         scores.append(score[score > LEAST])
-    return _by_category(kept, model.third.logits(third_features(kept, scores, units, logits)))
+    return _by_category(
+        kept, model.third.logits(third_features(kept, scores, units, logits))
+    )
 
 
 # The files of a run.
 
 
 def train(
-    contracts: Path, examples: Path, settings: Mapping[str, Any], threads: int, output: str | Path,
+    contracts: Path,
+    examples: Path,
+    settings: Mapping[str, Any],
+    threads: int,
+    output: str | Path,
     vectors: str | Path | None = None,
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """Train on ``settings["percent"]`` of the training contracts, save to ``output``, and return the record.
 
     Input tables: contracts, `squad.EXAMPLES` and, if the features use vectors, `units.VECTORS`.  If
     ``settings["out_of_fold"]``, the out-of-fold predictions for the training contracts (`schema.NBEST`) are
     saved too.  Raises `BadInput` if there is no training example.
     """
-    texts = {row["contract_id"]: row["text"] for row in read(contracts) if row["split"] != "test"}
+    texts = {
+        row["contract_id"]: row["text"]
+        for row in read(contracts)
+        if row["split"] != "test"
+    }
     if settings["percent"] < ALL_TRAINING_DATA:
         texts = {name: texts[name] for name in part(texts, settings["percent"], seed=0)}
     rows = [row for row in read(examples) if row["contract_id"] in texts]
     if not rows:
-        raise BadInput("no example of a training contract", where=str(examples), do="check the split")
+        raise BadInput(
+            "no example of a training contract",
+            where=str(examples),
+            do="check the split",
+        )
     names, categories = sorted(texts), sorted({row["category"] for row in rows})
-    place, number = ({name: at for at, name in enumerate(each)} for each in (names, categories))
+    place, number = (
+        {name: at for at, name in enumerate(each)} for each in (names, categories)
+    )
     answers: dict[int, list[tuple[int, Span]]] = defaultdict(list)
     for row in rows:
         if row["start"] >= 0:
@@ -307,13 +406,31 @@ def train(
             answers[place[row["contract_id"]]].append((number[row["category"]], span))
     unit_vectors = read_vectors(vectors, names) if vectors else None
     ordered = [texts[name] for name in names]
-    held: list[tuple[Candidates, np.ndarray]] | None = [] if settings.get("out_of_fold") else None
-    model = fit(ordered, answers, categories, settings["relaxed"], settings, threads, unit_vectors, held)
+    held: list[tuple[Candidates, np.ndarray]] | None = (
+        [] if settings.get("out_of_fold") else None
+    )
+    model = fit(
+        ordered,
+        answers,
+        categories,
+        settings["relaxed"],
+        settings,
+        threads,
+        unit_vectors,
+        held,
+    )
     save(model, Path(output) / WEIGHTS)
     if held:
         asked = {row["question_id"]: row for row in rows}.values()
-        write(NBEST, _rows(categories, held, texts, asked, settings["n_best"]), Path(output) / OUT_OF_FOLD)
-    weights = [*(each.weights for each in model.units.linear + model.second), model.third.value]
+        write(
+            NBEST,
+            _rows(categories, held, texts, asked, settings["n_best"]),
+            Path(output) / OUT_OF_FOLD,
+        )
+    weights = [
+        *(each.weights for each in model.units.linear + model.second),
+        model.third.value,
+    ]
     return {
         "contracts": len(names),
         "answers": sum(map(len, answers.values())),
@@ -322,9 +439,13 @@ def train(
 
 
 def read_contracts(
-    contracts: Path, questions: Path, settings: Mapping[str, Any], weights: str | Path, output: str | Path,
+    contracts: Path,
+    questions: Path,
+    settings: Mapping[str, Any],
+    weights: str | Path,
+    output: str | Path,
     vectors: str | Path | None = None,
-) -> None:  # fmt: skip
+) -> None:
     """Write the best spans for each question about the test contracts (`schema.NBEST`).
 
     The start logit is the candidate's logit and the end logit is 0.  Each candidate has a probability of its
@@ -336,28 +457,40 @@ def read_contracts(
     if new := sorted({row["category"] for row in asked} - set(model.categories)):
         what = f"the model was not trained on the category {new[0]!r}"
         raise BadInput(what, where=str(questions), do="train it again")
-    texts = {row["contract_id"]: row["text"] for row in read(contracts) if row["split"] == "test"}
+    texts = {
+        row["contract_id"]: row["text"]
+        for row in read(contracts)
+        if row["split"] == "test"
+    }
     unit_vectors = read_vectors(vectors, sorted(texts)) if vectors else None
     write(NBEST, spans_of(model, texts, asked, settings, unit_vectors), output)
 
 
 def spans_of(
-    model: SpanModel, texts: Mapping[str, str], asked: Iterable[Row], settings: Mapping[str, Any],
+    model: SpanModel,
+    texts: Mapping[str, str],
+    asked: Iterable[Row],
+    settings: Mapping[str, Any],
     vectors: np.ndarray | None = None,
-) -> Iterator[Row]:  # fmt: skip
+) -> Iterator[Row]:
     """Yield the rows of `schema.NBEST` for the questions ``asked``, sorted by question id.
 
     ``texts`` maps contract ids to texts; ``vectors`` are those of their units, contracts sorted by id, if the
     model uses vectors.  ``settings``: ``units``, ``n_best`` (`plan.LinearSettings`).
     """
-    predicted = predict(model, [texts[name] for name in sorted(texts)], settings["units"], vectors)
+    predicted = predict(
+        model, [texts[name] for name in sorted(texts)], settings["units"], vectors
+    )
     yield from _rows(model.categories, predicted, texts, asked, settings["n_best"])
 
 
 def _rows(
-    categories: Sequence[str], predicted: Iterable[tuple[Candidates, np.ndarray]], texts: Mapping[str, str],
-    asked: Iterable[Row], n_best: int,
-) -> Iterator[Row]:  # fmt: skip
+    categories: Sequence[str],
+    predicted: Iterable[tuple[Candidates, np.ndarray]],
+    texts: Mapping[str, str],
+    asked: Iterable[Row],
+    n_best: int,
+) -> Iterator[Row]:
     """Yield the rows of `spans_of` from the candidates of each category and their logits."""
     names = sorted(texts)
     scored = {
@@ -374,11 +507,16 @@ def _rows(
 Scored = list[tuple[float, int, int]]
 
 
-def by_contract(candidates: Candidates, logits: np.ndarray, contracts: int) -> Iterator[tuple[int, Scored]]:
+def by_contract(
+    candidates: Candidates, logits: np.ndarray, contracts: int
+) -> Iterator[tuple[int, Scored]]:
     """Yield (contract, [(logit, start, end) of its candidates])."""
     bounds = np.searchsorted(candidates.contract, np.arange(contracts + 1))
     for contract, (start, end) in enumerate(pairwise(bounds.tolist())):
-        own = (column[start:end].tolist() for column in (logits, candidates.start, candidates.end))
+        own = (
+            column[start:end].tolist()
+            for column in (logits, candidates.start, candidates.end)
+        )
         yield contract, list(zip(*own, strict=True))
 
 
@@ -391,7 +529,9 @@ def nbest(
         best.setdefault(text[start:end], (logit, start, end))
     spans_ = [(*place, words) for words, place in list(best.items())[:n_best]]
     empty = (-spans_[0][0] if spans_ else -linear.NEVER, -1, -1, "")
-    for rank, (logit, start, end, words) in enumerate(sorted([*spans_, empty], key=lambda row: -row[0])):
+    for rank, (logit, start, end, words) in enumerate(
+        sorted([*spans_, empty], key=lambda row: -row[0])
+    ):
         yield {
             "question_id": question_id,
             "rank": rank,
@@ -416,7 +556,10 @@ def save(model: SpanModel, path: str | Path) -> None:
     stages = {"units": units.linear, "second": model.second}
     for name, each_of in stages.items():
         for number, each in enumerate(each_of):
-            arrays |= {f"{name}_weights_{number}": each.weights, f"{name}_intercept_{number}": each.intercept}
+            arrays |= {
+                f"{name}_weights_{number}": each.weights,
+                f"{name}_intercept_{number}": each.intercept,
+            }
     names = {
         "categories": model.categories,
         "parts": [" ".join(parts) for parts in model.parts],
@@ -432,8 +575,12 @@ def load(path: str | Path) -> SpanModel:
 
     def stage(name: str) -> tuple[Linear, ...]:
         count = sum(key.startswith(f"{name}_weights_") for key in arrays)
-        places = [(f"{name}_weights_{at}", f"{name}_intercept_{at}") for at in range(count)]
-        return tuple(Linear(arrays[weights], arrays[intercept]) for weights, intercept in places)
+        places = [
+            (f"{name}_weights_{at}", f"{name}_intercept_{at}") for at in range(count)
+        ]
+        return tuple(
+            Linear(arrays[weights], arrays[intercept]) for weights, intercept in places
+        )
 
     vocabularies = None
     if "idf" in arrays:
@@ -441,7 +588,14 @@ def load(path: str | Path) -> SpanModel:
         vocabularies = words, Vocabulary(names["beside"], arrays["idf_beside"], 1)
     units = UnitModel(vocabularies, stage("units"), float(arrays["share"]))
     parts = tuple(tuple(line.split()) for line in names["parts"])
-    third = Trees(**{field.name: arrays[f"third_{field.name}"] for field in fields(Trees)})
+    third = Trees(
+        **{field.name: arrays[f"third_{field.name}"] for field in fields(Trees)}
+    )
     return SpanModel(
-        names["categories"], tuple(arrays["relaxed"].tolist()), parts, units, stage("second"), third
+        names["categories"],
+        tuple(arrays["relaxed"].tolist()),
+        parts,
+        units,
+        stage("second"),
+        third,
     )

@@ -33,7 +33,12 @@ def choose(
     return dict(trials[int(np.argmax(areas))]), areas
 
 
-def _area(path: str | Path, gold: spans.Gold, relaxed: str | None, low_thresholds: Sequence[float]) -> float:
+def _area(
+    path: str | Path,
+    gold: spans.Gold,
+    relaxed: str | None,
+    low_thresholds: Sequence[float],
+) -> float:
     nbest = spans.nbest_rows(read(path))
     spans.check_questions(nbest, gold)
     matches = spans.paper_matches(nbest, gold, relaxed)
@@ -59,7 +64,8 @@ def join(predictions: Iterable[Row], texts: Mapping[str, str]) -> Iterator[Row]:
         rows, text = list(group), texts[question]
         joined = [dict(row) for row in rows if row["start"] < 0]
         spans_ = sorted(
-            (row for row in rows if row["start"] >= 0), key=lambda row: (row["start"], row["end"])
+            (row for row in rows if row["start"] >= 0),
+            key=lambda row: (row["start"], row["end"]),
         )
         for run in _runs(spans_, text):
             joined += _joined(run, text)

@@ -38,7 +38,9 @@ def passages(text: str, spans: Scored, least: float) -> list[str]:
     are one passage.
     """
     joined: list[list[int]] = []
-    for start, end in sorted((start, end) for start, end, share in spans if share >= least and start >= 0):
+    for start, end in sorted(
+        (start, end) for start, end, share in spans if share >= least and start >= 0
+    ):
         if joined and not text[joined[-1][1] : start].strip():
             joined[-1][1] = max(joined[-1][1], end)
         else:
@@ -58,9 +60,11 @@ def by_question(nbest: Iterable[Row]) -> Iterator[tuple[str, Scored]]:
 
 
 def curve(
-    nbest: Iterable[Row], contracts: Mapping[str, str], texts: Mapping[str, str],
+    nbest: Iterable[Row],
+    contracts: Mapping[str, str],
+    texts: Mapping[str, str],
     golds: Mapping[str, Sequence[str]],
-) -> dict[str, np.ndarray]:  # fmt: skip
+) -> dict[str, np.ndarray]:
     """Return {metric: value at each of `THRESHOLDS`} over the questions of ``nbest``.
 
     ``contracts`` maps questions to contracts, ``texts`` contracts to texts, ``golds`` questions to gold
@@ -73,26 +77,39 @@ def curve(
         # Thresholds that show the same number of spans show the same ones.
         below = np.searchsorted(shares, THRESHOLDS)
         _, first, same = np.unique(below, return_index=True, return_inverse=True)
-        found = [counts(quoted(text, spans, THRESHOLDS[place]), gold) for place in first.tolist()]
+        found = [
+            counts(quoted(text, spans, THRESHOLDS[place]), gold)
+            for place in first.tolist()
+        ]
         totals += np.array(found, dtype=np.float64)[same]
     return values(totals)
 
 
-def best_threshold(scored: Mapping[str, np.ndarray], metric: str) -> tuple[float, dict[str, float]]:
+def best_threshold(
+    scored: Mapping[str, np.ndarray], metric: str
+) -> tuple[float, dict[str, float]]:
     """Return the threshold with the highest ``metric`` of `curve`, and all metrics there."""
     place = int(np.argmax(scored[metric]))
     return THRESHOLDS[place], {name: float(of[place]) for name, of in scored.items()}
 
 
 def outputs(
-    nbest: Iterable[Row], contracts: Mapping[str, str], texts: Mapping[str, str], least: float
+    nbest: Iterable[Row],
+    contracts: Mapping[str, str],
+    texts: Mapping[str, str],
+    least: float,
 ) -> Iterator[Row]:
     """Yield rows of `OUTPUTS` for the questions of ``nbest``; arguments as in `curve`."""
     for question, spans in by_question(nbest):
-        yield {"question_id": question, "output": quoted(texts[contracts[question]], spans, least)}
+        yield {
+            "question_id": question,
+            "output": quoted(texts[contracts[question]], spans, least),
+        }
 
 
-def fixed(contracts: Mapping[str, str], texts: Mapping[str, str], output: str) -> Iterator[Row]:
+def fixed(
+    contracts: Mapping[str, str], texts: Mapping[str, str], output: str
+) -> Iterator[Row]:
     """Yield rows of `OUTPUTS` with the same ``output`` for each question; ${contract} is the contract."""
     for question in sorted(contracts):
         shown = Template(output).substitute(contract=texts[contracts[question]])
@@ -101,7 +118,11 @@ def fixed(contracts: Mapping[str, str], texts: Mapping[str, str], output: str) -
 
 def contract_of(questions: Iterable[Row], split: str) -> dict[str, str]:
     """Return {question: contract} of a split's questions."""
-    return {row["question_id"]: row["contract_id"] for row in questions if row["split"] == split}
+    return {
+        row["question_id"]: row["contract_id"]
+        for row in questions
+        if row["split"] == split
+    }
 
 
 def least_shown(spans: Scored) -> float:

@@ -199,11 +199,19 @@ class SpanTask(Entry):
         kinds = {key: panel.kind for key, panel in self.models.items()}
         if "encoder" in kinds.values() and (self.quotes or not self.grids):
             raise ValueError("encoders need grids, and the evaluator spans")
-        if self.quotes != isinstance(self.asking, Writing) or self.quotes != bool(self.thresholds):
-            raise ValueError("the evaluator containment, and no other, needs thresholds and asking.prompt")
+        if self.quotes != isinstance(self.asking, Writing) or self.quotes != bool(
+            self.thresholds
+        ):
+            raise ValueError(
+                "the evaluator containment, and no other, needs thresholds and asking.prompt"
+            )
         if self.quotes and kinds.get(self.asking.candidates) != "linear":
-            raise ValueError(f"asking.candidates: {self.asking.candidates} is no linear model of the panel")
-        if not self.asking and any(panel.kind == "language-model" for panel in self.models.values()):
+            raise ValueError(
+                f"asking.candidates: {self.asking.candidates} is no linear model of the panel"
+            )
+        if not self.asking and any(
+            panel.kind == "language-model" for panel in self.models.values()
+        ):
             raise ValueError("language models need asking, with the names of prompts")
         return self
 
@@ -217,20 +225,32 @@ class SpanPlanner(Planner):
 
     @classmethod
     def forms(cls, task: SpanTask) -> Mapping[str, tuple[str, ...]]:
-        return cls.FORMS | ({"csv": (".csv",), "jsonl": (".jsonl",)} if task.quotes else {})
+        return cls.FORMS | (
+            {"csv": (".csv",), "jsonl": (".jsonl",)} if task.quotes else {}
+        )
 
     @property
     def grid(self) -> SpanGrid:
         return self.task.grids[self.context.grid]
 
     def rows(self) -> list[Row]:
-        rows = [row for key, panel in self.task.models.items() for row in self.with_joined(key, panel)]
-        for extra in () if self.task.quotes else self.user_models("encoder", "question-answering"):
+        rows = [
+            row
+            for key, panel in self.task.models.items()
+            for row in self.with_joined(key, panel)
+        ]
+        for extra in (
+            ()
+            if self.task.quotes
+            else self.user_models("encoder", "question-answering")
+        ):
             panel = Panel(row=extra.name, model=extra.key, additional=True)
             as_it_is = extra.kind == "question-answering"
             rows.append(self.row(extra.key, panel, as_it_is=as_it_is))
         for extra in self.user_models(*LANGUAGE_MODELS) if self.task.asking else ():
-            panel = Panel(row=extra.name, model=extra.key, kind="language-model", additional=True)
+            panel = Panel(
+                row=extra.name, model=extra.key, kind="language-model", additional=True
+            )
             rows += self.asked(extra.key, panel)
         return rows
 
@@ -239,9 +259,16 @@ class SpanPlanner(Planner):
             row = self.linear(key, panel)
             return self.quoted(key, row) if self.task.quotes else [row]
         if panel.kind == "fixed":
-            run = self.add(self.run(QUOTE, key, panel.kind), {"kind": panel.kind, "output": panel.output})
+            run = self.add(
+                self.run(QUOTE, key, panel.kind),
+                {"kind": panel.kind, "output": panel.output},
+            )
             about = {"family": panel.family}
-            return [self.panel_row(panel, parameters=None, runs={self.MAIN: (run,)}, about=about)]
+            return [
+                self.panel_row(
+                    panel, parameters=None, runs={self.MAIN: (run,)}, about=about
+                )
+            ]
         if panel.kind == "language-model":
             return self.asked(key, panel)
         rows = self.row(key, panel)
@@ -255,7 +282,12 @@ class SpanPlanner(Planner):
         name = panel.joined + row.row.removeprefix(panel.row)
         return [
             *rows,
-            replace(row, row=name, additional=True, runs={self.MAIN: tuple(joined)} if joined else {}),
+            replace(
+                row,
+                row=name,
+                additional=True,
+                runs={self.MAIN: tuple(joined)} if joined else {},
+            ),
         ]
 
     def differences(self, row: Row, panel: Panel) -> list[Difference]:
@@ -263,16 +295,22 @@ class SpanPlanner(Planner):
         grid, config, differences = self.grid, self.context.config, []
         if panel.pretrained:
             contracts = ", ".join(config.edgar_quarters) or "the sample"
-            needs = "the contracts of its authors' pretraining, which are in no source here"
+            needs = (
+                "the contracts of its authors' pretraining, which are in no source here"
+            )
             differences.append(Difference(needs, f"on contracts of {contracts}"))
         descriptions = [f"windows of {grid.max_length} tokens"]
         if row.trained and grid.max_updates is not None:
-            descriptions = [f"{grid.max_updates} updates of {grid.batch_size} {descriptions[0]}"]
+            descriptions = [
+                f"{grid.max_updates} updates of {grid.batch_size} {descriptions[0]}"
+            ]
         if grid.windows_per_question is not None:
             descriptions.append(f"{grid.windows_per_question} windows a question")
         differences += self.budget(grid, descriptions)
         if row.trained:
-            differences += fewer_seeds(len(row.runs.get(self.MAIN, ())), self.task.averages)
+            differences += fewer_seeds(
+                len(row.runs.get(self.MAIN, ())), self.task.averages
+            )
         return differences
 
     def quoted(self, key: str, row: Row) -> list[Row]:
@@ -284,36 +322,66 @@ class SpanPlanner(Planner):
                 run = self.run(QUOTE, key, f"linear-{metric.lower()}")
                 settings = {"kind": "linear", "metric": metric}
                 training = self.specs[reading].weights_of
-                runs[self.MAIN] = (self.add(run, settings, needs=(reading,), weights_of=training),)
-            rows.append(replace(row, row=f"{row.row}, threshold for {metric}", runs=runs))
+                runs[self.MAIN] = (
+                    self.add(run, settings, needs=(reading,), weights_of=training),
+                )
+            rows.append(
+                replace(row, row=f"{row.row}, threshold for {metric}", runs=runs)
+            )
         return rows
 
     def written(self, key: str, panel: Panel) -> list[Row]:
         """The rows of a language model whose outputs are scored: over contracts, and over candidates."""
         about, writing = {"family": panel.family}, self.task.asking
-        model = Missing(panel.unpublished) if panel.unpublished else self.language_model(panel.model)
+        model = (
+            Missing(panel.unpublished)
+            if panel.unpublished
+            else self.language_model(panel.model)
+        )
         if isinstance(model, Missing):
-            row = Row(panel.row, additional=panel.additional, asked=True, reason=model.reason, about=about)
+            row = Row(
+                panel.row,
+                additional=panel.additional,
+                asked=True,
+                reason=model.reason,
+                about=about,
+            )
             return [] if panel.additional else [row]
         limits = writing.grids.get(self.context.grid, WritingLimits())
-        settings = model | limits.model_dump() | {"prompt": self.context.prompt(writing.prompt)}
-        contract_row = replace(self.asked_row(key, panel, settings, about), additional=panel.additional)
+        settings = (
+            model
+            | limits.model_dump()
+            | {"prompt": self.context.prompt(writing.prompt)}
+        )
+        contract_row = replace(
+            self.asked_row(key, panel, settings, about), additional=panel.additional
+        )
         reading = self.run("read", writing.candidates, "linear")
         settings |= {"kind": panel.kind, "least": writing.least}
         run = self.add(self.run(ASK, key, "candidates"), settings, needs=(reading,))
         name = f"{panel.row}, candidates only"
-        return [contract_row, replace(contract_row, row=name, additional=True, runs={self.MAIN: (run,)})]
+        return [
+            contract_row,
+            replace(contract_row, row=name, additional=True, runs={self.MAIN: (run,)}),
+        ]
 
     def asked(self, key: str, panel: Panel) -> list[Row]:
         """The row of a language model that reads the test contracts; none if it cannot be asked."""
         if self.task.quotes:
             return self.written(key, panel)
         model = self.language_model(panel.model)
-        if isinstance(model, Missing) or (panel.grids and self.context.grid not in panel.grids):
+        if isinstance(model, Missing) or (
+            panel.grids and self.context.grid not in panel.grids
+        ):
             return []
         asking = self.task.asking
-        settings = model | asking.grids.get(self.context.grid, Pieces()).model_dump(mode="json")
-        settings |= {name: self.context.prompt(getattr(asking, name)) for name in ("clause", "presence")}
+        settings = model | asking.grids.get(self.context.grid, Pieces()).model_dump(
+            mode="json"
+        )
+        settings |= {
+            name: self.context.prompt(getattr(asking, name))
+            for name in ("clause", "presence")
+        }
         settings["n_best"] = self.task.n_best
         return [self.asked_row(key, panel, settings, {"family": panel.family})]
 
@@ -323,7 +391,10 @@ class SpanPlanner(Planner):
         parameters, about = self.context.parameters(*encoders), {"family": panel.family}
         row = self.panel_row(panel, parameters=parameters, trained=True, about=about)
         relaxed = None if panel.exact else self.task.relaxed
-        settings = self.task.linear.model_dump() | {"kind": panel.kind, "relaxed": relaxed}
+        settings = self.task.linear.model_dump() | {
+            "kind": panel.kind,
+            "relaxed": relaxed,
+        }
         settings["features"] = panel.features
         for encoder in encoders:
             weights = self.context.weights(encoder)
@@ -338,17 +409,22 @@ class SpanPlanner(Planner):
             if percent == WHOLE and (panel.out_of_fold or self.task.quotes):
                 of_training["out_of_fold"] = True
             training = self.add(self.run("train", key, condition), of_training)
-            reading = self.add(self.run("read", key, condition), of_share, weights_of=training)
+            reading = self.add(
+                self.run("read", key, condition), of_share, weights_of=training
+            )
             runs[str(percent)] = (reading,)
         return replace(row, runs=runs)
 
     def row(self, key: str, panel: Panel, *, as_it_is: bool = False) -> Row:
-        row = self.panel_row(panel, averages=self.task.averages, about={"family": panel.family})
+        row = self.panel_row(
+            panel, averages=self.task.averages, about={"family": panel.family}
+        )
         if released := self.released(key, panel):
             return replace(row, runs={self.MAIN: (released,)})
         if panel.grids and self.context.grid not in panel.grids:
             return replace(
-                row, reason=f"with grid={self.context.grid} it learns almost nothing: set grid={PAPER_GRID}"
+                row,
+                reason=f"with grid={self.context.grid} it learns almost nothing: set grid={PAPER_GRID}",
             )
         weights = self.context.weights(panel.model)
         if isinstance(weights, Weights) and panel.pretrained:
@@ -360,28 +436,44 @@ class SpanPlanner(Planner):
             self.add(reading, self.reading() | model_settings(panel.model, weights))
             return replace(row, runs={self.MAIN: (reading,)})
         shares = self.grid.percents if panel.shares else (WHOLE,)
-        runs = {str(percent): self.trained(key, panel, weights, percent) for percent in shares}
+        runs = {
+            str(percent): self.trained(key, panel, weights, percent)
+            for percent in shares
+        }
         return replace(row, runs=runs, trained=True)
 
     def released(self, key: str, panel: Panel) -> Run | None:
         """The run with the authors' weights, if the configuration uses them and they are available."""
         config = self.context.config
-        if panel.released is None or not config.released_checkpoints or config.data == "sample":
+        if (
+            panel.released is None
+            or not config.released_checkpoints
+            or config.data == "sample"
+        ):
             return None
-        here = any((m / self.task.checkpoints / panel.released).is_file() for m in self.context.mirrors)
+        here = any(
+            (m / self.task.checkpoints / panel.released).is_file()
+            for m in self.context.mirrors
+        )
         if not here and config.models != "paper":
             return None
         source = f"{self.task.checkpoints}/{panel.released}"
         release = self.add(self.run("release", key, "as-released"), {"file": source})
         weights = Weights(self.weights_folder(release), None, "the authors' release")
         reading = self.run("read", key, "as-released")
-        return self.add(reading, self.reading() | model_settings(panel.model, weights), weights_of=release)
+        return self.add(
+            reading,
+            self.reading() | model_settings(panel.model, weights),
+            weights_of=release,
+        )
 
     def pretrained(self, key: str, weights: Weights) -> Weights | Missing:
         """The model after masked-language-model training on contracts, or the reason why there is none."""
         config = self.context.config
         if config.data != "sample" and not config.edgar_quarters:
-            return Missing("no contracts for pretraining: config key edgar_quarters is empty")
+            return Missing(
+                "no contracts for pretraining: config key edgar_quarters is empty"
+            )
         entry = self.task.pretraining.get(self.context.grid)
         if entry is None:
             return Missing(f"no pretraining without a GPU: set grid={PAPER_GRID}")
@@ -392,7 +484,13 @@ class SpanPlanner(Planner):
 
     def reading(self) -> dict[str, Any]:
         """The settings of cutting contracts into windows and reading them."""
-        names = ("max_length", "step", "max_question_length", "windows_per_question", "bf16")
+        names = (
+            "max_length",
+            "step",
+            "max_question_length",
+            "windows_per_question",
+            "bf16",
+        )
         return {
             "grid": self.context.grid,
             "n_best": self.task.n_best,
@@ -400,10 +498,16 @@ class SpanPlanner(Planner):
             "held_out": self.task.held_out,
         } | {name: getattr(self.grid, name) for name in names}
 
-    def trained(self, key: str, panel: Panel, weights: Weights, percent: int) -> tuple[Run, ...]:
+    def trained(
+        self, key: str, panel: Panel, weights: Weights, percent: int
+    ) -> tuple[Run, ...]:
         grid, condition = self.grid, f"{self.context.grid}-p{percent}"
-        pretrained = self.run("pretrain", key, "contracts") if panel.pretrained else None
-        settings = self.reading() | model_settings(panel.model, weights) | grid.training()
+        pretrained = (
+            self.run("pretrain", key, "contracts") if panel.pretrained else None
+        )
+        settings = (
+            self.reading() | model_settings(panel.model, weights) | grid.training()
+        )
         settings |= {
             "percent": percent,
             "balance": grid.balance,
@@ -412,14 +516,22 @@ class SpanPlanner(Planner):
         # About the same number of updates with fewer contracts: 3 and 12 epochs for 30 % (CUAD, Section 4.2).
         times = round(WHOLE / percent)
         trials = [
-            Trial(f"{rate_name(rate)}-e{epochs}", {"learning_rate": rate, "epochs": epochs})
+            Trial(
+                f"{rate_name(rate)}-e{epochs}",
+                {"learning_rate": rate, "epochs": epochs},
+            )
             for rate in grid.learning_rates
             for epochs in (epochs * times for epochs in grid.epochs)
         ]
         tried, choice = [trial.settings for trial in trials], None
         if len(trials) > 1:
-            searched = self.search(key, condition, settings, trials, (0,), weights_of=pretrained)
-            scored = {"relaxed": self.task.relaxed, "low_thresholds": list(self.task.low_thresholds)}
+            searched = self.search(
+                key, condition, settings, trials, (0,), weights_of=pretrained
+            )
+            scored = {
+                "relaxed": self.task.relaxed,
+                "low_thresholds": list(self.task.low_thresholds),
+            }
             choice = self.add(
                 self.run("choice", key, condition),
                 {"trials": tried, "held_out": self.task.held_out} | scored,
@@ -431,8 +543,16 @@ class SpanPlanner(Planner):
             first = {} if choice else tried[0]
             self.add(training, settings | first, choice=choice, weights_of=pretrained)
             weights_here = Weights(self.weights_folder(training), None, weights.found)
-            reading = self.reading() | model_settings(panel.model, weights_here) | {"tried": len(trials)}
-            runs.append(self.add(self.run("read", key, condition, seed), reading, weights_of=training))
+            reading = (
+                self.reading()
+                | model_settings(panel.model, weights_here)
+                | {"tried": len(trials)}
+            )
+            runs.append(
+                self.add(
+                    self.run("read", key, condition, seed), reading, weights_of=training
+                )
+            )
         return tuple(runs)
 
 

@@ -22,7 +22,13 @@ from transformers import (
 
 from lextables.models.checkpoints import arguments, train
 from lextables.models.in_parts import InParts
-from lextables.models.loading import check_complete, fresh_encoder, load_tokenizer, quiet, save
+from lextables.models.loading import (
+    check_complete,
+    fresh_encoder,
+    load_tokenizer,
+    quiet,
+    save,
+)
 from lextables.models.optimiser import Optimiser
 from lextables.models.precision import mixed
 from lextables.pipeline.atomic import replacing
@@ -69,7 +75,10 @@ def pretrain(
     with quiet(), loading_weights():
         tokenizer = load_tokenizer(folder)
         model, report = AutoModelForMaskedLM.from_pretrained(
-            folder, dtype=torch.float32, output_loading_info=True, trust_remote_code=False
+            folder,
+            dtype=torch.float32,
+            output_loading_info=True,
+            trust_remote_code=False,
         )
     check_complete(folder, fresh_encoder(model, report))
     packed = Path(work) / "blocks.bin"
@@ -96,7 +105,11 @@ def pretrain(
 
 
 def pack(
-    tokenizer: PreTrainedTokenizerBase, texts: Iterable[str], path: Path, max_length: int, most: int
+    tokenizer: PreTrainedTokenizerBase,
+    texts: Iterable[str],
+    path: Path,
+    max_length: int,
+    most: int,
 ) -> int:
     """Write at most ``most`` blocks of token ids to ``path`` and return their number.
 
@@ -123,11 +136,15 @@ def pack(
     return count
 
 
-def _streams(tokenizer: PreTrainedTokenizerBase, texts: Iterable[str]) -> Iterator[list[int]]:
+def _streams(
+    tokenizer: PreTrainedTokenizerBase, texts: Iterable[str]
+) -> Iterator[list[int]]:
     iterator = iter(texts)
     while batch := list(itertools.islice(iterator, TEXTS_AT_ONCE)):
         with quiet():
-            encoded = tokenizer(batch, add_special_tokens=False, return_attention_mask=False)
+            encoded = tokenizer(
+                batch, add_special_tokens=False, return_attention_mask=False
+            )
         for ids in encoded["input_ids"]:
             if ids:
                 yield [*ids, tokenizer.sep_token_id]
@@ -140,15 +157,22 @@ def _width(tokenizer: PreTrainedTokenizerBase) -> type[np.unsignedinteger]:
 class Blocks(Dataset):
     """The blocks that `pack` wrote, read from disk one at a time, each between its special tokens."""
 
-    def __init__(self, path: Path, tokenizer: PreTrainedTokenizerBase, max_length: int) -> None:
-        self.ids = np.memmap(path, dtype=_width(tokenizer), mode="r").reshape(-1, max_length - 2)
+    def __init__(
+        self, path: Path, tokenizer: PreTrainedTokenizerBase, max_length: int
+    ) -> None:
+        self.ids = np.memmap(path, dtype=_width(tokenizer), mode="r").reshape(
+            -1, max_length - 2
+        )
         self.first, self.last = [tokenizer.cls_token_id], [tokenizer.sep_token_id]
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def __getitem__(self, index: int) -> dict[str, Any]:
-        return {"index": index, "input_ids": np.concatenate([self.first, self.ids[index], self.last])}
+        return {
+            "index": index,
+            "input_ids": np.concatenate([self.first, self.ids[index], self.last]),
+        }
 
 
 class Masking:
@@ -158,11 +182,17 @@ class Masking:
     """
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase, seed: int) -> None:
-        self.collator = DataCollatorForLanguageModeling(tokenizer, mlm_probability=MASKED)
+        self.collator = DataCollatorForLanguageModeling(
+            tokenizer, mlm_probability=MASKED
+        )
         self.seed = seed
 
     def __call__(self, blocks: Sequence[dict[str, Any]]) -> dict[str, torch.Tensor]:
-        key = np.random.SeedSequence([self.seed, *(int(block["index"]) for block in blocks)])
+        key = np.random.SeedSequence(
+            [self.seed, *(int(block["index"]) for block in blocks)]
+        )
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(int(key.generate_state(1)[0]))
-            return dict(self.collator([{"input_ids": block["input_ids"]} for block in blocks]))
+            return dict(
+                self.collator([{"input_ids": block["input_ids"]} for block in blocks])
+            )

@@ -69,12 +69,23 @@ def basic_words(word: str, lower: bool) -> list[str]:
     """
     if word.isascii() and word.isalnum():
         return [word.lower() if lower else word]
-    kept = (each for each in word if each != "\ufffd" and not unicodedata.category(each).startswith("C"))
+    kept = (
+        each
+        for each in word
+        if each != "\ufffd" and not unicodedata.category(each).startswith("C")
+    )
     parts = unicodedata.normalize("NFC", _CHINESE.sub(r" \1 ", "".join(kept))).split()
     if lower:
         apart = (unicodedata.normalize("NFD", part.lower()) for part in parts)
-        parts = ["".join(each for each in part if unicodedata.category(each) != "Mn") for part in apart]
-    spaced = (f" {each} " if _is_mark(each) else each for part in parts for each in [*part, " "])
+        parts = [
+            "".join(each for each in part if unicodedata.category(each) != "Mn")
+            for part in apart
+        ]
+    spaced = (
+        f" {each} " if _is_mark(each) else each
+        for part in parts
+        for each in [*part, " "]
+    )
     return "".join(spaced).split()
 
 
@@ -84,9 +95,15 @@ def _is_mark(character: str) -> bool:
 
 def _byte_alphabet() -> dict[str, int]:
     """Return {character: byte} of byte-level vocabularies (GPT-2)."""
-    shown = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
+    shown = [
+        *range(ord("!"), ord("~") + 1),
+        *range(ord("¡"), ord("¬") + 1),
+        *range(ord("®"), ord("ÿ") + 1),
+    ]
     hidden = [byte for byte in range(256) if byte not in shown]
-    return {chr(byte): byte for byte in shown} | {chr(256 + at): byte for at, byte in enumerate(hidden)}
+    return {chr(byte): byte for byte in shown} | {
+        chr(256 + at): byte for at, byte in enumerate(hidden)
+    }
 
 
 class Spelling:
@@ -100,25 +117,41 @@ class Spelling:
     def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
         self._tokenizer = tokenizer
         fast = backend(tokenizer)
-        parts = [part.__getstate__() for part in (fast.pre_tokenizer, fast.decoder) if part is not None]
+        parts = [
+            part.__getstate__()
+            for part in (fast.pre_tokenizer, fast.decoder)
+            if part is not None
+        ]
         self.wordpiece = type(fast.model).__name__ == "WordPiece"
-        self._bytes = _byte_alphabet() if any(b'"ByteLevel"' in part for part in parts) else None
-        self.lower = fast.normalizer is not None and fast.normalizer.normalize_str("A") == "a"
+        self._bytes = (
+            _byte_alphabet() if any(b'"ByteLevel"' in part for part in parts) else None
+        )
+        self.lower = (
+            fast.normalizer is not None and fast.normalizer.normalize_str("A") == "a"
+        )
 
     def pieces(self, ids: np.ndarray) -> tuple[list[bytes], np.ndarray]:
         """Return the UTF-8 of each token of ``ids``, and whether it continues a word (bool)."""
         distinct, which = np.unique(ids, return_inverse=True)
         names = self._tokenizer.convert_ids_to_tokens(distinct.tolist())
-        within = np.array([self.wordpiece and name.startswith(_CONTINUES) for name in names], dtype=bool)
+        within = np.array(
+            [self.wordpiece and name.startswith(_CONTINUES) for name in names],
+            dtype=bool,
+        )
         spelt = [self._piece(name) for name in names]
         return [spelt[at] for at in which.tolist()], within[which]
 
     def _piece(self, name: str) -> bytes:
         if self.wordpiece:
-            return (name.removeprefix(_CONTINUES) if name.startswith(_CONTINUES) else f" {name}").encode()
+            return (
+                name.removeprefix(_CONTINUES)
+                if name.startswith(_CONTINUES)
+                else f" {name}"
+            ).encode()
         if self._bytes:
             return b"".join(
-                bytes([self._bytes[each]]) if each in self._bytes else each.encode() for each in name
+                bytes([self._bytes[each]]) if each in self._bytes else each.encode()
+                for each in name
             )
         return name.replace("\u2581", " ").encode()
 
@@ -130,15 +163,25 @@ class FinalText:
         self.text, self.tokens = text, tokens
         self._words = Words.of(text, tokens)
         pieces, self._within = spelling.pieces(tokens.ids)
-        self._spelt, self._piece_from = b"".join(pieces), [0, *accumulate(map(len, pieces))]
-        self._word = np.searchsorted(self._words.token_from, np.arange(len(tokens)), side="right") - 1
+        self._spelt, self._piece_from = (
+            b"".join(pieces),
+            [0, *accumulate(map(len, pieces))],
+        )
+        self._word = (
+            np.searchsorted(
+                self._words.token_from, np.arange(len(tokens)), side="right"
+            )
+            - 1
+        )
         self._lay_out(spelling.lower)
 
     def _lay_out(self, lower: bool) -> None:
         """Write the words as the basic tokenizer does, and index their characters in both texts."""
         cache: dict[str, str] = {}
         written = []
-        for start, end in zip(self._words.starts.tolist(), self._words.ends.tolist(), strict=True):
+        for start, end in zip(
+            self._words.starts.tolist(), self._words.ends.tolist(), strict=True
+        ):
             word = self.text[start:end]
             if word not in cache:
                 cache[word] = " ".join(basic_words(word, lower))
@@ -150,12 +193,17 @@ class FinalText:
         self._basic_from = after - sizes - (sizes > 0)
         # The end of the word, or of the last word before it that is not dropped.
         self._basic_to = after - 1
-        blanks = np.frombuffer(self._basic.encode("utf-32-le", "surrogatepass"), dtype="<u4") == ord(" ")
+        blanks = np.frombuffer(
+            self._basic.encode("utf-32-le", "surrogatepass"), dtype="<u4"
+        ) == ord(" ")
         self._solid = np.append(0, np.cumsum(~blanks))
         lengths = self._words.ends - self._words.starts
         self._length_from = np.append(0, np.cumsum(lengths))
         self._basic_length_from = np.append(
-            0, np.cumsum([len(word) - word.count(" ") for word in written], dtype=np.int64)
+            0,
+            np.cumsum(
+                [len(word) - word.count(" ") for word in written], dtype=np.int64
+            ),
         )
         shift = np.repeat(self._words.starts - self._length_from[:-1], lengths)
         self._character = np.arange(len(shift)) + shift
@@ -176,7 +224,10 @@ class FinalText:
         if at < 0:
             return whole
         length = self._length_from[last_word + 1] - self._length_from[word]
-        if length != self._basic_length_from[last_word + 1] - self._basic_length_from[word]:
+        if (
+            length
+            != self._basic_length_from[last_word + 1] - self._basic_length_from[word]
+        ):
             return whole
         before = self._length_from[word] - self._solid[low]
         start = self._character[before + self._solid[at]]
@@ -238,7 +289,9 @@ class Span:
     end_logit: float
 
 
-def top(logits: torch.Tensor, mask: torch.Tensor, count: int) -> tuple[np.ndarray, np.ndarray]:
+def top(
+    logits: torch.Tensor, mask: torch.Tensor, count: int
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the positions and values of the ``count`` greatest logits of each row, (rows, count) each.
 
     Ties go to lower positions.  Padding (0 in ``mask``) is excluded, while the released code, which pads to
@@ -282,7 +335,12 @@ def nbest(
     may_start &= home[np.clip(starts, 0, len(home) - 1)] == number
     may_end = (ends >= low) & (ends < high)
     length = ends[:, None, :] - starts[:, :, None] + 1
-    fits = may_start[:, :, None] & may_end[:, None, :] & (length >= 1) & (length <= max_answer_length)
+    fits = (
+        may_start[:, :, None]
+        & may_end[:, None, :]
+        & (length >= 1)
+        & (length <= max_answer_length)
+    )
     window, first, last = np.nonzero(fits)
     scores = best.start_logits[window, first] + best.end_logits[window, last]
 
@@ -341,16 +399,26 @@ def predict(
     spelling = Spelling(dataset.tokenizer)
     windows, rows = dataset.windows, dataset.rows
     # Indices of examples are in the order of their ids.
-    order = np.lexsort((windows.window[rows], windows.example[rows], windows.contract[rows]))
+    order = np.lexsort(
+        (windows.window[rows], windows.example[rows], windows.contract[rows])
+    )
     contract = windows.contract[rows][order]
-    groups = np.split(order, np.flatnonzero(np.diff(contract)) + 1) if len(order) else []
+    groups = (
+        np.split(order, np.flatnonzero(np.diff(contract)) + 1) if len(order) else []
+    )
     groups.sort(key=lambda items: int(windows.example[rows[items[0]]]))
     waiting: dict[int, list[Span]] = {}
     with tqdm(total=len(rows), unit="window", desc="predict") as progress:
         for items in groups:
-            yield from _finished(waiting, windows.examples, int(windows.example[rows[items[0]]]))
-            best = _read(network, dataset, items, collator, batch_size, n_best, progress)
-            waiting |= _contract_spans(dataset, items, best, texts, spelling, n_best, max_answer_length)
+            yield from _finished(
+                waiting, windows.examples, int(windows.example[rows[items[0]]])
+            )
+            best = _read(
+                network, dataset, items, collator, batch_size, n_best, progress
+            )
+            waiting |= _contract_spans(
+                dataset, items, best, texts, spelling, n_best, max_answer_length
+            )
     yield from _finished(waiting, windows.examples, len(windows.examples))
 
 
@@ -413,11 +481,18 @@ def _read(
     def read_part(part: np.ndarray) -> tuple[np.ndarray, ...]:
         batch = collator([dataset[int(item)] for item in items[part]])
         inputs = {
-            name: part.to(model.device) for name, part in batch.items() if not name.endswith("_positions")
+            name: part.to(model.device)
+            for name, part in batch.items()
+            if not name.endswith("_positions")
         }
         outputs = model(**inputs)
         count(inputs)
-        null = torch.stack((outputs.start_logits[:, 0], outputs.end_logits[:, 0])).double().cpu().numpy()
+        null = (
+            torch.stack((outputs.start_logits[:, 0], outputs.end_logits[:, 0]))
+            .double()
+            .cpu()
+            .numpy()
+        )
         if not np.isfinite(null).all():
             raise BadInput(
                 "the model returns logits that are not finite",
@@ -425,7 +500,11 @@ def _read(
                 do="train it again with a lower learning rate",
             )
         mask = inputs["attention_mask"]
-        return *top(outputs.start_logits, mask, n_best), *top(outputs.end_logits, mask, n_best), *null
+        return (
+            *top(outputs.start_logits, mask, n_best),
+            *top(outputs.end_logits, mask, n_best),
+            *null,
+        )
 
     with tf32(model.device), measured(READING, model):
         for found in in_parts_that_fit(by_length, batch_size, read_part):
@@ -439,18 +518,27 @@ def _cast(model: PreTrainedModel) -> PreTrainedModel:
     """Return a copy in bfloat16 with a float32 span head, so that close logits do not become equal."""
     copied = copy.deepcopy(model).to(torch.bfloat16)
     head = copied.qa_outputs.float()
-    head.register_forward_pre_hook(lambda _, states: tuple(state.float() for state in states))
+    head.register_forward_pre_hook(
+        lambda _, states: tuple(state.float() for state in states)
+    )
     return copied
 
 
-def fit_ranker(train: Path, texts: Mapping[str, str], unseen: frozenset[str]) -> window_ranking.Ranker:
+def fit_ranker(
+    train: Path, texts: Mapping[str, str], unseen: frozenset[str]
+) -> window_ranking.Ranker:
     """Return the model that selects windows, trained on the training windows except those of ``unseen``."""
     passages = window_ranking.passages(train, texts)
     contract = np.zeros(len(passages.texts), dtype=np.int64)
     contract[passages.passage] = passages.windows.contract
-    left_out = [i for i, name in enumerate(passages.windows.contracts) if name in unseen]
+    left_out = [
+        i for i, name in enumerate(passages.windows.contracts) if name in unseen
+    ]
     seen = ~np.isin(contract, left_out)
-    labels = {category: answered[seen] for category, answered in window_ranking.answered(passages).items()}
+    labels = {
+        category: answered[seen]
+        for category, answered in window_ranking.answered(passages).items()
+    }
     return window_ranking.fit([passages.texts[i] for i in np.flatnonzero(seen)], labels)
 
 
@@ -465,7 +553,10 @@ class Reading:
 
     def texts(self) -> dict[str, str]:
         """Return {contract: text}."""
-        return {row["contract_id"]: row["text"] for row in read(self.contracts, ["contract_id", "text"])}
+        return {
+            row["contract_id"]: row["text"]
+            for row in read(self.contracts, ["contract_id", "text"])
+        }
 
 
 def read_contracts(
@@ -488,7 +579,9 @@ def read_contracts(
     if settings["windows_per_question"]:
         ranker = fit_ranker(reading.train, texts, unseen)
         window_ranking.save(ranker, beside / RANKER)
-        chosen = window_ranking.choose(ranker, reading.read, texts, settings["windows_per_question"])
+        chosen = window_ranking.choose(
+            ranker, reading.read, texts, settings["windows_per_question"]
+        )
     dataset = WindowDataset(
         reading.read,
         load_tokenizer(weights),
@@ -497,7 +590,13 @@ def read_contracts(
         chosen,
     )
     write(NBEST, read_windows(dataset, texts, settings, weights, device), output)
-    kept = ("max_length", "step", "max_question_length", "windows_per_question", "n_best")
+    kept = (
+        "max_length",
+        "step",
+        "max_question_length",
+        "windows_per_question",
+        "n_best",
+    )
     recorded = {name: settings[name] for name in (*kept, "max_answer_length", "bf16")}
     write_text(beside / RECORD, json.dumps(recorded, indent=2, sort_keys=True) + "\n")
     return {"windows_read": len(dataset), "windows": len(dataset.windows)}

@@ -20,7 +20,9 @@ def unpack(path: str | Path, folder: str | Path) -> list[str]:
     where = Path(path).name
     with archives.opened(path) as archive:
         members = [PurePosixPath(name) for name in archive.namelist()]
-        roots = sorted({member.parent for member in members if member.name == "config.json"})
+        roots = sorted(
+            {member.parent for member in members if member.name == "config.json"}
+        )
         if len(roots) != 1:
             raise BadInput(
                 f"the zip holds {len(roots)} files config.json where one model has one",
@@ -33,7 +35,10 @@ def unpack(path: str | Path, folder: str | Path) -> list[str]:
         temporary.mkdir(parents=True)
         kept = [m for m in members if m.parent == roots[0] and m.name.endswith(WANTED)]
         for member in kept:
-            with archive.open(str(member)) as source, (temporary / member.name).open("wb") as out:
+            with (
+                archive.open(str(member)) as source,
+                (temporary / member.name).open("wb") as out,
+            ):
                 shutil.copyfileobj(source, out)
         shutil.rmtree(target, ignore_errors=True)
         temporary.rename(target)

@@ -21,13 +21,33 @@ NBEST = Table(
             "no other prediction",
         ),
         Column(
-            "text", pa.string(), "the contract from the span's first to its last token; scored in strict mode"
+            "text",
+            pa.string(),
+            "the contract from the span's first to its last token; scored in strict mode",
         ),
-        Column("start", pa.int32(), "first character of the slice; -1 for the empty prediction"),
-        Column("end", pa.int32(), "character after the slice; -1 for the empty prediction"),
-        Column("probability", pa.float64(), "softmax of start_logit + end_logit over the question's rows"),
-        Column("start_logit", pa.float64(), "logit of the first token, or of the classification token"),
-        Column("end_logit", pa.float64(), "logit of the last token, or of the classification token"),
+        Column(
+            "start",
+            pa.int32(),
+            "first character of the slice; -1 for the empty prediction",
+        ),
+        Column(
+            "end", pa.int32(), "character after the slice; -1 for the empty prediction"
+        ),
+        Column(
+            "probability",
+            pa.float64(),
+            "softmax of start_logit + end_logit over the question's rows",
+        ),
+        Column(
+            "start_logit",
+            pa.float64(),
+            "logit of the first token, or of the classification token",
+        ),
+        Column(
+            "end_logit",
+            pa.float64(),
+            "logit of the last token, or of the classification token",
+        ),
     ),
     key=("question_id", "rank"),
 )

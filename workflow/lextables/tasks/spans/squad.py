@@ -24,10 +24,22 @@ QUESTIONS = Table(
     (
         Column("question_id", pa.string(), "identifier in the release"),
         Column("contract_id", pa.string(), "the contract that is asked about"),
-        Column("category", pa.string(), "label category, as the release's question ids write it"),
+        Column(
+            "category",
+            pa.string(),
+            "label category, as the release's question ids write it",
+        ),
         Column("question", pa.string(), "the full wording"),
-        Column("split", pa.string(), "train, dev or test; contracts are split, not questions"),
-        Column("answers", pa.int32(), "how many spans answer it; 0 where the contract has none"),
+        Column(
+            "split",
+            pa.string(),
+            "train, dev or test; contracts are split, not questions",
+        ),
+        Column(
+            "answers",
+            pa.int32(),
+            "how many spans answer it; 0 where the contract has none",
+        ),
     ),
     key=("question_id",),
     labels=("split",),
@@ -37,9 +49,19 @@ ANSWERS = Table(
     "The annotated spans, checked against the contracts' texts.",
     (
         Column("question_id", pa.string(), "the question"),
-        Column("index", pa.int32(), "0-based index among the question's answers, in the release's order"),
-        Column("text", pa.string(), "the span, equal to the contract's text from start to end"),
-        Column("start", pa.int32(), "first character of the span in the contract's text"),
+        Column(
+            "index",
+            pa.int32(),
+            "0-based index among the question's answers, in the release's order",
+        ),
+        Column(
+            "text",
+            pa.string(),
+            "the span, equal to the contract's text from start to end",
+        ),
+        Column(
+            "start", pa.int32(), "first character of the span in the contract's text"
+        ),
         Column("end", pa.int32(), "character after the last"),
     ),
     key=("question_id", "index"),
@@ -48,11 +70,19 @@ EXAMPLES = Table(
     "training_examples",
     "Training examples: one row for each answer, and one for each question without an answer.",
     (
-        Column("example_id", pa.string(), "identifier in the release: the question's and a number"),
+        Column(
+            "example_id",
+            pa.string(),
+            "identifier in the release: the question's and a number",
+        ),
         Column("question_id", pa.string(), "the question"),
         Column("contract_id", pa.string(), "the contract that is asked about"),
         Column("category", pa.string(), "label category"),
-        Column("start", pa.int32(), "first character of the span in the contract's text; -1 for no answer"),
+        Column(
+            "start",
+            pa.int32(),
+            "first character of the span in the contract's text; -1 for no answer",
+        ),
         Column("end", pa.int32(), "character after the last; -1 for no answer"),
     ),
     key=("example_id",),
@@ -117,12 +147,18 @@ def read_squad(
         document = _document(entries.pop(), where, category)
         if document.contract_id in contract_ids:
             place = f"{where}, contract {document.contract_id!r}"
-            raise BadInput("the contract appears twice", where=place, do="remove one of the two")
+            raise BadInput(
+                "the contract appears twice", where=place, do="remove one of the two"
+            )
         contract_ids.add(document.contract_id)
         for question in document.questions:
             if question.question_id in question_ids:
                 place = f"{where}, question {question.question_id!r}"
-                raise BadInput("the question id appears twice", where=place, do="remove one of the two")
+                raise BadInput(
+                    "the question id appears twice",
+                    where=place,
+                    do="remove one of the two",
+                )
             question_ids.add(question.question_id)
         yield document
 
@@ -132,15 +168,23 @@ def _document(entry: Any, where: str, category: Callable[[str, str], str]) -> Do
     place = f"{where}, contract {contract_id!r}"
     paragraphs = _field(entry, "paragraphs", list, place)
     if len(paragraphs) != 1:
-        raise BadInput(f"has {len(paragraphs)} paragraphs instead of one", where=place, do="join their texts")
+        raise BadInput(
+            f"has {len(paragraphs)} paragraphs instead of one",
+            where=place,
+            do="join their texts",
+        )
     text = _field(paragraphs[0], "context", str, place)
     if not text.strip():
-        raise BadInput("the contract has no text", where=place, do="restore its context")
+        raise BadInput(
+            "the contract has no text", where=place, do="restore its context"
+        )
     questions = []
     for asked in _field(paragraphs[0], "qas", list, place):
         question_id = _field(asked, "id", str, f"{place}, a question")
         at = f"{where}, question {question_id!r}"
-        answers = tuple(_answer(answer, text, at) for answer in _field(asked, "answers", list, at))
+        answers = tuple(
+            _answer(answer, text, at) for answer in _field(asked, "answers", list, at)
+        )
         impossible = asked.get("is_impossible", not answers)
         if impossible != (not answers):
             raise BadInput(
@@ -149,14 +193,21 @@ def _document(entry: Any, where: str, category: Callable[[str, str], str]) -> Do
                 do="correct one of the two",
             )
         wording = _field(asked, "question", str, at)
-        questions.append(Question(question_id, category(question_id, contract_id), wording, answers))
+        questions.append(
+            Question(question_id, category(question_id, contract_id), wording, answers)
+        )
     return Document(contract_id, text, tuple(questions))
 
 
 def _answer(answer: Any, text: str, where: str) -> Answer:
-    span, start = _field(answer, "text", str, where), _field(answer, "answer_start", int, where)
+    span, start = (
+        _field(answer, "text", str, where),
+        _field(answer, "answer_start", int, where),
+    )
     if not span.strip():
-        raise BadInput(f"the answer at character {start} is empty", where=where, do="remove it")
+        raise BadInput(
+            f"the answer at character {start} is empty", where=where, do="remove it"
+        )
     # A negative start would count from the end.
     actual = text[max(start, 0) : max(start, 0) + len(span)]
     if start < 0 or actual != span:
@@ -172,7 +223,11 @@ def _field(record: Any, name: str, kind: type, where: str) -> Any:
     value = record.get(name) if isinstance(record, Mapping) else None
     if not isinstance(value, kind) or isinstance(value, bool):
         kinds = {str: "a string", list: "a list", int: "a whole number"}
-        raise BadInput(f"{name} is not {kinds[kind]}", where=where, do="restore it from the release")
+        raise BadInput(
+            f"{name} is not {kinds[kind]}",
+            where=where,
+            do="restore it from the release",
+        )
     return value
 
 
@@ -212,7 +267,9 @@ def example_row(document: Document, example: Question, question_id: str) -> Row:
     Raises `ValueError` for an example with more than one answer.
     """
     if len(example.answers) > 1:
-        raise ValueError(f"example {example.question_id!r} has {len(example.answers)} answers")
+        raise ValueError(
+            f"example {example.question_id!r} has {len(example.answers)} answers"
+        )
     answer = example.answers[0] if example.answers else None
     return {
         "example_id": example.question_id,

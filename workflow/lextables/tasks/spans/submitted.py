@@ -66,16 +66,25 @@ def _fault(entry: Any) -> str:
         return "text is not a string"
     probability = entry.get("probability")
     # An integer in JSON may be larger than any float.
-    if not isinstance(probability, Real) or isinstance(probability, bool) or not 0 <= probability <= 1:
+    if (
+        not isinstance(probability, Real)
+        or isinstance(probability, bool)
+        or not 0 <= probability <= 1
+    ):
         return f"the probability {probability!r} is not a number from 0 to 1"
     positions = [entry.get(name) for name in _POSITIONS]
-    valid = all(type(position) is int and abs(position) < MAX_WORD_INDEX for position in positions)
+    valid = all(
+        type(position) is int and abs(position) < MAX_WORD_INDEX
+        for position in positions
+    )
     if not valid and positions != [None, None]:
         return f"{' and '.join(_POSITIONS)} are not two whole numbers"
     return ""
 
 
-def predictions(file: File, form: str, data: Sequence[str | Path], task: Mapping[str, Any]) -> Submitted:
+def predictions(
+    file: File, form: str, data: Sequence[str | Path], task: Mapping[str, Any]
+) -> Submitted:
     """Return submitted predictions; ``data`` are contracts and questions.
 
     N-best spans are rows of `PREDICTIONS`, text outputs those of `outputs.OUTPUTS`.  Questions of other
@@ -88,8 +97,15 @@ def predictions(file: File, form: str, data: Sequence[str | Path], task: Mapping
     probability of the last (`metrics.spans.last_by_text`), strict mode the highest of each position.
     """
     contracts, questions = data
-    asked = {row["question_id"]: row for row in read(questions, ["question_id", "contract_id", "split"])}
-    test = {question: row["contract_id"] for question, row in asked.items() if row["split"] == "test"}
+    asked = {
+        row["question_id"]: row
+        for row in read(questions, ["question_id", "contract_id", "split"])
+    }
+    test = {
+        question: row["contract_id"]
+        for question, row in asked.items()
+        if row["split"] == "test"
+    }
     if form == "nbest":
         content = parsed(file.text, file.name)
         released_nbest(content, file.name)
@@ -105,7 +121,10 @@ def predictions(file: File, form: str, data: Sequence[str | Path], task: Mapping
             do="predict each of them, with the empty text if there is no answer",
         )
     if form != "nbest":
-        rows = [{"question_id": question, "output": content[question]} for question in sorted(test)]
+        rows = [
+            {"question_id": question, "output": content[question]}
+            for question in sorted(test)
+        ]
         return Submitted(rows, len(content) - len(test), OUTPUTS)
     wanted = set(test.values())
     texts = {
@@ -122,7 +141,10 @@ def predictions(file: File, form: str, data: Sequence[str | Path], task: Mapping
     if task["evaluator"] == "spans":
         return Submitted(rows, skipped)
     shown = [
-        {"question_id": name, "output": quoted(texts[test[name]].text, spans, least_shown(spans))}
+        {
+            "question_id": name,
+            "output": quoted(texts[test[name]].text, spans, least_shown(spans)),
+        }
         for name, spans in by_question(rows)
     ]
     return Submitted(shown, skipped, OUTPUTS)
@@ -131,7 +153,9 @@ def predictions(file: File, form: str, data: Sequence[str | Path], task: Mapping
 def _written(file: File, form: str, asked: Collection[str]) -> dict[str, str]:
     """Return {question: output} of a csv or JSON lines file; `BadInput` for a question that appears twice."""
     content: dict[str, str] = {}
-    for place, record in file.records() if form == "jsonl" else file.table("question_id", "output"):
+    for place, record in (
+        file.records() if form == "jsonl" else file.table("question_id", "output")
+    ):
         question = known(named(record, "question_id", place), asked)
         if question in content:
             what = f"the question {question!r} appears twice"
@@ -141,7 +165,11 @@ def _written(file: File, form: str, asked: Collection[str]) -> dict[str, str]:
 
 
 def _rows(
-    question: str, entries: Sequence[Mapping[str, Any]], contract: "Positions", limit: int, where: str
+    question: str,
+    entries: Sequence[Mapping[str, Any]],
+    contract: "Positions",
+    limit: int,
+    where: str,
 ) -> Iterator[Row]:
     if not entries:
         do = "predict it, with the empty text if there is no answer"
@@ -149,12 +177,16 @@ def _rows(
     texts = {entry["text"] for entry in entries if entry["text"].strip()}
     if (count := len(texts)) > limit:
         what = f"has {count} spans, more than the {limit} that are kept"
-        raise BadInput(what, where=where, do=f"give the {limit} with the highest probabilities")
+        raise BadInput(
+            what, where=where, do=f"give the {limit} with the highest probabilities"
+        )
     only_nothing_else = texts == {NOTHING_ELSE}
     for rank, entry in enumerate(entries):
         text, start, end = entry["text"], -1, -1
         if text in texts and not only_nothing_else:
-            start, end = contract.find(text, entry.get(_POSITIONS[0]), f"{where}, prediction {rank}")
+            start, end = contract.find(
+                text, entry.get(_POSITIONS[0]), f"{where}, prediction {rank}"
+            )
         row = {
             "question_id": question,
             "rank": rank,
@@ -185,7 +217,9 @@ class Positions:
         self._starts = [start for start, _ in matches]
         self._joined = " ".join(word for _, word in matches)
         # The start of each word in the joined text.
-        self._from = list(accumulate((len(word) + 1 for _, word in matches[:-1]), initial=0))
+        self._from = list(
+            accumulate((len(word) + 1 for _, word in matches[:-1]), initial=0)
+        )
 
     def find(self, span: str, word: int | None, where: str) -> tuple[int, int]:
         """Return the characters [start, end) of a span: its first occurrence from ``word`` on, or of all.
@@ -193,11 +227,15 @@ class Positions:
         Raises `BadInput` for a span that does not occur in the contract.
         """
         words = collapsed(span).strip(" ")
-        near = self._from[word] if word is not None and 0 <= word < len(self._from) else 0
+        near = (
+            self._from[word] if word is not None and 0 <= word < len(self._from) else 0
+        )
         at = self._joined.find(words, near)
         at = at if at >= 0 else self._joined.find(words)
         if at < 0 or not words:
-            what = f"the text {_short(span)} is not in the contract {self.contract_id!r}"
+            what = (
+                f"the text {_short(span)} is not in the contract {self.contract_id!r}"
+            )
             raise BadInput(what, where=where, do="copy spans from the contract's text")
         return self._original(at), self._original(at + len(words) - 1) + 1
 

@@ -106,7 +106,9 @@ def layout(tokenizer: PreTrainedTokenizerBase) -> Layout:
     pair = backend(tokenizer).encode("a", "b")
     parts = [
         part if not special else None
-        for part, special in zip(pair.sequence_ids, pair.special_tokens_mask, strict=True)
+        for part, special in zip(
+            pair.sequence_ids, pair.special_tokens_mask, strict=True
+        )
     ]
     if {0, 1} - set(parts):
         raise unfit(tokenizer, "has no token for one of the letters a and b")
@@ -147,15 +149,27 @@ def tokenise(tokenizer: PreTrainedTokenizerBase, text: str, where: str) -> Token
     parts = []
     while batch := list(itertools.islice(words, _WORDS_A_CALL)):
         # A word has the same tokens everywhere, so each distinct word is tokenised once.
-        distinct = {word: at for at, word in enumerate(dict.fromkeys(word.group() for word in batch))}
+        distinct = {
+            word: at
+            for at, word in enumerate(dict.fromkeys(word.group() for word in batch))
+        }
         spaced = [_spaced(word) for word in distinct]
         encoded = _encode(tokenizer, spaced)
-        ids, of_word = np.array(encoded.ids, dtype=np.int64), np.array(encoded.word_ids, dtype=np.int64)
+        ids, of_word = (
+            np.array(encoded.ids, dtype=np.int64),
+            np.array(encoded.word_ids, dtype=np.int64),
+        )
         # The added space is not a character of the text.
         added = np.array(
-            [len(with_space) - len(word) for with_space, word in zip(spaced, distinct, strict=True)]
+            [
+                len(with_space) - len(word)
+                for with_space, word in zip(spaced, distinct, strict=True)
+            ]
         )
-        within = np.array(encoded.offsets, dtype=np.int64).reshape(-1, 2) - added[of_word][:, None]
+        within = (
+            np.array(encoded.offsets, dtype=np.int64).reshape(-1, 2)
+            - added[of_word][:, None]
+        )
         within = np.maximum(within, 0)
         sizes = np.bincount(of_word, minlength=len(distinct))
         which = np.array([distinct[word.group()] for word in batch])
@@ -163,8 +177,15 @@ def tokenise(tokenizer: PreTrainedTokenizerBase, text: str, where: str) -> Token
         at = np.repeat([word.start() for word in batch], sizes[which])
         parts.append((ids[taken], at + within[taken, 0], at + within[taken, 1]))
     if not sum(len(ids) for ids, _, _ in parts):
-        raise BadInput("the contract is empty", where=where, do="give its text or leave it out")
-    return Tokens(*(np.concatenate(column).astype(np.int32) for column in zip(*parts, strict=True)))
+        raise BadInput(
+            "the contract is empty", where=where, do="give its text or leave it out"
+        )
+    return Tokens(
+        *(
+            np.concatenate(column).astype(np.int32)
+            for column in zip(*parts, strict=True)
+        )
+    )
 
 
 def _spaced(word: str) -> str:
@@ -203,7 +224,9 @@ def answer_tokens(
     """
     first, last = words.of_characters(start, end)
     answer = text[start:end]
-    within = [text[words.starts[at] : words.ends[at]] for at in range(max(first, 0), last + 1)]
+    within = [
+        text[words.starts[at] : words.ends[at]] for at in range(max(first, 0), last + 1)
+    ]
     if first < 0 or " ".join(answer.split()) not in " ".join(within):
         return None
     low, high = int(words.token_from[first]), int(words.token_from[last + 1])
@@ -211,14 +234,19 @@ def answer_tokens(
     alone, here = encoded.ids, tokens.ids[low:high].tolist()
     if tokenizer.unk_token_id in alone:
         # Unknown characters share an id, so their text is compared.
-        alone, here = encoded.tokens, _encode(tokenizer, [_spaced(word) for word in within]).tokens
+        alone, here = (
+            encoded.tokens,
+            _encode(tokenizer, [_spaced(word) for word in within]).tokens,
+        )
     for at in range(len(here) - len(alone) + 1):
         if alone and here[at] == alone[0] and here[at : at + len(alone)] == alone:
             return low + at, low + at + len(alone) - 1
     return low, high - 1
 
 
-def question_ids(tokenizer: PreTrainedTokenizerBase, question: str, max_length: int) -> np.ndarray:
+def question_ids(
+    tokenizer: PreTrainedTokenizerBase, question: str, max_length: int
+) -> np.ndarray:
     """Return the first ``max_length`` token ids of a question (int32), without special tokens."""
     ids = _encode(tokenizer, question).ids
     return np.array(ids[:max_length], dtype=np.int32)
@@ -237,9 +265,15 @@ class _Encoded:
 def _encode(tokenizer: PreTrainedTokenizerBase, text: str | list[str]) -> _Encoded:
     """Return the tokens of a text, or of separate words, as the slow tokenizer of transformers 4."""
     fast = backend(tokenizer)
-    encoded = fast.encode(text, is_pretokenized=isinstance(text, list), add_special_tokens=False)
+    encoded = fast.encode(
+        text, is_pretokenized=isinstance(text, list), add_special_tokens=False
+    )
     found = _Encoded(encoded.ids, encoded.tokens, encoded.offsets, encoded.word_ids)
-    return _with_commas_apart(tokenizer, found) if "Albert" in type(tokenizer).__name__ else found
+    return (
+        _with_commas_apart(tokenizer, found)
+        if "Albert" in type(tokenizer).__name__
+        else found
+    )
 
 
 def _with_commas_apart(tokenizer: PreTrainedTokenizerBase, found: _Encoded) -> _Encoded:
@@ -253,14 +287,24 @@ def _with_commas_apart(tokenizer: PreTrainedTokenizerBase, found: _Encoded) -> _
     for token_id, token, (start, end), word in rows:
         pieces, ids = [token], [token_id]
         if len(token) > 1 and token[-1] == "," and token[-2].isdigit():
-            pieces = backend(tokenizer).encode(token[:-1].replace(_MARK, ""), add_special_tokens=False).tokens
+            pieces = (
+                backend(tokenizer)
+                .encode(token[:-1].replace(_MARK, ""), add_special_tokens=False)
+                .tokens
+            )
             if token[0] != _MARK and pieces[0][0] == _MARK:
-                pieces = [pieces[0][1:], *pieces[1:]] if len(pieces[0]) > 1 else pieces[1:]
+                pieces = (
+                    [pieces[0][1:], *pieces[1:]] if len(pieces[0]) > 1 else pieces[1:]
+                )
             pieces = [*pieces, ","]
             ids = tokenizer.convert_tokens_to_ids(pieces)
         # From the end: the first piece may include a space.
         sizes = [len(piece.replace(_MARK, "")) for piece in pieces[1:]]
-        cuts = [start, *(max(start, end - sum(sizes[at:])) for at in range(len(sizes))), end]
+        cuts = [
+            start,
+            *(max(start, end - sum(sizes[at:])) for at in range(len(sizes))),
+            end,
+        ]
         apart.ids.extend(ids)
         apart.tokens.extend(pieces)
         apart.offsets.extend(itertools.pairwise(cuts))
@@ -285,5 +329,7 @@ def unfit(tokenizer: PreTrainedTokenizerBase, what: str) -> BadInput:
     """Return the error for a tokenizer that cannot be used."""
     name = type(tokenizer).__name__
     return BadInput(
-        f"the tokenizer {what}", where=name, do="use a fast tokenizer of BERT's or RoBERTa's kind"
+        f"the tokenizer {what}",
+        where=name,
+        do="use a fast tokenizer of BERT's or RoBERTa's kind",
     )

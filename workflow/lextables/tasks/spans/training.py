@@ -35,11 +35,18 @@ Settings = Mapping[str, Any]
 
 def contract_splits(contracts: str | Path) -> dict[str, str]:
     """Return {contract: split}."""
-    return {row["contract_id"]: row["split"] for row in read(contracts, ["contract_id", "split"])}
+    return {
+        row["contract_id"]: row["split"]
+        for row in read(contracts, ["contract_id", "split"])
+    }
 
 
 def training_rows(
-    windows: Windows, splits: Mapping[str, str], settings: Settings, seed: int, search: bool
+    windows: Windows,
+    splits: Mapping[str, str],
+    settings: Settings,
+    seed: int,
+    search: bool,
 ) -> tuple[np.ndarray, float | None]:
     """Return the indices of the training windows, and the weight of windows without an answer (None: 1).
 
@@ -51,7 +58,10 @@ def training_rows(
         contracts -= held_out_contracts(splits, settings["held_out"])
     if settings["percent"] < 100:
         contracts = part(contracts, settings["percent"], seed)
-    keep = np.isin(windows.contract, [i for i, name in enumerate(windows.contracts) if name in contracts])
+    keep = np.isin(
+        windows.contract,
+        [i for i, name in enumerate(windows.contracts) if name in contracts],
+    )
     rows = np.flatnonzero(keep)
     starts, ends = windows.start_positions[rows], windows.end_positions[rows]
     if not starts.any():
@@ -86,13 +96,24 @@ def train(
     folder = weights_folder(settings)
     tokenizer = load_tokenizer(folder)
     windows = open_windows(windows_folder)
-    rows, weight = training_rows(windows, contract_splits(contracts), settings, seed, search)
+    rows, weight = training_rows(
+        windows, contract_splits(contracts), settings, seed, search
+    )
     dataset = WindowDataset(
-        windows_folder, tokenizer, window_settings(settings), question_texts(questions), rows
+        windows_folder,
+        tokenizer,
+        window_settings(settings),
+        question_texts(questions),
+        rows,
     )
     work = work_folder(
         work_root,
-        {"settings": dict(settings), "seed": seed, "search": search, "identity": dict(identity)},
+        {
+            "settings": dict(settings),
+            "seed": seed,
+            "search": search,
+            "identity": dict(identity),
+        },
     )
     if record := checkpoints.finished(work, output):
         return record
@@ -101,19 +122,31 @@ def train(
     options = {name: settings[name] for name in names}
     options["optimiser"] = Optimiser(**settings["optimiser"])
     collator = Collator.of(tokenizer)
-    resumed = finetune(model, dataset, collator, **options, empty_weight=weight, seed=seed, work=work)
+    resumed = finetune(
+        model, dataset, collator, **options, empty_weight=weight, seed=seed, work=work
+    )
     save(model, tokenizer, output)
     answered = int((windows.start_positions[rows] > 0).sum())
     return {
         "trial": {name: settings[name] for name in ("learning_rate", "epochs")},
-        "updates": updates(len(rows), settings["batch_size"], settings["epochs"], settings["max_updates"]),
-        "training_windows": {"with an answer": answered, "without": len(rows) - answered},
+        "updates": updates(
+            len(rows),
+            settings["batch_size"],
+            settings["epochs"],
+            settings["max_updates"],
+        ),
+        "training_windows": {
+            "with an answer": answered,
+            "without": len(rows) - answered,
+        },
         "resumed_from_update": resumed,
         "work": work.name,
     }
 
 
-def updates(windows: int, batch_size: int, epochs: float, most: int | None = None) -> int:
+def updates(
+    windows: int, batch_size: int, epochs: float, most: int | None = None
+) -> int:
     """Return the number of updates of ``epochs`` passes over ``windows``: at least 1, at most ``most``."""
     planned = max(1, round(-(-windows // batch_size) * epochs))
     return min(planned, most) if most else planned
@@ -122,12 +155,16 @@ def updates(windows: int, batch_size: int, epochs: float, most: int | None = Non
 class _SpanTrainer(InParts):
     """A trainer whose loss weights windows without an answer by ``empty_weight``."""
 
-    def __init__(self, *args: Any, answered: np.ndarray, empty_weight: float, **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, answered: np.ndarray, empty_weight: float, **kwargs: Any
+    ) -> None:
         super().__init__(*args, **kwargs)
         self.empty_weight = empty_weight
         self.mean_weight = float(np.where(answered, 1.0, empty_weight).mean())
 
-    def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+    def compute_loss(
+        self, model, inputs, return_outputs=False, num_items_in_batch=None
+    ):
         """Return the mean over windows of weight x half the cross-entropy of start and end.
 
         Weights are divided by their mean over the data, not over the batch: a batch without answers must
@@ -139,8 +176,15 @@ class _SpanTrainer(InParts):
         outputs = model(**inputs)
         padding = inputs["attention_mask"] == 0
         halves = (
-            cross_entropy(logits.float().masked_fill(padding, -torch.inf), places, reduction="none")
-            for logits, places in ((outputs.start_logits, starts), (outputs.end_logits, ends))
+            cross_entropy(
+                logits.float().masked_fill(padding, -torch.inf),
+                places,
+                reduction="none",
+            )
+            for logits, places in (
+                (outputs.start_logits, starts),
+                (outputs.end_logits, ends),
+            )
         )
         loss = sum(halves) / 2
         weights = torch.where(starts > 0, 1.0, self.empty_weight) / self.mean_weight

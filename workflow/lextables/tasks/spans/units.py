@@ -54,7 +54,9 @@ def units(text: str) -> list[Span]:
             spans.append((start, end))
             start = match.end()
     spans.append((start, len(text)))
-    return [span for span in (_stripped(text, *span) for span in spans) if span[0] < span[1]]
+    return [
+        span for span in (_stripped(text, *span) for span in spans) if span[0] < span[1]
+    ]
 
 
 def _runs_on(text: str, start: int, match: re.Match[str]) -> bool:
@@ -63,9 +65,13 @@ def _runs_on(text: str, start: int, match: re.Match[str]) -> bool:
         if stop[0] in ";:":
             return "\n" not in match["space"]
         end = match.end("stop")
-        return stop == "." and bool(_NO_SENTENCE_END.search(text[max(start, end - _LONGEST_TAIL) : end]))
+        return stop == "." and bool(
+            _NO_SENTENCE_END.search(text[max(start, end - _LONGEST_TAIL) : end])
+        )
     last, following = text[match.start() - 1], text[match.end() : match.end() + 1]
-    return bool(match["blank"]) and following.islower() and (last.isalnum() or last == ",")
+    return (
+        bool(match["blank"]) and following.islower() and (last.isalnum() or last == ",")
+    )
 
 
 def _stripped(text: str, start: int, end: int) -> Span:
@@ -92,7 +98,9 @@ class Units:
 
     def words(self) -> list[str]:
         """The text of each unit."""
-        places = zip(self.contract.tolist(), self.start.tolist(), self.end.tolist(), strict=True)
+        places = zip(
+            self.contract.tolist(), self.start.tolist(), self.end.tolist(), strict=True
+        )
         return [self.texts[contract][start:end] for contract, start, end in places]
 
 
@@ -102,7 +110,13 @@ def units_of(texts: Sequence[str]) -> Units:
     sizes = np.array([len(spans) for spans in each], dtype=np.int64)
     spans = np.array(list(chain.from_iterable(each)), dtype=np.int64).reshape(-1, 2)
     contract = np.repeat(np.arange(len(texts)), sizes)
-    return Units(tuple(texts), contract, spans[:, 0], spans[:, 1], np.concatenate([[0], np.cumsum(sizes)]))
+    return Units(
+        tuple(texts),
+        contract,
+        spans[:, 0],
+        spans[:, 1],
+        np.concatenate([[0], np.cumsum(sizes)]),
+    )
 
 
 VECTORS = Table(
@@ -111,7 +125,11 @@ VECTORS = Table(
     (
         Column("contract_id", pa.string(), "the contract"),
         Column("units", pa.int32(), "its number of units"),
-        Column("vectors", pa.large_binary(), "float16 (units, dimensions), row by row, units in order"),
+        Column(
+            "vectors",
+            pa.large_binary(),
+            "float16 (units, dimensions), row by row, units in order",
+        ),
     ),
     key=("contract_id",),
 )
@@ -124,7 +142,10 @@ def write_vectors(
 
     ``encode`` returns float32 (texts, dimensions).
     """
-    texts = {row["contract_id"]: row["text"] for row in read(contracts, ["contract_id", "text"])}
+    texts = {
+        row["contract_id"]: row["text"]
+        for row in read(contracts, ["contract_id", "text"])
+    }
     names = sorted(texts)
     units = units_of([texts[name] for name in names])
     words = units.words()
@@ -136,7 +157,11 @@ def write_vectors(
             yield {"contract_id": name, "units": len(own), "vectors": own.tobytes()}
 
     write(VECTORS, rows(), output)
-    return {"contracts": len(names), "units": len(words), "dimensions": vectors.shape[1]}
+    return {
+        "contracts": len(names),
+        "units": len(words),
+        "dimensions": vectors.shape[1],
+    }
 
 
 def read_vectors(path: str | Path, names: Sequence[str]) -> np.ndarray:
@@ -145,12 +170,24 @@ def read_vectors(path: str | Path, names: Sequence[str]) -> np.ndarray:
     Raises `BadInput` for a contract without vectors.
     """
     asked = set(names)
-    rows = {row["contract_id"]: row for row in read(path) if row["contract_id"] in asked}
+    rows = {
+        row["contract_id"]: row for row in read(path) if row["contract_id"] in asked
+    }
     if missing := sorted(asked - rows.keys()):
-        raise BadInput(f"the contract {missing[0]!r} has no vectors", where=str(path), do="encode them again")
+        raise BadInput(
+            f"the contract {missing[0]!r} has no vectors",
+            where=str(path),
+            do="encode them again",
+        )
     units = sum(rows[name]["units"] for name in names)
-    flat = np.frombuffer(b"".join(rows[name]["vectors"] for name in names), dtype=np.float16)
-    return flat.reshape(units, -1).astype(np.float32) if units else np.zeros((0, 0), dtype=np.float32)
+    flat = np.frombuffer(
+        b"".join(rows[name]["vectors"] for name in names), dtype=np.float16
+    )
+    return (
+        flat.reshape(units, -1).astype(np.float32)
+        if units
+        else np.zeros((0, 0), dtype=np.float32)
+    )
 
 
 # Weights of the units 1, 2, ... places before and after, and of each group of features.
@@ -158,10 +195,15 @@ BEFORE, AFTER = (1.0, 0.7, 0.5, 0.3), (1.0, 0.7, 0.5)
 BEFORE_WEIGHT, AFTER_WEIGHT, PLACE_WEIGHT = 0.5, 0.4, 0.3
 # Number of bins: first character (log), length (log), and position in the contract.
 STARTS, LENGTHS, TENTHS = 30, 20, 10
-LEAST, LEAST_BESIDE = 3, 5  # minimum number of units with a word, for words of the unit and of its neighbours
+LEAST, LEAST_BESIDE = (
+    3,
+    5,
+)  # minimum number of units with a word, for words of the unit and of its neighbours
 
 
-def answering(units: Units, answers: Mapping[int, Sequence[tuple[int, Span]]], categories: int) -> np.ndarray:
+def answering(
+    units: Units, answers: Mapping[int, Sequence[tuple[int, Span]]], categories: int
+) -> np.ndarray:
     """Return which units answer which category, bool (units, categories).
 
     ``answers`` maps a contract to the category and position of each answer.  A unit answers if it and the
@@ -173,7 +215,9 @@ def answering(units: Units, answers: Mapping[int, Sequence[tuple[int, Span]]], c
         start, end = units.start[own], units.end[own]
         for category, (first, last) in spans:
             shared = np.minimum(end, last) - np.maximum(start, first)
-            is_answer[own, category] |= (shared > 0) & (2 * shared >= np.minimum(end - start, last - first))
+            is_answer[own, category] |= (shared > 0) & (
+                2 * shared >= np.minimum(end - start, last - first)
+            )
     return is_answer
 
 
@@ -200,10 +244,14 @@ class UnitModel:
 def vocabularies(units: Units) -> Vocabularies:
     """Return the vocabulary of units (words and word pairs) and that of neighbouring units (words)."""
     texts = units.words()
-    return vocabulary(texts, longest=2, least=LEAST), vocabulary(texts, longest=1, least=LEAST_BESIDE)
+    return vocabulary(texts, longest=2, least=LEAST), vocabulary(
+        texts, longest=1, least=LEAST_BESIDE
+    )
 
 
-def views(units: Units, words: Vocabularies | None, vectors: np.ndarray | None) -> list[View]:
+def views(
+    units: Units, words: Vocabularies | None, vectors: np.ndarray | None
+) -> list[View]:
     """Return the feature matrices of the units, float32 (units, features) each: words, then vectors.
 
     Raises `BadInput` if the numbers of ``vectors`` and units differ.
@@ -216,21 +264,31 @@ def views(units: Units, words: Vocabularies | None, vectors: np.ndarray | None) 
             fault = f"{len(vectors)} vectors for {len(units.start)} units"
             raise BadInput(fault, where="vectors of units", do="encode them again")
         place = PLACE_WEIGHT * _place(units).toarray()
-        matrices.append(np.hstack([vectors, *_around(vectors, units), place], dtype=np.float32))
+        matrices.append(
+            np.hstack([vectors, *_around(vectors, units), place], dtype=np.float32)
+        )
     return matrices
 
 
 def features(units: Units, words: Vocabulary, beside: Vocabulary) -> csr_matrix:
     """Return the word features of each unit, float32 (units, features)."""
     texts = units.words()
-    parts = [words.weigh(texts), *_around(beside.weigh(texts), units), PLACE_WEIGHT * _place(units)]
+    parts = [
+        words.weigh(texts),
+        *_around(beside.weigh(texts), units),
+        PLACE_WEIGHT * _place(units),
+    ]
     return csr_matrix(hstack(parts, dtype=np.float32))
 
 
 def _around(near: View, units: Units) -> tuple[View, View]:
     """Return the weighted sums of the units before and after each unit, L2-normalised."""
-    before = normalize(sum(weight * _moved(near, units, by) for by, weight in enumerate(BEFORE, 1)))
-    after = normalize(sum(weight * _moved(near, units, -by) for by, weight in enumerate(AFTER, 1)))
+    before = normalize(
+        sum(weight * _moved(near, units, by) for by, weight in enumerate(BEFORE, 1))
+    )
+    after = normalize(
+        sum(weight * _moved(near, units, -by) for by, weight in enumerate(AFTER, 1))
+    )
     return BEFORE_WEIGHT * before, AFTER_WEIGHT * after
 
 
@@ -241,7 +299,10 @@ def _moved(near: View, units: Units, by: int) -> View:
     there = (from_ >= 0) & (from_ < len(rows))
     there[there] &= units.contract[from_[there]] == units.contract[rows[there]]
     ones = np.ones(int(there.sum()), dtype=np.float32)
-    return csr_matrix((ones, (rows[there], from_[there])), shape=(len(rows), len(rows))) @ near
+    return (
+        csr_matrix((ones, (rows[there], from_[there])), shape=(len(rows), len(rows)))
+        @ near
+    )
 
 
 def _place(units: Units) -> csr_matrix:
@@ -258,7 +319,8 @@ def _place(units: Units) -> csr_matrix:
         hstack(
             [
                 csr_matrix(
-                    (ones, (rows, np.minimum(step, last).astype(np.int64))), shape=(len(rows), last + 1)
+                    (ones, (rows, np.minimum(step, last).astype(np.int64))),
+                    shape=(len(rows), last + 1),
                 )
                 for step, last in steps
             ]
@@ -267,23 +329,37 @@ def _place(units: Units) -> csr_matrix:
 
 
 def fit(
-    matrices: Sequence[View], is_answer: np.ndarray, rows: np.ndarray,
-    *, alpha: float, epochs: int, dense: float, threads: int,
-) -> tuple[Linear, ...]:  # fmt: skip
+    matrices: Sequence[View],
+    is_answer: np.ndarray,
+    rows: np.ndarray,
+    *,
+    alpha: float,
+    epochs: int,
+    dense: float,
+    threads: int,
+) -> tuple[Linear, ...]:
     """Train a model on ``rows`` of each matrix of `views`, with the targets ``is_answer`` (`answering`)."""
     return tuple(
         fit_dense(view[rows], is_answer[rows], penalty=dense)
         if isinstance(view, np.ndarray)
-        else fit_many(view[rows], is_answer[rows], alpha=alpha, epochs=epochs, threads=threads)
+        else fit_many(
+            view[rows], is_answer[rows], alpha=alpha, epochs=epochs, threads=threads
+        )
         for view in matrices
     )
 
 
-def logits(models: Sequence[Linear], matrices: Sequence[View], share: float) -> np.ndarray:
+def logits(
+    models: Sequence[Linear], matrices: Sequence[View], share: float
+) -> np.ndarray:
     """Return the logit of each unit for each category, float32 (units, categories).
 
     With two views it is a weighted mean, in which the second has the weight ``share``.
     """
-    each_logits = [model.logits(view) for model, view in zip(models, matrices, strict=True)]
+    each_logits = [
+        model.logits(view) for model, view in zip(models, matrices, strict=True)
+    ]
     weights = (1 - share, share) if len(each_logits) > 1 else (1,)
-    return sum(weight * each for weight, each in zip(weights, each_logits, strict=True)).astype(np.float32)
+    return sum(
+        weight * each for weight, each in zip(weights, each_logits, strict=True)
+    ).astype(np.float32)

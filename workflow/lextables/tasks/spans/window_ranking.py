@@ -53,7 +53,8 @@ def passages(folder: str | Path, texts: Mapping[str, str]) -> Passages:
     windows, tokens = open_windows(folder), read_tokens(folder)
     span = int(windows.token_from.max(initial=0)) + 1
     keys, passage = np.unique(
-        windows.contract.astype(np.int64) * span + windows.token_from, return_inverse=True
+        windows.contract.astype(np.int64) * span + windows.token_from,
+        return_inverse=True,
     )
     stops = np.zeros(len(keys), dtype=np.int64)
     np.maximum.at(stops, passage, windows.token_to)
@@ -61,7 +62,9 @@ def passages(folder: str | Path, texts: Mapping[str, str]) -> Passages:
     for key, stop in zip(keys.tolist(), stops.tolist(), strict=True):
         name = windows.contracts[key // span]
         offsets = tokens[name]
-        passage_texts.append(texts[name][int(offsets.starts[key % span]) : int(offsets.ends[stop - 1])])
+        passage_texts.append(
+            texts[name][int(offsets.starts[key % span]) : int(offsets.ends[stop - 1])]
+        )
     return Passages(windows, tuple(passage_texts), passage)
 
 
@@ -84,13 +87,19 @@ def fit(texts: Sequence[str], labels: Mapping[str, np.ndarray]) -> Ranker:
     their order.  Raises `BadInput` if no word is in two passages.
     """
     vectorizer = TfidfVectorizer(
-        ngram_range=(1, 2), sublinear_tf=True, min_df=2, max_features=MAX_TERMS, dtype=np.float32
+        ngram_range=(1, 2),
+        sublinear_tf=True,
+        min_df=2,
+        max_features=MAX_TERMS,
+        dtype=np.float32,
     )
     try:
         counts = vectorizer.fit_transform(texts)
     except ValueError as error:
         raise BadInput(
-            f"no word is in two of the {len(texts)} passages", where="window ranking", do="give more text"
+            f"no word is in two of the {len(texts)} passages",
+            where="window ranking",
+            do="give more text",
         ) from error
     categories = tuple(sorted(labels))
     weights = np.zeros((len(categories), counts.shape[1]), dtype=np.float32)
@@ -119,11 +128,16 @@ def scores(ranker: Ranker, texts: Sequence[str]) -> np.ndarray:
         ngram_range=(1, 2), sublinear_tf=True, dtype=np.float32, vocabulary=ranker.terms
     )
     vectorizer.idf_ = ranker.idf
-    return np.asarray(csr_matrix(vectorizer.transform(texts)) @ ranker.weights.T, dtype=np.float32)
+    return np.asarray(
+        csr_matrix(vectorizer.transform(texts)) @ ranker.weights.T, dtype=np.float32
+    )
 
 
 def choose(
-    ranker: Ranker, folder: str | Path, texts: Mapping[str, str], windows_per_question: int
+    ranker: Ranker,
+    folder: str | Path,
+    texts: Mapping[str, str],
+    windows_per_question: int,
 ) -> np.ndarray:
     """Return the sorted indices (int64, in `open_windows`) of the windows that each question reads.
 
@@ -138,7 +152,10 @@ def choose(
             where=str(folder),
             do="train it on examples of that category",
         )
-    place = np.array([ranker.categories.index(category) for category in windows.categories], dtype=np.int64)
+    place = np.array(
+        [ranker.categories.index(category) for category in windows.categories],
+        dtype=np.int64,
+    )
     likely = scores(ranker, own.texts)[own.passage, place[windows.category]]
     order = np.lexsort((windows.window, -likely, windows.example))
     example = windows.example[order]
@@ -163,7 +180,10 @@ def load(path: str | Path) -> Ranker:
     """Read a ranker written by `save`; without pickles."""
     with damage_named(path), np.load(path, allow_pickle=False) as arrays:
         return Ranker(
-            _unpacked(arrays["terms"]), arrays["idf"], _unpacked(arrays["categories"]), arrays["weights"]
+            _unpacked(arrays["terms"]),
+            arrays["idf"],
+            _unpacked(arrays["categories"]),
+            arrays["weights"],
         )
 
 

@@ -41,8 +41,16 @@ TOKENS = Table(
     (
         Column("contract_id", pa.string(), "the contract"),
         Column("ids", pa.list_(pa.int32()), "token ids"),
-        Column("starts", pa.list_(pa.int32()), "first character of each token in the contract's text"),
-        Column("ends", pa.list_(pa.int32()), "character after each token; equal to its start if empty"),
+        Column(
+            "starts",
+            pa.list_(pa.int32()),
+            "first character of each token in the contract's text",
+        ),
+        Column(
+            "ends",
+            pa.list_(pa.int32()),
+            "character after each token; equal to its start if empty",
+        ),
     ),
     key=("contract_id",),
 )
@@ -50,18 +58,32 @@ WINDOWS = Table(
     "windows",
     "Slices of contract tokens after a question.",
     (
-        Column("example_id", pa.string(), "the training example, or the question to predict"),
+        Column(
+            "example_id",
+            pa.string(),
+            "the training example, or the question to predict",
+        ),
         Column("contract_id", pa.string(), "the contract"),
         Column("category", pa.string(), "the category, which determines the question"),
         Column("window", pa.int32(), "number of the window in its example, 0 first"),
         Column("token_from", pa.int32(), "first contract token in the window"),
         Column("token_to", pa.int32(), "contract token after the window"),
-        Column("start_position", pa.int32(), "first answer token in the model's sequence; 0 for none"),
-        Column("end_position", pa.int32(), "last answer token in the model's sequence; 0 for none"),
+        Column(
+            "start_position",
+            pa.int32(),
+            "first answer token in the model's sequence; 0 for none",
+        ),
+        Column(
+            "end_position",
+            pa.int32(),
+            "last answer token in the model's sequence; 0 for none",
+        ),
     ),
     key=("contract_id", "example_id", "window"),
 )
-WINDOWS_INTEGERS = tuple(column.name for column in WINDOWS.columns if column.type == pa.int32())
+WINDOWS_INTEGERS = tuple(
+    column.name for column in WINDOWS.columns if column.type == pa.int32()
+)
 
 
 @dataclass(frozen=True)
@@ -80,7 +102,9 @@ class WindowSettings:
     def __post_init__(self) -> None:
         for name in ("max_length", "step", "max_question_length"):
             if (value := getattr(self, name)) < 1:
-                raise BadInput(f"{name} is {value}", where="window settings", do="give at least 1")
+                raise BadInput(
+                    f"{name} is {value}", where="window settings", do="give at least 1"
+                )
 
 
 @dataclass(frozen=True)
@@ -116,9 +140,13 @@ def max_context(starts: np.ndarray, stops: np.ndarray) -> np.ndarray:
     """
     best = np.full(int(np.max(stops, initial=0)), -1, dtype=np.int32)
     most = np.full(len(best), -np.inf)
-    for window, (start, stop) in enumerate(zip(starts.tolist(), stops.tolist(), strict=True)):
+    for window, (start, stop) in enumerate(
+        zip(starts.tolist(), stops.tolist(), strict=True)
+    ):
         position = np.arange(start, stop)
-        context = np.minimum(position - start, stop - 1 - position) + 0.01 * (stop - start)
+        context = np.minimum(position - start, stop - 1 - position) + 0.01 * (
+            stop - start
+        )
         better = context > most[start:stop]
         most[start:stop][better] = context[better]
         best[start:stop][better] = window
@@ -134,7 +162,9 @@ def open_windows(folder: str | Path) -> Windows:
     record = _record(folder)
     names = ("example_id", "contract_id", "category")
     table = pa.concat_tables(
-        dataset.read_table(folder / f"windows-{shard:02d}.parquet", read_dictionary=list(names))
+        dataset.read_table(
+            folder / f"windows-{shard:02d}.parquet", read_dictionary=list(names)
+        )
         for shard in range(record["shards"])
     )
     if table.num_rows != (recorded := record["counts"]["windows"]):
@@ -145,7 +175,9 @@ def open_windows(folder: str | Path) -> Windows:
         )
     coded = {name: _coded(table[name]) for name in names}
     integers = {name: table[name].to_numpy() for name in WINDOWS_INTEGERS}
-    order = np.lexsort((integers["window"], coded["example_id"][0], coded["contract_id"][0]))
+    order = np.lexsort(
+        (integers["window"], coded["example_id"][0], coded["contract_id"][0])
+    )
     return Windows(
         *(coded[name][1] for name in names),
         *(coded[name][0][order] for name in names),
@@ -158,10 +190,14 @@ def read_tokens(folder: str | Path) -> dict[str, Tokens]:
     folder = Path(folder)
     tokens = {}
     for shard in range(_record(folder)["shards"]):
-        for batch in dataset.batches(folder / f"tokens-{shard:02d}.parquet", size=CONTRACTS_A_BATCH):
+        for batch in dataset.batches(
+            folder / f"tokens-{shard:02d}.parquet", size=CONTRACTS_A_BATCH
+        ):
             columns = [batch.column(name) for name in ("ids", "starts", "ends")]
             for row, contract_id in enumerate(batch.column("contract_id").to_pylist()):
-                tokens[contract_id] = Tokens(*(column[row].values.to_numpy().copy() for column in columns))
+                tokens[contract_id] = Tokens(
+                    *(column[row].values.to_numpy().copy() for column in columns)
+                )
     return dict(sorted(tokens.items()))
 
 
@@ -189,9 +225,12 @@ class WindowDataset(torch.utils.data.Dataset):
         record = _record(Path(folder))
         self.windows = open_windows(folder)
         where = str(Path(folder) / RECORD)
-        if absent := [name for name in self.windows.categories if name not in questions]:
+        if absent := [
+            name for name in self.windows.categories if name not in questions
+        ]:
             raise BadInput(
-                f"the features have the category {absent[0]!r}, which has no question", where=where
+                f"the features have the category {absent[0]!r}, which has no question",
+                where=where,
             )
         used = {name: questions[name] for name in self.windows.categories}
         for name, value in made_with(tokenizer, settings, used).items():
@@ -203,19 +242,37 @@ class WindowDataset(torch.utils.data.Dataset):
                 )
         self.tokenizer = tokenizer
         self.tokens = read_tokens(folder)
-        self.rows = np.arange(len(self.windows)) if select is None else np.asarray(select, dtype=np.int64)
+        self.rows = (
+            np.arange(len(self.windows))
+            if select is None
+            else np.asarray(select, dtype=np.int64)
+        )
         around = layout(tokenizer)
-        asked = [question_ids(tokenizer, text, settings.max_question_length) for text in used.values()]
-        self._before = [np.array([*around.prefix, *ids, *around.middle], dtype=np.int64) for ids in asked]
+        asked = [
+            question_ids(tokenizer, text, settings.max_question_length)
+            for text in used.values()
+        ]
+        self._before = [
+            np.array([*around.prefix, *ids, *around.middle], dtype=np.int64)
+            for ids in asked
+        ]
         self._before_types = [
-            np.array([*around.prefix_types, *[around.question_type] * len(ids), *around.middle_types])
+            np.array(
+                [
+                    *around.prefix_types,
+                    *[around.question_type] * len(ids),
+                    *around.middle_types,
+                ]
+            )
             for ids in asked
         ]
         self._after = np.array(around.suffix, dtype=np.int64)
         self._after_types = np.array(around.suffix_types, dtype=np.int64)
         self._contract_type = around.contract_type
         self._typed = "token_type_ids" in tokenizer.model_input_names
-        self._ids = [self.tokens[contract_id].ids for contract_id in self.windows.contracts]
+        self._ids = [
+            self.tokens[contract_id].ids for contract_id in self.windows.contracts
+        ]
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -224,9 +281,14 @@ class WindowDataset(torch.utils.data.Dataset):
         row, windows = self.rows[item], self.windows
         category = windows.category[row]
         before = self._before[category]
-        contract = self._ids[windows.contract[row]][windows.token_from[row] : windows.token_to[row]]
+        contract = self._ids[windows.contract[row]][
+            windows.token_from[row] : windows.token_to[row]
+        ]
         ids = np.concatenate((before, contract, self._after))
-        sequence = {"input_ids": ids, "attention_mask": np.ones(len(ids), dtype=np.int64)}
+        sequence = {
+            "input_ids": ids,
+            "attention_mask": np.ones(len(ids), dtype=np.int64),
+        }
         if self._typed:
             types = np.full(len(ids), self._contract_type, dtype=np.int64)
             types[: len(before)] = self._before_types[category]
@@ -259,7 +321,11 @@ class Collator:
 
     def __call__(self, items: Sequence[Mapping[str, Any]]) -> dict[str, torch.Tensor]:
         """Return {name: (items, longest) or (items,) tensor}."""
-        fill = {"input_ids": self.pad_id, "attention_mask": 0, "token_type_ids": self.pad_type}
+        fill = {
+            "input_ids": self.pad_id,
+            "attention_mask": 0,
+            "token_type_ids": self.pad_type,
+        }
         longest = max(len(item["input_ids"]) for item in items)
         batch = {}
         for name in items[0]:
@@ -269,11 +335,15 @@ class Collator:
                     row[: len(item[name])] = item[name]
                 batch[name] = torch.from_numpy(rows)
             else:
-                batch[name] = torch.tensor([item[name] for item in items], dtype=torch.int64)
+                batch[name] = torch.tensor(
+                    [item[name] for item in items], dtype=torch.int64
+                )
         return batch
 
 
-def balanced(start_positions: np.ndarray, end_positions: np.ndarray, seed: int) -> np.ndarray:
+def balanced(
+    start_positions: np.ndarray, end_positions: np.ndarray, seed: int
+) -> np.ndarray:
     """Return the sorted indices of all answered windows and of as many empty ones, if there are (int64).
 
     A window is answered if it contains an answer of any length.  In the released code (train.py,
@@ -303,7 +373,11 @@ def empty_weight(start_positions: np.ndarray, end_positions: np.ndarray) -> floa
 def _answered(start_positions: np.ndarray, end_positions: np.ndarray) -> np.ndarray:
     answered = (np.asarray(start_positions) > 0) & (np.asarray(end_positions) > 0)
     if not answered.any():
-        raise BadInput("no window has an answer", where="features", do="train on examples with answers")
+        raise BadInput(
+            "no window has an answer",
+            where="features",
+            do="train on examples with answers",
+        )
     return answered
 
 
@@ -318,7 +392,9 @@ def _coded(column: pa.ChunkedArray) -> tuple[np.ndarray, tuple[str, ...]]:
 
 
 def made_with(
-    tokenizer: PreTrainedTokenizerBase, settings: WindowSettings, questions: Mapping[str, str]
+    tokenizer: PreTrainedTokenizerBase,
+    settings: WindowSettings,
+    questions: Mapping[str, str],
 ) -> dict[str, Any]:
     """Return what must be equal when features are written and opened."""
     return {
@@ -340,7 +416,9 @@ class _Record(BaseModel):
 def _record(folder: Path) -> dict[str, Any]:
     path = folder / RECORD
     if not path.is_file():
-        raise BadInput(f"there is no {RECORD}", where=str(folder), do="write the features first")
+        raise BadInput(
+            f"there is no {RECORD}", where=str(folder), do="write the features first"
+        )
     return read_json(path, _Record)
 
 

@@ -21,9 +21,12 @@ Asked = tuple[str, Request]
 
 
 def write(
-    model: LanguageModel, settings: Mapping[str, Any], questions: Iterable[Row], texts: Mapping[str, str],
+    model: LanguageModel,
+    settings: Mapping[str, Any],
+    questions: Iterable[Row],
+    texts: Mapping[str, str],
     candidates: Mapping[str, Sequence[str]] | None = None,
-) -> tuple[list[Row], Counter[str]]:  # fmt: skip
+) -> tuple[list[Row], Counter[str]]:
     """Return rows of `outputs.OUTPUTS` for the test questions, and counts.
 
     ``texts`` maps contracts to texts.  ``candidates`` maps questions to passages; a question without one is
@@ -37,17 +40,24 @@ def write(
         for batch in _batches(model, settings, asked, texts[contract], candidates)
     ]
     requests = [request for batch in batches for _, request in batch]
-    model.expect(len(requests), sum(len(turn.content) for each in requests for turn in each.prompt))
+    model.expect(
+        len(requests),
+        sum(len(turn.content) for each in requests for turn in each.prompt),
+    )
     counts, shown = Counter(requests=len(requests)), defaultdict(list)
     for batch in batches:
-        for (question, _), answer in zip(batch, model.write([request for _, request in batch]), strict=True):
+        for (question, _), answer in zip(
+            batch, model.write([request for _, request in batch]), strict=True
+        ):
             counts["cut_answers"] += answer.cut
             counts["unanswered"] += not answer.text.strip()
             shown[question].append(answer.text)
     counts["in_parts"] = sum(len(answers) > 1 for answers in shown.values())
     counts["not_asked"] = len(rows) - len(shown)
     names = sorted(row["question_id"] for row in rows)
-    return [{"question_id": name, "output": joined(shown[name])} for name in names], counts
+    return [
+        {"question_id": name, "output": joined(shown[name])} for name in names
+    ], counts
 
 
 def joined(outputs: Sequence[str]) -> str:
@@ -58,9 +68,12 @@ def joined(outputs: Sequence[str]) -> str:
 
 
 def _batches(
-    model: LanguageModel, settings: Mapping[str, Any], asked: Sequence[Row], text: str,
+    model: LanguageModel,
+    settings: Mapping[str, Any],
+    asked: Sequence[Row],
+    text: str,
     candidates: Mapping[str, Sequence[str]] | None,
-) -> Iterator[list[Asked]]:  # fmt: skip
+) -> Iterator[list[Asked]]:
     """Yield the requests about a contract; those of a batch begin alike where contracts are read whole."""
     template, tokens = plain_template(settings["prompt"]), settings["tokens"]
 
@@ -83,7 +96,10 @@ def _batches(
         for part in parts(text, longest):
             yield [request(row, part) for row in asked]
         return
-    contexts = {row["question_id"]: "\n\n".join(candidates.get(row["question_id"], ())) for row in asked}
+    contexts = {
+        row["question_id"]: "\n\n".join(candidates.get(row["question_id"], ()))
+        for row in asked
+    }
     yield [
         request(row, part)
         for row in asked

@@ -15,7 +15,10 @@ def read(name: str, published: Published) -> Rows:
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         record = json.loads(line)
         if absent := {"provision", "label", "split"} - record.keys():
-            raise BadInput(f"the key {min(absent)!r} is missing", where=f"{path.name}, line {number}")
+            raise BadInput(
+                f"the key {min(absent)!r} is missing",
+                where=f"{path.name}, line {number}",
+            )
         records.append(record)
     labels = sorted({record["label"] for record in records})
     ids = [f"{number:06d}" for number in range(1, len(records) + 1)]
@@ -29,6 +32,13 @@ def read(name: str, published: Published) -> Rows:
         }
         for example, record in zip(ids, records, strict=True)
     ]
-    texts = [{"text_id": i, "text": record["provision"]} for i, record in zip(ids, records, strict=True)]
-    rows = {"examples": examples, "heads": [{"head_id": HEAD, "answers": labels}], "texts": texts}
+    texts = [
+        {"text_id": i, "text": record["provision"]}
+        for i, record in zip(ids, records, strict=True)
+    ]
+    rows = {
+        "examples": examples,
+        "heads": [{"head_id": HEAD, "answers": labels}],
+        "texts": texts,
+    }
     return Rows(rows, {"labels": len(labels)})
