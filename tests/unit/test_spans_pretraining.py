@@ -10,6 +10,7 @@ from safetensors.torch import load_file
 from transformers import BertForMaskedLM, PreTrainedTokenizerFast
 
 import marked_contracts
+from killed import killed
 from lextables.models import loading
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans import pretraining
@@ -139,11 +140,7 @@ def test_the_loss_decreases_and_span_extraction_can_load_the_weights(folder, tmp
     assert (output / "tokenizer.json").exists()
 
 
-class Killed(Exception):
-    """Simulates the end of the process."""
-
-
-def test_a_resumed_pretraining_has_the_same_weights(folder, tmp_path, monkeypatch):
+def test_a_resumed_pretraining_has_the_same_weights(folder, tmp_path):
     def train(name, some):
         return pretraining.pretrain(
             folder,
@@ -156,12 +153,8 @@ def test_a_resumed_pretraining_has_the_same_weights(folder, tmp_path, monkeypatc
     # Fifteen blocks are four updates, so the process ends in the second epoch.
     few = texts(6)
     assert train("unbroken", few) == 0
-    monkeypatch.setattr(
-        pretraining.Blocks, "__getitem__", dying(pretraining.Blocks.__getitem__, 20)
-    )
-    with pytest.raises(Killed):
+    with killed(pretraining.Blocks, "__getitem__", call=21):
         train("broken", few)
-    monkeypatch.undo()
     assert not (tmp_path / "broken" / "model").exists()
     # The blocks exist already, so no text is read again.
     assert train("broken", iter(())) == 4
@@ -170,14 +163,3 @@ def test_a_resumed_pretraining_has_the_same_weights(folder, tmp_path, monkeypatc
         for name in ("unbroken", "broken")
     )
     assert one == other
-
-
-def dying(get, left: int):
-    def getitem(self, index):
-        nonlocal left
-        left -= 1
-        if left < 0:
-            raise Killed
-        return get(self, index)
-
-    return getitem

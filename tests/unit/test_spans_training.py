@@ -11,6 +11,7 @@ import torch
 from transformers import BertForQuestionAnswering
 
 import marked_contracts
+from killed import killed
 from lextables.models import loading
 from lextables.models.loading import load_tokenizer, save
 from lextables.models.optimiser import Optimiser
@@ -148,22 +149,6 @@ def sampled(folder: Path, tokenizer, most: int | None = None) -> WindowDataset:
     return WindowDataset(folder, tokenizer, WINDOWS, WORDINGS, rows[:most])
 
 
-class Killed(Exception):
-    """Simulates the end of the process."""
-
-
-class Dying(WindowDataset):
-    """Windows that stop the training when the ``left``-th window is read."""
-
-    left = 0
-
-    def __getitem__(self, item):
-        self.left -= 1
-        if self.left == 0:
-            raise Killed
-        return super().__getitem__(item)
-
-
 def tuned(folder, dataset, work, **settings):
     """Fine-tune a model from a folder; return it and the update from which training resumed."""
     model = loading.load_span_model(folder, CPU, seed=0)
@@ -189,11 +174,9 @@ def test_a_killed_training_resumes_and_reaches_the_same_weights(
     settings = {"batch_size": 8, "seed": 5, "save_every": 2}
     whole = sampled(learnt[0], tokenizer, most=24)
     expected, _ = tuned(folder, whole, tmp_path / "unbroken", **settings)
-    # Three updates per epoch: training is killed in the second epoch, after the checkpoint at update 4.
-    dying = Dying(learnt[0], tokenizer, WINDOWS, WORDINGS, whole.rows)
-    dying.left = 48
-    with pytest.raises(Killed):
-        tuned(folder, dying, tmp_path / "broken", **settings)
+    # Three updates per epoch: the kill is in the second one, after the checkpoint at update 4.
+    with killed(WindowDataset, "__getitem__", call=48):
+        tuned(folder, whole, tmp_path / "broken", **settings)
     # An incomplete checkpoint is ignored.
     (tmp_path / "broken" / "checkpoint-5").mkdir()
     got, resumed = tuned(folder, whole, tmp_path / "broken", **settings)
