@@ -22,17 +22,24 @@ from pathlib import Path
 
 from lextables.corpora.caselaw.opinion import Opinion
 from lextables.corpora.caselaw.volume import read_volume
-from lextables.papers.lawngnli.accuracy import (
+from lextables.papers.lawngnli.citations.parentheticals import read_parentheticals
+from lextables.papers.lawngnli.citations.resolution import tokenizer
+from lextables.papers.lawngnli.hypotheses.accuracy import (
     hypothesis_of,
     metadata_keyword,
     more_metadata,
     tokens_of,
 )
-from lextables.papers.lawngnli.citations import tokenizer
-from lextables.papers.lawngnli.contradiction import Contradiction, Rejected, contradict
-from lextables.papers.lawngnli.difficulty import MIN_WORDS, has_quotation_mark
-from lextables.papers.lawngnli.parentheticals import read_parentheticals
-from lextables.papers.lawngnli.parsers import Parser, parser
+from lextables.papers.lawngnli.hypotheses.contradiction import (
+    Contradiction,
+    Rejected,
+    contradict,
+)
+from lextables.papers.lawngnli.hypotheses.difficulty import (
+    MIN_WORDS,
+    has_quotation_mark,
+)
+from lextables.papers.lawngnli.hypotheses.parsers import Parser, parser
 
 SEED = 0
 

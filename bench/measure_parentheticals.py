@@ -17,8 +17,8 @@ from pathlib import Path
 
 from lextables.corpora.caselaw.opinion import Opinion
 from lextables.corpora.caselaw.volume import read_volume
-from lextables.papers.lawngnli.citations import tokenizer
-from lextables.papers.lawngnli.parentheticals import read_parentheticals
+from lextables.papers.lawngnli.citations.parentheticals import read_parentheticals
+from lextables.papers.lawngnli.citations.resolution import tokenizer
 
 PARTICIPLE = re.compile(r"\((?:[a-z]+ly )?([a-z]{2,}ing)\b(?! opinion)")
 NOT_EXPLANATORY = {

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import nltk
 
-from lextables.papers.lawngnli.tree import Node, Tree, from_nltk
+from lextables.papers.lawngnli.hypotheses.tree import Node, Tree, from_nltk
 
 _ESCAPES = {
     "(": "-LRB-",

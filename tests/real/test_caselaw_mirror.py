@@ -12,11 +12,11 @@ from eyecite.tokenizers import Tokenizer
 from lextables.corpora.caselaw.ingest import write_opinions
 from lextables.corpora.caselaw.opinion import Fault, Opinion
 from lextables.corpora.caselaw.volume import read_volume
-from lextables.papers.lawngnli.accuracy import tokens_of
-from lextables.papers.lawngnli.candidates import write_candidates
-from lextables.papers.lawngnli.case_index import CaseIndex, build_case_index
-from lextables.papers.lawngnli.citations import tokenizer
-from lextables.papers.lawngnli.entail_examples import (
+from lextables.papers.lawngnli.citations.candidates import write_candidates
+from lextables.papers.lawngnli.citations.case_index import CaseIndex, build_case_index
+from lextables.papers.lawngnli.citations.resolution import tokenizer
+from lextables.papers.lawngnli.hypotheses.accuracy import tokens_of
+from lextables.papers.lawngnli.premises.entail_examples import (
     MajorityOpinions,
     write_parentheticals,
 )
@@ -144,9 +144,9 @@ def test_tables_do_not_depend_on_the_hash_seed(
     script = (
         "import sys\nfrom pathlib import Path\n"
         "from lextables.corpora.caselaw.ingest import write_opinions\n"
-        "from lextables.papers.lawngnli.case_index import CaseIndex, build_case_index\n"
-        "from lextables.papers.lawngnli.citations import tokenizer\n"
-        "from lextables.papers.lawngnli.candidates import write_candidates\n"
+        "from lextables.papers.lawngnli.citations.case_index import CaseIndex, build_case_index\n"
+        "from lextables.papers.lawngnli.citations.resolution import tokenizer\n"
+        "from lextables.papers.lawngnli.citations.candidates import write_candidates\n"
         "volume, cache, out = map(Path, sys.argv[1:])\n"
         "write_opinions([volume], out / 'o', set_aside=False)\n"
         "build_case_index([out / 'o'], out / 'index')\n"

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from brackets import to_brackets
-from lextables.papers.lawngnli import parsers
-from lextables.papers.lawngnli.contradiction import Contradiction, contradict
-from lextables.papers.lawngnli.parsers import UNPARSED, Benepar, Dependencies
-from lextables.papers.lawngnli.tree import Tree, well_formed
+from lextables.papers.lawngnli.hypotheses import parsers
+from lextables.papers.lawngnli.hypotheses.contradiction import Contradiction, contradict
+from lextables.papers.lawngnli.hypotheses.parsers import UNPARSED, Benepar, Dependencies
+from lextables.papers.lawngnli.hypotheses.tree import Tree, well_formed
 
 pytest.importorskip(parsers.SPACY_MODEL, reason="the spaCy pipeline is not installed")
 

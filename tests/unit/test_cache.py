@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from lextables.corpora.edgar import pages
-from lextables.papers.lawngnli import citations
+from lextables.papers.lawngnli.citations import resolution
 from lextables.pipeline.cache import make_cache, user_cache
 from lextables.pipeline.errors import BadInput
 
@@ -41,10 +41,10 @@ def test_the_patterns_of_citations_are_compiled_where_the_variable_says(
         def __init__(self, cache_dir):
             used.append(Path(cache_dir))
 
-    monkeypatch.setattr(citations, "HyperscanTokenizer", Tokenizer)
-    citations.tokenizer.cache_clear()
-    citations.tokenizer()
-    citations.tokenizer.cache_clear()
+    monkeypatch.setattr(resolution, "HyperscanTokenizer", Tokenizer)
+    resolution.tokenizer.cache_clear()
+    resolution.tokenizer()
+    resolution.tokenizer.cache_clear()
     assert used[0].is_dir() and used[0].is_relative_to(tmp_path / "other/lextables")
 
 

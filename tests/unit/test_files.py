@@ -231,7 +231,7 @@ def test_digests_are_taken_again_if_their_file_is_damaged(tmp_path, damage):
 
 
 # Modules with their own message for each fault of a parquet file.
-OPEN_PARQUET = {"pipeline/dataset.py", "papers/lawngnli/entail_examples.py"}
+OPEN_PARQUET = {"pipeline/dataset.py", "papers/lawngnli/premises/entail_examples.py"}
 
 
 def test_parquet_files_are_opened_by_the_shared_reader_alone():

@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from lextables.papers.lawngnli.accuracy import (
+from lextables.papers.lawngnli.citations.case_index import parties
+from lextables.papers.lawngnli.hypotheses.accuracy import (
     hypothesis_of,
     metadata_keyword,
     more_metadata,
@@ -12,7 +13,6 @@ from lextables.papers.lawngnli.accuracy import (
     tokens_of,
     without_leading_verb,
 )
-from lextables.papers.lawngnli.case_index import parties
 from lextables.pipeline.errors import BadInput
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from caselaw_volume import html, label, metadata, write_zip
 from lextables.corpora.caselaw.ingest import read_opinions, write_opinions
-from lextables.papers.lawngnli.case_index import (
+from lextables.papers.lawngnli.citations.case_index import (
     AMBIGUOUS,
     CaseHeading,
     CaseIndex,

@@ -3,7 +3,10 @@ from pathlib import Path
 
 import pytest
 
-from lextables.papers.lawngnli.citation_removal import remove_citations, removed_spans
+from lextables.papers.lawngnli.premises.citation_removal import (
+    remove_citations,
+    removed_spans,
+)
 
 # Each case has a text and the expected result: invented sentences with real or invented citations.
 GOLDEN = Path(__file__).parents[1] / "golden/citation_removal.jsonl"

@@ -6,8 +6,8 @@ from collections import Counter
 import pytest
 from eyecite.tokenizers import default_tokenizer
 
-from lextables.papers.lawngnli.case_index import citation_key, reporter_name
-from lextables.papers.lawngnli.citations import (
+from lextables.papers.lawngnli.citations.case_index import citation_key, reporter_name
+from lextables.papers.lawngnli.citations.resolution import (
     ascii_text,
     find_citations,
     resolve,

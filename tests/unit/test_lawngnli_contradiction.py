@@ -12,13 +12,13 @@ import pytest
 from statsmodels.stats.proportion import proportion_confint
 
 from brackets import from_brackets
-from lextables.papers.lawngnli.contradiction import (
+from lextables.papers.lawngnli.hypotheses.contradiction import (
     NOT,
     Contradiction,
     Rejected,
     contradict,
 )
-from lextables.papers.lawngnli.tree import Token, flat
+from lextables.papers.lawngnli.hypotheses.tree import Token, flat
 
 ROOT = Path(__file__).resolve().parents[2]
 

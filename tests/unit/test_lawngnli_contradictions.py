@@ -5,14 +5,14 @@ from collections import Counter
 import pytest
 
 from brackets import from_brackets
-from lextables.papers.lawngnli import contradictions
-from lextables.papers.lawngnli.contradictions import (
+from lextables.papers.lawngnli.hypotheses import contradictions
+from lextables.papers.lawngnli.hypotheses.contradictions import (
     CONTRADICTED,
     DIFFICULTY,
     write_contradictions,
 )
-from lextables.papers.lawngnli.entail_examples import PARENTHETICALS
-from lextables.papers.lawngnli.long_premises import cited_cases, outcomes
+from lextables.papers.lawngnli.premises.entail_examples import PARENTHETICALS
+from lextables.papers.lawngnli.premises.long_premises import cited_cases, outcomes
 from lextables.pipeline import dataset
 
 TREES = {

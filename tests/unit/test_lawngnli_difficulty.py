@@ -1,6 +1,6 @@
 import pytest
 
-from lextables.papers.lawngnli.difficulty import (
+from lextables.papers.lawngnli.hypotheses.difficulty import (
     OVERLAP,
     QUOTATION,
     SHORT,

@@ -7,8 +7,7 @@ from eyecite.tokenizers import default_tokenizer
 
 from caselaw_volume import html, label, metadata, write_zip
 from lextables.corpora.caselaw.ingest import write_opinions
-from lextables.papers.lawngnli.accuracy import tokens_of
-from lextables.papers.lawngnli.candidates import (
+from lextables.papers.lawngnli.citations.candidates import (
     CANDIDATES,
     CITATIONS,
     CITES,
@@ -16,10 +15,11 @@ from lextables.papers.lawngnli.candidates import (
     RESOLVED,
     write_candidates,
 )
-from lextables.papers.lawngnli.candidates import FUNNEL as OF_CANDIDATES
-from lextables.papers.lawngnli.case_index import CaseIndex, build_case_index
-from lextables.papers.lawngnli.entail_examples import FUNNEL as OF_EXAMPLES
-from lextables.papers.lawngnli.entail_examples import (
+from lextables.papers.lawngnli.citations.candidates import FUNNEL as OF_CANDIDATES
+from lextables.papers.lawngnli.citations.case_index import CaseIndex, build_case_index
+from lextables.papers.lawngnli.hypotheses.accuracy import tokens_of
+from lextables.papers.lawngnli.premises.entail_examples import FUNNEL as OF_EXAMPLES
+from lextables.papers.lawngnli.premises.entail_examples import (
     HISTORY,
     MAJORITY,
     METADATA,

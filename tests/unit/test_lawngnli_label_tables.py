@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lextables.papers.lawngnli.label_tables import (
+from lextables.papers.lawngnli.evaluation.label_tables import (
     CHOICE,
     TWINS,
     by_label,

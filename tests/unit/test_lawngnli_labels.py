@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from lextables.papers.lawngnli.labels import (
+from lextables.papers.lawngnli.dataset.labels import (
     CONTRADICT,
     ENTAIL,
     FROM_NEGATED,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lextables.papers.lawngnli import morphology
+from lextables.papers.lawngnli.hypotheses import morphology
 
 # base, VBZ, VBD, VBN
 VERBS = [

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from lextables.models.okapi import OkapiBM25
-from lextables.papers.lawngnli import neutralization
-from lextables.papers.lawngnli.candidates import CITES
-from lextables.papers.lawngnli.neutralization import (
+from lextables.papers.lawngnli.citations.candidates import CITES
+from lextables.papers.lawngnli.premises import neutralization
+from lextables.papers.lawngnli.premises.neutralization import (
     PREMISE_FIELDS,
     CitationNetwork,
     neutral_premises,

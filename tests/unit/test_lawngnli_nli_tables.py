@@ -10,9 +10,10 @@ from sklearn.metrics import balanced_accuracy_score
 from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
 from statsmodels.stats.proportion import proportion_confint
 
-from lextables.papers.lawngnli import nli_tables
-from lextables.papers.lawngnli.label_tables import GUESSING
-from lextables.papers.lawngnli.nli_tables import (
+from lextables.papers.lawngnli.dataset.pairs import ANSWERS, PAIRS, TEXTS
+from lextables.papers.lawngnli.evaluation import nli_tables
+from lextables.papers.lawngnli.evaluation.label_tables import GUESSING
+from lextables.papers.lawngnli.evaluation.nli_tables import (
     NO_PRINTED,
     NOT_READ,
     NOT_UNDER,
@@ -20,7 +21,6 @@ from lextables.papers.lawngnli.nli_tables import (
     accuracy,
     by_readings,
 )
-from lextables.papers.lawngnli.pairs import ANSWERS, PAIRS, TEXTS
 from lextables.papers.packages import load
 from lextables.papers.planning import plan
 from lextables.pipeline.dataset import write

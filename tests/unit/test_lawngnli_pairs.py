@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from lextables.models.okapi import Paragraphs
-from lextables.papers.lawngnli.examples import EXAMPLES
-from lextables.papers.lawngnli.long_premises import LONG_PREMISES
-from lextables.papers.lawngnli.pairs import write_pairs
-from lextables.papers.lawngnli.readings import pair_name
+from lextables.papers.lawngnli.dataset.annotations import pair_name
+from lextables.papers.lawngnli.dataset.examples import EXAMPLES
+from lextables.papers.lawngnli.dataset.pairs import write_pairs
+from lextables.papers.lawngnli.premises.long_premises import LONG_PREMISES
 from lextables.pipeline.dataset import read, write
 from lextables.pipeline.errors import BadInput
 from opinion_rows import example

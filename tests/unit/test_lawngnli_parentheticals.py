@@ -17,8 +17,8 @@ from eyecite.tokenizers import (
     default_tokenizer,
 )
 
-from lextables.papers.lawngnli.parentheses import LONGEST
-from lextables.papers.lawngnli.parentheticals import (
+from lextables.papers.lawngnli.citations.parentheses import LONGEST
+from lextables.papers.lawngnli.citations.parentheticals import (
     Parenthetical,
     Reading,
     read_parentheticals,

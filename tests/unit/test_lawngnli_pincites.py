@@ -2,7 +2,7 @@
 
 import pytest
 
-from lextables.papers.lawngnli.pincites import Pages, pages_of
+from lextables.papers.lawngnli.citations.pincites import Pages, pages_of
 
 PAGES = {
     "12": ["12"],

@@ -8,13 +8,13 @@ from caselaw_volume import html, label, metadata, write_zip
 from lextables.corpora.caselaw.ingest import write_opinions
 from lextables.corpora.caselaw.opinion import Page
 from lextables.models.token_count import TokenCounter
-from lextables.papers.lawngnli import entail_examples
-from lextables.papers.lawngnli.entail_examples import (
+from lextables.papers.lawngnli.premises import entail_examples
+from lextables.papers.lawngnli.premises.entail_examples import (
     MajorityOpinion,
     MajorityOpinions,
     short_premise,
 )
-from lextables.papers.lawngnli.long_premises import closing_paragraphs
+from lextables.papers.lawngnli.premises.long_premises import closing_paragraphs
 from lextables.pipeline import dataset
 
 # Page labels are written as |n| in the text below.

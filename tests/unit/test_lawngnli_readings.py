@@ -7,7 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from lextables.papers.lawngnli.readings import drawn, load_readings, pair_name, sheet
+from lextables.papers.lawngnli.dataset.annotations import (
+    drawn,
+    load_readings,
+    pair_name,
+    sheet,
+)
 from lextables.papers.lawngnli.tables import READINGS
 from lextables.pipeline.errors import BadInput
 

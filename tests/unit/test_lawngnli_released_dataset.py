@@ -4,11 +4,11 @@ import pytest
 
 from caselaw_volume import bulk_row, metadata, write_bulk, write_zip
 from lextables import ROOT
-from lextables.papers.lawngnli.parsers import parser
-from lextables.papers.lawngnli.released_dataset import Released, differences, judged
-from lextables.papers.lawngnli.released_hypotheses import hypotheses, write_shard
-from lextables.papers.lawngnli.released_ids import ROWS, read_ids, read_masks
-from lextables.papers.lawngnli.released_text import (
+from lextables.papers.lawngnli.hypotheses.parsers import parser
+from lextables.papers.lawngnli.released.dataset import Released, differences, judged
+from lextables.papers.lawngnli.released.hypotheses import hypotheses, write_shard
+from lextables.papers.lawngnli.released.ids import ROWS, read_ids, read_masks
+from lextables.papers.lawngnli.released.text import (
     cases,
     majority,
     opinions,

@@ -9,7 +9,7 @@ import pickle
 import numpy as np
 import pytest
 
-from lextables.papers.lawngnli.released_ids import Mask, load, read_ids, read_masks
+from lextables.papers.lawngnli.released.ids import Mask, load, read_ids, read_masks
 from lextables.pipeline.errors import BadInput
 from released_files import Calls, id_row, old_pandas, twin_rows, write_ids
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from lextables.corpora.caselaw.ingest import OPINIONS
-from lextables.papers.lawngnli import retrieval
-from lextables.papers.lawngnli.examples import EXAMPLES, UNFILTERED
-from lextables.papers.lawngnli.labels import LABELS
-from lextables.papers.lawngnli.retrieval import (
+from lextables.papers.lawngnli.dataset import retrieval
+from lextables.papers.lawngnli.dataset.examples import EXAMPLES, UNFILTERED
+from lextables.papers.lawngnli.dataset.labels import LABELS
+from lextables.papers.lawngnli.dataset.retrieval import (
     DOCUMENTS,
     JUDGEMENTS,
     QUERIES,

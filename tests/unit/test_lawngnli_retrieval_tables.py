@@ -8,7 +8,7 @@ import pytest
 
 from lextables.metrics.intervals import exact_share_interval
 from lextables.papers.lawngnli import tables
-from lextables.papers.lawngnli.retrieval import JUDGEMENTS, QUERIES
+from lextables.papers.lawngnli.dataset.retrieval import JUDGEMENTS, QUERIES
 from lextables.papers.packages import load
 from lextables.pipeline import dataset
 from lextables.pipeline.run import SCORES

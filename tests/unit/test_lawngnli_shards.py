@@ -7,26 +7,29 @@ from pathlib import Path
 import pytest
 
 from lextables.corpora.caselaw.ingest import write_opinions
-from lextables.papers.lawngnli import examples as built
-from lextables.papers.lawngnli.accuracy import tokens_of
-from lextables.papers.lawngnli.candidates import write_candidates
-from lextables.papers.lawngnli.case_index import CaseIndex, build_case_index
-from lextables.papers.lawngnli.citations import tokenizer
-from lextables.papers.lawngnli.contradictions import write_contradictions
-from lextables.papers.lawngnli.difficulty import bigram_overlap, difficulty_fault
-from lextables.papers.lawngnli.entail_examples import (
+from lextables.papers.lawngnli.citations.candidates import write_candidates
+from lextables.papers.lawngnli.citations.case_index import CaseIndex, build_case_index
+from lextables.papers.lawngnli.citations.resolution import tokenizer
+from lextables.papers.lawngnli.dataset import examples as built
+from lextables.papers.lawngnli.dataset.labels import LABELS, assign_labels, closed_group
+from lextables.papers.lawngnli.hypotheses.accuracy import tokens_of
+from lextables.papers.lawngnli.hypotheses.contradictions import write_contradictions
+from lextables.papers.lawngnli.hypotheses.difficulty import (
+    bigram_overlap,
+    difficulty_fault,
+)
+from lextables.papers.lawngnli.hypotheses.parsers import parser
+from lextables.papers.lawngnli.premises.entail_examples import (
     MajorityOpinions,
     write_parentheticals,
 )
-from lextables.papers.lawngnli.labels import LABELS, assign_labels, closed_group
-from lextables.papers.lawngnli.long_premises import (
+from lextables.papers.lawngnli.premises.long_premises import (
     LONG_PREMISES,
     by_shard,
     cited_cases,
     write_long_premises,
 )
-from lextables.papers.lawngnli.neutralization import CitationNetwork, pairs_of
-from lextables.papers.lawngnli.parsers import parser
+from lextables.papers.lawngnli.premises.neutralization import CitationNetwork, pairs_of
 from lextables.pipeline import dataset
 from opinion_rows import encode
 

@@ -2,7 +2,7 @@ import random
 
 import pytest
 
-from lextables.papers.lawngnli.statistics import has_negation_word, table2
+from lextables.papers.lawngnli.evaluation.statistics import has_negation_word, table2
 
 
 def length(text):

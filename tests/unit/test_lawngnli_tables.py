@@ -11,9 +11,9 @@ from lextables.corpora.nli.raw import text_id
 from lextables.corpora.nli.schema import TABLES
 from lextables.metrics.intervals import jackknife_interval, share_interval
 from lextables.papers.lawngnli import tables
-from lextables.papers.lawngnli.examples import EXAMPLES
-from lextables.papers.lawngnli.long_premises import LONG_PREMISES
-from lextables.papers.lawngnli.readings import pair_name
+from lextables.papers.lawngnli.dataset.annotations import pair_name
+from lextables.papers.lawngnli.dataset.examples import EXAMPLES
+from lextables.papers.lawngnli.premises.long_premises import LONG_PREMISES
 from lextables.papers.lawngnli.tables import PLAIN
 from lextables.papers.packages import load
 from lextables.pipeline.dataset import write, write_all

@@ -6,7 +6,7 @@ Clauses and verbs are tested with the rules that use them (test_lawngnli_contrad
 import pytest
 
 from brackets import from_brackets
-from lextables.papers.lawngnli.tree import (
+from lextables.papers.lawngnli.hypotheses.tree import (
     Edit,
     Node,
     Token,

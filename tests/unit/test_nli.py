@@ -11,7 +11,7 @@ import yaml
 from lextables.corpora.nli import raw
 from lextables.corpora.nli.raw import text_id
 from lextables.corpora.nli.schema import TABLES
-from lextables.papers.lawngnli.labels import LABELS
+from lextables.papers.lawngnli.dataset.labels import LABELS
 from lextables.pipeline.dataset import Published, read, write_all
 from lextables.pipeline.errors import BadInput
 

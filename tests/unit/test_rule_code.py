@@ -145,8 +145,8 @@ def test_training_code_of_other_kinds_of_models_is_not_fingerprinted():
             "models/multiple_choice",
             "answers_ask classification_ask retrieval_ask spans_ask spans_write publish_export",
         ),
-        ("papers/lawngnli/contradiction", "lawngnli_contradictions"),
-        ("papers/lawngnli/examples", "lawngnli_examples lawngnli_released"),
+        ("papers/lawngnli/hypotheses/contradiction", "lawngnli_contradictions"),
+        ("papers/lawngnli/dataset/examples", "lawngnli_examples lawngnli_released"),
         ("corpora/nli/raw", "data"),
         *(
             (f"tasks/{task}/plan", "")
@@ -154,7 +154,10 @@ def test_training_code_of_other_kinds_of_models_is_not_fingerprinted():
         ),
         *(
             (module, "")
-            for module in ("papers/lawngnli/nli_tables", "papers/privacy/tables")
+            for module in (
+                "papers/lawngnli/evaluation/nli_tables",
+                "papers/privacy/tables",
+            )
         ),
     ],
 )

@@ -12,7 +12,7 @@ import pytest
 
 from lextables.papers.cuad import review
 from lextables.papers.cuad.review import Finding
-from lextables.papers.lawngnli.readings import sheet
+from lextables.papers.lawngnli.dataset.annotations import sheet
 from lextables.pipeline import spreadsheet
 from lextables.tables import cells, comparison
 from lextables.tables.cells import Cell, build

@@ -540,7 +540,9 @@ RERUN_ONLY = {
     "all": [
         (NO_CHANGE_OF_CODE, ""),
         (
-            in_turn(grown("metrics/spans.py"), grown("papers/lawngnli/examples.py")),
+            in_turn(
+                grown("metrics/spans.py"), grown("papers/lawngnli/dataset/examples.py")
+            ),
             f"{LINEAR} lawngnli_examples table",
         ),
     ],
@@ -637,7 +639,7 @@ RERUN = {
         (
             in_turn(
                 backdated("facts/cuad_contracts.csv", ",", " ,"),
-                grown("papers/lawngnli/contradiction.py"),
+                grown("papers/lawngnli/hypotheses/contradiction.py"),
             ),
             {"cuad_data": 1, "lawngnli_contradictions": 1},
             "maud_data retrieval_train lawngnli_parentheticals",
@@ -660,7 +662,7 @@ RERUN = {
     ],
     "nli": [
         (
-            grown("papers/lawngnli/pairs.py"),
+            grown("papers/lawngnli/dataset/pairs.py"),
             {"lawngnli_pairs": 1, "classification_train": 4},
             "lawngnli_examples lawngnli_long_premises anli_data",
         ),

@@ -1,8 +1,8 @@
 """Parentheticals that resolve to a case of the corpus, for one shard of opinions (A.1.1)."""
 
-from lextables.papers.lawngnli.candidates import write_candidates
-from lextables.papers.lawngnli.case_index import CaseIndex
-from lextables.papers.lawngnli.citations import tokenizer
+from lextables.papers.lawngnli.citations.candidates import write_candidates
+from lextables.papers.lawngnli.citations.case_index import CaseIndex
+from lextables.papers.lawngnli.citations.resolution import tokenizer
 from lextables.papers.lawngnli.steps import write_counts
 from lextables.pipeline.job import job
 

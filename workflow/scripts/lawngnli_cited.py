@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
-from lextables.papers.lawngnli.case_index import CaseIndex
-from lextables.papers.lawngnli.long_premises import by_shard, cited_cases
+from lextables.papers.lawngnli.citations.case_index import CaseIndex
+from lextables.papers.lawngnli.premises.long_premises import by_shard, cited_cases
 from lextables.pipeline.atomic import write_text
 from lextables.pipeline.job import job
 

@@ -1,8 +1,8 @@
 """Difficulty filters and contradictions for one shard of parentheticals (A.1.3, A.1.5, A.1.6)."""
 
 from lextables.models.weights import place
-from lextables.papers.lawngnli.contradictions import write_contradictions
-from lextables.papers.lawngnli.parsers import parser
+from lextables.papers.lawngnli.hypotheses.contradictions import write_contradictions
+from lextables.papers.lawngnli.hypotheses.parsers import parser
 from lextables.papers.lawngnli.steps import write_counts
 from lextables.pipeline.job import job
 

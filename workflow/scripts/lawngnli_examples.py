@@ -3,14 +3,14 @@
 from lextables.models import bi_encoder, device, own_settings
 from lextables.models.weights import weights_folder
 from lextables.papers.lawngnli.census import check_left, ingested, total, volume_sources
-from lextables.papers.lawngnli.examples import (
+from lextables.papers.lawngnli.dataset.examples import (
     EXAMPLES,
     UNFILTERED,
     Shard,
     write_examples,
     write_unfiltered,
 )
-from lextables.papers.lawngnli.long_premises import LONG_PREMISES
+from lextables.papers.lawngnli.premises.long_premises import LONG_PREMISES
 from lextables.pipeline.dataset import census, write_census
 from lextables.pipeline.files import read_json
 from lextables.pipeline.job import job

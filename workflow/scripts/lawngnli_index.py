@@ -1,6 +1,6 @@
 """The index of cases by citation and by parties."""
 
-from lextables.papers.lawngnli.case_index import build_case_index
+from lextables.papers.lawngnli.citations.case_index import build_case_index
 from lextables.pipeline.job import job
 
 with job(snakemake.log[0]) as log:

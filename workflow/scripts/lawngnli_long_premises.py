@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from lextables.papers.lawngnli.long_premises import write_long_premises
+from lextables.papers.lawngnli.premises.long_premises import write_long_premises
 from lextables.pipeline.files import read_json
 from lextables.pipeline.job import job
 

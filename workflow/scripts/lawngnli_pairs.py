@@ -1,6 +1,6 @@
 """LawngNLI's model inputs: long, short and filtered premises, and hypotheses."""
 
-from lextables.papers.lawngnli.pairs import TABLES, write_pairs
+from lextables.papers.lawngnli.dataset.pairs import TABLES, write_pairs
 from lextables.pipeline.dataset import Census, census, write_census
 from lextables.pipeline.files import read_json
 from lextables.pipeline.job import job

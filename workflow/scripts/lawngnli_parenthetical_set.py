@@ -3,7 +3,7 @@
 from itertools import chain
 
 from lextables.papers.lawngnli.census import check_left, total, volume_sources
-from lextables.papers.lawngnli.entail_examples import PARENTHETICALS
+from lextables.papers.lawngnli.premises.entail_examples import PARENTHETICALS
 from lextables.pipeline.dataset import census, read, write, write_census
 from lextables.pipeline.files import read_json
 from lextables.pipeline.job import job

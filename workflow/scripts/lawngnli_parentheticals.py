@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from lextables.papers.lawngnli.accuracy import tokens_of
-from lextables.papers.lawngnli.case_index import CaseIndex
-from lextables.papers.lawngnli.entail_examples import (
+from lextables.papers.lawngnli.citations.case_index import CaseIndex
+from lextables.papers.lawngnli.hypotheses.accuracy import tokens_of
+from lextables.papers.lawngnli.premises.entail_examples import (
     MajorityOpinions,
     write_parentheticals,
 )

@@ -4,10 +4,10 @@ from pathlib import Path
 
 from lextables import ROOT
 from lextables.papers.lawngnli.census import check_left, ingested, volume_sources
-from lextables.papers.lawngnli.examples import EXAMPLES, UNFILTERED
-from lextables.papers.lawngnli.long_premises import LONG_PREMISES
-from lextables.papers.lawngnli.released_dataset import Released, differences, judged
-from lextables.papers.lawngnli.released_ids import read_masks
+from lextables.papers.lawngnli.dataset.examples import EXAMPLES, UNFILTERED
+from lextables.papers.lawngnli.premises.long_premises import LONG_PREMISES
+from lextables.papers.lawngnli.released.dataset import Released, differences, judged
+from lextables.papers.lawngnli.released.ids import read_masks
 from lextables.pipeline.dataset import census, write_census
 from lextables.pipeline.files import read_json
 from lextables.pipeline.job import job

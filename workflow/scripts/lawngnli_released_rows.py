@@ -2,7 +2,7 @@
 
 import json
 
-from lextables.papers.lawngnli.released_ids import ROWS, read_ids
+from lextables.papers.lawngnli.released.ids import ROWS, read_ids
 from lextables.pipeline.atomic import write_text
 from lextables.pipeline.dataset import read, write
 from lextables.pipeline.job import job

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from lextables.corpora.caselaw import ingest
 from lextables.models.weights import place
-from lextables.papers.lawngnli.parsers import parser
-from lextables.papers.lawngnli.released_hypotheses import write_shard
+from lextables.papers.lawngnli.hypotheses.parsers import parser
+from lextables.papers.lawngnli.released.hypotheses import write_shard
 from lextables.pipeline.files import read_json
 from lextables.pipeline.job import job
 

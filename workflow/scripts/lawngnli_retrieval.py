@@ -5,7 +5,7 @@ from dataclasses import asdict
 from lextables.models import bi_encoder, device, own_settings
 from lextables.models.weights import weights_folder
 from lextables.papers.lawngnli.census import check_left
-from lextables.papers.lawngnli.retrieval import (
+from lextables.papers.lawngnli.dataset.retrieval import (
     DOCUMENTS,
     JUDGEMENTS,
     QUERIES,

@@ -1,6 +1,6 @@
 """A hundred examples to read blind, for Table 4."""
 
-from lextables.papers.lawngnli.readings import drawn, sheet
+from lextables.papers.lawngnli.dataset.annotations import drawn, sheet
 from lextables.pipeline.atomic import write_text
 from lextables.pipeline.dataset import Census, read
 from lextables.pipeline.files import read_json

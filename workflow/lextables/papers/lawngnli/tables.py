@@ -10,21 +10,26 @@ from pydantic import BaseModel
 
 from lextables.metrics.intervals import jackknife_interval, share_interval
 from lextables.models.token_count import TokenCounter
-from lextables.papers.lawngnli import retrieval_tables
-from lextables.papers.lawngnli.labels import LABELS
-from lextables.papers.lawngnli.nli_tables import (
+from lextables.papers.lawngnli.dataset.annotations import (
+    READINGS,
+    Pair,
+    load_readings,
+    pair_name,
+)
+from lextables.papers.lawngnli.dataset.labels import LABELS
+from lextables.papers.lawngnli.evaluation import retrieval_tables
+from lextables.papers.lawngnli.evaluation.nli_tables import (
     accuracy,
     accuracy_by_label,
     balanced_accuracy,
     by_readings,
 )
-from lextables.papers.lawngnli.readings import READINGS, Pair, load_readings, pair_name
-from lextables.papers.lawngnli.statistics import (
+from lextables.papers.lawngnli.evaluation.statistics import (
     DatasetStatistics,
     of_pairs,
     with_long_premises,
 )
-from lextables.papers.lawngnli.statistics import table2 as statistics_of
+from lextables.papers.lawngnli.evaluation.statistics import table2 as statistics_of
 from lextables.pipeline.dataset import Row, read
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import read_json

@@ -18,9 +18,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lextables.papers.lawngnli.citation_removal import remove_citations
-from lextables.papers.lawngnli.difficulty import difficulty_fault
-from lextables.papers.lawngnli.labels import (
+from lextables.papers.lawngnli.dataset.labels import (
     ANALYSIS_TOKENS,
     CONTRADICT,
     OPPOSITE,
@@ -30,8 +28,10 @@ from lextables.papers.lawngnli.labels import (
     contradicted,
     labelled,
 )
-from lextables.papers.lawngnli.long_premises import LONG_PREMISES, outcomes
-from lextables.papers.lawngnli.neutralization import (
+from lextables.papers.lawngnli.hypotheses.difficulty import difficulty_fault
+from lextables.papers.lawngnli.premises.citation_removal import remove_citations
+from lextables.papers.lawngnli.premises.long_premises import LONG_PREMISES, outcomes
+from lextables.papers.lawngnli.premises.neutralization import (
     CitationNetwork,
     Encode,
     neutral_premises,

@@ -15,18 +15,21 @@ from pathlib import Path
 from typing import Any
 
 from lextables.models.token_count import TokenCounter
-from lextables.papers.lawngnli.citation_removal import remove_citations
-from lextables.papers.lawngnli.examples import EXAMPLES, UNFILTERED
-from lextables.papers.lawngnli.long_premises import LONG_PREMISES, closing_paragraphs
-from lextables.papers.lawngnli.released_hypotheses import NO_CLAUSE, NO_FIT
-from lextables.papers.lawngnli.released_ids import Mask
-from lextables.papers.lawngnli.released_text import (
+from lextables.papers.lawngnli.dataset.examples import EXAMPLES, UNFILTERED
+from lextables.papers.lawngnli.evaluation.statistics import table2, with_long_premises
+from lextables.papers.lawngnli.premises.citation_removal import remove_citations
+from lextables.papers.lawngnli.premises.long_premises import (
+    LONG_PREMISES,
+    closing_paragraphs,
+)
+from lextables.papers.lawngnli.released.hypotheses import NO_CLAUSE, NO_FIT
+from lextables.papers.lawngnli.released.ids import Mask
+from lextables.papers.lawngnli.released.text import (
     majority,
     short_premise,
     short_spans,
     unlabelled,
 )
-from lextables.papers.lawngnli.statistics import table2, with_long_premises
 from lextables.pipeline import dataset
 from lextables.pipeline.dataset import Row, Table
 from lextables.tables.published import PublishedCell
@@ -48,7 +51,7 @@ COUNTS = {
 class Released:
     """The rows of the ID file with the cases and hypotheses of the shards.
 
-    ``cases`` and ``texts`` are the tables of `released_hypotheses.write_shard`.  Memory: the rows with their
+    ``cases`` and ``texts`` are the tables of `released.hypotheses.write_shard`.  Memory: the rows with their
     hypotheses; while `write` runs, the short premises; one cited opinion.
     """
 

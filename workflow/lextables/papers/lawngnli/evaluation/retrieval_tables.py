@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from lextables.metrics.intervals import exact_share_interval
-from lextables.papers.lawngnli.labels import CONTRADICT, ENTAIL
+from lextables.papers.lawngnli.dataset.labels import CONTRADICT, ENTAIL
 from lextables.pipeline.dataset import read
 from lextables.pipeline.files import read_json
 from lextables.tables.cells import Cell, Score

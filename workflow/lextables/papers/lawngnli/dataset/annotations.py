@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from lextables import ROOT
-from lextables.papers.lawngnli.labels import LABELS, draw
+from lextables.papers.lawngnli.dataset.labels import LABELS, draw
 from lextables.pipeline import spreadsheet
 from lextables.pipeline.errors import BadInput
 

@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from lextables.papers.lawngnli.labels import LABELS, SPLITS
+from lextables.papers.lawngnli.dataset.labels import LABELS, SPLITS
 from lextables.papers.lawngnli.steps import STRINGS
 from lextables.pipeline.dataset import Column, Table
 from lextables.pipeline.errors import BadInput

@@ -37,9 +37,9 @@ from eyecite.models import (
 )
 from eyecite.tokenizers import Tokenizer
 
-from lextables.papers.lawngnli import morphology
-from lextables.papers.lawngnli.citations import citations_of, searchable
-from lextables.papers.lawngnli.citations import tokenizer as hyperscan
+from lextables.papers.lawngnli.citations.resolution import citations_of, searchable
+from lextables.papers.lawngnli.citations.resolution import tokenizer as hyperscan
+from lextables.papers.lawngnli.hypotheses import morphology
 
 _REMOVED = (
     FullCaseCitation,
@@ -257,7 +257,7 @@ def remove_citations(text: str, tokenizer: Tokenizer | None = None) -> str:
     """Return ``text`` without the in-line citations that can go (Appendix A.1.9).
 
     Characters are only taken out, never added.  Paragraphs are lines; one that held nothing else goes
-    with its line.  ``tokenizer`` is eyecite's, by default `citations.tokenizer`.
+    with its line.  ``tokenizer`` is eyecite's, by default `resolution.tokenizer`.
     """
     paragraphs = []
     for paragraph in text.split("\n"):

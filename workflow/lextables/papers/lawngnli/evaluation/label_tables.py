@@ -13,9 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from lextables.metrics.intervals import jackknife_interval
-from lextables.papers.lawngnli.difficulty import bigrams, spaced
-from lextables.papers.lawngnli.difficulty import overlap as overlap_of
-from lextables.papers.lawngnli.labels import (
+from lextables.papers.lawngnli.dataset.labels import (
     CONTRADICT,
     ENTAIL,
     LABELS,
@@ -23,7 +21,9 @@ from lextables.papers.lawngnli.labels import (
     TEST,
     TRAIN,
 )
-from lextables.papers.lawngnli.pairs import NLI
+from lextables.papers.lawngnli.dataset.pairs import NLI
+from lextables.papers.lawngnli.hypotheses.difficulty import bigrams, spaced
+from lextables.papers.lawngnli.hypotheses.difficulty import overlap as overlap_of
 from lextables.pipeline.dataset import Row, read
 
 CHOICE = "Entail or Contradict"

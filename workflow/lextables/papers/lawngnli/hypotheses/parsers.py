@@ -13,9 +13,8 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import Any, Protocol
 
-from lextables.papers.lawngnli.accuracy import SPACY_MODEL, spacy_pipeline
-from lextables.papers.lawngnli.steps import logged
-from lextables.papers.lawngnli.tree import (
+from lextables.papers.lawngnli.hypotheses.accuracy import SPACY_MODEL, spacy_pipeline
+from lextables.papers.lawngnli.hypotheses.tree import (
     Node,
     Token,
     Tree,
@@ -23,6 +22,7 @@ from lextables.papers.lawngnli.tree import (
     from_nltk,
     well_formed,
 )
+from lextables.papers.lawngnli.steps import logged
 from lextables.pipeline.errors import BadInput
 
 UNPARSED = "UNPARSED"

@@ -85,7 +85,7 @@ def labelled(row: Row, label: str) -> dict[str, Any]:
     """Return an Entail example converted to ``label``, with the label in it (Appendices A.1.4, A.1.5).
 
     A Contradict example takes the twin as its hypothesis.  A Neutral one keeps its hypothesis, and
-    waits for another premise (`lextables.papers.lawngnli.neutralization`).
+    waits for another premise (`lextables.papers.lawngnli.premises.neutralization`).
     """
     if label not in LABELS:
         raise ValueError(f"label is {label!r}, not one of {', '.join(LABELS)}")

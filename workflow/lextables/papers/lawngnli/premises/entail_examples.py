@@ -18,14 +18,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lextables.corpora.caselaw.opinion import Page
-from lextables.papers.lawngnli.accuracy import (
+from lextables.papers.lawngnli.citations.candidates import (
+    CITED,
+    CITING_DATE,
+    PARENTHETICAL,
+)
+from lextables.papers.lawngnli.citations.case_index import CaseIndex, volume_key
+from lextables.papers.lawngnli.hypotheses.accuracy import (
     Pipeline,
     hypothesis_of,
     metadata_keyword,
     more_metadata,
 )
-from lextables.papers.lawngnli.candidates import CITED, CITING_DATE, PARENTHETICAL
-from lextables.papers.lawngnli.case_index import CaseIndex, volume_key
 from lextables.papers.lawngnli.steps import CITING, SPANS, STRINGS, StepCounts
 from lextables.pipeline import dataset
 from lextables.pipeline.dataset import Column, Table

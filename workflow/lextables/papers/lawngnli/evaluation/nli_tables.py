@@ -12,7 +12,10 @@ from typing import Any
 import numpy as np
 
 from lextables.metrics.intervals import exact_share_interval
-from lextables.papers.lawngnli.label_tables import (
+from lextables.papers.lawngnli.dataset.annotations import READINGS, load_readings
+from lextables.papers.lawngnli.dataset.labels import TEST
+from lextables.papers.lawngnli.dataset.pairs import ANSWERS, ENTAILMENT, NLI
+from lextables.papers.lawngnli.evaluation.label_tables import (
     GUESSING,
     PARTS,
     Overlap,
@@ -20,9 +23,6 @@ from lextables.papers.lawngnli.label_tables import (
     guessing,
     share_of_premises,
 )
-from lextables.papers.lawngnli.labels import TEST
-from lextables.papers.lawngnli.pairs import ANSWERS, ENTAILMENT, NLI
-from lextables.papers.lawngnli.readings import READINGS, load_readings
 from lextables.pipeline.dataset import Row, read
 from lextables.pipeline.files import damage_named, read_json
 from lextables.pipeline.run import RunSettings

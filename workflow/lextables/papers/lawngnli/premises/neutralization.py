@@ -25,8 +25,13 @@ import faiss
 import numpy as np
 
 from lextables.models.okapi import OkapiBM25
-from lextables.papers.lawngnli.difficulty import MAX_OVERLAP, bigrams, overlap, spaced
-from lextables.papers.lawngnli.labels import NEUTRAL, Row
+from lextables.papers.lawngnli.dataset.labels import NEUTRAL, Row
+from lextables.papers.lawngnli.hypotheses.difficulty import (
+    MAX_OVERLAP,
+    bigrams,
+    overlap,
+    spaced,
+)
 from lextables.pipeline import dataset
 
 TOP = 30

@@ -20,8 +20,8 @@ from typing import Any
 import pyarrow as pa
 
 from lextables.models.okapi import Paragraphs
-from lextables.papers.lawngnli.labels import ENTAIL, LABELS, TRAIN
-from lextables.papers.lawngnli.readings import pair_name
+from lextables.papers.lawngnli.dataset.annotations import pair_name
+from lextables.papers.lawngnli.dataset.labels import ENTAIL, LABELS, TRAIN
 from lextables.pipeline import dataset
 from lextables.pipeline.dataset import Column, Table
 from lextables.pipeline.errors import BadInput

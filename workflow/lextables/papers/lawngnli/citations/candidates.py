@@ -14,9 +14,13 @@ import numpy as np
 import pyarrow as pa
 from eyecite.tokenizers import Tokenizer
 
-from lextables.papers.lawngnli.case_index import AMBIGUOUS, CaseHeading, CaseIndex
-from lextables.papers.lawngnli.citations import Resource
-from lextables.papers.lawngnli.parentheticals import read_parentheticals
+from lextables.papers.lawngnli.citations.case_index import (
+    AMBIGUOUS,
+    CaseHeading,
+    CaseIndex,
+)
+from lextables.papers.lawngnli.citations.parentheticals import read_parentheticals
+from lextables.papers.lawngnli.citations.resolution import Resource
 from lextables.papers.lawngnli.steps import CITING, STRINGS, StepCounts
 from lextables.pipeline import dataset
 from lextables.pipeline.dataset import Column, Table

@@ -11,9 +11,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from lextables.papers.lawngnli.contradiction import Contradiction, Rejected, contradict
-from lextables.papers.lawngnli.difficulty import difficulty_fault
-from lextables.papers.lawngnli.parsers import Parser
+from lextables.papers.lawngnli.hypotheses.contradiction import (
+    Contradiction,
+    Rejected,
+    contradict,
+)
+from lextables.papers.lawngnli.hypotheses.difficulty import difficulty_fault
+from lextables.papers.lawngnli.hypotheses.parsers import Parser
 from lextables.papers.lawngnli.steps import EXAMPLE_ID, OUTCOME, StepCounts
 from lextables.pipeline import dataset
 from lextables.pipeline.dataset import Column, Table

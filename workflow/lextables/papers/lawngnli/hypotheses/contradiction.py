@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from enum import Enum
 from itertools import pairwise
 
-from lextables.papers.lawngnli import morphology
-from lextables.papers.lawngnli.tree import (
+from lextables.papers.lawngnli.hypotheses import morphology
+from lextables.papers.lawngnli.hypotheses.tree import (
     Clause,
     Edit,
     Node,

@@ -18,12 +18,12 @@ from typing import Any
 import pyarrow as pa
 
 from lextables import ROOT
-from lextables.papers.lawngnli.accuracy import SPACY_MODEL, spacy_pipeline
-from lextables.papers.lawngnli.morphology import inflect, tense_of
-from lextables.papers.lawngnli.parsers import Parser
-from lextables.papers.lawngnli.released_text import CASES, cases, parenthetical
+from lextables.papers.lawngnli.hypotheses.accuracy import SPACY_MODEL, spacy_pipeline
+from lextables.papers.lawngnli.hypotheses.morphology import inflect, tense_of
+from lextables.papers.lawngnli.hypotheses.parsers import Parser
+from lextables.papers.lawngnli.hypotheses.tree import Node, Token, Tree
+from lextables.papers.lawngnli.released.text import CASES, cases, parenthetical
 from lextables.papers.lawngnli.steps import CITING
-from lextables.papers.lawngnli.tree import Node, Token, Tree
 from lextables.pipeline import dataset
 from lextables.pipeline.dataset import Column, Row, Table
 
@@ -60,7 +60,7 @@ def write_shard(
 ) -> None:
     """Write the cases of a shard's volumes that ``rows`` name, and the hypotheses from these cases.
 
-    ``rows`` is a table of `released_ids.ROWS`; ``cases_path`` becomes one of `CASES`, ``texts`` one of
+    ``rows`` is a table of `ids.ROWS`; ``cases_path`` becomes one of `CASES`, ``texts`` one of
     `HYPOTHESES`.
     """
     named = list(dataset.read(rows))
@@ -119,7 +119,7 @@ def _hypothesis(
 
 
 def hypotheses(rows: Sequence[tuple[Row, str]], parser: Parser) -> list[str | None]:
-    """Return the hypotheses of (row of `released_ids.ROWS`, its parenthetical).
+    """Return the hypotheses of (row of `ids.ROWS`, its parenthetical).
 
     None if the algorithm finds nothing to change in the clause that the row names.
     """

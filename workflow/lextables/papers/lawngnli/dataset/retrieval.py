@@ -34,7 +34,13 @@ import pyarrow as pa
 from lextables.corpora.caselaw.ingest import read_opinions
 from lextables.corpora.caselaw.opinion import MAJORITY
 from lextables.models.okapi import Paragraphs
-from lextables.papers.lawngnli.labels import CONTRADICT, ENTAIL, LABELS, NEUTRAL, draw
+from lextables.papers.lawngnli.dataset.labels import (
+    CONTRADICT,
+    ENTAIL,
+    LABELS,
+    NEUTRAL,
+    draw,
+)
 from lextables.pipeline import dataset
 from lextables.pipeline.dataset import Column, Table
 from lextables.tasks.classification import schema

@@ -7,9 +7,12 @@ from typing import Any
 import pyarrow as pa
 
 from lextables.models.token_count import TokenCounter
-from lextables.papers.lawngnli.case_index import CaseIndex
-from lextables.papers.lawngnli.citation_removal import remove_citations
-from lextables.papers.lawngnli.entail_examples import MajorityOpinion, MajorityOpinions
+from lextables.papers.lawngnli.citations.case_index import CaseIndex
+from lextables.papers.lawngnli.premises.citation_removal import remove_citations
+from lextables.papers.lawngnli.premises.entail_examples import (
+    MajorityOpinion,
+    MajorityOpinions,
+)
 from lextables.pipeline import dataset
 from lextables.pipeline.dataset import Column, Table
 

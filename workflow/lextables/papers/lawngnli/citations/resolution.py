@@ -34,8 +34,12 @@ from eyecite.models import (
 )
 from eyecite.tokenizers import HyperscanTokenizer, Tokenizer
 
-from lextables.papers.lawngnli.case_index import page_key, reporter_name, volume_key
-from lextables.papers.lawngnli.pincites import BEFORE_PARALLEL
+from lextables.papers.lawngnli.citations.case_index import (
+    page_key,
+    reporter_name,
+    volume_key,
+)
+from lextables.papers.lawngnli.citations.pincites import BEFORE_PARALLEL
 from lextables.papers.lawngnli.steps import logged
 from lextables.pipeline.cache import make_cache, user_cache
 

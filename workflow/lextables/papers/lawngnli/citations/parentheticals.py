@@ -12,7 +12,15 @@ from dataclasses import dataclass
 
 from eyecite.tokenizers import Tokenizer
 
-from lextables.papers.lawngnli.citations import (
+from lextables.papers.lawngnli.citations.parentheses import (
+    COURT,
+    LONGEST,
+    closing,
+    explanatory,
+    next_open,
+)
+from lextables.papers.lawngnli.citations.pincites import pages_of, read_pincite
+from lextables.papers.lawngnli.citations.resolution import (
     Cited,
     LocatedCitation,
     Resolver,
@@ -21,14 +29,6 @@ from lextables.papers.lawngnli.citations import (
     find_citations,
     resolve,
 )
-from lextables.papers.lawngnli.parentheses import (
-    COURT,
-    LONGEST,
-    closing,
-    explanatory,
-    next_open,
-)
-from lextables.papers.lawngnli.pincites import pages_of, read_pincite
 
 _YEAR = r"(?:1[6-9]|2\d)\d\d(?:-\d\d)?"
 # A court or a year alone is the date of the citation and does not describe the case.

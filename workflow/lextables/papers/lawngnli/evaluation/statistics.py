@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pyarrow.compute as pc
 
-from lextables.papers.lawngnli.labels import LABELS, TRAIN
+from lextables.papers.lawngnli.dataset.labels import LABELS, TRAIN
 from lextables.pipeline.dataset import batches, read, read_table
 
 PERCENTILES = (10, 25, 50, 75, 90)

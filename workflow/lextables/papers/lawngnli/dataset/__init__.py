@@ -1,0 +1,1 @@
+"""The finished data sets: examples, pairs for models, pools for retrieval, annotations."""

@@ -1,0 +1,1 @@
+"""What LawngNLI's tables are computed from."""

@@ -1,0 +1,1 @@
+"""The released LawngNLI: the authors' ID files and the opinions that they name."""
