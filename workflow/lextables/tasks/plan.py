@@ -12,7 +12,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, TypeVar
+
+from pydantic import PositiveInt
 
 from lextables.models import prompts
 from lextables.models.optimiser import Optimiser
@@ -82,6 +84,22 @@ class Panel(Entry):
     shares: bool = False
     grids: tuple[str, ...] = ()
     also_trained_on: tuple[str, ...] = ()
+
+
+class Asking(Entry):
+    """How language models are asked questions with options.
+
+    ``prompt`` is the name of a file of `resources/prompts`.  ``orders`` is the number of
+    orders of the options, ``samples`` the number of sampled answers of a model without
+    probabilities.
+    """
+
+    prompt: str
+    orders: Literal[1, 2] = 2
+    samples: PositiveInt = 5
+
+
+UserRow = TypeVar("UserRow", bound=Entry)
 
 
 @dataclass(frozen=True)
@@ -299,6 +317,30 @@ class Planner(ABC):
         return [
             extra for extra in self.context.config.extra_models if extra.kind in kinds
         ]
+
+    def user_panels(
+        self, entry: type[UserRow], kinds: Sequence[str], **fields: Any
+    ) -> dict[str, UserRow]:
+        """{key: the additional ``entry``} of the user's models of these ``kinds``.
+
+        ``fields`` are the other fields.
+        """
+        return {
+            extra.key: entry(
+                row=extra.name, model=extra.key, **{"additional": True, **fields}
+            )
+            for extra in self.user_models(*kinds)
+        }
+
+    def user_language_models(self, entry: type[UserRow]) -> dict[str, UserRow]:
+        """The entries of the user's language models; none if the task has no `Asking`."""
+        if not self.task.asking:
+            return {}
+        return self.user_panels(entry, LANGUAGE_MODELS, kind="language-model")
+
+    def in_grid(self, panel: Panel) -> bool:
+        """Whether a panel has a row under the grid that is searched."""
+        return not panel.grids or self.context.grid in panel.grids
 
     def language_model(self, model: str) -> dict[str, Any] | Missing:
         """The settings of a language model, or the reason why it is not run.

@@ -22,7 +22,6 @@ from lextables.pipeline.user_rows import Key
 from lextables.tasks import plan
 from lextables.tasks.plan import (
     ASK,
-    LANGUAGE_MODELS,
     OUR_PROMPT,
     SUBMITTED,
     Planner,
@@ -108,21 +107,18 @@ class Marking(Entry):
     epochs: PositiveInt = 5
 
 
-class Asking(Entry):
-    """How language models are asked, by prompts of `resources/prompts`.
+class Asking(plan.Asking):
+    """How language models are asked.
 
-    ``prompt`` asks a question about a text: the whole document or its ``best`` paragraphs.  ``marks``, if
-    set, asks whether a paragraph is relevant to a question, for the ``marked`` paragraphs of each document
-    that are most similar to the question.  ``orders`` is the number of orders of the options, ``samples``
-    the number of sampled answers of a model without probabilities.
+    The ``prompt`` asks a question about a text: the whole document or its ``best``
+    paragraphs.  ``marks``, if set, is the prompt that asks whether a paragraph is relevant to
+    a question, for the ``marked`` paragraphs of each document that are most similar to the
+    question.
     """
 
-    prompt: str
     best: PositiveInt = 5
     marks: str = ""
     marked: PositiveInt = 5
-    orders: Literal[1, 2] = 2
-    samples: PositiveInt = 5
 
     def settings(self) -> dict[str, Any]:
         return {"orders": self.orders, "samples": self.samples}
@@ -190,28 +186,19 @@ class AnswersPlanner(Planner):
 
     def rows(self) -> list[Row]:
         panels, markers = dict(self.task.models), dict(self.task.marks)
-        for extra in self.user_models(*LANGUAGE_MODELS) if self.task.asking else ():
-            panels[extra.key] = Panel(
-                row=extra.name, kind="language-model", model=extra.key, additional=True
-            )
-            if self.task.asking.marks:
-                markers[extra.key] = Marker(
-                    row=extra.name,
-                    kind="language-model",
-                    model=extra.key,
-                    additional=True,
-                )
+        panels.update(self.user_language_models(Panel))
+        if self.task.asking and self.task.asking.marks:
+            markers.update(self.user_language_models(Marker))
         rows = []
         for key, panel in panels.items():
-            if panel.grids and self.context.grid not in panel.grids:
+            if not self.in_grid(panel):
                 continue
-            rows += (
-                self.asked(key, panel)
-                if panel.kind == "language-model"
-                else [self.answered(key, panel)]
-            )
+            if panel.kind == "language-model":
+                rows += self.asked(key, panel)
+            else:
+                rows.append(self.answered(key, panel))
         for key, marker in markers.items():
-            if not marker.grids or self.context.grid in marker.grids:
+            if self.in_grid(marker):
                 rows.append(self.marked(key, marker))
         return rows
 

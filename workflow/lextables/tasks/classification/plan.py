@@ -27,7 +27,6 @@ from lextables.pipeline.user_rows import Key
 from lextables.tasks import plan
 from lextables.tasks.plan import (
     ASK,
-    LANGUAGE_MODELS,
     SUBMITTED,
     WHOLE,
     Difference,
@@ -146,20 +145,16 @@ class LinearSettings(Entry):
     percents: tuple[Annotated[int, Field(ge=1, le=WHOLE)], ...] = (WHOLE,)
 
 
-class Asking(Entry):
+class Asking(plan.Asking):
     """How language models are asked about examples, whose answers are the options of a question.
 
-    ``prompt`` is the name of its text, with the fields `text`, `options`, of pairs `second`, and `question`
-    if a column of the heads is the ``question``.  ``wordings`` replace the words of some answers.
-    ``orders`` is the number of orders of the options, ``samples`` the number of sampled answers of a model
-    without probabilities.  In a task with views, ``views`` are those of the questions.
+    The text of the prompt has the fields `text`, `options`, of pairs `second`, and
+    `question` if a column of the heads is the ``question``.  ``wordings`` replace the words
+    of some answers.  In a task with views, ``views`` are those of the questions.
     """
 
-    prompt: str
     question: str = ""
     wordings: Mapping[str, str] = {}
-    orders: Literal[1, 2] = 2
-    samples: PositiveInt = 5
     views: tuple[str, ...] = ()
 
 
@@ -294,17 +289,11 @@ class ClassificationPlanner(Planner):
         settings = {
             name: any(getattr(panel, name) for panel in encoders) for name in SETTINGS
         }
-        for extra in self.user_models("encoder"):
-            panels[extra.key] = Panel(
-                row=extra.name, model=extra.key, additional=True, **settings
-            )
-        for extra in self.user_models(*LANGUAGE_MODELS) if self.task.asking else ():
-            panels[extra.key] = Panel(
-                row=extra.name, model=extra.key, kind="language-model", additional=True
-            )
+        panels.update(self.user_panels(Panel, ["encoder"], **settings))
+        panels.update(self.user_language_models(Panel))
         rows = []
         for key, panel in panels.items():
-            if panel.grids and self.context.grid not in panel.grids:
+            if not self.in_grid(panel):
                 continue
             if panel.kind == "language-model":
                 rows += self.asked(key, panel)

@@ -14,7 +14,6 @@ from lextables.pipeline.run import Run
 from lextables.pipeline.user_rows import Key
 from lextables.tasks.plan import (
     ASK,
-    LANGUAGE_MODELS,
     OUR_PROMPT,
     PAPER_GRID,
     SUBMITTED,
@@ -319,14 +318,10 @@ class RetrievalPlanner(Planner):
             one.documents for one in retrievers.values() if one.kind == "bi-encoder"
         )
         documents = next(of_vectors, ("whole",))
-        for extra in self.user_models("bi-encoder"):
-            retrievers[extra.key] = Retriever(
-                row=extra.name,
-                kind="bi-encoder",
-                model=extra.key,
-                additional=True,
-                documents=documents,
-            )
+        encoders = self.user_panels(
+            Retriever, ["bi-encoder"], kind="bi-encoder", documents=documents
+        )
+        retrievers.update(encoders)
         fusions = {
             key: retrievers.pop(key)
             for key in [*retrievers]
@@ -555,14 +550,12 @@ class RetrievalPlanner(Planner):
 
     def zero_shot(self, key: str, retriever: Retriever, first: Found) -> None:
         rerankers = dict(self.task.rerankers)
-        for extra in self.user_models("cross-encoder"):
-            rerankers[extra.key] = Reranker(
-                row=extra.name, kind="cross-encoder", model=extra.key
-            )
-        for extra in self.user_models(*LANGUAGE_MODELS) if self.task.asking else ():
-            rerankers[extra.key] = Reranker(
-                row=extra.name, kind="language-model", model=extra.key, additional=True
-            )
+        # Not additional here, so that a reason is shown if their weights are missing.
+        encoders = self.user_panels(
+            Reranker, ["cross-encoder"], kind="cross-encoder", additional=False
+        )
+        rerankers.update(encoders)
+        rerankers.update(self.user_language_models(Reranker))
         for name, reranker in rerankers.items():
             if reranker.kind == "classifier":
                 self.classified(key, name, retriever, reranker, first)

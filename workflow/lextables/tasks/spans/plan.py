@@ -14,7 +14,6 @@ from lextables.pipeline.user_rows import Key
 from lextables.tasks import plan
 from lextables.tasks.plan import (
     ASK,
-    LANGUAGE_MODELS,
     PAPER_GRID,
     SUBMITTED,
     WHOLE,
@@ -247,11 +246,8 @@ class SpanPlanner(Planner):
             panel = Panel(row=extra.name, model=extra.key, additional=True)
             as_it_is = extra.kind == "question-answering"
             rows.append(self.row(extra.key, panel, as_it_is=as_it_is))
-        for extra in self.user_models(*LANGUAGE_MODELS) if self.task.asking else ():
-            panel = Panel(
-                row=extra.name, model=extra.key, kind="language-model", additional=True
-            )
-            rows += self.asked(extra.key, panel)
+        for key, panel in self.user_language_models(Panel).items():
+            rows += self.asked(key, panel)
         return rows
 
     def with_joined(self, key: str, panel: Panel) -> list[Row]:
@@ -370,9 +366,7 @@ class SpanPlanner(Planner):
         if self.task.quotes:
             return self.written(key, panel)
         model = self.language_model(panel.model)
-        if isinstance(model, Missing) or (
-            panel.grids and self.context.grid not in panel.grids
-        ):
+        if isinstance(model, Missing) or not self.in_grid(panel):
             return []
         asking = self.task.asking
         settings = model | asking.grids.get(self.context.grid, Pieces()).model_dump(
