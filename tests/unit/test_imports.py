@@ -1,5 +1,6 @@
 """Slow libraries are imported only where they are used: a table job takes less time than importing torch."""
 
+import ast
 import json
 import subprocess
 import sys
@@ -55,8 +56,11 @@ for name, program in programs.items():
 
 
 def imports(script):
-    lines = (ROOT / f"workflow/scripts/{script}.py").read_text().splitlines()
-    return "\n".join(line for line in lines if line.startswith(("import ", "from ")))
+    tree = ast.parse((ROOT / f"workflow/scripts/{script}.py").read_text())
+    found = [
+        node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)
+    ]
+    return "\n".join(map(ast.unparse, found))
 
 
 def test_table_and_score_scripts_import_no_slow_libraries():
