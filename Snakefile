@@ -32,6 +32,10 @@ include: "workflow/rules/publish.smk"
 include: "workflow/rules/overlaps.smk"
 
 
+# {shard of case law: its volumes}, set by the paper that is built from them.
+SHARDS = {}
+
+
 # Rules of one paper, such as the construction of its data set, are in <paper>.smk.
 for paper in CONFIG.papers:
     if (ROOT / f"workflow/rules/{paper}.smk").is_file():

@@ -20,6 +20,7 @@ LAYERS = (
     ("tables",),
     ("report",),
     ("publish",),
+    ("planning",),
     tuple(f"papers.{paper}" for paper in PAPERS),
     ("papers.schemas",),
 )

@@ -7,11 +7,8 @@ from modulefinder import ModuleFinder
 from pathlib import Path
 
 import pytest
-from snakemake.rules import Rule
 
-from lextables.models.spending import Limits
 from lextables.pipeline import fingerprint
-from lextables.pipeline.config import Config
 from lextables.pipeline.fingerprint import INFRASTRUCTURE, digests
 
 ROOT = Path(__file__).parents[2]
@@ -218,13 +215,3 @@ def test_names_are_unique_across_rule_files():
     assert {
         name: sorted(files) for name, files in places.items() if len(files) > 1
     } == {}
-
-
-def test_limits_of_language_models_do_not_trigger_reruns():
-    """Snakemake does not compare params that depend on threads, and a higher budget changes no answers."""
-    names = {"CONFIG": Config(papers=("x",)), "RESULTS": "results"}
-    exec(re.search(r"^def ASKING\(.*?(?=^\S)", TEXT, re.M | re.S)[0], names)
-    assert Rule._is_deriving_function(names["ASKING"])
-    asking = names["ASKING"](None, 1)
-    assert asking["kept"] == "results/work/calls"
-    assert Limits(**asking["limits"]) == Limits()

@@ -4,11 +4,11 @@
 #   out   no files in the results, only models in the hub's cache (HF_HOME): the target always checks them
 
 
+from lextables.planning.sources import hub_weights
+
+
 localrules:
     fetch,
-
-
-include: "functions/fetch.smk"
 
 
 rule fetch:
@@ -19,7 +19,7 @@ rule fetch:
     conda:
         ENVIRONMENT
     params:
-        weights=hub_weights(),
+        weights=hub_weights(PROJECT, FETCHED_WEIGHTS),
     message:
         "Downloading the weights of all planned models into the hub's cache."
     script:

@@ -16,6 +16,8 @@ LAWNGNLI_RELEASED = CONFIG.lawngnli_data == "released"
 TEXT_VOLUMES = (
     resources.RELEASED_VOLUMES if LAWNGNLI_RELEASED else sum(map(len, VOLUMES.values()))
 )
+RESOURCES.volumes = TEXT_VOLUMES
+SHARDS.update(VOLUMES)
 NAMED_CASES = [f"{LAWNGNLI_DATA}/released/cases.json"] if LAWNGNLI_RELEASED else []
 
 

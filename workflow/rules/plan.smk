@@ -2,9 +2,11 @@
 #
 #   in    Snakemake's graph of jobs in a dry run; resources/costs, measured costs
 #   out   {RESULTS}/plan/plan.csv, jobs.csv; written without running any job or rule
+#   steps jobs of the graph -> records of earlier jobs like them -> sums by paper and table
 
+from lextables.planning.estimate import Estimates, targets_of_plan
 
-include: "functions/plan.smk"
+ESTIMATES = Estimates(PROJECT, RESOURCES, SHARDS)
 
 
 localrules:
@@ -13,4 +15,4 @@ localrules:
 
 rule plan:
     input:
-        planned,
+        lambda wildcards: targets_of_plan(RUN_OF_SNAKEMAKE, rules.all.input),

@@ -14,9 +14,6 @@ if not CONFIG.submit_small_jobs:
         fetch_source,
 
 
-include: "functions/sources.smk"
-
-
 # What the target `fetch` downloads: files (each .smk file adds those that it reads), and the settings of weights that
 # belong to no run.
 FETCHED, FETCHED_WEIGHTS = [], []
@@ -32,22 +29,14 @@ use rule base as fetch_source with:
         f"{RESULTS}/benchmarks/sources/{{source}}/{{file}}.tsv"
     wildcard_constraints:
         # Registered names only: x.json can be a file, and x.json.json its provenance.
-        source="|".join(SOURCES),
-        file="|".join(
-            sorted(
-                {
-                    sources.file_regex(name)
-                    for entry in SOURCES.values()
-                    for name in entry.files
-                }
-            )
-        ),
+        source="|".join(PROJECT.sources),
+        file=SOURCE_PARAMS.file_pattern(),
     retries: 1
     params:
         script="fetch_source",
-        registries=SOURCE_REGISTRIES,
-        variants=source_variants,
-        pins=source_pins,
-        content=source_content,
+        registries=source_files(PROJECT.papers),
+        variants=SOURCE_PARAMS.variants,
+        pins=SOURCE_PARAMS.pins,
+        content=SOURCE_PARAMS.content,
     message:
         "Fetching {wildcards.file} of {wildcards.source}, from a mirror or else from its URLs."

@@ -32,6 +32,6 @@ def volume_pins(wildcards):
 
 def shard_minutes(seconds):
     """Resource: the minutes of a job with one shard, each of whose volumes takes ``seconds``."""
-    return lambda wildcards, attempt: capped(
-        resources.volume_minutes(len(VOLUMES[wildcards.shard]), seconds)
-    )(wildcards, attempt)
+    return lambda wildcards, attempt: RESOURCES.limited(
+        resources.volume_minutes(len(VOLUMES[wildcards.shard]), seconds) * attempt
+    )

@@ -1,0 +1,154 @@
+"""What a user's command does before and after its jobs: checks, cleanup and messages."""
+
+import difflib
+import sys
+from collections.abc import Callable, Collection, Iterable, Mapping
+from pathlib import Path
+from typing import TypeVar
+
+from snakemake.logging import logger
+
+from lextables.corpora.caselaw.volumes import LIST, is_damaged
+from lextables.pipeline import not_run, removed, version
+from lextables.pipeline.atomic import write_text
+from lextables.pipeline.content import sha256_of
+from lextables.pipeline.errors import BadInput
+from lextables.pipeline.run import versions
+from lextables.planning.messages import show_last
+from lextables.planning.project import Project
+from lextables.planning.sources import read_record
+from lextables.sources.fetch import damaged
+
+SHOWN_VOLUMES = 10  # in a message
+Result = TypeVar("Result")
+
+
+def or_exit(build: Callable[..., Result], *arguments: object) -> Result:
+    """Return ``build(*arguments)``; `BadInput` ends the run with its message."""
+    try:
+        return build(*arguments)
+    except BadInput as error:
+        sys.exit(str(error))
+
+
+def show_configuration(project: Project) -> None:
+    """Log the configuration, and earlier runs that were made with other library versions."""
+    heading = project.config.heading(project.context.gpu)
+    logger.info(f"lextables: {heading}", extra={"show": True})
+    folder = Path(project.results)
+    records = [folder / run.folder / "run.json" for run in project.specs]
+    installed = versions()
+    outdated = version.outdated(records, installed)
+    if outdated:
+        path = folder / ".cache/other_versions.txt"
+        logger.warning(version.warning(outdated, installed, path))
+
+
+def started_by_snakemake() -> bool:
+    """Return whether the program of this process is Snakemake, whose options can be checked."""
+    return "snakemake" in Path(sys.argv[0]).parts[-2:]
+
+
+def check_options(has_no_cores: bool) -> None:
+    """End the run if an option would be ignored or no job would start."""
+    if has_no_cores:
+        sys.exit("--cores 0: no job would start; use --cores 1 or more.")
+    if not started_by_snakemake():
+        return
+    if sum(word in ("--config", "-C") for word in sys.argv) > 1:
+        sys.exit(
+            "--config is given twice, and only the last one would count; "
+            "put all keys after one --config."
+        )
+
+
+def check_targets(
+    project: Project, targets: Collection[str], rules: Collection[str]
+) -> None:
+    """End the run if a target is neither one of ``rules`` nor a file, or was removed."""
+    or_exit(removed.check, sorted(targets), "command line")
+    reasons = _reasons_without_target(project)
+    for target in sorted(set(targets) - set(rules)):
+        if target in reasons:
+            sys.exit(f"{target}: {reasons[target]}.")
+        if "/" in target or Path(target).exists():
+            continue
+        near = difflib.get_close_matches(target.lower(), rules)
+        near = near or ["snakemake --list-target-rules"]
+        sys.exit(f"{target}: there is no such target; nearest: {', '.join(near)}.")
+
+
+def _reasons_without_target(project: Project) -> Mapping[str, str]:
+    """{target that exists under other configurations: why it does not exist now}."""
+    reasons = {f"{name}_data": reason for name, reason in project.absent.items()}
+    for paper in project.papers.keys() - set(project.config.papers):
+        reason = f"config key papers leaves {paper} out; add it there"
+        reasons[paper] = reason
+        for table in project.papers[paper].tables:
+            reasons[f"{paper}_{table}"] = reason
+    return reasons
+
+
+def clean_up(project: Project, exports: Iterable[str]) -> None:
+    """Delete what this run makes or fetches again.
+
+    ``exports`` are the declared files of the exports.
+    """
+    _retry_what_is_not_run(project, exports)
+    _remove_damaged_downloads(Path(project.results))
+
+
+def _retry_what_is_not_run(project: Project, exports: Iterable[str]) -> None:
+    """Delete outputs with a reason why a row is not run, and the files of what shows them."""
+    dropped = not_run.drop(project.results)
+    if not dropped:
+        return
+    shown = [Path(export) for export in exports]
+    for paper in project.config.papers:
+        for table in project.papers[paper].tables:
+            if dropped.intersection(project.plans[paper].folders(table)):
+                shown.append(Path(project.results, "tables", paper, f"{table}.csv"))
+    for path in shown:
+        path.unlink(missing_ok=True)
+
+
+def _remove_damaged_downloads(results: Path) -> None:
+    """Delete stored downloads that are not of their kind.
+
+    `SourceParams.key` then asks to fetch them again.
+    """
+    faults = dict(damaged(results / "sources"))
+    volumes = results / "sources/caselaw" / LIST
+    if volumes.is_file() and is_damaged(volumes):
+        faults[volumes] = "no list of volumes"
+    for path, fault in faults.items():
+        write_text(f"{path}.removed", sha256_of(path))
+        path.unlink()
+        logger.warning(
+            f"{path} was {fault}; it is removed, and fetched again when it is needed."
+        )
+
+
+def show_skipped_volumes(results: str, shards: Iterable[str]) -> None:
+    """Log which volumes of case law were skipped in these shards."""
+    skipped = []
+    for shard in shards:
+        fetched = (
+            read_record(Path(results, f"sources/caselaw/{shard}.json"), dict) or {}
+        )
+        ingested = read_record(Path(results, f"data/caselaw/{shard}.json"), dict) or {}
+        skipped += ingested.get("set_aside") or fetched.get("absent", [])
+    if not skipped:
+        return
+    names = ", ".join(skipped[:SHOWN_VOLUMES])
+    if len(skipped) > SHOWN_VOLUMES:
+        names += f" and {len(skipped) - SHOWN_VOLUMES:,} more"
+    show_last(
+        f"Skipped volumes of case law: {names}; --forcerun caselaw_volumes fetches them."
+    )
+
+
+def show_not_run(results: str) -> None:
+    """Log why rows are not run."""
+    for reason in not_run.reasons(results):
+        show_last(f"Not run: {reason}.")

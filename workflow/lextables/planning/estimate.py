@@ -1,0 +1,262 @@
+"""Cost of each job of Snakemake's graph, for the target `plan` and for the expected time."""
+
+import csv
+import logging
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from snakemake.logging import logger
+
+from lextables.models.resolve import Model
+from lextables.pipeline.errors import BadInput
+from lextables.pipeline.run import Run
+from lextables.pipeline.version import snakemake_path
+from lextables.planning.job_resources import JobResources
+from lextables.planning.project import HUB, Project
+from lextables.planning.scripts import any_of
+from lextables.planning.snakemake_interface import SnakemakeRun, is_graph_complete
+from lextables.sources.fetch import in_mirror
+from lextables.sources.registry import resolve
+from lextables.tasks import resources
+from lextables.tasks.plan import Spec
+
+PLAN = "plan"  # the target
+VOLUME_BYTES = 847_678  # mean size of 180 zips with a volume of U.S. Reports
+WEIGHT_BYTES = 4  # of a parameter, as weights are published
+STEPS = r"data|ask|retrieve_[a-z]+|rerank[a-z_]*"  # of rules named after a data set
+TABLE_RULES = ("table", "figure")
+Kind = tuple[str, str, str]
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """Estimates for the jobs of a command.
+
+    ``shards`` are {shard of case law: its volumes}.
+    """
+
+    project: Project
+    resources: JobResources
+    shards: Mapping[str, Sequence[str]]
+
+    @cached_property
+    def _run_in(self) -> dict[str, Run]:
+        """{folder in the results: its run}."""
+        results = self.project.results
+        return {f"{results}/{run.folder}": run for run in self.project.specs}
+
+    @cached_property
+    def _rule_of_data_set(self) -> re.Pattern[str]:
+        """Names of rules that are generated in a loop, one per data set."""
+        names = any_of(self.project.paper_of)
+        return re.compile(rf"(?P<dataset>{names})_(?P<step>{STEPS})(_\d+)?")
+
+    @property
+    def _costs(self) -> Path:
+        return self.project.context.root / "resources/costs"
+
+    def kind(self, job: Any) -> Kind:
+        """Return rule, data set and model of a job, as in resources/costs/records.csv."""
+        wildcards = dict(job.wildcards.items())
+        step = job.rule.name
+        names = [wildcards.get(name) for name in ("dataset", "paper", "source")]
+        generated = self._rule_of_data_set.fullmatch(step)
+        if generated:
+            step = generated["step"]
+            names.insert(0, generated["dataset"])
+        dataset = next(filter(None, names), "")
+        model = wildcards.get("model") or wildcards.get("encoder") or ""
+        return step, dataset, model
+
+    def seconds(self, jobs: Iterable[Any]) -> tuple[dict[int, float], set[int]]:
+        """Return {number of a job: expected seconds of a core}, and the guessed jobs.
+
+        The seconds are the mean of the records of the same rule, data set and model, else
+        of the rule, else of all, and a second at least.  Guessed are jobs without records
+        of their data set and model.
+        """
+        records = self._recorded_seconds()
+        expected, guessed = {}, set()
+        for job in jobs:
+            if job.is_norun:
+                continue
+            kind = self.kind(job)
+            if kind not in records:
+                guessed.add(job.jobid)
+            found = records.get(kind) or records.get(kind[:1]) or records[()]
+            expected[job.jobid] = max(1.0, fmean(found))
+        return expected, guessed
+
+    def _recorded_seconds(self) -> Mapping[tuple[str, ...], list[float]]:
+        seconds: dict[tuple[str, ...], list[float]] = defaultdict(list)
+        with (self._costs / "records.csv").open(encoding="utf-8", newline="") as file:
+            for record in csv.DictReader(file):
+                if record["data"] != self.project.config.data:
+                    continue
+                kind = record["rule"], record["dataset"], record["model"]
+                for names in (kind, kind[:1], ()):
+                    seconds[names].append(float(record["seconds"]))
+        return dict(seconds)
+
+    def transferred(self, job: Any) -> tuple[int, int | None]:
+        """Return the bytes of published files that a job copies or downloads.
+
+        The second number is what it downloads, None if unknown.
+        """
+        if job.rule.name == "fetch_source":
+            return self._source_bytes(job.wildcards.source, job.wildcards.file)
+        if job.rule.name == "caselaw_volumes":
+            return self._volume_bytes(self.shards[job.wildcards.shard])
+        return 0, 0
+
+    def _source_bytes(self, source: str, file: str) -> tuple[int, int | None]:
+        registered = resolve(self.project.sources, source, file)
+        allowed = registered.variants_for(self.project.config.data)
+        sizes = [candidate.size for candidate in registered.among(allowed)]
+        size = max((size for size in sizes if size is not None), default=None)
+        if in_mirror(registered, self.project.context.mirrors, allowed):
+            return size or 0, 0
+        return size or 0, size
+
+    def _volume_bytes(self, volumes: Sequence[str]) -> tuple[int, int]:
+        missing = 0
+        for volume in volumes:
+            name = f"caselaw/{volume}.zip"
+            mirrors = self.project.context.mirrors
+            if not any((mirror / name).is_file() for mirror in mirrors):
+                missing += 1
+        return VOLUME_BYTES * len(volumes), VOLUME_BYTES * missing
+
+    def downloads_of(self, specs: Iterable[Spec]) -> dict[str, int | None]:
+        """Return {hub id: bytes} of the weights of these runs that are not on this machine."""
+        downloads = {}
+        for spec in specs:
+            location = str(spec.settings.get("weights", ""))
+            found = str(spec.settings.get("found", ""))
+            is_hub_id = found.startswith(HUB) and location.count("/") == 1
+            if is_hub_id and "folder" not in self.project.weight_paths.get(
+                location, {}
+            ):
+                model = self.project.context.models.get(spec.settings.get("model", ""))
+                downloads[location] = _published_bytes(model)
+        return downloads
+
+    def jobs(self, run: SnakemakeRun) -> list[Any]:
+        """Return every job of the graph except targets, with its size and cost."""
+        from lextables.report import costs  # loads pandas, which no other command needs
+
+        to_run = set(run.jobs_to_run)
+        numbers: dict[Any, int] = {}
+        sizes: dict[Any, dict[Any, int]] = {}  # of the published files behind a job
+        found = []
+        for job, before in run.jobs_with_dependencies():
+            numbers[job] = len(numbers)
+            size, download = self.transferred(job)
+            sizes[job] = {job: size} if size else {}
+            for other in before:
+                sizes[job].update(sizes[other])
+            if job.is_norun:  # a target
+                continue
+            step, dataset, model = self.kind(job)
+            runs = self._runs_of(job)
+            specs = [self.project.specs[run] for run in runs]
+            table = None
+            if step in TABLE_RULES:
+                table = (job.wildcards.paper, job.wildcards.table)
+            estimated = costs.Job(
+                number=numbers[job],
+                rule=step,
+                runs=job in to_run,
+                dataset=dataset,
+                model=model,
+                before=tuple(sorted(numbers[other] for other in before)),
+                table=table,
+                gpu=bool(job.resources.get("gpu")),
+                published=sum(sizes[job].values()),
+                download=download,
+                weights=self.downloads_of(specs),
+                mem_mb=int(job.resources.get("mem_mb") or 0),
+                minutes=int(job.resources.get("runtime") or 0),
+                gpu_hours=self._gpu_hours(job, runs),
+                trained=self._trained_bytes(job, specs),
+                benchmark=str(job.benchmark or ""),
+                outputs=tuple(map(str, job.output)),
+            )
+            found.append(estimated)
+        return found
+
+    def _runs_of(self, job: Any) -> list[Run]:
+        """The runs that a job makes, sorted by folder.
+
+        Only their records tell: scoring writes into the folder of a run too.
+        """
+        records = [path for path in job.output if path.endswith("run.json")]
+        folders = sorted({str(Path(path).parent) for path in records})
+        return [self._run_in[folder] for folder in folders if folder in self._run_in]
+
+    def _gpu_hours(self, job: Any, runs: Sequence[Run]) -> float:
+        if not runs or not job.resources.get("gpu"):
+            return 0.0
+        return resources.hours(self.resources.work(runs), self.project.context.gpu)
+
+    def _trained_bytes(self, job: Any, specs: Sequence[Spec]) -> int | None:
+        """The bytes of the trained weights that a job keeps; None if it keeps no transformer."""
+        names = [Path(output).name for output in job.output]
+        if "weights" not in names or not job.resources.get("gpu"):
+            return None
+        parameters = [self.resources.estimator.parameters(spec) for spec in specs]
+        return WEIGHT_BYTES * sum(parameters)
+
+    def write_plan(self, run: SnakemakeRun) -> str:
+        """Write the plan into the results folder, and return its text for the screen."""
+        from lextables.report import costs
+
+        data = self.project.config.data
+        jobs = self.jobs(run)
+        records = costs.load_records(self._costs / "records.csv")
+        estimated = costs.estimates(jobs, data, records)
+        lines = costs.summary(jobs, estimated)
+        folder = Path(self.project.results) / PLAN
+        where = costs.write(folder, lines, estimated, costs.records(jobs, data))
+        return f"{costs.text(lines, estimated)}\n{where}"
+
+
+class PlanScreen(logging.Handler):
+    """Prints the plan once Snakemake has the graph of its jobs."""
+
+    def __init__(self, estimates: Estimates, run: SnakemakeRun) -> None:
+        super().__init__()
+        self.estimates = estimates
+        self.run = run
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print the plan after the message with the numbers of jobs."""
+        if is_graph_complete(record):
+            print(self.estimates.write_plan(self.run), flush=True)
+            logger.removeHandler(self)
+
+
+def targets_of_plan(run: SnakemakeRun, default: Sequence[str]) -> Sequence[str]:
+    """Return the other targets of the command, by default ``default``.
+
+    Raises `BadInput` if the command would run jobs.
+    """
+    if not run.is_dry_run:
+        raise BadInput(
+            "a plan needs a dry run",
+            where=f"target {PLAN}",
+            do=f"run {snakemake_path()} -n {PLAN}",
+        )
+    return [] if run.targets - {PLAN} else default
+
+
+def _published_bytes(model: Model | None) -> int | None:
+    if model is None or not model.parameters:
+        return None
+    return WEIGHT_BYTES * model.parameters

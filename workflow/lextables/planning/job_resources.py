@@ -1,0 +1,162 @@
+"""Resources of rules: memory, time and GPU.  Each retry of a job requests more."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from snakemake.iocontainers import Wildcards
+
+from lextables.models.files import model_files
+from lextables.pipeline.run import Run
+from lextables.planning.runs import Runs
+from lextables.tasks import requests, resources
+from lextables.tasks.resources import Estimator, Work
+
+Resource = Callable[[Wildcards, int], Any]
+
+
+def per_attempt(amount: int) -> Resource:
+    """Return a resource: ``amount``, and as much more at each retry."""
+
+    def requested(wildcards: Wildcards, attempt: int) -> int:
+        return amount * attempt
+
+    return requested
+
+
+@dataclass
+class JobResources:
+    """The resources of jobs under the configuration.
+
+    ``volumes`` is the number of volumes of case law that a data set is built from.
+    """
+
+    runs: Runs
+    volumes: int = field(default=0)
+
+    @property
+    def gpus(self) -> int:
+        """GPUs of a job with a model; profiles/default has one for one job at a time."""
+        return int(self.runs.project.context.gpu)
+
+    @property
+    def model_threads(self) -> int:
+        """Threads of a job with a model.
+
+        The sample's models are so small that two jobs with one core each are faster than
+        one job with two.
+        """
+        return 1 if self.runs.project.config.data == "sample" else 4
+
+    @cached_property
+    def on_gpu(self) -> dict[str, Any]:
+        """GPU of a job with a model, and the config's resources for the cluster.
+
+        A gres that names GPUs replaces the number of GPUs, because SLURM's plugin refuses
+        both together.
+        """
+        found: dict[str, Any] = {"gpu": self.gpus}
+        if self.gpus:
+            found.update(self.runs.project.config.gpu_resources)
+        if "gpu" in found.get("gres", ""):
+            del found["gpu"]
+        return found
+
+    @cached_property
+    def estimator(self) -> Estimator:
+        """Estimates the work of the planned runs."""
+        project = self.runs.project
+        own = {}
+        for extra in project.config.extra_models:
+            folder = project.weight_paths.get(extra.key, {}).get("folder")
+            if folder:
+                files = model_files(folder)
+                own[extra.key] = resources.own_parameters(extra.kind, files)
+        path = project.context.root / "resources/costs/texts.csv"
+        texts = requests.load_texts(path, project.config.data, self.volumes)
+        return Estimator(project.specs, project.context.models, texts, own)
+
+    def limited(self, minutes: int) -> int | float:
+        """Return ``minutes``, at most config key max_runtime."""
+        return min(minutes, self.runs.project.config.max_runtime or math.inf)
+
+    def runtime(self, minutes: int) -> Resource:
+        """Return a resource: ``minutes``, as many more at each retry, and a limit."""
+
+        def requested(wildcards: Wildcards, attempt: int) -> int | float:
+            return self.limited(minutes * attempt)
+
+        return requested
+
+    def run_work(self, **fixed: str) -> Callable[[Wildcards], Work]:
+        """Return a function of wildcards: the work of a job that makes one run.
+
+        ``fixed`` are the parts of the run that are no wildcards of the rule.
+        """
+
+        def work(wildcards: Wildcards) -> Work:
+            return self.work([self.runs.run_of(wildcards, **fixed)])
+
+        return work
+
+    def work(self, runs: Sequence[Run]) -> Work:
+        """Return the work of a job that makes these runs of one model."""
+        return self.estimator.work(runs)
+
+    def encoding(self, wildcards: Wildcards) -> Work:
+        """Return the work of a job that encodes all texts of a data set."""
+        return self.estimator.encoding(wildcards.encoder, wildcards.dataset)
+
+    def of_small_model(
+        self, minutes: int, mem_mb: int = resources.LEAST_MB
+    ) -> dict[str, Any]:
+        """Return the resources of a job with a small model."""
+        runtime = self.runtime(minutes)
+        return {**self.on_gpu, "mem_mb": per_attempt(mem_mb), "runtime": runtime}
+
+    def of_model(self, work_of: Callable[[Wildcards], Work]) -> dict[str, Any]:
+        """Return the resources of a job with a model that does ``work_of`` its wildcards."""
+
+        def mem_mb(wildcards: Wildcards, attempt: int) -> int:
+            return resources.mem_mb(work_of(wildcards), bool(self.gpus)) * attempt
+
+        def runtime(wildcards: Wildcards, attempt: int) -> int | float:
+            minutes = resources.minutes(work_of(wildcards), bool(self.gpus))
+            return self.limited(minutes * attempt)
+
+        return {**self.on_gpu, "mem_mb": mem_mb, "runtime": runtime}
+
+    def of_asking(
+        self, minutes: int, work_of: Callable[[Wildcards], Work]
+    ) -> dict[str, Any]:
+        """Return the resources of a job that asks a language model, for ``minutes`` at least.
+
+        A model on a server needs neither a GPU nor memory of this machine.
+        """
+        local = self.of_model(work_of)
+
+        def mem_mb(wildcards: Wildcards, attempt: int) -> int:
+            if self.runs.asked_locally(wildcards):
+                return local["mem_mb"](wildcards, attempt)
+            return resources.LEAST_MB * attempt
+
+        def runtime(wildcards: Wildcards, attempt: int) -> int | float:
+            least = self.limited(minutes * attempt)
+            if self.runs.asked_locally(wildcards):
+                return max(least, local["runtime"](wildcards, attempt))
+            return least
+
+        found: dict[str, Any] = {"mem_mb": mem_mb, "runtime": runtime}
+        for name, value in self.on_gpu.items():
+            found[name] = self._if_local(value)
+        return found
+
+    def _if_local(self, value: Any) -> Resource:
+        """A resource that jobs which ask a server do not have."""
+
+        def requested(wildcards: Wildcards, attempt: int) -> Any:
+            return value if self.runs.asked_locally(wildcards) else None
+
+        return requested

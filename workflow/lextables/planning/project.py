@@ -1,0 +1,208 @@
+"""What is known before any job: the checked configuration, the registries and the plans."""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from lextables.models import device, inspection
+from lextables.models.files import model_files
+from lextables.models.resolve import API, MIRROR, load_models, places
+from lextables.models.weights import PACKAGE, PLACES, place
+from lextables.papers import packages, planning, submitted, trained_on
+from lextables.papers.registry import Paper
+from lextables.pipeline import registry, user_rows
+from lextables.pipeline.config import Config
+from lextables.pipeline.config import load as load_config
+from lextables.pipeline.content import Contents
+from lextables.pipeline.run import Run
+from lextables.sources import registry as sources
+from lextables.tables import published
+from lextables.tasks.plan import Context, Plan, Spec
+from lextables.tasks.submitted import PLACES as SUBMITTED_PLACES
+
+HUB = "hub"  # begins the place where weights were found, if that is the model hub
+
+
+@dataclass(frozen=True)
+class Project:
+    """The configuration, the registries, and the plan of each paper in the configuration.
+
+    ``path`` is the project's folder relative to the working folder, so that a project can
+    be moved together with its results.  ``defaults`` are the values of config.yaml.
+    ``weight_paths`` are {location of weights: where they are on this machine}.
+    """
+
+    path: Path
+    defaults: Mapping[str, Any]
+    context: Context
+    sources: sources.Registry
+    papers: Mapping[str, Paper]
+    contents: Contents
+    weight_paths: Mapping[str, Mapping[str, str]]
+    plans: Mapping[str, Plan]
+
+    @property
+    def config(self) -> Config:
+        """The checked configuration."""
+        return self.context.config
+
+    @property
+    def results(self) -> str:
+        """The folder of all results, relative to the working folder."""
+        return self.config.results
+
+    @property
+    def absent(self) -> Mapping[str, str]:
+        """{auxiliary data set that is not available: the reason}."""
+        return self.context.absent
+
+    @property
+    def paper_files(self) -> dict[str, str]:
+        """{paper: its file in the registry}."""
+        return _paper_files(self.path)
+
+    @cached_property
+    def specs(self) -> dict[Run, Spec]:
+        """All planned runs."""
+        specs: dict[Run, Spec] = {}
+        for plan in self.plans.values():
+            specs.update(plan.specs)
+        return specs
+
+    @cached_property
+    def tasks(self) -> dict[str, Any]:
+        """{data set: its task}, of all papers of the registry."""
+        tasks: dict[str, Any] = {}
+        for paper in self.papers.values():
+            tasks.update(paper.tasks)
+        return tasks
+
+    @cached_property
+    def paper_of(self) -> dict[str, str]:
+        """{data set: its paper}, of all papers of the registry."""
+        papers: dict[str, str] = {}
+        for name, paper in self.papers.items():
+            papers.update(dict.fromkeys((*paper.data, *paper.tasks), name))
+        return papers
+
+    def tasks_of_kind(self, kind: str) -> dict[str, Any]:
+        """Return {data set: its task} for the tasks of this kind, such as ``spans``."""
+        return {name: task for name, task in self.tasks.items() if task.task == kind}
+
+    def tables(self, dataset: str, *names: str) -> list[str]:
+        """Return the files of these tables of a data set."""
+        return [f"{self.results}/data/{dataset}/{name}.parquet" for name in names]
+
+    def published_values(self, paper: str) -> str:
+        """Return the file of a paper's published values."""
+        return str(self.path / f"resources/published/{paper}.csv")
+
+    def identified(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Return settings, with the digest of the weights if a path names these.
+
+        Weights on the hub are identified by their revision, and weights in the results by
+        the rule that makes them.
+        """
+        location = settings.get("weights") or ""
+        if not location.startswith((MIRROR, PACKAGE, user_rows.PREFIX)):
+            return dict(settings)
+        if settings["found"].startswith((HUB, API)):
+            return dict(settings)
+        folder = place(location)
+        content = self.contents.folder(folder, model_files(folder))
+        return {**settings, "content": content}
+
+
+def load(root: Path, path: Path, config: Mapping[str, Any]) -> Project:
+    """Check the configuration, read the registries and plan the papers.
+
+    ``config`` are the values of the command line and of a host workflow, which may lack
+    keys.  Only the papers in the config are planned, so that missing data of others stops
+    nothing.  Sets the environment variables by which this process and its jobs find weights
+    and submitted predictions: moving those must not trigger reruns, so they are no params.
+    Raises `BadInput`.
+    """
+    files = _paper_files(path)
+    defaults = registry.mapping(root / "config.yaml")
+    checked = load_config({**defaults, **config}, sorted(files), root)
+    source_registry = sources.load(*(path / name for name in source_files(files)))
+    models = load_models(root / "resources/models.yaml")
+    weight_paths = places(checked, models, checked.mirrors(root))
+    os.environ[PLACES] = json.dumps(weight_paths)
+    papers = packages.load_all(files)
+    trained_on.check(checked, models, papers)
+    absent = planning.absent_data(checked, papers, source_registry, root)
+    gpu = device.expected(checked.device)
+    context = Context(checked, models, root, gpu, absent=absent)
+    _check_names(path, papers, context)
+    contents = Contents(Path(checked.results) / ".cache")
+    predictions = submitted.find(checked, papers, contents)
+    os.environ[SUBMITTED_PLACES] = json.dumps(predictions.places)
+    context = replace(context, submitted=predictions.rows)
+    plans = {}
+    for name in checked.papers:
+        plans[name] = planning.plan(papers[name], context, checked.excluded(name))
+    plans = planning.share_trainings(plans, papers)
+    planning.check_excluded(checked.exclude_rows, plans, papers)
+    project = Project(
+        path, defaults, context, source_registry, papers, contents, weight_paths, plans
+    )
+    _check_models(project)
+    return project
+
+
+def source_files(papers: Mapping[str, str]) -> list[str]:
+    """Return the files of the registry of sources, relative to the project.
+
+    They are a param of rules: another place of the project must not trigger reruns.
+    """
+    return [
+        "resources/sources.yaml",
+        *(f"resources/papers/{name}.yaml" for name in papers),
+    ]
+
+
+def _paper_files(path: Path) -> dict[str, str]:
+    files = sorted((path / "resources/papers").glob("*.yaml"))
+    return {file.stem: str(file) for file in files}
+
+
+def _check_names(path: Path, papers: Mapping[str, Paper], context: Context) -> None:
+    """Raise `BadInput` if a user's row has the name of a row or a model of the papers."""
+    config = context.config
+    extra_names = {
+        "extra_models": [extra.name for extra in config.extra_models],
+        "extra_predictions": [extra.name for extra in config.extra_predictions],
+    }
+    if not any(extra_names.values()):
+        return
+    taken = list(context.models)
+    for name, paper in papers.items():
+        printed = published.load(path / f"resources/published/{name}.csv")
+        # In some tables models are the columns.
+        names = {cell.row for cell in printed} | {cell.column for cell in printed}
+        taken += user_rows.printed(sorted(names))
+        taken += user_rows.rows_of(paper.model_dump())
+    without = replace(context, config=config.model_copy(update={"extra_models": ()}))
+    for name in config.papers:
+        plan = planning.plan(papers[name], without)
+        taken += user_rows.rows_of(list(plan.rows.values()))
+    for key, names in extra_names.items():
+        user_rows.check_free(names, taken, key)
+
+
+def _check_models(project: Project) -> None:
+    """Raise `BadInput` if a user's model is not of the declared kind."""
+    fetch = project.config.models == "paper"
+    for extra in project.config.extra_models:
+        lengths = []
+        for spec in project.specs.values():
+            if spec.settings.get("weights") == extra.key:
+                lengths.append(spec.settings.get("max_length") or 0)
+        if lengths:
+            here = project.weight_paths[extra.key]
+            inspection.inspect(extra, here, fetch, project.contents, max(lengths))

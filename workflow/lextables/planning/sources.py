@@ -1,0 +1,110 @@
+"""Params of the rules that fetch published files and weights."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from snakemake.iocontainers import Wildcards
+
+from lextables.pipeline.errors import BadInput
+from lextables.pipeline.files import read_json
+from lextables.planning.project import HUB, Project
+from lextables.sources.fetch import Provenance, content_key
+from lextables.sources.registry import SourceFile, file_regex, resolve
+
+# What the download of a model's weights depends on.
+WEIGHT_SETTINGS = ("model", "weights", "revision", "max_length")
+
+
+@dataclass(frozen=True)
+class SourceParams:
+    """Params of the rule of a source file, by its wildcards."""
+
+    project: Project
+
+    def registered(self, wildcards: Wildcards) -> SourceFile:
+        """Return the entry of a source file in the registry."""
+        return resolve(self.project.sources, wildcards.source, wildcards.file)
+
+    def file_pattern(self) -> str:
+        """Return the pattern of all registered files.
+
+        Only these: x.json can be a file, and x.json.json its provenance.
+        """
+        patterns = set()
+        for source in self.project.sources.values():
+            patterns.update(file_regex(name) for name in source.files)
+        return "|".join(sorted(patterns))
+
+    def variants(self, wildcards: Wildcards) -> list[str]:
+        """Param: the variants of a source file that the configuration allows."""
+        return self.registered(wildcards).variants_for(self.project.config.data)
+
+    def pins(self, wildcards: Wildcards) -> list[str]:
+        """Param: the registered digests of a source file; a new digest fetches it again."""
+        return self.pins_of(self.registered(wildcards))
+
+    def pins_of(self, registered: SourceFile) -> list[str]:
+        """Return the digests of the variants that the configuration allows."""
+        variants = registered.variants_for(self.project.config.data)
+        return [candidate.pin for candidate in registered.among(variants)]
+
+    def content(self, wildcards: Wildcards) -> str:
+        """Param: the current content of a source file.
+
+        Other content in a mirror is fetched again.
+        """
+        name = f"{wildcards.source}/{wildcards.file}"
+        file = Path(self.project.results, "sources", name)
+        fetched = None
+        if file.is_file():
+            fetched = read_record(file.with_name(f"{file.name}.json"), Provenance)
+        return self.key(wildcards.source, wildcards.file, fetched)
+
+    def key(self, source: str, file: str, fetched: Provenance | None) -> str:
+        """Return the pin or digest of a source file.
+
+        ``fetched`` is the provenance of the one that was fetched, if any.  The digest of a
+        damaged download that was removed is part of the key.
+        """
+        registered = resolve(self.project.sources, source, file)
+        key = content_key(
+            registered,
+            self.project.context.mirrors,
+            registered.variants_for(self.project.config.data),
+            fetched,
+            self.project.contents.file,
+        )
+        removed = Path(self.project.results, "sources", source, f"{file}.removed")
+        if not removed.is_file():
+            return key
+        return f"{key} after {removed.read_text(encoding='utf-8')}"
+
+
+def read_record(path: Path, kind: Any) -> Any:
+    """Return the record of a download, of type ``kind``.
+
+    None if it does not exist or is damaged: then it is fetched again.
+    """
+    with suppress(FileNotFoundError, BadInput):
+        return read_json(path, kind)
+    return None
+
+
+def hub_weights(
+    project: Project, others: Sequence[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """Param: the settings of all weights from the hub, each once, sorted by location.
+
+    ``others`` are the settings of weights that belong to no run.
+    """
+    by_location = {}
+    for settings in (*(spec.settings for spec in project.specs.values()), *others):
+        if not settings.get("found", "").startswith(HUB):
+            continue
+        location = settings["weights"]
+        if not location.startswith(f"{project.results}/"):
+            by_location[location] = {key: settings.get(key) for key in WEIGHT_SETTINGS}
+    return [by_location[location] for location in sorted(by_location)]
