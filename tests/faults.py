@@ -20,7 +20,7 @@ RESULTS = "results/sample"
 # Folders, and keys of run.json, that may differ between runs with the same results.
 HISTORY = {"logs", "benchmarks", "work", ".cache"}
 HISTORY_KEYS = set(
-    "lextables seconds peak_memory_mib throughput resumed_from_update finished_before".split()
+    "lextables seconds peak_memory_mib resumed_from_update finished_before".split()
 )
 SECONDS = re.compile(rb"(?<![\d.])\d+(\.\d+)? s(?= on )")  # in a table's cell
 

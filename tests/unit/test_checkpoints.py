@@ -22,6 +22,9 @@ from lextables.models.checkpoints import (
     work_folder,
 )
 from lextables.models.in_parts import InParts
+from lextables.pipeline.run import recorded
+
+CPU = torch.device("cpu")
 
 
 def complete(folder, update):
@@ -87,32 +90,27 @@ def flip(path):
     os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
 
 
+LINKED = "../../../run/weights/model.safetensors"  # the run's file, a hard link
+
+
 @pytest.mark.parametrize(
     ("name", "damage"),
     [
-        (
-            "weights/model.safetensors",
-            truncate,
-        ),  # the first two damage the file of the run, a hard link
-        ("weights/model.safetensors", flip),
-        ("weights/model.safetensors", Path.unlink),
-        ("weights/more.json", Path.touch),
-        ("run.json", truncate),
-        ("run.json", Path.unlink),
-        ("files.json", lambda path: path.write_text(path.read_text()[:9])),
-        ("files.json", lambda path: path.write_text("[]")),
-        ("files.json", lambda path: path.write_text('{"run.json": 3}')),
-        ("files.json", Path.unlink),
+        (LINKED, truncate),
+        (LINKED, flip),
+        ("content/weights/model.safetensors", Path.unlink),
+        ("content/weights/more.json", Path.touch),
+        ("content/run.json", truncate),
+        ("content/run.json", Path.unlink),
+        ("digest", truncate),
+        ("digest", lambda path: path.write_bytes(b"\xff")),
+        ("digest", Path.unlink),
     ],
 )
 def test_a_damaged_training_is_not_reused(tmp_path, trained, capsys, name, damage):
     work, weights, record = trained
     keep(tmp_path / "work", work.name, weights, record)
-    damage(
-        weights / "model.safetensors"
-        if damage in (truncate, flip) and "model" in name
-        else work / "finished" / name
-    )
+    damage(work / "finished" / name)
     shutil.rmtree(weights)
     assert finished(work, weights) is None
     assert not weights.exists()
@@ -145,32 +143,39 @@ class Points(Dataset):
         return {"x": torch.tensor(float(at)), "y": torch.tensor(2.0 * at)}
 
 
-def test_progress_of_training_is_logged_and_not_printed(tmp_path, caplog, capfd):
-    settings = TrainingArguments(
-        **arguments(
-            tmp_path, 4, seed=0, save_every=0, device=torch.device("cpu"), log_lines=2
+def line_trainer(folder, updates, **options):
+    """A trainer of `Line` that writes to ``folder``."""
+    return InParts(
+        model=Line(),
+        args=TrainingArguments(
+            **arguments(folder, updates, seed=0, device=CPU, **options),
+            remove_unused_columns=False,
         ),
-        remove_unused_columns=False,
+        train_dataset=Points(),
+        mixed=False,
+        decayed="weights",
     )
+
+
+def test_progress_of_training_is_logged_and_not_printed(tmp_path, caplog, capfd):
     caplog.set_level("INFO", logger="lextables")
-    assert (
-        train(
-            InParts(
-                model=Line(),
-                args=settings,
-                train_dataset=Points(),
-                mixed=False,
-                decayed="weights",
-            ),
-            tmp_path,
-        )
-        == 0
-    )
+    trainer = line_trainer(tmp_path, 4, save_every=0, log_lines=2)
+    with recorded(tmp_path / "run.json", {}) as record:
+        assert train(trainer, tmp_path) == 0
     assert [re.sub(r"[0-9.]+$", "x", line) for line in caplog.messages] == [
         "update 2 of 4, loss x",
         "update 4 of 4, loss x",
     ]
     assert capfd.readouterr() == ("", "")
+    assert record["precision"] == "float32"
+
+
+def test_a_training_has_one_checkpoint_and_continues_from_it(tmp_path):
+    (tmp_path / "checkpoint-7").mkdir()  # not completely written
+    assert train(line_trainer(tmp_path, 5, save_every=2), tmp_path) == 0
+    assert [path.name for path in tmp_path.glob("checkpoint-*")] == ["checkpoint-5"]
+    complete(tmp_path, 3)  # a kill left it beside the newer one
+    assert train(line_trainer(tmp_path, 8, save_every=2), tmp_path) == 5
 
 
 def test_a_checkpoint_is_flushed_before_it_is_marked_as_complete(tmp_path, monkeypatch):

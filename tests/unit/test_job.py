@@ -144,8 +144,7 @@ def test_control_c_ends_a_job_without_a_traceback(tmp_path):
 
 def test_only_busy_jobs_without_log_output_report_that_they_are_working(tmp_path):
     before = (
-        "import time\nfrom lextables.pipeline import job as module\nmodule.QUIET, module.LOOK = 0.3, 0.4\n"
-        "module.PROGRESS['batches of training'] = 1200"
+        "import time\nfrom lextables.pipeline import job as module\nmodule.QUIET, module.LOOK = 0.3, 0.4"
     )
     busy = "end = time.process_time() + 2\nwhile time.process_time() < end: pass"
     said = {}
@@ -159,9 +158,7 @@ def test_only_busy_jobs_without_log_output_report_that_they_are_working(tmp_path
         ]
     assert said["idle"] == []
     assert len(said["busy"]) >= 1
-    pattern = (
-        r"working: \d+ processor seconds in the last \d+ s; 1,200 batches of training"
-    )
+    pattern = r"working: \d+ processor seconds in the last \d+ s"
     assert all(re.fullmatch(pattern, line) for line in said["busy"])
 
 

@@ -29,7 +29,6 @@ from lextables.models import device, loading
 from lextables.models.files import check_named_code
 from lextables.models.in_parts import PROCESSOR_TOKENS, in_parts_that_fit
 from lextables.models.own_settings import COSINE, prompt_name, set_length
-from lextables.models.throughput import READING, count, measured
 from lextables.models.tokenised import AT_ONCE, tokenised
 from lextables.pipeline.atomic import replacing, write_text
 from lextables.pipeline.errors import loading_weights
@@ -161,7 +160,7 @@ def _encoded(
         model, {name: options[name] for name in ("task",) if name in options}, unit
     )
     vectors = np.empty((len(unique), model.get_embedding_dimension()), dtype=np.float32)
-    with measured(READING, model), tqdm(total=len(unique), desc="encoding") as progress:
+    with tqdm(total=len(unique), desc="encoding") as progress:
         for start in range(0, len(unique), SHARD):
             part = unique[start : start + SHARD]
             for positions, found in encoder.vectors(part, options):
@@ -187,7 +186,6 @@ class _Encoder:
             for start in range(0, len(texts), AT_ONCE):
                 part = list(texts[start : start + AT_ONCE])
                 features = self.model.preprocess(part, **options)
-                count(features)
                 yield np.arange(start, start + len(part)), self.forward(features)
             return
         inputs = tokenised(self.model, texts, **options)
@@ -198,18 +196,10 @@ class _Encoder:
             )
             return np.concatenate([*parts])
 
-        lengths = inputs.lengths()
-        all_batches = [*batches(lengths, TOKENS[self.model.device.type])]
+        most = TOKENS[self.model.device.type]
+        all_batches = [*batches(inputs.lengths(), most)]
         results = _in_parallel(encode, all_batches, self.model.device)
-        for batch, found in zip(all_batches, results, strict=True):
-            count(
-                {
-                    "attention_mask": torch.ones(
-                        len(batch), lengths[batch[0]], dtype=torch.long
-                    )
-                }
-            )
-            yield batch, found
+        yield from zip(all_batches, results, strict=True)
 
     def _reads_tokens(self, text: str, options: Mapping[str, Any]) -> bool:
         """Whether the model is a transformer, and not one of word vectors, for texts with these options."""

@@ -1,11 +1,11 @@
-"""Checkpoints that survive a kill: training resumes only from a completely written one.
+"""Checkpoints that survive a kill: training resumes only from a complete one.
 
-They are in a work folder named by a hash of inputs and settings, so checkpoints of other data or settings are
-never used.  The weights of a finished training stay there as hard links, which need no space: the same
-training requested again ends at once.
+They are in a work folder named by a hash of inputs and settings, so checkpoints of
+other data or settings are never used.  The weights of a finished training stay there
+as hard links, which need no space: the same training requested again ends at once.
 
-Damage to a run's weights damages the hard links too.  Therefore size and digest of each file are recorded
-when a training finishes, and compared before it is reused.
+Damage to a run's weights damages the hard links too.  Therefore a digest of all files
+is stored when a training finishes, and compared before it is reused.
 """
 
 import hashlib
@@ -13,7 +13,8 @@ import json
 import logging
 import os
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,108 +23,104 @@ from transformers import PrinterCallback, ProgressCallback, TrainerCallback
 
 from lextables.models.in_parts import MORE_MEMORY, OUT_OF_MEMORY, InParts, out_of_memory
 from lextables.models.precision import precision_name, tf32
-from lextables.models.throughput import TRAINING, measured
 from lextables.pipeline.atomic import flush, replacing_folder, write_text
-from lextables.pipeline.content import sha256_of
+from lextables.pipeline.content import folder_content
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import read_json
 from lextables.pipeline.run import noted
 
-_WHOLE, _FINISHED, _FILES = "whole", "finished", "files.json"
+_WHOLE, _FINISHED = "whole", "finished"
+# Of finished work: its files, and their digest.
+_CONTENT, _DIGEST = "content", "digest"
 _log = logging.getLogger("lextables")
 
 
 def work_folder(root: str | Path, settings: Mapping[str, Any]) -> Path:
-    """Return the folder under ``root`` for training with these inputs and settings, created if missing."""
-    key = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:16]
-    folder = Path(root) / key
+    """Return the folder under ``root`` for training with these inputs and settings.
+
+    It is created if it is missing.
+    """
+    text = json.dumps(settings, sort_keys=True)
+    folder = Path(root) / hashlib.sha256(text.encode()).hexdigest()[:16]
     folder.mkdir(parents=True, exist_ok=True)
-    write_text(
-        folder / "settings.json", json.dumps(settings, indent=2, sort_keys=True) + "\n"
-    )
+    readable = json.dumps(settings, indent=2, sort_keys=True) + "\n"
+    write_text(folder / "settings.json", readable)
     return folder
 
 
 def clear(root: str | Path) -> None:
-    """Delete the work folder ``root`` of a finished run, including work of earlier code or settings."""
+    """Delete the work folder ``root`` of a finished run, and work of other settings."""
     if Path(root).is_dir():
         shutil.rmtree(root)
 
 
 def keep(root: str | Path, work: str, weights: str | Path, record: str | Path) -> None:
-    """Keep a finished training's folder ``weights`` and its ``record`` for `finished`, and delete other work.
+    """Keep a finished training for `finished`, and delete other work under ``root``.
 
-    ``work`` is the name of the training's folder under ``root``.
+    ``weights`` is its folder, ``record`` its `run.json`, ``work`` the name of its
+    folder under ``root``.
     """
     folder = Path(root) / work
-    with replacing_folder(folder / _FINISHED) as temporary:
-        shutil.copytree(weights, temporary / "weights", copy_function=_linked)
-        shutil.copy2(record, temporary / "run.json")
-        seal(temporary)
+    with finishing(folder) as content:
+        shutil.copytree(weights, content / "weights", copy_function=_linked)
+        shutil.copy2(record, content / "run.json")
     for left in (*Path(root).iterdir(), *folder.iterdir()):
         if left not in (folder, folder / _FINISHED):
-            shutil.rmtree(left) if left.is_dir() else left.unlink()
+            remove(left)
 
 
 def finished(work: Path, weights: str | Path) -> dict[str, Any] | None:
-    """Link the weights that `keep` stored in ``work`` to ``weights``, and return their training's record.
+    """Link the weights that `keep` stored in ``work`` to ``weights``.
 
-    None if there is no finished training with the same inputs, settings, code and libraries.
+    Returns their training's record; None if there is no finished training with the
+    same inputs, settings, code and libraries.
     """
-    kept = work / _FINISHED
-    if not intact(kept):
+    content = finished_content(work)
+    if content is None:
         return None
+    stored = content / "weights"
     with replacing_folder(weights) as temporary:
-        shutil.copytree(
-            kept / "weights", temporary, copy_function=_linked, dirs_exist_ok=True
-        )
-    _log.info(
-        "this training was finished before and nothing has changed: its weights are reused"
-    )
-    return read_json(kept / "run.json")
+        shutil.copytree(stored, temporary, copy_function=_linked, dirs_exist_ok=True)
+    _log.info("unchanged since it was finished: the weights are reused")
+    return read_json(content / "run.json")
 
 
-def seal(folder: Path) -> None:
-    """Record size and digest of each file in ``folder`` for `intact`."""
-    write_text(
-        folder / _FILES,
-        json.dumps(_files(folder, sha256_of), indent=1, sort_keys=True) + "\n",
-    )
+@contextmanager
+def finishing(work: Path) -> Iterator[Path]:
+    """Yield a folder for the files of finished work; they are stored with a digest."""
+    with replacing_folder(work / _FINISHED) as temporary:
+        content = temporary / _CONTENT
+        content.mkdir()
+        yield content
+        write_text(temporary / _DIGEST, folder_content(content))
 
 
-def intact(folder: Path) -> bool:
-    """Whether ``folder`` is unchanged since `seal`; if not, it is deleted with a message."""
+def finished_content(work: Path) -> Path | None:
+    """Return the folder that `finishing` stored in ``work``; None if there is none.
+
+    Damaged work is deleted with a message.
+    """
+    folder = work / _FINISHED
     if not folder.is_dir():
-        return False
+        return None
+    content = folder / _CONTENT
     try:
-        sealed = json.loads((folder / _FILES).read_text(encoding="utf-8"))
-        # Sizes first: they show most damage, and reading weights takes long.
-        sizes = {name: [size, ""] for name, (size, _) in sealed.items()}
-        unchanged = (
-            _files(folder, lambda path: "") == sizes
-            and _files(folder, sha256_of) == sealed
-        )
-    except (OSError, ValueError, TypeError, AttributeError):
-        unchanged = False
-    if not unchanged:
-        print(
-            f"{folder}: this finished training is damaged; it is deleted and run again."
-        )
-        shutil.rmtree(folder)
-    return unchanged
+        digest = (folder / _DIGEST).read_bytes().decode()
+        if digest == folder_content(content):
+            return content
+    except (OSError, ValueError):
+        pass
+    print(f"{folder}: this finished training is damaged; it is deleted and run again.")
+    shutil.rmtree(folder)
+    return None
 
 
-def _files(folder: Path, digest: Callable[[Path], str]) -> dict[str, list[Any]]:
-    """Return {file below ``folder``: [size, digest]}, without the record itself."""
-    paths = [
-        path
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and path != folder / _FILES
-    ]
-    return {
-        path.relative_to(folder).as_posix(): [path.stat().st_size, digest(path)]
-        for path in paths
-    }
+def remove(path: Path) -> None:
+    """Delete a file, or a folder with its files."""
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
 
 
 def _linked(source: str, target: str) -> str:
@@ -135,7 +132,10 @@ def _linked(source: str, target: str) -> str:
 
 
 class Checkpoints(TrainerCallback):
-    """Mark each completely written checkpoint, with the state of the trainer's micro-batches."""
+    """Mark each completely written checkpoint, and delete the one before it.
+
+    The mark has the state of the trainer's micro-batches.
+    """
 
     def __init__(self, trainer: InParts) -> None:
         self.trainer = trainer
@@ -144,6 +144,9 @@ class Checkpoints(TrainerCallback):
         folder = Path(args.output_dir) / f"checkpoint-{state.global_step}"
         flush(folder)
         write_text(folder / _WHOLE, json.dumps(self.trainer.state_of_parts()))
+        for earlier in folder.parent.glob("checkpoint-*"):
+            if earlier != folder:
+                shutil.rmtree(earlier)
 
 
 class AtUpdates(TrainerCallback):
@@ -158,16 +161,12 @@ class AtUpdates(TrainerCallback):
 
 
 class InTheLog(TrainerCallback):
-    """Log the progress of training, instead of the progress bars and dictionaries that a trainer prints."""
+    """Log the progress of training, instead of the progress bars of a trainer."""
 
     def on_log(self, args, state, control, logs=None, **kwargs):
         if "loss" in logs:
-            _log.info(
-                "update %d of %d, loss %.3g",
-                state.global_step,
-                state.max_steps,
-                logs["loss"],
-            )
+            progress = (state.global_step, state.max_steps, logs["loss"])
+            _log.info("update %d of %d, loss %.3g", *progress)
 
 
 def arguments(
@@ -193,7 +192,6 @@ def arguments(
         "data_seed": seed,
         "save_strategy": "steps" if save_every else "no",
         "save_steps": save_every or updates,
-        "save_total_limit": 2,
         "logging_steps": max(1, updates // log_lines),
         "report_to": "none",
         "use_cpu": device.type == "cpu",
@@ -206,66 +204,58 @@ def arguments(
 
 
 def train(trainer: InParts, work: str | Path) -> int:
-    """Train from the newest complete checkpoint in ``work``; return its update, 0 without a checkpoint."""
+    """Train from the newest complete checkpoint in ``work``.
+
+    Returns its update, 0 without a checkpoint.  Raises `BadInput` if the optimiser's
+    state does not fit into memory.
+    """
     for printing in (PrinterCallback, ProgressCallback):
         trainer.remove_callback(printing)
     trainer.add_callback(InTheLog())
     trainer.add_callback(Checkpoints(trainer))
-    checkpoint = latest(work)
+    checkpoint, resume_from, resumed_at = latest(work), None, 0
     if checkpoint:
+        resume_from, resumed_at = str(checkpoint), _update_of(checkpoint)
         trainer.resume_parts(read_json(checkpoint / _WHOLE))
-    dtype, device = (
-        torch.bfloat16 if trainer.mixed else torch.float32,
-        trainer.args.device,
-    )
+    dtype = torch.bfloat16 if trainer.mixed else torch.float32
+    device = trainer.args.device
     _note_warm_up(trainer)
-    with (
-        tf32(device, wanted=dtype == torch.float32),
-        measured(TRAINING, trainer.model, dtype),
-    ):
+    with tf32(device, wanted=dtype == torch.float32):
         try:
-            trainer.train(
-                resume_from_checkpoint=str(checkpoint) if checkpoint else None
-            )
+            trainer.train(resume_from_checkpoint=resume_from)
         except OUT_OF_MEMORY as error:
             if not out_of_memory(error):
                 raise
             # Half of an optimiser's step cannot be undone, so it is not repeated.
-            what = "weights, gradients and the optimiser's state do not fit into the device's memory"
+            what = "weights, gradients and optimiser state do not fit into memory"
             raise BadInput(what, where="training", do=MORE_MEMORY) from error
         noted("precision", lambda _: precision_name(dtype, device))
     trainer.note_parts()
-    return int(checkpoint.name.rpartition("-")[2]) if checkpoint else 0
+    return resumed_at
 
 
 def _note_warm_up(trainer: InParts) -> None:
-    """Record in `run.json` that the learning rate does not reach its peak, if the warm-up is too long."""
+    """Record a warm-up that is too long for the learning rate to reach its peak."""
     updates, warmup = trainer.args.max_steps, trainer.args.warmup_steps
     if updates > warmup:
         return
     highest = trainer.args.learning_rate * (updates - 1) / warmup
-    noted(
-        "warm_up",
-        lambda _: {
-            "updates": updates,
-            "warmup": warmup,
-            "highest_learning_rate": highest,
-        },
-    )
-    _log.warning(
-        "warm-up of %d updates, training of %d: the rate is at most %.3g",
-        warmup,
-        updates,
-        highest,
-    )
+    note = {"updates": updates, "warmup": warmup, "highest_learning_rate": highest}
+    noted("warm_up", lambda _: note)
+    message = "warm-up of %d updates, training of %d: the rate is at most %.3g"
+    _log.warning(message, warmup, updates, highest)
 
 
 def latest(work: str | Path) -> Path | None:
-    """Return the newest complete checkpoint in ``work``; incomplete ones are deleted."""
-    complete: dict[int, Path] = {}
-    for folder in sorted(Path(work).glob("checkpoint-*")):
+    """Return the newest complete checkpoint in ``work``; delete incomplete ones."""
+    complete = []
+    for folder in Path(work).glob("checkpoint-*"):
         if (folder / _WHOLE).exists():
-            complete[int(folder.name.rpartition("-")[2])] = folder
+            complete.append(folder)
         else:
             shutil.rmtree(folder)
-    return complete[max(complete)] if complete else None
+    return max(complete, key=_update_of, default=None)
+
+
+def _update_of(checkpoint: Path) -> int:
+    return int(checkpoint.name.rpartition("-")[2])

@@ -25,7 +25,6 @@ from lextables.models.files import check_named_code
 from lextables.models.in_parts import InParts, in_parts_that_fit
 from lextables.models.optimiser import Optimiser
 from lextables.models.precision import mixed
-from lextables.models.throughput import READING, count, measured
 from lextables.models.tokenised import tokenised
 from lextables.pipeline.errors import loading_weights
 
@@ -64,10 +63,8 @@ def score(
     """
     model.eval()
     logits = np.empty(len(pairs))
-    with (
-        measured(READING, model),
-        tqdm(total=len(pairs), desc="rerank", disable=len(pairs) <= 1000) as progress,
-    ):
+    few = len(pairs) <= 1000
+    with tqdm(total=len(pairs), desc="rerank", disable=few) as progress:
         for start in range(0, len(pairs), TOKENISED):
             part = pairs[start : start + TOKENISED]
             for positions, found in _logits(model, part, batch_size):
@@ -87,7 +84,6 @@ def _logits(
     @torch.inference_mode()
     def read(positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         features = batch_to_device(inputs.batch(positions), model.device)
-        count(features)
         scores = model(features)["scores"]
         return positions, scores.double().reshape(-1).cpu().numpy()
 

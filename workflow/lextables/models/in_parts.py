@@ -18,7 +18,6 @@ import torch
 from accelerate.utils import send_to_device
 from transformers import Trainer, TrainingArguments
 
-from lextables.models.throughput import count
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import noted
 
@@ -87,7 +86,6 @@ class InParts(Trainer):
         """Compute the gradients of a batch and return its loss; `BadInput` if not even one row fits."""
         model.train()
         batch = send_to_device(inputs, self.args.device)
-        count(batch)
         random = random_state(self.args.device)
         while (loss := self._backward(model, batch)) is None:
             model.zero_grad()

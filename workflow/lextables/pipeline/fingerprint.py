@@ -34,7 +34,7 @@ INFRASTRUCTURE = frozenset(
             f"pipeline/{name}"
             for name in "errors gpu_lease job locks not_run redaction version".split()
         ),
-        *("models/inspection", "models/throughput"),
+        "models/inspection",
     )
 )
 # Modules with the same text are distinguished by the content of the modules they use, to this depth.

@@ -3,8 +3,7 @@
 What a script prints is shown on the screen.  What it or a library writes to standard error, such as
 warnings and progress, goes to the log.
 
-A job that works without logging writes a line once a minute, with its progress (`PROGRESS`); a job that waits
-or hangs does not.
+A job that works without logging writes a line once a minute; a job that waits or hangs does not.
 
 The last line of a failed job's log is ``failed: `` and a sentence, which the screen repeats when the run ends
 (`snakemake_logger_plugin_lextables`).
@@ -47,9 +46,6 @@ QUIET, LOOK = (
     15.0,
 )  # seconds without a line, and between two looks: together less than a minute
 BUSY = 0.05  # minimum CPU seconds per second of a working job
-PROGRESS: dict[
-    str, int
-] = {}  # counts of completed work, such as {"batches of training": 12}
 
 
 class Lines(io.TextIOBase):
@@ -155,12 +151,10 @@ def _heartbeat(log: Path, logger: logging.Logger) -> Iterator[None]:
                     continue
                 used, passed = _processor_seconds() - before, time.monotonic() - since
                 if used >= BUSY * passed:
-                    done = "".join(f"; {n:,} {what}" for what, n in PROGRESS.items())
                     logger.info(
-                        "working: %.0f processor seconds in the last %.0f s%s",
+                        "working: %.0f processor seconds in the last %.0f s",
                         used,
                         passed,
-                        done,
                     )
 
     thread = threading.Thread(target=beat, daemon=True)

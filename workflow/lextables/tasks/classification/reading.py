@@ -15,7 +15,6 @@ from lextables.models import multi_head
 from lextables.models.in_parts import in_parts_that_fit
 from lextables.models.multi_head import MultiHead
 from lextables.models.precision import tf32
-from lextables.models.throughput import READING, count, measured
 from lextables.pipeline.dataset import Row, read
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.classification.examples import (
@@ -137,7 +136,6 @@ def read_heads(
         represented = model.represent(
             **{name: value.to(device) for name, value in batch.items()}
         )
-        count(batch)
         rows = []
         for number in sorted({number for key in part for number in examples_of[key]}):
             logits = model.answer(represented, number).double().cpu()
@@ -159,7 +157,6 @@ def read_heads(
     with (
         torch.random.fork_rng(devices=[device] if device.type == "cuda" else []),
         tf32(device),
-        measured(READING, model),
     ):
         parts = [*in_parts_that_fit(order, READ_AT_ONCE, read_part)]
     model.train(training)

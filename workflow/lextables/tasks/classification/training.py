@@ -9,7 +9,6 @@ Predictions are kept in a work folder, so that a killed job continues with the m
 import gc
 import hashlib
 import itertools
-import shutil
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,7 +27,6 @@ from lextables.models.multi_head import MultiHead, balanced_weights
 from lextables.models.optimiser import Optimiser
 from lextables.models.precision import mixed
 from lextables.models.weights import weights_folder
-from lextables.pipeline.atomic import replacing_folder
 from lextables.pipeline.dataset import Row, read, read_table, write
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.classification.examples import (
@@ -139,7 +137,7 @@ def _check_texts(rows: Iterable[Row], tokens: Tokens) -> None:
 
 
 Settings = Mapping[str, Any]
-_FINISHED, _PREDICTIONS = "finished", "predictions.parquet"
+_PREDICTIONS = "predictions.parquet"
 _LONG = 1024  # tokens; longer inputs use activation checkpointing to save memory
 Visit = Callable[[MultiHead, int], None]
 
@@ -295,13 +293,10 @@ def _train_once(
 ) -> tuple[Path, dict[str, Any]]:
     """Train one model unless it was finished before; return the path of its predictions and its record."""
     work = _work(run, heads, trial)
-    record = {
-        "work": work.name,
-        "finished_before": checkpoints.intact(work / _FINISHED),
-        "resumed_from": 0,
-        "heads": heads,
-    }
-    if not record["finished_before"]:
+    finished = checkpoints.finished_content(work) is not None
+    record = {"work": work.name, "finished_before": finished}
+    record |= {"resumed_from": 0, "heads": heads}
+    if not finished:
 
         def visit(model: MultiHead, updates: int) -> None:
             to_predict = {head: run.material.to_predict[head] for head in heads}
@@ -314,16 +309,12 @@ def _train_once(
 
         _, record["resumed_from"] = _train(run, heads, trial, work, visit)
         parts = [work / _part(updates) for updates in sorted(set(trial["updates"]))]
-        with replacing_folder(work / _FINISHED) as temporary:
-            write(
-                TRIED,
-                itertools.chain.from_iterable(map(read, parts)),
-                temporary / _PREDICTIONS,
-            )
-            checkpoints.seal(temporary)
+        with checkpoints.finishing(work) as content:
+            rows = itertools.chain.from_iterable(map(read, parts))
+            write(TRIED, rows, content / _PREDICTIONS)
     for unfinished in [*work.glob("checkpoint-*"), *work.glob(_part("*"))]:
-        shutil.rmtree(unfinished) if unfinished.is_dir() else unfinished.unlink()
-    return work / _FINISHED / _PREDICTIONS, record
+        checkpoints.remove(unfinished)
+    return checkpoints.finished_content(work) / _PREDICTIONS, record
 
 
 def _part(updates: int | str) -> str:

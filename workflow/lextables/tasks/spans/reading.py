@@ -29,7 +29,6 @@ from lextables.models import loading
 from lextables.models.in_parts import in_parts_that_fit
 from lextables.models.loading import load_tokenizer
 from lextables.models.precision import tf32
-from lextables.models.throughput import READING, count, measured
 from lextables.pipeline.atomic import write_text
 from lextables.pipeline.dataset import read, write
 from lextables.pipeline.errors import BadInput
@@ -486,7 +485,6 @@ def _read(
             if not name.endswith("_positions")
         }
         outputs = model(**inputs)
-        count(inputs)
         null = (
             torch.stack((outputs.start_logits[:, 0], outputs.end_logits[:, 0]))
             .double()
@@ -506,7 +504,7 @@ def _read(
             *null,
         )
 
-    with tf32(model.device), measured(READING, model):
+    with tf32(model.device):
         for found in in_parts_that_fit(by_length, batch_size, read_part):
             parts.append(found)
             progress.update(len(found[0]))
