@@ -143,9 +143,7 @@ def test_control_c_ends_a_job_without_a_traceback(tmp_path):
 
 
 def test_only_busy_jobs_without_log_output_report_that_they_are_working(tmp_path):
-    before = (
-        "import time\nfrom lextables.pipeline import job as module\nmodule.QUIET, module.LOOK = 0.3, 0.4"
-    )
+    before = "import time\nfrom lextables.pipeline import job as module\nmodule.QUIET, module.LOOK = 0.3, 0.4"
     busy = "end = time.process_time() + 2\nwhile time.process_time() < end: pass"
     said = {}
     for name, work in (("busy", busy), ("idle", "time.sleep(1.5)")):

@@ -285,7 +285,7 @@ def test_a_length_that_is_no_number_of_tokens_raises(sample, length):
         match=r"its maximum length \(max_seq_length\) is .*; write a whole number of",
     ):
         bi_encoder.load(str(folder), CPU)
-    what, do = loading.loading_error(folder, "bi-encoder", 0)
+    what, do = loading.fault_of(folder, "bi-encoder", 0)
     assert what.startswith("its maximum length (max_seq_length) is ") and do.startswith(
         "write a whole number"
     )
@@ -293,7 +293,7 @@ def test_a_length_that_is_no_number_of_tokens_raises(sample, length):
 
 def test_the_check_before_a_run_loads_the_own_settings(sample):
     folder = sample(5000)
-    assert loading.loading_error(folder, "bi-encoder", 0) == ("", "")
+    assert loading.fault_of(folder, "bi-encoder", 0) == ("", "")
     settings = folder / "config_sentence_transformers.json"
     for change in (
         {"similarity_fn_name": "hamming"},
@@ -301,8 +301,7 @@ def test_the_check_before_a_run_loads_the_own_settings(sample):
     ):
         settings.write_text(json.dumps(change | {"model_type": "SentenceTransformer"}))
         assert (
-            next(iter(change.values()))
-            in loading.loading_error(folder, "bi-encoder", 0)[0]
+            next(iter(change.values())) in loading.fault_of(folder, "bi-encoder", 0)[0]
         )
 
 

@@ -15,7 +15,7 @@ import torch
 from safetensors.torch import load_file
 
 import model_hub
-from lextables.models import inspection, loading
+from lextables.models import inspection
 from lextables.models.files import model_files
 from lextables.models.resolve import Missing, Model, resolve
 from lextables.models.weights import (
@@ -27,6 +27,7 @@ from lextables.models.weights import (
     weights_folder,
 )
 from lextables.pipeline.errors import BadInput
+from loading_faults import loading_fault
 from model_hub import ASKED, FILES, REVISION
 
 SCRIPT = """
@@ -192,20 +193,20 @@ DENSE = {"modules.json": json.dumps(WITH_DENSE).encode(), "2_Dense/config.json":
             "cannot load it",
         ),
         ({BIN: PICKLED[:-9999]}, {BIN}, "transformers cannot load it"),
-        ({BIN: b""}, {BIN}, "no complete file of weights (it is empty)"),
+        ({BIN: b""}, {BIN}, f"{BIN} is empty"),
         (
             {BIN: pickled(state() | {"more": Hostile()})},
             {BIN},
             "cannot load it: UnpicklingError",
         ),
         ({BIN: pickled({"a": torch.ones(2)})}, {BIN}, "the weights lack"),
-        ({}, set(), "contains no weights (model.safetensors or pytorch_model.bin)"),
+        ({}, set(), f"contains no weights ({BIN})"),
         (
             {
                 "pytorch_model.bin.index.json": b'{"weight_map": {"a": "pytorch_model-1.bin"}}'
             },
             {"pytorch_model.bin.index.json"},
-            "no weights (pytorch_model-1.bin), which pytorch_model.bin.index.json names",
+            "no weights (pytorch_model-1.bin)",
         ),
         (
             DENSE | {TENSORS: b"x", f"2_Dense/{BIN}": PICKLED},
@@ -240,7 +241,7 @@ def test_pickles_are_fetched_only_without_safetensors_and_the_model_is_checked(
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     complete = cached("org/enc", REVISION) is not None
     assert complete == (not says or "load" in says or "lack" in says)
-    monkeypatch.setattr(inspection, "_loading_error", loading.loading_error)
+    monkeypatch.setattr(inspection, "_loading_fault", loading_fault)
     if not says:
         inspection.check(folder, "encoder", "enc", registered=True)
         return

@@ -27,6 +27,7 @@ from transformers import PreTrainedTokenizerBase
 
 from lextables.models import device, loading
 from lextables.models.files import check_named_code
+from lextables.models.folders import body_of
 from lextables.models.in_parts import PROCESSOR_TOKENS, in_parts_that_fit
 from lextables.models.own_settings import COSINE, prompt_name, set_length
 from lextables.models.tokenised import AT_ONCE, tokenised
@@ -58,7 +59,8 @@ def load(
     configuration names code, or with missing weights.
     """
     check_named_code(folder)
-    if body := loading.transformer(folder):
+    body = body_of(Path(folder))
+    if body:
         loading.check_complete(folder, loading.missing_tensors(body, "bi-encoder"))
     model = SentenceTransformer(folder, device=str(where))
     set_length(model, max_length)

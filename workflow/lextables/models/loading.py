@@ -1,11 +1,11 @@
 """Loads models and tokenizers, and finds what is missing in a model folder.
 
-python -m lextables.models.loading <folder> <kind> <tokens>     prints `loading_error` as JSON
+python -m lextables.models.loading <folder> <kind> <tokens>   prints `fault_of` as JSON
 """
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,12 +19,15 @@ from transformers import (
     AutoModelForQuestionAnswering,
     AutoModelForSequenceClassification,
     AutoTokenizer,
+    PretrainedConfig,
     PreTrainedModel,
     PreTrainedTokenizerBase,
     set_seed,
 )
 from transformers.utils import logging
 
+from lextables.models.files import modules_of
+from lextables.models.folders import body_of
 from lextables.models.positions import positions
 from lextables.pipeline.atomic import replacing_folder
 from lextables.pipeline.errors import BadInput, loading_weights
@@ -64,161 +67,177 @@ def save(
 
 
 def fresh(report: Report) -> set[str]:
-    """Return the randomly initialised tensors of a model, from the report of ``output_loading_info``."""
-    return {
-        *report["missing_keys"],
-        *(str(entry[0]) for entry in report["mismatched_keys"]),
-    }
+    """Return the randomly initialised tensors of a model.
+
+    ``report`` is that of ``output_loading_info``.
+    """
+    mismatched = [str(entry[0]) for entry in report["mismatched_keys"]]
+    return {*report["missing_keys"], *mismatched}
 
 
 def fresh_encoder(model: PreTrainedModel, report: Report) -> set[str]:
-    """Return those of the encoder only, without heads (trained here) and the pooler (read only by heads)."""
+    """Return those of the encoder only.
+
+    That is without heads (trained here) and the pooler (read only by heads).
+    """
     names = {name for name in fresh(report) if "pooler" not in name.split(".")}
     prefix = model.base_model_prefix
-    return (
-        {name for name in names if name.startswith(f"{prefix}.")}
-        if hasattr(model, prefix)
-        else names
-    )
+    if not hasattr(model, prefix):
+        return names
+    return {name for name in names if name.startswith(f"{prefix}.")}
 
 
-def missing(names: Iterable[str]) -> str:
-    """Return a message that names missing tensors; empty for none."""
-    names = sorted(names)
-    return f"the weights lack {len(names)} tensors, such as {names[0]}" if names else ""
-
-
-def check_complete(folder: str | Path, names: Iterable[str]) -> None:
+def check_complete(folder: str | Path, names: Collection[str]) -> None:
     """Raise `BadInput` if a model in ``folder`` lacks the tensors ``names``."""
-    if message := missing(names):
-        raise BadInput(
-            message, where=str(folder), do="use the folder of a complete model"
-        )
+    if names:
+        what = f"the weights lack {len(names)} tensors, such as {min(names)}"
+        do = "use the folder of a complete model"
+        raise BadInput(what, where=str(folder), do=do)
+
+
+# Kinds of models with a head, and how transformers loads them.
+_WITH_HEAD = {
+    "cross-encoder": AutoModelForSequenceClassification,
+    "question-answering": AutoModelForQuestionAnswering,
+    "language-model": AutoModelForCausalLM,
+}
+# Endings of the architectures that write text.
+_LANGUAGE_MODELS = ("ForCausalLM", "LMHeadModel")
+_WRITERS = (*_LANGUAGE_MODELS, "ForConditionalGeneration")
+# Heads of other models than encoders: an embedding from such a model is meaningless.
+_OTHER_HEADS = (
+    "ForSequenceClassification",
+    "ForQuestionAnswering",
+    "ForTokenClassification",
+    "ForMultipleChoice",
+)
 
 
 def missing_tensors(folder: str | Path, kind: str) -> set[str]:
-    """Return the tensors that loading ``folder`` as ``kind`` would wrongly initialise at random.
+    """Return the tensors that loading ``folder`` as ``kind`` would wrongly initialise.
 
-    ``kind`` is one of a user's models (`config.ExtraModel`).  Only headers are read.  Raises `BadInput` if
-    the size of a tensor differs from the configuration.
+    ``kind`` is one of a user's models (`config.ExtraModel`).  Only headers are read.
+    Raises `BadInput` if the size of a tensor differs from the configuration.
     """
-    if kind == "cross-encoder":
-        return fresh(
-            _loaded(AutoModelForSequenceClassification, folder, num_labels=1)[1]
-        )
-    if kind == "question-answering":
-        return fresh(_loaded(AutoModelForQuestionAnswering, folder)[1])
-    if kind == "language-model":
-        return fresh(_loaded(AutoModelForCausalLM, folder)[1])
-    loaders = (AutoModel,)
-    if kind == "encoder":
-        loaders = (AutoModelForQuestionAnswering, AutoModelForSequenceClassification)
-    return set().union(*(fresh_encoder(*_loaded(loader, folder)) for loader in loaders))
+    if kind in _WITH_HEAD:
+        options = {"num_labels": 1} if kind == "cross-encoder" else {}
+        return fresh(_without_values(_WITH_HEAD[kind], folder, **options)[1])
+    loaders = [AutoModel]
+    if kind == "encoder":  # for both uses of an encoder
+        loaders = [AutoModelForQuestionAnswering, AutoModelForSequenceClassification]
+    names = set()
+    for loader in loaders:
+        names |= fresh_encoder(*_without_values(loader, folder))
+    return names
 
 
-def _loaded(
+def _without_values(
     loader: Any, folder: str | Path, **options: Any
 ) -> tuple[PreTrainedModel, Report]:
-    """Return the model without the values of its tensors, and the report; `BadInput` for a wrong size."""
-    options |= {
-        "device_map": "meta",
-        "output_loading_info": True,
-        "trust_remote_code": False,
-    }
+    """Return a model without the values of its tensors, and the report of loading it.
+
+    Raises `BadInput` for a tensor of another size than the configuration's.
+    """
     model, report = loader.from_pretrained(
-        folder, ignore_mismatched_sizes=True, **options
+        folder,
+        ignore_mismatched_sizes=True,
+        device_map="meta",
+        output_loading_info=True,
+        trust_remote_code=False,
+        **options,
     )
     for name, saved, expected in sorted(report["mismatched_keys"], key=str):
-        if saved[0] != expected[0] == getattr(model.config, "vocab_size", None):
-            sizes = f"vectors for {saved[0]:,} tokens, and config.json says vocab_size {expected[0]:,}"
-            do = f"set vocab_size to {saved[0]:,} there and {RESAVE}"
-        else:
-            sizes = (
-                f"{name} in the shape {[*saved]}, and config.json says {[*expected]}"
-            )
-            do = "use the config.json that was saved with the weights"
-        raise BadInput(f"transformers cannot load it: the weights have {sizes}", do=do)
+        what = (
+            f"the weights have {name} in the shape {[*saved]} instead of {[*expected]}"
+        )
+        raise BadInput(what, do="use the config.json that was saved with the weights")
     return model, report
 
 
-def transformer(folder: str | Path) -> Path | None:
-    """Return the folder of the transformer in a sentence encoder; None for one of word vectors."""
-    modules = Path(folder, "modules.json")
-    if not modules.is_file():
-        return Path(folder)
-    first = json.loads(modules.read_text(encoding="utf-8"))[0]
-    return (
-        Path(folder, first["path"]) if first["type"].endswith("Transformer") else None
-    )
-
-
-def _check(folder: str | Path, kind: str, tokens: int) -> None:
-    """Raise `BadInput` if ``folder`` cannot be used as ``kind`` with texts of up to ``tokens`` tokens."""
-    body = transformer(folder) if kind == "bi-encoder" else Path(folder)
-    if body is None:
-        _check_sentence_encoder(folder, transforms=False)
+def _check_kind(config: PretrainedConfig, kind: str, is_sentence_encoder: bool) -> None:
+    """Raise `BadInput` if the architectures in a configuration are of another kind."""
+    names = config.architectures or [type(config).__name__]
+    what = " or ".join(names)
+    writes = any(name.endswith(_WRITERS) for name in names)
+    if kind == "language-model":
+        if not any(name.endswith(_LANGUAGE_MODELS) for name in names):
+            raise BadInput(f"{what} does not write text")
+    elif is_sentence_encoder and kind == "bi-encoder":
         return
-    if message := missing(missing_tensors(body, kind)):
-        raise BadInput(message)
-    model = AutoModel.from_pretrained(body, device_map="meta", trust_remote_code=False)
-    if (most := positions(model.config)) is not None and tokens > most:
+    elif writes:
+        raise BadInput(f"{what} writes text")
+    elif kind == "bi-encoder" and any(name.endswith(_OTHER_HEADS) for name in names):
+        raise BadInput(f"{what} has a head of another kind")
+
+
+def _check(folder: Path, kind: str, tokens: int) -> None:
+    """Raise `BadInput` if ``folder`` cannot be used as ``kind`` with texts of ``tokens``."""
+    body = folder
+    if kind == "bi-encoder":
+        body = body_of(folder)
+        if body is None:
+            _check_sentence_encoder(folder, transforms=False)
+            return
+    check_complete(folder, missing_tensors(body, kind))
+    model = _without_values(AutoModel, body)[0]
+    _check_kind(model.config, kind, bool(modules_of(folder)))
+    most = positions(model.config)
+    if most is not None and tokens > most:
         raise BadInput(f"it reads at most {most:,} tokens, and {tokens:,} are needed")
     tokenizer = AutoTokenizer.from_pretrained(body, trust_remote_code=False)
     size = max(tokenizer.get_vocab().values()) + 1
-    embeddings = model.get_input_embeddings().weight.shape[0]
-    if not MIN_VOCABULARY_SHARE * embeddings <= size <= embeddings:
-        what = f"the tokenizer has {size:,} tokens and the model vectors for {embeddings:,}"
+    vectors = model.get_input_embeddings().weight.shape[0]
+    if not MIN_VOCABULARY_SHARE * vectors <= size <= vectors:
+        what = (
+            f"the tokenizer has {size:,} tokens and the model vectors for {vectors:,}"
+        )
         raise BadInput(what, do=RESAVE)
     if kind == "bi-encoder":
         _check_sentence_encoder(folder, transforms=True)
 
 
-def _check_sentence_encoder(folder: str | Path, *, transforms: bool) -> None:
-    """Load a sentence encoder with its own settings, without weights if it ``transforms`` (not word vectors).
+def _check_sentence_encoder(folder: Path, *, transforms: bool) -> None:
+    """Load a sentence encoder with its own settings, to find those that are wrong.
 
-    The library raises for most settings that it does not know, but reads an unknown similarity as the cosine.
+    It is loaded without weights if it ``transforms``, and with them if it looks up word
+    vectors.  The library raises for most settings that it does not know, but reads an
+    unknown similarity as the cosine.
     """
     from sentence_transformers import SentenceTransformer  # slow to import
 
     from lextables.models.own_settings import set_length
 
-    settings = Path(folder, "config_sentence_transformers.json")
-    saved = (
-        json.loads(settings.read_text(encoding="utf-8")) if settings.is_file() else {}
-    )
-    similarity, known = (
-        saved.get("similarity_fn_name"),
-        SentenceTransformer.SUPPORTED_SIMILARITY_FN_NAMES,
-    )
+    settings = folder / "config_sentence_transformers.json"
+    known = SentenceTransformer.SUPPORTED_SIMILARITY_FN_NAMES
+    similarity = None
+    if settings.is_file():
+        saved = json.loads(settings.read_text(encoding="utf-8"))
+        similarity = saved.get("similarity_fn_name")
     if similarity is not None and similarity not in known:
         do = f"write one of {', '.join(known)} in {settings.name}"
         raise BadInput(f"its similarity_fn_name is {similarity!r}", do=do)
-
     if transforms:
-        set_length(
-            SentenceTransformer(str(folder), model_kwargs={"device_map": "meta"}), None
-        )
+        options = {"device_map": "meta"}
+        set_length(SentenceTransformer(str(folder), model_kwargs=options), None)
     else:
         SentenceTransformer(str(folder), device="cpu").encode(["a clause"])
 
 
-def loading_error(folder: str | Path, kind: str, tokens: int) -> tuple[str, str]:
-    """Return why ``folder`` cannot be used as ``kind``, and how to fix it; empty for a usable model.
+def fault_of(folder: str, kind: str, tokens: int) -> tuple[str, str]:
+    """Return why ``folder`` cannot be used as ``kind``, and how to fix it.
 
-    ``tokens`` is the maximum length of its texts.  The second part is empty if only another kind or model
-    helps.
+    Both are empty for a usable model.  ``tokens`` is the maximum length of its texts.
+    The second part is empty if only another kind or model helps.
     """
     try:
-        _check(folder, kind, tokens)
+        _check(Path(folder), kind, tokens)
         return "", ""
     except BadInput as error:
         return error.what, error.do
     except Exception as error:  # libraries raise various errors for a user's folder
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        return (
-            f"transformers cannot load it: {type(error).__name__}: {lines[0] if lines else ''}",
-            "",
-        )
+        reason = f"{type(error).__name__}: {''.join(lines[:1])}"
+        return f"transformers cannot load it: {reason}", ""
 
 
 @loading_weights()
@@ -236,10 +255,7 @@ def load_tokenizer(folder: str | Path) -> PreTrainedTokenizerBase:
     file = Path(folder) / "tokenizer.json"
     if file.is_file():
         fast.normalizer = Tokenizer.from_file(str(file)).normalizer
-    elif (
-        fast.normalizer is None
-        or b'"Precompiled"' not in fast.normalizer.__getstate__()
-    ):
+    elif '"Precompiled"' not in json.dumps(json.loads(fast.to_str())["normalizer"]):
         for path in sorted(Path(folder).glob("*.model")):
             content = sentencepiece_model_pb2.ModelProto()
             content.ParseFromString(path.read_bytes())
@@ -273,4 +289,4 @@ def load_span_model(
 
 
 if __name__ == "__main__":
-    print(json.dumps(loading_error(*sys.argv[1:3], int(sys.argv[3]))))
+    print(json.dumps(fault_of(*sys.argv[1:3], int(sys.argv[3]))))

@@ -15,7 +15,6 @@ from typing import Any, Literal
 import numpy as np
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, DynamicCache
-from transformers.cache_utils import DynamicLayer
 
 from lextables.models import loading
 from lextables.models.files import gguf_file
@@ -250,8 +249,9 @@ class CausalModel:
 
         The first ``shared`` of them, fewer than all, are the same as in the last call.
         """
-        # Layers with a sliding window cannot be cropped.
-        if shared and all(type(layer) is DynamicLayer for layer in self._cache.layers):
+        # Layers with a sliding window cannot always be cropped.
+        croppable = self._cache.is_croppable and not any(self._cache.is_sliding)
+        if shared and croppable:
             self._cache.crop(shared - self._cache.get_seq_length())
         else:
             self._cache, shared = DynamicCache(config=self._model.config), 0
