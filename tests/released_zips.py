@@ -1,7 +1,5 @@
-"""Changes zips and tables of the sample, for tests of readers."""
+"""Changes zips of the sample, for tests of readers."""
 
-import csv
-import io
 import zipfile
 
 
@@ -22,35 +20,11 @@ def altered(source, target, changes):
     return target
 
 
-def line(number, edit):
-    """Return a function that changes one line (1-based) of a file."""
-
-    def change(content):
-        lines = content.split(b"\n")
-        lines[number - 1] = edit(lines[number - 1])
-        return b"\n".join(lines)
-
-    return change
-
-
 def replaced(old, new):
     """Return a function that replaces the first occurrence of some bytes."""
 
     def change(content):
         assert old in content
         return content.replace(old, new, 1)
-
-    return change
-
-
-def table(edit):
-    """Return a function that changes the rows of a CSV file, including the header."""
-
-    def change(content):
-        rows = list(csv.reader(io.StringIO(content.decode("utf-8-sig"), newline="")))
-        edit(rows)
-        text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerows(rows)
-        return text.getvalue().encode()
 
     return change

@@ -1,82 +1,43 @@
-"""CUAD from its release: counts of questions and answers, matching of contracts to files, shared text."""
+"""CUAD from its release: registered rows, counts of questions and answers, shared text."""
 
-import io
 import json
-import shutil
-import subprocess
-import sys
-import unicodedata
 import zipfile
 from collections import Counter, defaultdict
-from pathlib import Path
 
 import pytest
-from pypdf import PdfWriter
 
-from lextables.papers.cuad.raw import read_release
-from lextables.papers.packages import load
+from registered import read, written
 
-ROOT = Path(__file__).parents[2]
-RECORDED = ROOT / "resources/facts/cuad_contracts.csv"
 LEAST_WORDS = 8  # minimum length of a compared line, and length of a compared sequence
-FILES = ("data.zip", "CUAD_v1.zip", "category_descriptions.csv")
-TYPES = dict(load(ROOT / "resources/papers/cuad.yaml").contract_types)
 
 
 @pytest.fixture(scope="module")
 def rows(mirror):
-    return read_release(*(mirror / "cuad" / name for name in FILES), RECORDED, TYPES)
+    return read("cuad", "cuad", mirror).of
 
 
-def test_each_title_is_matched_to_the_name_of_its_pdf(mirror, rows, tmp_path):
-    """File names differ in case, signs, spaces or accents, and the file of recorded facts is empty."""
-    ways = (
-        str,
-        str.upper,
-        lambda title: f"{title.strip()} ",
-        lambda title: title.replace("_", "&"),
-        lambda title: unicodedata.normalize("NFD", title),
-    )
-    page = io.BytesIO()
-    writer = PdfWriter()
-    writer.add_blank_page(612, 792)
-    writer.write(page)
-    folders = {kind: folder for folder, kind in TYPES.items()}
-    archive = tmp_path / "CUAD_v1.zip"
-    shutil.copyfile(mirror / "cuad/CUAD_v1.zip", archive)
-    with zipfile.ZipFile(archive, "a") as file:
-        for place, row in enumerate(rows.contracts):
-            folder = f"CUAD_v1/full_contract_pdf/Part_I/{folders[row['contract_type']]}"
-            file.writestr(
-                f"{folder}/{ways[place % 5](row['contract_id'])}.PDF", page.getvalue()
-            )
-    record = tmp_path / "record.csv"
-    record.write_text("title,release_folder,pdf_pages\n")
-    data, _, described = (mirror / "cuad" / name for name in FILES)
-    found = read_release(data, archive, described, record, TYPES)
-    assert [row | {"pages": 1} for row in rows.contracts] == found.contracts
-    assert (
-        found.notes["contracts_without_a_pdf"]
-        == found.notes["pdfs_of_no_contract"]
-        == 0
-    )
+@pytest.mark.parametrize("name", ["cuad", "contracteval"])
+def test_the_mirror_has_the_registered_rows(mirror, tmp_path, name):
+    written(name, name, tmp_path, read(name, name, mirror), "rebuilt")
 
 
 def test_counts_of_questions_and_answers_of_each_split(rows):
     found = {}
     for split in ("train", "test"):
-        asked = [row["answers"] for row in rows.questions if row["split"] == split]
+        asked = [row["answers"] for row in rows["questions"] if row["split"] == split]
         found[split] = (len(asked), sum(count > 0 for count in asked), sum(asked))
     assert found == {"train": (16_728, 5_458, 11_180), "test": (4_182, 1_244, 2_643)}
-    assert len(rows.answers) == 13_823
+    assert len(rows["answers"]) == 13_823
     assert (
-        len({row["category"] for row in rows.questions}) == len(rows.categories) == 41
+        len({row["category"] for row in rows["questions"]})
+        == len(rows["categories"])
+        == 41
     )
 
 
 def test_only_price_restrictions_has_no_span_in_the_test_split(rows):
     answered = defaultdict(int)
-    for question in rows.questions:
+    for question in rows["questions"]:
         answered[question["split"], question["category"]] += question["answers"]
     assert [key for key, count in answered.items() if not count] == [
         ("test", "Price Restrictions")
@@ -84,52 +45,41 @@ def test_only_price_restrictions_has_no_span_in_the_test_split(rows):
 
 
 def test_counts_of_the_clause_table(rows):
-    assert len(rows.clauses) == 13_101
-    assert len(rows.supplementary) == 510 * 41
+    assert len(rows["clauses"]) == 13_101
+    assert len(rows["supplementary"]) == 510 * 41
     answers = defaultdict(Counter)
-    for row in rows.supplementary:
+    for row in rows["supplementary"]:
         answers[row["category"]][row["answer"]] += 1
     assert sum(counts.keys() == {"Yes", "No"} for counts in answers.values()) == 33
     assert answers["Uncapped Liability"] == {"No": 399, "Yes": 111}
     assert answers["Governing Law"].most_common(1) == [("New York", 97)]
 
 
-def test_unusual_rows_are_counted(rows):
-    assert rows.notes == {
-        "answers_with_the_text_of_another": 0,
-        "clause_pieces_that_are_no_answer": 0,
-        "clauses_that_skip_text": 695,
-        "clauses_without_a_supplementary_answer": 160,
-        # The mirror's zip contains no PDF.
-        "contracts_without_a_pdf": 510,
-        "file_names_unlike_their_title": 11,
-        "pdfs_of_no_contract": 0,
-        "pdfs_unlike_the_record": 0,
-        "pdfs_without_pages": 0,
-        "questions_answered_in_one_place_only": 0,
-        "supplementary_answers_without_a_clause": 16,
+def test_clause_table_and_spans_agree(rows):
+    """The counts in docs/cuad.md."""
+    clauses = defaultdict(list)
+    for row in rows["clauses"]:
+        clauses[row["contract_id"], row["category"]].append(row["text"])
+    spans = defaultdict(set)
+    category_of = {
+        row["question_id"]: (row["contract_id"], row["category"])
+        for row in rows["questions"]
     }
-
-
-def test_reading_needs_less_than_two_gibibytes(mirror):
-    code = (
-        "import json, resource, sys\n"
-        "from lextables.papers.cuad.raw import read_release\n"
-        "read_release(*sys.argv[2:], json.loads(sys.argv[1]))\n"
-        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
-    )
-    files = [
-        str(path) for path in (*(mirror / "cuad" / name for name in FILES), RECORDED)
-    ]
-    run = subprocess.run(
-        [sys.executable, "-c", code, json.dumps(TYPES), *files],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={"PYTHONPATH": str(ROOT / "workflow")},
-    )
-    unit = 1 if sys.platform == "darwin" else 1024
-    assert int(run.stdout) * unit < 2 * 2**30
+    for row in rows["answers"]:
+        spans[category_of[row["question_id"]]].add(row["text"])
+    assert spans.keys() == clauses.keys()
+    assert sum(map(len, spans.values())) == len(rows["answers"])
+    for key, texts in clauses.items():
+        for text in texts:
+            pieces = [text] if text in spans[key] else text.split("<omitted>")
+            assert {piece.strip() for piece in pieces if piece.strip()} <= spans[key]
+    assert sum("<omitted>" in row["text"] for row in rows["clauses"]) == 695
+    without = Counter()
+    for row in rows["supplementary"]:
+        has_clause = (row["contract_id"], row["category"]) in clauses
+        without["answer"] += has_clause and not row["answer"]
+        without["clause"] += not has_clause and row["answer"] not in ("", "No")
+    assert without == {"answer": 160, "clause": 16}
 
 
 # Text that the test contracts share with the training contracts.

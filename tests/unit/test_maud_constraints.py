@@ -5,16 +5,11 @@ from pathlib import Path
 import pytest
 
 from lextables.papers.maud import constraints, schema
-from lextables.papers.maud.catalogue import read_recorded
+from lextables.papers.maud.catalogue import read_catalogue
 from lextables.pipeline.dataset import write
 
 ROOT = Path(__file__).parents[2]
-CATALOGUE = read_recorded(
-    (ROOT / "resources/facts/maud_questions.yaml").read_bytes(),
-    "questions.yaml",
-    92,
-    144,
-)
+CATALOGUE = read_catalogue((ROOT / "resources/facts/maud_questions.yaml").read_bytes())
 APC = "A/P/C application to-Answer"
 KNOWLEDGE, CONSTRUCTIVE = "Knowledge Definition-Answer", "Constructive Knowledge-Answer"
 CONDITION = constraints.Condition(CONSTRUCTIVE, KNOWLEDGE, ("Constructive Knowledge",))

@@ -1,15 +1,15 @@
 """Read CUAD's contracts and questions in SQuAD form; ContractEval asks about the test split.
 
-``data.zip`` has ``CUADv1.json`` (all contracts) and ``test.json``.  The released code takes the same test
-questions from the hub's copy of CUAD.
+``data.zip`` has ``CUADv1.json`` (all contracts) and ``test.json``.  The released code
+takes the same test questions from the hub's copy of CUAD.
 """
 
 from collections.abc import Iterator
 from dataclasses import replace
-from operator import itemgetter
+from operator import attrgetter, itemgetter
+from pathlib import Path
 
 from lextables.pipeline.dataset import Published, Row, Rows
-from lextables.pipeline.errors import BadInput
 from lextables.sources import archives
 from lextables.tasks.spans.squad import (
     Document,
@@ -23,58 +23,34 @@ ALL, TEST = "CUADv1.json", "test.json"
 
 
 def read(name: str, published: Published) -> Rows:
-    """Return the rows of the data set; `BadInput` if a test contract is not among all contracts as it is."""
+    """Return the rows of the data set."""
     path = published.file("release")
+    documents = sorted(_documents(path, ALL), key=attrgetter("contract_id"))
+    test = {document.contract_id for document in _documents(path, TEST)}
+    contracts, questions, answers, examples = [], [], [], []
+    for document in documents:
+        contract = document.contract_id
+        split = "test" if contract in test else "train"
+        contracts.append(
+            {"contract_id": contract, "split": split, "text": document.text}
+        )
+        questions += question_rows(document, split)
+        answers += answer_rows(document)
+        if split == "train":
+            examples += _examples(document)
+    rows = {
+        "contracts": contracts,
+        "questions": sorted(questions, key=itemgetter("question_id")),
+        "answers": sorted(answers, key=itemgetter("question_id", "index")),
+        "training_examples": sorted(examples, key=itemgetter("example_id")),
+    }
+    return Rows(rows, {})
+
+
+def _documents(path: Path, file: str) -> Iterator[Document]:
     with archives.opened(path) as archive:
-        documents, test = (
-            {
-                document.contract_id: document
-                for document in read_squad(
-                    archive.read(archives.member(archive, file)), file, _category
-                )
-            }
-            for file in (ALL, TEST)
-        )
-    if odd := [
-        title for title, document in test.items() if documents.get(title) != document
-    ]:
-        raise BadInput(
-            f"{TEST} and {ALL} differ", where=f"{path.name}, contract {odd[0]!r}"
-        )
-    ordered = [
-        (documents[title], "test" if title in test else "train")
-        for title in sorted(documents)
-    ]
-    return Rows(
-        {
-            "contracts": [
-                {
-                    "contract_id": document.contract_id,
-                    "split": split,
-                    "text": document.text,
-                }
-                for document, split in ordered
-            ],
-            "questions": sorted(
-                (row for entry in ordered for row in question_rows(*entry)),
-                key=itemgetter("question_id"),
-            ),
-            "answers": sorted(
-                (row for document, _ in ordered for row in answer_rows(document)),
-                key=itemgetter("question_id", "index"),
-            ),
-            "training_examples": sorted(
-                (
-                    row
-                    for document, split in ordered
-                    if split == "train"
-                    for row in _examples(document)
-                ),
-                key=itemgetter("example_id"),
-            ),
-        },
-        {},
-    )
+        content = archive.read(archives.member(archive, file))
+    return read_squad(content, file, _category)
 
 
 def _category(question_id: str, contract_id: str) -> str:
@@ -86,9 +62,6 @@ def _examples(document: Document) -> Iterator[Row]:
     for question in document.questions:
         single = [(answer,) for answer in question.answers] or [()]
         for number, answers in enumerate(single):
-            example = replace(
-                question,
-                question_id=f"{question.question_id}_{number}",
-                answers=answers,
-            )
+            example_id = f"{question.question_id}_{number}"
+            example = replace(question, question_id=example_id, answers=answers)
             yield example_row(document, example, question.question_id)

@@ -87,7 +87,7 @@ def _plain(text: str) -> str:
 
 def unchecked(catalogue: Catalogue, conditions: Sequence[Condition]) -> list[str]:
     """Return the questions of ``conditions`` that are not in the catalogue and so not checked."""
-    return [c.question for c in conditions if catalogue.question(c.question) is None]
+    return [each.question for each in conditions if not catalogue.has(each.question)]
 
 
 def answer_counts(examples: Iterable[Row], catalogue: Catalogue) -> list[Row]:

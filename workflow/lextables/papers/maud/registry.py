@@ -9,13 +9,11 @@ from lextables.papers.registry import Paper
 class Maud(Paper):
     """`resources/papers/maud.yaml`.
 
-    ``questions`` and ``heads`` are the expected numbers; ``categories`` maps a category to its published
-    name; ``printed_types`` and ``legalbench_queries`` map published names and LegalBench-RAG's questions to
-    deal point types.
+    ``categories`` maps a category to its published name; ``printed_types`` and
+    ``legalbench_queries`` map published names and LegalBench-RAG's questions to deal
+    point types.
     """
 
-    questions: int
-    heads: int
     categories: Mapping[str, str]
     constraints: Mapping[str, Any]
     printed_types: Mapping[str, str]
