@@ -30,11 +30,12 @@ FILES = {
 # Reads the files, writes the tables, and prints their census, the notes, the CPU time and the memory.
 READ = """
 import json, resource, sys, time
+from pathlib import Path
 from lextables.pipeline.dataset import Published, write_all
 from lextables.papers.privacy import raw
 from lextables.papers.privacy.schema import TABLES
 files, settings = json.loads(sys.argv[1])
-files = {kind: [path] for kind, path in files.items()}
+files = {kind: [Path(path)] for kind, path in files.items()}
 begun, before = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 rows = raw.read("privacy", Published(files, {}, settings, {"policies": "stand_in"}))
 census = write_all(TABLES["privacy"], rows.of, sys.argv[2])
