@@ -13,6 +13,7 @@ from lextables import ROOT
 from lextables.models.resolve import MIRROR
 from lextables.models.spending import Limits
 from lextables.models.weights import PLACES
+from lextables.pipeline import registry
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import Run
 from lextables.planning import scripts
@@ -32,7 +33,9 @@ def planned(monkeypatch, tmp_path):
     monkeypatch.setenv("LEXTABLES_SUBMITTED", "{}")
 
     def plan(**config):
-        return load(ROOT, Path(os.path.relpath(ROOT)), {"papers": ["maud"], **config})
+        defaults = registry.mapping(ROOT / "config.yaml")
+        path = Path(os.path.relpath(ROOT))
+        return load(ROOT, path, defaults, {"papers": ["maud"], **config})
 
     return plan
 

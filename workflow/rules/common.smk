@@ -45,6 +45,7 @@ try:
 
         shell.prefix(PREFIX)
         stopping = Stopping(announce_stop, RUN_OF_SNAKEMAKE.runs_jobs_elsewhere)
+    from lextables.pipeline import registry
     from lextables.planning import command_line, scripts
     from lextables.planning.command_line import or_exit
     from lextables.planning.job_resources import JobResources, per_attempt
@@ -66,11 +67,14 @@ except ModuleNotFoundError as error:
 
 ENVIRONMENT = str(ROOT / "envs/lextables.yaml")
 
+# Read before Snakemake reads it, whose messages name no file.
+DEFAULTS = or_exit(registry.mapping, ROOT / "config.yaml")
+
 
 configfile: str(ROOT / "config.yaml")
 
 
-PROJECT = or_exit(load, ROOT, PROJECT_PATH, config)
+PROJECT = or_exit(load, ROOT, PROJECT_PATH, DEFAULTS, config)
 scripts.load_modules(PROJECT.results)
 RUNS = Runs(PROJECT)
 RESOURCES = JobResources(RUNS)
@@ -102,11 +106,7 @@ from lextables.sources.fetch import Provenance
 PAPERS, MODELS, SOURCES = PROJECT.papers, PROJECT.context.models, PROJECT.sources
 PLANS, SPECS, TASKS = PROJECT.plans, PROJECT.specs, PROJECT.tasks
 GPU, ABSENT, CONTENTS = PROJECT.context.gpu, PROJECT.absent, PROJECT.contents
-PAPER_FILES, PAPER_OF, DEFAULTS = (
-    PROJECT.paper_files,
-    PROJECT.paper_of,
-    PROJECT.defaults,
-)
+PAPER_FILES, PAPER_OF = PROJECT.paper_files, PROJECT.paper_of
 MODEL_THREADS, ON_GPU = RESOURCES.model_threads, RESOURCES.on_gpu
 SOURCE_REGISTRIES = source_files(PAPER_FILES)
 of_task, data, identified = PROJECT.tasks_of_kind, PROJECT.tables, PROJECT.identified

@@ -14,7 +14,7 @@ from lextables.models.resolve import API, MIRROR, load_models, places
 from lextables.models.weights import PACKAGE, PLACES, place
 from lextables.papers import packages, planning, submitted, trained_on
 from lextables.papers.registry import Paper
-from lextables.pipeline import registry, user_rows
+from lextables.pipeline import user_rows
 from lextables.pipeline.config import Config
 from lextables.pipeline.config import load as load_config
 from lextables.pipeline.content import Contents
@@ -117,17 +117,18 @@ class Project:
         return {**settings, "content": content}
 
 
-def load(root: Path, path: Path, config: Mapping[str, Any]) -> Project:
+def load(
+    root: Path, path: Path, defaults: Mapping[str, Any], config: Mapping[str, Any]
+) -> Project:
     """Check the configuration, read the registries and plan the papers.
 
-    ``config`` are the values of the command line and of a host workflow, which may lack
-    keys.  Only the papers in the config are planned, so that missing data of others stops
-    nothing.  Sets the environment variables by which this process and its jobs find weights
-    and submitted predictions: moving those must not trigger reruns, so they are no params.
-    Raises `BadInput`.
+    ``defaults`` are the values of config.yaml.  ``config`` are those of the command line
+    and of a host workflow, which may lack keys.  Only the papers in the config are planned,
+    so that missing data of others stops nothing.  Sets the environment variables by which
+    this process and its jobs find weights and submitted predictions: moving those must not
+    trigger reruns, so they are no params.  Raises `BadInput`.
     """
     files = _paper_files(path)
-    defaults = registry.mapping(root / "config.yaml")
     checked = load_config({**defaults, **config}, sorted(files), root)
     source_registry = sources.load(*(path / name for name in source_files(files)))
     models = load_models(root / "resources/models.yaml")

@@ -82,7 +82,7 @@ def offered(gpu, hub, host):
     )
     chosen = CONFIG.model_copy(update={**usual, "models": models, "llm": llm})
     absent = planning.absent_data(chosen, PAPERS, SOURCES, ROOT)
-    return Context(chosen, MODELS, ROOT, gpu or GPU, SUBMITTED.rows, absent)
+    return Context(chosen, MODELS, ROOT, gpu or GPU, PROJECT.context.submitted, absent)
 
 
 OF_PLANS = {
