@@ -2,7 +2,7 @@
 #   make run     install, then run the pipeline on the included sample
 #   make test    install, then check the style and run the tests; `make quick` runs only the unit tests,
 #                `make faults` the tests of killed runs with 20 kills
-#   make golden  run the sample and store its values in tests/golden/sample
+#   make golden  run the sample and store its values in tests/golden/sample, and pages in tests/golden/pages
 # `make site` is the report on public data that .github/workflows/site.yaml publishes.
 
 # The first supported Python; 3.11 is preferred, because the pinned versions are resolved with it.  Each name is
@@ -36,7 +36,7 @@ faults: $(VENV)/.test
 	LEXTABLES_KILLS=20 $(BIN)/python -m pytest tests/workflow/test_faults.py
 
 golden: $(VENV)/.test
-	LEXTABLES_GOLDEN=1 $(BIN)/python -m pytest tests/workflow/test_sample.py -k every_value_equals_the_stored_one
+	LEXTABLES_GOLDEN=1 $(BIN)/python -m pytest tests/workflow/test_sample.py tests/unit -k "stored"
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .

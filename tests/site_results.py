@@ -1,6 +1,7 @@
 """Artificial results for tests of the report: a paper with tables, a figure, runs, data and sections."""
 
 import json
+import math
 from pathlib import Path
 
 import pyarrow as pa
@@ -17,6 +18,8 @@ from lextables.report.exhibits import (
     edited,
 )
 from lextables.tables.cells import Cell, build, to_csv
+from lextables.tables.comparison import Pair
+from lextables.tables.comparison import to_csv as pairs_to_csv
 from lextables.tables.figures import draw
 from lextables.tables.published import PublishedCell
 
@@ -62,12 +65,26 @@ VERSIONS = {"python": "3.11.2", "torch": "2.13.0"}
 COLUMNS = ("NDCG@5", "NDCG@10")
 ROW = "BM25 / MiniLM / fine-tuned"
 RUN = "runs/acord/read/bi+encoder/short"
+READER = "runs/acord/rerank/cross/short"  # reads the weights of a run of `RUN`
+SUBMITTED = "runs/acord/given/theirs/short"
+
+
+PAIRS = [
+    Pair("NDCG@5", "a", "b", 1.5, 0.5, 2.5, 0.01, 0.02, "57 queries", 3.0),
+    Pair("NDCG@5", "b", "c", 0.5, -1.0, 2.0, 0.3, 0.3, "57 queries", 3.0),
+    Pair(
+        *("NDCG@5", "a", EVIL, *[2.0] * 5),
+        *("57 queries and 9 queries", 3.0, "scored on different units"),
+    ),
+    Pair("prec@5", "a", "b", *[1.0] * 5, "3 queries", 3.0, "too few units"),
+]
 
 
 def write_results(root: Path, source: dict | None = None) -> Path:
     """Write the paper's registry, data, tables and runs to ``root``, and return it."""
     source = SOURCE | (source or {})
     comparable = source["comparable"]
+    root.mkdir(exist_ok=True)
     (root / "acord.yaml").write_text(REGISTRY)
     (root / "config.yaml").write_text("data: release\n")
     data, tables = root / "data/acord", root / "tables/acord"
@@ -97,6 +114,7 @@ def write_results(root: Path, source: dict | None = None) -> Path:
             Cell(f"own {EVIL}", "NDCG@5", 40.0),
         ]
         (tables / f"{name}.csv").write_text(to_csv(build(printed, cells, comparable)))
+    (tables / "table3.comparison.csv").write_text(pairs_to_csv(PAIRS))
     (tables / "figure2.svg").write_text(
         draw("bars_before_after", [], "Before and after")
     )
@@ -112,37 +130,49 @@ def write_results(root: Path, source: dict | None = None) -> Path:
         for kind in ("md", "html"):
             path.with_suffix(f".{kind}").write_text("")
     for k, torch in enumerate(("2.13.0", "2.13.0", "2.12.1")):
-        folder = root / f"{RUN}/seed{k}"
-        folder.mkdir(parents=True, exist_ok=True)
         settings = {"model": "all-minilm-l6-v2", "found": "package"}
-        trained = {
+        training = {
             "device": "H100",
             "seconds": 100.0,
             "peak_memory_mib": 5000,
             "updates": 400,
-        } | {
             "settings": settings | {"batch_size": 16},
             "trial": {"learning_rate": 1e-4, "note": EVIL},
         }
         record = {
             "settings": settings | {"prompt": EVIL},
-            "device": "H100",
             "seconds": 200.0 + k,
-            "peak_memory_mib": 1000 + k,
             "libraries": VERSIONS | {"torch": torch},
-            "trained": trained,
+            "trained": training,
             "validation": [{"learning_rate": 1e-4, "validation NDCG@10": 0.25}],
         }
-        (folder / "run.json").write_text(json.dumps(record))
-        scores = [
-            {"metric": "NDCG@5", "group": group, "value": 0.525, "n": 57}
-            for group in ("all", "x: y")
-        ]
-        write(SCORES, scores, folder / "scores.parquet")
-        (folder / "log.txt").write_text(
-            "".join(f"update {n} of 3, loss 0.{9 - n}\n" for n in (1, 2, 3))
-        )
+        _write_run(root / f"{RUN}/seed{k}", record)
+    other = {"weights": f"results/{RUN}/seed0/weights", "of": "runs/a/b/gone/c/seed0"}
+    asked = {"requests": 57, "ties": 3}
+    by = {"version": "0.1.0", "commit": "0123456789abcdef", "modified": True}
+    record = {"settings": other, "asked": asked, "lextables": by}
+    _write_run(root / f"{READER}/seed0", record)
+    record = {
+        "settings": {"content": f"sha256:{'0123456789ab' * 5}"},
+        "submitted": {"file": "<run>.txt"},
+    }
+    _write_run(root / f"{SUBMITTED}/seed0", record)
     return root
+
+
+def _write_run(folder: Path, record: dict) -> None:
+    """Write the record of a run, and scores of every kind: a share, a count, a loss and none."""
+    folder.mkdir(parents=True, exist_ok=True)
+    usual = {"device": "H100", "seconds": 9.0, "peak_memory_mib": 1000}
+    record = usual | {"libraries": VERSIONS} | record
+    (folder / "run.json").write_text(json.dumps(record))
+    values = {"AUPR": 1.0, "F1": math.nan, "answers left out": 1071.0, "loss": 1.5}
+    scores = [
+        {"metric": name, "group": group, "value": value, "n": 57}
+        for name, value in values.items()
+        for group in ("all", "x: y")
+    ]
+    write(SCORES, scores, folder / "scores.parquet")
 
 
 def material(root: Path, config: dict | None = None, **more) -> site.Material:
@@ -174,15 +204,16 @@ def material(root: Path, config: dict | None = None, **more) -> site.Material:
             ],
         ),
     ]
-    rows = tuple(
-        leaderboard.Row(f"{EVIL} {n}", "55", "50", "60", groups=str(n), run="runs/m")
-        for n in range(20)
+    rows = (
+        leaderboard.Row(f"best {EVIL}", "55.0", "50", "60", "54 to 56", "1, 2", RUN),
+        leaderboard.Row("untested", "54.5", run="runs/m"),
+        leaderboard.Row("theirs", "54.0"),
     )
+    note = "stand_in data: not comparable with the paper"
     benchmarks = [
-        leaderboard.Benchmark(
-            "acord", "ACORD", "table3", f"{n}: Recall@10, entail", rows
-        )
-        for n in range(10)
+        leaderboard.Benchmark("acord", "ACORD", "table3", "NDCG@5", rows, "57 queries"),
+        leaderboard.Benchmark("acord", "ACORD", "table_c1", "loss", rows, lower=True),
+        leaderboard.Benchmark("acord", "ACORD", "table9", "F1", rows, data_note=note),
     ]
     found = {
         "config": {"data": "release", "models": "available", "papers": ["acord"]}
@@ -194,7 +225,7 @@ def material(root: Path, config: dict | None = None, **more) -> site.Material:
             datasets.read(path) for path in sorted(root.glob("data/*/census.json"))
         ],
         "sections": {"acord": sections},
-        "leaderboard": [leaderboard.page(benchmarks, {})],
+        "leaderboard": [leaderboard.page(benchmarks, {RUN: "cuad"})],
         "made_by": "0.2.0",
         "date": "2026-01-02",
     }

@@ -65,9 +65,7 @@ def test_counts_of_verdicts_and_reasons_of_cells_that_are_off(data, name, match,
         if line.verdict == "off":
             why = entry.why_off(line.row, line.column)
             assert why and line.reason.endswith(why), (line.row, line.column)
-            about = (entry.title, entry.where, lines, entry.notes)
-            shown = (
-                render.markdown(*about, name=name),
-                html.unescape(render.html(*about, name=name)),
-            )
+            about = render.About(entry.title, entry.where, entry.notes, name=name)
+            page = html.unescape(render.html(about, lines))
+            shown = (render.markdown(about, lines), page)
             assert all(text.count(why) == 1 for text in shown)

@@ -199,22 +199,15 @@ def test_rows_with_equal_scores_keep_the_order_of_the_table(lower, order):
     assert "".join(row.system for row in found.rows) == order
 
 
-def test_a_row_shows_the_training_data_of_its_model():
-    (page,) = pages(PARTS, {"runs/any/read/bert/all/seed0": "cuad"})
-    (_, cells), *_ = page.values["benchmarks"]
-    assert [row[-1] for row in cells] == ["cuad", "–", "–", "–"]
-
-
 def test_data_that_are_not_the_papers_are_named_with_the_reason():
     nothing = exhibit([line("GPT", "NDCG", printed="80.0")], [], column="NDCG")
     assert benchmarks([Part("one", [of_data(nothing, "stand_in")])]) == []
     (found,) = benchmarks([Part("one", [of_data(NDCG, "stand_in")])])
     assert [row.system for row in found.rows] == ["BERT", "MiniLM", "BM25"]
     (page,) = pages([Part("b", [of_data(NDCG, "stand_in")])], {})
-    why = "Not shown: B, Table 1: NDCG (stand_in data: not comparable with the paper)."
-    assert (page.values["benchmarks"], page.values["notes"]) == ([], [why])
+    assert not page.content.benchmarks and len(page.content.others) == 1
     (page,) = pages([Part("b", [of_data(NDCG, "sample")])], {})
-    assert len(page.values["benchmarks"]) == 1 and page.values["notes"] == []
+    assert len(page.content.benchmarks) == 1 and not page.content.others
     assert pages([], {}) == []
 
 

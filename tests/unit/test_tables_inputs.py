@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from lextables.tables.cells import Cell, build
+from lextables.tables.cells import Cell
 from lextables.tables.inputs import (
     comparable,
     in_words,
@@ -12,7 +12,6 @@ from lextables.tables.inputs import (
     training,
     with_notes,
 )
-from lextables.tables.render import markdown
 
 SOURCE = {
     "source": "snli",
@@ -95,13 +94,6 @@ def test_the_first_score_of_a_language_model_has_the_counts_as_reason(root):
     ]
     found = [cell.reason for cell in with_notes(cells, root)]
     assert found == [f"strict; {WORDS}", "", "", "", "", "not here"]
-
-
-def test_the_counts_are_a_footnote_of_the_table(root):
-    cells = with_notes([Cell("LLM", "NDCG", 0.5, decimals=2, runs=(ASKED,))], root)
-    assert WORDS in markdown(
-        "A table", "here", build([], cells, comparable=True), name="table1"
-    )
 
 
 def test_the_training_record_of_a_run_is_that_of_its_weights():

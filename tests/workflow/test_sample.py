@@ -287,7 +287,7 @@ def test_the_report_shows_results_of_earlier_runs(finished):
     assert run.code == 0, run.output[-4000:]
     assert "3 jobs to run." in run.output, run.output  # config, report, all
     page = (finished / SITE / "index.html").read_text(encoding="utf-8")
-    parts = re.findall(r'class="block" data-paper="(\w+)"', page)
+    parts = re.findall(r'<div class="block">\n<h3 id="(\w+)"', page)
     assert parts == ["acord", "cuad", "lawngnli", "maud", "privacy"]
     assert page.count("Left by an earlier run") == 4
     assert "maud_extraction: " in (finished / SITE / "papers/maud.html").read_text(

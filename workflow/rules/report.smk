@@ -78,7 +78,6 @@ use rule base as report with:
 use rule report as results_page with:
     input:
         **REPORTED,
-        overlaps=earlier_overlaps(),
         readme=str(PROJECT_PATH / "README.md"),
     output:
         page=f"{RESULTS}/page/docs/results.md",

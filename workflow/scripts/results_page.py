@@ -3,11 +3,9 @@
 import time
 from pathlib import Path
 
-import pandas as pd
 import yaml
 
 from lextables.pipeline.atomic import write_text
-from lextables.pipeline.files import damage_named
 from lextables.pipeline.job import job
 from lextables.report import results, summary
 
@@ -22,20 +20,13 @@ with job(snakemake.log[0]):
         snakemake.params.earlier,
     )
     times = [(root / run.folder / "run.json").stat().st_mtime for run in runs]
-    overlaps = None
-    if found.overlaps:
-        with damage_named(found.overlaps[0]):
-            overlaps = pd.read_csv(found.overlaps[0])
-    compared = [] if overlaps is None else overlaps.dataset.unique()
     material = summary.Material(
         config=yaml.safe_load(Path(found.config).read_text(encoding="utf-8")),
         parts=parts,
         runs=runs,
         date=time.strftime("%Y-%m-%d", time.gmtime(max(times, default=0))),
-        baselines=snakemake.params.baselines,
+        baselines=frozenset(snakemake.params.baselines),
         needs=snakemake.params.needs,
-        overlaps=overlaps,
-        files={name: results.source_files(root, name) for name in compared},
     )
     readme = Path(found.readme).read_text(encoding="utf-8")
     write_text(snakemake.output.page, summary.page(material))

@@ -57,14 +57,14 @@ with job(snakemake.log[0]):
         cells, inputs.published if comparable(sources) else (), inputs.units
     )
     note = render.data_note(sources)
-    notes = [*entry.notes, *comparison.notes(comparison.comparisons(pairs), note)]
-    about = (entry.title, entry.where, lines, notes, note)
+    compared = comparison.notes(comparison.comparisons(pairs), note)
+    about = render.About(
+        entry.title, entry.where, [*entry.notes, *compared], note, name
+    )
+    figure = f"{name}.svg" if svg else ""
     write_text(snakemake.output.comparison, comparison.to_csv(pairs))
     write_text(snakemake.output.csv, to_csv(lines, note))
-    write_text(
-        snakemake.output.md,
-        render.markdown(*about, name=name, figure=f"{name}.svg" if svg else ""),
-    )
-    write_text(snakemake.output.html, render.html(*about, name=name, svg=svg))
+    write_text(snakemake.output.md, render.markdown(about, lines, figure))
+    write_text(snakemake.output.html, render.html(about, lines, svg))
     if svg:
         write_text(snakemake.output.svg, svg)

@@ -1,10 +1,9 @@
 """A page for each data set: columns, sources, first rows, and how to load it."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
@@ -20,9 +19,9 @@ from lextables.pipeline.table_texts import (
 )
 from lextables.pipeline.version import snakemake_path
 from lextables.report.exhibits import cut
-from lextables.report.layout import Found, Page, ticked
-from lextables.report.results import Part
-from lextables.report.wording import sources_in_words
+from lextables.report.layout import Link, Page
+from lextables.report.results import Part, Record, owner
+from lextables.sources.provenance import SourceFiles, source_files
 from lextables.sources.registry import with_registry_texts
 from lextables.tables import render
 
@@ -52,7 +51,7 @@ class DataSet:
     """A data set, its census, and its tables in the folder of the census."""
 
     name: str
-    census: Mapping[str, Any]
+    census: Record
     tables: Sequence[DataTable]
 
     @property
@@ -66,40 +65,38 @@ class DataSet:
         return sum(counts["rows"] for counts in self.census["data"].values())
 
 
-def read(census: str | Path, texts: Mapping[str, Any] | None = None) -> DataSet:
-    """Read a data set's census, and the schema and first rows of each of its tables."""
+def read(census: str | Path, texts: Record | None = None) -> DataSet:
+    """Read a data set's census, and the schema and first rows of each of its tables.
+
+    ``texts`` are the current texts of the sources' registry (`registry_texts`).
+    """
     folder = Path(census).parent
     counts = read_json(census, Counts)
     counts["sources"] = with_registry_texts(counts.get("sources", []), texts or {})
     files = [folder / f"{name}.parquet" for name in counts["data"]]
-    return DataSet(
-        folder.name, counts, [_table(file) for file in files if file.exists()]
-    )
+    tables = [_table(file) for file in files if file.exists()]
+    return DataSet(folder.name, counts, tables)
 
 
 def _table(path: Path) -> DataTable:
     with parquet_file(path) as file:
         schema = file.schema_arrow
-        rows = next(
-            file.iter_batches(batch_size=ROWS), pa.RecordBatch.from_pylist([], schema)
-        ).to_pylist()
-    columns = [
-        (column.name, type_name(column), description_of(column.metadata))
-        for column in schema
-    ]
-    texts = [[_text(row[name]) for name, *_ in columns] for row in rows]
-    place = f"data/{path.parent.name}/{path.name}"
+        empty = pa.RecordBatch.from_pylist([], schema)
+        rows = next(file.iter_batches(batch_size=ROWS), empty).to_pylist()
     return DataTable(
         path.stem,
         description_of(schema.metadata),
         key_of(schema),
-        columns,
-        texts,
-        place,
+        [
+            (column.name, type_name(column), description_of(column.metadata))
+            for column in schema
+        ],
+        [[_text(row[name]) for name in schema.names] for row in rows],
+        f"data/{path.parent.name}/{path.name}",
     )
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if value is None:
         return "null"
     if isinstance(value, list | dict):
@@ -107,104 +104,91 @@ def _text(value: Any) -> str:
     return cut(" ".join(str(value).split()), LETTERS)
 
 
-def pages(datasets: Iterable[DataSet], parts: Sequence[Part], root: str) -> list[Page]:
-    """Return a page for each data set; ``root`` is the folder of the results as code names it."""
-    return [page(dataset, parts, root) for dataset in datasets]
+@dataclass(frozen=True)
+class Label:
+    """A label column: its number of values, and (value, count, per cent of the largest) if they are few."""
+
+    name: str
+    values: int
+    bars: Sequence[tuple[str, int, float]]
 
 
-def owner(dataset: str, parts: Iterable[Part]) -> Part | None:
-    """The paper whose data set this is."""
-    return next((part for part in parts if dataset in part.tasks), None)
+@dataclass(frozen=True)
+class ShownTable:
+    """A table with the number and the digest of its rows, and its labels."""
+
+    table: DataTable
+    rows: int
+    digest: str
+    labels: Sequence[Label]
+
+
+@dataclass(frozen=True)
+class DataSetPage:
+    """The content of a data set's page; ``load`` is code by the library that runs it."""
+
+    dataset: DataSet
+    task: str
+    earlier: bool
+    data_note: str
+    sources: Sequence[SourceFiles]
+    tables: Sequence[ShownTable]
+    counts: Sequence[tuple[str, float]]
+    load: Sequence[tuple[str, str]]
 
 
 def page(dataset: DataSet, parts: Sequence[Part], root: str) -> Page:
-    """Return the page of one data set."""
+    """Return the page of a data set; ``root`` is the folder of the results as code names it."""
     part = owner(dataset.name, parts)
-    trail = [(part.short, f"papers/{part.name}.html")] if part else []
-    tables = [
-        {
-            "table": table,
-            "columns": [
-                (name, kind, ticked(description))
-                for name, kind, description in table.columns
-            ],
-            "rows": dataset.census["data"][table.name]["rows"],
-            "digest": dataset.census["data"][table.name]["rows_sha256"],
-            "labels": _histograms(dataset.census["data"][table.name].get("labels", {})),
-        }
-        for table in dataset.tables
-    ]
-    counted = {
-        name.replace("_", " "): n
-        for name, n in dataset.census.get("notes", {}).items()
-        if isinstance(n, int | float)
-    }
-    values = {
-        "dataset": dataset,
-        "task": part.tasks[dataset.name] if part else "",
-        "tables": tables,
-        "earlier": bool(part and part.earlier),
-        "counted": counted,
-        "load": load(dataset, root, part),
-        "sources": sources_in_words(dataset.census["sources"]),
-        "data_note": render.data_note(dataset.census["sources"]),
-    }
-    entries = [
-        Found(f"{dataset.name}, {table.name}", "data", f"{dataset.path}#{table.name}")
-        for table in dataset.tables
-    ]
-    title = f"The data set {dataset.name}"
-    return Page(
-        dataset.path,
-        title,
-        TEMPLATE,
-        values,
-        "data set",
-        [*trail, (title, dataset.path)],
-        entries,
+    census = dataset.census
+    tables = []
+    for table in dataset.tables:
+        counts = census["data"][table.name]
+        labels = [_label(*label) for label in counts.get("labels", {}).items()]
+        digest = counts["rows_sha256"]
+        tables.append(ShownTable(table, counts["rows"], digest, labels))
+    content = DataSetPage(
+        dataset=dataset,
+        task=part.tasks[dataset.name] if part else "",
+        earlier=bool(part and part.earlier),
+        data_note=render.data_note(census["sources"]),
+        sources=source_files(census["sources"]),
+        tables=tables,
+        counts=[
+            (name.replace("_", " "), count)
+            for name, count in census.get("notes", {}).items()
+            if isinstance(count, int | float)
+        ],
+        load=load(dataset, root, part),
     )
+    title = f"The data set {dataset.name}"
+    trail = [Link(part.short, f"papers/{part.name}.html")] if part else []
+    trail.append(Link(title, dataset.path))
+    return Page(dataset.path, title, TEMPLATE, content, trail)
 
 
-Bar = tuple[
-    str, int, float
-]  # a value, its count, and this as per cent of the most frequent value's
-
-
-def _histograms(
-    labels: Mapping[str, Mapping[str, int]],
-) -> list[tuple[str, int, list[Bar]]]:
-    """Each label with its number of values, and with their bars if these are few."""
-    histograms = []
-    for label, values in labels.items():
-        largest = max(values.values(), default=0) or 1
-        few = values.items() if len(values) <= VALUES else ()
-        histograms.append(
-            (
-                label,
-                len(values),
-                [(value, n, round(100 * n / largest, 1)) for value, n in few],
-            )
-        )
-    return histograms
+def _label(name: str, counts: Mapping[str, int]) -> Label:
+    """A label column from the counts of its values."""
+    bars = []
+    if len(counts) <= VALUES:
+        largest = max(counts.values(), default=0) or 1
+        bars = [(value, n, round(100 * n / largest, 1)) for value, n in counts.items()]
+    return Label(name, len(counts), bars)
 
 
 def load(dataset: DataSet, root: str, part: Part | None) -> list[tuple[str, str]]:
     """How to load the tables of a data set: (library, code)."""
-    frames = [
-        f'{table.name} = pd.read_parquet("{root}/{table.file}")'
-        for table in dataset.tables
-    ]
-    ways = [("With pandas", "\n".join(["import pandas as pd", *frames]))]
+    code = ["import pandas as pd"]
+    for table in dataset.tables:
+        code.append(f'{table.name} = pd.read_parquet("{root}/{table.file}")')
+    ways = [("With pandas", "\n".join(code))]
+    name = dataset.name
     # Auxiliary data sets are not part of a paper's export.
-    if (
-        part
-        and dataset.tables
-        and (dataset.name == part.name or part.tasks[dataset.name])
-    ):
-        name = config_name(
-            dataset.tables[0].name, "" if dataset.name == part.name else dataset.name
-        )
-        call = f'rows = load_dataset("{root}/publish/{part.name}", "{name}", split="{SPLIT}")'
+    if part and dataset.tables and (name == part.name or part.tasks[name]):
+        folder = "" if name == part.name else name
+        config = config_name(dataset.tables[0].name, folder)
+        place = f'"{root}/publish/{part.name}"'
+        call = f'rows = load_dataset({place}, "{config}", split="{SPLIT}")'
         what = f"With datasets, after {snakemake_path()} --cores 4 publish"
         ways.append((what, f"from datasets import load_dataset\n{call}"))
     return ways

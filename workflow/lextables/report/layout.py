@@ -2,15 +2,15 @@
 
 import posixpath
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 from jinja2 import ChoiceLoader, FileSystemLoader
 from markupsafe import Markup, escape
 
+from lextables.report import wording
 from lextables.tables import render
 
 HERE = Path(__file__).parent
@@ -18,12 +18,10 @@ TICKED = re.compile(r"`([^`]+)`")  # names of columns and similar
 FRAME = "layout.html.j2"
 # Included by other templates; a rule's fingerprint counts the files that the code names.
 SHARED = ("parts.html.j2",)
-TEMPLATES = render.TEMPLATES.overlay(
-    loader=ChoiceLoader([FileSystemLoader(HERE), render.TEMPLATES.loader])
-)
-TEMPLATES.filters["count"] = lambda n: f"{n:,}"
-TEMPLATES.filters["spaced"] = lambda text: text.replace("_", " ")
-TEMPLATES.globals["frame"] = FRAME
+HOME = "index.html"
+FOLDER = "/results/report"  # placeholder of the site's folder
+STYLE = "style.css"
+Facts = list[tuple[str, str]]  # names and texts
 
 
 def ticked(text: str) -> Markup:
@@ -31,40 +29,55 @@ def ticked(text: str) -> Markup:
     return Markup(TICKED.sub(r"<code>\1</code>", str(escape(text))))
 
 
-TEMPLATES.filters["ticked"] = ticked
-HOME = "index.html"
-FOLDER = "/results/report"  # placeholder of the site's folder
-STYLE, SCRIPT, SEARCH = "style.css", "site.js", "search.js"
+TEMPLATES = render.TEMPLATES.overlay(
+    loader=ChoiceLoader([FileSystemLoader(HERE), render.TEMPLATES.loader])
+)
+TEMPLATES.filters.update(
+    count="{:,}".format,
+    duration=render.duration,
+    outcome=wording.OUTCOMES.get,
+    outcomes=wording.counts_in_words,
+    spaced=lambda text: text.replace("_", " "),
+    ticked=ticked,
+)
+TEMPLATES.globals["frame"] = FRAME
 
 
 @dataclass(frozen=True)
-class Found:
-    """An entry of the search: a name, its kind, and its place."""
+class Link:
+    """A name and the path of the page that it leads to."""
 
     name: str
-    kind: str
-    place: str
+    path: str
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What all pages show around their content; ``banner`` is empty for released data."""
+
+    menu: Sequence[Link]
+    made_by: str
+    date: str
+    banner: str
 
 
 @dataclass(frozen=True)
 class Page:
-    """A page: its path below the site's folder, its title, and the values of its template.
+    """A page: its path below the site's folder, its title and its template.
 
-    ``trail`` are its breadcrumbs, as (name, path) from the second on; ``found`` are its search entries
-    in addition to its title.
+    ``content`` is a data class; the template names its fields.  ``trail`` are its breadcrumbs from the second
+    on.
     """
 
     path: str
     title: str
     template: str
-    values: Mapping[str, Any]
-    kind: str
-    trail: Sequence[tuple[str, str]] = ()
-    found: Sequence[Found] = field(default_factory=tuple)
+    content: object
+    trail: Sequence[Link] = ()
 
 
-def html(page: Page, around: Mapping[str, Any]) -> str:
-    """Return the text of a page; ``around`` are the values of the frame."""
+def html(page: Page, site: Frame) -> str:
+    """Return the text of a page of a site."""
 
     def to(place: str) -> str:
         return relative(page.path, place)
@@ -73,22 +86,19 @@ def html(page: Page, around: Mapping[str, Any]) -> str:
         return relative(page.path, f"../{path}")
 
     template = TEMPLATES.get_template(page.template)
-    return template.render(**around, **page.values, page=page, to=to, file=file)
-
-
-def beside(name: str) -> str:
-    """Return the text of a file in the folder of the templates."""
-    return (HERE / name).read_text(encoding="utf-8")
+    return template.render(**vars(page.content), page=page, site=site, to=to, file=file)
 
 
 def relative(origin: str, place: str) -> str:
-    """Return the relative address of ``place`` from the page at ``origin``, both below the site's folder."""
+    """Return the relative address of ``place`` from the page at ``origin``.
+
+    Both are paths below the site's folder.
+    """
     path, _, anchor = place.partition("#")
-    # Both under one absolute folder: relpath would resolve a leading `..` in the working directory.
-    start = posixpath.join(FOLDER, posixpath.dirname(origin))
-    address = (
-        quote(posixpath.relpath(posixpath.join(FOLDER, path), start), safe="/")
-        if path
-        else ""
-    )
+    address = ""
+    if path:
+        # Below an absolute folder: relpath would resolve a leading `..` in the working directory.
+        start = posixpath.join(FOLDER, posixpath.dirname(origin))
+        target = posixpath.join(FOLDER, path)
+        address = quote(posixpath.relpath(target, start), safe="/")
     return f"{address}#{quote(anchor)}" if anchor else address

@@ -5,11 +5,11 @@ here and, where the data are the paper's, of every published row that did not.  
 table's paired tests: rows in the same group do not differ.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from lextables.report.layout import Page
+from lextables.papers.registry import Headline
+from lextables.report.layout import Link, Page
 from lextables.report.results import Exhibit, Part
 from lextables.sources.registry import SAMPLE
 from lextables.tables.cells import Line
@@ -17,7 +17,7 @@ from lextables.tables.comparison import Comparison, comparisons
 from lextables.tables.published import number
 from lextables.tables.render import data_note, label
 
-PATH, TEMPLATE = "leaderboard.html", "leaderboard.html.j2"
+PATH, TEMPLATE, TITLE = "leaderboard.html", "leaderboard.html.j2", "Leaderboard"
 NONE = "–"
 
 
@@ -70,53 +70,54 @@ class Benchmark:
 
 def benchmarks(parts: Iterable[Part]) -> list[Benchmark]:
     """Return the headline of each table that names one and has a row that ran, in the order of the papers."""
-    headlines = [
-        _benchmark(part, exhibit)
-        for part in parts
-        for exhibit in part.exhibits
-        if exhibit.entry.headline
-    ]
-    return [each for each in headlines if each.rows and each.rows[0].run]
+    headlines = []
+    for part in parts:
+        for exhibit in part.exhibits:
+            if exhibit.entry.headline:
+                benchmark = _benchmark(part, exhibit, exhibit.entry.headline)
+                if benchmark.rows and benchmark.rows[0].run:
+                    headlines.append(benchmark)
+    return headlines
 
 
 def headline_lines(exhibit: Exhibit) -> dict[str, Line]:
     """Return {system: its line} of a table's headline."""
     headline = exhibit.entry.headline
-    return {
-        line.row if headline.column else line.column: line
-        for line in exhibit.lines
-        if (headline.column or headline.row)
-        == (line.column if headline.column else line.row)
-    }
+    if headline.column:
+        lines = [line for line in exhibit.lines if line.column == headline.column]
+        return {line.row: line for line in lines}
+    lines = [line for line in exhibit.lines if line.row == headline.row]
+    return {line.column: line for line in lines}
 
 
-def _benchmark(part: Part, exhibit: Exhibit) -> Benchmark:
-    headline = exhibit.entry.headline
-    of_measure = [
-        each
-        for each in comparisons(exhibit.pairs)
-        if each.measure == headline.compared_by
-    ]
-    comparison = of_measure[0] if of_measure else None
+def _benchmark(part: Part, exhibit: Exhibit, headline: Headline) -> Benchmark:
+    """The headline of a table: its rows that ran, then published rows that did not."""
     lines = headline_lines(exhibit)
-    # A column may hold rows that are compared by two measures.
-    names = (
-        comparison.systems
-        if comparison
-        else [name for name, line in lines.items() if line.runs]
-    )
-    scores = {name: _value(lines[name]) for name in names if name in lines}
-    ran = [name for name, score in scores.items() if score is not None]
-    ran.sort(key=lambda name: scores[name], reverse=not headline.lower)
-    rows = [_row(name, lines[name], comparison) for name in ran]
+    comparison = None
+    for each in comparisons(exhibit.pairs):
+        if each.measure == headline.compared_by:
+            comparison = each
+    names = [name for name, line in lines.items() if line.runs]
+    if comparison:
+        # A column may hold rows that are compared by two measures.
+        names = [name for name in comparison.systems if name in lines]
+    scores = {name: _score(lines[name]) for name in names}
+    rows = [
+        _row(name, lines[name], comparison)
+        for name in _best_first(scores, headline.lower)
+    ]
     note = data_note(exhibit.sources)
     if not note:
-        rows += _published_rows(lines, headline.lower)
-    sample = all(
-        source["variant"] == SAMPLE
-        for source in exhibit.sources
-        if not source["comparable"]
-    )
+        published = {
+            name: number(line.published)
+            for name, line in lines.items()
+            if not line.runs
+        }
+        for name in _best_first(published, headline.lower):
+            rows.append(Row(name, lines[name].published))
+    others = [each for each in exhibit.sources if not each["comparable"]]
+    if all(source["variant"] == SAMPLE for source in others):
+        note = ""
     return Benchmark(
         part.name,
         part.short,
@@ -125,79 +126,59 @@ def _benchmark(part: Part, exhibit: Exhibit) -> Benchmark:
         tuple(rows),
         comparison.units if comparison else "",
         headline.lower,
-        "" if sample else note,
+        note,
     )
 
 
-def _value(line: Line) -> float | None:
+def _best_first(scores: Mapping[str, float | None], lower: bool) -> list[str]:
+    """The names with a score, best first."""
+    names = [name for name, score in scores.items() if score is not None]
+    return sorted(names, key=lambda name: scores[name], reverse=not lower)
+
+
+def _score(line: Line) -> float | None:
     return number(line.reproduced or line.ours)
 
 
 def _row(system: str, line: Line, comparison: Comparison | None) -> Row:
-    """The row of a system that ran."""
-    seeds = (
-        f"{line.prediction_low} to {line.prediction_high}"
-        if line.prediction_low
-        else ""
-    )
-    groups = ", ".join(_groups(system, comparison)) if comparison else ""
-    score = line.reproduced or line.ours
-    return Row(system, score, line.low, line.high, seeds, groups, line.runs.split()[0])
-
-
-def _groups(system: str, comparison: Comparison) -> list[str]:
-    """The 1-based numbers of a system's groups, as on the table's page; empty if it was never tested."""
-    if not any(system in (pair.one, pair.other) for pair in comparison.pairs):
-        return []
-    return [
-        str(place)
-        for place, group in enumerate(comparison.groups, 1)
-        if system in group
-    ]
-
-
-def _published_rows(lines: Mapping[str, Line], lower: bool) -> list[Row]:
-    """The published rows that were not run here, best first."""
-    scores = {}
-    for name, line in lines.items():
-        score = number(line.published)
-        if not line.runs and score is not None:
-            scores[name] = score
-    best_first = sorted(scores, key=lambda name: scores[name], reverse=not lower)
-    return [Row(name, lines[name].published) for name in best_first]
+    """The row of a system that ran; its groups are numbered from 1, as on the table's page."""
+    seeds = ""
+    if line.prediction_low:
+        seeds = f"{line.prediction_low} to {line.prediction_high}"
+    groups = []
+    pairs = comparison.pairs if comparison else ()
+    if any(system in (pair.one, pair.other) for pair in pairs):
+        for place, group in enumerate(comparison.groups, 1):
+            if system in group:
+                groups.append(str(place))
+    score, run = line.reproduced or line.ours, line.runs.split()[0]
+    return Row(system, score, line.low, line.high, seeds, ", ".join(groups), run)
 
 
 # The page
 
 
-def pages(parts: Sequence[Part], trained_on: Mapping[str, str]) -> list[Page]:
-    """Return the page, none if no row of a headline ran.
+@dataclass(frozen=True)
+class LeaderboardPage:
+    """The content of the page; benchmarks on data that are not the paper's are only named (``others``).
 
     ``trained_on`` is {folder of a run: the data sets that its models were trained on, as text}.
     """
+
+    benchmarks: Sequence[Benchmark]
+    others: Sequence[Benchmark]
+    trained_on: Mapping[str, str]
+
+
+def pages(parts: Sequence[Part], trained_on: Mapping[str, str]) -> list[Page]:
+    """Return the page, none if no row of a headline ran."""
     headlines = benchmarks(parts)
     return [page(headlines, trained_on)] if headlines else []
 
 
 def page(headlines: Sequence[Benchmark], trained_on: Mapping[str, str]) -> Page:
-    """Return the page of the benchmarks; those on data that are not the paper's are only named."""
-    values: dict[str, Any] = {
-        "benchmarks": [
-            (each, [*_cells(each, trained_on)])
-            for each in headlines
-            if not each.data_note
-        ],
-        "notes": [
-            f"Not shown: {each.name} ({each.data_note})."
-            for each in headlines
-            if each.data_note
-        ],
-    }
-    return Page(PATH, "Leaderboard", TEMPLATE, values, "page", [("Leaderboard", PATH)])
-
-
-def _cells(benchmark: Benchmark, trained_on: Mapping[str, str]) -> Iterator[list[str]]:
-    for row in benchmark.rows:
-        groups = (row.groups or NONE) if row.run else "published, not run here"
-        cells = [row.system, row.score, row.interval, row.seeds or NONE, groups]
-        yield [*cells, trained_on.get(row.run, NONE)]
+    """Return the page of the benchmarks."""
+    shown = [each for each in headlines if not each.data_note]
+    others = [each for each in headlines if each.data_note]
+    content = LeaderboardPage(shown, others, trained_on)
+    return Page(PATH, TITLE, TEMPLATE, content, [Link(TITLE, PATH)])

@@ -194,9 +194,8 @@ def page(
     more = Markup("\n").join(
         Markup("<h2>{}</h2>\n{}").format(title, _html(frame)) for title, frame in parts
     )
-    return svg, render.html(
-        TITLE, "All ordered pairs of splits", shares, notes, svg=svg, more=more
-    )
+    about = render.About(TITLE, "All ordered pairs of splits", notes)
+    return svg, render.html(about, shares, svg, more)
 
 
 def _html(frame: pd.DataFrame) -> Markup:

@@ -11,15 +11,19 @@ import yaml
 
 from lextables.papers.registry import Shown, TableEntry
 from lextables.pipeline import not_run
-from lextables.pipeline.dataset import Census, Sources
+from lextables.pipeline import run as run_module
+from lextables.pipeline.dataset import Census
 from lextables.pipeline.files import damage_named, read_json
-from lextables.pipeline.run import Record
+from lextables.pipeline.run import Run
 from lextables.pipeline.version import words as version_words
 from lextables.sources.registry import with_registry_texts
 from lextables.tables import render
 from lextables.tables.cells import Line, from_csv
 from lextables.tables.comparison import Pair
 from lextables.tables.comparison import from_csv as pairs_from_csv
+
+# A JSON object of the results: a run's record, a census, or a source in it.
+Record = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -35,7 +39,7 @@ class Exhibit:
     svg: str
     files: Mapping[str, str]
     pairs: Sequence[Pair] = ()
-    sources: Sequence[Mapping[str, Any]] = ()
+    sources: Sequence[Record] = ()
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,7 @@ class Part:
     name: str
     title: str
     citation: str
-    census: Mapping[str, Any]
+    census: Record
     exhibits: Sequence[Exhibit]
     earlier: str = ""
     tasks: Mapping[str, str] = field(default_factory=dict)
@@ -61,32 +65,22 @@ class Part:
         return name if colon else self.name.capitalize()
 
     @property
-    def sources(self) -> Sequence[Mapping[str, Any]]:
+    def sources(self) -> Sequence[Record]:
         """The provenance of the files that the data sets were made from."""
         return self.census["sources"]
 
 
-@dataclass(frozen=True)
-class RunRecord:
-    """A run: its `run.json` and the parts of its folder; ``earlier``: not planned by the current settings."""
+def owner(dataset: str, parts: Iterable[Part]) -> Part | None:
+    """The paper whose data set this is."""
+    return next((part for part in parts if dataset in part.tasks), None)
 
-    paper: str
-    experiment: str
-    model: str
-    condition: str
-    seed: str
-    record: Mapping[str, Any]
-    earlier: bool = False
 
-    @property
-    def place(self) -> tuple[str, ...]:
-        """The parts of its folder, to sort by."""
-        return self.paper, self.experiment, self.model, self.condition, self.seed
+@dataclass(frozen=True, order=True)
+class RunRecord(Run):
+    """A run and its `run.json`; ``earlier``: not planned by the current settings."""
 
-    @property
-    def folder(self) -> str:
-        """Its folder below the results."""
-        return f"runs/{self.paper}/{self.experiment}/{self.model}/{self.condition}/seed{self.seed}"
+    record: Record = field(default_factory=dict, compare=False)
+    earlier: bool = field(default=False, compare=False)
 
     @property
     def name(self) -> str:
@@ -97,55 +91,62 @@ class RunRecord:
     def submitted(self) -> str:
         """The file of submitted predictions; empty for other runs."""
         record = self.record.get("submitted")
-        digest = (
-            self.record["settings"]["content"][: len("sha256:") + 12] if record else ""
-        )
-        return f"submitted predictions: {record['file']} ({digest})" if record else ""
+        if not record:
+            return ""
+        digest = self.record["settings"]["content"][: len("sha256:") + 12]
+        return f"submitted predictions: {record['file']} ({digest})"
 
     @property
     def weights(self) -> str:
         """The model whose weights it used and where they were found; empty without weights."""
-        model, location = (
-            self.record["settings"].get(key) for key in ("model", "found")
-        )
-        return f"{model} ({location})" if model and location else model or ""
+        settings = self.record["settings"]
+        model, location = settings.get("model") or "", settings.get("found")
+        return f"{model} ({location})" if model and location else model
 
     @property
-    def versions(self) -> Mapping[str, str]:
+    def trainings(self) -> Sequence[Record]:
+        """The records of the trainings whose weights it read."""
+        trained = self.record.get("trained") or []
+        return trained if isinstance(trained, list) else [trained]
+
+    @property
+    def versions(self) -> dict[str, str]:
         """The versions of lextables, with its commit, and of the libraries that the run had."""
-        version = self.record.get("lextables")  # older records lack it
-        return self.record["libraries"] | (
-            {"lextables": version_words(version)} if version else {}
-        )
+        versions = dict(self.record["libraries"])
+        made_by = self.record.get("lextables")  # older records lack it
+        if made_by:
+            versions["lextables"] = version_words(made_by)
+        return versions
+
+
+KINDS = (
+    "data/*/census.json",
+    "tables/*/*.csv",
+    "tables/*/*.svg",
+    "runs/*/*/*/*/seed*/run.json",
+)
 
 
 def left_over(results: str | Path, planned: Iterable[str]) -> dict[str, str]:
     """Return {path below ``results``: digest} of results of earlier runs.
 
-    ``planned`` are the files of this run.
-    The digests are a param of the report, which is remade if one changes.
+    ``planned`` are the files of this run.  The digests are a param of the report, which is remade if one
+    changes.
     """
     results, planned = Path(results), set(planned)
-    kinds = (
-        "data/*/census.json",
-        "tables/*/*.csv",
-        "tables/*/*.svg",
-        "runs/*/*/*/*/seed*/run.json",
-    )
-    return {
-        path.relative_to(results).as_posix(): hashlib.sha256(
-            path.read_bytes()
-        ).hexdigest()[:16]
-        for kind in kinds
-        for path in sorted(results.glob(kind))
-        if str(path) not in planned
-    }
+    digests = {}
+    for kind in KINDS:
+        for path in sorted(results.glob(kind)):
+            if str(path) not in planned:
+                digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+                digests[path.relative_to(results).as_posix()] = digest
+    return digests
 
 
 def read_all(
     results: str | Path,
     papers: Iterable[str | Path],
-    texts: Mapping[str, Mapping[str, Any]],
+    texts: Mapping[str, Record],
     censuses: Iterable[str | Path],
     runs: Iterable[str],
     earlier: Iterable[str],
@@ -156,21 +157,23 @@ def read_all(
     ``censuses`` and ``runs`` are those of this run, and ``earlier`` the paths of `left_over`.
     """
     planned = {Path(census).parent.name for census in censuses}
-    parts = [
-        read_part(name, path, results, texts[name], earlier=name not in planned)
-        for name, path in ((Path(path).stem, path) for path in papers)
-    ]
+    parts = []
+    for path in map(Path, papers):
+        name = path.stem
+        part = read_part(name, path, results, texts[name], earlier=name not in planned)
+        if part:
+            parts.append(part)
     earlier_runs = [f"{results}/{path}" for path in earlier if path.startswith("runs/")]
     records = [read_run(path) for path in not_run.made(runs)]
     records += [read_run(path, earlier=True) for path in not_run.made(earlier_runs)]
-    return [part for part in parts if part], sorted(records, key=lambda run: run.place)
+    return parts, sorted(records)
 
 
 def read_part(
     name: str,
     registry: str | Path,
     results: str | Path,
-    texts: Mapping[str, Any] | None = None,
+    texts: Record | None = None,
     *,
     earlier: bool = False,
 ) -> Part | None:
@@ -181,92 +184,68 @@ def read_part(
     """
     results = Path(results)
     raw = yaml.safe_load(Path(registry).read_text(encoding="utf-8"))
-    paper = Shown.model_validate(
-        {key: value for key, value in raw.items() if key in Shown.model_fields}
-    )
-    tables, census = results / "tables" / name, _census(results, name)
-    shown = paper.tables
+    shown = {key: value for key, value in raw.items() if key in Shown.model_fields}
+    paper = Shown.model_validate(shown)
+    folder = results / "tables" / name
+    entries = paper.tables
     if earlier:
-        shown = {
+        entries = {
             table: entry
-            for table, entry in shown.items()
-            if _stands(tables, table, entry)
+            for table, entry in entries.items()
+            if _is_complete(folder, table, entry)
             and _census(results, entry.of or name).exists()
         }
-    if earlier and not (shown and census.exists()):
-        return None
-    counts = _counts(census, texts)
-    of_data = {
-        of: _counts(_census(results, of or name), texts)
-        for of in {each.of for each in shown.values()}
-    }
+        if not (entries and _census(results, name).exists()):
+            return None
+    censuses = {}
+    for dataset in {name, *(entry.of or name for entry in entries.values())}:
+        census = read_json(_census(results, dataset), Census)
+        census["sources"] = with_registry_texts(census["sources"], texts or {})
+        censuses[dataset] = census
     exhibits = [
-        _read_exhibit(tables, table, entry, of_data[entry.of]["sources"])
-        for table, entry in shown.items()
+        _read_exhibit(folder, table, entry, censuses[entry.of or name]["sources"])
+        for table, entry in entries.items()
     ]
-    last = max((tables / f"{exhibit.name}.csv").stat().st_mtime for exhibit in exhibits)
-    return Part(
-        name,
-        paper.title,
-        paper.citation,
-        counts,
-        exhibits,
-        time.strftime("%Y-%m-%d", time.localtime(last)) if earlier else "",
-        _tasks(name, raw),
-    )
+    day = ""
+    if earlier:
+        last = max((folder / f"{table}.csv").stat().st_mtime for table in entries)
+        day = time.strftime("%Y-%m-%d", time.localtime(last))
+    tasks = {name: ""} | dict.fromkeys(raw.get("data", {}), "")
+    for dataset, entry in raw.get("tasks", {}).items():
+        tasks[dataset] = entry["task"]
+    return Part(name, paper.title, paper.citation, censuses[name], exhibits, day, tasks)
 
 
 def _census(results: Path, dataset: str) -> Path:
     return results / "data" / dataset / "census.json"
 
 
-def source_files(results: Path, dataset: str) -> frozenset[str]:
-    """The files that a data set was read from, as `<source>/<file>`; empty if it has no census."""
-    census = _census(results, dataset)
-    if not census.exists():
-        return frozenset()
-    sources = read_json(census, Sources)["sources"]
-    return frozenset(f"{source['source']}/{source['file']}" for source in sources)
-
-
-def _counts(census: Path, texts: Mapping[str, Any] | None) -> dict[str, Any]:
-    """A data set's census with the current ``texts`` of its sources."""
-    counts = read_json(census, Census)
-    return counts | {"sources": with_registry_texts(counts["sources"], texts or {})}
-
-
-def _tasks(name: str, registry: Mapping[str, Any]) -> dict[str, str]:
-    """{data set of the paper: the kind of its task}, its own first."""
-    tasks = {
-        dataset: entry["task"] for dataset, entry in registry.get("tasks", {}).items()
-    }
-    return {name: ""} | dict.fromkeys(registry.get("data", {}), "") | tasks
-
-
-def _stands(folder: Path, name: str, entry: TableEntry) -> bool:
-    return all(
-        (folder / f"{name}.{kind}").exists()
-        for kind in (["csv", "svg"] if entry.kind else ["csv"])
-    )
+def _is_complete(folder: Path, name: str, entry: TableEntry) -> bool:
+    """Whether the files of a table or figure exist."""
+    kinds = ["csv", "svg"] if entry.kind else ["csv"]
+    return all((folder / f"{name}.{kind}").exists() for kind in kinds)
 
 
 def _read_exhibit(
-    folder: Path, name: str, entry: TableEntry, sources: Sequence[Mapping[str, Any]]
+    folder: Path, name: str, entry: TableEntry, sources: Sequence[Record]
 ) -> Exhibit:
     table = folder / f"{name}.csv"
     with damage_named(table):
         # Each value had the note.
         lines = from_csv(table.read_text(encoding="utf-8"), render.data_note(sources))
-    svg = (folder / f"{name}.svg").read_text(encoding="utf-8") if entry.kind else ""
-    suffixes = ("csv", "md", "html", "svg")[: 4 if svg else 3]
-    files = {suffix: f"tables/{folder.name}/{name}.{suffix}" for suffix in suffixes}
+    kinds = ["csv", "md", "html"]
+    svg = ""
+    if entry.kind:
+        kinds.append("svg")
+        svg = (folder / f"{name}.svg").read_text(encoding="utf-8")
     compared = folder / f"{name}.comparison.csv"
     pairs = []
     if compared.exists():
         with damage_named(compared):
             pairs = pairs_from_csv(compared.read_text(encoding="utf-8"))
     if pairs:
-        files["comparison.csv"] = f"tables/{folder.name}/{name}.comparison.csv"
+        kinds.append("comparison.csv")
+    files = {kind: f"tables/{folder.name}/{name}.{kind}" for kind in kinds}
     return Exhibit(name, entry, lines, svg, files, pairs, sources)
 
 
@@ -274,7 +253,6 @@ def read_run(path: str | Path, *, earlier: bool = False) -> RunRecord:
     """Read a `run.json` at …/<paper>/<experiment>/<model>/<condition>/seed<k>/."""
     path = Path(path)
     *_, paper, experiment, model, condition, seed = path.parent.parts
-    record = read_json(path, Record)
-    return RunRecord(
-        paper, experiment, model, condition, seed.removeprefix("seed"), record, earlier
-    )
+    record = read_json(path, run_module.Record)
+    number = int(seed.removeprefix("seed"))
+    return RunRecord(paper, experiment, model, condition, number, record, earlier)

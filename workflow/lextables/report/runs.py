@@ -1,28 +1,27 @@
-"""A page for each run: settings, device, time, training curve and scores."""
+"""A page for each run: settings, device, time and scores."""
 
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
-
-from markupsafe import Markup
 
 from lextables.pipeline.dataset import read
 from lextables.pipeline.version import words
-from lextables.report.commands import command, cost, trainings
+from lextables.report import tables
+from lextables.report.commands import Settings, command, cost
 from lextables.report.exhibits import cut
-from lextables.report.layout import Page
-from lextables.report.results import Exhibit, Part, RunRecord
-from lextables.tables.render import duration, label
+from lextables.report.layout import Facts, Link, Page
+from lextables.report.results import Part, Record, RunRecord, owner
+from lextables.tables.render import duration
 
 TEMPLATE = "run.html.j2"
 # Linked from the page.  The record and the log are for this machine: they may name its folders and servers.
 FILES = ("scores.parquet", "units.parquet", "predictions.parquet")
 LETTERS = 600  # of a setting, such as a prompt
 SCORES = 60  # rows shown at most
-UPDATE = re.compile(r"update (\d+) of \d+, loss ([\d.]+)$", re.MULTILINE)
 # The folder of a run that another run's settings name.
 OF_RUN = re.compile(r'runs/(?:[^/\s"]+/){4}seed\d+')
 # Keys of a run's record that its page shows elsewhere.
@@ -30,11 +29,71 @@ ELSEWHERE = frozenset(
     "settings libraries lextables device seconds peak_memory_mib trained validation asked given work".split()
 )
 LOCAL = ("api",)  # settings of a run that pages do not show: the address of a server
-WIDE, HIGH = 320, 120  # units of a curve
 
-Shown = Mapping[str, Sequence[tuple[Part, Exhibit]]]
-Readers = Mapping[str, Sequence[RunRecord]]
-Curve = Sequence[tuple[float, float]]
+
+@dataclass(frozen=True)
+class Links:
+    """What the pages of all runs link to.
+
+    ``tables`` are {run folder: the tables that show it}, ``reads`` {run folder: the runs whose weights or
+    predictions it reads} and ``readers`` the reverse.
+    """
+
+    parts: Sequence[Part]
+    runs: Sequence[RunRecord]
+    tables: Mapping[str, Sequence[Link]]
+    reads: Mapping[str, Sequence[RunRecord]]
+    readers: Mapping[str, Sequence[RunRecord]]
+
+    @classmethod
+    def of(cls, parts: Sequence[Part], runs: Sequence[RunRecord]) -> "Links":
+        """Return the links of these runs, from the tables and the runs' settings."""
+        shown: dict[str, list[Link]] = defaultdict(list)
+        for part in parts:
+            for exhibit in part.exhibits:
+                folders = {}
+                for line in exhibit.lines:
+                    folders.update(dict.fromkeys(line.runs.split()))
+                name = f"{part.short}, {tables.name(exhibit)}"
+                for folder in folders:
+                    shown[folder].append(Link(name, tables.path(part, exhibit)))
+        by_folder = {run.folder: run for run in runs}
+        reads: dict[str, list[RunRecord]] = defaultdict(list)
+        readers: dict[str, list[RunRecord]] = defaultdict(list)
+        for run in runs:
+            named = OF_RUN.findall(json.dumps(run.record["settings"]))
+            for folder in dict.fromkeys(named):
+                if folder in by_folder and folder != run.folder:
+                    reads[run.folder].append(by_folder[folder])
+                    readers[folder].append(run)
+        return cls(parts, runs, shown, reads, readers)
+
+    def siblings(self, run: RunRecord) -> list[RunRecord]:
+        """The runs that differ from ``run`` in their seed only."""
+        same = [other for other in self.runs if replace(other, seed=run.seed) == run]
+        return [other for other in same if other != run]
+
+
+@dataclass(frozen=True)
+class RunPage:
+    """The content of a run's page.
+
+    ``trials`` are the columns and the rows of a search, empty without one.  ``more_scores`` is the number of
+    scores that are not shown.  ``files`` are the paths of the run's files by their names.
+    """
+
+    run: RunRecord
+    facts: Facts
+    command: str
+    tables: Sequence[Link]
+    related: Sequence[tuple[str, Sequence[Link]]]
+    trials: Sequence[Sequence[str]]
+    scores: Sequence[Sequence[str]]
+    more_scores: int
+    settings: Facts
+    trainings: Sequence[Facts]
+    counts: Facts
+    files: Mapping[str, str]
 
 
 def place(run: RunRecord) -> str:
@@ -42,132 +101,65 @@ def place(run: RunRecord) -> str:
     return f"{run.folder}.html"
 
 
-def shown_in(parts: Iterable[Part]) -> Shown:
-    """{run folder: the tables that show it}."""
-    tables_of: dict[str, dict[tuple[str, str], tuple[Part, Exhibit]]] = {}
-    for part in parts:
-        for exhibit in part.exhibits:
-            for line in exhibit.lines:
-                for folder in line.runs.split():
-                    tables_of.setdefault(folder, {})[part.name, exhibit.name] = (
-                        part,
-                        exhibit,
-                    )
-    return {folder: list(tables.values()) for folder, tables in tables_of.items()}
-
-
-def runs_read(runs: Iterable[RunRecord]) -> Readers:
-    """{run folder: the runs whose weights or predictions it reads, as its settings name them}."""
-    by_folder = {run.folder: run for run in runs}
-    return {
-        folder: [
-            by_folder[other]
-            for other in dict.fromkeys(
-                OF_RUN.findall(json.dumps(run.record["settings"]))
-            )
-            if other in by_folder and other != folder
-        ]
-        for folder, run in by_folder.items()
-    }
-
-
-def page(
-    run: RunRecord,
-    runs: Mapping[str, RunRecord],
-    shown: Shown,
-    reads: Readers,
-    trail: Sequence[tuple[str, str]],
-    config: Mapping[str, Any],
-    root: str,
-) -> Page:
-    """Return the page of a run, one of ``runs`` by their folder; ``root`` is the folder of the results.
-
-    ``shown`` is the result of `shown_in`, and ``reads`` that of `runs_read`.
-    """
+def page(run: RunRecord, links: Links, config: Settings, root: str) -> Page:
+    """Return the page of a run; ``root`` is the folder of the results."""
     folder, record = Path(root) / run.folder, run.record
-    there = [name for name in FILES if (folder / name).exists()]
-    target = "scores.parquet" if "scores.parquet" in there else "run.json"
-    scores = (
-        _scores(folder / "scores.parquet") if "scores.parquet" in there else ([], 0)
+    files = [name for name in FILES if (folder / name).exists()]
+    scores, target = [], "run.json"
+    if "scores.parquet" in files:
+        scores, target = _scores(folder / "scores.parquet"), "scores.parquet"
+    others = {name: value for name, value in record.items() if name not in ELSEWHERE}
+    content = RunPage(
+        run=run,
+        facts=_facts(run),
+        command=command(config, f"{root}/{run.folder}/{target}"),
+        tables=links.tables.get(run.folder, ()),
+        related=[
+            ("Uses", _linked(links.reads.get(run.folder, ()))),
+            ("Used by", _linked(links.readers.get(run.folder, ()))),
+            ("The same with other seeds", _linked(links.siblings(run))),
+        ],
+        trials=_trials(record.get("validation") or []),
+        scores=scores[:SCORES],
+        more_scores=max(0, len(scores) - SCORES),
+        settings=_settings(record["settings"]),
+        trainings=[_training(each, record["settings"]) for each in run.trainings],
+        counts=_settings(record.get("asked") or {}) + _settings(others),
+        files={name: f"{run.folder}/{name}" for name in files},
     )
-    log = folder / "log.txt"
-    losses = _losses(log) if log.exists() else []
-    by = record.get("lextables")
-    facts = [
-        ("Model", run.submitted or run.weights),
-        ("Device", "not known" if run.submitted else record["device"]),
-        ("Time", "not known" if run.submitted else duration(record["seconds"])),
-        ("Peak memory", "" if run.submitted else f"{record['peak_memory_mib']:,} MiB"),
-        ("With its training", cost([run]) if record.get("trained") else ""),
-        ("Made by", f"lextables {words(by)}" if by else ""),
-        (
-            "Libraries",
-            ", ".join(
-                f"{name} {version}"
-                for name, version in sorted(record["libraries"].items())
-            ),
-        ),
-    ]
-    siblings = [
-        other
-        for other in runs.values()
-        if other.place[:-1] == run.place[:-1] and other.seed != run.seed
-    ]
-    tables = [
-        (f"tables/{part.name}-{exhibit.name}.html", part, exhibit)
-        for part, exhibit in shown.get(run.folder, ())
-    ]
-    values = {
-        "run": run,
-        "facts": facts,
-        "command": command(config, f"{root}/{run.folder}/{target}"),
-        "settings": _settings(record["settings"]),
-        "trained": [
-            _training(trained, record["settings"]) for trained in trainings(run)
-        ],
-        "counted": _settings(
-            {name: value for name, value in record.items() if name not in ELSEWHERE}
-        ),
-        "asked": _settings(record.get("asked") or {}),
-        "scores": scores[0],
-        "more_scores": scores[1],
-        "losses": drawn(losses, "loss by update"),
-        "ends": (losses[0][0][1], losses[-1][-1][1]) if losses else (0, 0),
-        "updates": max((at for curve in losses for at, _ in curve), default=0),
-        "trials": _trials(record.get("validation") or []),
-        "tables": [
-            (path, f"{part.short}, {label(x.name)}", x.entry.title)
-            for path, part, x in tables
-        ],
-        "beside": [
-            ("Uses", [(other.name, place(other)) for other in reads[run.folder]]),
-            (
-                "Used by",
-                [
-                    (other.name, place(other))
-                    for other in runs.values()
-                    if run in reads[other.folder]
-                ],
-            ),
-            (
-                "The same with other seeds",
-                [(f"seed {other.seed}", place(other)) for other in siblings],
-            ),
-        ],
-        "files": {name: f"{run.folder}/{name}" for name in there},
-    }
+    part = owner(run.paper, links.parts)
+    trail = [Link(part.short, f"papers/{part.name}.html")] if part else []
     title = f"{run.model}, {run.condition}, seed {run.seed}"
+    here = place(run)
     return Page(
-        place(run),
-        f"Run: {run.name}",
-        TEMPLATE,
-        values,
-        "run",
-        [*trail, (title, place(run))],
+        here, f"Run: {run.name}", TEMPLATE, content, [*trail, Link(title, here)]
     )
 
 
-def _settings(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _linked(runs: Sequence[RunRecord]) -> list[Link]:
+    return [Link(run.name, place(run)) for run in runs]
+
+
+def _facts(run: RunRecord) -> Facts:
+    """The model, device, time and versions of a run."""
+    record, made_by = run.record, run.record.get("lextables")
+    libraries = sorted(record["libraries"].items())
+    facts = [("Model", run.submitted or run.weights)]
+    if not run.submitted:
+        facts += [
+            ("Device", record["device"]),
+            ("Time", duration(record["seconds"])),
+            ("Peak memory", f"{record['peak_memory_mib']:,} MiB"),
+        ]
+    if run.trainings:
+        facts.append(("With its training", cost([run])))
+    if made_by:
+        facts.append(("Made by", f"lextables {words(made_by)}"))
+    facts.append(("Libraries", ", ".join(" ".join(library) for library in libraries)))
+    return facts
+
+
+def _settings(settings: Settings) -> Facts:
     """Settings as texts: nested names are joined with dots, and long values are cut."""
     texts = []
     for name, value in sorted(settings.items()):
@@ -180,43 +172,34 @@ def _settings(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
     return texts
 
 
-def _training(
-    trained: Mapping[str, Any], settings: Mapping[str, Any]
-) -> list[tuple[str, str]]:
+def _training(training: Record, settings: Settings) -> Facts:
     """The device, time, counts and settings of a training, without settings that the run shares."""
-    its_own = {
-        name: value
-        for name, value in trained["settings"].items()
-        if settings.get(name) != value
-    }
-    counted = {name: value for name, value in trained.items() if name not in ELSEWHERE}
-    took = [("device", trained["device"]), ("time", duration(trained["seconds"]))]
-    return took + _settings(counted | its_own)
+    shown = {name: training[name] for name in training.keys() - ELSEWHERE}
+    for name, value in training["settings"].items():
+        if settings.get(name) != value:
+            shown[name] = value
+    facts = [("device", training["device"]), ("time", duration(training["seconds"]))]
+    return facts + _settings(shown)
 
 
-def _trials(
-    trials: Sequence[Mapping[str, Any]],
-) -> tuple[list[str], list[list[str]]] | None:
-    """The trials of a search, as columns and rows of texts; None if there was none."""
-    if not trials:
-        return None
-    columns = list(dict.fromkeys(name for trial in trials for name in trial))
+def _trials(trials: Sequence[Settings]) -> list[list[str]]:
+    """The trials of a search as rows of texts, the columns first; empty if there was none."""
+    columns = {name: None for trial in trials for name in trial}
     rows = [[_short(trial.get(name, "")) for name in columns] for trial in trials]
-    return columns, rows
+    return [[*columns], *rows] if rows else []
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def _scores(path: Path) -> tuple[list[tuple[str, str, str, str]], int]:
-    """The overall scores, then those of groups, at most `SCORES` rows; and the number of omitted rows."""
+def _scores(path: Path) -> list[tuple[str, str, str, str]]:
+    """The overall scores, then those of groups, as texts."""
     rows = sorted(read(path), key=lambda row: row["group"] != "all")
-    texts = [
+    return [
         (row["metric"], row["group"], _score(row["value"]), f"{row['n']:,}")
         for row in rows
     ]
-    return texts[:SCORES], max(0, len(texts) - SCORES)
 
 
 def _score(value: float) -> str:
@@ -224,38 +207,3 @@ def _score(value: float) -> str:
         return "not defined"
     # A whole number above one is a count, such as `answers left out`.
     return f"{value:,.0f}" if value > 1 and value.is_integer() else f"{value:.4f}"
-
-
-def _losses(log: Path) -> list[Curve]:
-    """The losses in a training's log: (update, loss), one curve for each start of the training."""
-    curves: list[list[tuple[float, float]]] = []
-    for update, loss in UPDATE.findall(
-        log.read_text(encoding="utf-8", errors="replace")
-    ):
-        if not curves or int(update) <= curves[-1][-1][0]:
-            curves.append([])
-        curves[-1].append((int(update), float(loss)))
-    return [curve for curve in curves if len(curve) > 1]
-
-
-def drawn(curves: Sequence[Curve], name: str) -> Markup:
-    """Draw curves over one another, from zero on both axes; empty without curves."""
-    points = [point for curve in curves for point in curve]
-    if not points:
-        return Markup()
-    right, top = max(x for x, _ in points), max(y for _, y in points) or 1
-    lines = Markup().join(
-        Markup('<polyline points="{}"/>').format(
-            " ".join(
-                f"{WIDE * x / right:.1f},{HIGH - (HIGH - 4) * y / top:.1f}"
-                for x, y in curve
-            )
-        )
-        for curve in curves
-    )
-    return Markup(
-        '<svg class="curve" viewBox="0 0 {w} {h}" role="img" aria-label="{name}, from {first:g} to {last:g}">'
-        '<path class="axis" d="M0 0v{h}h{w}"/>{lines}</svg>'
-    ).format(
-        w=WIDE, h=HIGH, name=name, first=points[0][1], last=points[-1][1], lines=lines
-    )

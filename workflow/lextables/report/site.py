@@ -1,23 +1,25 @@
 """The whole site: its pages, and how they are written to one folder."""
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from lextables.pipeline.atomic import replacing_folder
 from lextables.report import datasets, layout, overview, runs, tables
+from lextables.report.commands import Settings
 from lextables.report.datasets import DataSet
 from lextables.report.exhibits import Section
-from lextables.report.layout import HOME, Page
+from lextables.report.layout import HOME, Frame, Link, Page
 from lextables.report.results import Part, RunRecord
 from lextables.report.wording import banner
 from lextables.tables import render
 
 # A drawing in a separate file follows the reader's colour scheme.
-INK = "<style>svg{color:#1b1d20}@media(prefers-color-scheme:dark){svg{color:#e6e4df}}</style>"
+INK = (
+    "<style>svg{color:#1b1d20}"
+    "@media(prefers-color-scheme:dark){svg{color:#e6e4df}}</style>"
+)
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,7 @@ class Material:
     ``leaderboard`` its page, if there is one.
     """
 
-    config: Mapping[str, Any]
+    config: Settings
     root: str
     parts: Sequence[Part]
     runs: Sequence[RunRecord] = ()
@@ -50,86 +52,53 @@ def write(folder: str | Path, material: Material) -> None:
 
 def files(material: Material) -> dict[str, str]:
     """Return the text of every file of the site by its path, in a fixed order."""
-    around = {
-        "menu": [
-            ("Overview", HOME),
-            *((part.short, overview.paper_path(part)) for part in material.parts),
-            *((page.title, page.path) for page in material.leaderboard),
-        ],
-        "made_by": material.made_by,
-        "date": material.date,
-        "banner": banner(material.config, material.runs),
-    }
-    all_pages: list[Page] = []
-    texts: dict[str, str] = {}
-
-    def add(pages: Sequence[Page]) -> None:
-        all_pages.extend(pages)
-        texts.update((page.path, layout.html(page, around)) for page in pages)
-
-    add(
-        [
-            overview.first_page(
-                material.config,
-                material.parts,
-                material.runs,
-                material.made_by,
-                material.date,
-            )
-        ]
+    menu = [Link("Overview", HOME)]
+    menu += [Link(part.short, overview.paper_path(part)) for part in material.parts]
+    menu += [Link(page.title, page.path) for page in material.leaderboard]
+    frame = Frame(
+        menu,
+        material.made_by,
+        material.date,
+        banner(material.config, material.runs),
     )
+    texts = {page.path: layout.html(page, frame) for page in pages(material)}
+    for part in material.parts:
+        for exhibit in part.exhibits:
+            if exhibit.svg:
+                texts[tables.drawing_path(part, exhibit)] = drawing(exhibit.svg)
+    style = (layout.HERE / "site.css").read_text(encoding="utf-8")
+    texts[layout.STYLE] = render.STYLE + style
+    return texts
+
+
+def pages(material: Material) -> list[Page]:
+    """Return all pages of the site, in a fixed order."""
+    config, root = material.config, material.root
     by_folder = {run.folder: run for run in material.runs}
+    site_pages = [
+        overview.first_page(
+            config, material.parts, material.runs, material.made_by, material.date
+        )
+    ]
     for part in material.parts:
         sections = material.sections.get(part.name, ())
-        add(
-            [
-                overview.paper_page(
-                    part, material.datasets, material.runs, sections, material.config
-                )
-            ]
+        site_pages.append(
+            overview.paper_page(
+                part, material.datasets, material.runs, sections, config
+            )
         )
         for exhibit in part.exhibits:
-            add([tables.page(part, exhibit, by_folder, material.config, material.root)])
-    add(material.leaderboard)
-    add(datasets.pages(material.datasets, material.parts, material.root))
-    shown, reads = runs.shown_in(material.parts), runs.runs_read(material.runs)
+            site_pages.append(tables.page(part, exhibit, by_folder, config, root))
+    site_pages += material.leaderboard
+    for dataset in material.datasets:
+        site_pages.append(datasets.page(dataset, material.parts, root))
+    links = runs.Links.of(material.parts, material.runs)
     for run in material.runs:
-        part = datasets.owner(run.paper, material.parts)
-        trail = [(part.short, overview.paper_path(part))] if part else []
-        add(
-            [
-                runs.page(
-                    run, by_folder, shown, reads, trail, material.config, material.root
-                )
-            ]
-        )
-    texts |= {
-        f"figures/{part.name}-{exhibit.name}.svg": drawing(exhibit.svg)
-        for part in material.parts
-        for exhibit in part.exhibits
-        if exhibit.svg
-    }
-    texts[layout.STYLE] = render.STYLE + layout.beside("site.css")
-    texts[layout.SCRIPT] = layout.beside("site.js")
-    texts[layout.SEARCH] = search(all_pages)
-    return texts
+        site_pages.append(runs.page(run, links, config, root))
+    return site_pages
 
 
 def drawing(svg: str, style: str = INK) -> str:
     """Return a drawing as a separate file, with two decimals."""
     svg = re.sub(r"(\d+\.\d{2})\d+", r"\1", svg)
     return re.sub(r"(<svg [^>]*>)", lambda tag: tag[1] + style, svg, count=1)
-
-
-def search(pages: Sequence[Page]) -> str:
-    """Return the index of the first page's search: [name, kind, place] of each entry."""
-    entries = [(page.title, page.kind, page.path) for page in pages]
-    entries += [
-        (each.name, each.kind, each.place) for page in pages for each in page.found
-    ]
-    addresses = [
-        (name, kind, layout.relative(HOME, place))
-        for name, kind, place in dict.fromkeys(entries)
-    ]
-    lines = ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in addresses)
-    return f"const FOUND = [\n{lines}\n];\n"

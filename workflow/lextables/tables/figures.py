@@ -10,9 +10,9 @@ import itertools
 import math
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import matplotlib
 import numpy as np
@@ -22,26 +22,21 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, PathPatch
 from matplotlib.path import Path
+from matplotlib.ticker import LogLocator
 
 from lextables.tables.cells import Line
-from lextables.tables.published import PublishedCell
+from lextables.tables.published import number
 
 WIDTH = 5.0  # inches of 72 units
 FONT = 12.5
 INK = "#010203"  # placeholder of the page's text colour
 OURS = "#4a7fbf"  # equal contrast on white and on dark pages
-HATCHES = (
-    "",
-    "////",
-    "..",
-    "\\\\",
-    "xxx",
-    "oo",
-)  # one per row; the fill distinguishes published and ours
-CENTRES = {
-    "Mean": ("-", OURS),
-    "Median": ("--", "none"),
-}  # line style if published, marker filling if ours
+BORDER = {"edgecolor": INK, "linewidth": 0.8}
+# One hatch per row; the fill distinguishes published and ours.
+HATCHES = ("", "////", "..", "\\\\", "xxx", "oo")
+# Line style if published, marker filling if ours.
+CENTRES = {"Mean": ("-", OURS), "Median": ("--", "none")}
+# Dashes and marker of each row.
 LOOKS = (
     ("-", "o"),
     ("--", "s"),
@@ -49,18 +44,39 @@ LOOKS = (
     ("-.", "D"),
     ((0, (7, 2)), "v"),
     ((0, (1, 3)), "P"),
-)  # one per row
+)
 MARK_EVERY = 4  # points of a line, for lines whose dashes are too short to see
 NAMED = 22  # maximum number of names along one side of a heat map
 LARGEST = 600  # square points of a bubble
-STEPS = 6  # on a logarithmic axis
+STEPS = 7  # powers of ten on a logarithmic axis
 SHADES = 10  # of a heat map
 LABEL = 21  # letters in a line next to a bar
+LEGEND = 44  # letters in a line of the legend
+LINE = 19 / 72  # inches of a line of the legend
+GAP = 0.7  # between groups of bars, in bars
 OF_PRINTED = "the published values"  # end of the columns of their means
 OTHER_DATA = "Not the paper's data: published values are not drawn"
 
 Drawing = Callable[[Figure, Sequence[Line]], None]
 Point = tuple[float, float]
+Numbers = dict[str, dict[str, float]]  # {row: {column: value}}
+STYLE = {
+    "svg.fonttype": "none",
+    "text.parse_math": False,
+    "font.family": ["sans-serif"],
+    "font.sans-serif": ["DejaVu Sans"],
+    "font.size": FONT,
+    "text.color": INK,
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "hatch.color": INK,
+    "hatch.linewidth": 0.8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "legend.frameon": False,
+}
 
 
 def draw(kind: str, lines: Sequence[Line], title: str, comparable: bool = True) -> str:
@@ -70,17 +86,14 @@ def draw(kind: str, lines: Sequence[Line], title: str, comparable: bool = True) 
     value says so.  For data that are not ``comparable``, published values are not drawn, and the drawing
     says so.
     """
-    printed = any(line.published for line in lines)
+    omitted = not comparable and any(line.published for line in lines)
     if not comparable:
-        lines = [
-            replace(line, published="")
-            for line in lines
-            if not line.column.endswith(OF_PRINTED)
-        ]
+        ours = [line for line in lines if not line.column.endswith(OF_PRINTED)]
+        lines = [replace(line, published="") for line in ours]
 
     def drawing(figure: Figure) -> None:
         KINDS[kind](figure, lines)
-        if printed and not comparable:
+        if omitted:
             figure.supxlabel(OTHER_DATA, fontsize=FONT)
 
     return to_svg(drawing, title, kind)
@@ -88,384 +101,123 @@ def draw(kind: str, lines: Sequence[Line], title: str, comparable: bool = True) 
 
 def to_svg(drawing: Callable[[Figure], None], title: str, kind: str) -> str:
     """Return what ``drawing`` draws as svg; ``kind`` and ``title`` make its ids unique."""
-    style = {
-        "svg.hashsalt": f"{kind} {title}",
-        "svg.fonttype": "none",
-        "text.parse_math": False,
-        "font.family": ["sans-serif"],
-        "font.sans-serif": ["DejaVu Sans"],
-        "font.size": FONT,
-        "text.color": INK,
-        "axes.edgecolor": INK,
-        "axes.labelcolor": INK,
-        "xtick.color": INK,
-        "ytick.color": INK,
-        "hatch.color": INK,
-        "hatch.linewidth": 0.8,
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-        "legend.frameon": False,
-    }
     out = io.StringIO()
-    with matplotlib.rc_context(style):
+    metadata = {"Date": None, "Creator": None, "Title": title}
+    with matplotlib.rc_context({**STYLE, "svg.hashsalt": f"{kind} {title}"}):
         figure = Figure(figsize=(WIDTH, WIDTH), layout="constrained")
         FigureCanvasSVG(figure)
         drawing(figure)
-        figure.savefig(
-            out,
-            format="svg",
-            transparent=True,
-            metadata={"Date": None, "Creator": None, "Title": title},
-        )
+        figure.savefig(out, format="svg", transparent=True, metadata=metadata)
     return _themed(out.getvalue())
 
 
 def _themed(svg: str) -> str:
     """Use the page's text colour, and remove the prologue, metadata and unused ids."""
-    svg = re.sub(
-        r"\s*<metadata>.*?</metadata>", "", svg[svg.index("<svg") :], flags=re.DOTALL
-    )
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"\s*<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     used = set(re.findall(r"#([\w-]+)", svg))
-    svg = re.sub(
-        r' id="([\w-]+)"', lambda match: match[0] if match[1] in used else "", svg
-    )
+
+    def kept(match: re.Match[str]) -> str:
+        return match[0] if match[1] in used else ""
+
+    svg = re.sub(r' id="([\w-]+)"', kept, svg)
     return svg.replace(INK, "currentColor").replace("<svg ", '<svg role="img" ', 1)
 
 
-def _number(text: str) -> float | None:
-    return PublishedCell("", "", "", text, None, "").number
+# Values
 
 
 def _ours(line: Line) -> str:
     return line.reproduced or line.ours
 
 
+def _published(line: Line) -> str:
+    return line.published
+
+
+def _numbers(lines: Iterable[Line], text: Callable[[Line], str] = _ours) -> Numbers:
+    """The numbers of all rows, which may have none, in first-seen order."""
+    rows: Numbers = {}
+    for line in lines:
+        values = rows.setdefault(line.row, {})
+        value = number(text(line))
+        if value is not None:
+            values[line.column] = value
+    return rows
+
+
+def _columns(lines: Iterable[Line]) -> list[str]:
+    return list(dict.fromkeys(line.column for line in lines))
+
+
 def _empty(figure: Figure) -> None:
+    figure.clear()
     figure.set_figheight(1)
     figure.text(0.5, 0.5, "No value to draw", ha="center", va="center")
 
 
+def _legend(figure: Figure, handles: Sequence[Line2D | Patch], length: float) -> int:
+    """Draw the legend above the axes; return the number of its lines."""
+    lines = 0
+    for handle in handles:
+        label = textwrap.fill(handle.get_label(), LEGEND, break_on_hyphens=False)
+        handle.set_label(label)
+        lines += label.count("\n") + 1
+    place = {"loc": "outside upper left", "alignment": "left"}
+    figure.legend(handles=handles, handlelength=length, **place)
+    return lines
+
+
+# Bars
+
+
 @dataclass(frozen=True)
-class Bars:
-    """A row's bars, one per column: length, its text, and the ends of its interval."""
+class Series:
+    """Bars with one look: ``label`` in the legend, and whether they are of our values."""
 
     label: str
-    look: dict[str, Any]
-    values: dict[str, tuple[float, str, float | None, float | None]]
+    ours: bool
+    hatch: str
+
+    @property
+    def look(self) -> dict[str, str | float]:
+        """The properties of its patches."""
+        fill = OURS if self.ours else "none"
+        return {"facecolor": fill, "hatch": self.hatch, **BORDER}
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A bar: its length, its text, and the ends of its interval if it has one."""
+
+    series: Series
+    value: float
+    text: str
+    low: float | None = None
+    high: float | None = None
 
 
 def bars_before_after(figure: Figure, lines: Sequence[Line]) -> None:
     """Bars by metric, before and after: rows are `<system> / <state>`; columns of changes are not drawn."""
     lines = [line for line in lines if " change" not in line.column]
-    series = [bars for bars in _bars(lines) if bars.values]
-    if not series:
-        _empty(figure)
-        return
-    axes = figure.add_subplot()
-    at, middles = 0.0, {}
-    for column in dict.fromkeys(line.column for line in lines):
-        group = [bars for bars in series if column in bars.values]
-        if not group:
-            continue
-        middles[column] = at + (len(group) - 1) / 2
-        for bars in group:
-            value, text, low, high = bars.values[column]
-            axes.barh(at, value, height=0.82, **bars.look)
-            if low is not None and high is not None:
-                axes.plot(
-                    [low, high],
-                    [at, at],
-                    color=INK,
-                    linewidth=1.6,
-                    marker="|",
-                    markersize=6,
-                )
-            end = max(value, high or value, 0)
-            axes.annotate(
-                text, (end, at), (4, 0), textcoords="offset points", va="center"
-            )
-            at += 1
-        at += 1
-    axes.set_yticks(list(middles.values()), list(middles))
-    axes.tick_params(axis="y", length=0)
-    axes.set_ylim(at - 1.5, -0.5)
-    axes.margins(x=0.16)
-    axes.spines["left"].set_position("zero")
-    labels = [textwrap.fill(bars.label, 44, break_on_hyphens=False) for bars in series]
-    patches = [Patch(**bars.look) for bars in series]
-    figure.legend(
-        patches, labels, loc="outside upper left", alignment="left", handlelength=1.6
-    )
-    rows = sum(label.count("\n") + 1 for label in labels)
-    figure.set_figheight((16.5 * at + 19 * rows + 40) / 72)
-
-
-def _bars(lines: Iterable[Line]) -> Iterable[Bars]:
-    """Each row of the paper, published and ours, then the additional rows."""
-    rows = _rows(lines)
-    printed = {
-        row for row, cells in rows.items() if any(line.published for line in cells)
-    }
-    has_several = len({row.rpartition(" / ")[0] for row in printed}) > 1
-    for (row, cells), hatch in zip(rows.items(), itertools.cycle(HATCHES)):
-        system, _, state = row.rpartition(" / ")
-        name = (
-            f"{system.rpartition(' / ')[2]}, {state}"
-            if has_several or row not in printed
-            else state
-        )
-        for ours in (False, True):
-            values = {}
-            for line in cells:
-                text = _ours(line) if ours else line.published
-                if (number := _number(text)) is not None:
-                    low, high = (
-                        (_number(line.low), _number(line.high))
-                        if ours
-                        else (None, None)
-                    )
-                    values[line.column] = number, text, low, high
-            look = {
-                "facecolor": OURS if ours else "none",
-                "edgecolor": INK,
-                "hatch": hatch,
-                "linewidth": 0.8,
-            }
-            yield Bars(f"{'ours' if ours else 'published'}, {name}", look, values)
-
-
-def histogram(figure: Figure, lines: Sequence[Line]) -> None:
-    """Bins as rows (`0-99 words`), and the mean and the median of the first row that has one.
-
-    Published ones are lines, ours are markers.
-    """
-    rows = [(re.fullmatch(r"(\d+)-(\d+) (.+)", line.row), line) for line in lines]
-    bins = [
-        (bounds, line)
-        for bounds, line in rows
-        if bounds and _number(_ours(line)) is not None
-    ]
-    first = next((line.row for line in lines if line.column in CENTRES), None)
-    centres = [line for line in lines if line.row == first and line.column in CENTRES]
-    if not bins and not centres:
-        _empty(figure)
-        return
-    axes = figure.add_subplot()
-    for bounds, line in bins:
-        left, right = int(bounds[1]), int(bounds[2]) + 1
-        height = _number(_ours(line))
-        look = {"facecolor": OURS, "edgecolor": INK, "linewidth": 0.8, "alpha": 0.55}
-        axes.bar(left, height, right - left, align="edge", **look)
-    handles = []
-    for line in centres:
-        dash, fill = CENTRES[line.column]
-        name = line.column.lower()
-        if (printed := _number(line.published)) is not None:
-            label = f"published, {name} {line.published}"
-            handles.append(
-                axes.axvline(
-                    printed, color=INK, linestyle=dash, linewidth=1.6, label=label
-                )
-            )
-        if (ours := _number(_ours(line))) is not None:
-            look = {
-                "marker": "v",
-                "markersize": 10,
-                "markeredgecolor": INK,
-                "markerfacecolor": fill,
-            }
-            mark = Line2D(
-                [ours],
-                [1.04],
-                linestyle="none",
-                label=f"ours, {name} {_ours(line)}",
-                **look,
-            )
-            mark.set(transform=axes.get_xaxis_transform(), clip_on=False)
-            handles.append(axes.add_artist(mark))
-    if bins:
-        axes.set_xlabel(bins[0][0][3].capitalize())
-        axes.set_ylabel(bins[0][1].column)
-    axes.set_xlim(left=0)
-    axes.locator_params(nbins=5)
-    figure.legend(
-        handles=handles,
-        loc="outside upper left",
-        ncols=2,
-        columnspacing=1,
-        handlelength=1.6,
-    )
-    figure.set_figheight(4)
-
-
-def curves(figure: Figure, lines: Sequence[Line]) -> None:
-    """Precision by recall, one line per row over `Precision at 20% recall`, and `Precision@80% Recall`."""
-    axes, handles, labelled = figure.add_subplot(), [], set()
-    for (row, cells), (dash, marker) in zip(
-        _rows(lines).items(), itertools.cycle(LOOKS)
-    ):
-        on_line = _points(r"Precision at (\d+)% recall", cells, _ours)
-        marked = _points(r"Precision@(\d+)% Recall", cells, _ours)
-        printed = _points(
-            r"Precision@(\d+)% Recall", cells, lambda line: line.published
-        )
-        handles += _line(axes, row, on_line, marked, dash, marker)
-        handles += _printed(axes, row, printed, marker)
-        labelled |= {at for at, _ in printed}
-    for at in sorted(labelled):
-        axes.axvline(at, color=INK, linewidth=0.6, zorder=0)
-    axes.set(xlim=(0, 100), xlabel="Recall (%)", ylabel="Precision (%)")
-    _finish(figure, axes, handles)
-
-
-def line_by_size(figure: Figure, lines: Sequence[Line]) -> None:
-    """A value by a size on a logarithmic axis, one line per series.
-
-    Rows are `<series> / <how much>`; the last column is the size.
-    """
-    axes, sizes, handles = _series(figure, lines)
-    if sizes:
-        _logarithmic(axes, sizes)
-    _finish(figure, axes, handles)
-
-
-def _logarithmic(axes: Axes, values: Sequence[float]) -> None:
-    """A logarithmic axis for these values, with plain numbers."""
-    axes.set_xscale("log")
-    # No mathematical text, which the svg would contain as source.
-    steps = [step * 10**power for power in range(10) for step in (1, 3)]
-    while (
-        len(
-            ticks := [
-                step for step in steps if min(values) / 2 <= step <= max(values) * 2
-            ]
-        )
-        > STEPS
-    ):
-        steps = steps[:: 2 if 3 in steps else 3]
-    axes.set_xticks(ticks, [f"{step:,}" for step in ticks])
-    axes.set_xticks([], minor=True)
-    axes.set_xlim(min(values) / 1.6, max(values) * 1.6)
-
-
-def line_by_mark(figure: Figure, lines: Sequence[Line]) -> None:
-    """The first column by the last, such as a mark given by people; rows as in `line_by_size`."""
-    first = next(iter(dict.fromkeys(line.column for line in lines)), "")
-    last = next(reversed(dict.fromkeys(line.column for line in lines)), "")
-    axes, _, handles = _series(
-        figure, [line for line in lines if line.column in (first, last)]
-    )
-    _finish(figure, axes, handles)
-
-
-def _series(
-    figure: Figure, lines: Sequence[Line]
-) -> tuple[Axes, list[float], list[Line2D]]:
-    """Draw one line per series over the last column; return the axes, the x positions, and the legend."""
-    size = next(reversed(dict.fromkeys(line.column for line in lines)), "")
-    series: dict[str, list[tuple[float, float | None, float | None]]] = {}
-    columns = {}
-    for row, cells in _rows(lines).items():
-        at = next((_number(_ours(line)) for line in cells if line.column == size), None)
-        for line in cells:
-            if at and line.column != size:
-                columns[line.column] = None
-                point = at, _number(_ours(line)), _number(line.published)
-                series.setdefault(row.rpartition(" / ")[0], []).append(point)
-    axes, handles = figure.add_subplot(), []
-    for (name, points), (dash, marker) in zip(series.items(), itertools.cycle(LOOKS)):
-        ours = sorted((at, value) for at, value, _ in points if value is not None)
-        handles += _line(axes, name, ours, ours, dash, marker)
-        handles += _printed(
-            axes,
-            name,
-            [(at, value) for at, _, value in points if value is not None],
-            marker,
-        )
-    axes.set(xlabel=size, ylabel=", ".join(columns))
-    return axes, [at for points in series.values() for at, *_ in points], handles
-
-
-def _points(
-    column: str, cells: Iterable[Line], text: Callable[[Line], str]
-) -> list[Point]:
-    """(x, value) of the cells whose column is ``column``, a pattern with x as its group; sorted."""
-    points = [
-        (re.fullmatch(column, line.column), _number(text(line))) for line in cells
-    ]
-    return sorted(
-        (int(match[1]), value) for match, value in points if match and value is not None
-    )
-
-
-def _rows(lines: Iterable[Line]) -> dict[str, list[Line]]:
-    rows: dict[str, list[Line]] = {}
+    printed = dict.fromkeys(line.row for line in lines if line.published)
+    systems = {row.rpartition(" / ")[0] for row in printed}
+    hatches = dict(zip(_numbers(lines), itertools.cycle(HATCHES)))
+    groups: dict[str, list[Bar]] = {column: [] for column in _columns(lines)}
     for line in lines:
-        rows.setdefault(line.row, []).append(line)
-    return rows
-
-
-def _line(
-    axes: Axes,
-    name: str,
-    points: Sequence[Point],
-    marked: Sequence[Point],
-    dash: Any,
-    marker: str,
-) -> list[Line2D]:
-    """Draw a line of our values with markers, and return its entry of the legend."""
-    if not points and not marked:
-        return []
-    look = {"color": OURS, "linestyle": dash, "linewidth": 2.2}
-    mark = {
-        "marker": marker,
-        "markersize": 8,
-        "markeredgecolor": INK,
-        "markerfacecolor": OURS,
-    }
-    axes.plot(*_across(points), **look, **mark, markevery=MARK_EVERY)
-    axes.plot(*_across(marked), linestyle="none", **mark, clip_on=False, zorder=3)
-    return [Line2D([], [], label=f"ours, {name}", **look, **mark)]
-
-
-def _printed(
-    axes: Axes, name: str, points: Sequence[Point], marker: str
-) -> list[Line2D]:
-    """Draw published points, larger than ours and hollow, and return their entry of the legend."""
-    mark = {
-        "marker": marker,
-        "markersize": 12,
-        "markeredgecolor": INK,
-        "markerfacecolor": "none",
-    }
-    mark |= {"linestyle": "none", "markeredgewidth": 1.4}
-    if not points:
-        return []
-    axes.plot(*_across(points), **mark, clip_on=False, zorder=4)
-    return [Line2D([], [], label=f"published, {name}", **mark)]
-
-
-def _across(points: Sequence[Point]) -> tuple[list[float], list[float]]:
-    return [x for x, _ in points], [y for _, y in points]
-
-
-def _finish(figure: Figure, axes: Axes, handles: Sequence[Line2D]) -> None:
-    """Set the legend above the axes, whose values begin at zero."""
-    if not handles:
-        figure.clear()
-        _empty(figure)
-        return
-    axes.set_ylim(
-        0, max(axes.get_ylim()[1], 1.08 * axes.dataLim.ymax)
-    )  # markers at the top are not cut
-    for handle in handles:
-        handle.set_label(textwrap.fill(handle.get_label(), 44, break_on_hyphens=False))
-    figure.legend(
-        handles=handles, loc="outside upper left", alignment="left", handlelength=3.4
-    )
-    figure.set_figheight(
-        4 + sum(handle.get_label().count("\n") + 1 for handle in handles) * 19 / 72
-    )
+        system, _, name = line.row.rpartition(" / ")
+        if len(systems) > 1 or line.row not in printed:
+            name = f"{system.rpartition(' / ')[2]}, {name}"
+        value = number(line.published)
+        if value is not None:
+            series = Series(f"published, {name}", False, hatches[line.row])
+            groups[line.column].append(Bar(series, value, line.published))
+        value = number(_ours(line))
+        if value is not None:
+            series = Series(f"ours, {name}", True, hatches[line.row])
+            low, high = number(line.low), number(line.high)
+            groups[line.column].append(Bar(series, value, _ours(line), low, high))
+    _bar_chart(figure, groups)
 
 
 def bars_by_group(figure: Figure, lines: Sequence[Line]) -> None:
@@ -473,101 +225,273 @@ def bars_by_group(figure: Figure, lines: Sequence[Line]) -> None:
 
     A number published for the row, such as its rank, is before its name.
     """
-    drawn = {
-        line.column: None
+    drawn = [
+        line
         for line in lines
-        if ": " in line.column and _number(_ours(line)) is not None
-    }
-    measure = next(iter(drawn), "").partition(": ")[0]
-    columns = [column for column in drawn if column.startswith(f"{measure}: ")]
-    if not columns:
+        if ": " in line.column and number(_ours(line)) is not None
+    ]
+    measure = drawn[0].column.partition(": ")[0] if drawn else ""
+    drawn = [line for line in drawn if line.column.startswith(f"{measure}: ")]
+    series = {}
+    for column, hatch in zip(_columns(drawn), itertools.cycle(HATCHES)):
+        ours = not column.endswith(OF_PRINTED)
+        series[column] = Series(column.partition(": ")[2], ours, hatch)
+    published: dict[str, str] = {}
+    for line in lines:
+        if line.published:
+            published.setdefault(line.row, line.published)
+    groups: dict[str, list[Bar]] = defaultdict(list)
+    for line in drawn:
+        name = f"{published.get(line.row, '')} {line.row}".strip()
+        bar = Bar(series[line.column], number(_ours(line)), _ours(line))
+        groups[textwrap.fill(name, LABEL)].append(bar)
+    axes = _bar_chart(figure, groups)
+    if axes:
+        axes.set_xlabel(f"{measure} (%)")
+
+
+def _bar_chart(figure: Figure, groups: Mapping[str, Sequence[Bar]]) -> Axes | None:
+    """Draw groups of horizontal bars, each with its name; return the axes, None without bars."""
+    groups = {name: bars for name, bars in groups.items() if bars}
+    if not groups:
+        _empty(figure)
+        return None
+    axes = figure.add_subplot()
+    at, middles, series = 0.0, [], {}
+    for name, bars in groups.items():
+        # A bar is about as high as a line of text.
+        height = max(len(bars), (name.count("\n") + 1) * 1.05)
+        for place, bar in enumerate(bars):
+            series[bar.series] = None
+            _draw_bar(axes, at + (height - len(bars)) / 2 + place, bar)
+        middles.append(at + (height - 1) / 2)
+        at += height + GAP
+    axes.set_yticks(middles, list(groups))
+    axes.tick_params(axis="y", length=0)
+    axes.set_ylim(at - 0.5 - GAP, -0.7)
+    axes.margins(x=0.16)
+    axes.spines["left"].set_position("zero")
+    handles = [Patch(label=each.label, **each.look) for each in series]
+    rows = _legend(figure, handles, 1.6)
+    figure.set_figheight((16 * at + 50) / 72 + rows * LINE)
+    return axes
+
+
+def _draw_bar(axes: Axes, at: float, bar: Bar) -> None:
+    """Draw a bar with its interval and its text."""
+    axes.barh(at, bar.value, height=0.82, **bar.series.look)
+    end = max(bar.value, 0)
+    if bar.low is not None and bar.high is not None:
+        look = {"linewidth": 1.6, "marker": "|", "markersize": 6}
+        axes.plot([bar.low, bar.high], [at, at], color=INK, **look)
+        end = max(end, bar.high)
+    place = {"textcoords": "offset points", "va": "center"}
+    axes.annotate(bar.text, (end, at), (4, 0), **place)
+
+
+def histogram(figure: Figure, lines: Sequence[Line]) -> None:
+    """Bins as rows (`0-99 words`), and the mean and the median of the first row that has one.
+
+    Published ones are lines, ours are markers.
+    """
+    first = next((line.row for line in lines if line.column in CENTRES), None)
+    centres = [line for line in lines if line.row == first and line.column in CENTRES]
+    axes = figure.add_subplot()
+    look = {**BORDER, "facecolor": OURS, "alpha": 0.55}
+    bins = 0
+    for line in lines:
+        bounds = re.fullmatch(r"(\d+)-(\d+) (.+)", line.row)
+        height = number(_ours(line))
+        if bounds and height is not None:
+            left, right = int(bounds[1]), int(bounds[2]) + 1
+            axes.bar(left, height, right - left, align="edge", **look)
+            axes.set(xlabel=bounds[3].capitalize(), ylabel=line.column)
+            bins += 1
+    if not bins and not centres:
         _empty(figure)
         return
-    looks = {}
-    for column, hatch in zip(columns, itertools.cycle(HATCHES)):
-        fill = "none" if column.endswith(OF_PRINTED) else OURS
-        looks[column] = {
-            "facecolor": fill,
-            "edgecolor": INK,
-            "hatch": hatch,
-            "linewidth": 0.8,
-        }
-    axes, at, middles, names = figure.add_subplot(), 0.0, [], []
-    for row, cells in _rows(lines).items():
-        values = [
-            (line.column, _ours(line), number)
-            for line in cells
-            if line.column in looks and (number := _number(_ours(line))) is not None
-        ]
-        if not values:
-            continue
-        printed = next((line.published for line in cells if line.published), "")
-        label = textwrap.fill(f"{printed} {row}".strip(), LABEL, break_on_hyphens=True)
-        height = max(
-            len(values), (label.count("\n") + 1) * 1.05
-        )  # a bar is about as high as a line of text
-        first = at + (height - len(values)) / 2
-        for n, (column, text, number) in enumerate(values):
-            axes.barh(first + n, number, height=0.8, **looks[column])
-            axes.annotate(
-                text,
-                (number, first + n),
-                (3, 0),
-                textcoords="offset points",
-                va="center",
-            )
-        middles.append(at + (height - 1) / 2)
-        names.append(label)
-        at += height + 0.5
-    axes.set_yticks(middles, names)
-    axes.tick_params(axis="y", length=0)
-    axes.set_ylim(at - 1, -0.7)
-    axes.margins(x=0.16)
-    axes.set_xlabel(f"{measure} (%)")
-    axes.spines["left"].set_position("zero")
-    labels = [
-        textwrap.fill(column.partition(": ")[2], 44, break_on_hyphens=False)
-        for column in columns
-    ]
-    patches = [Patch(**look) for look in looks.values()]
-    figure.legend(
-        patches, labels, loc="outside upper left", alignment="left", handlelength=1.6
-    )
-    figure.set_figheight(
-        (15 * at + 19 * sum(label.count("\n") + 1 for label in labels) + 50) / 72
-    )
+    handles = []
+    for line in centres:
+        dash, fill = CENTRES[line.column]
+        name = line.column.lower()
+        printed, ours = number(line.published), number(_ours(line))
+        if printed is not None:
+            look = {"color": INK, "linestyle": dash, "linewidth": 1.6}
+            label = f"published, {name} {line.published}"
+            handles.append(axes.axvline(printed, label=label, **look))
+        if ours is not None:
+            mark = Line2D([ours], [1.04], label=f"ours, {name} {_ours(line)}")
+            mark.set(linestyle="none", marker="v", markersize=10)
+            mark.set(markeredgecolor=INK, markerfacecolor=fill)
+            mark.set(transform=axes.get_xaxis_transform(), clip_on=False)
+            handles.append(axes.add_artist(mark))
+    axes.set_xlim(left=0)
+    axes.locator_params(nbins=5)
+    place = {"loc": "outside upper left", "ncols": 2, "columnspacing": 1}
+    figure.legend(handles=handles, handlelength=1.6, **place)
+    figure.set_figheight(4)
+
+
+# Lines
+
+
+@dataclass
+class Plot:
+    """Axes with one line per row: our values on lines with markers, published ones as hollow markers."""
+
+    axes: Axes
+    handles: list[Line2D] = field(default_factory=list)
+
+    def add(
+        self,
+        name: str,
+        look: tuple[object, str],
+        points: Sequence[Point],
+        marked: Sequence[Point],
+        published: Sequence[Point],
+    ) -> None:
+        """Add the line of ``points``, with a marker at each of the ``marked``, and ``published`` points.
+
+        ``look`` are its dashes and its marker, one of `LOOKS`.
+        """
+        dash, marker = look
+        mark = {"marker": marker, "markeredgecolor": INK}
+        ours = mark | {"markersize": 8, "markerfacecolor": OURS}
+        line = {"color": OURS, "linestyle": dash, "linewidth": 2.2}
+        if points or marked:
+            self._plot(points, **line, **ours, markevery=MARK_EVERY)
+            self._plot(marked, linestyle="none", **ours, clip_on=False, zorder=3)
+            self.handles.append(Line2D([], [], label=f"ours, {name}", **line, **ours))
+        if published:
+            hollow = mark | {"markersize": 12, "markerfacecolor": "none"}
+            hollow |= {"linestyle": "none", "markeredgewidth": 1.4}
+            self._plot(published, **hollow, clip_on=False, zorder=4)
+            label = f"published, {name}"
+            self.handles.append(Line2D([], [], label=label, **hollow))
+
+    def _plot(self, points: Sequence[Point], **look: object) -> None:
+        across, up = [x for x, _ in points], [y for _, y in points]
+        self.axes.plot(across, up, **look)
+
+    def finish(self) -> None:
+        """Set the legend above the axes, whose values begin at zero."""
+        figure = self.axes.figure
+        if not self.handles:
+            _empty(figure)
+            return
+        # Markers at the top are not cut.
+        top = max(self.axes.get_ylim()[1], 1.08 * self.axes.dataLim.ymax)
+        self.axes.set_ylim(0, top)
+        rows = _legend(figure, self.handles, 3.4)
+        figure.set_figheight(4 + rows * LINE)
+
+
+def curves(figure: Figure, lines: Sequence[Line]) -> None:
+    """Precision by recall, one line per row over `Precision at 20% recall`, and `Precision@80% Recall`."""
+    plot = Plot(figure.add_subplot())
+    ours, printed = _numbers(lines), _numbers(lines, _published)
+    labelled = set()
+    for row, look in zip(ours, itertools.cycle(LOOKS)):
+        on_line = _points(r"Precision at (\d+)% recall", ours[row])
+        marked = _points(r"Precision@(\d+)% Recall", ours[row])
+        published = _points(r"Precision@(\d+)% Recall", printed[row])
+        plot.add(row, look, on_line, marked, published)
+        labelled.update(at for at, _ in published)
+    for at in sorted(labelled):
+        plot.axes.axvline(at, color=INK, linewidth=0.6, zorder=0)
+    plot.axes.set(xlim=(0, 100), xlabel="Recall (%)", ylabel="Precision (%)")
+    plot.finish()
+
+
+def _points(column: str, values: Mapping[str, float]) -> list[Point]:
+    """(x, value) of the columns that match ``column``, a pattern with x as its group; sorted."""
+    points = []
+    for name, value in values.items():
+        match = re.fullmatch(column, name)
+        if match:
+            points.append((int(match[1]), value))
+    return sorted(points)
+
+
+def line_by_size(figure: Figure, lines: Sequence[Line]) -> None:
+    """A value by a size on a logarithmic axis, one line per series.
+
+    Rows are `<series> / <how much>`; the last column is the size.
+    """
+    plot, sizes = _series(figure, lines)
+    if sizes:
+        _logarithmic(plot.axes, sizes)
+    plot.finish()
+
+
+def line_by_mark(figure: Figure, lines: Sequence[Line]) -> None:
+    """The first column by the last, such as a mark given by people; rows as in `line_by_size`."""
+    columns = _columns(lines)
+    shown = {*columns[:1], *columns[-1:]}
+    plot, _ = _series(figure, [line for line in lines if line.column in shown])
+    plot.finish()
+
+
+def _series(figure: Figure, lines: Sequence[Line]) -> tuple[Plot, list[float]]:
+    """Draw one line per series over the last column; return the plot and all x positions."""
+    *columns, size = _columns(lines) or [""]
+    ours, printed = _numbers(lines), _numbers(lines, _published)
+    rows_of: dict[str, list[str]] = defaultdict(list)
+    for row, values in ours.items():
+        if values.get(size):
+            rows_of[row.rpartition(" / ")[0]].append(row)
+    plot, positions = Plot(figure.add_subplot()), []
+    for (name, rows), look in zip(rows_of.items(), itertools.cycle(LOOKS)):
+        points, published = [], []
+        for row in rows:
+            at = ours[row][size]
+            positions.append(at)
+            points += [(at, ours[row][each]) for each in columns if each in ours[row]]
+            published += [
+                (at, printed[row][each]) for each in columns if each in printed[row]
+            ]
+        points.sort()
+        plot.add(name, look, points, points, published)
+    plot.axes.set(xlabel=size, ylabel=", ".join(columns))
+    return plot, positions
+
+
+def _logarithmic(axes: Axes, values: Sequence[float]) -> None:
+    """A logarithmic axis for these values, with plain numbers."""
+    least, most = min(values), max(values)
+    steps = (1, 3) if most < least * 10**3 else (1,)
+    axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=steps, numticks=STEPS))
+    # No mathematical text, which the svg would contain as source.
+    axes.xaxis.set_major_formatter("{x:,.0f}")
+    axes.set_xticks([], minor=True)
+    axes.set_xlim(least / 1.6, most * 1.6)
+
+
+# Pairs and points
 
 
 def bubbles(figure: Figure, lines: Sequence[Line]) -> None:
     """One marker per row: the first column on a logarithmic axis, the second on the other, then the area."""
-    columns = list(dict.fromkeys(line.column for line in lines))[:3]
+    columns = _columns(lines)[:3]
     points = []
-    for cells in _rows(lines).values():
-        values = {line.column: _number(_ours(line)) for line in cells}
-        if len(columns) == 3 and all(
-            values.get(column) is not None for column in columns
-        ):
+    for values in _numbers(lines).values():
+        if len(columns) == 3 and values.keys() >= {*columns}:
             points.append([values[column] for column in columns])
     if not points:
         _empty(figure)
         return
-    across, up, sizes = zip(*points, strict=True)
+    across, up, sizes = np.array(points).T
     axes = figure.add_subplot()
-    areas = [LARGEST * size / max(sizes) for size in sizes]
-    axes.scatter(
-        across, up, s=areas, facecolor=OURS, alpha=0.6, edgecolor=INK, linewidth=0.8
-    )
+    areas = LARGEST * sizes / sizes.max()
+    axes.scatter(across, up, s=areas, facecolor=OURS, alpha=0.6, **BORDER)
     axes.set(xlabel=columns[0], ylabel=columns[1])
-    _logarithmic(axes, across)
-    axes.set_ylim(0, 1.15 * max(up))
+    _logarithmic(axes, across.tolist())
+    axes.set_ylim(0, 1.15 * up.max())
     axes.yaxis.get_major_locator().set_params(integer=True)
-    mark = Line2D(
-        [], [], linestyle="none", marker="o", markersize=8, markerfacecolor=OURS
-    )
-    mark.set(
-        markeredgecolor=INK,
-        label=f"ours; area: {columns[2].lower()}, {max(sizes):,.0f} at most",
-    )
+    label = f"ours; area: {columns[2].lower()}, {sizes.max():,.0f} at most"
+    mark = Line2D([], [], linestyle="none", marker="o", markersize=8, label=label)
+    mark.set(markeredgecolor=INK, markerfacecolor=OURS)
     figure.legend(handles=[mark], loc="outside upper left")
     figure.set_figheight(4)
 
@@ -578,49 +502,38 @@ def heat_map(figure: Figure, lines: Sequence[Line]) -> None:
     If there are more than `NAMED` names, only as many as fit are shown.
     """
     columns = {line.column for line in lines}
-    names = [row for row in _rows(lines) if row in columns]
-    place = {name: at for at, name in enumerate(names)}
+    numbers = _numbers(lines)
+    names = [row for row in numbers if row in columns]
     if not names:
         _empty(figure)
         return
-    values = np.full((len(names), len(names)), np.nan)
-    for line in lines:
-        if (
-            line.row in place
-            and line.column in place
-            and (number := _number(_ours(line))) is not None
-        ):
-            values[place[line.row], place[line.column]] = number
     axes = figure.add_subplot()
-    for shade in range(
-        1, SHADES + 1
-    ):  # one path per shade: single squares would take megabytes
-        squares = [
-            _square(x, y)
-            for y, x in np.argwhere(np.ceil(values * SHADES) == shade).tolist()
-        ]
-        if squares:
-            path = Path.make_compound_path(*squares)
-            axes.add_patch(
-                PathPatch(path, facecolor=OURS, alpha=shade / SHADES, linewidth=0)
-            )
+    squares: dict[int, list[Path]] = defaultdict(list)
+    for y, row in enumerate(names):
+        for x, column in enumerate(names):
+            shade = math.ceil(numbers[row].get(column, 0) * SHADES)
+            squares[shade].append(_square(x, y))
+    # One path per shade: single squares would take megabytes.
+    for shade in range(1, SHADES + 1):
+        if shade in squares:
+            path = Path.make_compound_path(*squares[shade])
+            look = {"facecolor": OURS, "alpha": shade / SHADES, "linewidth": 0}
+            axes.add_patch(PathPatch(path, **look))
     every = math.ceil(len(names) / NAMED)
-    ticks, tick_labels = (
-        [at + 0.5 for at in range(0, len(names), every)],
-        names[::every],
-    )
-    axes.set_xticks(ticks, tick_labels, rotation=90)
-    axes.set_yticks(ticks, tick_labels)
+    ticks = [at + 0.5 for at in range(0, len(names), every)]
+    axes.set_xticks(ticks, names[::every], rotation=90)
+    axes.set_yticks(ticks, names[::every])
     axes.set(xlim=(0, len(names)), ylim=(len(names), 0), aspect="equal")
-    patches = [
-        Patch(facecolor=OURS, alpha=step, label=f"to {step}")
-        for step in (0.2, 0.5, 1.0)
-    ]
-    figure.legend(handles=patches, loc="outside upper left", ncols=3, handlelength=1.6)
+    handles = []
+    for share in (0.2, 0.5, 1.0):
+        handles.append(Patch(facecolor=OURS, alpha=share, label=f"to {share}"))
+    place = {"loc": "outside upper left", "ncols": 3}
+    figure.legend(handles=handles, handlelength=1.6, **place)
 
 
 def _square(x: int, y: int) -> Path:
-    return Path([(x, y), (x + 1, y), (x + 1, y + 1), (x, y + 1), (x, y)], closed=True)
+    corners = [(x, y), (x + 1, y), (x + 1, y + 1), (x, y + 1), (x, y)]
+    return Path(corners, closed=True)
 
 
 KINDS: dict[str, Drawing] = {

@@ -68,6 +68,55 @@ class Shown:
     reached: bool = False
 
 
+@dataclass(frozen=True)
+class ShownColumn:
+    """A column: ``kind`` is `text` if it has texts instead of values to compare, else empty."""
+
+    name: str
+    kind: str
+    note: int
+
+
+@dataclass(frozen=True)
+class ShownRow:
+    """A row: a cell for each column, None where the table has none."""
+
+    name: str
+    note: int
+    cells: Sequence[Shown | None]
+
+
+@dataclass(frozen=True)
+class ShownBody:
+    """The paper's rows of a grid, or its additional rows."""
+
+    additional: bool
+    rows: Sequence[ShownRow]
+
+
+@dataclass(frozen=True)
+class ShownGrid:
+    """A grid as the templates write it; notes on a whole row or column are at its heading."""
+
+    columns: Sequence[ShownColumn]
+    bodies: Sequence[ShownBody]
+
+    @property
+    def rows(self) -> list[ShownRow]:
+        """The rows of all bodies."""
+        return [row for body in self.bodies for row in body.rows]
+
+    @property
+    def named(self) -> bool:
+        """Whether a row has a long name."""
+        return any(len(row.name) > SHORT for row in self.rows)
+
+    @property
+    def long(self) -> bool:
+        """Whether it has many rows."""
+        return len(self.rows) > LONG
+
+
 def pivot(lines: Iterable[Line]) -> list[Grid]:
     """Return the grids of a table, rows and columns in first-seen order.
 
@@ -76,47 +125,65 @@ def pivot(lines: Iterable[Line]) -> list[Grid]:
     rows: dict[str, dict[str, Line]] = {}
     for line in lines:
         rows.setdefault(line.row, {})[line.column] = line
-    blocks: list[dict[str, None]] = []  # the rows of each grid
+    blocks: list[tuple[set[str], set[str]]] = []  # the rows and columns of each grid
     for row, cells in rows.items():
-        linked = [
-            block
-            for block in blocks
-            if any(cells.keys() & rows[other].keys() for other in block)
-        ]
-        if linked:
-            for block in linked[1:]:
-                linked[0].update(block)
-                blocks.remove(block)
-            linked[0][row] = None
-        else:
-            blocks.append({row: None})
-    return [
-        _grid({row: cells for row, cells in rows.items() if row in block})
-        for block in blocks
-    ]
+        names, columns = {row}, set(cells)
+        linked = [block for block in blocks if block[1] & columns]
+        at = blocks.index(linked[0]) if linked else len(blocks)
+        blocks = [block for block in blocks if block not in linked]
+        for other_names, other_columns in linked:
+            names |= other_names
+            columns |= other_columns
+        blocks.insert(at, (names, columns))
+    grids = []
+    for names, _ in blocks:
+        grids.append(_grid({row: cells for row, cells in rows.items() if row in names}))
+    return grids
 
 
 def _grid(rows: Rows) -> Grid:
-    paper = {
-        row: cells
-        for row, cells in rows.items()
-        if any(line.published for line in cells.values())
-    }
-    additional = {row: cells for row, cells in rows.items() if row not in paper}
-    columns = dict.fromkeys(
-        column for row in (*paper, *additional) for column in rows[row]
-    )
+    paper: dict[str, Mapping[str, Line]] = {}
+    additional: dict[str, Mapping[str, Line]] = {}
+    for row, cells in rows.items():
+        published = any(line.published for line in cells.values())
+        part = paper if published else additional
+        part[row] = cells
+    columns: dict[str, None] = {}
+    for cells in (*paper.values(), *additional.values()):
+        columns.update(dict.fromkeys(cells))
     return Grid(tuple(columns), paper, additional)
 
 
 def reasons(lines: Iterable[Line]) -> dict[str, int]:
     """Number the distinct reasons from 1, in first-seen order."""
-    return {
-        reason: n
-        for n, reason in enumerate(
-            dict.fromkeys(line.reason for line in lines if line.reason), 1
-        )
-    }
+    texts = dict.fromkeys(line.reason for line in lines if line.reason)
+    return {reason: n for n, reason in enumerate(texts, 1)}
+
+
+def shown(line: Line, numbers: Mapping[str, int]) -> Shown:
+    """Return the texts of the cell of ``line``; a text that equals the published one is not repeated."""
+    value, word = line.reproduced or line.ours, line.verdict
+    is_text = line.decimals is None
+    if line.verdict == "not run":
+        value = ""
+    elif line.verdict == "off":
+        word = f"off {line.difference}".rstrip().replace("-", "−")
+    elif line.verdict == "match" and is_text and value == line.published:
+        value = ""
+    elif not line.verdict and line.published and line.reproduced:
+        word = "no verdict"
+    return Shown(
+        line.published,
+        value,
+        MARKS.get(line.verdict, ""),
+        word,
+        _prediction(line),
+        f"[{line.low}, {line.high}]" if line.low and line.high else "",
+        numbers.get(line.reason, 0),
+        line.verdict,
+        apart=bool(line.published and line.ours),
+        reached=bool(line.baselines),
+    )
 
 
 def _prediction(line: Line) -> str:
@@ -124,45 +191,16 @@ def _prediction(line: Line) -> str:
     if not line.prediction_low:
         return ""
     seeds = len({folder.rpartition("/")[2] for folder in line.runs.split()})
-    return f"{seeds} seeds: {line.prediction_low} to {line.prediction_high}".replace(
-        "-", "−"
-    )
-
-
-def shown(line: Line, numbers: Mapping[str, int]) -> Shown:
-    """Return the texts of the cell of ``line``; a text that equals the published one is not repeated."""
-    value = line.reproduced or line.ours
-    mark, word = MARKS.get(line.verdict, ""), line.verdict
-    if line.verdict == "not run":
-        value = ""
-    elif line.verdict == "off":
-        word = f"off {line.difference}".rstrip().replace("-", "−")
-    elif line.verdict == "match" and line.decimals is None and value == line.published:
-        value = ""
-    elif not line.verdict and line.published and value:
-        word = "no verdict" if line.reproduced else ""
-    interval = f"[{line.low}, {line.high}]" if line.low and line.high else ""
-    note = numbers.get(line.reason, 0)
-    apart, reached = bool(line.published and line.ours), bool(line.baselines)
-    return Shown(
-        line.published,
-        value,
-        mark,
-        word,
-        _prediction(line),
-        interval,
-        note,
-        line.verdict,
-        apart,
-        reached,
-    )
+    text = f"{seeds} seeds: {line.prediction_low} to {line.prediction_high}"
+    return text.replace("-", "−")
 
 
 def key(lines: Iterable[Line]) -> str:
     """Return the key of a table: `KEY`, and the baselines that mark published values."""
-    names = dict.fromkeys(
-        name for line in lines for name in filter(None, line.baselines.split("; "))
-    )
+    names: dict[str, None] = {}
+    for line in lines:
+        if line.baselines:
+            names.update(dict.fromkeys(line.baselines.split("; ")))
     return f"{KEY} {MARK}: {REACHED} Here: {'; '.join(names)}." if names else KEY
 
 
@@ -170,28 +208,28 @@ def tally(lines: Iterable[Line]) -> str:
     """Return the verdicts on the published cells as text: ``3 match, 1 near, 0 off, 2 not run``."""
     totals = count(lines)
     clauses = [f"{n} {verdict}" for verdict, n in totals.items() if verdict]
-    return ", ".join(clauses + [f"{totals['']} without a verdict"] * bool(totals[""]))
+    if totals[""]:
+        clauses.append(f"{totals['']} without a verdict")
+    return ", ".join(clauses)
 
 
 def label(name: str) -> str:
     """Return a table's name as in the paper: ``table_d4`` is ``Table D-4``."""
-    kind, letter, number = re.fullmatch(
-        r"(table|figure)(?:_([a-z])(?=\d))?_?(\w+)", name
-    ).groups()
-    number = number.upper() if len(number) == 1 else number
-    return f"{kind.capitalize()} {f'{letter.upper()}-' if letter else ''}{number}"
+    pattern = r"(table|figure)(?:_([a-z])(?=\d))?_?(\w+)"
+    kind, letter, number = re.fullmatch(pattern, name).groups()
+    if len(number) == 1:
+        number = number.upper()
+    prefix = f"{letter.upper()}-" if letter else ""
+    return f"{kind.capitalize()} {prefix}{number}"
 
 
 def data_note(sources: Iterable[Mapping[str, Any]]) -> str:
     """Return a note on data that are not comparable with the paper's, from their provenance; else empty."""
-    variants = dict.fromkeys(
-        source["variant"] for source in sources if not source["comparable"]
-    )
-    return (
-        f"{' and '.join(variants)} data: not comparable with the paper"
-        if variants
-        else ""
-    )
+    others = [source["variant"] for source in sources if not source["comparable"]]
+    if not others:
+        return ""
+    variants = " and ".join(dict.fromkeys(others))
+    return f"{variants} data: not comparable with the paper"
 
 
 def duration(seconds: float) -> str:
@@ -199,64 +237,67 @@ def duration(seconds: float) -> str:
     if seconds < 59.95:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
-    return (
-        f"{minutes} min {rest} s"
-        if minutes < 60
-        else f"{minutes // 60} h {minutes % 60} min"
-    )
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    return f"{minutes // 60} h {minutes % 60} min"
 
 
-def _heading(name: str, title: str) -> str:
-    return f"{label(name)}. {title}" if name else title
+@dataclass(frozen=True)
+class About:
+    """What a table's files say around its values.
+
+    ``where`` is its place in the paper.  ``notes`` are shown below it.  ``data_note`` describes data that are
+    not the paper's.  ``name`` is its id, such as `table_d4`; empty for a page that is no table of a paper.
+    """
+
+    title: str
+    where: str
+    notes: Sequence[str] = ()
+    data_note: str = ""
+    name: str = ""
+
+    @property
+    def heading(self) -> str:
+        """The number and the title."""
+        return f"{label(self.name)}. {self.title}" if self.name else self.title
 
 
 # Markdown
 
 
-def markdown(
-    title: str,
-    where: str,
-    lines: Sequence[Line],
-    notes: Sequence[str] = (),
-    data_note: str = "",
-    *,
-    name: str = "",
-    figure: str = "",
-) -> str:
+def markdown(about: About, lines: Sequence[Line], figure: str = "") -> str:
     """Return the table as Markdown.  ``figure`` is the path of a drawing beside it."""
     numbers = reasons(lines)
-    heading = _heading(name, title)
-    blocks = [
-        f"# {plain(heading)}",
-        plain(f"{where}. {data_note}." if data_note else f"{where}."),
-    ]
-    blocks += [f"![{plain(heading)}]({figure})"] * bool(figure)
-    blocks += ["\n".join(_markdown_grid(grid, numbers)) for grid in pivot(lines)]
-    blocks += [f"**{tally(lines)}.** {plain(key(lines))}"] * any(
-        line.published for line in lines
-    )
-    blocks += [
-        "\n".join(f"{n}. {plain(reason)}" for reason, n in numbers.items())
-    ] * bool(numbers)
-    blocks += ["\n".join(f"- {plain(note)}" for note in notes)] * bool(notes)
+    where = f"{about.where}."
+    if about.data_note:
+        where += f" {about.data_note}."
+    blocks = [f"# {plain(about.heading)}", plain(where)]
+    if figure:
+        blocks.append(f"![{plain(about.heading)}]({figure})")
+    for grid in pivot(lines):
+        blocks.append("\n".join(_markdown_grid(laid_out(grid, numbers))))
+    if any(line.published for line in lines):
+        blocks.append(f"**{tally(lines)}.** {plain(key(lines))}")
+    if numbers:
+        reason_lines = [f"{n}. {plain(reason)}" for reason, n in numbers.items()]
+        blocks.append("\n".join(reason_lines))
+    if about.notes:
+        blocks.append("\n".join(f"- {plain(note)}" for note in about.notes))
     return "\n\n".join(blocks) + "\n"
 
 
-def _markdown_grid(grid: Grid, numbers: Mapping[str, int]) -> Iterable[str]:
-    table = laid_out(grid, numbers)
-    columns = table["columns"]
-    yield markdown_row(
-        "", *(_with_note(plain(column["name"]), column["note"]) for column in columns)
-    )
-    yield markdown_row(
-        "---", *("---" if column["kind"] else "---:" for column in columns)
-    )
-    for body in table["bodies"]:
-        if body["additional"]:
-            yield markdown_row("**Additional rows**", *[""] * len(columns))
-        for row in body["rows"]:
-            cells = (_markdown_cell(cell) if cell else "" for cell in row["cells"])
-            yield markdown_row(_with_note(plain(row["name"]), row["note"]), *cells)
+def _markdown_grid(grid: ShownGrid) -> Iterable[str]:
+    """Yield the lines of a grid."""
+    heads = [_with_note(plain(column.name), column.note) for column in grid.columns]
+    yield markdown_row("", *heads)
+    sides = ["---" if column.kind else "---:" for column in grid.columns]
+    yield markdown_row("---", *sides)
+    for body in grid.bodies:
+        if body.additional:
+            yield markdown_row("**Additional rows**", *[""] * len(heads))
+        for row in body.rows:
+            cells = [_markdown_cell(cell) if cell else "" for cell in row.cells]
+            yield markdown_row(_with_note(plain(row.name), row.note), *cells)
 
 
 def _with_note(text: str, note: int) -> str:
@@ -270,42 +311,25 @@ def markdown_row(*cells: str) -> str:
 
 
 def _markdown_cell(cell: Shown) -> str:
-    printed = cell.printed + MARK * cell.reached
-    values = " → ".join(plain(text) for text in (printed, cell.value) if text)
+    printed = plain(cell.printed + MARK if cell.reached else cell.printed)
     if cell.apart:
         values = f"{plain(cell.value)} (published: {plain(cell.printed)})"
-    parts = (
-        values,
-        cell.mark,
-        f"{cell.word}," if cell.word and cell.seeds else cell.word,
-        cell.seeds,
-    )
-    return " ".join(
-        filter(
-            None, (_with_note(" ".join(filter(None, parts)), cell.note), cell.interval)
-        )
-    )
+    else:
+        values = _joined(" → ", printed, plain(cell.value))
+    word = f"{cell.word}," if cell.word and cell.seeds else cell.word
+    text = _joined(" ", values, cell.mark, word, cell.seeds)
+    return _joined(" ", _with_note(text, cell.note), cell.interval)
+
+
+def _joined(separator: str, *texts: str) -> str:
+    """The texts that are not empty."""
+    return separator.join(text for text in texts if text)
 
 
 def plain(text: str) -> str:
     """Escape Markdown and HTML, and replace line breaks, which would end the table's row."""
     text = re.sub(r"&(?=#?\w+;)", "&amp;", " ".join(text.split())).replace("<", "&lt;")
     return re.sub(r"[\\`*|\[\]]|(?<!\w)_|_(?!\w)", r"\\\g<0>", text)
-
-
-def _is_text(grid: Grid, column: str) -> bool:
-    """Whether a column has texts instead of values to compare."""
-    cells = (
-        cells[column]
-        for part in (grid.paper, grid.additional)
-        for cells in part.values()
-        if column in cells
-    )
-    return any(
-        len(text) > SHORT
-        for line in cells
-        for text in (line.published, line.reproduced, line.ours)
-    )
 
 
 # HTML
@@ -324,94 +348,91 @@ MACROS = "table.html.j2"  # of the cells and rows
 
 
 def html(
-    title: str,
-    where: str,
-    lines: Sequence[Line],
-    notes: Sequence[str] = (),
-    data_note: str = "",
-    *,
-    name: str = "",
-    svg: str = "",
-    more: Markup | str = "",
+    about: About, lines: Sequence[Line], svg: str = "", more: Markup | str = ""
 ) -> str:
     """Return the table as a separate page, with the drawing ``svg`` above and ``more`` below it."""
     numbers = reasons(lines)
     body = TEMPLATES.get_template("alone.html.j2").render(
-        heading=_heading(name, title),
-        where=where,
-        data_note=data_note,
+        about=about,
         svg=Markup(svg),
         grids=[laid_out(grid, numbers) for grid in pivot(lines)],
         tally=tally(lines) if any(line.published for line in lines) else "",
         key=key(lines),
         reasons=numbers,
-        notes=notes,
         more=more,
     )
-    return page(_heading(name, title), Markup(body))
+    return page(about.heading, Markup(body))
 
 
 def page(title: str, body: Markup, style: str = "") -> str:
     """Return a page that includes its style and needs no other file; ``style`` is added to `STYLE`."""
-    return TEMPLATES.get_template("page.html.j2").render(
-        title=title, body=body, style=Markup(STYLE + style)
-    )
+    template = TEMPLATES.get_template("page.html.j2")
+    return template.render(title=title, body=body, style=Markup(STYLE + style))
 
 
-def laid_out(grid: Grid, numbers: Mapping[str, int]) -> dict[str, Any]:
-    """Return a grid for the macros of `MACROS`; notes on a whole row or column are at its heading."""
-    rows = {
-        row: [
-            shown(cells[column], numbers) if column in cells else None
-            for column in grid.columns
+def laid_out(grid: Grid, numbers: Mapping[str, int]) -> ShownGrid:
+    """Return a grid for the macros of `MACROS`; ``numbers`` are those of `reasons`."""
+    parts = (grid.paper, grid.additional)
+    bodies = []
+    for part in parts:
+        rows = [
+            _row(name, cells, grid.columns, numbers) for name, cells in part.items()
         ]
-        for part in (grid.paper, grid.additional)
-        for row, cells in part.items()
-    }
-    row_notes = {
-        row: _common_note(cells) or _why_not_run(cells) for row, cells in rows.items()
-    }
-    for row, note in row_notes.items():
-        rows[row] = [
-            cell and (replace(cell, note=0) if cell.note == note else cell)
-            for cell in rows[row]
-        ]
-    column_notes = [_common_note(column) for column in zip(*rows.values(), strict=True)]
-    for row, cells in rows.items():
-        rows[row] = [
-            cell and replace(cell, note=0) if note else cell
-            for cell, note in zip(cells, column_notes, strict=True)
-        ]
-    bodies = [
-        {
-            "additional": additional,
-            "rows": [
-                {"name": row, "note": row_notes[row], "cells": rows[row]}
-                for row in part
-            ],
-        }
-        for additional, part in ((False, grid.paper), (True, grid.additional))
-        if part
-    ]
-    return {
-        "columns": [
-            {
-                "name": column,
-                "kind": "text" if _is_text(grid, column) else "",
-                "note": note,
-            }
-            for column, note in zip(grid.columns, column_notes, strict=True)
-        ],
-        "bodies": bodies,
-        "named": any(len(row) > SHORT for row in rows),
-        "long": len(rows) > LONG,
-    }
+        bodies.append(ShownBody(part is grid.additional, rows))
+    cells_of = zip(*(row.cells for body in bodies for row in body.rows), strict=True)
+    columns = []
+    for name, cells in zip(grid.columns, cells_of, strict=True):
+        is_text = any(
+            _is_long(row[name])
+            for part in parts
+            for row in part.values()
+            if name in row
+        )
+        columns.append(
+            ShownColumn(name, "text" if is_text else "", _common_note(cells))
+        )
+    notes = [column.note for column in columns]
+    for body in bodies:
+        for at, row in enumerate(body.rows):
+            cells = [
+                _without_note(*pair) for pair in zip(row.cells, notes, strict=True)
+            ]
+            body.rows[at] = replace(row, cells=cells)
+    return ShownGrid(columns, [body for body in bodies if body.rows])
+
+
+def _row(
+    name: str,
+    lines: Mapping[str, Line],
+    columns: Sequence[str],
+    numbers: Mapping[str, int],
+) -> ShownRow:
+    """A row of a grid; a note on all its cells, or on those that are not run, is the row's."""
+    cells: list[Shown | None] = []
+    for column in columns:
+        cells.append(shown(lines[column], numbers) if column in lines else None)
+    note = _common_note(cells) or _why_not_run(cells)
+    return ShownRow(name, note, [_without_note(cell, note) for cell in cells])
+
+
+def _without_note(cell: Shown | None, note: int) -> Shown | None:
+    """The cell without its note if this is ``note``."""
+    return replace(cell, note=0) if cell and cell.note == note else cell
+
+
+def _is_long(line: Line) -> bool:
+    """Whether a line has a text that is too long for a column of numbers."""
+    texts = (line.published, line.reproduced, line.ours)
+    return any(len(text) > SHORT for text in texts)
 
 
 def _why_not_run(cells: Iterable[Shown | None]) -> int:
     """The note of most of a row's cells that are not run, 0 if no two have the same."""
     notes = Counter(cell.note for cell in cells if cell and cell.verdict == "not run")
-    return next((note for note, count in notes.most_common(1) if count > 1), 0)
+    if not notes:
+        return 0
+    note, number = notes.most_common(1)[0]
+    return note if number > 1 else 0
 
 
 def _common_note(cells: Iterable[Shown | None]) -> int:

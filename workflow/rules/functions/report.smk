@@ -38,12 +38,6 @@ def trained_on_by_run():
 # The page of results
 
 
-def earlier_overlaps():
-    """Input: the overlaps of texts, if the target `overlaps` has been run."""
-    path = f"{RESULTS}/overlaps/overlaps.csv"
-    return [path] if Path(path).exists() else []
-
-
 @cache
 def baseline_runs():
     """Param: the folders of the runs of baselines."""
