@@ -53,9 +53,16 @@ def _index(kind: str, parts: Mapping[str, Any]) -> pd.Index:
     return pd.Index(parts["data"])
 
 
-# numpy's own functions for these names, which it has moved since.
-_SCALAR = np.float64(0).__reduce__()[0]
-_FROM_BUFFER = np.empty(0).__reduce_ex__(5)[0]
+def _scalar(kind: np.dtype, data: bytes) -> np.generic:
+    """One number or truth value, as numpy pickles it."""
+    return np.frombuffer(data, kind)[0]
+
+
+def _from_buffer(
+    buffer: bytes, kind: np.dtype, shape: tuple[int, ...], order: str
+) -> np.ndarray:
+    """An array of numbers, as numpy pickles it with protocol 5."""
+    return np.frombuffer(buffer, kind).reshape(shape, order=order)
 
 
 class _Restricted(pickle.Unpickler):
@@ -73,8 +80,8 @@ class _Restricted(pickle.Unpickler):
             ("numpy", "dtype"): np.dtype,
             ("numpy", "ndarray"): np.ndarray,
             ("numpy.core.multiarray", "_reconstruct"): _array,
-            ("numpy.core.multiarray", "scalar"): _SCALAR,
-            ("numpy.core.numeric", "_frombuffer"): _FROM_BUFFER,
+            ("numpy.core.multiarray", "scalar"): _scalar,
+            ("numpy.core.numeric", "_frombuffer"): _from_buffer,
             ("pandas.core.frame", "DataFrame"): self.frame,
             ("pandas.core.internals.managers", "BlockManager"): self.manager,
             ("pandas.core.indexes.base", "_new_Index"): _index,
