@@ -1,15 +1,30 @@
 """How LawngNLI is built: shards of volumes, and the parser and encoder that a configuration selects."""
 
 import json
+import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from snakemake.iocontainers import Wildcards
 
 from lextables.models.resolve import load_models
-from lextables.papers.lawngnli.plan import construction
+from lextables.models.weights import PLACES
+from lextables.papers.lawngnli.plan import (
+    construction,
+    parser_settings,
+    released_masks,
+)
 from lextables.papers.packages import load
 from lextables.pipeline.config import load as load_config
+from lextables.pipeline.content import Contents
 from lextables.pipeline.errors import BadInput
+from lextables.planning.caselaw import Volumes
+from lextables.planning.job_resources import JobResources
+from lextables.planning.project import load as load_project
+from lextables.planning.runs import Runs
+from lextables.planning.sources import SourceParams
+from lextables.sources.registry import load as load_sources
 
 ROOT = Path(__file__).parents[2]
 PAPER = load(ROOT / "resources/papers/lawngnli.yaml")
@@ -117,3 +132,83 @@ def test_the_papers_encoder_is_used_if_it_is_available():
         built(encoder="bert")
     with pytest.raises(BadInput, match="is not available here; set encoder to auto"):
         built(encoder="msmarco-distilbert-base-tas-b")
+
+
+def test_the_digest_of_the_parsers_model_is_part_of_its_settings(tmp_path):
+    plain = built(data="sample", models="sample")
+    contents = Contents(tmp_path / "cache")
+    assert parser_settings(plain, contents) == plain.parser
+    folder = tmp_path / "own"
+    folder.mkdir()
+    found = replace(plain, parser=plain.parser | {"model": str(folder)})
+    digests = set()
+    for text in ("a", "b"):
+        (folder / "benepar_model.bin").write_text(text * 9)
+        digests.add(parser_settings(found, contents)["content"])
+    assert len(digests) == 2
+
+
+def test_the_filter_file_is_an_input_once_it_is_there(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    sources = load_sources(ROOT / "resources/sources.yaml")
+    config = load_config({"papers": "lawngnli", "data": "release"}, ["lawngnli"], ROOT)
+    assert released_masks(config, sources, tmp_path) == []
+    path = Path(config.results, "sources/lawngnli_ids/LawngNLI_filter.xz")
+    path.parent.mkdir(parents=True)
+    path.touch()
+    assert released_masks(config, sources, tmp_path) == [str(path)]
+
+
+SHARD = Wildcards(fromdict={"shard": "s"})
+
+
+@pytest.fixture
+def volumes(tmp_path, monkeypatch):
+    """Return the `Volumes` of one shard, under a configuration."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(PLACES, "{}")
+    monkeypatch.setenv("LEXTABLES_SUBMITTED", "{}")
+
+    def of_shard(*names, **config):
+        path = Path(os.path.relpath(ROOT))
+        project = load_project(ROOT, path, {"papers": ["maud"], **config})
+        resources = JobResources(Runs(project))
+        return Volumes({"s": names}, SourceParams(project), resources)
+
+    return of_shard
+
+
+def test_a_shard_of_the_bulk_export_has_the_digests_of_its_files(tmp_path, volumes):
+    (tmp_path / "us.jsonl").write_text("{}")
+    params = volumes("us.jsonl", bulk_export=str(tmp_path))
+    before = params.content(SHARD)
+    assert len(before) == 1 and params.pins(SHARD) == []
+    (tmp_path / "us.jsonl").write_text('{"id": 1}')
+    assert params.content(SHARD) != before
+
+
+def test_the_content_of_a_shard_changes_with_its_volumes_and_their_digests(volumes):
+    one, two = volumes("us/901"), volumes("us/901", "us/902")
+    assert len(one.pins(SHARD)) == 1 and len(two.pins(SHARD)) == 2
+    pinned = set(one.pins(SHARD)) < set(two.pins(SHARD))
+    assert pinned and one.content(SHARD) != two.content(SHARD)
+
+
+def test_a_damaged_record_of_a_shard_is_no_record(volumes):
+    params = volumes("us/901")
+    before = params.content(SHARD)
+    record = Path(params.sources.project.results, "sources/caselaw/s.json")
+    record.parent.mkdir(parents=True)
+    record.write_text("{")
+    assert params.content(SHARD) == before
+
+
+@pytest.mark.parametrize(
+    ("count", "seconds", "attempt", "minutes"),
+    [(1, 1, 1, 30), (1, 1, 2, 60), (100, 60, 1, 210), (100, 60, 9, 1000)],
+)
+def test_a_shard_requests_time_for_its_volumes(
+    volumes, count, seconds, attempt, minutes
+):
+    params = volumes(*map(str, range(count)), max_runtime=1000)
+    assert params.runtime(seconds)(SHARD, attempt) == minutes

@@ -8,14 +8,7 @@
 #
 # One job per shard of volumes: the whole corpus has 40,000 volumes, too many for one job each.
 
-
-import hashlib
-
-
-include: "functions/caselaw.smk"
-
-
-FETCHED += [f"{RESULTS}/sources/caselaw/{shard}.json" for shard in VOLUMES]
+FETCHED += [f"{RESULTS}/sources/caselaw/{shard}.json" for shard in VOLUMES.shards]
 
 
 if not CONFIG.submit_small_jobs:
@@ -36,15 +29,15 @@ use rule base as caselaw_volumes with:
     benchmark:
         f"{RESULTS}/benchmarks/caselaw_volumes/{{shard}}.tsv"
     wildcard_constraints:
-        shard="|".join(VOLUMES),
+        shard="|".join(VOLUMES.shards),
     resources:
-        runtime=shard_minutes(5),
+        runtime=VOLUMES.runtime(5),
     params:
         script="caselaw_volumes",
         registries=SOURCE_REGISTRIES,
-        volumes=lambda wildcards: VOLUMES[wildcards.shard],
-        pins=volume_pins,
-        content=volume_content,
+        volumes=VOLUMES.of_shard,
+        pins=VOLUMES.pins,
+        content=VOLUMES.content,
         data=CONFIG.data,
         skip=CONFIG.bad_volumes == "skip",
     message:
@@ -62,7 +55,7 @@ use rule base as caselaw_opinions with:
     benchmark:
         f"{RESULTS}/benchmarks/caselaw_opinions/{{shard}}.tsv"
     resources:
-        runtime=shard_minutes(1),
+        runtime=VOLUMES.runtime(1),
     params:
         **script_params("caselaw_opinions"),
         skip=CONFIG.bad_volumes == "skip",

@@ -6,23 +6,25 @@
 #   steps index of cases -> citations with parentheticals -> premises and accuracy filters -> difficulty
 #         filters and contradictions -> long premises -> labels, neutral premises, balance, twins
 
-from lextables.papers.lawngnli.plan import construction
+from lextables.papers.lawngnli.plan import construction, parser_settings
+from lextables.planning.caselaw import Volumes
 
 LAWNGNLI = or_exit(construction, CONFIG, PAPERS["lawngnli"], MODELS, ROOT)
-VOLUMES = LAWNGNLI.shards  # {shard: its volumes}, read by caselaw.smk
+VOLUMES = Volumes(LAWNGNLI.shards, SOURCE_PARAMS, RESOURCES)  # used by caselaw.smk
 LAWNGNLI_DATA = f"{RESULTS}/data/lawngnli"
 LAWNGNLI_RELEASED = CONFIG.lawngnli_data == "released"
 # The released data set is as large as one that is built from so many volumes.
 TEXT_VOLUMES = (
-    resources.RELEASED_VOLUMES if LAWNGNLI_RELEASED else sum(map(len, VOLUMES.values()))
+    resources.RELEASED_VOLUMES
+    if LAWNGNLI_RELEASED
+    else sum(map(len, LAWNGNLI.shards.values()))
 )
 RESOURCES.volumes = TEXT_VOLUMES
-SHARDS.update(VOLUMES)
+SHARDS.update(VOLUMES.shards)
 NAMED_CASES = [f"{LAWNGNLI_DATA}/released/cases.json"] if LAWNGNLI_RELEASED else []
 
 
 include: "caselaw.smk"
-include: "functions/lawngnli.smk"
 
 
 FETCHED_WEIGHTS.append(LAWNGNLI.encoder)
@@ -63,7 +65,7 @@ use rule base as lawngnli_candidates with:
     benchmark:
         f"{RESULTS}/benchmarks/lawngnli/candidates/{{shard}}.tsv"
     resources:
-        runtime=shard_minutes(2),
+        runtime=VOLUMES.runtime(2),
     params:
         **script_params("lawngnli_candidates"),
     message:
@@ -82,7 +84,7 @@ use rule base as lawngnli_parentheticals with:
     benchmark:
         f"{RESULTS}/benchmarks/lawngnli/parentheticals/{{shard}}.tsv"
     resources:
-        runtime=shard_minutes(1),
+        runtime=VOLUMES.runtime(1),
     params:
         **script_params("lawngnli_parentheticals"),
         opinions=f"{RESULTS}/data/caselaw",
@@ -101,10 +103,10 @@ use rule base as lawngnli_contradictions with:
     benchmark:
         f"{RESULTS}/benchmarks/lawngnli/contradictions/{{shard}}.tsv"
     resources:
-        runtime=shard_minutes(3),
+        runtime=VOLUMES.runtime(3),
     params:
         **script_params("lawngnli_contradictions"),
-        parser=parser_settings,
+        parser=lambda wildcards: parser_settings(LAWNGNLI, CONTENTS),
         seed=PAPERS["lawngnli"].seed,
         filtered=CONFIG.difficulty_filters,
     message:
@@ -145,7 +147,7 @@ use rule base as lawngnli_long_premises with:
     benchmark:
         f"{RESULTS}/benchmarks/lawngnli/long_premises/{{shard}}.tsv"
     resources:
-        runtime=shard_minutes(2),
+        runtime=VOLUMES.runtime(2),
     params:
         **script_params("lawngnli_long_premises"),
     message:

@@ -4,6 +4,8 @@
 #   out   {RESULTS}/data/lawngnli/examples.parquet, long_premises.parquet, unfiltered.parquet, census.json
 #   steps rows of the ID file -> volumes of these cases -> opinions and hypotheses -> premises, counts of Table 2
 
+from lextables.papers.lawngnli.plan import released_masks
+
 LAWNGNLI_IDS = f"{RESULTS}/sources/lawngnli_ids"
 
 
@@ -36,7 +38,7 @@ use rule base as lawngnli_released_shard with:
         f"{RESULTS}/benchmarks/lawngnli/released/{{shard}}.tsv"
     params:
         **script_params("lawngnli_released_shard"),
-        parser=parser_settings,
+        parser=lambda wildcards: parser_settings(LAWNGNLI, CONTENTS),
     message:
         "Reading the listed opinions of {wildcards.shard} and generating contradictions of their hypotheses."
 
@@ -46,7 +48,7 @@ use rule base as lawngnli_released with:
         rows=f"{LAWNGNLI_DATA}/released/rows.parquet",
         cases=expand(f"{LAWNGNLI_SHARD}/cases.parquet", shard=LAWNGNLI.shards),
         hypotheses=expand(f"{LAWNGNLI_SHARD}/hypotheses.parquet", shard=LAWNGNLI.shards),
-        masks=released_masks(),
+        masks=released_masks(CONFIG, SOURCES, ROOT),
         ids=f"{LAWNGNLI_IDS}/LawngNLI_minus_case_text.xz.json",
         volumes=[f"{RESULTS}/sources/caselaw/{shard}.json" for shard in LAWNGNLI.shards],
         opinions=[f"{RESULTS}/data/caselaw/{shard}.json" for shard in LAWNGNLI.shards],

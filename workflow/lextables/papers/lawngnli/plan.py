@@ -8,9 +8,14 @@ from typing import Any, Literal
 from lextables.corpora.caselaw.fetching import BULK
 from lextables.corpora.caselaw.volumes import ALL, Collection, known, shards
 from lextables.models.resolve import PARSER, Model, Weights, model_settings, resolve
+from lextables.models.weights import place
 from lextables.papers.lawngnli.registry import Lawngnli
 from lextables.pipeline.config import Config
+from lextables.pipeline.content import Contents
 from lextables.pipeline.errors import BadInput
+from lextables.sources.fetch import manual_download
+from lextables.sources.registry import Registry
+from lextables.sources.registry import resolve as resolve_source
 
 SMALL_SHARD, LARGE_SHARD = 10, 100  # volumes
 MANY_SHARDS = 400
@@ -39,6 +44,23 @@ def construction(
         _parser(config, paper, models, mirrors),
         _encoder(config, paper, models, mirrors),
     )
+
+
+def parser_settings(construction: Construction, contents: Contents) -> dict[str, Any]:
+    """Return the settings of the parser, with the digest of its model if it has one."""
+    settings = dict(construction.parser)
+    if settings["model"]:
+        settings["content"] = contents.folder(place(settings["model"]))
+    return settings
+
+
+def released_masks(config: Config, sources: Registry, root: Path) -> list[str]:
+    """Return the path of the authors' filter file; nothing if it is not available."""
+    registered = resolve_source(sources, "lawngnli_ids", "LawngNLI_filter.xz")
+    path = Path(config.results, "sources", registered.name)
+    variants = registered.variants_for(config.data)
+    missing = manual_download(registered, config.mirrors(root), variants)
+    return [] if missing and not path.is_file() else [str(path)]
 
 
 def _shards(

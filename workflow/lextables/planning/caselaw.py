@@ -1,0 +1,67 @@
+"""Params and resources of the rules of case law, whose jobs read shards of volumes."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from snakemake.iocontainers import Wildcards
+
+from lextables.corpora.caselaw.ingest import FetchedVolumes
+from lextables.planning.job_resources import JobResources, Resource
+from lextables.planning.sources import SourceParams, read_record
+from lextables.tasks.resources import volume_minutes
+
+SOURCE = "caselaw"
+
+
+@dataclass(frozen=True)
+class Volumes:
+    """The volumes of a data set: {shard: its volumes}, and the functions of rules on one shard.
+
+    A volume is `<reporter>/<volume>`, or the name of a file of the bulk export.
+    """
+
+    shards: Mapping[str, Sequence[str]]
+    sources: SourceParams
+    resources: JobResources
+
+    def of_shard(self, wildcards: Wildcards) -> Sequence[str]:
+        """Param: the volumes of a shard."""
+        return self.shards[wildcards.shard]
+
+    def content(self, wildcards: Wildcards) -> str | list[str]:
+        """Param: the digest of the current content of a shard's volumes."""
+        project = self.sources.project
+        volumes = self.of_shard(wildcards)
+        bulk = [name for name in volumes if "/" not in name]
+        if bulk:
+            folder = Path(project.config.bulk_export)
+            return [project.contents.file(folder / name) for name in bulk]
+        path = Path(project.results, "sources", SOURCE, f"{wildcards.shard}.json")
+        record = read_record(path, FetchedVolumes) or {"volumes": []}
+        fetched = {entry["file"]: entry for entry in record["volumes"]}
+        text = ""
+        for volume in volumes:
+            file = f"{volume}.zip"
+            text += f"{file} {self.sources.key(SOURCE, file, fetched.get(file))}\n"
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def pins(self, wildcards: Wildcards) -> list[str]:
+        """Param: the registered digests of a shard's volumes; the bulk export has none."""
+        pins = []
+        for volume in self.of_shard(wildcards):
+            if "/" in volume:
+                file = {"source": SOURCE, "file": f"{volume}.zip"}
+                pins += self.sources.pins(Wildcards(fromdict=file))
+        return pins
+
+    def runtime(self, seconds: float) -> Resource:
+        """Return a resource: the minutes of a shard whose volumes take ``seconds`` each."""
+
+        def requested(wildcards: Wildcards, attempt: int) -> int | float:
+            volumes = len(self.of_shard(wildcards))
+            minutes = volume_minutes(volumes, seconds)
+            return self.resources.limited(minutes * attempt)
+
+        return requested
