@@ -386,40 +386,15 @@ def test_table3_shows_additional_models_next_to_published_ones(data):
     }
 
 
-TRAINED_CELLS = ("table3", "table4", "table6", "table7", "table8", "table12")
-
-
-@pytest.mark.parametrize("table", TRAINED_CELLS)
-def test_every_score_of_a_trained_row_has_the_scores_of_its_seeds(data, table):
-    values = {
-        ("AUPR", "data type: abridged"): (0.6, 1),
-        ("AUPR", "data type: main"): (0.5, 1),
-        ("AUPR", "category: No-Shop"): (0.25, 2),
+def test_a_category_has_the_sampling_interval_of_its_scores(data):
+    ends = {
         ("AUPR, low", "category: Knowledge"): (0.6, 2),
         ("AUPR, high", "category: Knowledge"): (0.8, 2),
     }
-    more = {"trial": {"learning_rate": 1e-4, "epochs": 1}, "updates": 1}
-    runs = [run(data, f"spread{n}", n / 100, values=values, **more) for n in range(3)]
-    row = "RoBERTa-base" if table == "table12" else "RoBERTa"
-    given = inputs(data, table, system(row, runs))
-    cells = tables.cells(table, given)
-    places = {(cell.row, cell.column) for cell in given.published}
-    scores = [
-        c
-        for c in cells
-        if c.runs
-        and c.value is not None
-        and (c.row, c.column) in places
-        and "RoB" in c.column
-    ]
-    assert scores
-    for cell in scores:
-        assert cell.averages == 3 and cell.measure == cell.row
-        assert len(cell.seeds) == 3 and sum(cell.seeds) / 3 == pytest.approx(cell.value)
-    # A category has the sampling interval of its scores.
-    if table in ("table3", "table4"):
-        (category,) = [cell for cell in scores if cell.row == "Knowledge"]
-        assert (category.low, category.high) == pytest.approx((60, 80))
+    rows = system("RoBERTa", [run(data, "ends", values=ends)])
+    cell = computed(data, "table3", rows)["Knowledge", "RoBERTa"]
+    assert (cell.low, cell.high) == pytest.approx((60, 80))
+    assert (cell.averages, cell.measure) == (3, "Knowledge")
 
 
 def test_differences_of_figure3_have_the_differences_of_their_seeds(data):
@@ -664,47 +639,12 @@ def test_the_validation_table_separates_dev_and_test_scores(data):
     assert {line.verdict for line in found} == {"", "not run"}
 
 
-@pytest.mark.parametrize("table", sorted(tables.TABLES))
-@pytest.mark.parametrize("ran", [True, False])
-def test_every_published_cell_is_in_the_table(data, table, ran):
-    rows = ["RoBERTa-base"] if table == "table12" else PANEL
-    values = {
-        ("AUPR", "data type: abridged"): (math.nan, 0),
-        ("AUPR", "data type: main"): (math.nan, 0),
-    }
-    folder = [
-        run(
-            data,
-            "every",
-            values=values,
-            trial={"learning_rate": 1e-4, "epochs": 1},
-            updates=1,
-        )
-    ]
-    found = lines(data, table, *(system(row, folder if ran else None) for row in rows))
-    printed = [cell.value for cell in PRINTED if cell.table == table]
-    assert [line.published for line in found if line.published] == printed
-    assert not [
-        line
-        for line in found
-        if "NaN" in (line.ours, line.reproduced, line.low, line.high)
-    ]
-
-
-def test_columns_are_compared_by_category_but_not_by_question_or_span_type(data):
+def test_columns_are_compared_by_row(data):
     ours = system("Ours", [run(data, "compared")], additional=True)
-    scores = {
-        place: cell.score for place, cell in computed(data, "table3", ours).items()
-    }
-    assert scores["Overall", "Ours"] == Score(
+    cells = computed(data, "table3", ours)
+    assert cells["Overall", "Ours"].score == Score(
         "Overall", "Ours", "AUPR", "all", "contracts", 100
     )
-    group = scores[CLOSING, "Ours"].group
-    assert group.startswith("category: ")
-    assert not any(
-        cell.score for cell in computed(data, "table_validation", ours).values()
-    )
-    assert {
-        row for (row, _), cell in computed(data, "table12", ours).items() if cell.score
-    } == {"Overall"}
-    assert computed(data, "figure2", ours)["Ours", "AUPR"].score.measure == "AUPR"
+    assert cells[CLOSING, "Ours"].score.group == f"category: {CLOSING}"
+    cells = computed(data, "figure2", ours)
+    assert cells["Ours", "AUPR"].score.measure == "AUPR"

@@ -13,7 +13,7 @@ from lextables.papers.privacy.schema import HIGHLIGHTS, QUESTIONS, RESPONSES, SI
 from lextables.pipeline.dataset import write
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import SCORES
-from lextables.tables.cells import Score, build
+from lextables.tables.cells import build
 from lextables.tables.inputs import Inputs
 from lextables.tables.published import load as load_published
 
@@ -325,41 +325,6 @@ def test_marks_are_scored_by_question_with_the_f1_of_other_systems(data, tmp_pat
     found = computed(data, "table3", rows, tmp_path)
     assert (found["Words", "acc."], found["Words", "f1"]) == (90.0, 10.0)
     assert found["LEGAL-BERT", "acc."] is None
-
-
-@pytest.mark.parametrize(
-    "name", ["table2", "table3", "table_b", "table_c1", "table_c2"]
-)
-def test_published_cells_have_no_reproduced_value_without_runs(data, name):
-    published = [cell for cell in PUBLISHED if cell.table == name]
-    found = computed(data, name)
-    assert {found[cell.row, cell.column] for cell in published} == {None}
-
-
-def test_overall_scores_are_compared_but_single_questions_are_not(data, tmp_path):
-    scores(
-        tmp_path,
-        "prior",
-        {("cross entropy", "all"): 0.5, ("accuracy", "all"): 0.5, ("F1", "all"): 0.1},
-    )
-    rows = [system("The other sites", ["prior"])]
-
-    def compared(name):
-        inputs = Inputs(
-            data=data, root=tmp_path, rows=rows, published=[], paper=PAPER, name=name
-        )
-        return {
-            (cell.row, cell.column): cell.score
-            for cell in tables.cells(name, inputs)
-            if cell.score
-        }
-
-    found = compared("table2")["overall, accuracy", "The other sites"]
-    assert found == Score(
-        "overall, accuracy", "The other sites", "accuracy", "all", "policies"
-    )
-    assert compared("table3")["The other sites", "f1"].scale == 100
-    assert not compared("table_b") and not compared("table_c1")
 
 
 @pytest.fixture
