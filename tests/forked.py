@@ -201,14 +201,12 @@ def _warm(package: bool) -> None:
 
     for path in ROOT.glob("resources/papers/*.yaml"):
         packages.load(path)
-    workflow = fingerprint.ROOT
-    for path in [*workflow.glob("lextables/**/*.py"), *workflow.glob("scripts/*.py")]:
-        inside = path.relative_to(workflow).parent.parts
-        fingerprint._read(
-            path.read_bytes(), ".".join(inside) if inside[0] == "lextables" else ""
-        )
-        if inside[0] == "scripts":
-            fingerprint._read(path.read_bytes(), "scripts")
+    modules = [
+        ".".join(path.relative_to(ROOT / "workflow").with_suffix("").parts)
+        for path in ROOT.glob("workflow/lextables/**/[!_]*.py")
+    ]
+    for script in ROOT.glob("workflow/scripts/*.py"):
+        fingerprint.fingerprint(str(script), *modules)
 
 
 def _run(

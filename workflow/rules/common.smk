@@ -4,12 +4,16 @@
 #   out   objects of lextables/planning with functions for inputs, params and resources of rules
 #   steps environment of jobs -> configuration, registries and plans -> warnings about earlier runs
 
+import gc
 import os
 import sys
 from pathlib import Path
 
 from snakemake.logging import logger
 
+# A plan has many objects, and they live until its end: looking for garbage less often
+# saves a tenth of the time.
+gc.set_threshold(100_000)
 # Relative to the working folder, so that a project can be moved together with its results.
 PROJECT_PATH = Path(os.path.relpath(ROOT.resolve()))
 # Jobs are new processes, maybe on other nodes, and find the package through the environment.
@@ -46,7 +50,7 @@ try:
         shell.prefix(PREFIX)
         stopping = Stopping(announce_stop, RUN_OF_SNAKEMAKE.runs_jobs_elsewhere)
     from lextables.pipeline import registry
-    from lextables.planning import command_line, scripts
+    from lextables.planning import command_line
     from lextables.planning.command_line import or_exit
     from lextables.planning.job_resources import JobResources, per_attempt
     from lextables.planning.project import load, source_files
@@ -75,7 +79,6 @@ configfile: str(ROOT / "config.yaml")
 
 
 PROJECT = or_exit(load, ROOT, PROJECT_PATH, DEFAULTS, config)
-scripts.load_modules(PROJECT.results)
 RUNS = Runs(PROJECT)
 RESOURCES = JobResources(RUNS)
 CONFIG, RESULTS = PROJECT.config, PROJECT.results

@@ -6,7 +6,6 @@
 #         (lextables/pipeline/locks.py)
 #   steps targets and options -> lock -> cleanup after a killed run -> jobs -> rows that are not run
 
-import atexit
 import signal
 
 from tqdm import tqdm
@@ -30,14 +29,11 @@ if STANDALONE:
             logger.warning(message)
     elif "plan" in targets:
         logger.addHandler(PlanScreen(ESTIMATES, RUN_OF_SNAKEMAKE))
-    else:
-        atexit.register(scripts.save_modules, RESULTS)
 
 
 onstart:
     if STANDALONE:
         stopping.jobs_start()
-    scripts.save_modules(RESULTS)
     or_exit(locks.refuse_cluster_jobs, RUN_OF_SNAKEMAKE.ids_on_cluster())
     seconds, guessed = ESTIMATES.seconds(RUN_OF_SNAKEMAKE.jobs_to_run)
     text = f"Expected time: {tqdm.format_interval(sum(seconds.values()))} of one core, by earlier runs of these rules."

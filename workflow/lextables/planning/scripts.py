@@ -16,21 +16,9 @@ from snakemake.iocontainers import Wildcards
 from lextables import ROOT
 from lextables.papers import modules
 from lextables.pipeline.content import sha256_of
-from lextables.pipeline.fingerprint import Code, load_cache, save_cache
+from lextables.pipeline.fingerprint import fingerprint
 
 DIGITS = 16  # hexadecimal digits of a digest
-PARSED_MODULES = ".cache/modules.json"
-CODE = Code()
-
-
-def load_modules(results: str) -> None:
-    """Read the parsed modules of earlier commands, so that fingerprints take no time."""
-    load_cache(Path(results) / PARSED_MODULES)
-
-
-def save_modules(results: str) -> None:
-    """Write the parsed modules for `load_modules`."""
-    save_cache(Path(results) / PARSED_MODULES)
 
 
 def script_params(name: str, *computed: str) -> dict[str, Any]:
@@ -50,7 +38,7 @@ def script_params(name: str, *computed: str) -> dict[str, Any]:
 @cache
 def fingerprint_of(script: str, *computed: str) -> str:
     """Return the fingerprint of a script (see `script_params`)."""
-    return CODE.fingerprint(str(ROOT / "workflow/scripts" / script), *computed)
+    return fingerprint(str(ROOT / "workflow/scripts" / script), *computed)
 
 
 def package_modules(package: str, *names: str) -> list[str]:
