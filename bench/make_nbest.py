@@ -6,16 +6,11 @@ n-best list is such variants of a few passages), repeated texts with another pro
 prediction.  Scores are sampled so that the empty prediction is probable if there is no answer, and a gold
 span mostly ranks high if there is one.  Probabilities are the softmax over the question's predictions, as in
 the released prediction step.
-
-    python bench/make_nbest.py test.json nbest_predictions_.json [--seed 0]
 """
 
-import argparse
-import json
 import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 N_BEST = 20
@@ -122,20 +117,3 @@ def sliced(context: str, start: int, end: int) -> tuple[str, int]:
     """Return (text, start) of a slice without the white space at its ends."""
     text = context[start:end]
     return text.strip(), start + len(text) - len(text.lstrip())
-
-
-def main() -> None:
-    """Write the predictions for a file."""
-    arguments = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    arguments.add_argument("squad", type=Path)
-    arguments.add_argument("nbest", type=Path)
-    arguments.add_argument("--seed", type=int, default=0)
-    options = arguments.parse_args()
-    made = make_nbest(
-        json.loads(options.squad.read_text(encoding="utf-8")), options.seed
-    )
-    options.nbest.write_text(json.dumps(made, indent=4) + "\n", encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()

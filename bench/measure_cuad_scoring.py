@@ -123,43 +123,25 @@ def compare_all(released: ModuleType, data: Path, seed: int) -> None:
 
 
 def refresh_golden(released: ModuleType, path: Path) -> None:
-    """Write the released numbers into a golden file, one record per line for readable diffs."""
+    """Write the released numbers into a golden file."""
     content = json.loads(path.read_text(encoding="utf-8"))
     answers = {
         question["question_id"]: question["spans"] for question in content["questions"]
     }
     categories = sorted({question["category"] for question in content["questions"]})
-    numbers = {
-        f"category: {category}" if category else "all": {
-            name: [
-                None if math.isnan(item) else item
-                for item in np.ravel(np.array(value, float)).tolist()
-            ]
-            for name, value in released_result(
-                released, content["nbest"], answers, category
-            ).items()
-        }
-        for category in [None, *categories]
-    }
-    parts = [
-        '"questions": [\n  ' + ",\n  ".join(map(_json, content["questions"])) + "\n ]",
-        '"nbest": {\n  '
-        + ",\n  ".join(f"{_json(k)}: {_json(v)}" for k, v in content["nbest"].items())
-        + "\n }",
-        '"released": {\n  '
-        + ",\n  ".join(
-            f"{_json(group)}: {{\n   "
-            + ",\n   ".join(f"{_json(k)}: {_json(v)}" for k, v in found.items())
-            + "}"
-            for group, found in numbers.items()
-        )
-        + "\n }",
-    ]
-    write_text(path, "{\n " + ",\n ".join(parts) + "\n}\n")
+    numbers = {}
+    for category in [None, *categories]:
+        found = released_result(released, content["nbest"], answers, category)
+        group = f"category: {category}" if category else "all"
+        numbers[group] = {name: _listed(value) for name, value in found.items()}
+    content["released"] = numbers
+    write_text(path, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
 
 
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+def _listed(value: Any) -> list[float | None]:
+    """One number or several as a list, with null for NaN."""
+    numbers = np.ravel(np.array(value, float)).tolist()
+    return [None if math.isnan(number) else number for number in numbers]
 
 
 def main() -> None:

@@ -1,9 +1,9 @@
-"""Measure trainings and inference on a GPU, in stages of less than ten minutes each.
+"""Measure trainings on a GPU, in stages of less than ten minutes each.
 
     PYTHONPATH=workflow python bench/measure_gpu.py measured --stage correctness
 
-The stages are those of `STAGES`, in this order; without ``--stage`` all of them run.  Weights and training
-texts are random and texts to read are those of the documentation, so nothing has to be copied to the machine.
+The stages are those of `STAGES`, in this order; without ``--stage`` all of them run.  Weights and
+texts are random, so nothing has to be copied to the machine.
 Results are written to `measured.json` after each case.  To try it on a processor: ``--device cpu --tiny``.
 """
 
@@ -23,7 +23,6 @@ from typing import Any
 
 import torch
 import transformers
-from tokenizers.implementations import BertWordPieceTokenizer
 
 from lextables.models import checkpoints
 from lextables.models.precision import tf32
@@ -35,13 +34,10 @@ from random_trainings import (
     Watch,
     Work,
     classifier,
-    collate,
     difference,
-    now,
     trainer,
 )
 
-DOCS = Path(__file__).parents[1] / "docs"
 ARCHITECTURES = ("bert", "roberta", "deberta-v2", "albert", "modernbert", "mpnet")
 SIZES = {"MiniLM": (384, 6, 12), "base": (768, 12, 12)}
 WORKS = {"CUAD": (40, 512, 512), "MAUD": (16, 64, 512), "ACORD": (64, 32, 512)}
@@ -128,21 +124,6 @@ def resumed(kind: str, device: torch.device) -> dict[str, Any]:
     return {"resumed_from": update, "difference": difference(runs[0], runs[2])}
 
 
-def profiled(size: Size, work: Work, device: torch.device) -> dict[str, Any]:
-    """Return the seconds of a training step, the device's share of it, and the calls of operations."""
-    run = trainer(classifier("roberta", size, 0.1), device, work, 2)
-    batch = collate(run.train_dataset[: work[0]])
-    run.training_step(run.model, batch)
-    with torch.profiler.profile() as profiler:
-        begun = now()
-        run.training_step(run.model, batch)
-        seconds = now() - begun
-    events = profiler.key_averages()
-    busy = sum(event.self_device_time_total for event in events) / 1e6
-    calls = sum(event.count for event in events)
-    return {"seconds": seconds, "device_share": busy / seconds, "calls": calls}
-
-
 def timed(
     size: Size, work: Work, device: torch.device, parts: int = 1, **given: Any
 ) -> dict[str, Any]:
@@ -177,42 +158,8 @@ def timed(
     return found
 
 
-def read_texts(size: Size, device: torch.device, count: int) -> dict[str, Any]:
-    """Return the seconds of encoding and reranking parts of the documentation, and of its tokenizer alone."""
-    from lextables.models import bi_encoder, cross_encoder
-    from lextables.models.tokenised import tokenised
-
-    words = " ".join(
-        path.read_text(encoding="utf-8") for path in sorted(DOCS.glob("*.md"))
-    ).split()
-    starts = [7 * number % (len(words) - 300) for number in range(count)]
-    texts = [" ".join(words[start : start + 20 + start % 200]) for start in starts]
-    pairs = [(texts[0], text) for text in texts]
-    with tempfile.TemporaryDirectory() as folder:
-        learner = BertWordPieceTokenizer()
-        learner.train_from_iterator(words, vocab_size=900, show_progress=False)
-        transformers.BertTokenizerFast(
-            tokenizer_object=learner, model_max_length=512
-        ).save_pretrained(folder)
-        classifier("bert", size, 0.0).base_model.save_pretrained(folder)
-        encoder = bi_encoder.load(folder, device)
-        reranker = cross_encoder.load(folder, device, 512, fresh_head=True)
-    works = {
-        "tokenise": lambda: tokenised(encoder, texts).rows,
-        "encode": lambda: bi_encoder.encode(encoder, texts),
-        "tokenise_pairs": lambda: tokenised(reranker, pairs).rows,
-        "score": lambda: cross_encoder.score(reranker, pairs),
-    }
-    found: dict[str, Any] = {}
-    for name, work in works.items():
-        work()  # the first prepares everything
-        begun = now()
-        found[name] = {"results": len(work()), "seconds": now() - begun}
-    return found
-
-
 Cases = dict[str, Callable[[], dict[str, Any]]]
-STAGES = ("correctness", "profile", "sweep", "training", "reading")
+STAGES = ("correctness", "sweep", "training")
 
 
 def cases(stage: str, device: torch.device, tiny: bool) -> Cases:
@@ -220,34 +167,22 @@ def cases(stage: str, device: torch.device, tiny: bool) -> Cases:
     sizes = {"small": SMALL} if tiny else SIZES
     works = {"small": SMALL_WORK} if tiny else WORKS
     pace = {"warm": 1, "updates": 2} if tiny else {"warm": 5, "updates": 20}
+    found: Cases = {}
     if stage == "correctness":
-        pairs = product(ARCHITECTURES, (one_step, out_of_memory, resumed))
-        return {
-            f"{kind}, {check.__name__}": partial(check, kind, device)
-            for kind, check in pairs
-        }
-    if stage == "reading":
-        count = 40 if tiny else 4096
-        return {
-            name: partial(read_texts, size, device, count)
-            for name, size in sizes.items()
-        }
-    options: dict[str, dict[str, Any]] = {"step": {}}
+        for kind, check in product(ARCHITECTURES, (one_step, out_of_memory, resumed)):
+            found[f"{kind}, {check.__name__}"] = partial(check, kind, device)
+        return found
+    options: dict[str, dict[str, Any]] = {
+        "single precision": {"bf16": False, "tf32": False, "dataloader_num_workers": 0},
+        "TF32": {"bf16": False, "dataloader_num_workers": 0},
+        "bfloat16": {"bf16": True, "dataloader_num_workers": 0},
+        "bfloat16, workers": {"bf16": True},
+    }
     if stage == "sweep":
         options = {f"{parts} parts": {"parts": parts} for parts in (1, 2, 4, 8)}
-    if stage == "training":
-        alone = {"dataloader_num_workers": 0}
-        options["single precision"] = alone | {"bf16": False, "tf32": False}
-        options |= {"TF32": alone | {"bf16": False}, "bfloat16": alone | {"bf16": True}}
-        options["bfloat16, workers"] = {"bf16": True}
-        del options["step"]
-    found: Cases = {}
     for size, work, option in product(sizes, works, options):
-        measure = partial(timed, **options[option], **pace)
-        if stage == "profile":
-            measure = profiled
         found[f"{size}, {work}, {option}"] = partial(
-            measure, sizes[size], works[work], device
+            timed, sizes[size], works[work], device, **options[option], **pace
         )
     return found
 

@@ -3,7 +3,7 @@
 The counts and digests of the released code were computed by
 
     PYTHONPATH=workflow python bench/measure_released_spans.py ../shared/mirror/cuad/data.zip \
-        --released <python with transformers 4.57.6> --golden
+        --released <python with transformers 4.57.6>
 
 which also compares the pipeline with the released code.
 """

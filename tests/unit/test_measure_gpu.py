@@ -59,12 +59,6 @@ def test_correctness(measured):
 
 
 def test_speed(script, measured):
-    profile = measured["profile", "small, small, step"]
-    assert (
-        profile["calls"] > 100
-        and profile["seconds"] > 0
-        and profile["device_share"] == 0
-    )
     rows = [
         measured["sweep", f"small, small, {parts} parts"]["rows_at_once"]
         for parts in (1, 2, 4, 8)
@@ -81,12 +75,6 @@ def test_speed(script, measured):
     assert all(
         row["tokens"] == tokens and row["tokens_per_second"] > 0 for row in trained
     )
-
-
-def test_reading(measured):
-    row = measured["reading", "small"]
-    for name in ("tokenise", "encode", "tokenise_pairs", "score"):
-        assert row[name]["results"] == 40 and row[name]["seconds"] > 0
 
 
 def test_other_cases_continue_after_an_error(script, tmp_path, monkeypatch):
