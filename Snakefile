@@ -63,7 +63,7 @@ rule data:
 
 rule tables:
     input:
-        [path for paper in CONFIG.papers for path in table_files(paper)],
+        [path for paper in CONFIG.papers for path in TABLES.files(paper)],
 
 
 localrules:

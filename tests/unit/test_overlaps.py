@@ -216,8 +216,8 @@ def project(tmp_path):
     (run / "run.json").write_text('{"settings": {}}')
     task = {"task": "spans", "evaluator": "containment"}
     predictions = [*read(run / "predictions.parquet")]
-    scores = without_overlap.rescored(task, data, predictions, "contract_id", set())
-    write(SCORES, scores, run / "scores.parquet")
+    part = without_overlap.Part(data, predictions, "contract_id", set())
+    write(SCORES, part.scores(task), run / "scores.parquet")
     return tmp_path
 
 
@@ -253,7 +253,10 @@ def scores_without(project, task="spans", run=RUN_FOLDER):
     )
     units = pd.concat(compare(splits))
     found = without_overlap.scores_without(
-        benchmark, units, {("contracteval", "train")}, project
+        without_overlap.Benchmark(**benchmark),
+        units,
+        {("contracteval", "train")},
+        project,
     )
     return found, report.page(report.pairs(splits, units), units, pd.DataFrame(found))[
         1

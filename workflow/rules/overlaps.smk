@@ -7,7 +7,9 @@
 #   steps texts -> hashed word n-grams -> shared n-grams -> words and units -> scores without these units
 
 
-include: "functions/overlaps.smk"
+from lextables.planning.overlaps import Overlaps
+
+OVERLAPS = Overlaps(PROJECT)
 
 
 rule overlaps:
@@ -17,11 +19,7 @@ rule overlaps:
 
 use rule base as shared_texts with:
     input:
-        [
-            f"{RESULTS}/data/{name}/{table}.parquet"
-            for name, texts in OVERLAPS.items()
-            for table in filter(None, (*texts["tables"], texts["splits"]))
-        ],
+        OVERLAPS.files,
     output:
         csv=f"{RESULTS}/overlaps/overlaps.csv",
         facts=f"{RESULTS}/overlaps/facts.csv",
@@ -35,7 +33,7 @@ use rule base as shared_texts with:
     params:
         **script_params("overlaps"),
         data=lambda wildcards, output: f"{output.csv.rpartition('/overlaps/')[0]}/data",
-        texts=OVERLAPS,
+        texts=OVERLAPS.texts,
     message:
         "Comparing the texts of all data sets."
 
@@ -56,10 +54,10 @@ use rule base as overlaps_page with:
     resources:
         mem_mb=per_attempt(4000),
     params:
-        **script_params("overlaps_page", *TABLE_CODE),
+        **script_params("overlaps_page", *OVERLAPS.modules),
         root=lambda wildcards, output: output.html.rpartition("/overlaps/")[0],
-        benchmarks=lambda wildcards, output: BENCHMARKS,
-        benchmarks_digest=lambda wildcards: digest_of(BENCHMARKS),
-        runs_digest=scores_digest,
+        benchmarks=lambda wildcards, output: OVERLAPS.benchmarks,
+        benchmarks_digest=lambda wildcards: digest_of(OVERLAPS.benchmarks),
+        runs_digest=lambda wildcards: OVERLAPS.scores_digest(),
     message:
         "Scoring the runs of {RESULTS} on the test units without overlap."

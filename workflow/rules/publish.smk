@@ -5,10 +5,9 @@
 #         {RESULTS}/publish/printed/     the published values of all papers, one tidy csv
 
 
-include: "functions/publish.smk"
+from lextables.planning.publish import Exports
 
-
-EXPORTS = exports()
+EXPORTS = Exports(PROJECT, TABLES)
 PUBLISH = f"{RESULTS}/publish"
 # Written last, like that of the report: an export that fails leaves the previous one as it is.
 EXPORTED = f"{PUBLISH}/{{export}}/.complete"
@@ -22,10 +21,10 @@ if not CONFIG.submit_small_jobs:
 
 use rule base as export with:
     input:
-        census=export_census,
-        predictions=export_files("predictions.parquet"),
-        scores=export_files("scores.parquet"),
-        weights=lambda wildcards: export_weights(wildcards.export),
+        census=EXPORTS.census,
+        predictions=EXPORTS.of_runs("predictions.parquet"),
+        scores=EXPORTS.of_runs("scores.parquet"),
+        weights=EXPORTS.weights,
     output:
         EXPORTED,
     log:
@@ -33,35 +32,25 @@ use rule base as export with:
     benchmark:
         f"{RESULTS}/benchmarks/publish/{{export}}.tsv"
     wildcard_constraints:
-        export=any_of(EXPORTS),
+        export=any_of(EXPORTS.of_name),
     resources:
         mem_mb=per_attempt(4000),
     params:
         **script_params("publish_export"),
-        about=lambda wildcards, output: export_about(wildcards),
-        rows=lambda wildcards, output: [*export_rows(wildcards.export).values()],
-        registry_texts=lambda wildcards, output: source_words(
-            EXPORTS[wildcards.export][0]
-        ),
-        paper_digest=lambda wildcards: digest_of(export_about(wildcards)),
-        rows_digest=lambda wildcards: digest_of(export_rows(wildcards.export)),
-        sources_digest=lambda wildcards: digest_of(
-            source_words(EXPORTS[wildcards.export][0])
-        ),
-        command=lambda wildcards: (
-            f".venv/bin/snakemake --cores 4 publish --config data={CONFIG.data} models={CONFIG.models} "
-            f"papers='[{EXPORTS[wildcards.export][0]}]'"
-        ),
+        about=lambda wildcards, output: EXPORTS.about(wildcards),
+        rows=lambda wildcards, output: [*EXPORTS.rows(wildcards).values()],
+        source_texts=lambda wildcards, output: EXPORTS.source_texts(wildcards),
+        paper_digest=lambda wildcards: digest_of(EXPORTS.about(wildcards)),
+        rows_digest=lambda wildcards: digest_of(EXPORTS.rows(wildcards)),
+        sources_digest=lambda wildcards: digest_of(EXPORTS.source_texts(wildcards)),
+        command=EXPORTS.command,
     message:
         "Exporting {wildcards.export} to the formats of other tools."
 
 
 use rule base as printed with:
     input:
-        published=[
-            str(PROJECT_PATH / f"resources/published/{name}.csv")
-            for name in PAPER_FILES
-        ],
+        published=[PROJECT.published_values(name) for name in PROJECT.papers],
     output:
         f"{PUBLISH}/printed/printed.csv",
     log:
@@ -77,5 +66,5 @@ use rule base as printed with:
 
 rule publish:
     input:
-        expand(EXPORTED, export=EXPORTS),
+        expand(EXPORTED, export=EXPORTS.of_name),
         rules.printed.output,

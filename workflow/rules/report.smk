@@ -7,36 +7,11 @@
 #         {RESULTS}/config.yaml, the effective configuration
 
 
-include: "functions/report.smk"
+from lextables.planning.report import Report
 
-
+SITE = Report(PROJECT, TABLES)
 # Written last.  Snakemake deletes the outputs of a rule before it runs, so the site itself is not an output.
 REPORT = f"{RESULTS}/report/.complete"
-REPORTED = {
-    "config": f"{RESULTS}/config.yaml",
-    "papers": list(PAPER_FILES.values()),
-    "census": [f"{RESULTS}/data/{paper}/census.json" for paper in CONFIG.papers],
-    "data": sorted(
-        {
-            f"{RESULTS}/data/{name}/census.json"
-            for paper in CONFIG.papers
-            for name in shown_data(paper)
-        }
-        - {f"{RESULTS}/data/{paper}/census.json" for paper in CONFIG.papers}
-    ),
-    "tables": [path for paper in CONFIG.papers for path in table_files(paper)],
-    "runs": sorted(
-        f"{RESULTS}/{run.folder}/run.json"
-        for paper in CONFIG.papers
-        for run in PLANS[paper].specs
-    ),
-}
-
-
-# Modules of paper packages with additional sections below their tables.
-EXHIBITS = [
-    name for paper in PAPER_FILES for name in package_modules(paper, "exhibits")
-]
 
 
 localrules:
@@ -52,7 +27,7 @@ if not CONFIG.submit_small_jobs:
 
 use rule base as report with:
     input:
-        **REPORTED,
+        **SITE.inputs,
     output:
         REPORT,
     log:
@@ -60,24 +35,22 @@ use rule base as report with:
     benchmark:
         f"{RESULTS}/benchmarks/report.tsv"
     params:
-        **script_params("report", *EXHIBITS),
+        **script_params("report", *SITE.modules),
         root=lambda wildcards, input: input.config.rpartition("/")[0],
-        words=lambda wildcards, input: {
-            paper: source_words(paper) for paper in PAPER_FILES
-        },
-        earlier=lambda wildcards, input: of_earlier_runs(),
-        trained_on=lambda wildcards, input: trained_on_by_run(),
-        trained_on_digest=lambda wildcards: digest_of(trained_on_by_run()),
-        sources_digest=digest_of({paper: source_words(paper) for paper in PAPER_FILES}),
-        earlier_digest=lambda wildcards: digest_of(of_earlier_runs()),
-        files_digest=content_of(PAPER_FILES.values()),
+        source_texts=lambda wildcards, input: TABLES.source_texts,
+        earlier=lambda wildcards, input: SITE.earlier,
+        trained_on=lambda wildcards, input: SITE.trained_on,
+        trained_on_digest=lambda wildcards: digest_of(SITE.trained_on),
+        sources_digest=lambda wildcards: digest_of(TABLES.source_texts),
+        earlier_digest=lambda wildcards: digest_of(SITE.earlier),
+        files_digest=lambda wildcards: content_of(PROJECT.paper_files.values()),
     message:
         "Writing the report: a page for every table, run and data set."
 
 
 use rule report as results_page with:
     input:
-        **REPORTED,
+        **SITE.inputs,
         readme=str(PROJECT_PATH / "README.md"),
     output:
         page=f"{RESULTS}/page/docs/results.md",
@@ -89,10 +62,10 @@ use rule report as results_page with:
         f"{RESULTS}/benchmarks/results_page.tsv"
     params:
         **script_params("results_page"),
-        baselines=lambda wildcards, output: baseline_runs(),
-        needs=lambda wildcards, output: needed_by_rows(),
-        baselines_digest=lambda wildcards: digest_of(baseline_runs()),
-        needs_digest=lambda wildcards: digest_of(needed_by_rows()),
+        baselines=lambda wildcards, output: SITE.baselines,
+        needs=lambda wildcards, output: SITE.needs,
+        baselines_digest=lambda wildcards: digest_of(SITE.baselines),
+        needs_digest=lambda wildcards: digest_of(SITE.needs),
     message:
         "Writing the results page: copy {RESULTS}/page into the repository to publish it."
 

@@ -6,8 +6,9 @@
 #   steps scores -> cells -> verdicts -> csv, md, html; units -> pairs -> comparison.csv
 
 
-# Only existing papers and tables, so that a misspelt file name is not reported as an error of the rule.
-SHOWN = {name for paper in CONFIG.papers for name in PAPERS[paper].tables}
+from lextables.planning.tables import Tables
+
+TABLES = Tables(PROJECT)
 
 
 wildcard_constraints:
@@ -21,37 +22,18 @@ if not CONFIG.submit_small_jobs:
         figure,
 
 
-include: "functions/tables.smk"
-
-
-TABLE_INPUTS = {
-    "published": str(PROJECT_PATH / "resources/published/{paper}.csv"),
-    "census": lambda wildcards: f"{RESULTS}/data/{table_data(wildcards)}/census.json",
-    "beside": table_beside,
-    "paper": lambda wildcards: PAPER_FILES[wildcards.paper],
-    "scores": of_runs("scores.parquet"),
-    # Contribution of each unit to the scores, for comparing rows.
-    "units": of_runs("units.parquet"),
-    "records": of_runs("run.json"),
-    "readings": table_readings,
-    "file": table_file,
-}
-TABLE_PARAMS = {
-    "root": lambda wildcards, input: input.census.split("/data/")[0],
-    "rows": lambda wildcards, input: table_rows(wildcards),
-    "words": lambda wildcards, input: source_words(wildcards.paper),
-    "absent": table_absent,
-    "rows_digest": lambda wildcards: digest_of(table_rows(wildcards)),
-    "sources_digest": lambda wildcards: digest_of(source_words(wildcards.paper)),
-    "files_digest": table_content,
-    "script": "table",
-    "code": table_code,
-}
-
-
 use rule base as table with:
     input:
-        **TABLE_INPUTS,
+        published=TABLES.published,
+        census=TABLES.census,
+        beside=TABLES.beside,
+        paper=TABLES.registry,
+        scores=TABLES.of_runs("scores.parquet"),
+        # Contribution of each unit to the scores, for comparing rows.
+        units=TABLES.of_runs("units.parquet"),
+        records=TABLES.of_runs("run.json"),
+        readings=TABLES.readings,
+        file=TABLES.user_file,
     output:
         csv=f"{RESULTS}/tables/{{paper}}/{{table}}.csv",
         comparison=f"{RESULTS}/tables/{{paper}}/{{table}}.comparison.csv",
@@ -62,9 +44,18 @@ use rule base as table with:
     benchmark:
         f"{RESULTS}/benchmarks/table/{{paper}}/{{table}}.tsv"
     wildcard_constraints:
-        table=any_of(name for name in SHOWN if not name.startswith("figure")),
+        # Only existing tables, so that a misspelt file name is not reported as an error of the rule.
+        table=any_of(TABLES.names("table")),
     params:
-        **TABLE_PARAMS,
+        script="table",
+        code=lambda wildcards: fingerprint_of("table.py", *TABLES.modules(wildcards)),
+        root=lambda wildcards, input: input.census.split("/data/")[0],
+        rows=lambda wildcards, input: TABLES.rows(wildcards),
+        source_texts=lambda wildcards, input: TABLES.source_texts[wildcards.paper],
+        absent=TABLES.absent,
+        rows_digest=lambda wildcards: digest_of(TABLES.rows(wildcards)),
+        sources_digest=lambda wildcards: digest_of(TABLES.source_texts[wildcards.paper]),
+        files_digest=TABLES.content,
     message:
         "Comparing {wildcards.table} of {wildcards.paper} with the published one."
 
@@ -81,9 +72,7 @@ use rule table as figure with:
     benchmark:
         f"{RESULTS}/benchmarks/figure/{{paper}}/{{table}}.tsv"
     wildcard_constraints:
-        table=any_of(name for name in SHOWN if name.startswith("figure")),
-    params:
-        **TABLE_PARAMS,
+        table=any_of(TABLES.names("figure")),
 
 
 # The named targets <paper> and <paper>_<table>.
@@ -93,15 +82,12 @@ for paper in CONFIG.papers:
         name:
             paper
         input:
-            table_files(paper),
+            TABLES.files(paper),
 
-    for table in PAPERS[paper].tables:
+    for table in PROJECT.papers[paper].tables:
 
         rule:
             name:
                 f"{paper}_{table}"
             input:
-                [
-                    f"{RESULTS}/tables/{paper}/{table}.{kind}"
-                    for kind in table_kinds(table)
-                ],
+                TABLES.files_of(paper, table),

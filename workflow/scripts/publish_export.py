@@ -10,19 +10,17 @@ from lextables.publish.export import About, PublishedRun, gather
 from lextables.publish.folder import write
 
 with job(snakemake.log[0]):
-    params, predictions = snakemake.params, snakemake.input.predictions
-    of_runs = zip(predictions, params.rows, strict=True)
-    runs = [
-        PublishedRun(Path(path).parent, rows)
-        for path, rows in of_runs
-        if not not_run.reason(path)
-    ]
+    params = snakemake.params
+    runs = []
+    for path, rows in zip(snakemake.input.predictions, params.rows, strict=True):
+        if not not_run.reason(path):
+            runs.append(PublishedRun(Path(path).parent, rows))
     export = gather(
         snakemake.wildcards.export,
         About.model_validate(params.about),
         [Path(path) for path in snakemake.input.census],
         runs,
-        params.registry_texts,
+        params.source_texts,
         [Path(path) for path in not_run.made(snakemake.input.weights)],
         made_by=words(made_by()),
         command=params.command,

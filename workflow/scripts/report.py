@@ -12,37 +12,35 @@ from lextables.report import datasets, leaderboard, results, site
 
 with job(snakemake.log[0]):
     root, earlier = Path(snakemake.params.root), snakemake.params.earlier
-    config = yaml.safe_load(Path(snakemake.input.config).read_text(encoding="utf-8"))
-    wordings = snakemake.params.words
-    shown, runs = results.read_all(
+    texts_of_papers = snakemake.params.source_texts
+    parts, runs = results.read_all(
         root,
         snakemake.input.papers,
-        wordings,
+        texts_of_papers,
         snakemake.input.census,
         snakemake.input.runs,
         earlier,
     )
-    said = {
-        name: about for wording in wordings.values() for name, about in wording.items()
-    }
-    censuses = {*map(Path, [*snakemake.input.census, *snakemake.input.data])}
-    censuses |= {root / path for path in earlier if path.endswith("/census.json")}
-    site.write(
-        Path(snakemake.output[0]).parent,
-        site.Material(
-            config=config,
-            root=root.as_posix(),
-            parts=shown,
-            runs=runs,
-            datasets=[datasets.read(path, said) for path in sorted(censuses)],
-            sections={
-                part.name: modules.module(part.name, "exhibits").sections(root / "data")
-                for part in shown
-                if modules.has(part.name, "exhibits")
-            },
-            leaderboard=leaderboard.pages(shown, snakemake.params.trained_on),
-            made_by=words(made_by()),
-            date=day(),
-        ),
+    texts = {}
+    for texts_of_paper in texts_of_papers.values():
+        texts.update(texts_of_paper)
+    censuses = [*snakemake.input.census, *snakemake.input.data]
+    censuses += [root / path for path in earlier if path.endswith("/census.json")]
+    sections = {}
+    for part in parts:
+        if modules.has(part.name, "exhibits"):
+            exhibits = modules.module(part.name, "exhibits")
+            sections[part.name] = exhibits.sections(root / "data")
+    material = site.Material(
+        config=yaml.safe_load(Path(snakemake.input.config).read_text(encoding="utf-8")),
+        root=root.as_posix(),
+        parts=parts,
+        runs=runs,
+        datasets=[datasets.read(path, texts) for path in sorted(map(Path, censuses))],
+        sections=sections,
+        leaderboard=leaderboard.pages(parts, snakemake.params.trained_on),
+        made_by=words(made_by()),
+        date=day(),
     )
+    site.write(Path(snakemake.output[0]).parent, material)
     write_text(snakemake.output[0], "")

@@ -10,27 +10,26 @@ from lextables.pipeline.job import job
 from lextables.report import results, summary
 
 with job(snakemake.log[0]):
-    root, found = Path(snakemake.params.root), snakemake.input
+    root, params = Path(snakemake.params.root), snakemake.params
     parts, runs = results.read_all(
         root,
-        found.papers,
-        snakemake.params.words,
-        found.census,
-        found.runs,
-        snakemake.params.earlier,
+        snakemake.input.papers,
+        params.source_texts,
+        snakemake.input.census,
+        snakemake.input.runs,
+        params.earlier,
     )
     times = [(root / run.folder / "run.json").stat().st_mtime for run in runs]
     material = summary.Material(
-        config=yaml.safe_load(Path(found.config).read_text(encoding="utf-8")),
+        config=yaml.safe_load(Path(snakemake.input.config).read_text(encoding="utf-8")),
         parts=parts,
         runs=runs,
         date=time.strftime("%Y-%m-%d", time.gmtime(max(times, default=0))),
-        baselines=frozenset(snakemake.params.baselines),
-        needs=snakemake.params.needs,
+        baselines=frozenset(params.baselines),
+        needs=params.needs,
     )
-    readme = Path(found.readme).read_text(encoding="utf-8")
+    readme = Path(snakemake.input.readme).read_text(encoding="utf-8")
+    block = summary.summary(material)
     write_text(snakemake.output.page, summary.page(material))
     write_text(snakemake.output.picture, summary.picture(material))
-    write_text(
-        snakemake.output.readme, summary.with_summary(readme, summary.summary(material))
-    )
+    write_text(snakemake.output.readme, summary.with_summary(readme, block))

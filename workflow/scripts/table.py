@@ -18,50 +18,47 @@ from lextables.tables.inputs import (
 
 with job(snakemake.log[0]):
     paper, name = snakemake.wildcards.paper, snakemake.wildcards.table
+    texts, root = snakemake.params.source_texts, Path(snakemake.params.root)
     registry = load(snakemake.input.paper)
-    words, census = snakemake.params.words, Path(snakemake.input.census)
-    sources, root = provenance(census, words), Path(snakemake.params.root)
+    entry = registry.tables[name]
+    sources = provenance(snakemake.input.census, texts)
+    is_comparable = comparable(sources)
+    printed = published.load(snakemake.input.published)
+    beside = {}
+    for census in map(Path, snakemake.input.beside):
+        beside[census.parent.name] = comparable(provenance(census, texts))
     inputs = Inputs(
-        data=census.parent,
+        data=Path(snakemake.input.census).parent,
         root=root,
         rows=rows_that_ran(snakemake.params.rows, root),
-        published=[
-            cell
-            for cell in published.load(snakemake.input.published)
-            if cell.table == name
-        ],
+        published=[cell for cell in printed if cell.table == name],
         paper=registry,
         name=name,
-        beside={
-            path.parent.name: comparable(provenance(path, words))
-            for path in map(Path, snakemake.input.beside)
-        },
+        beside=beside,
         absent=snakemake.params.absent,
         file=next(map(Path, snakemake.input.file), None),
     )
-    cells = list(import_module(f"lextables.papers.{paper}.tables").cells(name, inputs))
-    entry = registry.tables[name]
+    tables = import_module(f"lextables.papers.{paper}.tables")
+    cells = list(tables.cells(name, inputs))
     lines = build(
-        inputs.published, explained(cells, inputs), comparable(sources), entry.why_off
+        inputs.published, explained(cells, inputs), is_comparable, entry.why_off
     )
 
-    svg = ""
+    svg = figure = ""
     if entry.kind:
-        from lextables.tables import (
-            figures,
-        )  # loads matplotlib, which tables do not need
+        # Loads matplotlib, which tables do not need.
+        from lextables.tables import figures
 
-        svg = figures.draw(entry.kind, lines, entry.title, comparable(sources))
+        svg = figures.draw(entry.kind, lines, entry.title, is_comparable)
+        figure = f"{name}.svg"
     # Other data than the paper's allow no conclusion about its values.
-    pairs = comparison.compare(
-        cells, inputs.published if comparable(sources) else (), inputs.units
-    )
+    compared_values = inputs.published if is_comparable else ()
+    pairs = comparison.compare(cells, compared_values, inputs.units)
     note = render.data_note(sources)
-    compared = comparison.notes(comparison.comparisons(pairs), note)
+    differences = comparison.notes(comparison.comparisons(pairs), note)
     about = render.About(
-        entry.title, entry.where, [*entry.notes, *compared], note, name
+        entry.title, entry.where, [*entry.notes, *differences], note, name
     )
-    figure = f"{name}.svg" if svg else ""
     write_text(snakemake.output.comparison, comparison.to_csv(pairs))
     write_text(snakemake.output.csv, to_csv(lines, note))
     write_text(snakemake.output.md, render.markdown(about, lines, figure))

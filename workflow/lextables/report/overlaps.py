@@ -14,7 +14,7 @@ from lextables.corpora.overlaps import ALL, HALF, RUN, Split
 from lextables.pipeline.dataset import Sources, read
 from lextables.pipeline.files import read_json
 from lextables.tables import figures, render
-from lextables.tables.cells import Line
+from lextables.tables.cells import Cell, Line, build
 from lextables.tables.inputs import comparable
 
 NEAR = 0.8  # of a unit's n-grams in one other unit: a near-duplicate
@@ -31,27 +31,25 @@ def read_texts(
 
     Rows of one unit that follow each other are one text.  With ``once`` the same text counts once in a split.
     """
-    splits_of = defaultdict(set)
+    key, column = texts["unit"], texts["text"]
+    splits_of: dict[str, set[str]] = defaultdict(set)
     if texts["splits"]:
-        for row in read(
-            folder / f"{texts['splits']}.parquet", [texts["unit"], "split"]
-        ):
-            splits_of[row[texts["unit"]]].add(row["split"])
-    columns = [
-        texts["unit"],
-        texts["text"],
-        *([texts["split"]] if texts["split"] else []),
-    ]
-    rows = itertools.chain.from_iterable(
-        read(folder / f"{table}.parquet", columns) for table in texts["tables"]
-    )
+        for row in read(folder / f"{texts['splits']}.parquet", [key, "split"]):
+            splits_of[row[key]].add(row["split"])
+    columns = [key, column]
+    if texts["split"]:
+        columns.append(texts["split"])
+    tables = [read(folder / f"{name}.parquet", columns) for name in texts["tables"]]
+    rows = itertools.chain(*tables)
     seen = set()
-    for unit, group in itertools.groupby(rows, key=lambda row: str(row[texts["unit"]])):
+    for unit, group in itertools.groupby(rows, key=lambda row: str(row[key])):
         parts = list(group)
-        text = "\n".join(part[texts["text"]] for part in parts)
-        split = parts[0].get(texts["split"], ALL)
+        text = "\n".join(part[column] for part in parts)
         digest = hashlib.blake2b(text.encode(), digest_size=16).digest()
-        for name in sorted(splits_of[unit]) if texts["splits"] else [split]:
+        names = [parts[0].get(texts["split"], ALL)]
+        if texts["splits"]:
+            names = sorted(splits_of[unit])
+        for name in names:
             if not once or (name, digest) not in seen:
                 seen.add((name, digest))
                 yield name, unit, text
@@ -65,37 +63,24 @@ def pairs(splits: Sequence[Split], units: pd.DataFrame) -> pd.DataFrame:
     words, and `NEAR` of their n-grams with one unit of the other split.  ``share`` is the share of words.
     """
     sizes = pd.DataFrame(
-        [
-            (
-                split.dataset,
-                split.split,
-                len(split.units),
-                sum(split.words),
-                split.short,
-            )
-            for split in splits
-        ],
-        columns=["dataset", "split", "units", "words", "short"],
+        {
+            "dataset": [split.dataset for split in splits],
+            "split": [split.split for split in splits],
+            "units": [len(split.units) for split in splits],
+            "words": [sum(split.words) for split in splits],
+            "short": [split.short for split in splits],
+        }
     )
-    compared = sizes.merge(
-        sizes[["dataset", "split"]], how="cross", suffixes=("", "_2")
-    )
-    compared = compared.rename(
-        columns={"dataset_2": "other_dataset", "split_2": "other_split"}
-    )
-    together = (
-        sizes.groupby("dataset").filter(lambda group: len(group) > 1).dataset.unique()
-    )
-    with_whole = sizes.merge(
-        pd.DataFrame({"other_dataset": together, "other_split": ALL}), how="cross"
-    )
+    others = sizes[["dataset", "split"]].add_prefix("other_")
+    # Data sets with several splits are also compared as a whole.
+    several = sizes.dataset.value_counts(sort=False).loc[lambda counts: counts > 1]
+    whole = pd.DataFrame({"other_dataset": several.index, "other_split": ALL})
     compared = pd.concat(
-        [compared, with_whole[with_whole.dataset != with_whole.other_dataset]]
+        [sizes.merge(others, how="cross"), sizes.merge(whole, how="cross")]
     )
-    compared = compared[
-        (compared.dataset != compared.other_dataset)
-        | (compared.split != compared.other_split)
-    ]
+    same = compared.dataset == compared.other_dataset
+    same_split = compared.split == compared.other_split
+    compared = compared[~same | (~same_split & (compared.other_split != ALL))]
     marks = units.assign(
         half=units.shared >= HALF * units.words, near=units.nearest_share >= NEAR
     )
@@ -108,44 +93,26 @@ def pairs(splits: Sequence[Split], units: pd.DataFrame) -> pd.DataFrame:
     table = compared.merge(counts.reset_index(), how="left", on=PAIR)
     numbers = ["touched", "half", "near_duplicates", "shared"]
     table[numbers] = table[numbers].fillna(0).astype("int64")
-    table["share"] = (table.shared / table.words).fillna(
-        0
-    )  # a split of short units has no words
+    # A split of short units has no words.
+    table["share"] = (table.shared / table.words).fillna(0)
     return table.sort_values(PAIR, ignore_index=True)
 
 
 def lines(table: pd.DataFrame) -> list[Line]:
     """The shares as lines of a table: rows are splits, columns the splits that they share text with."""
-
-    def name(dataset: str, split: str) -> str:
-        return f"{dataset} {split}"
-
-    return [
-        Line(
-            row=name(pair.dataset, pair.split),
-            column=name(pair.other_dataset, pair.other_split),
-            published="",
-            reproduced="",
-            ours=f"{pair.share:.3f}",
-            low="",
-            high="",
-            difference="",
-            prediction_low="",
-            prediction_high="",
-            decimals=3,
-            verdict="",
-            reason="",
-            runs="",
-        )
-        for pair in table.itertuples()
-    ]
+    cells = []
+    for pair in table.itertuples():
+        row = f"{pair.dataset} {pair.split}"
+        column = f"{pair.other_dataset} {pair.other_split}"
+        cells.append(Cell(row, column, pair.share, decimals=3))
+    return build([], cells, comparable=True)
 
 
 def facts(table: pd.DataFrame, data: Path) -> pd.DataFrame:
     """Return the shares of pairs of data sets in ``data`` that are as published (`resources/facts`)."""
-    censuses = ((name, data / name / "census.json") for name in table.dataset.unique())
     names = []
-    for name, path in censuses:
+    for name in table.dataset.unique():
+        path = data / name / "census.json"
         if path.is_file() and comparable(read_json(path, Sources)["sources"]):
             names.append(name)
     kept = table[table.dataset.isin(names) & table.other_dataset.isin(names)]
@@ -163,44 +130,34 @@ def page(
         "column's split. Case, punctuation and line breaks are ignored, and all numbers count as equal.",
         f"“{ALL}” is a data set without splits, or all splits of another data set together.",
     ]
+    more = Markup()
     if len(scores):
         notes.append(
             "Scores without overlap are those of the finished runs on the other test units. In retrieval, "
             "these documents are removed, and queries without another relevant one. There are then fewer "
             "documents to rank, so such scores are compared with each other and not with those on all units."
         )
-    top = units[
-        (units.other_split != ALL)
-        | ~units.other_dataset.isin(units.dataset[units.split != ALL])
-    ]
-    top = top.assign(share=top.shared / top.words).sort_values(
-        ["share", "words", *PAIR, "unit"], ascending=[False, False, *[True] * 5]
-    )
+        more += _html("Scores on test units without overlap", scores)
+    more += _html("Counts for each pair", table.drop(columns="shared"))
+    # Pairs with all splits of another data set repeat those with its splits.
+    with_splits = units.dataset[units.split != ALL]
+    top = units[(units.other_split != ALL) | ~units.other_dataset.isin(with_splits)]
+    top = top.assign(share=top.shared / top.words)
+    order = ["share", "words", *PAIR, "unit"]
+    top = top.sort_values(order, ascending=[False, False, *[True] * 5])
     top = top.drop_duplicates(UNITS).head(SHOWN)
-    columns = [
-        *UNITS,
-        "words",
-        "share",
-        "other_dataset",
-        "other_split",
-        "nearest",
-        "nearest_share",
-    ]
-    parts = [("Scores on test units without overlap", scores)] if len(scores) else []
-    parts += [
-        ("Counts for each pair", table.drop(columns="shared")),
-        (f"The {len(top)} longest units with the highest shares", top[columns]),
-    ]
-    more = Markup("\n").join(
-        Markup("<h2>{}</h2>\n{}").format(title, _html(frame)) for title, frame in parts
-    )
+    columns = [*UNITS, "words", "share", *PAIR[2:], "nearest", "nearest_share"]
+    title = f"The {len(top)} longest units with the highest shares"
+    more += _html(title, top[columns])
     about = render.About(TITLE, "All ordered pairs of splits", notes)
     return svg, render.html(about, shares, svg, more)
 
 
-def _html(frame: pd.DataFrame) -> Markup:
+def _html(title: str, frame: pd.DataFrame) -> Markup:
+    """A table under its title."""
     names = {column: column.replace("_", " ") for column in frame}
     text = frame.rename(columns=names).to_html(
         index=False, border=0, float_format="{:.3f}".format, na_rep="", classes="plain"
     )
-    return Markup(f'<div class="scroll" role="region" tabindex="0">{text}</div>')
+    box = f'<div class="scroll" role="region" tabindex="0">{text}</div>\n'
+    return Markup("<h2>{}</h2>\n{}").format(title, Markup(box))

@@ -1,7 +1,7 @@
 """Headline scores on test units that share little text with a training split, by the table's own code."""
 
-from collections.abc import Collection, Container, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -27,173 +27,254 @@ LIMIT = 0.1  # units with this share of their words or more are excluded
 TEST = ("test", ALL)
 
 
+SCORED = ("run.json", "predictions.parquet", "scores.parquet")  # of a run
+
+PlannedRow = Mapping[str, Any]
+Place = tuple[str, str]  # the row and the column of a cell
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A table with a headline: its paper, files, data set, and planned ``rows`` (`plan.Plan.rows`).
+
+    ``registry`` and ``published`` are the paper's files, ``task`` is the task of the data set and ``texts``
+    says where its texts are (`papers.registry.Texts`), both as plain values.
+    """
+
+    paper: str
+    registry: str
+    published: str
+    table: str
+    dataset: str
+    task: Mapping[str, Any]
+    texts: Mapping[str, Any]
+    rows: Sequence[PlannedRow]
+
+    @property
+    def name(self) -> str:
+        """The paper and the table."""
+        return f"{self.paper}, {render.label(self.table)}"
+
+    @property
+    def other(self) -> str:
+        """The split whose texts are left out, such as `cuad/train`."""
+        return self.texts["without"] or f"{self.dataset}/train"
+
+
+@dataclass(frozen=True)
+class Units:
+    """The test units of a data set by their ids: all, and those ``without`` which is scored."""
+
+    tested: Collection[str]
+    without: Collection[str]
+
+    @property
+    def counts(self) -> str:
+        """The number of units that are left."""
+        return f"{len(self.tested) - len(self.without):,} of {len(self.tested):,}"
+
+
 def scores_without(
-    benchmark: Mapping[str, Any],
+    benchmark: Benchmark,
     units: pd.DataFrame,
     compared: Container[tuple[str, str]],
     root: Path,
-) -> list[dict[str, Any]]:
+) -> list[dict[str, str]]:
     """Return the scores with an interval of a headline table, on all test units and on those without overlap.
 
-    ``benchmark`` has the ``paper``, its ``registry`` and ``published`` files, the ``table``, the ``dataset``,
-    its ``task`` and ``texts`` and the planned ``rows``.  ``compared`` are the (data set, split) pairs that
-    were compared, and ``root`` is the folder of the results, whose runs are used as far as they exist.
+    ``units`` are the shared units of all pairs of splits, and ``compared`` the (data set, split) pairs that
+    were compared.  ``root`` is the folder of the results, whose runs are used as far as they exist.
     """
-    dataset, texts, data = (
-        benchmark["dataset"],
-        benchmark["texts"],
-        root / "data" / benchmark["dataset"],
-    )
-    other = texts["without"] or f"{dataset}/train"
-    name, _, split = other.partition("/")
-    rows = [_existing(row, root) for row in rows_that_ran(benchmark["rows"], root)]
-    runs = sorted(
-        {run for row in rows for folders in row["runs"].values() for run in folders}
-    )
+    rows = [_existing(row, root) for row in rows_that_ran(benchmark.rows, root)]
+    runs: set[str] = set()
+    for row in rows:
+        for folders in row["runs"].values():
+            runs.update(folders)
+    name, _, split = benchmark.other.partition("/")
     if not runs or (name, split) not in compared:
         return []
-    shared = units[
-        (units.dataset == dataset)
-        & (units.other_dataset == name)
-        & (units.other_split == split)
-    ]
-    shared = shared[shared.split.isin(TEST) & (shared.shared >= LIMIT * shared.words)]
-    tested = {
-        unit: text
-        for part, unit, text in read_texts(data, texts, once=False)
-        if part in TEST
-    }
-    overlapping = {tested[unit] for unit in shared.unit}
-    without = {unit for unit, text in tested.items() if text in overlapping}
-    why, part = "no unit without overlap", {}
-    if len(without) < len(tested):
-        with TemporaryDirectory() as folder:
-            try:
-                for run in runs:
-                    place = Path(folder) / run
-                    place.mkdir(parents=True)
-                    (place / "run.json").symlink_to((root / run / "run.json").resolve())
-                    predictions = list(read(root / run / "predictions.parquet"))
-                    scores = rescored(
-                        benchmark["task"], data, predictions, texts["unit"], without
-                    )
-                    write(SCORES, scores, place / "scores.parquet")
-                why, part = "not defined", _lines(benchmark, rows, data, Path(folder))
-            except BadInput as error:
-                why = error.what
-    return [
-        {
-            "benchmark": f"{benchmark['paper']}, {render.label(benchmark['table'])}",
-            "row": line.row,
-            "score": line.column,
-            "all test units": _value(line, why),
-            f"below {LIMIT:.0%} of overlap": _value(part.get(place), why),
-            "overlap with": other,
-            "units": f"{len(tested) - len(without):,} of {len(tested):,}",
-        }
-        for place, line in _lines(benchmark, rows, data, root).items()
-        if line.low
-    ]
+    chosen = _units(benchmark, units, root)
+    missing, without = "no unit without overlap", {}
+    if len(chosen.without) < len(chosen.tested):
+        try:
+            without = _lines_without(benchmark, rows, sorted(runs), chosen, root)
+            missing = "not defined"
+        except BadInput as error:
+            missing = error.what
+    scores = []
+    for place, line in _lines(benchmark, rows, root, root).items():
+        if line.low:
+            score = {
+                "benchmark": benchmark.name,
+                "row": line.row,
+                "score": line.column,
+                "all test units": _value(line, missing),
+                f"below {LIMIT:.0%} of overlap": _value(without.get(place), missing),
+                "overlap with": benchmark.other,
+                "units": chosen.counts,
+            }
+            scores.append(score)
+    return scores
 
 
-def _existing(row: Mapping[str, Any], root: Path) -> dict[str, Any]:
+def _existing(row: PlannedRow, root: Path) -> dict[str, Any]:
     """The row with the conditions whose runs were all made and scored."""
-    files = ("run.json", "predictions.parquet", "scores.parquet")
-
-    def exist(runs: Collection[str]) -> bool:
-        return all((root / run / name).is_file() for run in runs for name in files)
-
-    runs = {condition: runs for condition, runs in row["runs"].items() if exist(runs)}
+    runs = {}
+    for condition, folders in row["runs"].items():
+        paths = [root / folder / name for folder in folders for name in SCORED]
+        if all(path.is_file() for path in paths):
+            runs[condition] = folders
     return {**row, "runs": runs, "reason": row["reason"] or "not run"}
 
 
+def _units(benchmark: Benchmark, units: pd.DataFrame, root: Path) -> Units:
+    """The test units, and those whose text has at least `LIMIT` of its words in the other split."""
+    name, _, split = benchmark.other.partition("/")
+    of_pair = (units.dataset == benchmark.dataset) & (units.other_dataset == name)
+    shared = units[of_pair & (units.other_split == split) & units.split.isin(TEST)]
+    shared = shared[shared.shared >= LIMIT * shared.words]
+    data = root / "data" / benchmark.dataset
+    texts = {}
+    for part, unit, text in read_texts(data, benchmark.texts, once=False):
+        if part in TEST:
+            texts[unit] = text
+    overlapping = {texts[unit] for unit in shared.unit}
+    without = {unit for unit, text in texts.items() if text in overlapping}
+    return Units(texts.keys(), without)
+
+
+def _lines_without(
+    benchmark: Benchmark,
+    rows: Sequence[PlannedRow],
+    runs: Sequence[str],
+    units: Units,
+    root: Path,
+) -> dict[Place, Line]:
+    """The lines of the table with the runs' scores on the other units."""
+    data, unit = root / "data" / benchmark.dataset, benchmark.texts["unit"]
+    with TemporaryDirectory() as folder:
+        for run in runs:
+            place = Path(folder) / run
+            place.mkdir(parents=True)
+            (place / "run.json").symlink_to((root / run / "run.json").resolve())
+            predictions = list(read(root / run / "predictions.parquet"))
+            part = Part(data, predictions, unit, units.without)
+            write(SCORES, part.scores(benchmark.task), place / "scores.parquet")
+        return _lines(benchmark, rows, root, Path(folder))
+
+
 def _lines(
-    benchmark: Mapping[str, Any], rows: list[dict[str, Any]], data: Path, root: Path
-) -> dict[tuple[str, str], Line]:
-    """{(row, column): line} of the table; of one whose headline is a row, of that row."""
-    name, paper = benchmark["table"], packages.load(benchmark["registry"])
-    printed = [
-        cell for cell in published.load(benchmark["published"]) if cell.table == name
-    ]
+    benchmark: Benchmark, rows: Sequence[PlannedRow], root: Path, scores: Path
+) -> dict[Place, Line]:
+    """The lines of the table; of one whose headline is a row, of that row.
+
+    ``scores`` is the folder that the runs' folders lie in.
+    """
+    paper = packages.load(benchmark.registry)
+    cells = published.load(benchmark.published)
     inputs = Inputs(
-        data=data, root=root, rows=rows, published=printed, paper=paper, name=name
+        data=root / "data" / benchmark.dataset,
+        root=scores,
+        rows=rows,
+        published=[cell for cell in cells if cell.table == benchmark.table],
+        paper=paper,
+        name=benchmark.table,
     )
-    lines = build(
-        printed,
-        modules.module(benchmark["paper"], "tables").cells(name, inputs),
-        comparable=False,
-    )
-    headline = paper.tables[name].headline.row
-    return {
-        (line.row, line.column): line
-        for line in lines
-        if line.row == (headline or line.row)
-    }
+    tables = modules.module(benchmark.paper, "tables")
+    computed = tables.cells(benchmark.table, inputs)
+    lines = {}
+    for line in build(inputs.published, computed, comparable=False):
+        lines[line.row, line.column] = line
+    headline = inputs.entry.headline.row
+    if headline:
+        return {place: line for place, line in lines.items() if line.row == headline}
+    return lines
 
 
-def _value(line: Line | None, why: str) -> str:
+def _value(line: Line | None, missing: str) -> str:
     if line is None or line.ours in ("", "NaN"):
-        return why
+        return missing
     return f"{line.ours} [{line.low}, {line.high}]" if line.low else line.ours
 
 
-def rescored(
-    task: Mapping[str, Any],
-    data: Path,
-    predictions: list[Row],
-    unit: str,
-    without: Collection[str],
-) -> list[Row]:
-    """Score predictions on the test units that are not in ``without``; rows of `run.SCORES`.
+@dataclass(frozen=True)
+class Part:
+    """Predictions to score on the test units that are not in ``without``.
 
-    ``task`` is the registry's task as plain values, and ``unit`` the column with the units in the tables of
-    the folder ``data``.  In retrieval, judgements about these documents are left out, and queries that have
-    no other relevant document.  Raises `BadInput` if this cannot be scored.
+    ``unit`` is the column with the units in the tables of the folder ``data``.
     """
 
-    def kept(table: str) -> list[Row]:
-        return [
-            row
-            for row in read(data / f"{table}.parquet")
-            if row.get(unit) not in without
-        ]
+    data: Path
+    predictions: Sequence[Row]
+    unit: str
+    without: Collection[str]
 
-    def of(key: str, rows: list[Row]) -> list[Row]:
+    def scores(self, task: Mapping[str, Any]) -> list[Row]:
+        """Return rows of `run.SCORES`; ``task`` is the registry's task as plain values.
+
+        Raises `BadInput` if the task cannot be scored on a part of the units.
+        """
+        kind = task["task"]
+        if kind not in SCORERS:
+            raise BadInput(f"the task {kind} cannot be scored on a part of the units")
+        return SCORERS[kind](self, task)
+
+    def rows(self, table: str) -> list[Row]:
+        """The rows of a table that are about the other units."""
+        rows = read(self.data / f"{table}.parquet")
+        return [row for row in rows if row.get(self.unit) not in self.without]
+
+    def predictions_of(self, key: str, rows: Sequence[Row]) -> list[Row]:
+        """The predictions for ``rows``, by the column ``key``."""
         names = {row[key] for row in rows}
-        return [row for row in predictions if row[key] in names]
+        return [row for row in self.predictions if row[key] in names]
 
-    if task["task"] == "spans":
-        questions = [row for row in kept("questions") if row["split"] == "test"]
-        predicted, answers = of("question_id", questions), kept("answers")
-        if task["evaluator"] == "containment":
-            golds = containment.gold_texts(answers)
-            texts = ((row["question_id"], row["output"]) for row in predicted)
-            counted = {
-                name: containment.counts(text, golds.get(name, ()))
-                for name, text in texts
-            }
-            return containment.scores(counted, contract_of(questions, "test"))[0]
-        options = {name: task[name] for name in ("relaxed", "low_thresholds")}
-        return spans.scores(spans.nbest_rows(predicted), questions, answers, **options)
-    if task["task"] == "classification":
-        examples, heads = kept("examples"), kept(task["names"]["heads"])
-        predicted = of("example_id", examples)
-        return classification.score(
-            predicted, examples, heads, task["test"], task, data / "census.json"
-        )[0]
-    if task["task"] == "retrieval":
-        full = collection.load(
-            [data / f"{name}.parquet" for name in collection.files(task)], task
-        )
-        judged = {
-            query: {
-                document: gain
-                for document, gain in gains.items()
-                if document not in without
-            }
-            for query, gains in full.judged.items()
-        }
-        relevant = [query for query, gains in judged.items() if any(gains.values())]
-        hits = (row for row in predictions if row["document_id"] not in without)
-        return retrieval.scores(hits, replace(full, judged=judged), relevant)
-    raise BadInput(f"the task {task['task']} cannot be scored on a part of the units")
+
+def _span_scores(part: Part, task: Mapping[str, Any]) -> list[Row]:
+    questions = [row for row in part.rows("questions") if row["split"] == "test"]
+    predicted = part.predictions_of("question_id", questions)
+    answers = part.rows("answers")
+    if task["evaluator"] == "containment":
+        golds = containment.gold_texts(answers)
+        counted = {}
+        for row in predicted:
+            name = row["question_id"]
+            counted[name] = containment.counts(row["output"], golds.get(name, ()))
+        return containment.scores(counted, contract_of(questions, "test"))[0]
+    return spans.scores(
+        spans.nbest_rows(predicted),
+        questions,
+        answers,
+        relaxed=task["relaxed"],
+        low_thresholds=task["low_thresholds"],
+    )
+
+
+def _classification_scores(part: Part, task: Mapping[str, Any]) -> list[Row]:
+    examples, heads = part.rows("examples"), part.rows(task["names"]["heads"])
+    predicted = part.predictions_of("example_id", examples)
+    census = part.data / "census.json"
+    scores, *_ = classification.score(
+        predicted, examples, heads, task["test"], task, census
+    )
+    return scores
+
+
+def _retrieval_scores(part: Part, task: Mapping[str, Any]) -> list[Row]:
+    """Judgements about the units are left out, and queries without another relevant document."""
+    files = [part.data / f"{name}.parquet" for name in collection.files(task)]
+    full = collection.load(files, task)
+    judged: dict[str, dict[str, int]] = {}
+    for query, gains in full.judged.items():
+        kept = {name: gain for name, gain in gains.items() if name not in part.without}
+        judged[query] = kept
+    relevant = [query for query, gains in judged.items() if any(gains.values())]
+    hits = [row for row in part.predictions if row["document_id"] not in part.without]
+    return retrieval.scores(iter(hits), replace(full, judged=judged), relevant)
+
+
+SCORERS: Mapping[str, Callable[[Part, Mapping[str, Any]], list[Row]]] = {
+    "spans": _span_scores,
+    "classification": _classification_scores,
+    "retrieval": _retrieval_scores,
+}

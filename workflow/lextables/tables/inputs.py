@@ -136,7 +136,7 @@ def rows_that_ran(
     return kept_rows
 
 
-def provenance(census: Path, texts: Mapping[str, Any]) -> list[dict[str, Any]]:
+def provenance(census: str | Path, texts: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The sources in a data set's census, with the registry's current texts (`registry_texts`)."""
     return with_registry_texts(read_json(census, Sources)["sources"], texts)
 

@@ -1,0 +1,172 @@
+"""Inputs and params of the rules of tables, the report, exports and overlaps."""
+
+import os
+from pathlib import Path
+
+import pytest
+from snakemake.iocontainers import Wildcards
+
+from lextables import ROOT
+from lextables.models.weights import PLACES
+from lextables.pipeline import registry
+from lextables.planning.overlaps import Overlaps
+from lextables.planning.project import load
+from lextables.planning.publish import Exports
+from lextables.planning.report import Report, identity
+from lextables.planning.tables import Tables, run_folders
+
+DATA = "results/sample/data"
+
+
+@pytest.fixture
+def planned(monkeypatch, tmp_path):
+    """Plans with a configuration; the working folder is new."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(PLACES, "{}")
+    monkeypatch.setenv("LEXTABLES_SUBMITTED", "{}")
+
+    def plan(*papers, **config):
+        defaults = registry.mapping(ROOT / "config.yaml")
+        path = Path(os.path.relpath(ROOT))
+        return load(ROOT, path, defaults, {"papers": [*papers], **config})
+
+    return plan
+
+
+def wildcards(**names):
+    return Wildcards(fromdict=names)
+
+
+def test_a_table_reads_its_data_set_and_the_runs_that_it_shows(planned):
+    tables = Tables(planned("cuad", "maud"))
+    table = wildcards(paper="maud", table="table3")
+    assert tables.census(table) == f"{DATA}/maud/census.json"
+    scores = tables.of_runs("scores.parquet")(table)
+    assert scores == [
+        f"results/sample/{folder}/scores.parquet"
+        for folder in run_folders(tables.rows(table))
+    ]
+    assert scores and tables.names("figure") >= {"figure2"}
+    assert not tables.names("table") & tables.names("figure")
+    assert len(tables.files_of("maud", "figure2")) == 5
+    assert {*tables.files_of("maud", "figure2")} < {*tables.files("maud")}
+
+
+def test_a_table_names_data_sets_that_are_not_available(planned):
+    project = planned("lawngnli")
+    tables = Tables(project)
+    name, entry = next(
+        (name, entry)
+        for name, entry in project.papers["lawngnli"].tables.items()
+        if entry.beside
+    )
+    table = wildcards(paper="lawngnli", table=name)
+    censuses = [f"{DATA}/{other}/census.json" for other in entry.beside]
+    assert (tables.beside(table), tables.absent(table)) == (censuses, {})
+    object.__setattr__(project.context, "absent", {entry.beside[0]: "no file"})
+    assert tables.beside(table) == censuses[1:]
+    assert tables.absent(table) == {entry.beside[0]: "no file"}
+
+
+def test_a_changed_file_of_the_user_changes_the_content_of_its_table(planned, tmp_path):
+    ranks = tmp_path / "ranks.csv"
+    ranks.write_text("site,rank\n")
+    project = planned("privacy", traffic_ranks=str(ranks))
+    tables = Tables(project)
+    entries = project.papers["privacy"].tables.items()
+    shown = {name: wildcards(paper="privacy", table=name) for name, _ in entries}
+    of_file = [name for name, entry in entries if entry.file == "traffic_ranks"]
+    before = {name: tables.content(table) for name, table in shown.items()}
+    assert of_file and tables.user_file(shown[of_file[0]]) == [str(ranks)]
+    ranks.write_text("site,rank\na.example,1\n")
+    after = {name: tables.content(table) for name, table in shown.items()}
+    assert [name for name in shown if before[name] != after[name]] == of_file
+
+
+def test_the_texts_of_sources_are_those_of_the_paper_and_of_no_paper(planned):
+    texts = Tables(planned("acord")).source_texts
+    assert "acord" in texts["acord"] and "cuad" not in texts["acord"]
+    assert "cuad" in texts["cuad"]
+
+
+def test_the_report_has_all_files_of_the_papers(planned):
+    project = planned("acord", "maud")
+    inputs = Report(project, Tables(project)).inputs
+    censuses = [f"{DATA}/acord/census.json", f"{DATA}/maud/census.json"]
+    assert inputs["census"] == censuses
+    assert f"{DATA}/maud_extraction/census.json" in inputs["data"]
+    assert not {*inputs["data"]} & {*censuses}
+    assert len(inputs["runs"]) == len(project.specs)
+
+
+def test_runs_have_the_training_data_of_their_models_and_baselines_are_known(planned):
+    project = planned("acord")
+    report = Report(project, Tables(project))
+    rows = [row for rows in project.plans["acord"].rows.values() for row in rows]
+    bm25 = next(row for row in rows if row["baseline"])
+    assert {*run_folders([bm25])} <= {*report.baselines}
+    assert {*report.trained_on} <= {*run_folders(rows)}
+    assert any(report.trained_on.values())
+
+
+def test_reasons_have_the_first_requirement_with_which_their_rows_are_planned(planned):
+    project = planned("acord", data="release", models="available")
+    report = Report(project, Tables(project))
+    names = [offer.name for offer in report.offers]
+    assert names[0] == "other settings alone" and len(names) == len({*names}) + 2
+    needs = report.needs["acord"]
+    encoder = "cross-encoder/ms-marco-MiniLM-L6-v2 is not available here"
+    api = "text-embedding-3-small needs a paid API, and config key llm is empty"
+    assert needs["table_d1"][encoder] == "the model hub"
+    assert needs["figure2"][encoder] == "a GPU and the model hub"
+    assert needs["table3"][api] == "an API key"
+    # The paper does not state the prompt of other rows: no requirement helps.
+    assert len(needs["table3"]) == 3
+
+
+def test_rows_are_distinguished_by_more_than_their_name(planned):
+    rows = planned("acord").plans["acord"].rows["table3"]
+    assert len({identity(row) for row in rows}) == len(rows)
+    changed = {**rows[0], "reason": "other", "runs": {}}
+    assert identity(changed) == identity(rows[0])
+
+
+def test_exports_have_the_runs_and_weights_of_their_data_sets(planned):
+    project = planned("maud", "lawngnli")
+    exports = Exports(project, Tables(project))
+    apart = {"lawngnli_parentheticals"}
+    assert exports.of_name.keys() == {"maud", "lawngnli", *apart}
+    assert exports.of_name["maud"].data_sets == ("maud", "maud_extraction")
+    assert not apart & {*exports.of_name["lawngnli"].data_sets}
+    maud = wildcards(export="maud")
+    folders = [f"results/sample/{folder}" for folder in exports.rows(maud)]
+    assert exports.of_runs("scores.parquet")(maud) == [
+        f"{folder}/scores.parquet" for folder in folders
+    ]
+    weights = exports.weights(maud)
+    assert weights and all("/train/" in path for path in weights)
+    assert not [path for path in weights if "/linear" in path]
+    about = exports.about(maud)
+    assert about["tasks"].keys() == {"maud", "maud_extraction"}
+    assert about["tasks"]["maud"]["prompt"]
+    assert "papers='[maud]'" in exports.command(maud)
+
+
+def test_submitted_predictions_are_not_exported(planned, tmp_path):
+    (tmp_path / "run.txt").write_text("1 Q0 2 1 3.0 x\n")
+    extra = {"name": "Mine", "paper": "acord", "file": "run.txt"}
+    project = planned("acord", extra_predictions=[extra])
+    rows = project.plans["acord"].rows["table3"]
+    submitted = run_folders([row for row in rows if row["submitted"]])
+    exported = Exports(project, Tables(project)).rows(wildcards(export="acord"))
+    assert submitted and not {*submitted} & {*exported}
+
+
+def test_overlaps_compare_the_texts_of_all_available_data_sets(planned):
+    overlaps = Overlaps(planned("acord", "maud", edgar_quarters=["2020-QTR1"]))
+    assert {"acord", "maud", "maud_extraction", "edgar"} == overlaps.texts.keys()
+    assert f"{DATA}/edgar/2020-QTR1.parquet" in overlaps.files
+    assert {*overlaps.texts["maud"]} >= {"unit", "text", "tables"}
+    benchmarks = [(each["paper"], each["table"]) for each in overlaps.benchmarks]
+    assert ("acord", "table_d3") in benchmarks or ("acord", "table3") in benchmarks
+    assert overlaps.scores_digest() == overlaps.scores_digest()

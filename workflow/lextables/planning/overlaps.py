@@ -1,0 +1,84 @@
+"""Inputs and params of the rules that compare the texts of data sets."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from lextables.papers.packages import TASKS
+from lextables.papers.registry import Texts
+from lextables.planning.project import Project
+from lextables.planning.scripts import content_of, package_modules
+from lextables.planning.tables import run_folders
+
+
+@dataclass(frozen=True)
+class Overlaps:
+    """Inputs and params of the overlaps of texts."""
+
+    project: Project
+
+    @cached_property
+    def texts(self) -> dict[str, dict[str, Any]]:
+        """Param: {data set: where its texts are (`papers.registry.Texts`), and its ``tables``}."""
+        texts = {}
+        for paper in self.project.config.papers:
+            for name, entry in self.project.papers[paper].texts.items():
+                if name not in self.project.absent:
+                    texts[name] = {**entry.model_dump(), "tables": [entry.table]}
+        quarters = self.project.config.edgar_quarters
+        if quarters:
+            # A unit is a filing, with all its contracts.
+            filings = Texts(table="filings", unit="accession")
+            texts["edgar"] = {**filings.model_dump(), "tables": list(quarters)}
+        return texts
+
+    @property
+    def files(self) -> list[str]:
+        """Input: the files with the texts."""
+        files = []
+        for name, texts in self.texts.items():
+            tables = [*texts["tables"]]
+            if texts["splits"]:
+                tables.append(texts["splits"])
+            files += self.project.tables(name, *tables)
+        return files
+
+    @cached_property
+    def benchmarks(self) -> list[dict[str, Any]]:
+        """Param: the tables with a headline, as plain values of `without_overlap.Benchmark`."""
+        benchmarks = []
+        for name in self.project.config.papers:
+            paper = self.project.papers[name]
+            for table, entry in paper.tables.items():
+                if entry.headline and entry.of in self.texts:
+                    benchmarks.append(
+                        {
+                            "paper": name,
+                            "registry": self.project.paper_files[name],
+                            "published": self.project.published_values(name),
+                            "table": table,
+                            "dataset": entry.of,
+                            "task": paper.tasks[entry.of].model_dump(mode="json"),
+                            "texts": self.texts[entry.of],
+                            "rows": self.project.plans[name].rows[table],
+                        }
+                    )
+        return benchmarks
+
+    def scores_digest(self) -> str:
+        """Param: the digest of the scores of the runs that exist."""
+        folders: set[str] = set()
+        for benchmark in self.benchmarks:
+            folders.update(run_folders(benchmark["rows"]))
+        results = self.project.results
+        return content_of(
+            f"{results}/{folder}/scores.parquet" for folder in sorted(folders)
+        )
+
+    @cached_property
+    def modules(self) -> list[str]:
+        """The modules of all papers' tables and of the tasks in their files."""
+        modules = [f"lextables.tasks.{task}.plan" for task in TASKS]
+        for paper in self.project.papers:
+            modules += package_modules(paper, "registry", "tables")
+        return modules

@@ -1,0 +1,191 @@
+"""Inputs and params of the rules that make the report and the results page."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from lextables.papers import planning
+from lextables.planning.project import Project
+from lextables.planning.scripts import digest_of, package_modules
+from lextables.planning.tables import Row, Tables, run_folders
+from lextables.tasks.plan import Context
+
+# Fields of a row that differ between plans of the same row.
+OF_PLANS = frozenset(
+    ("reason", "runs", "parameters", "trained", "averages", "asked", "trained_on")
+)
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What a run may need beyond this machine: a GPU, the model hub, a server of language models.
+
+    ``host`` is the server's, because servers have different models; empty: none.
+    """
+
+    name: str
+    gpu: bool = False
+    hub: bool = False
+    host: str = ""
+
+
+@dataclass(frozen=True)
+class Report:
+    """Inputs and params of the report and of the results page."""
+
+    project: Project
+    tables: Tables
+
+    @cached_property
+    def inputs(self) -> dict[str, Any]:
+        """The inputs of the rules, by their names.
+
+        ``census`` are the censuses of the papers, and ``data`` those of their other data sets.
+        """
+        results, plans = self.project.results, self.project.plans
+        papers = set(self.project.config.papers)
+        names = {name for paper in papers for name in self.data_sets(paper)}
+        runs = [run.folder for plan in plans.values() for run in plan.specs]
+        tables: list[str] = []
+        for paper in self.project.config.papers:
+            tables += self.tables.files(paper)
+        return {
+            "config": f"{results}/config.yaml",
+            "papers": list(self.project.paper_files.values()),
+            "census": self._censuses(self.project.config.papers),
+            "data": self._censuses(sorted(names - papers)),
+            "tables": tables,
+            "runs": sorted(f"{results}/{folder}/run.json" for folder in runs),
+        }
+
+    def _censuses(self, names: Sequence[str]) -> list[str]:
+        return [f"{self.project.results}/data/{name}/census.json" for name in names]
+
+    def data_sets(self, paper: str) -> list[str]:
+        """Return the available data sets of a paper's tables and runs, sorted."""
+        names = {run.paper for run in self.project.plans[paper].specs}
+        for table in self.project.papers[paper].tables.values():
+            names.update(table.beside)
+            if table.of:
+                names.add(table.of)
+        return sorted(names - self.project.absent.keys())
+
+    @cached_property
+    def earlier(self) -> dict[str, str]:
+        """Param: {file in the results that other configurations made: its digest}."""
+        from lextables.report.results import left_over  # slow to import
+
+        planned = [
+            path
+            for name in ("census", "data", "tables", "runs")
+            for path in self.inputs[name]
+        ]
+        return left_over(self.project.results, planned)
+
+    @cached_property
+    def trained_on(self) -> dict[str, str]:
+        """Param: {run folder: the training data sets of its model as text}, for the leaderboard."""
+        texts = {}
+        for paper in self.project.config.papers:
+            rows = self.project.plans[paper].rows
+            for name, table in self.project.papers[paper].tables.items():
+                for row in rows.get(name, []) if table.headline else []:
+                    texts.update(dict.fromkeys(run_folders([row]), row["trained_on"]))
+        return texts
+
+    @cached_property
+    def baselines(self) -> list[str]:
+        """Param: the folders of the runs of baselines, sorted."""
+        baselines = []
+        for plan in self.project.plans.values():
+            for rows in plan.rows.values():
+                baselines += [
+                    row for row in rows if row["baseline"] and not row["lenient"]
+                ]
+        return run_folders(baselines)
+
+    @cached_property
+    def modules(self) -> list[str]:
+        """The modules of paper packages with additional sections of their pages."""
+        modules = []
+        for paper in self.project.papers:
+            modules += package_modules(paper, "exhibits")
+        return modules
+
+    # The requirements of rows that are not run
+
+    @property
+    def offers(self) -> list[Offer]:
+        """What rows may need, in ascending order."""
+        models = self.project.context.models.values()
+        hosts = sorted({host for model in models for host in model.hosts})
+        everything = "a GPU, the model hub and an API key"
+        return [
+            Offer("other settings alone"),
+            Offer("a GPU", gpu=True),
+            Offer("the model hub", hub=True),
+            *(Offer("an API key", host=host) for host in hosts),
+            Offer("a GPU and the model hub", gpu=True, hub=True),
+            *(Offer(everything, gpu=True, hub=True, host=host) for host in hosts),
+        ]
+
+    def _offered(self, offer: Offer) -> Context:
+        """The context of plans with what is offered, and otherwise the default settings."""
+        here, defaults = self.project.context, self.project.defaults
+        usual = {name: defaults[name] for name in ("grid", "seeds", "hyperparameters")}
+        if offer.hub:
+            usual["models"] = "paper"
+        if offer.host:
+            usual["llm"] = f"https://{offer.host}/v1"
+        config = here.config.model_copy(update=usual)
+        absent = planning.absent_data(
+            config, self.project.papers, self.project.sources, here.root
+        )
+        gpu = offer.gpu or here.gpu
+        return Context(config, here.models, here.root, gpu, here.submitted, absent)
+
+    @cached_property
+    def needs(self) -> dict[str, dict[str, dict[str, str]]]:
+        """Param: {paper: {table: {reason of published rows that are not run: what they need}}}.
+
+        A row needs the first of `offers` with which it would be planned, and a reason what its
+        last row needs.
+        """
+        offers = self.offers
+        contexts = [self._offered(offer) for offer in offers]
+        needs: dict[str, dict[str, dict[str, str]]] = {}
+        for name in self.project.config.papers:
+            paper = self.project.papers[name]
+            plans = [planning.plan(paper, context).rows for context in contexts]
+            needs[name] = {}
+            for table, rows in self.project.plans[name].rows.items():
+                planned = [_planned(plan[table]) for plan in plans]
+                first = _first_needs(rows, planned)
+                needs[name][table] = {
+                    reason: offers[at].name for reason, at in first.items()
+                }
+        return needs
+
+
+def _planned(rows: Sequence[Row]) -> set[str]:
+    """The identities of the rows with runs."""
+    return {identity(row) for row in rows if row["runs"]}
+
+
+def _first_needs(rows: Sequence[Row], planned: Sequence[set[str]]) -> dict[str, int]:
+    """{reason of published rows that are not run: the first plan with its last row}."""
+    needs: dict[str, int] = {}
+    for row in rows:
+        if row["runs"] or row["additional"]:
+            continue
+        for at, identities in enumerate(planned):
+            if identity(row) in identities:
+                needs[row["reason"]] = max(at, needs.get(row["reason"], at))
+                break
+    return needs
+
+
+def identity(row: Row) -> str:
+    """Return a digest that distinguishes a row from the others of a plan, also from those of its name."""
+    return digest_of({key: value for key, value in row.items() if key not in OF_PLANS})

@@ -1,0 +1,155 @@
+"""Inputs and params of the rules that make tables and figures."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from snakemake.iocontainers import Wildcards
+
+from lextables.papers.registry import TableEntry
+from lextables.planning.project import Project
+from lextables.planning.scripts import (
+    content_of,
+    digest_of,
+    package_modules,
+)
+from lextables.sources.registry import registry_texts
+
+Row = dict[str, Any]  # a planned row of a table, as plain values (`plan.Plan.rows`)
+KINDS = ("csv", "comparison.csv", "md", "html")
+FIGURE_KINDS = (*KINDS, "svg")
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The tables of the papers, by the wildcards ``paper`` and ``table`` of their rules."""
+
+    project: Project
+
+    def names(self, kind: str) -> set[str]:
+        """Return the names of all tables of a kind, `table` or `figure`."""
+        names = set()
+        for paper in self.project.config.papers:
+            for name in self.project.papers[paper].tables:
+                if name.startswith("figure") == (kind == "figure"):
+                    names.add(name)
+        return names
+
+    def files_of(self, paper: str, name: str) -> list[str]:
+        """Return the files of one table or figure."""
+        kinds = FIGURE_KINDS if name.startswith("figure") else KINDS
+        folder = f"{self.project.results}/tables/{paper}"
+        return [f"{folder}/{name}.{kind}" for kind in kinds]
+
+    def files(self, paper: str) -> list[str]:
+        """Return the files of all tables and figures of a paper."""
+        files = []
+        for name in self.project.papers[paper].tables:
+            files += self.files_of(paper, name)
+        return files
+
+    def entry(self, wildcards: Wildcards) -> TableEntry:
+        """Return the registry's entry of a table."""
+        return self.project.papers[wildcards.paper].tables[wildcards.table]
+
+    def rows(self, wildcards: Wildcards) -> list[Row]:
+        """Return the planned rows of a table."""
+        return self.project.plans[wildcards.paper].rows.get(wildcards.table, [])
+
+    def published(self, wildcards: Wildcards) -> str:
+        """Input: the published values of a paper."""
+        return self.project.published_values(wildcards.paper)
+
+    def registry(self, wildcards: Wildcards) -> str:
+        """Input: the paper's file in the registry."""
+        return self.project.paper_files[wildcards.paper]
+
+    def census(self, wildcards: Wildcards) -> str:
+        """Input: the census of a table's data set, by default the paper's own."""
+        return self._census(self.entry(wildcards).of or wildcards.paper)
+
+    def beside(self, wildcards: Wildcards) -> list[str]:
+        """Input: the census of each other available data set that a table shows."""
+        names = self.entry(wildcards).beside
+        return [self._census(name) for name in names if name not in self.project.absent]
+
+    def _census(self, dataset: str) -> str:
+        return f"{self.project.results}/data/{dataset}/census.json"
+
+    def absent(self, wildcards: Wildcards) -> dict[str, str]:
+        """Param: {other data set of a table that is not available: the reason}."""
+        absent = self.project.absent
+        names = self.entry(wildcards).beside
+        return {name: absent[name] for name in names if name in absent}
+
+    def of_runs(self, name: str) -> Callable[[Wildcards], list[str]]:
+        """Input function: a file of each run that a table shows; empty for tables made from data only."""
+
+        def files(wildcards: Wildcards) -> list[str]:
+            folders = self.project.plans[wildcards.paper].folders(wildcards.table)
+            return [f"{self.project.results}/{folder}/{name}" for folder in folders]
+
+        return files
+
+    def readings(self, wildcards: Wildcards) -> list[str]:
+        """Input: human readings of a paper's data set, if there are any."""
+        path = self.project.path / f"resources/readings/{wildcards.paper}.csv"
+        return [str(path)] if path.exists() else []
+
+    def user_file(self, wildcards: Wildcards) -> list[str]:
+        """Input: the user's file that a table shows, if the configuration names it."""
+        key = self.entry(wildcards).file
+        file = getattr(self.project.config, key) if key else ""
+        return [file] if file else []
+
+    def content(self, wildcards: Wildcards) -> str:
+        """Param: the digest of the repository's files and the user's file that a table reads."""
+        files = [self.published(wildcards), self.registry(wildcards)]
+        digests = [content_of([*files, *self.readings(wildcards)])]
+        for path in self.user_file(wildcards):
+            if Path(path).is_file():
+                digests.append(self.project.contents.file(path))
+        return digest_of(digests)
+
+    def modules(self, wildcards: Wildcards) -> list[str]:
+        """Return the modules of the paper's tables and of the planners of its tasks."""
+        tasks = self.project.papers[wildcards.paper].tasks.values()
+        planners = {f"lextables.tasks.{task.task}.plan" for task in tasks}
+        of_paper = package_modules(wildcards.paper, "registry", "tables")
+        return [*of_paper, *sorted(planners)]
+
+    @cached_property
+    def source_texts(self) -> dict[str, dict[str, Any]]:
+        """{paper: the registry's texts on its sources and on sources of no paper, which pages show}."""
+        sources_of = {name: self._sources(name) for name in self.project.papers}
+        registry = self.project.sources
+        shared = registry.keys() - set().union(*sources_of.values())
+        texts = {}
+        for paper, names in sources_of.items():
+            texts[paper] = registry_texts(registry, sorted(names | shared))
+        return texts
+
+    def _sources(self, name: str) -> set[str]:
+        """The sources of a paper: with its name, in its file, or of a file of its data sets."""
+        paper = self.project.papers[name]
+        files: list[str] = []
+        for data_set in paper.data.values():
+            for names in data_set.named([]).values():
+                files += names
+            files += data_set.instead.values()
+        sources = {*paper.sources, *(file.split("/")[0] for file in files)}
+        for source in self.project.sources:
+            if source == name or source.startswith(f"{name}_"):
+                sources.add(source)
+        return sources
+
+
+def run_folders(rows: Iterable[Row]) -> list[str]:
+    """Return the sorted folders of the runs of planned rows."""
+    folders = set()
+    for row in rows:
+        for runs in row["runs"].values():
+            folders.update(runs)
+    return sorted(folders)
