@@ -14,11 +14,6 @@ from lextables.pipeline.errors import BadInput
 
 PREFIX = "own-"
 LONGEST = 100  # bytes of a key: two joined keys can name one folder
-# Cyrillic and Greek letters that look like Latin ones, in upper or lower case.
-ALIKE = str.maketrans(
-    "авеёмнкторсухіїјѕӏԁαβεζηικμνορτυχ", "abeemhktopcyxiijsldabezhikmnoptyx"
-)
-
 # Punctuation that makes another name, beside mathematical and currency signs: C# is not C, nor C++.  The
 # minus is not one of them, because it looks like a hyphen.
 SIGNS = "#&%@/\\"
@@ -63,9 +58,8 @@ def key(name: str) -> str:
 def spelled(name: str) -> str:
     """Return the letters, digits and signs of ``name``, by which rows are distinguished.
 
-    ``RoBERTa Base!`` and ``roberta-base`` look like one row, with any case, quotes and dashes; so
-    does a name with Cyrillic or Greek letters that look like Latin ones.  A point counts inside a number or
-    word (``v1.5``).
+    ``RoBERTa Base!`` and ``roberta-base`` look like one row, with any case, quotes and
+    dashes.  A point counts inside a number or word (``v1.5``).
     """
     plain = unicodedata.normalize(
         "NFKC", unicodedata.normalize("NFKC", name).casefold()
@@ -75,7 +69,7 @@ def spelled(name: str) -> str:
         inside = letter == "." and before.isalnum() and after.isalnum()
         if inside or letter.isalnum() or _is_sign(letter):
             kept.append(letter)
-    return "".join(kept).translate(ALIKE)
+    return "".join(kept)
 
 
 def _is_sign(letter: str) -> bool:
