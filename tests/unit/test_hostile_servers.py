@@ -430,4 +430,5 @@ def test_a_stored_download_of_the_wrong_kind_is_found(tmp_path):
     # The file of a mirror, and a file with a digest, are not this program's downloads.
     for other in ({"obtained_from": "mirror"}, {"variant": "release"}):
         record_file.write_text(json.dumps(record | other))
+        file.write_bytes(LOGIN)
         assert [*damaged(tmp_path)] == []

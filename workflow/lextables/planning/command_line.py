@@ -13,10 +13,10 @@ from lextables.pipeline import not_run, removed, version
 from lextables.pipeline.atomic import write_text
 from lextables.pipeline.content import sha256_of
 from lextables.pipeline.errors import BadInput
+from lextables.pipeline.files import read_record
 from lextables.pipeline.run import versions
 from lextables.planning.messages import show_last
 from lextables.planning.project import Project
-from lextables.planning.sources import read_record
 from lextables.sources.fetch import damaged
 
 SHOWN_VOLUMES = 10  # in a message
@@ -117,16 +117,19 @@ def _remove_damaged_downloads(results: Path) -> None:
 
     `SourceParams.key` then asks to fetch them again.
     """
-    faults = dict(damaged(results / "sources"))
+    for path, fault in damaged(results / "sources"):
+        _remove(path, fault)
     volumes = results / "sources/caselaw" / LIST
     if volumes.is_file() and is_damaged(volumes):
-        faults[volumes] = "no list of volumes"
-    for path, fault in faults.items():
-        write_text(f"{path}.removed", sha256_of(path))
-        path.unlink()
-        logger.warning(
-            f"{path} was {fault}; it is removed, and fetched again when it is needed."
-        )
+        _remove(volumes, "no list of volumes")
+
+
+def _remove(path: Path, fault: str) -> None:
+    write_text(f"{path}.removed", sha256_of(path))
+    path.unlink()
+    logger.warning(
+        f"{path} was {fault}; it is removed, and fetched again when it is needed."
+    )
 
 
 def show_skipped_volumes(results: str, shards: Iterable[str]) -> None:

@@ -5,14 +5,13 @@ import os
 import shutil
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from lextables.pipeline.atomic import replacing, write_text
 from lextables.pipeline.errors import BadInput
-from lextables.pipeline.files import read_json, typed
+from lextables.pipeline.files import read_record, typed
 from lextables.sources.registry import PUBLISHED, UNVERIFIED, Candidate, SourceFile
 from lextables.sources.transfer import (
     CHUNK,
@@ -29,6 +28,7 @@ from lextables.sources.transfer import (
 )
 
 MIRROR = "mirror"  # `Provenance.obtained_from` of a file from a mirror
+CHECKED = ".checked"  # its modification time is that of the last check of all downloads
 # Beginnings of files without data.
 NO_DATA = {
     b"<!doctype html": "a web page, such as a login page",
@@ -202,32 +202,40 @@ def fetched_before(
 def damaged(folder: str | Path) -> Iterator[tuple[Path, str]]:
     """Yield each download below ``folder`` that was stored without a digest and is not of its kind.
 
-    With it comes the description of `fault_of`.  Copies of a mirror's files are not included.
+    With it comes the description of `fault_of`.  Copies of a mirror's files are not
+    included, nor are files that have not changed since all were checked the last time:
+    there may be tens of thousands.
     """
-    for record_file in sorted(Path(folder).rglob("*.json")):
-        file = record_file.with_suffix("")
-        record = _provenance(file)
-        if (
-            record is None
-            or record.variant != UNVERIFIED
-            or record.obtained_from == MIRROR
-        ):
-            continue
-        # The directories of thousands of zips would take minutes.
-        if file.suffix == ".zip" and zipfile.is_zipfile(file):
-            continue
-        if fault := fault_of(file):
-            yield file, fault
+    mark = Path(folder, CHECKED)
+    checked_at = mark.stat().st_mtime_ns if mark.is_file() else 0
+    with replacing(mark) as new_mark:
+        new_mark.touch()
+        for place, _, names in os.walk(folder):
+            for name in sorted(names):
+                file = Path(place, name)
+                # The time of the last change of its content or name; it cannot be set.
+                if file.stat().st_ctime_ns < checked_at or not _is_unverified(file):
+                    continue
+                # To read the directories of thousands of zips would take minutes.
+                if file.suffix == ".zip" and zipfile.is_zipfile(file):
+                    continue
+                if fault := fault_of(file):
+                    yield file, fault
+
+
+def _is_unverified(file: Path) -> bool:
+    """Return whether a file is a download whose digest is not registered."""
+    record = _provenance(file)
+    if record is None or record.obtained_from == MIRROR:
+        return False
+    return record.variant == UNVERIFIED
 
 
 def _provenance(file: Path) -> Provenance | None:
     """Return the provenance of a stored file; None if one of both is missing, or the record is damaged."""
     record_file = file.with_name(f"{file.name}.json")
-    if not (file.is_file() and record_file.is_file()):
-        return None
-    with suppress(BadInput):  # the file is fetched again
-        return typed(Provenance, read_json(record_file))
-    return None
+    record = read_record(record_file, Provenance) if file.is_file() else None
+    return record and typed(Provenance, record)
 
 
 def content_key(
