@@ -185,13 +185,13 @@ NO_FOLDER = {"volume_number": "1", "reporter_slug": "us"}
     ("text", "fault"),
     [
         ("[", "is no JSON ("),
-        ("{}", "its content = {} is wrong"),
-        ("[1]", "its 0 = 1 is wrong"),
-        ('[{"volume_number": 3}]', "its 0.volume_number = 3 is wrong"),
-        (json.dumps([NO_FOLDER]), "its 0.volume_folder is missing"),
+        ("{}", "{} is not allowed"),
+        ("[1]", "0 = 1 is not allowed"),
+        ('[{"volume_number": 3}]', "0.volume_number = 3 is not allowed"),
+        (json.dumps([NO_FOLDER]), "0.volume_folder is missing"),
         (
             json.dumps([{**NO_FOLDER, "volume_folder": n} for n in ("1", 1)]),
-            "its 1.volume_folder = 1 is wrong",
+            "1.volume_folder = 1 is not allowed",
         ),
         ("[" * 100_000, "it is nested too deeply"),
         ("[" + "1" * 6000 + "]", "it has a number of too many digits"),

@@ -14,7 +14,14 @@ from lextables.pipeline import dataset
 from lextables.pipeline.content import Contents
 from lextables.pipeline.dataset import Census
 from lextables.pipeline.errors import BadInput
-from lextables.pipeline.files import Strict, Text, json_value, read_json, typed
+from lextables.pipeline.files import (
+    Strict,
+    Text,
+    json_value,
+    read_json,
+    read_record,
+    typed,
+)
 from lextables.pipeline.run import Record
 from lextables.report import datasets
 from lextables.report.results import read_part, read_run
@@ -82,14 +89,17 @@ class Clause(Strict):
 @pytest.mark.parametrize(
     ("change", "fault"),
     [
-        ({"number": "1"}, "its number = '1' is wrong"),
-        ({"number": True}, "its number = True is wrong"),
-        ({"number": 1.0}, "its number = 1.0 is wrong"),
-        ({"number": None}, "its number = None is wrong"),
-        ({"text": " \n"}, "its text = ' \\n' is wrong (it is empty)"),
-        ({"text": ["a"]}, "its text = ['a'] is wrong"),
-        ({"marks": ["a", 1]}, "its marks.1 = 1 is wrong"),
-        ({"marks": "ab"}, "its marks = 'ab' is wrong"),
+        (
+            {"number": "1"},
+            "number = '1' is not allowed (allowed: a whole number); restore",
+        ),
+        ({"number": True}, "number = True is not allowed"),
+        ({"number": 1.0}, "number = 1.0 is not allowed"),
+        ({"number": None}, "number = nothing is not allowed"),
+        ({"text": " \n"}, "text: it is empty; restore"),
+        ({"text": ["a"]}, "text = ['a'] is not allowed (allowed: text); restore"),
+        ({"marks": ["a", 1]}, "marks.1 = 1 is not allowed"),
+        ({"marks": "ab"}, "marks = 'ab' is not allowed"),
     ],
 )
 def test_a_wrong_value_of_a_record_is_named_with_its_key(change, fault):
@@ -98,28 +108,30 @@ def test_a_wrong_value_of_a_record_is_named_with_its_key(change, fault):
     with pytest.raises(BadInput) as error:
         typed(Clause, record | change, "f, line 2")
     assert str(error.value).startswith(f"f, line 2: {fault}")
-    with pytest.raises(BadInput, match=r"^f: its number is missing; restore"):
+    with pytest.raises(
+        BadInput, match=r"^f: number is missing \(allowed: a whole number\); restore"
+    ):
         typed(Clause, {"text": "a"}, "f")
 
 
 @pytest.mark.parametrize(
     ("kind", "content", "fault"),
     [
-        (Census, {"data": {}}, "its sources is missing"),
-        (Census, {"data": 3, "sources": []}, "its data = 3 is wrong"),
-        (Census, {"data": {"a": 1}, "sources": []}, "its data.a = 1 is wrong"),
+        (Census, {"data": {}}, "sources is missing"),
+        (Census, {"data": 3, "sources": []}, "data = 3 is not allowed"),
+        (Census, {"data": {"a": 1}, "sources": []}, "data.a = 1 is not allowed"),
         (
             Census,
             {"data": {}, "sources": [{"source": "a", "file": "b", "comparable": True}]},
-            "its sources.0.variant is missing",
+            "sources.0.variant is missing",
         ),
-        (Record, {}, "its settings is missing"),
+        (Record, {}, "settings is missing"),
         (
             Record,
             {"settings": {}, "device": 1, "seconds": 1, "libraries": {}},
-            "its device = 1 is wrong",
+            "device = 1 is not allowed",
         ),
-        (dict[str, int], [], "its content = [] is wrong"),
+        (dict[str, int], [], "[] is not allowed"),
     ],
 )
 def test_a_result_without_its_keys_is_named(tmp_path, kind, content, fault):
@@ -228,6 +240,14 @@ def test_digests_are_taken_again_if_their_file_is_damaged(tmp_path, damage):
     types = lambda _: b'{"x": 3}'  # noqa: E731
     kept.write_bytes(DAMAGE.get(damage, types)(kept.read_bytes()))
     assert contents.file(tmp_path / "x") == digest
+
+
+def test_a_missing_or_damaged_record_is_none(tmp_path):
+    path = tmp_path / "x.json"
+    assert read_record(path) is None
+    for content, record in (("{", None), ('{"a": "b"}', None), ('{"a": 1}', {"a": 1})):
+        path.write_text(content)
+        assert read_record(path, dict[str, int]) == record
 
 
 # Modules with their own message for each fault of a parquet file.

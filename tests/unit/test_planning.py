@@ -20,7 +20,7 @@ from lextables.planning import scripts
 from lextables.planning.job_resources import JobResources, per_attempt
 from lextables.planning.project import load, source_files
 from lextables.planning.runs import Runs
-from lextables.planning.sources import SourceParams, hub_weights, read_record
+from lextables.planning.sources import SourceParams, hub_weights
 from lextables.tasks.plan import Spec
 from lextables.tasks.resources import Work
 
@@ -218,12 +218,6 @@ def test_a_source_file_has_its_registered_digests_and_current_content(planned):
     removed.write_text("digest", encoding="utf-8")
     assert params.content(wildcards) == f"{key} after digest"
     assert key and pin
-
-
-def test_a_damaged_record_of_a_download_is_no_record(tmp_path):
-    (tmp_path / "a.json").write_text("{")
-    assert read_record(tmp_path / "a.json", dict) is None
-    assert read_record(tmp_path / "b.json", dict) is None
 
 
 def test_weights_of_the_hub_are_fetched_once_each(planned, monkeypatch):

@@ -260,7 +260,7 @@ BROKEN = [
     ),
     (
         {"ACORD": entry()["acord"]},
-        "ACORD is not an allowed name (allowed: small letters, digits and '_', wit",
+        "ACORD is not an allowed name (allowed: small letters, digits and _, wit",
     ),
     (
         variant(named="../a.zip"),

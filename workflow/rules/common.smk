@@ -99,7 +99,7 @@ from lextables.models.files import model_files
 from lextables.models.weights import place
 from lextables.papers import modules, packages, planning
 from lextables.pipeline.errors import BadInput
-from lextables.planning.sources import read_record as record_of
+from lextables.pipeline.files import read_record as record_of
 from lextables.sources import registry as sources
 from lextables.corpora.caselaw.ingest import FetchedVolumes
 from lextables.tasks import resources

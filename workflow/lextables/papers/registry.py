@@ -12,37 +12,15 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, SerializeAsAny, model_validator
 
 from lextables.pipeline.config import Config
-from lextables.pipeline.registry import Entry
+from lextables.pipeline.registry import Entry, Line, Name, Title
 from lextables.sources.registry import Source
 
-# Allowed forms of names and texts.  A name is part of paths, targets and rules; a table's name is also shown
-# as its number (`tables.render.label`).
-Name = Annotated[
-    str,
-    Field(
-        pattern=r"^[a-z][a-z0-9_]*$",
-        description="small letters, digits and _, with a letter first",
-    ),
-]
+# A table's name is part of paths and targets, and shown as its number (`tables.render.label`).
 TableName = Annotated[
     str,
     Field(
         pattern=r"^(table|figure)([0-9]+[a-z]?|_[a-z]+[0-9]*)$",
         description="the paper's number, such as table3, table_c1 or figure2, or a word, as in table_labels",
-    ),
-]
-Line = Annotated[
-    str,
-    Field(
-        pattern=r"^\S(.*\S)?$",
-        description="a text in one line, without blanks around it",
-    ),
-]
-Title = Annotated[
-    str,
-    Field(
-        pattern=r"^[^\s:](.*\S)?$",
-        description="a text in one line, without blanks around it and without a colon at its beginning",
     ),
 ]
 # The keys of `tables.figures.KINDS`, which loads matplotlib.

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from functools import lru_cache
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -27,25 +28,36 @@ LIMITS = {
     "exclusiveMaximum": "below {}",
     "maximum": "at most {}",
     "minLength": "not empty",
+    "maxLength": "at most {} characters",
 }
 LONGEST = 80  # characters of a value in a message
 Schema = Mapping[str, Any]
 
 
-def checked(kind: Any, values: Any, *, where: str, do: str = "") -> Any:
-    """Return ``values`` as the type ``kind``; `BadInput` has the first error.
+def checked(
+    kind: Any, values: Any, *, where: str, do: str = "", quotes: str = QUOTES
+) -> Any:
+    """Return ``values`` as the type ``kind`` or that of a `TypeAdapter`.
 
-    The allowed values in its message are the description of the key in the JSON schema of ``kind``, or are
-    derived from this schema.
+    Raises `BadInput` for the first error.  The allowed values in its message are the
+    description of the key in the JSON schema of ``kind``, or are derived from this schema.
+    ``quotes`` is added if there should be a text.
     """
-    adapter = TypeAdapter(kind)
+    adapter = kind if isinstance(kind, TypeAdapter) else TypeAdapter(kind)
     try:
         return adapter.validate_python(values)
     except ValidationError as error:
         # A misspelt key is reported before the key that is missing because of it.
         fault = min(error.errors(), key=lambda fault: fault["type"] not in UNKNOWN)
-        sentence = _JsonSchema(adapter.json_schema()).sentence(fault)
+        if fault["type"] != "string_type":
+            quotes = ""
+        sentence = _schema(adapter).sentence(fault, quotes)
         raise BadInput(sentence, where=where, do=do) from None
+
+
+@lru_cache(maxsize=32)
+def _schema(adapter: TypeAdapter) -> "_JsonSchema":
+    return _JsonSchema(adapter.json_schema())
 
 
 class _JsonSchema:
@@ -54,8 +66,8 @@ class _JsonSchema:
     def __init__(self, schema: Schema) -> None:
         self.schema = schema
 
-    def sentence(self, fault: Mapping[str, Any]) -> str:
-        """Return what is wrong, by one of pydantic's errors."""
+    def sentence(self, fault: Mapping[str, Any], advice: str) -> str:
+        """Return what is wrong, by one of pydantic's errors, with an advice if not empty."""
         keys, inner = list(fault["loc"]), None
         is_name = keys[-1:] == ["[key]"]
         if is_name:
@@ -75,8 +87,8 @@ class _JsonSchema:
         allowed = self._allowed(schema)
         if fault["type"] == "missing":
             return f"{key} is missing (allowed: {allowed})"
-        if fault["type"] == "string_type":
-            allowed += f"; {QUOTES}"
+        if advice:
+            allowed += f"; {advice}"
         return f"{key} = {_shown(fault['input'])} is not allowed (allowed: {allowed})".removeprefix(
             " = "
         )

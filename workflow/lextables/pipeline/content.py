@@ -10,8 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from lextables.pipeline.atomic import write_text
-from lextables.pipeline.errors import BadInput
-from lextables.pipeline.files import read_json
+from lextables.pipeline.files import read_record
 
 
 class Contents:
@@ -47,7 +46,7 @@ class Contents:
             self.kept
             / f"{hashlib.sha256(str(path).encode('utf-8', 'surrogateescape')).hexdigest()}.json"
         )
-        old = _read(place)
+        old = read_record(place, dict[str, tuple[list[int], str]]) or {}
         new = {}
         for file in files:
             stat = file.stat()
@@ -90,9 +89,3 @@ def _hidden(path: Path) -> bool:
 
 def _digest(path: Path) -> str:
     return f"sha256:{sha256_of(path)}"
-
-
-def _read(place: Path) -> dict[str, list]:
-    with contextlib.suppress(OSError, BadInput):  # the digests are taken again
-        return read_json(place, dict[str, tuple[list[int], str]])
-    return {}

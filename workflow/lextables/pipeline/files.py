@@ -4,15 +4,15 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from json import JSONDecodeError, JSONDecoder
 from pathlib import Path
-from reprlib import repr as shortened
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, TypeAdapter
 
+from lextables.pipeline.checked import checked
 from lextables.pipeline.errors import BadInput
 
 RESTORE = "restore the file from the release"
@@ -118,19 +118,7 @@ def typed(kind: Any, value: Any, where: str = "", do: str = RESTORE) -> Any:
 
     Raises `BadInput` for the first wrong value, with its key.
     """
-    try:
-        return _adapter(kind).validate_python(value)
-    except ValidationError as error:
-        fault = error.errors(include_url=False)[0]
-    key = ".".join(map(str, fault["loc"])) or "content"
-    if fault["type"] == "missing":
-        raise BadInput(f"its {key} is missing", where=where, do=do)
-    reason = fault.get("ctx", {}).get("error", fault["msg"])
-    raise BadInput(
-        f"its {key} = {shortened(fault['input'])} is wrong ({reason})",
-        where=where,
-        do=do,
-    )
+    return checked(_adapter(kind), value, where=where, do=do, quotes="")
 
 
 # Files of the results
@@ -163,3 +151,10 @@ def read_json(path: str | Path, kind: Any = dict[str, Any]) -> Any:
         value = json.loads(path.read_text(encoding="utf-8"))
         typed(kind, value)
     return value
+
+
+def read_record(path: str | Path, kind: Any = dict[str, Any]) -> Any:
+    """Return `read_json`, or None if the file is missing or damaged, and is made again."""
+    with suppress(OSError, BadInput):
+        return read_json(path, kind)
+    return None

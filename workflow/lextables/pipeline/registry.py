@@ -2,13 +2,36 @@
 
 from collections.abc import Hashable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import yaml
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from lextables.pipeline.checked import checked
 from lextables.pipeline.errors import BadInput
+
+# Allowed forms of names and texts.  A name is part of paths, targets and rules.
+Name = Annotated[
+    str,
+    Field(
+        pattern=r"^[a-z][a-z0-9_]*$",
+        description="small letters, digits and _, with a letter first",
+    ),
+]
+Line = Annotated[
+    str,
+    Field(
+        pattern=r"^\S(.*\S)?$",
+        description="a text in one line, without blanks around it",
+    ),
+]
+Title = Annotated[
+    str,
+    Field(
+        pattern=r"^[^\s:](.*\S)?$",
+        description="a text in one line, without blanks around it and without a colon at its beginning",
+    ),
+]
 
 
 class Entry(BaseModel):

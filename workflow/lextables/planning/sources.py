@@ -1,15 +1,13 @@
 """Params of the rules that fetch published files and weights."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from snakemake.iocontainers import Wildcards
 
-from lextables.pipeline.errors import BadInput
-from lextables.pipeline.files import read_json
+from lextables.pipeline.files import read_record
 from lextables.planning.project import HUB, Project
 from lextables.sources.fetch import Provenance, content_key
 from lextables.sources.registry import SourceFile, file_regex, resolve
@@ -81,16 +79,6 @@ class SourceParams:
         if not removed.is_file():
             return key
         return f"{key} after {removed.read_text(encoding='utf-8')}"
-
-
-def read_record(path: Path, kind: Any) -> Any:
-    """Return the record of a download, of type ``kind``.
-
-    None if it does not exist or is damaged: then it is fetched again.
-    """
-    with suppress(FileNotFoundError, BadInput):
-        return read_json(path, kind)
-    return None
 
 
 def hub_weights(

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
+from pydantic import ConfigDict, Field, TypeAdapter, model_validator
 
+from lextables.pipeline import registry as base
 from lextables.pipeline.checked import checked
 from lextables.pipeline.errors import BadInput
-from lextables.pipeline.registry import content
+from lextables.pipeline.registry import Name, content
 
 RELEASE = "release"
 # The variant of bytes from an address without a registered digest: they cannot be verified.
@@ -35,13 +36,6 @@ Address = Annotated[
     ),
 ]
 Text = Annotated[str, Field(min_length=1)]
-SourceName = Annotated[
-    str,
-    Field(
-        pattern=r"^[a-z][a-z0-9_]*$",
-        description="small letters, digits and '_', with a letter first",
-    ),
-]
 STEP = (
     r"([\w-]|\{[a-z]+\})([\w.-]|\{[a-z]+\})*"  # a file or folder name; no leading dot
 )
@@ -56,10 +50,10 @@ FileName = Annotated[
 FIELD_VALUE = "[A-Za-z0-9-]+"
 
 
-class Entry(BaseModel):
+class Entry(base.Entry):
     """A mapping of the registry: no unknown keys, no type conversion, immutable."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(strict=True)
 
 
 class Variant(Entry):
@@ -114,7 +108,7 @@ class File(Entry):
     gated: Gated | None = Field(
         None, description="a mapping with the key 'instructions'"
     )
-    variants: dict[SourceName, Variant] = Field(
+    variants: dict[Name, Variant] = Field(
         {}, description="a mapping of variant names to variants"
     )
 
@@ -172,7 +166,7 @@ class Source(Entry):
         return self
 
 
-Registry = dict[SourceName, Source]
+Registry = dict[Name, Source]
 ADAPTER = TypeAdapter(Registry)
 
 

@@ -74,7 +74,8 @@ class Digests:
         return f"{kind}:{self._running[kind].hexdigest()}"
 
 
-def _new_digest(kind: str, length: int | None) -> "hashlib._Hash":
+def _new_digest(kind: str, length: int | None) -> Any:
+    """Return a new hash object of hashlib; a git-blob needs the ``length`` of the file."""
     if kind == "git-blob":
         if length is None:
             raise ValueError("a git-blob digest needs the length of the file")

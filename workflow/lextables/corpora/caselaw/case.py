@@ -21,11 +21,13 @@ class Unreadable(Exception):
 
 
 def _checked_date(text: str) -> str:
-    if not _DATE.fullmatch(text):
-        raise ValueError("a date is YYYY, YYYY-MM or YYYY-MM-DD")
-    parts = [int(part) for part in text.split("-")]
-    date(*parts, *[1] * (3 - len(parts)))  # ValueError if there is no such day
-    return text
+    try:
+        if _DATE.fullmatch(text):
+            date.fromisoformat(f"{text}-01-01"[:10])
+            return text
+    except ValueError:  # there is no such day
+        pass
+    raise ValueError("a date is a day, month or year, YYYY-MM-DD, YYYY-MM or YYYY")
 
 
 Label = Annotated[str, Field(max_length=LONGEST_LABEL)]

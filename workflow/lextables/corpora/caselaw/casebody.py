@@ -7,12 +7,14 @@ different names.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from lxml import etree, html
 
 from lextables.corpora.caselaw.case import Unreadable
 from lextables.corpora.caselaw.opinion import Page
 
+Element = Any  # lxml has no public name of the type of an element
 # Tab, line feed and carriage return are white space; every other control character is an error.
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _ENTITIES = re.compile(r"<!(?:DOCTYPE|ENTITY)", re.IGNORECASE)
@@ -81,12 +83,12 @@ def from_xml(data: str) -> Casebody:
     )
 
 
-def _last_label(elements: list[etree._Element]) -> str:
+def _last_label(elements: list[Element]) -> str:
     labels = [label for element in elements if (label := _page_label(element))]
     return labels[-1] if labels else ""
 
 
-def _page_label(element: etree._Element) -> str:
+def _page_label(element: Element) -> str:
     """The label of a page-start element; "" for other elements.
 
     A case printed in several reporters may have several paginations; only the first is used.
@@ -106,21 +108,21 @@ def page_label(label: str) -> str:
     return label.replace(",", "") if _THOUSANDS.fullmatch(label) else label
 
 
-def _is_page(element: etree._Element) -> bool:
+def _is_page(element: Element) -> bool:
     return element.tag == "page-number" or element.get("class") == "page-label"
 
 
-def _is_footnote(element: etree._Element) -> bool:
+def _is_footnote(element: Element) -> bool:
     return element.tag == "footnote" or (
         element.tag == "aside" and "footnote" in (element.get("class") or "")
     )
 
 
-def _is_mark(element: etree._Element) -> bool:
+def _is_mark(element: Element) -> bool:
     return element.tag == "footnotemark" or element.get("class") == "footnotemark"
 
 
-def _part(opinion: etree._Element, kind: str) -> Part:
+def _part(opinion: Element, kind: str) -> Part:
     body, notes, author = _Text(), _Text(), ""
     for element in opinion:
         if not isinstance(element.tag, str):
@@ -143,7 +145,7 @@ def _part(opinion: etree._Element, kind: str) -> Part:
     return Part(kind, author, text, tuple(body.pages), _footnotes_start(body_text))
 
 
-def _blocks(element: etree._Element) -> Iterator[etree._Element]:
+def _blocks(element: Element) -> Iterator[Element]:
     """The paragraphs of an element: its child blocks, or itself if it has none."""
     inner = [
         child
@@ -182,12 +184,12 @@ class _Text:
     def __str__(self) -> str:
         return "".join(self._parts)
 
-    def paragraph(self, element: etree._Element, *, pages: bool) -> None:
+    def paragraph(self, element: Element, *, pages: bool) -> None:
         if self._length:
             self._break = "\n"
         self._element(element, pages)
 
-    def _element(self, element: etree._Element, pages: bool) -> None:
+    def _element(self, element: Element, pages: bool) -> None:
         self._add(element.text)
         for child in element:
             if isinstance(child.tag, str) and not _is_mark(child):

@@ -1,6 +1,6 @@
 """Opinions, and faults found while reading them."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 Lost = Literal["volume", "case", "pages", "nothing"]
@@ -48,11 +48,9 @@ class Opinion:
         """Return the opinion as a row of `ingest.OPINIONS`."""
         return {
             "opinion_id": self.opinion_id,
-            **{name: getattr(self, name) for name in self.__dataclass_fields__},
+            **asdict(self),
             "citations": list(self.citations),
-            "pages": [
-                {"label": page.label, "offset": page.offset} for page in self.pages
-            ],
+            "pages": [asdict(page) for page in self.pages],
         }
 
 
