@@ -21,6 +21,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from lextables.models import in_parts
 from lextables.models.optimiser import Optimiser
+from lextables.tasks.spans.settings import FineTuning
 from lextables.tasks.spans.training import finetune
 
 SIZES = {
@@ -158,22 +159,25 @@ def compared(architecture, optimiser=OPTIMISER):
         batches.append(texts.collated(rows))
         return dict(batches[-1])
 
-    settings = {
-        "learning_rate": RATE,
-        "epochs": EPOCHS,
-        "batch_size": BATCH,
-        "seed": SEED,
-    }
-    settings |= {"optimiser": optimiser, "save_every": 0}
+    settings = FineTuning(
+        learning_rate=RATE, epochs=EPOCHS, batch_size=BATCH, optimiser=optimiser
+    )
     with TemporaryDirectory() as folder:
-        finetune(model, texts, collate, **settings, work=Path(folder))
+        finetune(model, texts, collate, settings, seed=SEED, work=Path(folder))
         updates = EPOCHS * len(texts) // BATCH
         trained = {"here": model}
         expected = weights_of_loop(architecture, optimiser, batches[:updates])
         for parts, tokens in ((2, BATCH // 2 * 100), (8, 1)):
             trained[f"here, {parts} parts"] = model = model_of(architecture)
             with patch.object(in_parts, "PROCESSOR_TOKENS", tokens):
-                finetune(model, texts, texts.collated, **settings, work=Path(folder))
+                finetune(
+                    model,
+                    texts,
+                    texts.collated,
+                    settings,
+                    seed=SEED,
+                    work=Path(folder),
+                )
         plain = transformers.TrainingArguments(
             folder,
             max_steps=updates,

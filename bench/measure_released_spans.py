@@ -217,13 +217,16 @@ def our_side(
     import torch
 
     from lextables.models.loading import load_tokenizer
-    from lextables.tasks.spans.features import spans, write_features
+    from lextables.tasks.spans.features import WindowSource, spans, write_features
     from lextables.tasks.spans.reading import Best, FinalText, Spelling, nbest, top
+    from lextables.tasks.spans.settings import WindowSettings
     from lextables.tasks.spans.tokens import layout, question_ids, tokenise
-    from lextables.tasks.spans.windows import WindowDataset, WindowSettings
+    from lextables.tasks.spans.windows import WindowDataset
 
     tokenizer = load_tokenizer(folder / kind)
-    settings = WindowSettings(MAX_LENGTH, STEP, MAX_QUESTION_LENGTH)
+    settings = WindowSettings(
+        max_length=MAX_LENGTH, step=STEP, max_question_length=MAX_QUESTION_LENGTH
+    )
     contracts, examples, questions = [], [], {}
     for document in documents["train"]:
         (paragraph,) = document["paragraphs"]
@@ -252,7 +255,8 @@ def our_side(
         for path, rows in zip(paths, (contracts, examples), strict=True):
             pq.write_table(pa.Table.from_pylist(rows), path)
         features = Path(scratch) / "features"
-        write_features(*paths, questions, features, tokenizer, settings)
+        source = WindowSource(*paths, questions)
+        write_features(source, features, tokenizer, settings)
         dataset = WindowDataset(features, tokenizer, settings, questions)
         labels = []
         for at in range(len(dataset)):

@@ -10,9 +10,9 @@ import torch
 from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 
 from lextables.pipeline.dataset import Column, Table, write
-from lextables.tasks.spans.features import write_features
+from lextables.tasks.spans.features import WindowSource, write_features
+from lextables.tasks.spans.settings import WindowSettings
 from lextables.tasks.spans.squad import ANSWERS, EXAMPLES, QUESTIONS
-from lextables.tasks.spans.windows import WindowSettings
 from wordpiece import wordpiece
 
 WINDOWS = WindowSettings(max_length=32, step=16, max_question_length=4)
@@ -128,9 +128,8 @@ def features(
     contracts, examples = (
         folder / f"{table.name}.parquet" for table in (CONTRACTS, EXAMPLES)
     )
-    write_features(
-        contracts, examples, WORDINGS, folder, tokenizer(), WINDOWS, shards=2
-    )
+    source = WindowSource(contracts, examples, WORDINGS)
+    write_features(source, folder, tokenizer(), WINDOWS, shards=2)
     return found
 
 

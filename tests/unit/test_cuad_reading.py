@@ -15,21 +15,22 @@ from lextables.papers.cuad.reading import read_with_linear_model
 from lextables.papers.cuad.reviewer import question_id
 from lextables.pipeline.dataset import read, write
 from lextables.tasks.spans import linear
-from lextables.tasks.spans.features import write_features
-from lextables.tasks.spans.reading import RECORD, Reading, read_contracts
+from lextables.tasks.spans.features import WindowSource, write_features
+from lextables.tasks.spans.linear_settings import LinearRun
+from lextables.tasks.spans.reading import RECORD, InferenceFiles, read_contracts
+from lextables.tasks.spans.settings import NbestSettings
 from lextables.tasks.spans.squad import QUESTIONS
 from marked_contracts import CONTRACTS, WINDOWS, WORDINGS
 
 CPU = torch.device("cpu")
 TEXT = " ".join(np.random.default_rng(7).choice(marked_contracts.WORDS, 200).tolist())
-SETTINGS = {
-    "max_length": WINDOWS.max_length,
-    "step": WINDOWS.step,
-    "max_question_length": WINDOWS.max_question_length,
-    "n_best": 6,
-    "max_answer_length": 10,
-    "bf16": False,
-}
+SETTINGS = NbestSettings(
+    **WINDOWS.plain(),
+    windows_per_question=None,
+    n_best=6,
+    max_answer_length=10,
+    bf16=False,
+)
 
 
 @pytest.fixture(scope="module")
@@ -65,31 +66,18 @@ def run(weights, tmp_path_factory):
         for category, wording in sorted(WORDINGS.items())
     ]
     write(QUESTIONS, questions, data / "asked.parquet")
-    write_features(
-        data / "contracts.parquet",
-        data / "asked.parquet",
-        WORDINGS,
-        data / "read",
-        marked_contracts.tokenizer(),
-        WINDOWS,
-        labelled=False,
+    files = InferenceFiles(
+        data / "contracts.parquet", data / "asked.parquet", data / "read", data
     )
+    source = WindowSource(files.contracts, files.questions, WORDINGS, labelled=False)
+    write_features(source, files.windows, marked_contracts.tokenizer(), WINDOWS)
 
     def made(most: int | None):
         folder = data / f"run{most}"
-        reading = Reading(
-            data / "contracts.parquet", data / "asked.parquet", data, data / "read"
-        )
-        settings = SETTINGS | {"windows_per_question": most}
-        read_contracts(
-            reading,
-            settings,
-            weights,
-            CPU,
-            folder / "predictions.parquet",
-            folder / "reading",
-        )
-        return list(read(folder / "predictions.parquet")), folder / "reading"
+        settings = SETTINGS.model_copy(update={"windows_per_question": most})
+        predictions, reading = folder / "predictions.parquet", folder / "reading"
+        read_contracts(files, settings, weights, CPU, predictions, reading)
+        return list(read(predictions)), reading
 
     return made
 
@@ -189,25 +177,27 @@ def test_invisible_characters_do_not_change_a_linear_models_predictions(tmp_path
         sentence = next(each for each in text.split(". ") if "laws" in each)
         start = text.index(sentence)
         answers[number] = [(0, (start, start + len(sentence) + 1))]
-    settings = {
-        "features": "words",
-        "folds": 2,
-        "alpha": 1e-4,
-        "epochs": 3,
-        "dense": 1.0,
-        "share": 0.5,
-        "penalty": 1.0,
-        "near": 1.0,
-        "units": 10,
-        "n_best": 5,
-    }
-    model = linear.fit(contracts, answers, ["Governing Law"], None, settings)
+    settings = LinearRun(
+        features="words",
+        folds=2,
+        alpha=1e-4,
+        epochs=3,
+        penalty=1.0,
+        near=1.0,
+        units=10,
+        n_best=5,
+        relaxed=None,
+        percent=100,
+    )
+    model = linear.fit(contracts, answers, ["Governing Law"], settings).model
     linear.save(model, tmp_path / linear.WEIGHTS)
     source = "This Agreement is governed by the laws of the State of Delaware. The rent is due. "
     predictions = []
     for number, text in enumerate((source, with_invisible_characters(source))):
         output = tmp_path / f"{number}.parquet"
-        read_with_linear_model(text, ["Governing Law"], settings, tmp_path, output)
+        read_with_linear_model(
+            text, ["Governing Law"], settings.plain(), tmp_path, output
+        )
         predictions.append(list(read(output)))
         check_places(predictions[-1], text)
     assert list(map(in_plain_text, predictions[0])) == list(

@@ -331,8 +331,8 @@ def test_the_fingerprint_of_a_table_without_its_paper_package_raises():
 
 # Scripts that train nothing: tables, report, review of a user's contract, submissions.
 REPORTING = {"table", "report", "overlaps_page", "cuad_review", "submitted"}
-LINEAR_SPANS = "spans_train_linear spans_read_linear spans_quote"
-ASKING = "answers_ask classification_ask retrieval_ask spans_ask spans_write"
+LINEAR_SPANS = "spans_train_linear spans_read_linear"
+ASKING = "answers_ask classification_ask retrieval_ask spans_ask"
 PLANS = "tasks/answers tasks/classification tasks/retrieval tasks/spans"
 
 

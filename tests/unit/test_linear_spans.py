@@ -20,7 +20,6 @@ from lextables.models.linear import (
 )
 from lextables.pipeline.dataset import Column, Table, read, write
 from lextables.pipeline.errors import BadInput
-from lextables.tasks.spans import linear
 from lextables.tasks.spans.candidates import (
     candidates,
     context_features,
@@ -36,11 +35,12 @@ from lextables.tasks.spans.linear import (
     load,
     nbest,
     predict,
-    read_contracts,
     save,
+    spans_of,
     train,
 )
-from lextables.tasks.spans.squad import EXAMPLES
+from lextables.tasks.spans.linear_settings import LinearRun
+from lextables.tasks.spans.squad import EXAMPLES, contract_texts, training_texts
 from lextables.tasks.spans.units import (
     answering,
     read_vectors,
@@ -49,20 +49,19 @@ from lextables.tasks.spans.units import (
     write_vectors,
 )
 
-SETTINGS = {
-    "folds": 3,
-    "alpha": 1e-5,
-    "epochs": 5,
-    "units": 6,
-    "penalty": 0.1,
-    "near": 0.01,
-    "n_best": 9,
-    "relaxed": "Parties",
-    "features": "words",
-    "dense": 1.0,
-    "share": 0.3,
-    "percent": 100,
-}
+SETTINGS = LinearRun(
+    folds=3,
+    alpha=1e-5,
+    epochs=5,
+    units=6,
+    penalty=0.1,
+    near=0.01,
+    n_best=9,
+    relaxed="Parties",
+    features="words",
+    share=0.3,
+    percent=100,
+)
 CATEGORIES = ("Agreement Date", "Governing Law", "Parties")
 FILLER = "goods shall be sent to a place that each order names and paid for at once in full by cheque".split()
 
@@ -145,14 +144,12 @@ def contract(number, seed=0):
 @pytest.fixture(scope="module")
 def model():
     texts, answers = zip(*map(contract, range(24)), strict=True)
-    return fit(texts, dict(enumerate(answers)), CATEGORIES, "Parties", SETTINGS)
+    return fit(texts, dict(enumerate(answers)), CATEGORIES, SETTINGS).model
 
 
 def test_training_is_deterministic_with_any_number_of_threads(model, tmp_path):
     texts, answers = zip(*map(contract, range(24)), strict=True)
-    again = fit(
-        texts, dict(enumerate(answers)), CATEGORIES, "Parties", SETTINGS, threads=2
-    )
+    again = fit(texts, dict(enumerate(answers)), CATEGORIES, SETTINGS, threads=2).model
     found = [
         [logits for _, logits in predict(trained, texts[:4], 6)]
         for trained in (model, again)
@@ -182,30 +179,28 @@ def test_a_loaded_model_gives_identical_predictions(model, tmp_path):
 def test_out_of_fold_predictions_use_models_trained_without_that_fold(monkeypatch):
     """Only one fold has annotated parties, so the models trained without it have no example of them."""
     texts, answers = zip(*map(contract, range(24)), strict=True)
-    fold = np.random.default_rng(0).permutation(24) % SETTINGS["folds"] == 0
+    fold = np.random.default_rng(0).permutation(24) % SETTINGS.folds == 0
     marked = {
         n: [span for span in spans if span[0] != 2 or fold[n]]
         for n, spans in enumerate(answers)
     }
-    out_of_fold, sizes, grow = [], [], trees.fit
+    sizes, grow = [], trees.fit
     monkeypatch.setattr(
         trees, "fit", lambda rows, labels: sizes.append(len(rows)) or grow(rows, labels)
     )
-    fitted = fit(
-        texts, marked, CATEGORIES, "Parties", SETTINGS, out_of_fold=out_of_fold
-    )
-    own, _ = out_of_fold[2]
+    asks = SETTINGS.model_copy(update={"out_of_fold": True})
+    fitted = fit(texts, marked, CATEGORIES, asks)
+    own, _ = fitted.out_of_fold[2]
     everything, *others = sizes
     assert (
-        len(others) == SETTINGS["folds"]
-        and sum(others) == (SETTINGS["folds"] - 1) * everything
+        len(others) == SETTINGS.folds
+        and sum(others) == (SETTINGS.folds - 1) * everything
     )
     # Without examples, the second model finds no probable candidate.
     assert set(own.contract.tolist()) == set(np.flatnonzero(~fold).tolist())
-    without = fit(texts, marked, CATEGORIES, "Parties", SETTINGS)
-    for one, other in zip(
-        predict(fitted, texts, 6), predict(without, texts, 6), strict=True
-    ):
+    without = fit(texts, marked, CATEGORIES, SETTINGS)
+    predicted = [predict(each.model, texts, 6) for each in (fitted, without)]
+    for one, other in zip(*predicted, strict=True):
         assert np.array_equal(one[1], other[1])
 
 
@@ -378,7 +373,7 @@ def test_weights_stay_near_the_given_ones_with_few_rows_but_not_with_many():
 
 def test_a_model_can_be_trained_on_one_contract():
     text, answers = contract(0)
-    one = fit([text], {0: answers}, CATEGORIES, "Parties", SETTINGS)
+    one = fit([text], {0: answers}, CATEGORIES, SETTINGS).model
     found = [np.isfinite(logits).all() for _, logits in predict(one, [text], 6)]
     assert found and all(found)
 
@@ -484,33 +479,31 @@ def encoded(texts):
     )
 
 
-@pytest.mark.parametrize("features", ["words", "vectors", "both"])
-def test_contracts_of_the_test_split_are_predicted_and_scored(features, tmp_path):
+@pytest.fixture
+def data(tmp_path):
+    """A data set of 24 training and 6 test contracts: texts, examples, questions, answers."""
     asked, answers = tables(tmp_path, 30, 6)
-    contracts, questions, examples, vectors = (
-        tmp_path / f"{name}.parquet"
-        for name in ("contracts", "questions", "training_examples", "vectors")
-    )
-    counts = write_vectors(contracts, encoded, vectors)
+    examples = list(read(tmp_path / "training_examples.parquet"))
+    return training_texts(tmp_path / "contracts.parquet", 100), examples, asked, answers
+
+
+@pytest.mark.parametrize("features", ["words", "vectors", "both"])
+def test_contracts_of_the_test_split_are_predicted_and_scored(features, data, tmp_path):
+    texts, examples, asked, answers = data
+    everything = contract_texts(tmp_path / "contracts.parquet")
+    path = tmp_path / "vectors.parquet"
+    counts = write_vectors(everything, encoded, path)
     assert (counts["contracts"], counts["dimensions"]) == (30, 3)
-    settings, given = (
-        SETTINGS | {"features": features},
-        () if features == "words" else (vectors,),
-    )
-    record = train(contracts, examples, settings, 1, tmp_path, *given)
+    paths = [] if features == "words" else [path]
+    settings = SETTINGS.model_copy(update={"features": features, "out_of_fold": True})
+    vectors = read_vectors(paths, sorted(texts))
+    model, out_of_fold, record = train(texts, examples, settings, 1, vectors)
     assert (record["contracts"], record["answers"]) == (24, 96)
-    assert (load(tmp_path / linear.WEIGHTS).units.vocabularies is None) == (
-        features == "vectors"
-    )
-    read_contracts(
-        contracts,
-        questions,
-        settings,
-        tmp_path,
-        tmp_path / "predictions.parquet",
-        *given,
-    )
-    rows = list(read(tmp_path / "predictions.parquet"))
+    assert (model.units.vocabularies is None) == (features == "vectors")
+    assert len({row["question_id"] for row in out_of_fold}) == 24 * 3
+    test_texts = contract_texts(tmp_path / "contracts.parquet", "test")
+    vectors = read_vectors(paths, sorted(test_texts))
+    rows = list(spans_of(model, test_texts, asked, settings, vectors))
     assert len(rows) == len({(row["question_id"], row["text"]) for row in rows})
     assert {row["question_id"] for row in rows} == {row["question_id"] for row in asked}
     table = scores(rows, asked, answers, relaxed="Parties", resamples=10)
@@ -520,54 +513,28 @@ def test_contracts_of_the_test_split_are_predicted_and_scored(features, tmp_path
 
 
 def test_vectors_are_read_by_contract_and_missing_vectors_raise(model, tmp_path):
-    tables(tmp_path, 30, 6)
-    write_vectors(tmp_path / "contracts.parquet", encoded, tmp_path / "vectors.parquet")
-    texts = [contract(number)[0] for number in (3, 1)]
-    found = read_vectors(tmp_path / "vectors.parquet", ["c03", "c01"])
-    assert np.array_equal(found, encoded(units_of(texts).words()))
+    path = tmp_path / "vectors.parquet"
+    texts = {f"c{number}": contract(number)[0] for number in range(4)}
+    write_vectors(texts, encoded, path)
+    found = read_vectors([path], ["c3", "c1"])
+    units_ = units_of([texts["c3"], texts["c1"]])
+    assert np.array_equal(found, encoded(units_.words()))
     with pytest.raises(BadInput, match="the contract 'new' has no vectors"):
-        read_vectors(tmp_path / "vectors.parquet", ["new"])
+        read_vectors([path], ["new"])
     with pytest.raises(BadInput, match="1 vectors for 14 units"):
-        predict(model, texts[:1], 6, np.zeros((1, 3), dtype=np.float32))
+        predict(model, [texts["c3"]], 6, np.zeros((1, 3), dtype=np.float32))
 
 
-def test_a_percentage_of_the_contracts_is_selected_deterministically(tmp_path):
-    tables(tmp_path, 30, 6)
-    contracts, examples = (
-        tmp_path / f"{name}.parquet" for name in ("contracts", "training_examples")
-    )
-    records = [
-        train(
-            contracts, examples, SETTINGS | {"percent": 50}, 1, tmp_path / str(number)
-        )
-        for number in (0, 1)
-    ]
-    assert records[0] == records[1]
-    assert (records[0]["contracts"], records[0]["answers"]) == (12, 48)
-    one, other = (load(tmp_path / str(number) / linear.WEIGHTS) for number in (0, 1))
-    assert one.units.vocabularies[0].terms == other.units.vocabularies[0].terms
+def test_a_percentage_of_the_contracts_is_selected_deterministically(data, tmp_path):
+    contracts = tmp_path / "contracts.parquet"
+    half = training_texts(contracts, 50)
+    assert len(half) == 12 and half.items() < data[0].items()
+    assert training_texts(contracts, 50) == half
 
 
-def test_missing_examples_and_unknown_categories_raise(model, tmp_path):
-    tables(tmp_path, 6, 2)
-    write(EXAMPLES, [], tmp_path / "none.parquet")
-    with pytest.raises(BadInput, match="no example of a training contract"):
-        train(
-            tmp_path / "contracts.parquet",
-            tmp_path / "none.parquet",
-            SETTINGS,
-            1,
-            tmp_path,
-        )
-    few = fit(
-        [contract(0)[0]] * 6, {0: contract(0)[1][:1]}, CATEGORIES[:1], None, SETTINGS
-    )
-    save(few, tmp_path / "linear.npz")
+def test_an_unknown_category_raises():
+    text, answers = contract(0)
+    few = fit([text] * 6, {0: answers[:1]}, CATEGORIES[:1], SETTINGS).model
+    asked = [{"question_id": "q", "contract_id": "c", "category": "Governing Law"}]
     with pytest.raises(BadInput, match="not trained on the category 'Governing Law'"):
-        read_contracts(
-            tmp_path / "contracts.parquet",
-            tmp_path / "questions.parquet",
-            SETTINGS,
-            tmp_path,
-            tmp_path / "p",
-        )
+        list(spans_of(few, {"c": text}, asked, SETTINGS))

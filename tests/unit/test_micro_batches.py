@@ -26,7 +26,6 @@ from lextables.models import (
 )
 from lextables.models.checkpoints import arguments
 from lextables.models.in_parts import in_parts_that_fit
-from lextables.models.optimiser import Optimiser
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import read_json
 from lextables.pipeline.run import recorded
@@ -35,6 +34,7 @@ from lextables.tasks.classification.examples import key_of
 from lextables.tasks.classification.reading import read_heads
 from lextables.tasks.spans import pretraining, reading
 from lextables.tasks.spans import training as spans
+from lextables.tasks.spans.settings import FineTuning, NbestSettings
 from lextables.tasks.spans.windows import (
     Collator,
     WindowDataset,
@@ -95,25 +95,25 @@ def learnt(tmp_path_factory):
     )
 
 
-def trained(learnt, work, memory=99, after=0, **settings):
+def trained(learnt, work, memory=99, after=0):
     """The weights after six updates, the run's record of its micro-batches, and the resumed step."""
     dataset, folder, _ = learnt
-    settings = {
-        "batch_size": 8,
-        "learning_rate": 1e-3,
-        "epochs": 2,
-        "save_every": 2,
-        "seed": 5,
-    } | settings
-    settings["optimiser"] = Optimiser(**LINEAR)
+    settings = FineTuning(
+        batch_size=8,
+        optimiser=LINEAR,
+        learning_rate=1e-3,
+        epochs=2,
+        save_every=2,
+    )
     model = loading.load_span_model(folder, CPU)
     with recorded(work / "run.json", {}), Memory(memory, after).of(model):
         resumed = spans.finetune(
             model,
             dataset,
             Collator.of(dataset.tokenizer),
+            settings,
+            seed=5,
             work=work / "work",
-            **settings,
         )
     return weights(model), read_json(work / "run.json")["micro_batches"], resumed
 
@@ -394,11 +394,11 @@ def readers(learnt, sentence_encoder, folder):
     tokens = Tokens({key_of(row): np.arange(3 + at) for at, row in enumerate(rows)})
 
     def spans_of():
-        collator = Collator.of(dataset.tokenizer)
-        return [
-            row["start_logit"]
-            for row in reading.predict(marks, dataset, texts, collator, batch_size=8)
-        ]
+        settings = NbestSettings(
+            windows_per_question=None, n_best=20, max_answer_length=512, bf16=False
+        )
+        rows = reading.predict(marks, dataset, texts, settings, batch_size=8)
+        return [row["start_logit"] for row in rows]
 
     def classes():
         return [

@@ -10,6 +10,7 @@ from lextables.models.language_model import Message
 from lextables.models.prompts import Template
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans.asking import (
+    AskingSettings,
     Extracted,
     Reader,
     asked_questions,
@@ -38,13 +39,19 @@ TERM = {
     "question": "Which term?",
     "split": "test",
 }
-SETTINGS = {
-    "clause": CLAUSE.plain(),
-    "presence": PRESENCE.plain(),
-    "words": 1000,
-    "tokens": 20,
-    "least": 0.01,
-}
+SETTINGS = AskingSettings(
+    model="fake",
+    weights="fake",
+    revision=None,
+    found="here",
+    kind="language-model",
+    clause=CLAUSE.plain(),
+    presence=PRESENCE.plain(),
+    words=1000,
+    tokens=20,
+    least=0.01,
+    n_best=2,
+)
 ANSWERS = {
     "Which law?": "The law of Delaware governs.",
     "Which term?": '- "The term is two years."',
@@ -56,7 +63,8 @@ def question_of(text):
 
 
 def read(model, questions=(LAW, TERM), text=TEXT, **settings):
-    reader, found = Reader(model, SETTINGS | settings), Extracted()
+    chosen = SETTINGS.model_copy(update=settings)
+    reader, found = Reader(model, chosen), Extracted()
     for piece in reader.pieces("c", text, questions):
         reader.read(piece, text, questions, found)
     return found

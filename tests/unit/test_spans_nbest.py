@@ -4,7 +4,7 @@ import pytest
 
 from lextables.pipeline.dataset import write
 from lextables.pipeline.errors import BadInput
-from lextables.tasks.spans.nbest import choose, join
+from lextables.tasks.spans.nbest import ChoosingSettings, choose, join
 from lextables.tasks.spans.schema import NBEST
 
 TRIALS = [{"learning_rate": 1e-4, "epochs": 1}, {"learning_rate": 3e-4, "epochs": 4}]
@@ -63,29 +63,34 @@ def bad(tmp_path):
     return predicted(tmp_path / "bad.parquet", ("the parties", 0.9))
 
 
-def test_the_trial_that_finds_the_held_out_answers_is_chosen(good, bad):
-    trial, areas = choose(TRIALS, [bad, good], ASKED, ANSWERS, None, [0])
-    assert trial == TRIALS[1]
-    assert areas[0] < areas[1]
-    assert choose(TRIALS, [good, bad], ASKED, ANSWERS, None, [0]) == (
-        TRIALS[0],
-        areas[::-1],
+def chosen(*searched, relaxed=None, low_thresholds=(0,)):
+    """Return the number of the chosen trial, and the areas."""
+    settings = ChoosingSettings(
+        trials=TRIALS,
+        held_out=0.1,
+        relaxed=relaxed,
+        low_thresholds=low_thresholds,
     )
-    assert choose(TRIALS, [good, good], ASKED, ANSWERS, None, [0])[0] == TRIALS[0]
+    trial, areas = choose(settings, searched, ASKED, ANSWERS)
+    return TRIALS.index(trial), areas
+
+
+def test_the_trial_that_finds_the_held_out_answers_is_chosen(good, bad):
+    trial, areas = chosen(bad, good)
+    assert trial == 1
+    assert areas[0] < areas[1]
+    assert chosen(good, bad) == (0, areas[::-1])
+    assert chosen(good, good)[0] == 0
 
 
 def test_trials_are_scored_with_the_settings_of_the_task(tmp_path, bad):
-    wide = predicted(
-        tmp_path / "wide.parquet",
-        (f"Acme Limited {'of the city of Toronto ' * 9}", 0.9),
-    )
-    assert choose(TRIALS, [bad, wide], ASKED, ANSWERS, None, [0])[0] == TRIALS[0]
-    assert choose(TRIALS, [bad, wide], ASKED, ANSWERS, "Parties", [0])[0] == TRIALS[1]
+    long_text = f"Acme Limited {'of the city of Toronto ' * 9}"
+    wide = predicted(tmp_path / "wide.parquet", (long_text, 0.9))
+    assert chosen(bad, wide)[0] == 0
+    assert chosen(bad, wide, relaxed="Parties")[0] == 1
     unsure = predicted(tmp_path / "unsure.parquet", ("Acme Limited", 0.0005))
-    assert choose(TRIALS, [bad, unsure], ASKED, ANSWERS, None, [0.001])[0] == TRIALS[0]
-    assert (
-        choose(TRIALS, [bad, unsure], ASKED, ANSWERS, None, [0.001, 0])[0] == TRIALS[1]
-    )
+    assert chosen(bad, unsure, low_thresholds=[0.001])[0] == 0
+    assert chosen(bad, unsure, low_thresholds=[0.001, 0])[0] == 1
 
 
 def test_predictions_for_other_contracts_raise(tmp_path, good):
@@ -97,7 +102,7 @@ def test_predictions_for_other_contracts_raise(tmp_path, good):
     with pytest.raises(
         BadInput, match="1 question is asked and not predicted, first 'c__Parties'"
     ):
-        choose(TRIALS, [good, other], ASKED, ANSWERS, None, [0])
+        chosen(good, other)
 
 
 TEXT = "The tail period runs for twelve months. It ends early. Nothing else survives the closing date."

@@ -107,13 +107,17 @@ TEXTS = {"c": TEXT, "d": "Nothing."}
 
 
 def wrote(model, candidates=None, **settings):
-    rows, counted = writing.write(
-        model,
-        {"prompt": PROMPT, "tokens": 7, "questions": None} | settings,
-        ASKED,
-        TEXTS,
-        candidates,
+    settings = writing.WritingSettings(
+        model="fake",
+        weights="fake",
+        revision=None,
+        found="here",
+        kind="language-model",
+        prompt=PROMPT,
+        tokens=7,
+        **settings,
     )
+    rows, counted = writing.write(model, settings, ASKED, TEXTS, candidates)
     return {row["question_id"]: row["output"] for row in rows}, counted
 
 

@@ -87,7 +87,7 @@ def test_a_published_row_has_an_additional_row_with_joined_spans(tmp_path):
         )
     }
     for after, before in zip(joined.runs["100"], printed.runs["100"], strict=True):
-        assert (specs[after].needs, specs[after].settings) == ((before,), {"n_best": 5})
+        assert (specs[after].needs, specs[after].settings) == ((before,), {})
 
 
 def test_names_of_rows_with_a_small_budget_contain_the_budget(tmp_path):

@@ -14,23 +14,21 @@ from killed import killed
 from lextables.models import loading
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans import pretraining
+from lextables.tasks.spans.settings import Pretraining
 from optimisers import optimiser
 from wordpiece import wordpiece
 
 CPU = torch.device("cpu")
 WORDS = [f"w{number}" for number in range(12)]
 MAX_LENGTH = 18
-SETTINGS = {
-    "updates": 6,
-    "batch_size": 4,
-    "max_length": MAX_LENGTH,
-    "learning_rate": 5e-3,
-    "optimiser": optimiser(schedule="linear", clip=1.0),
-    "seed": 3,
-    "save_every": 2,
-    "bf16": False,
-    "device": CPU,
-}
+SETTINGS = Pretraining(
+    updates=6,
+    batch_size=4,
+    max_length=MAX_LENGTH,
+    learning_rate=5e-3,
+    optimiser=optimiser(schedule="linear", clip=1.0),
+)
+JOB = {"seed": 3, "device": CPU}
 
 
 @pytest.fixture(scope="module")
@@ -119,16 +117,10 @@ def test_masks_depend_only_on_the_seed_and_the_blocks(tokenizer):
 
 def test_the_loss_decreases_and_span_extraction_can_load_the_weights(folder, tmp_path):
     work, output = tmp_path / "work", tmp_path / "pretrained"
-    settings = SETTINGS | {
-        "updates": 60,
-        "batch_size": 16,
-        "save_every": 60,
-        "learning_rate": 1e-2,
-    }
-    assert (
-        pretraining.pretrain(folder, texts(60), work=work, output=output, **settings)
-        == 0
-    )
+    changes = {"updates": 60, "batch_size": 16, "learning_rate": 1e-2}
+    settings = SETTINGS.model_copy(update=changes)
+    files = {"work": work, "output": output}
+    assert pretraining.pretrain(folder, texts(60), settings, **files, **JOB) == 0
     found = losses(work)
     assert found[-1] < 0.6 * found[0]
     model = loading.load_span_model(str(output), CPU)
@@ -145,9 +137,10 @@ def test_a_resumed_pretraining_has_the_same_weights(folder, tmp_path):
         return pretraining.pretrain(
             folder,
             some,
+            SETTINGS,
             work=tmp_path / name / "work",
             output=tmp_path / name / "model",
-            **SETTINGS,
+            **JOB,
         )
 
     # Fifteen blocks are four updates, so the process ends in the second epoch.

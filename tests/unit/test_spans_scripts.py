@@ -18,8 +18,8 @@ from lextables.pipeline.dataset import read
 from lextables.pipeline.run import Run
 from lextables.tasks.plan import Context
 from lextables.tasks.spans.plan import SpanPlanner, SpanTask
-from lextables.tasks.spans.squad import held_out_contracts
-from lextables.tasks.spans.training import contract_splits
+from lextables.tasks.spans.settings import CuttingSettings
+from lextables.tasks.spans.squad import contract_splits, held_out_contracts
 from marked_contracts import WINDOWS
 from optimisers import LINEAR
 from rule_script import Files, run_script
@@ -162,7 +162,10 @@ def features(job, model, given):
         f"logs/{model}.log",
         files,
         Files(**parts),
-        settings=spec.settings,
+        settings={
+            name: spec.settings[name]
+            for name in CuttingSettings.model_fields.keys() & spec.settings.keys()
+        },
         shards=2,
     )
 
@@ -173,7 +176,7 @@ def search(job, run):
         data=tables("contracts", "questions"),
         train=windows("ours", "train"),
         read=windows("ours", "validation"),
-        weights=[],
+        start_weights=[],
     )
     return job.run("spans_search.py", run, files, "predictions.parquet")
 
@@ -199,10 +202,11 @@ def train(job, model):
         census=str(DATA / "census.json"),
         data=tables("contracts", "questions"),
         train=windows(model[0], "train"),
-        weights=[],
+        start_weights=[],
         choice=[str(choice)],
     )
-    return job.run("spans_train.py", Run("any", "train", *model), files, "weights")
+    run = Run("any", "train", *model)
+    return job.run("spans_train.py", run, files, "weights")
 
 
 def read_contracts(job, model, source):
@@ -210,7 +214,8 @@ def read_contracts(job, model, source):
         data=tables("contracts", "questions"),
         train=windows(model[0], "train"),
         read=windows(model[0], "test"),
-        weights=[str(source / "weights"), str(source / "run.json")],
+        weights=[str(source / "weights")],
+        source_records=[str(source / "run.json")],
     )
     return job.run(
         "spans_read.py",
@@ -229,8 +234,8 @@ def score(job, folder):
     scored = Files(
         scores=str(folder / "scores.parquet"), units=str(folder / "units.parquet")
     )
-    task = SpanTask.model_validate(TASK)
-    params = {"relaxed": task.relaxed, "low_thresholds": list(task.low_thresholds)}
+    settings = {"relaxed": None, "low_thresholds": LOW_THRESHOLDS}
+    params = {"evaluator": "spans", "settings": settings}
     job("spans_score.py", "logs/score.log", files, scored, **params)
     return folder
 
@@ -279,7 +284,7 @@ def test_the_trial_with_the_best_validation_score_is_trained(done):
 def test_the_work_folder_keeps_trained_weights_so_training_is_not_repeated(done):
     """The weights are kept in the work folder as hard links."""
     weights = folder("train") / "weights/model.safetensors"
-    kept = list(Path("work").rglob("finished/weights/model.safetensors"))
+    kept = list(Path("work").rglob("finished/**/model.safetensors"))
     assert weights.stat().st_ino in {path.stat().st_ino for path in kept}
 
 

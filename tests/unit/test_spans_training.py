@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,18 +14,18 @@ from transformers import BertForQuestionAnswering
 import marked_contracts
 from killed import killed
 from lextables.models import loading
+from lextables.models.checkpoints import work_folder
 from lextables.models.loading import load_tokenizer, save
-from lextables.models.optimiser import Optimiser
 from lextables.pipeline.dataset import read, write
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans import training, window_ranking
-from lextables.tasks.spans.features import write_features
+from lextables.tasks.spans.features import WindowSource, write_features
 from lextables.tasks.spans.reading import (
     RANKER,
     RECORD,
     Best,
     FinalText,
-    Reading,
+    InferenceFiles,
     Spelling,
     fit_ranker,
     nbest,
@@ -33,10 +34,14 @@ from lextables.tasks.spans.reading import (
     read_windows,
     top,
 )
-from lextables.tasks.spans.squad import held_out_contracts
+from lextables.tasks.spans.settings import FineTuning, NbestSettings, Training
+from lextables.tasks.spans.squad import (
+    contract_splits,
+    contract_texts,
+    held_out_contracts,
+)
 from lextables.tasks.spans.tokens import tokenise
 from lextables.tasks.spans.training import (
-    contract_splits,
     finetune,
     train,
     training_rows,
@@ -45,6 +50,7 @@ from lextables.tasks.spans.training import (
 from lextables.tasks.spans.windows import (
     Collator,
     WindowDataset,
+    WindowFiles,
     Windows,
     balanced,
     empty_weight,
@@ -98,8 +104,29 @@ def windows(contracts, answered):
     )
 
 
-ROWS = {"percent": 100, "balance": "sample", "held_out": 0.1}
 TWENTY = {f"c{i:02}": "train" for i in range(20)} | {"t": "test"}
+RUN = Training(
+    model="tiny",
+    weights="tiny",
+    revision=None,
+    found="folder",
+    **WINDOWS.plain(),
+    held_out=0.2,
+    percent=100,
+    balance="sample",
+    learning_rate=1e-3,
+    optimiser=LINEAR,
+    epochs=2,
+    batch_size=8,
+    save_every=1000,
+)
+
+
+def changed(settings, **changes):
+    return settings.model_copy(update=changes)
+
+
+ROWS = changed(RUN, held_out=0.1)
 
 
 def test_sampling_balances_empty_windows_and_weighting_keeps_all():
@@ -113,21 +140,21 @@ def test_sampling_balances_empty_windows_and_weighting_keeps_all():
         != training_rows(found, TWENTY, ROWS, seed=1, search=False)[0].tolist()
     )
     rows, weight = training_rows(
-        found, TWENTY, ROWS | {"balance": "weight"}, seed=0, search=False
+        found, TWENTY, changed(ROWS, balance="weight"), seed=0, search=False
     )
     assert len(rows) == 200 and weight == pytest.approx(20 / 180)
 
 
 def test_search_excludes_held_out_contracts_and_percent_selects_a_share():
     found = windows(np.repeat(np.arange(20), 2), np.tile([True, False], 20))
-    whole = ROWS | {"balance": "weight"}
+    whole = changed(ROWS, balance="weight")
     rows, _ = training_rows(found, TWENTY, whole, seed=0, search=True)
     held = held_out_contracts(TWENTY, 0.1)
     assert len(held) == 2
     assert "t" not in held
     assert {f"c{i:02}" for i in found.contract[rows]} == set(found.contracts) - held
     part, _ = training_rows(
-        found, TWENTY, whole | {"percent": 10}, seed=0, search=False
+        found, TWENTY, changed(whole, percent=10), seed=0, search=False
     )
     assert len(set(found.contract[part])) == 2
 
@@ -149,20 +176,15 @@ def sampled(folder: Path, tokenizer, most: int | None = None) -> WindowDataset:
     return WindowDataset(folder, tokenizer, WINDOWS, WORDINGS, rows[:most])
 
 
-def tuned(folder, dataset, work, **settings):
+def tuned(folder, dataset, work, seed=0, **settings):
     """Fine-tune a model from a folder; return it and the update from which training resumed."""
     model = loading.load_span_model(folder, CPU, seed=0)
-    given = {
-        "learning_rate": 1e-3,
-        "epochs": 2,
-        "batch_size": 16,
-        "seed": 0,
-        "save_every": 1000,
-    } | settings
-    given["optimiser"] = Optimiser(**LINEAR)
-    return model, finetune(
-        model, dataset, Collator.of(dataset.tokenizer), work=work, **given
+    updates_ = FineTuning(
+        **{"learning_rate": 1e-3, "epochs": 2, "batch_size": 16, **settings},
+        optimiser=LINEAR,
     )
+    collator = Collator.of(dataset.tokenizer)
+    return model, finetune(model, dataset, collator, updates_, seed=seed, work=work)
 
 
 def test_a_killed_training_resumes_and_reaches_the_same_weights(
@@ -235,41 +257,18 @@ def test_empty_windows_have_the_given_weight_in_the_loss(
 
 
 @pytest.mark.parametrize(
-    ("windows", "batch_size", "epochs", "most", "expected"),
-    [
-        (100, 40, 4, None, 12),
-        (80, 40, 1, None, 2),
-        (100, 40, 4, 5, 5),
-        (100, 40, 4, 50, 12),
-        (1, 40, 0.1, None, 1),
-    ],
+    ("windows", "most", "expected"),
+    [(100, None, 12), (80, None, 8), (100, 5, 5), (100, 50, 12), (1, None, 4)],
 )
-def test_number_of_updates(windows, batch_size, epochs, most, expected):
-    assert updates(windows, batch_size, epochs, most) == expected
+def test_number_of_updates(windows, most, expected):
+    settings = changed(RUN, batch_size=40, epochs=4, max_updates=most)
+    assert updates(windows, settings) == expected
 
 
 # --- a training run
 
 
 SPLITS = {f"c{n:02}": "test" if n % 5 == 4 else "train" for n in range(25)}
-RUN = {
-    "model": "tiny",
-    "revision": None,
-    "found": "folder",
-    "max_length": WINDOWS.max_length,
-    "step": WINDOWS.step,
-    "max_question_length": WINDOWS.max_question_length,
-    "held_out": 0.2,
-    "percent": 100,
-    "balance": "sample",
-    "learning_rate": 1e-3,
-    "optimiser": LINEAR,
-    "epochs": 2,
-    "batch_size": 8,
-    "max_updates": None,
-    "bf16": False,
-    "save_every": 1000,
-}
 
 
 @pytest.fixture(scope="module")
@@ -277,32 +276,28 @@ def data(encoder, tmp_path_factory):
     """The folder of a data set, with the windows of its training examples."""
     folder = tmp_path_factory.mktemp("data")
     marked_contracts.data_set(folder, SPLITS, seed=4)
-    contracts, examples = (
-        folder / "contracts.parquet",
-        folder / "training_examples.parquet",
-    )
-    write_features(
-        contracts,
-        examples,
-        WORDINGS,
-        folder / "windows",
-        load_tokenizer(encoder),
-        WINDOWS,
-    )
+    names = ("contracts.parquet", "training_examples.parquet")
+    source = WindowSource(*(folder / name for name in names), WORDINGS)
+    write_features(source, folder / "windows", load_tokenizer(encoder), WINDOWS)
     return folder
 
 
-def run(data, encoder, folder, *, seed=0, search=False, identity=(), **settings):
+def run(data, encoder, folder, *, seed=0, search=False, code="a", **settings):
+    chosen = changed(RUN, weights=encoder, **settings)
+    files = (data / name for name in ("contracts.parquet", "questions.parquet"))
+    identity = {
+        "settings": chosen.plain(),
+        "seed": seed,
+        "search": search,
+        "code": code,
+    }
     record = train(
-        data / "contracts.parquet",
-        data / "questions.parquet",
-        data / "windows",
-        RUN | {"weights": encoder} | settings,
+        WindowFiles(*files, data / "windows"),
+        chosen,
         seed=seed,
         search=search,
         device=CPU,
-        work_root=folder / "work",
-        identity=dict(identity),
+        work=work_folder(folder / "work", identity),
         output=folder / "weights",
     )
     return record, weights(
@@ -312,7 +307,7 @@ def run(data, encoder, folder, *, seed=0, search=False, identity=(), **settings)
 
 def test_a_checkpoint_is_used_only_by_the_same_training(data, encoder, tmp_path):
     # With a checkpoint at the last update, the same training ends immediately.
-    settings = {"max_updates": 2, "save_every": 1, "identity": {"code": "a"}}
+    settings = {"max_updates": 2, "save_every": 1}
     first, _ = run(data, encoder, tmp_path, **settings)
     windows = open_windows(data / "windows")
     rows, _ = training_rows(
@@ -339,7 +334,7 @@ def test_a_checkpoint_is_used_only_by_the_same_training(data, encoder, tmp_path)
         {"seed": 1},
         {"search": True},
         {"learning_rate": 2e-3},
-        {"identity": {"code": "b"}},
+        {"code": "b"},
     ):
         other, _ = run(data, encoder, tmp_path, **settings | change)
         assert other["work"] != first["work"]
@@ -568,12 +563,21 @@ def test_without_a_valid_span_the_released_prediction_empty_is_added():
     ] == expected
 
 
+READING = NbestSettings(
+    **WINDOWS.plain(),
+    windows_per_question=None,
+    n_best=4,
+    max_answer_length=10,
+    bf16=False,
+)
+
+
 @pytest.fixture(scope="module")
 def prediction(learnt, trained, tokenizer):
     folder, texts, _ = learnt
     chosen = np.arange(0, 80)
     dataset = WindowDataset(folder, tokenizer, WINDOWS, WORDINGS, chosen)
-    read = list(predict(trained, dataset, texts, Collator.of(tokenizer), batch_size=1))
+    read = list(predict(trained, dataset, texts, READING, batch_size=1))
     return texts, read
 
 
@@ -584,7 +588,7 @@ def test_predictions_do_not_depend_on_batches_or_the_order_of_windows(
     dataset = WindowDataset(
         learnt[0], tokenizer, WINDOWS, WORDINGS, np.arange(0, 80)[::-1]
     )
-    read = list(predict(trained, dataset, texts, Collator.of(tokenizer), batch_size=7))
+    read = list(predict(trained, dataset, texts, READING, batch_size=7))
     assert [(row["question_id"], row["rank"]) for row in read] == sorted(
         (row["question_id"], row["rank"]) for row in read
     )
@@ -604,11 +608,7 @@ def test_bfloat16_predicts_similar_spans_without_changing_the_model(
     texts, expected = prediction
     before = weights(trained)
     dataset = WindowDataset(learnt[0], tokenizer, WINDOWS, WORDINGS, np.arange(0, 80))
-    read = list(
-        predict(
-            trained, dataset, texts, Collator.of(tokenizer), batch_size=8, bf16=True
-        )
-    )
+    read = list(predict(trained, dataset, texts, changed(READING, bf16=True)))
     assert equal(before, weights(trained))
     best = [
         [row["text"] for row in rows if row["rank"] == 0] for rows in (expected, read)
@@ -624,21 +624,10 @@ def test_logits_that_are_not_finite_raise_an_error(encoder, learnt, tokenizer):
     model.qa_outputs.bias.data[:] = torch.nan
     dataset = WindowDataset(learnt[0], tokenizer, WINDOWS, WORDINGS, np.arange(2))
     with pytest.raises(BadInput, match="not finite"):
-        list(predict(model, dataset, learnt[1], Collator.of(tokenizer), batch_size=2))
+        list(predict(model, dataset, learnt[1], READING))
 
 
 # --- a prediction run
-
-
-READING = {
-    "max_length": WINDOWS.max_length,
-    "step": WINDOWS.step,
-    "max_question_length": WINDOWS.max_question_length,
-    "windows_per_question": None,
-    "n_best": 4,
-    "max_answer_length": 10,
-    "bf16": False,
-}
 
 
 @pytest.fixture(scope="module")
@@ -656,44 +645,35 @@ def asked(learnt, tokenizer, tmp_path_factory):
         folder, {f"t{n:02d}": "test" for n in range(12)}, seed=3
     )
     contracts, questions = folder / "contracts.parquet", folder / "questions.parquet"
-    write_features(
-        contracts,
-        questions,
-        WORDINGS,
-        folder / "windows",
-        tokenizer,
-        WINDOWS,
-        labelled=False,
-        shards=2,
-    )
-    return Reading(contracts, questions, learnt[0], folder / "windows"), texts, spans
+    source = WindowSource(contracts, questions, WORDINGS, labelled=False)
+    write_features(source, folder / "windows", tokenizer, WINDOWS, shards=2)
+    files = InferenceFiles(contracts, questions, folder / "windows", learnt[0])
+    return files, texts, spans
 
 
 @pytest.fixture
 def rankable(asked, learnt, tmp_path):
     """The same with the texts of the training contracts, as the table of contracts has both splits."""
-    reading, texts, _ = asked
+    files, texts, _ = asked
     rows = [
         {"contract_id": name, "split": split, "text": text}
         for part, split in ((learnt[1], "train"), (texts, "test"))
         for name, text in part.items()
     ]
     write(marked_contracts.CONTRACTS, rows, tmp_path / "contracts.parquet")
-    return Reading(
-        tmp_path / "contracts.parquet", reading.questions, reading.train, reading.read
-    )
+    return replace(files, contracts=tmp_path / "contracts.parquet")
 
 
 def test_a_limit_on_windows_reads_the_most_likely_ones_and_saves_the_ranker(
     rankable, saved, tmp_path
 ):
-    settings = READING | {"windows_per_question": 1}
+    settings = changed(READING, windows_per_question=1)
     output, beside = tmp_path / "predictions.parquet", tmp_path / "reading"
-    windows = len(open_windows(rankable.read))
+    windows = len(open_windows(rankable.windows))
     found = read_contracts(rankable, READING, saved, CPU, output, beside)
     assert found == {"windows_read": windows, "windows": windows}
     assert (
-        json.loads((beside / RECORD).read_text()) == READING
+        json.loads((beside / RECORD).read_text()) == READING.model_dump()
         and not (beside / RANKER).exists()
     )
     found = read_contracts(rankable, settings, saved, CPU, output, beside)
@@ -701,10 +681,13 @@ def test_a_limit_on_windows_reads_the_most_likely_ones_and_saves_the_ranker(
     assert windows > 24
     assert json.loads((beside / RECORD).read_text())["windows_per_question"] == 1
     # The saved ranker chooses the same windows again, and these give the same spans.
-    kept, texts = window_ranking.load(beside / RANKER), rankable.texts()
-    chosen = window_ranking.choose(kept, rankable.read, texts, 1)
+    kept, texts = (
+        window_ranking.load(beside / RANKER),
+        contract_texts(rankable.contracts),
+    )
+    chosen = window_ranking.choose(kept, rankable.windows, texts, 1)
     dataset = WindowDataset(
-        rankable.read, marked_contracts.tokenizer(), WINDOWS, WORDINGS, chosen
+        rankable.windows, marked_contracts.tokenizer(), WINDOWS, WORDINGS, chosen
     )
     again = list(read_windows(dataset, texts, settings, saved, CPU))
     rows = list(read(output))

@@ -10,9 +10,10 @@ from transformers import PreTrainedTokenizerFast
 from lextables.pipeline.dataset import Column, Table, write
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans import window_ranking
-from lextables.tasks.spans.features import write_features
+from lextables.tasks.spans.features import WindowSource, write_features
+from lextables.tasks.spans.settings import WindowSettings
 from lextables.tasks.spans.squad import EXAMPLES
-from lextables.tasks.spans.windows import WindowSettings, open_windows
+from lextables.tasks.spans.windows import open_windows
 from wordpiece import wordpiece
 
 SETTINGS = WindowSettings(max_length=24, step=8, max_question_length=4)
@@ -73,16 +74,8 @@ def features(
         CONTRACTS, ({"contract_id": n, "text": t} for n, t in texts.items()), contracts
     )
     write(EXAMPLES, rows, examples)
-    write_features(
-        contracts,
-        examples,
-        questions,
-        folder,
-        tokenizer,
-        SETTINGS,
-        labelled=labelled,
-        shards=3,
-    )
+    source = WindowSource(contracts, examples, questions, labelled=labelled)
+    write_features(source, folder, tokenizer, SETTINGS, shards=3)
     return texts
 
 

@@ -6,26 +6,22 @@
 #         linear baselines: (vectors of text units ->) train -> read -> score, without windows
 #         for text outputs: train -> read -> quote -> score, or a language model's outputs -> score
 
-SPANS = of_task("spans")
-SPANNED = any_of(SPANS)
+from lextables.planning.spans import SHARDS, SpanRuns, window_files
+
+SPAN_RUNS = SpanRuns(RUNS)
+SPAN_DATASETS = any_of(SPAN_RUNS.tasks)
 # Data sets with scores of text outputs, and data sets with scores of spans.
-QUOTED = any_of({name for name, task in SPANS.items() if task.quotes})
-NOT_QUOTED = any_of({name for name, task in SPANS.items() if not task.quotes})
-SPAN_SHARDS = 8
+TEXT_DATASETS = any_of(SPAN_RUNS.text_datasets)
+ONLY_SPANS = any_of(SPAN_RUNS.tasks.keys() - SPAN_RUNS.text_datasets)
 # Wildcard patterns of the linear models, and of all others.
-LINEAR = any_of(
-    {
-        key
-        for task in SPANS.values()
-        for key, panel in task.models.items()
-        if panel.kind == "linear"
-    }
-)
-NEURAL = rf"(?!(?:{LINEAR})/)[^/]+"
-WINDOWS = f"{RESULTS}/features/spans/{{dataset}}/{{model}}/{{length}}x{{step}}"
-UNIT_VECTORS = (
-    f"{RESULTS}/features/spans/{{dataset}}/{{encoder}}/vectors/{{length}}.parquet"
-)
+LINEAR_SPAN_MODELS = any_of(SPAN_RUNS.linear_models)
+NEURAL_SPAN_MODELS = rf"(?!(?:{LINEAR_SPAN_MODELS})/)[^/]+"
+RUN_BENCHMARK = f"{RESULTS}/benchmarks/{{dataset}}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.tsv"
+PRETRAINED = {"experiment": "pretrain", "condition": "contracts"}
+PRETRAINED_FOLDER = RUNS.folder(**PRETRAINED, seed=0)
+RELEASED = {"experiment": "release", "condition": "as-released"}
+RELEASED_FOLDER = RUNS.folder(**RELEASED, seed=0)
+FETCHED += SPAN_RUNS.released_files
 
 
 if not CONFIG.submit_small_jobs:
@@ -34,308 +30,454 @@ if not CONFIG.submit_small_jobs:
         spans_choose,
         spans_join,
         spans_score,
-        spans_score_outputs,
 
 
-include: "functions/spans.smk"
-
-
-use rule base as spans_features with:
+rule spans_features:
     input:
         data=data("{dataset}", "contracts", "questions", "training_examples"),
-        weights=tokenizer_for,
+        weights=SPAN_RUNS.tokenizer_weights,
     output:
-        train=windows("train"),
-        validation=windows("validation"),
-        test=windows("test"),
+        train=window_files(SPAN_RUNS.windows, "train"),
+        validation=window_files(SPAN_RUNS.windows, "validation"),
+        test=window_files(SPAN_RUNS.windows, "test"),
     log:
         f"{RESULTS}/logs/{{dataset}}/features/{{model}}/{{length}}x{{step}}.log",
     benchmark:
         f"{RESULTS}/benchmarks/{{dataset}}/features/{{model}}/{{length}}x{{step}}.tsv"
     wildcard_constraints:
-        dataset=SPANNED,
+        dataset=SPAN_DATASETS,
         length=r"\d+",
         step=r"\d+",
+    conda:
+        ENVIRONMENT
     threads: min(2, MODEL_THREADS)
     resources:
         mem_mb=per_attempt(4000),
     params:
-        **script_params("spans_features"),
-        settings=cutting,
-        shards=SPAN_SHARDS,
+        code=lambda wildcards: fingerprint_of("spans_features.py"),
+        settings=SPAN_RUNS.cutting,
+        shards=SHARDS,
     message:
         "Cutting the contracts of {wildcards.dataset} into windows of tokens for {wildcards.model}."
+    script:
+        "../scripts/spans_features.py"
 
 
-PRETRAINED = run_folder(experiment="pretrain", condition="contracts", seed=0)
+# EDGAR's contracts, or those of the sample.
+def contracts_for_pretraining(wildcards):
+    if CONFIG.data == "release":
+        return edgar_contracts(wildcards)
+    return data(wildcards.dataset, "contracts")
 
 
-# Masked language modelling on EDGAR's contracts, or those of the sample.
-use rule base_training as spans_pretrain with:
+# Masked language modelling on contracts.
+rule spans_pretrain:
     input:
-        contracts=pretraining_texts,
+        contracts=contracts_for_pretraining,
     output:
-        weights=directory(f"{PRETRAINED}/weights"),
-        record=f"{PRETRAINED}/run.json",
+        weights=directory(f"{PRETRAINED_FOLDER}/weights"),
+        record=f"{PRETRAINED_FOLDER}/run.json",
     log:
-        f"{PRETRAINED}/log.txt",
+        f"{PRETRAINED_FOLDER}/log.txt",
     benchmark:
         f"{RESULTS}/benchmarks/{{dataset}}/pretrain/{{model}}.tsv"
     wildcard_constraints:
-        dataset=SPANNED,
+        dataset=SPAN_DATASETS,
+    conda:
+        ENVIRONMENT
+    threads: MODEL_THREADS
     resources:
-        **model_job(run_work(experiment="pretrain", condition="contracts")),
+        **RESOURCES.of_model(RESOURCES.run_work(**PRETRAINED)),
     params:
-        **script_params("spans_pretrain"),
-        settings=lambda wildcards: settings(
-            wildcards, experiment="pretrain", condition="contracts"
-        ),
-        work=lambda wildcards: work(
-            wildcards, experiment="pretrain", condition="contracts"
-        ),
+        code=lambda wildcards: fingerprint_of("spans_pretrain.py"),
+        settings=lambda wildcards: RUNS.settings(wildcards, **PRETRAINED),
+        work=lambda wildcards: RUNS.work_folder(wildcards, **PRETRAINED),
+        device=CONFIG.device,
     message:
         "Training {wildcards.model} to fill in masked words of contracts."
-
-
-FETCHED += [
-    f"{RESULTS}/sources/{spec.settings['file']}"
-    for run, spec in SPECS.items()
-    if run.experiment == "release"
-]
-RELEASED = run_folder(experiment="release", condition="as-released", seed=0)
+    script:
+        "../scripts/spans_pretrain.py"
 
 
 # The authors' fine-tuned weights, unpacked from their zip.
-use rule base as spans_release with:
+rule spans_release:
     input:
-        lambda wildcards: f"{RESULTS}/sources/{release_settings(wildcards)['file']}",
+        lambda wildcards: SPAN_RUNS.released_file(wildcards, **RELEASED),
     output:
-        weights=directory(f"{RELEASED}/weights"),
-        record=f"{RELEASED}/run.json",
+        weights=directory(f"{RELEASED_FOLDER}/weights"),
+        record=f"{RELEASED_FOLDER}/run.json",
     log:
-        f"{RELEASED}/log.txt",
+        f"{RELEASED_FOLDER}/log.txt",
     benchmark:
         f"{RESULTS}/benchmarks/{{dataset}}/release/{{model}}.tsv"
     wildcard_constraints:
-        dataset=SPANNED,
+        dataset=SPAN_DATASETS,
+    conda:
+        ENVIRONMENT
     params:
-        **script_params("spans_release"),
-        settings=release_settings,
+        code=lambda wildcards: fingerprint_of("spans_release.py"),
+        settings=lambda wildcards: RUNS.settings(wildcards, **RELEASED),
     message:
         "Unpacking the authors' {wildcards.model}."
+    script:
+        "../scripts/spans_release.py"
 
 
-use rule base_model_run as spans_search with:
+# One training for each trial of a grid, without the held-out contracts.
+rule spans_search:
     input:
         census=f"{RESULTS}/data/{{dataset}}/census.json",
         data=data("{dataset}", "contracts", "questions"),
-        train=windows_of("train"),
-        read=windows_of("validation"),
-        weights=weights_of,
+        train=SPAN_RUNS.windows_of("train"),
+        read=SPAN_RUNS.windows_of("validation"),
+        start_weights=RUNS.source_weights,
+        start_records=RUNS.source_records,
+    output:
+        predictions=f"{RUN}/predictions.parquet",
+        record=f"{RUN}/run.json",
+    log:
+        f"{RUN}/log.txt",
+    benchmark:
+        RUN_BENCHMARK
     wildcard_constraints:
-        dataset=SPANNED,
+        dataset=SPAN_DATASETS,
         experiment="search",
+    conda:
+        ENVIRONMENT
+    threads: MODEL_THREADS
+    resources:
+        **RESOURCES.of_model(RESOURCES.run_work()),
     params:
-        **script_params("spans_search"),
-        work=work,
+        code=lambda wildcards: fingerprint_of("spans_search.py"),
+        settings=RUNS.settings,
+        work=RUNS.work_folder,
+        device=CONFIG.device,
     message:
         "Fine-tuning {wildcards.model} on a part of {wildcards.dataset} and reading the held-out contracts ({wildcards.condition})."
+    script:
+        "../scripts/spans_search.py"
 
 
-use rule base_choice as spans_choose with:
+rule spans_choose:
     input:
         data=data("{dataset}", "contracts", "questions", "answers"),
-        searched=needs,
+        searched=RUNS.needed_predictions,
+    output:
+        f"{RUNS.folder(seed=0)}/run.json",
+    log:
+        f"{RESULTS}/logs/{{dataset}}/{{experiment}}/{{model}}/{{condition}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/{{dataset}}/{{experiment}}/{{model}}/{{condition}}.tsv"
     wildcard_constraints:
-        dataset=SPANNED,
+        dataset=SPAN_DATASETS,
         experiment="choice",
+    conda:
+        ENVIRONMENT
     params:
-        **script_params("spans_choose"),
+        code=lambda wildcards: fingerprint_of("spans_choose.py"),
+        settings=RUNS.settings,
     message:
         "Choosing the settings of {wildcards.model} on the held-out contracts of {wildcards.dataset}."
+    script:
+        "../scripts/spans_choose.py"
 
 
-use rule base_training as spans_train with:
+rule spans_train:
     input:
         census=f"{RESULTS}/data/{{dataset}}/census.json",
         data=data("{dataset}", "contracts", "questions"),
-        train=windows_of("train"),
-        weights=weights_of,
-        choice=choice_of,
+        train=SPAN_RUNS.windows_of("train"),
+        start_weights=RUNS.source_weights,
+        start_records=RUNS.source_records,
+        choice=RUNS.choice,
+    output:
+        weights=directory(f"{RUN}/weights"),
+        record=f"{RUN}/run.json",
+    log:
+        f"{RUN}/log.txt",
+    benchmark:
+        RUN_BENCHMARK
     wildcard_constraints:
-        dataset=SPANNED,
+        dataset=SPAN_DATASETS,
         experiment="train",
-        model=NEURAL,
+        model=NEURAL_SPAN_MODELS,
+    conda:
+        ENVIRONMENT
+    threads: MODEL_THREADS
+    resources:
+        **RESOURCES.of_model(RESOURCES.run_work()),
     params:
-        **script_params("spans_train"),
+        code=lambda wildcards: fingerprint_of("spans_train.py"),
+        settings=RUNS.settings,
+        work=RUNS.work_folder,
+        device=CONFIG.device,
     message:
         "Fine-tuning {wildcards.model} on the contracts of {wildcards.dataset} ({wildcards.condition}, seed {wildcards.seed})."
+    script:
+        "../scripts/spans_train.py"
 
 
-use rule base_model_run as spans_read with:
+# Predictions for the test contracts with fine-tuned, released or a user's weights.
+rule spans_read:
     input:
         data=data("{dataset}", "contracts", "questions"),
-        train=windows_of("train"),
-        read=windows_of("test"),
-        weights=weights_of,
+        train=SPAN_RUNS.windows_of("train"),
+        read=SPAN_RUNS.windows_of("test"),
+        weights=RUNS.source_weights,
+        source_records=RUNS.source_records,
     output:
         predictions=f"{RUN}/predictions.parquet",
         reading=directory(f"{RUN}/reading"),
         record=f"{RUN}/run.json",
+    log:
+        f"{RUN}/log.txt",
+    benchmark:
+        RUN_BENCHMARK
     wildcard_constraints:
-        dataset=SPANNED,
+        dataset=SPAN_DATASETS,
         experiment="read",
-        model=NEURAL,
+        model=NEURAL_SPAN_MODELS,
+    conda:
+        ENVIRONMENT
+    threads: MODEL_THREADS
+    resources:
+        **RESOURCES.of_model(RESOURCES.run_work()),
     params:
-        **script_params("spans_read"),
+        code=lambda wildcards: fingerprint_of("spans_read.py"),
+        settings=RUNS.settings,
+        device=CONFIG.device,
     message:
         "Reading the test contracts of {wildcards.dataset} with {wildcards.model} ({wildcards.condition}, seed {wildcards.seed})."
+    script:
+        "../scripts/spans_read.py"
 
 
 # Sentence vectors of text units from a frozen encoder, shared by all linear models.
-use rule base as spans_vectors with:
+rule spans_vectors:
     input:
         data=data("{dataset}", "contracts"),
     output:
-        UNIT_VECTORS,
+        SPAN_RUNS.vectors,
     log:
         f"{RESULTS}/logs/{{dataset}}/vectors/{{encoder}}/{{length}}.log",
     benchmark:
         f"{RESULTS}/benchmarks/{{dataset}}/vectors/{{encoder}}/{{length}}.tsv"
     wildcard_constraints:
-        dataset=SPANNED,
+        dataset=SPAN_DATASETS,
         length=r"\d+",
+    conda:
+        ENVIRONMENT
     threads: MODEL_THREADS
     resources:
-        **model_job(
-            lambda wildcards: estimator().encoding(
-                wildcards.encoder, wildcards.dataset
-            )
-        ),
+        **RESOURCES.of_model(RESOURCES.encoding),
     params:
-        **script_params("spans_vectors"),
-        settings=encoding,
+        code=lambda wildcards: fingerprint_of("spans_vectors.py"),
+        settings=SPAN_RUNS.encoding,
         device=CONFIG.device,
     message:
         "Encoding the sentences of {wildcards.dataset} with {wildcards.encoder}."
+    script:
+        "../scripts/spans_vectors.py"
 
 
 # Linear baselines: no windows, no pretrained weights, no GPU.
-use rule base_run as spans_train_linear with:
+rule spans_train_linear:
     input:
         data=data("{dataset}", "contracts", "training_examples"),
-        vectors=vectors_of(UNIT_VECTORS, length="max_length"),
+        vectors=RUNS.vectors(SPAN_RUNS.vectors, length="max_length"),
     output:
         weights=directory(f"{RUN}/weights"),
         record=f"{RUN}/run.json",
+    log:
+        f"{RUN}/log.txt",
+    benchmark:
+        RUN_BENCHMARK
     wildcard_constraints:
-        dataset=SPANNED,
+        dataset=SPAN_DATASETS,
         experiment="train",
-        model=LINEAR,
+        model=LINEAR_SPAN_MODELS,
+    conda:
+        ENVIRONMENT
     threads: min(2, MODEL_THREADS)
     resources:
         mem_mb=per_attempt(6000),
     params:
-        **script_params("spans_train_linear"),
+        code=lambda wildcards: fingerprint_of("spans_train_linear.py"),
+        settings=RUNS.settings,
     message:
         "Training {wildcards.model} on the contracts of {wildcards.dataset}."
+    script:
+        "../scripts/spans_train_linear.py"
 
 
-use rule base_run as spans_read_linear with:
+rule spans_read_linear:
     input:
         data=data("{dataset}", "contracts", "questions"),
-        vectors=vectors_of(UNIT_VECTORS, length="max_length"),
-        weights=weights_of,
+        vectors=RUNS.vectors(SPAN_RUNS.vectors, length="max_length"),
+        weights=RUNS.source_weights,
+        source_records=RUNS.source_records,
+    output:
+        predictions=f"{RUN}/predictions.parquet",
+        record=f"{RUN}/run.json",
+    log:
+        f"{RUN}/log.txt",
+    benchmark:
+        RUN_BENCHMARK
     wildcard_constraints:
-        dataset=SPANNED,
+        dataset=SPAN_DATASETS,
         experiment="read",
-        model=LINEAR,
+        model=LINEAR_SPAN_MODELS,
+    conda:
+        ENVIRONMENT
     resources:
         mem_mb=per_attempt(4000),
     params:
-        **script_params("spans_read_linear"),
+        code=lambda wildcards: fingerprint_of("spans_read_linear.py"),
+        settings=RUNS.settings,
     message:
         "Reading the test contracts of {wildcards.dataset} with {wildcards.model}."
+    script:
+        "../scripts/spans_read_linear.py"
 
 
 # Language models without training.
-use rule base_asking as spans_ask with:
+rule spans_ask:
     input:
         data=data("{dataset}", "contracts", "questions"),
+    output:
+        predictions=f"{RUN}/predictions.parquet",
+        record=f"{RUN}/run.json",
+    log:
+        f"{RUN}/log.txt",
+    benchmark:
+        RUN_BENCHMARK
     wildcard_constraints:
-        dataset=NOT_QUOTED,
+        dataset=ONLY_SPANS,
         experiment="ask",
+    conda:
+        ENVIRONMENT
+    threads: MODEL_THREADS
+    resources:
+        **RESOURCES.of_asking(720, RESOURCES.run_work()),
     params:
-        **script_params("spans_ask"),
+        code=lambda wildcards: fingerprint_of("spans_ask.py"),
+        settings=RUNS.settings,
+        device=CONFIG.device,
+        asking=RUNS.asking,
+        writes=False,
     message:
         "Asking {wildcards.model} about the test contracts of {wildcards.dataset}."
+    script:
+        "../scripts/spans_ask.py"
 
 
-use rule base_asking as spans_write with:
+# Outputs of language models that are scored as text.
+rule spans_write:
     input:
         data=data("{dataset}", "contracts", "questions"),
-        predictions=needs,
+        predictions=RUNS.needed_predictions,
+    output:
+        predictions=f"{RUN}/predictions.parquet",
+        record=f"{RUN}/run.json",
+    log:
+        f"{RUN}/log.txt",
+    benchmark:
+        RUN_BENCHMARK
     wildcard_constraints:
-        dataset=QUOTED,
+        dataset=TEXT_DATASETS,
         experiment="ask",
+    conda:
+        ENVIRONMENT
+    threads: MODEL_THREADS
+    resources:
+        **RESOURCES.of_asking(720, RESOURCES.run_work()),
     params:
-        **script_params("spans_write"),
+        code=lambda wildcards: fingerprint_of("spans_ask.py"),
+        settings=RUNS.settings,
+        device=CONFIG.device,
+        asking=RUNS.asking,
+        writes=True,
     message:
         "Asking {wildcards.model} about the test contracts of {wildcards.dataset} ({wildcards.condition})."
+    script:
+        "../scripts/spans_ask.py"
 
 
 # Text outputs: the spans of a linear model above a threshold, or a constant output for every question.
-use rule base_run as spans_quote with:
+rule spans_quote:
     input:
         data=data("{dataset}", "contracts", "questions", "answers"),
-        predictions=needs,
-        weights=weights_of,
+        predictions=RUNS.needed_predictions,
+        weights=RUNS.source_weights,
+        source_records=RUNS.source_records,
+    output:
+        predictions=f"{RUN}/predictions.parquet",
+        record=f"{RUN}/run.json",
+    log:
+        f"{RUN}/log.txt",
+    benchmark:
+        RUN_BENCHMARK
     wildcard_constraints:
-        dataset=QUOTED,
+        dataset=TEXT_DATASETS,
         experiment="quote",
+    conda:
+        ENVIRONMENT
     params:
-        **script_params("spans_quote"),
+        code=lambda wildcards: fingerprint_of("spans_quote.py"),
+        settings=RUNS.settings,
     message:
         "Writing the outputs of {wildcards.model} for {wildcards.dataset} ({wildcards.condition})."
+    script:
+        "../scripts/spans_quote.py"
 
 
 # Joins spans that continue in the next window.
-use rule base_run as spans_join with:
+rule spans_join:
     input:
-        predictions=needs,
+        predictions=RUNS.needed_predictions,
         data=data("{dataset}", "contracts", "questions"),
+    output:
+        predictions=f"{RUN}/predictions.parquet",
+        record=f"{RUN}/run.json",
+    log:
+        f"{RUN}/log.txt",
+    benchmark:
+        RUN_BENCHMARK
     wildcard_constraints:
-        dataset=SPANNED,
+        dataset=SPAN_DATASETS,
         experiment="join",
+    conda:
+        ENVIRONMENT
     params:
-        **script_params("spans_join"),
+        code=lambda wildcards: fingerprint_of("spans_join.py"),
+        settings=RUNS.settings,
     message:
         "Joining the spans of adjacent windows ({wildcards.dataset}, {wildcards.model}, seed {wildcards.seed})."
+    script:
+        "../scripts/spans_join.py"
 
 
-use rule base_score as spans_score with:
+rule spans_score:
     input:
         predictions=f"{RUN}/predictions.parquet",
         data=data("{dataset}", "questions", "answers"),
+    output:
+        scores=f"{RUN}/scores.parquet",
+        units=f"{RUN}/units.parquet",
+    log:
+        f"{RESULTS}/logs/{{dataset}}/score/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/{{dataset}}/score/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.tsv"
     wildcard_constraints:
-        dataset=NOT_QUOTED,
+        dataset=SPAN_DATASETS,
         experiment=any_of(planning.PLANNERS["spans"].STAGES),
+    conda:
+        ENVIRONMENT
     params:
-        **script_params("spans_score"),
-        relaxed=lambda wildcards: SPANS[wildcards.dataset].relaxed,
-        low_thresholds=lambda wildcards: list(SPANS[wildcards.dataset].low_thresholds),
+        code=lambda wildcards: fingerprint_of("spans_score.py"),
+        evaluator=lambda wildcards: SPAN_RUNS.tasks[wildcards.dataset].evaluator,
+        settings=SPAN_RUNS.scoring,
     message:
-        "Scoring the spans of {wildcards.model} on the test contracts of {wildcards.dataset} ({wildcards.experiment}, {wildcards.condition}, seed {wildcards.seed})."
-
-
-use rule base_score as spans_score_outputs with:
-    input:
-        predictions=f"{RUN}/predictions.parquet",
-        data=data("{dataset}", "questions", "answers"),
-    wildcard_constraints:
-        dataset=QUOTED,
-        experiment=any_of(planning.PLANNERS["spans"].STAGES),
-    params:
-        **script_params("spans_score_outputs"),
-    message:
-        "Scoring the outputs of {wildcards.model} for {wildcards.dataset} ({wildcards.experiment}, {wildcards.condition}, seed {wildcards.seed})."
+        "Scoring {wildcards.model} on the test contracts of {wildcards.dataset} ({wildcards.experiment}, {wildcards.condition}, seed {wildcards.seed})."
+    script:
+        "../scripts/spans_score.py"

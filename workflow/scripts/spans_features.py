@@ -5,15 +5,15 @@ from pathlib import Path
 from lextables.models.weights import weights_folder
 from lextables.pipeline.job import job
 from lextables.tasks.spans.features import write_parts
+from lextables.tasks.spans.settings import CuttingSettings
 
 with job(snakemake.log[0]) as log:
-    settings = snakemake.params.settings
+    settings = CuttingSettings(**snakemake.params.settings)
+    weights = next(iter(snakemake.input.weights), None)
     counts = write_parts(
         *map(Path, snakemake.input.data),
         settings,
-        snakemake.input.weights[0]
-        if snakemake.input.weights
-        else weights_folder(settings),
+        weights or weights_folder(settings.plain()),
         Path(snakemake.output.train[0]).parents[1],
         shards=snakemake.params.shards,
         processes=snakemake.threads,

@@ -2,44 +2,38 @@
 
 from lextables.models import device
 from lextables.models.checkpoints import clear, work_folder
-from lextables.models.optimiser import Optimiser
 from lextables.models.weights import weights_folder
 from lextables.pipeline.content import sha256_of
 from lextables.pipeline.dataset import read
 from lextables.pipeline.job import job
 from lextables.pipeline.run import identity, recorded
 from lextables.tasks.spans.pretraining import pretrain
+from lextables.tasks.spans.settings import PretrainingRun
+
+
+def contract_texts(paths):
+    """Yield the texts of tables of contracts, one after another."""
+    for path in paths:
+        for row in read(path, ["text"]):
+            yield row["text"]
+
 
 with job(snakemake.log[0]):
-    settings, where = snakemake.params.settings, device.pick(snakemake.params.device)
-    with recorded(snakemake.output.record, settings) as record:
+    params, contracts = snakemake.params, snakemake.input.contracts
+    settings, where = PretrainingRun(**params.settings), device.pick(params.device)
+    with recorded(snakemake.output.record, settings.plain()) as record:
         record["device"] = device.describe(where)
-        contracts = [sha256_of(path) for path in snakemake.input.contracts]
-        owner = identity(contracts, snakemake.params.code, device.kind(where))
+        digests = [sha256_of(path) for path in contracts]
+        owner = identity(digests, params.code, device.kind(where))
         record["resumed_from_update"] = pretrain(
-            weights_folder(settings),
-            (
-                row["text"]
-                for path in snakemake.input.contracts
-                for row in read(path, ["text"])
-            ),
-            **{
-                name: settings[name]
-                for name in (
-                    "updates",
-                    "batch_size",
-                    "max_length",
-                    "learning_rate",
-                    "bf16",
-                )
-            },
-            optimiser=Optimiser(**settings["optimiser"]),
+            weights_folder(settings.plain()),
+            contract_texts(contracts),
+            settings,
             seed=0,
             work=work_folder(
-                snakemake.params.work, {"settings": settings, "identity": owner}
+                params.work, {"settings": settings.plain(), "identity": owner}
             ),
-            save_every=max(1, settings["updates"] // 20),
             device=where,
             output=snakemake.output.weights,
         )
-    clear(snakemake.params.work)
+    clear(params.work)

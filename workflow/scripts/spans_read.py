@@ -1,4 +1,4 @@
-"""Predict spans in the test contracts, with the weights of another run or of a registered model."""
+"""Predict spans in the test contracts, with the weights of a run or registered ones."""
 
 from pathlib import Path
 
@@ -7,23 +7,26 @@ from lextables.models.weights import weights_folder
 from lextables.pipeline.files import read_json
 from lextables.pipeline.job import job
 from lextables.pipeline.run import recorded
-from lextables.tasks.spans.reading import Reading, read_contracts
+from lextables.tasks.spans.reading import InferenceFiles, read_contracts
+from lextables.tasks.spans.settings import Inference
 
 with job(snakemake.log[0]):
-    settings, where = snakemake.params.settings, device.pick(snakemake.params.device)
-    windows, read = (
-        Path(paths[0]).parent for paths in (snakemake.input.train, snakemake.input.read)
-    )
-    weights, source = snakemake.input.weights or (None, None)
-    # Released weights have a run, but no training.
-    source_record = read_json(source) if source else {}
-    trained = {"trained": source_record} if "trial" in source_record else {}
-    with recorded(snakemake.output.record, settings) as record:
-        record |= {"device": device.describe(where)} | trained
+    files, settings = snakemake.input, Inference(**snakemake.params.settings)
+    where = device.pick(snakemake.params.device)
+    weights = next(iter(files.weights), None)
+    with recorded(snakemake.output.record, settings.plain()) as record:
+        record["device"] = device.describe(where)
+        for source in map(read_json, files.source_records):
+            # Released weights have a run, but no training.
+            if "trial" in source:
+                record["trained"] = source
+        windows, training_windows = (
+            Path(paths[0]).parent for paths in (files.read, files.train)
+        )
         record |= read_contracts(
-            Reading(*map(Path, snakemake.input.data), windows, read),
+            InferenceFiles(*map(Path, files.data), windows, training_windows),
             settings,
-            weights or weights_folder(settings),
+            weights or weights_folder(settings.plain()),
             where,
             snakemake.output.predictions,
             snakemake.output.reading,

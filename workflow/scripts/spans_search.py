@@ -1,55 +1,55 @@
-"""Fine-tune a model without the held-out contracts and predict these; its weights are not kept."""
+"""Fine-tune a model without the held-out contracts and predict their spans.
+
+The weights are not kept.
+"""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from lextables.models import device
-from lextables.models.checkpoints import clear
+from lextables.models.checkpoints import clear, work_folder
 from lextables.pipeline.content import folder_content
 from lextables.pipeline.job import job
 from lextables.pipeline.run import counts_of, identity, recorded
-from lextables.tasks.spans.reading import Reading, read_contracts
-from lextables.tasks.spans.squad import held_out_contracts
-from lextables.tasks.spans.training import contract_splits, train
+from lextables.tasks.spans.reading import InferenceFiles, read_contracts
+from lextables.tasks.spans.settings import Search
+from lextables.tasks.spans.squad import contract_splits, held_out_contracts
+from lextables.tasks.spans.training import train, work_settings
+from lextables.tasks.spans.windows import WindowFiles
 
 with job(snakemake.log[0]) as log, TemporaryDirectory() as scratch:
-    settings, where = snakemake.params.settings, device.pick(snakemake.params.device)
-    contracts, questions = map(Path, snakemake.input.data)
-    windows, read = (
-        Path(paths[0]).parent for paths in (snakemake.input.train, snakemake.input.read)
+    files, params = snakemake.input, snakemake.params
+    settings, where = Search(**params.settings), device.pick(params.device)
+    seed, weights = int(snakemake.wildcards.seed), f"{scratch}/weights"
+    contracts, questions = map(Path, files.data)
+    windows, held_out_windows = (
+        Path(paths[0]).parent for paths in (files.train, files.read)
     )
-    with recorded(snakemake.output.record, settings) as record:
+    with recorded(snakemake.output.record, settings.plain()) as record:
         record["device"] = device.describe(where)
-        start = map(
-            folder_content, snakemake.input.weights[::2]
-        )  # weights that the training starts from
         owner = identity(
-            counts_of(snakemake.input.census),
-            snakemake.params.code,
+            counts_of(files.census),
+            params.code,
             device.kind(where),
-            start,
+            map(folder_content, files.start_weights),
         )
         record |= train(
-            contracts,
-            questions,
-            windows,
+            WindowFiles(contracts, questions, windows),
             settings,
-            seed=int(snakemake.wildcards.seed),
+            seed=seed,
             search=True,
             device=where,
-            work_root=snakemake.params.work,
-            identity=owner,
-            output=f"{scratch}/weights",
+            work=work_folder(params.work, work_settings(settings, seed, True, owner)),
+            output=weights,
         )
         log.info("trained: %s", record)
-        held_out = held_out_contracts(contract_splits(contracts), settings["held_out"])
         record |= read_contracts(
-            Reading(contracts, questions, windows, read),
+            InferenceFiles(contracts, questions, held_out_windows, windows),
             settings,
-            f"{scratch}/weights",
+            weights,
             where,
             snakemake.output.predictions,
             scratch,
-            unseen=held_out,
+            unseen=held_out_contracts(contract_splits(contracts), settings.held_out),
         )
-    clear(snakemake.params.work)
+    clear(params.work)

@@ -3,43 +3,37 @@
 from pathlib import Path
 
 from lextables.models import device
-from lextables.models.checkpoints import keep
+from lextables.models.checkpoints import keep, work_folder
 from lextables.pipeline.content import folder_content
 from lextables.pipeline.job import job
 from lextables.pipeline.run import chosen, counts_of, identity, recorded
-from lextables.tasks.spans.training import train
+from lextables.tasks.spans.settings import Training
+from lextables.tasks.spans.training import train, work_settings
+from lextables.tasks.spans.windows import WindowFiles
 
 with job(snakemake.log[0]) as log:
-    choice, where = chosen(snakemake.input.choice), device.pick(snakemake.params.device)
-    settings = snakemake.params.settings | choice
-    with recorded(snakemake.output.record, settings) as record:
-        record |= {"device": device.describe(where)} | (
-            {"choice": choice} if choice else {}
-        )
-        start = map(
-            folder_content, snakemake.input.weights[::2]
-        )  # weights that the training starts from
+    files, params = snakemake.input, snakemake.params
+    choice, where = chosen(files.choice), device.pick(params.device)
+    settings = Training(**{**params.settings, **choice})
+    seed = int(snakemake.wildcards.seed)
+    with recorded(snakemake.output.record, settings.plain()) as record:
+        record["device"] = device.describe(where)
+        if choice:
+            record["choice"] = choice
         owner = identity(
-            counts_of(snakemake.input.census),
-            snakemake.params.code,
+            counts_of(files.census),
+            params.code,
             device.kind(where),
-            start,
+            map(folder_content, files.start_weights),
         )
         record |= train(
-            *map(Path, snakemake.input.data),
-            Path(snakemake.input.train[0]).parent,
+            WindowFiles(*map(Path, files.data), Path(files.train[0]).parent),
             settings,
-            seed=int(snakemake.wildcards.seed),
+            seed=seed,
             search=False,
             device=where,
-            work_root=snakemake.params.work,
-            identity=owner,
+            work=work_folder(params.work, work_settings(settings, seed, False, owner)),
             output=snakemake.output.weights,
         )
         log.info("trained: %s", record)
-    keep(
-        snakemake.params.work,
-        record["work"],
-        snakemake.output.weights,
-        snakemake.output.record,
-    )
+    keep(params.work, record["work"], snakemake.output.weights, snakemake.output.record)

@@ -87,6 +87,14 @@ class Runs:
             files += [self.file(source, "weights"), self.file(source, "run.json")]
         return files
 
+    def source_weights(self, wildcards: Wildcards) -> list[str]:
+        """Input: the weights of each run that a run loads; empty if it loads none."""
+        return [self.file(run, "weights") for run in self.spec(wildcards).sources]
+
+    def source_records(self, wildcards: Wildcards) -> list[str]:
+        """Input: the records of the same runs."""
+        return [self.file(run, "run.json") for run in self.spec(wildcards).sources]
+
     def vectors(self, pattern: str, **parts: str) -> Callable[[Wildcards], list[str]]:
         """Input function: the embeddings that a linear model reads; empty if it reads words.
 

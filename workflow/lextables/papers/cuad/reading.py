@@ -41,7 +41,9 @@ def read_with_linear_model(
     The model reads the text in plain characters.  ``settings`` are those of the run that read the test
     contracts; ``weights`` is its model's folder.
     """
-    from lextables.tasks.spans import linear  # not needed by the other models
+    # Not needed by the other models.
+    from lextables.tasks.spans import linear
+    from lextables.tasks.spans.linear_settings import LinearRun
 
     model = linear.load(Path(weights) / linear.WEIGHTS)
     questions = [
@@ -49,7 +51,9 @@ def read_with_linear_model(
         for name in categories
     ]
     plain_text = plain(text)
-    rows = linear.spans_of(model, {CONTRACT: plain_text.text}, questions, settings)
+    rows = linear.spans_of(
+        model, {CONTRACT: plain_text.text}, questions, LinearRun(**settings)
+    )
     write(NBEST, _in_source(rows, text, plain_text), output)
 
 
@@ -87,12 +91,13 @@ def read_with_fine_tuned_model(
     # torch takes seconds to load, and linear models do not need it.
     from lextables.models.loading import load_tokenizer
     from lextables.tasks.spans import window_ranking
-    from lextables.tasks.spans.features import write_features
+    from lextables.tasks.spans.features import WindowSource, write_features
     from lextables.tasks.spans.reading import RANKER, RECORD, read_windows
-    from lextables.tasks.spans.windows import WindowDataset, window_settings
+    from lextables.tasks.spans.settings import NbestSettings
+    from lextables.tasks.spans.windows import WindowDataset
 
-    record: dict[str, Any] = read_json(Path(reading) / RECORD)
-    settings, tokenizer = window_settings(record), load_tokenizer(weights)
+    settings = NbestSettings(**read_json(Path(reading) / RECORD))
+    tokenizer = load_tokenizer(weights)
     plain_text = plain(text)
     texts = {CONTRACT: plain_text.text}
     with TemporaryDirectory() as work:
@@ -108,22 +113,14 @@ def read_with_fine_tuned_model(
             "category": list(wordings),
         }
         pq.write_table(pa.table(rows), questions)
-        write_features(
-            contracts,
-            questions,
-            wordings,
-            folder,
-            tokenizer,
-            settings,
-            labelled=False,
-            shards=1,
-        )
-        limit, chosen = record["windows_per_question"], None
+        source = WindowSource(contracts, questions, wordings, labelled=False)
+        write_features(source, folder, tokenizer, settings, shards=1)
+        limit, chosen = settings.windows_per_question, None
         if limit:
             ranker = window_ranking.load(Path(reading) / RANKER)
             chosen = window_ranking.choose(ranker, folder, texts, limit)
         dataset = WindowDataset(folder, tokenizer, settings, wordings, chosen)
-        rows = read_windows(dataset, texts, record, weights, device)
+        rows = read_windows(dataset, texts, settings, weights, device)
         write(NBEST, _in_source(rows, text, plain_text), output)
         return WindowCount(
             len(dataset.windows),

@@ -11,20 +11,51 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from operator import itemgetter
 
-from lextables.models.language_model import LanguageModel, Request
+from pydantic import Field, PositiveInt
+
+from lextables.models.language_model import LanguageModel, Prompt, Request
 from lextables.models.multiple_choice import weighed
-from lextables.models.prompts import Template, plain_template
+from lextables.models.prompts import plain_template
+from lextables.models.settings import LanguageModelSettings, StepSettings
 from lextables.pipeline.dataset import Row
 from lextables.pipeline.errors import BadInput
+from lextables.tasks.spans.outputs import contract_of
 from lextables.tasks.spans.squad import collapsed
 
 NONE = "NONE"
 ANSWERS = ("Yes", "No")
-OVERLAP = 100  # words that a piece shares with the one before, so that no passage is lost between them
+# Words that a piece shares with the one before, so that no passage is lost between them.
+OVERLAP = 100
 _CERTAIN = 1e-6
 _QUOTE_MARKS = " \t\"'“”‘’`*•-"  # what models write around a quote
+
+
+class Pieces(StepSettings):
+    """Limits of language models on contracts: input and output."""
+
+    words: PositiveInt = 3000
+    """Words of a piece of a contract, at most; fewer if the model's window is shorter."""
+    tokens: PositiveInt = 300
+    """Tokens of an answer, at most."""
+    least: float = Field(0.01, ge=0, le=1)
+    """Least probability of a passage of which the model is asked to quote it."""
+    questions: PositiveInt | None = None
+    """Questions about a contract that are asked; None: all.
+
+    The others have the empty prediction."""
+
+
+class AskingSettings(LanguageModelSettings, Pieces):
+    """Span extraction with a language model."""
+
+    clause: list[list[str]]
+    """Prompt for a passage (`prompts.Template.plain`)."""
+    presence: list[list[str]]
+    """Prompt for the presence of a passage."""
+    n_best: PositiveInt
+    """Spans of a question, at most."""
 
 
 @dataclass(frozen=True)
@@ -46,100 +77,133 @@ class Extracted:
     counts: Counter[str] = field(default_factory=Counter)
 
 
-class Reader:
-    """A language model that reads contracts.
+def ask(
+    model: LanguageModel,
+    settings: AskingSettings,
+    questions: Sequence[Row],
+    texts: Mapping[str, str],
+) -> tuple[list[Row], Counter[str]]:
+    """Return rows of `schema.NBEST` for the test questions, and counts.
 
-    ``settings``: the prompts ``clause`` and ``presence``, and `plan.Pieces`.
+    ``texts`` maps contracts to texts.
     """
+    reader, extracted = Reader(model, settings), Extracted()
+    by_contract = asked_questions(questions, settings.questions)
+    pieces = []
+    for contract, asked in by_contract.items():
+        pieces += reader.pieces(contract, texts[contract], asked)
+    requests, characters = 0, 0
+    for piece in pieces:
+        asked = len(by_contract[piece.contract])
+        requests += 2 * asked
+        characters += 2 * asked * (piece.end - piece.start)
+    model.expect(requests, characters)
+    for piece in pieces:
+        contract = piece.contract
+        reader.read(piece, texts[contract], by_contract[contract], extracted)
+    rows = []
+    for question, contract in sorted(contract_of(questions, "test").items()):
+        spans = extracted.spans[question]
+        rows += nbest(question, texts[contract], spans, settings.n_best)
+    return rows, extracted.counts
 
-    def __init__(self, model: LanguageModel, settings: Mapping[str, Any]) -> None:
-        self.model, self.words, self.tokens = (
-            model,
-            settings["words"],
-            settings["tokens"],
-        )
-        self.least = settings["least"]
-        self.clause: Template = plain_template(settings["clause"])
-        self.presence: Template = plain_template(settings["presence"])
+
+class Reader:
+    """A language model that reads contracts."""
+
+    def __init__(self, model: LanguageModel, settings: AskingSettings) -> None:
+        self.model, self.settings = model, settings
+        self.clause = plain_template(settings.clause)
+        self.presence = plain_template(settings.presence)
 
     def pieces(self, contract: str, text: str, questions: Sequence[Row]) -> list[Piece]:
-        """Return the pieces of a contract, with which all ``questions`` fit the model's window.
+        """Return the pieces of a contract, with which all ``questions`` fit the window.
 
         Raises `BadInput` if not even one word fits.
         """
         longest = max((row["question"] for row in questions), key=len, default="")
-        places = fitting_parts(
-            text, self.words, lambda shown: self._fits(shown, longest), self.model.name
-        )
-        return [Piece(contract, start, end) for start, end in places]
 
-    def _fits(self, text: str, question: str) -> bool:
-        prompt = self.clause.filled(text=text, question=question)
-        return (
-            self.model.window is None
-            or self.model.tokens(prompt) + self.tokens <= self.model.window
-        )
+        def fits(shown: str) -> bool:
+            prompt = self.clause.filled(text=shown, question=longest)
+            return fits_window(self.model, prompt, self.settings.tokens)
+
+        places = fitting_parts(text, self.settings.words, fits, self.model.name)
+        return [Piece(contract, start, end) for start, end in places]
 
     def read(
         self, piece: Piece, text: str, questions: Sequence[Row], extracted: Extracted
     ) -> None:
-        """Ask all ``questions`` about a piece of a contract's ``text``; add the spans to ``extracted``."""
+        """Ask all ``questions`` about a piece of a contract's ``text``.
+
+        The spans are added to ``extracted``.
+        """
         shown = text[piece.start : piece.end]
-        prompts = [
-            self.presence.filled(text=shown, question=row["question"])
-            for row in questions
-        ]
-        present = weighed(self.model, prompts, [ANSWERS] * len(prompts))
-        probabilities = [
-            1.0 if answer is None else answer.shares[0] for answer in present
-        ]
         counts = extracted.counts
-        counts["requests"] += len(prompts)
-        counts["unanswered"] += sum(
-            answer is not None and not any(answer.shares) for answer in present
-        )
-        likely = [
-            (row, probability)
-            for row, probability in zip(questions, probabilities, strict=True)
-            if probability >= self.least
-        ]
-        requests = [
-            Request(
-                self.clause.filled(text=shown, question=row["question"]), self.tokens
-            )
-            for row, _ in likely
-        ]
+        likely = []
+        probabilities = self._presence(shown, questions, counts)
+        for row, probability in zip(questions, probabilities, strict=True):
+            if probability >= self.settings.least:
+                likely.append((row, probability))
+        requests = []
+        for row, _ in likely:
+            prompt = self.clause.filled(text=shown, question=row["question"])
+            requests.append(Request(prompt, self.settings.tokens))
         counts["requests"] += len(requests)
         answers = self.model.write(requests) if requests else []
         for (row, probability), answer in zip(likely, answers, strict=True):
             counts["cut_answers"] += answer.cut
+            spans = extracted.spans[row["question_id"]]
             for quote in quotes(answer.text):
                 counts["quotes"] += 1
                 place = where(quote, shown)
                 counts["unparseable"] += place is None
-                if place is None:
-                    continue
-                span = (piece.start + place[0], piece.start + place[1])
-                spans = extracted.spans[row["question_id"]]
-                spans[span] = max(probability, spans.get(span, 0.0))
+                if place is not None:
+                    span = (piece.start + place[0], piece.start + place[1])
+                    spans[span] = max(probability, spans.get(span, 0.0))
+
+    def _presence(
+        self, shown: str, questions: Sequence[Row], counts: Counter[str]
+    ) -> list[float]:
+        """Return for each question the probability that ``shown`` has a passage."""
+        prompts = []
+        for row in questions:
+            prompts.append(self.presence.filled(text=shown, question=row["question"]))
+        counts["requests"] += len(prompts)
+        probabilities, unanswered = [], 0
+        for answer in weighed(self.model, prompts, [ANSWERS] * len(prompts)):
+            # A model without probabilities is asked for all quotes.
+            shares = (1.0, 0.0) if answer is None else answer.shares
+            probabilities.append(shares[0])
+            unanswered += not any(shares)
+        counts["unanswered"] += unanswered
+        return probabilities
+
+
+def fits_window(model: LanguageModel, prompt: Prompt, tokens: int) -> bool:
+    """Whether a prompt and an answer of ``tokens`` tokens fit the model's window."""
+    return model.window is None or model.tokens(prompt) + tokens <= model.window
 
 
 def parts(text: str, words: int) -> list[tuple[int, int]]:
     """Return the positions of overlapping parts of ``text`` with ``words`` words each."""
-    ends = [(word.start(), word.end()) for word in re.finditer(r"\S+", text)]
-    step = max(1, words - min(OVERLAP, words // 4))
-    starts = range(0, max(1, len(ends) - (words - step)), step)
-    return (
-        [(ends[at][0], ends[min(at + words, len(ends)) - 1][1]) for at in starts]
-        if ends
-        else []
-    )
+    spans = [word.span() for word in re.finditer(r"\S+", text)]
+    if not spans:
+        return []
+    overlap = min(OVERLAP, words // 4)
+    places = []
+    for first in range(0, max(1, len(spans) - overlap), words - overlap):
+        last = min(first + words, len(spans)) - 1
+        places.append((spans[first][0], spans[last][1]))
+    return places
 
 
 def fitting_parts(
     text: str, words: int, fits: Callable[[str], bool], model: str
 ) -> list[tuple[int, int]]:
-    """Return `parts` of at most ``words`` words that all fit; `BadInput` if not even one word fits."""
+    """Return `parts` of at most ``words`` words that all fit.
+
+    Raises `BadInput`, with the name of the ``model``, if not even one word fits.
+    """
     while words:
         places = parts(text, words)
         if all(fits(text[start:end]) for start, end in places):
@@ -150,17 +214,19 @@ def fitting_parts(
 
 
 def quotes(answer: str) -> list[str]:
-    """Return the quotes in an answer, one per line; none if it says that there is no passage."""
-    lines = (line.strip() for line in answer.splitlines())
-    return [
-        line
-        for line in lines
-        if line and line.strip(_QUOTE_MARKS + ".").upper() != NONE
-    ]
+    """Return the quotes in an answer, one per line; none if there is no passage."""
+    found = []
+    for line in map(str.strip, answer.splitlines()):
+        if line and line.strip(_QUOTE_MARKS + ".").upper() != NONE:
+            found.append(line)
+    return found
 
 
 def where(quote: str, text: str) -> tuple[int, int] | None:
-    """Return the first position of a quote in ``text``, ignoring white space and quote marks; or None."""
+    """Return the first position of a quote in ``text``, or None.
+
+    White space and quote marks around the quote are ignored.
+    """
     for variant in (quote, quote.strip(_QUOTE_MARKS)):
         words = [re.escape(word) for word in variant.split()]
         if words and (match := re.search(r"\s+".join(words), text)):
@@ -169,12 +235,12 @@ def where(quote: str, text: str) -> tuple[int, int] | None:
 
 
 def asked_questions(questions: Iterable[Row], most: int | None) -> dict[str, list[Row]]:
-    """Return {contract: its test questions}, at most the first ``most`` by id (None: all)."""
-    by_contract: dict[str, list[Row]] = defaultdict(list)
-    for row in sorted(questions, key=lambda row: row["question_id"]):
+    """Return {contract: its test questions}, the first ``most`` by id (None: all)."""
+    by_contract: dict[str, list[Row]] = {}
+    for row in sorted(questions, key=itemgetter("contract_id", "question_id")):
         if row["split"] == "test":
-            by_contract[row["contract_id"]].append(row)
-    return {contract: rows[:most] for contract, rows in sorted(by_contract.items())}
+            by_contract.setdefault(row["contract_id"], []).append(row)
+    return {contract: rows[:most] for contract, rows in by_contract.items()}
 
 
 def nbest(
@@ -185,13 +251,11 @@ def nbest(
     The empty prediction has one minus the probability of the best span.
     """
     best: dict[str, tuple[float, int, int]] = {}
-    for (start, end), probability in sorted(
-        spans.items(), key=lambda item: (-item[1], item[0])
-    ):
-        best.setdefault(collapsed(text[start:end]), (probability, start, end))
-    kept = [(*place, released) for released, place in list(best.items())[:n_best]]
-    empty = (1.0 - kept[0][0] if kept else 1.0, -1, -1, "")
-    ranking = sorted([*kept, empty], key=lambda row: -row[0])
+    for span in sorted(spans, key=lambda span: (-spans[span], span)):
+        best.setdefault(collapsed(text[slice(*span)]), (spans[span], *span))
+    kept = [(*place, released) for released, place in best.items()][:n_best]
+    least = 1.0 - kept[0][0] if kept else 1.0
+    ranking = sorted([*kept, (least, -1, -1, "")], key=lambda row: -row[0])
     for rank, (probability, start, end, released) in enumerate(ranking):
         share = min(max(probability, _CERTAIN), 1 - _CERTAIN)
         yield {

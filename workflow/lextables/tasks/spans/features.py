@@ -23,9 +23,10 @@ from transformers import PreTrainedTokenizerBase
 
 from lextables.models.loading import load_tokenizer
 from lextables.pipeline.atomic import replacing, write_text
-from lextables.pipeline.dataset import batches, parquet_file, read, read_table
+from lextables.pipeline.dataset import batches, read, read_table
 from lextables.pipeline.errors import BadInput
-from lextables.tasks.spans.squad import held_out_contracts
+from lextables.tasks.spans.settings import CuttingSettings, WindowSettings
+from lextables.tasks.spans.squad import contract_splits, held_out_contracts
 from lextables.tasks.spans.tokens import (
     Layout,
     Tokens,
@@ -40,16 +41,11 @@ from lextables.tasks.spans.windows import (
     RECORD,
     TOKENS,
     WINDOWS,
-    WindowSettings,
     made_with,
     question_texts,
-    sha256,
-    window_settings,
 )
 
 _ROWS = 65_536
-DEFAULT = WindowSettings()
-PARTS = ("train", "validation", "test")
 
 
 def spans(count: int, capacity: int, step: int) -> tuple[np.ndarray, np.ndarray]:
@@ -63,115 +59,99 @@ def spans(count: int, capacity: int, step: int) -> tuple[np.ndarray, np.ndarray]
     return starts, np.minimum(starts + capacity, count).astype(np.int32)
 
 
+@dataclass(frozen=True)
+class WindowSource:
+    """Contracts, and the questions about them whose windows are written."""
+
+    contracts: Path
+    """Table with contract_id, text and split (which only ``split`` needs)."""
+    examples: Path
+    """Training examples (`squad.EXAMPLES`), or questions if not ``labelled``."""
+    questions: Mapping[str, str]
+    """{category: question}."""
+    split: str | None = None
+    """Only contracts of this split."""
+    labelled: bool = True
+    """Whether the rows have answers; otherwise all positions are 0."""
+
+
 def write_features(
-    contracts: str | Path,
-    examples: str | Path,
-    questions: Mapping[str, str],
-    folder: str | Path,
+    source: WindowSource,
+    folder: Path,
     tokenizer: PreTrainedTokenizerBase,
-    settings: WindowSettings = DEFAULT,
+    settings: WindowSettings,
     *,
-    tokenizer_name: str = "",
-    split: str | None = None,
-    labelled: bool = True,
     shards: int = 8,
     processes: int = 1,
 ) -> dict[str, Any]:
-    """Split contracts into windows, write a folder of features and return the content of features.json.
+    """Cut contracts into windows and write them; return the content of features.json.
 
-    ``contracts`` (contract_id, text, and split if ``split`` is given; sorted by contract_id) and ``examples``
-    (example_id, contract_id, category, start, end; -1 and -1 for no answer) are parquet files; ``questions``
-    maps categories to questions.  With ``labelled=False``, ``examples`` is a table of questions (question_id,
-    contract_id, category) and all positions are 0.  ``split`` selects the contracts of that split.
-    ``tokenizer_name`` is recorded.  A window has the positions of an answer if it contains all of it, else 0
-    and 0; see `tokens.answer_tokens` for the tokens of an answer and the examples that are left out.
+    A window has the positions of an answer if it contains all of it, else 0 and 0; see
+    `tokens.answer_tokens` for the tokens of an answer and the examples that are left out.
 
-    The bytes depend on the inputs and ``shards``, not on ``processes``.  Memory holds the examples and, for
-    each process, one contract and a bounded number of windows.
+    The bytes depend on the inputs and ``shards``, not on ``processes``.  Memory holds the
+    examples and, for each process, one contract and a bounded number of windows.
 
-    Raises `BadInput` for missing columns, repeated examples, an unknown contract or category, answers outside
-    the text or without tokens, contracts that are empty or too long, and a step wider than the contract
-    tokens of a window.  The folder then has no features.json.
+    Raises `BadInput` for answers without tokens, contracts that are empty or too long,
+    and a step wider than the contract tokens of a window.  The folder then has no
+    features.json.
     """
-    if not 1 <= shards <= 100:
-        raise BadInput(
-            f"shards = {shards}", where="write_features", do="choose 1 to 100"
-        )
-    folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / RECORD).unlink(missing_ok=True)
-    by_contract = _examples(Path(contracts), Path(examples), questions, split, labelled)
-    wanted = sorted(by_contract)
-    used = {
-        category: questions[category]
-        for category in sorted({e.category for es in by_contract.values() for e in es})
-    }
-    jobs = [
-        _Shard(
-            shard,
-            folder,
-            Path(contracts),
-            Path(examples).name,
-            {
-                contract_id: by_contract[contract_id]
-                for contract_id in wanted[shard::shards]
-            },
-            used,
-            tokenizer,
-            settings,
+    by_contract = _examples(source)
+    every = [example for some in by_contract.values() for example in some]
+    used = {name: source.questions[name] for name in {each.category for each in every}}
+    jobs = []
+    for shard in range(shards):
+        names = sorted(by_contract)[shard::shards]
+        examples = {name: by_contract[name] for name in names}
+        jobs.append(
+            _Shard(shard, folder, source.contracts, examples, used, tokenizer, settings)
         )
-        for shard in range(shards)
-    ]
-    done = sorted(itertools.chain.from_iterable(_write_shards(jobs, processes)))
+    done = list(itertools.chain.from_iterable(_write_shards(jobs, processes)))
     written = {job.file(kind) for job in jobs for kind in ("tokens", "windows")}
-    for file in (*folder.glob("tokens-*.parquet"), *folder.glob("windows-*.parquet")):
+    for file in folder.glob("*.parquet"):
         if file not in written:
             file.unlink()
     # A category whose examples were all left out is in no window.
     categories = set(itertools.chain.from_iterable(each.categories for each in done))
+    examples = sum(each.examples for each in done)
     record = {
-        **made_with(
-            tokenizer,
-            settings,
-            {name: text for name, text in used.items() if name in categories},
-        ),
-        "data_sha256": sha256([(each.contract_id, each.digest) for each in done]),
-        "tokenizer": tokenizer_name,
-        "labelled": labelled,
-        "split": split,
+        **made_with(tokenizer, settings, {name: used[name] for name in categories}),
         "shards": shards,
         "counts": {
             "contracts": len(done),
-            "examples": sum(each.examples for each in done),
-            "examples_left_out": sum(map(len, by_contract.values()))
-            - sum(each.examples for each in done),
+            "examples": examples,
+            "examples_left_out": len(every) - examples,
             "tokens": sum(each.tokens for each in done),
             "windows": sum(each.windows for each in done),
             "answered_windows": sum(each.answered for each in done),
             "one_token_answers": sum(each.one_token for each in done),
         },
     }
-    write_text(
-        folder / RECORD,
-        json.dumps(record, indent=2, sort_keys=True, ensure_ascii=False) + "\n",
-    )
+    text = json.dumps(record, indent=2, sort_keys=True, ensure_ascii=False)
+    write_text(folder / RECORD, text + "\n")
     return record
 
 
 @dataclass(frozen=True)
 class _Example:
+    """A question about a contract; the answer has the characters [start, end)."""
+
     example_id: str
     category: str
     start: int
     end: int
 
+    @property
+    def answered(self) -> bool:
+        return self.start >= 0
 
-@dataclass(frozen=True, order=True)
+
+@dataclass(frozen=True)
 class _Done:
     """Counts of what was written for one contract."""
 
-    contract_id: str
-    digest: str
     examples: int
     tokens: int
     windows: int
@@ -187,82 +167,36 @@ class _Shard:
     number: int
     folder: Path
     contracts: Path
-    examples_name: str
-    examples: Mapping[str, tuple[_Example, ...]]
+    examples: Mapping[str, Sequence[_Example]]
     questions: Mapping[str, str]
     tokenizer: PreTrainedTokenizerBase
     settings: WindowSettings
 
     def file(self, kind: str) -> Path:
+        """The path of the file of tokens or of windows."""
         return self.folder / f"{kind}-{self.number:02d}.parquet"
 
 
-def _examples(
-    contracts: Path,
-    examples: Path,
-    questions: Mapping[str, str],
-    split: str | None,
-    labelled: bool,
-) -> dict[str, tuple[_Example, ...]]:
-    """Return {contract: its examples, sorted by id} of the contracts of the split with examples."""
-    key = "example_id" if labelled else "question_id"
-    place = ["start", "end"] if labelled else []
-    _require(
-        contracts, ["contract_id", "text", *(["split"] if split is not None else [])]
-    )
-    _require(examples, [key, "contract_id", "category", *place])
-    known, last = {}, None
-    for row in read(
-        contracts, ["contract_id", *(["split"] if split is not None else [])]
-    ):
-        if last is not None and row["contract_id"] <= last:
-            fault = "repeats" if row["contract_id"] == last else "is out of order"
-            raise BadInput(
-                f"the contract_id {row['contract_id']!r} {fault}", where=contracts.name
-            )
-        last = row["contract_id"]
-        known[last] = row.get("split") == split
-    found: dict[str, list[_Example]] = {}
-    seen: set[str] = set()
-    for row in read(examples, [key, "contract_id", "category", *place]):
-        example_id, contract_id, category = (
-            row[key],
-            row["contract_id"],
-            row["category"],
-        )
-        where = f"{examples.name}, {key} {example_id!r}"
-        if example_id in seen:
-            raise BadInput(f"the {key} repeats", where=where)
-        seen.add(example_id)
-        if contract_id not in known:
-            raise BadInput(
-                f"the contract {contract_id!r} is not in {contracts.name}", where=where
-            )
-        if category not in questions:
-            raise BadInput(f"the category {category!r} has no question", where=where)
-        if known[contract_id]:
-            start, end = (row["start"], row["end"]) if labelled else (-1, -1)
-            found.setdefault(contract_id, []).append(
-                _Example(example_id, category, start, end)
-            )
-    if not found:
-        of = f" of split {split!r}" if split is not None else ""
-        raise BadInput(f"no example of a contract{of}", where=examples.name)
-    return {
-        name: tuple(sorted(some, key=lambda e: e.example_id))
-        for name, some in found.items()
-    }
-
-
-def _require(path: Path, columns: Sequence[str]) -> None:
-    with parquet_file(path) as file:
-        have = file.schema_arrow.names
-    if absent := [name for name in columns if name not in have]:
-        raise BadInput(
-            f"the column {absent[0]} is missing",
-            where=path.name,
-            do=f"its columns are {', '.join(have)}",
-        )
+def _examples(source: WindowSource) -> dict[str, list[_Example]]:
+    """Return {contract: its examples, sorted by id} of the contracts of the split."""
+    columns = ["contract_id"] if source.split is None else ["contract_id", "split"]
+    wanted = set()
+    for row in read(source.contracts, columns):
+        if row.get("split") == source.split:
+            wanted.add(row["contract_id"])
+    key = "example_id" if source.labelled else "question_id"
+    examples: dict[str, list[_Example]] = {}
+    for row in read(source.examples):
+        if row["contract_id"] in wanted:
+            span = (row["start"], row["end"]) if source.labelled else (-1, -1)
+            example = _Example(row[key], row["category"], *span)
+            examples.setdefault(row["contract_id"], []).append(example)
+    if not examples:
+        what = f"no question about a contract of the split {source.split or 'train'}"
+        raise BadInput(what, where=source.examples.name)
+    for some in examples.values():
+        some.sort(key=lambda example: example.example_id)
+    return examples
 
 
 _inherited: Sequence[_Shard] = ()
@@ -300,16 +234,12 @@ def _write_shards(jobs: Sequence[_Shard], processes: int) -> Iterator[list[_Done
 def _write_shard(job: _Shard) -> list[_Done]:
     """Write the two files of a shard; return the counts of each contract."""
     around = layout(job.tokenizer)
-    lengths = {
-        category: len(
-            question_ids(job.tokenizer, text, job.settings.max_question_length)
-        )
-        for category, text in job.questions.items()
-    }
-    for category, length in lengths.items():
-        _check_capacity(
-            category, job.settings, job.settings.max_length - around.special - length
-        )
+    longest = job.settings.max_question_length
+    lengths = {}
+    for category, text in job.questions.items():
+        lengths[category] = len(question_ids(job.tokenizer, text, longest))
+        capacity = job.settings.max_length - around.special - lengths[category]
+        _check_capacity(category, job.settings, capacity)
     done = []
     with (
         replacing(job.file("tokens")) as tokens_path,
@@ -322,36 +252,11 @@ def _write_shard(job: _Shard) -> list[_Done]:
         texts: list[tuple[str, Tokens]] = []
         windows: list[pa.RecordBatch] = []
         for contract_id, text in _texts(job.contracts, job.examples):
-            tokens = tokenise(
-                job.tokenizer,
-                text,
-                f"{job.contracts.name}, contract_id {contract_id!r}",
-            )
-            some = job.examples[contract_id]
-            found = _labels(job, text, tokens, some)
-            batch = _windows(job, contract_id, len(tokens), found, around, lengths)
-            start, end = (
-                batch.column("start_position").to_numpy(),
-                batch.column("end_position").to_numpy(),
-            )
-            answered = start > 0
-            done.append(
-                _Done(
-                    contract_id,
-                    sha256(
-                        [
-                            text,
-                            [[e.example_id, e.category, e.start, e.end] for e in some],
-                        ]
-                    ),
-                    len(found),
-                    len(tokens),
-                    batch.num_rows,
-                    int(answered.sum()),
-                    int((answered & (start == end)).sum()),
-                    tuple(batch.column("category").unique().to_pylist()),
-                )
-            )
+            where = f"{job.contracts.name}, contract_id {contract_id!r}"
+            tokens = tokenise(job.tokenizer, text, where)
+            labelled = _labels(job, text, tokens, job.examples[contract_id])
+            batch = _windows(job, contract_id, len(tokens), labelled, around, lengths)
+            done.append(_done(len(labelled), len(tokens), batch))
             texts.append((contract_id, tokens))
             windows.append(batch)
             if len(texts) >= CONTRACTS_A_BATCH:
@@ -367,59 +272,68 @@ def _write_shard(job: _Shard) -> list[_Done]:
     return done
 
 
+def _done(examples: int, tokens: int, windows: pa.RecordBatch) -> _Done:
+    """Return the counts of one contract with these ``windows`` (`WINDOWS`)."""
+    starts = windows.column("start_position").to_numpy()
+    ends = windows.column("end_position").to_numpy()
+    answered = starts > 0
+    return _Done(
+        examples,
+        tokens,
+        windows.num_rows,
+        answered=int(answered.sum()),
+        one_token=int((answered & (starts == ends)).sum()),
+        categories=tuple(windows.column("category").unique().to_pylist()),
+    )
+
+
 def _check_capacity(category: str, settings: WindowSettings, capacity: int) -> None:
+    """Raise `BadInput` if windows with ``capacity`` contract tokens leave gaps."""
     if capacity < settings.step:
         raise BadInput(
-            f"a window of {settings.max_length} tokens has {max(capacity, 0)} contract tokens after "
-            f"the question of {category!r}, fewer than the step of {settings.step}",
+            f"a window of {settings.max_length} tokens has {max(capacity, 0)} contract "
+            f"tokens after the question of {category!r}, fewer than the step of "
+            f"{settings.step}",
             where="window settings",
             do="lower step or max_question_length, or raise max_length",
         )
 
 
 def _texts(contracts: Path, wanted: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield (contract, text) of the ``wanted`` contracts, in the table's order."""
     for batch in batches(contracts, ["contract_id", "text"], CONTRACTS_A_BATCH):
         for row, contract_id in enumerate(batch.column("contract_id").to_pylist()):
             if contract_id in wanted:
                 yield contract_id, batch.column("text")[row].as_py() or ""
 
 
+_Labelled = tuple[_Example, tuple[int, int] | None]
+
+
 def _labels(
     job: _Shard, text: str, tokens: Tokens, examples: Sequence[_Example]
-) -> list[tuple[_Example, tuple[int, int] | None]]:
-    """Return the examples with the first and the last token of their answers; None for no answer.
+) -> list[_Labelled]:
+    """Return the examples with the first and the last token of their answers.
 
-    Examples whose answer the release does not find are left out.
+    These are None for no answer.  Examples whose answer the release does not find are
+    left out.
     """
-    if all((example.start, example.end) == (-1, -1) for example in examples):
+    if not any(example.answered for example in examples):
         return [(example, None) for example in examples]
     words = Words.of(text, tokens)
-    labelled: list[tuple[_Example, tuple[int, int] | None]] = []
+    labelled: list[_Labelled] = []
     for example in examples:
-        if (example.start, example.end) == (-1, -1):
+        if not example.answered:
             labelled.append((example, None))
             continue
-        where = f"{job.examples_name}, example_id {example.example_id!r}"
-        if not 0 <= example.start < example.end <= len(text):
-            raise BadInput(
-                f"the answer has the characters {example.start} to {example.end} of a contract of "
-                f"{len(text)} characters",
-                where=where,
-                do="use a span inside the text, or -1 and -1 for no answer",
-            )
-        found = answer_tokens(
-            job.tokenizer,
-            text,
-            tokens,
-            words,
-            example.start,
-            example.end,
-        )
+        start, end = example.start, example.end
+        found = answer_tokens(job.tokenizer, text, tokens, words, start, end)
         if found and found[1] < found[0]:
             raise BadInput(
-                f"the answer, characters {example.start} to {example.end}, has no token with this tokenizer",
-                where=where,
-                do="correct the span or leave the example out",
+                f"the answer, characters {start} to {end}, has no token with this "
+                "tokenizer",
+                where=f"example_id {example.example_id!r}",
+                do="use another model",
             )
         if found:
             labelled.append((example, found))
@@ -430,111 +344,90 @@ def _windows(
     job: _Shard,
     contract_id: str,
     tokens: int,
-    examples: Sequence[tuple[_Example, tuple[int, int] | None]],
+    examples: Sequence[_Labelled],
     around: Layout,
     lengths: Mapping[str, int],
 ) -> pa.RecordBatch:
-    """Return the rows of `WINDOWS` of a contract with ``tokens`` tokens, for examples with their labels."""
-    cut: dict[int, tuple[np.ndarray, np.ndarray]] = {}
-    numbers, columns = [], []
-    for example, found in examples:
+    """Return the rows of `WINDOWS` of a contract with ``tokens`` tokens.
+
+    ``lengths`` is {category: tokens of its question}.
+    """
+    example_ids, categories, numbers, integers = [], [], [], []
+    for example, label in examples:
         length = lengths[example.category]
-        if length not in cut:
-            capacity = job.settings.max_length - around.special - length
-            cut[length] = spans(tokens, capacity, job.settings.step)
-        starts, stops = cut[length]
+        capacity = job.settings.max_length - around.special - length
+        starts, stops = spans(tokens, capacity, job.settings.step)
         start_positions = end_positions = np.zeros_like(starts)
-        if found:
-            first, last = found
+        if label:
+            first, last = label
             inside = (starts <= first) & (last < stops)
             before = len(around.prefix) + length + len(around.middle)
             start_positions = np.where(inside, first - starts + before, 0)
             end_positions = np.where(inside, last - starts + before, 0)
+        window = np.arange(len(starts))
+        example_ids.append(example.example_id)
+        categories.append(example.category)
         numbers.append(len(starts))
-        columns.append(
-            (np.arange(len(starts)), starts, stops, start_positions, end_positions)
+        integers.append(
+            np.stack([window, starts, stops, start_positions, end_positions])
         )
     if not examples:
         return pa.RecordBatch.from_pylist([], schema=WINDOWS.schema)
-    rows = np.repeat(np.arange(len(examples)), numbers)
-    integers = [
-        np.concatenate(column).astype(np.int32) for column in zip(*columns, strict=True)
+    rows = pa.array(np.repeat(np.arange(len(examples)), numbers))
+    columns = [
+        pa.array(example_ids).take(rows),
+        pa.repeat(contract_id, len(rows)),
+        pa.array(categories).take(rows),
     ]
-    return pa.record_batch(
-        [
-            pa.array([example.example_id for example, _ in examples], pa.string()).take(
-                pa.array(rows)
-            ),
-            pa.array([contract_id], pa.string()).take(pa.array(np.zeros_like(rows))),
-            pa.array([example.category for example, _ in examples], pa.string()).take(
-                pa.array(rows)
-            ),
-            *map(pa.array, integers),
-        ],
-        schema=WINDOWS.schema,
-    )
+    columns += map(pa.array, np.concatenate(integers, axis=1).astype(np.int32))
+    return pa.record_batch(columns, schema=WINDOWS.schema)
 
 
 def _token_batch(texts: Sequence[tuple[str, Tokens]]) -> pa.RecordBatch:
-    ends = np.cumsum([0, *(len(tokens) for _, tokens in texts)]).astype(np.int32)
-    columns = (
-        pa.ListArray.from_arrays(
-            ends, np.concatenate([getattr(tokens, name) for _, tokens in texts])
-        )
-        for name in ("ids", "starts", "ends")
-    )
-    names = pa.array([contract_id for contract_id, _ in texts], pa.string())
-    return pa.record_batch(
-        [names, *(column.cast(TOKENS.schema.field("ids").type) for column in columns)],
-        schema=TOKENS.schema,
-    )
+    """Return the rows of `TOKENS` of (contract, its tokens)."""
+    sizes = [len(tokens) for _, tokens in texts]
+    bounds = np.cumsum([0, *sizes]).astype(np.int32)
+    columns = [pa.array([contract_id for contract_id, _ in texts], pa.string())]
+    for name in ("ids", "starts", "ends"):
+        values = np.concatenate([getattr(tokens, name) for _, tokens in texts])
+        lists = pa.ListArray.from_arrays(bounds, values)
+        columns.append(lists.cast(TOKENS.schema.field(name).type))
+    return pa.record_batch(columns, schema=TOKENS.schema)
 
 
 def write_parts(
     contracts: Path,
     questions: Path,
     examples: Path,
-    settings: Mapping[str, Any],
+    settings: CuttingSettings,
     weights: str | Path,
     folder: Path,
-    *,
-    shards: int,
-    processes: int,
+    **options: int,
 ) -> dict[str, dict[str, int]]:
-    """Write the windows of each of `PARTS` to a subfolder of ``folder``; return their counts.
+    """Write the windows of each part to a subfolder of ``folder``; return counts.
 
-    ``weights`` is a folder with the model's tokenizer; ``settings["held_out"]`` selects the held-out
-    contracts.
+    The parts are `train`, `validation` (the held-out contracts) and `test`.  ``weights``
+    is a folder with the model's tokenizer; ``options`` are ``shards`` and ``processes`` of
+    `write_features`.
     """
-    tokenizer = load_tokenizer(weights)
-    splits = {
-        row["contract_id"]: row["split"]
-        for row in read(contracts, ["contract_id", "split"])
-    }
-    held = sorted(held_out_contracts(splits, settings["held_out"]))
+    tokenizer, texts = load_tokenizer(weights), question_texts(questions)
+    held_out = held_out_contracts(contract_splits(contracts), settings.held_out)
     asked = read_table(questions)
     counts = {}
     with tempfile.TemporaryDirectory() as scratch:
         held_questions = Path(scratch) / questions.name
-        pq.write_table(
-            asked.filter(pc.is_in(asked["contract_id"], pa.array(held))), held_questions
-        )
-        parts = {
-            "train": {"examples": examples},
-            "validation": {"examples": held_questions, "labelled": False},
-            "test": {"examples": questions, "labelled": False, "split": "test"},
+        held = pc.is_in(asked["contract_id"], pa.array(sorted(held_out)))
+        pq.write_table(asked.filter(held), held_questions)
+        sources = {
+            "train": WindowSource(contracts, examples, texts),
+            "validation": WindowSource(
+                contracts, held_questions, texts, labelled=False
+            ),
+            "test": WindowSource(contracts, questions, texts, "test", labelled=False),
         }
-        for part in PARTS:
+        for part, source in sources.items():
             record = write_features(
-                contracts,
-                questions=question_texts(questions),
-                folder=folder / part,
-                tokenizer=tokenizer,
-                settings=window_settings(settings),
-                tokenizer_name=f"{settings['weights']} {settings['revision'] or ''}".strip(),
-                shards=shards,
-                processes=processes,
-                **parts[part],
+                source, folder / part, tokenizer, settings, **options
             )
             counts[part] = record["counts"]
     return counts

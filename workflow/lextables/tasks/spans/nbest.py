@@ -1,109 +1,127 @@
-"""N-best lists of predicted spans: joining spans across windows, and choosing a trial by its AUPR."""
+"""N-best lists of spans: joining spans of windows, and choosing a trial by its AUPR."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from lextables.metrics import spans
+from lextables.models.settings import StepSettings
 from lextables.pipeline.dataset import Row, read
+from lextables.tasks.spans.settings import Trial
 from lextables.tasks.spans.squad import collapsed
 
 MIN_SHARE = 0.1
 
 
+class ScoringSettings(StepSettings):
+    """The released evaluator."""
+
+    relaxed: str | None
+    """Part of a category's name: there a prediction may contain the answer."""
+    low_thresholds: tuple[float, ...]
+    """Thresholds of the released sweep below 0.01."""
+
+
+class ChoosingSettings(ScoringSettings):
+    """The choice of a trial by its score on the held-out contracts."""
+
+    trials: tuple[Trial, ...]
+    """In the order of the searches."""
+    held_out: float | str
+    """Share of the training contracts that is held out, or the name of their split."""
+
+
 def choose(
-    trials: Sequence[Mapping[str, Any]],
+    settings: ChoosingSettings,
     searched: Sequence[str | Path],
     asked: Sequence[Row],
     answers: Iterable[Row],
-    relaxed: str | None,
-    low_thresholds: Sequence[float],
 ) -> tuple[dict[str, Any], list[float]]:
-    """Return the trial with the highest AUPR on the held-out contracts, and the AUPR of each trial.
+    """Return the trial with the highest AUPR, as plain values, and the AUPR of each trial.
 
-    ``searched`` are the predictions of the searches, one for each trial and in the same order; ``asked`` are
-    the questions about the held-out contracts; ``relaxed`` and ``low_thresholds`` are the scorer's.  Ties go
-    to the first trial.
+    ``searched`` are the predictions of the trials, ``asked`` the questions about the
+    held-out contracts.  Ties go to the first trial.
     """
     gold = spans.gold(asked, answers)
-    areas = [_area(path, gold, relaxed, low_thresholds) for path in searched]
-    return dict(trials[int(np.argmax(areas))]), areas
+    areas = [_area(path, gold, settings) for path in searched]
+    return settings.trials[int(np.argmax(areas))].plain(), areas
 
 
-def _area(
-    path: str | Path,
-    gold: spans.Gold,
-    relaxed: str | None,
-    low_thresholds: Sequence[float],
-) -> float:
+def _area(path: str | Path, gold: spans.Gold, settings: ScoringSettings) -> float:
+    """Return the AUPR of predictions by the released evaluator."""
     nbest = spans.nbest_rows(read(path))
     spans.check_questions(nbest, gold)
-    matches = spans.paper_matches(nbest, gold, relaxed)
-    counts = spans.overall_counts(matches, gold, spans.sweep(low_thresholds))
+    matches = spans.paper_matches(nbest, gold, settings.relaxed)
+    thresholds = spans.sweep(settings.low_thresholds)
+    counts = spans.overall_counts(matches, gold, thresholds)
     return float(spans.aupr(counts.curve())[0])
 
 
 def join(predictions: Iterable[Row], texts: Mapping[str, str]) -> Iterator[Row]:
     """Yield the n-best spans of each question with overlapping and touching spans joined.
 
-    A model that reads one window at a time cannot predict a span longer than its window (MAUD, Section A.14,
-    names this limit of its baseline).  A long passage is predicted in parts, which overlap or touch (only
-    white space is between them).
+    A model that reads one window at a time cannot predict a span longer than its window
+    (MAUD, Section A.14, names this limit of its baseline).  A long passage is predicted in
+    parts, which overlap or touch (only white space is between them).
 
-    ``predictions`` are rows of `schema.NBEST`, sorted by question; ``texts`` maps questions to their
-    contract's text.  A span joins only spans at least `MIN_SHARE` times as probable as the best of its run of
-    touching spans; the others are dropped, since a passage is predicted once.  The joined span has the sum of
-    the parts' probabilities, which are shares of one passage, and the logits of the best part; its released
-    text is its slice with single blanks.  Of spans with the same released text the most probable is kept, as
-    in the n-best rule.  The empty prediction is kept.
+    ``predictions`` are rows of `schema.NBEST`, sorted by question; ``texts`` maps
+    questions to their contract's text.  A span joins only spans at least `MIN_SHARE` times
+    as probable as the best of its run of touching spans; the others are dropped, since a
+    passage is predicted once.  The joined span has the sum of the parts' probabilities,
+    which are shares of one passage, and the logits of the best part; its released text is
+    its slice with single blanks.  Of spans with the same released text the most probable
+    is kept, as in the n-best rule.  The empty prediction is kept.
     """
-    for question, group in groupby(predictions, key=lambda row: row["question_id"]):
-        rows, text = list(group), texts[question]
-        joined = [dict(row) for row in rows if row["start"] < 0]
-        spans_ = sorted(
-            (row for row in rows if row["start"] >= 0),
-            key=lambda row: (row["start"], row["end"]),
-        )
-        for run in _runs(spans_, text):
-            joined += _joined(run, text)
+    for question, group in groupby(predictions, key=itemgetter("question_id")):
+        joined, places = [], []
+        for row in group:
+            (places if row["start"] >= 0 else joined).append(row)
+        places.sort(key=itemgetter("start", "end"))
+        for touching in _touching(places, texts[question]):
+            joined += _joined(touching, texts[question])
         joined.sort(key=lambda row: (-row["probability"], row["start"], row["end"]))
         by_text: dict[str, Row] = {}
         for row in joined:
             by_text.setdefault(row["released_text"], row)
         for rank, row in enumerate(by_text.values()):
-            yield row | {"question_id": question, "rank": rank}
+            yield {**row, "rank": rank}
 
 
-def _runs(spans_: Sequence[Row], text: str) -> Iterator[list[Row]]:
-    """Yield runs of touching spans; ``spans_`` are sorted by position."""
-    run: list[Row] = []
+def _touching(places: Sequence[Row], text: str) -> Iterator[list[Row]]:
+    """Yield the groups of touching spans; ``places`` are sorted by position."""
+    group: list[Row] = []
     end = 0
-    for span in spans_:
-        if run and span["start"] > end and text[end : span["start"]].strip():
-            yield run
-            run = []
-        end = max(end, span["end"]) if run else span["end"]
-        run.append(span)
-    if run:
-        yield run
+    for row in places:
+        if group and text[end : row["start"]].strip():
+            yield group
+            group, end = [], 0
+        group.append(row)
+        end = max(end, row["end"])
+    if group:
+        yield group
 
 
-def _joined(run: Sequence[Row], text: str) -> Iterator[Row]:
-    def rank(row: Row) -> tuple[float, int, int]:
-        return row["probability"], -row["start"], -row["end"]
-
-    best = max(run, key=rank)
-    kept = [row for row in run if row["probability"] >= MIN_SHARE * best["probability"]]
+def _joined(touching: Sequence[Row], text: str) -> Iterator[Row]:
+    """Yield the joined spans of a group; a group without improbable spans is one."""
+    best = max(row["probability"] for row in touching)
+    kept = [row for row in touching if row["probability"] >= MIN_SHARE * best]
     # Without the improbable spans between them, the others may no longer touch.
-    for part in _runs(kept, text):
-        top = max(part, key=rank)
-        if len(part) == 1:
-            yield dict(top)
-            continue
-        start, end = part[0]["start"], max(row["end"] for row in part)
-        slice_ = {"released_text": collapsed(text[start:end]), "text": text[start:end]}
-        total = min(1.0, sum(row["probability"] for row in part))
-        yield dict(top) | slice_ | {"start": start, "end": end, "probability": total}
+    for parts in _touching(kept, text):
+        top = min(
+            parts, key=lambda row: (-row["probability"], row["start"], row["end"])
+        )
+        if len(parts) > 1:
+            start, end = parts[0]["start"], max(row["end"] for row in parts)
+            top = {
+                **top,
+                "released_text": collapsed(text[start:end]),
+                "text": text[start:end],
+                "start": start,
+                "end": end,
+                "probability": min(1.0, sum(row["probability"] for row in parts)),
+            }
+        yield top

@@ -1,18 +1,21 @@
-"""Text outputs of spans: the passages that are quoted for a question, scored by `metrics.containment`.
+"""Text outputs: the passages that are quoted for a question (`metrics.containment`).
 
-An output quotes the contract: all spans above a probability, in the order of the contract.  For a linear
-model the probability is chosen on its out-of-fold predictions for the training contracts.
+An output quotes the contract: all spans above a probability, in the order of the contract.
+For a linear model the probability is chosen on its out-of-fold predictions for the training
+contracts.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 from string import Template
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
 
 from lextables.metrics.containment import COUNTS, NO_CLAUSE, counts, values
+from lextables.models.settings import StepSettings
 from lextables.pipeline.dataset import Column, Row, Table
 
 OUTPUTS = Table(
@@ -25,26 +28,40 @@ OUTPUTS = Table(
     key=("question_id",),
     row_group=64,  # outputs may be whole contracts
 )
+OUT_OF_FOLD = "out_of_fold.parquet"  # in the folder of a linear model's weights
 THRESHOLDS = tuple(step / 100 for step in range(1, 100))
 BETWEEN = " "  # a line break would join two words in the evaluator
 
 Scored = Sequence[tuple[int, int, float]]
 
 
-def passages(text: str, spans: Scored, least: float) -> list[str]:
-    """Return the passages of a contract's ``text`` with at least the probability ``least``, in order.
+class QuotingSettings(StepSettings):
+    """Outputs that quote a linear model's spans, or are the same for every question."""
 
-    ``spans`` are (start, end, probability).  Spans that overlap or touch (only white space is between them)
-    are one passage.
+    kind: Literal["linear", "fixed"]
+    """Which of the two."""
+    metric: str | None = None
+    """Metric for which the threshold of a linear model is chosen."""
+    output: str | None = None
+    """The fixed output; ${contract} is the contract's text."""
+
+
+def passages(text: str, spans: Scored, least: float) -> list[str]:
+    """Return the passages of a contract's ``text`` with at least this probability.
+
+    They are in the order of the contract.  ``spans`` are (start, end, probability); those
+    that overlap or touch (only white space is between them) are one passage.
     """
-    joined: list[list[int]] = []
-    for start, end in sorted(
-        (start, end) for start, end, share in spans if share >= least and start >= 0
-    ):
+    probable = []
+    for start, end, share in spans:
+        if share >= least and start >= 0:
+            probable.append((start, end))
+    joined: list[tuple[int, int]] = []
+    for start, end in sorted(probable):
         if joined and not text[joined[-1][1] : start].strip():
-            joined[-1][1] = max(joined[-1][1], end)
-        else:
-            joined.append([start, end])
+            first, last = joined.pop()
+            start, end = first, max(last, end)
+        joined.append((start, end))
     return [text[start:end] for start, end in joined]
 
 
@@ -67,8 +84,8 @@ def curve(
 ) -> dict[str, np.ndarray]:
     """Return {metric: value at each of `THRESHOLDS`} over the questions of ``nbest``.
 
-    ``contracts`` maps questions to contracts, ``texts`` contracts to texts, ``golds`` questions to gold
-    texts.
+    ``contracts`` maps questions to contracts, ``texts`` contracts to texts, ``golds``
+    questions to gold texts.
     """
     totals = np.zeros((len(THRESHOLDS), COUNTS))
     for question, spans in by_question(nbest):
@@ -77,20 +94,24 @@ def curve(
         # Thresholds that show the same number of spans show the same ones.
         below = np.searchsorted(shares, THRESHOLDS)
         _, first, same = np.unique(below, return_index=True, return_inverse=True)
-        found = [
-            counts(quoted(text, spans, THRESHOLDS[place]), gold)
-            for place in first.tolist()
-        ]
-        totals += np.array(found, dtype=np.float64)[same]
+        distinct = []
+        for place in first.tolist():
+            output = quoted(text, spans, THRESHOLDS[place])
+            distinct.append(counts(output, gold))
+        totals += np.array(distinct, dtype=np.float64)[same]
     return values(totals)
 
 
 def best_threshold(
-    scored: Mapping[str, np.ndarray], metric: str
+    values_at: Mapping[str, np.ndarray], metric: str
 ) -> tuple[float, dict[str, float]]:
-    """Return the threshold with the highest ``metric`` of `curve`, and all metrics there."""
-    place = int(np.argmax(scored[metric]))
-    return THRESHOLDS[place], {name: float(of[place]) for name, of in scored.items()}
+    """Return the threshold with the highest ``metric``, and all metrics there.
+
+    ``values_at`` is the result of `curve`.
+    """
+    place = int(np.argmax(values_at[metric]))
+    best = {name: float(values[place]) for name, values in values_at.items()}
+    return THRESHOLDS[place], best
 
 
 def outputs(
@@ -107,10 +128,27 @@ def outputs(
         }
 
 
+def candidate_passages(
+    nbest: Iterable[Row], asked: Iterable[Row], texts: Mapping[str, str], least: float
+) -> dict[str, list[str]]:
+    """Return {question: its `passages` with at least this probability}.
+
+    ``asked`` are rows of `squad.QUESTIONS`; ``texts`` maps contracts to texts.
+    """
+    contracts = {row["question_id"]: row["contract_id"] for row in asked}
+    found = {}
+    for question, spans in by_question(nbest):
+        found[question] = passages(texts[contracts[question]], spans, least)
+    return found
+
+
 def fixed(
     contracts: Mapping[str, str], texts: Mapping[str, str], output: str
 ) -> Iterator[Row]:
-    """Yield rows of `OUTPUTS` with the same ``output`` for each question; ${contract} is the contract."""
+    """Yield rows of `OUTPUTS` with the same ``output`` for each question.
+
+    In it, ${contract} is the contract's text.
+    """
     for question in sorted(contracts):
         shown = Template(output).substitute(contract=texts[contracts[question]])
         yield {"question_id": question, "output": shown}

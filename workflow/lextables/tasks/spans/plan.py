@@ -6,7 +6,6 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, PositiveInt, model_validator
 
-from lextables.models.optimiser import Optimiser
 from lextables.models.resolve import Missing, Weights, model_settings
 from lextables.pipeline.registry import Entry
 from lextables.pipeline.run import Run
@@ -21,10 +20,22 @@ from lextables.tasks.plan import (
     Grid,
     Planner,
     Row,
-    Trial,
     fewer_seeds,
     rate_name,
 )
+from lextables.tasks.spans.asking import AskingSettings, Pieces
+from lextables.tasks.spans.linear_settings import LinearRun, LinearSettings
+from lextables.tasks.spans.nbest import ChoosingSettings
+from lextables.tasks.spans.outputs import QuotingSettings
+from lextables.tasks.spans.settings import (
+    Inference,
+    Pretraining,
+    PretrainingRun,
+    Training,
+    Trial,
+    WindowSettings,
+)
+from lextables.tasks.spans.writing import WritingLimits, WritingSettings
 
 QUOTE = "quote"  # the experiment of outputs that quote spans
 
@@ -58,67 +69,22 @@ class Panel(plan.Panel):
 
 
 class SpanGrid(Grid):
-    """Settings of training and reading; smaller shares of the training contracts have more epochs.
+    """Settings of training and reading; smaller shares of the contracts have more epochs.
 
-    ``step`` is the distance between the starts of windows, in tokens.  ``windows_per_question``
-    limits the windows of a contract that a question reads (none: all), ``max_updates`` the training.
+    The fields are those of `settings.Trial`, `Training` and `NbestSettings`.
     """
 
-    epochs: tuple[int, ...]
-    step: int
-    max_question_length: int
+    epochs: tuple[PositiveInt, ...]
+    step: PositiveInt
+    max_question_length: PositiveInt
     balance: Literal["sample", "weight"]
-    windows_per_question: int | None = None
-    max_updates: int | None = None
+    windows_per_question: PositiveInt | None = None
+    max_updates: PositiveInt | None = None
     save_every: int = 1000
 
-
-class Pretraining(Entry):
-    """Masked-language-model training on contracts."""
-
-    updates: int
-    batch_size: int
-    max_length: int
-    learning_rate: float
-    optimiser: Optimiser
-    bf16: bool = False
-
-
-class LinearSettings(Entry):
-    """Settings of the linear baseline, chosen on held-out training contracts.
-
-    The first of its models is trained for ``epochs`` over the units with a penalty of ``alpha``, once for
-    each of ``folds`` and once for all; the others have the ``penalty`` (scikit-learn's C), and if categories
-    share a model, ``near`` penalises each category's deviation from it.  A question reads candidates of its
-    ``units`` most probable units in each contract, and keeps ``n_best``.  Vectors are of a unit's first
-    ``max_length`` tokens; their model has the penalty ``dense`` (C), and in combination with words their
-    logits have the weight ``share``.
-    """
-
-    folds: int = Field(ge=2)
-    alpha: float
-    epochs: PositiveInt
-    units: PositiveInt
-    penalty: float
-    near: float
-    n_best: PositiveInt
-    dense: float = 1.0
-    share: float = Field(default=0.5, ge=0, le=1)
-    max_length: PositiveInt = 64
-
-
-class Pieces(Entry):
-    """Limits of language models on contracts: input and output.
-
-    They read pieces of at most ``words`` words, fewer if their context is shorter.  If the probability
-    of a passage is at least ``least``, they are asked to quote it, in at most ``tokens`` tokens.
-    Only the first ``questions`` of a contract are asked (none: all); the others have the empty prediction.
-    """
-
-    words: PositiveInt = 3000
-    tokens: PositiveInt = 300
-    least: float = Field(0.01, ge=0, le=1)
-    questions: PositiveInt | None = None
+    def windows(self) -> dict[str, Any]:
+        """The fields of `WindowSettings`."""
+        return self.model_dump(include=set(WindowSettings.model_fields))
 
 
 class Asking(Entry):
@@ -130,13 +96,6 @@ class Asking(Entry):
     clause: str
     presence: str
     grids: Mapping[str, Pieces] = {}
-
-
-class WritingLimits(Entry):
-    """The maximum ``tokens`` of an output, and of ``questions`` about a contract (none: all)."""
-
-    tokens: PositiveInt = 5000
-    questions: PositiveInt | None = None
 
 
 class Writing(Entry):
@@ -216,7 +175,10 @@ class SpanTask(Entry):
 
 
 class SpanPlanner(Planner):
-    """Plans a span-extraction task; the conditions of a row are shares of the training contracts."""
+    """Plans a span-extraction task.
+
+    The conditions of a row are shares of the training contracts.
+    """
 
     STAGES = ("read", "join", QUOTE, ASK, SUBMITTED)
     FORMS: ClassVar = {"nbest": (".json",)}
@@ -224,67 +186,64 @@ class SpanPlanner(Planner):
 
     @classmethod
     def forms(cls, task: SpanTask) -> Mapping[str, tuple[str, ...]]:
-        return cls.FORMS | (
-            {"csv": (".csv",), "jsonl": (".jsonl",)} if task.quotes else {}
-        )
+        """The formats of submitted predictions; text outputs may also be tables."""
+        if not task.quotes:
+            return cls.FORMS
+        return {**cls.FORMS, "csv": (".csv",), "jsonl": (".jsonl",)}
 
     @property
     def grid(self) -> SpanGrid:
         return self.task.grids[self.context.grid]
 
     def rows(self) -> list[Row]:
-        rows = [
-            row
-            for key, panel in self.task.models.items()
-            for row in self.with_joined(key, panel)
-        ]
-        for extra in (
-            ()
-            if self.task.quotes
-            else self.user_models("encoder", "question-answering")
-        ):
-            panel = Panel(row=extra.name, model=extra.key, additional=True)
-            as_it_is = extra.kind == "question-answering"
-            rows.append(self.row(extra.key, panel, as_it_is=as_it_is))
+        """The rows of the panel, then those of the user's models."""
+        rows = []
+        for key, panel in self.task.models.items():
+            rows += self.panel_rows(key, panel)
+        if not self.task.quotes:
+            for extra in self.user_models("encoder", "question-answering"):
+                panel = Panel(row=extra.name, model=extra.key, additional=True)
+                trained = extra.kind == "encoder"
+                rows.append(self.encoder_row(extra.key, panel, trained=trained))
         for key, panel in self.user_language_models(Panel).items():
             rows += self.asked(key, panel)
         return rows
 
-    def with_joined(self, key: str, panel: Panel) -> list[Row]:
+    def panel_rows(self, key: str, panel: Panel) -> list[Row]:
+        """The rows of a model of the panel."""
         if panel.kind == "linear":
             row = self.linear(key, panel)
             return self.quoted(key, row) if self.task.quotes else [row]
         if panel.kind == "fixed":
-            run = self.add(
-                self.run(QUOTE, key, panel.kind),
-                {"kind": panel.kind, "output": panel.output},
-            )
-            about = {"family": panel.family}
-            return [
-                self.panel_row(
-                    panel, parameters=None, runs={self.MAIN: (run,)}, about=about
-                )
-            ]
+            return [self.fixed(key, panel)]
         if panel.kind == "language-model":
             return self.asked(key, panel)
-        rows = self.row(key, panel)
-        rows = self.placed(rows, self.differences(rows, panel))
-        if panel.joined is None:
-            return rows
-        row, joined = rows[-1], []
+        row = self.encoder_row(key, panel)
+        rows = self.placed(row, self.differences(row, panel))
+        if panel.joined is not None:
+            rows.append(self.joined(panel, rows[-1]))
+        return rows
+
+    def joined(self, panel: Panel, row: Row) -> Row:
+        """The row in which spans of adjacent windows of ``row`` are joined."""
+        runs = []
         for run in row.runs.get(self.MAIN, ()):
             after = self.run("join", run.model, run.condition, run.seed)
-            joined.append(self.add(after, {"n_best": self.task.n_best}, needs=(run,)))
+            runs.append(self.add(after, {}, needs=(run,)))
         name = panel.joined + row.row.removeprefix(panel.row)
-        return [
-            *rows,
-            replace(
-                row,
-                row=name,
-                additional=True,
-                runs={self.MAIN: tuple(joined)} if joined else {},
-            ),
-        ]
+        by_condition = {self.MAIN: tuple(runs)} if runs else {}
+        return replace(row, row=name, additional=True, runs=by_condition)
+
+    def fixed(self, key: str, panel: Panel) -> Row:
+        """The row of a model with the same output for every question."""
+        settings = QuotingSettings(kind="fixed", output=panel.output)
+        run = self.add(self.run(QUOTE, key, panel.kind), settings.plain())
+        return self.panel_row(
+            panel,
+            parameters=None,
+            runs={self.MAIN: (run,)},
+            about={"family": panel.family},
+        )
 
     def differences(self, row: Row, panel: Panel) -> list[Difference]:
         """How the runs of ``row`` differ from the paper's."""
@@ -297,172 +256,168 @@ class SpanPlanner(Planner):
             differences.append(Difference(needs, f"on contracts of {contracts}"))
         descriptions = [f"windows of {grid.max_length} tokens"]
         if row.trained and grid.max_updates is not None:
-            descriptions = [
-                f"{grid.max_updates} updates of {grid.batch_size} {descriptions[0]}"
-            ]
+            updates = f"{grid.max_updates} updates of {grid.batch_size}"
+            descriptions = [f"{updates} {descriptions[0]}"]
         if grid.windows_per_question is not None:
             descriptions.append(f"{grid.windows_per_question} windows a question")
         differences += self.budget(grid, descriptions)
         if row.trained:
-            differences += fewer_seeds(
-                len(row.runs.get(self.MAIN, ())), self.task.averages
-            )
+            seeds = len(row.runs.get(self.MAIN, ()))
+            differences += fewer_seeds(seeds, self.task.averages)
         return differences
 
     def quoted(self, key: str, row: Row) -> list[Row]:
-        """The rows of a linear model that quotes its spans, one for each metric of ``thresholds``."""
+        """The rows of a linear model that quotes its spans: one for each threshold."""
         rows = []
         for metric in self.task.thresholds:
             runs = {}
-            for reading in row.runs.get(self.MAIN, ()):
-                run = self.run(QUOTE, key, f"linear-{metric.lower()}")
-                settings = {"kind": "linear", "metric": metric}
-                training = self.specs[reading].weights_of
+            for inference in row.runs.get(self.MAIN, ()):
                 runs[self.MAIN] = (
-                    self.add(run, settings, needs=(reading,), weights_of=training),
+                    self.add(
+                        self.run(QUOTE, key, f"linear-{metric.lower()}"),
+                        QuotingSettings(kind="linear", metric=metric).plain(),
+                        needs=(inference,),
+                        weights_of=self.specs[inference].weights_of,
+                    ),
                 )
-            rows.append(
-                replace(row, row=f"{row.row}, threshold for {metric}", runs=runs)
-            )
+            name = f"{row.row}, threshold for {metric}"
+            rows.append(replace(row, row=name, runs=runs))
         return rows
 
-    def written(self, key: str, panel: Panel) -> list[Row]:
-        """The rows of a language model whose outputs are scored: over contracts, and over candidates."""
-        about, writing = {"family": panel.family}, self.task.asking
-        model = (
-            Missing(panel.unpublished)
-            if panel.unpublished
-            else self.language_model(panel.model)
-        )
-        if isinstance(model, Missing):
-            row = Row(
-                panel.row,
-                additional=panel.additional,
-                asked=True,
-                reason=model.reason,
-                about=about,
-            )
-            return [] if panel.additional else [row]
-        limits = writing.grids.get(self.context.grid, WritingLimits())
-        settings = (
-            model
-            | limits.model_dump()
-            | {"prompt": self.context.prompt(writing.prompt)}
-        )
-        contract_row = replace(
-            self.asked_row(key, panel, settings, about), additional=panel.additional
-        )
-        reading = self.run("read", writing.candidates, "linear")
-        settings |= {"kind": panel.kind, "least": writing.least}
-        run = self.add(self.run(ASK, key, "candidates"), settings, needs=(reading,))
-        name = f"{panel.row}, candidates only"
-        return [
-            contract_row,
-            replace(contract_row, row=name, additional=True, runs={self.MAIN: (run,)}),
-        ]
-
     def asked(self, key: str, panel: Panel) -> list[Row]:
-        """The row of a language model that reads the test contracts; none if it cannot be asked."""
+        """The rows of a language model about the test contracts.
+
+        There are none of an additional model that cannot be asked.
+        """
         if self.task.quotes:
             return self.written(key, panel)
         model = self.language_model(panel.model)
         if isinstance(model, Missing) or not self.in_grid(panel):
             return []
         asking = self.task.asking
-        settings = model | asking.grids.get(self.context.grid, Pieces()).model_dump(
-            mode="json"
+        limits = asking.grids.get(self.context.grid, Pieces())
+        settings = AskingSettings(
+            **model,
+            **limits.model_dump(),
+            kind="language-model",
+            clause=self.context.prompt(asking.clause),
+            presence=self.context.prompt(asking.presence),
+            n_best=self.task.n_best,
         )
-        settings |= {
-            name: self.context.prompt(getattr(asking, name))
-            for name in ("clause", "presence")
-        }
-        settings["n_best"] = self.task.n_best
-        return [self.asked_row(key, panel, settings, {"family": panel.family})]
+        about = {"family": panel.family}
+        return [self.asked_row(key, panel, settings.plain(), about)]
+
+    def written(self, key: str, panel: Panel) -> list[Row]:
+        """The rows of a language model whose outputs are scored.
+
+        One is over whole contracts, one over the candidates of a linear model.
+        """
+        writing, about = self.task.asking, {"family": panel.family}
+        if panel.unpublished:
+            model = Missing(panel.unpublished)
+        else:
+            model = self.language_model(panel.model)
+        if isinstance(model, Missing):
+            row = Row(panel.row, asked=True, reason=model.reason, about=about)
+            return [] if panel.additional else [row]
+        limits = writing.grids.get(self.context.grid, WritingLimits())
+        settings = WritingSettings(
+            **model,
+            **limits.model_dump(),
+            kind="language-model",
+            prompt=self.context.prompt(writing.prompt),
+        )
+        row = self.asked_row(key, panel, settings.plain(), about)
+        row = replace(row, additional=panel.additional)
+        settings = settings.model_copy(update={"least": writing.least})
+        run = self.add(
+            self.run(ASK, key, "candidates"),
+            settings.plain(),
+            needs=(self.run("read", writing.candidates, "linear"),),
+        )
+        name = f"{panel.row}, candidates only"
+        runs = {self.MAIN: (run,)}
+        return [row, replace(row, row=name, additional=True, runs=runs)]
 
     def linear(self, key: str, panel: Panel) -> Row:
         """The row of a linear model; it needs only its frozen encoder, if it has one."""
         encoders = () if panel.features == "words" else (panel.model,)
         parameters, about = self.context.parameters(*encoders), {"family": panel.family}
         row = self.panel_row(panel, parameters=parameters, trained=True, about=about)
-        relaxed = None if panel.exact else self.task.relaxed
-        settings = self.task.linear.model_dump() | {
-            "kind": panel.kind,
-            "relaxed": relaxed,
-        }
-        settings["features"] = panel.features
+        model: dict[str, Any] = {}
         for encoder in encoders:
             weights = self.context.weights(encoder)
             if isinstance(weights, Missing):
                 return replace(row, reason=weights.reason)
-            settings |= model_settings(encoder, weights)
+            model = model_settings(encoder, weights)
         runs = {}
         for percent in self.grid.percents if panel.shares else (WHOLE,):
             condition = panel.kind if percent == WHOLE else f"{panel.kind}-p{percent}"
-            of_share = settings | {"percent": percent}
-            of_training = dict(of_share)
-            if percent == WHOLE and (panel.out_of_fold or self.task.quotes):
-                of_training["out_of_fold"] = True
-            training = self.add(self.run("train", key, condition), of_training)
-            reading = self.add(
-                self.run("read", key, condition), of_share, weights_of=training
+            settings = LinearRun(
+                **self.task.linear.model_dump(),
+                **model,
+                kind=panel.kind,
+                features=panel.features,
+                relaxed=None if panel.exact else self.task.relaxed,
+                percent=percent,
             )
-            runs[str(percent)] = (reading,)
+            of_training = settings
+            if percent == WHOLE and (panel.out_of_fold or self.task.quotes):
+                of_training = settings.model_copy(update={"out_of_fold": True})
+            training = self.add(self.run("train", key, condition), of_training.plain())
+            inference = self.run("read", key, condition)
+            runs[str(percent)] = (
+                self.add(inference, settings.plain(), weights_of=training),
+            )
         return replace(row, runs=runs)
 
-    def row(self, key: str, panel: Panel, *, as_it_is: bool = False) -> Row:
-        row = self.panel_row(
-            panel, averages=self.task.averages, about={"family": panel.family}
-        )
+    def encoder_row(self, key: str, panel: Panel, *, trained: bool = True) -> Row:
+        """The row of an encoder; without runs it has a reason.
+
+        A user's question-answering model is not ``trained``.
+        """
+        about = {"family": panel.family}
+        row = self.panel_row(panel, averages=self.task.averages, about=about)
         if released := self.released(key, panel):
             return replace(row, runs={self.MAIN: (released,)})
-        if panel.grids and self.context.grid not in panel.grids:
-            return replace(
-                row,
-                reason=f"with grid={self.context.grid} it learns almost nothing: set grid={PAPER_GRID}",
-            )
+        if not self.in_grid(panel):
+            grid = self.context.grid
+            reason = f"with grid={grid} it learns almost nothing: set grid={PAPER_GRID}"
+            return replace(row, reason=reason)
         weights = self.context.weights(panel.model)
         if isinstance(weights, Weights) and panel.pretrained:
             weights = self.pretrained(key, weights)
         if isinstance(weights, Missing):
             return replace(row, reason=weights.reason)
-        if as_it_is:
-            reading = self.run("read", key, "as-it-is")
-            self.add(reading, self.reading() | model_settings(panel.model, weights))
-            return replace(row, runs={self.MAIN: (reading,)})
-        shares = self.grid.percents if panel.shares else (WHOLE,)
-        runs = {
-            str(percent): self.trained(key, panel, weights, percent)
-            for percent in shares
-        }
+        if not trained:
+            inference = self.run("read", key, "as-it-is")
+            self.add(inference, self.inference(panel, weights).plain())
+            return replace(row, runs={self.MAIN: (inference,)})
+        runs = {}
+        for percent in self.grid.percents if panel.shares else (WHOLE,):
+            runs[str(percent)] = self.trained(key, panel, weights, percent)
         return replace(row, runs=runs, trained=True)
 
     def released(self, key: str, panel: Panel) -> Run | None:
-        """The run with the authors' weights, if the configuration uses them and they are available."""
+        """The run with the authors' weights, if they are wanted and available."""
         config = self.context.config
-        if (
-            panel.released is None
-            or not config.released_checkpoints
-            or config.data == "sample"
-        ):
-            return None
-        here = any(
-            (m / self.task.checkpoints / panel.released).is_file()
-            for m in self.context.mirrors
-        )
-        if not here and config.models != "paper":
+        wanted = config.released_checkpoints and config.data != "sample"
+        if panel.released is None or not wanted:
             return None
         source = f"{self.task.checkpoints}/{panel.released}"
+        here = any((mirror / source).is_file() for mirror in self.context.mirrors)
+        if not here and config.models != "paper":
+            return None
         release = self.add(self.run("release", key, "as-released"), {"file": source})
         weights = Weights(self.weights_folder(release), None, "the authors' release")
-        reading = self.run("read", key, "as-released")
         return self.add(
-            reading,
-            self.reading() | model_settings(panel.model, weights),
+            self.run("read", key, "as-released"),
+            self.inference(panel, weights).plain(),
             weights_of=release,
         )
 
     def pretrained(self, key: str, weights: Weights) -> Weights | Missing:
-        """The model after masked-language-model training on contracts, or the reason why there is none."""
+        """The weights after pretraining on contracts, or why there are none."""
         config = self.context.config
         if config.data != "sample" and not config.edgar_quarters:
             return Missing(
@@ -472,82 +427,108 @@ class SpanPlanner(Planner):
         if entry is None:
             return Missing(f"no pretraining without a GPU: set grid={PAPER_GRID}")
         run = self.run("pretrain", key, "contracts")
-        self.add(run, entry.model_dump(mode="json") | model_settings(key, weights))
+        model = model_settings(key, weights)
+        settings = PretrainingRun(**entry.model_dump(exclude_unset=True), **model)
+        self.add(run, settings.plain())
         source = f"{weights.found}, then contracts pretraining"
         return Weights(self.weights_folder(run), None, source)
 
-    def reading(self) -> dict[str, Any]:
-        """The settings of cutting contracts into windows and reading them."""
-        names = (
-            "max_length",
-            "step",
-            "max_question_length",
-            "windows_per_question",
-            "bf16",
-        )
+    def cutting(self, panel: Panel, weights: Weights) -> dict[str, Any]:
+        """The fields of `CuttingSettings`."""
         return {
-            "grid": self.context.grid,
-            "n_best": self.task.n_best,
-            "max_answer_length": self.task.max_answer_length,
+            **model_settings(panel.model, weights),
+            **self.grid.windows(),
             "held_out": self.task.held_out,
-        } | {name: getattr(self.grid, name) for name in names}
+        }
+
+    def inference(self, panel: Panel, weights: Weights, **tried: int) -> Inference:
+        """The settings of an inference with these weights."""
+        return Inference(
+            **self.cutting(panel, weights),
+            windows_per_question=self.grid.windows_per_question,
+            n_best=self.task.n_best,
+            max_answer_length=self.task.max_answer_length,
+            bf16=self.grid.bf16,
+            **tried,
+        )
 
     def trained(
         self, key: str, panel: Panel, weights: Weights, percent: int
     ) -> tuple[Run, ...]:
+        """The inferences of the trainings on ``percent`` per cent, one for each seed."""
         grid, condition = self.grid, f"{self.context.grid}-p{percent}"
-        pretrained = (
-            self.run("pretrain", key, "contracts") if panel.pretrained else None
+        start = self.run("pretrain", key, "contracts") if panel.pretrained else None
+        settings = Training(
+            **self.cutting(panel, weights),
+            batch_size=grid.batch_size,
+            optimiser=grid.optimiser,
+            bf16=grid.bf16,
+            save_every=grid.save_every,
+            percent=percent,
+            balance=grid.balance,
+            max_updates=grid.max_updates,
         )
-        settings = (
-            self.reading() | model_settings(panel.model, weights) | grid.training()
-        )
-        settings |= {
-            "percent": percent,
-            "balance": grid.balance,
-            "max_updates": grid.max_updates,
-        }
-        # About the same number of updates with fewer contracts: 3 and 12 epochs for 30 % (CUAD, Section 4.2).
-        times = round(WHOLE / percent)
-        trials = [
-            Trial(
-                f"{rate_name(rate)}-e{epochs}",
-                {"learning_rate": rate, "epochs": epochs},
-            )
-            for rate in grid.learning_rates
-            for epochs in (epochs * times for epochs in grid.epochs)
-        ]
-        tried, choice = [trial.settings for trial in trials], None
+        trials = self.trials(percent)
+        choice = None
         if len(trials) > 1:
+            inference = self.inference(panel, weights).plain()
             searched = self.search(
-                key, condition, settings, trials, (0,), weights_of=pretrained
+                key,
+                condition,
+                {**inference, **settings.plain()},
+                [plan.Trial(_trial_name(trial), trial.plain()) for trial in trials],
+                (0,),
+                weights_of=start,
             )
-            scored = {
-                "relaxed": self.task.relaxed,
-                "low_thresholds": list(self.task.low_thresholds),
-            }
+            choosing = ChoosingSettings(
+                trials=trials,
+                held_out=self.task.held_out,
+                relaxed=self.task.relaxed,
+                low_thresholds=self.task.low_thresholds,
+            )
             choice = self.add(
                 self.run("choice", key, condition),
-                {"trials": tried, "held_out": self.task.held_out} | scored,
+                choosing.plain(),
                 needs=tuple(searched),
             )
+        else:
+            settings = settings.model_copy(update=trials[0].plain())
         runs = []
         for seed in self.seeds(grid):
-            training = self.run("train", key, condition, seed)
-            first = {} if choice else tried[0]
-            self.add(training, settings | first, choice=choice, weights_of=pretrained)
-            weights_here = Weights(self.weights_folder(training), None, weights.found)
-            reading = (
-                self.reading()
-                | model_settings(panel.model, weights_here)
-                | {"tried": len(trials)}
+            training = self.add(
+                self.run("train", key, condition, seed),
+                settings.plain(),
+                choice=choice,
+                weights_of=start,
             )
+            here = Weights(self.weights_folder(training), None, weights.found)
+            inference = self.inference(panel, here, tried=len(trials))
             runs.append(
                 self.add(
-                    self.run("read", key, condition, seed), reading, weights_of=training
+                    self.run("read", key, condition, seed),
+                    inference.plain(),
+                    weights_of=training,
                 )
             )
         return tuple(runs)
+
+    def trials(self, percent: int) -> list[Trial]:
+        """The trials of the grid, for a share of the training contracts.
+
+        There are about the same number of updates with fewer contracts: 3 and 12 epochs
+        for 30 % (CUAD, Section 4.2).
+        """
+        times = round(WHOLE / percent)
+        trials = []
+        for rate in self.grid.learning_rates:
+            for epochs in self.grid.epochs:
+                trials.append(Trial(learning_rate=rate, epochs=epochs * times))
+        return trials
+
+
+def _trial_name(trial: Trial) -> str:
+    """Return the name of a trial in paths."""
+    return f"{rate_name(trial.learning_rate)}-e{trial.epochs}"
 
 
 TASK = SpanTask

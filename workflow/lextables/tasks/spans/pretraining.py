@@ -29,13 +29,14 @@ from lextables.models.loading import (
     quiet,
     save,
 )
-from lextables.models.optimiser import Optimiser
 from lextables.models.precision import mixed
 from lextables.pipeline.atomic import replacing
 from lextables.pipeline.errors import BadInput, loading_weights
+from lextables.tasks.spans.settings import Pretraining
 
 MASKED = 0.15
 TEXTS_AT_ONCE = 16
+CHECKPOINTS = 20  # in the course of a training
 
 
 class _Trainer(InParts):
@@ -48,27 +49,21 @@ class _Trainer(InParts):
 def pretrain(
     folder: str,
     texts: Iterable[str],
+    settings: Pretraining,
     *,
-    updates: int,
-    batch_size: int,
-    max_length: int,
-    learning_rate: float,
-    optimiser: Optimiser,
     seed: int,
     work: Path,
-    save_every: int,
-    bf16: bool,
     device: torch.device,
     output: str | Path,
 ) -> int:
-    """Pretrain the encoder in ``folder`` on ``texts`` and save it, with its tokenizer, to ``output``.
+    """Pretrain the encoder in ``folder`` and save it, with its tokenizer, to ``output``.
 
     15 % of the tokens are masked, differently in each pass (RoBERTa's dynamic masking).
-    The texts are read once, in order, until they fill ``updates`` x ``batch_size``
-    blocks of ``max_length`` tokens; fewer blocks are used repeatedly.  Blocks and checkpoints are in
-    ``work``; a run that finds them there resumes and ends with the weights of an uninterrupted run.  Returns
-    the update from which it resumed (0 for a fresh start).  Raises `BadInput` if the texts do not fill one
-    block.
+    ``texts`` are read once, in order, until they fill the blocks of all updates; fewer
+    blocks are used repeatedly.  Blocks and checkpoints are in ``work``; a run that finds
+    them there resumes and ends with the weights of an uninterrupted run.  Returns the
+    update from which it resumed (0 for a fresh start).  Raises `BadInput` if the texts do
+    not fill one block.
     """
     # An encoder saved without a language-model head gets a new one.
     set_seed(seed)
@@ -81,23 +76,29 @@ def pretrain(
             trust_remote_code=False,
         )
     check_complete(folder, fresh_encoder(model, report))
-    packed = Path(work) / "blocks.bin"
+    packed = work / "blocks.bin"
     if not packed.exists():
-        pack(tokenizer, texts, packed, max_length, updates * batch_size)
-    blocks = Blocks(packed, tokenizer, max_length)
-    settings = TrainingArguments(
-        **arguments(work, updates, seed=seed, save_every=save_every, device=device),
-        **optimiser.arguments(learning_rate),
-        per_device_train_batch_size=batch_size,
-        remove_unused_columns=False,
+        count = settings.updates * settings.batch_size
+        pack(tokenizer, texts, packed, settings.max_length, count)
+    common = arguments(
+        work,
+        settings.updates,
+        seed=seed,
+        save_every=max(1, settings.updates // CHECKPOINTS),
+        device=device,
     )
     trainer = _Trainer(
         model=model,
-        args=settings,
-        train_dataset=blocks,
+        args=TrainingArguments(
+            **common,
+            **settings.optimiser.arguments(settings.learning_rate),
+            per_device_train_batch_size=settings.batch_size,
+            remove_unused_columns=False,
+        ),
+        train_dataset=Blocks(packed, tokenizer, settings.max_length),
         data_collator=Masking(tokenizer, seed),
-        mixed=mixed(bf16, device),
-        decayed=optimiser.decayed,
+        mixed=mixed(settings.bf16, device),
+        decayed=settings.optimiser.decayed,
     )
     resumed = train(trainer, work)
     save(model, tokenizer, output)
@@ -113,17 +114,19 @@ def pack(
 ) -> int:
     """Write at most ``most`` blocks of token ids to ``path`` and return their number.
 
-    A block has ``max_length`` tokens minus the two special tokens around it.  Texts are concatenated with a
-    separator, as in RoBERTa, Section 4.2 (full sentences).  The rest after the last full block is dropped.
+    A block has ``max_length`` tokens minus the two special tokens around it.  Texts are
+    concatenated with a separator, as in RoBERTa, Section 4.2 (full sentences).  The rest
+    after the last full block is dropped.
     """
     size, count = max_length - 2, 0
-    rest = np.empty(0, dtype=_width(tokenizer))
+    rest = np.empty(0, dtype=_integer(tokenizer))
     with replacing(path) as temporary, temporary.open("wb") as out:
-        for ids in _streams(tokenizer, texts):
+        for ids in _encoded(tokenizer, texts):
             rest = np.concatenate([rest, np.asarray(ids, dtype=rest.dtype)])
             full = min(len(rest) // size, most - count)
             rest[: full * size].tofile(out)
-            rest, count = rest[full * size :], count + full
+            rest = rest[full * size :]
+            count += full
             if count == most:
                 break
         out.flush()
@@ -136,9 +139,10 @@ def pack(
     return count
 
 
-def _streams(
+def _encoded(
     tokenizer: PreTrainedTokenizerBase, texts: Iterable[str]
 ) -> Iterator[list[int]]:
+    """Yield the token ids of each text, with a separator at the end; no empty texts."""
     iterator = iter(texts)
     while batch := list(itertools.islice(iterator, TEXTS_AT_ONCE)):
         with quiet():
@@ -150,35 +154,37 @@ def _streams(
                 yield [*ids, tokenizer.sep_token_id]
 
 
-def _width(tokenizer: PreTrainedTokenizerBase) -> type[np.unsignedinteger]:
+def _integer(tokenizer: PreTrainedTokenizerBase) -> type[np.unsignedinteger]:
+    """Return the type of token ids on disk."""
     return np.uint16 if len(tokenizer) <= 1 << 16 else np.uint32
 
 
 class Blocks(Dataset):
-    """The blocks that `pack` wrote, read from disk one at a time, each between its special tokens."""
+    """The blocks that `pack` wrote, each between its special tokens.
+
+    They are read from disk one at a time.
+    """
 
     def __init__(
         self, path: Path, tokenizer: PreTrainedTokenizerBase, max_length: int
     ) -> None:
-        self.ids = np.memmap(path, dtype=_width(tokenizer), mode="r").reshape(
-            -1, max_length - 2
-        )
+        ids = np.memmap(path, dtype=_integer(tokenizer), mode="r")
+        self.ids = ids.reshape(-1, max_length - 2)
         self.first, self.last = [tokenizer.cls_token_id], [tokenizer.sep_token_id]
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def __getitem__(self, index: int) -> dict[str, Any]:
-        return {
-            "index": index,
-            "input_ids": np.concatenate([self.first, self.ids[index], self.last]),
-        }
+        ids = np.concatenate([self.first, self.ids[index], self.last])
+        return {"index": index, "input_ids": ids}
 
 
 class Masking:
-    """Mask a batch with its own generator, seeded by ``seed`` and the indices of its blocks.
+    """Mask a batch by a generator seeded with ``seed`` and the indices of its blocks.
 
-    The trainer prefetches a batch, so masks from the common generator would differ after a resumption.
+    The trainer prefetches a batch, so masks from the common generator would differ after
+    a resumption.
     """
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase, seed: int) -> None:
@@ -188,11 +194,9 @@ class Masking:
         self.seed = seed
 
     def __call__(self, blocks: Sequence[dict[str, Any]]) -> dict[str, torch.Tensor]:
-        key = np.random.SeedSequence(
-            [self.seed, *(int(block["index"]) for block in blocks)]
-        )
+        indices = [int(block["index"]) for block in blocks]
+        key = np.random.SeedSequence([self.seed, *indices])
+        sequences = [{"input_ids": block["input_ids"]} for block in blocks]
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(int(key.generate_state(1)[0]))
-            return dict(
-                self.collator([{"input_ids": block["input_ids"]} for block in blocks])
-            )
+            return dict(self.collator(sequences))

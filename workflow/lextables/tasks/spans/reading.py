@@ -30,18 +30,19 @@ from lextables.models.in_parts import in_parts_that_fit
 from lextables.models.loading import load_tokenizer
 from lextables.models.precision import tf32
 from lextables.pipeline.atomic import write_text
-from lextables.pipeline.dataset import read, write
+from lextables.pipeline.dataset import write
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans import window_ranking
 from lextables.tasks.spans.schema import NBEST, NOTHING_ELSE
-from lextables.tasks.spans.squad import collapsed
+from lextables.tasks.spans.settings import NbestSettings
+from lextables.tasks.spans.squad import collapsed, contract_texts
 from lextables.tasks.spans.tokens import Tokens, Words, backend
 from lextables.tasks.spans.windows import (
     Collator,
     WindowDataset,
+    WindowFiles,
     max_context,
     question_texts,
-    window_settings,
 )
 
 READ_AT_ONCE = 32  # windows
@@ -379,45 +380,40 @@ def predict(
     model: PreTrainedModel,
     dataset: WindowDataset,
     texts: Mapping[str, str],
-    collator: Collator,
-    *,
-    batch_size: int,
-    n_best: int = 20,
-    max_answer_length: int = 512,
-    bf16: bool = False,
+    settings: NbestSettings,
+    batch_size: int = READ_AT_ONCE,
 ) -> Iterator[dict[str, Any]]:
-    """Yield the rows of `NBEST` of the questions of ``dataset``, sorted by question and rank.
+    """Yield the rows of `NBEST` of the questions, sorted by question and rank.
 
-    ``texts`` maps contracts to texts.  Only the windows of the dataset are used, also for a token's context
-    and the score of no answer.  With ``bf16`` a copy of the model except its span head is cast to bfloat16.
-    Memory holds the windows of one contract, and spans of questions that come later in the order.  Raises
-    `BadInput` if logits are not finite.
+    ``texts`` maps contracts to texts.  Only the windows of ``dataset`` are used, also for
+    a token's context and the score of no answer.  Memory holds the windows of one
+    contract, and spans of questions that come later in the order.  Raises `BadInput` if
+    logits are not finite.
     """
-    network = _cast(model) if bf16 else model
-    network.eval()
-    spelling = Spelling(dataset.tokenizer)
+    reader = _Reader(
+        _cast(model) if settings.bf16 else model,
+        dataset,
+        Collator.of(dataset.tokenizer),
+        Spelling(dataset.tokenizer),
+        settings,
+        batch_size,
+    )
+    reader.model.eval()
     windows, rows = dataset.windows, dataset.rows
     # Indices of examples are in the order of their ids.
     order = np.lexsort(
         (windows.window[rows], windows.example[rows], windows.contract[rows])
     )
     contract = windows.contract[rows][order]
-    groups = (
-        np.split(order, np.flatnonzero(np.diff(contract)) + 1) if len(order) else []
-    )
+    groups = np.split(order, np.flatnonzero(np.diff(contract)) + 1)
     groups.sort(key=lambda items: int(windows.example[rows[items[0]]]))
     waiting: dict[int, list[Span]] = {}
     with tqdm(total=len(rows), unit="window", desc="predict") as progress:
         for items in groups:
-            yield from _finished(
-                waiting, windows.examples, int(windows.example[rows[items[0]]])
-            )
-            best = _read(
-                network, dataset, items, collator, batch_size, n_best, progress
-            )
-            waiting |= _contract_spans(
-                dataset, items, best, texts, spelling, n_best, max_answer_length
-            )
+            first = int(windows.example[rows[items[0]]])
+            yield from _finished(waiting, windows.examples, first)
+            best = reader.best(items, progress)
+            waiting.update(reader.spans(items, best, texts))
     yield from _finished(waiting, windows.examples, len(windows.examples))
 
 
@@ -430,86 +426,86 @@ def _finished(
             yield {"question_id": examples[example], "rank": rank, **vars(span)}
 
 
-def _contract_spans(
-    dataset: WindowDataset,
-    items: np.ndarray,
-    best: Best,
-    texts: Mapping[str, str],
-    spelling: Spelling,
-    n_best: int,
-    max_answer_length: int,
-) -> dict[int, list[Span]]:
-    """Return {index of a question among the examples: its spans} for one contract."""
-    windows, rows = dataset.windows, dataset.rows[items]
-    name = windows.contracts[windows.contract[rows[0]]]
-    contract = FinalText(spelling, texts[name], dataset.tokens[name])
-    examples = windows.example[rows]
-    contract_from = np.array([dataset.contract_from(int(item)) for item in items])
-    edges = [0, *(np.flatnonzero(np.diff(examples)) + 1).tolist(), len(items)]
-    return {
-        int(examples[low]): nbest(
-            best.of(slice(low, high)),
-            windows.token_from[rows[low:high]].astype(np.int64),
-            windows.token_to[rows[low:high]].astype(np.int64),
-            contract_from[low:high],
-            contract,
-            n_best,
-            max_answer_length,
-        )
-        for low, high in itertools.pairwise(edges)
-    }
+@dataclass(frozen=True)
+class _Reader:
+    """A model that reads the windows of one contract at a time."""
 
+    model: PreTrainedModel
+    dataset: WindowDataset
+    collator: Collator
+    spelling: Spelling
+    settings: NbestSettings
+    batch_size: int
 
-@torch.inference_mode()
-def _read(
-    model: PreTrainedModel,
-    dataset: WindowDataset,
-    items: np.ndarray,
-    collator: Collator,
-    batch_size: int,
-    n_best: int,
-    progress: tqdm,
-) -> Best:
-    """Return the best positions of ``items``, in order; batches have windows of similar length."""
-    rows = dataset.rows[items]
-    sizes = dataset.windows.token_to[rows] - dataset.windows.token_from[rows]
-    sizes = sizes + [dataset.contract_from(int(item)) for item in items]
-    by_length = np.argsort(-sizes, kind="stable")
-    parts = []
+    @torch.inference_mode()
+    def best(self, items: np.ndarray, progress: tqdm) -> Best:
+        """Return the best positions of ``items``, in order.
 
-    def read_part(part: np.ndarray) -> tuple[np.ndarray, ...]:
-        batch = collator([dataset[int(item)] for item in items[part]])
-        inputs = {
-            name: part.to(model.device)
-            for name, part in batch.items()
-            if not name.endswith("_positions")
-        }
-        outputs = model(**inputs)
-        null = (
-            torch.stack((outputs.start_logits[:, 0], outputs.end_logits[:, 0]))
-            .double()
-            .cpu()
-            .numpy()
-        )
+        Batches have windows of similar length.
+        """
+        windows, rows = self.dataset.windows, self.dataset.rows[items]
+        sizes = windows.token_to[rows] - windows.token_from[rows]
+        by_length = np.argsort(-(sizes + self._contract_from(items)), kind="stable")
+        parts = []
+
+        def read_part(part: np.ndarray) -> tuple[np.ndarray, ...]:
+            return self._positions(items[part])
+
+        with tf32(self.model.device):
+            for found in in_parts_that_fit(by_length, self.batch_size, read_part):
+                parts.append(found)
+                progress.update(len(found[0]))
+        back = np.argsort(by_length)
+        columns = zip(*parts, strict=True)
+        return Best(*(np.concatenate(column)[back] for column in columns))
+
+    def _positions(self, items: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Return the arrays of `Best` for one batch of items."""
+        batch = self.collator([self.dataset[int(item)] for item in items])
+        del batch["start_positions"], batch["end_positions"]
+        inputs = {name: part.to(self.model.device) for name, part in batch.items()}
+        outputs = self.model(**inputs)
+        starts, ends = outputs.start_logits, outputs.end_logits
+        null = torch.stack((starts[:, 0], ends[:, 0])).double().cpu().numpy()
         if not np.isfinite(null).all():
             raise BadInput(
                 "the model returns logits that are not finite",
                 where="prediction",
                 do="train it again with a lower learning rate",
             )
-        mask = inputs["attention_mask"]
-        return (
-            *top(outputs.start_logits, mask, n_best),
-            *top(outputs.end_logits, mask, n_best),
-            *null,
-        )
+        mask, n_best = inputs["attention_mask"], self.settings.n_best
+        return (*top(starts, mask, n_best), *top(ends, mask, n_best), *null)
 
-    with tf32(model.device):
-        for found in in_parts_that_fit(by_length, batch_size, read_part):
-            parts.append(found)
-            progress.update(len(found[0]))
-    back = np.argsort(by_length)
-    return Best(*(np.concatenate(column)[back] for column in zip(*parts, strict=True)))
+    def _contract_from(self, items: np.ndarray) -> np.ndarray:
+        """Return the position of the first contract token of each item (int64)."""
+        return np.array([self.dataset.contract_from(int(item)) for item in items])
+
+    def spans(
+        self, items: np.ndarray, best: Best, texts: Mapping[str, str]
+    ) -> dict[int, list[Span]]:
+        """Return {index of a question among the examples: its spans} of one contract.
+
+        ``items`` are the windows of the contract, sorted by question, and ``best`` their
+        best positions.
+        """
+        windows, rows = self.dataset.windows, self.dataset.rows[items]
+        name = windows.contracts[windows.contract[rows[0]]]
+        contract = FinalText(self.spelling, texts[name], self.dataset.tokens[name])
+        examples = windows.example[rows]
+        contract_from = self._contract_from(items)
+        edges = [0, *(np.flatnonzero(np.diff(examples)) + 1).tolist(), len(items)]
+        spans = {}
+        for low, high in itertools.pairwise(edges):
+            spans[int(examples[low])] = nbest(
+                best.of(slice(low, high)),
+                windows.token_from[rows[low:high]].astype(np.int64),
+                windows.token_to[rows[low:high]].astype(np.int64),
+                contract_from[low:high],
+                contract,
+                self.settings.n_best,
+                self.settings.max_answer_length,
+            )
+        return spans
 
 
 def _cast(model: PreTrainedModel) -> PreTrainedModel:
@@ -525,77 +521,62 @@ def _cast(model: PreTrainedModel) -> PreTrainedModel:
 def fit_ranker(
     train: Path, texts: Mapping[str, str], unseen: frozenset[str]
 ) -> window_ranking.Ranker:
-    """Return the model that selects windows, trained on the training windows except those of ``unseen``."""
+    """Return the model that selects windows, trained without those of ``unseen``.
+
+    ``train`` is the folder of the training windows, ``texts`` maps contracts to texts.
+    """
     passages = window_ranking.passages(train, texts)
+    windows = passages.windows
     contract = np.zeros(len(passages.texts), dtype=np.int64)
-    contract[passages.passage] = passages.windows.contract
-    left_out = [
-        i for i, name in enumerate(passages.windows.contracts) if name in unseen
-    ]
+    contract[passages.passage] = windows.contract
+    left_out = [at for at, name in enumerate(windows.contracts) if name in unseen]
     seen = ~np.isin(contract, left_out)
-    labels = {
-        category: answered[seen]
-        for category, answered in window_ranking.answered(passages).items()
-    }
-    return window_ranking.fit([passages.texts[i] for i in np.flatnonzero(seen)], labels)
+    labels = {}
+    for category, answered in window_ranking.answered(passages).items():
+        labels[category] = answered[seen]
+    return window_ranking.fit(list(itertools.compress(passages.texts, seen)), labels)
 
 
 @dataclass(frozen=True)
-class Reading:
-    """Contracts and questions (parquet), the folder of their windows, and that of the training windows."""
+class InferenceFiles(WindowFiles):
+    """The files of an inference, and the folder of the training windows."""
 
-    contracts: Path
-    questions: Path
-    train: Path
-    read: Path
-
-    def texts(self) -> dict[str, str]:
-        """Return {contract: text}."""
-        return {
-            row["contract_id"]: row["text"]
-            for row in read(self.contracts, ["contract_id", "text"])
-        }
+    training_windows: Path
 
 
 def read_contracts(
-    reading: Reading,
-    settings: Mapping[str, Any],
+    files: InferenceFiles,
+    settings: NbestSettings,
     weights: str | Path,
     device: torch.device,
     output: str | Path,
     beside: str | Path,
     unseen: frozenset[str] = frozenset(),
-) -> dict[str, Any]:
-    """Predict spans with the model in ``weights`` and write them; return what is recorded.
+) -> dict[str, int]:
+    """Predict spans with the model in ``weights`` and write them; return counts.
 
-    The folder ``beside`` gets `reading.json` with the settings of the windows and, if the settings limit the
-    windows per question, the model that selects them, trained on the training windows.  ``unseen`` are the
-    held-out contracts of a search, which are not used for training it.
+    The folder ``beside`` gets `reading.json` with the `NbestSettings` and, if these limit
+    the windows per question, the model that selects them, trained on the training
+    windows.  ``unseen`` are the held-out contracts of a search, which are not used for
+    training it.
     """
-    texts = reading.texts()
+    texts = contract_texts(files.contracts)
     chosen, beside = None, Path(beside)
-    if settings["windows_per_question"]:
-        ranker = fit_ranker(reading.train, texts, unseen)
+    if settings.windows_per_question:
+        ranker = fit_ranker(files.training_windows, texts, unseen)
         window_ranking.save(ranker, beside / RANKER)
         chosen = window_ranking.choose(
-            ranker, reading.read, texts, settings["windows_per_question"]
+            ranker, files.windows, texts, settings.windows_per_question
         )
     dataset = WindowDataset(
-        reading.read,
+        files.windows,
         load_tokenizer(weights),
-        window_settings(settings),
-        question_texts(reading.questions),
+        settings,
+        question_texts(files.questions),
         chosen,
     )
     write(NBEST, read_windows(dataset, texts, settings, weights, device), output)
-    kept = (
-        "max_length",
-        "step",
-        "max_question_length",
-        "windows_per_question",
-        "n_best",
-    )
-    recorded = {name: settings[name] for name in (*kept, "max_answer_length", "bf16")}
+    recorded = settings.model_dump(include=set(NbestSettings.model_fields))
     write_text(beside / RECORD, json.dumps(recorded, indent=2, sort_keys=True) + "\n")
     return {"windows_read": len(dataset), "windows": len(dataset.windows)}
 
@@ -603,18 +584,10 @@ def read_contracts(
 def read_windows(
     dataset: WindowDataset,
     texts: Mapping[str, str],
-    settings: Mapping[str, Any],
+    settings: NbestSettings,
     weights: str | Path,
     device: torch.device,
 ) -> Iterator[dict[str, Any]]:
-    """Yield the rows of `NBEST` of the model in ``weights`` for the windows of ``dataset``."""
-    return predict(
-        loading.load_span_model(str(weights), device, trained=True),
-        dataset,
-        texts,
-        Collator.of(dataset.tokenizer),
-        batch_size=READ_AT_ONCE,
-        n_best=settings["n_best"],
-        max_answer_length=settings["max_answer_length"],
-        bf16=settings["bf16"],
-    )
+    """Yield the rows of `NBEST` of the model in ``weights``."""
+    model = loading.load_span_model(str(weights), device, trained=True)
+    return predict(model, dataset, texts, settings)

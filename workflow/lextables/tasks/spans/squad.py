@@ -9,12 +9,13 @@ paragraph.  Positions are characters (code points) of the contract's text.
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
 
-from lextables.pipeline.dataset import Column, Row, Table
+from lextables.pipeline.dataset import Column, Row, Table, read
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import json_value
 
@@ -289,6 +290,35 @@ _PARTING = re.compile(f"[{PARTING}]+")
 def collapsed(text: str) -> str:
     """Return ``text`` with a single blank for each run of separators, as the release joins words."""
     return _PARTING.sub(" ", text)
+
+
+def contract_splits(contracts: str | Path) -> dict[str, str]:
+    """Return {contract: split} of the table ``contracts``."""
+    rows = read(contracts, ["contract_id", "split"])
+    return {row["contract_id"]: row["split"] for row in rows}
+
+
+def contract_texts(contracts: str | Path, split: str | None = None) -> dict[str, str]:
+    """Return {contract: text} of the table ``contracts``, or of one split of it."""
+    texts = {}
+    for row in read(contracts, ["contract_id", "split", "text"]):
+        if split is None or row["split"] == split:
+            texts[row["contract_id"]] = row["text"]
+    return texts
+
+
+def training_texts(contracts: str | Path, percent: int) -> dict[str, str]:
+    """Return {contract: text} of ``percent`` per cent of the training contracts."""
+    rows = read(contracts, ["contract_id", "split", "text"])
+    texts = {row["contract_id"]: row["text"] for row in rows if row["split"] != "test"}
+    if percent < 100:
+        texts = {name: texts[name] for name in part(texts, percent, seed=0)}
+    return texts
+
+
+def read_questions(questions: str | Path, split: str = "test") -> list[Row]:
+    """Return the rows of a split of the table ``questions`` (`QUESTIONS`)."""
+    return [row for row in read(questions) if row["split"] == split]
 
 
 def held_out(contract_ids: Iterable[str], share: float) -> frozenset[str]:

@@ -7,7 +7,7 @@ and its length; or the sentence vectors of the unit and its neighbours; or both.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -18,8 +18,9 @@ from scipy.sparse import csr_matrix, hstack
 from sklearn.preprocessing import normalize
 
 from lextables.models.linear import Linear, Vocabulary, fit_dense, fit_many, vocabulary
-from lextables.pipeline.dataset import Column, Row, Table, read, write
+from lextables.pipeline.dataset import Column, Table, read, write
 from lextables.pipeline.errors import BadInput
+from lextables.tasks.spans.linear_settings import LinearSettings
 
 Span = tuple[int, int]
 
@@ -136,58 +137,51 @@ VECTORS = Table(
 
 
 def write_vectors(
-    contracts: Path, encode: Callable[[Sequence[str]], np.ndarray], output: str | Path
+    texts: Mapping[str, str],
+    encode: Callable[[Sequence[str]], np.ndarray],
+    output: str | Path,
 ) -> dict[str, int]:
-    """Write the `VECTORS` of the table ``contracts`` and return counts.
+    """Write the `VECTORS` of contracts, {contract: text}, and return counts.
 
     ``encode`` returns float32 (texts, dimensions).
     """
-    texts = {
-        row["contract_id"]: row["text"]
-        for row in read(contracts, ["contract_id", "text"])
-    }
     names = sorted(texts)
     units = units_of([texts[name] for name in names])
-    words = units.words()
-    vectors = encode(words).astype(np.float16)
-
-    def rows() -> Iterable[Row]:
-        for at, name in enumerate(names):
-            own = vectors[units.of(at)]
-            yield {"contract_id": name, "units": len(own), "vectors": own.tobytes()}
-
-    write(VECTORS, rows(), output)
+    vectors = encode(units.words()).astype(np.float16)
+    rows = []
+    for contract, name in enumerate(names):
+        own = vectors[units.of(contract)]
+        rows.append({"contract_id": name, "units": len(own), "vectors": own.tobytes()})
+    write(VECTORS, rows, output)
     return {
         "contracts": len(names),
-        "units": len(words),
+        "units": len(vectors),
         "dimensions": vectors.shape[1],
     }
 
 
-def read_vectors(path: str | Path, names: Sequence[str]) -> np.ndarray:
-    """Return the vectors of all units, float32 (units, dimensions), in the order of ``names``.
+def read_vectors(
+    paths: Sequence[str | Path], names: Sequence[str]
+) -> np.ndarray | None:
+    """Return the vectors of all units, float32 (units, dimensions); None without a file.
 
-    Raises `BadInput` for a contract without vectors.
+    They are in the order of ``names``.  Raises `BadInput` for a contract without vectors.
     """
-    asked = set(names)
-    rows = {
-        row["contract_id"]: row for row in read(path) if row["contract_id"] in asked
-    }
-    if missing := sorted(asked - rows.keys()):
-        raise BadInput(
-            f"the contract {missing[0]!r} has no vectors",
-            where=str(path),
-            do="encode them again",
-        )
-    units = sum(rows[name]["units"] for name in names)
-    flat = np.frombuffer(
-        b"".join(rows[name]["vectors"] for name in names), dtype=np.float16
-    )
-    return (
-        flat.reshape(units, -1).astype(np.float32)
-        if units
-        else np.zeros((0, 0), dtype=np.float32)
-    )
+    if not paths:
+        return None
+    rows = {row["contract_id"]: row for row in read(paths[0])}
+    vectors = []
+    for name in names:
+        if name not in rows:
+            raise BadInput(
+                f"the contract {name!r} has no vectors",
+                where=str(paths[0]),
+                do="encode them again",
+            )
+        flat = np.frombuffer(rows[name]["vectors"], dtype=np.float16)
+        if rows[name]["units"]:
+            vectors.append(flat.reshape(rows[name]["units"], -1))
+    return np.concatenate(vectors).astype(np.float32)
 
 
 # Weights of the units 1, 2, ... places before and after, and of each group of features.
@@ -332,21 +326,29 @@ def fit(
     matrices: Sequence[View],
     is_answer: np.ndarray,
     rows: np.ndarray,
-    *,
-    alpha: float,
-    epochs: int,
-    dense: float,
+    settings: LinearSettings,
     threads: int,
 ) -> tuple[Linear, ...]:
-    """Train a model on ``rows`` of each matrix of `views`, with the targets ``is_answer`` (`answering`)."""
-    return tuple(
-        fit_dense(view[rows], is_answer[rows], penalty=dense)
-        if isinstance(view, np.ndarray)
-        else fit_many(
-            view[rows], is_answer[rows], alpha=alpha, epochs=epochs, threads=threads
-        )
-        for view in matrices
-    )
+    """Return a model of each matrix of `views`, trained on ``rows``.
+
+    The targets are ``is_answer`` (`answering`).
+    """
+    models = []
+    for view in matrices:
+        inputs, targets = view[rows], is_answer[rows]
+        if isinstance(view, np.ndarray):
+            models.append(fit_dense(inputs, targets, penalty=settings.dense))
+        else:
+            models.append(
+                fit_many(
+                    inputs,
+                    targets,
+                    alpha=settings.alpha,
+                    epochs=settings.epochs,
+                    threads=threads,
+                )
+            )
+    return tuple(models)
 
 
 def logits(
@@ -356,10 +358,7 @@ def logits(
 
     With two views it is a weighted mean, in which the second has the weight ``share``.
     """
-    each_logits = [
-        model.logits(view) for model, view in zip(models, matrices, strict=True)
-    ]
-    weights = (1 - share, share) if len(each_logits) > 1 else (1,)
-    return sum(
-        weight * each for weight, each in zip(weights, each_logits, strict=True)
-    ).astype(np.float32)
+    first, *second = map(Linear.logits, models, matrices)
+    if second:
+        first = (1 - share) * first + share * second[0]
+    return first.astype(np.float32)

@@ -9,7 +9,7 @@ and `features.json`, written last, which records how the features were made.
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from lextables.pipeline import dataset
 from lextables.pipeline.dataset import Column, Table, read
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import read_json
+from lextables.tasks.spans.settings import WindowSettings
 from lextables.tasks.spans.tokens import (
     Tokens,
     backend,
@@ -87,24 +88,12 @@ WINDOWS_INTEGERS = tuple(
 
 
 @dataclass(frozen=True)
-class WindowSettings:
-    """How contracts are split.
+class WindowFiles:
+    """Tables of contracts and questions (parquet), and a folder of their windows."""
 
-    ``max_length`` is the maximum number of tokens in a sequence, including special ones; ``step`` the
-    distance in contract tokens between the starts of windows (the released doc_stride); questions are
-    truncated to ``max_question_length`` tokens.
-    """
-
-    max_length: int = 512
-    step: int = 256
-    max_question_length: int = 64
-
-    def __post_init__(self) -> None:
-        for name in ("max_length", "step", "max_question_length"):
-            if (value := getattr(self, name)) < 1:
-                raise BadInput(
-                    f"{name} is {value}", where="window settings", do="give at least 1"
-                )
+    contracts: Path
+    questions: Path
+    windows: Path
 
 
 @dataclass(frozen=True)
@@ -399,7 +388,7 @@ def made_with(
     """Return what must be equal when features are written and opened."""
     return {
         "format": FORMAT,
-        "settings": asdict(settings),
+        "settings": settings.model_dump(include=set(WindowSettings.model_fields)),
         "tokenizer_sha256": sha256(backend(tokenizer).to_str()),
         "questions_sha256": sha256(dict(questions)),
     }
@@ -425,15 +414,6 @@ def _record(folder: Path) -> dict[str, Any]:
 def sha256(value: Any) -> str:
     text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def window_settings(settings: Mapping[str, Any]) -> WindowSettings:
-    """Return the settings of a run that determine the windows."""
-    return WindowSettings(
-        max_length=settings["max_length"],
-        step=settings["step"],
-        max_question_length=settings["max_question_length"],
-    )
 
 
 def question_texts(questions: str | Path) -> dict[str, str]:

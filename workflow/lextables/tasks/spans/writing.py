@@ -7,57 +7,79 @@ quote something are joined.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from pydantic import Field, PositiveInt
 
 from lextables.metrics.containment import NO_CLAUSE, denies
 from lextables.models.language_model import LanguageModel, Request
-from lextables.models.prompts import plain_template
+from lextables.models.prompts import Template, plain_template
+from lextables.models.settings import LanguageModelSettings, StepSettings
 from lextables.pipeline.dataset import Row
-from lextables.tasks.spans.asking import asked_questions, fitting_parts
+from lextables.tasks.spans.asking import asked_questions, fits_window, fitting_parts
 from lextables.tasks.spans.outputs import BETWEEN
 
 Asked = tuple[str, Request]
 
 
+class WritingLimits(StepSettings):
+    """Limits of outputs and questions."""
+
+    tokens: PositiveInt = 5000
+    """Tokens of an output, at most."""
+    questions: PositiveInt | None = None
+    """Questions about a contract that are asked; None: all."""
+
+
+class WritingSettings(LanguageModelSettings, WritingLimits):
+    """Outputs of a language model about contracts, or about a linear model's passages."""
+
+    prompt: list[list[str]]
+    """Prompt with a contract and a question (`prompts.Template.plain`)."""
+    least: float | None = Field(None, gt=0, lt=1)
+    """Least probability of a passage that is shown; None: the whole contract is."""
+
+
 def write(
     model: LanguageModel,
-    settings: Mapping[str, Any],
-    questions: Iterable[Row],
+    settings: WritingSettings,
+    questions: Sequence[Row],
     texts: Mapping[str, str],
     candidates: Mapping[str, Sequence[str]] | None = None,
 ) -> tuple[list[Row], Counter[str]]:
     """Return rows of `outputs.OUTPUTS` for the test questions, and counts.
 
-    ``texts`` maps contracts to texts.  ``candidates`` maps questions to passages; a question without one is
-    not asked and has no related clause.  ``settings``: ``prompt`` and the fields of `plan.Writing`.
+    ``texts`` maps contracts to texts.  ``candidates`` maps questions to passages; a
+    question without one is not asked and has no related clause.
     """
     rows = [row for row in questions if row["split"] == "test"]
-    by_contract = asked_questions(rows, settings["questions"])
-    batches = [
-        batch
-        for contract, asked in by_contract.items()
-        for batch in _batches(model, settings, asked, texts[contract], candidates)
-    ]
+    writer = _Writer(model, plain_template(settings.prompt), settings.tokens)
+    batches = []
+    for contract, asked in asked_questions(rows, settings.questions).items():
+        if candidates is None:
+            batches += writer.about_contract(texts[contract], asked)
+        else:
+            batches.append(list(writer.about_passages(candidates, asked)))
     requests = [request for batch in batches for _, request in batch]
-    model.expect(
-        len(requests),
-        sum(len(turn.content) for each in requests for turn in each.prompt),
-    )
-    counts, shown = Counter(requests=len(requests)), defaultdict(list)
+    characters = 0
+    for request in requests:
+        characters += sum(len(turn.content) for turn in request.prompt)
+    model.expect(len(requests), characters)
+    counts = Counter(requests=len(requests))
+    outputs: dict[str, list[str]] = defaultdict(list)
     for batch in batches:
-        for (question, _), answer in zip(
-            batch, model.write([request for _, request in batch]), strict=True
-        ):
+        answers = model.write([request for _, request in batch])
+        for (question, _), answer in zip(batch, answers, strict=True):
             counts["cut_answers"] += answer.cut
             counts["unanswered"] += not answer.text.strip()
-            shown[question].append(answer.text)
-    counts["in_parts"] = sum(len(answers) > 1 for answers in shown.values())
-    counts["not_asked"] = len(rows) - len(shown)
-    names = sorted(row["question_id"] for row in rows)
-    return [
-        {"question_id": name, "output": joined(shown[name])} for name in names
-    ], counts
+            outputs[question].append(answer.text)
+    counts["in_parts"] = sum(len(answers) > 1 for answers in outputs.values())
+    counts["not_asked"] = len(rows) - len(outputs)
+    written = []
+    for name in sorted(row["question_id"] for row in rows):
+        written.append({"question_id": name, "output": joined(outputs[name])})
+    return written, counts
 
 
 def joined(outputs: Sequence[str]) -> str:
@@ -67,42 +89,42 @@ def joined(outputs: Sequence[str]) -> str:
     return BETWEEN.join(output for output in outputs if not denies(output)) or NO_CLAUSE
 
 
-def _batches(
-    model: LanguageModel,
-    settings: Mapping[str, Any],
-    asked: Sequence[Row],
-    text: str,
-    candidates: Mapping[str, Sequence[str]] | None,
-) -> Iterator[list[Asked]]:
-    """Yield the requests about a contract; those of a batch begin alike where contracts are read whole."""
-    template, tokens = plain_template(settings["prompt"]), settings["tokens"]
+@dataclass(frozen=True)
+class _Writer:
+    """Makes the requests to a model; answers have ``tokens`` tokens, at most."""
 
-    def parts(context: str, question: str) -> list[str]:
-        def fits(shown: str) -> bool:
-            prompt = template.filled(context=shown, question=question)
-            return model.window is None or model.tokens(prompt) + tokens <= model.window
+    model: LanguageModel
+    template: Template
+    tokens: int
 
-        if fits(context):
-            return [context]
-        places = fitting_parts(context, len(context.split()) // 2, fits, model.name)
-        return [context[start:end] for start, end in places]
-
-    def request(row: Row, context: str) -> Asked:
-        prompt = template.filled(context=context, question=row["question"])
-        return row["question_id"], Request(prompt, tokens)
-
-    if candidates is None:
+    def about_contract(self, text: str, asked: Sequence[Row]) -> Iterator[list[Asked]]:
+        """Yield the requests about each part of a contract; they begin alike."""
         longest = max((row["question"] for row in asked), key=len, default="")
-        for part in parts(text, longest):
-            yield [request(row, part) for row in asked]
-        return
-    contexts = {
-        row["question_id"]: "\n\n".join(candidates.get(row["question_id"], ()))
-        for row in asked
-    }
-    yield [
-        request(row, part)
-        for row in asked
-        if (context := contexts[row["question_id"]])
-        for part in parts(context, row["question"])
-    ]
+        for part in self._parts(text, longest):
+            yield [self._request(row, part) for row in asked]
+
+    def about_passages(
+        self, candidates: Mapping[str, Sequence[str]], asked: Sequence[Row]
+    ) -> Iterator[Asked]:
+        """Yield the requests about the passages of each question."""
+        for row in asked:
+            passages = "\n\n".join(candidates.get(row["question_id"], ()))
+            if passages:
+                for part in self._parts(passages, row["question"]):
+                    yield self._request(row, part)
+
+    def _parts(self, text: str, question: str) -> list[str]:
+        """Return the text, or overlapping parts of it that fit the model's window."""
+
+        def fits(shown: str) -> bool:
+            prompt = self.template.filled(context=shown, question=question)
+            return fits_window(self.model, prompt, self.tokens)
+
+        if fits(text):
+            return [text]
+        places = fitting_parts(text, len(text.split()) // 2, fits, self.model.name)
+        return [text[start:end] for start, end in places]
+
+    def _request(self, row: Row, context: str) -> Asked:
+        prompt = self.template.filled(context=context, question=row["question"])
+        return row["question_id"], Request(prompt, self.tokens)

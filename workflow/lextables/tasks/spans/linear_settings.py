@@ -1,0 +1,53 @@
+"""Settings of the linear baseline; they are apart because the planner does not load scikit-learn."""
+
+from typing import Literal
+
+from pydantic import Field, PositiveInt
+
+from lextables.models.settings import StepSettings
+
+
+class LinearSettings(StepSettings):
+    """The linear baseline.  All values were chosen on held-out training contracts."""
+
+    folds: int = Field(ge=2)
+    """Parts of the contracts for out-of-fold predictions."""
+    alpha: float
+    """L2 penalty of the models of units with words."""
+    epochs: PositiveInt
+    """Passes of these models over the units."""
+    units: PositiveInt
+    """Most probable units of a contract from which a question takes candidates."""
+    penalty: float
+    """Inverse L2 penalty (scikit-learn's C) of the models of candidates."""
+    near: float
+    """The same for the deviation of a category from the model that categories share."""
+    n_best: PositiveInt
+    """Spans of a question, at most."""
+    dense: float = 1.0
+    """Inverse L2 penalty of the models of units with vectors."""
+    share: float = Field(default=0.5, ge=0, le=1)
+    """Weight of the logits of vectors beside those of words."""
+    max_length: PositiveInt = 64
+    """Tokens of a unit that its vector is made of, at most."""
+
+
+class LinearRun(LinearSettings):
+    """The training of a linear model, or the prediction with it."""
+
+    kind: Literal["linear"] = "linear"
+    """Distinguishes the run from those of fine-tuned models."""
+    features: Literal["words", "vectors", "both"]
+    """What units are scored by."""
+    relaxed: str | None
+    """Part of a category's name: there a candidate may contain the answer."""
+    percent: PositiveInt
+    """Per cent of the training contracts."""
+    out_of_fold: bool = False
+    """Whether the training also saves predictions for its own contracts."""
+    model: str | None = None
+    """The encoder of the vectors, and its weights (`WeightSettings`); None: words only."""
+    weights: str | None = None
+    revision: str | None = None
+    found: str | None = None
+    content: str | None = None
