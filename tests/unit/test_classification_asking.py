@@ -2,6 +2,7 @@
 
 import math
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -9,25 +10,33 @@ from fake_language_model import FakeModel
 from lextables.models.language_model import Message
 from lextables.models.multiple_choice import counts
 from lextables.models.prompts import Template
-from lextables.pipeline.dataset import write
+from lextables.pipeline.dataset import Column, write
 from lextables.pipeline.errors import BadInput
-from lextables.tasks.classification.asking import answer, asked_examples
-from lextables.tasks.classification.examples import under_view
+from lextables.tasks.classification.asking import AskedFiles, answer, asked_examples
 from lextables.tasks.classification.schema import EXAMPLES, HEADS, TEXTS
+from lextables.tasks.classification.settings import AskingSettings, Reading, View
 
 TEMPLATE = Template((Message("user", "${fence}\n${text}\n${fence}\n${options}"),))
 PAIRED = Template(
     (Message("user", "${fence}\n${text}\n${fence}\n${second}\n${fence}\n${options}"),)
 )
-SETTINGS = {
-    "prompt": TEMPLATE.plain(),
-    "question": "",
-    "wordings": {"<OTHER>": "None of these"},
-    "orders": 2,
-    "samples": 3,
-    "only": [],
-}
-VIEWS = {"none > pair": ("text_id", "pair_id"), "none > turned": ("pair_id", "text_id")}
+SETTINGS = AskingSettings(
+    kind="language-model",
+    model="fake",
+    weights="fake",
+    revision=None,
+    found="here",
+    prompt=TEMPLATE.plain(),
+    question="",
+    wordings={"<OTHER>": "None of these"},
+    orders=2,
+    samples=3,
+    only=[],
+)
+READINGS = [
+    Reading(condition="none > pair", view=View(text="text_id", pair="pair_id")),
+    Reading(condition="none > turned", view=View(text="pair_id", pair="text_id")),
+]
 HEAD_ROWS = [
     {"head_id": "law", "answers": ["Delaware", "New York", "<OTHER>"]},
     {"head_id": "term", "answers": ["one year", "two years"]},
@@ -68,7 +77,7 @@ def data(tmp_path):
             paths, (EXAMPLES, HEADS, TEXTS), (examples, heads, texts), strict=True
         ):
             write(table, rows, path)
-        return paths
+        return AskedFiles(*paths)
 
     return written
 
@@ -85,9 +94,10 @@ def reads(text):
     }
 
 
-def asked(paths, model, **settings):
-    given = SETTINGS | settings
-    return answer(asked_examples(paths, given, ["test"]), paths, given, model)
+def asked(files, model, **changes):
+    settings = SETTINGS.model_copy(update=changes)
+    examples = asked_examples(files, settings, ["test"])
+    return answer(examples, files, settings, model)
 
 
 def test_each_example_gets_the_answer_of_the_model(data):
@@ -128,20 +138,12 @@ def test_questions_about_the_same_text_are_consecutive(data):
 
 
 def test_each_view_is_predicted_under_a_separate_condition(data):
-    paths = data()
-    examples = [row | {"pair_id": "t2"} for row in EXAMPLE_ROWS[:1]]
-    views = {
-        name: dict(zip(("text", "pair"), ids, strict=True))
-        for name, ids in VIEWS.items()
-    }
-    found = [
-        (name, row)
-        for name, view in views.items()
-        for row in under_view(examples, view)
-    ]
-    rows, _ = answer(
-        found, paths, SETTINGS | {"prompt": PAIRED.plain()}, FakeModel(reads)
-    )
+    pair = Column("pair_id", EXAMPLES.columns[3].type, "the second text")
+    table = replace(EXAMPLES, columns=(*EXAMPLES.columns, pair))
+    files = data()
+    write(table, [EXAMPLE_ROWS[0] | {"pair_id": "t2"}], files.examples)
+    settings = {"prompt": PAIRED.plain(), "readings": READINGS}
+    rows, _ = asked(files, FakeModel(reads), **settings)
     assert [(row["condition"], row["probabilities"]) for row in rows] == [
         ("none > pair", [1, 0, 0]),
         ("none > turned", [0, 1, 0]),

@@ -14,6 +14,11 @@ from lextables.pipeline.run import SCORES
 from lextables.tasks.classification.examples import trials
 from lextables.tasks.classification.schema import JOINT, TRIED
 from lextables.tasks.classification.scoring import LEFT_OUT, published, score, searched
+from lextables.tasks.classification.settings import (
+    ChoiceSettings,
+    ScoreSettings,
+    TrainingSettings,
+)
 
 HEADS = [
     {"head_id": "1", "question": "Q1", "category": "Law", "answers": ["no", "yes"]},
@@ -33,15 +38,13 @@ EXAMPLES = [
     for head, labels in LABELS.items()
     for number, label in enumerate(labels, 10 * (split == "train"))
 ]
-GENERAL = {
-    "evaluator": "general",
-    "metrics": ["accuracy", "macro F1"],
-    "unit": "contract",
-    "multi_label": False,
-    "views": {},
-    "groups": [],
-}
-MINORITY = GENERAL | {"evaluator": "minority AUPR", "metrics": []}
+GENERAL = ScoreSettings(
+    evaluator="general",
+    metrics=["accuracy", "macro F1"],
+    unit="contract",
+    multi_label=False,
+)
+MINORITY = GENERAL.model_copy(update={"evaluator": "minority AUPR", "metrics": ()})
 
 
 def predictions(*heads):
@@ -139,12 +142,10 @@ def test_examples_may_have_several_right_answers(census):
         for n, of in enumerate(labels)
     ]
     heads = [{"head_id": "1", "answers": ["no", "yes"]}]
-    task = GENERAL | {
-        "multi_label": True,
-        "unit": None,
-        "metrics": ["accuracy", "micro F1"],
-    }
-    found, _ = score(predictions("1"), rows, heads, ["test"], task, census(True))
+    changes = {"multi_label": True, "unit": None}
+    changes["metrics"] = ("accuracy", "micro F1")
+    settings = GENERAL.model_copy(update=changes)
+    found, _ = score(predictions("1"), rows, heads, ["test"], settings, census(True))
     by_name = {(row["metric"], row["group"]): row["value"] for row in found}
     # Selected answers: 0, 1, 0, 1, 0, 1.
     assert by_name["accuracy", "all"] == 2 / 6
@@ -240,7 +241,23 @@ def predicted(path, *groups):
     return path
 
 
-CHOICE_MINORITY = {"setting": "single", "evaluator": "minority AUPR"}
+CHOICE = ChoiceSettings(
+    setting="single",
+    percent=100,
+    published=None,
+    evaluator="minority AUPR",
+    multi_label=False,
+    choose_by="accuracy",
+    updates_per_epoch=3600,
+    learning_rates=(),
+)
+
+
+def chosen(searches, examples=None, heads=None, **changes):
+    """The choice among (learning rate, file of predictions)."""
+    rates, paths = zip(*searches, strict=True)
+    settings = CHOICE.model_copy(update={"learning_rates": rates, **changes})
+    return searched(settings, paths, examples or DEV, heads or CHOICE_HEADS)
 
 
 def trial(rate, updates):
@@ -258,19 +275,14 @@ def test_single_task_selects_the_best_trial_for_each_head(tmp_path):
         (100, {"1": False, "2": False}),
         (200, {"1": False, "2": True}),
     )
-    found = searched(CHOICE_MINORITY, [(1e-5, low), (1e-4, high)], DEV, CHOICE_HEADS)
+    found = chosen([(1e-5, low), (1e-4, high)])
     assert found == {"1": trial(1e-5, 100), "2": trial(1e-4, 200)}
 
 
 def test_multi_task_selects_the_trial_with_the_best_mean_over_questions(tmp_path):
     low = predicted(tmp_path / "a.parquet", (3600, {"1": True, "2": True}))
     high = predicted(tmp_path / "b.parquet", (3600, {"1": True, "2": False}))
-    found = searched(
-        CHOICE_MINORITY | {"setting": "multi"},
-        [(1e-4, high), (1e-5, low)],
-        DEV,
-        CHOICE_HEADS,
-    )
+    found = chosen([(1e-4, high), (1e-5, low)], setting="multi")
     assert found == {JOINT: trial(1e-5, 3600)}
 
 
@@ -287,16 +299,8 @@ def test_seeds_are_averaged_and_ties_select_the_first_trial(tmp_path):
         (3e-5, right),
         (3e-5, right),
     ]
-    found = searched(CHOICE_MINORITY, searches, DEV, CHOICE_HEADS)
+    found = chosen(searches)
     assert found == dict.fromkeys("12", trial(1e-5, 100))
-
-
-CHOICE_GENERAL = {
-    "setting": "single",
-    "evaluator": "general",
-    "multi_label": False,
-    "choose_by": "accuracy",
-}
 
 
 def tried(path, *groups):
@@ -335,8 +339,8 @@ def test_trials_are_selected_by_the_metric_of_the_task(
     tmp_path, metric, updates, setting
 ):
     path = tried(tmp_path / "a.parquet", (100, RIGHT), (200, RANKED))
-    settings = CHOICE_GENERAL | {"choose_by": metric, "setting": setting}
-    found = searched(settings, [(1e-4, path)], ASKED, ALONE)
+    changes = {"evaluator": "general", "choose_by": metric, "setting": setting}
+    found = chosen([(1e-4, path)], ASKED, ALONE, **changes)
     assert found == {"1" if setting == "single" else JOINT: trial(1e-4, updates)}
 
 
@@ -351,16 +355,12 @@ def test_trials_can_be_selected_on_multi_label_examples(tmp_path):
         {"example_id": name, "head_id": "1", "labels": of}
         for name, of in labels.items()
     ]
-    settings = CHOICE_GENERAL | {"multi_label": True}
-    assert searched(settings, [(1e-4, path)], asked, ALONE) == {"1": trial(1e-4, 200)}
+    changes = {"evaluator": "general", "multi_label": True}
+    found = chosen([(1e-4, path)], asked, ALONE, **changes)
+    assert found == {"1": trial(1e-4, 200)}
 
 
-PUBLISHED = {
-    "published": "roberta-base",
-    "percent": 100,
-    "setting": "single",
-    "updates_per_epoch": 3600,
-}
+PUBLISHED = CHOICE.model_copy(update={"published": "roberta-base"})
 BEST = [
     {
         "model": model,
@@ -381,7 +381,7 @@ BEST = [
 
 def test_published_hyperparameters_depend_on_head_and_share():
     assert published(PUBLISHED, ["1"], BEST) == {"1": trial(3e-5, 300)}
-    assert published(PUBLISHED | {"percent": 50}, ["1"], BEST) == {
+    assert published(PUBLISHED.model_copy(update={"percent": 50}), ["1"], BEST) == {
         "1": trial(1e-4, 100)
     }
     with pytest.raises(
@@ -391,7 +391,9 @@ def test_published_hyperparameters_depend_on_head_and_share():
 
 
 def test_published_multi_task_hyperparameters_are_shared_by_all_heads():
-    found = published(PUBLISHED | {"setting": "multi"}, ["1", "2"], BEST)
+    found = published(
+        PUBLISHED.model_copy(update={"setting": "multi"}), ["1", "2"], BEST
+    )
     assert found == {JOINT: trial(1e-5, 6 * 3600)}
 
 
@@ -409,5 +411,5 @@ OWN = {"learning_rate": 3e-4, "updates": [20, 40]}
     ],
 )
 def test_a_run_uses_the_selected_trial_or_else_its_settings(setting, choice, found):
-    settings = OWN | {"setting": setting, "batch_size": 16}
+    settings = TrainingSettings.model_construct(**OWN, setting=setting)
     assert trials(settings, ["2", "1"], choice) == found

@@ -17,7 +17,7 @@ import tiny_encoders
 from lextables.models import multi_head
 from lextables.models.resolve import Model
 from lextables.pipeline.config import load as load_config
-from lextables.pipeline.dataset import Column, Table, read, write
+from lextables.pipeline.dataset import Column, Table, write
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import SCORES, Run
 from lextables.tasks.classification import linear
@@ -42,6 +42,12 @@ from lextables.tasks.classification.scoring import (
     PROBABILITY,
     SUBMITTED,
     score,
+)
+from lextables.tasks.classification.settings import (
+    LinearSettings,
+    Reading,
+    ScoreSettings,
+    View,
 )
 from lextables.tasks.plan import Context, SubmittedFiles
 from tiny_encoders import WORDS
@@ -410,8 +416,8 @@ def test_a_linear_model_does_not_predict_on_truncated_views(planned):
 
 # Input texts.
 
-SHORT, LONG = ({"text": name, "pair": "hypothesis"} for name in ("short", "long"))
-ALONE = {"text": "hypothesis", "pair": None}
+SHORT, LONG = (View(text=name, pair="hypothesis") for name in ("short", "long"))
+ALONE = View(text="hypothesis")
 HEADS = {"three": ("entail", "neutral", "contradict"), "two": ("entail", "not entail")}
 EXAMPLES = Table(
     "examples",
@@ -552,7 +558,7 @@ def test_joint_predictions_for_several_views_equal_separate_predictions(
         multi_head.save(model, tmp_path / str(number), heads)
     weights = [tmp_path / "0", tmp_path / "1"]
     readings = [
-        {"condition": condition, "source": source, "view": view, "max_length": length}
+        Reading(condition=condition, source=source, view=view, max_length=length)
         for condition, (source, view, length) in CONDITIONS.items()
     ]
     loaded, load = [], multi_head.load_trained
@@ -561,9 +567,7 @@ def test_joint_predictions_for_several_views_equal_separate_predictions(
         "load_trained",
         lambda folder, device: loaded.append(folder) or load(folder, device),
     )
-    found = list(
-        read_views({"readings": readings}, weights, stored[0], ["test"], tokens, CPU)
-    )
+    found = list(read_views(readings, weights, stored[0], ["test"], tokens, CPU))
     # Sorted by condition; a model is loaded once for consecutive conditions.
     assert loaded == [weights[1], weights[0]]
     expected = []
@@ -589,20 +593,16 @@ def test_joint_predictions_for_several_views_equal_separate_predictions(
     )
 
 
-LINEAR = {
-    "kind": "linear",
-    "features": "words",
-    "sides": "both",
-    "longest": 2,
-    "least": 1,
-    "smoothing": 1.0,
-    "numbers": 1.0,
-    "penalty": {"words": 1.0},
-    "percent": 100,
-    "only": ["three"],
-    "where": None,
-    "multi_label": False,
-}
+LINEAR = LinearSettings(
+    features="words",
+    sides="both",
+    longest=2,
+    least=1,
+    smoothing=1.0,
+    penalty={"words": 1.0},
+    multi_label=False,
+    only=["three"],
+)
 PAIRED = replace(EXAMPLES, columns=(*EXAMPLES.columns[:4], *(TEXT_ID, PAIR_ID)))
 
 
@@ -612,56 +612,48 @@ def test_linear_predictions_for_views_equal_separate_predictions(stored, tmp_pat
         sorted(KNOWN, key=lambda head: head["head_id"]),
         tmp_path / "heads.parquet",
     )
-    files = [stored[0], tmp_path / "heads.parquet", stored[1]]
+    files = linear.LinearFiles(stored[0], tmp_path / "heads.parquet", stored[1])
     views = {"short": SHORT, "alone": ALONE}
     for name, view in views.items():
-        linear.train(files, [], ["train"], LINEAR | {"view": view}, 1, tmp_path / name)
+        settings = LINEAR.model_copy(update={"view": view})
+        linear.train(files, ["train"], settings, 1, tmp_path / name)
     conditions = {
         "short > long": (0, LONG),
         "alone > alone": (1, ALONE),
         "short > short": (0, SHORT),
     }
     readings = [
-        {"condition": condition, "source": source, "view": view}
+        Reading(condition=condition, source=source, view=view)
         for condition, (source, view) in conditions.items()
     ]
-    weights, output = (
-        [tmp_path / name for name in views],
-        tmp_path / "predictions.parquet",
-    )
-    record = linear.read_views(
-        files, [], ["test"], LINEAR | {"readings": readings}, weights, output
-    )
-    assert record == {"heads_left_out": dict.fromkeys(conditions, 0)}
-    found = list(read(output))
+    weights = [tmp_path / name for name in views]
+    settings, left_out = LINEAR.model_copy(update={"readings": readings}), {}
+    found = list(linear.read_views(files, ["test"], settings, weights, left_out))
+    assert left_out == dict.fromkeys(conditions, 0)
     names = {column.name for column in PAIRED.columns}
     expected = []
     for condition, (source, view) in sorted(conditions.items()):
-        rows = [
-            {name: row[name] for name in names} for row in under_view(examples(), view)
-        ]
+        rows = []
+        for row in under_view(examples(), view):
+            rows.append({name: row[name] for name in names})
         write(PAIRED, rows, tmp_path / "shown.parquet")
-        as_shown = [tmp_path / "shown.parquet", *files[1:]]
-        linear.read_examples(
-            as_shown, [], ["test"], LINEAR, weights[source], tmp_path / "alone.parquet"
-        )
-        expected += [
-            {"condition": condition, **row} for row in read(tmp_path / "alone.parquet")
-        ]
+        shown = replace(files, examples=tmp_path / "shown.parquet")
+        alone = linear.read_views(shown, ["test"], LINEAR, [weights[source]], {})
+        expected += [{"condition": condition, **row} for row in alone]
     assert found == expected and len(found) == 3 * 8
     assert {row["head_id"] for row in found} == {"three"}
 
 
 # Scores.
 
-GENERAL = {
-    "evaluator": "general",
-    "metrics": ["accuracy", "balanced accuracy"],
-    "unit": "premise",
-    "multi_label": False,
-    "views": {"short": {}},
-    "groups": ["analysis", "negated"],
-}
+GENERAL = ScoreSettings(
+    evaluator="general",
+    metrics=["accuracy", "balanced accuracy"],
+    unit="premise",
+    multi_label=False,
+    views={"short": {}},
+    groups=["analysis", "negated"],
+)
 
 
 def readings_of(*conditions, heads=HEADS):
@@ -816,7 +808,7 @@ def test_submitted_predictions_are_scored_as_a_separate_condition(tmp_path):
         examples(),
         KNOWN,
         ["test"],
-        GENERAL | {"views": {}, "groups": []},
+        GENERAL.model_copy(update={"views": {}, "groups": ()}),
         tmp_path,
     )
     assert {row["group"] for row in plain} == {"all", "head: three"}

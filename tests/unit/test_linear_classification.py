@@ -6,40 +6,53 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from lextables.models.linear import NEVER, fit_weighed, overlaps, runs
-from lextables.pipeline.dataset import Column, Table, read, write
+from lextables.models.linear import (
+    NEVER,
+    fit_weighed,
+    hashed_ngrams,
+    overlap_shares,
+)
+from lextables.pipeline.dataset import Column, Table, write
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.classification import examples as asked_of
 from lextables.tasks.classification.examples import Text, check_test_size
 from lextables.tasks.classification.linear import (
     NEGATION,
+    LinearFiles,
     learn,
     linear_features,
     load,
     predict,
-    read_examples,
+    read_views,
     save,
     sides_of,
     train,
 )
 from lextables.tasks.classification.schema import EXAMPLES, HEADS, PREDICTIONS, TEXTS
+from lextables.tasks.classification.settings import ExampleSelection, LinearSettings
 from lextables.tasks.classification.vectors import encode_texts, pieces, read_vectors
 
-SETTINGS = {
-    "longest": 2,
-    "least": 2,
-    "smoothing": 1.0,
-    "penalty": {"words": 100, "vectors": 10, "both": 100},
-    "piece": 4,
-    "numbers": 0.3,
-    "features": "words",
-    "sides": "both",
-    "multi_label": False,
-    "percent": 100,
-    "view": None,
-    "only": [],
-    "where": None,
-}
+SETTINGS = LinearSettings(
+    longest=2,
+    least=2,
+    smoothing=1.0,
+    penalty={"words": 100, "vectors": 10, "both": 100},
+    piece=4,
+    numbers=0.3,
+    features="words",
+    sides="both",
+    multi_label=False,
+)
+
+
+def settings(**changes):
+    return SETTINGS.model_copy(update=changes)
+
+
+def predicted(*given):
+    return list(predict(*given))
+
+
 FILLER = "the party shall at its own cost and in good time send all of them on".split()
 COLOURS = ("red", "green", "blue")
 PAIRED = Table(
@@ -96,7 +109,7 @@ def test_a_head_learns_the_word_of_each_answer(answers):
     texts = texts_about(labels)
     rows = rows_of("h", texts, labels)
     model = learn(texts[:40], {"h": rows[:40]}, {"h": answers}, SETTINGS)
-    found = predict(model, texts[40:], {"h": rows[40:]}, SETTINGS)
+    found = predicted(model, texts[40:], {"h": rows[40:]}, SETTINGS)
     assert right(found, rows[40:]) == 1
     for row in found:
         assert len(row["logits"]) == len(row["probabilities"]) == answers
@@ -129,13 +142,13 @@ def test_heads_are_trained_independently_with_any_number_of_threads():
     )
     assert list(one.heads) == ["a", "b"]
     asked = {head: rows[40:] for head, rows in given.items()}
-    found = predict(one, texts[40:], asked, SETTINGS)
-    assert found == predict(other, texts[40:], asked, SETTINGS)
+    found = predicted(one, texts[40:], asked, SETTINGS)
+    assert found == predicted(other, texts[40:], asked, SETTINGS)
     for head in ("a", "b"):
         assert right([row for row in found if row["head_id"] == head], asked[head]) == 1
     # A head that is trained alone gives the same predictions.
     alone = learn(texts[:40], {"b": given["b"][:40]}, sizes, SETTINGS)
-    assert predict(alone, texts[40:], {"b": asked["b"]}, SETTINGS) == [
+    assert predicted(alone, texts[40:], {"b": asked["b"]}, SETTINGS) == [
         row for row in found if row["head_id"] == "b"
     ]
 
@@ -147,13 +160,13 @@ def test_a_loaded_model_gives_identical_predictions(tmp_path):
     model = learn(texts, {"h": rows}, {"h": 3}, SETTINGS)
     save(model, tmp_path / "linear.npz")
     again = load(tmp_path / "linear.npz")
-    assert predict(again, texts, {"h": rows}, SETTINGS) == predict(
+    assert predicted(again, texts, {"h": rows}, SETTINGS) == predicted(
         model, texts, {"h": rows}, SETTINGS
     )
 
 
 def test_multi_label_answers_have_separate_probabilities():
-    several = SETTINGS | {"multi_label": True}
+    several = settings(multi_label=True)
     rng = np.random.default_rng(0)
     labels = [tuple(np.flatnonzero(rng.random(3) < 0.5).tolist()) for _ in range(80)]
     texts = [
@@ -166,7 +179,7 @@ def test_multi_label_answers_have_separate_probabilities():
     rows = rows_of("h", texts, labels)
     model = learn(texts[:60], {"h": rows[:60]}, {"h": 3}, several)
     for row, asked in zip(
-        predict(model, texts[60:], {"h": rows[60:]}, several), rows[60:], strict=True
+        predicted(model, texts[60:], {"h": rows[60:]}, several), rows[60:], strict=True
     ):
         assert (
             tuple(np.flatnonzero(np.array(row["probabilities"]) > 0.5))
@@ -179,7 +192,7 @@ def test_a_head_trained_on_one_answer_always_predicts_it():
     rows = rows_of("h", texts, [1] * 6)
     for answers in (2, 3):
         model = learn(texts, {"h": rows}, {"h": answers}, SETTINGS)
-        for row in predict(model, texts, {"h": rows}, SETTINGS):
+        for row in predicted(model, texts, {"h": rows}, SETTINGS):
             assert row["logits"][1] == -NEVER and row["probabilities"][1] > 0.99
 
 
@@ -203,24 +216,26 @@ def test_pairs_are_classified_by_the_overlap_of_their_texts():
     rows = rows_of("h", texts, labels)
     model = learn(texts[:80], {"h": rows[:80]}, {"h": 2}, SETTINGS)
     assert (
-        right(predict(model, texts[80:], {"h": rows[80:]}, SETTINGS), rows[80:]) > 0.95
+        right(predicted(model, texts[80:], {"h": rows[80:]}, SETTINGS), rows[80:])
+        > 0.95
     )
     # One text of the pair is not enough to predict the label.
     for side in ("first", "second"):
-        blind = SETTINGS | {"sides": side}
+        blind = settings(sides=side)
         model = learn(texts[:80], {"h": rows[:80]}, {"h": 2}, blind)
         assert (
-            right(predict(model, texts[80:], {"h": rows[80:]}, blind), rows[80:]) < 0.75
+            right(predicted(model, texts[80:], {"h": rows[80:]}, blind), rows[80:])
+            < 0.75
         )
 
 
 def test_only_the_selected_side_of_a_pair_is_used():
     texts, labels = pairs_about(30)
     rows = rows_of("h", texts, labels)
-    hypothesis = SETTINGS | {"sides": "second"}
+    hypothesis = settings(sides="second")
     model = learn(texts, {"h": rows}, {"h": 2}, hypothesis)
     changed = [replace(text, text="something else") for text in texts]
-    assert predict(model, changed, {"h": rows}, hypothesis) == predict(
+    assert predicted(model, changed, {"h": rows}, hypothesis) == predicted(
         model, texts, {"h": rows}, hypothesis
     )
     with pytest.raises(
@@ -234,7 +249,7 @@ def test_numeric_features_of_a_pair():
     texts = [Text(("a", "b"), first, second), Text(("c", ""), "it stands alone", None)]
     sides = sides_of(texts, "both", pairs=True)
     rare = np.ones(2**20, dtype=np.float32)
-    found = linear_features(sides, longest=1, features="words", rare=rare, vectors=None)
+    found = linear_features(sides, settings(longest=1), rare, None)
     (numbers,) = found.blocks
     # Shared words (3 of 4), bigrams (0 of 3) and weighted words, negations of each text, and lengths.
     expected = [3 / 4, 0, 3 / 4, np.log(2), 0, np.log(7), np.log(5)]
@@ -250,24 +265,26 @@ def test_numeric_features_of_a_pair():
 
 
 def test_word_ngrams_are_binary_features():
-    found = runs(["Red red car", "", "car red"], 2)
+    found = hashed_ngrams(["Red red car", "", "car red"], 2)
     assert found.dtype == np.float32 and set(found.data) == {1}
     assert np.diff(found.indptr).tolist() == [
         4,
         0,
         3,
     ]  # red, car, red red, red car; car, red, car red
-    assert overlaps(
+    assert overlap_shares(
         [found[:1], found[:1]], [found[:1], found[:1]], np.ones(found.shape[1])
     ).tolist() == [[1] * 3]
 
 
 def test_a_word_of_one_label_has_a_larger_weight_than_a_word_of_both():
-    words = runs(["both one", "both one", "both other", "both other"], 1, buckets=2**10)
+    words = hashed_ngrams(
+        ["both one", "both one", "both other", "both other"], 1, buckets=2**10
+    )
     labels = np.array([True, True, False, False])
     model = fit_weighed(words, np.empty((4, 0)), labels, penalty=10, smoothing=1)
     said = {
-        word: float((runs([word], 1, buckets=2**10) @ model.weights)[0, 0])
+        word: float((hashed_ngrams([word], 1, buckets=2**10) @ model.weights)[0, 0])
         for word in ("both", "one", "other")
     }
     assert said["one"] > 0 > said["other"] and said["both"] == 0
@@ -291,14 +308,14 @@ def test_a_model_on_frozen_vectors_is_accurate_and_missing_vectors_raise(
     assert encode_texts(texts, encode, 4, tmp_path / "vectors.parquet") == 60 * 5
     vectors = read_vectors(tmp_path / "vectors.parquet")
     assert vectors["t000"].shape == (5, 4) and vectors["t000"].dtype == np.float16
-    given, rows = SETTINGS | {"features": features}, rows_of("h", texts, labels)
+    given, rows = settings(features=features), rows_of("h", texts, labels)
     model = learn(texts[:40], {"h": rows[:40]}, {"h": 3}, given, vectors)
     assert (
-        right(predict(model, texts[40:], {"h": rows[40:]}, given, vectors), rows[40:])
+        right(predicted(model, texts[40:], {"h": rows[40:]}, given, vectors), rows[40:])
         == 1
     )
     with pytest.raises(BadInput, match="text t041: the text has no vectors"):
-        predict(model, texts[41:], {"h": rows[41:]}, given, {"t000": vectors["t000"]})
+        predicted(model, texts[41:], {"h": rows[41:]}, given, {"t000": vectors["t000"]})
 
 
 def test_pair_features_are_vectors_product_difference_and_closest_piece(tmp_path):
@@ -307,9 +324,7 @@ def test_pair_features_are_vectors_product_difference_and_closest_piece(tmp_path
     vectors = read_vectors(tmp_path / "vectors.parquet")
     assert sorted(vectors) == ["a", "b", "c"]
     sides = sides_of(texts, "both", pairs=True)
-    found = linear_features(
-        sides, longest=1, features="vectors", rare=np.empty(0), vectors=vectors
-    )
+    found = linear_features(sides, settings(features="vectors"), np.empty(0), vectors)
     block, closest = found.blocks
     first, second, product, difference = np.split(block[0], 4)
     assert np.linalg.norm(first) == pytest.approx(1) and second == pytest.approx(
@@ -347,7 +362,8 @@ def files(tmp_path):
             for text_id, text in sorted(texts.items())
         ]
         write(TEXTS, stored, tmp_path / "texts.parquet")
-        return [tmp_path / f"{name}.parquet" for name in ("examples", "heads", "texts")]
+        names = ("examples", "heads", "texts")
+        return LinearFiles(*(tmp_path / f"{name}.parquet" for name in names))
 
     return make
 
@@ -371,16 +387,15 @@ def test_training_saves_weights_and_reading_saves_predictions(tmp_path, files):
     ]
     rows.append(example(41, 0, "test", head="unseen"))
     paths = files(rows, texts, [("h", ["a", "b", "c"]), ("unseen", ["a", "b"])])
-    record = train(paths, [], ["train"], SETTINGS, 1, tmp_path / "weights")
+    record = train(paths, ["train"], SETTINGS, 1, tmp_path / "weights")
     assert (record["heads"], record["training_examples"]) == (1, 40)
-    half = train(paths, [], ["train"], SETTINGS | {"percent": 50}, 1, tmp_path / "half")
+    half = train(paths, ["train"], settings(percent=50), 1, tmp_path / "half")
     assert half["training_examples"] == 21
-    output = tmp_path / "predictions.parquet"
-    left_out = read_examples(
-        paths, [], ["test"], SETTINGS, tmp_path / "weights", output
+    left_out = {}
+    found = list(
+        read_views(paths, ["test"], SETTINGS, [tmp_path / "weights"], left_out)
     )
-    assert left_out == {"heads_left_out": 1}
-    found = list(read(output))
+    assert left_out == {"": 1}
     assert set(found[0]) == {column.name for column in PREDICTIONS.columns}
     assert [row["example_id"] for row in found] == [f"h/{n:03}" for n in range(40, 60)]
     asked = asked_of.by_head(rows[40:60], ["h"], labelled=True)["h"]
@@ -401,29 +416,17 @@ def test_training_saves_weights_and_reading_saves_predictions(tmp_path, files):
     ],
 )
 def test_inconsistent_tables_raise(tmp_path, files, rows, sentence):
+    data = files(rows, {"t000": "red", "t001": " "})
     with pytest.raises(BadInput) as error:
-        train(
-            files(rows, {"t000": "red", "t001": " "}),
-            [],
-            ["train", "dev"],
-            SETTINGS,
-            1,
-            tmp_path,
-        )
+        train(data, ["train", "dev"], SETTINGS, 1, tmp_path)
     assert str(error.value) == f"{sentence}."
 
 
 def test_an_empty_second_text_raises(tmp_path, files):
     rows = [example(0, 0, pair_id="t001")]
+    data = files(rows, {"t000": "red", "t001": ""}, table=PAIRED)
     with pytest.raises(BadInput, match="text t001: the text is empty"):
-        train(
-            files(rows, {"t000": "red", "t001": ""}, table=PAIRED),
-            [],
-            ["train"],
-            SETTINGS,
-            1,
-            tmp_path,
-        )
+        train(data, ["train"], SETTINGS, 1, tmp_path)
 
 
 @pytest.mark.parametrize(("count", "enough"), [(12, False), (100, True)])
@@ -433,7 +436,7 @@ def test_a_test_set_that_is_too_small_raises(count, enough):
         for head in ("nli", "other")
         for _ in range(count)
     ]
-    settings = {"min_test": 100, "test": ["test"], "only": ["nli"], "where": "a"}
+    settings = ExampleSelection(min_test=100, test=["test"], only=["nli"], where="a")
     if enough:
         check_test_size(rows, settings)
     else:

@@ -5,22 +5,17 @@
 #   steps tokens -> search -> choice -> train -> read, or single-task -> score;
 #         linear baselines: (vectors of texts ->) train -> read -> score
 
-CLASSIFICATION = of_task("classification")
-CLASSIFIED = any_of(CLASSIFICATION)
-TOKENS = (
-    f"{RESULTS}/features/classification/{{dataset}}/{{model}}/{{length}}/tokens.parquet"
-)
-TEXT_VECTORS = f"{RESULTS}/features/classification/{{dataset}}/{{encoder}}/vectors-{{piece}}.parquet"
-# Wildcard patterns of the linear models, and of all others.
-CLASSIFICATION_LINEAR = any_of(
-    {
-        key
-        for task in CLASSIFICATION.values()
-        for key, panel in task.models.items()
-        if panel.kind == "linear"
-    }
-)
+from lextables.planning.classification import Classification
+
+FEATURES = f"{RESULTS}/features/classification/{{dataset}}"
+TOKENS = f"{FEATURES}/{{model}}/{{length}}/tokens.parquet"
+TEXT_VECTORS = f"{FEATURES}/{{encoder}}/vectors-{{piece}}.parquet"
+CLASSIFICATION = Classification(RUNS, TOKENS)
+CLASSIFIED = any_of(CLASSIFICATION.tasks)
+# Patterns of the linear models, and of all others.
+CLASSIFICATION_LINEAR = any_of(CLASSIFICATION.linear_models())
 CLASSIFICATION_NEURAL = rf"(?!(?:{CLASSIFICATION_LINEAR})/)[^/]+"
+RUN_BENCHMARK = f"{RESULTS}/benchmarks/{{dataset}}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.tsv"
 
 
 if not CONFIG.submit_small_jobs:
@@ -30,16 +25,11 @@ if not CONFIG.submit_small_jobs:
         classification_score,
 
 
-include: "functions/classification.smk"
-
-
 # Each text once, for all heads.
-use rule base as classification_features with:
+rule classification_features:
     input:
-        examples=data("{dataset}", "examples"),
-        texts=lambda wildcards: data(
-            wildcards.dataset, CLASSIFICATION[wildcards.dataset].names.texts
-        ),
+        examples=CLASSIFICATION.examples,
+        texts=CLASSIFICATION.texts,
     output:
         tokens=TOKENS,
     log:
@@ -49,32 +39,52 @@ use rule base as classification_features with:
     wildcard_constraints:
         dataset=CLASSIFIED,
         length=r"\d+",
+    conda:
+        ENVIRONMENT
     params:
         **script_params("classification_features"),
-        weights=tokenizer_of,
-        views=tokenised_views,
+        weights=CLASSIFICATION.tokenizer,
+        views=CLASSIFICATION.tokenised_views,
     message:
         "Tokenising the texts of {wildcards.dataset} for {wildcards.model}, {wildcards.length} tokens at most."
+    script:
+        "../scripts/classification_features.py"
 
 
 # Search and single-task models are read while they are trained, and their weights are deleted: 144 models would
 # fill a disk.
-use rule base_model_run as classification_search with:
+rule classification_search:
     input:
         census=f"{RESULTS}/data/{{dataset}}/census.json",
-        data=examples_and_heads,
-        tokens=tokens_of,
-        choice=choice_of,
-        start=weights_of,
+        data=CLASSIFICATION.examples_and_heads,
+        tokens=CLASSIFICATION.tokens_of_run,
+        choice=RUNS.choice,
+        start_weights=RUNS.source_weights,
+    output:
+        predictions=f"{RUN}/predictions.parquet",
+        record=f"{RUN}/run.json",
+    log:
+        f"{RUN}/log.txt",
+    benchmark:
+        RUN_BENCHMARK
     wildcard_constraints:
         dataset=CLASSIFIED,
         experiment="search",
+    conda:
+        ENVIRONMENT
+    threads: RESOURCES.model_threads
+    resources:
+        **RESOURCES.of_model(RESOURCES.run_work()),
     params:
         **script_params("classification_train"),
-        splits=splits_of("training", "validation"),
-        work=work,
+        settings=RUNS.settings,
+        splits=CLASSIFICATION.splits("training", "validation"),
+        device=CONFIG.device,
+        work=RUNS.work_folder,
     message:
         "Training {wildcards.model} on {wildcards.dataset} and reading the validation examples ({wildcards.condition}, seed {wildcards.seed})."
+    script:
+        "../scripts/classification_train.py"
 
 
 use rule classification_search as classification_single_task with:
@@ -82,7 +92,7 @@ use rule classification_search as classification_single_task with:
         dataset=CLASSIFIED,
         experiment="single-task",
     params:
-        splits=splits_of("final", "test"),
+        splits=CLASSIFICATION.splits("final", "test"),
     message:
         "Training {wildcards.model} for each head of {wildcards.dataset} and reading the test examples ({wildcards.condition}, seed {wildcards.seed})."
 
@@ -99,42 +109,69 @@ use rule classification_single_task as classification_train with:
         "Training {wildcards.model} for all heads of {wildcards.dataset} ({wildcards.condition}, seed {wildcards.seed})."
 
 
-use rule base_choice as classification_choose with:
+rule classification_choose:
     input:
-        data=examples_and_heads,
-        published=lambda wildcards: (
-            data(wildcards.dataset, "published_settings")
-            if settings(wildcards)["published"]
-            else []
-        ),
-        searched=needs,
+        data=CLASSIFICATION.examples_and_heads,
+        published=CLASSIFICATION.published_settings,
+        searched=RUNS.needed_predictions,
+    output:
+        f"{RUNS.folder(seed=0)}/run.json",
+    log:
+        f"{RESULTS}/logs/{{dataset}}/{{experiment}}/{{model}}/{{condition}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/{{dataset}}/{{experiment}}/{{model}}/{{condition}}.tsv"
     wildcard_constraints:
         dataset=CLASSIFIED,
         experiment="choice",
+    conda:
+        ENVIRONMENT
     params:
         **script_params("classification_choose"),
-        splits=splits_of("validation"),
+        settings=RUNS.settings,
+        splits=CLASSIFICATION.splits("validation"),
     message:
         "Choosing the settings of {wildcards.model} for {wildcards.dataset} ({wildcards.condition})."
+    script:
+        "../scripts/classification_choose.py"
 
 
-use rule base_model_run as classification_read with:
+rule classification_read:
     input:
-        data=examples_and_heads,
-        tokens=tokens_of,
-        weights=weights_of,
+        data=CLASSIFICATION.examples_and_heads,
+        tokens=CLASSIFICATION.tokens_of_run,
+        weights=RUNS.source_weights,
+        source_records=RUNS.source_records,
+    output:
+        predictions=f"{RUN}/predictions.parquet",
+        record=f"{RUN}/run.json",
+    log:
+        f"{RUN}/log.txt",
+    benchmark:
+        RUN_BENCHMARK
     wildcard_constraints:
         dataset=CLASSIFIED,
         experiment="read",
         model=CLASSIFICATION_NEURAL,
+    conda:
+        ENVIRONMENT
+    threads: RESOURCES.model_threads
+    resources:
+        **RESOURCES.of_model(RESOURCES.run_work()),
     params:
         **script_params("classification_read"),
-        splits=splits_of("test"),
+        settings=RUNS.settings,
+        splits=CLASSIFICATION.splits("test"),
+        device=CONFIG.device,
     message:
         "Reading the test examples of {wildcards.dataset} with {wildcards.model} ({wildcards.condition}, seed {wildcards.seed})."
+    script:
+        "../scripts/classification_read.py"
 
 
-use rule classification_features as classification_vectors with:
+rule classification_vectors:
+    input:
+        examples=CLASSIFICATION.examples,
+        texts=CLASSIFICATION.texts,
     output:
         vectors=TEXT_VECTORS,
     log:
@@ -144,90 +181,141 @@ use rule classification_features as classification_vectors with:
     wildcard_constraints:
         dataset=CLASSIFIED,
         piece=r"\d+",
-    threads: MODEL_THREADS
+    conda:
+        ENVIRONMENT
+    threads: RESOURCES.model_threads
     resources:
-        **model_job(
-            lambda wildcards: estimator().encoding(
+        **RESOURCES.of_model(
+            lambda wildcards: RESOURCES.estimator.encoding(
                 wildcards.encoder, wildcards.dataset
             )
         ),
     params:
         **script_params("classification_vectors"),
-        weights=encoder_of,
-        views=encoded_views,
+        weights=CLASSIFICATION.encoder,
+        views=CLASSIFICATION.encoded_views,
         device=CONFIG.device,
     message:
         "Encoding the texts of {wildcards.dataset} with {wildcards.encoder}, in pieces of {wildcards.piece} words."
+    script:
+        "../scripts/classification_vectors.py"
 
 
 # Linear baselines: no tokens, no GPU.
-use rule base_run as classification_train_linear with:
+rule classification_train_linear:
     input:
-        data=classified_texts,
-        vectors=vectors_of(TEXT_VECTORS, piece="piece"),
+        data=CLASSIFICATION.all_tables,
+        vectors=RUNS.vectors(TEXT_VECTORS, piece="piece"),
     output:
         weights=directory(f"{RUN}/weights"),
         record=f"{RUN}/run.json",
+    log:
+        f"{RUN}/log.txt",
+    benchmark:
+        RUN_BENCHMARK
     wildcard_constraints:
         dataset=CLASSIFIED,
         experiment="train",
         model=CLASSIFICATION_LINEAR,
-    threads: min(2, MODEL_THREADS)
+    conda:
+        ENVIRONMENT
+    threads: min(2, RESOURCES.model_threads)
     resources:
         mem_mb=per_attempt(8000),
     params:
         **script_params("classification_train_linear"),
-        splits=splits_of("final"),
+        settings=RUNS.settings,
+        splits=CLASSIFICATION.splits("final"),
     message:
         "Training {wildcards.model} on the examples of {wildcards.dataset} ({wildcards.condition})."
+    script:
+        "../scripts/classification_train_linear.py"
 
 
-use rule base_run as classification_read_linear with:
+rule classification_read_linear:
     input:
-        data=classified_texts,
-        vectors=vectors_of(TEXT_VECTORS, piece="piece"),
-        weights=weights_of,
+        data=CLASSIFICATION.all_tables,
+        vectors=RUNS.vectors(TEXT_VECTORS, piece="piece"),
+        weights=RUNS.source_weights,
+        source_records=RUNS.source_records,
+    output:
+        predictions=f"{RUN}/predictions.parquet",
+        record=f"{RUN}/run.json",
+    log:
+        f"{RUN}/log.txt",
+    benchmark:
+        RUN_BENCHMARK
     wildcard_constraints:
         dataset=CLASSIFIED,
         experiment="read",
         model=CLASSIFICATION_LINEAR,
+    conda:
+        ENVIRONMENT
     resources:
         mem_mb=per_attempt(8000),
     params:
         **script_params("classification_read_linear"),
-        splits=splits_of("test"),
+        settings=RUNS.settings,
+        splits=CLASSIFICATION.splits("test"),
     message:
         "Reading the test examples of {wildcards.dataset} with {wildcards.model} ({wildcards.condition})."
+    script:
+        "../scripts/classification_read_linear.py"
 
 
 # Language models without training.
-use rule base_asking as classification_ask with:
+rule classification_ask:
     input:
-        data=classified_texts,
+        data=CLASSIFICATION.all_tables,
+    output:
+        predictions=f"{RUN}/predictions.parquet",
+        record=f"{RUN}/run.json",
+    log:
+        f"{RUN}/log.txt",
+    benchmark:
+        RUN_BENCHMARK
     wildcard_constraints:
         dataset=CLASSIFIED,
         experiment="ask",
+    conda:
+        ENVIRONMENT
+    threads: RESOURCES.model_threads
+    resources:
+        **RESOURCES.of_asking(720, RESOURCES.run_work()),
     params:
         **script_params("classification_ask"),
-        splits=splits_of("test"),
+        settings=RUNS.settings,
+        splits=CLASSIFICATION.splits("test"),
+        device=CONFIG.device,
+        asking=RUNS.asking,
     message:
         "Asking {wildcards.model} about the test examples of {wildcards.dataset}."
+    script:
+        "../scripts/classification_ask.py"
 
 
-use rule base_score as classification_score with:
+rule classification_score:
     input:
         census=f"{RESULTS}/data/{{dataset}}/census.json",
         predictions=f"{RUN}/predictions.parquet",
-        data=examples_and_heads,
+        data=CLASSIFICATION.examples_and_heads,
+    output:
+        scores=f"{RUN}/scores.parquet",
+        units=f"{RUN}/units.parquet",
+    log:
+        f"{RESULTS}/logs/{{dataset}}/score/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/{{dataset}}/score/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.tsv"
     wildcard_constraints:
         dataset=CLASSIFIED,
         experiment=any_of(planning.PLANNERS["classification"].STAGES),
+    conda:
+        ENVIRONMENT
     params:
         **script_params("classification_score"),
-        splits=splits_of("test"),
-        task=lambda wildcards: CLASSIFICATION[wildcards.dataset].model_dump(
-            mode="json",
-            include={"evaluator", "metrics", "unit", "multi_label", "groups", "views"},
-        ),
+        splits=CLASSIFICATION.splits("test"),
+        task=CLASSIFICATION.scores,
     message:
         "Scoring {wildcards.model} on the test examples of {wildcards.dataset} ({wildcards.experiment}, {wildcards.condition}, seed {wildcards.seed})."
+    script:
+        "../scripts/classification_score.py"

@@ -5,19 +5,19 @@ from lextables.models.multiple_choice import counts
 from lextables.pipeline.dataset import write
 from lextables.pipeline.job import job
 from lextables.pipeline.run import recorded
-from lextables.tasks.classification.asking import answer, asked_examples
+from lextables.tasks.classification.asking import AskedFiles, answer, asked_examples
 from lextables.tasks.classification.schema import PREDICTIONS, READINGS
+from lextables.tasks.classification.settings import AskingSettings
 
 with job(snakemake.log[0]) as log:
-    settings, (test,) = snakemake.params.settings, snakemake.params.splits
-    with recorded(snakemake.output.record, settings) as record:
-        questions = asked_examples(snakemake.input.data, settings, test)
-        model = cached_model.of_rule(settings, snakemake.params)
-        rows, answers = answer(questions, snakemake.input.data, settings, model)
-        write(
-            READINGS if "readings" in settings else PREDICTIONS,
-            rows,
-            snakemake.output.predictions,
-        )
+    settings = AskingSettings(**snakemake.params.settings)
+    (test,) = snakemake.params.splits
+    with recorded(snakemake.output.record, settings.plain()) as record:
+        files = AskedFiles(*snakemake.input.data)
+        asked = asked_examples(files, settings, test)
+        model = cached_model.of_rule(settings.plain(), snakemake.params)
+        rows, answers = answer(asked, files, settings, model)
+        table = READINGS if settings.readings else PREDICTIONS
+        write(table, rows, snakemake.output.predictions)
         record |= {"asked": counts(answers), "device": model.device}
         log.info("asked: %s", record["asked"])

@@ -1,26 +1,24 @@
-"""Choose the settings of each head, or of all heads together: the authors' best, or the best of a search."""
+"""Choose the settings of each head, or of all together: the authors', or of a search."""
 
 from lextables.pipeline.dataset import read
 from lextables.pipeline.job import job
 from lextables.pipeline.run import recorded
 from lextables.tasks.classification import scoring
 from lextables.tasks.classification.examples import of_splits
+from lextables.tasks.classification.settings import ChoiceSettings
 
 with job(snakemake.log[0]) as log:
-    settings = snakemake.params.settings
-    examples, heads = (list(read(path)) for path in snakemake.input.data)
-    (validation,) = snakemake.params.splits
-    with recorded(snakemake.output[0], settings) as record:
-        if snakemake.input.published:
+    files, settings = snakemake.input, ChoiceSettings(**snakemake.params.settings)
+    examples, heads = (list(read(path)) for path in files.data)
+    with recorded(snakemake.output[0], settings.plain()) as record:
+        if settings.published:
             head_ids = sorted({row["head_id"] for row in examples})
-            choice = scoring.published(
-                settings, head_ids, read(snakemake.input.published[0])
-            )
+            best = read(files.published[0])
+            record["choice"] = scoring.published(settings, head_ids, best)
         else:
-            searches = list(
-                zip(settings["learning_rates"], snakemake.input.searched, strict=True)
+            (validation,) = snakemake.params.splits
+            held_out = list(of_splits(examples, validation))
+            record["choice"] = scoring.searched(
+                settings, files.searched, held_out, heads
             )
-            validation_examples = list(of_splits(examples, validation))
-            choice = scoring.searched(settings, searches, validation_examples, heads)
-        record["choice"] = choice
-        log.info("chosen: %s", choice)
+        log.info("chosen: %s", record["choice"])

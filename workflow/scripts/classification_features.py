@@ -4,16 +4,11 @@ from lextables.models.weights import weights_folder
 from lextables.pipeline.job import job
 from lextables.tasks.classification.examples import texts_of
 from lextables.tasks.classification.features import tokenise
+from lextables.tasks.classification.settings import View
 
 with job(snakemake.log[0]) as log:
-    counts = tokenise(
-        texts_of(
-            snakemake.input.examples[0],
-            snakemake.input.texts[0],
-            snakemake.params.views,
-        ),
-        weights_folder(snakemake.params.weights),
-        int(snakemake.wildcards.length),
-        snakemake.output.tokens,
-    )
-    log.info("%s", counts)
+    files, params = snakemake.input, snakemake.params
+    views = [View(**view) for view in params.views]
+    texts = texts_of(files.examples[0], files.texts[0], views)
+    folder, length = weights_folder(params.weights), int(snakemake.wildcards.length)
+    log.info("%s", tokenise(texts, folder, length, snakemake.output.tokens))

@@ -1,21 +1,21 @@
-"""Predict the test examples with a linear baseline."""
+"""Predict the test examples with a linear baseline, under each view of the task."""
 
+from lextables.pipeline.dataset import write
 from lextables.pipeline.files import read_json
 from lextables.pipeline.job import job
 from lextables.pipeline.run import recorded
-from lextables.tasks.classification.linear import read_examples, read_views
+from lextables.tasks.classification.linear import LinearFiles, read_views
+from lextables.tasks.classification.schema import PREDICTIONS, READINGS
+from lextables.tasks.classification.settings import LinearSettings
 
 with job(snakemake.log[0]) as log:
-    settings, (test,) = snakemake.params.settings, snakemake.params.splits
-    weights, trained = snakemake.input.weights[::2], snakemake.input.weights[1::2]
-    with recorded(snakemake.output.record, settings) as record:
-        arguments = snakemake.input.data, snakemake.input.vectors, test, settings
-        if "readings" in settings:
-            record |= {"trained": list(map(read_json, trained))}
-            record |= read_views(*arguments, weights, snakemake.output.predictions)
-        else:
-            record |= {"trained": read_json(trained[0])}
-            record |= read_examples(
-                *arguments, weights[0], snakemake.output.predictions
-            )
+    files, settings = snakemake.input, LinearSettings(**snakemake.params.settings)
+    (test,) = snakemake.params.splits
+    with recorded(snakemake.output.record, settings.plain()) as record:
+        record["trained"] = [read_json(path) for path in files.source_records]
+        record["heads_left_out"] = left_out = {}
+        data = LinearFiles(*files.data, *files.vectors)
+        rows = read_views(data, test, settings, files.weights, left_out)
+        table = READINGS if settings.readings else PREDICTIONS
+        write(table, rows, snakemake.output.predictions)
         log.info("read: %s", record)

@@ -5,15 +5,12 @@ from lextables.pipeline.job import job
 from lextables.pipeline.run import SCORES
 from lextables.pipeline.units import UNITS
 from lextables.tasks.classification.scoring import score
+from lextables.tasks.classification.settings import ScoreSettings
 
 with job(snakemake.log[0]):
+    files, settings = snakemake.input, ScoreSettings(**snakemake.params.task)
     (test,) = snakemake.params.splits
-    rows, units = score(
-        read(snakemake.input.predictions),
-        *map(read, snakemake.input.data),
-        test,
-        snakemake.params.task,
-        snakemake.input.census,
-    )
+    predictions, examples, heads = map(read, (files.predictions, *files.data))
+    rows, units = score(predictions, examples, heads, test, settings, files.census)
     write(SCORES, rows, snakemake.output.scores)
     write(UNITS, units, snakemake.output.units)

@@ -1,7 +1,7 @@
-"""Train classifiers with the chosen settings.
+"""Fine-tune classifiers with the chosen settings.
 
-A multi-task model (`train`) keeps its weights.  Single-task models and the trials of a search are read while
-they are trained, and only their predictions are kept.
+A multi-task model (`train`) keeps its weights.  Single-task models and the trials of a
+search are read while they are trained, and only their predictions are kept.
 """
 
 from pathlib import Path
@@ -11,54 +11,43 @@ from lextables.models.checkpoints import clear, keep
 from lextables.pipeline.content import folder_content
 from lextables.pipeline.job import job
 from lextables.pipeline.run import chosen, counts_of, identity, recorded
+from lextables.tasks.classification import training
 from lextables.tasks.classification.examples import trials
-from lextables.tasks.classification.training import prepare, read_while_training, train
+from lextables.tasks.classification.settings import TrainingSettings
 
 with job(snakemake.log[0]) as log:
-    settings, choice = snakemake.params.settings, chosen(snakemake.input.choice)
-    experiment, where = (
-        snakemake.wildcards.experiment,
-        device.pick(snakemake.params.device),
-    )
-    with recorded(snakemake.output.record, settings) as record:
-        record |= {"device": device.describe(where)} | (
-            {"choice": choice} if choice else {}
-        )
-        start = map(
-            folder_content, snakemake.input.start[::2]
-        )  # weights that the training starts from
+    files, output, params = snakemake.input, snakemake.output, snakemake.params
+    settings, choice = TrainingSettings(**params.settings), chosen(files.choice)
+    where, experiment = device.pick(params.device), snakemake.wildcards.experiment
+    with recorded(output.record, settings.plain()) as record:
+        record["device"] = device.describe(where)
+        if choice:
+            record["choice"] = choice
         owner = identity(
-            counts_of(snakemake.input.census),
-            snakemake.params.code,
+            counts_of(files.census),
+            params.code,
             device.kind(where),
-            start,
+            map(folder_content, files.start_weights),
         )
-        run = prepare(
+        run = training.prepare(
             settings,
-            *snakemake.input.data,
-            snakemake.input.tokens[0],
-            snakemake.params.splits,
-            seed=int(snakemake.wildcards.seed),
-            device=where,
-            work_root=Path(snakemake.params.work),
-            identity=owner,
+            training.TrainingFiles(*files.data, files.tokens[0]),
+            training.Splits(*params.splits),
+            training.Environment(
+                int(snakemake.wildcards.seed), where, Path(params.work), owner
+            ),
         )
         planned = trials(run.settings, run.material.answers, choice)
         if experiment == "train":
             (trial,) = planned.values()
-            record |= train(run, trial, snakemake.output.weights)
+            record |= training.train(run, trial, output.weights)
         else:
             tried = experiment == "search"
-            record |= read_while_training(
-                run, planned, snakemake.output.predictions, tried=tried
+            record |= training.read_while_training(
+                run, planned, output.predictions, tried=tried
             )
         log.info("%s", record)
     if experiment == "train":
-        keep(
-            snakemake.params.work,
-            record["work"][0],
-            snakemake.output.weights,
-            snakemake.output.record,
-        )
+        keep(params.work, record["work"][0], output.weights, output.record)
     else:
-        clear(snakemake.params.work)
+        clear(params.work)

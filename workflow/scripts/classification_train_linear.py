@@ -2,13 +2,16 @@
 
 from lextables.pipeline.job import job
 from lextables.pipeline.run import recorded
-from lextables.tasks.classification.linear import train
+from lextables.tasks.classification.linear import LinearFiles, train
+from lextables.tasks.classification.settings import LinearSettings
 
 with job(snakemake.log[0]) as log:
-    settings, (final,) = snakemake.params.settings, snakemake.params.splits
-    with recorded(snakemake.output.record, settings) as record:
-        files, vectors = snakemake.input.data, snakemake.input.vectors
-        record |= train(
-            files, vectors, final, settings, snakemake.threads, snakemake.output.weights
+    files, settings = snakemake.input, LinearSettings(**snakemake.params.settings)
+    (final,) = snakemake.params.splits
+    with recorded(snakemake.output.record, settings.plain()) as record:
+        data, weights = (
+            LinearFiles(*files.data, *files.vectors),
+            snakemake.output.weights,
         )
+        record |= train(data, final, settings, snakemake.threads, weights)
         log.info("trained: %s", record)

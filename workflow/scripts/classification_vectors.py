@@ -6,19 +6,15 @@ from lextables.models import bi_encoder, device
 from lextables.models.weights import weights_folder
 from lextables.pipeline.job import job
 from lextables.tasks.classification.examples import texts_of
+from lextables.tasks.classification.settings import View
 from lextables.tasks.classification.vectors import encode_texts
 
 with job(snakemake.log[0]) as log:
-    weights, where = snakemake.params.weights, device.pick(snakemake.params.device)
-    model = bi_encoder.load(weights_folder(weights), where, weights["max_length"])
-    count = encode_texts(
-        texts_of(
-            snakemake.input.examples[0],
-            snakemake.input.texts[0],
-            snakemake.params.views,
-        ),
-        partial(bi_encoder.encode, model),
-        int(snakemake.wildcards.piece),
-        snakemake.output.vectors,
-    )
+    files, params = snakemake.input, snakemake.params
+    views = [View(**view) for view in params.views]
+    texts = texts_of(files.examples[0], files.texts[0], views)
+    folder, where = weights_folder(params.weights), device.pick(params.device)
+    model = bi_encoder.load(folder, where, params.weights["max_length"])
+    encode, words = partial(bi_encoder.encode, model), int(snakemake.wildcards.piece)
+    count = encode_texts(texts, encode, words, snakemake.output.vectors)
     log.info("%s pieces", count)

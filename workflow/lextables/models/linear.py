@@ -280,7 +280,7 @@ def fit_shares(
 # Hashed n-grams of texts, without a vocabulary in memory or on disk
 
 
-def runs(
+def hashed_ngrams(
     texts: Iterable[str], longest: int, shortest: int = 1, *, buckets: int = BUCKETS
 ) -> csr_matrix:
     """Return 1 for each n-gram of ``shortest`` to ``longest`` words in a text, float32 (texts, buckets).
@@ -303,12 +303,12 @@ def runs(
     return csr_matrix(vstack(parts))
 
 
-def standing_in(columns: csr_matrix) -> np.ndarray:
+def document_frequencies(columns: csr_matrix) -> np.ndarray:
     """Return the document frequency of each n-gram, int64 (buckets,)."""
     return np.bincount(columns.indices, minlength=columns.shape[1])
 
 
-def overlaps(
+def overlap_shares(
     firsts: Sequence[csr_matrix], seconds: Sequence[csr_matrix], rare: np.ndarray
 ) -> np.ndarray:
     """Return the share of each pair's second text that is also in the first, float64 (pairs, 3).

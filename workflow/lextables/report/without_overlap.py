@@ -254,8 +254,10 @@ def _classification_scores(part: Part, task: Mapping[str, Any]) -> list[Row]:
     examples, heads = part.rows("examples"), part.rows(task["names"]["heads"])
     predicted = part.predictions_of("example_id", examples)
     census = part.data / "census.json"
+    names = classification.ScoreSettings.model_fields
+    settings = classification.ScoreSettings(**{name: task[name] for name in names})
     scores, *_ = classification.score(
-        predicted, examples, heads, task["test"], task, census
+        predicted, examples, heads, task["test"], settings, census
     )
     return scores
 

@@ -6,7 +6,7 @@ def submitted_data(wildcards):
     tables = {
         "retrieval": collection,
         "spans": lambda wildcards: data(wildcards.dataset, "contracts", "questions"),
-        "classification": examples_and_heads,
+        "classification": CLASSIFICATION.examples_and_heads,
         "answers": answers_tables(*ANSWERED_FROM),
     }
     return tables[TASKS[wildcards.dataset].task](wildcards)

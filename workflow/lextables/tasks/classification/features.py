@@ -70,24 +70,20 @@ class Tokens:
 def tokenise(
     texts: Iterable[Text], folder: str, max_length: int, path: str | Path
 ) -> dict[str, int]:
-    """Write the `TOKENS` of ``texts`` to ``path``, with the tokenizer of the model in ``folder``.
+    """Write the `TOKENS` of ``texts`` to ``path``, by the tokenizer of a model's folder.
 
-    Texts are truncated to ``max_length`` tokens, pairs from the end of the longer text.  Memory use is
-    bounded by one row group.  Returns the counts ``texts``, ``cut`` and ``longest`` (tokens).  Raises
-    `BadInput` for an empty or repeated text or pair, or if the model cannot read ``max_length`` tokens.
+    Texts are truncated to ``max_length`` tokens, pairs from the end of the longer text.
+    Memory use is bounded by one row group.  Returns the counts ``texts``, ``cut`` and
+    ``longest`` (tokens).  Raises `BadInput` for an empty or repeated text or pair, or if
+    the model cannot read ``max_length`` tokens.
     """
-    tokenizer, config = (
-        load_tokenizer(folder),
-        AutoConfig.from_pretrained(folder, trust_remote_code=False),
-    )
-    limit = min(
-        positions(config) or tokenizer.model_max_length, tokenizer.model_max_length
-    )
+    tokenizer = load_tokenizer(folder)
+    config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
+    most = tokenizer.model_max_length
+    limit = min(positions(config) or most, most)
     if max_length > limit:
-        raise BadInput(
-            f"max_length = {max_length} where the model reads {limit} tokens",
-            where=str(folder),
-        )
+        what = f"max_length = {max_length} where the model reads {limit} tokens"
+        raise BadInput(what, where=str(folder))
     counts = {"texts": 0, "cut": 0, "longest": 0}
     options = {
         "verbose": False,
@@ -96,9 +92,7 @@ def tokenise(
 
     def row(text: Text) -> Row:
         # One side of a pair may be blank, as in some published data sets.
-        if not any(
-            side.strip() for side in (text.text, text.second) if side is not None
-        ):
+        if not text.text.strip() and not (text.second or "").strip():
             raise BadInput("the text is empty", where=f"text {text.key[0]}")
         encoding = tokenizer(text.text, text.second, truncation=False, **options)
         length = len(encoding["input_ids"])
@@ -109,7 +103,8 @@ def tokenise(
         counts["texts"] += 1
         counts["longest"] = max(counts["longest"], length)
         return {
-            **dict(zip(("text_id", "pair_id"), text.key, strict=True)),
+            "text_id": text.key[0],
+            "pair_id": text.key[1],
             "ids": np.asarray(encoding["input_ids"], dtype=np.int32),
             "first": _first(encoding),
             "length": length,
@@ -120,34 +115,31 @@ def tokenise(
 
 
 def _first(encoding: BatchEncoding) -> int:
-    """Return the number of tokens before the second segment, or of all if there is none."""
+    """Return the number of tokens before the second segment, or of all without one."""
     segments = encoding.get("token_type_ids", ())
     return segments.index(1) if 1 in segments else len(encoding["input_ids"])
 
 
-def read_tokens(
-    path: str | Path, keys_to_read: Collection[Key] | None = None
-) -> Tokens:
-    """Read a file of `tokenise`, or its ``keys_to_read`` texts only; four bytes of memory for each token."""
-    ids, lengths, firsts, position = [], [], [], {}
+def read_tokens(path: str | Path, keys: Collection[Key] | None = None) -> Tokens:
+    """Read a file of `tokenise`, or only the texts ``keys``; 4 bytes for each token."""
+    ids, firsts = [np.empty(0, dtype=np.int32)], [np.empty(0, dtype=np.int32)]
+    lengths, position = [np.empty(0, dtype=np.int32)], {}
     for table in row_groups(path, ["text_id", "pair_id", "ids", "first"]):
-        if keys_to_read is not None:
-            keys = zip(
-                table["text_id"].to_pylist(), table["pair_id"].to_pylist(), strict=True
-            )
+        if keys is not None:
             table = table.filter(
-                pa.array([key in keys_to_read for key in keys], pa.bool_())
+                pa.array([key in keys for key in _keys(table)], pa.bool_())
             )
-        for key in zip(
-            table["text_id"].to_pylist(), table["pair_id"].to_pylist(), strict=True
-        ):
+        for key in _keys(table):
             position[key] = len(position)
         lists = table["ids"].combine_chunks()
         ids.append(lists.flatten().to_numpy())
         lengths.append(lists.value_lengths().to_numpy())
         firsts.append(table["first"].to_numpy())
-    none = np.empty(0, dtype=np.int32)
-    starts = np.concatenate([[0], np.cumsum(np.concatenate([none, *lengths]))])
-    return Tokens(
-        np.concatenate([none, *ids]), starts, np.concatenate([none, *firsts]), position
-    )
+    starts = np.concatenate([[0], np.cumsum(np.concatenate(lengths))])
+    return Tokens(np.concatenate(ids), starts, np.concatenate(firsts), position)
+
+
+def _keys(table: pa.Table) -> list[Key]:
+    """Return the keys of the texts in a part of a file of `tokenise`."""
+    columns = (table[name].to_pylist() for name in ("text_id", "pair_id"))
+    return list(zip(*columns, strict=True))

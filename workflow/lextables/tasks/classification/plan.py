@@ -25,6 +25,20 @@ from lextables.pipeline.registry import Entry
 from lextables.pipeline.run import Run
 from lextables.pipeline.user_rows import Key
 from lextables.tasks import plan
+from lextables.tasks.classification.settings import (
+    AskingSettings,
+    ChoiceSettings,
+    FeatureKind,
+    FeatureSettings,
+    HeadKind,
+    InferenceSettings,
+    LinearSettings,
+    Loss,
+    Reading,
+    Sides,
+    TrainingSettings,
+    View,
+)
 from lextables.tasks.plan import (
     ASK,
     SUBMITTED,
@@ -62,8 +76,8 @@ class Panel(plan.Panel):
 
     kind: Literal["encoder", "linear", "language-model"] = "encoder"
     model: str = ""
-    features: Literal["words", "vectors", "both", "overlap"] = "words"
-    sides: Literal["both", "first", "second"] = "both"
+    features: FeatureKind = "words"
+    sides: Sides = "both"
     single: bool = False
     multi: bool = True
     grid: str | None = None
@@ -81,20 +95,18 @@ class Panel(plan.Panel):
         return self
 
 
-class View(Entry):
+class TaskView(View):
     """The texts of an example that a model reads.
 
-    ``text`` and, for a pair, ``pair`` are columns with the ids of the texts, which are cut at ``max_length``
-    tokens if that is less than the model's limit.
+    ``text`` and, for a pair, ``pair`` are columns with the ids of the texts, which are cut
+    at ``max_length`` tokens if that is less than the model's limit.
     """
 
-    text: str = "text_id"
-    pair: str | None = None
     max_length: PositiveInt | None = None
 
-    def columns(self) -> dict[str, str | None]:
-        """Return an `examples.View`."""
-        return {"text": self.text, "pair": self.pair}
+    def columns(self) -> View:
+        """Return the columns alone."""
+        return View(text=self.text, pair=self.pair)
 
 
 class ClassificationGrid(Grid):
@@ -110,7 +122,7 @@ class ClassificationGrid(Grid):
     epochs: tuple[int, ...] = ()
     updates_per_epoch: int = 1
     passes: PositiveFloat | None = None
-    head: Literal["family", "own"] = "family"
+    head: HeadKind = "family"
     heads: int | None = None
     trained_on: tuple[str, ...] = ()
 
@@ -121,27 +133,16 @@ class ClassificationGrid(Grid):
     @property
     def tried(self) -> list[int]:
         """The numbers of updates that are tried."""
-        return [
-            *self.updates,
-            *(epochs * self.updates_per_epoch for epochs in self.epochs),
-        ]
+        of_epochs = [epochs * self.updates_per_epoch for epochs in self.epochs]
+        return [*self.updates, *of_epochs]
 
 
-class LinearSettings(Entry):
+class LinearGrid(FeatureSettings):
     """Settings of linear models; all were chosen on the final splits, by cross-validation.
 
-    Features are n-grams of up to ``longest`` words that occur in at least ``least`` texts of a head, weighted
-    by their log odds with ``smoothing``.  ``penalty`` is scikit-learn's C, by the panel's features.  Texts
-    are encoded in pieces of ``piece`` words; ``numbers`` is the weight of vectors and of the numeric features
-    of pairs relative to words.  A panel with ``shares`` is also trained on ``percents`` of the examples.
+    A panel with ``shares`` is also trained on ``percents`` of the examples.
     """
 
-    longest: PositiveInt
-    least: PositiveInt
-    smoothing: PositiveFloat
-    penalty: Mapping[Literal["words", "vectors", "both", "overlap"], PositiveFloat]
-    piece: PositiveInt = 64
-    numbers: PositiveFloat = 1.0
     percents: tuple[Annotated[int, Field(ge=1, le=WHOLE)], ...] = (WHOLE,)
 
 
@@ -201,18 +202,18 @@ class ClassificationTask(Entry):
     choose_by: str = "AUPR"
     unit: str | None = None
     multi_label: bool = False
-    loss: Literal["binary_cross_entropy", "cross_entropy"] = "cross_entropy"
+    loss: Loss = "cross_entropy"
     sampling: Literal["balanced", "shuffled"] = "shuffled"
     class_weights: Literal["none", "balanced"] = "none"
     heads: tuple[str, ...] = ()
-    views: Mapping[Key, View] = {}
+    views: Mapping[Key, TaskView] = {}
     readings: Mapping[str, tuple[str, ...]] = {}
     groups: tuple[str, ...] = ()
     models: Mapping[Key, Panel]
     min_test: NonNegativeInt = 0
     averages: PositiveInt = 1
     grids: Mapping[str, Mapping[str, ClassificationGrid]]
-    linear: LinearSettings | None = None
+    linear: LinearGrid | None = None
     asking: Asking | None = None
 
     @field_validator("metrics", "choose_by")
@@ -230,52 +231,51 @@ class ClassificationTask(Entry):
         if self.evaluator == "general" and not self.metrics:
             raise ValueError("the general evaluator needs metrics")
         settings = (self.loss, self.sampling, self.evaluator)
-        if self.multi_label and settings != (
-            "binary_cross_entropy",
-            "shuffled",
-            "general",
-        ):
-            raise ValueError(
-                "multi_label needs binary_cross_entropy, shuffled and the general evaluator"
-            )
-        if self.asking and (
-            self.multi_label or {*self.asking.views} - self.views.keys()
-        ):
-            raise ValueError(
-                "asking needs one right answer per example, and views of the task"
-            )
-        if unknown := {*self.readings, *chain(*self.readings.values())} - {
-            *self.views,
-            UNTRAINED,
-        }:
-            raise ValueError(
-                f"readings names the view {min(unknown)!r}, which is not among the views"
-            )
+        needed = ("binary_cross_entropy", "shuffled", "general")
+        if self.multi_label and settings != needed:
+            what = "binary_cross_entropy, shuffled and the general evaluator"
+            raise ValueError(f"multi_label needs {what}")
+        if self.asking:
+            unknown = {*self.asking.views} - self.views.keys()
+            if unknown or self.multi_label:
+                what = "one right answer per example, and views of the task"
+                raise ValueError(f"asking needs {what}")
+        named = {*self.readings, *chain(*self.readings.values())}
+        if unknown := named - {*self.views, UNTRAINED}:
+            what = f"the view {min(unknown)!r}, which is not among the views"
+            raise ValueError(f"readings names {what}")
         for panel in self.models.values():
-            if panel.kind == "language-model" and not self.asking:
-                raise ValueError(
-                    f"the row {panel.row!r} needs asking, with the name of a prompt"
-                )
-            if unknown := set(panel.trained_on) - self.readings.keys():
-                raise ValueError(
-                    f"the row {panel.row!r} is trained on {min(unknown)!r}, which readings lacks"
-                )
-            if panel.kind == "linear" and panel.features not in (
-                self.linear.penalty if self.linear else ()
-            ):
-                raise ValueError(
-                    f"the row {panel.row!r} needs a penalty for {panel.features} under linear"
-                )
+            self._check_panel(panel)
         return self
 
-    def training_settings(self) -> dict[str, Any]:
-        """The settings of every training of the task."""
-        names = ("multi_label", "loss", "sampling", "class_weights")
-        return {name: getattr(self, name) for name in names}
+    def _check_panel(self, panel: Panel) -> None:
+        row = f"the row {panel.row!r}"
+        if panel.kind == "language-model" and not self.asking:
+            raise ValueError(f"{row} needs asking, with the name of a prompt")
+        if unknown := set(panel.trained_on) - self.readings.keys():
+            what = f"is trained on {min(unknown)!r}, which readings lacks"
+            raise ValueError(f"{row} {what}")
+        penalties = self.linear.penalty if self.linear else {}
+        if panel.kind == "linear" and panel.features not in penalties:
+            what = f"needs a penalty for {panel.features} under linear"
+            raise ValueError(f"{row} {what}")
+
+
+@dataclass(frozen=True)
+class Start:
+    """The initial weights of a training, their tokenizer, and the run that makes them.
+
+    ``cut_by`` is the registered model that the ``tokenizer`` belongs to.
+    """
+
+    weights: Weights | None
+    tokenizer: Weights | None = None
+    cut_by: str = ""
+    run: Run | None = None
 
 
 class ClassificationPlanner(Planner):
-    """Plans a classification task; the conditions of a row are shares of the training examples."""
+    """Plans a classification task; conditions of a row are shares of the examples."""
 
     STAGES = ("read", "single-task", ASK, SUBMITTED)
     FORMS: ClassVar = {"csv": (".csv",), "jsonl": (".jsonl",)}
@@ -286,161 +286,162 @@ class ClassificationPlanner(Planner):
             return []  # the data set is only used for training
         panels = dict(self.task.models)
         encoders = [panel for panel in panels.values() if panel.kind == "encoder"]
-        settings = {
-            name: any(getattr(panel, name) for panel in encoders) for name in SETTINGS
-        }
+        settings = {}
+        for name in SETTINGS:
+            settings[name] = any(getattr(panel, name) for panel in encoders)
         panels.update(self.user_panels(Panel, ["encoder"], **settings))
         panels.update(self.user_language_models(Panel))
         rows = []
         for key, panel in panels.items():
-            if not self.in_grid(panel):
-                continue
-            if panel.kind == "language-model":
-                rows += self.asked(key, panel)
-                continue
-            if self.task.views:
-                row = self.viewed(key, panel)
-                rows += (
-                    self.placed(row, self.differences(row, panel, "multi"))
-                    if row.trained
-                    else [row]
-                )
-                continue
-            if panel.kind == "linear":
-                rows.append(self.linear(key, panel))
-                continue
-            for setting in SETTINGS:
-                if getattr(panel, setting):
-                    row = self.row(key, panel, setting)
-                    rows += self.placed(row, self.differences(row, panel, setting))
+            if self.in_grid(panel):
+                rows += self.panel_rows(key, panel)
         return rows
 
+    def panel_rows(self, key: str, panel: Panel) -> list[Row]:
+        """The rows of a panel: one, or one for each of `SETTINGS`."""
+        if panel.kind == "language-model":
+            return self.asked(key, panel)
+        if self.task.views:
+            row = self.viewed(key, panel)
+            if not row.trained:
+                return [row]
+            return self.placed(row, self.differences(row, panel, "multi"))
+        if panel.kind == "linear":
+            return [self.linear(key, panel)]
+        rows = []
+        for setting in SETTINGS:
+            if getattr(panel, setting):
+                row = self.row(key, panel, setting)
+                rows += self.placed(row, self.differences(row, panel, setting))
+        return rows
+
+    def selection(self, panel: Panel) -> dict[str, Any]:
+        """The examples of a training, as fields of `settings.ExampleSelection`.
+
+        The sample has no fewest number of test examples.
+        """
+        fields = {"only": self.heads(panel), "where": panel.where}
+        return fields | self.min_test()
+
     def min_test(self) -> dict[str, Any]:
-        """Settings: the minimum number of test examples for training; none on the sample."""
+        """The fewest test examples for training; none on the sample."""
         if not self.task.min_test or self.context.config.data == "sample":
             return {}
-        return {"min_test": self.task.min_test, "test": list(self.task.test)}
+        return {"min_test": self.task.min_test, "test": self.task.test}
 
     def asked(self, key: str, panel: Panel) -> list[Row]:
-        """The row of a language model that is asked about the test examples; none if it cannot be."""
+        """The row of a language model that is asked; none if it cannot be."""
         model = self.language_model(panel.model)
         if isinstance(model, Missing):
             return []
-        settings = model | self.task.asking.model_dump(mode="json", exclude={"views"})
-        settings |= {
-            "only": self.heads(panel),
-            "prompt": self.context.prompt(self.task.asking.prompt),
-        }
+        asking = self.task.asking
+        fields = asking.model_dump(exclude={"views", "prompt"})
         if self.task.views:
-            settings["readings"] = [
-                {
-                    "condition": f"{UNTRAINED} > {view}",
-                    "view": self.task.views[view].columns(),
-                }
-                for view in self.task.asking.views
+            fields["readings"] = [
+                Reading(
+                    condition=f"{UNTRAINED} > {view}",
+                    view=self.task.views[view].columns(),
+                )
+                for view in asking.views
             ]
+        settings = AskingSettings(
+            **model,
+            **fields,
+            kind=panel.kind,
+            only=self.heads(panel),
+            prompt=self.context.prompt(asking.prompt),
+        )
         about = {"setting": "asked", "heads": ", ".join(self.heads(panel))}
-        return [self.asked_row(key, panel, settings, about)]
+        return [self.asked_row(key, panel, settings.plain(), about)]
 
     def linear(self, key: str, panel: Panel) -> Row:
         """The row of linear models, one per head; those over words need no weights."""
-        weights = (
-            self.context.weights(panel.model) if panel.features in OF_VECTORS else None
-        )
-        missing = isinstance(weights, Missing)
-        shares = (
-            self.task.linear.percents
-            if panel.shares and self.context.config.data != "sample"
-            else (WHOLE,)
-        )
+        weights, reason, runs = None, "", {}
+        if panel.features in OF_VECTORS:
+            weights = self.context.weights(panel.model)
+        percents = (WHOLE,)
+        if panel.shares and self.context.config.data != "sample":
+            percents = self.task.linear.percents
+        if isinstance(weights, Missing):
+            reason = weights.reason
+        else:
+            for percent in percents:
+                run = self.linear_run(key, panel, weights, percent)
+                runs[str(percent)] = (run,)
+        about = {"setting": "single"}
         return self.panel_row(
-            panel,
-            reason=weights.reason if missing else "",
-            trained=True,
-            runs={}
-            if missing
-            else {
-                str(share): self.learnt(key, panel, weights, share) for share in shares
-            },
-            about={"setting": "single"},
+            panel, reason=reason, trained=True, runs=runs, about=about
         )
 
-    def learnt(
+    def linear_run(
         self, key: str, panel: Panel, weights: Weights | None, percent: int
-    ) -> tuple[Run, ...]:
+    ) -> Run:
         """The run that predicts the test examples; its training is a separate run."""
-        settings = self.linear_settings(panel, weights) | {
-            "percent": percent,
-            "view": None,
-        }
-        name = panel.kind + ("" if percent == WHOLE else f"-p{percent}")
+        settings = self.linear_settings(panel, weights, percent=percent, view=None)
+        name = panel.kind if percent == WHOLE else f"{panel.kind}-p{percent}"
         training = self.add(self.run("train", key, name), settings)
-        return (self.add(self.run("read", key, name), settings, weights_of=training),)
+        return self.add(self.run("read", key, name), settings, weights_of=training)
 
-    def linear_settings(self, panel: Panel, weights: Weights | None) -> dict[str, Any]:
-        settings = self.task.linear.model_dump(exclude={"percents"})
-        settings |= {
-            name: getattr(panel, name) for name in ("kind", "features", "sides")
-        }
-        settings |= {
-            "only": self.heads(panel),
-            "where": panel.where,
-            "multi_label": self.task.multi_label,
-        }
-        settings |= {"penalty": dict(self.task.linear.penalty)} | self.min_test()
-        return settings | (model_settings(panel.model, weights) if weights else {})
+    def linear_settings(
+        self, panel: Panel, weights: Weights | None, **fields: Any
+    ) -> dict[str, Any]:
+        """Plain `LinearSettings` with these ``fields``."""
+        encoder = model_settings(panel.model, weights) if weights else {}
+        settings = LinearSettings(
+            **self.task.linear.model_dump(exclude={"percents"}),
+            **self.selection(panel),
+            **encoder,
+            **fields,
+            kind="linear",
+            features=panel.features,
+            sides=panel.sides,
+            multi_label=self.task.multi_label,
+        )
+        return settings.plain()
 
     def grid(self, panel: Panel, setting: str) -> ClassificationGrid:
         return self.task.grids[self.context.grid][panel.grid or setting]
 
     def by_authors(self, panel: Panel) -> str | None:
         """The model's name in the authors' settings, if the configuration uses these."""
-        return (
-            panel.published
-            if self.context.config.hyperparameters == "published"
-            else None
-        )
+        uses = self.context.config.hyperparameters == "published"
+        return panel.published if uses else None
 
     def differences(self, row: Row, panel: Panel, setting: str) -> list[Difference]:
         """How the runs of ``row`` differ from the paper's."""
         grid, descriptions = self.grid(panel, setting), []
         if grid.passes is not None:
-            descriptions.append(
-                f"{grid.passes:g} pass{'es' * (grid.passes != 1)} over the examples"
-            )
+            passes = "pass" if grid.passes == 1 else "passes"
+            descriptions.append(f"{grid.passes:g} {passes} over the examples")
         elif not self.by_authors(panel):
-            updates = grid.tried[-1]
-            descriptions.append(
-                f"{updates} update{'s' * (updates > 1)} of {grid.batch_size} examples"
-            )
+            count = grid.tried[-1]
+            updates = "update" if count <= 1 else "updates"
+            descriptions.append(f"{count} {updates} of {grid.batch_size} examples")
         descriptions.append(f"texts cut at {grid.max_length} tokens")
-        descriptions += [f"{grid.heads} heads"] * (
-            grid.heads is not None and setting == "single"
-        )
+        if grid.heads is not None and setting == "single":
+            descriptions.append(f"{grid.heads} heads")
         differences = self.budget(grid, descriptions)
         if panel.published and not self.by_authors(panel):
-            differences.append(
-                Difference("hyperparameters=published", "settings of our own search")
-            )
-        return differences + fewer_seeds(
-            len(row.runs.get(self.MAIN, ())), self.task.averages
-        )
+            ours = "settings of our own search"
+            differences.append(Difference("hyperparameters=published", ours))
+        seeds = len(row.runs.get(self.MAIN, ()))
+        return differences + fewer_seeds(seeds, self.task.averages)
 
     def row(self, key: str, panel: Panel, setting: str) -> Row:
+        """The row of a panel in a task without views."""
         weights = self.context.weights(panel.model)
-        runs = {}
-        if isinstance(weights, Weights):
-            grid = self.grid(panel, setting)
-            shares = grid.percents if panel.shares and setting == "single" else (WHOLE,)
-            runs = {
-                str(percent): tuple(
-                    self.runs(key, panel, setting, grid, weights, percent)
-                )
-                for percent in shares
-            }
+        grid = self.grid(panel, setting)
+        reason, runs = "", {}
+        if isinstance(weights, Missing):
+            reason = weights.reason
+        else:
+            several = panel.shares and setting == "single"
+            for percent in grid.percents if several else (WHOLE,):
+                runs_of_share = self.runs(key, panel, setting, weights, percent)
+                runs[str(percent)] = tuple(runs_of_share)
         return self.panel_row(
             panel,
-            reason=weights.reason if isinstance(weights, Missing) else "",
+            reason=reason,
             trained=True,
             averages=self.task.averages,
             runs=runs,
@@ -448,158 +449,148 @@ class ClassificationPlanner(Planner):
         )
 
     def runs(
-        self,
-        key: str,
-        panel: Panel,
-        setting: str,
-        grid: ClassificationGrid,
-        weights: Weights,
-        percent: int,
+        self, key: str, panel: Panel, setting: str, weights: Weights, percent: int
     ) -> Iterable[Run]:
-        """The runs that predict the test examples, one per seed; their dependencies are registered, too."""
-        name = f"{setting}-{self.context.grid}" + (
-            "" if percent == WHOLE else f"-p{percent}"
+        """The runs that predict the test examples, one per seed.
+
+        The runs that they depend on are registered, too.
+        """
+        grid = self.grid(panel, setting)
+        name = f"{setting}-{self.context.grid}"
+        if percent != WHOLE:
+            name += f"-p{percent}"
+        start = Start(weights, weights, panel.model)
+        tried = len(grid.learning_rates) * len(grid.tried)
+        training = self.training_settings(
+            grid,
+            start,
+            setting=setting,
+            percent=percent,
+            published=self.by_authors(panel),
+            tried=tried,
+            view=None,
+            only=(),
+            where=None,
+            learning_rate=grid.learning_rates[0],
+            updates=grid.tried[:1],
         )
-        published = self.by_authors(panel)
-        settings = self.training_settings(
-            panel, grid, weights, setting=setting, percent=percent
-        )
-        settings |= {
-            "published": published,
-            "tried": len(grid.learning_rates) * len(grid.tried),
-        }
-        settings |= {"tokenizer": model_settings(panel.model, weights)}
-        trials = [
-            Trial(rate_name(rate), {"learning_rate": rate, "updates": grid.tried})
-            for rate in grid.learning_rates
-        ]
-        choice, seeds = None, self.seeds(grid)
-        if published or settings["tried"] > 1:
-            searched = (
-                [] if published else self.search(key, name, settings, trials, seeds)
-            )
-            choosing = {"setting": setting, "percent": percent, "published": published}
-            choosing |= {
-                name: getattr(self.task, name)
-                for name in ("evaluator", "choose_by", "multi_label")
-            }
-            choosing |= {"updates_per_epoch": grid.updates_per_epoch}
-            choosing |= {
-                "learning_rates": [
-                    self.specs[run].settings["learning_rate"] for run in searched
-                ]
-            }
-            choice = self.add(
-                self.run("choice", key, name), choosing, needs=tuple(searched)
-            )
-        first = trials[0].settings | {"updates": grid.tried[:1]}
-        for seed in seeds:
+        choice = None
+        if training.published or tried > 1:
+            choice = self.choice(key, name, training, grid)
+        for seed in self.seeds(grid):
             if setting == "single":
-                yield self.add(
-                    self.run("single-task", key, name, seed),
-                    settings | first,
-                    choice=choice,
-                )
-            else:
-                training = self.run("train", key, name, seed)
-                self.add(training, settings | first, choice=choice)
-                reading = {
-                    "weights_of": training.folder,
-                    "max_length": grid.max_length,
-                    "setting": setting,
-                }
-                reading |= {
-                    "grid": self.context.grid,
-                    "tokenizer": settings["tokenizer"],
-                }
-                reading |= model_settings(panel.model, weights)
-                yield self.add(
-                    self.run("read", key, name, seed), reading, weights_of=training
-                )
+                run = self.run("single-task", key, name, seed)
+                yield self.add(run, training.plain(), choice=choice)
+                continue
+            run = self.run("train", key, name, seed)
+            self.add(run, training.plain(), choice=choice)
+            inference = InferenceSettings(
+                **model_settings(panel.model, weights),
+                weights_of=run.folder,
+                max_length=grid.max_length,
+                setting=setting,
+                grid=self.context.grid,
+                tokenizer=training.tokenizer,
+            )
+            reading = self.run("read", key, name, seed)
+            yield self.add(reading, inference.plain(), weights_of=run)
+
+    def choice(
+        self, key: str, name: str, training: TrainingSettings, grid: ClassificationGrid
+    ) -> Run:
+        """The run that chooses a trial, by the authors' settings or by a search."""
+        searched = []
+        if not training.published:
+            trials = [
+                Trial(rate_name(rate), {"learning_rate": rate, "updates": grid.tried})
+                for rate in grid.learning_rates
+            ]
+            seeds = self.seeds(grid)
+            searched = self.search(key, name, training.plain(), trials, seeds)
+        rates = [self.specs[run].settings["learning_rate"] for run in searched]
+        settings = ChoiceSettings(
+            setting=training.setting,
+            percent=training.percent,
+            published=training.published,
+            evaluator=self.task.evaluator,
+            choose_by=self.task.choose_by,
+            multi_label=self.task.multi_label,
+            updates_per_epoch=grid.updates_per_epoch,
+            learning_rates=rates,
+        )
+        run = self.run("choice", key, name)
+        return self.add(run, settings.plain(), needs=tuple(searched))
 
     def training_settings(
-        self,
-        panel: Panel,
-        grid: ClassificationGrid,
-        weights: Weights,
-        setting: str = "multi",
-        percent: int = WHOLE,
-    ) -> dict[str, Any]:
-        """The settings of a training of one trial on all heads and examples, without a view."""
-        settings = (
-            model_settings(panel.model, weights)
-            | grid.training()
-            | self.task.training_settings()
-        )
-        settings |= {
-            "setting": setting,
+        self, grid: ClassificationGrid, start: Start, **fields: Any
+    ) -> TrainingSettings:
+        """The settings of a training from ``start``, with these other ``fields``."""
+        shared = {
+            **model_settings(start.cut_by, start.weights),
+            **grid.training(),
+            "multi_label": self.task.multi_label,
+            "loss": self.task.loss,
+            "sampling": self.task.sampling,
+            "class_weights": self.task.class_weights,
             "grid": self.context.grid,
-            "percent": percent,
-            "published": None,
+            "tokenizer": model_settings(start.cut_by, start.tokenizer),
         }
-        return settings | {"view": None, "only": [], "where": None, "tried": 1}
+        return TrainingSettings(**shared | fields)
 
     # Tasks with views.
 
     def viewed(self, key: str, panel: Panel) -> Row:
-        """The row of a model that is trained with some views: one run per seed predicts with all of these."""
-        start = self.start(panel)
-        missing = isinstance(start, Missing)
-        seeds = (
-            (0,) if panel.kind == "linear" else self.seeds(self.grid(panel, "multi"))
-        )
+        """The row of a model that is trained with some views.
+
+        One run for each seed predicts with all of these.
+        """
+        start, reason, runs = self.start(panel), "", {}
+        if isinstance(start, Missing):
+            reason = start.reason
+        else:
+            seeds = (0,)
+            if panel.kind == "encoder":
+                seeds = self.seeds(self.grid(panel, "multi"))
+            of_seeds = [self.read(key, panel, start, seed) for seed in seeds]
+            runs = {self.MAIN: tuple(of_seeds)}
         return self.panel_row(
             panel,
-            reason=start.reason if missing else "",
+            reason=reason,
             trained=True,
             averages=self.task.averages,
-            runs={}
-            if missing
-            else {
-                self.MAIN: tuple(self.read(key, panel, start, seed) for seed in seeds)
-            },
+            runs=runs,
             about={"setting": "multi", "heads": ", ".join(self.heads(panel))},
         )
 
     def heads(self, panel: Panel) -> list[str]:
-        """The heads that a panel's model is trained for; none means all of the data set."""
+        """The heads of a panel's model; none means all of the data set."""
         return list(panel.heads or self.task.heads)
 
     def submitted_row(self, extra: SubmittedFiles) -> Row:
         """The row; in a task with views, with its heads as a field."""
         row = super().submitted_row(extra)
-        return (
-            replace(row, about={"heads": ", ".join(self.task.heads)})
-            if self.task.views
-            else row
-        )
+        if not self.task.views:
+            return row
+        return replace(row, about={"heads": ", ".join(self.task.heads)})
 
-    def start(self, panel: Panel) -> "Start | Missing":
-        """The weights from which the training of a panel's model starts, or why there are none."""
+    def start(self, panel: Panel) -> Start | Missing:
+        """The weights from which a training starts, or why there are none."""
         if panel.after:
             return self.others[panel.after].made(panel.model)
         if panel.kind == "linear" and panel.features not in OF_VECTORS:
             return Start(None)
         weights = self.context.weights(panel.model)
-        return (
-            weights
-            if isinstance(weights, Missing)
-            else Start(weights, weights, panel.model)
-        )
+        if isinstance(weights, Missing):
+            return weights
+        return Start(weights, weights, panel.model)
 
-    def made(self, model: str) -> "Start | Missing":
-        """The weights of a model after training on this data set, for a training on another one."""
-        panels = [
-            (key, panel)
-            for key, panel in self.task.models.items()
-            if panel.model == model
-        ]
-        if not panels:
-            raise BadInput(
-                f"{model!r} must be trained on this data set first, but is none of its models",
-                where=self.name,
-            )
-        key, panel = panels[0]
+    def made(self, model: str) -> Start | Missing:
+        """The weights of a model after training on this data set, for another one."""
+        key = next((k for k, p in self.task.models.items() if p.model == model), None)
+        if key is None:
+            what = "must be trained on this data set first, but is none of its models"
+            raise BadInput(f"{model!r} {what}", where=self.name)
+        panel = self.task.models[key]
         if panel.checkpoint:
             ready = self.context.weights(panel.checkpoint)
             if isinstance(ready, Weights):
@@ -610,16 +601,14 @@ class ClassificationPlanner(Planner):
         if isinstance(start, Missing):
             return start
         (view,) = self.trained_on(panel)
-        run = self.training(
-            key, panel, start, view, self.seeds(self.grid(panel, "multi"))[0]
-        )
-        weights = Weights(
-            self.weights_folder(run), None, f"{start.weights.found}, then {self.name}"
-        )
+        seed = self.seeds(self.grid(panel, "multi"))[0]
+        run = self.training(key, panel, start, view, seed)
+        found = f"{start.weights.found}, then {self.name}"
+        weights = Weights(self.weights_folder(run), None, found)
         return Start(weights, start.tokenizer, start.cut_by, run)
 
     def trained(self, key: str, view: str) -> tuple[Run, ...] | Missing:
-        """The trainings of a model of the panel under a view, one per seed, for runs that use them."""
+        """The trainings of a model under a view, one per seed, for runs that use them."""
         panel = self.task.models[key]
         start = self.start(panel)
         if isinstance(start, Missing):
@@ -628,99 +617,93 @@ class ClassificationPlanner(Planner):
         return tuple(self.training(key, panel, start, view, seed) for seed in seeds)
 
     def trained_on(self, panel: Panel) -> list[str]:
-        """The training views of a panel's model with this grid, in the order of the task."""
+        """The training views of a panel's model with this grid, in the task's order."""
         views = set(panel.trained_on or self.task.readings)
         if panel.kind == "encoder" and (within := self.grid(panel, "multi").trained_on):
             views &= {*within}
         return [view for view in self.task.readings if view in views]
 
     def training(
-        self, key: str, panel: Panel, start: "Start", view: str, seed: int
+        self, key: str, panel: Panel, start: Start, view: str, seed: int
     ) -> Run:
         """The run that trains with a view; with `UNTRAINED` it keeps the initial weights."""
         seen = self.task.readings[UNTRAINED][0] if view == UNTRAINED else view
-        text_view = self.task.views[seen]
+        columns = self.task.views[seen].columns()
         if panel.kind == "linear":
-            settings = self.linear_settings(panel, start.weights) | {"percent": WHOLE}
-            return self.add(
-                self.run("train", key, f"{panel.kind}-{view}"),
-                settings | {"view": text_view.columns()},
-            )
+            run = self.run("train", key, f"{panel.kind}-{view}")
+            fields = {"percent": WHOLE, "view": columns}
+            return self.add(run, self.linear_settings(panel, start.weights, **fields))
         grid = self.grid(panel, "multi")
-        settings = self.training_settings(panel, grid, start.weights)
-        settings |= {
-            "view": text_view.columns(),
-            "only": self.heads(panel),
-            "where": panel.where,
+        fields = {
+            "setting": "multi",
+            "percent": WHOLE,
+            "published": None,
+            "tried": 1,
+            "view": columns,
+            "learning_rate": grid.learning_rates[0],
+            "updates": grid.tried[:1],
+            "max_length": self.max_length(panel, seen),
+            "model": panel.model,
         }
-        settings |= {"tokenizer": model_settings(start.cut_by, start.tokenizer)}
-        settings |= {"learning_rate": grid.learning_rates[0], "updates": grid.tried[:1]}
-        settings |= self.lengths(panel, seen) | self.min_test()
         if view == UNTRAINED:
-            settings |= {"passes": None, "updates": [0]}
+            fields.update(passes=None, updates=[0])
+        settings = self.training_settings(
+            grid, start, **self.selection(panel), **fields
+        )
         run = self.run("train", key, f"{view}-{self.context.grid}", seed)
-        return self.add(run, settings, weights_of=start.run)
+        return self.add(run, settings.plain(), weights_of=start.run)
 
-    def read(self, key: str, panel: Panel, start: "Start", seed: int) -> Run:
-        """The run that predicts the test examples with all views, using the training of each view.
+    def read(self, key: str, panel: Panel, start: Start, seed: int) -> Run:
+        """The run that predicts with all views, using the training of each view.
 
         A linear model reads whole texts, so it has no views with a length limit.
         """
-        trainings = {
-            view: self.training(key, panel, start, view, seed)
+        trainings = [
+            self.training(key, panel, start, view, seed)
             for view in self.trained_on(panel)
-        }
-        readings = [
-            {
-                "condition": f"{trained} > {view}",
-                "source": source,
-                "view": self.task.views[view].columns(),
-            }
-            | self.lengths(panel, view)
-            for source, trained in enumerate(trainings)
-            for view in self.task.readings[trained]
-            if panel.kind == "encoder" or not self.task.views[view].max_length
         ]
+        readings = self.readings(panel)
         if panel.kind == "linear":
-            run, settings = (
-                self.run("read", key, panel.kind),
-                self.linear_settings(panel, start.weights),
-            )
+            run = self.run("read", key, panel.kind)
+            settings = self.linear_settings(panel, start.weights, readings=readings)
         else:
             run = self.run("read", key, self.context.grid, seed)
-            settings = {
-                "setting": "multi",
-                "grid": self.context.grid,
-                "only": self.heads(panel),
-            }
-            settings |= model_settings(panel.model, start.weights)
-            settings |= {
-                "tokenizer": model_settings(start.cut_by, start.tokenizer)
-            } | self.min_test()
-        self.specs[run] = plan.Spec(
-            settings | {"readings": readings}, sources=tuple(trainings.values())
-        )
+            inference = InferenceSettings(
+                **model_settings(panel.model, start.weights),
+                **self.min_test(),
+                setting="multi",
+                grid=self.context.grid,
+                only=self.heads(panel),
+                tokenizer=model_settings(start.cut_by, start.tokenizer),
+                readings=readings,
+            )
+            settings = inference.plain()
+        self.specs[run] = plan.Spec(settings, sources=tuple(trainings))
         return run
 
-    def lengths(self, panel: Panel, view: str) -> dict[str, int]:
-        """The number of tokens that a panel's model reads with a view; none for a linear model."""
-        if panel.kind == "linear":
-            return {}
+    def readings(self, panel: Panel) -> list[Reading]:
+        """How each training of a panel's model reads the test examples."""
+        readings = []
+        for source, trained in enumerate(self.trained_on(panel)):
+            for name in self.task.readings[trained]:
+                view, length = self.task.views[name], {}
+                if panel.kind == "encoder":
+                    length = {"max_length": self.max_length(panel, name)}
+                elif view.max_length:
+                    continue
+                reading = Reading(
+                    condition=f"{trained} > {name}",
+                    source=source,
+                    view=view.columns(),
+                    **length,
+                )
+                readings.append(reading)
+        return readings
+
+    def max_length(self, panel: Panel, view: str) -> int:
+        """The number of tokens that a panel's encoder reads with a view."""
         longest = self.grid(panel, "multi").max_length
-        return {"max_length": min(longest, self.task.views[view].max_length or longest)}
-
-
-@dataclass(frozen=True)
-class Start:
-    """The initial weights of a training, their tokenizer, and the run that makes them, if any.
-
-    ``cut_by`` is the registered model that the ``tokenizer`` belongs to.
-    """
-
-    weights: Weights | None
-    tokenizer: Weights | None = None
-    cut_by: str = ""
-    run: Run | None = None
+        return min(longest, self.task.views[view].max_length or longest)
 
 
 TASK = ClassificationTask

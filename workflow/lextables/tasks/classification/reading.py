@@ -4,9 +4,7 @@ import itertools
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from operator import itemgetter
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -21,10 +19,12 @@ from lextables.tasks.classification.examples import (
     Key,
     by_head,
     key_of,
+    named,
     of_splits,
     under_view,
 )
 from lextables.tasks.classification.features import Tokens, read_tokens
+from lextables.tasks.classification.settings import Reading
 
 READ_AT_ONCE = 32  # texts
 # Probabilities from logits by the training loss: independent answers, or exclusive ones.
@@ -32,56 +32,41 @@ SHARES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "binary_cross_entropy": torch.sigmoid,
     "cross_entropy": partial(torch.softmax, dim=1),
 }
-Asked = Mapping[
-    str, Sequence[Row]
-]  # {head: the examples to read}, as `examples.by_head` has them
-
-
-def read_examples(
-    weights: str | Path,
-    examples: str | Path,
-    test: Sequence[str],
-    tokens: str | Path,
-    device: torch.device,
-) -> list[Row]:
-    """Return rows of `PREDICTIONS` of the model in ``weights`` for the examples of the splits ``test``."""
-    model, heads = multi_head.load_trained(weights, device)
-    to_predict = by_head(of_splits(read(examples), test), heads)
-    return read_heads(model, list(heads), to_predict, read_tokens(tokens), device)
+# {head: the examples to read}, as `examples.by_head` returns them.
+Asked = Mapping[str, Sequence[Row]]
 
 
 def read_views(
-    settings: Mapping[str, Any],
+    readings: Sequence[Reading],
     weights: Sequence[str | Path],
     examples: str | Path,
     test: Sequence[str],
     tokens: Sequence[str | Path],
     device: torch.device,
 ) -> Iterator[Row]:
-    """Yield the rows of `READINGS` of the test examples under each of the settings' ``readings``.
+    """Yield the predictions for the examples of the splits ``test`` under each reading.
 
-    ``weights`` are the folders of the trainings; the ``source`` of a reading is an index into them.
-    ``tokens`` are the token files of the readings' lengths, the shortest first.
+    They are rows of `schema.PREDICTIONS` if the readings have no condition, and otherwise
+    of `schema.READINGS`.  ``weights`` are the folders of the trainings; the ``source`` of
+    a reading is an index into them.  ``tokens`` are the token files of the readings'
+    lengths, the shortest first.
     """
-    readings = sorted(settings["readings"], key=itemgetter("condition"))
-    lengths = sorted({reading["max_length"] for reading in readings})
+    lengths = sorted({reading.max_length for reading in readings})
     rows = list(of_splits(read(examples), test))
-    loaded: tuple[int, Any] = (-1, None)
-    for reading in readings:
-        if loaded[0] != reading["source"]:
-            loaded = (
-                reading["source"],
-                multi_head.load_trained(weights[reading["source"]], device),
-            )
-        model, heads = loaded[1]
-        to_predict = by_head(under_view(rows, reading["view"]), heads)
-        keys = {key_of(row) for rows_ in to_predict.values() for row in rows_}
-        batch_tokens = read_tokens(tokens[lengths.index(reading["max_length"])], keys)
-        if missing := sorted(keys - batch_tokens.position.keys()):
-            named = " with ".join(repr(text_id) for text_id in missing[0] if text_id)
-            raise BadInput(f"text {named} has no tokens", where=reading["condition"])
-        for row in read_heads(model, list(heads), to_predict, batch_tokens, device):
-            yield {"condition": reading["condition"], **row}
+    loaded = None
+    for reading in sorted(readings, key=lambda reading: reading.condition):
+        if loaded != reading.source:
+            model, heads = multi_head.load_trained(weights[reading.source], device)
+            loaded = reading.source
+        to_predict = by_head(under_view(rows, reading.view), heads)
+        keys = {key_of(row) for of_head in to_predict.values() for row in of_head}
+        path = tokens[lengths.index(reading.max_length)]
+        text_tokens = read_tokens(path, keys)
+        if missing := keys - text_tokens.position.keys():
+            what = f"text {named(min(missing))} has no tokens"
+            raise BadInput(what, where=reading.condition or "examples")
+        for row in read_heads(model, list(heads), to_predict, text_tokens, device):
+            yield {"condition": reading.condition, **row} if reading.condition else row
 
 
 def inputs(
@@ -90,14 +75,18 @@ def inputs(
     """Return a batch for a model: padded ids, their mask and, for pairs, the segments."""
     batch = padded([tokens[key] for key in keys], padding)
     firsts = torch.tensor([tokens.first(key) for key in keys])
-    second = (torch.arange(batch["input_ids"].shape[1]) >= firsts[:, None]) & batch[
-        "attention_mask"
-    ].bool()
-    return batch | ({"token_type_ids": second.long()} if second.any() else {})
+    columns = torch.arange(batch["input_ids"].shape[1])
+    second = (columns >= firsts[:, None]) & batch["attention_mask"].bool()
+    if second.any():
+        batch["token_type_ids"] = second.long()
+    return batch
 
 
 def padded(texts: Sequence[np.ndarray], padding: int) -> dict[str, torch.Tensor]:
-    """Return a batch of token ids padded on the right to its longest text, and its attention mask."""
+    """Return token ids padded on the right to the longest text, and the attention mask.
+
+    Both are int64 (texts, tokens).
+    """
     lengths = torch.tensor([len(ids) for ids in texts])
     mask = (torch.arange(int(lengths.max())) < lengths[:, None]).long()
     ids = torch.full(mask.shape, padding)
@@ -113,54 +102,44 @@ def padding(model: MultiHead) -> int:
 @torch.no_grad()
 def read_heads(
     model: MultiHead,
-    names: Sequence[str],
+    heads: Sequence[str],
     to_predict: Asked,
     tokens: Tokens,
     device: torch.device,
-) -> list[dict[str, Any]]:
-    """Return the rows of `schema.PREDICTIONS`, sorted; ``names`` are the model's heads in their order.
+) -> list[Row]:
+    """Return the rows of `schema.PREDICTIONS`, sorted by head and example.
 
-    Each text is encoded once for all heads, in single precision.  The model's mode and the state of random
-    number generators are restored.
+    ``heads`` are the model's heads in their order.  Each text is encoded once for all
+    heads, in single precision.  The model's mode and the state of random number
+    generators are restored.
     """
-    examples_of: dict[Key, dict[int, list[str]]] = defaultdict(
-        lambda: defaultdict(list)
-    )
-    for number, name in enumerate(names):
-        for row in to_predict.get(name, ()):
-            examples_of[key_of(row)][number].append(row["example_id"])
+    # {text: {number of a head: its examples with this text}}
+    examples_of: dict[Key, dict[int, list[str]]] = defaultdict(dict)
+    for number, head in enumerate(heads):
+        for row in to_predict.get(head, ()):
+            of_text = examples_of[key_of(row)]
+            of_text.setdefault(number, []).append(row["example_id"])
     order = sorted(examples_of, key=lambda key: (-len(tokens[key]), key))
 
-    def read_part(part: Sequence[Key]) -> list[dict[str, Any]]:
+    def read_part(part: Sequence[Key]) -> list[Row]:
         batch = inputs(tokens, part, padding(model))
-        represented = model.represent(
-            **{name: value.to(device) for name, value in batch.items()}
-        )
+        on_device = {name: value.to(device) for name, value in batch.items()}
+        represented = model.represent(**on_device)
         rows = []
         for number in sorted({number for key in part for number in examples_of[key]}):
             logits = model.answer(represented, number).double().cpu()
-            shares = SHARES[model.loss](logits)
-            rows += [
-                {
-                    "head_id": names[number],
-                    "example_id": example_id,
-                    "logits": logits[at].tolist(),
-                    "probabilities": shares[at].tolist(),
-                }
-                for at, key in enumerate(part)
-                for example_id in examples_of[key].get(number, ())
-            ]
+            shares = SHARES[model.loss](logits).tolist()
+            for key, of_text, share in zip(part, logits.tolist(), shares, strict=True):
+                for example_id in examples_of[key].get(number, ()):
+                    row = {"head_id": heads[number], "example_id": example_id}
+                    rows.append(row | {"logits": of_text, "probabilities": share})
         return rows
 
     training = model.training
     model.eval()
-    with (
-        torch.random.fork_rng(devices=[device] if device.type == "cuda" else []),
-        tf32(device),
-    ):
+    gpus = [device] if device.type == "cuda" else []
+    with torch.random.fork_rng(devices=gpus), tf32(device):
         parts = [*in_parts_that_fit(order, READ_AT_ONCE, read_part)]
     model.train(training)
-    return sorted(
-        itertools.chain.from_iterable(parts),
-        key=lambda row: (row["head_id"], row["example_id"]),
-    )
+    rows = [*itertools.chain.from_iterable(parts)]
+    return sorted(rows, key=lambda row: (row["head_id"], row["example_id"]))

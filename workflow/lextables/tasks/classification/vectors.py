@@ -1,5 +1,6 @@
-"""Frozen sentence vectors of the texts of a data set, each text once, in pieces that fit a small encoder."""
+"""Frozen sentence vectors of texts, each once, in pieces that fit a small encoder."""
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -39,20 +40,18 @@ def encode_texts(
     words: int,
     path: str | Path,
 ) -> int:
-    """Write the `VECTORS` of all texts, including second texts, and return the number of pieces.
+    """Write the `VECTORS` of all texts, including second texts, to ``path``.
 
-    ``encode`` returns a unit vector for each piece of ``words`` words.
+    ``encode`` returns a unit vector for each piece of ``words`` words.  Returns the number
+    of pieces.
     """
     distinct = _each_once(texts)
 
     def rows() -> Iterator[Row]:
         while batch := dict(islice(distinct, BATCH)):
             cut = {text_id: pieces(text, words) for text_id, text in batch.items()}
-            vectors = iter(
-                encode([piece for parts in cut.values() for piece in parts]).astype(
-                    np.float16
-                )
-            )
+            all_pieces = [*itertools.chain.from_iterable(cut.values())]
+            vectors = iter(encode(all_pieces).astype(np.float16))
             for text_id, parts in cut.items():
                 for place in range(len(parts)):
                     yield {"text_id": text_id, "piece": place, "vector": next(vectors)}
@@ -61,6 +60,7 @@ def encode_texts(
 
 
 def _each_once(texts: Iterable[Text]) -> Iterator[tuple[str, str]]:
+    """Yield the id and content of each different text and second text."""
     seen: set[str] = set()
     for text in texts:
         for text_id, content in zip(text.key, (text.text, text.second), strict=True):
@@ -70,16 +70,14 @@ def _each_once(texts: Iterable[Text]) -> Iterator[tuple[str, str]]:
 
 
 def read_vectors(path: str | Path) -> Mapping[str, np.ndarray]:
-    """Return {text id: vectors of its pieces, float16 (pieces, dimensions)} from a file of `encode_texts`."""
+    """Return {text id: vectors of its pieces} from a file of `encode_texts`.
+
+    They are float16 (pieces, dimensions).
+    """
     pieces_of: dict[str, list[np.ndarray]] = {}
     for table in row_groups(path, ["text_id", "vector"]):
-        vectors = (
-            table["vector"]
-            .combine_chunks()
-            .flatten()
-            .to_numpy()
-            .reshape(table.num_rows, -1)
-        )
+        values = table["vector"].combine_chunks().flatten().to_numpy()
+        vectors = values.reshape(table.num_rows, -1)
         for text_id, vector in zip(table["text_id"].to_pylist(), vectors, strict=True):
             pieces_of.setdefault(text_id, []).append(vector)
     return {text_id: np.array(rows) for text_id, rows in pieces_of.items()}
