@@ -125,7 +125,7 @@ def collected(folder, **wanted):
     """Return the `collection.Collection` of `rows`, and the paragraphs that were marked."""
     files = written(folder, rows(**wanted))
     data = collection.load([files[name] for name in collection.ANSWERED_FROM], NAMES)
-    return data, collection.marked_of(files["highlights"])
+    return data, collection.marked_of([files["highlights"]])
 
 
 def shares(*counts):

@@ -17,7 +17,8 @@ from lextables.tables.inputs import Inputs
 from lextables.tables.published import load as load_published
 from lextables.tasks.retrieval import collection as load_collection
 from lextables.tasks.retrieval.collection import prediction_rows
-from lextables.tasks.retrieval.lexical import retrieve_bm25
+from lextables.tasks.retrieval.rankers import bm25
+from lextables.tasks.retrieval.ranking import Ranking
 from lextables.tasks.retrieval.scoring import scores
 
 ROOT = Path(__file__).parents[2]
@@ -254,9 +255,8 @@ def hits(release_results, collection):
         "k1": 3,
         "b": 1,
     }
-    other = retrieve_bm25(
-        collection, {"short": settings | {"queries": [*collection.of("test")]}}
-    )["short"]
+    settings |= {"form": "short", "queries": [*collection.of("test")]}
+    other = bm25.rank(Ranking(collection, {"short": settings}))["short"]
     run = release_results / "runs/acord/retrieve/bm25/short/seed0"
     return {
         "0.9 0.4": list(read(run / "predictions.parquet")),

@@ -16,6 +16,7 @@ from lextables.tasks.answers import baselines
 from lextables.tasks.answers.collection import ANSWERED_FROM, prediction_rows
 from lextables.tasks.answers.collection import load as collect
 from lextables.tasks.answers.scoring import WITH_TEXT, of_answers
+from lextables.tasks.answers.settings import PriorSettings
 
 ROOT = Path(__file__).parents[2]
 PAPER = load(ROOT / "resources/papers/privacy.yaml")
@@ -165,7 +166,7 @@ def scored(answers, data):
 
 def test_scores_of_the_prior_baseline(data):
     scores = scored(
-        baselines.prior(data.shares, pseudo=TASK.pseudo, smoothing=TASK.smoothing), data
+        baselines.prior(data.shares, PriorSettings(**TASK.model_dump())), data
     )
     assert scores["cross entropy", "all"] == (pytest.approx(0.4978, abs=5e-5), 9369)
     assert scores["cross entropy, low", "all"][1] == 149

@@ -4,10 +4,22 @@ import pytest
 
 from fake_language_model import FakeModel, text_of
 from lextables.models import prompts
+from lextables.models.multiple_choice import ANSWER_TOKENS, counts
 from lextables.pipeline.dataset import read, write
 from lextables.pipeline.errors import BadInput
-from lextables.tasks.answers import asking
-from lextables.tasks.answers.collection import PARAGRAPHS, QUESTIONS, RESPONSES
+from lextables.tasks.answers.collection import (
+    PARAGRAPHS,
+    QUESTIONS,
+    RESPONSES,
+    load,
+    marked_rows,
+)
+from lextables.tasks.answers.predictors.language_model import (
+    Asker,
+    answers_of,
+    marks_of,
+)
+from lextables.tasks.answers.settings import AskingSettings
 
 NAMES = {"document": "document_id"}
 SITES = {
@@ -75,15 +87,12 @@ def data(tmp_path):
     return paths
 
 
-def settings(documents="whole", prompt=PROMPT, **more):
+def asker(model, documents="whole", prompt=PROMPT, orders=1):
     plain = prompts.load(prompt).plain()
-    return {
-        "text": documents,
-        "best": 1,
-        "samples": 2,
-        "orders": 1,
-        "prompt": plain,
-    } | more
+    settings = AskingSettings(
+        text=documents, best=1, samples=2, orders=orders, prompt=plain
+    )
+    return Asker(model, settings)
 
 
 def lawyer(text):
@@ -100,32 +109,26 @@ def lawyer(text):
     return {"B": 1.0} if "go to arbitration" in shown else {"C": 1.0}
 
 
-def answers(data, model, tmp_path, **more):
-    record = asking.answer(
-        data, NAMES, settings(**more), model, tmp_path / "predictions.parquet"
-    )
-    rows = read(tmp_path / "predictions.parquet")
-    return record, {
-        (row["document_id"], row["question_id"]): row["probabilities"] for row in rows
-    }
+def answers(data, model, **more):
+    """Return the counts of the model's answers, and {(document, question): probabilities}."""
+    found, answered = answers_of(load(data, NAMES), asker(model, **more))
+    return counts(answered), found
 
 
 @pytest.mark.parametrize("documents", ["whole", "retrieved"])
-def test_answers_are_distributions_over_the_options(data, tmp_path, documents):
-    record, given = answers(data, FakeModel(lawyer), tmp_path, documents=documents)
+def test_answers_are_distributions_over_the_options(data, documents):
+    asked, given = answers(data, FakeModel(lawyer), documents=documents)
     assert given == {
-        ("one.example", "ARB"): [0, 1, 0],
-        ("one.example", "SOLD"): [pytest.approx(0.1), pytest.approx(0.9), 0],
-        ("two.example", "SOLD"): [1, 0, 0],
+        ("one.example", "ARB"): (0, 1, 0),
+        ("one.example", "SOLD"): pytest.approx((0.1, 0.9, 0)),
+        ("two.example", "SOLD"): (1, 0, 0),
     }
-    assert record["pairs"] == record["asked"]["questions"] == 3
+    assert asked["questions"] == 3
 
 
-def test_documents_without_a_text_and_pairs_without_an_answer_are_not_asked_about(
-    data, tmp_path
-):
+def test_documents_without_a_text_and_pairs_without_an_answer_are_not_asked_about(data):
     model = FakeModel(lawyer)
-    answers(data, model, tmp_path)
+    answers(data, model)
     assert len(model.weighed) == 3
     assert not any(
         "Courts" in text_of(prompt) and "arbitration?" in text_of(prompt)
@@ -133,12 +136,10 @@ def test_documents_without_a_text_and_pairs_without_an_answer_are_not_asked_abou
     )
 
 
-def test_the_prompt_contains_the_whole_document_or_only_its_best_paragraph(
-    data, tmp_path
-):
+def test_the_prompt_contains_the_whole_document_or_only_its_best_paragraph(data):
     whole, best = FakeModel(lawyer), FakeModel(lawyer)
-    answers(data, whole, tmp_path)
-    answers(data, best, tmp_path, documents="retrieved")
+    answers(data, whole)
+    answers(data, best, documents="retrieved")
     assert all(
         "We sell your data to brokers.\n\nDisputes go" in text_of(p)
         for p in whole.weighed[:2]
@@ -155,11 +156,9 @@ def test_the_prompt_contains_the_whole_document_or_only_its_best_paragraph(
     ]
 
 
-def test_the_text_comes_before_the_question_so_that_it_is_evaluated_once(
-    data, tmp_path
-):
+def test_the_text_comes_before_the_question_so_that_it_is_evaluated_once(data):
     model = FakeModel(lawyer)
-    answers(data, model, tmp_path)
+    answers(data, model)
     first, second = map(text_of, model.weighed[:2])
     shared = next(
         at
@@ -169,15 +168,13 @@ def test_the_text_comes_before_the_question_so_that_it_is_evaluated_once(
     assert "arbitration in Ohio." in first[:shared]
 
 
-def test_a_document_longer_than_the_window_is_an_error_before_any_request(
-    data, tmp_path
-):
+def test_a_document_longer_than_the_window_is_an_error_before_any_request(data):
     model = FakeModel(lawyer, window=20)
     with pytest.raises(
         BadInput,
         match=r"one\.example needs 1\d\d tokens, but the window of fake has 20",
     ):
-        answers(data, model, tmp_path)
+        answers(data, model)
     assert not model.weighed
 
 
@@ -191,15 +188,12 @@ class Served(FakeModel):
         return super().tokens(prompt)
 
 
-def test_a_server_gets_prompts_that_may_fit_its_window_and_the_longest_first(
-    data, tmp_path
-):
+def test_a_server_gets_prompts_that_may_fit_its_window_and_the_longest_first(data):
     rows = [*read(data[2])]
     rows[-1]["text"] += " And much more is said of them." * 9
     write(PARAGRAPHS, rows, data[2])
     model = Served(lawyer, window=200)
-    record, _ = answers(data, model, tmp_path)
-    assert record["pairs"] == 3
+    assert len(answers(data, model)[1]) == 3
     assert ["never sold" in text_of(prompt) for prompt in model.weighed] == [
         True,
         False,
@@ -207,39 +201,31 @@ def test_a_server_gets_prompts_that_may_fit_its_window_and_the_longest_first(
     ]
     long = r"two\.example needs at least 1\d\d tokens, but the window of fake has 100"
     with pytest.raises(BadInput, match=long):
-        answers(data, Served(lawyer, window=100), tmp_path)
+        answers(data, Served(lawyer, window=100))
 
 
-def test_paragraphs_are_truncated_to_the_window_and_counted(data, tmp_path):
+def test_paragraphs_are_truncated_to_the_window_and_counted(data):
     whole = FakeModel(lawyer)
-    answers(data, whole, tmp_path, documents="retrieved")
-    window = max(map(whole.tokens, whole.weighed)) + asking.ANSWER_TOKENS - 1
+    answers(data, whole, documents="retrieved")
+    window = max(map(whole.tokens, whole.weighed)) + ANSWER_TOKENS - 1
     model = FakeModel(lawyer, window=window)
-    record, _ = answers(data, model, tmp_path, documents="retrieved")
-    assert record["asked"]["cut"] >= 1
+    asked, _ = answers(data, model, documents="retrieved")
+    assert asked["cut"] >= 1
     assert all(
-        model.tokens(prompt) + asking.ANSWER_TOKENS <= window
-        for prompt in model.weighed
+        model.tokens(prompt) + ANSWER_TOKENS <= window for prompt in model.weighed
     )
 
 
-def test_the_model_is_asked_only_about_the_paragraphs_most_similar_to_a_question(
-    data, tmp_path
-):
+def test_the_model_is_asked_only_about_the_paragraphs_most_similar_to_a_question(data):
     def marker(text):
         return {"A": 1.0} if ("sell" in text or "go to arb" in text) else {"B": 1.0}
 
     model = FakeModel(marker)
-    record = asking.mark(
-        data,
-        NAMES,
-        settings("retrieved", "resources/prompts/policy_paragraph.txt"),
-        model,
-        tmp_path / "marked.parquet",
-    )
+    loaded, prompt = load(data, NAMES), "resources/prompts/policy_paragraph.txt"
+    marks, answered = marks_of(loaded, asker(model, "retrieved", prompt))
     found = {
         (row["question_id"], row["paragraph_id"]): row["probability"]
-        for row in read(tmp_path / "marked.parquet")
+        for row in marked_rows(loaded, marks)
     }
     assert found == {
         ("ARB", "one.example/0"): 0.0,  # not asked about
@@ -249,13 +235,12 @@ def test_the_model_is_asked_only_about_the_paragraphs_most_similar_to_a_question
         ("SOLD", "two.example/0"): 0.0,
         ("SOLD", "two.example/1"): 0.0,
     }
-    assert record["rows"] == 6
-    assert record["asked"]["questions"] == len(model.weighed) == 3
+    assert counts(answered)["questions"] == len(model.weighed) == 3
 
 
-def test_the_number_of_requests_is_reported_before_asking(data, tmp_path):
+def test_the_number_of_requests_is_reported_before_asking(data):
     model = FakeModel(lawyer)
-    answers(data, model, tmp_path, orders=2)
+    answers(data, model, orders=2)
     ((requests, characters),) = model.expected
     assert requests == len(model.weighed) == 6
     assert characters == pytest.approx(

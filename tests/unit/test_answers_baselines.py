@@ -11,7 +11,6 @@ from lextables.models.linear import fit_shares
 from lextables.models.soft_labels import smoothed
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.answers import baselines
-from lextables.tasks.answers.asking import texts
 from lextables.tasks.answers.collection import (
     fold,
     marked_rows,
@@ -19,22 +18,21 @@ from lextables.tasks.answers.collection import (
     of_words,
     pairs,
 )
+from lextables.tasks.answers.prediction import Prediction
+from lextables.tasks.answers.predictors import words as word_models
+from lextables.tasks.answers.predictors.language_model import texts
+from lextables.tasks.answers.settings import (
+    AskingSettings,
+    LearningSettings,
+    MarkingSettings,
+    PriorSettings,
+)
 
-SETTINGS = {
-    "best": [1],
-    "penalties": [0.001, 0.1, 10.0],
-    "pseudo": 2.0,
-    "smoothing": 0.1,
-    "folds": 5,
-}
-MARKING = {
-    "kind": "linear",
-    "folds": 5,
-    "longest": 2,
-    "least": 2,
-    "alpha": 1e-4,
-    "epochs": 20,
-}
+PRIOR = PriorSettings(pseudo=2, smoothing=0.1)
+SETTINGS = LearningSettings(
+    best=[1], penalties=[0.001, 0.1, 10.0], pseudo=2, smoothing=0.1, folds=5
+)
+MARKING = MarkingSettings(folds=5, longest=2, least=2, alpha=1e-4, epochs=20)
 
 
 def loss(found, data, question):
@@ -73,29 +71,23 @@ def test_the_prior_is_the_mean_of_other_documents_and_pseudo_documents():
     given = {
         "q": {"d1": shares([1, 0])[0], "d2": shares([1, 1])[0], "d3": shares([0, 1])[0]}
     }
-    found = baselines.prior(given, pseudo=2, smoothing=0)
+    found = baselines.prior(given, PriorSettings(pseudo=2, smoothing=0))
     assert found["d1", "q"] == pytest.approx([(0.5 + 0 + 1) / 4, (0.5 + 1 + 1) / 4])
     assert found["d3", "q"] == pytest.approx([(1 + 0.5 + 1) / 4, (0 + 0.5 + 1) / 4])
-    smooth = baselines.prior(given, pseudo=2, smoothing=0.1)
+    smooth = baselines.prior(given, PRIOR)
     assert smooth["d1", "q"] == pytest.approx(
         smoothed(np.array([found["d1", "q"]]), 0.1)[0]
     )
 
 
 def test_the_prior_of_a_single_document_is_uniform():
-    assert baselines.prior({"q": {"d1": shares([1, 0])[0]}}, pseudo=2, smoothing=0.1)[
-        "d1", "q"
-    ].tolist() == [
-        0.5,
-        0.5,
-    ]
-    assert baselines.prior({"q": {}}, pseudo=2, smoothing=0.1) == {}
+    found = baselines.prior({"q": {"d1": shares([1, 0])[0]}}, PRIOR)
+    assert found["d1", "q"].tolist() == [0.5, 0.5]
+    assert baselines.prior({"q": {}}, PRIOR) == {}
 
 
 def test_random_guesses_are_uniform():
-    found = baselines.uninformed_answers(
-        {"q": {"d1": shares([1, 0, 0])[0]}}, {"kind": "random"}
-    )
+    found = baselines.uniform({"q": {"d1": shares([1, 0, 0])[0]}})
     assert found["d1", "q"] == pytest.approx([1 / 3] * 3)
 
 
@@ -131,7 +123,7 @@ def test_a_model_of_shares_without_features_is_the_mean_with_pseudo_rows(answers
 def test_the_word_model_is_better_than_the_prior_if_words_are_informative(tmp_path):
     data, _ = collected(tmp_path, documents=40)
     found, chosen = baselines.linear_answers(of_words(data), data.shares, SETTINGS)
-    others = baselines.prior(data.shares, pseudo=2, smoothing=0.1)
+    others = baselines.prior(data.shares, PRIOR)
     assert set(found) == set(pairs(data.shares))
     assert all(
         probabilities.sum() == pytest.approx(1) for probabilities in found.values()
@@ -151,7 +143,7 @@ def test_a_strong_penalty_is_chosen_if_words_are_not_informative(tmp_path):
     data, _ = collected(tmp_path, documents=40, chosen=chosen)
     found, penalties = baselines.linear_answers(of_words(data), data.shares, SETTINGS)
     assert set(penalties.values()) <= {0.001, 0.1}
-    others = baselines.prior(data.shares, pseudo=2, smoothing=0.1)
+    others = baselines.prior(data.shares, PRIOR)
     for question in QUESTIONS:
         assert loss(found, data, question) < loss(others, data, question) + 0.03
 
@@ -176,9 +168,7 @@ def test_predictions_do_not_depend_on_the_answers_about_the_document(tmp_path, l
     def found(folder, chosen):
         data, _ = collected(folder, documents=30, chosen=chosen)
         return (
-            answered_by_words(data)
-            if learnt
-            else baselines.prior(data.shares, pseudo=2, smoothing=0.1)
+            answered_by_words(data) if learnt else baselines.prior(data.shares, PRIOR)
         )
 
     for number, name in enumerate(("d00", "d07")):
@@ -274,28 +264,27 @@ def test_a_data_set_without_words_is_rejected(tmp_path):
 
 def test_texts_are_whole_documents_or_the_paragraphs_retrieved_for_a_question(tmp_path):
     data, _ = collected(tmp_path, documents=2, without_text=["d01"])
-    whole = dict(texts(data, {"text": "whole"}))
+
+    def read(text, best=0):
+        settings = AskingSettings(text=text, best=best, prompt=[], orders=1, samples=1)
+        return dict(texts(data, settings))
+
+    whole = read("whole")
     assert whole["d00", "SOLD"] == "\n\n".join(
         one.text for one in data.paragraphs["d00"]
     )
     assert list(whole) == [("d00", name) for name in sorted(QUESTIONS)]
-    found = dict(texts(data, {"text": "retrieved", "best": 1}))
+    found = read("retrieved", 1)
     assert "brokers" in found["d00", "SOLD"] and "\n" not in found["d00", "SOLD"]
-    assert (
-        len(
-            dict(texts(data, {"text": "retrieved", "best": 2}))["d00", "SOLD"].split(
-                "\n\n"
-            )
-        )
-        == 2
-    )
+    assert len(read("retrieved", 2)["d00", "SOLD"].split("\n\n")) == 2
 
 
 # Marks
 
 
 def given_by(kind, data, marked):
-    return baselines.marks(data, marked, MARKING | {"kind": kind})
+    settings = MARKING.model_dump() | {"kind": kind}
+    return word_models.mark(Prediction(data, settings, marked))
 
 
 def test_marks_of_every_paragraph_and_question_are_between_0_and_1(tmp_path):

@@ -24,6 +24,7 @@ from lextables.tasks.answers.collection import (
     shares_of,
 )
 from lextables.tasks.answers.scoring import WITH_TEXT, of_answers, of_marks
+from lextables.tasks.answers.settings import PriorSettings
 
 
 def by_key(scored):
@@ -37,15 +38,24 @@ SCRIPTS = Path(__file__).parents[2] / "workflow/scripts"
 
 
 @pytest.mark.parametrize(
-    "script", ["prior", "linear", "vectors", "mark", "mark_vectors"]
+    ("predictor", "without"),
+    [
+        ("words", "models/loading models/multiple_choice"),
+        ("vectors", "models/multiple_choice"),
+        ("language_model", "models/bi_encoder tasks/answers/baselines"),
+    ],
 )
-def test_scripts_that_answer_or_mark_do_not_depend_on_metrics_or_planners(script):
-    """So a change of metrics or planners does not rerun the scripts."""
-    covered = digests(str(SCRIPTS / f"answers_{script}.py"))
+def test_predictions_do_not_depend_on_metrics_planners_or_other_models(
+    predictor, without
+):
+    """So a change of these does not rerun the jobs."""
+    name = f"lextables.tasks.answers.predictors.{predictor}"
+    covered = digests(str(SCRIPTS / "answers_predict.py"), name)
     assert "lextables/tasks/answers/collection.py" in covered
     assert not [
         name for name in covered if "/metrics/" in name or name.endswith("plan.py")
     ]
+    assert not {f"lextables/{module}.py" for module in without.split()} & covered.keys()
 
 
 # Responses of people
@@ -106,7 +116,9 @@ def test_answers_are_scored_on_all_documents_and_on_those_with_a_text(tmp_path):
     data, _ = collected(tmp_path, documents=10, without_text=["d03", "d04"])
     found = by_key(
         of_answers(
-            prediction_rows(baselines.prior(data.shares, pseudo=2, smoothing=0.1)),
+            prediction_rows(
+                baselines.prior(data.shares, PriorSettings(pseudo=2, smoothing=0.1))
+            ),
             data,
             0.1,
         )
@@ -261,4 +273,4 @@ def test_a_paragraph_is_marked_if_any_reader_marked_it(tmp_path):
     ):
         if SAID[question][held(name, question)]:
             supported[question].add(f"{name}/{place}")
-    assert marked_of(files["highlights"]) == supported != {}
+    assert marked_of([files["highlights"]]) == supported != {}

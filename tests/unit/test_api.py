@@ -13,6 +13,7 @@ import textwrap
 import threading
 import time
 import traceback
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -22,8 +23,9 @@ from lextables.models import api
 from lextables.models.api import Api, Call, embed
 from lextables.models.spending import AnswerCache, Ledger, Limits
 from lextables.pipeline.errors import BadInput
-from lextables.tasks.retrieval import collection, dense
-from rule_script import Files, run_script
+from lextables.tasks.retrieval.collection import Collection
+from lextables.tasks.retrieval.rankers import embedding_api
+from lextables.tasks.retrieval.ranking import Ranking
 
 SECRET = "sk-secret-key"
 QUESTION = Call("/completions", {"model": "served", "prompt": "?", "max_tokens": 1})
@@ -577,33 +579,33 @@ def test_embeddings_are_in_the_order_of_their_texts(serve, tmp_path):
     assert len(server.asked) == 3
 
 
-def test_the_script_of_the_rule_uses_the_cache_and_limits_of_its_params(
-    serve, tmp_path, monkeypatch
-):
+def test_a_ranking_uses_the_cache_and_limits_of_its_params(serve, tmp_path):
+    data = [{"index": at, "embedding": [2.0, at]} for at in range(2)]
     server = serve(
-        always(
+        lambda handler, path, asked: reply(
+            handler,
             200,
-            {"data": [{"index": 0, "embedding": [2.0]}], "usage": {"prompt_tokens": 1}},
+            {"data": data[: len(asked["input"])], "usage": {"prompt_tokens": 1}},
         )
     )
-    monkeypatch.setattr(collection, "load", lambda *_: None)
-    monkeypatch.setattr(
-        dense,
-        "retrieve",
-        lambda *given: {"short": {"q": [("d", float(given[-1](["a"])[0, 0]))]}},
+    collection = Collection(
+        {"d": "a", "e": "b"},
+        {"q": {"split": "test", "short": "c"}},
+        {"q": {"d": 0, "e": 1}},
+        {"validation": "valid", "test": "test"},
     )
-    params = {
-        "settings": {"short": {"api": server.base, "weights": "served"}},
-        "task": {},
-    }
-    params["asking"] = {"kept": str(tmp_path / "calls"), "limits": {}}
-    output = Files(
-        predictions=[tmp_path / "predictions.parquet"], records=[tmp_path / "run.json"]
-    )
-    run_script(
-        "retrieval_api.py", tmp_path / "log.txt", Files(data=[]), output, params=params
-    )
-    assert len(files(tmp_path / "calls")) == 1
+    settings = {"api": server.base, "weights": "served", "form": "short"}
+    asking = {"kept": tmp_path / "calls", "limits": {"tokens": 0}}
+    ranking = Ranking(collection, {"short": settings}, asking=asking)
+    (hits,) = embedding_api.rank(ranking)["short"].values()
+    assert [document for document, _ in hits] == ["d", "e"]
+    assert len(files(tmp_path / "calls")) == 2
+    with pytest.raises(BadInput, match="llm_tokens"):
+        embedding_api.rank(
+            replace(
+                ranking, asking={"kept": tmp_path / "other", "limits": {"tokens": 1}}
+            )
+        )
 
 
 @pytest.mark.parametrize(

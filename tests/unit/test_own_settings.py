@@ -37,6 +37,7 @@ from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import recorded
 from lextables.tasks.retrieval import bi_encoder_tuning, dense
 from lextables.tasks.retrieval.collection import Collection
+from lextables.tasks.retrieval.ranking import Encoders, RankingSettings
 
 SAMPLE = Path(__file__).parents[2] / "resources/sample/models/sample-encoder"
 CPU = torch.device("cpu")
@@ -54,15 +55,7 @@ COLLECTION = Collection(
     TASK,
 )
 ENCODERS = (bi_encoder.encode_documents, bi_encoder.encode_queries)
-SETTINGS = {
-    "text": {
-        "form": "text",
-        "documents": "whole",
-        "pool": "all",
-        "top": 12,
-        "queries": None,
-    }
-}
+RUNS = {"text": RankingSettings(form="text", pool="all", top=12)}
 
 
 @pytest.fixture(scope="module")
@@ -106,9 +99,8 @@ def ranked(folder):
     """Return the hits of each query in this project."""
     model = bi_encoder.load(folder, CPU, 32)
     encode = [partial(function, model) for function in ENCODERS]
-    return dense.retrieve(COLLECTION, SETTINGS, *encode, model.similarity_fn_name)[
-        "text"
-    ]
+    encoders = Encoders(*encode, model.similarity_fn_name)
+    return dense.retrieve(COLLECTION, RUNS, encoders)["text"]
 
 
 @pytest.mark.parametrize(

@@ -17,10 +17,11 @@ from fake_language_model import FakeModel
 from lextables.models import prompts
 from lextables.models.local_language_model import CausalModel, LocalLanguageModel
 from lextables.models.multiple_choice import weighed
-from lextables.pipeline.dataset import Column, Table, read
+from lextables.pipeline.dataset import Column, Table
 from lextables.publish import questions
-from lextables.tasks.answers import asking as answers_asking
 from lextables.tasks.answers import collection
+from lextables.tasks.answers.predictors.language_model import Asker, answers_of
+from lextables.tasks.answers.settings import AskingSettings
 from lextables.tasks.classification import asking as classification_asking
 from lextables.tasks.classification.schema import EXAMPLES, HEADS, TEXTS
 from lextables.tasks.spans.asking import ANSWERS
@@ -107,15 +108,12 @@ def answers(root):
 
     def ours(exported, model):
         data = [exported.table(name) for name in collection.ANSWERED_FROM]
-        settings = task["asking"] | {"prompt": task["prompt"], "text": "whole"}
-        answers_asking.answer(
-            data, answer_rows.NAMES, settings, model, root / "answers.parquet"
-        )
-        predictions = read(root / "answers.parquet")
-        held = answer_rows.held
+        settings = AskingSettings(**task["asking"], prompt=task["prompt"], text="whole")
+        loaded = collection.load(data, answer_rows.NAMES)
+        predictions, _ = answers_of(loaded, Asker(model, settings))
         return [
-            (row["probabilities"], [held(row["document_id"], row["question_id"])])
-            for row in predictions
+            (probabilities, [answer_rows.held(*pair)])
+            for pair, probabilities in sorted(predictions.items())
         ]
 
     return tables, task, ours

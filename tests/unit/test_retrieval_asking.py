@@ -7,7 +7,9 @@ import pytest
 from fake_language_model import FakeModel
 from lextables.models.language_model import Message
 from lextables.models.prompts import Template
-from lextables.tasks.retrieval.asking import (
+from lextables.tasks.retrieval.collection import Collection
+from lextables.tasks.retrieval.rankers.language_model import (
+    AskingSettings,
     Candidates,
     candidates_of,
     expected,
@@ -16,7 +18,6 @@ from lextables.tasks.retrieval.asking import (
     pointwise,
     rerank,
 )
-from lextables.tasks.retrieval.collection import Collection
 
 ONE = Template(
     (Message("user", "Query: ${query}\n${fence}\n${text}\n${fence}\nRate it."),)
@@ -175,16 +176,9 @@ COLLECTION = Collection(
 )
 
 
-def settings(way, **more):
-    return {
-        "way": way,
-        "prompt": (ONE if way == "pointwise" else TWO).plain(),
-        "form": "text",
-        "queries": None,
-        "documents": "whole",
-        "hits": 3,
-        "passes": 2,
-    } | more
+def settings(way, passes=2):
+    prompt = (ONE if way == "pointwise" else TWO).plain()
+    return AskingSettings(way=way, prompt=prompt, form="text", hits=3, passes=passes)
 
 
 def test_hits_that_are_not_reranked_stay_below_the_others():

@@ -12,9 +12,17 @@ from transformers import AutoTokenizer
 
 from lextables.models import multi_head
 from lextables.models.okapi import Paragraphs
+from lextables.pipeline.dataset import write
 from lextables.pipeline.errors import BadInput
-from lextables.tasks.retrieval import classifying, dense, lexical
-from lextables.tasks.retrieval.collection import Collection
+from lextables.tasks.retrieval import dense
+from lextables.tasks.retrieval.collection import (
+    PREDICTIONS,
+    Collection,
+    prediction_rows,
+)
+from lextables.tasks.retrieval.rankers import classifier as classifying
+from lextables.tasks.retrieval.rankers import okapi
+from lextables.tasks.retrieval.ranking import Encoders, Ranking, RankingSettings
 
 SAMPLE_ENCODER = str(
     Path(__file__).parents[2] / "resources/sample/models/sample-encoder"
@@ -111,9 +119,8 @@ def test_vectors_encode_the_paragraphs_that_each_query_finds(monkeypatch, at_onc
             @ encode([filtered(data, query, document)])[0]
         )
 
-    found = dense.retrieve(
-        data, {"text": SETTINGS | {"documents": "filtered"}}, documents, encode
-    )["text"]
+    run = RankingSettings(**SETTINGS | {"documents": "filtered"})
+    found = dense.retrieve(data, {"text": run}, Encoders(documents, encode))["text"]
     alike(found, {query: hits[:5] for query, hits in expected(data, score).items()})
     assert set(seen) == {
         filtered(data, query, document)
@@ -140,7 +147,7 @@ def gensims(query, texts):
 @pytest.mark.parametrize("read", ["whole", "filtered"])
 @pytest.mark.parametrize("at_once", [1, 64])
 def test_okapi_equals_gensim_on_the_pool_of_each_query(monkeypatch, read, at_once):
-    monkeypatch.setattr(lexical, "QUERY_BATCH", at_once)
+    monkeypatch.setattr(okapi, "QUERY_BATCH", at_once)
     data = made(1)
     scores = {}
     for query, pool in data.judged.items():
@@ -153,9 +160,7 @@ def test_okapi_equals_gensim_on_the_pool_of_each_query(monkeypatch, read, at_onc
         scores |= {
             (query, name): value for name, value in zip(names, found, strict=True)
         }
-    found = lexical.retrieve_okapi(data, {"text": SETTINGS | {"documents": read}})[
-        "text"
-    ]
+    found = okapi.rank(Ranking(data, {"text": SETTINGS | {"documents": read}}))["text"]
     alike(
         found,
         {
@@ -165,14 +170,20 @@ def test_okapi_equals_gensim_on_the_pool_of_each_query(monkeypatch, read, at_onc
     )
 
 
-def test_rerankers_use_only_the_hits_as_their_collection():
+def reranking(folder, data, hits, **changes):
+    """A job that reads ``hits``: {query: documents, best first}."""
+    ranking = {query: [(name, 0.0) for name in of] for query, of in hits.items()}
+    write(PREDICTIONS, prediction_rows(ranking), folder / "hits.parquet")
+    return Ranking(
+        data, {"text": SETTINGS | changes}, {"text": [folder / "hits.parquet"]}
+    )
+
+
+def test_rerankers_use_only_the_hits_as_their_collection(tmp_path):
     data = made(2)
     hits = {query: sorted(pool)[:3] for query, pool in data.judged.items()}
-    among = data.among(hits)
-    assert list(among.queries) == ["q1", "q2"]  # the validation query is not reranked
-    found = lexical.retrieve_okapi(
-        among, {"text": SETTINGS | {"documents": "filtered"}}
-    )["text"]
+    # The validation query is not reranked.
+    found = okapi.rank(reranking(tmp_path, data, hits, documents="filtered"))["text"]
     assert {
         query: sorted(document for document, _ in of) for query, of in found.items()
     } == {query: hits[query] for query in ("q1", "q2")}
@@ -182,10 +193,22 @@ def test_rerankers_use_only_the_hits_as_their_collection():
     )
 
 
+CLASSIFIED = {
+    "max_length": 24,
+    "by": "label",
+    "tokenizer": {"weights": SAMPLE_ENCODER},
+}
 HEADS = {
     "nli": ["entail", "neutral", "contradict"],
     "entailment": ["entail", "not entail"],
 }
+
+
+@pytest.fixture(autouse=True)
+def weights_in_folders(monkeypatch):
+    monkeypatch.setattr(
+        classifying, "weights_folder", lambda settings: settings["weights"]
+    )
 
 
 @pytest.fixture(scope="module")
@@ -206,19 +229,21 @@ def classifier(tmp_path_factory):
     ],
 )
 def test_a_classifier_reranks_by_the_probability_of_the_querys_label(
-    classifier, head, answers, counts
+    classifier, head, answers, counts, tmp_path
 ):
     data = made(4)
     hits = {query: sorted(pool)[:4] for query, pool in data.judged.items()}
-    settings = {
-        "form": "text",
-        "documents": "filtered",
-        "max_length": 24,
-        "head": head,
-        "by": "label",
-        "answers": answers,
-    }
-    found = classifying.rerank(data, hits, settings, classifier, SAMPLE_ENCODER, CPU)
+    job = reranking(
+        tmp_path,
+        data,
+        hits,
+        **CLASSIFIED,
+        documents="filtered",
+        head=head,
+        answers=answers,
+    )
+    (run,) = job.runs(classifying.ClassifierSettings).values()
+    found = classifying.rerank(job, "text", run, classifier, CPU)
     assert list(found) == ["q1", "q2"]
 
     tokenizer, (model, heads) = (
@@ -245,47 +270,36 @@ def test_a_classifier_reranks_by_the_probability_of_the_querys_label(
             )
 
 
-def test_an_unknown_label_or_head_raises(classifier):
-    data = made(5)
-    settings = {
-        "form": "text",
-        "documents": "whole",
-        "max_length": 24,
-        "head": "entailment",
-        "by": "label",
-        "answers": {},
-    }
-    with pytest.raises(
-        BadInput, match="'contradict' is not among the answers entail, not entail"
-    ):
-        classifying.rerank(
-            data, {"q1": ["d00"]}, settings, classifier, SAMPLE_ENCODER, CPU
-        )
-    with pytest.raises(BadInput, match="no head 'x', only nli, entailment"):
-        classifying.rerank(
-            data,
-            {"q1": ["d00"]},
-            settings | {"head": "x"},
-            classifier,
-            SAMPLE_ENCODER,
-            CPU,
-        )
+@pytest.mark.parametrize(
+    ("head", "sentence"),
+    [
+        ("entailment", "'contradict' is not among the answers entail, not entail"),
+        ("x", "no head 'x', only nli, entailment"),
+    ],
+)
+def test_an_unknown_label_or_head_raises(classifier, head, sentence, tmp_path):
+    job = reranking(
+        tmp_path, made(5), {"q1": ["d00"]}, **CLASSIFIED, head=head, answers={}
+    )
+    (run,) = job.runs(classifying.ClassifierSettings).values()
+    with pytest.raises(BadInput, match=sentence):
+        classifying.rerank(job, "text", run, classifier, CPU)
 
 
 def test_several_document_settings_rank_the_same_together_and_separately():
     data = made(6)
     ways = {
-        f"text-{read}": SETTINGS | {"documents": read}
+        read: SETTINGS | {"documents": read}
         for read in ("whole", "paragraphs", "filtered")
     }
-    together = dense.retrieve(data, ways, encode, encode)
+    runs = Ranking(data, ways).runs(RankingSettings)
+    encoders = Encoders(encode, encode)
+    together = dense.retrieve(data, runs, encoders)
     assert list(together) == list(ways)
-    for name, way in ways.items():
-        assert together[name] == dense.retrieve(data, {name: way}, encode, encode)[name]
+    for name, run in runs.items():
+        assert together[name] == dense.retrieve(data, {name: run}, encoders)[name]
     assert len({str(hits) for hits in together.values()}) == 3
-    both = {name: way for name, way in ways.items() if name != "text-paragraphs"}
-    together = lexical.retrieve_okapi(data, both)
-    assert all(
-        together[name] == lexical.retrieve_okapi(data, {name: way})[name]
-        for name, way in both.items()
-    )
+    del ways["paragraphs"]
+    together = okapi.rank(Ranking(data, ways))
+    for name, way in ways.items():
+        assert together[name] == okapi.rank(Ranking(data, {name: way}))[name]

@@ -8,20 +8,15 @@ import pytest
 
 from lextables.metrics.ranking import by_name
 from lextables.pipeline.errors import BadInput
-from lextables.tasks.retrieval import linear
-from lextables.tasks.retrieval.collection import Collection
+from lextables.tasks.retrieval.collection import Collection, best_first
+from lextables.tasks.retrieval.rankers import linear
+from lextables.tasks.retrieval.rankers.linear import LinearSettings
+from lextables.tasks.retrieval.ranking import Encoders
 
 TASK = {"training": "train", "validation": "valid", "test": "test", "top_gain": 4}
 SUBJECTS = [f"subject{number}" for number in range(8)]
-SETTINGS = {
-    "pool": "judged",
-    "top": 10,
-    "k1": 0.9,
-    "b": 0.4,
-    "topics": 12,
-    "penalty": 0.1,
-    "queries": None,
-}
+SETTINGS = LinearSettings(form="short", top=10, k1=0.9, b=0.4, topics=12, penalty=0.1)
+LARGE = SETTINGS.model_copy(update={"pool": "all"})
 
 
 def collection(seed: int = 0) -> Collection:
@@ -73,6 +68,9 @@ def encode(texts):
     return found / np.linalg.norm(found, axis=1, keepdims=True)
 
 
+ENCODERS = Encoders(encode, encode)
+
+
 def score(hits, data=COLLECTION, metric="NDCG@10"):
     run = {query: [document for document, _ in found] for query, found in hits.items()}
     values = by_name(metric)(
@@ -82,23 +80,20 @@ def score(hits, data=COLLECTION, metric="NDCG@10"):
 
 
 def test_it_learns_relevance_and_ranks_only_test_queries():
-    hits, _ = linear.retrieve(COLLECTION, {"short": SETTINGS}, (encode, encode))
+    hits, _ = linear.retrieve(COLLECTION, {"short": SETTINGS}, ENCODERS)
     assert sorted(hits["short"]) == ["q6", "q7"]
     assert score(hits["short"]) > 0.95
     # BM25 finds the subject, but not which of its clauses are sound.
     similarity = linear.Similarity(COLLECTION, SETTINGS, [])
     plain = {}
     for name, text in COLLECTION.texts("short", ("test",)).items():
-        pool, features = similarity.described(name, text)
-        plain[name] = sorted(
-            zip(pool, features[:, 0].tolist(), strict=True),
-            key=lambda hit: (-hit[1], hit[0]),
-        )
+        pool, features = similarity.features(name, text)
+        plain[name] = best_first(dict(zip(pool, features[:, 0].tolist(), strict=True)))
     assert score(plain) < 0.9
 
 
 def test_without_vectors_clauses_are_ranked_by_subject():
-    hits, ranker = linear.retrieve(COLLECTION, {"short": SETTINGS}, None)
+    hits, ranker = linear.retrieve(COLLECTION, {"short": SETTINGS})
     pools = {
         query: {document for document, _ in found[:5]}
         for query, found in hits["short"].items()
@@ -112,13 +107,9 @@ def test_without_vectors_clauses_are_ranked_by_subject():
 
 
 def test_large_pools_are_sampled_for_training(monkeypatch):
-    whole, ranker = linear.retrieve(
-        COLLECTION, {"short": SETTINGS | {"pool": "all"}}, (encode, encode)
-    )
+    whole, ranker = linear.retrieve(COLLECTION, {"short": LARGE}, ENCODERS)
     monkeypatch.setattr(linear, "TRAINING_PAIRS", 6 * 40)
-    some, other = linear.retrieve(
-        COLLECTION, {"short": SETTINGS | {"pool": "all"}}, (encode, encode)
-    )
+    some, other = linear.retrieve(COLLECTION, {"short": LARGE}, ENCODERS)
     assert not np.array_equal(ranker.weights, other.weights)
     assert score(whole["short"]) > 0.95 and score(some["short"]) > 0.9
 
@@ -134,23 +125,24 @@ def test_queries_have_equal_weight_whatever_their_number_of_documents():
         for query, values in documents.items()
     }
 
-    class Described:
-        def described(self, query, text):
+    class Features:
+        def features(self, query, text):
             values = documents[query]
             return [str(at) for at in range(len(values))], np.array(
                 values, dtype=float
             )[:, None]
 
     data = replace(COLLECTION, judged=judged)
-    ranker = linear.fit(data, Described(), {"one": "", "many": ""}, 0.1)
+    ranker = linear.fit(data, Features(), {"one": "", "many": ""}, 0.1)
     assert ranker.weights == pytest.approx([0], abs=1e-6)
 
 
 def test_other_forms_are_ranked_by_the_model_of_the_first_form():
-    forms = {"short": SETTINGS, "long": SETTINGS | {"queries": ["q6"]}}
-    hits, ranker = linear.retrieve(COLLECTION, forms, None)
+    other = SETTINGS.model_copy(update={"form": "long", "queries": ("q6",)})
+    forms = {"short": SETTINGS, "long": other}
+    hits, ranker = linear.retrieve(COLLECTION, forms)
     assert (sorted(hits["short"]), sorted(hits["long"])) == (["q6", "q7"], ["q6"])
-    alone = linear.retrieve(COLLECTION, {"short": SETTINGS}, None)
+    alone = linear.retrieve(COLLECTION, {"short": SETTINGS})
     assert alone[0]["short"] == hits["short"]
     assert np.array_equal(alone[1].weights, ranker.weights)
 
@@ -164,8 +156,7 @@ def test_judgements_of_test_queries_are_not_used_for_training():
         judged=dict(COLLECTION.judged) | {name: judged[name] for name in ("q6", "q7")},
     )
     given = [
-        linear.retrieve(data, {"short": SETTINGS}, None)[0]
-        for data in (COLLECTION, other)
+        linear.retrieve(data, {"short": SETTINGS})[0] for data in (COLLECTION, other)
     ]
     assert given[0] == given[1]
 
@@ -178,7 +169,7 @@ def test_training_without_both_relevant_and_other_documents_raises(gain):
     with pytest.raises(
         BadInput, match=r"judgements: the training queries have only relevant documents"
     ):
-        linear.retrieve(replace(COLLECTION, judged=judged), {"short": SETTINGS}, None)
+        linear.retrieve(replace(COLLECTION, judged=judged), {"short": SETTINGS})
 
 
 def test_documents_without_common_words_raise():
@@ -187,15 +178,11 @@ def test_documents_without_common_words_raise():
         BadInput,
         match="documents: the documents share too few words; use more documents",
     ):
-        linear.retrieve(
-            replace(COLLECTION, documents=documents), {"short": SETTINGS}, None
-        )
+        linear.retrieve(replace(COLLECTION, documents=documents), {"short": SETTINGS})
 
 
 def test_a_query_without_known_words_is_still_ranked():
     queries = {name: dict(query) for name, query in COLLECTION.queries.items()}
     queries["q6"]["short"] = "zzz"
-    hits, _ = linear.retrieve(
-        replace(COLLECTION, queries=queries), {"short": SETTINGS}, None
-    )
+    hits, _ = linear.retrieve(replace(COLLECTION, queries=queries), {"short": SETTINGS})
     assert len(hits["short"]["q6"]) == 10

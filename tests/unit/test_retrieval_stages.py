@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from lextables.pipeline.dataset import Column, Table, write
-from lextables.tasks.retrieval import collection, dense, lexical
+from lextables.tasks.retrieval import collection, dense
 from lextables.tasks.retrieval.collection import (
     PREDICTIONS,
     Collection,
@@ -15,7 +15,18 @@ from lextables.tasks.retrieval.collection import (
     ranked,
     reorder,
 )
-from lextables.tasks.retrieval.lexical import fuse, fuse_with_feedback
+from lextables.tasks.retrieval.rankers import bm25, cross_encoder
+from lextables.tasks.retrieval.rankers.feedback import (
+    FeedbackSettings,
+    fuse_with_feedback,
+)
+from lextables.tasks.retrieval.rankers.fusion import fuse
+from lextables.tasks.retrieval.ranking import (
+    Encoders,
+    Ranking,
+    RankingSettings,
+    shared_out,
+)
 
 TASK = {
     "names": {
@@ -103,6 +114,7 @@ def test_queries_are_selected_by_split_form_and_name():
 
 
 BM25 = {
+    "form": "short",
     "index": "query",
     "pool": "judged",
     "top": 10,
@@ -127,7 +139,7 @@ def documents(hits):
     ],
 )
 def test_bm25_ranks_the_pool(changes, hits):
-    found = lexical.retrieve_bm25(COLLECTION, {"short": BM25 | changes})["short"]
+    found = bm25.rank(Ranking(COLLECTION, {"short": BM25 | changes}))["short"]
     assert list(found) == ["assign", "cap", "term"]
     assert documents(found)["cap"] == hits
 
@@ -137,13 +149,13 @@ def test_bm25_ranks_the_pool(changes, hits):
 def test_bm25_returns_the_first_hits_of_a_query(index, pool):
     equal = replace(COLLECTION, documents=dict.fromkeys(DOCUMENTS, "cap"))
     changes = {"index": index, "pool": pool, "top": 2}
-    found = lexical.retrieve_bm25(equal, {"short": BM25 | changes})["short"]
+    found = bm25.rank(Ranking(equal, {"short": BM25 | changes}))["short"]
     assert documents(found)["cap"] == ["a", "b"]
 
 
 def test_scores_differ_between_a_corpus_index_and_a_query_index():
     one, whole = (
-        lexical.retrieve_bm25(COLLECTION, {"short": BM25 | {"index": index}})["short"][
+        bm25.rank(Ranking(COLLECTION, {"short": BM25 | {"index": index}}))["short"][
             "cap"
         ][0]
         for index in ("query", "corpus")
@@ -152,21 +164,15 @@ def test_scores_differ_between_a_corpus_index_and_a_query_index():
 
 
 def test_other_forms_are_ranked_only_for_their_listed_queries():
-    forms = {"short": BM25, "long": BM25 | {"queries": ["cap"]}}
-    found = lexical.retrieve_bm25(COLLECTION, forms)
+    forms = {"short": BM25, "long": BM25 | {"form": "long", "queries": ["cap"]}}
+    found = bm25.rank(Ranking(COLLECTION, forms))
     assert (list(found["short"]), list(found["long"])) == (
         ["assign", "cap", "term"],
         ["cap"],
     )
 
 
-VECTORS = {
-    "form": "short",
-    "documents": "whole",
-    "pool": "judged",
-    "top": 10,
-    "queries": None,
-}
+VECTORS = RankingSettings(form="short", top=10)
 
 
 def test_vectors_rank_the_pool_and_each_text_is_encoded_once():
@@ -184,10 +190,10 @@ def test_vectors_rank_the_pool_and_each_text_is_encoded_once():
 
     forms = {
         "short": VECTORS,
-        "long": VECTORS | {"form": "long", "queries": ["cap"]},
-        "again": VECTORS | {"queries": []},
+        "long": RankingSettings(form="long", queries=["cap"]),
+        "again": RankingSettings(form="short", queries=[]),
     }
-    found = dense.retrieve(COLLECTION, forms, encode, queries)
+    found = dense.retrieve(COLLECTION, forms, Encoders(encode, queries))
     assert found["short"]["cap"] == [("a", 1.0), ("b", 0.0), ("d", 0.0)]
     assert found["short"]["assign"] == [("c", 2.0), ("b", 0.0)]
     assert (list(found["long"]), found["again"]) == (["cap"], {})
@@ -217,14 +223,21 @@ def test_a_document_is_scored_as_a_whole_or_by_its_best_paragraph(read, hits):
         return np.array([[text.count("liability")] for text in texts], dtype=np.float32)
 
     given = Collection(LONG, QUERIES, JUDGED, TASK)
-    forms = {"short": VECTORS | {"documents": read, "pool": "all", "top": 3}}
-    found = dense.retrieve(
-        given, forms, encode, lambda texts: np.ones((len(texts), 1), dtype=np.float32)
-    )
+    run = RankingSettings(form="short", documents=read, pool="all", top=3)
+    encoders = Encoders(encode, lambda texts: np.ones((len(texts), 1), np.float32))
+    found = dense.retrieve(given, {"short": run}, encoders)
     assert found["short"]["cap"] == hits
 
 
-def test_hits_of_the_first_stage_are_reranked_by_logits():
+def test_equal_vectors_have_equal_similarities_wherever_they_are():
+    vectors = np.random.default_rng(0).normal(size=(2, 385)).astype(np.float32)
+    for count in range(1, 40):
+        parts = np.repeat(vectors[1:], count, axis=0)
+        found = {dense.nearest(vectors[0], parts[at:]) for at in range(count)}
+        assert found == {dense.nearest(vectors[0], vectors[1:])}
+
+
+def test_hits_of_the_first_stage_are_reranked_by_logits(tmp_path):
     asked = []
 
     def score(pairs):
@@ -235,14 +248,36 @@ def test_hits_of_the_first_stage_are_reranked_by_logits():
         "short": {"cap": ["a", "d", "b"], "term": ["d"]},
         "long": {"cap": ["b", "a"]},
     }
-    settings = {"short": {"queries": None}, "long": {"queries": ["cap"]}}
-    found = lexical.rerank(COLLECTION, hits, settings, score)
+    settings = {
+        "short": {"form": "short"},
+        "long": {"form": "long", "queries": ["cap"]},
+    }
+    found = cross_encoder.rerank(reranking(tmp_path, settings, hits), score)
     # Validation queries are not reranked; a test query without hits is kept.
     assert documents(found["short"]) == {"assign": [], "cap": ["d", "b", "a"]}
     assert documents(found["long"]) == {"cap": ["b", "a"]}
     assert ("a clause about cap on liability", DOCUMENTS["a"]) in asked and len(
         asked
     ) == 5
+
+
+def reranking(folder, settings, hits):
+    """A job that reads ``hits``: {condition: {query: documents, best first}}."""
+    files = []
+    for condition, of_queries in hits.items():
+        files.append(folder / f"{condition}.parquet")
+        ranking = {
+            query: [(document, 0.0) for document in of]
+            for query, of in of_queries.items()
+        }
+        write(PREDICTIONS, prediction_rows(ranking), files[-1])
+    return Ranking(COLLECTION, settings, shared_out(files, settings))
+
+
+def test_files_are_shared_out_to_the_conditions_in_their_order():
+    assert shared_out(["a", "b"], "xy") == {"x": ["a"], "y": ["b"]}
+    assert shared_out(["a", "b"], "x") == {"x": ["a", "b"]}
+    assert shared_out([], "xy") == {"x": [], "y": []}
 
 
 def test_equal_scores_keep_the_previous_order():
@@ -319,6 +354,7 @@ def test_feedback_prefers_documents_similar_to_the_first_hits():
         {"cap": {"b": 0.8, "a": 0.6, "d": 0.48, "c": 0.36}},
     ]
     settings = {"form": "short", "feedback": 2, "shares": (1, 2), "top": 3}
+    ranking = Ranking(COLLECTION, {})
 
     def moved(weights):
         """The fused ranking if feedback adds a, b, c and d to the query vector with these weights."""
@@ -332,13 +368,12 @@ def test_feedback_prefers_documents_similar_to_the_first_hits():
 
     def found(**changes):
         asked = []
-        hits = fuse_with_feedback(
-            COLLECTION,
-            systems,
-            settings | changes,
+        encoders = Encoders(
             lambda texts: np.array([of_text[text] for text in texts], dtype=np.float32),
             lambda texts: asked.extend(texts) or query,
         )
+        run = FeedbackSettings(**settings | changes)
+        hits = fuse_with_feedback(ranking, run, systems, encoders)
         assert asked == ["cap on liability"]
         return {
             query: [(name, pytest.approx(score)) for name, score in of]

@@ -609,7 +609,7 @@ RERUNS = [
     (
         "answers",
         in_turn(
-            commented("tasks/answers/asking.py"),
+            commented("tasks/answers/predictors/language_model.py"),
             registered("prices.yaml", ": 2.5", ": 3.5"),
             prompt("policy_answer"),
         ),

@@ -5,7 +5,8 @@
 #   out   {RESULTS}/runs/{dataset}/{answer,mark}/..., scores beside each run
 #   steps answer or ask -> score; mark -> score; each document is predicted by a model of the other folds
 
-from lextables.tasks.answers.collection import ANSWERED_FROM
+from lextables.planning.answer_jobs import SCORED_BY, models_of
+from lextables.tasks.answers.collection import ANSWERED_FROM, WITHOUT_TEXT
 
 ANSWERS = of_task("answers")
 ANSWERED = any_of(ANSWERS)
@@ -22,23 +23,40 @@ include: "functions/answers.smk"
 
 
 # Baselines that do not read the text: the distribution of other documents' answers, or random answers.
-use rule base_run as answers_prior with:
+rule answers_prior:
     input:
-        answers_tables("questions", "responses"),
+        data=answers_tables(*WITHOUT_TEXT),
+        highlights=[],
+    output:
+        predictions=f"{RUN}/predictions.parquet",
+        record=f"{RUN}/run.json",
+    log:
+        f"{RUN}/log.txt",
+    benchmark:
+        f"{RESULTS}/benchmarks/{{dataset}}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.tsv"
     wildcard_constraints:
         dataset=ANSWERED,
         experiment="answer",
         model=answered_by("answer", "prior", "random"),
+    conda:
+        ENVIRONMENT
     params:
-        **script_params("answers_prior"),
+        **predictor_params("words"),
+        settings=settings,
         names=answers_names,
+        device=CONFIG.device,
+        vectors=KEPT_VECTORS,
+        asking=ASKING,
     message:
         "Answering the questions of {wildcards.dataset} without a text ({wildcards.model})."
+    script:
+        "../scripts/answers_predict.py"
 
 
 use rule answers_prior as answers_linear with:
     input:
-        answers_tables(*ANSWERED_FROM),
+        data=answers_tables(*ANSWERED_FROM),
+        highlights=[],
     wildcard_constraints:
         dataset=ANSWERED,
         experiment="answer",
@@ -46,23 +64,20 @@ use rule answers_prior as answers_linear with:
     threads: min(2, MODEL_THREADS)
     resources:
         mem_mb=per_attempt(4000),
-    params:
-        **script_params("answers_linear"),
     message:
         "Learning to answer the questions of {wildcards.dataset} from words ({wildcards.model})."
 
 
-use rule base_model_run as answers_vectors with:
-    input:
-        answers_tables(*ANSWERED_FROM),
+use rule answers_linear as answers_vectors with:
     wildcard_constraints:
         dataset=ANSWERED,
         experiment="answer",
         model=answered_by("answer", "vectors"),
+    threads: MODEL_THREADS
+    resources:
+        **model_job(run_work()),
     params:
-        **script_params("answers_vectors"),
-        names=answers_names,
-        vectors=KEPT_VECTORS,
+        **predictor_params("vectors"),
     message:
         "Learning to answer the questions of {wildcards.dataset} from vectors ({wildcards.model})."
 
@@ -75,8 +90,6 @@ use rule answers_linear as answers_mark with:
         dataset=ANSWERED,
         experiment="mark",
         model=answered_by("mark", "never", "random", "overlap", "linear"),
-    params:
-        **script_params("answers_mark"),
     message:
         "Marking the paragraphs of {wildcards.dataset} for each question ({wildcards.model})."
 
@@ -86,24 +99,19 @@ use rule answers_vectors as answers_mark_vectors with:
         dataset=ANSWERED,
         experiment="mark",
         model=answered_by("mark", "vectors"),
-    params:
-        **script_params("answers_mark_vectors"),
     message:
         "Marking the paragraphs of {wildcards.dataset} for each question by vectors ({wildcards.model})."
 
 
-use rule base_asking as answers_ask with:
-    input:
-        answers_tables(*ANSWERED_FROM),
+use rule answers_vectors as answers_ask with:
     wildcard_constraints:
         dataset=ANSWERED,
         experiment="ask",
+        model="[^/]+",
     resources:
         **asking_job(1440, run_work()),
     params:
-        **script_params("answers_ask"),
-        names=answers_names,
-        marks=False,
+        **predictor_params("language_model"),
     message:
         "Asking {wildcards.model} the questions of {wildcards.dataset}."
 
@@ -113,24 +121,33 @@ use rule answers_ask as answers_mark_ask with:
         dataset=ANSWERED,
         experiment="mark",
         model=answered_by("mark", "language-model"),
-    params:
-        marks=True,
     message:
         "Asking {wildcards.model} which paragraphs of {wildcards.dataset} are relevant to each question."
 
 
-use rule base_score as answers_score with:
+rule answers_score:
     input:
         predictions=f"{RUN}/predictions.parquet",
         data=answers_tables(*ANSWERED_FROM),
         highlights=highlights_scored,
+    output:
+        scores=f"{RUN}/scores.parquet",
+        units=f"{RUN}/units.parquet",
+    log:
+        f"{RESULTS}/logs/{{dataset}}/score/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/{{dataset}}/score/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.tsv"
     wildcard_constraints:
         dataset=ANSWERED,
         experiment=any_of(planning.PLANNERS["answers"].STAGES),
+    conda:
+        ENVIRONMENT
     params:
-        **script_params("answers_score"),
         task=lambda wildcards: ANSWERS[wildcards.dataset].model_dump(
-            mode="json", include={"names", "smoothing", "folds"}
+            mode="json", include=SCORED_BY
         ),
+        code=code("answers_score.py"),
     message:
         "Scoring {wildcards.model} on {wildcards.dataset} ({wildcards.experiment}, seed {wildcards.seed})."
+    script:
+        "../scripts/answers_score.py"

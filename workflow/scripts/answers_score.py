@@ -7,18 +7,12 @@ from lextables.pipeline.units import UNITS
 from lextables.tasks.answers import collection, scoring
 
 with job(snakemake.log[0]):
-    task, data = (
-        snakemake.params.task,
-        collection.load(snakemake.input.data, snakemake.params.task["names"]),
-    )
-    if snakemake.input.highlights:
-        marked = collection.marked_of(snakemake.input.highlights[0])
-        rows, units = scoring.of_marks(
-            snakemake.input.predictions, data, marked, task["folds"]
-        )
+    task, predictions = snakemake.params.task, snakemake.input.predictions
+    data = collection.load(snakemake.input.data, task["names"])
+    if snakemake.wildcards.experiment == "mark":
+        marked = collection.marked_of(snakemake.input.highlights)
+        rows, units = scoring.of_marks(predictions, data, marked, task["folds"])
     else:
-        rows, units = scoring.of_answers(
-            read(snakemake.input.predictions), data, task["smoothing"]
-        )
+        rows, units = scoring.of_answers(read(predictions), data, task["smoothing"])
     write(SCORES, rows, snakemake.output.scores)
     write(UNITS, units, snakemake.output.units)

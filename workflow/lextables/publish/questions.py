@@ -20,7 +20,7 @@ from lextables.models.prompts import Template, plain_template
 from lextables.pipeline.dataset import read
 from lextables.publish.export import Format, PublishedSet
 from lextables.tasks.answers import collection
-from lextables.tasks.answers.asking import BETWEEN_PARAGRAPHS
+from lextables.tasks.answers.collection import BETWEEN_PARAGRAPHS
 from lextables.tasks.classification.examples import key_of, labels_of, of_splits
 from lextables.tasks.spans.asking import ANSWERS
 

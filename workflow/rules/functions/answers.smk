@@ -18,20 +18,21 @@ def answers_tables(*tables):
 
 def highlights_scored(wildcards):
     """Input: the human highlights, for a run that marks paragraphs; empty for others."""
-    return (
-        answers_tables("highlights")(wildcards)
-        if wildcards.experiment == "mark"
-        else []
-    )
+    if wildcards.experiment != "mark":
+        return []
+    return answers_tables("highlights")(wildcards)
 
 
 def answered_by(experiment, *kinds):
     """The pattern of the models of these kinds in an experiment."""
-    runs = (
-        run
-        for run, spec in SPECS.items()
-        if run.experiment == experiment and run.paper in ANSWERS
-    )
-    return any_of(
-        {re.escape(run.model) for run in runs if SPECS[run].settings["kind"] in kinds}
-    )
+    models = models_of(SPECS, ANSWERS, experiment, kinds)
+    return any_of(map(re.escape, models))
+
+
+def predictor_params(predictor):
+    """Params: the module of a kind of models, and the fingerprint of the script with it."""
+    predictor_module = f"lextables.tasks.answers.predictors.{predictor}"
+    return {
+        "predictor": predictor,
+        "code": code("answers_predict.py", predictor_module),
+    }

@@ -7,49 +7,42 @@ def collection(wildcards):
     return data(wildcards.dataset, *collection_files(task))
 
 
-# The fields of the registry's task that hits depend on, and those that choosing and scoring depend on.
-RANKED_BY = {"names", "forms", "pool", "training", "validation", "test", "top_gain"}
-SCORED_BY = RANKED_BY | {"metrics", "groups", "choose_by"}
-
-
 def retrieval_task(wildcards):
     """Param: the task for ranking and training, without the metrics."""
-    return RETRIEVAL[wildcards.dataset].model_dump(mode="json", include=RANKED_BY)
+    return RETRIEVAL[wildcards.dataset].model_dump(
+        mode="json", include=rankings.RANKED_BY
+    )
 
 
 def scored_task(wildcards):
     """Param: the task for choosing and scoring."""
-    return RETRIEVAL[wildcards.dataset].model_dump(mode="json", include=SCORED_BY)
+    return RETRIEVAL[wildcards.dataset].model_dump(
+        mode="json", include=rankings.SCORED_BY
+    )
 
 
-# {(experiment, data set, model): the conditions of its runs}: the forms of the queries and, for a retriever that
-# reads documents in several ways, these ways.
-CONDITIONS = {}
-for planned in SPECS:
-    CONDITIONS.setdefault(
-        (planned.experiment, planned.paper, planned.model), []
-    ).append(planned.condition)
+CONDITIONS = rankings.conditions_by_system(SPECS)
 
 
 def conditions_of(wildcards):
-    """The conditions of the runs that one job makes."""
+    """The conditions of the runs that one job makes: that of the wildcards, or all of a system."""
+    if "condition" in wildcards.keys():
+        return [wildcards.condition]
     return CONDITIONS[wildcards.experiment, wildcards.dataset, wildcards.model]
 
 
-def settings_by_condition(wildcards):
+def ranking_settings(wildcards):
     """Param: {condition: settings} of the runs that one job makes."""
-    return {
-        name: settings(wildcards, condition=name) for name in conditions_of(wildcards)
-    }
+    names = conditions_of(wildcards)
+    return {name: settings(wildcards, condition=name) for name in names}
 
 
 def hits_of(wildcards):
-    """Input: the hits that a reranker or a language model reorders, by condition; empty for a retriever."""
-    return [
-        path
-        for name in conditions_of(wildcards)
-        for path in needs(wildcards, condition=name)
-    ]
+    """Input: the hits that a job reads, by condition; empty for a retriever."""
+    hits = []
+    for name in conditions_of(wildcards):
+        hits += needs(wildcards, condition=name)
+    return hits
 
 
 def in_conditions(file, conditions):
@@ -57,34 +50,16 @@ def in_conditions(file, conditions):
     return [f"{run_folder(condition=name, seed=0)}/{file}" for name in conditions]
 
 
-def ranking_rules():
-    """(data set, experiment, stage, conditions, pattern of the models, name) of each ranking rule.
-
-    Models whose runs have the same conditions share a rule.
-    """
-    for name in RETRIEVAL:
-        for (experiment, kind), stage in STAGES.items():
-            by_conditions = {}
-            for model in systems(experiment, name, kind):
-                conditions = tuple(CONDITIONS[experiment, name, model])
-                by_conditions.setdefault(conditions, set()).add(re.escape(model))
-            for number, (conditions, models) in enumerate(
-                sorted(by_conditions.items())
-            ):
-                step = f"retrieve_{stage}" if experiment == "retrieve" else stage
-                title = f"{name}_{step}" + (f"_{number}" if number else "")
-                yield name, experiment, stage, conditions, any_of(models), title
-
-
-def systems(experiment, name, kind):
-    """The models of a data set's runs of this experiment and kind."""
-    runs = (run for run in SPECS if run.experiment == experiment and run.paper == name)
-    return {run.model for run in runs if SPECS[run].settings["kind"] == kind}
+def ranker_params(kind):
+    """Params: the module that ranks, and the fingerprint of the script with it."""
+    name = rankings.ranker(kind)
+    ranker_module = f"{rankings.RANKERS}.{name}"
+    return {"ranker": name, "code": code("retrieval_rank.py", ranker_module)}
 
 
 def tuning(wildcards):
     """Param: the kind of model that a run fine-tunes, as in the name of its module."""
-    return settings(wildcards)["kind"].replace("-", "_")
+    return rankings.ranker(settings(wildcards)["kind"])
 
 
 def tuning_code(wildcards):
@@ -96,23 +71,32 @@ def tuning_code(wildcards):
 
 def chosen_by(wildcards, searched):
     """Input: the predictions of the searches that a choice is made from, or of the retriever that they reorder."""
-    runs = [
-        run
+    return [
+        f"{RESULTS}/{run.folder}/predictions.parquet"
         for run in spec(run_of(wildcards)).needs
         if (run.experiment == "search") == searched
     ]
-    return [f"{RESULTS}/{run.folder}/predictions.parquet" for run in runs]
+
+
+def searched_rates(wildcards):
+    """Param: [seed, learning rate] of the searches that a choice is made from."""
+    return [
+        [run.seed, spec(run).settings["learning_rate"]]
+        for run in spec(run_of(wildcards)).needs
+        if run.experiment == "search"
+    ]
 
 
 def ranking_work(wildcards):
     """The work of a job that makes all runs of a model."""
-    return estimator().work(
-        [run_of(wildcards, condition=name) for name in conditions_of(wildcards)]
-    )
+    names = conditions_of(wildcards)
+    return estimator().work([run_of(wildcards, condition=name) for name in names])
 
 
-def ranking_resources(stage):
-    """The resources of a ranking rule."""
-    if stage in WITHOUT_MODEL:
+def ranking_resources(kind):
+    """The resources of a ranking rule for this kind of system."""
+    if kind in rankings.WITHOUT_MODEL:
         return {"mem_mb": per_attempt(resources.LEAST_MB), "runtime": capped(120)}
-    return asking_job(720, ranking_work) if stage == "ask" else model_job(ranking_work)
+    if kind == "language-model":
+        return asking_job(720, ranking_work)
+    return model_job(ranking_work)

@@ -8,11 +8,11 @@ All models are trained on documents of other folds.  Documents without a text ha
 others: a model uses only their shares of the options.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix, hstack
@@ -26,13 +26,16 @@ from lextables.models.linear import (
     vocabulary,
 )
 from lextables.models.soft_labels import binary_cross_entropy, smoothed
-from lextables.tasks.answers.collection import Collection, Shares, Space, fold, of_words
+from lextables.tasks.answers.collection import Collection, Shares, Space, fold
+from lextables.tasks.answers.settings import (
+    LearningSettings,
+    MarkingSettings,
+    PriorSettings,
+)
 
-Settings = Mapping[str, Any]
 Answers = dict[tuple[str, str], np.ndarray]  # {(document, question): probabilities}
-Losses = dict[
-    tuple[int, float], list[np.ndarray]
-]  # {(fold, penalty): losses of the pairs of other folds}
+# {(fold, penalty): losses of the pairs of other folds}
+Losses = dict[tuple[int, float], list[np.ndarray]]
 
 _NEGLIGIBLE = 1e-9  # share of the largest variance below which a direction is dropped
 
@@ -40,40 +43,29 @@ _NEGLIGIBLE = 1e-9  # share of the largest variance below which a direction is d
 # Answers without a text.
 
 
-def uninformed_answers(shares: Shares, settings: Settings) -> Answers:
-    """Return the answers of the settings' ``kind``, `prior` or `random`."""
-    if settings["kind"] == "random":
-        return uniform(shares)
-    return prior(shares, pseudo=settings["pseudo"], smoothing=settings["smoothing"])
-
-
-def prior(shares: Shares, *, pseudo: float, smoothing: float) -> Answers:
-    """Return for each document and question the mean of the other documents' smoothed shares.
-
-    ``pseudo`` is the number of additional documents with equal shares.
-    """
+def prior(shares: Shares, settings: PriorSettings) -> Answers:
+    """Return for each document and question the mean of the other documents' smoothed shares."""
     answers: Answers = {}
     for question, of_question in shares.items():
         if not of_question:
             continue
-        rows = smoothed(np.stack([*of_question.values()]), smoothing)
+        rows = smoothed(np.stack([*of_question.values()]), settings.smoothing)
         # Not sum minus row: a subtraction would leave traces of the row in the last digits.
         sums_of_others = (1 - np.eye(len(rows))) @ rows
-        means = (sums_of_others + pseudo / rows.shape[1]) / (len(rows) - 1 + pseudo)
-        answers |= {
-            (document, question): mean
-            for document, mean in zip(of_question, means, strict=True)
-        }
+        sums = sums_of_others + settings.pseudo / rows.shape[1]
+        means = sums / (len(rows) - 1 + settings.pseudo)
+        for document, mean in zip(of_question, means, strict=True):
+            answers[document, question] = mean
     return answers
 
 
 def uniform(shares: Shares) -> Answers:
     """Return the same probability for every option."""
-    return {
-        (document, question): np.full(len(share), 1 / len(share))
-        for question, of_question in shares.items()
-        for document, share in of_question.items()
-    }
+    answers = {}
+    for question, of_question in shares.items():
+        for document, share in of_question.items():
+            answers[document, question] = np.full(len(share), 1 / len(share))
+    return answers
 
 
 # Answers of linear models.
@@ -96,53 +88,46 @@ class QuestionData:
 
 
 def linear_answers(
-    space: Space, shares: Shares, settings: Settings, threads: int = 1
+    space: Space, shares: Shares, settings: LearningSettings, threads: int = 1
 ) -> tuple[Answers, dict[int, float]]:
     """Return the answers of linear models for documents with a text, and the penalty chosen for each fold.
 
     For each question a multinomial logistic regression of the shares.  The penalty of a fold is chosen on the
-    other folds: their documents are predicted by models that have seen neither them nor the fold.
-    ``settings``: ``best`` (numbers of paragraphs, see `Space.described`), ``penalties`` (smaller is
-    stronger), ``pseudo``, ``smoothing`` and ``folds``.  The result does not depend on ``threads``.
+    other folds: their documents are predicted by models that have seen neither them nor the fold.  The
+    features are those of `Space.described`.  The result does not depend on ``threads``.
     """
     questions = question_data(space, shares, settings)
+    answers: Answers = {}
     with threadpool_limits(1), ThreadPoolExecutor(threads) as pool:
-        losses = list(
-            pool.map(lambda question: _penalty_losses(question, settings), questions)
+        losses = pool.map(lambda data: _penalty_losses(data, settings), questions)
+        penalties = _choose_penalties(list(losses), settings)
+        predicted = pool.map(
+            lambda data: _predict(data, penalties, settings), questions
         )
-        penalties = _choose_penalties(losses, settings)
-        answers = pool.map(
-            lambda question: _predict(question, penalties, settings), questions
-        )
-        return {
-            pair: share
-            for of_question in answers
-            for pair, share in of_question.items()
-        }, penalties
+        for of_question in predicted:
+            answers.update(of_question)
+    return answers, penalties
 
 
 def question_data(
-    space: Space, shares: Shares, settings: Settings
+    space: Space, shares: Shares, settings: LearningSettings
 ) -> list[QuestionData]:
     """Return the training data of each question that was answered about a document with a text."""
     questions = []
     for number, question in enumerate(space.names):
         of_question = shares[question]
-        rows = [space.place.get(document, -1) for document in of_question]
-        has_text = np.array(rows, dtype=np.int64) >= 0
+        rows = np.array([space.place.get(document, -1) for document in of_question])
+        has_text = rows >= 0
         if not has_text.any():
             continue
-        described = rotated(space.described(number, settings["best"]))
+        described = rotated(space.described(number, settings.best))
         features = np.zeros((len(rows), described.shape[1]))
-        features[has_text] = described[[row for row in rows if row >= 0]]
-        target = smoothed(np.stack([*of_question.values()]), settings["smoothing"])
-        folds = np.array(
-            [fold(document, settings["folds"]) for document in of_question]
-        )
+        features[has_text] = described[rows[has_text]]
+        target = smoothed(np.stack([*of_question.values()]), settings.smoothing)
+        folds = np.array([fold(document, settings.folds) for document in of_question])
+        documents = tuple(of_question)
         questions.append(
-            QuestionData(
-                question, tuple(of_question), features, has_text, target, folds
-            )
+            QuestionData(question, documents, features, has_text, target, folds)
         )
     return questions
 
@@ -158,68 +143,63 @@ def rotated(rows: np.ndarray) -> np.ndarray:
     return axes[:, is_kept] * np.sqrt(values[is_kept])
 
 
-def _penalty_losses(question: QuestionData, settings: Settings) -> Losses:
+def _penalty_losses(question: QuestionData, settings: LearningSettings) -> Losses:
     """Return the losses of each penalty on the documents outside a fold.
 
     A model trained without two folds serves both: it predicts either one in the choice for the other.
     """
-    losses: Losses = {}
-    for pair in combinations(np.unique(question.folds[question.has_text]).tolist(), 2):
-        for penalty in settings["penalties"]:
-            model = _fit(question, ~np.isin(question.folds, pair), penalty, settings)
-            for fold_, other in (pair, pair[::-1]):
-                rows = question.has_text & (question.folds == other)
-                predicted = _shares(model, question.features[rows])
-                of_rows = binary_cross_entropy(question.target[rows], predicted)
-                losses.setdefault((fold_, penalty), []).append(of_rows)
+    losses: Losses = defaultdict(list)
+    folds = np.unique(question.folds[question.has_text]).tolist()
+    for one, other in combinations(folds, 2):
+        for penalty in settings.penalties:
+            known = ~np.isin(question.folds, (one, other))
+            model = _fit(question, known, penalty, settings)
+            for chosen_for, predicted in ((one, other), (other, one)):
+                rows = question.has_text & (question.folds == predicted)
+                shares = _shares(model, question.features[rows])
+                of_rows = binary_cross_entropy(question.target[rows], shares)
+                losses[chosen_for, penalty].append(of_rows)
     return losses
 
 
 def _choose_penalties(
-    by_question: Sequence[Losses], settings: Settings
+    by_question: Sequence[Losses], settings: LearningSettings
 ) -> dict[int, float]:
     """Return the penalty of each fold with the lowest mean loss over all questions; ties to the strongest."""
-    penalties = sorted(settings["penalties"])
+    penalties = sorted(settings.penalties)
     chosen = {}
-    for fold_ in range(settings["folds"]):
-        losses = {
-            penalty: [
-                loss
-                for losses in by_question
-                for loss in losses.get((fold_, penalty), ())
-            ]
-            for penalty in penalties
-        }
-        means = {
-            penalty: np.concatenate(of_penalty).mean()
-            for penalty, of_penalty in losses.items()
-            if of_penalty
-        }
-        chosen[fold_] = min(means, key=means.get, default=penalties[0])
+    for number in range(settings.folds):
+        means = {}
+        for penalty in penalties:
+            losses = []
+            for of_question in by_question:
+                losses += of_question.get((number, penalty), [])
+            if losses:
+                means[penalty] = np.concatenate(losses).mean()
+        chosen[number] = min(means, key=means.get, default=penalties[0])
     return chosen
 
 
 def _predict(
-    question: QuestionData, penalties: Mapping[int, float], settings: Settings
+    question: QuestionData, penalties: Mapping[int, float], settings: LearningSettings
 ) -> Answers:
+    """Return the answers to a question; those of a fold by a model of the other folds."""
     answers: Answers = {}
-    for fold_ in np.unique(question.folds[question.has_text]).tolist():
-        model = _fit(question, question.folds != fold_, penalties[fold_], settings)
-        rows = np.flatnonzero(question.has_text & (question.folds == fold_))
-        for row, share in zip(
-            rows, _shares(model, question.features[rows]), strict=True
-        ):
+    for number in np.unique(question.folds[question.has_text]).tolist():
+        known = question.folds != number
+        model = _fit(question, known, penalties[number], settings)
+        rows = np.flatnonzero(question.has_text & ~known)
+        shares = _shares(model, question.features[rows])
+        for row, share in zip(rows, shares, strict=True):
             answers[question.documents[row], question.question_id] = share
     return answers
 
 
 def _fit(
-    question: QuestionData, rows: np.ndarray, penalty: float, settings: Settings
+    question: QuestionData, rows: np.ndarray, penalty: float, settings: LearningSettings
 ) -> Linear:
-    target = question.target[rows]
-    return fit_shares(
-        question.features[rows], target, penalty=penalty, pseudo=settings["pseudo"]
-    )
+    features, target = question.features[rows], question.target[rows]
+    return fit_shares(features, target, penalty=penalty, pseudo=settings.pseudo)
 
 
 def _shares(model: Linear, features: np.ndarray) -> np.ndarray:
@@ -231,28 +211,6 @@ def _shares(model: Linear, features: np.ndarray) -> np.ndarray:
 # Marked paragraphs.
 
 
-def marks(
-    data: Collection,
-    marked: Mapping[str, set[str]],
-    settings: Settings,
-    threads: int = 1,
-) -> np.ndarray:
-    """Return the probability that each paragraph is marked, float64 (paragraphs, questions).
-
-    The settings' ``kind`` is `never` (all 0: most paragraphs are marked by nobody), `random`, `overlap`
-    (`similarity_marks`) or `linear` (`linear_marks`).  ``marked`` is {question: marked paragraphs}.
-    """
-    kind, shape = settings["kind"], (len(data.texts()), len(data.questions))
-    if kind == "never":
-        return np.zeros(shape)
-    if kind == "random":
-        return np.random.default_rng(0).random(shape)
-    words = of_words(data)
-    if kind == "overlap":
-        return similarity_marks(words)
-    return linear_marks(data, words, is_marked(data, marked), settings, threads)
-
-
 def similarity_marks(space: Space) -> np.ndarray:
     """Return the similarity of each paragraph to each question, float64 (paragraphs, questions), 0 to 1."""
     return np.clip(space.similarity.astype(np.float64), 0, 1)
@@ -262,30 +220,21 @@ def linear_marks(
     data: Collection,
     space: Space,
     marked: np.ndarray,
-    settings: Settings,
+    settings: MarkingSettings,
     threads: int = 1,
 ) -> np.ndarray:
     """Return the probabilities of a linear model for each question, float64 (paragraphs, questions).
 
-    ``marked`` is bool (paragraphs, questions).  ``settings``: ``folds``; ``longest`` and ``least`` (maximum
-    length of word runs and minimum number of paragraphs with one); ``alpha`` and ``epochs`` as in
-    `models.linear.fit_many`.  If all documents are in one fold, the result is `similarity_marks`.
+    ``marked`` is bool (paragraphs, questions).  Features are runs of words, and the similarities of the
+    paragraph to the questions.  If all documents are in one fold, the result is `similarity_marks`.
     """
     predicted = similarity_marks(space)
     texts = data.texts()
-    words = vocabulary(
-        texts, longest=settings["longest"], least=settings["least"]
-    ).weigh(texts)
-    features = csr_matrix(hstack([words, csr_matrix(space.similarity)]))
-    folds = np.repeat(
-        [fold(document, settings["folds"]) for document in space.documents],
-        np.diff(space.bounds),
-    )
-    options = {
-        "alpha": settings["alpha"],
-        "epochs": settings["epochs"],
-        "threads": threads,
-    }
+    words = vocabulary(texts, longest=settings.longest, least=settings.least)
+    features = hstack([words.weigh(texts), csr_matrix(space.similarity)], "csr")
+    of_documents = [fold(document, settings.folds) for document in space.documents]
+    folds = np.repeat(of_documents, np.diff(space.bounds))
+    options = {"alpha": settings.alpha, "epochs": settings.epochs, "threads": threads}
     with threadpool_limits(1):
         for number in np.unique(folds):
             rows = folds == number
@@ -297,12 +246,6 @@ def linear_marks(
 
 def is_marked(data: Collection, marked: Mapping[str, set[str]]) -> np.ndarray:
     """Return which paragraphs were marked for which question, bool (paragraphs, questions)."""
-    ids = [
-        paragraph.paragraph_id
-        for paragraphs in data.paragraphs.values()
-        for paragraph in paragraphs
-    ]
-    return np.stack(
-        [np.isin(ids, [*marked.get(question, ())]) for question in data.questions],
-        axis=1,
-    )
+    ids = [paragraph.paragraph_id for paragraph in data.all_paragraphs()]
+    columns = [np.isin(ids, [*marked.get(name, ())]) for name in data.questions]
+    return np.stack(columns, axis=1)

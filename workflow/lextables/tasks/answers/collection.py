@@ -10,12 +10,14 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
+from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_matrix, issparse
 
 from lextables.pipeline.dataset import Column, Row, Table, read
 from lextables.pipeline.errors import BadInput
@@ -124,7 +126,9 @@ MARKED = Table(
 Shares = Mapping[str, Mapping[str, np.ndarray]]
 Encode = Callable[[Sequence[str]], np.ndarray]
 # The tables needed for answers.
-ANSWERED_FROM = ("questions", "responses", "paragraphs")
+WITHOUT_TEXT = ("questions", "responses")
+ANSWERED_FROM = (*WITHOUT_TEXT, "paragraphs")
+BETWEEN_PARAGRAPHS = "\n\n"  # in the text of a document
 DIGITS = 6  # of the probabilities of marks
 MIN_PARAGRAPHS = 2  # minimum number of paragraphs with a word
 
@@ -159,41 +163,37 @@ class Collection:
     shares: Shares
     paragraphs: Mapping[str, Sequence[Paragraph]]
 
+    def all_paragraphs(self) -> Iterator[Paragraph]:
+        """Yield all paragraphs, by document."""
+        return chain.from_iterable(self.paragraphs.values())
+
     def texts(self) -> list[str]:
-        """The texts of all paragraphs, by document."""
-        return [
-            paragraph.text
-            for paragraphs in self.paragraphs.values()
-            for paragraph in paragraphs
-        ]
+        """Return the texts of all paragraphs, by document."""
+        return [paragraph.text for paragraph in self.all_paragraphs()]
 
 
 def load(data: Sequence[str | Path], names: Mapping[str, str]) -> Collection:
-    """Read the tables `ANSWERED_FROM`.
-
-    Further tables are ignored, and without the third there are no texts.
-    """
+    """Read the tables `ANSWERED_FROM`; without the third there are no texts."""
     questions = questions_of(data[0])
-    return Collection(
-        questions,
-        shares_of(data[1], questions, names["document"]),
-        paragraphs_of(data[2], names["document"]) if len(data) > 2 else {},
-    )
+    shares = shares_of(data[1], questions, names["document"])
+    paragraphs = {}
+    if len(data) > len(WITHOUT_TEXT):
+        paragraphs = paragraphs_of(data[2], names["document"])
+    return Collection(questions, shares, paragraphs)
 
 
 def questions_of(path: str | Path) -> dict[str, Question]:
     """Return {question id: question}, sorted."""
-    rows = read(path, ["question_id", "category", "question", "options"])
-    questions = {
-        row["question_id"]: Question(**row | {"options": tuple(row["options"])})
-        for row in rows
-    }
+    questions = {}
+    for row in read(path, ["question_id", "category", "question", "options"]):
+        row["options"] = tuple(row["options"])
+        questions[row["question_id"]] = Question(**row)
     return dict(sorted(questions.items()))
 
 
 def shares_of(
     path: str | Path, questions: Mapping[str, Question], document: str
-) -> dict[str, dict]:
+) -> dict[str, dict[str, np.ndarray]]:
     """Return the share of each option in the responses to each question (sorted) and document, as `Shares`.
 
     Every chosen option counts once, however many others the same reader chose.  Pairs for which nobody chose
@@ -212,38 +212,35 @@ def shares_of(
             what = f"options {row['options']} where the question {name!r} has {size} options"
             raise BadInput(what, where=where, do="correct the data set")
         if row["options"]:
-            np.add.at(
-                counts[name].setdefault(row[document], np.zeros(size)),
-                row["options"],
-                1,
-            )
-    return {
-        name: {
-            document: chosen / chosen.sum()
-            for document, chosen in sorted(of_question.items())
+            of_document = counts[name].setdefault(row[document], np.zeros(size))
+            np.add.at(of_document, row["options"], 1)
+    shares: dict[str, dict[str, np.ndarray]] = {}
+    for name, of_question in counts.items():
+        documents = sorted(of_question)
+        shares[name] = {
+            each: of_question[each] / of_question[each].sum() for each in documents
         }
-        for name, of_question in counts.items()
-    }
+    return shares
 
 
 def paragraphs_of(path: str | Path, document: str) -> dict[str, list[Paragraph]]:
     """Return {document: its paragraphs in reading order}, sorted, of the documents with a text."""
-    numbered: dict[str, list[tuple[int, Paragraph]]] = defaultdict(list)
-    for row in read(path, [document, "paragraph_id", "place", "text"]):
-        numbered[row[document]].append(
-            (row["place"], Paragraph(row["paragraph_id"], row["text"]))
-        )
-    return {
-        name: [paragraph for _, paragraph in sorted(placed)]
-        for name, placed in sorted(numbered.items())
-    }
+    rows = list(read(path, [document, "paragraph_id", "place", "text"]))
+    paragraphs: dict[str, list[Paragraph]] = defaultdict(list)
+    for row in sorted(rows, key=itemgetter(document, "place")):
+        paragraphs[row[document]].append(Paragraph(row["paragraph_id"], row["text"]))
+    return dict(paragraphs)
 
 
-def marked_of(path: str | Path) -> dict[str, set[str]]:
-    """Return {question: ids of the paragraphs in which somebody marked a sentence for it}."""
+def marked_of(paths: Sequence[str | Path]) -> dict[str, set[str]]:
+    """Return {question: ids of the paragraphs in which somebody marked a sentence for it}.
+
+    ``paths`` are the file of the highlights, or empty.
+    """
     marked: dict[str, set[str]] = defaultdict(set)
-    for row in read(path, ["question_id", "paragraph_id"]):
-        marked[row["question_id"]].add(row["paragraph_id"])
+    for path in paths:
+        for row in read(path, ["question_id", "paragraph_id"]):
+            marked[row["question_id"]].add(row["paragraph_id"])
     return marked
 
 
@@ -252,12 +249,12 @@ def pairs(
 ) -> list[tuple[str, str]]:
     """Return the answered (document, question) pairs, sorted; only those of ``documents`` unless None."""
     selected = None if documents is None else set(documents)
-    return sorted(
-        (document, question)
-        for question, of_question in shares.items()
-        for document in of_question
-        if selected is None or document in selected
-    )
+    found = []
+    for question, of_question in shares.items():
+        for document in of_question:
+            if selected is None or document in selected:
+                found.append((document, question))
+    return sorted(found)
 
 
 def files(names: Mapping[str, str], *tables: str) -> list[str]:
@@ -275,14 +272,11 @@ def fold(document_id: str, folds: int) -> int:
 
 def prediction_rows(answers: Mapping[tuple[str, str], Sequence[float]]) -> list[Row]:
     """Return rows of `PREDICTIONS` from {(document, question): probabilities}, sorted."""
-    return [
-        {
-            "document_id": document,
-            "question_id": question,
-            "probabilities": [*map(float, probabilities)],
-        }
-        for (document, question), probabilities in sorted(answers.items())
-    ]
+    rows = []
+    for (document, question), probabilities in sorted(answers.items()):
+        key = {"document_id": document, "question_id": question}
+        rows.append({**key, "probabilities": [*map(float, probabilities)]})
+    return rows
 
 
 def marked_rows(data: Collection, probabilities: np.ndarray) -> Iterator[Row]:
@@ -291,21 +285,16 @@ def marked_rows(data: Collection, probabilities: np.ndarray) -> Iterator[Row]:
     ``probabilities`` are float64 (paragraphs, questions).
     """
     column = {question: at for at, question in enumerate(data.questions)}
-    sizes = [len(of_document) for of_document in data.paragraphs.values()]
-    starts = dict(zip(data.paragraphs, np.cumsum([0, *sizes]).tolist(), strict=False))
+    rows_of, end = {}, 0
+    for document, paragraphs in data.paragraphs.items():
+        rows_of[document] = slice(end, end + len(paragraphs))
+        end += len(paragraphs)
     for document, question in pairs(data.shares, data.paragraphs):
-        paragraphs, first = data.paragraphs[document], starts[document]
-        values = np.round(
-            probabilities[first : first + len(paragraphs), column[question]], DIGITS
-        ).tolist()
-        ids = (paragraph.paragraph_id for paragraph in paragraphs)
-        for name, value in sorted(zip(ids, values, strict=True)):
-            key = {
-                "document_id": document,
-                "question_id": question,
-                "paragraph_id": name,
-            }
-            yield key | {"probability": value}
+        values = np.round(probabilities[rows_of[document], column[question]], DIGITS)
+        ids = [paragraph.paragraph_id for paragraph in data.paragraphs[document]]
+        key = {"document_id": document, "question_id": question}
+        for name, value in sorted(zip(ids, values.tolist(), strict=True)):
+            yield {**key, "paragraph_id": name, "probability": value}
 
 
 @dataclass(frozen=True)
@@ -327,10 +316,9 @@ class Space:
     def similarity(self) -> np.ndarray:
         """Cosine of each paragraph and question, float32 (n, questions)."""
         cosines = self.paragraphs @ self.questions.T
-        return np.asarray(
-            cosines.todense() if hasattr(cosines, "todense") else cosines,
-            dtype=np.float32,
-        )
+        if issparse(cosines):
+            cosines = cosines.todense()
+        return np.asarray(cosines, dtype=np.float32)
 
     @cached_property
     def place(self) -> dict[str, int]:
@@ -363,17 +351,13 @@ class Space:
         return np.hstack([self._means(question, count) for count in counts])
 
     def _means(self, question: int, count: int) -> np.ndarray:
-        rows = [
-            self.paragraphs[self.best(at, question, count)]
-            for at in range(len(self.documents))
-        ]
-        means = np.stack(
-            [
-                np.asarray(vectors.mean(axis=0), dtype=np.float64).ravel()
-                for vectors in rows
-            ]
-        )
-        return means / np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1e-12)
+        means = []
+        for at in range(len(self.documents)):
+            rows = self.paragraphs[self.best(at, question, count)]
+            means.append(np.asarray(rows.mean(axis=0), dtype=np.float64).ravel())
+        stacked = np.stack(means)
+        lengths = np.linalg.norm(stacked, axis=1, keepdims=True)
+        return stacked / np.maximum(lengths, 1e-12)
 
 
 def of_words(data: Collection) -> Space:
@@ -381,9 +365,8 @@ def of_words(data: Collection) -> Space:
 
     Questions are represented by their text and options (Marotta-Wurgler and Stein, Section 5).
     """
-    from lextables.models.linear import (
-        vocabulary,
-    )  # loads scikit-learn, which scoring does not need
+    # Loads scikit-learn, which scoring does not need.
+    from lextables.models.linear import vocabulary
 
     words = vocabulary(data.texts(), longest=1, least=MIN_PARAGRAPHS)
     return of_vectors(data, words.weigh, words.weigh)

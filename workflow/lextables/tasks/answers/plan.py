@@ -11,7 +11,6 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import (
     Field,
     NonNegativeFloat,
-    PositiveFloat,
     PositiveInt,
     model_validator,
 )
@@ -20,6 +19,7 @@ from lextables.models.resolve import Missing, model_settings
 from lextables.pipeline.registry import Entry
 from lextables.pipeline.user_rows import Key
 from lextables.tasks import plan
+from lextables.tasks.answers.settings import Learning, Marking
 from lextables.tasks.plan import (
     ASK,
     OUR_PROMPT,
@@ -87,24 +87,6 @@ class Marker(_Panel):
                 f"the row {self.row!r} needs the kind unpublished and the reason"
             )
         return self
-
-
-class Learning(Entry):
-    """Settings of trained answers (`baselines.linear_answers`); a fold's penalty is chosen on the others."""
-
-    best: tuple[PositiveInt, ...] = Field((2, 20), min_length=1)
-    penalties: tuple[PositiveFloat, ...] = Field(
-        (0.001, 0.01, 0.1, 1.0, 10.0, 100.0), min_length=1
-    )
-
-
-class Marking(Entry):
-    """Settings of trained marks (`baselines.linear_marks`)."""
-
-    longest: PositiveInt = 2
-    least: PositiveInt = 5
-    alpha: PositiveFloat = 1e-6
-    epochs: PositiveInt = 5
 
 
 class Asking(plan.Asking):

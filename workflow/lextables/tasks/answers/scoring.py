@@ -1,6 +1,6 @@
 """Scores of a run: of its answers, or of its marked paragraphs."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -16,9 +16,8 @@ from lextables.tasks.answers.collection import Collection, fold
 WITH_TEXT = "with a text"
 ROUNDING = 0.01  # largest deviation of a sum of probabilities from one
 
-Scored = tuple[
-    list[Row], list[Row]
-]  # rows of `run.SCORES` and of `units.UNITS`, each sorted by its key
+# Rows of `run.SCORES` and of `units.UNITS`, each sorted by its key.
+Scored = tuple[list[Row], list[Row]]
 
 
 def of_answers(
@@ -29,26 +28,27 @@ def of_answers(
     The group `WITH_TEXT` has the documents with a text, for comparing models that read with those that do
     not.  Raises `BadInput` if an answered pair of a predicted document has no prediction or an invalid one.
     """
-    predicted = {
-        (row["document_id"], row["question_id"]): row["probabilities"]
-        for row in predictions
-    }
+    predicted = {}
+    for row in predictions:
+        predicted[row["document_id"], row["question_id"]] = row["probabilities"]
     documents = {document for document, _ in predicted}
-    questions = [*_answered(predicted, data, documents)]
+    questions = list(_answered(predicted, data, documents))
     if not questions:
         raise BadInput(
             "no answered pair is predicted", where="predictions", do="check the ids"
         )
-    scored = answers.scores_and_units(questions, smoothing)
-    if with_text := [*_answered(predicted, data, documents & data.paragraphs.keys())]:
-        for rows, of_these in zip(
-            scored, answers.scores_and_units(with_text, smoothing), strict=True
-        ):
-            rows += [
-                row | {"group": WITH_TEXT} for row in of_these if row["group"] == "all"
-            ]
-    rows, units = map(by_key, scored)
-    return rows, units
+    rows, units = answers.scores_and_units(questions, smoothing)
+    with_text = list(_answered(predicted, data, documents & data.paragraphs.keys()))
+    if with_text:
+        scored_rows, scored_units = answers.scores_and_units(with_text, smoothing)
+        rows += _regrouped(scored_rows)
+        units += _regrouped(scored_units)
+    return by_key(rows), by_key(units)
+
+
+def _regrouped(rows: Iterable[Row]) -> list[Row]:
+    """Return the rows of all documents as those of the group `WITH_TEXT`."""
+    return [{**row, "group": WITH_TEXT} for row in rows if row["group"] == "all"]
 
 
 def _answered(
@@ -56,43 +56,45 @@ def _answered(
     data: Collection,
     documents: set[str],
 ) -> Iterator[answers.Answered]:
+    """Yield the questions that were answered about ``documents``, with their predictions."""
     for name, question in data.questions.items():
-        shares = {
-            document: share
-            for document, share in data.shares[name].items()
-            if document in documents
-        }
-        if missing := [
-            document for document in shares if (document, name) not in predicted
-        ]:
-            what = f"no answer to the question {name!r} about {missing[0]!r}"
-            raise BadInput(
-                what, where="predictions", do="predict all questions of a document"
-            )
-        if not shares:
-            continue
-        for document in shares:
+        shares, probabilities = {}, []
+        for document, share in data.shares[name].items():
+            if document not in documents:
+                continue
+            if (document, name) not in predicted:
+                raise _missing("answer to", name, document)
             where = f"document {document}, question {name}"
-            _check_distribution(predicted[document, name], len(question.options), where)
-        yield answers.Answered(
-            name,
-            question.category,
-            np.array([*shares]),
-            np.stack([*shares.values()]),
-            np.array(
-                [predicted[document, name] for document in shares], dtype=np.float64
-            ),
-        )
+            values = predicted[document, name]
+            _check_distribution(values, len(question.options), where)
+            probabilities.append(values)
+            shares[document] = share
+        if shares:
+            yield answers.Answered(
+                name,
+                question.category,
+                np.array([*shares]),
+                np.stack([*shares.values()]),
+                np.array(probabilities, dtype=np.float64),
+            )
+
+
+def _missing(what: str, question: str, document: str) -> BadInput:
+    return BadInput(
+        f"no {what} the question {question!r} about {document!r}",
+        where="predictions",
+        do="predict all questions of a document",
+    )
 
 
 def _check_distribution(probabilities: list[float], options: int, where: str) -> None:
+    """Raise `BadInput` for anything but a distribution over so many options."""
     values = np.asarray(probabilities, dtype=np.float64)
     valid = len(values) == options and np.isfinite(values).all() and (values >= 0).all()
     if not valid or abs(values.sum() - 1) > ROUNDING:
         what = f"{probabilities} is not a distribution over the {options} options"
-        raise BadInput(
-            what, where=where, do="give a probability for each option, with the sum 1"
-        )
+        do = "give a probability for each option, with the sum 1"
+        raise BadInput(what, where=where, do=do)
 
 
 def of_marks(
@@ -107,51 +109,50 @@ def of_marks(
     paragraphs}.  Raises `BadInput` if an answered pair, or a paragraph of one, has no prediction.
     """
     place = {document: at for at, document in enumerate(data.paragraphs)}
-    ids = {
-        document: sorted(each.paragraph_id for each in rows)
-        for document, rows in data.paragraphs.items()
+    ids = {}
+    for document, paragraphs in data.paragraphs.items():
+        ids[document] = sorted(paragraph.paragraph_id for paragraph in paragraphs)
+    predicted: dict[str, dict[str, marks.Marked]] = {
+        name: {} for name in data.questions
     }
-    predicted: dict[str, list[tuple[int, np.ndarray, np.ndarray]]] = {
-        name: [] for name in data.questions
-    }
-    for (document, name), group in groupby(
-        read(predictions), itemgetter("document_id", "question_id")
-    ):
+    pairs = groupby(read(predictions), itemgetter("document_id", "question_id"))
+    for (document, name), group in pairs:
         if document not in data.shares.get(name, ()) or document not in place:
             continue
-        rows = [*group]
+        rows = list(group)
         if [row["paragraph_id"] for row in rows] != ids[document]:
-            where = f"document {document}, question {name}"
-            what = "the predicted paragraphs are not those of the document"
-            raise BadInput(what, where=where, do="predict each paragraph once")
-        right = np.array(
-            [row["paragraph_id"] in marked.get(name, ()) for row in rows], dtype=bool
-        )
-        probabilities = np.array([row["probability"] for row in rows])
-        predicted[name].append((place[document], right, probabilities))
-    for name, of_question in data.shares.items():
-        seen = {document for document, _, _ in predicted[name]}
-        if missing := [
-            each for each in of_question if each in place and place[each] not in seen
-        ]:
-            what = f"no prediction for the question {name!r} about {missing[0]!r}"
             raise BadInput(
-                what, where="predictions", do="predict all questions of a document"
+                "the predicted paragraphs are not those of the document",
+                where=f"document {document}, question {name}",
+                do="predict each paragraph once",
             )
-    questions = [
-        marks.Marked(
+        of_question = marked.get(name, ())
+        right = [row["paragraph_id"] in of_question for row in rows]
+        predicted[name][document] = marks.Marked(
             name,
             data.questions[name].category,
-            np.concatenate([np.full(len(right), at) for at, right, _ in each]),
-            np.concatenate([right for _, right, _ in each]),
-            np.concatenate([probabilities for _, _, probabilities in each]),
+            np.full(len(rows), place[document]),
+            np.array(right, dtype=bool),
+            np.array([row["probability"] for row in rows]),
         )
-        for name, each in predicted.items()
-        if each
-    ]
+    for name, of_question in data.shares.items():
+        for document in of_question:
+            if document in place and document not in predicted[name]:
+                raise _missing("prediction for", name, document)
+    questions = [_joined([*each.values()]) for each in predicted.values() if each]
     if not questions:
         what = "no paragraph of an answered question is predicted"
         raise BadInput(what, where="predictions", do="check the ids")
-    return marks.scores_and_units(
-        questions, np.array([fold(each, folds) for each in place]), [*place]
+    of_documents = np.array([fold(each, folds) for each in place])
+    return marks.scores_and_units(questions, of_documents, [*place])
+
+
+def _joined(documents: Sequence[marks.Marked]) -> marks.Marked:
+    """Return the marks of a question for all documents."""
+    return marks.Marked(
+        documents[0].question_id,
+        documents[0].category,
+        np.concatenate([each.documents for each in documents]),
+        np.concatenate([each.right for each in documents]),
+        np.concatenate([each.probabilities for each in documents]),
     )

@@ -11,9 +11,8 @@ import pyarrow as pa
 from lextables.pipeline.dataset import Column, Row, Table, read
 
 Task = Mapping[str, Any]  # a registry's `RetrievalTask`, as plain values
-Hits = dict[
-    str, list[tuple[str, float]]
-]  # {query id: [(document id, score), best first]}
+# {query id: [(document id, score), best first]}
+Hits = dict[str, list[tuple[str, float]]]
 
 PREDICTIONS = Table(
     "predictions",
@@ -70,24 +69,20 @@ class Collection:
         self, form: str, parts: Iterable[str], only: Sequence[str] | None = None
     ) -> dict[str, str]:
         """Return {query id: its text in ``form``} of the queries of ``parts``, or of those in ``only``."""
-        queries = self.of(*parts)
-        return {
-            name: query[form]
-            for name, query in queries.items()
-            if only is None or name in only
-        }
+        texts = {}
+        for name, query in self.of(*parts).items():
+            if only is None or name in only:
+                texts[name] = query[form]
+        return texts
 
     def among(self, hits: Mapping[str, Iterable[str]]) -> "Collection":
         """Return the collection with the pool of each test query restricted to its ``hits``."""
-        queries = {
-            name: query for name, query in self.of("test").items() if name in hits
-        }
-        judged = {
-            name: {
-                document: self.judged[name].get(document, 0) for document in hits[name]
-            }
-            for name in queries
-        }
+        test = self.of("test")
+        queries = {name: query for name, query in test.items() if name in hits}
+        judged = {}
+        for name in queries:
+            gains = self.judged[name]
+            judged[name] = {document: gains.get(document, 0) for document in hits[name]}
         return replace(self, queries=queries, judged=judged)
 
     def pool(self, query_id: str, pool: str) -> Iterable[str]:
@@ -104,11 +99,12 @@ def load(paths: Sequence[str | Path], task: Task) -> Collection:
     """Read a collection from the parquet files of documents, queries and judgements."""
     documents, queries, judgements = paths
     names = task["names"]
+    document, text, gain = names["document"], names["text"], names["gain"]
     judged: dict[str, dict[str, int]] = defaultdict(dict)
-    for row in read(judgements, ["query_id", names["document"], names["gain"]]):
-        judged[row["query_id"]][row[names["document"]]] = row[names["gain"]]
+    for row in read(judgements, ["query_id", document, gain]):
+        judged[row["query_id"]][row[document]] = row[gain]
     return Collection(
-        {row[names["document"]]: row[names["text"]] for row in read(documents)},
+        {row[document]: row[text] for row in read(documents)},
         {row["query_id"]: row for row in read(queries)},
         judged,
         task,
@@ -117,11 +113,12 @@ def load(paths: Sequence[str | Path], task: Task) -> Collection:
 
 def prediction_rows(hits: Hits) -> list[Row]:
     """Return the hits as rows of `PREDICTIONS`, sorted by its key."""
-    return [
-        {"query_id": query_id, "rank": rank, "document_id": document_id, "score": score}
-        for query_id, ranking in sorted(hits.items())
-        for rank, (document_id, score) in enumerate(ranking, 1)
-    ]
+    rows = []
+    for query_id, ranking in sorted(hits.items()):
+        for rank, (document_id, score) in enumerate(ranking, 1):
+            hit = {"document_id": document_id, "score": score}
+            rows.append({"query_id": query_id, "rank": rank, **hit})
+    return rows
 
 
 def ranked(path: str | Path) -> dict[str, list[str]]:
@@ -140,13 +137,17 @@ def scored(path: str | Path) -> dict[str, dict[str, float]]:
     return hits
 
 
+def best_first(scores: Mapping[str, float]) -> list[tuple[str, float]]:
+    """Return (document id, score) by descending score, ties by id ascending."""
+    return sorted(scores.items(), key=lambda hit: (-hit[1], hit[0]))
+
+
 def reorder(
     hits: Mapping[str, Iterable[str]], scores: Mapping[tuple[str, str], float]
 ) -> Hits:
     """Reorder each query's hits by ``scores`` of (query id, document id); ties keep their order."""
-    return {
-        query_id: sorted(
-            ((d, scores[query_id, d]) for d in documents), key=lambda hit: -hit[1]
-        )
-        for query_id, documents in sorted(hits.items())
-    }
+    reordered = {}
+    for query_id, documents in sorted(hits.items()):
+        scored = [(document, scores[query_id, document]) for document in documents]
+        reordered[query_id] = sorted(scored, key=lambda hit: -hit[1])
+    return reordered

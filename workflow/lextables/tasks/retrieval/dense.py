@@ -1,172 +1,157 @@
 """First stages with vectors: documents and queries are encoded, and the pool is ranked by similarity."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
-import faiss
 import numpy as np
 
 from lextables.models.okapi import Paragraphs
 from lextables.models.own_settings import COSINE, PRODUCTS, closeness
-from lextables.tasks.retrieval.collection import Collection, Hits
+from lextables.tasks.retrieval.collection import Collection, Hits, best_first
+from lextables.tasks.retrieval.ranking import Encoders, RankingSettings
 
-Encode = Callable[[Sequence[str]], np.ndarray]
 Parts = Sequence[str]  # the encoded texts of a document; the nearest one counts
 RunQuery = tuple[str, str]  # a condition and a query id
 
-# Texts encoded together: many enough to sort by length; filtered ones of 16,384 documents take some 50 MB.
+# Texts encoded together: many enough to sort by length; filtered ones of 16,384 documents
+# take some 50 MB.
 BATCH = 16384
 
 
 def retrieve(
     collection: Collection,
-    settings: Mapping[str, Mapping[str, Any]],
-    encode_document: Encode,
-    encode_query: Encode,
-    similarity: str = COSINE,
+    runs: Mapping[str, RankingSettings],
+    encoders: Encoders,
 ) -> dict[str, Hits]:
-    """Rank the pool of each validation and test query, ties by document id ascending; {condition: hits}.
+    """Rank the pool of each validation and test query, ties by document id ascending.
 
-    ``settings`` are by condition: each has a form of the queries, and ``documents``, what is read of a
-    document (`READ`).  The encoders return float32 (texts, dimensions): vectors that ``similarity`` compares,
-    with unit rows for the cosine.  Every text is encoded once for all forms and queries.  Documents are
-    processed in batches: memory holds `BATCH` texts and one number for each document of each pool.
+    ``runs`` are by condition.  Every text is encoded once for all forms and queries.
+    Documents are processed in batches: memory holds `BATCH` texts and one number for each
+    document of each pool.  Returns {condition: hits}.
     """
     hits: dict[str, Hits] = {}
-    for read in sorted({run["documents"] for run in settings.values()}):
-        of_kind = {
-            name: run for name, run in settings.items() if run["documents"] == read
-        }
-        hits |= _retrieve(
-            collection, of_kind, READ[read], encode_document, encode_query, similarity
-        )
-    return {name: hits[name] for name in settings}
+    for read in sorted({run.documents for run in runs.values()}):
+        same = {name: run for name, run in runs.items() if run.documents == read}
+        hits.update(_retrieve(collection, same, READ[read], encoders))
+    return {name: hits[name] for name in runs}
 
 
 def _retrieve(
     collection: Collection,
-    settings: Mapping[str, Mapping[str, Any]],
+    runs: Mapping[str, RankingSettings],
     read: Callable[[str], Callable[[str], Parts]],
-    encode_document: Encode,
-    encode_query: Encode,
-    similarity: str,
+    encoders: Encoders,
 ) -> dict[str, Hits]:
     """`retrieve` for conditions that read the same of documents."""
-    first = next(iter(settings.values()))
-    texts = {
-        (name, query_id): text
-        for name, run in settings.items()
-        for query_id, text in collection.texts(
-            run["form"], ("validation", "test"), run["queries"]
-        ).items()
-    }
+    first = next(iter(runs.values()))
+    texts: dict[RunQuery, str] = {}
+    for name, run in runs.items():
+        of_form = collection.texts(run.form, ("validation", "test"), run.queries)
+        texts.update({(name, query_id): text for query_id, text in of_form.items()})
     distinct = sorted(set(texts.values()))
-    vectors = dict(
-        zip(distinct, np.ascontiguousarray(encode_query(distinct)), strict=True)
-    )
+    vectors = dict(zip(distinct, encoders.queries(distinct), strict=True))
+
     queries_of: dict[str, list[RunQuery]] = defaultdict(list)
     for query in texts:
-        for document in collection.pool(query[1], first["pool"]):
+        for document in collection.pool(query[1], first.pool):
             queries_of[document].append(query)
-    parts_of = (
-        (
-            document,
-            {
-                text: parts(text)
-                for text in {texts[query]: None for query in queries_of[document]}
-            },
-        )
-        for document, parts in (
-            (name, read(collection.documents[name])) for name in sorted(queries_of)
-        )
-    )
+
     scores: dict[RunQuery, dict[str, float]] = defaultdict(dict)
-    for batch in _batches(parts_of):
-        unique = list(
-            dict.fromkeys(
-                part
-                for _, by_text in batch
-                for parts in by_text.values()
-                for part in parts
-            )
-        )
-        encoded, place = (
-            encode_document(unique),
-            {part: at for at, part in enumerate(unique)},
-        )
-        for document, by_text in batch:
-            by_query_text = {
-                text: nearest(
-                    vectors[text], encoded[[place[part] for part in parts]], similarity
-                )
-                for text, parts in by_text.items()
-            }
+    for batch in _batches(collection, queries_of, texts, read):
+        nearest_part = _similarities(batch, vectors, encoders)
+        for document in batch:
             for query in queries_of[document]:
-                scores[query][document] = by_query_text[texts[query]]
-    hits: dict[str, Hits] = {name: {} for name in settings}
+                scores[query][document] = nearest_part[document, texts[query]]
+
+    hits: dict[str, Hits] = {name: {} for name in runs}
     for name, query_id in texts:
-        ranking = sorted(
-            scores[name, query_id].items(), key=lambda hit: (-hit[1], hit[0])
-        )
-        hits[name][query_id] = ranking[: first["top"]]
+        ranking = best_first(scores[name, query_id])
+        hits[name][query_id] = ranking[: first.top]
     return hits
 
 
+# A batch: {document id: {text of a query: the parts that are compared with it}}.
+Batch = dict[str, dict[str, Parts]]
+
+
 def _batches(
-    documents: Iterable[tuple[str, dict[str, Parts]]],
-) -> Iterator[list[tuple[str, dict[str, Parts]]]]:
+    collection: Collection,
+    queries_of: Mapping[str, Sequence[RunQuery]],
+    texts: Mapping[RunQuery, str],
+    read: Callable[[str], Callable[[str], Parts]],
+) -> Iterator[Batch]:
     """Yield batches of documents with at least `BATCH` texts, except the last one."""
-    batch, size = [], 0
-    for document, by_text in documents:
-        batch.append((document, by_text))
+    batch: Batch = {}
+    size = 0
+    for document in sorted(queries_of):
+        parts_for = read(collection.documents[document])
+        by_text = {}
+        for query in queries_of[document]:
+            if texts[query] not in by_text:
+                by_text[texts[query]] = parts_for(texts[query])
+        batch[document] = by_text
         size += len({part for parts in by_text.values() for part in parts})
         if size >= BATCH:
             yield batch
-            batch, size = [], 0
+            batch, size = {}, 0
     if batch:
         yield batch
 
 
-def whole(text: str) -> list[str]:
-    """Return a document as one part, which the encoder truncates at its maximum length."""
-    return [text]
+def _similarities(
+    batch: Batch, vectors: Mapping[str, np.ndarray], encoders: Encoders
+) -> dict[tuple[str, str], float]:
+    """Return {(document id, text of a query): similarity}; each distinct part is encoded once."""
+    row_of: dict[str, int] = {}
+    for by_text in batch.values():
+        for parts in by_text.values():
+            for part in parts:
+                row_of.setdefault(part, len(row_of))
+    encoded = encoders.documents(list(row_of))
+    similarities = {}
+    for document, by_text in batch.items():
+        for text, parts in by_text.items():
+            rows = encoded[[row_of[part] for part in parts]]
+            value = nearest(vectors[text], rows, encoders.similarity)
+            similarities[document, text] = value
+    return similarities
 
 
-def paragraphs(text: str) -> list[str]:
-    """Return a document's paragraphs (its lines that are not blank); the document if it has none."""
-    return [line for line in text.splitlines() if line.strip()] or [text]
+def nearest(query: np.ndarray, parts: np.ndarray, similarity: str = COSINE) -> float:
+    """Return the largest similarity of a query's vector with those of a document's parts.
+
+    ``query`` is float32 (d,), ``parts`` float32 (parts, d).  With `PRODUCTS` the similarity
+    is the inner product, else the negative distance.  `einsum` sums each product
+    separately, unlike a matrix product, so equal vectors give equal similarities.
+    """
+    if similarity in PRODUCTS:
+        return float(np.einsum("ij,j->i", parts, query).max())
+    return float(closeness(query, parts, similarity).max())
 
 
-def _for_every_query(parts: Parts) -> Callable[[str], Parts]:
-    return lambda query: parts
+# Ways to read a document: functions of its text that return a function of a query's text,
+# which returns the parts to compare with the query.
+
+
+def whole(text: str) -> Callable[[str], Parts]:
+    """Read a document as one part, which the encoder truncates at its maximum length."""
+    return lambda query: [text]
+
+
+def paragraphs(text: str) -> Callable[[str], Parts]:
+    """Read a document's paragraphs (its lines that are not blank); the document if it has none."""
+    lines = [line for line in text.splitlines() if line.strip()] or [text]
+    return lambda query: lines
 
 
 def filtered(text: str) -> Callable[[str], Parts]:
-    """Return a function of a query: the best paragraphs of the document for it, as one part."""
+    """Read the best paragraphs of the document for the query, as one part."""
     analysed = Paragraphs(text)
     return lambda query: [analysed.best(query)]
 
 
-# From a document's text, a function of a query that returns the parts to compare with it.
 READ: Mapping[str, Callable[[str], Callable[[str], Parts]]] = {
-    "whole": lambda text: _for_every_query(whole(text)),
-    "paragraphs": lambda text: _for_every_query(paragraphs(text)),
+    "whole": whole,
+    "paragraphs": paragraphs,
     "filtered": filtered,
 }
-
-
-def nearest(query: np.ndarray, parts: np.ndarray, similarity: str = COSINE) -> float:
-    """Return the largest similarity of a query's vector with those of a document's parts (parts, d).
-
-    Both are float32; with `PRODUCTS` the similarity is their inner product, else the negative distance.  Each
-    is computed separately, so equal vectors give equal similarities.
-    """
-    parts = np.ascontiguousarray(parts)
-    if similarity not in PRODUCTS:
-        return float(closeness(query, parts, similarity).max())
-    products = np.empty(len(parts), dtype=np.float32)
-    faiss.fvec_inner_products_ny(
-        *map(faiss.swig_ptr, (products, query, parts)), parts.shape[1], len(parts)
-    )
-    return float(products.max())

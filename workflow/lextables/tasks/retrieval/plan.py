@@ -31,8 +31,6 @@ from lextables.tasks.plan import (
 
 USER_MAX_LENGTH = 512
 BM25 = {"k1": 0.9, "b": 0.4}  # Anserini's defaults
-# Kinds of retrievers with a choice of how documents are read.
-READERS = ("okapi", "bi-encoder", "embedding-api")
 Reading = Literal["whole", "paragraphs", "filtered"]
 Found = dict[str, tuple[Run, ...]] | Missing
 NO_PROMPT = (
@@ -466,10 +464,11 @@ class RetrievalPlanner(Planner):
         for condition, (form, read) in retriever.conditions(self.task.forms).items():
             if read in retriever.needs_gpu and not self.context.gpu:
                 continue
-            of_form = {"queries": self.wanted(form)}
-            of_form |= (
-                {"form": form, "documents": read} if retriever.kind in READERS else {}
-            )
+            of_form = {
+                "form": form,
+                "documents": read,
+                "queries": self.wanted(form),
+            }
             found[condition] = (
                 self.add(self.run("retrieve", key, condition), settings | of_form),
             )
@@ -523,20 +522,19 @@ class RetrievalPlanner(Planner):
         for place, run in enumerate(longest):
             needs = tuple(runs[place % len(runs)] for runs in parts)
             settings = {
+                "kind": "fusion",
+                "form": form,
+                "queries": self.wanted(form),
                 "of": [needed.folder for needed in needs],
                 "shares": list(shares),
+                "top": self.task.top,
             }
-            settings |= {"top": self.task.top, "queries": self.wanted(form)}
             stage, sources = "fuse", ()
             if feedback:
                 encoder = self.specs[needs[-1]]
                 stage, sources = "feedback", encoder.sources
-                settings = {
-                    **encoder.settings,
-                    **settings,
-                    "form": form,
-                    "feedback": feedback,
-                }
+                of_feedback = {"kind": "feedback", "feedback": feedback}
+                settings = {**encoder.settings, **settings, **of_feedback}
             made = self.run(stage, key, form, run.seed)
             fused.append(self.add(made, settings, needs=needs, sources=sources))
         return tuple(fused)
@@ -714,6 +712,7 @@ class RetrievalPlanner(Planner):
         """The settings of reranking with a classifier: its weights, tokenizer and the answer that counts."""
         learnt = self.others[reranker.of].specs[training].settings
         return {
+            "kind": reranker.kind,
             "weights_of": training.folder,
             "tokenizer": learnt["tokenizer"],
             "max_length": reranker.max_length or learnt["max_length"],
@@ -780,19 +779,20 @@ class RetrievalPlanner(Planner):
         runs = []
         for training in self.trained(name, tuned, weights, name):
             reading = self.run("retrieve-tuned", name, self.context.grid, training.seed)
-            kept = {"pool": self.task.pool, "top": self.task.top}
-            kept |= {"form": self.MAIN, "documents": "whole"}
-            runs.append(
-                self.add(reading, self.read(training) | kept, weights_of=training)
-            )
+            settings = {"pool": self.task.pool, "top": self.task.top}
+            settings.update(self.read(training))
+            runs.append(self.add(reading, settings, weights_of=training))
         return {self.MAIN: tuple(runs)}
 
     def read(self, training: Run) -> dict[str, Any]:
         """The settings of predictions with a fine-tuned model."""
-        max_length = self.specs[training].settings["max_length"]
+        learnt = self.specs[training].settings
         return {
+            "kind": learnt["kind"],
             "weights_of": training.folder,
-            "max_length": max_length,
+            "max_length": learnt["max_length"],
+            "form": self.MAIN,
+            "documents": "whole",
             "queries": None,
         }
 

@@ -1,0 +1,220 @@
+"""Questions about documents for language models.
+
+Answers are distributions over a question's options (Marotta-Wurgler and Stein, Section 5, use the model's
+log-probabilities), after the whole document or the paragraphs most similar to the question.  Marks are the
+probabilities that a paragraph is relevant to a question; only the paragraphs most similar to the question are
+asked about, and the others get 0.
+
+Prompts that begin with the same text are adjacent, so that a model evaluates the text once.
+"""
+
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
+
+import numpy as np
+from tqdm import tqdm
+
+from lextables.models import cached_model
+from lextables.models.language_model import LanguageModel
+from lextables.models.multiple_choice import (
+    ANSWER_TOKENS,
+    Answered,
+    Question,
+    ask,
+    counts,
+)
+from lextables.models.prompts import Template, plain_template
+from lextables.pipeline.errors import BadInput
+from lextables.tasks.answers import collection
+from lextables.tasks.answers.collection import (
+    BETWEEN_PARAGRAPHS,
+    Collection,
+    Space,
+    of_words,
+    pairs,
+)
+from lextables.tasks.answers.prediction import Prediction
+from lextables.tasks.answers.settings import WHOLE_DOCUMENT, AskingSettings
+
+RELEVANT = ("Yes", "No")
+BATCH = 1000  # questions about paragraphs; their prompts are in memory together
+
+Answers = dict[tuple[str, str], Sequence[float]]  # {(document, question): probabilities}
+
+_log = logging.getLogger("lextables")
+
+
+@dataclass(frozen=True)
+class Asker:
+    """A model with the settings of its questions."""
+
+    model: LanguageModel
+    settings: AskingSettings
+
+    @property
+    def template(self) -> Template:
+        return plain_template(self.settings.prompt)
+
+    def question(
+        self, text: str, question: collection.Question, options: tuple[str, ...]
+    ) -> Question:
+        """Return a question about a text; a text that does not fit is truncated, except whole documents."""
+        cut = () if self.settings.text == WHOLE_DOCUMENT else ("text",)
+        fields = {"text": text, "question": question.question}
+        return Question(self.template, fields, options, cut)
+
+    def expect(self, texts: Iterable[str]) -> None:
+        """Announce one question about each of ``texts`` to the model."""
+        around = sum(len(part.content) for part in self.template.parts)
+        lengths = [len(text) + around for text in texts]
+        orders = self.settings.orders
+        self.model.expect(orders * len(lengths), orders * sum(lengths))
+
+    def ask(self, questions: Sequence[Question]) -> list[Answered]:
+        samples, orders = self.settings.samples, self.settings.orders
+        return ask(self.model, questions, samples, orders)
+
+
+def answer(job: Prediction) -> Answers:
+    """Return the answers to all answered pairs of documents with a text."""
+    asker = _asker(job)
+    answers, answered = answers_of(job.collection, asker)
+    job.record["asked"] = counts(answered)
+    _log.info("asked: %s", job.record["asked"])
+    return answers
+
+
+def mark(job: Prediction) -> np.ndarray:
+    """Return the relevance of each paragraph to each question, float64 (paragraphs, questions)."""
+    asker = _asker(job)
+    probabilities, answered = marks_of(job.collection, asker)
+    job.record["asked"] = counts(answered)
+    _log.info("asked: %s", job.record["asked"])
+    return probabilities
+
+
+def _asker(job: Prediction) -> Asker:
+    model = cached_model.of_rule(job.settings, job)
+    job.record["device"] = model.device
+    return Asker(model, AskingSettings(**job.settings))
+
+
+def texts(
+    data: Collection, settings: AskingSettings
+) -> Iterator[tuple[tuple[str, str], str]]:
+    """Yield ((document, question), text to read) for each answered pair, sorted.
+
+    The text is the document, or its `best` paragraphs for the question in reading order.
+    """
+    if settings.text == WHOLE_DOCUMENT:
+        documents = {}
+        for name, paragraphs in data.paragraphs.items():
+            of_document = [paragraph.text for paragraph in paragraphs]
+            documents[name] = BETWEEN_PARAGRAPHS.join(of_document)
+        for document, question in pairs(data.shares, documents):
+            yield (document, question), documents[document]
+        return
+    words = of_words(data)
+    for document, question in pairs(data.shares, data.paragraphs):
+        place = words.place[document]
+        best = words.best(place, words.column[question], settings.best)
+        rows = (best - words.of(place).start).tolist()
+        paragraphs = data.paragraphs[document]
+        text = BETWEEN_PARAGRAPHS.join(paragraphs[row].text for row in rows)
+        yield (document, question), text
+
+
+def answers_of(data: Collection, asker: Asker) -> tuple[Answers, list[Answered]]:
+    """Ask about all answered pairs of documents with a text; return the answers by pair, and all answers.
+
+    Raises `BadInput`, before any request, if a whole document does not fit the model's window.  The longest
+    document is asked about first, so that a server, which alone may know its tokens, refuses it before
+    anything is paid for.
+    """
+    model, text_of = asker.model, dict(texts(data, asker.settings))
+    batches = [
+        (document, list(keys)) for document, keys in groupby(text_of, itemgetter(0))
+    ]
+
+    def questions(keys: Iterable[tuple[str, str]]) -> Iterator[Question]:
+        for key in keys:
+            question = data.questions[key[1]]
+            yield asker.question(text_of[key], question, question.options)
+
+    if asker.settings.text == WHOLE_DOCUMENT and batches:
+        longest = max(batches, key=lambda batch: len(text_of[batch[1][0]]))
+        _check_window(model, questions(longest[1]), longest[0])
+        batches.remove(longest)
+        batches.insert(0, longest)
+    number = len(text_of)
+    _log.info(
+        "%d questions about %d documents for %s", number, len(batches), model.name
+    )
+    asker.expect(text_of.values())
+    answers: Answers = {}
+    answered: list[Answered] = []
+    for _, keys in tqdm(batches, desc="documents", mininterval=10):
+        replies = asker.ask(list(questions(keys)))
+        for key, reply in zip(keys, replies, strict=True):
+            answers[key] = reply.probabilities
+        answered += replies
+    return answers, answered
+
+
+def marks_of(data: Collection, asker: Asker) -> tuple[np.ndarray, list[Answered]]:
+    """Ask about the `best` paragraphs of a document for each question; return the marks and all answers.
+
+    The marks are float64 (paragraphs, questions).
+    """
+    paragraphs, questions = data.texts(), list(data.questions.values())
+    probabilities = np.zeros((len(paragraphs), len(questions)))
+    places = _most_similar(of_words(data), data, asker.settings.best)
+    rows = {row for row, _ in places}
+    name = asker.model.name
+    _log.info("%d questions about %d paragraphs for %s", len(places), len(rows), name)
+    asker.expect(paragraphs[row] for row, _ in places)
+    answered: list[Answered] = []
+    starts = range(0, len(places), BATCH)
+    for start in tqdm(starts, desc="thousands of questions", mininterval=10):
+        batch = places[start : start + BATCH]
+        asked = [
+            asker.question(paragraphs[row], questions[column], RELEVANT)
+            for row, column in batch
+        ]
+        replies = asker.ask(asked)
+        for place, reply in zip(batch, replies, strict=True):
+            probabilities[place] = reply.probabilities[0]
+        answered += replies
+    return probabilities, answered
+
+
+def _check_window(
+    model: LanguageModel, questions: Iterable[Question], document: str
+) -> None:
+    """Raise `BadInput` if a document does not fit the model's window with each of its questions."""
+    if model.window is None:
+        return
+    fewest = getattr(model, "fewest_tokens", None)
+    count = fewest or model.tokens
+    lengths = [count(question.prompt(model)[0]) for question in questions]
+    tokens = ANSWER_TOKENS + max(lengths)
+    if tokens > model.window:
+        needed = f"at least {tokens}" if fewest else f"{tokens}"
+        raise BadInput(
+            f"{document} needs {needed} tokens, but the window of {model.name} has {model.window}",
+            where="text: whole",
+            do="let it read retrieved paragraphs",
+        )
+
+
+def _most_similar(space: Space, data: Collection, best: int) -> list[tuple[int, int]]:
+    """Return (paragraph, question) of the most similar paragraphs of each answered pair, by paragraph."""
+    places = []
+    for document, question in pairs(data.shares, space.place):
+        column = space.column[question]
+        rows = space.best(space.place[document], column, best)
+        places += [(int(row), column) for row in rows]
+    return sorted(places)

@@ -1,0 +1,1 @@
+"""The kinds of systems that rank documents; each module has a function `rank` (`ranking.Ranking`)."""

@@ -1,0 +1,130 @@
+"""The second stage with a trained classifier: hits are ordered by the probability of the query's answer."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import torch
+
+from lextables.models import device, multi_head
+from lextables.models.weights import weights_folder
+from lextables.pipeline.errors import BadInput
+from lextables.tasks.classification.examples import Text
+from lextables.tasks.classification.features import read_tokens, tokenise
+from lextables.tasks.classification.reading import read_heads
+from lextables.tasks.retrieval.collection import Collection, Hits, reorder
+from lextables.tasks.retrieval.filtering import read_as
+from lextables.tasks.retrieval.ranking import Ranking, RankingSettings
+
+Pair = tuple[str, str]  # the ids of a query and a document
+# A model with the answers of its heads.
+Classifier = tuple[multi_head.MultiHead, Mapping[str, Sequence[str]]]
+
+
+class ClassifierSettings(RankingSettings):
+    """The settings of a run with a classifier."""
+
+    head: str
+    """The head whose probabilities order the hits."""
+    by: str
+    """The column of the queries with the value that determines the answer."""
+    answers: Mapping[str, str]
+    """The answer for a value; others are answers themselves."""
+    max_length: int
+    """The tokens of a pair at which it is truncated."""
+    tokenizer: Mapping[str, Any]
+    """The settings of the weights whose tokenizer the classifier uses."""
+
+
+def rank(ranking: Ranking) -> dict[str, Hits]:
+    """Reorder the hits of the test queries; {condition: hits}."""
+    where = device.pick(ranking.device)
+    model = multi_head.load_trained(ranking.trained[0], where)
+    ranking.note(device=device.describe(where))
+    ranking.note_training()
+    return {
+        condition: rerank(ranking, condition, run, model, where)
+        for condition, run in ranking.runs(ClassifierSettings).items()
+    }
+
+
+def rerank(
+    ranking: Ranking,
+    condition: str,
+    run: ClassifierSettings,
+    model: Classifier,
+    where: torch.device,
+) -> Hits:
+    """Reorder the hits of a condition by ``model``, which reads pairs of a document and the query."""
+    collection, hits = ranking.collection, ranking.first_hits[condition]
+    texts = ranking.texts(run, ("test",))
+    candidates = {query_id: hits.get(query_id, []) for query_id in texts}
+    answers = _answers(collection, run, model[1], texts)
+    pairs = []
+    for query_id in sorted(candidates):
+        pairs += [(query_id, document) for document in candidates[query_id]]
+    if not pairs:
+        return reorder(candidates, {})
+    read = _read(collection, run, pairs, texts)
+    tokenizer = weights_folder(run.tokenizer)
+    probabilities = _probabilities(pairs, read, run, model, tokenizer, where)
+    scores = {pair: probabilities[pair][answers[pair[0]]] for pair in pairs}
+    return reorder(candidates, scores)
+
+
+def _read(
+    collection: Collection,
+    run: ClassifierSettings,
+    pairs: Sequence[Pair],
+    texts: Mapping[str, str],
+) -> Iterator[Text]:
+    """Yield the text of each pair: the document, whole or filtered, and the query."""
+    asked = [(texts[query_id], document) for query_id, document in pairs]
+    documents = read_as(run.documents, collection.documents, asked)
+    for (query_id, document), text in zip(pairs, documents, strict=True):
+        yield Text((document, query_id), text, texts[query_id])
+
+
+def _answers(
+    collection: Collection,
+    run: ClassifierSettings,
+    heads: Mapping[str, Sequence[str]],
+    queries: Iterable[str],
+) -> dict[str, int]:
+    """Return {query: index of the answer that makes a document relevant}; `BadInput` for a missing answer."""
+    if run.head not in heads:
+        what = f"the classifier has no head {run.head!r}, only {', '.join(heads)}"
+        raise BadInput(what, where="rerankers")
+    answers, index = list(heads[run.head]), {}
+    for query_id in queries:
+        value = collection.queries[query_id][run.by]
+        answer = run.answers.get(value, value)
+        if answer not in answers:
+            what = f"{answer!r} is not among the answers {', '.join(answers)}"
+            raise BadInput(
+                what, where=f"query {query_id}", do="map it in the reranker's answers"
+            )
+        index[query_id] = answers.index(answer)
+    return index
+
+
+def _probabilities(
+    pairs: Sequence[Pair],
+    texts: Iterable[Text],
+    run: ClassifierSettings,
+    model: Classifier,
+    tokenizer: str,
+    where: torch.device,
+) -> dict[Pair, list[float]]:
+    """Return {pair: probability of each answer of the head}."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "tokens.parquet")
+        tokenise(texts, tokenizer, run.max_length, path)
+        tokens = read_tokens(path)
+    rows = []
+    for at, (query_id, document) in enumerate(pairs):
+        rows.append({"example_id": str(at), "text_id": document, "pair_id": query_id})
+    classifier, heads = model
+    read = read_heads(classifier, list(heads), {run.head: rows}, tokens, where)
+    return {pairs[int(row["example_id"])]: row["probabilities"] for row in read}

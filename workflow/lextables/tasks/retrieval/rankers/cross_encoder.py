@@ -1,0 +1,44 @@
+"""A reranker that reads pairs of a query and a document, fine-tuned or as it is."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from lextables.models import cross_encoder, device
+from lextables.models.weights import weights_folder
+from lextables.tasks.retrieval.collection import Hits, reorder
+from lextables.tasks.retrieval.filtering import read_as
+from lextables.tasks.retrieval.ranking import Ranking, RankingSettings
+
+# A function from (text of a query, text of a document) to their relevance.
+Score = Callable[[Sequence[tuple[str, str]]], Sequence[float]]
+
+
+def rank(ranking: Ranking) -> dict[str, Hits]:
+    """Reorder the hits of the test queries; {condition: hits}."""
+    where = device.pick(ranking.device)
+    folder = ranking.trained[0] if ranking.trained else weights_folder(ranking.model)
+    model = cross_encoder.load(folder, where, ranking.model["max_length"])
+    ranking.note(device=device.describe(where))
+    ranking.note_training()
+    return rerank(ranking, partial(cross_encoder.score, model))
+
+
+def rerank(ranking: Ranking, score: Score) -> dict[str, Hits]:
+    """Reorder the hits of the test queries by ``score``; {condition: hits}."""
+    reranked = {}
+    for condition, run in ranking.runs(RankingSettings).items():
+        texts = ranking.texts(run, ("test",))
+        hits = ranking.first_hits[condition]
+        candidates = {query_id: hits.get(query_id, []) for query_id in texts}
+        pairs = []
+        for query_id in sorted(candidates):
+            pairs += [(query_id, document) for document in candidates[query_id]]
+        asked = [(texts[query_id], document) for query_id, document in pairs]
+        documents = read_as(run.documents, ranking.collection.documents, asked)
+        read = [
+            (query, text) for (query, _), text in zip(asked, documents, strict=True)
+        ]
+        scores = score(read) if read else ()
+        by_pair = dict(zip(pairs, map(float, scores), strict=True))
+        reranked[condition] = reorder(candidates, by_pair)
+    return reranked

@@ -1,0 +1,61 @@
+"""Fusion with pseudo-relevance feedback (Rocchio 1971) in the space of the last system's encoder."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from lextables.models import own_settings
+from lextables.tasks.retrieval import encoders
+from lextables.tasks.retrieval.collection import Hits, scored
+from lextables.tasks.retrieval.rankers.fusion import FusionSettings, Scores, fuse
+from lextables.tasks.retrieval.ranking import Encoders, Ranking
+
+FEEDBACK_SHARE = 2.0
+DIGITS = 6  # of a similarity; the number of threads changes only later digits
+
+
+class FeedbackSettings(FusionSettings):
+    """The settings of a fusion with feedback."""
+
+    feedback: int
+    """The number of first hits that a query is moved towards."""
+
+
+def rank(ranking: Ranking) -> dict[str, Hits]:
+    """Fuse the systems whose hits the job reads, with feedback; {condition: hits}."""
+    model, loaded = encoders.load(ranking)
+    own_settings.check_products(model)
+    hits = {}
+    for condition, run in ranking.runs(FeedbackSettings).items():
+        systems = [scored(path) for path in ranking.hits[condition]]
+        hits[condition] = fuse_with_feedback(ranking, run, systems, loaded)
+    return hits
+
+
+def fuse_with_feedback(
+    ranking: Ranking, run: FeedbackSettings, systems: Sequence[Scores], loaded: Encoders
+) -> Hits:
+    """Fuse, move each query's vector towards its first hits, and fuse again; ties as in `fuse`.
+
+    No judgement is used.  To the query's unit vector the mean of the vectors of its first hits
+    is added, weighted by 1/rank, `FEEDBACK_SHARE` times.  The similarities to the sum replace
+    the scores of the last of ``systems``, which are the encoder's, for all documents that any
+    system returned.
+    """
+    first = fuse(systems, run.shares, None)
+    names = sorted({document for hits in first.values() for document, _ in hits})
+    row_of = {document: row for row, document in enumerate(names)}
+    texts = [ranking.collection.documents[name] for name in names]
+    documents = loaded.documents(texts).astype(np.float64)
+    queries = [ranking.collection.queries[query][run.form] for query in first]
+    vectors = loaded.queries(queries).astype(np.float64)
+    similarities = {}
+    for (query, hits), vector in zip(first.items(), vectors, strict=True):
+        of_query = [document for document, _ in hits]
+        rows = documents[[row_of[document] for document in of_query]]
+        ranks = np.arange(1, min(run.feedback, len(hits)) + 1)
+        mean = np.average(rows[: len(ranks)], axis=0, weights=1 / ranks)
+        moved = vector + FEEDBACK_SHARE * mean
+        scores = np.round(rows @ moved, DIGITS).tolist()
+        similarities[query] = dict(zip(of_query, scores, strict=True))
+    return fuse([*systems[:-1], similarities], run.shares, run.top)

@@ -1,0 +1,316 @@
+"""The second stage with a language model, which is asked about a query's first hits.
+
+Pointwise: it rates one document at a time from 1 to 5 (ACORD, Table A-1).  The score is the expected rating
+if the model returns probabilities, else the rating that it writes.
+
+Pairwise: it compares two documents (pairwise ranking prompting, Qin et al., 2024).  Each pair is asked in
+both orders, and a document moves up only if it wins in both.  The ranking is traversed from the last document
+to the first, comparing neighbours; k ``passes`` bring the k best documents to the top (their sliding window).
+All queries take each step together, in one batch.
+
+Documents without an answer keep the order of the first stage, and are counted.
+"""
+
+import logging
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from lextables.models import cached_model
+from lextables.models.language_model import LanguageModel, Prompt, Request
+from lextables.models.multiple_choice import ANSWER_TOKENS, Picked, pick, weighed
+from lextables.models.prompts import Template, fitted, plain_template
+from lextables.tasks.retrieval.collection import Collection, Hits
+from lextables.tasks.retrieval.filtering import read_as
+from lextables.tasks.retrieval.ranking import Ranking, RankingSettings
+
+RATINGS = "12345"
+PAIR = ("Clause A", "Clause B")
+UNRATED = 0.0  # below any rating
+_RATING = re.compile(
+    r"^\W*(?i:(?:(?:the |my |i )?(?:rating|rate|score|answer)(?: it| is| of| as| at)*)?)\W*([1-5])(?![.,]?\d)"
+)
+_log = logging.getLogger("lextables")
+
+
+class AskingSettings(RankingSettings):
+    """The settings of a run with a language model."""
+
+    prompt: list[list[str]]
+    """The parts of the prompt (`models.prompts`)."""
+    way: Literal["pointwise", "pairwise"]
+    """Whether the model rates documents or compares two."""
+    passes: int = 1
+    """The number of passes of pairwise comparisons."""
+    hits: int
+    """The number of first hits of a query that the model is asked about."""
+
+
+@dataclass
+class Reranked:
+    """The hits by query, best first, and counts of requests and answers."""
+
+    hits: Hits
+    counts: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """{query id: text}, the hits to ask about, and the documents' texts by (query id, document id)."""
+
+    queries: Mapping[str, str]
+    hits: Mapping[str, Sequence[str]]
+    texts: Mapping[tuple[str, str], str]
+
+
+def rank(ranking: Ranking) -> dict[str, Hits]:
+    """Reorder the first hits of the test queries; {condition: hits}."""
+    model = cached_model.of_rule(ranking.model, ranking)
+    runs = ranking.runs(AskingSettings)
+    requests = characters = 0
+    for condition, run in runs.items():
+        hits = ranking.first_hits[condition]
+        candidates = candidates_of(ranking.collection, hits, run)
+        of_run = expected(candidates, run)
+        requests, characters = requests + of_run[0], characters + of_run[1]
+    model.expect(requests, characters)
+    ranking.note(device=model.device)
+    reranked = {}
+    for (condition, run), record in zip(runs.items(), ranking.records, strict=True):
+        hits = ranking.first_hits[condition]
+        result = rerank(ranking.collection, hits, run, model)
+        record["asked"] = result.counts
+        _log.info("%s: %s", condition, result.counts)
+        reranked[condition] = result.hits
+    return reranked
+
+
+def rerank(
+    collection: Collection,
+    hits: Mapping[str, Sequence[str]],
+    run: AskingSettings,
+    model: LanguageModel,
+) -> Reranked:
+    """Reorder the first hits of the test queries; the other hits stay below.
+
+    Scores are ratings (pointwise) or ranks from the last (pairwise).
+    """
+    candidates = candidates_of(collection, hits, run)
+    template = plain_template(run.prompt)
+    if run.way == "pointwise":
+        best = pointwise(model, template, candidates)
+    else:
+        best = pairwise(model, template, candidates, run.passes)
+    for query, ranking in best.hits.items():
+        rest = hits.get(query, [])[len(ranking) :]
+        lowest = min([score for _, score in ranking], default=UNRATED)
+        for place, document in enumerate(rest, 1):
+            ranking.append((document, lowest - place))
+    return best
+
+
+def candidates_of(
+    collection: Collection, hits: Mapping[str, Iterable[str]], run: AskingSettings
+) -> Candidates:
+    """Return the first `AskingSettings.hits` hits of each query."""
+    queries = collection.texts(run.form, ("test",), run.queries)
+    first = {query: list(hits.get(query, ()))[: run.hits] for query in queries}
+    pairs = []
+    for query, documents in first.items():
+        pairs += [(query, document) for document in documents]
+    asked = [(queries[query], document) for query, document in pairs]
+    texts = read_as(run.documents, collection.documents, asked)
+    return Candidates(queries, first, dict(zip(pairs, texts, strict=True)))
+
+
+def expected(candidates: Candidates, run: AskingSettings) -> tuple[int, int]:
+    """Return upper bounds: the number of requests, and the characters of the documents in them."""
+    counts = [len(documents) for documents in candidates.hits.values()]
+    characters = sum(map(len, candidates.texts.values()))
+    if run.way == "pointwise":
+        return sum(counts), characters
+    pairs = sum(_steps(count, run.passes) for count in counts)
+    return 2 * pairs, 4 * pairs * characters // max(1, len(candidates.texts))
+
+
+def _steps(hits: int, passes: int) -> int:
+    """Return the number of compared pairs: later passes skip what earlier ones brought to the top."""
+    return sum(max(0, hits - 1 - done) for done in range(passes))
+
+
+# Pointwise.
+
+
+def pointwise(
+    model: LanguageModel, template: Template, candidates: Candidates
+) -> Reranked:
+    """Rank each query's hits by their ratings; ties and documents without a rating keep their order."""
+    prompts, cut = [], 0
+    for (query, _), text in candidates.texts.items():
+        fields = {"query": candidates.queries[query], "text": text}
+        prompt, was_cut = fitted(model, template, ANSWER_TOKENS, ["text"], **fields)
+        prompts.append(prompt)
+        cut += was_cut
+    ratings, counts = rated(model, prompts)
+    rating_of = dict(zip(candidates.texts, ratings, strict=True))
+    hits: Hits = {}
+    ties = 0
+    for query, documents in candidates.hits.items():
+        scored, known = [], []
+        for document in documents:
+            rating = rating_of[query, document]
+            if rating is not None:
+                known.append(rating)
+            scored.append((document, UNRATED if rating is None else rating))
+        hits[query] = sorted(scored, key=lambda hit: -hit[1])
+        ties += len(known) - len(set(known))
+    return Reranked(hits, {**counts, "ties": ties, "cut": cut})
+
+
+def rated(
+    model: LanguageModel, prompts: Sequence[Prompt]
+) -> tuple[list[float | None], dict[str, Any]]:
+    """Return the rating of each prompt (None without one), and counts."""
+    ratings: list[float | None] = []
+    outside: list[float] = []
+    unweighed = []
+    answers = weighed(model, prompts, [RATINGS] * len(prompts))
+    for place, answer in enumerate(answers):
+        if answer is None:
+            unweighed.append(place)
+            ratings.append(None)
+            continue
+        shares = enumerate(answer.shares, 1)
+        ratings.append(sum(rating * share for rating, share in shares) or None)
+        outside.append(answer.outside)
+    written = _written(model, [prompts[place] for place in unweighed])
+    for place, rating in zip(unweighed, written, strict=True):
+        ratings[place] = rating
+    return ratings, {
+        "requests": len(prompts),
+        "unparseable": ratings.count(None),
+        "outside": _share(sum(outside), len(outside)),
+    }
+
+
+def _written(model: LanguageModel, prompts: Sequence[Prompt]) -> list[float | None]:
+    if not prompts:
+        return []
+    answers = model.write([Request(prompt, ANSWER_TOKENS) for prompt in prompts])
+    return [parsed(answer.text) for answer in answers]
+
+
+def parsed(text: str) -> float | None:
+    """Return the rating at the start of an answer ("4", "Rating: 4", "4 out of 5"), or None."""
+    match = _RATING.match(text)
+    return float(match[1]) if match else None
+
+
+def _share(amount: float, whole: int) -> float | None:
+    return round(amount / whole, 4) if whole else None
+
+
+# Pairwise.
+
+
+def pairwise(
+    model: LanguageModel, template: Template, candidates: Candidates, passes: int
+) -> Reranked:
+    """Rank each query's hits by comparing neighbours, ``passes`` times from the last to the first.
+
+    A comparison is a tie if the two orders have different answers, or one has none.
+    """
+    order = {query: list(documents) for query, documents in candidates.hits.items()}
+    judge = _Judge(model, template, candidates)
+    longest = max(map(len, order.values()), default=0)
+    for done in range(passes):
+        for lower in range(longest - 1, done, -1):
+            neighbours = {
+                query: (ranking[lower - 1], ranking[lower])
+                for query, ranking in order.items()
+                if lower < len(ranking)
+            }
+            for query in judge.swaps(neighbours):
+                ranking = order[query]
+                ranking[lower - 1], ranking[lower] = ranking[lower], ranking[lower - 1]
+    hits = {}
+    for query, ranking in order.items():
+        scores = range(len(ranking), 0, -1)
+        hits[query] = list(zip(ranking, map(float, scores), strict=True))
+    return Reranked(hits, judge.summary())
+
+
+class _Judge:
+    """Compares documents in both orders, each pair of a query once, and counts the outcomes."""
+
+    def __init__(
+        self, model: LanguageModel, template: Template, candidates: Candidates
+    ) -> None:
+        self.model, self.template, self.candidates = model, template, candidates
+        self.better: dict[tuple[str, frozenset[str]], str | None] = {}
+        self.counts: Counter[str] = Counter()
+        self.outside = 0.0
+
+    def swaps(self, pairs: Mapping[str, tuple[str, str]]) -> list[str]:
+        """Return the queries for which the second document of the pair is better than the first."""
+        requests, new = [], []
+        for query, (first, second) in pairs.items():
+            if (query, frozenset((first, second))) in self.better:
+                continue
+            new.append(query)
+            requests.append((self.prompt(query, first, second), PAIR))
+            requests.append((self.prompt(query, second, first), PAIR))
+        answers = iter(pick(self.model, requests, samples=1) if requests else ())
+        for query in new:
+            answer, answer_in_other_order = next(answers), next(answers)
+            winner = self._winner(pairs[query], answer, answer_in_other_order)
+            self.better[query, frozenset(pairs[query])] = winner
+        return [
+            query
+            for query, pair in pairs.items()
+            if self.better[query, frozenset(pair)] == pair[1]
+        ]
+
+    def prompt(self, query: str, first: str, second: str) -> Prompt:
+        prompt, cut = fitted(
+            self.model,
+            self.template,
+            ANSWER_TOKENS,
+            ["first", "second"],
+            query=self.candidates.queries[query],
+            first=self.candidates.texts[query, first],
+            second=self.candidates.texts[query, second],
+        )
+        self.counts["cut"] += cut
+        return prompt
+
+    def _winner(
+        self, pair: tuple[str, str], answer: Picked, answer_in_other_order: Picked
+    ) -> str | None:
+        """Count the two answers; return the document that wins in both orders, or None."""
+        self.counts["pairs"] += 1
+        for each in (answer, answer_in_other_order):
+            self.counts["first_listed"] += each.winners == [0]
+            self.counts["unparseable"] += not each.winners
+            self.outside += each.outside
+        winners = answer.winners
+        others = [1 - place for place in answer_in_other_order.winners]
+        if winners == others and len(winners) == 1:
+            return pair[winners[0]]
+        self.counts["ties"] += 1
+        self.counts["disagreements"] += len(winners) == len(others) == 1
+        return None
+
+    def summary(self) -> dict[str, Any]:
+        """Return the counts, and shares of the requests."""
+        requests = 2 * self.counts["pairs"]
+        names = ("unparseable", "ties", "disagreements", "cut")
+        return {
+            **{name: self.counts[name] for name in names},
+            "requests": requests,
+            "first_listed": _share(self.counts["first_listed"], requests),
+            "first_listed_by_chance": 0.5 if requests else None,
+            "outside": _share(self.outside, requests),
+        }

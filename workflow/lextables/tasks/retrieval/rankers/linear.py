@@ -1,0 +1,251 @@
+"""A first stage with a linear model, trained in seconds on a few dozen judged queries.
+
+Features are the similarities of a document and a query by BM25, by latent topics (singular vectors of the
+documents' words) and by a frozen encoder's vectors: the similarity itself, and the contribution of each
+dimension, some of which are more informative than others.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+
+from lextables.models.bm25 import BM25Index, analyze
+from lextables.pipeline.errors import BadInput
+from lextables.tasks.retrieval.collection import Collection, Hits, best_first
+from lextables.tasks.retrieval.ranking import Encoders, Ranking, RankingSettings
+
+TRAINING_PARTS = ("training", "validation")
+MAX_ITERATIONS = 500
+TRAINING_PAIRS = 200_000  # of a query and a document; some 800 MB
+MIN_DOCUMENTS = 2  # minimum number of documents with a word
+DIGITS = 6  # of a score; the number of threads changes only later digits
+
+
+class LinearSettings(RankingSettings):
+    """The settings of a run with a linear model."""
+
+    topics: int
+    """The number of latent topics."""
+    penalty: float
+    """scikit-learn's C; smaller is stronger."""
+    k1: float
+    """BM25's saturation of the frequency of a term."""
+    b: float
+    """BM25's share of the normalisation by the length of a document."""
+
+
+@dataclass(frozen=True)
+class Space:
+    """Unit vectors of the ``documents`` and of the ``queries``, by text of the query."""
+
+    documents: Mapping[str, np.ndarray]
+    queries: Mapping[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Ranker:
+    """Weights for standardised features (`Similarity.features`); all arrays are float64 (features,)."""
+
+    mean: np.ndarray
+    scale: np.ndarray
+    weights: np.ndarray
+
+    def scores(self, features: np.ndarray) -> np.ndarray:
+        """Return the score of each row of ``features``, float64."""
+        return (features - self.mean) / self.scale @ self.weights
+
+
+class Similarity:
+    """The similarity of the documents in a query's pool to the query."""
+
+    def __init__(
+        self, collection: Collection, settings: LinearSettings, spaces: Sequence[Space]
+    ) -> None:
+        self.collection, self.settings, self.spaces = collection, settings, spaces
+        self.terms = {
+            name: analyze(text) for name, text in collection.documents.items()
+        }
+        self.corpus = self._index(self.terms) if settings.pool == "all" else None
+
+    def _index(self, documents: Iterable[str]) -> BM25Index:
+        terms = {document: self.terms[document] for document in documents}
+        return BM25Index(terms, k1=self.settings.k1, b=self.settings.b)
+
+    def features(self, query_id: str, text: str) -> tuple[list[str], np.ndarray]:
+        """Return the sorted pool of a query and its features for this ``text``, float64 (pool, features).
+
+        BM25's score, then for each space the cosine and the contribution of each dimension to it.  Scores and
+        cosines are standardised within the pool.
+        """
+        pool = sorted(self.collection.pool(query_id, self.settings.pool))
+        index = self.corpus or self._index(pool)
+        scores = dict(index.search(analyze(text), len(pool)))
+        bm25 = np.array([scores.get(document, 0.0) for document in pool])
+        columns = [_standardised(bm25)]
+        for space in self.spaces:
+            vectors = np.stack([space.documents[document] for document in pool])
+            products = vectors.astype(np.float64) * space.queries[text]
+            columns += [_standardised(products.sum(axis=1)), products]
+        return pool, np.column_stack(columns)
+
+
+def rank(ranking: Ranking) -> dict[str, Hits]:
+    """Train on the training and validation queries and rank the pool of each test query.
+
+    Returns {condition: hits}.
+    """
+    loaded = None
+    if "weights" in ranking.model:
+        # They load torch, which a model of words does not need.
+        from lextables.models import own_settings
+        from lextables.tasks.retrieval import encoders
+
+        encoder, loaded = encoders.load(ranking)
+        own_settings.check_products(encoder)
+    runs = ranking.runs(LinearSettings)
+    hits, ranker = retrieve(ranking.collection, runs, loaded)
+    ranking.note(
+        learnt={name: array.tolist() for name, array in asdict(ranker).items()}
+    )
+    return hits
+
+
+def retrieve(
+    collection: Collection,
+    runs: Mapping[str, LinearSettings],
+    encoders: Encoders | None = None,
+) -> tuple[dict[str, Hits], Ranker]:
+    """Train on the training and validation queries and rank the pool of each test query.
+
+    The form of the first of the ``runs`` is used for training.  Without ``encoders`` the model
+    uses words only.  Returns {condition: hits}, and the trained model.
+    """
+    first = next(iter(runs.values()))
+    training = collection.texts(first.form, TRAINING_PARTS)
+    test = {
+        condition: collection.texts(run.form, ("test",), run.queries)
+        for condition, run in runs.items()
+    }
+    queries = set(training.values())
+    for texts in test.values():
+        queries.update(texts.values())
+    spaces = [topics(collection.documents, sorted(queries), first.topics)]
+    if encoders:
+        spaces.append(vectors(collection.documents, sorted(queries), encoders))
+    similarity = Similarity(collection, first, spaces)
+    model = fit(collection, similarity, training, first.penalty)
+
+    hits: dict[str, Hits] = {}
+    for condition, texts in test.items():
+        hits[condition] = {}
+        for query_id, text in texts.items():
+            pool, features = similarity.features(query_id, text)
+            scores = np.round(model.scores(features), DIGITS).tolist()
+            ranking = best_first(dict(zip(pool, scores, strict=True)))
+            hits[condition][query_id] = ranking[: first.top]
+    return hits, model
+
+
+def fit(
+    collection: Collection,
+    similarity: Similarity,
+    queries: Mapping[str, str],
+    penalty: float,
+) -> Ranker:
+    """Return a logistic regression trained on the judged documents of ``queries`` ({id: text}).
+
+    A gain, divided by the highest possible one, is the probability of being relevant.  All queries have equal
+    weight, however many documents are judged for them.  Of large pools all relevant documents and a sample of
+    the others are used (`TRAINING_PAIRS`).  ``penalty`` is scikit-learn's C (smaller is stronger).  Raises
+    `BadInput` if no document is relevant, or every one.
+    """
+    all_features, all_gains, all_weights = [], [], []
+    generator = np.random.default_rng(0)
+    for query_id, text in queries.items():
+        pool, features = similarity.features(query_id, text)
+        judged = collection.judged[query_id]
+        gains = np.array([judged.get(document, 0) for document in pool])
+        gains = gains / collection.task["top_gain"]
+        rows = _sample(gains, TRAINING_PAIRS // len(queries), generator)
+        all_features.append(features[rows])
+        all_gains.append(gains[rows])
+        all_weights.append(np.full(len(rows), 1 / len(rows)))
+    features = np.vstack(all_features)
+    mean, scale = features.mean(axis=0), features.std(axis=0)
+    scale[scale == 0] = 1
+    features = (features - mean) / scale
+    gain, weight = np.concatenate(all_gains), np.concatenate(all_weights)
+    if not 0 < gain.sum() < len(gain):
+        what = "the training queries have only relevant documents, or only others"
+        raise BadInput(what, where="judgements", do="check the split of the queries")
+    # Each row is used as relevant with its gain as weight, and as not relevant with the rest.
+    relevant = gain > 0
+    weights = np.concatenate([weight * (1 - gain), (weight * gain)[relevant]])
+    model = LogisticRegression(C=penalty, max_iter=MAX_ITERATIONS).fit(
+        np.vstack([features, features[relevant]]),
+        np.repeat([0, 1], [len(gain), relevant.sum()]),
+        sample_weight=weights / weights.mean(),
+    )
+    return Ranker(mean, scale, model.coef_[0])
+
+
+def _sample(gain: np.ndarray, most: int, generator: np.random.Generator) -> np.ndarray:
+    """Return the indices of all relevant documents and of a random sample of others, ``most`` in all."""
+    relevant, others = np.flatnonzero(gain), np.flatnonzero(gain == 0)
+    count = max(1, most - len(relevant))
+    if len(others) > count:
+        others = generator.choice(others, count, replace=False)
+    return np.sort(np.concatenate([relevant, others]))
+
+
+def topics(
+    documents: Mapping[str, str], queries: Sequence[str], dimensions: int
+) -> Space:
+    """Return TF-IDF vectors projected on the first ``dimensions`` singular vectors of the documents'.
+
+    Words are those of `bm25.analyze`, with sublinear counts.  Raises `BadInput` if the documents share too
+    few words for two dimensions.
+    """
+    names = sorted(documents)
+    least = min(MIN_DOCUMENTS, len(names))
+    vectorizer = TfidfVectorizer(analyzer=analyze, sublinear_tf=True, min_df=least)
+    try:
+        words = vectorizer.fit_transform([documents[name] for name in names])
+        dimensions = min(dimensions, min(words.shape) - 1)
+        latent = TruncatedSVD(dimensions, random_state=0).fit(words)
+    except ValueError as error:
+        what = "the documents share too few words"
+        raise BadInput(what, where="documents", do="use more documents") from error
+    of_documents = _unit(latent.transform(words))
+    of_queries = _unit(latent.transform(vectorizer.transform(queries)))
+    return Space(
+        dict(zip(names, of_documents, strict=True)),
+        dict(zip(queries, of_queries, strict=True)),
+    )
+
+
+def vectors(
+    documents: Mapping[str, str], queries: Sequence[str], encoders: Encoders
+) -> Space:
+    """Return a frozen encoder's vectors of the documents and of the queries' texts."""
+    names = sorted(documents)
+    of_documents = encoders.documents([documents[name] for name in names])
+    return Space(
+        dict(zip(names, of_documents, strict=True)),
+        dict(zip(queries, encoders.queries(queries), strict=True)),
+    )
+
+
+def _unit(rows: np.ndarray) -> np.ndarray:
+    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+
+
+def _standardised(scores: np.ndarray) -> np.ndarray:
+    deviation = scores.std()
+    if not deviation:
+        return np.zeros(len(scores))
+    return (scores - scores.mean()) / deviation

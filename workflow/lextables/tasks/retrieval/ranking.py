@@ -1,0 +1,107 @@
+"""What a job that ranks documents is given: its runs, the files that it reads, and its records."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict
+
+from lextables.pipeline.files import read_json
+from lextables.tasks.retrieval.collection import Collection, ranked
+
+Encode = Callable[[Sequence[str]], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Encoders:
+    """The functions of a bi-encoder: both return float32 (texts, dimensions).
+
+    ``similarity`` compares the vectors, which have unit length for the cosine.
+    """
+
+    documents: Encode
+    queries: Encode
+    similarity: str = "cosine"
+
+
+class RankingSettings(BaseModel):
+    """The settings of a run that all kinds of rankers share; a ranker adds its own."""
+
+    model_config = ConfigDict(frozen=True)
+
+    form: str
+    """The column with the wording of the queries."""
+    queries: tuple[str, ...] | None = None
+    """The queries that are ranked; None for all."""
+    documents: Literal["whole", "paragraphs", "filtered"] = "whole"
+    """What is read of a document (`plan.Retriever`)."""
+    pool: Literal["judged", "all"] = "judged"
+    """Whether a retriever ranks the documents judged for a query, or all documents."""
+    top: int | None = None
+    """The number of hits of a query that are kept; None for all."""
+
+
+Settings = TypeVar("Settings", bound=RankingSettings)
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The runs of one system that a job makes: one for each condition.
+
+    ``settings`` are {condition: settings of its run}, which differ only in those of
+    `RankingSettings`.  ``hits`` are {condition: files of the predictions that it reads}.
+    ``trained`` are the folder of the weights and the record of another run, or empty if the
+    settings name the weights.  ``device`` is the config's choice, ``vectors`` the folder of
+    cached vectors, ``asking`` the folder of cached answers and the limits of language models
+    (`models.spending.Limits`).  ``records`` are the records of the runs, in their order.
+    """
+
+    collection: Collection
+    settings: Mapping[str, Mapping[str, Any]]
+    hits: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    trained: Sequence[str] = ()
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    vectors: str = ""
+    asking: Mapping[str, Any] = field(default_factory=dict)
+    records: Sequence[dict[str, Any]] = ()
+
+    @property
+    def model(self) -> Mapping[str, Any]:
+        """The settings of the first run; the model's settings are the same in all."""
+        return next(iter(self.settings.values()))
+
+    def runs(self, kind: type[Settings]) -> dict[str, Settings]:
+        """Return {condition: typed settings of its run}."""
+        return {name: kind(**settings) for name, settings in self.settings.items()}
+
+    def texts(
+        self, run: RankingSettings, parts: Sequence[str] = ("validation", "test")
+    ) -> dict[str, str]:
+        """Return {query id: text} of the queries of ``parts`` that a run ranks."""
+        return self.collection.texts(run.form, parts, run.queries)
+
+    @cached_property
+    def first_hits(self) -> dict[str, dict[str, list[str]]]:
+        """{condition: {query id: document ids of its hits, best first}}; empty for a retriever."""
+        return {name: ranked(files[0]) for name, files in self.hits.items() if files}
+
+    def note(self, **fields: Any) -> None:
+        """Add ``fields`` to the records of all runs."""
+        for record in self.records:
+            record.update(fields)
+
+    def note_training(self) -> None:
+        """Add the record of the training to those of all runs, if weights were trained here."""
+        if self.trained:
+            self.note(trained=read_json(self.trained[1]))
+
+
+def shared_out(
+    files: Sequence[str], conditions: Iterable[str]
+) -> dict[str, Sequence[str]]:
+    """Return {condition: its files}; each condition has as many of the ``files``, in their order."""
+    names = list(conditions)
+    size = len(files) // len(names)
+    return {name: files[at * size : (at + 1) * size] for at, name in enumerate(names)}
