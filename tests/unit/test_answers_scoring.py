@@ -2,7 +2,6 @@
 
 import itertools
 from collections import defaultdict
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +9,6 @@ import pytest
 from answer_rows import NAMES, QUESTIONS, SAID, collected, held, rows, written
 from lextables.pipeline.dataset import write
 from lextables.pipeline.errors import BadInput
-from lextables.pipeline.fingerprint import digests
 from lextables.tasks.answers import baselines
 from lextables.tasks.answers.collection import (
     ANSWERED_FROM,
@@ -30,32 +28,6 @@ from lextables.tasks.answers.settings import PriorSettings
 def by_key(scored):
     rows, _ = scored
     return {(row["metric"], row["group"]): (row["value"], row["n"]) for row in rows}
-
-
-SCRIPTS = Path(__file__).parents[2] / "workflow/scripts"
-
-# Dependencies of answers
-
-
-@pytest.mark.parametrize(
-    ("predictor", "without"),
-    [
-        ("words", "models/loading models/multiple_choice"),
-        ("vectors", "models/multiple_choice"),
-        ("language_model", "models/bi_encoder tasks/answers/baselines"),
-    ],
-)
-def test_predictions_do_not_depend_on_metrics_planners_or_other_models(
-    predictor, without
-):
-    """So a change of these does not rerun the jobs."""
-    name = f"lextables.tasks.answers.predictors.{predictor}"
-    covered = digests(str(SCRIPTS / "answers_predict.py"), name)
-    assert "lextables/tasks/answers/collection.py" in covered
-    assert not [
-        name for name in covered if "/metrics/" in name or name.endswith("plan.py")
-    ]
-    assert not {f"lextables/{module}.py" for module in without.split()} & covered.keys()
 
 
 # Responses of people

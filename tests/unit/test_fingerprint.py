@@ -332,7 +332,7 @@ def test_the_fingerprint_of_a_table_without_its_paper_package_raises():
 # Scripts that train nothing: tables, report, review of a user's contract, submissions.
 REPORTING = {"table", "report", "overlaps_page", "cuad_review", "submitted"}
 LINEAR_SPANS = "spans_train_linear spans_read_linear"
-ASKING = "answers_ask classification_ask retrieval_ask spans_ask"
+ASKING = "answers_predict classification_ask retrieval_rank spans_ask"
 PLANS = "tasks/answers tasks/classification tasks/retrieval tasks/spans"
 
 
@@ -408,6 +408,30 @@ def test_training_does_not_depend_on_other_kinds_of_models(kind, other):
     assert f"lextables/tasks/retrieval/{other}_tuning.py" not in files
 
 
+RANKERS, PREDICTORS = "tasks/retrieval/rankers", "tasks/answers/predictors"
+
+
+@pytest.mark.parametrize(
+    ("script", "module", "others"),
+    [
+        ("retrieval_rank", f"{RANKERS}/bm25", "models/loading models/okapi"),
+        ("retrieval_rank", f"{RANKERS}/fusion", "models/loading models/bm25"),
+        ("retrieval_rank", f"{RANKERS}/bi_encoder", "models/bm25 models/api"),
+        ("retrieval_rank", f"{RANKERS}/cross_encoder", "models/bm25 models/bi_encoder"),
+        ("retrieval_rank", f"{RANKERS}/language_model", "models/bm25 models/in_parts"),
+        ("answers_predict", f"{PREDICTORS}/words", "models/loading"),
+        ("answers_predict", f"{PREDICTORS}/vectors", "models/multiple_choice"),
+        ("answers_predict", f"{PREDICTORS}/language_model", "models/bi_encoder"),
+    ],
+)
+def test_a_prediction_does_not_depend_on_other_kinds_of_models(script, module, others):
+    name = f"lextables.{module.replace('/', '.')}"
+    files = digests(str(SCRIPTS[script]), name).keys()
+    assert f"lextables/{module}.py" in files
+    assert not files & {f"lextables/{other}.py" for other in others.split()}
+    assert not [file for file in files if "/metrics/" in file or "plan.py" in file]
+
+
 # Rules
 
 FILES_OF_RULES = [
@@ -426,11 +450,11 @@ WITHOUT_FINGERPRINT = {
 
 def test_each_rule_has_the_fingerprint_of_its_script():
     """A rule names its script in `script_params`, or has a function for the fingerprint."""
-    text = "\n".join(path.read_text(encoding="utf-8") for path in FILES_OF_RULES)
+    planning = (WORKFLOW / "lextables/planning").glob("*.py")
+    files = [*FILES_OF_RULES, *planning]
+    text = "\n".join(path.read_text(encoding="utf-8") for path in files)
     text = re.sub(r"\(\s+", "(", text)  # the formatter breaks lines after a bracket
-    stages = re.search(r"^STAGES = \{.*?^\}", text, re.M | re.S)[0]
     paired = set(re.findall(r'\*\*script_params\(\s*"(\w+)"', text))
-    paired |= {f"retrieval_{stage}" for stage in re.findall(r'\): "(\w+)"', stages)}
     apart = re.findall(r'(?:script=|"script": |scripts/)"?(\w+)(?:\.py)?"', text)
     assert paired | {*apart} == SCRIPTS.keys()
     assert not paired & {*apart}

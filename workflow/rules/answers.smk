@@ -5,11 +5,11 @@
 #   out   {RESULTS}/runs/{dataset}/{answer,mark}/..., scores beside each run
 #   steps answer or ask -> score; mark -> score; each document is predicted by a model of the other folds
 
-from lextables.planning.answer_jobs import SCORED_BY, models_of
+from lextables.planning.answer_jobs import AnswerJobs, predictor_module
 from lextables.tasks.answers.collection import ANSWERED_FROM, WITHOUT_TEXT
 
-ANSWERS = of_task("answers")
-ANSWERED = any_of(ANSWERS)
+ANSWERS = AnswerJobs(RUNS)
+ANSWERED = any_of(ANSWERS.tasks)
 
 
 if not CONFIG.submit_small_jobs:
@@ -19,13 +19,10 @@ if not CONFIG.submit_small_jobs:
         answers_score,
 
 
-include: "functions/answers.smk"
-
-
 # Baselines that do not read the text: the distribution of other documents' answers, or random answers.
 rule answers_prior:
     input:
-        data=answers_tables(*WITHOUT_TEXT),
+        data=ANSWERS.tables(*WITHOUT_TEXT),
         highlights=[],
     output:
         predictions=f"{RUN}/predictions.parquet",
@@ -37,16 +34,17 @@ rule answers_prior:
     wildcard_constraints:
         dataset=ANSWERED,
         experiment="answer",
-        model=answered_by("answer", "prior", "random"),
+        model=ANSWERS.models("answer", "prior", "random"),
     conda:
         ENVIRONMENT
     params:
-        **predictor_params("words"),
-        settings=settings,
-        names=answers_names,
+        predictor="words",
+        code=code("answers_predict.py", predictor_module("words")),
+        settings=RUNS.settings,
+        names=ANSWERS.names,
         device=CONFIG.device,
         vectors=KEPT_VECTORS,
-        asking=ASKING,
+        asking=RUNS.asking,
     message:
         "Answering the questions of {wildcards.dataset} without a text ({wildcards.model})."
     script:
@@ -55,13 +53,13 @@ rule answers_prior:
 
 use rule answers_prior as answers_linear with:
     input:
-        data=answers_tables(*ANSWERED_FROM),
+        data=ANSWERS.tables(*ANSWERED_FROM),
         highlights=[],
     wildcard_constraints:
         dataset=ANSWERED,
         experiment="answer",
-        model=answered_by("answer", "linear"),
-    threads: min(2, MODEL_THREADS)
+        model=ANSWERS.models("answer", "linear"),
+    threads: min(2, RESOURCES.model_threads)
     resources:
         mem_mb=per_attempt(4000),
     message:
@@ -72,24 +70,25 @@ use rule answers_linear as answers_vectors with:
     wildcard_constraints:
         dataset=ANSWERED,
         experiment="answer",
-        model=answered_by("answer", "vectors"),
-    threads: MODEL_THREADS
+        model=ANSWERS.models("answer", "vectors"),
+    threads: RESOURCES.model_threads
     resources:
-        **model_job(run_work()),
+        **RESOURCES.of_model(RESOURCES.run_work()),
     params:
-        **predictor_params("vectors"),
+        predictor="vectors",
+        code=code("answers_predict.py", predictor_module("vectors")),
     message:
         "Learning to answer the questions of {wildcards.dataset} from vectors ({wildcards.model})."
 
 
 use rule answers_linear as answers_mark with:
     input:
-        data=answers_tables(*ANSWERED_FROM),
-        highlights=answers_tables("highlights"),
+        data=ANSWERS.tables(*ANSWERED_FROM),
+        highlights=ANSWERS.tables("highlights"),
     wildcard_constraints:
         dataset=ANSWERED,
         experiment="mark",
-        model=answered_by("mark", "never", "random", "overlap", "linear"),
+        model=ANSWERS.models("mark", "never", "random", "overlap", "linear"),
     message:
         "Marking the paragraphs of {wildcards.dataset} for each question ({wildcards.model})."
 
@@ -98,7 +97,7 @@ use rule answers_vectors as answers_mark_vectors with:
     wildcard_constraints:
         dataset=ANSWERED,
         experiment="mark",
-        model=answered_by("mark", "vectors"),
+        model=ANSWERS.models("mark", "vectors"),
     message:
         "Marking the paragraphs of {wildcards.dataset} for each question by vectors ({wildcards.model})."
 
@@ -109,9 +108,10 @@ use rule answers_vectors as answers_ask with:
         experiment="ask",
         model="[^/]+",
     resources:
-        **asking_job(1440, run_work()),
+        **RESOURCES.of_asking(1440, RESOURCES.run_work()),
     params:
-        **predictor_params("language_model"),
+        predictor="language_model",
+        code=code("answers_predict.py", predictor_module("language_model")),
     message:
         "Asking {wildcards.model} the questions of {wildcards.dataset}."
 
@@ -120,7 +120,7 @@ use rule answers_ask as answers_mark_ask with:
     wildcard_constraints:
         dataset=ANSWERED,
         experiment="mark",
-        model=answered_by("mark", "language-model"),
+        model=ANSWERS.models("mark", "language-model"),
     message:
         "Asking {wildcards.model} which paragraphs of {wildcards.dataset} are relevant to each question."
 
@@ -128,8 +128,8 @@ use rule answers_ask as answers_mark_ask with:
 rule answers_score:
     input:
         predictions=f"{RUN}/predictions.parquet",
-        data=answers_tables(*ANSWERED_FROM),
-        highlights=highlights_scored,
+        data=ANSWERS.tables(*ANSWERED_FROM),
+        highlights=ANSWERS.scored_highlights,
     output:
         scores=f"{RUN}/scores.parquet",
         units=f"{RUN}/units.parquet",
@@ -143,9 +143,7 @@ rule answers_score:
     conda:
         ENVIRONMENT
     params:
-        task=lambda wildcards: ANSWERS[wildcards.dataset].model_dump(
-            mode="json", include=SCORED_BY
-        ),
+        task=ANSWERS.scored_task,
         code=code("answers_score.py"),
     message:
         "Scoring {wildcards.model} on {wildcards.dataset} ({wildcards.experiment}, seed {wildcards.seed})."

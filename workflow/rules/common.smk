@@ -57,6 +57,7 @@ try:
     from lextables.planning.runs import Runs
     from lextables.planning.scripts import (
         any_of,
+        code,
         content_of,
         digest_of,
         fingerprint_of,

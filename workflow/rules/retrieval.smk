@@ -5,11 +5,10 @@
 #   steps retrieve -> (rerank ->) score, or search -> choice -> train -> rerank-tuned or retrieve-tuned -> score;
 #         fuse and feedback combine several first stages
 
-from lextables.planning import rankings
-from lextables.tasks.retrieval.collection import files as collection_files
+from lextables.planning.rankings import Rankings, ranker_module
 
-RETRIEVAL = of_task("retrieval")
-RETRIEVED = any_of(RETRIEVAL)
+RANKINGS = Rankings(RUNS, RESOURCES)
+RETRIEVED = any_of(RANKINGS.tasks)
 
 
 if not CONFIG.submit_small_jobs:
@@ -20,9 +19,6 @@ if not CONFIG.submit_small_jobs:
         retrieval_score,
 
 
-include: "functions/retrieval.smk"
-
-
 RANKING_MESSAGES = {
     "retrieve": "Ranking the documents of every query of {wildcards.dataset} with {wildcards.model}.",
     "rerank": "Reordering the first hits of {wildcards.dataset} with {wildcards.model}.",
@@ -30,18 +26,18 @@ RANKING_MESSAGES = {
 }
 
 # One job makes all runs of a system: every form of the queries, and every way to read the documents.
-for ranking_rule in rankings.ranking_rules(SPECS, RETRIEVAL):
+for ranking_rule in RANKINGS.rules():
 
     rule:
         name:
             ranking_rule.name
         input:
-            data=collection,
-            hits=hits_of,
+            data=RANKINGS.tables,
+            hits=RANKINGS.hits,
             weights=[],
         output:
-            predictions=in_conditions("predictions.parquet", ranking_rule.conditions),
-            records=in_conditions("run.json", ranking_rule.conditions),
+            predictions=RANKINGS.files("predictions.parquet", ranking_rule.conditions),
+            records=RANKINGS.files("run.json", ranking_rule.conditions),
         log:
             f"{RESULTS}/runs/{{dataset}}/{{experiment}}/{{model}}/log.txt",
         benchmark:
@@ -52,16 +48,17 @@ for ranking_rule in rankings.ranking_rules(SPECS, RETRIEVAL):
             model=any_of(map(re.escape, ranking_rule.models)),
         conda:
             ENVIRONMENT
-        threads: 1 if ranking_rule.kind in rankings.WITHOUT_MODEL else MODEL_THREADS
+        threads: RANKINGS.threads_of(ranking_rule.kind)
         resources:
-            **ranking_resources(ranking_rule.kind),
+            **RANKINGS.resources_of(ranking_rule.kind),
         params:
-            **ranker_params(ranking_rule.kind),
-            settings=ranking_settings,
-            task=retrieval_task,
+            kind=ranking_rule.kind,
+            code=code("retrieval_rank.py", ranker_module(ranking_rule.kind)),
+            settings=RANKINGS.settings,
+            task=RANKINGS.ranked_task,
             device=CONFIG.device,
             vectors=KEPT_VECTORS,
-            asking=ASKING,
+            asking=RUNS.asking,
         message:
             RANKING_MESSAGES[ranking_rule.experiment]
         script:
@@ -70,9 +67,9 @@ for ranking_rule in rankings.ranking_rules(SPECS, RETRIEVAL):
 
 rule retrieval_rerank_tuned:
     input:
-        data=collection,
-        hits=hits_of,
-        weights=weights_of,
+        data=RANKINGS.tables,
+        hits=RANKINGS.hits,
+        weights=RUNS.start_weights,
     output:
         predictions=[f"{RUN}/predictions.parquet"],
         records=[f"{RUN}/run.json"],
@@ -85,16 +82,17 @@ rule retrieval_rerank_tuned:
         experiment="rerank-tuned",
     conda:
         ENVIRONMENT
-    threads: MODEL_THREADS
+    threads: RESOURCES.model_threads
     resources:
-        **model_job(run_work()),
+        **RESOURCES.of_model(RESOURCES.run_work()),
     params:
-        **ranker_params("cross-encoder"),
-        settings=ranking_settings,
-        task=retrieval_task,
+        kind="cross-encoder",
+        code=code("retrieval_rank.py", ranker_module("cross-encoder")),
+        settings=RANKINGS.settings,
+        task=RANKINGS.ranked_task,
         device=CONFIG.device,
         vectors=KEPT_VECTORS,
-        asking=ASKING,
+        asking=RUNS.asking,
     message:
         "Reordering the first hits of {wildcards.dataset} with the fine-tuned {wildcards.model} (seed {wildcards.seed})."
     script:
@@ -106,7 +104,8 @@ use rule retrieval_rerank_tuned as retrieval_rerank_classified with:
         dataset=RETRIEVED,
         experiment="rerank-classified",
     params:
-        **ranker_params("classifier"),
+        kind="classifier",
+        code=code("retrieval_rank.py", ranker_module("classifier")),
     message:
         "Reordering the first hits of {wildcards.dataset} with the classifier {wildcards.model} (seed {wildcards.seed})."
 
@@ -116,7 +115,8 @@ use rule retrieval_rerank_tuned as retrieval_dense_tuned with:
         dataset=RETRIEVED,
         experiment="retrieve-tuned",
     params:
-        **ranker_params("bi-encoder"),
+        kind="bi-encoder",
+        code=code("retrieval_rank.py", ranker_module("bi-encoder")),
     message:
         "Ranking the documents of every query of {wildcards.dataset} with the fine-tuned {wildcards.model} (seed {wildcards.seed})."
 
@@ -126,15 +126,16 @@ use rule retrieval_rerank_tuned as retrieval_feedback with:
         dataset=RETRIEVED,
         experiment="feedback",
     params:
-        **ranker_params("feedback"),
+        kind="feedback",
+        code=code("retrieval_rank.py", ranker_module("feedback")),
     message:
         "Ranking the documents of every query of {wildcards.dataset} by several systems and the similarity to the first hits ({wildcards.model}, {wildcards.condition}, seed {wildcards.seed})."
 
 
 rule retrieval_fuse:
     input:
-        data=collection,
-        hits=hits_of,
+        data=RANKINGS.tables,
+        hits=RANKINGS.hits,
         weights=[],
     output:
         predictions=[f"{RUN}/predictions.parquet"],
@@ -149,12 +150,13 @@ rule retrieval_fuse:
     conda:
         ENVIRONMENT
     params:
-        **ranker_params("fusion"),
-        settings=ranking_settings,
-        task=retrieval_task,
+        kind="fusion",
+        code=code("retrieval_rank.py", ranker_module("fusion")),
+        settings=RANKINGS.settings,
+        task=RANKINGS.ranked_task,
         device=CONFIG.device,
         vectors=KEPT_VECTORS,
-        asking=ASKING,
+        asking=RUNS.asking,
     message:
         "Ranking the documents of every query of {wildcards.dataset} by the scores of several systems ({wildcards.model}, {wildcards.condition}, seed {wildcards.seed})."
     script:
@@ -163,10 +165,10 @@ rule retrieval_fuse:
 
 rule retrieval_search:
     input:
-        data=collection,
+        data=RANKINGS.tables,
         census=f"{RESULTS}/data/{{dataset}}/census.json",
-        candidates=needs,
-        choice=choice_of,
+        candidates=RUNS.needed_predictions,
+        choice=RUNS.choice,
     output:
         predictions=f"{RUN}/predictions.parquet",
         record=f"{RUN}/run.json",
@@ -179,16 +181,16 @@ rule retrieval_search:
         experiment="search",
     conda:
         ENVIRONMENT
-    threads: MODEL_THREADS
+    threads: RESOURCES.model_threads
     resources:
-        **model_job(run_work()),
+        **RESOURCES.of_model(RESOURCES.run_work()),
     params:
-        settings=settings,
-        task=retrieval_task,
+        settings=RUNS.settings,
+        task=RANKINGS.ranked_task,
         device=CONFIG.device,
-        work=work,
-        tuning=tuning,
-        code=tuning_code,
+        work=RUNS.work_folder,
+        tuning=RANKINGS.tuning,
+        code=RANKINGS.tuning_code,
     message:
         "Fine-tuning {wildcards.model} on {wildcards.dataset} and reading the validation queries ({wildcards.condition}, seed {wildcards.seed})."
     script:
@@ -208,11 +210,11 @@ use rule retrieval_search as retrieval_train with:
 
 rule retrieval_choose:
     input:
-        data=collection,
-        hits=lambda wildcards: chosen_by(wildcards, searched=False),
-        searched=lambda wildcards: chosen_by(wildcards, searched=True),
+        data=RANKINGS.tables,
+        hits=RANKINGS.reordered,
+        searched=RANKINGS.searched,
     output:
-        f"{run_folder(seed=0)}/run.json",
+        f"{RUNS.folder(seed=0)}/run.json",
     log:
         f"{RESULTS}/logs/{{dataset}}/{{experiment}}/{{model}}/{{condition}}.log",
     benchmark:
@@ -223,9 +225,9 @@ rule retrieval_choose:
     conda:
         ENVIRONMENT
     params:
-        settings=settings,
-        task=scored_task,
-        rates=searched_rates,
+        settings=RUNS.settings,
+        task=RANKINGS.scored_task,
+        rates=RANKINGS.rates,
         code=code("retrieval_choose.py"),
     message:
         "Choosing the settings of {wildcards.model} on the validation queries of {wildcards.dataset}."
@@ -235,7 +237,7 @@ rule retrieval_choose:
 
 rule retrieval_score:
     input:
-        data=collection,
+        data=RANKINGS.tables,
         predictions=f"{RUN}/predictions.parquet",
     output:
         scores=f"{RUN}/scores.parquet",
@@ -250,8 +252,8 @@ rule retrieval_score:
     conda:
         ENVIRONMENT
     params:
-        queries=lambda wildcards: settings(wildcards).get("queries"),
-        task=scored_task,
+        queries=RANKINGS.queries,
+        task=RANKINGS.scored_task,
         code=code("retrieval_score.py"),
     message:
         "Scoring {wildcards.experiment} by {wildcards.model} on {wildcards.dataset} ({wildcards.condition}, seed {wildcards.seed})."

@@ -4,6 +4,10 @@
 #   out   {RESULTS}/runs/{dataset}/given/own-<name>/..., read by the scoring rule of the task
 #   steps a TREC run, n-best JSON, csv or JSON lines -> predictions.parquet
 
+from lextables.planning.submitted_jobs import SubmittedJobs
+
+SUBMITTED = SubmittedJobs(PROJECT)
+
 
 if not CONFIG.submit_small_jobs:
 
@@ -11,20 +15,28 @@ if not CONFIG.submit_small_jobs:
         given,
 
 
-include: "functions/submitted.smk"
-
-
-use rule base_run as given with:
+rule given:
     input:
-        data=submitted_data,
+        data=SUBMITTED.tables,
+    output:
+        predictions=f"{RUN}/predictions.parquet",
+        record=f"{RUN}/run.json",
+    log:
+        f"{RUN}/log.txt",
+    benchmark:
+        f"{RESULTS}/benchmarks/{{dataset}}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.tsv"
     wildcard_constraints:
-        dataset=any_of(TASKS),
+        dataset=any_of(PROJECT.tasks),
         experiment="given",
+    conda:
+        ENVIRONMENT
     resources:
         mem_mb=per_attempt(4000),
     params:
-        task=submitted_task,
-        script="submitted",
-        code=submitted_code,
+        settings=RUNS.settings,
+        task=SUBMITTED.task,
+        code=SUBMITTED.code,
     message:
         "Checking the predictions of {wildcards.model} for {wildcards.dataset} (seed {wildcards.seed})."
+    script:
+        "../scripts/submitted.py"

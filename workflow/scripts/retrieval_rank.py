@@ -14,7 +14,8 @@ with (
     job(snakemake.log[0]),
     recorded_all(snakemake.output.records, params.settings) as records,
 ):
-    ranker = import_module(f"lextables.tasks.retrieval.rankers.{params.ranker}")
+    kind = params.kind.replace("-", "_")
+    ranker = import_module(f"lextables.tasks.retrieval.rankers.{kind}")
     ranking = Ranking(
         collection.load(snakemake.input.data, params.task),
         params.settings,

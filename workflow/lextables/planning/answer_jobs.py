@@ -1,25 +1,68 @@
-"""The jobs of the answers task: which models they run, and what their scores depend on."""
+"""The jobs of the answers task."""
 
-from collections.abc import Container, Mapping
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
-from lextables.pipeline.run import Run
-from lextables.tasks.plan import Spec
+from snakemake.iocontainers import Wildcards
+
+from lextables.planning.runs import Runs
+from lextables.planning.scripts import any_of
 
 # The fields of the registry's task that scores depend on.
-SCORED_BY = frozenset({"names", "smoothing", "folds"})
+SCORED_BY = {"names", "smoothing", "folds"}
+MARK = "mark"  # the experiment of marked paragraphs
 
 
-def models_of(
-    specs: Mapping[Run, Spec],
-    datasets: Container[str],
-    experiment: str,
-    kinds: Container[str],
-) -> set[str]:
-    """Return the models of these kinds in an experiment on these data sets."""
-    models = set()
-    for run, spec in specs.items():
-        if (run.experiment, run.paper in datasets) != (experiment, True):
-            continue
-        if spec.settings["kind"] in kinds:
-            models.add(run.model)
-    return models
+def predictor_module(name: str) -> str:
+    """Return the name of the module of a kind of models."""
+    return f"lextables.tasks.answers.predictors.{name}"
+
+
+@dataclass(frozen=True)
+class AnswerJobs:
+    """Inputs and params of the rules of answers."""
+
+    runs: Runs
+
+    @cached_property
+    def tasks(self) -> dict[str, Any]:
+        """{data set: its task}."""
+        return self.runs.project.tasks_of_kind("answers")
+
+    def names(self, wildcards: Wildcards) -> dict[str, str]:
+        """Param: the data set's names of the tables and the column that the task reads."""
+        return self.tasks[wildcards.dataset].names.model_dump()
+
+    def scored_task(self, wildcards: Wildcards) -> dict[str, Any]:
+        """Param: the task for scoring."""
+        task = self.tasks[wildcards.dataset]
+        return task.model_dump(mode="json", include=SCORED_BY)
+
+    def tables(self, *tables: str) -> Callable[[Wildcards], list[str]]:
+        """Input function: these tables of the task."""
+
+        def files(wildcards: Wildcards) -> list[str]:
+            names = self.names(wildcards)
+            of_data_set = [names[table] for table in tables]
+            return self.runs.project.tables(wildcards.dataset, *of_data_set)
+
+        return files
+
+    def scored_highlights(self, wildcards: Wildcards) -> list[str]:
+        """Input: the human highlights, for a run that marks paragraphs; empty for others."""
+        if wildcards.experiment != MARK:
+            return []
+        return self.tables("highlights")(wildcards)
+
+    def models(self, experiment: str, *kinds: str) -> str:
+        """Return the pattern of the models of these kinds in an experiment."""
+        models = set()
+        for run, spec in self.runs.project.specs.items():
+            if run.experiment != experiment or run.paper not in self.tasks:
+                continue
+            if spec.settings["kind"] in kinds:
+                models.add(re.escape(run.model))
+        return any_of(models)

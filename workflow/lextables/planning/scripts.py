@@ -6,7 +6,7 @@ output, which Snakemake does not compare, and another param has its digest.
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,23 +21,28 @@ from lextables.pipeline.fingerprint import fingerprint
 DIGITS = 16  # hexadecimal digits of a digest
 
 
-def script_params(name: str, *computed: str) -> dict[str, Any]:
-    """Return the params of a rule: its script, and the fingerprint of its code.
+def code(script: str, *computed: str) -> Callable[[Wildcards], str]:
+    """Return a param: the fingerprint of a rule's code.
 
-    The fingerprint changes when the script changes, or a module that it imports.
-    ``computed`` are the modules that the script imports by a computed name.
+    It changes when the script changes, or a module that it imports.  ``computed`` are the
+    modules that the script imports by a computed name.
     """
 
     # A function, so that only the scripts of planned jobs are read.
-    def code(wildcards: Wildcards) -> str:
-        return fingerprint_of(f"{name}.py", *computed)
+    def of_script(wildcards: Wildcards) -> str:
+        return fingerprint_of(script, *computed)
 
-    return {"script": name, "code": code}
+    return of_script
+
+
+def script_params(name: str, *computed: str) -> dict[str, Any]:
+    """Return the params of a rule: its script, and the fingerprint of its `code`."""
+    return {"script": name, "code": code(f"{name}.py", *computed)}
 
 
 @cache
 def fingerprint_of(script: str, *computed: str) -> str:
-    """Return the fingerprint of a script (see `script_params`)."""
+    """Return the fingerprint of a script (see `code`)."""
     return fingerprint(str(ROOT / "workflow/scripts" / script), *computed)
 
 

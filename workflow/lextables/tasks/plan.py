@@ -36,6 +36,7 @@ WHOLE = 100  # per cent of the training examples
 SUBMITTED = "given"  # the experiment of submitted predictions
 LANGUAGE_MODELS = ("language-model", "language-model-api")  # kinds of users' models
 OUR_PROMPT = "our prompt"  # in the name of a row whose published prompt is unknown
+SEARCH = "search"  # the experiment of trials
 ASK = "ask"  # the experiment of language models without training
 NEEDS_GPU = "is slow without a GPU; to run it anyway, add it to extra_models (docs/language-models.md)"
 COUNTS = ("no seed", "one seed", "two seeds", "three seeds", "four seeds")
@@ -408,7 +409,7 @@ class Planner(ABC):
         """Register a training of each trial and seed, scored on validation data; ``runs`` as in `add`."""
         return [
             self.add(
-                self.run("search", model, f"{prefix}-{trial.name}", seed),
+                self.run(SEARCH, model, f"{prefix}-{trial.name}", seed),
                 {**settings, **trial.settings},
                 **runs,
             )

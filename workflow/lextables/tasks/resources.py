@@ -12,10 +12,9 @@ from typing import Any, Literal
 from lextables.models.resolve import Model
 from lextables.pipeline.run import Run
 from lextables.tasks import requests
-from lextables.tasks.plan import ASK, Spec
+from lextables.tasks.plan import ASK, SEARCH, Spec
 from lextables.tasks.requests import Texts
 
-SEARCH = "search"  # the experiment of trials
 Action = Literal["train", "read", "ask"]
 MEGABYTE = 1e6
 DEFAULT_LENGTH = 512  # tokens

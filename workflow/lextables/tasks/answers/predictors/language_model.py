@@ -42,7 +42,9 @@ from lextables.tasks.answers.settings import WHOLE_DOCUMENT, AskingSettings
 RELEVANT = ("Yes", "No")
 BATCH = 1000  # questions about paragraphs; their prompts are in memory together
 
-Answers = dict[tuple[str, str], Sequence[float]]  # {(document, question): probabilities}
+Answers = dict[
+    tuple[str, str], Sequence[float]
+]  # {(document, question): probabilities}
 
 _log = logging.getLogger("lextables")
 
