@@ -8,21 +8,14 @@ Tracked changes are read as accepted.
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from lxml import etree
 
 from lextables.papers.cuad.contract import LIMIT, Contract, too_long
-from lextables.papers.cuad.word_styles import (
-    Styles,
-    attribute,
-    child,
-    is_on,
-    name_of,
-    value_of,
-)
+from lextables.papers.cuad.word_styles import Styles, is_on, value_at
 from lextables.pipeline.errors import BadInput
 from lextables.sources.archives import Bounds, OverBounds, read_member
 
@@ -30,48 +23,18 @@ from lextables.sources.archives import Bounds, OverBounds, read_member
 WORD = Bounds(member=64 << 20, volume=128 << 20, ratio=1000)
 MAIN_PART = "word/document.xml"
 
-# Elements, by local name, whose content is text of the contract.
-_READ = {
-    *(
-        "document",
-        "body",
-        "p",
-        "r",
-        "hyperlink",
-        "ins",
-        "moveTo",
-        "smartTag",
-        "customXml",
-        "dir",
-        "bdo",
-    ),
-    *(
-        "sdt",
-        "sdtContent",
-        "fldSimple",
-        "ruby",
-        "rubyBase",
-        "tbl",
-        "tr",
-        "tc",
-        "AlternateContent",
-    ),
-    *("Choice", "Fallback"),
-}
+# Elements, by local name, whose content is text of the contract, besides those with a handler.
+_READ = (
+    "document body hyperlink ins moveTo smartTag customXml dir bdo sdtContent ruby"
+    " rubyBase Choice Fallback"
+).split()
 _LITERAL = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
 # Elements with content that no reader sees.
-_INVISIBLE = {
-    *(
-        "instrText",
-        "delInstrText",
-        "fldData",
-        "docPr",
-        "cNvPr",
-        "hlinkClick",
-        "hlinkHover",
-    ),
-    *("printerSettings", "tabs"),
-}
+_INVISIBLE = (
+    "instrText delInstrText fldData docPr cNvPr hlinkClick hlinkHover printerSettings"
+    " tabs"
+).split()
+REFERENCE = "refers-to-"  # in front of the names of attributes
 DELETIONS = "tracked deletions"
 DRAWING = "text in drawings"
 HIDDEN = "hidden text"
@@ -83,7 +46,6 @@ SYMBOLS = "symbols"
 # Elements whose text is not read, with the name for it in the note.
 _UNREAD_TEXT = {
     "del": DELETIONS,
-    "delText": DELETIONS,
     "moveFrom": "moved text at its former place",
     "drawing": DRAWING,
     "pict": DRAWING,
@@ -115,55 +77,24 @@ _UNREAD = {
     "pgNum": "page numbers",
 }
 _STORIES = {"headerReference", "footerReference"}
-_WITHOUT_REFERENCE = {
-    *(
-        "footnoteReference",
-        "endnoteReference",
-        "commentReference",
-        "textpath",
-        "checkBox",
-        "ddList",
-        "pgNum",
-    ),
-}
+_WITHOUT_REFERENCE = (
+    "footnoteReference endnoteReference commentReference textpath checkBox ddList pgNum"
+).split()
 # Fields that show nothing.
-_SILENT_FIELDS = {
-    "XE",
-    "TC",
-    "TA",
-    "RD",
-    "SET",
-    "PRIVATE",
-    "ASK",
-    "ADVANCE",
-    "BIBLIOGRAPHY",
-}
+_SILENT_FIELDS = set("XE TC TA RD SET PRIVATE ASK ADVANCE BIBLIOGRAPHY".split())
 _FORM_FIELDS = {"FORMCHECKBOX", "FORMDROPDOWN"}  # noted by their data
 # The longest paragraph of a cell in a row of data; longer ones are prose in a layout table.
 CELL = 100
 
-# Symbols by font and code; the codes may be shifted by 0xF000.
+# Properties of text that is left out.
+_LEFT_OUT = {"vanish": HIDDEN, "strike": STRUCK, "dstrike": STRUCK}
+
+_WINGDINGS = b"\x6c\x6e\x71\xa7\xa8\xd8\xe0\xfb\xfc\xfd\xfe"
+_SYMBOL = b"\xa3\xb0\xb1\xb3\xb4\xb7\xb9\xd2\xd3\xd4\xe2\xe3\xe4abgdepqlmsDSWPF"
+# {font: {code: character}}; codes in a file may be shifted by 0xF000.
 _CODES = {
-    "wingdings": {
-        **dict(
-            zip(
-                b"\x6c\x6e\x71\xa7\xa8\xd8\xe0\xfb\xfc\xfd\xfe",
-                "●■❑▪◻➢→✗✓☒☑",
-                strict=True,
-            )
-        ),
-    },
-    "symbol": {
-        **dict(
-            zip(
-                b"\xa3\xb0\xb1\xb3\xb4\xb7\xb9\xd2\xd3\xd4\xe2\xe3\xe4",
-                "≤°±≥×•≠®©™®©™",
-                strict=True,
-            )
-        ),
-        **dict(zip(b"abgdepqlms", "αβγδεπθλμσ", strict=True)),
-        **dict(zip(b"DSWPF", "ΔΣΩΠΦ", strict=True)),
-    },
+    "wingdings": dict(zip(_WINGDINGS, "●■❑▪◻➢→✗✓☒☑", strict=True)),
+    "symbol": dict(zip(_SYMBOL, "≤°±≥×•≠®©™®©™αβγδεπθλμσΔΣΩΠΦ", strict=True)),
 }
 _PRIVATE_USE = re.compile("[\ue000-\uf8ff]")
 
@@ -255,7 +186,7 @@ class _Package:
             except (etree.XMLSyntaxError, zipfile.BadZipFile) as error:
                 damage = damage or error
                 continue
-            if root is not None and name_of(root) == "document":
+            if root is not None and root.tag == "document":
                 return _part_name(part), root
         if damage:
             raise damage
@@ -301,27 +232,35 @@ def _part_name(name: str) -> str:
 
 
 def _parsed(content: bytes) -> etree._Element:
+    """Return the root of a part, whose elements and attributes have their local names.
+
+    Attributes that refer to another part begin with `REFERENCE`.
+    """
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
-    return etree.fromstring(content, parser)
-
-
-def _elements(element: etree._Element) -> Iterator[etree._Element]:
-    return element.iterchildren(etree.Element)
+    root = etree.fromstring(content, parser)
+    for element in root.iter(etree.Element):
+        element.tag = etree.QName(element).localname
+        attributes: dict[str, str] = {}
+        for name, value in element.attrib.items():
+            local = etree.QName(name).localname
+            if "/relationships}" in name or local == "relid":
+                local = f"{REFERENCE}{local}"
+            attributes.setdefault(local, value)
+        element.attrib.clear()
+        element.attrib.update(attributes)
+    return root
 
 
 def _references(element: etree._Element) -> list[str]:
     """Return the ids of other parts that an element's attributes name."""
-    found = []
-    for name, value in element.attrib.items():
-        if value and ("/relationships}" in name or name.endswith("}relid")):
-            found.append(value)
-    return found
+    attributes = element.attrib.items()
+    return [value for name, value in attributes if name.startswith(REFERENCE) and value]
 
 
 def _has_content(element: etree._Element) -> bool:
     """Whether an element, or one below it, shows text or refers to another part."""
     for inside in element.iter(etree.Element):
-        shows_text = name_of(inside) in ("t", "sym") and (inside.text or inside.attrib)
+        shows_text = inside.tag in ("t", "sym") and (inside.text or inside.attrib)
         if shows_text or _references(inside):
             return True
     return False
@@ -335,6 +274,23 @@ class _Field:
     instruction: str = ""
 
 
+@dataclass(frozen=True)
+class _Place:
+    """Where an element is.
+
+    ``unread`` is the name in the note of text that is not read, "" where it is read.
+    The styles are the ids of those of the open table and paragraph.
+    """
+
+    unread: str = ""
+    table_style: str = ""
+    paragraph_style: str = ""
+
+    def left_out(self, reason: str) -> "_Place":
+        """Return a place whose text is not read; the reason of an outer element stays."""
+        return self if self.unread else replace(self, unread=reason)
+
+
 @dataclass
 class _Reader:
     """Walks the main part, and collects text and what was not read."""
@@ -343,16 +299,12 @@ class _Reader:
     read_part: Callable[[bytes], Contract]
     unread: Counter[str] = field(default_factory=Counter)
     out: list[str] = field(default_factory=list)
-    boxes: list[str] = field(
-        default_factory=list
-    )  # text boxes anchored in the open paragraph
-    row: list[str] = field(default_factory=list)
+    # text boxes anchored in the open paragraph
+    boxes: list[str] = field(default_factory=list)
+    row: list[str] = field(default_factory=list)  # cells of the open row
     fields: list[_Field] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     parts: dict[str, Contract] = field(default_factory=dict)
-    # (kind, id) of the styles of the open table and paragraph.
-    table_style: tuple[str, str] = ("table", "")
-    paragraph_style: tuple[str, str] = ("paragraph", "")
     size: int = 0
     last_unread: str = ""
 
@@ -365,64 +317,51 @@ class _Reader:
         roots = [self.package.xml(name) for name in named]
         self.styles = Styles(next((root for root in roots if root is not None), None))
         self.complete_fields = _complete_fields(root)
-        self._walk(root, "")
+        self._walk(root, _Place())
         self.out += self.boxes
         text = re.sub(r"\n{3,}", "\n\n", "".join(self.out)).strip("\n") + "\n"
         if symbols := _PRIVATE_USE.findall(text):
             self.unread[SYMBOLS] += len(symbols)
         notes = tuple(dict.fromkeys(self.notes))
         if self.unread:
-            listed = ", ".join(
-                f"{name} ({count})" for name, count in self.unread.items()
-            )
+            listed = ", ".join(f"{name} ({n})" for name, n in self.unread.items())
             notes = (f"Not read from the Word file: {listed}.", *notes)
         return Contract(text, notes)
 
-    def _walk(self, element: etree._Element, unread: str) -> None:
-        """Read an element.  ``unread`` is the name in the note of text that is not read, "" where it is."""
-        name = name_of(element)
-        if name in _INVISIBLE:
-            if name == "instrText" and self.fields:
-                self.fields[-1].instruction += element.text or ""
-        elif name in ("t", "delText"):
-            self._text(element.text or "", unread or _UNREAD_TEXT.get(name, ""))
-        elif name == "fldChar":
-            self._field(element)
-            self._children(element, unread)
-        elif name in _LITERAL:
-            self._write(_LITERAL[name], unread)
-        elif name == "sym":
-            self._symbol(element, unread)
-        elif name == "altChunk":
-            self._inserted_part(element, unread)
-        elif name in _HANDLERS:
-            _HANDLERS[name](self, element, unread)
-        else:
-            self._other(element, name, unread)
+    def _walk(self, element: etree._Element, place: _Place) -> None:
+        handler = _HANDLERS.get(element.tag, _Reader._other)
+        handler(self, element, place)
 
-    def _children(self, element: etree._Element, unread: str) -> None:
-        for inside in _elements(element):
-            self._walk(inside, unread)
+    def _children(self, element: etree._Element, place: _Place) -> None:
+        for inside in element.iterchildren(etree.Element):
+            self._walk(inside, place)
 
-    def _other(self, element: etree._Element, name: str, unread: str) -> None:
-        """Read an element of the allow-list, or note the content of any other."""
-        if name in _READ:
-            self._children(element, unread)
-            return
-        reason = unread or _UNREAD_TEXT.get(name) or f"text in <{name}>"
-        is_shown = name in _WITHOUT_REFERENCE or bool(_references(element))
+    def _other(self, element: etree._Element, place: _Place) -> None:
+        """Note the content of an element that is not on the allow-list."""
+        name = element.tag
         if name in _STORIES:
             is_shown = self._story_has_content(element)
+        else:
+            is_shown = name in _WITHOUT_REFERENCE or bool(_references(element))
         if is_shown:
             self._note(_UNREAD.get(name, f"the content of <{name}>"))
+        place = place.left_out(_UNREAD_TEXT.get(name, f"text in <{name}>"))
         # In drawings such text is a position or a size.
-        if reason != DRAWING:
-            self._text(element.text or "", reason)
+        if place.unread != DRAWING:
+            self._text(element, place)
         # Only drawings hold text boxes.
-        self._children(element, reason)
+        self._children(element, place)
 
-    def _write(self, text: str, unread: str) -> None:
-        if unread or self._in_instruction():
+    def _invisible(self, element: etree._Element, place: _Place) -> None:
+        if element.tag == "instrText" and self.fields:
+            self.fields[-1].instruction += element.text or ""
+
+    def _literal(self, element: etree._Element, place: _Place) -> None:
+        if not place.unread:
+            self._write(_LITERAL[element.tag])
+
+    def _write(self, text: str) -> None:
+        if self._in_instruction():
             return
         self.size += len(text)
         if self.size > 2 * LIMIT:  # line ends are counted too, but not all are kept
@@ -430,120 +369,112 @@ class _Reader:
         self.out.append(text)
         self.last_unread = ""
 
-    def _text(self, text: str, unread: str) -> None:
-        """Write text, or count it once with the adjacent text that is not read for the same reason."""
-        if not unread:
-            self._write(text, "")
-        elif text.strip() and unread != self.last_unread and not self._in_instruction():
-            self._note(unread)
-            self.last_unread = unread
+    def _text(self, element: etree._Element, place: _Place) -> None:
+        """Write an element's text, or note it."""
+        text = element.text or ""
+        if not place.unread:
+            self._write(text)
+        elif text.strip():
+            self._note_text(place.unread)
+
+    def _deleted_text(self, element: etree._Element, place: _Place) -> None:
+        self._text(element, place.left_out(DELETIONS))
 
     def _note(self, name: str) -> None:
         self.unread[name] += 1
 
-    def _paragraph(self, element: etree._Element, unread: str) -> None:
-        properties = child(element, "pPr")
-        if (
-            not unread
-            and self.styles.is_numbered(properties)
-            and _has_visible_text(element)
-        ):
+    def _note_text(self, reason: str) -> None:
+        """Count text once with the adjacent text that is not read for the same reason."""
+        if reason != self.last_unread and not self._in_instruction():
+            self._note(reason)
+            self.last_unread = reason
+
+    def _paragraph(self, element: etree._Element, place: _Place) -> None:
+        has_text = any(inside.text for inside in element.iter("t"))
+        if has_text and not place.unread and self.styles.is_numbered(element):
             self._note(NUMBERS)
-        outer, self.paragraph_style = (
-            self.paragraph_style,
-            ("paragraph", value_of(properties, "pStyle")),
-        )
+        style = value_at(element, "pPr/pStyle")
         boxes, self.boxes = self.boxes, []
-        self._children(element, unread)
-        continues = self._continues(properties)
+        self._children(element, replace(place, paragraph_style=style))
+        continues = self._continues(element.find("pPr/rPr"))
         if self.boxes or not continues:
             self.out += ["\n\n", *self.boxes]
-        self.paragraph_style, self.boxes = outer, boxes
+        self.boxes = boxes
         self.last_unread = ""
 
-    def _continues(self, properties: etree._Element | None) -> bool:
+    def _continues(self, mark: etree._Element | None) -> bool:
         """Whether a paragraph's mark is deleted or hidden, so that the next paragraph continues it."""
-        mark = child(properties, "rPr")
-        is_deleted = child(mark, "del") is not None
-        if is_deleted:
+        if mark is None:
+            return False
+        if mark.find("del") is not None:
             self._note(DELETIONS)
-        return (
-            is_deleted
-            or child(mark, "moveFrom") is not None
-            or is_on(child(mark, "vanish"))
-        )
+            return True
+        return mark.find("moveFrom") is not None or is_on(mark.find("vanish"))
 
-    def _run(self, element: etree._Element, unread: str) -> None:
-        properties = child(element, "rPr")
-        styles = (
-            self.table_style,
-            self.paragraph_style,
-            ("character", value_of(properties, "rStyle")),
-        )
-        if not unread and self.styles.is_set("vanish", properties, styles):
-            unread = HIDDEN
-        for name in ("strike", "dstrike"):
-            if not unread and self.styles.is_set(name, properties, styles):
-                unread = STRUCK
-        self._children(element, unread)
+    def _run(self, element: etree._Element, place: _Place) -> None:
+        styles = {
+            "table": place.table_style,
+            "paragraph": place.paragraph_style,
+            "character": value_at(element, "rPr/rStyle"),
+        }
+        for name, reason in _LEFT_OUT.items():
+            if not place.unread and self.styles.is_set(name, element, styles):
+                place = place.left_out(reason)
+        self._children(element, place)
 
-    def _table(self, element: etree._Element, unread: str) -> None:
-        outer, self.table_style = (
-            self.table_style,
-            ("table", value_of(element, "tblPr", "tblStyle")),
-        )
-        self._children(element, unread)
-        self.table_style = outer
+    def _table(self, element: etree._Element, place: _Place) -> None:
+        style = value_at(element, "tblPr/tblStyle")
+        self._children(element, replace(place, table_style=style))
         self.out.append("\n\n")
 
-    def _table_row(self, element: etree._Element, unread: str) -> None:
-        properties = child(element, "trPr")
-        if child(properties, "del") is not None:
-            unread = unread or DELETIONS
-        elif is_on(child(properties, "hidden")):
-            unread = unread or HIDDEN
+    def _table_row(self, element: etree._Element, place: _Place) -> None:
+        if element.find("trPr/del") is not None:
+            place = place.left_out(DELETIONS)
+        elif is_on(element.find("trPr/hidden")):
+            place = place.left_out(HIDDEN)
         outer, self.row = self.row, []
-        self._children(element, unread)
+        self._children(element, place)
         cells, self.row = self.row, outer
         self.out.append(_row_text(cells))
 
-    def _cell(self, element: etree._Element, unread: str) -> None:
-        if child(element, "tcPr", "cellDel") is not None:
-            unread = unread or DELETIONS
-        self.row.append(self._apart(element, unread))
+    def _cell(self, element: etree._Element, place: _Place) -> None:
+        if element.find("tcPr/cellDel") is not None:
+            place = place.left_out(DELETIONS)
+        self.row.append(self._apart(element, place))
 
-    def _apart(self, element: etree._Element, unread: str) -> str:
+    def _apart(self, element: etree._Element, place: _Place) -> str:
         """Return the text of an element's children."""
         outer, self.out = self.out, []
-        self._children(element, unread)
+        self._children(element, place)
         inner, self.out = "".join(self.out), outer
         return inner
 
-    def _text_box(self, element: etree._Element, unread: str) -> None:
+    def _text_box(self, element: etree._Element, place: _Place) -> None:
         """Read a text box; its text follows the paragraph to which it is anchored."""
-        unread = "" if unread == DRAWING else unread
-        self.boxes.append(self._apart(element, unread) + "\n\n")
+        if place.unread == DRAWING:
+            place = replace(place, unread="")
+        self.boxes.append(self._apart(element, place) + "\n\n")
 
-    def _alternatives(self, element: etree._Element, unread: str) -> None:
+    def _alternatives(self, element: etree._Element, place: _Place) -> None:
         """Read the first alternative with content: the others show the same."""
-        for alternative in _elements(element):
+        for alternative in element.iterchildren(etree.Element):
             if _has_content(alternative):
-                self._walk(alternative, unread)
+                self._walk(alternative, place)
                 return
 
-    def _content_control(self, element: etree._Element, unread: str) -> None:
-        if is_on(child(element, "sdtPr", "showingPlcHdr")):
-            unread = unread or PLACEHOLDERS
-        self._children(element, unread)
+    def _content_control(self, element: etree._Element, place: _Place) -> None:
+        if is_on(element.find("sdtPr/showingPlcHdr")):
+            place = place.left_out(PLACEHOLDERS)
+        self._children(element, place)
 
-    def _simple_field(self, element: etree._Element, unread: str) -> None:
+    def _simple_field(self, element: etree._Element, place: _Place) -> None:
         if not _has_content(element):
-            self._note_field(attribute(element, "instr"))
-        self._children(element, unread)
+            self._note_field(element.get("instr", ""))
+        self._children(element, place)
 
-    def _field(self, element: etree._Element) -> None:
+    def _field(self, element: etree._Element, place: _Place) -> None:
         """Follow a field through its parts: begin, instruction, separator, result, end."""
-        kind = attribute(element, "fldCharType")
+        kind = element.get("fldCharType")
         if element in self.complete_fields:
             self.fields.append(_Field())
         elif kind == "separate" and self.fields:
@@ -552,6 +483,7 @@ class _Reader:
             ended = self.fields.pop()
             if not ended.in_result and not self._in_instruction():
                 self._note_field(ended.instruction)
+        self._children(element, place)
 
     def _note_field(self, instruction: str) -> None:
         words = instruction.split()
@@ -562,22 +494,16 @@ class _Reader:
     def _in_instruction(self) -> bool:
         return any(not field.in_result for field in self.fields)
 
-    def _symbol(self, element: etree._Element, unread: str) -> None:
-        font = attribute(element, "font").lower()
-        try:
-            code = int(attribute(element, "char"), 16)
-        except ValueError:
-            code = 0
-        character = _CODES.get(font, {}).get(code & 0xFF)
-        is_symbol_font = font in _CODES or "dings" in font
-        if character is None and not is_symbol_font and 0x20 <= code < 0xD800:
-            character = chr(code)
-        if unread or character:
-            self._text(character or "symbol", unread)
+    def _symbol(self, element: etree._Element, place: _Place) -> None:
+        character = _character(element.get("font", ""), element.get("char", ""))
+        if place.unread:
+            self._note_text(place.unread)
+        elif character:
+            self._write(character)
         else:
             self._note(SYMBOLS)
 
-    def _inserted_part(self, element: etree._Element, unread: str) -> None:
+    def _inserted_part(self, element: etree._Element, place: _Place) -> None:
         for part in self._parts(element):
             content = self.package.read(part)
             if content is None:
@@ -587,19 +513,17 @@ class _Reader:
                 if part not in self.parts:
                     self.parts[part] = self.read_part(content)
             except BadInput as error:
-                self.notes.append(
-                    f"Not read from the Word file: an inserted part ({error.what})."
-                )
+                what = f"an inserted part ({error.what})"
+                self.notes.append(f"Not read from the Word file: {what}.")
                 continue
-            self._write(f"\n\n{self.parts[part].text}\n\n", unread)
+            if not place.unread:
+                self._write(f"\n\n{self.parts[part].text}\n\n")
             self.notes += self.parts[part].notes
 
     def _parts(self, element: etree._Element) -> list[str]:
         """Return the parts to which an element refers; "" for one without a relationship."""
-        return [
-            self.relationships.get(reference, ("", ""))[1]
-            for reference in _references(element)
-        ]
+        references = _references(element)
+        return [self.relationships.get(each, ("", ""))[1] for each in references]
 
     def _story_has_content(self, element: etree._Element) -> bool:
         """Whether a header or footer shows something."""
@@ -608,6 +532,14 @@ class _Reader:
 
 
 _HANDLERS = {
+    **dict.fromkeys(_READ, _Reader._children),
+    **dict.fromkeys(_INVISIBLE, _Reader._invisible),
+    **dict.fromkeys(_LITERAL, _Reader._literal),
+    "t": _Reader._text,
+    "delText": _Reader._deleted_text,
+    "fldChar": _Reader._field,
+    "sym": _Reader._symbol,
+    "altChunk": _Reader._inserted_part,
     "p": _Reader._paragraph,
     "r": _Reader._run,
     "tbl": _Reader._table,
@@ -620,18 +552,23 @@ _HANDLERS = {
 }
 
 
-def _has_visible_text(paragraph: etree._Element) -> bool:
-    return any(
-        name_of(inside) == "t" and inside.text
-        for inside in paragraph.iter(etree.Element)
-    )
+def _character(font: str, char: str) -> str:
+    """Return the character of a symbol by its font and code; "" if there is none."""
+    font = font.lower()
+    try:
+        code = int(char, 16)
+    except ValueError:
+        code = 0
+    if font in _CODES or "dings" in font:
+        return _CODES.get(font, {}).get(code & 0xFF, "")
+    return chr(code) if 0x20 <= code < 0xD800 else ""
 
 
 def _complete_fields(root: etree._Element) -> set[etree._Element]:
     """Return the beginnings of fields that have an end: the text after any other is no instruction."""
     open_, complete = [], set()
-    for element in root.iter("{*}fldChar"):
-        kind = attribute(element, "fldCharType")
+    for element in root.iter("fldChar"):
+        kind = element.get("fldCharType")
         if kind == "begin":
             open_.append(element)
         elif kind == "end" and open_:
@@ -642,14 +579,12 @@ def _complete_fields(root: etree._Element) -> set[etree._Element]:
 def _row_text(cells: list[str]) -> str:
     """Return a row of data as one line, and a row of a layout table as paragraphs."""
     paragraphs = []
+    is_layout = False
     for cell in cells:
-        paragraphs.append(
-            [text for text in re.split(r"\n{2,}", cell.strip("\n")) if text.strip()]
-        )
-    is_layout = any(len(cell) > 1 or len("".join(cell)) > CELL for cell in paragraphs)
+        texts = [text for text in re.split(r"\n{2,}", cell.strip("\n")) if text.strip()]
+        is_layout = is_layout or len(texts) > 1 or len("".join(texts)) > CELL
+        paragraphs += texts
     if is_layout:
-        return (
-            "\n\n" + "\n\n".join(text for cell in paragraphs for text in cell) + "\n\n"
-        )
-    line = "\t".join(" ".join(cell[0].split()) for cell in paragraphs if cell)
+        return "\n\n" + "\n\n".join(paragraphs) + "\n\n"
+    line = "\t".join(" ".join(text.split()) for text in paragraphs)
     return f"{line}\n" if line else ""

@@ -1,110 +1,76 @@
-"""Styles of a Word file: hidden and struck text, and automatic numbers, by the rules of ISO 29500, 17.7."""
+"""Styles of a Word file: hidden and struck text, and automatic numbers, by the rules of ISO 29500, 17.7.
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+Elements and attributes have their local names (`contract_word`).
+"""
+
+from collections.abc import Iterator, Mapping
 
 from lxml import etree
 
 TOGGLES = ("vanish", "strike")  # toggle properties (17.7.3)
-FALSE = {"0", "false", "off"}
-
-
-def name_of(element: etree._Element) -> str:
-    """Return the local name of an element."""
-    return etree.QName(element).localname
-
-
-def attribute(element: etree._Element, name: str) -> str:
-    """Return an attribute by its local name; "" if it is absent."""
-    for key, value in element.attrib.items():
-        if etree.QName(key).localname == name:
-            return value
-    return ""
-
-
-def child(element: etree._Element | None, *path: str) -> etree._Element | None:
-    """Return the first element at this path of local names below an element, or None."""
-    for name in path:
-        if element is None:
-            return None
-        found = (
-            inside
-            for inside in element.iterchildren(etree.Element)
-            if name_of(inside) == name
-        )
-        element = next(found, None)
-    return element
+FALSE = ("0", "false", "off")
 
 
 def is_on(element: etree._Element | None) -> bool:
     """Whether an element that switches something is there and not set to false."""
-    return element is not None and attribute(element, "val").lower() not in FALSE
+    return element is not None and element.get("val", "").lower() not in FALSE
 
 
-def value_of(element: etree._Element | None, *path: str) -> str:
+def value_at(element: etree._Element, path: str) -> str:
     """Return the ``val`` of the element at this path; "" if it is absent."""
-    found = child(element, *path)
-    return "" if found is None else attribute(found, "val")
+    found = element.find(path)
+    return "" if found is None else found.get("val", "")
 
 
-@dataclass
 class Styles:
     """The styles of a document; without ``root`` there are none."""
 
-    root: etree._Element | None
-    of_id: dict[tuple[str, str], etree._Element] = field(default_factory=dict)
-    default_id: dict[str, str] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        for style in () if self.root is None else self.root.iter("{*}style"):
-            kind, name = (
-                attribute(style, "type") or "paragraph",
-                attribute(style, "styleId"),
-            )
+    def __init__(self, root: etree._Element | None) -> None:
+        self.root = etree.Element("styles") if root is None else root
+        self.of_id: dict[tuple[str, str], etree._Element] = {}
+        self.default_id: dict[str, str] = {}
+        for style in self.root.iter("style"):
+            kind = style.get("type") or "paragraph"
+            name = style.get("styleId", "")
             self.of_id[kind, name] = style
-            if attribute(style, "default").lower() not in {"", *FALSE}:
+            if (style.get("default") or "0").lower() not in FALSE:
                 self.default_id[kind] = name
 
-    def chain(self, kind: str, name: str) -> list[etree._Element]:
-        """Return a style (the default one for "") and the styles on which it is based, nearest first."""
-        chain, seen = [], set()
+    def chain(self, kind: str, name: str) -> Iterator[etree._Element]:
+        """Yield a style (the default one for "") and the styles on which it is based, nearest first."""
+        seen = set()
         name = name or self.default_id.get(kind, "")
         while (kind, name) in self.of_id and name not in seen:
             seen.add(name)
-            chain.append(self.of_id[kind, name])
-            name = value_of(chain[-1], "basedOn")
-        return chain
+            style = self.of_id[kind, name]
+            yield style
+            name = value_at(style, "basedOn")
 
-    def is_set(
-        self, name: str, run: etree._Element | None, styles: Iterable[tuple[str, str]]
-    ) -> bool:
-        """Whether the property ``name`` holds for text with the direct properties ``run``.
+    def is_set(self, name: str, run: etree._Element, styles: Mapping[str, str]) -> bool:
+        """Whether the property ``name`` holds for the text of a run.
 
-        ``styles`` are (kind, id) of the table's, the paragraph's and the run's style.  Direct properties
-        decide; without them a toggle property is on if an odd number of the styles set it.
+        ``styles`` maps the kinds table, paragraph and character to a style's id.
+        Direct properties decide; without them a toggle property is on if an odd number
+        of the styles set it.
         """
-        direct = child(run, name)
+        path = f"rPr/{name}"
+        direct = run.find(path)
         if direct is not None:
             return is_on(direct)
-        default = child(self.root, "docDefaults", "rPrDefault", "rPr", name)
-        if is_on(default):
+        if is_on(self.root.find(f"docDefaults/rPrDefault/{path}")):
             return True
         number = 0
-        for kind, style_id in styles:
-            values = (child(style, "rPr", name) for style in self.chain(kind, style_id))
-            nearest = next((value for value in values if value is not None), None)
-            number += is_on(nearest)
+        for kind, style_id in styles.items():
+            values = (style.find(path) for style in self.chain(kind, style_id))
+            number += is_on(next((each for each in values if each is not None), None))
         return number % 2 == 1 if name in TOGGLES else number > 0
 
-    def is_numbered(self, paragraph: etree._Element | None) -> bool:
-        """Whether a paragraph with these direct properties has an automatic number or bullet."""
-        chain = self.chain("paragraph", value_of(paragraph, "pStyle"))
-        candidates = [
-            child(paragraph, "numPr"),
-            *(child(style, "pPr", "numPr") for style in chain),
-        ]
-        for numbering in candidates:
+    def is_numbered(self, paragraph: etree._Element) -> bool:
+        """Whether a paragraph has an automatic number or bullet."""
+        chain = self.chain("paragraph", value_at(paragraph, "pPr/pStyle"))
+        for element in (paragraph, *chain):
+            numbering = element.find("pPr/numPr")
             # A style may give only the level, and the list is that of the style below it.
             if numbering is not None:
-                return value_of(numbering, "numId") != "0"
+                return value_at(numbering, "numId") != "0"
         return False
