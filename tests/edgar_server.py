@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+from lextables.corpora.edgar import contracts
 from lextables.corpora.edgar.pages import Pace, Pages
 from lextables.sources.transfer import Client
 
@@ -256,16 +257,23 @@ def client(server: EdgarServer, folder: Path, tries: int = 4) -> Pages:
     return Pages(CONTACT, folder / "pages", pace, base=server.base, client=limits)
 
 
+def collect(quarter, pages, path, forms=("8-K",), exhibits=("EX-10",)):
+    """Collect the contracts of a quarter."""
+    return contracts.collect(quarter, pages, path, forms=forms, exhibits=exhibits)
+
+
 JOB = """
 import sys
 from lextables.corpora.edgar.contracts import Quarter, collect
+from lextables.corpora.edgar import contracts
 from lextables.corpora.edgar.pages import Pace, Pages
 year, base, folder, per_second = sys.argv[1:]
 print("ready", flush=True)
 sys.stdin.readline()
 pace = Pace(folder + "/pace", float(per_second))
 pages = Pages("Jane Doe jane.doe@university.edu", folder + "/pages", pace, base=base)
-collect(Quarter(int(year), 1), pages, f"{folder}/{year}.parquet")
+path = f"{folder}/{year}.parquet"
+collect(Quarter(int(year), 1), pages, path, forms=["8-K"], exhibits=["EX-10"])
 """
 
 

@@ -71,15 +71,17 @@ class Desk:
 
     def fetch_volumes(self, *volumes, mirrors=(), skip=False, **more):
         client = Client(attempts=3, sleep=self.waits.append)
-        settings = {
-            "mirrors": mirrors,
-            "data": "release",
-            "skip": skip,
-            "client": client,
-        } | more
-        return fetching.fetch_volumes(
-            volumes, self.folder, self.registry, say=self.said.append, **settings
+        source = fetching.Source(
+            self.folder,
+            self.registry,
+            mirrors,
+            more.get("data", "release"),
+            more.get("bulk", Path()),
+            more.get("client", client),
+            self.said.append,
         )
+        cases = more.get("cases")
+        return fetching.fetch_volumes(volumes, source, skip=skip, cases=cases)
 
     @property
     def held(self):

@@ -85,7 +85,7 @@ def test_a_pattern_is_filled_in_and_its_variants_are_pinned_per_file(registry):
         "converted",
         "unverified",
     ]
-    assert resolve(registry, "caselaw", "f2d/10.zip").among(["converted"]) == ()
+    assert resolve(registry, "caselaw", "f2d/10.zip").among(["converted"]) == []
     index = resolve(registry, "edgar", "2019/QTR3/master.idx")
     assert index.addresses == (
         "https://www.sec.gov/Archives/edgar/full-index/2019/QTR3/master.idx",

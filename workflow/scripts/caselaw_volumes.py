@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from lextables import ROOT
-from lextables.corpora.caselaw.fetching import fetch_volumes
+from lextables.corpora.caselaw.fetching import Source, fetch_volumes
 from lextables.pipeline.atomic import write_text
 from lextables.pipeline.config import Config
 from lextables.pipeline.files import read_json
@@ -15,17 +15,20 @@ from lextables.sources.transfer import Client
 with job(snakemake.log[0]) as log:
     config = Config.model_validate(dict(snakemake.config))
     cases = [set(read_json(path, list[int])) for path in snakemake.input]
-    record = fetch_volumes(
-        snakemake.params.volumes,
-        Path(snakemake.output[0]).parent,
-        load(*(ROOT / name for name in snakemake.params.registries)),
+    source = Source(
+        folder=Path(snakemake.output[0]).parent,
+        registry=load(*(ROOT / name for name in snakemake.params.registries)),
         mirrors=config.mirrors(ROOT),
         data=snakemake.params.data,
-        skip=snakemake.params.skip,
-        cases=cases[0] if cases else None,
-        bulk=config.bulk_export,
+        bulk=Path(config.bulk_export),
         client=Client(minimum_rate=config.download_minimum_rate),
         say=log.info,
+    )
+    record = fetch_volumes(
+        snakemake.params.volumes,
+        source,
+        skip=snakemake.params.skip,
+        cases=cases[0] if cases else None,
     )
     write_text(
         snakemake.output[0], json.dumps(record, indent=1, ensure_ascii=False) + "\n"

@@ -21,6 +21,7 @@ from pydantic import (
 from lextables.pipeline import removed, user_rows
 from lextables.pipeline.checked import checked
 from lextables.pipeline.errors import BadInput
+from lextables.pipeline.files import JsonObject
 from lextables.pipeline.redaction import redacted, without_url_secrets
 
 # Marks of keys.  Pages and exports show the keys that change a result; they are read by other people.
@@ -42,9 +43,8 @@ def _usable(path: str) -> str:
         # If no user has this name, the name of the file begins with ~.
         with contextlib.suppress(RuntimeError):
             path = str(Path(path).expanduser())
-    if "\0" in path or any(
-        len(os.fsencode(part)) > LONGEST_NAME for part in path.split("/")
-    ):
+    longest = max(len(os.fsencode(part)) for part in path.split("/"))
+    if "\0" in path or longest > LONGEST_NAME:
         raise ValueError(
             f"no file can have this name; a name has at most {LONGEST_NAME} bytes and no NUL"
         )
@@ -68,7 +68,9 @@ def _only_item(value: Any) -> Any:
     Snakemake reads a value on the command line as YAML without its quotes, but keeps quotes in brackets: they
     are the only way to pass a path with ``#``, a colon and a blank, or a line break.
     """
-    return value[0] if isinstance(value, list) and len(value) == 1 else value
+    if isinstance(value, list) and len(value) == 1:
+        return value[0]
+    return value
 
 
 # A path in the configuration; every key with a path has this type.
@@ -91,8 +93,9 @@ def _address(url: str) -> str:
 
 def _number(value: Any) -> Any:
     """Return the integer that a string has, as in a list on the command line; other values as they are."""
-    is_number = isinstance(value, str) and value.isdecimal() and len(value) < 20
-    return int(value) if is_number else value
+    if isinstance(value, str) and value.isdecimal() and len(value) < 20:
+        return int(value)
+    return value
 
 
 # A user name or password in a URL would be written to records and logs.
@@ -126,6 +129,13 @@ Limit = Annotated[int, Field(strict=True, ge=0, le=10**12)]
 Count = Annotated[Limit, Field(ge=1)]
 
 
+def listed(value: Any, single: Any) -> Any:
+    """Return a value of the type ``single`` as the only item of a tuple; others as they are."""
+    if isinstance(value, single):
+        return (value,)
+    return value
+
+
 class UserRow(BaseModel):
     """Common fields of a user's model and a user's predictions: the row's name and the model's training data.
 
@@ -142,7 +152,7 @@ class UserRow(BaseModel):
     @field_validator("trained_on", "file", mode="before", check_fields=False)
     @classmethod
     def _listed(cls, value: Any) -> Any:
-        return (value,) if isinstance(value, str) else value
+        return listed(value, str)
 
     @property
     def key(self) -> str:
@@ -277,7 +287,7 @@ class Config(BaseModel):
     def _folders(cls, value: Any) -> Any:
         if value is None or value == "":
             return ()
-        return (value,) if isinstance(value, str) else value
+        return listed(value, str)
 
     @field_validator(
         *("papers", "caselaw", "extra_models", "extra_predictions", "exclude_rows"),
@@ -286,7 +296,7 @@ class Config(BaseModel):
     )
     @classmethod
     def _several(cls, value: Any) -> Any:
-        return (value,) if isinstance(value, str | int | float | Mapping) else value
+        return listed(value, str | int | float | Mapping)
 
     @field_validator("papers", "seeds", mode="after")
     @classmethod
@@ -304,15 +314,11 @@ class Config(BaseModel):
 
     @model_validator(mode="after")
     def _a_server_for_its_models(self) -> "Config":
-        served = [
-            model.name
-            for model in self.extra_models
-            if model.kind == "language-model-api"
-        ]
-        if served and not self.llm:
-            raise ValueError(
-                f"extra_models: {served[0]} is a language-model-api, but llm is empty"
-            )
+        for model in self.extra_models:
+            if model.kind == "language-model-api" and not self.llm:
+                raise ValueError(
+                    f"extra_models: {model.name} is a language-model-api, but llm is empty"
+                )
         return self
 
     def excluded(self, paper: str) -> set[str]:
@@ -321,31 +327,31 @@ class Config(BaseModel):
 
     def heading(self, gpu: bool) -> str:
         """One line with the values of the most important keys, and the reason for values of ``auto``."""
-        gpu_state = (
-            f"device={self.device}"
-            if self.device != "auto"
-            else "a GPU"
-            if gpu
-            else "no GPU found"
-        )
-        grid, device = self.grid_name(gpu), self.device
+        grid = self.grid_name(gpu)
+        device = self.device
+        reason = f"device={device}"
+        if device == "auto":
+            reason = "a GPU" if gpu else "no GPU found"
+            device = f"{'cuda' if gpu else 'cpu'} ({reason})"
         if self.grid == "auto":
-            grid += f" ({'sample data' if self.data == 'sample' else gpu_state})"
-        if self.device == "auto":
-            device = f"{'cuda' if gpu else 'cpu'} ({gpu_state})"
+            grid += f" ({'sample data' if self.data == 'sample' else reason})"
         papers = ",".join(self.papers)
         return f"data={self.data}, models={self.models}, grid={grid}, device={device}, papers={papers}"
 
     @property
     def results(self) -> str:
         """The folder of all results; the sample and the release have different ones."""
-        return "results/sample" if self.data == "sample" else "results"
+        if self.data == "sample":
+            return "results/sample"
+        return "results"
 
     def grid_name(self, gpu: bool) -> str:
         """The name of the search grid; with ``grid: auto`` it depends on whether training has a ``gpu``."""
         if self.grid != "auto":
             return self.grid
-        return "sample" if self.data == "sample" else "paper" if gpu else "small"
+        if self.data == "sample":
+            return "sample"
+        return "paper" if gpu else "small"
 
     def mirrors(self, root: Path) -> list[Path]:
         """The folders searched before any URL; for the sample, only the included one."""
@@ -362,14 +368,12 @@ class Config(BaseModel):
 ENTRIES = {"extra_models": ExtraModel, "extra_predictions": ExtraPredictions}
 
 
-def published(values: Mapping[str, Any]) -> dict[str, Any]:
+def published(values: JsonObject) -> JsonObject:
     """Return the plain values of a configuration that pages and exports may show, without paths."""
     return _without_places(Config, values)
 
 
-def _without_places(
-    entry: type[BaseModel], values: Mapping[str, Any]
-) -> dict[str, Any]:
+def _without_places(entry: type[BaseModel], values: JsonObject) -> JsonObject:
     shown = {}
     for name, value in values.items():
         field = entry.model_fields.get(name)
@@ -377,9 +381,11 @@ def _without_places(
             continue
         if name in ENTRIES:
             value = [_without_places(ENTRIES[name], each) for each in value or ()]
-        elif PLACE in field.metadata and isinstance(value, list | tuple):
-            value = [A_PLACE for _ in value]
-        elif PLACE in field.metadata and _is_place(value):
+        elif PLACE not in field.metadata:
+            pass
+        elif isinstance(value, list | tuple):
+            value = [A_PLACE] * len(value)
+        elif _is_place(value):
             value = A_PLACE
         shown[name] = value
     return shown
@@ -393,19 +399,15 @@ def _is_place(value: str) -> bool:
     return is_path or Path(value).expanduser().exists()
 
 
-def load(values: Mapping[str, Any], known_papers: list[str], root: Path) -> Config:
+def load(values: JsonObject, known_papers: list[str], root: Path) -> Config:
     """Check Snakemake's mapping of keys to values and return the `Config`.
 
     Raises `BadInput` with one sentence for the first error: an unknown key, a bad value, a secret in a URL, a
     paper that the registry does not have, a mirror folder or a file that does not exist.
     """
     removed.check(values, "config")
-    config = checked(
-        Config,
-        dict(values),
-        where="config",
-        do="correct it in config.yaml or after --config",
-    )
+    do = "correct it in config.yaml or after --config"
+    config = checked(Config, dict(values), where="config", do=do)
     for key, value in values.items():
         if without_url_secrets(str(value)) != str(value):
             what = f"{key} = {value!r} has a password or a key in a URL, which would be written to logs"
@@ -413,22 +415,19 @@ def load(values: Mapping[str, Any], known_papers: list[str], root: Path) -> Conf
     removed.check(config.papers, "config key papers")
     for paper in config.papers:
         if paper not in known_papers:
-            raise BadInput(
-                f"papers = {paper!r} is not a paper of the registry",
-                where="config",
-                do=f"choose from {', '.join(known_papers)}, several in brackets: papers='[…,…]'",
-            )
-    if config.traffic_ranks and not (root / config.traffic_ranks).is_file():
+            what = f"papers = {paper!r} is not a paper of the registry"
+            choice = ", ".join(known_papers)
+            do = f"choose from {choice}, several in brackets: papers='[…,…]'"
+            raise BadInput(what, where="config", do=do)
+    ranks = config.traffic_ranks
+    if ranks and not (root / ranks).is_file():
+        do = "name an existing file or leave it empty"
         raise BadInput(
-            f"traffic_ranks = {config.traffic_ranks!r} is not a file",
-            where="config",
-            do="name an existing file or leave it empty",
+            f"traffic_ranks = {ranks!r} is not a file", where="config", do=do
         )
     for folder in config.mirror:
         if not (root / folder).is_dir():
-            raise BadInput(
-                f"mirror = {redacted(repr(folder))} is not a folder",
-                where="config",
-                do="name an existing folder or leave mirror empty",
-            )
+            what = f"mirror = {redacted(repr(folder))} is not a folder"
+            do = "name an existing folder or leave mirror empty"
+            raise BadInput(what, where="config", do=do)
     return config

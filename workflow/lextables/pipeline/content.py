@@ -33,33 +33,33 @@ class Contents:
         """
         path = Path(path).absolute()
         if files is None:
-            files = [
-                f
-                for f in path.rglob("*")
-                if f.is_file() and not _hidden(f.relative_to(path))
-            ]
-        return _together(self._each(path, sorted(path / f for f in files)))
+            files = [file for file in path.rglob("*") if file.is_file()]
+            files = [file for file in files if not _hidden(file.relative_to(path))]
+        return _together(self._each(path, sorted(path / file for file in files)))
 
     def _each(self, path: Path, files: list[Path]) -> dict[str, str]:
         """Return {name below the folder ``path``, or name of the file ``path``: digest}."""
-        place = (
-            self.kept
-            / f"{hashlib.sha256(str(path).encode('utf-8', 'surrogateescape')).hexdigest()}.json"
-        )
+        place = self.kept / f"{_sha256(str(path))}.json"
         old = read_record(place, dict[str, tuple[list[int], str]]) or {}
         new = {}
+        digests = {}
         for file in files:
+            name = path.name
+            if file != path:
+                name = file.relative_to(path).as_posix()
             stat = file.stat()
-            # The time of the last metadata change detects content with a restored modification time.
+            # A change of the metadata betrays content with a restored modification time.
             state = [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns]
-            name = path.name if file == path else file.relative_to(path).as_posix()
-            known = old.get(name, [None, ""])
-            new[name] = known if known[0] == state else [state, _digest(file)]
+            old_state, digest = old.get(name, [None, ""])
+            if old_state != state:
+                digest = _digest(file)
+            new[name] = [state, digest]
+            digests[name] = digest
         if new != old:
             # A read-only results folder only makes planning slower.
             with contextlib.suppress(OSError):
                 write_text(place, json.dumps(new, indent=1, sort_keys=True) + "\n")
-        return {name: digest for name, (_, digest) in new.items()}
+        return digests
 
 
 def folder_content(path: str | Path) -> str:
@@ -77,10 +77,12 @@ def sha256_of(path: str | Path) -> str:
 
 
 def _together(digests: Mapping[str, str]) -> str:
-    text = "".join(f"{name}\0{digest}\n" for name, digest in sorted(digests.items()))
-    return (
-        f"sha256:{hashlib.sha256(text.encode('utf-8', 'surrogateescape')).hexdigest()}"
-    )
+    lines = [f"{name}\0{digest}\n" for name, digest in sorted(digests.items())]
+    return f"sha256:{_sha256(''.join(lines))}"
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def _hidden(path: Path) -> bool:

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from pydantic import BaseModel
 
 from lextables.pipeline.atomic import replacing, write_text
 from lextables.pipeline.errors import BadInput
-from lextables.pipeline.files import damage_named
+from lextables.pipeline.files import JsonObject, damage_named
 
 ROW_GROUP = 4096
 
@@ -55,20 +56,26 @@ class Table:
     ordered: bool = True
     row_group: int = field(default=ROW_GROUP, repr=False)
 
+    @cached_property
+    def whole_numbers(self) -> list[str]:
+        """The names of the columns of whole numbers."""
+        columns = self.columns
+        return [column.name for column in columns if pa.types.is_integer(column.type)]
+
     @property
     def schema(self) -> pa.Schema:
         """The Arrow schema, with the descriptions as field metadata."""
-        return pa.schema(
-            [
-                pa.field(c.name, c.type, c.nullable, {"description": c.description})
-                for c in self.columns
-            ],
-            {
-                "table": self.name,
-                "description": self.description,
-                "key": ",".join(self.key),
-            },
-        )
+        fields = []
+        for column in self.columns:
+            metadata = {"description": column.description}
+            field = pa.field(column.name, column.type, column.nullable, metadata)
+            fields.append(field)
+        metadata = {
+            "table": self.name,
+            "description": self.description,
+            "key": ",".join(self.key),
+        }
+        return pa.schema(fields, metadata)
 
 
 class Source(BaseModel):
@@ -89,7 +96,7 @@ class Sources(BaseModel):
 class Census(Sources):
     """A census; ``data`` is {table: its counts}, which have more keys than the rows."""
 
-    data: dict[str, dict[str, Any]]
+    data: dict[str, JsonObject]
 
 
 @dataclass(frozen=True)
@@ -103,7 +110,7 @@ class Published:
 
     files: Mapping[str, Sequence[Path]]
     facts: Mapping[str, Path]
-    given: Mapping[str, Any]
+    given: JsonObject
     variants: Mapping[str, str] = field(default_factory=dict)
 
     def file(self, name: str) -> Path:
@@ -117,7 +124,7 @@ class Rows:
     """The output of a reader: the rows of each table, and counts and other notes about them."""
 
     of: Mapping[str, Iterable[Row]]
-    notes: Mapping[str, Any]
+    notes: JsonObject
 
 
 def write(table: Table, rows: Iterable[Row], path: str | Path) -> int:
@@ -126,10 +133,8 @@ def write(table: Table, rows: Iterable[Row], path: str | Path) -> int:
     Raises `BadInput` if a key is repeated, if a sorted table is out of order, or if a value does
     not fit its column; the file is then unchanged.
     """
-    count, seen, last = 0, set(), None
-    whole = [
-        column.name for column in table.columns if pa.types.is_integer(column.type)
-    ]
+    count = 0
+    keys = _Keys(table)
     with (
         replacing(path) as temporary,
         pq.ParquetWriter(temporary, table.schema, compression="zstd") as out,
@@ -139,24 +144,10 @@ def write(table: Table, rows: Iterable[Row], path: str | Path) -> int:
             try:
                 for row in batch:
                     count += 1
-                    key = tuple(row[k] for k in table.key)
-                    where = f"{Path(path).name}, row {count}"
-                    if table.ordered:
-                        if last is not None and key <= last:
-                            fault = "repeats" if key == last else "is out of order"
-                            raise BadInput(f"the key {key!r} {fault}", where=where)
-                        last = key
-                    else:
-                        if key in seen:
-                            raise BadInput(f"the key {key!r} repeats", where=where)
-                        seen.add(key)
-                    for name in whole:
-                        # Arrow would cut the decimals.
-                        if isinstance(row[name], float) and row[name] != int(row[name]):
-                            raise ValueError(f"{name} = {row[name]} is no whole number")
-                out.write_batch(
-                    pa.RecordBatch.from_pylist([dict(r) for r in batch], table.schema)
-                )
+                    keys.add(row, f"{Path(path).name}, row {count}")
+                    _check_whole_numbers(row, table)
+                plain = [dict(row) for row in batch]
+                out.write_batch(pa.RecordBatch.from_pylist(plain, table.schema))
             except (
                 pa.ArrowException,
                 LookupError,
@@ -165,16 +156,45 @@ def write(table: Table, rows: Iterable[Row], path: str | Path) -> int:
                 OverflowError,
             ) as error:
                 where = f"{Path(path).name}, rows {first}-{first + len(batch) - 1}"
-                raise BadInput(
-                    f"a value does not fit its column ({error})", where=where
-                ) from error
+                what = f"a value does not fit its column ({error})"
+                raise BadInput(what, where=where) from error
     return count
 
 
-def _batched(rows: Iterable[Row], size: int) -> Iterator[tuple[Row, ...]]:
+class _Keys:
+    """The keys of the rows of a table so far; of a sorted table only the last."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self.last: tuple[Any, ...] | None = None
+        self.seen: set[tuple[Any, ...]] = set()
+
+    def add(self, row: Row, where: str) -> None:
+        """Raise `BadInput` if the key of the next row is repeated or out of order."""
+        key = tuple(row[name] for name in self.table.key)
+        if key == self.last or key in self.seen:
+            raise BadInput(f"the key {key!r} repeats", where=where)
+        if not self.table.ordered:
+            self.seen.add(key)
+        elif self.last is not None and key < self.last:
+            raise BadInput(f"the key {key!r} is out of order", where=where)
+        self.last = key
+
+
+def _check_whole_numbers(row: Row, table: Table) -> None:
+    """Raise `ValueError` for decimals in a column of whole numbers, which Arrow would cut."""
+    for name in table.whole_numbers:
+        value = row[name]
+        if isinstance(value, float) and value != int(value):
+            raise ValueError(f"{name} = {value} is no whole number")
+
+
+def _batched(rows: Iterable[Row], size: int) -> Iterator[list[Row]]:
     iterator = iter(rows)
-    while batch := tuple(itertools.islice(iterator, size)):
+    batch = list(itertools.islice(iterator, size))
+    while batch:
         yield batch
+        batch = list(itertools.islice(iterator, size))
 
 
 @contextmanager
@@ -219,7 +239,7 @@ def batches(
 
 def read(
     path: str | Path, columns: Sequence[str] | None = None
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[JsonObject]:
     """Yield the rows of a parquet file as dicts, one row group in memory at a time."""
     with parquet_file(path, columns) as file:
         for group in range(file.num_row_groups):
@@ -234,7 +254,7 @@ def row_hash(row: Row) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def census(table: Table, path: str | Path) -> dict[str, Any]:
+def census(table: Table, path: str | Path) -> JsonObject:
     """Count what is in a parquet file: rows, label histograms, hashes of three rows and of all.
 
     ``rows_sha256`` covers every row in order, so two files with one census hold the same data
@@ -242,28 +262,30 @@ def census(table: Table, path: str | Path) -> dict[str, Any]:
     """
     with parquet_file(path) as file:
         total = file.metadata.num_rows
-    marks = {0: "first", total // 2: "middle", total - 1: "last"}
+    marks = {"first": 0, "middle": total // 2, "last": total - 1}
     histograms: dict[str, Counter[str]] = {label: Counter() for label in table.labels}
     hashes: dict[str, str] = {}
-    everything = hashlib.sha256()
+    all_rows = hashlib.sha256()
     for index, row in enumerate(read(path)):
         digest = row_hash(row)
-        everything.update(digest.encode())
+        all_rows.update(digest.encode())
         for label, histogram in histograms.items():
             histogram[str(row[label])] += 1
-        for mark in (name for at, name in marks.items() if at == index):
-            hashes[mark] = digest
+        for mark, at in marks.items():
+            if at == index:
+                hashes[mark] = digest
+    labels = {label: dict(sorted(h.items())) for label, h in histograms.items()}
     return {
         "rows": total,
-        "labels": {label: dict(sorted(h.items())) for label, h in histograms.items()},
+        "labels": labels,
         "row_hashes": hashes,
-        "rows_sha256": everything.hexdigest(),
+        "rows_sha256": all_rows.hexdigest(),
     }
 
 
 def write_all(
     tables: Iterable[Table], rows: Mapping[str, Iterable[Row]], folder: str | Path
-) -> dict[str, Any]:
+) -> JsonObject:
     """Write each table to ``folder`` from the rows under its name; return {name: its census}."""
     counts = {}
     for table in tables:
@@ -273,16 +295,14 @@ def write_all(
     return counts
 
 
-def write_census(path: str | Path, record: Mapping[str, Any]) -> None:
+def write_census(path: str | Path, record: JsonObject) -> None:
     """Write a census as indented JSON, readable for people and ``diff``."""
     write_text(
         path, json.dumps(record, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
     )
 
 
-def check_census(
-    found: Mapping[str, Any], expected: Mapping[str, Any], where: str
-) -> None:
+def check_census(found: JsonObject, expected: JsonObject, where: str) -> None:
     """Compare a table's census with the registered one, which may have fewer figures.
 
     Raises `BadInput` with the first figure that differs, so that no run starts on other data.
@@ -292,8 +312,6 @@ def check_census(
         if isinstance(want, Mapping) and isinstance(have, Mapping):
             check_census(have, want, f"{where}, {key}")
         elif have != want:
-            raise BadInput(
-                f"the census says {key} = {have!r} where the registry has {want!r}",
-                where=where,
-                do="rebuild from checked sources, or register the new figure if the change is meant",
-            )
+            what = f"the census says {key} = {have!r} where the registry has {want!r}"
+            do = "rebuild from checked sources, or register the new figure if the change is meant"
+            raise BadInput(what, where=where, do=do)

@@ -15,11 +15,10 @@ LONGEST = (
 
 
 def _short(text: str) -> str:
-    return (
-        text
-        if len(text) <= LONGEST
-        else f"{text[: LONGEST // 2]} … {text[-LONGEST // 2 :]}"
-    )
+    text = redacted(text)
+    if len(text) > LONGEST:
+        return f"{text[: LONGEST // 2]} … {text[-LONGEST // 2 :]}"
+    return text
 
 
 class BadInput(Exception):
@@ -31,11 +30,15 @@ class BadInput(Exception):
     """
 
     def __init__(self, what: str, *, where: str = "", do: str = "") -> None:
-        self.what, self.where, self.do = (
-            _short(redacted(text)) for text in (what, where, do)
-        )
-        sentence = f"{self.where}: {self.what}" if where else self.what
-        super().__init__(f"{sentence}; {self.do}." if do else f"{sentence}.")
+        self.what = _short(what)
+        self.where = _short(where)
+        self.do = _short(do)
+        sentence = self.what
+        if where:
+            sentence = f"{self.where}: {sentence}"
+        if do:
+            sentence += f"; {self.do}"
+        super().__init__(f"{sentence}.")
 
 
 def plain_reason(error: OSError, folder: str | Path) -> str:
@@ -69,13 +72,13 @@ def loading_weights() -> Iterator[None]:
     ):
         raise
     except Exception as error:  # each library has different errors
-        first = next(
-            (line.strip() for line in str(error).splitlines() if line.strip()), ""
-        )
-        message = f"{type(error).__name__}: {first}" if first else type(error).__name__
-        raise BadInput(
-            f"the weights do not load ({message})", do="copy or fetch them again"
-        ) from error
+        message = type(error).__name__
+        lines = str(error).split("\n")
+        for line in filter(str.strip, lines[:LONGEST]):
+            message += f": {line.strip()}"
+            break
+        what = f"the weights do not load ({message})"
+        raise BadInput(what, do="copy or fetch them again") from error
 
 
 class BadSetting(BadInput):

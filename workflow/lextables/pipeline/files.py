@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -15,10 +14,10 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, TypeAdapter
 from lextables.pipeline.checked import checked
 from lextables.pipeline.errors import BadInput
 
+JsonObject = dict[str, Any]  # the content of a JSON file, or a part of it
 RESTORE = "restore the file from the release"
-_HALF = re.compile(
-    r"\\u[dD][89a-fA-F]"
-)  # half of a surrogate pair, as JSON may write it
+_BLANKS = " \t\r\n"
+_HALF = re.compile(r"\\u[dD][89a-fA-F]")  # half of a surrogate pair, as written in JSON
 
 
 def _not_blank(text: str) -> str:
@@ -43,12 +42,12 @@ class _Repeated(ValueError):
     """A key that an object has twice: most readers of JSON would silently keep the last value."""
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    record = dict(pairs)
-    if len(record) < len(pairs):
-        times = Counter(key for key, _ in pairs)
-        repeated = next(key for key, count in times.items() if count > 1)
-        raise _Repeated(f"{repeated!r} appears twice in one object")
+def _unique(pairs: list[tuple[str, Any]]) -> JsonObject:
+    record = {}
+    for key, value in pairs:
+        if key in record:
+            raise _Repeated(f"{key!r} appears twice in one object")
+        record[key] = value
     return record
 
 
@@ -84,15 +83,18 @@ def json_prefix(
 
 def json_value(content: str | bytes, where: str, do: str = RESTORE) -> Any:
     """Return the JSON value of a text, or of bytes in UTF-8; raises `BadInput` for any fault."""
-    text = content if isinstance(content, str) else utf8(content, where, do)
-    start = len(text) - len(text.lstrip(" \t\r\n"))
+    text = content
+    if isinstance(content, bytes):
+        text = utf8(content, where, do)
+    text = text.strip(_BLANKS)
+    fault = "Extra data"
     try:
-        value, end = json_prefix(text, start, where, do)
+        value, end = json_prefix(text, 0, where, do)
+        if end == len(text):
+            return value
     except JSONDecodeError as error:
-        raise BadInput(f"is no JSON ({error.msg})", where=where, do=do) from None
-    if text[end:].strip(" \t\r\n"):
-        raise BadInput("is no JSON (Extra data)", where=where, do=do)
-    return value
+        fault = error.msg
+    raise BadInput(f"is no JSON ({fault})", where=where, do=do)
 
 
 def utf8(
@@ -135,16 +137,15 @@ def damage_named(path: str | Path) -> Iterator[None]:
             f"the file is damaged: {error.what}", where=str(path), do=rebuild
         ) from error
     except Exception as error:  # each library has different errors
-        if getattr(
-            error, "errno", None
-        ):  # the file is missing, or the disk has a fault
+        # The file is missing, or the disk has a fault.
+        if getattr(error, "errno", None):
             raise
-        first = (str(error).splitlines() or [""])[0]
+        first = str(error).partition("\n")[0]
         what = f"the file is damaged ({type(error).__name__}: {first})"
         raise BadInput(what, where=str(path), do=rebuild) from error
 
 
-def read_json(path: str | Path, kind: Any = dict[str, Any]) -> Any:
+def read_json(path: str | Path, kind: Any = JsonObject) -> Any:
     """Return the JSON value of a file of the results, which must be valid as ``kind``."""
     path = Path(path)
     with damage_named(path):
@@ -153,7 +154,7 @@ def read_json(path: str | Path, kind: Any = dict[str, Any]) -> Any:
     return value
 
 
-def read_record(path: str | Path, kind: Any = dict[str, Any]) -> Any:
+def read_record(path: str | Path, kind: Any = JsonObject) -> Any:
     """Return `read_json`, or None if the file is missing or damaged, and is made again."""
     with suppress(OSError, BadInput):
         return read_json(path, kind)

@@ -9,7 +9,7 @@ import os
 import re
 import subprocess
 import time
-from itertools import takewhile
+from itertools import chain
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -58,25 +58,28 @@ def hide_all() -> None:
 
 def _candidates() -> list[str]:
     """The GPUs that may be locked, by UUID if the driver lists them: all jobs must use the same name."""
+    parts_of = _gpus()
     visible = os.environ.get(VISIBLE)
-    gpus = _gpus()
     if visible is None:
-        return [part for parts in gpus.values() for part in parts]
-    # CUDA ignores everything after an empty or negative entry.
-    entries = list(
-        takewhile(
-            lambda entry: entry not in ("", "-1"), map(str.strip, visible.split(","))
-        )
-    )
+        return list(chain.from_iterable(parts_of.values()))
+    entries = []
+    for entry in map(str.strip, visible.split(",")):
+        # CUDA ignores everything after an empty or negative entry.
+        if entry in ("", "-1"):
+            break
+        entries.append(entry)
     if "SLURM_JOB_ID" in os.environ and len(entries) == 1:
         return []
-    numbered = {str(number): parts[0] for number, parts in enumerate(gpus.values())}
-    uuids = [name for gpu, parts in gpus.items() for name in (gpu, *parts)]
-    return [
-        numbered.get(entry)
-        or next((name for name in uuids if name.startswith(entry)), entry)
-        for entry in entries
-    ]
+    uuids = []
+    numbered = {}
+    for number, (gpu, parts) in enumerate(parts_of.items()):
+        numbered[str(number)] = parts[0]
+        uuids += [gpu, *parts]
+    names = []
+    for entry in entries:
+        matching = [uuid for uuid in uuids if uuid.startswith(entry)]
+        names.append(numbered.get(entry) or min(matching[:1], default=entry))
+    return names
 
 
 def _gpus() -> dict[str, list[str]]:

@@ -41,10 +41,9 @@ _ENDS = re.compile(r"[\r\n]")
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _OBEYED = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _CLEAR = "\r\x1b[K"
-QUIET, LOOK = (
-    40.0,
-    15.0,
-)  # seconds without a line, and between two looks: together less than a minute
+# Together less than a minute: seconds without a line, and between two looks.
+QUIET = 40.0
+LOOK = 15.0
 BUSY = 0.05  # minimum CPU seconds per second of a working job
 
 
@@ -63,7 +62,8 @@ class Lines(io.TextIOBase):
             return len(text)
         *whole, self._rest = _ENDS.split(self._rest + text)
         for line in whole:
-            if line := _ESCAPES.sub("", line).rstrip():
+            line = _ESCAPES.sub("", line).rstrip()
+            if line:
                 self._take(line)
         return len(text)
 
@@ -77,11 +77,10 @@ def on(stream: TextIO) -> Callable[[str], None]:
     """Return a function that writes a line to ``stream``, on a terminal over the run's progress bar."""
 
     def write(line: str) -> None:
-        print(
-            f"{_CLEAR if stream.isatty() else ''}{redacted(line)}",
-            file=stream,
-            flush=True,
-        )
+        line = redacted(line)
+        if stream.isatty():
+            line = _CLEAR + line
+        print(line, file=stream, flush=True)
 
     return write
 
@@ -121,12 +120,13 @@ def job(log: str | Path) -> Iterator[logging.Logger]:
     except BadInput as error:
         _fail(str(error))
     except Exception as error:
-        what = (
-            f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        )
+        what = type(error).__name__
+        if str(error):
+            what += f": {error}"
         if isinstance(error, OSError) and error.strerror:
             what = plain_reason(error, log.parent)
-            what = f"{error.filename}: {what}" if error.filename else what
+            if error.filename:
+                what = f"{error.filename}: {what}"
         _fail(f"{what} (the traceback is in {log}).")
 
 

@@ -49,9 +49,9 @@ class Owner(BaseModel):
 
         Some disks have locks that only processes of one machine see.
         """
-        return self.host not in ("", socket.gethostname()) and bool(
-            _stale(Path(self.state))
-        )
+        if self.host in ("", socket.gethostname()):
+            return False
+        return bool(_stale(Path(self.state)))
 
 
 def acquire(
@@ -71,18 +71,16 @@ def acquire(
     try:
         results.mkdir(parents=True, exist_ok=True)
         with ExitStack() as guards:
-            locked = [
-                guards.enter_context(exclusive(folder / GUARD)) for folder in folders
-            ]
-            if not all(locked):
-                return NO_LOCKS
-            others = [owner for folder in folders for owner in _live(folder)]
+            for folder in folders:
+                if not guards.enter_context(exclusive(folder / GUARD)):
+                    return NO_LOCKS
+            others = [*_live(folders[0]), *_live(folders[1])]
             message = _check(others, run, results) or _clean(state, results, clean)
             record = run.model_dump_json().encode()
-            files = [
-                str(_held.enter_context(_registered(folder, record)))
-                for folder in folders
-            ]
+            files = []
+            for folder in folders:
+                file = _held.enter_context(_registered(folder, record))
+                files.append(str(file))
     except OSError as error:
         do = "make it a writable folder with free space, or choose another with --directory"
         what = f"cannot be used ({plain_reason(error, '.')})"
@@ -116,7 +114,9 @@ def _clean(state: Path, results: Path, clean: Callable[[], None]) -> str:
         else:
             path.unlink()
     clean()
-    return "Removed the lock of a killed run." if stale else ""
+    if not stale:
+        return ""
+    return "Removed the lock of a killed run."
 
 
 def unfinished(folder: Path) -> list[Path]:
@@ -126,9 +126,10 @@ def unfinished(folder: Path) -> list[Path]:
         if LOCKS in folders and Path(place) != folder:
             folders.clear()
             continue
-        names = [name for name in (*folders, *files) if UNFINISHED.fullmatch(name)]
-        paths += [Path(place, name) for name in names]
-        folders[:] = set(folders) - set(names)
+        for name in [*folders, *files]:
+            if UNFINISHED.fullmatch(name):
+                paths.append(Path(place, name))
+        folders[:] = [name for name in folders if not UNFINISHED.fullmatch(name)]
     return paths
 
 
@@ -213,15 +214,16 @@ def held_by_job() -> Iterator[None]:
 
 def refuse_cluster_jobs(ids: Iterable[str]) -> None:
     """Raise `BadInput` if SLURM still has one of these jobs of a killed run, or does not answer."""
-    if not (running := sorted(set(ids))):
+    jobs = sorted(set(ids))
+    if not jobs:
         return
     what = "jobs of a killed run may still be in the cluster's queue"
+    command = ["squeue", "--noheader", "--format=%i"]
     try:
-        listed = subprocess.check_output(
-            ["squeue", "--noheader", "--format=%i"], text=True
-        ).split()
+        listed = subprocess.check_output(command, text=True).split()
     except (FileNotFoundError, subprocess.CalledProcessError):
-        do = f"squeue does not answer here: check that {', '.join(running)} have ended, and add --no-hooks"
+        do = f"squeue does not answer here: check that {', '.join(jobs)} have ended, and add --no-hooks"
         raise BadInput(what, do=do) from None
-    if running := [job for job in running if job in listed]:
+    running = [job for job in jobs if job in listed]
+    if running:
         raise BadInput(what, do=f"wait for them, or run scancel {' '.join(running)}")

@@ -6,7 +6,6 @@ these files and the pages that show them are deleted (`drop`), so that their job
 """
 
 import json
-import os
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -30,29 +29,30 @@ _BYTES = 16 * LONGEST  # JSON writes a character in at most 12 bytes
 def reason(path: str | Path) -> str:
     """Return the reason in the output ``path``, a file or a folder; empty for any other file."""
     path = Path(path)
-    with (
-        suppress(OSError),
-        (path / _IN_FOLDER if path.is_dir() else path).open("rb") as file,
-    ):
+    if path.is_dir():
+        path = path / _IN_FOLDER
+    with suppress(OSError), path.open("rb") as file:
         start = file.read(_BYTES)
         if start.startswith(_START):
-            return json_value(start, str(path), "delete it, and repeat the command")[
-                KEY
-            ]
+            record = json_value(start, str(path), "delete it, and repeat the command")
+            return record[KEY]
     return ""
 
 
 def inherited(inputs: Iterable[str]) -> str:
     """Return the first reason among a job's inputs; empty if all of them are results."""
-    return next(filter(None, map(reason, filter(_of_a_row, inputs))), "")
+    for path in filter(_of_a_row, inputs):
+        why = reason(path)
+        if why:
+            return why
+    return ""
 
 
 def fills_rows(outputs: Iterable[str]) -> bool:
     """Whether a job only fills rows of tables, and does not check predictions that a user must correct."""
     outputs = list(outputs)
-    return bool(outputs) and all(
-        _of_a_row(path) and "/given/" not in path for path in outputs
-    )
+    of_rows = [path for path in outputs if _of_a_row(path) and "/given/" not in path]
+    return bool(outputs) and of_rows == outputs
 
 
 def leave(outputs: Iterable[str], why: str) -> None:
@@ -91,12 +91,15 @@ def drop(results: str | Path) -> set[str]:
 
 
 def _left(results: Path) -> Iterator[tuple[Path, str]]:
+    """Yield each file with a reason below ``results``, and the reason."""
     for place in PLACES:
-        for folder, _, files in os.walk(results / place):
-            for path in (Path(folder, name) for name in sorted(files)):
-                with suppress(OSError):
-                    if path.stat().st_size <= _BYTES and (why := reason(path)):
-                        yield path, why
+        for path in sorted((results / place).rglob("*")):
+            with suppress(OSError):
+                if path.is_dir() or path.stat().st_size > _BYTES:
+                    continue
+                why = reason(path)
+                if why:
+                    yield path, why
 
 
 def _of_a_row(path: str) -> bool:

@@ -37,21 +37,18 @@ def redacted(text: str) -> str:
     A value is found as it is, line by line, and in the notations of JSON, Python and URLs.  The name of an
     existing file is not a secret.
     """
-    secrets = {
-        written: name
-        for name, value in os.environ.items()
-        if _SECRET.search(name)
-        and not (value.startswith("/") and os.access(value, os.F_OK))
-        for line in value.splitlines()
-        for plain in [line.strip()]
-        for written in (
-            plain,
-            json.dumps(plain)[1:-1],
-            repr(plain)[1:-1],
-            quote(os.fsencode(plain), safe=""),
-        )
-        if len(plain) >= SHORTEST
-    }
+    secrets = {}
+    for name, value in os.environ.items():
+        is_file = value.startswith("/") and os.access(value, os.F_OK)
+        if is_file or not _SECRET.search(name):
+            continue
+        for line in map(str.strip, value.splitlines()):
+            if len(line) < SHORTEST:
+                continue
+            secrets[line] = name
+            secrets[json.dumps(line)[1:-1]] = name
+            secrets[repr(line)[1:-1]] = name
+            secrets[quote(os.fsencode(line), safe="")] = name
     for value in sorted(secrets, key=len, reverse=True):
         text = text.replace(value, f"({secrets[value]})")
     return without_url_secrets(text)

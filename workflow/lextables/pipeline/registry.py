@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from lextables.pipeline.checked import checked
 from lextables.pipeline.errors import BadInput
+from lextables.pipeline.files import JsonObject
 
 # Allowed forms of names and texts.  A name is part of paths, targets and rules.
 Name = Annotated[
@@ -57,7 +58,9 @@ def content(path: str | Path) -> Any:
         _check_depth(text)
         return yaml.load(text, Loader=_UniqueKeys)
     except yaml.MarkedYAMLError as error:
-        row = error.problem_mark.line + 1 if error.problem_mark else 1
+        row = 1
+        if error.problem_mark:
+            row += error.problem_mark.line
         raise BadInput(
             f"not YAML ({error.problem})", where=f"{path}, row {row}"
         ) from error
@@ -85,9 +88,9 @@ def _check_depth(text: str) -> None:
             )
 
 
-def mapping(path: str | Path) -> dict[str, Any]:
+def mapping(path: str | Path) -> JsonObject:
     """Return the keys and values of a YAML file; raises `BadInput` as `content`."""
-    return checked(dict[str, Any], content(path), where=str(path))
+    return checked(JsonObject, content(path), where=str(path))
 
 
 # libyaml's parser is ten times as fast as Python's, and these files are read for every plan.
@@ -98,7 +101,9 @@ class _UniqueKeys(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
         self, node: yaml.MappingNode, deep: bool = False
     ) -> dict[Hashable, Any]:
         seen = set()
-        for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
+        for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                continue
             if key.value in seen:
                 problem = f"the key {key.value!r} stands twice"
                 raise yaml.MarkedYAMLError(problem=problem, problem_mark=key.start_mark)

@@ -13,8 +13,9 @@ NAMES = ROOT / "resources/removed.yaml"
 
 def check(names: Iterable[str], where: str) -> None:
     """Raise `BadInput` for the first of ``names`` that was removed; ``where`` is the place they are from."""
-    removed = yaml.safe_load(NAMES.read_text(encoding="utf-8"))
+    reasons = yaml.safe_load(NAMES.read_text(encoding="utf-8"))
     for name in names:
-        if name in removed:
-            what = f"{name} was removed in {VERSION} ({removed[name]})"
-            raise BadInput(what, where=where, do="see CHANGELOG.md")
+        if name not in reasons:
+            continue
+        what = f"{name} was removed in {VERSION} ({reasons[name]})"
+        raise BadInput(what, where=where, do="see CHANGELOG.md")

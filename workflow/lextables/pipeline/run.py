@@ -6,10 +6,11 @@ results/runs/<paper>/<experiment>/<model>/<condition>/seed<k>/
 
 import json
 import platform
+import re
 import resource
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -21,7 +22,7 @@ from pydantic import BaseModel
 
 from lextables.pipeline.atomic import write_text
 from lextables.pipeline.dataset import Column, Table
-from lextables.pipeline.files import read_json
+from lextables.pipeline.files import JsonObject, read_json
 from lextables.pipeline.version import made_by
 
 LIBRARIES = (
@@ -63,7 +64,7 @@ SCORES = Table(
 class RunSettings(BaseModel):
     """The settings in a run's `run.json`."""
 
-    settings: dict[str, Any]
+    settings: JsonObject
 
 
 class Record(RunSettings):
@@ -77,13 +78,13 @@ class Record(RunSettings):
 class Choice(BaseModel):
     """The record of a choice."""
 
-    choice: dict[str, Any]
+    choice: JsonObject
 
 
 class Counts(BaseModel):
     """The part of a census on the tables."""
 
-    data: dict[str, dict[str, Any]]
+    data: dict[str, JsonObject]
 
 
 @dataclass(frozen=True, order=True)
@@ -102,17 +103,17 @@ class Run:
         return f"runs/{self.paper}/{self.experiment}/{self.model}/{self.condition}/seed{self.seed}"
 
 
-_open: ContextVar[tuple[dict[str, Any], ...]] = ContextVar("open", default=())
+_open: ContextVar[tuple[JsonObject, ...]] = ContextVar("open", default=())
 
 
 @contextmanager
-def recorded(path: str | Path, settings: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def recorded(path: str | Path, settings: JsonObject) -> Iterator[JsonObject]:
     """Time the block and write a run's record: settings, versions, commit, device, seconds, peak memory.
 
     The block may add to the yielded record, and so may functions that it calls (`noted`); ``device`` defaults
     to the processor.
     """
-    record: dict[str, Any] = {"settings": dict(settings), "device": processor()}
+    record: JsonObject = {"settings": dict(settings), "device": processor()}
     start = time.monotonic()
     token = _open.set((*_open.get(), record))
     try:
@@ -131,14 +132,14 @@ def recorded(path: str | Path, settings: Mapping[str, Any]) -> Iterator[dict[str
 
 @contextmanager
 def recorded_all(
-    paths: Sequence[str | Path], settings: Mapping[str, Mapping[str, Any]]
-) -> Iterator[list[dict[str, Any]]]:
+    paths: Sequence[str | Path], settings: Mapping[str, JsonObject]
+) -> Iterator[list[JsonObject]]:
     """The same for several runs of one job, each with its settings; all have the times of the job."""
     with ExitStack() as stack:
-        yield [
-            stack.enter_context(recorded(*run))
-            for run in zip(paths, settings.values(), strict=True)
-        ]
+        records = []
+        for path, own_settings in zip(paths, settings.values(), strict=True):
+            records.append(stack.enter_context(recorded(path, own_settings)))
+        yield records
 
 
 def noted(name: str, add: Callable[[Any], Any]) -> None:
@@ -150,14 +151,16 @@ def noted(name: str, add: Callable[[Any], Any]) -> None:
         record[name] = add(record.get(name))
 
 
-def counts_of(census: str | Path) -> dict[str, Any]:
+def counts_of(census: str | Path) -> JsonObject:
     """Return the part of a census on the tables."""
     return read_json(census, Counts)["data"]
 
 
-def chosen(choice: Sequence[str | Path]) -> dict[str, Any]:
+def chosen(choice: Sequence[str | Path]) -> JsonObject:
     """Return the choice whose record is in ``choice``; empty if there is none."""
-    return read_json(choice[0], Choice)["choice"] if choice else {}
+    if not choice:
+        return {}
+    return read_json(choice[0], Choice)["choice"]
 
 
 def processor() -> str:
@@ -165,36 +168,31 @@ def processor() -> str:
     name = platform.processor()
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():
-        models = [
-            line.split(":", 1)[1].strip()
-            for line in cpuinfo.read_text().splitlines()
-            if line.startswith("model name")
-        ]
-        name = models[0] if models else name
+        model = re.search(r"^model name.*: (.+)$", cpuinfo.read_text(), re.MULTILINE)
+        if model:
+            name = model[1].strip()
     return f"{name or 'processor'} ({platform.machine()})"
 
 
 def versions() -> dict[str, str]:
     """Return the versions of Python and of the libraries that can change a number."""
-    return {"python": platform.python_version()} | {
-        name: found for name in LIBRARIES if (found := _version(name))
-    }
+    found = {"python": platform.python_version()}
+    for name in LIBRARIES:
+        with suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
 
 
 def identity(
     data: Any, code: str, device: str, start: Iterable[str] = ()
-) -> dict[str, Any]:
+) -> JsonObject:
     """Return the identity of a run's checkpoints in addition to its settings: data, code, libraries, device.
 
     For checkpoints ``device`` is its kind (`models.device.kind`): a retry may get another GPU.
     ``start`` is the content of the weights of other runs that it starts from.
     """
     found = {"data": data, "code": code, "libraries": versions(), "device": device}
-    return found | ({"start": contents} if (contents := list(start)) else {})
-
-
-def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
+    contents = list(start)
+    if contents:
+        found["start"] = contents
+    return found

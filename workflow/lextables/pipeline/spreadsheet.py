@@ -39,7 +39,9 @@ def cell(value: Any) -> Any:
     value = value.replace("\r\n", "\n").replace("\r", "\n")
     if _NUMBER.fullmatch(value):
         return value
-    return _UNMARKED_WITHIN.sub("'", f"'{value}" if _FORMULA.match(value) else value)
+    if _FORMULA.match(value):
+        value = f"'{value}"
+    return _UNMARKED_WITHIN.sub("'", value)
 
 
 def text(cell: str) -> str:
@@ -53,10 +55,11 @@ def rows(written: str, columns: Iterable[str]) -> list[dict[str, str]]:
 
     Raises ValueError if one of the ``columns`` is missing, or if the text is cut short in a row.
     """
-    header, *lines = csv.reader(io.StringIO(written), strict=True)
-    missing = set(columns) - set(header)
-    if missing:
-        raise ValueError(f"the column {min(missing)!r} is missing")
+    lines = csv.reader(io.StringIO(written), strict=True)
+    header = next(lines, [])
+    for column in sorted(columns):
+        if column not in header:
+            raise ValueError(f"the column {column!r} is missing")
     if not written.endswith("\n"):
         raise ValueError("its last row is cut short")
     return [dict(zip(header, line, strict=True)) for line in lines]

@@ -35,7 +35,8 @@ class Stopping:
     """
 
     def __init__(self, announce: Callable[[int], None], remote: bool) -> None:
-        self._announce, self._remote = announce, remote
+        self._announce = announce
+        self._remote = remote
         self._start_no_more: Callable[[int, FrameType | None], None] | None = None
         self._signals: SimpleQueue[int] = SimpleQueue()
         self._seen: set[int] = set()

@@ -9,27 +9,36 @@ SPLIT = "full"  # the only split of each table in `load_dataset`
 
 def config_name(table: str, folder: str) -> str:
     """Return the name in `load_dataset` of a table of the data set in ``folder`` (empty: at the top)."""
-    return f"{folder}-{table}" if folder else table
+    if not folder:
+        return table
+    return f"{folder}-{table}"
 
 
 def description_of(metadata: Mapping[bytes, bytes] | None) -> str:
     """Return the description in the metadata of a schema or field; empty if there is none."""
-    return (metadata or {}).get(b"description", b"").decode()
+    if not metadata:
+        return ""
+    return metadata.get(b"description", b"").decode()
 
 
 def key_of(schema: pa.Schema) -> list[str]:
     """Return the columns that identify a row; empty if there is no key."""
-    names = (schema.metadata or {}).get(b"key", b"").decode()
-    return names.split(",") if names else []
+    metadata = schema.metadata or {}
+    names = metadata.get(b"key", b"").decode()
+    return [name for name in names.split(",") if name]
 
 
 def type_name(field: pa.Field) -> str:
     """Return the type of a column as text."""
-    several = pa.types.is_list(field.type)
-    kind = field.type.value_type if several else field.type
+    is_list = pa.types.is_list(field.type)
+    kind = field.type
+    if is_list:
+        kind = kind.value_type
     name = str(kind)
     if pa.types.is_struct(kind):
         name = f"struct({', '.join(part.name for part in kind)})"
-    if several:
+    if is_list:
         name = f"list of {name}"
-    return f"{name}, or null" if field.nullable else name
+    if field.nullable:
+        name += ", or null"
+    return name

@@ -14,6 +14,8 @@ from lextables.pipeline.errors import BadInput
 
 PREFIX = "own-"
 LONGEST = 100  # bytes of a key: two joined keys can name one folder
+# Fields of the registries with names of rows.
+ROW_FIELDS = ("row", "joined", "retriever", "reranker")
 # Punctuation that makes another name, beside mathematical and currency signs: C# is not C, nor C++.  The
 # minus is not one of them, because it looks like a hyphen.
 SIGNS = "#&%@/\\"
@@ -38,21 +40,23 @@ def key(name: str) -> str:
     Letters of every script are kept.  A name with signs ends in a hash, since other signs make another row;
     so does a long name, which is cut.
     """
-    plain = unicodedata.normalize("NFKC", name).lower()
-    slug = "".join(
-        letter if letter.isalnum() or letter in "-." else "-" for letter in plain
-    ).strip("-.")
+    letters = []
+    for letter in unicodedata.normalize("NFKC", name).lower():
+        letters.append(letter if letter.isalnum() or letter in "-." else "-")
+    slug = "".join(letters).strip("-.")
     found = PREFIX + slug
     different = spelled(name)
     if slug and any(map(_is_sign, different)):
-        found += f"-{hashlib.sha256(different.encode()).hexdigest()[:8]}"
+        found += f"-{_sha256(different)[:8]}"
     if len(found.encode()) > LONGEST:
-        whole = hashlib.sha256(found.removeprefix(PREFIX).encode()).hexdigest()[:12]
-        found = (
-            found.encode()[: LONGEST - len(whole) - 1].decode(errors="ignore")
-            + f"-{whole}"
-        )
+        end = f"-{_sha256(found.removeprefix(PREFIX))[:12]}"
+        beginning = found.encode()[: LONGEST - len(end)]
+        found = beginning.decode(errors="ignore") + end
     return found
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def spelled(name: str) -> str:
@@ -61,13 +65,13 @@ def spelled(name: str) -> str:
     ``RoBERTa Base!`` and ``roberta-base`` look like one row, with any case, quotes and
     dashes.  A point counts inside a number or word (``v1.5``).
     """
-    plain = unicodedata.normalize(
-        "NFKC", unicodedata.normalize("NFKC", name).casefold()
-    )
+    folded = unicodedata.normalize("NFKC", name).casefold()
+    plain = unicodedata.normalize("NFKC", folded)
     kept = []
-    for before, letter, after in zip(f" {plain}", plain, f"{plain[1:]} ", strict=False):
-        inside = letter == "." and before.isalnum() and after.isalnum()
-        if inside or letter.isalnum() or _is_sign(letter):
+    for at, letter in enumerate(plain):
+        is_inside = letter == "." and plain[at - 1 : at].isalnum()
+        is_inside = is_inside and plain[at + 1 : at + 2].isalnum()
+        if is_inside or letter.isalnum() or _is_sign(letter):
             kept.append(letter)
     return "".join(kept)
 
@@ -87,16 +91,15 @@ def check_names(names: Iterable[str]) -> None:
     seen: dict[str, str] = {}
     for name in names:
         if not name.isprintable() or name != name.strip():
-            raise ValueError(
-                f"the name {name!r} has characters that do not show, or a blank at an end"
-            )
-        if not any(letter.isalnum() for letter in name):
+            what = "has characters that do not show, or a blank at an end"
+            raise ValueError(f"the name {name!r} {what}")
+        spelling = spelled(name)
+        if not any(map(str.isalnum, spelling)):
             raise ValueError(f"the name {name!r} has no letter and no digit")
-        if other := seen.get(spelled(name)):
-            raise ValueError(
-                f"the names {other!r} and {name!r} read alike, and every row needs its own"
-            )
-        seen[spelled(name)] = name
+        if spelling in seen:
+            what = "read alike, and every row needs its own"
+            raise ValueError(f"the names {seen[spelling]!r} and {name!r} {what}")
+        seen[spelling] = name
 
 
 def check_free(
@@ -110,12 +113,11 @@ def check_free(
     for other in taken:
         rows.setdefault(spelled(other), other)
     for name in names:
-        if other := rows.get(spelled(name)):
-            raise BadInput(
-                f"the name {name!r} reads like {other!r}, which is a row or a model of the papers",
-                where=f"config, {key}",
-                do="choose another name",
-            )
+        other = rows.get(spelled(name))
+        if other is None:
+            continue
+        what = f"the name {name!r} reads like {other!r}, which is a row or a model of the papers"
+        raise BadInput(what, where=f"config, {key}", do="choose another name")
 
 
 def rows_of(value: Any) -> list[str]:
@@ -124,23 +126,23 @@ def rows_of(value: Any) -> list[str]:
     Those are the values of ``row``, ``joined``, ``retriever`` and ``reranker``, and the keys of models.
     """
     found: list[str] = []
-    if isinstance(value, Mapping):
-        for name, inside in value.items():
-            if isinstance(inside, str) and name in (
-                "row",
-                "joined",
-                "retriever",
-                "reranker",
-            ):
-                found.append(inside)
-            elif isinstance(inside, Mapping) and "row" in inside:
-                found.append(name)
+    if isinstance(value, list | tuple):
+        for inside in value:
             found += rows_of(inside)
-    elif isinstance(value, list | tuple):
-        found += [name for inside in value for name in rows_of(inside)]
+    if not isinstance(value, Mapping):
+        return found
+    for name, inside in value.items():
+        if isinstance(inside, str) and name in ROW_FIELDS:
+            found.append(inside)
+        elif isinstance(inside, Mapping) and "row" in inside:
+            found.append(name)
+        found += rows_of(inside)
     return found
 
 
 def printed(names: Iterable[str]) -> list[str]:
     """Return printed names and their parts: ACORD's ``BM25 / None`` is a retriever and a reranker."""
-    return [part for name in names for part in (name, *name.split(" / "))]
+    parts = []
+    for name in names:
+        parts += [name, *name.split(" / ")]
+    return parts

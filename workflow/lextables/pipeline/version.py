@@ -10,11 +10,12 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
-from typing import Any
 
 from lextables import ROOT, __version__
 from lextables.pipeline.atomic import write_text
+from lextables.pipeline.files import JsonObject
 
 RELEASED = "2026-11-23"  # the day of this version, as CITATION.cff has it
 # The record's own versions; those of runs whose weights it read are indented further.
@@ -22,34 +23,38 @@ _LIBRARIES = re.compile(r'^  "libraries": (\{[^}]*\})', re.M)
 NAMED = 3  # runs that the warning names
 
 
-def made_by() -> dict[str, Any]:
+def made_by() -> JsonObject:
     """Return the ``version``, the git ``commit``, and whether tracked files were ``modified`` since.
 
     ``commit`` and ``modified`` are None where the project is no git checkout of its own, such as an
     unpacked archive, or where git is not installed.
     """
+    record: JsonObject = {"version": __version__, "commit": None, "modified": None}
     # The first line is where the checkout begins: an archive may lie inside the checkout of something else.
     top, _, commit = _git("rev-parse", "--show-toplevel", "HEAD").partition("\n")
-    if not commit or not ROOT.samefile(top):
-        return {"version": __version__, "commit": None, "modified": None}
-    changes = _git("status", "--porcelain", "--untracked-files=no")
-    return {"version": __version__, "commit": commit, "modified": bool(changes)}
+    if commit and ROOT.samefile(top):
+        changes = _git("status", "--porcelain", "--untracked-files=no")
+        record["commit"] = commit
+        record["modified"] = bool(changes)
+    return record
 
 
-def words(record: dict[str, Any]) -> str:
+def words(record: JsonObject) -> str:
     """Put what `made_by` returns into words: ``0.1.0 (commit 1a2b3c4d5e, modified)``."""
-    if not record["commit"]:
-        return str(record["version"])
-    return f"{record['version']} (commit {record['commit'][:10]}{', modified' if record['modified'] else ''})"
+    text = str(record["version"])
+    if record["commit"]:
+        note = f"commit {record['commit'][:10]}"
+        if record["modified"]:
+            note += ", modified"
+        text += f" ({note})"
+    return text
 
 
 def day() -> str:
     """Return the day of the commit that the project is checked out at; empty where `made_by` knows none."""
-    return (
-        _git("show", "--no-patch", "--format=%cs", "HEAD")
-        if made_by()["commit"]
-        else ""
-    )
+    if not made_by()["commit"]:
+        return ""
+    return _git("show", "--no-patch", "--format=%cs", "HEAD")
 
 
 def _git(*arguments: str) -> str:
@@ -69,19 +74,14 @@ def snakemake_path() -> str:
 
     An environment outside of the working folder is taken to be active: `snakemake`.
     """
-    program, installed = (
-        Path(sys.executable).with_name("snakemake"),
-        Path(".venv/bin/snakemake"),
-    )
-    if (
-        program.exists() and installed.exists() and installed.samefile(program)
-    ):  # `.venv` may be a link
+    program = Path(sys.executable).with_name("snakemake")
+    installed = Path(".venv/bin/snakemake")
+    exist = program.exists() and installed.exists()
+    if exist and installed.samefile(program):  # `.venv` may be a link
         return installed.as_posix()
-    return (
-        program.relative_to(Path.cwd()).as_posix()
-        if program.is_relative_to(Path.cwd())
-        else program.name
-    )
+    if program.is_relative_to(Path.cwd()):
+        return program.relative_to(Path.cwd()).as_posix()
+    return program.name
 
 
 def outdated(
@@ -92,25 +92,22 @@ def outdated(
     Records that do not exist or have no versions are left out.  Records are searched as text, which is faster
     than parsing them.
     """
-    differing: dict[str, dict[str, str]] = {}
+    differing = cache(lambda written: _differing(written, installed))
     differences = {}
     for record in records:
-        try:
+        with contextlib.suppress(OSError, ValueError):
             libraries = _LIBRARIES.search(record.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            continue
-        if libraries and libraries[1] not in differing:
-            differing[libraries[1]] = _differing(libraries[1], installed)
-        if libraries and differing[libraries[1]]:
-            differences[record] = differing[libraries[1]]
+            if libraries and differing(libraries[1]):
+                differences[record] = differing(libraries[1])
     return differences
 
 
 def _differing(written: str, installed: Mapping[str, str]) -> dict[str, str]:
-    try:
-        versions = json.loads(written)
-    except ValueError:  # a truncated record; the job that reads it reports it
-        return {}
+    """Return the versions in ``written``, JSON, that differ from the installed ones.
+
+    Raises ValueError for a record that is cut short; the job that reads it reports it.
+    """
+    versions = json.loads(written)
     return {
         name: then for name, then in versions.items() if installed.get(name) != then
     }
@@ -126,17 +123,17 @@ def warning(
     for versions in differences.values():
         for name, version in versions.items():
             then.setdefault(name, set()).add(version)
-    changes = ", ".join(
-        f"{name} {' and '.join(sorted(several))} (now {installed.get(name, 'not installed')})"
-        for name, several in sorted(then.items())
-    )
+    changes = []
+    for name, versions_then in sorted(then.items()):
+        now = installed.get(name, "not installed")
+        changes.append(f"{name} {' and '.join(sorted(versions_then))} (now {now})")
     runs = sorted(record.parent.as_posix() for record in differences)
-    run_names = ", ".join(runs[:NAMED]) + (
-        f" and {len(runs) - NAMED} more" if len(runs) > NAMED else ""
-    )
+    run_names = ", ".join(runs[:NAMED])
+    if len(runs) > NAMED:
+        run_names += f" and {len(runs) - NAMED} more"
     with contextlib.suppress(OSError):  # a read-only folder
         write_text(listed, "".join(f"{run}/run.json\n" for run in runs))
     return (
-        f"Made with other library versions, and kept: {run_names}: {changes}. "
+        f"Made with other library versions, and kept: {run_names}: {', '.join(changes)}. "
         f"To make them again, add --forcerun $(cat {listed}) to the command."
     )

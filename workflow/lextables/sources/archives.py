@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -114,15 +115,12 @@ def member(archive: zipfile.ZipFile, name: str) -> str:
 
     Raises `BadInput` if there is none, or more than one.
     """
-    paths = [
-        path for path in archive.namelist() if path == name or path.endswith(f"/{name}")
-    ]
+    names = archive.namelist()
+    paths = [path for path in names if f"/{path}".endswith(f"/{name}")]
     if len(paths) != 1:
-        raise BadInput(
-            f"holds {len(paths)} files called {name} where there should be one",
-            where=Path(archive.filename or "").name,
-            do="fetch it again",
-        )
+        what = f"holds {len(paths)} files called {name} where there should be one"
+        where = Path(archive.filename or "").name
+        raise BadInput(what, where=where, do="fetch it again")
     return paths[0]
 
 
@@ -133,9 +131,11 @@ def file_or_only_member(path: Path, suffix: str) -> bytes:
     """
     if not zipfile.is_zipfile(path):
         return path.read_bytes()
+    names = []
     with opened(path) as archive:
-        names = [name for name in archive.namelist() if name.lower().endswith(suffix)]
-        names = [name for name in names if not name.startswith("__MACOSX/")]
+        for name in archive.namelist():
+            if name.lower().endswith(suffix) and not name.startswith("__MACOSX/"):
+                names.append(name)
         if len(names) != 1:
             what = f"holds {len(names)} {suffix} files where there should be one"
             raise BadInput(what, where=path.name, do="unpack it, and name the file")
@@ -153,11 +153,12 @@ def _declared_size(archive: zipfile.ZipFile) -> int:
 
 def check_volume(archive: zipfile.ZipFile, bounds: Bounds) -> None:
     """Raise `OverBounds` if the members together declare more than ``bounds.volume`` bytes."""
-    total = _declared_size(archive)
-    if total > bounds.volume:
-        raise OverBounds(
-            f"it claims to expand to {total:,} bytes, more than the {bounds.volume:,} allowed"
+    total, limit = _declared_size(archive), bounds.volume
+    if total > limit:
+        what = (
+            f"it claims to expand to {total:,} bytes, more than the {limit:,} allowed"
         )
+        raise OverBounds(what)
 
 
 def check_members(archive: zipfile.ZipFile, bounds: Bounds) -> None:
@@ -183,16 +184,13 @@ def read_member(archive: zipfile.ZipFile, name: str, bounds: Bounds) -> bytes:
     `OverBounds`, KeyError if there is no such member, and zipfile.BadZipFile for any damage.
     """
     info = archive.getinfo(name)
-    if info.file_size > bounds.member:
-        raise OverBounds(
-            f"it claims {info.file_size:,} bytes, more than the {bounds.member:,} allowed"
-        )
-    if info.file_size > CHUNK and info.file_size > bounds.ratio * max(
-        1, info.compress_size
-    ):
+    size, limit = info.file_size, bounds.member
+    if size > limit:
+        raise OverBounds(f"it claims {size:,} bytes, more than the {limit:,} allowed")
+    if size > CHUNK and size > bounds.ratio * max(1, info.compress_size):
         raise OverBounds(f"it claims to expand more than {bounds.ratio} times")
     with _damage(), archive.open(info) as stream:
-        return _read(stream, bounds.member)
+        return _read(stream, limit)
 
 
 def gunzipped(data: bytes, bounds: Bounds = SINGLE_FILE) -> bytes:
@@ -206,13 +204,18 @@ def gunzipped(data: bytes, bounds: Bounds = SINGLE_FILE) -> bytes:
 
 
 def _read(stream: IO[bytes], limit: int) -> bytes:
-    parts, size = [], 0
-    while chunk := stream.read(CHUNK):
-        size += len(chunk)
-        if size > limit:
+    """Return all bytes of a stream; `OverBounds` beyond ``limit`` of them."""
+    content = bytearray()
+    for chunk in chunks(stream):
+        content += chunk
+        if len(content) > limit:
             raise OverBounds(f"it expands beyond {limit:,} bytes")
-        parts.append(chunk)
-    return b"".join(parts)
+    return bytes(content)
+
+
+def chunks(stream: IO[bytes]) -> Iterator[bytes]:
+    """Yield the bytes of an open file in chunks of one mebibyte."""
+    yield from iter(partial(stream.read, CHUNK), b"")
 
 
 def lines(path: Path, bounds: Bounds) -> Iterator[bytes]:
@@ -232,25 +235,34 @@ def lines(path: Path, bounds: Bounds) -> Iterator[bytes]:
 
 
 def _chunks(path: Path, bounds: Bounds) -> Iterator[bytes]:
+    """Yield the bytes of a plain or .xz file, decompressed."""
     with path.open("rb") as file:
         if path.suffix != ".xz":
-            while chunk := file.read(CHUNK):
-                yield chunk
+            yield from chunks(file)
             return
         pending = file.read(CHUNK)
         # An .xz file may hold several streams, with zero padding between them.
         while pending:
             decoder = lzma.LZMADecompressor(memlimit=bounds.xz_memory)
-            chunk = decoder.decompress(pending, max_length=CHUNK)
-            while True:
-                if chunk:
-                    yield chunk
-                if decoder.eof:
-                    break
-                data = file.read(CHUNK) if decoder.needs_input else b""
-                if decoder.needs_input and not data:
-                    raise EOFError("the compressed data end early")
-                chunk = decoder.decompress(data, max_length=CHUNK)
-            pending = decoder.unused_data.lstrip(b"\0") or file.read(CHUNK).lstrip(
-                b"\0"
-            )
+            yield from _stream(decoder, pending, file)
+            pending = decoder.unused_data.lstrip(b"\0")
+            if not pending:
+                pending = file.read(CHUNK).lstrip(b"\0")
+
+
+def _stream(
+    decoder: lzma.LZMADecompressor, beginning: bytes, file: IO[bytes]
+) -> Iterator[bytes]:
+    """Yield the content of one stream of an .xz file, of which ``beginning`` was read."""
+    chunk = decoder.decompress(beginning, max_length=CHUNK)
+    while True:
+        if chunk:
+            yield chunk
+        if decoder.eof:
+            return
+        data = b""
+        if decoder.needs_input:
+            data = file.read(CHUNK)
+            if not data:
+                raise EOFError("the compressed data end early")
+        chunk = decoder.decompress(data, max_length=CHUNK)

@@ -66,13 +66,15 @@ def plain(source: str) -> PlainText:
     A word that is divided at the end of a line is joined, if the text also has it undivided.
     """
     pieces: list[str] = []
-    starts, ends = array("I"), array("I")
+    starts = array("I")
+    ends = array("I")
     words = frozenset(_WORD.findall(source.lower()))
     copied = 0
     for match in _UNUSUAL.finditer(source):
-        replacement = (
-            _joined_word(match, words) if match[1] else _plain_characters(match[0])
-        )
+        if match[1]:
+            replacement = _joined_word(match, words)
+        else:
+            replacement = _plain_characters(match[0])
         if replacement == match[0]:
             continue
         start, end = match.span()
@@ -92,7 +94,9 @@ def plain(source: str) -> PlainText:
 def _joined_word(match: re.Match[str], words: frozenset[str]) -> str:
     """Return the divided word of a match of `_UNUSUAL` if it is one of ``words``; else the match."""
     joined = match[1] + match[2]
-    return joined if joined.lower() in words else match[0]
+    if joined.lower() in words:
+        return joined
+    return match[0]
 
 
 def with_plain_letters(source: str) -> str:

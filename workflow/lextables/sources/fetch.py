@@ -129,26 +129,28 @@ def fetch(
     candidates = entry.among(allowed)
 
     def check_space(needed: int) -> None:
-        if needed > (have := free(destination.parent)):
+        have = free(destination.parent)
+        if needed > have:
             where = f"the disk of {destination.parent} has {have:,}"
-            raise DiskFull(
-                f"{entry.name} needs {needed:,} bytes more, and {where}",
-                do="free some space",
-            )
+            what = f"{entry.name} needs {needed:,} bytes more, and {where}"
+            raise DiskFull(what, do="free some space")
 
-    if mirrored := _in_mirror(entry, mirrors, candidates):
+    mirrored = _in_mirror(entry, mirrors, candidates)
+    if mirrored:
         say(f"{entry.name}: {mirrored.stat().st_size:,} bytes from the mirror")
         check_space(mirrored.stat().st_size)
         candidate, digests = _copy(entry, mirrored, candidates, destination)
         place = MIRROR
-    elif record := manual_download(entry, mirrors, allowed):
-        raise NotFetched(record)
     else:
-        candidate = next((c for c in candidates if c.variant in PUBLISHED), None)
-        if candidate is None:
+        record = manual_download(entry, mirrors, allowed)
+        if record:
+            raise NotFetched(record)
+        published = [each for each in candidates if each.variant in PUBLISHED]
+        if not published:
             folders = ", ".join(map(str, mirrors)) or "a mirror, for none is set"
             what = f"{entry.name} ({' or '.join(allowed)}) is not in {folders}"
             raise BadInput(what, do=f"put it there as {entry.name}")
+        candidate = published[0]
         place, digests = _from_addresses(
             entry, candidate, destination, check_space, client, say
         )
@@ -184,19 +186,20 @@ def fetched_before(
     if record is None:
         return None
     candidates = entry.among(variants)
-    digests = Digests(
-        {kind(c.digest) for c in candidates if c.digest}, destination.stat().st_size
-    )
+    kinds = {kind(each.digest) for each in candidates if each.digest}
+    digests = Digests(kinds, destination.stat().st_size)
     for data in chunks(destination):
         digests.update(data)
-    candidate = next((c for c in candidates if _is(c, digests)), None)
-    if candidate is None or (candidate.digest is None and fault_of(destination)):
+    candidate = _matching(candidates, digests)
+    if candidate is None or digests.of("sha256") != record.digest:
         return None
-    same = (candidate.variant, candidate.comparable) == (
-        record.variant,
-        record.comparable,
-    )
-    return record if same and digests.of("sha256") == record.digest else None
+    if candidate.digest is None and fault_of(destination):
+        return None
+    if candidate.variant != record.variant:
+        return None
+    if candidate.comparable != record.comparable:
+        return None
+    return record
 
 
 def damaged(folder: str | Path) -> Iterator[tuple[Path, str]]:
@@ -219,7 +222,8 @@ def damaged(folder: str | Path) -> Iterator[tuple[Path, str]]:
                 # To read the directories of thousands of zips would take minutes.
                 if file.suffix == ".zip" and zipfile.is_zipfile(file):
                     continue
-                if fault := fault_of(file):
+                fault = fault_of(file)
+                if fault:
                     yield file, fault
 
 
@@ -252,11 +256,12 @@ def content_key(
     """
     candidates = entry.among(variants)
     mirrored = _in_mirror(entry, mirrors, candidates)
-    if mirrored and (mirror_digest := digest(mirrored)) != (fetched or {}).get(
-        "digest"
-    ):
-        return mirror_digest
-    if fetched and fetched["obtained_from"] == MIRROR:
+    fetched = fetched or {}
+    if mirrored:
+        mirror_digest = digest(mirrored)
+        if mirror_digest != fetched.get("digest"):
+            return mirror_digest
+    if fetched.get("obtained_from") == MIRROR:
         return fetched["digest"]
     return " or ".join(candidate.pin for candidate in candidates)
 
@@ -272,10 +277,12 @@ def _in_mirror(
     entry: SourceFile, mirrors: Sequence[str | Path], candidates: Iterable[Candidate]
 ) -> Path | None:
     """Return the first file in a mirror that has the name of a candidate."""
-    places = (
-        Path(mirror, entry.source, c.named) for mirror in mirrors for c in candidates
-    )
-    return next((place for place in places if place.is_file()), None)
+    for mirror in mirrors:
+        for candidate in candidates:
+            place = Path(mirror, entry.source, candidate.named)
+            if place.is_file():
+                return place
+    return None
 
 
 def _copy(
@@ -295,21 +302,22 @@ def _copy(
             for data in chunks(mirrored):
                 out.write(data)
                 digests.update(data)
-        candidate = next((c for c in candidates if _is(c, digests)), None)
+        candidate = _matching(candidates, digests)
         if candidate is None:
-            other = next((c for c in pinned if _is(c, digests)), None)
+            other = _matching(pinned, digests)
             raise _wrong_file(entry, mirrored, digests, candidates, other)
     return candidate, digests
 
 
-def _is(candidate: Candidate, digests: Digests) -> bool:
-    """Return whether size and digest match those of the candidate that are registered."""
-    if candidate.size not in (None, digests.bytes):
-        return False
-    return (
-        candidate.digest is None
-        or digests.of(kind(candidate.digest)) == candidate.digest
-    )
+def _matching(candidates: Iterable[Candidate], digests: Digests) -> Candidate | None:
+    """Return the first candidate whose registered size and digest are these."""
+    for candidate in candidates:
+        digest = candidate.digest
+        if candidate.size not in (None, digests.bytes):
+            continue
+        if digest is None or digests.of(kind(digest)) == digest:
+            return candidate
+    return None
 
 
 def _wrong_file(
@@ -325,11 +333,10 @@ def _wrong_file(
             f"this is the variant {other.variant!r} of {entry.name}, which this run may not use",
             where=str(mirrored),
         )
-    if kind_of_file := _no_data(mirrored):
-        what, do = (
-            f"this is {kind_of_file}, not {entry.name}",
-            "replace it by the published file",
-        )
+    kind_of_file = _no_data(mirrored)
+    if kind_of_file:
+        what = f"this is {kind_of_file}, not {entry.name}"
+        do = "replace it by the published file"
         return BadInput(what, where=str(mirrored), do=do)
     sizes = [c.size for c in entry.candidates if c.variant in PUBLISHED and c.size]
     if sizes and digests.bytes < min(sizes):
@@ -367,15 +374,7 @@ def _from_addresses(
                 check_space=check_space,
                 client=client,
             )
-            if (
-                release.digest
-                and (got := digests.of(kind(release.digest))) != release.digest
-            ):
-                raise WrongContent(
-                    f"sent bytes with digest {got} where the registry has {release.digest}"
-                )
-            if not release.digest and (fault := fault_of(part.path, destination.name)):
-                raise WrongKind(f"sent {fault}")
+            _check_download(release, digests, part.path, destination.name)
         except DownloadFailed as failure:
             if isinstance(failure, WrongContent | WrongKind):
                 part.remove()
@@ -393,6 +392,23 @@ def _from_addresses(
         raise BadInput(what, do=do)
     place = f"put the file at <folder>/{entry.name} and set mirror to that folder"
     raise BadInput(what, do=f"try again later, or {place}")
+
+
+def _check_download(
+    release: Candidate, digests: Digests, path: Path, name: str
+) -> None:
+    """Raise `WrongContent` or `WrongKind` if a download is not the file ``name``."""
+    if not release.digest:
+        fault = fault_of(path, name)
+        if fault:
+            raise WrongKind(f"sent {fault}")
+        return
+    digest = digests.of(kind(release.digest))
+    if digest != release.digest:
+        what = (
+            f"sent bytes with digest {digest} where the registry has {release.digest}"
+        )
+        raise WrongContent(what)
 
 
 def _state_licence(
@@ -417,7 +433,8 @@ def fault_of(path: Path, name: str = "") -> str:
     be empty or a web page.
     """
     suffix = Path(name or path.name).suffix
-    if fault := _no_data(path):
+    fault = _no_data(path)
+    if fault:
         return fault
     try:
         if suffix in CHECKS:
@@ -474,11 +491,7 @@ def _no_data(path: Path) -> str:
         start = file.read(512).removeprefix(b"\xef\xbb\xbf").lstrip().lower()
     if not start:
         return "an empty file"
-    return next(
-        (
-            kind_of_file
-            for mark, kind_of_file in NO_DATA.items()
-            if start.startswith(mark)
-        ),
-        "",
-    )
+    for mark, kind_of_file in NO_DATA.items():
+        if start.startswith(mark):
+            return kind_of_file
+    return ""

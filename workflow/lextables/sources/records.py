@@ -12,9 +12,9 @@ from json import JSONDecodeError
 from typing import IO, Any
 
 from lextables.pipeline.errors import BadInput
-from lextables.pipeline.files import RESTORE, json_prefix, json_value, utf8
+from lextables.pipeline.files import RESTORE, JsonObject, json_prefix, json_value, utf8
 
-Record = dict[str, Any]
+Record = JsonObject
 
 CHUNK = 1 << 20  # characters
 # Longest item of a JSON array, in characters: an error is found without reading the rest of the file.
@@ -28,7 +28,9 @@ def whole_number(text: str, digits: int = 18) -> int | None:
 
     Python does not read numbers of more than 4,300 digits, and 18 digits fit into 64 bits.
     """
-    return int(text) if len(text) <= digits and _WHOLE.fullmatch(text) else None
+    if len(text) <= digits and _WHOLE.fullmatch(text):
+        return int(text)
+    return None
 
 
 def csv_rows(
@@ -48,24 +50,17 @@ def csv_rows(
             if cells:
                 width = width or len(cells)
                 if len(cells) != width:
-                    do = (
-                        "quote the cells that hold a comma"
-                        if delimiter == ","
-                        else RESTORE.replace("file", "row")
-                    )
-                    raise BadInput(
-                        f"has {len(cells)} cells where there should be {width}",
-                        where=where,
-                        do=do,
-                    )
+                    what = f"has {len(cells)} cells where there should be {width}"
+                    do = RESTORE.replace("file", "row")
+                    if delimiter == ",":
+                        do = "quote the cells that hold a comma"
+                    raise BadInput(what, where=where, do=do)
                 yield where, cells
             begins = reader.line_num + 1
     except csv.Error as error:
-        raise BadInput(
-            f"the row that begins here is no csv ({error})",
-            where=f"{name}, row {begins}",
-            do="close its quotes, and double those inside a cell",
-        ) from error
+        what = f"the row that begins here is no csv ({error})"
+        do = "close its quotes, and double those inside a cell"
+        raise BadInput(what, where=f"{name}, row {begins}", do=do) from error
     if width is None:
         raise BadInput("the file is empty", where=name, do="fetch it again")
 
@@ -97,7 +92,8 @@ def json_lines(lines: Iterable[bytes], name: str) -> Iterator[tuple[str, Record]
 def _decoded(lines: Iterable[bytes], name: str, unit: str) -> Iterator[str]:
     for number, line in enumerate(lines, 1):
         where = f"{name}, {unit} {number}"
-        text = utf8(line, where, encoding="utf-8-sig" if number == 1 else "utf-8")
+        encoding = "utf-8-sig" if number == 1 else "utf-8"
+        text = utf8(line, where, encoding=encoding)
         if "\0" in text:
             raise BadInput("holds a NUL character", where=where, do=RESTORE)
         yield text
@@ -111,9 +107,8 @@ def json_array(stream: IO[bytes], name: str) -> Iterator[tuple[str, Record]]:
     """
     number = 0
     try:
-        for number, item in enumerate(
-            _items(TextIOWrapper(stream, encoding="utf-8-sig"), name), 1
-        ):
+        text = TextIOWrapper(stream, encoding="utf-8-sig")
+        for number, item in enumerate(_items(text, name), 1):
             where = f"{name}, item {number}"
             if not isinstance(item, dict):
                 raise _not_an_object(item, where)
@@ -171,10 +166,10 @@ def _items(text: TextIOWrapper, name: str) -> Iterator[Any]:
         number += 1
         where = f"{name}, item {number}"
         yield window.item(where)
-        if (mark := window.next()) not in (",", "]"):
-            raise BadInput(
-                "no comma and no end of the array follow it", where=where, do=RESTORE
-            )
+        mark = window.next()
+        if mark not in (",", "]"):
+            what = "no comma and no end of the array follow it"
+            raise BadInput(what, where=where, do=RESTORE)
         if mark == ",":
             window.at += 1
             window.next()

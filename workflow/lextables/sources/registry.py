@@ -6,16 +6,17 @@ returns one file as a `SourceFile`, with patterns filled in.
 
 import re
 import string
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Self
 
 from pydantic import ConfigDict, Field, TypeAdapter, model_validator
 
 from lextables.pipeline import registry as base
 from lextables.pipeline.checked import checked
 from lextables.pipeline.errors import BadInput
+from lextables.pipeline.files import JsonObject
 from lextables.pipeline.registry import Name, content
 
 RELEASE = "release"
@@ -159,9 +160,10 @@ class Source(Entry):
     def _addresses_fit_names(self) -> Self:
         for name, file in self.files.items():
             for address in file.addresses:
-                if unknown := _fields(address) - _fields(name):
+                unknown = sorted(_fields(address) - _fields(name))
+                if unknown:
                     raise ValueError(
-                        f"the address {address} has {sorted(unknown)}, which {name} has not"
+                        f"the address {address} has {unknown}, which {name} has not"
                     )
         return self
 
@@ -210,23 +212,18 @@ class SourceFile:
         """``<source>/<file>``, which is also the path in a mirror."""
         return f"{self.source}/{self.file}"
 
-    def among(self, variants: Iterable[str]) -> tuple[Candidate, ...]:
+    def among(self, variants: Iterable[str]) -> list[Candidate]:
         """Return the candidates of ``variants``, those with a digest first: only they can be identified."""
         allowed = set(variants)
-        return tuple(
-            sorted(
-                (c for c in self.candidates if c.variant in allowed),
-                key=lambda c: c.digest is None,
-            )
-        )
+        found = [
+            candidate for candidate in self.candidates if candidate.variant in allowed
+        ]
+        return sorted(found, key=lambda candidate: candidate.digest is None)
 
     def variants_for(self, data: str) -> list[str]:
         """Return the variants that a run with ``data: sample`` or ``data: release`` may use."""
-        return [
-            c.variant
-            for c in self.candidates
-            if (c.variant == SAMPLE) == (data == SAMPLE)
-        ]
+        names = [candidate.variant for candidate in self.candidates]
+        return [name for name in names if (name == SAMPLE) == (data == SAMPLE)]
 
 
 def load(path: str | Path, *papers: str | Path) -> Registry:
@@ -235,19 +232,19 @@ def load(path: str | Path, *papers: str | Path) -> Registry:
     Raises `BadInput` with file, key, value and the allowed values, or with a source that two files define.
     """
     registry = checked(Registry, content(path), where=str(path))
-    defined_in = dict.fromkeys(registry, path)
+    defined_in = dict.fromkeys(registry, Path(path).name)
     for paper in papers:
         mapping = content(paper)
-        own = mapping.get("sources") if isinstance(mapping, dict) else None
-        for name, entry in checked(
-            Registry, own or {}, where=f"{paper}, sources"
-        ).items():
+        sources = {}
+        if isinstance(mapping, dict):
+            sources = mapping.get("sources") or {}
+        sources = checked(Registry, sources, where=f"{paper}, sources")
+        for name, entry in sources.items():
             if name in registry:
-                raise BadInput(
-                    f"the source {name!r} is in {Path(defined_in[name]).name} too",
-                    where=str(paper),
-                )
-            registry[name], defined_in[name] = entry, paper
+                what = f"the source {name!r} is in {defined_in[name]} too"
+                raise BadInput(what, where=str(paper))
+            registry[name] = entry
+            defined_in[name] = Path(paper).name
     return registry
 
 
@@ -257,24 +254,18 @@ def resolve(registry: Mapping[str, Source], source: str, file: str) -> SourceFil
     Raises `BadInput` with the known names if the registry has no such source or file.
     """
     if source not in registry:
-        raise BadInput(
-            f"there is no source {source!r}", do=f"use one of {', '.join(registry)}"
-        )
+        do = f"use one of {', '.join(registry)}"
+        raise BadInput(f"there is no source {source!r}", do=do)
     entry = registry[source]
-    # An exact name has priority over a matching pattern.
-    for name in sorted(entry.files, key=lambda name: name != file):
-        if match := re.fullmatch(file_regex(name, named=True), file):
-            break
-    else:
-        names = ", ".join(entry.files)
-        raise BadInput(
-            f"the source {source!r} has no file {file!r}", do=f"use one of {names}"
-        )
-    entry_file, values = entry.files[name], match.groupdict()
-    variant, comparable, note = _published(entry_file)
-    published = Candidate(
-        variant, file, entry_file.size, entry_file.digest, comparable, note
-    )
+    name = _name_of(entry.files, file)
+    if not name:
+        do = f"use one of {', '.join(entry.files)}"
+        raise BadInput(f"the source {source!r} has no file {file!r}", do=do)
+    registered = entry.files[name]
+    values = re.fullmatch(file_regex(name, named=True), file).groupdict()
+    instructions = None
+    if registered.gated:
+        instructions = registered.gated.instructions.strip()
     return SourceFile(
         source=source,
         file=file,
@@ -282,24 +273,42 @@ def resolve(registry: Mapping[str, Source], source: str, file: str) -> SourceFil
         licence=entry.licence,
         citation=entry.citation,
         homepage=entry.homepage,
-        addresses=tuple(address.format(**values) for address in entry_file.addresses),
-        instructions=entry_file.gated.instructions.strip()
-        if entry_file.gated
-        else None,
-        candidates=(published,) * entry_file.released
-        + tuple(
-            Candidate(
-                variant,
-                (v.named or name).format(**values),
-                v.size,
-                v.digests.get(file, v.digest),
-                v.comparable,
-                v.note,
-            )
-            for variant, v in entry_file.variants.items()
-            if not v.digests or file in v.digests
-        ),
+        addresses=tuple(text.format(**values) for text in registered.addresses),
+        instructions=instructions,
+        candidates=tuple(_candidates(registered, name, file, values)),
     )
+
+
+def _name_of(names: Iterable[str], file: str) -> str:
+    """Return the name or pattern of a file; empty if there is none.
+
+    An exact name has priority over a matching pattern.
+    """
+    matching = [name for name in names if re.fullmatch(file_regex(name), file)]
+    if file in matching:
+        return file
+    return min(matching[:1], default="")
+
+
+def _candidates(
+    registered: File, name: str, file: str, values: Mapping[str, str]
+) -> Iterator[Candidate]:
+    """Yield the published bytes of ``file``, if there are any, and its variants.
+
+    ``values`` are those of the fields in ``name``, a name or pattern of the registry.
+    """
+    if registered.released:
+        variant, comparable, note = _published(registered)
+        size, digest = registered.size, registered.digest
+        yield Candidate(variant, file, size, digest, comparable, note)
+    for variant, entry in registered.variants.items():
+        if entry.digests and file not in entry.digests:
+            continue
+        named = (entry.named or name).format(**values)
+        digest = entry.digests.get(file, entry.digest)
+        yield Candidate(
+            variant, named, entry.size, digest, entry.comparable, entry.note
+        )
 
 
 def _published(file: File) -> tuple[str, bool, str]:
@@ -307,50 +316,44 @@ def _published(file: File) -> tuple[str, bool, str]:
 
     They are comparable if they have a digest and are not known to differ from the paper's data.
     """
-    pinned = file.digest is not None
-    note = file.unpinned or file.differs or ""
-    return RELEASE if pinned else UNVERIFIED, pinned and not file.differs, note
+    if file.digest is None:
+        return UNVERIFIED, False, file.unpinned or file.differs or ""
+    return RELEASE, not file.differs, file.differs or ""
 
 
 def registry_texts(
     registry: Mapping[str, Source], names: Iterable[str]
-) -> dict[str, dict[str, Any]]:
+) -> dict[str, JsonObject]:
     """Return the texts of the sources ``names`` that pages show.
 
     {``<source>``: its title, licence, citation and homepage; ``<source>/<file>``: {variant: its
     ``comparable`` and ``note``}}.
     """
-    texts = {"title", "licence", "citation", "homepage"}
-    return {source: registry[source].model_dump(include=texts) for source in names} | {
-        f"{source}/{name}": {
-            variant: {"comparable": comparable, "note": note}
-            for variant, comparable, note in (
-                _published(file),
-                *(
-                    (variant, entry.comparable, entry.note)
-                    for variant, entry in file.variants.items()
-                ),
-            )
-        }
-        for source in names
-        for name, file in registry[source].files.items()
-    }
+    fields = {"title", "licence", "citation", "homepage"}
+    texts = {}
+    for source in names:
+        texts[source] = registry[source].model_dump(include=fields)
+        for name, file in registry[source].files.items():
+            variant, comparable, note = _published(file)
+            variants = {variant: {"comparable": comparable, "note": note}}
+            for variant, entry in file.variants.items():
+                variants[variant] = entry.model_dump(include={"comparable", "note"})
+            texts[f"{source}/{name}"] = variants
+    return texts
 
 
 def with_registry_texts(
-    records: Iterable[Mapping[str, Any]], texts: Mapping[str, Mapping[str, Any]]
-) -> list[dict[str, Any]]:
+    records: Iterable[JsonObject], texts: Mapping[str, JsonObject]
+) -> list[JsonObject]:
     """Return provenance ``records`` updated with the registry's current ``texts`` (`registry_texts`)."""
     updated = []
     for record in records:
-        place = f"{record['source']}/{record['file']}"
-        name = min(
-            (n for n in texts if re.fullmatch(file_regex(n), place)),
-            key=lambda n: n != place,
-            default="",
-        )
-        source, variants = texts.get(record["source"], {}), texts.get(name, {})
-        updated.append(dict(record) | source | variants.get(record["variant"], {}))
+        name = _name_of(texts, f"{record['source']}/{record['file']}")
+        variants = texts.get(name, {})
+        new = dict(record)
+        new.update(texts.get(record["source"], {}))
+        new.update(variants.get(record["variant"], {}))
+        updated.append(new)
     return updated
 
 
@@ -359,14 +362,12 @@ def file_regex(name: str, named: bool = False) -> str:
     parts = []
     for text, field, _, _ in string.Formatter().parse(name):
         parts.append(re.escape(text))
-        if field is not None:
-            parts.append(f"(?P<{field}>{FIELD_VALUE})" if named else FIELD_VALUE)
+        if field is None:
+            continue
+        parts.append(f"(?P<{field}>{FIELD_VALUE})" if named else FIELD_VALUE)
     return "".join(parts)
 
 
 def _fields(pattern: str) -> set[str]:
-    return {
-        field
-        for _, field, _, _ in string.Formatter().parse(pattern)
-        if field is not None
-    }
+    parts = string.Formatter().parse(pattern)
+    return {field for _, field, _, _ in parts if field is not None}

@@ -86,8 +86,7 @@ def _new_digest(kind: str, length: int | None) -> Any:
 def chunks(path: Path) -> Iterator[bytes]:
     """Yield the bytes of a file in chunks of one mebibyte."""
     with path.open("rb") as file:
-        while data := file.read(CHUNK):
-            yield data
+        yield from iter(partial(file.read, CHUNK), b"")
 
 
 class DownloadFailed(Exception):
@@ -137,17 +136,16 @@ class Client:
         """
 
         def seconds(state: RetryCallState) -> float:
-            return max(
-                self.first_wait * 2 ** (state.attempt_number - 1),
-                state.outcome.exception().wait,
-            )
+            doubled = self.first_wait * 2 ** (state.attempt_number - 1)
+            return max(doubled, state.outcome.exception().wait)
 
         def is_over(state: RetryCallState) -> bool:
             waits = state.idle_for + state.upcoming_sleep
             return state.attempt_number >= self.attempts or waits > self.patience
 
         def announce(state: RetryCallState) -> None:
-            failure, wait = state.outcome.exception(), state.upcoming_sleep
+            failure = state.outcome.exception()
+            wait = state.upcoming_sleep
             text = f"waiting {wait:,.0f} s for {host}, which {failure}"
             _log.info("%s", text)
             self.say(text)
@@ -163,10 +161,9 @@ class Client:
         try:
             return retrying(attempt)
         except RetryError as error:
-            failure = error.last_attempt.exception()
-            reason = (
-                f"{failure} at the last of {error.last_attempt.attempt_number} attempts"
-            )
+            last = error.last_attempt
+            failure = last.exception()
+            reason = f"{failure} at the last of {last.attempt_number} attempts"
             if failure.wait > self.patience:
                 reason += f" and asks for a wait of {failure.wait:,.0f} s"
             raise TemporaryFailure(reason) from failure

@@ -21,6 +21,7 @@ _ENTITIES = re.compile(r"<!(?:DOCTYPE|ENTITY)", re.IGNORECASE)
 # In opinions converted from plain text, a paragraph with this mark precedes each footnote.
 _FOOTNOTE_MARK = re.compile(r"\[Footnote (?:\d+/)?[\d*]+\]")
 _FIRST_INDEX = "1"
+BLOCKS = ("p", "blockquote", "h1", "h2", "h3", "h4", "li")
 _THOUSANDS = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+")
 
 
@@ -84,8 +85,8 @@ def from_xml(data: str) -> Casebody:
 
 
 def _last_label(elements: list[Element]) -> str:
-    labels = [label for element in elements if (label := _page_label(element))]
-    return labels[-1] if labels else ""
+    labels = filter(None, map(_page_label, reversed(elements)))
+    return next(labels, "")
 
 
 def _page_label(element: Element) -> str:
@@ -93,19 +94,22 @@ def _page_label(element: Element) -> str:
 
     A case printed in several reporters may have several paginations; only the first is used.
     """
+    prefix = "data-"
     if element.tag == "page-number":
-        index, label = element.get("citation-index"), element.get("label")
-    elif element.tag == "a" and element.get("class") == "page-label":
-        index, label = element.get("data-citation-index"), element.get("data-label")
-    else:
+        prefix = ""
+    elif element.tag != "a" or element.get("class") != "page-label":
         return ""
-    return page_label(label or "") if index in (None, _FIRST_INDEX) else ""
+    if element.get(f"{prefix}citation-index") not in (None, _FIRST_INDEX):
+        return ""
+    return page_label(element.get(f"{prefix}label") or "")
 
 
 def page_label(label: str) -> str:
     """Return the label of a page as citations write it: ``1,011`` is page 1011."""
     label = label.strip()
-    return label.replace(",", "") if _THOUSANDS.fullmatch(label) else label
+    if _THOUSANDS.fullmatch(label):
+        return label.replace(",", "")
+    return label
 
 
 def _is_page(element: Element) -> bool:
@@ -136,22 +140,13 @@ def _part(opinion: Element, kind: str) -> Part:
             body.paragraph(paragraph, pages=True)
         if not author and (element.tag == "author" or element.get("class") == "author"):
             author = str(body)[start:].strip()
-    body_text, notes_text = str(body), str(notes)
-    text = (
-        f"{body_text}\n{notes_text}"
-        if body_text and notes_text
-        else body_text or notes_text
-    )
-    return Part(kind, author, text, tuple(body.pages), _footnotes_start(body_text))
+    text = "\n".join(filter(None, [str(body), str(notes)]))
+    return Part(kind, author, text, tuple(body.pages), _footnotes_start(str(body)))
 
 
 def _blocks(element: Element) -> Iterator[Element]:
     """The paragraphs of an element: its child blocks, or itself if it has none."""
-    inner = [
-        child
-        for child in element
-        if child.tag in ("p", "blockquote", "h1", "h2", "h3", "h4", "li")
-    ]
+    inner = [child for child in element if child.tag in BLOCKS]
     if inner and not (element.text or "").strip():
         for child in inner:
             yield from _blocks(child)

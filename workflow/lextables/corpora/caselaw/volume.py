@@ -4,7 +4,7 @@ import codecs
 import re
 import zipfile
 from bisect import bisect_left
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Mapping, Set
 from contextlib import contextmanager, suppress
 from lzma import LZMAError
 from pathlib import Path
@@ -61,9 +61,8 @@ def read_volume(
     elif path.suffix == ".jsonl" or path.name.endswith(".jsonl.xz"):
         yield from _read_bulk(path, bounds, seen)
     else:
-        yield Fault(
-            path.name, "", "it is neither .zip nor .jsonl nor .jsonl.xz", "volume"
-        )
+        what = "it is neither .zip nor .jsonl nor .jsonl.xz"
+        yield Fault(path.name, "", what, "volume")
 
 
 def case_ids(path: str | Path, bounds: Bounds = BOUNDS) -> set[int]:
@@ -100,10 +99,8 @@ def bodies(
                 with suppress(Unreadable, KeyError, zipfile.BadZipFile, OverBounds):
                     key = checked(CaseKey, case)
                     if key.id in selected:
-                        yield (
-                            key,
-                            _decoded(members.read(f"html/{case['file_name']}.html")),
-                        )
+                        html = members.read(f"html/{case['file_name']}.html")
+                        yield key, _decoded(html)
 
 
 def _bulk_bodies(
@@ -176,13 +173,10 @@ def _read_zip(
         yield Fault(path.name, "", f"it holds no {METADATA}", "volume")
     except (zipfile.BadZipFile, OSError) as error:
         yield Fault(path.name, "", f"it cannot be unzipped ({error})", "volume")
-    except (OverBounds, Unreadable) as error:
-        yield Fault(
-            path.name,
-            METADATA if isinstance(error, Unreadable) else "",
-            str(error),
-            "volume",
-        )
+    except Unreadable as error:
+        yield Fault(path.name, METADATA, str(error), "volume")
+    except OverBounds as error:
+        yield Fault(path.name, "", str(error), "volume")
 
 
 def _zip_case(
@@ -221,19 +215,16 @@ def _new_case(
     except Unreadable as error:
         return Fault(path.name, _with_id(where, metadata), str(error), "case")
     if case.id in seen:
-        return Fault(
-            path.name,
-            _with_id(where, metadata),
-            f"its id is also that of {seen[case.id]}",
-            "case",
-        )
+        what = f"its id is also that of {seen[case.id]}"
+        return Fault(path.name, _with_id(where, metadata), what, "case")
     return case
 
 
 def _with_id(where: str, metadata: Any) -> str:
     """The place of a case with its id, if it has one."""
-    case_id = metadata.get("id") if isinstance(metadata, dict) else None
-    return f"{where}, case {case_id}" if type(case_id) is int else where
+    if isinstance(metadata, dict) and type(metadata.get("id")) is int:
+        return f"{where}, case {metadata['id']}"
+    return where
 
 
 def _zip_body(members: _Members, name: str) -> tuple[Casebody, list[str]]:
@@ -250,14 +241,11 @@ def _zip_body(members: _Members, name: str) -> tuple[Casebody, list[str]]:
 def _json_body(record: Any) -> Casebody:
     parts = []
     for opinion in checked(JsonCase, record).casebody.opinions:
-        paragraphs = [
-            " ".join(CONTROL.sub(" ", line).split())
-            for line in opinion.text.split("\n")
-        ]
+        lines = CONTROL.sub(" ", opinion.text).split("\n")
+        paragraphs = [" ".join(line.split()) for line in lines]
         text = "\n".join(filter(None, paragraphs))
-        parts.append(
-            Part(opinion.type or "", opinion.author or "", text, (), len(text))
-        )
+        kind, author = opinion.type or "", opinion.author or ""
+        parts.append(Part(kind, author, text, (), len(text)))
     return Casebody("", tuple(parts))
 
 
@@ -303,9 +291,8 @@ def _bulk_body(record: Any) -> str:
         if not isinstance(body["data"], str):
             raise TypeError("data is no text")
     except (KeyError, TypeError) as error:
-        raise Unreadable(
-            f"it has another layout than the bulk export ({error!r})"
-        ) from error
+        what = f"it has another layout than the bulk export ({error!r})"
+        raise Unreadable(what) from error
     return body["data"]
 
 
@@ -320,20 +307,18 @@ def _decoded(raw: bytes) -> str:
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise Unreadable(
-            f"it is not UTF-8 ({error.reason} at byte {error.start})"
-        ) from error
+        what = f"it is not UTF-8 ({error.reason} at byte {error.start})"
+        raise Unreadable(what) from error
 
 
 def _cleaned(text: str) -> tuple[str, list[str]]:
     """The text with control characters replaced by spaces, and a message if there were any."""
     text, count = CONTROL.subn(" ", text)
-    what = (
-        "control character was made a space"
-        if count == 1
-        else "control characters were made spaces"
-    )
-    return text, [f"{count} {what}"] if count else []
+    if not count:
+        return text, []
+    if count == 1:
+        return text, ["1 control character was made a space"]
+    return text, [f"{count} control characters were made spaces"]
 
 
 def _fault_of(body: Casebody) -> str:
@@ -352,7 +337,8 @@ def _fault_of(body: Casebody) -> str:
 def _opinions(
     path: Path, where: str, case: Case, body: Casebody, seen: dict[int, str]
 ) -> Iterator[Opinion | Fault]:
-    if why := _fault_of(body):
+    why = _fault_of(body)
+    if why:
         yield Fault(path.name, where, why, "case")
         return
     seen[case.id] = f"{path.parent.name}/{path.name}, {where}"
@@ -399,11 +385,12 @@ def _columns(case: Case) -> dict[str, Any]:
     """The columns that all opinions of a case share."""
     # The official citation is the one whose volume this is, so its pages are the labelled ones.
     ordered = sorted(case.citations, key=lambda citation: citation.type != "official")
-    citations = tuple(
-        dict.fromkeys(" ".join(citation.cite.split()) for citation in ordered)
-    )
+    cites = [" ".join(citation.cite.split()) for citation in ordered]
+    citations = tuple(dict.fromkeys(cites))
+    volume = reporter = ""
     parts = _CITATION.fullmatch(citations[0]) if citations else None
-    volume, reporter = (parts[1], parts[2]) if parts else ("", "")
+    if parts:
+        volume, reporter = parts[1], parts[2]
     return {
         "case_id": case.id,
         "citations": citations,
@@ -424,29 +411,42 @@ def _in_order(pages: tuple[Page, ...]) -> tuple[tuple[Page, ...], list[str]]:
 
     Keeps the longest ascending run of labels, so that a misprint removes only one label.
     """
-    numbers = [whole_number(page.label) for page in pages]
-    numbered = [(number, at) for at, number in enumerate(numbers) if number is not None]
-    ends: list[int] = []
-    chain: list[
-        tuple[int, int]
-    ] = []  # place of this label in its run; the index of the one before
-    last: list[int] = []
-    for index, (number, _) in enumerate(numbered):
+    numbers = {}
+    for at, page in enumerate(pages):
+        number = whole_number(page.label)
+        if number is not None:
+            numbers[at] = number
+    ordered = _longest_ascending(numbers)
+    kept, dropped = [], []
+    for at, page in enumerate(pages):
+        if at in numbers and at not in ordered:
+            dropped.append(page.label)
+        else:
+            kept.append(page)
+    return tuple(kept), dropped
+
+
+def _longest_ascending(numbers: Mapping[int, int]) -> set[int]:
+    """Return the places in the longest ascending run of ``numbers``, {place: number}.
+
+    Of a repeated number the first counts.
+    """
+    ends: list[int] = []  # the lowest number that ends a run of each length
+    places: list[int] = []  # and its place
+    previous: dict[int, int | None] = {}  # {place: the place before it in its run}
+    for at, number in numbers.items():
         length = bisect_left(ends, number)
-        chain.append((length, last[length - 1] if length else -1))
-        if ends[length : length + 1] != [
-            number
-        ]:  # of a repeated label the first counts
-            ends[length : length + 1] = [number]
-            last[length : length + 1] = [index]
-    ordered, index = set(), last[-1] if last else -1
-    while index >= 0:
-        ordered.add(numbered[index][1])
-        index = chain[index][1]
-    dropped = {at for _, at in numbered} - ordered
-    return tuple(p for at, p in enumerate(pages) if at not in dropped), [
-        pages[at].label for at in sorted(dropped)
-    ]
+        previous[at] = places[length - 1] if length else None
+        if length < len(ends) and ends[length] == number:
+            continue
+        ends[length : length + 1] = [number]
+        places[length : length + 1] = [at]
+    run: set[int] = set()
+    place = places[-1] if places else None
+    while place is not None:
+        run.add(place)
+        place = previous[place]
+    return run
 
 
 def _from_start(pages: tuple[Page, ...], running: str) -> tuple[Page, ...]:
@@ -455,11 +455,15 @@ def _from_start(pages: tuple[Page, ...], running: str) -> tuple[Page, ...]:
     That page is one less than the first label; without a label, the page still running when the
     opinion starts.
     """
-    if not pages:
-        return (Page(running, 0),) if running else ()
-    if pages[0].offset == 0:
+    first = ""
+    before = running
+    if pages:
+        if pages[0].offset == 0:
+            return pages
+        first = pages[0].label
+        number = whole_number(first)
+        if number:
+            before = str(number - 1)
+    if before in ("", first):
         return pages
-    first = pages[0].label
-    number = whole_number(first)
-    before = str(number - 1) if number else running
-    return (Page(before, 0), *pages) if before and before != first else pages
+    return Page(before, 0), *pages

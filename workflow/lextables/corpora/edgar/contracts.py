@@ -18,7 +18,6 @@ import pyarrow as pa
 from tqdm import tqdm
 
 from lextables.corpora.edgar.exhibits import (
-    EXHIBITS,
     CutShort,
     Document,
     NoText,
@@ -30,16 +29,13 @@ from lextables.corpora.edgar.pages import Gone, Pages
 from lextables.pipeline import dataset
 from lextables.pipeline.dataset import Column, Row, Table
 from lextables.pipeline.errors import BadInput
+from lextables.pipeline.files import JsonObject
+from lextables.sources.records import whole_number
 
-# The five most frequent forms in the titles of CUAD's contracts.  S-1/A is included because companies that
-# go public mostly file agreements with an amendment.  Forms must match completely: "8-K" is not "8-K/A".
-FORMS = ("10-K", "10-Q", "8-K", "S-1", "S-1/A")
-FIRST = (1993, 1)
 SHOWN = 20  # errors of a kind that are listed in the report
 
 _HEADER = "CIK|Company Name|Form Type|Date Filed|File"
 _SUBMISSION = re.compile(r"edgar/data/\d{1,10}/(\d{10}-\d{2}-\d{6})\.txt")
-_QUARTER = re.compile(r"(\d{4})-QTR([1-4])")
 
 # Row groups are small because rows are long.
 TABLE = Table(
@@ -120,7 +116,7 @@ class Faults:
             self.sentences[kind].append(sentence)
         _log.info("%s: %s", kind, sentence)
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> JsonObject:
         """``{kind: {"count": n, "sentences": [the first ones]}}``, kinds in alphabetical order."""
         return {
             kind: {"count": self.counts[kind], "sentences": self.sentences[kind]}
@@ -151,32 +147,23 @@ class Quarter:
 
 
 def quarter(text: str, today: date) -> Quarter:
-    """Read ``2020-QTR1``.
+    """Return the quarter that is written ``2020-QTR1``.
 
-    Raises `BadInput` for another form, a quarter before EDGAR's first, and one that is not over on ``today``:
+    Raises `BadInput` for a quarter before EDGAR's first, and one that is not over on ``today``:
     its index still grows, so the same run would give other contracts tomorrow.
     """
-    match = _QUARTER.fullmatch(text)
-    if match is None:
-        raise BadInput(
-            f"{text!r} is not a quarter",
-            where="edgar_quarters",
-            do="write it as 2020-QTR1",
-        )
-    parsed = Quarter(int(match[1]), int(match[2]))
-    if (parsed.year, parsed.number) < FIRST:
-        raise BadInput(
-            f"EDGAR has no {parsed}",
-            where="edgar_quarters",
-            do="choose quarters from 1993-QTR1 on",
-        )
+    year, number = text.split("-QTR")
+    parsed = Quarter(int(year), int(number))
+    if parsed < FIRST:
+        do = f"choose quarters from {FIRST} on"
+        raise BadInput(f"EDGAR has no {parsed}", where="edgar_quarters", do=do)
     if parsed.last_day >= today:
-        raise BadInput(
-            f"{parsed} is not over",
-            where="edgar_quarters",
-            do="choose quarters that have ended",
-        )
+        do = "choose quarters that have ended"
+        raise BadInput(f"{parsed} is not over", where="edgar_quarters", do=do)
     return parsed
+
+
+FIRST = Quarter(1993, 1)
 
 
 @dataclass(frozen=True, order=True)
@@ -214,45 +201,37 @@ def filings(
             continue
         filing = _filing(line)
         if filing is None:
-            faults.add(
-                "index line",
-                f"{where}, row {row}",
-                f"the line does not parse ({line[:80]!r})",
-            )
+            what = f"the line does not parse ({line[:80]!r})"
+            faults.add("index line", f"{where}, row {row}", what)
         elif filing.form in forms:
-            other = by_accession.get(filing.accession)
-            by_accession[filing.accession] = (
-                filing if other is None else _merged(other, filing)
-            )
+            other = by_accession.get(filing.accession, filing)
+            by_accession[filing.accession] = _merged(other, filing)
     if not started:
-        raise BadInput(
-            "the page is not an index of EDGAR",
-            where=where,
-            do="check edgar_base, and remove the cached page",
-        )
+        what = "the page is not an index of EDGAR"
+        do = "check edgar_base, and remove the cached page"
+        raise BadInput(what, where=where, do=do)
     return sorted(by_accession.values())
 
 
 def _filing(line: str) -> Filing | None:
-    fields = [field.strip() for field in line.split("|")]
-    if len(fields) != 5:
-        return None
-    cik, filer, form, filed, path = fields
-    address = _SUBMISSION.fullmatch(path)
-    if address is None or not re.fullmatch(r"[0-9]{1,10}", cik) or not form:
-        return None
+    """Return the filing of a line of the index; None if it does not parse."""
     try:
-        return Filing(
-            date.fromisoformat(filed), address[1], int(cik), filer, form, path
-        )
-    except ValueError:
+        cik, filer, form, filed, path = map(str.strip, line.split("|"))
+        accession = _SUBMISSION.fullmatch(path)[1]
+        filed_on = date.fromisoformat(filed)
+    except (ValueError, TypeError):
         return None
+    number = whole_number(cik, digits=10)
+    if number is None or not form:
+        return None
+    return Filing(filed_on, accession, number, filer, form, path)
 
 
 def _merged(a: Filing, b: Filing) -> Filing:
-    first, second = sorted((a, b), key=lambda f: f.cik)
-    others = {*a.co_filers, *b.co_filers, second.cik} - {first.cik}
-    return replace(first, co_filers=tuple(sorted(others)))
+    """Return one filing of two lines of the index, with the companies of both."""
+    first = min(a, b, key=lambda filing: filing.cik)
+    filers = {a.cik, b.cik, *a.co_filers, *b.co_filers}
+    return replace(first, co_filers=tuple(sorted(filers - {first.cik})))
 
 
 def _decoded(raw: bytes) -> str:
@@ -267,32 +246,26 @@ def collect(
     pages: Pages,
     path: str | Path,
     *,
-    forms: Collection[str] = FORMS,
-    exhibits: Collection[str] = EXHIBITS,
-) -> dict[str, Any]:
+    forms: Collection[str],
+    exhibits: Collection[str],
+) -> JsonObject:
     """Write a quarter's contracts to ``path`` (see `TABLE`) and return what was counted.
 
-    Takes the exhibits of the types ``exhibits`` from the filings of ``forms``.  Memory: one filing and one
+    Takes the exhibits of the types ``exhibits`` from the filings of ``forms``, which must match completely:
+    "8-K" is not "8-K/A".  Memory: one filing and one
     row group.  The same pages give the same bytes.  Cached pages are not fetched again, so an interrupted run
     continues.  Raises `BadInput` if the quarter has no index or EDGAR keeps refusing; other faults are
     counted and skipped.
     """
     faults = Faults()
     address = pages.address(quarter.path)
+    digest = hashlib.sha256()
     try:
-        digest = hashlib.sha256()
-        chosen = filings(
-            _hashed(pages.lines(quarter.path), digest),
-            frozenset(forms),
-            address,
-            faults,
-        )
+        lines = _hashed(pages.lines(quarter.path), digest)
+        chosen = filings(lines, frozenset(forms), address, faults)
     except Gone:
-        raise BadInput(
-            f"EDGAR has no index of {quarter}",
-            where=address,
-            do="choose another quarter",
-        ) from None
+        what = f"EDGAR has no index of {quarter}"
+        raise BadInput(what, where=address, do="choose another quarter") from None
     _announce(quarter, chosen, pages)
     characters = 0
 
@@ -339,21 +312,15 @@ def contracts(
                 if row is not None:
                     yield row
         except Gone:
-            faults.add(
-                "not found",
-                address,
-                "the index lists the filing, but EDGAR does not have it",
-            )
+            what = "the index lists the filing, but EDGAR does not have it"
+            faults.add("not found", address, what)
             continue
         except CutShort as error:
             faults.add("cut short", address, str(error))
         if not count:
             types = ", ".join(sorted(exhibits))
-            faults.add(
-                "no exhibit",
-                address,
-                f"the {filing.form} has no exhibit of the types {types}",
-            )
+            what = f"the {filing.form} has no exhibit of the types {types}"
+            faults.add("no exhibit", address, what)
 
 
 def _row(
@@ -394,15 +361,11 @@ def _hashed(lines: Iterable[bytes], digest: Any) -> Iterator[bytes]:
 def _announce(quarter: Quarter, chosen: Collection[Filing], pages: Pages) -> None:
     """Report, before the first request, how many filings to fetch and the minimum time."""
     missing = sum(not pages.cache_path(filing.path).exists() for filing in chosen)
-    seconds = round(missing / pages.pace.per_second)
-    least = (
-        f"{seconds // 3600} h {seconds // 60 % 60} min"
-        if seconds >= 3600
-        else f"{seconds // 60} min {seconds % 60} s"
-    )
+    pace = pages.pace.per_second
+    least = tqdm.format_interval(missing / pace)
     message = (
         f"EDGAR {quarter}: {missing:,} of {len(chosen):,} filings to fetch, "
-        f"at least {least} at {pages.pace.per_second:g} requests a second over all jobs"
+        f"at least {least} at {pace:g} requests a second over all jobs"
     )
     _log.info("%s", message)
     print(message, flush=True)

@@ -20,8 +20,6 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from lextables.sources.characters import INVISIBLE
 from lextables.sources.records import whole_number
 
-EXHIBITS = ("EX-10",)  # material contracts, Regulation S-K item 601(b)(10)
-
 _HEAD = re.compile(rb"\s*<(TYPE|SEQUENCE|FILENAME|DESCRIPTION)>(.*)", re.IGNORECASE)
 _BINARY = re.compile(
     rb"\s*(?:<(?:PDF|ZIP|EXCEL|JPG|GIF)>|begin [0-7]{3} \S|%PDF-|PK\x03\x04)",
@@ -54,46 +52,16 @@ _PAGE_NUMBER = re.compile(
 )
 _CONTROL = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f]")
 
+_PLAIN = str.maketrans({"\u00a0": " ", "\u2028": "\n", "\x85": "\n"})
 _STRUCK = ("strike", "s", "del")
 _HIDDEN = re.compile(r"display:none|visibility:hidden|line-through")
-_DROPPED = {
-    "script",
-    "style",
-    "head",
-    "title",
-    "template",
-    "noscript",
-    "ix:header",
-    "-comment",
-}
-_BLOCKS = {
-    "address",
-    "article",
-    "blockquote",
-    "body",
-    "center",
-    "dd",
-    "div",
-    "dl",
-    "dt",
-    "fieldset",
-}
-_BLOCKS |= {
-    "figure",
-    "footer",
-    "form",
-    "h1",
-    "h2",
-    "h3",
-    "h4",
-    "h5",
-    "h6",
-    "header",
-    "li",
-    "main",
-    "nav",
-}
-_BLOCKS |= {"ol", "p", "pre", "section", "table", "td", "th", "ul"}
+_DROPPED = set("script style head title template noscript ix:header -comment".split())
+_BLOCKS = set(
+    """
+    address article blockquote body center dd div dl dt fieldset figure footer form
+    h1 h2 h3 h4 h5 h6 header li main nav ol p pre section table td th ul
+    """.split()
+)
 _SPACE, _LINE, _PARAGRAPH = 1, 2, 3
 _GAP = {0: "", _SPACE: " ", _LINE: "\n", _PARAGRAPH: "\n\n"}
 
@@ -154,12 +122,11 @@ def documents(
                 yield _document(head, body or [])
             head, body, take = None, None, False
         elif body is None and mark.startswith(b"<TEXT>"):
-            body, take = (
-                [line.lstrip()[len(b"<TEXT>") :]],
-                is_wanted(head.get("TYPE", "")),
-            )
+            body = [line.lstrip()[len(b"<TEXT>") :]]
+            take = is_wanted(head.get("TYPE", ""))
         elif body is None:
-            if match := _HEAD.match(line):
+            match = _HEAD.match(line)
+            if match:
                 head.setdefault(match[1].decode().upper(), _words(match[2]))
         elif take:
             body.append(line)
@@ -249,14 +216,11 @@ def _decoded(body: bytes) -> tuple[str, str]:
             return body.decode(codec), ""
         except (UnicodeError, LookupError):
             pass
-    cause = (
-        f"declares {name}, which it is not,"
-        if name
-        else "declares no charset, is not UTF-8,"
-    )
-    return body.decode(
-        "cp1252", "replace"
-    ), f"the exhibit {cause} and was read as Windows-1252"
+    cause = "declares no charset, is not UTF-8,"
+    if name:
+        cause = f"declares {name}, which it is not,"
+    fault = f"the exhibit {cause} and was read as Windows-1252"
+    return body.decode("cp1252", "replace"), fault
 
 
 def _from_plain(text: str) -> str:
@@ -270,7 +234,9 @@ def _from_html(text: str) -> str:
     # <PAGE> is no HTML element; the parser would nest all following content in it.
     text = _ADDRESS.sub(r"&lt;\1&gt;", _PAGE.sub("<hr>", text.replace("\0", "")))
     root = LexborHTMLParser(text).body
-    return _joined(_Flow(_struck_tags(text)).of(root), " ") if root is not None else ""
+    if root is None:
+        return ""
+    return _joined(_Flow(_struck_tags(text)).of(root), " ")
 
 
 def _struck_tags(text: str) -> set[str]:
@@ -375,23 +341,25 @@ class _Flow:
 
 def _joined(text: str, within: str) -> str:
     """Join the pages of a text, which form feeds separate; ``within`` joins the halves of a sentence."""
-    text = _CONTROL.sub(
-        "", text.replace("\u00a0", " ").replace("\u2028", "\n").replace("\x85", "\n")
-    )
-    pages = INVISIBLE.sub("", text).split("\f")
-    parts: list[str] = []
+    text = text.translate(_PLAIN)
+    pages = INVISIBLE.sub("", _CONTROL.sub("", text)).split("\f")
+    joined = ""
     for page in pages:
         lines = [line.rstrip() for line in page.split("\n")]
         if len(pages) > 1:
-            lines = _without_number(_without_number(lines)[::-1])[::-1]
+            lines = _without_number(lines)
+            lines = _without_number(lines[::-1])[::-1]
         page = "\n".join(lines).strip("\n")
-        if page and parts:
-            before, after = parts[-1][-1], page.lstrip()[0]
-            runs_on = (before.isalnum() or before in ",-") and after.islower()
-            parts.append(within if runs_on else "\n\n")
-        if page:
-            parts.append(page)
-    return re.sub(r"\n{3,}", "\n\n", "".join(parts)).strip()
+        if page and joined:
+            joined += within if _runs_on(joined, page) else "\n\n"
+        joined += page
+    return re.sub(r"\n{3,}", "\n\n", joined).strip()
+
+
+def _runs_on(before: str, page: str) -> bool:
+    """Whether a sentence of the text ``before`` goes on at the beginning of a page."""
+    is_open = before[-1].isalnum() or before[-1] in ",-"
+    return is_open and page.lstrip()[0].islower()
 
 
 def _without_number(lines: list[str]) -> list[str]:

@@ -34,7 +34,6 @@ from lextables.sources.transfer import (
     retry_after,
 )
 
-BASE = "https://www.sec.gov/Archives/"
 # EDGAR allows ten and counts arrivals.  Requests sent a tenth of a second apart can arrive eleven in a
 # second, so the pace leaves a tenth of a second for what the network adds.
 PER_SECOND = 9.0
@@ -106,25 +105,19 @@ class _Refused(TemporaryFailure):
     """A refusal after which all jobs wait."""
 
 
-def user_agent(contact: str | None) -> str:
+def user_agent(contact: str) -> str:
     """Return the user agent that declares ``contact``, a name and an e-mail address.
 
     Raises `BadInput` if it is absent or malformed: EDGAR blocks anonymous clients.
     """
     do = "set it to your name and e-mail address, in plain ASCII, such as 'Jane Doe jane.doe@university.edu'"
-    if not contact or not str(contact).strip():
-        raise BadInput(
-            "edgar_contact is empty, and EDGAR wants to know who asks",
-            where="config",
-            do=do,
-        )
-    match = _CONTACT.fullmatch(str(contact).strip())
-    if match is None or not str(contact).isascii():
-        raise BadInput(
-            f"edgar_contact = {contact!r} is not a name and an e-mail address",
-            where="config",
-            do=do,
-        )
+    match = _CONTACT.fullmatch(contact.strip())
+    if not contact.strip():
+        what = "edgar_contact is empty, and EDGAR wants to know who asks"
+        raise BadInput(what, where="config", do=do)
+    if match is None or not contact.isascii():
+        what = f"edgar_contact = {contact!r} is not a name and an e-mail address"
+        raise BadInput(what, where="config", do=do)
     return f"{match['name']} {match['mail']}"
 
 
@@ -137,20 +130,16 @@ class Pages:
 
     def __init__(
         self,
-        contact: str | None,
+        contact: str,
         folder: str | Path,
         pace: Pace,
         *,
-        base: str = BASE,
+        base: str,
         client: Client = CLIENT,
     ) -> None:
-        if not re.fullmatch(r"https?://[^/\s]+/(?:\S*/)?", base):
-            raise BadInput(
-                f"edgar_base = {base!r} is not a web address that ends in a slash",
-                where="config",
-                do=f"leave it out for {BASE}",
-            )
-        self.base, self.pace, self.client = base, pace, client
+        self.base = base
+        self.pace = pace
+        self.client = client
         self.folder = Path(folder)
         self.session = requests.Session()
         self.session.headers.update(
@@ -168,11 +157,9 @@ class Pages:
     def cache_path(self, path: str) -> Path:
         """The path of a page in the cache, whether or not it exists."""
         parts = urlsplit(self.address(path))
-        place = Path(
-            quote(parts.netloc, safe=""),
-            *(part for part in parts.path.split("/") if part.strip(".")),
-        )
-        return self.folder / place.with_name(place.name + ".gz")
+        folders = [part for part in parts.path.split("/") if part.strip(".")]
+        place = self.folder.joinpath(quote(parts.netloc, safe=""), *folders)
+        return place.with_name(place.name + ".gz")
 
     def lines(self, path: str) -> Iterator[bytes]:
         """Yield the page's lines with their ends, fetching it first if it is not cached.
@@ -196,15 +183,14 @@ class Pages:
         cached = self.cache_path(path)
         if cached.exists():
             return cached
-        with exclusive(
-            self.folder / ".locks" / f"{zlib.crc32(str(cached).encode()) % 256:02x}"
-        ) as locked:
+        number = zlib.crc32(str(cached).encode()) % 256
+        with exclusive(self.folder / ".locks" / f"{number:02x}") as locked:
             if cached.exists():
                 return cached
             # Left by a killed process, if this one has the lock: a live one would have it.
-            stale_parts = cached.parent.glob(f".{cached.name}.*.part") if locked else ()
-            for stale in stale_parts:
-                stale.unlink()
+            if locked:
+                for stale in cached.parent.glob(f".{cached.name}.*.part"):
+                    stale.unlink()
             self._fetch(self.address(path), cached)
         return cached
 
@@ -221,16 +207,11 @@ class Pages:
             raise BadInput(
                 str(error), where=address, do="leave out its quarter"
             ) from None
-        except TemporaryFailure as failure:
-            what, do = (
-                f"the server {failure}",
-                "run again later; pages fetched before are cached",
-            )
-            raise BadInput(what, where=address, do=do) from failure
         except DownloadFailed as failure:
-            raise BadInput(
-                f"the server {failure}", where=address, do="check edgar_base"
-            ) from failure
+            do = "check edgar_base"
+            if isinstance(failure, TemporaryFailure):
+                do = "run again later; pages fetched before are cached"
+            raise BadInput(f"the server {failure}", where=address, do=do) from failure
 
     def _ask(self, address: str, cached: Path) -> None:
         self.pace.wait()
@@ -282,7 +263,7 @@ def _check(part: Path) -> None:
         with gzip.open(part) as page:
             beginning = page.read(2048)
             size = len(beginning)
-            while chunk := page.read(_CHUNK):
+            for chunk in iter(partial(page.read, _CHUNK), b""):
                 size += len(chunk)
                 if size > LARGEST:
                     raise OverBounds(f"the page expands beyond {LARGEST:,} bytes")
