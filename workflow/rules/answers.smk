@@ -30,7 +30,7 @@ rule answers_prior:
     log:
         f"{RUN}/log.txt",
     benchmark:
-        f"{RESULTS}/benchmarks/{{dataset}}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.tsv"
+        RUN_BENCHMARK
     wildcard_constraints:
         dataset=ANSWERED,
         experiment="answer",

@@ -15,7 +15,6 @@ CLASSIFIED = any_of(CLASSIFICATION.tasks)
 # Patterns of the linear models, and of all others.
 CLASSIFICATION_LINEAR = any_of(CLASSIFICATION.linear_models())
 CLASSIFICATION_NEURAL = rf"(?!(?:{CLASSIFICATION_LINEAR})/)[^/]+"
-RUN_BENCHMARK = f"{RESULTS}/benchmarks/{{dataset}}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.tsv"
 
 
 if not CONFIG.submit_small_jobs:
@@ -42,7 +41,7 @@ rule classification_features:
     conda:
         ENVIRONMENT
     params:
-        **script_params("classification_features"),
+        code=code("classification_features.py"),
         weights=CLASSIFICATION.tokenizer,
         views=CLASSIFICATION.tokenised_views,
     message:
@@ -76,7 +75,7 @@ rule classification_search:
     resources:
         **RESOURCES.of_model(RESOURCES.run_work()),
     params:
-        **script_params("classification_train"),
+        code=code("classification_train.py"),
         settings=RUNS.settings,
         splits=CLASSIFICATION.splits("training", "validation"),
         device=CONFIG.device,
@@ -126,7 +125,7 @@ rule classification_choose:
     conda:
         ENVIRONMENT
     params:
-        **script_params("classification_choose"),
+        code=code("classification_choose.py"),
         settings=RUNS.settings,
         splits=CLASSIFICATION.splits("validation"),
     message:
@@ -158,7 +157,7 @@ rule classification_read:
     resources:
         **RESOURCES.of_model(RESOURCES.run_work()),
     params:
-        **script_params("classification_read"),
+        code=code("classification_read.py"),
         settings=RUNS.settings,
         splits=CLASSIFICATION.splits("test"),
         device=CONFIG.device,
@@ -191,7 +190,7 @@ rule classification_vectors:
             )
         ),
     params:
-        **script_params("classification_vectors"),
+        code=code("classification_vectors.py"),
         weights=CLASSIFICATION.encoder,
         views=CLASSIFICATION.encoded_views,
         device=CONFIG.device,
@@ -223,7 +222,7 @@ rule classification_train_linear:
     resources:
         mem_mb=per_attempt(8000),
     params:
-        **script_params("classification_train_linear"),
+        code=code("classification_train_linear.py"),
         settings=RUNS.settings,
         splits=CLASSIFICATION.splits("final"),
     message:
@@ -254,7 +253,7 @@ rule classification_read_linear:
     resources:
         mem_mb=per_attempt(8000),
     params:
-        **script_params("classification_read_linear"),
+        code=code("classification_read_linear.py"),
         settings=RUNS.settings,
         splits=CLASSIFICATION.splits("test"),
     message:
@@ -283,7 +282,7 @@ rule classification_ask:
     resources:
         **RESOURCES.of_asking(720, RESOURCES.run_work()),
     params:
-        **script_params("classification_ask"),
+        code=code("classification_ask.py"),
         settings=RUNS.settings,
         splits=CLASSIFICATION.splits("test"),
         device=CONFIG.device,
@@ -312,7 +311,7 @@ rule classification_score:
     conda:
         ENVIRONMENT
     params:
-        **script_params("classification_score"),
+        code=code("classification_score.py"),
         splits=CLASSIFICATION.splits("test"),
         task=CLASSIFICATION.scores,
     message:

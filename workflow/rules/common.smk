@@ -84,6 +84,7 @@ RUNS = Runs(PROJECT)
 RESOURCES = JobResources(RUNS)
 CONFIG, RESULTS = PROJECT.config, PROJECT.results
 RUN = RUNS.folder()  # pattern of the folders of runs
+RUN_BENCHMARK = f"{RESULTS}/benchmarks/{{dataset}}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.tsv"
 # Cache of the embeddings of texts.  No rule's output: it can be deleted at any time.
 KEPT_VECTORS = f"{RESULTS}/work/vectors"
 

@@ -76,7 +76,7 @@ rule retrieval_rerank_tuned:
     log:
         f"{RUN}/log.txt",
     benchmark:
-        f"{RESULTS}/benchmarks/{{dataset}}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.tsv"
+        RUN_BENCHMARK
     wildcard_constraints:
         dataset=RETRIEVED,
         experiment="rerank-tuned",
@@ -143,7 +143,7 @@ rule retrieval_fuse:
     log:
         f"{RUN}/log.txt",
     benchmark:
-        f"{RESULTS}/benchmarks/{{dataset}}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.tsv"
+        RUN_BENCHMARK
     wildcard_constraints:
         dataset=RETRIEVED,
         experiment="fuse",
@@ -175,7 +175,7 @@ rule retrieval_search:
     log:
         f"{RUN}/log.txt",
     benchmark:
-        f"{RESULTS}/benchmarks/{{dataset}}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.tsv"
+        RUN_BENCHMARK
     wildcard_constraints:
         dataset=RETRIEVED,
         experiment="search",

@@ -16,7 +16,6 @@ ONLY_SPANS = any_of(SPAN_RUNS.tasks.keys() - SPAN_RUNS.text_datasets)
 # Wildcard patterns of the linear models, and of all others.
 LINEAR_SPAN_MODELS = any_of(SPAN_RUNS.linear_models)
 NEURAL_SPAN_MODELS = rf"(?!(?:{LINEAR_SPAN_MODELS})/)[^/]+"
-RUN_BENCHMARK = f"{RESULTS}/benchmarks/{{dataset}}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.tsv"
 PRETRAINED = {"experiment": "pretrain", "condition": "contracts"}
 PRETRAINED_FOLDER = RUNS.folder(**PRETRAINED, seed=0)
 RELEASED = {"experiment": "release", "condition": "as-released"}
@@ -54,7 +53,7 @@ rule spans_features:
     resources:
         mem_mb=per_attempt(4000),
     params:
-        code=lambda wildcards: fingerprint_of("spans_features.py"),
+        code=code("spans_features.py"),
         settings=SPAN_RUNS.cutting,
         shards=SHARDS,
     message:
@@ -89,7 +88,7 @@ rule spans_pretrain:
     resources:
         **RESOURCES.of_model(RESOURCES.run_work(**PRETRAINED)),
     params:
-        code=lambda wildcards: fingerprint_of("spans_pretrain.py"),
+        code=code("spans_pretrain.py"),
         settings=lambda wildcards: RUNS.settings(wildcards, **PRETRAINED),
         work=lambda wildcards: RUNS.work_folder(wildcards, **PRETRAINED),
         device=CONFIG.device,
@@ -115,7 +114,7 @@ rule spans_release:
     conda:
         ENVIRONMENT
     params:
-        code=lambda wildcards: fingerprint_of("spans_release.py"),
+        code=code("spans_release.py"),
         settings=lambda wildcards: RUNS.settings(wildcards, **RELEASED),
     message:
         "Unpacking the authors' {wildcards.model}."
@@ -148,7 +147,7 @@ rule spans_search:
     resources:
         **RESOURCES.of_model(RESOURCES.run_work()),
     params:
-        code=lambda wildcards: fingerprint_of("spans_search.py"),
+        code=code("spans_search.py"),
         settings=RUNS.settings,
         work=RUNS.work_folder,
         device=CONFIG.device,
@@ -174,7 +173,7 @@ rule spans_choose:
     conda:
         ENVIRONMENT
     params:
-        code=lambda wildcards: fingerprint_of("spans_choose.py"),
+        code=code("spans_choose.py"),
         settings=RUNS.settings,
     message:
         "Choosing the settings of {wildcards.model} on the held-out contracts of {wildcards.dataset}."
@@ -207,7 +206,7 @@ rule spans_train:
     resources:
         **RESOURCES.of_model(RESOURCES.run_work()),
     params:
-        code=lambda wildcards: fingerprint_of("spans_train.py"),
+        code=code("spans_train.py"),
         settings=RUNS.settings,
         work=RUNS.work_folder,
         device=CONFIG.device,
@@ -243,7 +242,7 @@ rule spans_read:
     resources:
         **RESOURCES.of_model(RESOURCES.run_work()),
     params:
-        code=lambda wildcards: fingerprint_of("spans_read.py"),
+        code=code("spans_read.py"),
         settings=RUNS.settings,
         device=CONFIG.device,
     message:
@@ -271,7 +270,7 @@ rule spans_vectors:
     resources:
         **RESOURCES.of_model(RESOURCES.encoding),
     params:
-        code=lambda wildcards: fingerprint_of("spans_vectors.py"),
+        code=code("spans_vectors.py"),
         settings=SPAN_RUNS.encoding,
         device=CONFIG.device,
     message:
@@ -302,7 +301,7 @@ rule spans_train_linear:
     resources:
         mem_mb=per_attempt(6000),
     params:
-        code=lambda wildcards: fingerprint_of("spans_train_linear.py"),
+        code=code("spans_train_linear.py"),
         settings=RUNS.settings,
     message:
         "Training {wildcards.model} on the contracts of {wildcards.dataset}."
@@ -332,7 +331,7 @@ rule spans_read_linear:
     resources:
         mem_mb=per_attempt(4000),
     params:
-        code=lambda wildcards: fingerprint_of("spans_read_linear.py"),
+        code=code("spans_read_linear.py"),
         settings=RUNS.settings,
     message:
         "Reading the test contracts of {wildcards.dataset} with {wildcards.model}."
@@ -360,7 +359,7 @@ rule spans_ask:
     resources:
         **RESOURCES.of_asking(720, RESOURCES.run_work()),
     params:
-        code=lambda wildcards: fingerprint_of("spans_ask.py"),
+        code=code("spans_ask.py"),
         settings=RUNS.settings,
         device=CONFIG.device,
         asking=RUNS.asking,
@@ -392,7 +391,7 @@ rule spans_write:
     resources:
         **RESOURCES.of_asking(720, RESOURCES.run_work()),
     params:
-        code=lambda wildcards: fingerprint_of("spans_ask.py"),
+        code=code("spans_ask.py"),
         settings=RUNS.settings,
         device=CONFIG.device,
         asking=RUNS.asking,
@@ -423,7 +422,7 @@ rule spans_quote:
     conda:
         ENVIRONMENT
     params:
-        code=lambda wildcards: fingerprint_of("spans_quote.py"),
+        code=code("spans_quote.py"),
         settings=RUNS.settings,
     message:
         "Writing the outputs of {wildcards.model} for {wildcards.dataset} ({wildcards.condition})."
@@ -449,7 +448,7 @@ rule spans_join:
     conda:
         ENVIRONMENT
     params:
-        code=lambda wildcards: fingerprint_of("spans_join.py"),
+        code=code("spans_join.py"),
         settings=RUNS.settings,
     message:
         "Joining the spans of adjacent windows ({wildcards.dataset}, {wildcards.model}, seed {wildcards.seed})."
@@ -474,7 +473,7 @@ rule spans_score:
     conda:
         ENVIRONMENT
     params:
-        code=lambda wildcards: fingerprint_of("spans_score.py"),
+        code=code("spans_score.py"),
         evaluator=lambda wildcards: SPAN_RUNS.tasks[wildcards.dataset].evaluator,
         settings=SPAN_RUNS.scoring,
     message:

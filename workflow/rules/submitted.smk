@@ -24,7 +24,7 @@ rule given:
     log:
         f"{RUN}/log.txt",
     benchmark:
-        f"{RESULTS}/benchmarks/{{dataset}}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.tsv"
+        RUN_BENCHMARK
     wildcard_constraints:
         dataset=any_of(PROJECT.tasks),
         experiment="given",
