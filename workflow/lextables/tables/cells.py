@@ -96,18 +96,18 @@ class Line:
 
     row: str
     column: str
-    published: str
-    reproduced: str
-    ours: str
-    low: str
-    high: str
-    difference: str
-    prediction_low: str
-    prediction_high: str
-    decimals: int | None
-    verdict: Verdict
-    reason: str
-    runs: str
+    published: str = ""
+    reproduced: str = ""
+    ours: str = ""
+    low: str = ""
+    high: str = ""
+    difference: str = ""
+    prediction_low: str = ""
+    prediction_high: str = ""
+    decimals: int | None = None
+    verdict: Verdict = ""
+    reason: str = ""
+    runs: str = ""
     baselines: str = ""
     system: str = ""
     worst: str = ""
@@ -115,6 +115,7 @@ class Line:
 
 
 COLUMNS = tuple(field.name for field in fields(Line))
+Place = tuple[str, str]  # the row and the column of a cell
 
 
 def build(
@@ -131,74 +132,73 @@ def build(
     Raises BadInput for a published cell that is not computed, and ValueError for one with neither a value nor
     a reason, and for two computed cells at the same row and column.
     """
-    computed: dict[tuple[str, str], Cell] = {}
+    computed: dict[Place, Cell] = {}
     for cell in cells:
         if computed.setdefault((cell.row, cell.column), cell) is not cell:
-            raise ValueError(
-                f"two computed cells at row {cell.row!r}, column {cell.column!r}"
-            )
-    decimals = {
-        cell.column: cell.decimals
-        for cell in reversed(published)
-        if cell.decimals is not None
-    }
-    places = {(cell.row, cell.column) for cell in published}
-    # An additional cell of a published row, such as a strict reading, follows the published cell.
-    following: dict[tuple[str, str], list[Cell]] = {}
-    additional: list[Cell] = []
-    group, row = additional, ""
-    for place, cell in computed.items():
-        if place in places:
-            group, row = following.setdefault(place, []), cell.row
-        elif cell.row != row:
-            group, row = additional, cell.row
-        if place not in places:
-            group.append(cell)
+            place = f"row {cell.row!r}, column {cell.column!r}"
+            raise ValueError(f"two computed cells at {place}")
+    decimals: dict[str, int] = {}  # of an additional cell: those of its column
+    for printed in published:
+        if printed.decimals is not None:
+            decimals.setdefault(printed.column, printed.decimals)
+    following, additional = _additional_cells(published, computed)
     numbers = _published_numbers(published, computed)
-    baselines = [
-        cell
-        for cell in computed.values()
-        if cell.baseline and cell.measure and _is_number(cell.value)
-    ]
     lines = []
     for printed in published:
         place = (printed.row, printed.column)
-        cell = computed.get(place)
-        if cell is None:
+        if place not in computed:
             raise _not_computed(printed, computed)
+        cell = computed[place]
         if cell.value is None and not cell.reason:
-            raise ValueError(
-                f"no value and no reason for row {printed.row!r}, column {printed.column!r}"
-            )
+            where = f"row {printed.row!r}, column {printed.column!r}"
+            raise ValueError(f"no value and no reason for {where}")
         if comparable if cell.comparable is None else cell.comparable:
-            line = _compared_line(
-                printed, cell, numbers[_compared_by(cell)], baselines, why_off
-            )
+            line = _compared_line(printed, cell, numbers[_compared_by(cell)], why_off)
+            reached = _reached(printed, cell, computed.values())
+            lines.append(replace(line, baselines=reached))
         else:
-            line = _line_of_other_data(printed, cell)
-        lines += [
-            line,
-            *(_additional_line(cell, decimals) for cell in following[place]),
-        ]
+            lines.append(_line_of_other_data(printed, cell))
+        lines += [_additional_line(each, decimals) for each in following[place]]
     return lines + [_additional_line(cell, decimals) for cell in additional]
 
 
-def _not_computed(
-    printed: PublishedCell, computed: Iterable[tuple[str, str]]
-) -> BadInput:
+def _additional_cells(
+    published: Iterable[PublishedCell], computed: Mapping[Place, Cell]
+) -> tuple[dict[Place, list[Cell]], list[Cell]]:
+    """The additional cells that follow each published cell, and those of additional rows.
+
+    An additional cell of a published row, such as a strict score, follows the published cell before it.
+    """
+    following: dict[Place, list[Cell]] = {
+        (cell.row, cell.column): [] for cell in published
+    }
+    additional: list[Cell] = []
+    group, row = additional, ""
+    for place, cell in computed.items():
+        if place in following:
+            group, row = following[place], cell.row
+            continue
+        if cell.row != row:
+            group, row = additional, cell.row
+        group.append(cell)
+    return following, additional
+
+
+def _not_computed(printed: PublishedCell, computed: Iterable[Place]) -> BadInput:
     """The error for a published cell that is not computed; it names the most similar rows or columns."""
     columns = [column for row, column in computed if row == printed.row]
-    kind, name = ("column", printed.column) if columns else ("row", printed.row)
-    names = list(dict.fromkeys(columns or (row for row, _ in computed)))
-    names = difflib.get_close_matches(name, names, n=MAX_NAMED, cutoff=0)
-    of = f" of row {printed.row!r}" if columns else ""
-    return BadInput(
-        f"{printed.table} computes no {kind} {name!r}{of}",
-        where="published values",
-        do=f"write one of its {kind}s, such as {', '.join(map(repr, names))}"
-        if names
-        else "check the `rows` of its entry",
-    )
+    if columns:
+        kind, name, of = "column", printed.column, f" of row {printed.row!r}"
+        names = columns
+    else:
+        kind, name, of = "row", printed.row, ""
+        names = list(dict.fromkeys(row for row, _ in computed))
+    do = "check the `rows` of its entry"
+    if names:
+        similar = difflib.get_close_matches(name, names, n=MAX_NAMED, cutoff=0)
+        do = f"write one of its {kind}s, such as {', '.join(map(repr, similar))}"
+    what = f"{printed.table} computes no {kind} {name!r}{of}"
+    return BadInput(what, where="published values", do=do)
 
 
 def _compared_by(cell: Cell) -> tuple[bool, str]:
@@ -207,53 +207,62 @@ def _compared_by(cell: Cell) -> tuple[bool, str]:
 
 
 def _published_numbers(
-    published: Iterable[PublishedCell], computed: Mapping[tuple[str, str], Cell]
+    published: Iterable[PublishedCell], computed: Mapping[Place, Cell]
 ) -> dict[tuple[bool, str], list[float]]:
     """{measure or column (`_compared_by`): its published numbers}."""
     numbers: dict[tuple[bool, str], list[float]] = defaultdict(list)
     for printed in published:
         cell = computed.get((printed.row, printed.column))
-        if cell is not None and printed.number is not None:
+        if cell and printed.number is not None:
             numbers[_compared_by(cell)].append(printed.number)
     return numbers
 
 
-def _additional_line(cell: Cell, decimals: Mapping[str, int]) -> Line:
-    places = (
-        cell.decimals
-        if cell.decimals is not None
-        else decimals.get(cell.column, DECIMALS)
-    )
+def _line(cell: Cell, decimals: int | None) -> Line:
+    """The line of a cell without its value."""
+    system = worst = best = ""
+    if cell.score:
+        system, worst, best = cell.score.system, "0", f"{cell.score.scale:g}"
+        if cell.score.lower:
+            worst, best = best, worst
+    # The prediction interval has one decimal more.
+    finer = (DECIMALS if decimals is None else decimals) + 1
+    low, high = _prediction(cell) or (None, None)
     return Line(
-        cell.row,
-        cell.column,
-        "",
-        "",
-        written(cell.value, places),
-        *_intervals(cell, places),
-        None if isinstance(cell.value, str) else places,
-        "not run" if cell.value is None else "",
-        cell.reason,
-        " ".join(cell.runs),
-        **_scale(cell),
+        row=cell.row,
+        column=cell.column,
+        low=written(cell.low, decimals),
+        high=written(cell.high, decimals),
+        prediction_low=written(low, finer),
+        prediction_high=written(high, finer),
+        decimals=decimals,
+        reason=cell.reason,
+        runs=" ".join(cell.runs),
+        system=system,
+        worst=worst,
+        best=best,
     )
+
+
+def _additional_line(cell: Cell, decimals: Mapping[str, int]) -> Line:
+    """The line of a cell without a published value; ``decimals`` are those of the published columns."""
+    places = cell.decimals
+    if places is None:
+        places = decimals.get(cell.column, DECIMALS)
+    line = _line(cell, places)
+    if isinstance(cell.value, str):
+        line = replace(line, decimals=None)
+    verdict = "not run" if cell.value is None else ""
+    return replace(line, ours=written(cell.value, places), verdict=verdict)
 
 
 def _line_of_other_data(published: PublishedCell, cell: Cell) -> Line:
     """The line of a published cell whose computed value is from data that are not the paper's."""
-    places = published.decimals
-    return Line(
-        published.row,
-        published.column,
-        published.value,
-        "",
-        written(cell.value, places),
-        *_intervals(cell, places),
-        places,
-        "not run" if cell.value is None and cell.judged else "",
-        cell.reason,
-        " ".join(cell.runs),
-        **_scale(cell),
+    return replace(
+        _line(cell, published.decimals),
+        published=published.value,
+        ours=written(cell.value, published.decimals),
+        verdict="not run" if cell.value is None and cell.judged else "",
     )
 
 
@@ -261,49 +270,18 @@ def _compared_line(
     published: PublishedCell,
     cell: Cell,
     numbers: Sequence[float],
-    baselines: Iterable[Cell],
     why_off: Callable[[str, str], str],
 ) -> Line:
-    places = published.decimals
+    """The line of a published cell with its verdict; ``numbers`` are the paper's of the same measure."""
     outcome, difference, evidence = verdict(published, cell, numbers)
     why = why_off(published.row, published.column) if outcome == "off" else ""
-    return Line(
-        published.row,
-        published.column,
-        published.value,
-        written(cell.value, places),
-        "",
-        *_intervals(cell, places, difference),
-        places,
-        outcome,
-        _joined(evidence, cell.reason, why),
-        " ".join(cell.runs),
-        _reached(published, cell, baselines),
-        **_scale(cell),
-    )
-
-
-def _scale(cell: Cell) -> dict[str, str]:
-    """The fields from ``system`` to ``best``; none for values that systems are not compared by."""
-    if not cell.score:
-        return {}
-    ends = ("0", f"{cell.score.scale:g}")
-    worst, best = reversed(ends) if cell.score.lower else ends
-    return {"system": cell.score.system, "worst": worst, "best": best}
-
-
-def _intervals(
-    cell: Cell, decimals: int | None, difference: str = ""
-) -> tuple[str, ...]:
-    """The fields from ``low`` to ``prediction_high``; the prediction interval has one decimal more."""
-    prediction = (None, None)
-    if cell.seeds is not None and not _too_few(cell.seeds) and _is_number(cell.value):
-        prediction = _prediction(cell)
-    finer = (DECIMALS if decimals is None else decimals) + 1
-    return (
-        *(written(end, decimals) for end in (cell.low, cell.high)),
-        difference,
-        *(written(end, finer) for end in prediction),
+    return replace(
+        _line(cell, published.decimals),
+        published=published.value,
+        reproduced=written(cell.value, published.decimals),
+        difference=difference,
+        verdict=outcome,
+        reason=_joined(evidence, cell.reason, why),
     )
 
 
@@ -326,23 +304,21 @@ def verdict(
     if isinstance(value, str) or number is None:
         equal = same_words(written(value, published.decimals), published.value)
         return "match" if equal else "off", "", ""
-    if cell.seeds is not None and (few := _too_few(cell.seeds)):
+    few = _too_few(cell.seeds) if cell.seeds is not None else ""
+    if few:
         return "", "", few
     if math.isnan(value):
         return "off", "", "the reproduced value is not a number"
     ours = rounded(value, published.decimals)
-    equal, difference = ours == number, f"{ours - number:+.{published.decimals}f}"
-    if cell.seeds is None:
-        return ("match", "", "") if equal else ("off", difference, "")
-    low, high = _prediction(cell)
-    evidence = _too_wide(number, low, high, numbers)
-    if equal:
+    low, high = _prediction(cell) or (ours, ours)
+    evidence = ""
+    if cell.seeds is not None:
+        evidence = _too_wide(number, low, high, numbers)
+    if ours == number:
         return "match", "", evidence
-    return (
-        ("near", "", evidence)
-        if low <= number <= high
-        else ("off", difference, evidence)
-    )
+    if cell.seeds is not None and low <= number <= high:
+        return "near", "", evidence
+    return "off", f"{ours - number:+.{published.decimals}f}", evidence
 
 
 def prediction_interval(
@@ -355,17 +331,13 @@ def prediction_interval(
     For normal draws: mean ± t(0.975, n - 1) · s · √(1/n + 1/m), with s the deviation of the n values (n - 1)
     and m ``averages``.
     """
-    from scipy.special import (
-        stdtrit,
-    )  # slow to load, and most tables have no trained row
+    # Slow to load, and most tables have no trained row.
+    from scipy.special import stdtrit
 
     n, mean = len(values), statistics.fmean(values)
-    half = (
-        float(stdtrit(n - 1, 0.975))
-        * statistics.stdev(values, mean)
-        * math.sqrt(1 / n + 1 / averages)
-    )
-    return mean - half, mean + half
+    deviation = statistics.stdev(values, mean)
+    width = float(stdtrit(n - 1, 0.975)) * math.sqrt(1 / n + 1 / averages)
+    return mean - width * deviation, mean + width * deviation
 
 
 def _finite(seeds: Iterable[float]) -> list[float]:
@@ -382,7 +354,10 @@ def _too_few(seeds: Sequence[float]) -> str:
     return f"trained with {SEED_COUNTS[finite]}; a verdict needs three"
 
 
-def _prediction(cell: Cell) -> tuple[float, float]:
+def _prediction(cell: Cell) -> tuple[float, float] | None:
+    """The prediction interval of a cell; None without enough seeds or without a value."""
+    if cell.seeds is None or _too_few(cell.seeds) or not _is_number(cell.value):
+        return None
     return prediction_interval(_finite(cell.seeds), cell.averages)
 
 
@@ -391,30 +366,39 @@ def _too_wide(number: float, low: float, high: float, numbers: Iterable[float]) 
     others = [value for value in numbers if value != number]
     inside = sum(low <= value <= high for value in others)
     if inside:
-        return f"too wide to distinguish {inside} of the {len(others)} other published values from this one"
+        return (
+            f"too wide to distinguish {inside} of the {len(others)} other published "
+            "values from this one"
+        )
     if not others and (high - low) / 2 > abs(number) / 2:
-        return "too wide to be informative: more than half of the published value to either side"
+        return (
+            "too wide to be informative: more than half of the published value "
+            "to either side"
+        )
     return ""
 
 
-def _reached(printed: PublishedCell, cell: Cell, baselines: Iterable[Cell]) -> str:
+def _reached(printed: PublishedCell, cell: Cell, cells: Iterable[Cell]) -> str:
     """The baselines that score at least as high as a published value, at the published precision."""
     number = printed.number
     if not cell.measure or number is None:
         return ""
     sign = -1 if cell.score and cell.score.lower else 1
-    names = [
-        baseline.baseline
-        for baseline in baselines
-        if baseline.measure == cell.measure
-        and baseline.baseline != cell.baseline
-        and sign * rounded(baseline.value, printed.decimals) >= sign * number
-    ]
-    return _joined(*dict.fromkeys(names), *[NOTHING] * (number == 0 and sign > 0))
+    names: dict[str, None] = {}
+    for baseline in cells:
+        name = baseline.baseline
+        if not name or name == cell.baseline or baseline.measure != cell.measure:
+            continue
+        if _is_number(baseline.value):
+            score = rounded(baseline.value, printed.decimals)
+            if sign * score >= sign * number:
+                names[name] = None
+    nothing = NOTHING if number == 0 and sign > 0 else ""
+    return _joined(*names, nothing)
 
 
 def _is_number(value: float | str | None) -> bool:
-    return value is not None and not isinstance(value, str) and not math.isnan(value)
+    return not (value is None or isinstance(value, str) or math.isnan(value))
 
 
 def rounded(value: float, decimals: int) -> float:
@@ -430,7 +414,8 @@ def written(value: float | str | None, decimals: int | None) -> str:
         return value
     if math.isnan(value):
         return "NaN"
-    text = f"{value:.{DECIMALS if decimals is None else decimals}f}"
+    places = DECIMALS if decimals is None else decimals
+    text = f"{value:.{places}f}"
     return text.removeprefix("-") if float(text) == 0 else text
 
 
@@ -446,9 +431,9 @@ def to_csv(lines: Iterable[Line], note: str = "") -> str:
     for line in lines:
         if line.ours and note:
             line = replace(line, reason=_joined(line.reason, note))
-        values = (getattr(line, name) for name in COLUMNS)
+        values = [getattr(line, name) for name in COLUMNS]
         writer.writerow(
-            "" if value is None else spreadsheet.cell(value) for value in values
+            ["" if value is None else spreadsheet.cell(value) for value in values]
         )
     return out.getvalue()
 
@@ -457,9 +442,9 @@ def from_csv(text: str, note: str = "") -> list[Line]:
     """Read the text of `to_csv`; the ``note`` on the data is removed."""
     lines = []
     for row in map(spreadsheet.texts, spreadsheet.rows(text, COLUMNS)):
-        decimals = int(row["decimals"]) if row["decimals"] else None
-        reason = row["reason"].removesuffix(note).removesuffix("; ")
-        lines.append(Line(**row | {"decimals": decimals, "reason": reason}))
+        row["decimals"] = int(row["decimals"]) if row["decimals"] else None
+        row["reason"] = row["reason"].removesuffix(note).removesuffix("; ")
+        lines.append(Line(**row))
     return lines
 
 

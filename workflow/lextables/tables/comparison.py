@@ -19,7 +19,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache, cached_property
 from itertools import combinations, pairwise, product
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,15 +28,11 @@ from lextables.pipeline import spreadsheet
 from lextables.tables.cells import Cell
 from lextables.tables.published import PublishedCell
 
-if TYPE_CHECKING:
-    pass
-
 ALPHA = 0.05
 POWER = 0.8
 RESAMPLES = 9_999
-RESAMPLES_A_PAIR = (
-    400  # ALPHA divided by the number of pairs is then 20 resamples, 10 a side
-)
+# ALPHA divided by the number of pairs is then 20 resamples, 10 a side.
+RESAMPLES_A_PAIR = 400
 MIN_UNITS = 6  # with five units the smallest p-value is 2 / 32
 SIMULATED_UNITS = 14  # with more units the power of the t-test is within 5 %
 SIMULATED_SETS = 500
@@ -116,37 +111,32 @@ class Comparison:
         tests = f"{len(self.pairs)} test{'' if len(self.pairs) == 1 else 's'}"
         if not self.can_find:
             return f"{self.units} are too few for {tests}: no difference is detected with 80 % power"
-        finite = [
-            pair.detectable for pair in self.pairs if 0 < pair.detectable < math.inf
-        ]
-        minimum, median, maximum = map(
-            short, (min(finite), self.detectable, max(finite))
-        )
-        by_pair = f" (by pair {minimum} to {maximum})" if minimum != maximum else ""
-        lost = sum(pair.detectable == math.inf for pair in self.pairs)
-        but = f", and none by {lost} of {tests} with too few units" if lost else ""
-        return f"a difference of {median}{by_pair} is detected with 80 % power{but}"
+        values = [pair.detectable for pair in self.pairs if pair.detectable > 0]
+        finite = [value for value in values if value < math.inf]
+        least, most = short(min(finite)), short(max(finite))
+        text = f"a difference of {short(self.detectable)}"
+        if least != most:
+            text += f" (by pair {least} to {most})"
+        text += " is detected with 80 % power"
+        lost = len(values) - len(finite)
+        if lost:
+            text += f", and none by {lost} of {tests} with too few units"
+        return text
 
     def pair(self, first: str, second: str) -> Pair | None:
         """The pair of two systems, tested or not, in either order."""
-        names = {first, second}
-        return next(
-            (
-                pair
-                for pair in (*self.pairs, *self.untested)
-                if {pair.one, pair.other} == names
-            ),
-            None,
-        )
+        for pair in (*self.pairs, *self.untested):
+            if {pair.one, pair.other} == {first, second}:
+                return pair
+        return None
 
     def untested_against(self, system: str) -> list[str]:
         """The systems that this one was not tested against, best first."""
-        others = [name for name in self.systems if name != system]
-        return [
-            name
-            for name in others
-            if (pair := self.pair(name, system)) and pair.untested
-        ]
+        others = set()
+        for pair in self.untested:
+            if system in (pair.one, pair.other):
+                others.update((pair.one, pair.other))
+        return [name for name in self.systems if name in others - {system}]
 
 
 def to_csv(pairs: Iterable[Pair]) -> str:
@@ -199,102 +189,90 @@ def compare(
     for cell in cells:
         if cell.score:
             by_measure[cell.score.measure].append(cell)
-    numbers = {
-        (cell.row, cell.column): cell.number
-        for cell in published
-        if cell.number is not None
-    }
+    numbers = {}
+    for printed in published:
+        if printed.number is not None:
+            numbers[printed.row, printed.column] = printed.number
     units = cache(of_run)  # a run may have several measures
-    return [
-        pair
-        for measure_cells in by_measure.values()
-        for pair in _pairs(measure_cells, numbers, units)
-    ]
-
-
-def _has_score(cell: Cell) -> bool:
-    return (
-        bool(cell.runs) and isinstance(cell.value, float) and not math.isnan(cell.value)
-    )
+    pairs: list[Pair] = []
+    for measure_cells in by_measure.values():
+        pairs += _pairs(measure_cells, numbers, units)
+    return pairs
 
 
 def _pairs(
     cells: Sequence[Cell], numbers: Mapping[tuple[str, str], float], of_run: OfRun
 ) -> Iterator[Pair]:
+    """Yield the pairs of one measure: tested ones, published neighbours, the best baseline."""
+    measure = cells[0].score.measure
     if len({cell.score.system for cell in cells}) < len(cells):
-        raise ValueError(
-            f"two cells of the measure {cells[0].score.measure!r} name one system"
-        )
-    ran = [cell for cell in cells if _has_score(cell)]
-    systems = (
-        _best_first([_system(cell, of_run) for cell in ran]) if len(ran) > 1 else []
-    )
-    pairs = [*_tested(systems)]
+        raise ValueError(f"two cells of the measure {measure!r} name one system")
+    ran, printed, baselines = [], [], []
+    for cell in cells:
+        system = cell.score.system
+        if cell.runs and isinstance(cell.value, float) and not math.isnan(cell.value):
+            ran.append(cell)
+            if cell.baseline:
+                baselines.append(_System(system, cell.value, {}, cell))
+        number = numbers.get((cell.row, cell.column))
+        if number is not None:
+            printed.append(_System(system, number, {}, cell))
+    pairs: list[Pair] = []
+    if len(ran) > 1:
+        pairs = _compared(_best_first([_system(cell, of_run) for cell in ran]))
     yield from pairs
-    places = {cell: (cell.row, cell.column) for cell in cells}
-    printed = _best_first(
-        [
-            _System(cell.score.system, numbers[place], {}, cell)
-            for cell, place in places.items()
-            if place in numbers
-        ]
-    )
+    printed = _best_first(printed)
     tested = [pair for pair in pairs if not pair.untested]
     if tested:
         units, median = _all_units(tested), _median_detectable(tested)
         for better, worse in pairwise(printed):
             yield replace(_untested(better, worse, units, PRINTED), detectable=median)
-    baseline = [
-        _System(cell.score.system, cell.value, {}, cell)
-        for cell in ran
-        if cell.baseline
-    ]
-    if printed and baseline:
-        yield _untested(printed[0], _best_first(baseline)[0], "", BASELINE)
+    if printed and baselines:
+        yield _untested(printed[0], _best_first(baselines)[0], "", BASELINE)
 
 
-def _best_first(systems: Sequence[_System]) -> list[_System]:
-    return sorted(
-        systems,
-        key=lambda system: system.value if system.cell.score.lower else -system.value,
-    )
+def _best_first(systems: Iterable[_System]) -> list[_System]:
+    def order(system: _System) -> float:
+        return system.value if system.cell.score.lower else -system.value
+
+    return sorted(systems, key=order)
 
 
 def _system(cell: Cell, of_run: OfRun) -> _System:
     """A cell's system: the mean over its runs for each unit that all of them have."""
     score = cell.score
     runs = [of_run(folder).get((score.metric, score.group), {}) for folder in cell.runs]
-    shared = sorted(set.intersection(*map(set, runs)))
-    units = {
-        unit: score.scale * statistics.fmean(run[unit] for run in runs)
-        for unit in shared
-    }
+    units = {}
+    for unit in sorted(set.intersection(*map(set, runs))):
+        units[unit] = score.scale * statistics.fmean(run[unit] for run in runs)
     return _System(score.system, cell.value, units, cell)
 
 
-def _tested(systems: Sequence[_System]) -> Iterator[Pair]:
-    """Yield all pairs, better ones first, those on the same units with their test."""
-    both = list(combinations(systems, 2))
+def _compared(systems: Sequence[_System]) -> list[Pair]:
+    """All pairs, better ones first, those on the same units with their test."""
     by_units: dict[tuple[str, ...], list[tuple[_System, _System]]] = defaultdict(list)
-    for better, worse in both:
+    for better, worse in combinations(systems, 2):
         if better.units.keys() == worse.units.keys() and len(better.units) >= MIN_UNITS:
             by_units[tuple(better.units)].append((better, worse))
     p_values: dict[tuple[str, str], float] = {}
     for pairs in by_units.values():
-        differences = np.array([_differences(better, worse) for better, worse in pairs])
-        names = [(better.name, worse.name) for better, worse in pairs]
-        p_values |= dict(zip(names, sign_flip(differences).tolist(), strict=True))
+        differences = np.array([_differences(*pair) for pair in pairs])
+        for pair, p in zip(pairs, sign_flip(differences).tolist(), strict=True):
+            p_values[pair[0].name, pair[1].name] = p
     adjusted = dict(zip(p_values, holm([*p_values.values()]), strict=True))
-    for better, worse in both:
+    compared = []
+    for better, worse in combinations(systems, 2):
         names, units = (better.name, worse.name), _unit_count(better)
         if names in p_values:
-            yield _pair(
-                better, worse, p_values[names], adjusted[names], units, len(p_values)
-            )
+            pair = _tested(better, worse, len(p_values))
+            pair = replace(pair, p=p_values[names], adjusted=adjusted[names])
         elif better.units.keys() == worse.units.keys():
-            yield _untested(better, worse, units, FEW)
+            pair = _untested(better, worse, units, FEW)
         else:
-            yield _untested(better, worse, f"{units} and {_unit_count(worse)}", OTHERS)
+            both = f"{units} and {_unit_count(worse)}"
+            pair = _untested(better, worse, both, OTHERS)
+        compared.append(pair)
+    return compared
 
 
 def _differences(better: _System, worse: _System) -> list[float]:
@@ -302,47 +280,41 @@ def _differences(better: _System, worse: _System) -> list[float]:
 
 
 def _unit_count(system: _System) -> str:
+    """The number and kind of a system's units."""
     n, units = len(system.units), system.cell.score.units
-    grouped = n and all(unit.startswith(GROUPED) for unit in system.units)
-    return f"{n} groups of {units}" if grouped else f"{n} {units}"
+    if n and all(unit.startswith(GROUPED) for unit in system.units):
+        return f"{n} groups of {units}"
+    return f"{n} {units}"
 
 
-def _pair(
-    better: _System, worse: _System, p: float, adjusted: float, units: str, tests: int
-) -> Pair:
+def _untested(better: _System, worse: _System, units: str, untested: str = "") -> Pair:
+    """A pair without a test."""
+    return Pair(
+        measure=better.cell.score.measure,
+        one=better.name,
+        other=worse.name,
+        difference=better.value - worse.value,
+        low=math.nan,
+        high=math.nan,
+        p=math.nan,
+        adjusted=math.nan,
+        units=units,
+        detectable=math.nan,
+        untested=untested,
+    )
+
+
+def _tested(better: _System, worse: _System, tests: int) -> Pair:
+    """A pair with its interval and detectable difference, without its p-values."""
     differences = np.array(_differences(better, worse))
     mean = float(differences.mean())
     low, high = mean_interval(differences) or (mean, mean)
     score, detected = better.cell.score, detectable(differences, tests)
-    if (
-        not score.lower and detected > score.scale
-    ):  # from 0 to 1 before it is scaled, but for a loss
+    # Scores are from 0 to 1 before they are scaled, but for a loss.
+    if not score.lower and detected > score.scale:
         detected = math.inf
-    return Pair(
-        score.measure,
-        better.name,
-        worse.name,
-        mean,
-        low,
-        high,
-        p,
-        adjusted,
-        units,
-        detected,
-    )
-
-
-def _untested(better: _System, worse: _System, units: str, why: str) -> Pair:
-    nothing = dict.fromkeys(("low", "high", "p", "adjusted", "detectable"), math.nan)
-    return Pair(
-        better.cell.score.measure,
-        better.name,
-        worse.name,
-        better.value - worse.value,
-        units=units,
-        untested=why,
-        **nothing,
-    )
+    pair = _untested(better, worse, _unit_count(better))
+    return replace(pair, difference=mean, low=low, high=high, detectable=detected)
 
 
 # The test
@@ -400,7 +372,9 @@ def detectable(differences: np.ndarray, tests: int) -> float:
     power is at least 80 %.
     """
     size = effect(len(differences), tests)
-    return size if size == math.inf else size * float(differences.std(ddof=1))
+    if size == math.inf:
+        return size
+    return size * float(differences.std(ddof=1))
 
 
 @cache
@@ -416,10 +390,8 @@ def effect(units: int, tests: int) -> float:
     if units > SIMULATED_UNITS:
         from scipy.special import nctdtrinc, stdtrit
 
-        return float(
-            nctdtrinc(units - 1, 1 - POWER, stdtrit(units - 1, 1 - level / 2))
-            / math.sqrt(units)
-        )
+        bound = stdtrit(units - 1, 1 - level / 2)
+        return float(nctdtrinc(units - 1, 1 - POWER, bound) / math.sqrt(units))
     from scipy.optimize import bisect
 
     noise = np.random.default_rng(0).normal(size=(units, SIMULATED_SETS))
@@ -428,10 +400,10 @@ def effect(units: int, tests: int) -> float:
     sums, steps = signs @ noise, signs.sum(axis=1, keepdims=True)
 
     def missing(mean: float) -> float:
-        far = abs(sums + mean * steps)
-        return POWER - float(
-            ((far >= far[0] - 10**-_DECIMALS).mean(axis=0) < level).mean()
-        )
+        """The power that a mean lacks."""
+        sizes = abs(sums + mean * steps)
+        p_values = (sizes >= sizes[0] - 10**-_DECIMALS).mean(axis=0)
+        return POWER - float((p_values < level).mean())
 
     return float(bisect(missing, 0, 10, xtol=1e-3))
 
@@ -440,7 +412,9 @@ def _median_detectable(pairs: Iterable[Pair]) -> float:
     """The median detectable difference; infinite if no pair has one, NaN if all rows are the same."""
     values = [pair.detectable for pair in pairs if pair.detectable > 0]
     finite = [value for value in values if value < math.inf]
-    return statistics.median(finite) if finite else math.inf if values else math.nan
+    if finite:
+        return statistics.median(finite)
+    return math.inf if values else math.nan
 
 
 # Comparisons, and the notes below a table
@@ -452,30 +426,25 @@ def comparisons(pairs: Iterable[Pair]) -> list[Comparison]:
     for pair in pairs:
         if pair.untested != BASELINE:
             by_measure[pair.measure].append(pair)
-    return [
-        _comparison(measure, measure_pairs)
-        for measure, measure_pairs in by_measure.items()
-    ]
+    return [_comparison(*measure) for measure in by_measure.items()]
 
 
 def _comparison(measure: str, pairs: Sequence[Pair]) -> Comparison:
+    printed = [pair for pair in pairs if pair.untested == PRINTED]
     compared = [pair for pair in pairs if pair.untested != PRINTED]
-    systems = tuple(
-        dict.fromkeys(
-            [*(pair.one for pair in compared), *(pair.other for pair in compared)]
-        )
-    )
-    tested = tuple(pair for pair in compared if not pair.untested)
+    tested = [pair for pair in compared if not pair.untested]
+    # Pairs have the better system first.
+    systems = dict.fromkeys(pair.one for pair in compared)
+    systems |= dict.fromkeys(pair.other for pair in compared)
+    level = [(pair.one, pair.other) for pair in tested if not pair.differs]
     return Comparison(
-        measure,
-        _all_units(tested or compared),
-        systems,
-        _groups(
-            systems, [(pair.one, pair.other) for pair in tested if not pair.differs]
-        ),
-        tested,
-        tuple(pair for pair in pairs if pair.untested == PRINTED),
-        tuple(pair for pair in compared if pair.untested),
+        measure=measure,
+        units=_all_units(tested or compared),
+        systems=tuple(systems),
+        groups=_groups(tuple(systems), level),
+        pairs=tuple(tested),
+        printed=tuple(printed),
+        untested=tuple(pair for pair in compared if pair.untested),
     )
 
 
@@ -492,10 +461,10 @@ def _groups(
 
     graph = networkx.Graph()
     graph.add_nodes_from(range(len(systems)))
-    place = {name: at for at, name in enumerate(systems)}
-    graph.add_edges_from((place[first], place[second]) for first, second in level)
-    cliques = sorted(map(sorted, networkx.find_cliques(graph)))
-    return tuple(tuple(systems[at] for at in group) for group in cliques)
+    for first, second in level:
+        graph.add_edge(systems.index(first), systems.index(second))
+    cliques = sorted(sorted(clique) for clique in networkx.find_cliques(graph))
+    return tuple(tuple(systems[at] for at in clique) for clique in cliques)
 
 
 SHOWN = 4  # measures with a note
@@ -512,104 +481,102 @@ def notes(comparisons: Sequence[Comparison], data_note: str = "") -> list[str]:
     The measures with the most units come first, at most `SHOWN`.  ``data_note`` describes data that are not
     the paper's.
     """
-    tested = sorted(
-        (c for c in comparisons if c.pairs), key=lambda c: -_number(c.units)
-    )
-    lines = [f"{METHOD} Computed on {data_note}." if data_note else METHOD] * bool(
-        tested
-    )
+    tested = [comparison for comparison in comparisons if comparison.pairs]
+    tested.sort(key=lambda comparison: -int(comparison.units.partition(" ")[0]))
+    notes = []
+    if tested:
+        notes.append(f"{METHOD} Computed on {data_note}." if data_note else METHOD)
     for comparison in tested[:SHOWN]:
-        lines += [_leading(comparison), *_published_leads(comparison)]
+        notes.append(_leading(comparison))
+        if comparison.printed and comparison.detectable < math.inf:
+            notes.append(_published_leads(comparison))
     if len(tested) > SHOWN:
-        lines.append(f"{_measures(tested[SHOWN:])} compared in that file, too.")
-    few = [
-        c
-        for c in comparisons
-        if not c.pairs and {pair.untested for pair in c.untested} == {FEW}
-    ]
+        notes.append(f"{_measures(len(tested) - SHOWN)} compared in that file, too.")
+    few, reasons, pairs = [], [], 0
+    for comparison in comparisons:
+        why = [pair.untested for pair in comparison.untested]
+        if not comparison.pairs and {*why} == {FEW}:
+            few.append(comparison)
+        else:
+            reasons += why
+            pairs += len(why) + len(comparison.pairs)
     if few:
-        units = few[0].units.partition(" ")[2]
-        lines.append(
-            f"{_measures(few)} not tested: a test needs at least {MIN_UNITS} {units}."
-        )
-    rest = [c for c in comparisons if c not in few]
-    untested = [pair.untested for c in rest for pair in c.untested]
-    if untested:
-        pairs = len(untested) + sum(len(c.pairs) for c in rest)
-        lines.append(
-            f"{len(untested)} of {pairs} pairs are untested: {' or '.join(dict.fromkeys(untested))}."
-        )
-    return lines
+        needed = f"{MIN_UNITS} {few[0].units.partition(' ')[2]}"
+        what = _measures(len(few))
+        notes.append(f"{what} not tested: a test needs at least {needed}.")
+    if reasons:
+        why = " or ".join(dict.fromkeys(reasons))
+        notes.append(f"{len(reasons)} of {pairs} pairs are untested: {why}.")
+    return notes
 
 
-def _number(units: str) -> int:
-    return int(units.partition(" ")[0])
-
-
-def _measures(comparisons: Sequence[Comparison]) -> str:
-    return f"{len(comparisons)} measure{' is' if len(comparisons) == 1 else 's are'}"
+def _measures(number: int) -> str:
+    return "1 measure is" if number == 1 else f"{number} measures are"
 
 
 def _leading(comparison: Comparison) -> str:
     """The best row, the rows not distinguished from it or not tested, and the detectable difference."""
+    tests = len(comparison.pairs)
     differs = any(pair.differs for pair in comparison.pairs)
     if not comparison.can_find and not differs:
         return f"{comparison.measure}: {comparison.power}."
+    if differs or tests == 1:
+        result = _lead(comparison)
+    elif comparison.untested:
+        result = f"none of {tests} tests distinguishes two rows"
+    else:
+        result = f"no two of the {len(comparison.systems)} rows are distinguished"
+    text = f"{comparison.measure}, {comparison.units}: {result}"
+    return f"{text}; {comparison.power}." if comparison.power else f"{text}."
+
+
+def _lead(comparison: Comparison) -> str:
+    """The best row, and the rows that it is ahead of, or else those that it is not."""
     best, *others = comparison.systems
     untested = comparison.untested_against(best)
-    level = [
-        name
-        for name in others
-        if any({best, name} <= set(group) for group in comparison.groups)
-    ]
-    behind = [name for name in others if name not in {*untested, *level}]
-    if len(comparison.pairs) > 1 and not differs:
-        result = f"no two of the {len(comparison.systems)} rows are distinguished"
-        if comparison.untested:
-            result = f"none of {len(comparison.pairs)} tests distinguishes two rows"
-    else:
-        clauses = []
-        if level:
-            clauses.append(f"not distinguished from {_joined_names(level)}")
-        elif behind:
-            clauses.append(
-                f"ahead of {_joined_names(behind) if untested or not behind[1:] else 'all others'}"
-            )
-        if untested:
-            clauses.append(f"not tested against {_joined_names(untested)}")
-        result = f"{best} is {' and '.join(clauses)}"
-    power = f"; {comparison.power}" if comparison.power else ""
-    return f"{comparison.measure}, {comparison.units}: {result}{power}."
+    level, behind = [], []
+    for name in others:
+        if any({best, name} <= set(group) for group in comparison.groups):
+            level.append(name)
+        elif name not in untested:
+            behind.append(name)
+    clauses = []
+    if level:
+        clauses.append(f"not distinguished from {_joined_names(level)}")
+    elif len(behind) > 1 and not untested:
+        clauses.append("ahead of all others")
+    elif behind:
+        clauses.append(f"ahead of {_joined_names(behind)}")
+    if untested:
+        clauses.append(f"not tested against {_joined_names(untested)}")
+    return f"{best} is {' and '.join(clauses)}"
 
 
-def _published_leads(comparison: Comparison) -> Iterator[str]:
+def _published_leads(comparison: Comparison) -> str:
     """Whether the published leads are at least the median detectable difference."""
-    if not comparison.printed or not comparison.detectable < math.inf:
-        return
-    first, n = comparison.printed[0], len(comparison.printed)
-    small = [
-        abs(pair.difference) < comparison.detectable for pair in comparison.printed
-    ]
-    less = f"{'' if small[0] else 'not '}less than that"
-    rest = (
-        f"; of the {n} leads of a published row over the next, {sum(small)} are smaller"
-        if n > 1
-        else ""
+    leads = [abs(pair.difference) for pair in comparison.printed]
+    small = sum(lead < comparison.detectable for lead in leads)
+    first = comparison.printed[0]
+    relation = "less" if leads[0] < comparison.detectable else "not less"
+    text = (
+        f"In the published values {first.one} leads {first.other} by "
+        f"{short(leads[0])}, {relation} than that"
     )
-    lead = short(abs(first.difference))
-    yield f"In the published values {first.one} leads {first.other} by {lead}, {less}{rest}."
+    if len(leads) > 1:
+        text += (
+            f"; of the {len(leads)} leads of a published row over the next, "
+            f"{small} are smaller"
+        )
+    return f"{text}."
 
 
 def _joined_names(names: Sequence[str], most: int = 4) -> str:
-    shown_names = [
-        *names[:most],
-        *([f"{len(names) - most} more"] if len(names) > most else []),
-    ]
-    return (
-        shown_names[0]
-        if len(shown_names) == 1
-        else f"{', '.join(shown_names[:-1])} and {shown_names[-1]}"
-    )
+    """At most this many names, and the number of the others."""
+    shown_names = list(names[:most])
+    if len(names) > most:
+        shown_names.append(f"{len(names) - most} more")
+    *first, last = shown_names
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def short(value: float) -> str:
