@@ -5,7 +5,7 @@ Each table is a record set whose fields are its columns, read from the export's 
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -54,14 +54,14 @@ def responsible(export: Export) -> dict[str, Any]:
     """Return the paper's statements about its data; a sample has a note that they are not about it."""
     fields = export.responsible.model_dump(exclude_defaults=True)
     if export.sample:
-        fields["data_limitations"] = (SAMPLE_NOTE, *fields.get("data_limitations", ()))
-        fields["data_collection"] = (
-            f"{SAMPLE_NOTE} {fields.get('data_collection', '')}".strip()
-        )
-    return {
-        key: list(value) if isinstance(value, tuple) else value
-        for key, value in fields.items()
-    }
+        limitations = fields.get("data_limitations", ())
+        collection = fields.get("data_collection", "")
+        fields["data_limitations"] = (SAMPLE_NOTE, *limitations)
+        fields["data_collection"] = f"{SAMPLE_NOTE} {collection}".strip()
+    for name, value in fields.items():
+        if isinstance(value, tuple):
+            fields[name] = list(value)
+    return fields
 
 
 def _file_object(table: PublishedTable) -> mlc.FileObject:
@@ -95,11 +95,12 @@ def _field(table: PublishedTable, column: pa.Field) -> mlc.Field:
     field = _described(table.config, column, inner, column.name)
     field.repeated = several or None
     if pa.types.is_struct(inner):
-        parts = [
-            _described(table.config, part, part.type, column.name, part.name)
-            for part in inner
-        ]
-        field.data_types, field.sub_fields = [], parts
+        field.data_types = []
+        for part in inner:
+            described = _described(
+                table.config, part, part.type, column.name, part.name
+            )
+            field.sub_fields.append(described)
     return field
 
 
@@ -107,14 +108,15 @@ def _described(
     table: str, field: pa.Field, kind: pa.DataType, column: str, part: str = ""
 ) -> mlc.Field:
     """Return the field of a column of ``table``, or of one ``part`` of its structures."""
+    transforms = [mlc.Transform(json_path=part)] if part else []
     source = mlc.Source(
         file_object=f"{table}-file",
         extract=mlc.Extract(column=column),
-        transforms=[mlc.Transform(json_path=part)] if part else [],
+        transforms=transforms,
     )
-    place = "/".join(filter(None, (table, column, part)))
+    place = f"{table}/{column}"
     return mlc.Field(
-        id=place,
+        id=f"{place}/{part}" if part else place,
         name=field.name,
         description=description_of(field.metadata),
         data_types=[_data_type(kind)],
@@ -124,9 +126,10 @@ def _described(
 
 def _data_type(kind: pa.DataType) -> Any:
     """Return the Croissant data type of single values; text for all others."""
-    kinds: Mapping[Any, Any] = {
-        pa.types.is_boolean: mlc.DataType.BOOL,
-        pa.types.is_integer: mlc.DataType.INTEGER,
-        pa.types.is_floating: mlc.DataType.FLOAT,
-    }
-    return next((name for fits, name in kinds.items() if fits(kind)), mlc.DataType.TEXT)
+    if pa.types.is_boolean(kind):
+        return mlc.DataType.BOOL
+    if pa.types.is_integer(kind):
+        return mlc.DataType.INTEGER
+    if pa.types.is_floating(kind):
+        return mlc.DataType.FLOAT
+    return mlc.DataType.TEXT

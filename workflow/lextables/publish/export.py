@@ -112,15 +112,14 @@ class PublishedSet:
     @cached_property
     def tables(self) -> list[PublishedTable]:
         """Its tables, sorted."""
-        return [
-            PublishedTable(
-                table,
-                config_name(table, self.folder),
-                self.data / f"{table}.parquet",
-                (Path(self.folder) / TABLES / f"{table}.parquet").as_posix(),
+        tables = []
+        for name in sorted(self.census["data"]):
+            file = Path(self.folder) / TABLES / f"{name}.parquet"
+            config = config_name(name, self.folder)
+            tables.append(
+                PublishedTable(name, config, self.table(name), file.as_posix())
             )
-            for table in sorted(self.census["data"])
-        ]
+        return tables
 
     def table(self, name: str) -> Path:
         """The file of one of its tables."""
@@ -187,7 +186,7 @@ def gather(
     about: About,
     census: Sequence[Path],
     runs: Sequence[PublishedRun],
-    registry_texts: Mapping[str, Any],
+    source_texts: Mapping[str, Any],
     weights: Sequence[Path] = (),
     *,
     made_by: str,
@@ -195,50 +194,48 @@ def gather(
 ) -> Export:
     """Collect the content of the export ``name``.
 
-    ``census`` are the census files of its data sets, ``registry_texts`` the current texts on their sources
+    ``census`` are the census files of its data sets, ``source_texts`` the current texts on their sources
     (`sources.registry.registry_texts`), and ``weights`` folders of weights in the folders of their runs.
     """
+    folders = {path.parent.name: path.parent for path in census}
+    top = name if name in folders else next(iter(folders))
+    sets = []
+    for data_set in sorted(folders, key=lambda each: (each != top, each)):
+        published = PublishedSet(
+            name=data_set,
+            folder="" if data_set == top else data_set,
+            data=folders[data_set],
+            census=read_json(folders[data_set] / "census.json", Census),
+            task=about.tasks.get(data_set, {}),
+            runs=[run for run in runs if run.data_set == data_set],
+            weights=[
+                path for path in weights if RunFolder(path.parent).data_set == data_set
+            ],
+        )
+        sets.append(published)
     alone = about.publish.apart.get(name)
-    names = [path.parent.name for path in census]
-    top = name if name in names else names[0]
-    sets = [
-        PublishedSet(
-            data_set,
-            "" if data_set == top else data_set,
-            path.parent,
-            read_json(path, Census),
-            about.tasks.get(data_set, {}),
-            [run for run in runs if run.data_set == data_set],
-            [path for path in weights if RunFolder(path.parent).data_set == data_set],
-        )
-        for data_set, path in sorted(
-            zip(names, census, strict=True), key=lambda entry: (entry[0] != top, entry)
-        )
-    ]
     return Export(
-        name,
-        alone.title if alone else about.title,
-        about.citation,
-        about.publish,
-        alone.responsible if alone else about.publish.responsible,
-        sets,
-        _sources(sets, registry_texts),
-        made_by,
-        command,
+        name=name,
+        title=alone.title if alone else about.title,
+        citation=about.citation,
+        publication=about.publish,
+        responsible=(alone or about.publish).responsible,
+        sets=sets,
+        sources=_sources(sets, source_texts),
+        made_by=made_by,
+        command=command,
     )
 
 
 def _sources(
-    sets: Sequence[PublishedSet], registry_texts: Mapping[str, Any]
+    sets: Sequence[PublishedSet], source_texts: Mapping[str, Any]
 ) -> list[Mapping[str, Any]]:
     """Return the provenance of all sources, each once."""
     sources = {}
     for data_set in sets:
-        for source in with_registry_texts(data_set.census["sources"], registry_texts):
-            key = tuple(
-                source[name] for name in ("source", "file", "variant", "obtained_from")
-            )
-            sources[key] = {"digest": ""} | source
+        for source in with_registry_texts(data_set.census["sources"], source_texts):
+            place = source["source"], source["file"]
+            sources[*place, source["variant"], source["obtained_from"]] = source
     return [source for _, source in sorted(sources.items())]
 
 

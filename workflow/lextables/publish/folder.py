@@ -5,7 +5,7 @@ from pathlib import Path
 
 from lextables.pipeline.atomic import replacing_folder
 from lextables.publish import predictions, questions, squad, trec
-from lextables.publish.card import CATEGORIES, bibtex, card, description, licence_text
+from lextables.publish.card import bibtex, card, categories, description, licence_text
 from lextables.publish.croissant import croissant
 from lextables.publish.export import Export, Format, PublishedSet, RunFolder, link
 
@@ -21,25 +21,22 @@ WRITERS: Mapping[str, Callable[[PublishedSet, Path], list[Format]]] = {
 def write(export: Export, path: str | Path) -> None:
     """Write an export atomically."""
     with replacing_folder(path) as out:
-        formats: dict[str, list[Format]] = {}
+        formats = {}
         for data_set in export.sets:
             folder = out / data_set.folder
             folder.mkdir(exist_ok=True)
             if data_set.task:
-                formats[data_set.name] = WRITERS[data_set.task["task"]](
-                    data_set, folder
-                )
-                formats[data_set.name] += questions.write(data_set, folder)
-                formats[data_set.name] += link_weights(data_set, folder)
+                write_formats = WRITERS[data_set.task["task"]]
+                formats[data_set.name] = [
+                    *write_formats(data_set, folder),
+                    *questions.write(data_set, folder),
+                    *link_weights(data_set, folder),
+                ]
             for run in data_set.runs:
                 link(run.scores, folder / f"scores/{run.name}.parquet")
         for table in export.tables:
             link(table.path, out / table.file)
-        tasks = {data_set.task["task"] for data_set in export.sets if data_set.task}
-        keywords = [
-            "legal",
-            *sorted({category for task in tasks for category in CATEGORIES[task]}),
-        ]
+        keywords = ["legal", *categories(export)]
         texts = {
             "README.md": card(export, formats),
             "LICENSE.md": licence_text(export),
@@ -57,7 +54,7 @@ def link_weights(data_set: PublishedSet, folder: Path) -> list[Format]:
         for path in sorted(weights.rglob("[!.]*")):
             if path.is_file():
                 link(path, place / path.relative_to(weights))
-    description = (
-        "fine-tuned weights, as transformers or sentence-transformers saved them."
-    )
-    return [Format("weights/<run>/", description)] if data_set.weights else []
+    if not data_set.weights:
+        return []
+    text = "fine-tuned weights, as transformers or sentence-transformers saved them."
+    return [Format("weights/<run>/", text)]

@@ -9,7 +9,7 @@ A prompt is the part of a question ``before`` its text, the text, and the part `
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from string import ascii_uppercase
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import orjson
 import yaml
@@ -17,7 +17,7 @@ import yaml
 from lextables.models.language_model import Message
 from lextables.models.multiple_choice import listed
 from lextables.models.prompts import Template, plain_template
-from lextables.pipeline.dataset import read
+from lextables.pipeline.dataset import Row, read
 from lextables.publish.export import Format, PublishedSet
 from lextables.tasks.answers import collection
 from lextables.tasks.answers.collection import BETWEEN_PARAGRAPHS
@@ -60,38 +60,31 @@ class Question(NamedTuple):
 
 def write(data_set: PublishedSet, folder: Path) -> list[Format]:
     """Write the task of a data set with a prompt for language models; return descriptions of the files."""
-    if not (prompt := data_set.task.get("prompt")) or data_set.task.get("views"):
+    task = data_set.task
+    if not task.get("prompt") or task.get("views"):
         return []
     folder = folder / "harness"
     folder.mkdir(parents=True)
-    texts, questions = READERS[data_set.task["task"]](data_set)
-    template = plain_template(prompt)
+    texts, questions = READERS[task["task"]](data_set)
+    template = plain_template(task["prompt"])
     needed = set()
     with (folder / "questions.jsonl").open("wb") as file:
         for question in questions:
             needed.add(question.text)
-            for turned in (False, True)[
-                : data_set.task["asking"]["orders"] if question.options else 1
-            ]:
-                row = _row(template, question, texts[question.text], turned)
-                file.write(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
+            text = texts[question.text]
+            orders = task["asking"]["orders"] if question.options else 1
+            for turned in (False, True)[:orders]:
+                _write_line(file, _row(template, question, text, turned))
     with (folder / "texts.jsonl").open("wb") as file:
-        rows = (
-            {"text_id": name, "text": _shown(texts[name])} for name in sorted(needed)
-        )
-        file.writelines(
-            orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in rows
-        )
-    task = yaml.safe_dump(
-        {"task": f"lextables_{data_set.name}", **TASK}, sort_keys=False
-    )
-    program = (
-        Path(__file__).with_name("lextables_tasks.txt").read_text(encoding="utf-8")
-    )
-    for name, text in (
-        (f"{data_set.name}.yaml", task + FUNCTIONS),
-        ("lextables_tasks.py", program),
-    ):
+        for name in sorted(needed):
+            _write_line(file, {"text_id": name, "text": _shown(texts[name])})
+    fields = {"task": f"lextables_{data_set.name}", **TASK}
+    program = Path(__file__).with_name("lextables_tasks.txt")
+    files = {
+        f"{data_set.name}.yaml": yaml.safe_dump(fields, sort_keys=False) + FUNCTIONS,
+        "lextables_tasks.py": program.read_text(encoding="utf-8"),
+    }
+    for name, text in files.items():
         (folder / name).write_text(text, encoding="utf-8", newline="\n")
     description = (
         f"the test questions as the task `lextables_{data_set.name}` of lm-evaluation-harness "
@@ -101,16 +94,20 @@ def write(data_set: PublishedSet, folder: Path) -> list[Format]:
     return [Format("harness/", description)]
 
 
-def _row(template: Template, question: Question, text: str, turned: bool) -> dict:
-    step = -1 if turned else 1
+def _write_line(file: BinaryIO, record: Row) -> None:
+    file.write(orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE))
+
+
+def _row(template: Template, question: Question, text: str, turned: bool) -> Row:
+    """A question with its prompt, the options in reverse if ``turned``."""
     fields = {**question.fields, "text": text}
     if question.options:
-        fields["options"] = listed(question.options[::step])
+        options = list(question.options)
+        fields["options"] = listed(options[::-1] if turned else options)
     *system, user = template.filled(**fields)
-    shown = _shown(text)
-    before, _, after = (
-        user.content.partition(shown) if shown else (user.content, "", "")
-    )
+    before, after, shown = user.content, "", _shown(text)
+    if shown:
+        before, _, after = user.content.partition(shown)
     return {
         "question_id": question.name,
         "turned": turned,
@@ -125,28 +122,32 @@ def _row(template: Template, question: Question, text: str, turned: bool) -> dic
 
 def _shown(text: str) -> str:
     """Return a text as it is written in a prompt."""
-    return Template((Message("user", "${text}"),)).filled(text=text)[0].content
+    template = Template((Message("user", "${text}"),))
+    return template.filled(text=text)[0].content
 
 
 TextsAndQuestions = tuple[Mapping[str, str], Iterator[Question]]
 
 
 def _examples(data_set: PublishedSet) -> TextsAndQuestions:
+    """The questions of a classification with options that letters can name."""
     names, asking = data_set.task["names"], data_set.task["asking"]
-    texts = {
-        row["text_id"]: row["text"] for row in read(data_set.table(names["texts"]))
-    }
+    texts = {}
+    for row in read(data_set.table(names["texts"])):
+        texts[row["text_id"]] = row["text"]
     heads = {row["head_id"]: row for row in read(data_set.table(names["heads"]))}
 
     def questions() -> Iterator[Question]:
         for row in of_splits(read(data_set.table("examples")), data_set.task["test"]):
-            (text, second), head = key_of(row), heads[row["head_id"]]
-            fields = {"second": texts[second]} if second else {}
+            text, second = key_of(row)
+            head = heads[row["head_id"]]
+            fields = {}
+            if second:
+                fields["second"] = texts[second]
             if asking["question"]:
                 fields["question"] = head[asking["question"]]
-            options = [
-                asking["wordings"].get(answer, answer) for answer in head["answers"]
-            ]
+            wordings = asking["wordings"]
+            options = [wordings.get(answer, answer) for answer in head["answers"]]
             if 2 <= len(options) <= len(ascii_uppercase):
                 yield Question(row["example_id"], text, fields, options, labels_of(row))
 
@@ -154,50 +155,50 @@ def _examples(data_set: PublishedSet) -> TextsAndQuestions:
 
 
 def _answers(data_set: PublishedSet) -> TextsAndQuestions:
+    """The questions about documents; the options that most people chose are correct."""
     names = data_set.task["names"]
-    tables = [
-        data_set.table(name)
-        for name in collection.files(names, *collection.ANSWERED_FROM)
-    ]
-    data = collection.load(tables, names)
-    texts = {
-        name: BETWEEN_PARAGRAPHS.join(paragraph.text for paragraph in paragraphs)
-        for name, paragraphs in data.paragraphs.items()
-    }
+    tables = collection.files(names, *collection.ANSWERED_FROM)
+    data = collection.load([data_set.table(name) for name in tables], names)
+    texts = {}
+    for document, paragraphs in data.paragraphs.items():
+        parts = [paragraph.text for paragraph in paragraphs]
+        texts[document] = BETWEEN_PARAGRAPHS.join(parts)
 
     def questions() -> Iterator[Question]:
         for document, name in collection.pairs(data.shares, texts):
             question, shares = data.questions[name], data.shares[name][document]
-            correct = (shares == shares.max()).nonzero()[0].tolist()
             yield Question(
-                f"{document}/{name}",
-                document,
-                {"question": question.question},
-                question.options,
-                correct,
+                name=f"{document}/{name}",
+                text=document,
+                fields={"question": question.question},
+                options=question.options,
+                correct=(shares == shares.max()).nonzero()[0].tolist(),
             )
 
     return texts, questions()
 
 
 def _clauses(data_set: PublishedSet) -> TextsAndQuestions:
-    texts = {
-        row["contract_id"]: row["text"] for row in read(data_set.table("contracts"))
-    }
-    rows = (row for row in read(data_set.table("questions")) if row["split"] == "test")
-    return texts, (
-        Question(
-            row["question_id"],
-            row["contract_id"],
-            {"question": row["question"]},
-            (),
-            [int(not row["answers"])],
-        )
-        for row in rows
-    )
+    """Whether a contract has a clause: yes if the question of spans has an answer."""
+    texts = {}
+    for row in read(data_set.table("contracts")):
+        texts[row["contract_id"]] = row["text"]
+
+    def questions() -> Iterator[Question]:
+        for row in read(data_set.table("questions")):
+            if row["split"] == "test":
+                yield Question(
+                    name=row["question_id"],
+                    text=row["contract_id"],
+                    fields={"question": row["question"]},
+                    options=(),
+                    correct=[int(not row["answers"])],
+                )
+
+    return texts, questions()
 
 
-# By kind of task; a clause is present if the question of spans has an answer.
+# By kind of task.
 READERS: Mapping[str, Callable[[PublishedSet], TextsAndQuestions]] = {
     "classification": _examples,
     "answers": _answers,

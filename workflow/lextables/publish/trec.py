@@ -26,6 +26,18 @@ from lextables.tasks.retrieval.collection import Collection
 SPLITS = {"train": "training", "dev": "validation", "test": "test"}
 
 
+POOLS = {
+    True: (
+        "The pool of a query is the set of documents judged for it, with or without a gain. Hits are only "
+        "among these. For a system that ranks the whole corpus, leave out documents that are not judged "
+        "(`ir_measures.nDCG(judged_only=True)`)."
+    ),
+    False: (
+        "Every document may be returned; the gain of a document that is not judged is 0."
+    ),
+}
+
+
 def write(data_set: PublishedSet, folder: Path) -> list[Format]:
     """Write judgements, runs and the BEIR folder of a data set; return descriptions of the files."""
     files = [data_set.table(name) for name in collection.files(data_set.task)]
@@ -33,7 +45,8 @@ def write(data_set: PublishedSet, folder: Path) -> list[Format]:
     (folder / "trec").mkdir(parents=True)
     (folder / "beir/qrels").mkdir(parents=True)
     for split, part in SPLITS.items():
-        if queries := [*data.of(part)]:
+        queries = list(data.of(part))
+        if queries:
             _write_qrels(data, queries, folder / f"trec/qrels.{split}.txt")
             _write_beir_qrels(data, queries, folder / f"beir/qrels/{split}.tsv")
     _write_lines(folder / "beir/corpus.jsonl", _documents(data))
@@ -42,49 +55,37 @@ def write(data_set: PublishedSet, folder: Path) -> list[Format]:
         _write_run(run, data, folder / f"trec/{run.name}.run")
     judged = data.task["pool"] == "judged"
     _write_mteb_task(data_set.name, judged, folder)
-    pool = (
-        "The pool of a query is the set of documents judged for it, with or without a gain. Hits are only "
-        "among these. For a system that ranks the whole corpus, leave out documents that are not judged "
-        "(`ir_measures.nDCG(judged_only=True)`)."
-        if judged
-        else "Every document may be returned; the gain of a document that is not judged is 0."
-    )
-    return [
-        Format(
-            "trec/qrels.<split>.txt",
-            f"judgements in TREC format, with the gains used for scoring. {pool} Blanks in ids are "
-            "written `%20`, and `%` itself `%25`.",
+    descriptions = {
+        "trec/qrels.<split>.txt": (
+            f"judgements in TREC format, with the gains used for scoring. {POOLS[judged]} Blanks in ids "
+            "are written `%20`, and `%` itself `%25`."
         ),
-        Format(
-            "trec/<run>.run",
+        "trec/<run>.run": (
             "the hits of each run in TREC format. Scores are the system's own; equal scores are lowered by "
-            "the smallest amount that keeps the order of the hits.",
+            "the smallest amount that keeps the order of the hits."
         ),
-        Format(
-            "beir/",
+        "beir/": (
             "the corpus, the queries and the judgements in the layout of BEIR, with the ids of the "
-            "tables. Other forms of a query are in its `metadata`.",
+            "tables. Other forms of a query are in its `metadata`."
         ),
-        Format(
-            "mteb_task.py",
+        "mteb_task.py": (
             "the data set as a task of mteb that reads `beir/`, and the runs as its models; "
-            "`python mteb_task.py results` writes result files in mteb's format.",
+            "`python mteb_task.py results` writes result files in mteb's format."
         ),
-    ]
+    }
+    return [Format(*description) for description in descriptions.items()]
 
 
 def _write_mteb_task(name: str, judged: bool, folder: Path) -> None:
     """Write the task class, whose revision is a digest of the BEIR folder."""
     digest = hashlib.sha256()
-    for path in sorted(path for path in (folder / "beir").rglob("*") if path.is_file()):
-        digest.update(path.read_bytes())
+    for path in sorted((folder / "beir").rglob("*")):
+        if path.is_file():
+            digest.update(path.read_bytes())
     program = Path(__file__).with_name("mteb_task.txt").read_text(encoding="utf-8")
-    for field, value in (
-        ("name", name),
-        ("judged", str(judged)),
-        ("revision", digest.hexdigest()[:16]),
-    ):
-        program = program.replace(f"<{field}>", value)
+    program = program.replace("<name>", name)
+    program = program.replace("<judged>", str(judged))
+    program = program.replace("<revision>", digest.hexdigest()[:16])
     (folder / "mteb_task.py").write_text(program, encoding="utf-8", newline="\n")
 
 
@@ -96,13 +97,10 @@ def trec_id(name: str) -> str:
 def strictly_falling(scores: list[float]) -> list[np.float32]:
     """Return scores, best first, in single precision; equal ones lowered to the next smaller number."""
     lowered: list[np.float32] = []
+    highest = np.float32(np.inf)
     for score in np.asarray(scores, dtype=np.float32):
-        highest = (
-            np.nextafter(lowered[-1], np.float32(-np.inf))
-            if lowered
-            else np.float32(np.inf)
-        )
         lowered.append(min(score, highest))
+        highest = np.nextafter(lowered[-1], np.float32(-np.inf))
     return lowered
 
 
@@ -114,15 +112,16 @@ def _write_qrels(data: Collection, queries: list[str], path: Path) -> None:
 
 
 def _write_run(run: PublishedRun, data: Collection, path: Path) -> None:
+    """Write the hits of a run, best first."""
+    tag = trec_id(run.name)
     with path.open("w", encoding="utf-8", newline="\n") as file:
         for query, hits in _hits(run, data).items():
             scores = strictly_falling([score for _, score in hits])
             for rank, ((document, _), score) in enumerate(
                 zip(hits, scores, strict=True), 1
             ):
-                file.write(
-                    f"{trec_id(query)} Q0 {trec_id(document)} {rank} {score!s} {trec_id(run.name)}\n"
-                )
+                names = f"{trec_id(query)} Q0 {trec_id(document)}"
+                file.write(f"{names} {rank} {score!s} {tag}\n")
 
 
 def _hits(run: PublishedRun, data: Collection) -> Mapping[str, list[tuple[str, float]]]:
@@ -132,9 +131,9 @@ def _hits(run: PublishedRun, data: Collection) -> Mapping[str, list[tuple[str, f
     hits: dict[str, list[tuple[str, float]]] = defaultdict(list)
     for row in read(run.predictions):
         query, document = row["query_id"], row["document_id"]
-        if query in test_queries and not (
-            judged and document not in data.judged[query]
-        ):
+        if query not in test_queries:
+            continue
+        if not judged or document in data.judged[query]:
             hits[query].append((document, row["score"]))
     return hits
 
@@ -143,11 +142,9 @@ def _write_beir_qrels(data: Collection, queries: list[str], path: Path) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file, delimiter="\t", lineterminator="\n")
         rows.writerow(("query-id", "corpus-id", "score"))
-        rows.writerows(
-            (query, *judged)
-            for query in queries
-            for judged in sorted(data.judged[query].items())
-        )
+        for query in queries:
+            for document, gain in sorted(data.judged[query].items()):
+                rows.writerow((query, document, gain))
 
 
 def _documents(data: Collection) -> Iterator[dict]:
@@ -158,7 +155,7 @@ def _documents(data: Collection) -> Iterator[dict]:
 def _queries(data: Collection) -> Iterator[dict]:
     first, *others = data.task["forms"]
     for name, query in sorted(data.queries.items()):
-        metadata = {"split": query["split"]} | {form: query[form] for form in others}
+        metadata = {name: query[name] for name in ("split", *others)}
         yield {"_id": name, "text": query[first], "metadata": metadata}
 
 
