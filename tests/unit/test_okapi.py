@@ -105,10 +105,3 @@ def test_a_query_without_matches_selects_the_first_paragraphs():
 def test_a_text_with_few_paragraphs_is_returned_unchanged(text):
     assert Paragraphs(text).best("a b") == text
     assert Paragraphs(text).chosen("a b") == list(range(len(Paragraphs(text))))
-
-
-def test_single_character_words_are_distinguished_in_long_texts():
-    letters = "\n".join(chr(code) for code in range(0x4E00, 0x4E00 + 3000))
-    paragraphs = Paragraphs(letters)
-    assert paragraphs.chosen(chr(0x4E00 + 1234), most=1) == [1234]
-    assert np.count_nonzero(paragraphs.scores(chr(0x4E00 + 2999))) == 1
