@@ -33,15 +33,15 @@ def test_options_have_the_probabilities_of_their_letters():
     model = FakeModel(lambda text: {"A": 0.3, " A": 0.1, " B": 0.4, "Z": 0.2})
     (answer,) = ask(model, [question()], samples=5)
     assert answer.probabilities == pytest.approx((0.5, 0.5, 0))
-    assert answer.outside == pytest.approx(0.2)
-    assert answer.ties == 1 and answer.first == 0
+    counted = counts([answer])
+    assert (counted["outside"], counted["ties"], counted["first_listed"]) == (0.2, 1, 0)
     assert model.written == []
 
 
 def test_two_orders_agree_if_the_model_knows_the_answer():
     (answer,) = ask(FakeModel(knows("No")), [question()], samples=5, orders=2)
     assert answer.probabilities == pytest.approx((0, 1, 0))
-    assert (answer.asked, answer.first, answer.disagree) == (2, 0, False)
+    assert not answer.disagree and counts([answer])["first_listed"] == 0
 
 
 def test_a_preference_for_the_first_position_is_counted_and_averaged_out():
@@ -63,7 +63,8 @@ def test_without_probabilities_answers_are_sampled():
     model = FakeModel(None, lambda text, seed: answers[seed])
     (answer,) = ask(model, [question()], samples=4)
     assert answer.probabilities == pytest.approx((2 / 3, 1 / 3, 0))
-    assert (answer.drawn, answer.unparseable, answer.outside) == (4, 1, 0.25)
+    (order,) = answer.orders
+    assert (order.drawn, order.unparseable, order.outside) == (4, 1, 0.25)
 
 
 def test_the_distribution_is_uniform_if_no_option_is_named():
@@ -73,8 +74,9 @@ def test_the_distribution_is_uniform_if_no_option_is_named():
     ):
         (answer,) = ask(model, [question()], samples=3)
         assert answer.probabilities == pytest.approx((1 / 3,) * 3)
-        assert answer.unanswered == 1 and answer.first == 0
-        assert answer.outside == 1
+        counted = counts([answer])
+        assert (counted["unanswered"], counted["first_listed"]) == (1, 0)
+        assert counted["outside"] == 1
 
 
 def test_an_order_without_a_named_option_is_ignored_in_the_average():
@@ -83,7 +85,7 @@ def test_an_order_without_a_named_option_is_ignored_in_the_average():
     )
     (answer,) = ask(model, [question()], samples=3, orders=2)
     assert answer.probabilities == (1, 0, 0)
-    assert (answer.unanswered, answer.disagree) == (1, False)
+    assert counts([answer])["unanswered"] == 1 and not answer.disagree
 
 
 @pytest.mark.parametrize(

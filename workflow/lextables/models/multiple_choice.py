@@ -12,7 +12,7 @@ orders a question is asked again with the options reversed; the two distribution
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from string import ascii_uppercase
 from typing import Any
 
@@ -33,9 +33,10 @@ _LETTER = re.compile(
 
 @dataclass(frozen=True)
 class Question:
-    """A question: its template, the texts of the fields other than ``options``, and the options in order.
+    """A question: its template, the texts of the fields, and the options in order.
 
-    The fields ``cut`` are shortened if the prompt does not fit into the model's window.
+    ``options`` is a field too.  The fields ``cut`` are shortened if the prompt does not fit
+    into the model's window.
     """
 
     template: Template
@@ -43,47 +44,23 @@ class Question:
     options: tuple[str, ...]
     cut: tuple[str, ...] = ()
 
-    def prompt(self, model: LanguageModel, turned: bool = False) -> tuple[Prompt, bool]:
-        """Return the prompt with the options, ``turned`` in reverse order, and whether texts were cut."""
-        options = listed(self.options[:: -1 if turned else 1])
-        return fitted(
-            model,
-            self.template,
-            ANSWER_TOKENS,
-            self.cut,
-            **self.fields,
-            options=options,
-        )
+    def prompt(
+        self, model: LanguageModel, options: Sequence[str] = ()
+    ) -> tuple[Prompt, bool]:
+        """Return the prompt, and whether texts were cut.
 
-
-@dataclass(frozen=True)
-class Answered:
-    """A model's answer to a question: a probability for each option, with the sum one.
-
-    The other fields count over the ``asked`` orders of the options.  ``outside``: mean probability of other
-    answers; ``unparseable``: number of the ``drawn`` answers that name no option; ``first``: orders in which
-    the first option won; ``ties``: orders with several winners; ``unanswered``: orders without any option
-    named (uniform distribution); ``disagree``: the winners of two orders differ; ``cut``: texts were
-    shortened.
-    """
-
-    probabilities: tuple[float, ...]
-    outside: float
-    drawn: int
-    unparseable: int
-    asked: int
-    first: int
-    ties: int
-    unanswered: int
-    disagree: bool
-    cut: bool = False
+        ``options`` are in another order than that of the question.
+        """
+        fields = {**self.fields, "options": listed(options or self.options)}
+        return fitted(model, self.template, ANSWER_TOKENS, self.cut, **fields)
 
 
 @dataclass(frozen=True)
 class Picked:
-    """A model's distribution over the options in the order of a prompt; ``shares`` sum to one, or are all 0.
+    """A model's distribution over the options in the order of a prompt.
 
-    The other fields are those of `Answered`.
+    ``shares`` sum to one, or are all 0.  ``outside`` is the probability of other answers;
+    ``unparseable`` is the number of the ``drawn`` answers that name no option.
     """
 
     shares: tuple[float, ...]
@@ -93,9 +70,23 @@ class Picked:
 
     @property
     def winners(self) -> list[int]:
-        """Return the positions of the options with the largest share; empty if all shares are 0."""
+        """Return the positions of the largest share; empty if all shares are 0."""
         best = max(self.shares)
         return [place for place, share in enumerate(self.shares) if share == best > 0]
+
+
+@dataclass(frozen=True)
+class Answered:
+    """A model's answer to a question: a probability for each option, with the sum one.
+
+    It is the mean over the ``orders`` of the options, of which the second is reversed.
+    ``disagree``: the winners of the two orders differ; ``cut``: texts were shortened.
+    """
+
+    probabilities: tuple[float, ...]
+    orders: tuple[Picked, ...]
+    disagree: bool
+    cut: bool
 
 
 def ask(
@@ -103,9 +94,10 @@ def ask(
 ) -> list[Answered]:
     """Return a model's answers to ``questions``, with one or two ``orders`` of the options.
 
-    ``samples`` answers are sampled if the model reports no probabilities.  Raises `BadInput` for a question
-    with fewer than two options, or more options than letters.
+    ``samples`` answers are sampled if the model reports no probabilities.  Raises `BadInput`
+    for a question with fewer than two options, or more options than letters.
     """
+    asked, cut = [], []
     for question in questions:
         if not 2 <= len(question.options) <= len(ascii_uppercase):
             raise BadInput(
@@ -113,28 +105,16 @@ def ask(
                 where="a question for a language model",
                 do=f"ask those that have 2 to {len(ascii_uppercase)}",
             )
-    ways = (False, True)[:orders]
-    prompts = [
-        question.prompt(model, turned) for question in questions for turned in ways
-    ]
-    options = [
-        question.options[:: -1 if turned else 1]
-        for question in questions
-        for turned in ways
-    ]
-    answers = pick(
-        model,
-        [(prompt, each) for (prompt, _), each in zip(prompts, options, strict=True)],
-        samples,
-    )
-    starts = range(0, len(answers), len(ways))
-    return [
-        replace(
-            _averaged(answers[at : at + len(ways)]),
-            cut=any(cut for _, cut in prompts[at : at + len(ways)]),
-        )
-        for at in starts
-    ]
+        for options in (question.options, question.options[::-1])[:orders]:
+            prompt, is_cut = question.prompt(model, options)
+            asked.append((prompt, options))
+            cut.append(is_cut)
+    picked = pick(model, asked, samples)
+    answers = []
+    for start in range(0, len(picked), orders):
+        end = start + orders
+        answers.append(_averaged(picked[start:end], cut=any(cut[start:end])))
+    return answers
 
 
 def listed(options: Sequence[str]) -> str:
@@ -163,70 +143,66 @@ def parsed(text: str, options: Sequence[str]) -> int | None:
 
 
 def counts(answers: Iterable[Answered]) -> dict[str, Any]:
-    """Return counts over ``answers`` for `run.json`."""
+    """Return counts over ``answers`` for `run.json`.
+
+    Of the orders of the options: ``first_listed`` is the share in which the first option
+    won, ``ties`` have several winners, ``unanswered`` ones name no option.
+    """
     answers = list(answers)
-    orders = sum(answer.asked for answer in answers)
-    by_chance = sum(answer.asked / len(answer.probabilities) for answer in answers)
+    orders: list[Picked] = []
+    for answer in answers:
+        orders += answer.orders
     return {
         "questions": len(answers),
-        "requests": sum(answer.drawn or answer.asked for answer in answers),
-        "drawn": sum(answer.drawn for answer in answers),
-        "unparseable": sum(answer.unparseable for answer in answers),
-        "unanswered": sum(answer.unanswered for answer in answers),
-        "outside": _share(
-            sum(answer.outside * answer.asked for answer in answers), orders
-        ),
-        "ties": sum(answer.ties for answer in answers),
+        "requests": sum(order.drawn or 1 for order in orders),
+        "drawn": sum(order.drawn for order in orders),
+        "unparseable": sum(order.unparseable for order in orders),
+        "unanswered": sum(not order.winners for order in orders),
+        "outside": _mean([order.outside for order in orders]),
+        "ties": sum(len(order.winners) > 1 for order in orders),
         "disagreements": sum(answer.disagree for answer in answers),
         "cut": sum(answer.cut for answer in answers),
-        "first_listed": _share(sum(answer.first for answer in answers), orders),
-        "first_listed_by_chance": _share(by_chance, orders),
+        "first_listed": _mean([order.winners == [0] for order in orders]),
+        "first_listed_by_chance": _mean([1 / len(order.shares) for order in orders]),
     }
 
 
 def pick(
     model: LanguageModel, asked: Sequence[tuple[Prompt, Sequence[str]]], samples: int
 ) -> list[Picked]:
-    """Return a model's distribution for each (prompt, options listed in it under letters).
+    """Return a model's distribution for each (prompt, options listed in it).
 
     Several ``samples`` are drawn at temperature 1; a single one is the most likely answer.
     """
     letters = [ascii_uppercase[: len(options)] for _, options in asked]
     answers = weighed(model, [prompt for prompt, _ in asked], letters)
-    untold = [place for place, answer in enumerate(answers) if answer is None]
-    requests = [
-        Request(
-            asked[place][0],
-            ANSWER_TOKENS,
-            temperature=1.0 if samples > 1 else 0.0,
-            seed=seed,
-        )
-        for place in untold
-        for seed in range(samples)
-    ]
-    texts = [written.text for written in model.write(requests)] if requests else []
-    drawn = {
-        place: _drawn(texts[number * samples : (number + 1) * samples], asked[place][1])
-        for number, place in enumerate(untold)
-    }
-    return [
-        drawn[place] if answer is None else answer
-        for place, answer in enumerate(answers)
-    ]
+    unweighed = [place for place, answer in enumerate(answers) if answer is None]
+    temperature = 1.0 if samples > 1 else 0.0
+    requests = []
+    for place in unweighed:
+        prompt, _ = asked[place]
+        for seed in range(samples):
+            requests.append(Request(prompt, ANSWER_TOKENS, temperature, seed))
+    if requests:
+        written = iter(model.write(requests))
+        for place in unweighed:
+            texts = [next(written).text for _ in range(samples)]
+            answers[place] = _drawn(texts, asked[place][1])
+    return answers
 
 
 def weighed(
     model: LanguageModel, prompts: Sequence[Prompt], signs: Sequence[str]
 ) -> list[Picked | None]:
-    """Return a model's distribution over each prompt's ``signs``; None if it reports no probabilities.
+    """Return a model's distribution over each prompt's ``signs``; None if it reports none.
 
-    Signs are single characters.  Each has its probability with and without a space before it, since models
-    differ in how an answer begins.
+    Signs are single characters.  Each has its probability with and without a space before
+    it, since models differ in how an answer begins.
     """
-    choices = [
-        Choice(prompt, (*those, *(f" {sign}" for sign in those)))
-        for prompt, those in zip(prompts, signs, strict=True)
-    ]
+    choices = []
+    for prompt, of_prompt in zip(prompts, signs, strict=True):
+        spaced = [f" {sign}" for sign in of_prompt]
+        choices.append(Choice(prompt, (*of_prompt, *spaced)))
     return [_shared(answer.log_probabilities) for answer in model.weigh(choices)]
 
 
@@ -235,7 +211,7 @@ def _shared(log_probabilities: Sequence[float] | None) -> Picked | None:
         return None
     half = len(log_probabilities) // 2
     both = zip(log_probabilities[:half], log_probabilities[half:], strict=True)
-    masses = [math.exp(bare) + math.exp(blank) for bare, blank in both]
+    masses = [math.exp(bare) + math.exp(spaced) for bare, spaced in both]
     return Picked(_normalised(masses), outside=max(0.0, 1 - sum(masses)))
 
 
@@ -248,32 +224,21 @@ def _drawn(texts: Sequence[str], options: Sequence[str]) -> Picked:
     )
 
 
-def _averaged(orders: Sequence[Picked]) -> Answered:
-    """Return the answer over the orders of a question; the second order is reversed."""
+def _averaged(orders: Sequence[Picked], cut: bool) -> Answered:
+    """Return the answer over the orders of a question; orders without an option are left out."""
     options = len(orders[0].shares)
-    straight = [
-        order.shares[:: -1 if turned else 1] for turned, order in enumerate(orders)
-    ]
-    nonzero = [shares for shares in straight if any(shares)]
-    even = (1 / options,) * options
-    winners = [
-        {options - 1 - place if turned else place for place in order.winners}
-        for turned, order in enumerate(orders)
-        if order.winners
-    ]
-    return Answered(
-        tuple(sum(column) / len(nonzero) for column in zip(*nonzero, strict=True))
-        if nonzero
-        else even,
-        outside=sum(order.outside for order in orders) / len(orders),
-        drawn=sum(order.drawn for order in orders),
-        unparseable=sum(order.unparseable for order in orders),
-        asked=len(orders),
-        first=sum(order.winners == [0] for order in orders),
-        ties=sum(len(order.winners) > 1 for order in orders),
-        unanswered=sum(not order.winners for order in orders),
-        disagree=len(winners) > 1 and winners[0] != winners[1],
-    )
+    named, winners = [], []
+    for number, order in enumerate(orders):
+        if order.winners:
+            shares = order.shares if number == 0 else order.shares[::-1]
+            named.append(shares)
+            winners.append(Picked(shares).winners)
+    probabilities = (1 / options,) * options
+    if named:
+        columns = zip(*named, strict=True)
+        probabilities = tuple(sum(column) / len(named) for column in columns)
+    disagree = len(winners) > 1 and winners[0] != winners[1]
+    return Answered(probabilities, tuple(orders), disagree, cut)
 
 
 def _normalised(masses: Sequence[float]) -> tuple[float, ...]:
@@ -292,5 +257,5 @@ def _begins(answer: str, option: str) -> bool:
     )
 
 
-def _share(part: float, whole: float) -> float | None:
-    return round(part / whole, 4) if whole else None
+def _mean(values: Sequence[float]) -> float | None:
+    return round(sum(values) / len(values), 4) if values else None
