@@ -18,7 +18,6 @@ from lextables.report.costs import (
     text,
     write,
 )
-from lextables.tasks.requests import load_texts, tokens
 
 ROOT = Path(__file__).parents[2]
 MB = 1e6
@@ -150,29 +149,3 @@ def test_the_committed_records_are_read_and_have_no_repeats():
     assert len(committed) > 100
     assert not committed.duplicated([*KEY, "published"]).any()
     assert set(committed["data"]) == {"sample", "release"}
-
-
-def test_token_counts_of_models_on_a_server():
-    texts = load_texts(ROOT / "resources/costs/texts.csv", "release", 0)
-    prompt = [("system", "x" * 40)]
-    settings = {"way": "pointwise", "hits": 10, "prompt": prompt}
-    # Each request is answered with one token.
-    assert tokens("ask", "acord", settings, texts)[1] == 570
-    pairwise = tokens(
-        "ask", "acord", settings | {"way": "pairwise", "passes": 2}, texts
-    )
-    assert pairwise[1] == 57 * (2 * 9 + 2 * 8)
-    settings = {"prompt": prompt, "orders": 2, "best": 5}
-    best = tokens("answers_ask", "privacy", settings, texts)
-    whole = tokens("answers_ask", "privacy", settings | {"text": "whole"}, texts)
-    assert best[1] == whole[1] > 1000 and whole[0] > best[0]
-    assert tokens("retrieve_api", "acord", {}, texts) == (
-        pytest.approx(3931 * 213.9 + 57 * 7.9),
-        0,
-    )
-    asked = {"prompt": prompt, "questions": None}
-    whole = tokens("spans_write", "contracteval", asked, texts)
-    candidates = tokens("spans_write", "contracteval", asked | {"least": 0.01}, texts)
-    assert whole[1] > candidates[1] and whole[0] > 10 * candidates[0] > 1e6
-    with pytest.raises(KeyError):
-        tokens("answers_ask", "unknown", settings, texts)

@@ -160,11 +160,11 @@ def test_each_retry_requests_more_up_to_the_configured_time(planned):
 
 def test_a_job_with_a_model_requests_memory_and_time_for_its_work(planned):
     resources = JobResources(Runs(planned()))
-    requested = resources.of_model(lambda wildcards: Work("train", 10**9, None))
+    requested = resources.of_model(lambda wildcards: Work("train", 10**9))
     assert (
         requested["mem_mb"](None, 1) == 20000 and requested["mem_mb"](None, 2) == 40000
     )
-    assert requested["runtime"](None, 2) == 2 * 1440
+    assert requested["runtime"](None, 2) == 2 * 8010
     assert requested["gpu"] == 0
 
 
@@ -194,13 +194,11 @@ def test_a_model_on_a_server_needs_no_gpu(planned, monkeypatch, found, gpu):
     run = Run("maud", "ask", "model", "one", 0)
     settings = {"api": "model"} if found == "api" else {}
     monkeypatch.setitem(runs.project.specs, run, Spec(settings))
-    requested = JobResources(runs).of_asking(
-        120, lambda wildcards: Work("ask", 10**10, 0)
-    )
+    requested = JobResources(runs).of_asking(120, lambda wildcards: Work("ask", 10**10))
     wildcards = wildcards_of(run)
     assert requested["gpu"](wildcards, 1) == gpu
     assert requested["mem_mb"](wildcards, 1) == (24000 if gpu else 8000)
-    assert requested["runtime"](wildcards, 2) == 240
+    assert requested["runtime"](wildcards, 2) == (20160 if gpu else 240)
 
 
 def test_a_source_file_has_its_registered_digests_and_current_content(planned):

@@ -184,11 +184,7 @@ rule classification_vectors:
         ENVIRONMENT
     threads: RESOURCES.model_threads
     resources:
-        **RESOURCES.of_model(
-            lambda wildcards: RESOURCES.estimator.encoding(
-                wildcards.encoder, wildcards.dataset
-            )
-        ),
+        **RESOURCES.of_model(RESOURCES.encoding),
     params:
         code=code("classification_vectors.py"),
         weights=CLASSIFICATION.encoder,

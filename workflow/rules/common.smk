@@ -128,7 +128,3 @@ gpu_job = RESOURCES.of_small_model
 model_job, asking_job = RESOURCES.of_model, RESOURCES.of_asking
 SOURCE_PARAMS = SourceParams(PROJECT)
 source_key = SOURCE_PARAMS.key
-
-
-def estimator():
-    return RESOURCES.estimator

@@ -19,7 +19,6 @@ TEXT_VOLUMES = (
     if LAWNGNLI_RELEASED
     else sum(map(len, LAWNGNLI.shards.values()))
 )
-RESOURCES.volumes = TEXT_VOLUMES
 SHARDS.update(VOLUMES.shards)
 NAMED_CASES = [f"{LAWNGNLI_DATA}/released/cases.json"] if LAWNGNLI_RELEASED else []
 

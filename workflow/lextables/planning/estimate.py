@@ -23,7 +23,6 @@ from lextables.planning.scripts import any_of
 from lextables.planning.snakemake_interface import SnakemakeRun, is_graph_complete
 from lextables.sources.fetch import in_mirror
 from lextables.sources.registry import resolve
-from lextables.tasks import resources
 from lextables.tasks.plan import Spec
 
 PLAN = "plan"  # the target
@@ -164,8 +163,7 @@ class Estimates:
             if job.is_norun:  # a target
                 continue
             step, dataset, model = self.kind(job)
-            runs = self._runs_of(job)
-            specs = [self.project.specs[run] for run in runs]
+            specs = [self.project.specs[run] for run in self._runs_of(job)]
             table = None
             if step in TABLE_RULES:
                 table = (job.wildcards.paper, job.wildcards.table)
@@ -183,7 +181,6 @@ class Estimates:
                 weights=self.downloads_of(specs),
                 mem_mb=int(job.resources.get("mem_mb") or 0),
                 minutes=int(job.resources.get("runtime") or 0),
-                gpu_hours=self._gpu_hours(job, runs),
                 trained=self._trained_bytes(job, specs),
                 benchmark=str(job.benchmark or ""),
                 outputs=tuple(map(str, job.output)),
@@ -200,17 +197,12 @@ class Estimates:
         folders = sorted({str(Path(path).parent) for path in records})
         return [self._run_in[folder] for folder in folders if folder in self._run_in]
 
-    def _gpu_hours(self, job: Any, runs: Sequence[Run]) -> float:
-        if not runs or not job.resources.get("gpu"):
-            return 0.0
-        return resources.hours(self.resources.work(runs), self.project.context.gpu)
-
     def _trained_bytes(self, job: Any, specs: Sequence[Spec]) -> int | None:
         """The bytes of the trained weights that a job keeps; None if it keeps no transformer."""
         names = [Path(output).name for output in job.output]
         if "weights" not in names or not job.resources.get("gpu"):
             return None
-        parameters = [self.resources.estimator.parameters(spec) for spec in specs]
+        parameters = [self.resources.sizes.parameters(spec) for spec in specs]
         return WEIGHT_BYTES * sum(parameters)
 
     def write_plan(self, run: SnakemakeRun) -> str:

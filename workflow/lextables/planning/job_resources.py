@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -11,8 +11,8 @@ from snakemake.iocontainers import Wildcards
 from lextables.models.files import model_files
 from lextables.pipeline.run import Run
 from lextables.planning.runs import Runs
-from lextables.tasks import requests, resources
-from lextables.tasks.resources import Estimator, Work
+from lextables.tasks import resources
+from lextables.tasks.resources import ModelSizes, Work
 
 Resource = Callable[[Wildcards, int], Any]
 
@@ -26,15 +26,11 @@ def per_attempt(amount: int) -> Resource:
     return requested
 
 
-@dataclass
+@dataclass(frozen=True)
 class JobResources:
-    """The resources of jobs under the configuration.
-
-    ``volumes`` is the number of volumes of case law that a data set is built from.
-    """
+    """The resources of jobs under the configuration."""
 
     runs: Runs
-    volumes: int = field(default=0)
 
     @property
     def gpus(self) -> int:
@@ -65,8 +61,8 @@ class JobResources:
         return found
 
     @cached_property
-    def estimator(self) -> Estimator:
-        """Estimates the work of the planned runs."""
+    def sizes(self) -> ModelSizes:
+        """The sizes of the models of the planned runs."""
         project = self.runs.project
         own = {}
         for extra in project.config.extra_models:
@@ -74,9 +70,7 @@ class JobResources:
             if folder:
                 files = model_files(folder)
                 own[extra.key] = resources.own_parameters(extra.kind, files)
-        path = project.context.root / "resources/costs/texts.csv"
-        texts = requests.load_texts(path, project.config.data, self.volumes)
-        return Estimator(project.specs, project.context.models, texts, own)
+        return ModelSizes(project.specs, project.context.models, own)
 
     def limited(self, minutes: int) -> int | float:
         """Return ``minutes``, at most config key max_runtime."""
@@ -103,11 +97,11 @@ class JobResources:
 
     def work(self, runs: Sequence[Run]) -> Work:
         """Return the work of a job that makes these runs of one model."""
-        return self.estimator.work(runs)
+        return self.sizes.work(runs)
 
     def encoding(self, wildcards: Wildcards) -> Work:
         """Return the work of a job that encodes all texts of a data set."""
-        return self.estimator.encoding(wildcards.encoder, wildcards.dataset)
+        return self.sizes.encoding(wildcards.encoder)
 
     def of_small_model(
         self, minutes: int, mem_mb: int = resources.LEAST_MB

@@ -1,4 +1,4 @@
-"""Cost of a run before it starts: jobs, core hours, GPU hours, disk and downloads, by paper and table.
+"""Cost of a run before it starts: jobs, core hours, disk and downloads, by paper and table.
 
 Seconds and bytes of a job are those of finished jobs of the same rule, data set and model in
 `resources/costs/records.csv`.  A job without such a record is counted, but not in the sums.
@@ -21,7 +21,7 @@ MEGABYTE = 1e6
 # Records are used for published data of up to REACH times, or 1/REACH, their size.
 REACH = 10
 KEY = ["data", "rule", "dataset", "model"]
-SUMS = {"core_seconds": HOUR, "gpu_hours": 1, "disk_bytes": 1, "download_bytes": 1}
+SUMS = {"core_seconds": HOUR, "disk_bytes": 1, "download_bytes": 1}
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Job:
     ``before`` are the jobs that it depends on, and ``table`` is the (paper, table) that it makes.
     ``published`` is the size in bytes of the published files that its inputs come from.  ``download`` is in
     bytes, ``weights`` is {hub id: bytes} of models that are downloaded once for all jobs, ``mem_mb`` and
-    ``minutes`` are what it requests from a cluster, ``gpu_hours`` is an estimate, and ``trained`` is the size
+    ``minutes`` are what it requests from a cluster, and ``trained`` is the size
     in bytes of the weights that it keeps; None if unknown.
     """
 
@@ -48,7 +48,6 @@ class Job:
     weights: Mapping[str, float | None] | None = None
     mem_mb: int = 0
     minutes: int = 0
-    gpu_hours: float = 0.0
     trained: float | None = None
     benchmark: str = ""
     outputs: tuple[str, ...] = ()
@@ -60,7 +59,7 @@ def estimates(jobs: Sequence[Job], data: str, records: pd.DataFrame) -> pd.DataF
     The record with the nearest published size counts, scaled by the ratio of the two sizes.
     """
     names = ["number", *KEY[1:], "gpu", "mem_mb", "minutes"]
-    columns = [*names, "published", "download", "gpu_hours", "trained"]
+    columns = [*names, "published", "download", "trained"]
     rows = [[getattr(job, name) for name in columns] for job in jobs if job.runs]
     frame = pd.DataFrame(rows, columns=columns)
     of_data = records[records["data"] == data]
@@ -74,7 +73,6 @@ def estimates(jobs: Sequence[Job], data: str, records: pd.DataFrame) -> pd.DataF
             "core_seconds": (frame["seconds"] * ratio).where(
                 ~frame["gpu"].astype(bool)
             ),
-            "gpu_hours": frame["gpu_hours"].astype(float),
             "disk_bytes": (frame["bytes"] * ratio).fillna(
                 frame["trained"].astype(float)
             ),
@@ -162,7 +160,6 @@ def text(lines: pd.DataFrame, estimated: pd.DataFrame) -> str:
             },
             "GPU jobs": lines["gpu_jobs"].map("{:,}".format),
             "core hours": _column(lines, "core_hours", lambda value: f"{value:.2g}"),
-            "GPU hours": _column(lines, "gpu_hours", lambda value: f"{value:,.0f}"),
             "disk": _column(lines, "disk_bytes", _size),
             "download": _column(lines, "download_bytes", _size),
         }
