@@ -190,15 +190,13 @@ def _warm(package: bool) -> None:
     if not package:
         return
 
-    from lextables.corpora.caselaw import volumes  # noqa: F401
-    from lextables.models import inspection  # noqa: F401
-    from lextables.papers import packages, submitted  # noqa: F401
+    from lextables.papers import packages
     from lextables.papers.cuad import reviewer  # noqa: F401
     from lextables.papers.lawngnli import plan  # noqa: F401
-    from lextables.pipeline import fingerprint, locks, not_run  # noqa: F401
-    from lextables.tables import published  # noqa: F401
-    from lextables.tasks.answers import collection  # noqa: F401
+    from lextables.pipeline import fingerprint
 
+    for path in ROOT.glob("workflow/lextables/planning/*.py"):
+        import_module(f"lextables.planning.{path.stem}")
     for path in ROOT.glob("resources/papers/*.yaml"):
         packages.load(path)
     modules = [

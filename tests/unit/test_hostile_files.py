@@ -344,7 +344,7 @@ def test_tests_named_in_the_security_documentation_exist():
         .partition("\n## Security\n")[2]
     )
     named = re.findall(r"`(test_\w+(?:\.py)?)`", section)
-    assert len(named) > 25
+    assert named
     assert not [
         name for name in named if name not in files and f"def {name}(" not in tests
     ]

@@ -11,7 +11,6 @@ import shutil
 import zipfile
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
 import yaml
 
@@ -114,10 +113,6 @@ def census(folder, name):
     )
 
 
-def rows(folder, name):
-    return pq.read_table(folder / f"results/data/{name}.parquet").to_pylist()
-
-
 @pytest.mark.parametrize("name", ["cuad", "maud", "maud_extraction"])
 def test_the_built_data_sets_equal_those_of_the_release(built, name):
     built_census = census(built, name)
@@ -130,38 +125,6 @@ def test_the_built_data_sets_equal_those_of_the_release(built, name):
     registered = paper["data"][name]["census"]["sample"]
     for table, counts in built_census["data"].items():
         assert counts["rows_sha256"] == registered[table]["rows_sha256"], table
-
-
-def test_types_and_pages_come_from_the_pdfs(built):
-    contracts = rows(built, "cuad/contracts")
-    assert len({row["contract_type"] for row in contracts}) == len(contracts) == 8
-    assert sum(row["pages"] for row in contracts) == 32
-    assert {
-        name: n for name, n in census(built, "cuad")["notes"].items() if "pdf" in name
-    } == {
-        "contracts_without_a_pdf": 0,
-        "pdfs_of_no_contract": 0,
-        "pdfs_unlike_the_record": 0,
-        "pdfs_without_pages": 0,
-    }
-
-
-def test_questions_and_answers_come_from_the_csv_files(built):
-    heads = rows(built, "maud/questions")
-    assert (len(heads), len({row["question"] for row in heads})) == (144, 92)
-    notes = census(built, "maud")["notes"]
-    assert (notes["questions_from_the_record"], notes["answers_from_the_record"]) == (
-        0,
-        0,
-    )
-    assert notes["heads_with_examples"] == 144
-    assert notes["rows_whose_id_is_not_the_authors"] == 0
-
-
-def test_spans_come_from_the_squad_files(built):
-    assert len(rows(built, "maud_extraction/questions")) == 8 * 22
-    files = {source["file"] for source in census(built, "maud_extraction")["sources"]}
-    assert files > set(SQUAD) and "extraction_spans.json" not in files
 
 
 def test_every_file_of_a_full_rebuild_is_published_and_has_an_address(tmp_path):

@@ -89,53 +89,37 @@ def snakemake(cluster, folder, *targets, gpus=(), more=(), config=()):
             run.wait()
 
 
-def test_jobs_wait_for_a_gpu_and_a_job_that_ran_out_of_memory_requests_more(
-    cluster, folder
-):
-    gpu_jobs, memory_requests = [], set()
-    with snakemake(cluster, folder, *TARGETS, gpus=[*ON_GPU, TOO_LITTLE]) as (
-        run,
-        screen,
-    ):
+def test_jobs_request_a_gpu_memory_and_time(cluster, folder):
+    """Jobs wait for a GPU; one that ran out of memory requests more; small jobs are sent too."""
+    gpu_jobs, memory_requests, limits = [], set(), set()
+    options = {
+        "gpus": [*ON_GPU, TOO_LITTLE],
+        "config": ["submit_small_jobs=true", "max_runtime=45"],
+    }
+    scores = f"{RETRIEVALS[0]}/scores.parquet"
+    with snakemake(cluster, folder, *TARGETS, scores, **options) as (run, screen):
         while run.poll() is None:
-            queue = cluster.queue("kTPm")
-            on_gpu = [
-                state for _, state, partition, _ in queue if partition == "accelerated"
-            ]
+            on_gpu = []
+            for name, state, partition, memory, limit in cluster.queue("kTPml"):
+                rule = name.split("_wildcards_")[0]
+                limits.add((rule, limit))
+                if partition == "accelerated":
+                    on_gpu.append(state)
+                if rule == "rule_acord_retrieve_dense":
+                    memory_requests.add(memory)
             gpu_jobs.append((on_gpu.count("RUNNING"), on_gpu.count("PENDING")))
-            memory_requests |= {
-                memory for rule, *_, memory in queue if "acord_retrieve_dense" in rule
-            }
         assert run.wait() == 0, screen.read_text()
+    assert ("rule_acord_retrieve_dense", "45:00") in limits
+    assert ("rule_retrieval_score", "30:00") in limits
     assert max(running for running, _ in gpu_jobs) == 2
     assert any(running == 2 and waiting for running, waiting in gpu_jobs)
     assert memory_requests == {"300M", "1200M"}
 
 
-def test_short_jobs_can_be_submitted_and_the_requested_time_is_limited(cluster, folder):
-    limits = set()
-    config = ["submit_small_jobs=true", "max_runtime=45"]
-    scores = f"{RETRIEVALS[0]}/scores.parquet"
-    more = ["--forcerun", "acord_retrieve_dense"]
-    with snakemake(cluster, folder, scores, gpus=ON_GPU, config=config, more=more) as (
-        run,
-        screen,
-    ):
-        while run.poll() is None:
-            limits |= {
-                (rule.split("_wildcards_")[0], limit)
-                for rule, limit in cluster.queue("kl")
-            }
-        assert run.wait() == 0, screen.read_text()
-    assert {
-        ("rule_acord_retrieve_dense", "45:00"),
-        ("rule_retrieval_score", "30:00"),
-    } <= limits
-
-
 def test_the_last_line_is_the_error_of_a_job_on_a_node(cluster, folder):
     (folder / TARGETS[1]).unlink()
-    with snakemake(cluster, folder, TARGETS[1]) as (run, screen):
+    more = ["--retries", "0"]
+    with snakemake(cluster, folder, TARGETS[1], more=more) as (run, screen):
         assert run.wait(400) == 1
     message = "config: device = 'cuda' but this machine has no usable GPU; set device to auto or cpu."
     assert screen.read_text().splitlines()[-1] == message
@@ -164,5 +148,3 @@ def test_a_run_stops_while_jobs_of_a_killed_run_are_in_the_queue(cluster, folder
     assert command == f"scancel {number}."
     cluster.ask(*command.rstrip(".").split())
     cluster.ask("scontrol", "update", "partition=accelerated", "state=up")
-    with snakemake(cluster, folder, TARGETS[0], **options) as (run, screen):
-        assert run.wait(400) == 0, screen.read_text()
