@@ -14,7 +14,7 @@ from lextables.papers.cuad.contract import Contract
 from lextables.pipeline.errors import BadInput
 
 # Exhibits that are contracts (Regulation S-K, item 601).
-CONTRACTS = (*exhibits.EXHIBITS, "EX-1", "EX-2", "EX-4")
+CONTRACTS = ("EX-10", "EX-1", "EX-2", "EX-4")
 # CSS selectors of content that is not read, with the name for it in the note.
 _UNREAD = {
     "img[src], svg, canvas, object, embed, video": "pictures and objects",
