@@ -1,9 +1,9 @@
-"""Contracts and questions: SQuAD 2.0 JSON, its tables, its word separators, and subsets of training
-contracts.
+"""Contracts and questions: SQuAD 2.0 JSON, its tables, and subsets of contracts.
 
-A file holds ``{"version", "data": [{"title", "paragraphs": [{"context", "qas": [{"id", "question",
-"is_impossible", "answers": [{"text", "answer_start"}]}]}]}]}``.  Here a document is one whole contract in one
-paragraph.  Positions are characters (code points) of the contract's text.
+A file holds ``{"version", "data": [{"title", "paragraphs": [{"context", "qas": [{"id",
+"question", "is_impossible", "answers": [{"text", "answer_start"}]}]}]}]}``.  Here a document
+is one whole contract in one paragraph.  Positions are characters (code points) of the
+contract's text.
 """
 
 import re
@@ -16,7 +16,6 @@ import numpy as np
 import pyarrow as pa
 
 from lextables.pipeline.dataset import Column, Row, Table, read
-from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import json_value
 
 QUESTIONS = Table(
@@ -127,113 +126,36 @@ def read_squad(
 ) -> Iterator[Document]:
     """Yield the contracts of a SQuAD 2.0 file, in the file's order.
 
-    ``where`` is the file's name for errors.  ``category`` maps (question id, contract id) to the label
-    category and raises `BadInput` for an unknown one.
-
-    Raises `BadInput` for invalid SQuAD JSON, a contract that is empty, repeated or in more than one
-    paragraph, a repeated question id, an ``is_impossible`` that contradicts the answers, and an answer whose
-    text is not at its position.
+    ``where`` is the file's name for errors of JSON.  ``category`` maps (question id,
+    contract id) to the label category.
     """
     content = source if isinstance(source, bytes) else source.read()
-    record = json_value(content, where, "download the file again")
-    entries = record.get("data") if isinstance(record, dict) else None
-    if not isinstance(entries, list):
-        raise BadInput("is not SQuAD JSON: the list data is missing", where=where)
+    entries = json_value(content, where, "download the file again")["data"]
     entries.reverse()
     del content, source
-    contract_ids: set[str] = set()
-    question_ids: set[str] = set()
     # Entries are removed from the end, so that processed contracts can be freed.
     while entries:
-        document = _document(entries.pop(), where, category)
-        if document.contract_id in contract_ids:
-            place = f"{where}, contract {document.contract_id!r}"
-            raise BadInput(
-                "the contract appears twice", where=place, do="remove one of the two"
-            )
-        contract_ids.add(document.contract_id)
-        for question in document.questions:
-            if question.question_id in question_ids:
-                place = f"{where}, question {question.question_id!r}"
-                raise BadInput(
-                    "the question id appears twice",
-                    where=place,
-                    do="remove one of the two",
-                )
-            question_ids.add(question.question_id)
-        yield document
+        yield _document(entries.pop(), category)
 
 
-def _document(entry: Any, where: str, category: Callable[[str, str], str]) -> Document:
-    contract_id = _field(entry, "title", str, f"{where}, a contract")
-    place = f"{where}, contract {contract_id!r}"
-    paragraphs = _field(entry, "paragraphs", list, place)
-    if len(paragraphs) != 1:
-        raise BadInput(
-            f"has {len(paragraphs)} paragraphs instead of one",
-            where=place,
-            do="join their texts",
-        )
-    text = _field(paragraphs[0], "context", str, place)
-    if not text.strip():
-        raise BadInput(
-            "the contract has no text", where=place, do="restore its context"
-        )
+def _document(entry: dict[str, Any], category: Callable[[str, str], str]) -> Document:
+    """Return the contract and the questions of an entry of ``data``."""
+    contract_id = entry["title"]
+    (paragraph,) = entry["paragraphs"]
     questions = []
-    for asked in _field(paragraphs[0], "qas", list, place):
-        question_id = _field(asked, "id", str, f"{place}, a question")
-        at = f"{where}, question {question_id!r}"
-        answers = tuple(
-            _answer(answer, text, at) for answer in _field(asked, "answers", list, at)
-        )
-        impossible = asked.get("is_impossible", not answers)
-        if impossible != (not answers):
-            raise BadInput(
-                f"is_impossible is {str(impossible).lower()}, but there are {len(answers)} answers",
-                where=at,
-                do="correct one of the two",
-            )
-        wording = _field(asked, "question", str, at)
+    for asked in paragraph["qas"]:
+        answers = []
+        for answer in asked["answers"]:
+            answers.append(Answer(answer["answer_start"], answer["text"]))
         questions.append(
-            Question(question_id, category(question_id, contract_id), wording, answers)
+            Question(
+                asked["id"],
+                category(asked["id"], contract_id),
+                asked["question"],
+                tuple(answers),
+            )
         )
-    return Document(contract_id, text, tuple(questions))
-
-
-def _answer(answer: Any, text: str, where: str) -> Answer:
-    span, start = (
-        _field(answer, "text", str, where),
-        _field(answer, "answer_start", int, where),
-    )
-    if not span.strip():
-        raise BadInput(
-            f"the answer at character {start} is empty", where=where, do="remove it"
-        )
-    # A negative start would count from the end.
-    actual = text[max(start, 0) : max(start, 0) + len(span)]
-    if start < 0 or actual != span:
-        raise BadInput(
-            f"the answer {_short(span)} is not at character {start}, where the text is {_short(actual)}",
-            where=where,
-            do="correct answer_start or the text",
-        )
-    return Answer(start, span)
-
-
-def _field(record: Any, name: str, kind: type, where: str) -> Any:
-    value = record.get(name) if isinstance(record, Mapping) else None
-    if not isinstance(value, kind) or isinstance(value, bool):
-        kinds = {str: "a string", list: "a list", int: "a whole number"}
-        raise BadInput(
-            f"{name} is not {kinds[kind]}",
-            where=where,
-            do="restore it from the release",
-        )
-    return value
-
-
-def _short(text: str) -> str:
-    return repr(text if len(text) <= 40 else f"{text[:37]}...")
+    return Document(contract_id, paragraph["context"], tuple(questions))
 
 
 def question_rows(document: Document, split: str) -> Iterator[Row]:
@@ -263,22 +185,20 @@ def answer_rows(document: Document) -> Iterator[Row]:
 
 
 def example_row(document: Document, example: Question, question_id: str) -> Row:
-    """Return the row of `EXAMPLES` for ``example``, one training example of the question with that id.
+    """Return the row of `EXAMPLES` for a training example of the question.
 
-    Raises `ValueError` for an example with more than one answer.
+    The example has at most one answer.
     """
-    if len(example.answers) > 1:
-        raise ValueError(
-            f"example {example.question_id!r} has {len(example.answers)} answers"
-        )
-    answer = example.answers[0] if example.answers else None
+    start, end = -1, -1
+    for answer in example.answers:
+        start, end = answer.start, answer.end
     return {
         "example_id": example.question_id,
         "question_id": question_id,
         "contract_id": document.contract_id,
         "category": example.category,
-        "start": answer.start if answer else -1,
-        "end": answer.end if answer else -1,
+        "start": start,
+        "end": end,
     }
 
 
@@ -309,11 +229,12 @@ def contract_texts(contracts: str | Path, split: str | None = None) -> dict[str,
 
 def training_texts(contracts: str | Path, percent: int) -> dict[str, str]:
     """Return {contract: text} of ``percent`` per cent of the training contracts."""
-    rows = read(contracts, ["contract_id", "split", "text"])
-    texts = {row["contract_id"]: row["text"] for row in rows if row["split"] != "test"}
+    texts = contract_texts(contracts)
+    splits = contract_splits(contracts)
+    names = frozenset(name for name in texts if splits[name] != "test")
     if percent < 100:
-        texts = {name: texts[name] for name in part(texts, percent, seed=0)}
-    return texts
+        names = part(names, percent, seed=0)
+    return {name: texts[name] for name in sorted(names)}
 
 
 def read_questions(questions: str | Path, split: str = "test") -> list[Row]:
@@ -330,13 +251,15 @@ def held_out(contract_ids: Iterable[str], share: float) -> frozenset[str]:
 
 
 def held_out_contracts(splits: Mapping[str, str], share: float | str) -> frozenset[str]:
-    """Return the held-out contracts: those of the split ``share``, or that share of the training contracts.
+    """Return the held-out contracts.
 
+    They are those of the split ``share``, or that share of the training contracts.
     ``splits`` maps contracts to splits; all splits but `test` are for training.
     """
     if isinstance(share, str):
         return frozenset(name for name, split in splits.items() if split == share)
-    return held_out((name for name, split in splits.items() if split != "test"), share)
+    training = [name for name, split in splits.items() if split != "test"]
+    return held_out(training, share)
 
 
 def part(contract_ids: Iterable[str], percent: int, seed: int) -> frozenset[str]:
