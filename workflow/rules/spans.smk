@@ -49,7 +49,6 @@ rule spans_features:
         step=r"\d+",
     conda:
         ENVIRONMENT
-    threads: min(2, MODEL_THREADS)
     resources:
         mem_mb=per_attempt(4000),
     params:

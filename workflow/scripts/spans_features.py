@@ -15,7 +15,6 @@ with job(snakemake.log[0]) as log:
         settings,
         weights or weights_folder(settings.plain()),
         Path(snakemake.output.train[0]).parents[1],
-        shards=snakemake.params.shards,
-        processes=snakemake.threads,
+        snakemake.params.shards,
     )
     log.info("%s", counts)

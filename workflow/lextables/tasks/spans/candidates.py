@@ -1,18 +1,19 @@
 """Candidate answers of the linear baseline, their parts, and their features.
 
-Candidates are the highest-scored units of a contract, runs of adjacent ones, and parts of units: dates,
-titles and names, since some answers are shorter than a sentence.  The features of a candidate are the logits
-of its units and their neighbours (`units.logits`), its length and position and, for a part of a unit,
-the words in it and beside it.
+Candidates are the highest-scored units of a contract, runs of adjacent ones, and parts of
+units: dates, titles and names, since some answers are shorter than a sentence.  The features
+of a candidate are the logits of its units and their neighbours (`units.logits`), its length
+and position and, for a part of a unit, the words in it and beside it.
 
-A unit and the runs that contain it are candidates for the same answer.  Once one of them is predicted, the
-evaluator gives nothing for the others, and every wrong prediction counts.  `overlap_features` therefore
-describe a candidate together with the higher-ranked candidates of its contract and category.
-`context_features` are the scores of its units in the other categories, and `text_features` its form.
+A unit and the runs that contain it are candidates for the same answer.  Once one of them is
+predicted, the evaluator gives nothing for the others, and every wrong prediction counts.
+`overlap_features` therefore describe a candidate together with the higher-ranked candidates
+of its contract and category.  `context_features` are the scores of its units in the other
+categories, and `text_features` its form.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from operator import itemgetter
@@ -83,54 +84,48 @@ def dates(text: str) -> list[Span]:
 
 
 def titles(text: str) -> list[Span]:
-    """Return possible positions of document titles in ``text``: capitalised words, one such as Agreement.
+    """Return possible positions of document titles in ``text``.
 
-    They begin after an exhibit's number or an article, and end at the first or the last word like Agreement.
+    They are capitalised words, one of them such as Agreement.  They begin after an
+    exhibit's number or an article, and end at the first or the last word like Agreement.
     """
     spans = []
     for match in _CAPITALS.finditer(text):
         words = match[0]
-        if _DOCUMENT.search(words):
-            before = _BEFORE_TITLE.match(words)
-            start = match.start() + (before.end() if before else 0)
-            ends = [
-                match.start() + last.end() for last in _LAST_WORD.finditer(words)
-            ] or [match.end()]
-            spans += [(start, end) for end in (ends[0], ends[-1])]
-    return [
-        span for span in dict.fromkeys(spans) if span[1] - span[0] >= _SHORTEST_TITLE
-    ]
+        if not _DOCUMENT.search(words):
+            continue
+        start = match.start()
+        ends = [start + last.end() for last in _LAST_WORD.finditer(words)]
+        if not ends:
+            ends = [match.end()]
+        if before := _BEFORE_TITLE.match(words):
+            start += before.end()
+        for end in dict.fromkeys((ends[0], ends[-1])):
+            if end - start >= _SHORTEST_TITLE:
+                spans.append((start, end))
+    return spans
 
 
 def names(text: str) -> list[Span]:
-    """Return possible positions of names in ``text``: capitalised words and quoted text, in order.
+    """Return possible positions of names in ``text``, in order.
 
-    For capitalised words also the part up to a company's legal form, and the parts around an `and`.
+    They are capitalised words and quoted text; for capitalised words also the part up to
+    a company's legal form, and the parts around an `and`.
     """
-    spans = [
-        match.span(1)
-        for pattern in (_QUOTED, _DEFINED)
-        for match in pattern.finditer(text)
-    ]
+    spans = set()
+    for pattern in (_QUOTED, _DEFINED):
+        spans.update(match.span(1) for match in pattern.finditer(text))
     for match in _NAME.finditer(text):
         start, words = match.start(), _LEFT_OVER.sub("", match[0])
-        ends = [end.end() for end in _COMPANY_END.finditer(words)]
-        joints = [
-            0,
-            *(place for joint in _AND.finditer(words) for place in joint.span()),
-            len(words),
-        ]
-        inside = [
-            (0, len(words)),
-            *((0, end) for end in ends[:1]),
-            *zip(joints[::2], joints[1::2], strict=True),
-        ]
-        spans += [(start + first, start + last) for first, last in inside]
-    return [
-        (first, last)
-        for first, last in sorted(set(spans))
-        if _LETTER.search(text, first, last)
-    ]
+        spans.add((start, start + len(words)))
+        if company := _COMPANY_END.search(words):
+            spans.add((start, start + company.end()))
+        first = 0
+        for joint in _AND.finditer(words):
+            spans.add((start + first, start + joint.start()))
+            first = joint.end()
+        spans.add((start + first, start + len(words)))
+    return [span for span in sorted(spans) if _LETTER.search(text, *span)]
 
 
 PARTS = {"date": dates, "title": titles, "name": names}  # in order of precedence
@@ -150,8 +145,8 @@ _TOKEN = re.compile(r"\w+|[^\w\s]")
 class Candidates:
     """The candidates of one category in some contracts, int64 (candidates,), by contract.
 
-    ``first`` and ``last`` are its units, ``start`` and ``end`` its characters; ``part`` (bool) is true if it
-    is less than a unit.
+    ``first`` and ``last`` are its units, ``start`` and ``end`` its characters; ``part``
+    (bool) is true if it is less than a unit.
     """
 
     contract: np.ndarray
@@ -165,12 +160,17 @@ class Candidates:
         """The candidates in these rows (numbers or bool)."""
         return Candidates(*(column[rows] for column in vars(self).values()))
 
+    def rows(self) -> Iterator[tuple[int, int, int, int, int, bool]]:
+        """Yield contract, first, last, start, end and part of each candidate."""
+        columns = [column.tolist() for column in vars(self).values()]
+        return zip(*columns, strict=True)
+
     def texts(self, units: Units) -> list[str]:
         """The text of each candidate."""
-        places = zip(
-            self.contract.tolist(), self.start.tolist(), self.end.tolist(), strict=True
-        )
-        return [units.texts[contract][start:end] for contract, start, end in places]
+        texts = []
+        for contract, _, _, start, end, _ in self.rows():
+            texts.append(units.texts[contract][start:end])
+        return texts
 
 
 def candidates(
@@ -182,38 +182,32 @@ def candidates(
 ) -> Candidates:
     """Return the candidates of a category with these ``logits`` (units,).
 
-    These are the ``likely`` highest-scored units of each contract; if ``runs``, also runs of two and three of
-    them that are adjacent; and the ``parts`` of these units (names of `PARTS`).  Of names with the same text
-    only the first in the contract is a candidate: a mention that looks more probable is no better answer.
+    These are the ``likely`` highest-scored units of each contract; if ``runs``, also runs
+    of two and three of them that are adjacent; and the ``parts`` of these units (names of
+    `PARTS`).  Of names with the same text only the first in the contract is a candidate: a
+    mention that looks more probable is no better answer.
     """
+    longest = LONGEST_RUN if runs else 1
     rows: list[tuple[int, int, int, int, int, bool]] = []
     for contract, text in enumerate(units.texts):
         own = units.of(contract)
         best = own.start + np.argsort(-logits[own], kind="stable")[:likely]
         chosen, found = set(best.tolist()), []
         for unit in best.tolist():
-            last = unit
-            while last in chosen and last - unit < (LONGEST_RUN if runs else 1):
-                found.append(
-                    (
-                        contract,
-                        unit,
-                        last,
-                        int(units.start[unit]),
-                        int(units.end[last]),
-                        False,
-                    )
-                )
-                last += 1
-            found += [
-                (contract, unit, unit, *span, True)
-                for span in _parts(units, contract, unit, parts)
-            ]
+            start = int(units.start[unit])
+            for last in range(unit, unit + longest):
+                if last not in chosen:
+                    break
+                end = int(units.end[last])
+                found.append((contract, unit, last, start, end, False))
+            for span in _parts(units, contract, unit, parts):
+                found.append((contract, unit, unit, *span, True))
         if "name" in parts:
+            first_mentions = {}
             in_order = sorted(found, key=itemgetter(3))
-            found = list(
-                {text[row[3] : row[4]]: row for row in reversed(in_order)}.values()
-            )
+            for row in reversed(in_order):
+                first_mentions[text[row[3] : row[4]]] = row
+            found = list(first_mentions.values())
         rows += found
     columns = np.array(rows, dtype=np.int64).reshape(-1, 6).T
     return Candidates(*columns[:5], part=columns[5].astype(bool))
@@ -222,6 +216,7 @@ def candidates(
 def _parts(
     units: Units, contract: int, unit: int, parts: Sequence[str]
 ) -> Iterator[tuple[int, int]]:
+    """Yield the positions in the contract of these parts of a unit."""
     start, end = int(units.start[unit]), int(units.end[unit])
     text = units.texts[contract][start:end]
     for name in parts:
@@ -233,173 +228,198 @@ def _parts(
 def candidate_features(
     candidates: Candidates, units: Units, logits: np.ndarray
 ) -> np.ndarray:
-    """Return the features of each candidate, float64 (candidates, features), from the ``logits`` (units,)."""
+    """Return the features of each candidate, float64 (candidates, features).
+
+    ``logits`` (units,) are those of the category.
+    """
     z = logits.astype(np.float64)
     contract, first, last = candidates.contract, candidates.first, candidates.last
-    of_run = z[np.minimum(first[:, None] + np.arange(LONGEST_RUN), last[:, None])]
+    places = np.minimum(first[:, None] + np.arange(LONGEST_RUN), last[:, None])
+    of_run = z[places]
     highest, lowest = of_run.max(axis=1), of_run.min(axis=1)
     padded = np.concatenate([[OUTSIDE], z, [OUTSIDE]])
     before = np.where(first > units.bounds[contract], padded[first], OUTSIDE)
     after = np.where(last + 1 < units.bounds[contract + 1], padded[last + 2], OUTSIDE)
-
-    rank = np.zeros(len(z))
-    best, second, together = (np.full(len(units.texts), OUTSIDE) for _ in range(3))
-    for number in range(len(units.texts)):
-        own = units.of(number)
-        if own.start < own.stop:
-            order = np.argsort(-z[own], kind="stable")
-            rank[own.start + order] = np.arange(len(order))
-            top = z[own][order[:2]]
-            best[number], together[number] = top[0], np.logaddexp.reduce(z[own])
-            second[number] = top[-1] if len(top) > 1 else OUTSIDE
-    place = rank[
-        np.minimum(first[:, None] + np.arange(LONGEST_RUN), last[:, None])
-    ].min(axis=1)
-    best_other = np.where(place == 0, second[contract], best[contract])
-
+    ranks, best, second, total = _contract_scores(units, z)
+    rank = ranks[places].min(axis=1)
+    best_other = np.where(rank == 0, second[contract], best[contract])
     length = np.log1p(candidates.end - candidates.start)
     characters = np.array([len(text) for text in units.texts])[contract]
-    count = np.diff(units.bounds)[contract]
-    run, whole = last > first, ~candidates.part & (first == last)
-    return np.column_stack(
-        [highest, lowest, of_run.mean(axis=1), before, after]
-        + [best[contract] - highest, highest - best_other, together[contract]]
-        + [np.log1p(place), *(place < within for within in RANKS)]
-        + [
-            length,
-            length**2 / 5,
-            candidates.start / characters,
-            np.log1p(candidates.start),
-            np.log1p(count),
-        ]
-        + [
-            whole,
-            candidates.part,
-            *(last - first == more for more in range(1, LONGEST_RUN)),
-        ]
-        + [np.maximum(0, highest - hinge) for hinge in HINGES]
-        + [run * lowest, whole * np.maximum(before, after)]
-    ).astype(np.float64)
+    run = last > first
+    whole = ~candidates.part & ~run
+    columns = [
+        highest,
+        lowest,
+        of_run.mean(axis=1),
+        before,
+        after,
+        best[contract] - highest,
+        highest - best_other,
+        total[contract],
+        np.log1p(rank),
+    ]
+    columns += [rank < within for within in RANKS]
+    columns += [
+        length,
+        length**2 / 5,
+        candidates.start / characters,
+        np.log1p(candidates.start),
+        np.log1p(np.diff(units.bounds)[contract]),
+        whole,
+        candidates.part,
+    ]
+    columns += [last - first == more for more in range(1, LONGEST_RUN)]
+    columns += [np.maximum(0, highest - hinge) for hinge in HINGES]
+    columns += [run * lowest, whole * np.maximum(before, after)]
+    return np.column_stack(columns).astype(np.float64)
+
+
+def _contract_scores(
+    units: Units, logits: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return the rank of each unit in its contract, and scores of each contract.
+
+    The scores, float64 (contracts,), are the best logit, the second one, and the logarithm
+    of the sum of their exponentials.
+    """
+    ranks = np.zeros(len(logits))
+    best = np.full(len(units.texts), OUTSIDE)
+    second, total = best.copy(), best.copy()
+    for contract in range(len(units.texts)):
+        own = logits[units.of(contract)]
+        if len(own) == 0:
+            continue
+        order = np.argsort(-own, kind="stable")
+        ranks[units.bounds[contract] + order] = np.arange(len(order))
+        best[contract] = own[order[0]]
+        total[contract] = np.logaddexp.reduce(own)
+        if len(own) > 1:
+            second[contract] = own[order[1]]
+    return ranks, best, second, total
 
 
 def part_words(candidates: Candidates, units: Units) -> csr_matrix:
-    """Return hashed counts of the words in and beside each part, float64 (candidates, `TOKENS`)."""
+    """Return hashed counts of the words in and beside each part.
+
+    float64 (candidates, `TOKENS`); zero for whole units.
+    """
+    tokens = []
+    for contract, unit, _, start, end, part in candidates.rows():
+        text = units.texts[contract]
+        inside = int(units.start[unit]), int(units.end[unit])
+        tokens.append(_tokens(text, inside, start, end) if part else [])
     hasher = FeatureHasher(TOKENS, input_type="string")
-    return csr_matrix(WORDS_WEIGHT * hasher.transform(_tokens(candidates, units)))
+    return csr_matrix(WORDS_WEIGHT * hasher.transform(tokens))
 
 
-def _tokens(candidates: Candidates, units: Units) -> Iterator[list[str]]:
-    """Yield the words in and beside each part, with their positions; none for whole units."""
-    columns = (
-        candidates.contract,
-        candidates.first,
-        candidates.start,
-        candidates.end,
-        candidates.part,
-    )
-    for contract, unit, start, end, part in zip(
-        *(column.tolist() for column in columns), strict=True
-    ):
-        if not part:
-            yield []
-            continue
-        text, first, last = (
-            units.texts[contract],
-            int(units.start[unit]),
-            int(units.end[unit]),
-        )
-        before = _TOKEN.findall(
-            text[max(first, start - BESIDE_CHARACTERS) : start].lower()
-        )[-BESIDE:]
-        inside = _TOKEN.findall(text[start:end])
-        after = _TOKEN.findall(text[end : min(last, end + BESIDE_CHARACTERS)].lower())[
-            :BESIDE
-        ]
-        yield [
-            *(f"{at} before: {word}" for at, word in enumerate(reversed(before))),
-            *(f"before: {word}" for word in before),
-            *(f"{at} after: {word}" for at, word in enumerate(after)),
-            *(f"after: {word}" for word in after),
-            *(f"in: {word.lower()}" for word in inside),
-            f"begins: {inside[0].lower()}",
-            "capitals" if text[start:end].isupper() else "no capitals",
-            "at the start" if start == first else "inside",
-            f"{min(len(inside), 9)} words",
-        ]
+def _tokens(text: str, unit: Span, start: int, end: int) -> list[str]:
+    """Return the words in and beside the part [start, end) of a unit, with positions."""
+    first = max(unit[0], start - BESIDE_CHARACTERS)
+    last = min(unit[1], end + BESIDE_CHARACTERS)
+    before = _TOKEN.findall(text[first:start].lower())[-BESIDE:]
+    after = _TOKEN.findall(text[end:last].lower())[:BESIDE]
+    inside = _TOKEN.findall(text[start:end])
+    tokens = [f"{at} before: {word}" for at, word in enumerate(reversed(before))]
+    tokens += [f"before: {word}" for word in before]
+    tokens += [f"{at} after: {word}" for at, word in enumerate(after)]
+    tokens += [f"after: {word}" for word in after]
+    tokens += [f"in: {word.lower()}" for word in inside]
+    tokens.append(f"begins: {inside[0].lower()}")
+    tokens.append("capitals" if text[start:end].isupper() else "no capitals")
+    tokens.append("at the start" if start == unit[0] else "inside")
+    tokens.append(f"{min(len(inside), 9)} words")
+    return tokens
 
 
 _KEYWORDS = tuple(
     re.compile(words)
     for words in (r"shall|will", r"not ", r"provided|except", r"means", r"hereby")
 )
-_QUOTES = '"“”('
+_QUOTES = frozenset('"“”(')
+FORM, MENTIONS = 16, 7  # numbers of features
 FAR = 14.0  # the logarithm of a position beyond all contracts
 
 
 def context_features(
     candidates: Candidates, logits: np.ndarray, category: int
 ) -> np.ndarray:
-    """Return scores of each candidate's units in the other categories, float64 (candidates, 3).
+    """Return scores of each candidate's units in the other categories.
 
-    The highest and the second one, and by how much its own is above the highest.  ``logits`` (units,
-    categories); the score of a run is the mean of its ends.
+    float64 (candidates, 3): the highest, by how much its own is above it, and the second.
+    ``logits`` (units, categories); the score of a run is the mean of its ends.
     """
     scores = (logits[candidates.first] + logits[candidates.last]) / 2
-    padded = np.pad(
-        np.delete(scores, category, axis=1), ((0, 0), (2, 0)), constant_values=OUTSIDE
-    )
+    others = np.delete(scores, category, axis=1)
+    padded = np.pad(others, ((0, 0), (2, 0)), constant_values=OUTSIDE)
     second, best = np.partition(padded, (-2, -1), axis=1)[:, -2:].T
     return np.column_stack([best, scores[:, category] - best, second])
 
 
 def text_features(candidates: Candidates, units: Units) -> np.ndarray:
-    """Return the form of each text and, for parts, of its mentions, float32 (candidates, features)."""
-    columns = (candidates.contract, candidates.start, candidates.end, candidates.part)
-    places = list(zip(*(column.tolist() for column in columns), strict=True))
-    with_parts = np.unique(candidates.contract[candidates.part]).tolist()
-    defined = {contract: _defined(units.texts[contract]) for contract in with_parts}
-    rows = []
-    for contract, start, end, part in places:
-        text, span = units.texts[contract], units.texts[contract][start:end]
-        words, low = span.split(), span.lower()
-        row = [
-            *(
-                len(words),
-                sum(word[0].isupper() for word in words) / len(words),
-                span.isupper(),
-            ),
-            *(
-                span[-1] in ".;",
-                span[-1] == ":",
-                span[0].isupper(),
-                span[0].isdigit() or span[0] == "(",
-            ),
-            *("\n" in text[max(0, start - 3) : start], "\n" in text[end : end + 3]),
-            *(span.count(","), sum(map(str.isdigit, span))),
-            *(len(pattern.findall(low)) for pattern in _KEYWORDS),
-        ]
+    """Return the form of each text and, for parts, of its mentions.
+
+    float32 (candidates, `FORM` + `MENTIONS`); the mentions of whole units are zero.
+    """
+    defined: dict[int, dict[str, int]] = {}
+    rows = np.zeros((len(candidates.start), FORM + MENTIONS), dtype=np.float32)
+    for row, (contract, _, _, start, end, part) in enumerate(candidates.rows()):
+        text = units.texts[contract]
+        rows[row, :FORM] = _form(text, start, end)
         if part:
-            name = _bare(low)
-            row += [
-                *(np.log1p(text.count(span)), name in defined[contract]),
-                np.log1p(defined[contract][name]) if name in defined[contract] else FAR,
-                any(mark in text[max(0, start - 4) : start] for mark in _QUOTES),
-                any(mark in text[end : end + 4] for mark in _QUOTES),
-                bool(_COMPANY.search(span)),
-                text.find(span, len(text) - max(SIGNATURES, len(text) // 10)) >= 0,
-            ]
-        else:
-            row += [0] * 7
-        rows.append(row)
-    return np.array(rows, dtype=np.float32).reshape(len(rows), 23)
+            if contract not in defined:
+                defined[contract] = _defined(text)
+            rows[row, FORM:] = _mentions(text, start, end, defined[contract])
+    return rows
+
+
+def _form(text: str, start: int, end: int) -> list[float]:
+    """Return the features of the characters [start, end) of a contract."""
+    span = text[start:end]
+    words, lower = span.split(), span.lower()
+    capitals = sum(word[0].isupper() for word in words)
+    return [
+        len(words),
+        capitals / len(words),
+        span.isupper(),
+        span[-1] in ".;",
+        span[-1] == ":",
+        span[0].isupper(),
+        span[0].isdigit() or span[0] == "(",
+        "\n" in text[max(0, start - 3) : start],
+        "\n" in text[end : end + 3],
+        span.count(","),
+        sum(map(str.isdigit, span)),
+        *(len(pattern.findall(lower)) for pattern in _KEYWORDS),
+    ]
+
+
+def _mentions(
+    text: str, start: int, end: int, defined: Mapping[str, int]
+) -> list[float]:
+    """Return the features of the mentions of a part in its contract.
+
+    ``defined`` are the `_defined` names of the contract.
+    """
+    span = text[start:end]
+    place = defined.get(_bare(span.lower()))
+    signatures = len(text) - max(SIGNATURES, len(text) // 10)
+    return [
+        np.log1p(text.count(span)),
+        place is not None,
+        FAR if place is None else np.log1p(place),
+        not _QUOTES.isdisjoint(text[max(0, start - 4) : start]),
+        not _QUOTES.isdisjoint(text[end : end + 4]),
+        _COMPANY.search(span) is not None,
+        text.find(span, signatures) >= 0,
+    ]
 
 
 def _defined(text: str) -> dict[str, int]:
     """Return {quoted words, in lower case: where they are first quoted}."""
-    return {
-        _bare(match[1].lower()): match.start()
-        for match in reversed(list(_QUOTED.finditer(text)))
-    }
+    places: dict[str, int] = {}
+    for match in _QUOTED.finditer(text):
+        places.setdefault(_bare(match[1].lower()), match.start())
+    return places
 
 
 def _bare(name: str) -> str:
@@ -408,35 +428,33 @@ def _bare(name: str) -> str:
 
 
 def overlap_features(candidates: Candidates, logits: np.ndarray) -> np.ndarray:
-    """Return features of each candidate and of those ranked above it, float64 (candidates, features).
+    """Return features of each candidate and of those ranked above it.
 
-    ``logits`` (candidates,) are the scores of the second model, which also rank the candidates.
+    float64 (candidates, features).  ``logits`` (candidates,) are the scores of the second
+    model, which also rank the candidates.
     """
     overlapping = np.zeros((len(logits), 5))
     elsewhere = np.zeros((len(logits), 2))
     for rows in ranked_by_contract(candidates, logits):
         start, end, own = candidates.start[rows], candidates.end[rows], logits[rows]
         shared = np.minimum.outer(end, end) - np.maximum.outer(start, start)
+        union = np.maximum.outer(end, end) - np.minimum.outer(start, start)
         above = np.tri(len(rows), k=-1, dtype=bool)
         over = above & (shared > 0)
-        jaccard = np.where(
-            over,
-            shared / (np.maximum.outer(end, end) - np.minimum.outer(start, start)),
-            0,
-        )
-        has, best = over.any(axis=1), over.argmax(axis=1)
+        jaccard = np.where(over, shared / union, 0)
+        best = over.argmax(axis=1)
         columns = [
             np.ones(len(rows)),
             own[best],
             jaccard.max(axis=1),
             jaccard[np.arange(len(rows)), best],
+            np.log1p(over.sum(axis=1)),
         ]
-        columns.append(np.log1p(over.sum(axis=1)))
+        has = over.any(axis=1)
         overlapping[rows] = has[:, None] * np.column_stack(columns)
         apart = above & ~over
-        total = np.logaddexp.reduce(
-            np.where(apart, own, OUTSIDE), axis=1, initial=OUTSIDE
-        )
+        scores = np.where(apart, own, OUTSIDE)
+        total = np.logaddexp.reduce(scores, axis=1, initial=OUTSIDE)
         elsewhere[rows] = np.column_stack([np.log1p(apart.sum(axis=1)), total])
     return np.column_stack([logits, overlapping, elsewhere])
 
@@ -444,19 +462,21 @@ def overlap_features(candidates: Candidates, logits: np.ndarray) -> np.ndarray:
 def new_answers(
     candidates: Candidates, logits: np.ndarray, matched: Sequence[frozenset[int]]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return which candidates find a new answer, and which are used for training, bool (candidates,) each.
+    """Return which candidates find a new answer, and which are used for training.
 
-    ``matched`` are the answers of its contract that each candidate finds.  An answer is new if no
-    higher-ranked candidate finds it.  Candidates that find only answers found before are not used for
-    training: the evaluator neither rewards nor punishes them.
+    bool (candidates,) each.  ``matched`` are the answers of its contract that each
+    candidate finds.  An answer is new if no higher-ranked candidate finds it.  Candidates
+    that find only answers found before are not used for training: the evaluator neither
+    rewards nor punishes them.
     """
-    new, used = np.zeros(len(logits), dtype=bool), np.ones(len(logits), dtype=bool)
+    new = np.zeros(len(logits), dtype=bool)
+    used = np.ones(len(logits), dtype=bool)
     for rows in ranked_by_contract(candidates, logits):
-        before: frozenset[int] = frozenset()
+        before: set[int] = set()
         for row in rows.tolist():
-            new[row] = bool(matched[row] - before)
+            new[row] = not matched[row] <= before
             used[row] = new[row] or not matched[row]
-            before |= matched[row]
+            before.update(matched[row])
     return new, used
 
 
@@ -464,8 +484,6 @@ def ranked_by_contract(
     candidates: Candidates, logits: np.ndarray
 ) -> Iterator[np.ndarray]:
     """Yield the rows of each contract's candidates, highest logit first, int64."""
-    bounds = np.flatnonzero(
-        np.diff(candidates.contract, prepend=-1, append=-1)
-    ).tolist()
-    for first, last in pairwise(bounds):
+    edges = np.flatnonzero(np.diff(candidates.contract, prepend=-1, append=-1))
+    for first, last in pairwise(edges.tolist()):
         yield first + np.argsort(-logits[first:last], kind="stable")

@@ -4,13 +4,9 @@ The windows and their labels are those of the released CUAD code (train.py, whic
 squad_convert_examples_to_features).  A contract is tokenised once, not once for each question.
 """
 
-import itertools
 import json
-import multiprocessing
-import signal
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -80,17 +76,14 @@ def write_features(
     folder: Path,
     tokenizer: PreTrainedTokenizerBase,
     settings: WindowSettings,
-    *,
     shards: int = 8,
-    processes: int = 1,
 ) -> dict[str, Any]:
     """Cut contracts into windows and write them; return the content of features.json.
 
     A window has the positions of an answer if it contains all of it, else 0 and 0; see
     `tokens.answer_tokens` for the tokens of an answer and the examples that are left out.
 
-    The bytes depend on the inputs and ``shards``, not on ``processes``.  Memory holds the
-    examples and, for each process, one contract and a bounded number of windows.
+    Memory holds the examples, one contract and a bounded number of windows.
 
     Raises `BadInput` for answers without tokens, contracts that are empty or too long,
     and a step wider than the contract tokens of a window.  The folder then has no
@@ -101,20 +94,24 @@ def write_features(
     by_contract = _examples(source)
     every = [example for some in by_contract.values() for example in some]
     used = {name: source.questions[name] for name in {each.category for each in every}}
-    jobs = []
+    for file in folder.glob("*.parquet"):
+        file.unlink()
+    done: list[_Done] = []
     for shard in range(shards):
         names = sorted(by_contract)[shard::shards]
         examples = {name: by_contract[name] for name in names}
-        jobs.append(
-            _Shard(shard, folder, source.contracts, examples, used, tokenizer, settings)
+        job = _Shard(
+            shard,
+            folder,
+            source.contracts,
+            examples,
+            used,
+            tokenizer,
+            settings,
         )
-    done = list(itertools.chain.from_iterable(_write_shards(jobs, processes)))
-    written = {job.file(kind) for job in jobs for kind in ("tokens", "windows")}
-    for file in folder.glob("*.parquet"):
-        if file not in written:
-            file.unlink()
+        done += _write_shard(job)
     # A category whose examples were all left out is in no window.
-    categories = set(itertools.chain.from_iterable(each.categories for each in done))
+    categories = {category for each in done for category in each.categories}
     examples = sum(each.examples for each in done)
     record = {
         **made_with(tokenizer, settings, {name: used[name] for name in categories}),
@@ -197,38 +194,6 @@ def _examples(source: WindowSource) -> dict[str, list[_Example]]:
     for some in examples.values():
         some.sort(key=lambda example: example.example_id)
     return examples
-
-
-_inherited: Sequence[_Shard] = ()
-
-
-def _inherit(jobs: Sequence[_Shard]) -> None:
-    global _inherited
-    signal.signal(
-        signal.SIGINT, signal.SIG_DFL
-    )  # Ctrl-C ends a worker without a traceback
-    _inherited = jobs
-
-
-def _write_inherited(number: int) -> list[_Done]:
-    return _write_shard(_inherited[number])
-
-
-def _write_shards(jobs: Sequence[_Shard], processes: int) -> Iterator[list[_Done]]:
-    if processes == 1:
-        yield from map(_write_shard, jobs)
-        return
-    # Spawned processes would run the main script again, since Snakemake's scripts have no main guard.  Forked
-    # processes inherit the jobs, so that the tokenizer is not pickled for each shard.
-    context = multiprocessing.get_context("fork")
-    with ProcessPoolExecutor(
-        processes, context, initializer=_inherit, initargs=(jobs,)
-    ) as pool:
-        try:
-            yield from pool.map(_write_inherited, range(len(jobs)))
-        except BadInput as error:
-            # Unpickling has passed the whole message as the first argument.
-            raise BadInput(error.what, where=error.where, do=error.do) from None
 
 
 def _write_shard(job: _Shard) -> list[_Done]:
@@ -402,13 +367,12 @@ def write_parts(
     settings: CuttingSettings,
     weights: str | Path,
     folder: Path,
-    **options: int,
+    shards: int,
 ) -> dict[str, dict[str, int]]:
     """Write the windows of each part to a subfolder of ``folder``; return counts.
 
     The parts are `train`, `validation` (the held-out contracts) and `test`.  ``weights``
-    is a folder with the model's tokenizer; ``options`` are ``shards`` and ``processes`` of
-    `write_features`.
+    is a folder with the model's tokenizer.
     """
     tokenizer, texts = load_tokenizer(weights), question_texts(questions)
     held_out = held_out_contracts(contract_splits(contracts), settings.held_out)
@@ -426,8 +390,6 @@ def write_parts(
             "test": WindowSource(contracts, questions, texts, "test", labelled=False),
         }
         for part, source in sources.items():
-            record = write_features(
-                source, folder / part, tokenizer, settings, **options
-            )
+            record = write_features(source, folder / part, tokenizer, settings, shards)
             counts[part] = record["counts"]
     return counts
