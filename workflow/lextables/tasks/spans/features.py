@@ -94,7 +94,7 @@ def write_features(
     by_contract = _examples(source)
     every = [example for some in by_contract.values() for example in some]
     used = {name: source.questions[name] for name in {each.category for each in every}}
-    for file in folder.glob("*.parquet"):
+    for file in (*folder.glob("tokens-*.parquet"), *folder.glob("windows-*.parquet")):
         file.unlink()
     done: list[_Done] = []
     for shard in range(shards):

@@ -1,21 +1,24 @@
-"""Prediction of spans with the n-best rule of the released CUAD code (utils.py, compute_predictions_logits).
+"""Prediction of spans with the n-best rule of the released CUAD code.
 
-Works with every question-answering model of transformers.
+That is utils.py, compute_predictions_logits.  It works with every question-answering model
+of transformers.
 
-CUAD's and MAUD's utils.py (get_final_text, also in transformers 4) join the tokens of a span to a text,
-search it in the span's words as BERT's basic tokenizer writes them, and return the original characters.  If
-the text is not found, they return the whole words.  With RoBERTa's tokenizer this happens wherever
-punctuation touches a word, since the basic tokenizer separates the two.  Spans that differ only within a word
-then have the same text, and the release keeps each text once.
+CUAD's and MAUD's utils.py (get_final_text, also in transformers 4) join the tokens of a span
+to a text, search it in the span's words as BERT's basic tokenizer writes them, and return the
+original characters.  If the text is not found, they return the whole words.  With RoBERTa's
+tokenizer this happens wherever punctuation touches a word, since the basic tokenizer separates
+the two.  Spans that differ only within a word then have the same text, and the release keeps
+each text once.
 """
 
 import copy
 import itertools
 import json
+import math
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -36,7 +39,7 @@ from lextables.tasks.spans import window_ranking
 from lextables.tasks.spans.schema import NBEST, NOTHING_ELSE
 from lextables.tasks.spans.settings import NbestSettings
 from lextables.tasks.spans.squad import collapsed, contract_texts
-from lextables.tasks.spans.tokens import Tokens, Words, backend
+from lextables.tasks.spans.tokens import Tokens, Words, backend, codes_of
 from lextables.tasks.spans.windows import (
     Collator,
     WindowDataset,
@@ -62,38 +65,40 @@ _CONTINUES = "##"
 
 
 def basic_words(word: str, lower: bool) -> list[str]:
-    """Return the words of BERT's basic tokenizer (transformers 4.57) for a word without separators.
+    """Return the words of BERT's basic tokenizer for a word without separators.
 
-    It removes control characters, splits at other white space and around Chinese characters and punctuation,
-    and composes accents; with ``lower`` it lower-cases and removes accents.
+    As transformers 4.57, it removes control characters, splits at other white space and
+    around Chinese characters and punctuation, and composes accents; with ``lower`` it
+    lower-cases and removes accents.
     """
     if word.isascii() and word.isalnum():
         return [word.lower() if lower else word]
-    kept = (
-        each
-        for each in word
-        if each != "\ufffd" and not unicodedata.category(each).startswith("C")
-    )
-    parts = unicodedata.normalize("NFC", _CHINESE.sub(r" \1 ", "".join(kept))).split()
-    if lower:
-        apart = (unicodedata.normalize("NFD", part.lower()) for part in parts)
-        parts = [
-            "".join(each for each in part if unicodedata.category(each) != "Mn")
-            for part in apart
-        ]
-    spaced = (
-        f" {each} " if _is_mark(each) else each
-        for part in parts
-        for each in [*part, " "]
-    )
+    kept = "".join(filter(_is_kept, word))
+    parts = unicodedata.normalize("NFC", _CHINESE.sub(r" \1 ", kept)).split()
+    spaced = []
+    for part in parts:
+        if lower:
+            letters = unicodedata.normalize("NFD", part.lower())
+            part = "".join(filter(_is_no_accent, letters))
+        for character in part:
+            spaced.append(f" {character} " if _is_mark(character) else character)
+        spaced.append(" ")
     return "".join(spaced).split()
+
+
+def _is_kept(character: str) -> bool:
+    return character != "\ufffd" and not unicodedata.category(character).startswith("C")
+
+
+def _is_no_accent(character: str) -> bool:
+    return unicodedata.category(character) != "Mn"
 
 
 def _is_mark(character: str) -> bool:
     return character in _ASCII_MARKS or unicodedata.category(character).startswith("P")
 
 
-def _byte_alphabet() -> dict[str, int]:
+def _byte_alphabet() -> dict[str, bytes]:
     """Return {character: byte} of byte-level vocabularies (GPT-2)."""
     shown = [
         *range(ord("!"), ord("~") + 1),
@@ -101,133 +106,121 @@ def _byte_alphabet() -> dict[str, int]:
         *range(ord("®"), ord("ÿ") + 1),
     ]
     hidden = [byte for byte in range(256) if byte not in shown]
-    return {chr(byte): byte for byte in shown} | {
-        chr(256 + at): byte for at, byte in enumerate(hidden)
-    }
+    alphabet = {chr(byte): bytes([byte]) for byte in shown}
+    for number, byte in enumerate(hidden):
+        alphabet[chr(256 + number)] = bytes([byte])
+    return alphabet
 
 
 class Spelling:
     """How the tokens of a tokenizer are written as text.
 
-    WordPiece separates tokens by blanks unless they continue a word; byte-level vocabularies encode bytes as
-    characters; SentencePiece writes a blank as U+2581.  ``lower``: the tokenizer lower-cases its text (the
-    released scripts then need ``--do_lower_case``).
+    WordPiece separates tokens by blanks unless they continue a word; byte-level
+    vocabularies encode bytes as characters; SentencePiece writes a blank as U+2581.
+    ``lower``: the tokenizer lower-cases its text (the released scripts then need
+    ``--do_lower_case``).
     """
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
         self._tokenizer = tokenizer
         fast = backend(tokenizer)
-        parts = [
-            part.__getstate__()
-            for part in (fast.pre_tokenizer, fast.decoder)
-            if part is not None
-        ]
-        self.wordpiece = type(fast.model).__name__ == "WordPiece"
-        self._bytes = (
-            _byte_alphabet() if any(b'"ByteLevel"' in part for part in parts) else None
-        )
-        self.lower = (
-            fast.normalizer is not None and fast.normalizer.normalize_str("A") == "a"
-        )
+        state = json.loads(fast.to_str())
+        self.wordpiece = state["model"].get("type") == "WordPiece"
+        steps = json.dumps([state["pre_tokenizer"], state["decoder"]])
+        self._bytes = _byte_alphabet() if '"ByteLevel"' in steps else {}
+        normalizer = fast.normalizer
+        self.lower = normalizer is not None and normalizer.normalize_str("A") == "a"
 
     def pieces(self, ids: np.ndarray) -> tuple[list[bytes], np.ndarray]:
-        """Return the UTF-8 of each token of ``ids``, and whether it continues a word (bool)."""
+        """Return the UTF-8 of each token, and whether it continues a word (bool)."""
         distinct, which = np.unique(ids, return_inverse=True)
-        names = self._tokenizer.convert_ids_to_tokens(distinct.tolist())
-        within = np.array(
-            [self.wordpiece and name.startswith(_CONTINUES) for name in names],
-            dtype=bool,
-        )
-        spelt = [self._piece(name) for name in names]
-        return [spelt[at] for at in which.tolist()], within[which]
+        pieces, continues = [], []
+        for name in self._tokenizer.convert_ids_to_tokens(distinct.tolist()):
+            pieces.append(self._piece(name))
+            continues.append(self.wordpiece and name.startswith(_CONTINUES))
+        spelt = [pieces[at] for at in which.tolist()]
+        return spelt, np.array(continues, dtype=bool)[which]
 
     def _piece(self, name: str) -> bytes:
+        """Return the UTF-8 of a token with this name."""
         if self.wordpiece:
-            return (
-                name.removeprefix(_CONTINUES)
-                if name.startswith(_CONTINUES)
-                else f" {name}"
-            ).encode()
+            text = f" {name}"
+            if name.startswith(_CONTINUES):
+                text = name.removeprefix(_CONTINUES)
+            return text.encode()
         if self._bytes:
-            return b"".join(
-                bytes([self._bytes[each]]) if each in self._bytes else each.encode()
-                for each in name
-            )
+            return b"".join(self._bytes.get(each, each.encode()) for each in name)
         return name.replace("\u2581", " ").encode()
 
 
 class FinalText:
-    """The released texts of the spans of one contract."""
+    """The released texts of the spans of one contract.
+
+    The words are written as the basic tokenizer does, and their characters are indexed in
+    both texts.
+    """
 
     def __init__(self, spelling: Spelling, text: str, tokens: Tokens) -> None:
         self.text, self.tokens = text, tokens
-        self._words = Words.of(text, tokens)
-        pieces, self._within = spelling.pieces(tokens.ids)
-        self._spelt, self._piece_from = (
-            b"".join(pieces),
-            [0, *accumulate(map(len, pieces))],
-        )
-        self._word = (
-            np.searchsorted(
-                self._words.token_from, np.arange(len(tokens)), side="right"
-            )
-            - 1
-        )
-        self._lay_out(spelling.lower)
+        self._words = words = Words.of(text, tokens)
+        pieces, self._continues = spelling.pieces(tokens.ids)
+        self._spelt = b"".join(pieces)
+        self._piece_from = [0, *accumulate(map(len, pieces))]
+        numbers = np.arange(len(tokens))
+        self._word = np.searchsorted(words.token_from, numbers, side="right") - 1
 
-    def _lay_out(self, lower: bool) -> None:
-        """Write the words as the basic tokenizer does, and index their characters in both texts."""
+        written = self._written(spelling.lower)
+        # A word of which nothing is left is dropped with its blank.
+        self._basic = " ".join(filter(None, written))
+        sizes = np.array([len(word) for word in written], dtype=np.int64)
+        spaced = sizes + (sizes > 0)
+        after = np.cumsum(spaced)
+        self._basic_from = after - spaced
+        # The end of the word, or of the last word before it that is not dropped.
+        self._basic_to = after - 1
+        solid = codes_of(self._basic) != ord(" ")
+        self._solid = np.append(0, np.cumsum(solid))
+        lengths = words.ends - words.starts
+        self._length_from = np.append(0, np.cumsum(lengths))
+        basic_lengths = [len(word) - word.count(" ") for word in written]
+        basic_length_to = np.cumsum(basic_lengths, dtype=np.int64)
+        self._basic_length_from = np.append(0, basic_length_to)
+        shift = np.repeat(words.starts - self._length_from[:-1], lengths)
+        self._character = np.arange(len(shift)) + shift
+
+    def _written(self, lower: bool) -> list[str]:
+        """Return each word as the basic tokenizer writes it."""
         cache: dict[str, str] = {}
         written = []
-        for start, end in zip(
+        places = zip(
             self._words.starts.tolist(), self._words.ends.tolist(), strict=True
-        ):
+        )
+        for start, end in places:
             word = self.text[start:end]
             if word not in cache:
                 cache[word] = " ".join(basic_words(word, lower))
             written.append(cache[word])
-        # A word of which nothing is left is dropped with its blank.
-        self._basic = " ".join(filter(None, written))
-        sizes = np.array([len(word) for word in written], dtype=np.int64)
-        after = np.cumsum(sizes + (sizes > 0))
-        self._basic_from = after - sizes - (sizes > 0)
-        # The end of the word, or of the last word before it that is not dropped.
-        self._basic_to = after - 1
-        blanks = np.frombuffer(
-            self._basic.encode("utf-32-le", "surrogatepass"), dtype="<u4"
-        ) == ord(" ")
-        self._solid = np.append(0, np.cumsum(~blanks))
-        lengths = self._words.ends - self._words.starts
-        self._length_from = np.append(0, np.cumsum(lengths))
-        self._basic_length_from = np.append(
-            0,
-            np.cumsum(
-                [len(word) - word.count(" ") for word in written], dtype=np.int64
-            ),
-        )
-        shift = np.repeat(self._words.starts - self._length_from[:-1], lengths)
-        self._character = np.arange(len(shift)) + shift
+        return written
 
     def place(self, first: int, last: int) -> tuple[int, int]:
-        """Return the characters [start, end) of the released text of a span, before `collapsed`.
+        """Return the characters [start, end) of the released text, before `collapsed`.
 
-        ``first`` and ``last`` are its first and last token.
+        ``first`` and ``last`` are the first and the last token of the span.
         """
         word, last_word = self._word[first], self._word[last]
         whole = int(self._words.starts[word]), int(self._words.ends[last_word])
         spelt = self._spelt[self._piece_from[first] : self._piece_from[last + 1]]
         wanted = " ".join(spelt.decode(errors="replace").split())
-        if not wanted or self._within[first]:
+        if not wanted or self._continues[first]:
             return whole
-        low = int(self._basic_from[word])
-        at = self._basic.find(wanted, low, max(low, int(self._basic_to[last_word])))
+        low, high = int(self._basic_from[word]), int(self._basic_to[last_word])
+        at = self._basic.find(wanted, low, max(low, high))
         if at < 0:
             return whole
-        length = self._length_from[last_word + 1] - self._length_from[word]
-        if (
-            length
-            != self._basic_length_from[last_word + 1] - self._basic_length_from[word]
-        ):
+        after = last_word + 1
+        length = self._length_from[after] - self._length_from[word]
+        basic_length = self._basic_length_from[after] - self._basic_length_from[word]
+        if length != basic_length:
             return whole
         before = self._length_from[word] - self._solid[low]
         start = self._character[before + self._solid[at]]
@@ -235,10 +228,10 @@ class FinalText:
         return int(start), int(end) + 1
 
     def marked(self, first: int, last: int) -> tuple[int, int]:
-        """Return the characters [start, end) from the first to the last token, without surrounding white
-        space.
+        """Return the characters [start, end) from the first to the last token.
 
-        If the tokens have no characters, the result is that of `place`.
+        White space around them is left out.  If the tokens have no characters, the result
+        is that of `place`.
         """
         start, end = int(self.tokens.starts[first]), int(self.tokens.ends[last])
         span = self.text[start:end]
@@ -251,10 +244,11 @@ class FinalText:
 
 @dataclass(frozen=True)
 class Best:
-    """The best positions in the sequence of each window, best first, and the logits of no answer.
+    """The best positions in the sequence of each window, and the logits of no answer.
 
-    ``start_at``, ``end_at`` (int64) and ``start_logits``, ``end_logits`` (float64) are (windows, n_best);
-    ``null_starts`` and ``null_ends`` (float64) are the classification token's logits, (windows,).
+    ``start_at``, ``end_at`` (int64) and ``start_logits``, ``end_logits`` (float64) are
+    (windows, n_best), best first; ``null_starts`` and ``null_ends`` (float64) are the
+    classification token's logits, (windows,).
     """
 
     start_at: np.ndarray
@@ -266,43 +260,45 @@ class Best:
 
     def of(self, windows: slice) -> "Best":
         """Return the positions of some of the windows."""
-        return Best(
-            self.start_at[windows],
-            self.start_logits[windows],
-            self.end_at[windows],
-            self.end_logits[windows],
-            self.null_starts[windows],
-            self.null_ends[windows],
-        )
+        return Best(*(column[windows] for column in vars(self).values()))
 
 
 @dataclass(frozen=True)
 class Span:
-    """A prediction: characters [start, end) of the contract, or -1 and -1 for the empty one (`NBEST`)."""
+    """A prediction: characters [start, end) of the contract.
+
+    They are -1 and -1 for the empty one (`NBEST`).
+    """
 
     released_text: str
     text: str
     start: int
     end: int
-    probability: float
     start_logit: float
     end_logit: float
+    probability: float = math.nan
+
+    @property
+    def score(self) -> float:
+        return self.start_logit + self.end_logit
 
 
 def top(
     logits: torch.Tensor, mask: torch.Tensor, count: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the positions and values of the ``count`` greatest logits of each row, (rows, count) each.
+    """Return the positions and values of the ``count`` greatest logits of each row.
 
-    Ties go to lower positions.  Padding (0 in ``mask``) is excluded, while the released code, which pads to
-    full length, may include it; rows with fewer positions are filled with minus infinity at position 0.
+    Both are (rows, count).  Ties go to lower positions.  Padding (0 in ``mask``) is
+    excluded, while the released code, which pads to full length, may include it; rows with
+    fewer positions are filled with minus infinity at position 0.
     """
     # The order of ties is undefined in topk, but not in a stable sort.
     masked = logits.float().masked_fill(mask == 0, -torch.inf)
     values, positions = torch.sort(masked, dim=1, descending=True, stable=True)
-    values, positions = (part[:, :count].cpu().numpy() for part in (values, positions))
+    values = values[:, :count].cpu().numpy().astype(np.float64)
+    positions = positions[:, :count].cpu().numpy()
     missing = ((0, 0), (0, count - values.shape[1]))
-    values = np.pad(values.astype(np.float64), missing, constant_values=-np.inf)
+    values = np.pad(values, missing, constant_values=-np.inf)
     positions = np.pad(positions, missing)
     return np.where(np.isfinite(values), positions, 0), values
 
@@ -318,62 +314,76 @@ def nbest(
 ) -> list[Span]:
     """Return the spans of one question, best first, by the released n-best rule.
 
-    Windows are in order; each has the contract's tokens [token_from, token_to), the first of them at position
-    ``contract_from`` of its sequence.  In each window all best starts are combined with all best ends, if the
-    window has the most context for the start and the span has at most ``max_answer_length`` tokens.  The
-    ``n_best`` spans of all windows with the highest sums of logits are kept, each released text once
-    (`FinalText.place`).  The empty prediction has the lowest score of no answer of all windows and is always
-    kept, so that there may be ``n_best`` + 1 predictions.  If it is the only one, the prediction
-    `NOTHING_ELSE` comes before it, which the released evaluator treats as a span.
+    Windows are in order; each has the contract's tokens [token_from, token_to), the first
+    of them at position ``contract_from`` of its sequence.  The ``n_best`` spans of all
+    windows with the highest sums of logits are kept, each released text once
+    (`FinalText.place`).  The empty prediction has the lowest score of no answer of all
+    windows and is always kept, so that there may be ``n_best`` + 1 predictions.  If it is
+    the only one, the prediction `NOTHING_ELSE` comes before it, which the released
+    evaluator treats as a span.
     """
-    number = np.arange(len(token_from))[:, None]
-    low, high = token_from[:, None], token_to[:, None]
-    starts = low + best.start_at - contract_from[:, None]
-    ends = low + best.end_at - contract_from[:, None]
-    home = max_context(token_from, token_to)
-    may_start = (starts >= low) & (starts < high)
-    may_start &= home[np.clip(starts, 0, len(home) - 1)] == number
-    may_end = (ends >= low) & (ends < high)
-    length = ends[:, None, :] - starts[:, :, None] + 1
-    fits = (
-        may_start[:, :, None]
-        & may_end[:, None, :]
-        & (length >= 1)
-        & (length <= max_answer_length)
-    )
-    window, first, last = np.nonzero(fits)
-    scores = best.start_logits[window, first] + best.end_logits[window, last]
+    starts = token_from[:, None] + best.start_at - contract_from[:, None]
+    ends = token_from[:, None] + best.end_at - contract_from[:, None]
+    fits = _fitting(starts, ends, token_from, token_to, max_answer_length)
+    windows, firsts, lasts = np.nonzero(fits)
+    start_logits = best.start_logits[windows, firsts]
+    end_logits = best.end_logits[windows, lasts]
+    scores = start_logits + end_logits
+    first_tokens, last_tokens = starts[windows, firsts], ends[windows, lasts]
 
-    null_scores = best.null_starts + best.null_ends
-    null_window = int(np.argmin(null_scores))
-    null_score = float(null_scores[null_window])
-    kept: list[tuple[str, str, int, int, float, float]] = []
-    seen: set[str] = set()
+    null_window = int(np.argmin(best.null_starts + best.null_ends))
+    null_start = float(best.null_starts[null_window])
+    null_end = float(best.null_ends[null_window])
+    empty = Span("", "", -1, -1, null_start, null_end)
+    kept: dict[str, Span] = {}
     for at in np.argsort(-scores, kind="stable"):
         # The empty prediction counts if it is better.
-        if len(kept) + (null_score > scores[at]) >= n_best:
+        if len(kept) + (empty.score > scores[at]) >= n_best:
             break
-        w, i, j = window[at], first[at], last[at]
-        begin, stop = contract.place(starts[w, i], ends[w, j])
-        released = collapsed(contract.text[begin:stop])
-        if released not in seen:
-            seen.add(released)
-            begin, stop = contract.marked(starts[w, i], ends[w, j])
-            logits = float(best.start_logits[w, i]), float(best.end_logits[w, j])
-            kept.append((released, contract.text[begin:stop], begin, stop, *logits))
-    place = sum(start + end >= null_score for *_, start, end in kept)
-    if not kept:
-        kept, place = [(NOTHING_ELSE, "", -1, -1, 0.0, 0.0)], 1
-    null = float(best.null_starts[null_window]), float(best.null_ends[null_window])
-    kept.insert(place, ("", "", -1, -1, *null))
-    sums = np.array([start + end for *_, start, end in kept])
+        tokens = first_tokens[at], last_tokens[at]
+        start, end = contract.place(*tokens)
+        released = collapsed(contract.text[start:end])
+        if released not in kept:
+            start, end = contract.marked(*tokens)
+            text = contract.text[start:end]
+            logits = float(start_logits[at]), float(end_logits[at])
+            kept[released] = Span(released, text, start, end, *logits)
+    spans = list(kept.values())
+    better = sum(span.score >= empty.score for span in spans)
+    if not spans:
+        spans, better = [Span(NOTHING_ELSE, "", -1, -1, 0.0, 0.0)], 1
+    spans.insert(better, empty)
+    sums = np.array([span.score for span in spans])
     odds = np.exp(sums - sums.max())
+    shares = (odds / odds.sum()).tolist()
     return [
-        Span(released, span, start, end, float(probability), start_logit, end_logit)
-        for (released, span, start, end, start_logit, end_logit), probability in zip(
-            kept, odds / odds.sum(), strict=True
-        )
+        replace(span, probability=share)
+        for span, share in zip(spans, shares, strict=True)
     ]
+
+
+def _fitting(
+    starts: np.ndarray,
+    ends: np.ndarray,
+    token_from: np.ndarray,
+    token_to: np.ndarray,
+    max_answer_length: int,
+) -> np.ndarray:
+    """Return which best starts and best ends make a span, bool (windows, n_best, n_best).
+
+    ``starts`` and ``ends`` are tokens of the contract, (windows, n_best).  Both must be in
+    the window, the window must have the most context for the start, and the span may have
+    ``max_answer_length`` tokens.
+    """
+    low, high = token_from[:, None], token_to[:, None]
+    home = max_context(token_from, token_to)
+    windows = np.arange(len(token_from))[:, None]
+    may_start = (starts >= low) & (starts < high)
+    may_start &= home[np.clip(starts, 0, len(home) - 1)] == windows
+    may_end = (ends >= low) & (ends < high)
+    length = ends[:, None, :] - starts[:, :, None] + 1
+    fits = (length >= 1) & (length <= max_answer_length)
+    return fits & may_start[:, :, None] & may_end[:, None, :]
 
 
 def predict(
@@ -509,13 +519,18 @@ class _Reader:
 
 
 def _cast(model: PreTrainedModel) -> PreTrainedModel:
-    """Return a copy in bfloat16 with a float32 span head, so that close logits do not become equal."""
+    """Return a copy in bfloat16 with a float32 span head.
+
+    In bfloat16, close logits would become equal.
+    """
     copied = copy.deepcopy(model).to(torch.bfloat16)
     head = copied.qa_outputs.float()
-    head.register_forward_pre_hook(
-        lambda _, states: tuple(state.float() for state in states)
-    )
+    head.register_forward_pre_hook(_as_float)
     return copied
+
+
+def _as_float(_: Any, states: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+    return tuple(state.float() for state in states)
 
 
 def fit_ranker(

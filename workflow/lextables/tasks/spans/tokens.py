@@ -55,12 +55,13 @@ class Words:
     @classmethod
     def of(cls, text: str, tokens: Tokens) -> "Words":
         """Return the words of the contract ``text`` with these ``tokens``."""
-        codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
-        within = ~np.isin(codes, [ord(each) for each in PARTING])
+        separators = [ord(each) for each in PARTING]
+        within = ~np.isin(codes_of(text), separators)
         edges = np.flatnonzero(np.diff(within, prepend=False, append=False))
+        starts, ends = edges.reshape(-1, 2).T
         # Words are separated by white space, so a token starts in one word only.
-        token_from = np.searchsorted(tokens.starts, edges[::2])
-        return cls(edges[::2], edges[1::2], np.append(token_from, len(tokens)))
+        token_from = np.searchsorted(tokens.starts, starts)
+        return cls(starts, ends, np.append(token_from, len(tokens)))
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -72,6 +73,11 @@ class Words:
         """
         first, last = np.searchsorted(self.starts, (start, end - 1), side="right") - 1
         return int(first), int(last)
+
+
+def codes_of(text: str) -> np.ndarray:
+    """Return the code point of each character, uint32."""
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
 
 
 @dataclass(frozen=True)
