@@ -78,6 +78,13 @@ def test_every_part_of_the_package_has_a_layer():
     assert [path.name for path in package.glob("*.py")] == ["__init__.py"]
 
 
+def test_the_documentation_has_the_order_of_the_parts():
+    parts = [layer[0] for layer in LAYERS if "." not in layer[0]]
+    order = " < ".join([*parts, "papers/<paper>"])
+    design = (ROOT / "docs/design.md").read_text(encoding="utf-8")
+    assert f"    {order}\n" in design
+
+
 def test_no_part_imports_a_later_part():
     assert len(IMPORTS) > 200
     pairs = [

@@ -4,29 +4,27 @@
 #   out   {RESULTS}/review/<contract>.html, .csv
 #   steps contract + model + precision of its marks in the test contracts -> review
 
-from lextables.papers.cuad import reviewer
 from lextables.papers.cuad.registry import DATA as REVIEWED_DATA
+from lextables.papers.cuad.review_jobs import ReviewJobs
 
+REVIEWS = ReviewJobs(RUNS)
 # `snakemake review --config contract=path.txt`.  The review is named after the contract's file and a digest of its
 # content, so that contracts with the same file name do not collide.
 REVIEW = f"{RESULTS}/review/{{contract}}"
 
 
-include: "functions/cuad.smk"
-
-
 rule review:
     input:
-        review_page,
+        REVIEWS.page,
     message:
         "Done: open {input} in a browser."
 
 
 # Precision of a model's marks in the test contracts.
-use rule base as cuad_marks with:
+rule cuad_marks:
     input:
-        predictions=planned_predictions,
-        data=data(REVIEWED_DATA, "questions", "answers"),
+        predictions=REVIEWS.predictions,
+        data=PROJECT.tables(REVIEWED_DATA, "questions", "answers"),
     output:
         f"{RUN}/marks.parquet",
     log:
@@ -36,21 +34,25 @@ use rule base as cuad_marks with:
     wildcard_constraints:
         dataset=REVIEWED_DATA,
         experiment="read",
+    conda:
+        ENVIRONMENT
     params:
-        **script_params("cuad_marks"),
-        run=lambda wildcards: f"{RESULTS}/{run_of(wildcards).folder}",
-        record=lambda wildcards: contract_reviewer().record,
-        minimum=PAPERS["cuad"].review_minimum,
-        relaxed=TASKS[REVIEWED_DATA].relaxed,
+        code=lambda wildcards: fingerprint_of("cuad_marks.py"),
+        run=REVIEWS.run_folder,
+        record=REVIEWS.record,
+        minimum=PROJECT.papers["cuad"].review_minimum,
+        relaxed=PROJECT.tasks[REVIEWED_DATA].relaxed,
     message:
         "Computing the precision of {wildcards.model}'s marks in the test contracts."
+    script:
+        "../scripts/cuad_marks.py"
 
 
-use rule base as cuad_review with:
+rule cuad_review:
     input:
-        reviewer=reviewer_files,
-        marks=lambda wildcards: f"{RESULTS}/{contract_reviewer().run.folder}/marks.parquet",
-        data=data(REVIEWED_DATA, "questions", "categories"),
+        reviewer=REVIEWS.reviewer_files,
+        marks=REVIEWS.marks,
+        data=PROJECT.tables(REVIEWED_DATA, "questions", "categories"),
     output:
         html=f"{REVIEW}.html",
         csv=f"{REVIEW}.csv",
@@ -61,18 +63,22 @@ use rule base as cuad_review with:
         f"{RESULTS}/benchmarks/review/{{contract}}.tsv"
     wildcard_constraints:
         contract="[^/]+",
-    threads: MODEL_THREADS
+    conda:
+        ENVIRONMENT
+    threads: RESOURCES.model_threads
     resources:
-        **gpu_job(minutes=60),
+        **RESOURCES.of_small_model(minutes=60),
     params:
-        **script_params("cuad_review"),
+        code=lambda wildcards: fingerprint_of("cuad_review.py"),
         # A param that depends on the output is not compared: the output's name has the content's digest.
         # The path is no input, because it may have characters that are special in Snakemake.
         contract=lambda wildcards, output: CONFIG.contract,
-        run=lambda wildcards: f"{RESULTS}/{contract_reviewer().run.folder}",
-        weights=lambda wildcards: contract_reviewer().weights(RESULTS),
-        record=lambda wildcards: contract_reviewer().record,
-        minimum=PAPERS["cuad"].review_minimum,
+        run=REVIEWS.reviewer_folder,
+        weights=REVIEWS.weights,
+        record=REVIEWS.record,
+        minimum=PROJECT.papers["cuad"].review_minimum,
         device=CONFIG.device,
     message:
         "Highlighting the 41 categories in {wildcards.contract}, with the model of {params.run}."
+    script:
+        "../scripts/cuad_review.py"

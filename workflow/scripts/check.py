@@ -6,14 +6,14 @@ from lextables.pipeline.files import damage_named
 from lextables.pipeline.job import job
 from lextables.tables.cells import count, from_csv
 
-with job(snakemake.log[0]) as log:
+with job(snakemake.log[0]):
     for path in map(Path, snakemake.params.tables):
-        if path.suffixes == [".csv"]:
-            with damage_named(path):
-                totals = count(from_csv(path.read_text(encoding="utf-8")))
-            words = ", ".join(
-                f"{n} {verdict or 'without a verdict'}"
-                for verdict, n in totals.items()
-                if n
-            )
-            print(f"{path.parent.name} {path.stem}: {words}")
+        if path.suffixes != [".csv"]:
+            continue
+        with damage_named(path):
+            totals = count(from_csv(path.read_text(encoding="utf-8")))
+        parts = []
+        for verdict, number in totals.items():
+            if number:
+                parts.append(f"{number} {verdict or 'without a verdict'}")
+        print(f"{path.parent.name} {path.stem}: {', '.join(parts)}")

@@ -10,8 +10,11 @@ with job(snakemake.log[0]):
     questions, answers = snakemake.input.data
     asked = [row for row in read(questions) if row["split"] == "test"]
     params = snakemake.params
-    predictions = read(Path(params.run) / "predictions.parquet")
     counts = marks.count(
-        predictions, asked, read(answers), params.relaxed, params.minimum
+        read(Path(params.run) / "predictions.parquet"),
+        asked,
+        read(answers),
+        params.relaxed,
+        params.minimum,
     )
     write(marks.MARKS, counts, snakemake.output[0])

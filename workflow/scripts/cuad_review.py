@@ -14,59 +14,58 @@ from lextables.pipeline.job import job
 from lextables.pipeline.run import RunSettings
 
 with job(snakemake.log[0]) as log:
+    params, output = snakemake.params, snakemake.output
     if why := not_run.inherited(map(str, snakemake.input)):
         raise BadInput(f"the model that reads the contract is not run: {why}")
     questions, categories = snakemake.input.data
-    output, minimum = snakemake.output, snakemake.params.minimum
-    contract = read_contract(snakemake.params.contract)
-    run, weights = Path(snakemake.params.run), snakemake.params.weights
+    contract = read_contract(params.contract)
+    run = Path(params.run)
     record = read_json(run / "run.json", RunSettings)
-    settings, names = record["settings"], [row["category"] for row in read(categories)]
+    settings = record["settings"]
+    names = [row["category"] for row in read(categories)]
+    notes = contract.notes
     if settings.get("kind") == LINEAR:
         reading.read_with_linear_model(
-            contract.text, names, settings, weights, output.predictions
+            contract.text, names, settings, params.weights, output.predictions
         )
-        unread = ()
     else:
         # Imported here: torch takes seconds to load, and linear models do not need it.
         from lextables.models import device
         from lextables.models.weights import weights_folder
         from lextables.tasks.spans.windows import question_texts
 
-        where, wordings = (
-            device.pick(snakemake.params.device),
-            question_texts(questions),
-        )
-        progress = reading.read_with_fine_tuned_model(
+        where = device.pick(params.device)
+        wordings = question_texts(questions)
+        windows = reading.read_with_fine_tuned_model(
             contract.text,
             {name: wordings[name] for name in names},
             run / "reading",
-            weights or weights_folder(settings),
+            params.weights or weights_folder(settings),
             where,
             output.predictions,
         )
         log.info(
             "read %d of %d windows on %s",
-            progress.read,
-            progress.windows,
+            windows.read,
+            windows.windows,
             device.describe(where),
         )
-        unread = review.unread_windows(progress.most, progress.of_question)
+        notes += review.unread_windows(windows.most, windows.of_question)
 
     asked = {question_id(name): name for name in names}
-    found = review.findings(read(output.predictions), asked, minimum)
+    findings = review.findings(read(output.predictions), asked, params.minimum)
     scores, by_category = review.scores_of(read(run / "scores.parquet"))
     marked = list(read(snakemake.input.marks))
     about = review.About(
-        review.model_of(record),
-        minimum,
-        scores,
-        {name: by_category[name] for name in names if name in by_category},
-        marks.by_category(marked, minimum),
-        marks.bands(marked),
-        review.SAMPLE if snakemake.config["data"] == "sample" else "",
-        (*contract.notes, *unread),
+        model=review.model_of(record),
+        minimum=params.minimum,
+        scores=scores,
+        categories={name: by_category[name] for name in names if name in by_category},
+        marks=marks.by_category(marked, params.minimum),
+        bands=marks.bands(marked),
+        warning=review.SAMPLE if snakemake.config["data"] == "sample" else "",
+        unread=notes,
     )
-    title = f"Review of {Path(snakemake.params.contract).name}"
-    write_text(output.csv, review.to_csv(found, about.marks))
-    write_text(output.html, review.to_html(contract.text, found, title, about))
+    title = f"Review of {Path(params.contract).name}"
+    write_text(output.csv, review.to_csv(findings, about.marks))
+    write_text(output.html, review.to_html(contract.text, findings, title, about))

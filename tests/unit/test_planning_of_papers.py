@@ -1,0 +1,85 @@
+"""Functions of the rules of data sets and of the review of a contract."""
+
+from dataclasses import replace
+
+import pytest
+from snakemake.iocontainers import Wildcards
+
+from lextables import ROOT
+from lextables.models.weights import PLACES
+from lextables.papers.cuad.review_jobs import ReviewJobs
+from lextables.pipeline import registry
+from lextables.pipeline.errors import BadInput
+from lextables.planning.data_sets import data_jobs
+from lextables.planning.project import Project, load
+from lextables.planning.runs import Runs
+
+
+@pytest.fixture
+def load_project(tmp_path, monkeypatch):
+    """Return a function that loads the project with a configuration, in a new working folder."""
+    monkeypatch.chdir(tmp_path)
+    for name in (PLACES, "LEXTABLES_SUBMITTED"):
+        monkeypatch.setenv(name, "{}")
+    defaults = registry.mapping(ROOT / "config.yaml")
+
+    def project(**config) -> Project:
+        return load(ROOT, ROOT, defaults, config)
+
+    return project
+
+
+def test_each_data_set_has_a_job_with_its_files_and_its_census(load_project):
+    project = load_project(papers=["maud", "acord"])
+    jobs = {job.name: job for job in data_jobs(project, [])}
+    assert list(jobs) == ["acord", "maud", "maud_extraction"]
+    job = jobs["maud_extraction"]
+    assert job.published_files[0] == (
+        "results/sample/sources/maud_extraction/maud_squad_train.json"
+    )
+    assert job.tables == ["contracts", "questions", "answers", "training_examples"]
+    assert job.modules == ["lextables.papers.maud.raw", "lextables.papers.maud.schema"]
+    params = job.params
+    assert params["files"] == {"extraction": 3, "release": 1}
+    assert params["given"].keys() == {"printed_types", "legalbench_queries"}
+    assert params["package"] == "papers.maud"
+    assert params["census"].keys() == {"sample", "legalbench_rag"}
+
+
+def test_an_auxiliary_data_set_that_is_absent_has_no_job(load_project):
+    project = load_project(papers=["lawngnli"])
+    names = [job.name for job in data_jobs(project, [])]
+    assert names
+    absent = replace(project.context, absent={names[0]: "no mirror has it"})
+    jobs = data_jobs(replace(project, context=absent), [])
+    assert [job.name for job in jobs] == names[1:]
+
+
+def test_a_review_is_named_after_the_contract_and_reads_the_planned_model(
+    load_project, tmp_path
+):
+    contract = tmp_path / "lease #4.txt"
+    contract.write_text("This Lease is made by the parties.", encoding="utf-8")
+    project = load_project(papers=["cuad"], contract=str(contract))
+    jobs = ReviewJobs(Runs(project))
+    assert jobs.name.startswith("lease _4.txt-")
+    wildcards = Wildcards(fromdict={"contract": jobs.name})
+    assert jobs.page(wildcards) == f"results/sample/review/{jobs.name}.html"
+    folder = jobs.reviewer_folder(wildcards)
+    assert folder == "results/sample/runs/cuad/read/linear-exact/linear/seed0"
+    assert jobs.marks(wildcards) == f"{folder}/marks.parquet"
+    assert f"{folder}/run.json" in jobs.reviewer_files(wildcards)
+    assert jobs.weights(wildcards) == f"{folder.replace('read', 'train', 1)}/weights"
+    run = {"dataset": "cuad", "experiment": "read", "model": "linear-exact"}
+    planned = Wildcards(fromdict=run | {"condition": "linear", "seed": "0"})
+    assert jobs.predictions(planned) == [f"{folder}/predictions.parquet"]
+    unknown = Wildcards(fromdict=run | {"condition": "another", "seed": "0"})
+    assert jobs.predictions(unknown) == []
+    with pytest.raises(BadInput, match="another-1 is not the review of"):
+        jobs.reviewer_files(Wildcards(fromdict={"contract": "another-1"}))
+
+
+def test_a_review_needs_a_contract(load_project):
+    jobs = ReviewJobs(Runs(load_project(papers=["cuad"])))
+    with pytest.raises(BadInput, match="contract is empty"):
+        jobs.page(Wildcards())
