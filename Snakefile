@@ -66,16 +66,13 @@ rule tables:
         [path for paper in CONFIG.papers for path in TABLES.files(paper)],
 
 
-localrules:
-    check,
-
-
 rule check:
     input:
         rules.data.input,
         rules.tables.input,
     log:
         f"{RESULTS}/logs/check.log",
+    localrule: True
     conda:
         ENVIRONMENT
     params:

@@ -12,13 +12,6 @@ ANSWERS = AnswerJobs(RUNS)
 ANSWERED = any_of(ANSWERS.tasks)
 
 
-if not CONFIG.submit_small_jobs:
-
-    localrules:
-        answers_prior,
-        answers_score,
-
-
 # Baselines that do not read the text: the distribution of other documents' answers, or random answers.
 rule answers_prior:
     input:
@@ -35,6 +28,7 @@ rule answers_prior:
         dataset=ANSWERED,
         experiment="answer",
         model=ANSWERS.models("answer", "prior", "random"),
+    localrule: SMALL_JOBS_ARE_LOCAL
     conda:
         ENVIRONMENT
     params:
@@ -140,6 +134,7 @@ rule answers_score:
     wildcard_constraints:
         dataset=ANSWERED,
         experiment=any_of(planning.PLANNERS["answers"].STAGES),
+    localrule: SMALL_JOBS_ARE_LOCAL
     conda:
         ENVIRONMENT
     params:

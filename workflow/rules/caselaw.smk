@@ -11,12 +11,6 @@
 FETCHED += [f"{RESULTS}/sources/caselaw/{shard}.json" for shard in VOLUMES.shards]
 
 
-if not CONFIG.submit_small_jobs:
-
-    localrules:
-        caselaw_volumes,
-
-
 # The volumes, {RESULTS}/sources/caselaw/<reporter>/<volume>.zip, are not declared as outputs: Snakemake deletes the
 # outputs of a failed job, and the next attempt continues from them.  The shard's record has their digests.
 use rule base as caselaw_volumes with:
@@ -30,6 +24,7 @@ use rule base as caselaw_volumes with:
         f"{RESULTS}/benchmarks/caselaw_volumes/{{shard}}.tsv"
     wildcard_constraints:
         shard="|".join(VOLUMES.shards),
+    localrule: SMALL_JOBS_ARE_LOCAL
     resources:
         runtime=VOLUMES.runtime(5),
     params:

@@ -17,13 +17,6 @@ CLASSIFICATION_LINEAR = any_of(CLASSIFICATION.linear_models())
 CLASSIFICATION_NEURAL = rf"(?!(?:{CLASSIFICATION_LINEAR})/)[^/]+"
 
 
-if not CONFIG.submit_small_jobs:
-
-    localrules:
-        classification_choose,
-        classification_score,
-
-
 # Each text once, for all heads.
 rule classification_features:
     input:
@@ -122,6 +115,7 @@ rule classification_choose:
     wildcard_constraints:
         dataset=CLASSIFIED,
         experiment="choice",
+    localrule: SMALL_JOBS_ARE_LOCAL
     conda:
         ENVIRONMENT
     params:
@@ -304,6 +298,7 @@ rule classification_score:
     wildcard_constraints:
         dataset=CLASSIFIED,
         experiment=any_of(planning.PLANNERS["classification"].STAGES),
+    localrule: SMALL_JOBS_ARE_LOCAL
     conda:
         ENVIRONMENT
     params:

@@ -15,19 +15,10 @@ include: "functions/edgar.smk"
 FETCHED += expand(f"{EDGAR}.parquet", quarter=CONFIG.edgar_quarters)
 
 
-localrules:
-    edgar,
-
-
-if not CONFIG.submit_small_jobs:
-
-    localrules:
-        edgar_quarter,
-
-
 rule edgar:
     input:
         edgar_contracts,
+    localrule: True
 
 
 # Pages are not declared as outputs: Snakemake deletes the outputs of a failed job, and the next attempt needs them.
@@ -42,6 +33,7 @@ use rule base as edgar_quarter with:
         f"{RESULTS}/benchmarks/edgar/{{quarter}}.tsv"
     wildcard_constraints:
         quarter=r"\d{4}-QTR[1-4]",
+    localrule: SMALL_JOBS_ARE_LOCAL
     params:
         **script_params("edgar_quarter"),
         pages=lambda wildcards, output: str(

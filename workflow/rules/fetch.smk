@@ -7,15 +7,12 @@
 from lextables.planning.sources import hub_weights
 
 
-localrules:
-    fetch,
-
-
 rule fetch:
     input:
         FETCHED,
     log:
         f"{RESULTS}/logs/fetch.log",
+    localrule: True
     conda:
         ENVIRONMENT
     params:

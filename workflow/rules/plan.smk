@@ -9,10 +9,7 @@ from lextables.planning.estimate import Estimates, targets_of_plan
 ESTIMATES = Estimates(PROJECT, RESOURCES, SHARDS)
 
 
-localrules:
-    plan,
-
-
 rule plan:
     input:
         lambda wildcards: targets_of_plan(RUN_OF_SNAKEMAKE, rules.all.input),
+    localrule: True

@@ -13,12 +13,6 @@ PUBLISH = f"{RESULTS}/publish"
 EXPORTED = f"{PUBLISH}/{{export}}/.complete"
 
 
-if not CONFIG.submit_small_jobs:
-
-    localrules:
-        printed,
-
-
 use rule base as export with:
     input:
         census=EXPORTS.census,
@@ -57,6 +51,7 @@ use rule base as printed with:
         f"{RESULTS}/logs/publish/printed.log",
     benchmark:
         f"{RESULTS}/benchmarks/publish/printed.tsv"
+    localrule: SMALL_JOBS_ARE_LOCAL
     params:
         **script_params("publish_printed"),
         files_digest=lambda wildcards: content_of([*rules.printed.input]),

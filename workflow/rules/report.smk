@@ -14,17 +14,6 @@ SITE = Report(PROJECT, TABLES)
 REPORT = f"{RESULTS}/report/.complete"
 
 
-localrules:
-    effective_config,
-
-
-if not CONFIG.submit_small_jobs:
-
-    localrules:
-        report,
-        results_page,
-
-
 use rule base as report with:
     input:
         **SITE.inputs,
@@ -34,6 +23,7 @@ use rule base as report with:
         f"{RESULTS}/logs/report.log",
     benchmark:
         f"{RESULTS}/benchmarks/report.tsv"
+    localrule: SMALL_JOBS_ARE_LOCAL
     params:
         **script_params("report", *SITE.modules),
         root=lambda wildcards, input: input.config.rpartition("/")[0],
@@ -60,6 +50,7 @@ use rule report as results_page with:
         f"{RESULTS}/logs/results_page.log",
     benchmark:
         f"{RESULTS}/benchmarks/results_page.tsv"
+    localrule: SMALL_JOBS_ARE_LOCAL
     params:
         **script_params("results_page"),
         baselines=lambda wildcards, output: SITE.baselines,
@@ -77,6 +68,7 @@ use rule base as effective_config with:
         f"{RESULTS}/logs/effective_config.log",
     benchmark:
         f"{RESULTS}/benchmarks/effective_config.tsv"
+    localrule: True
     params:
         script="effective_config",
         config=CONFIG.model_dump(mode="json"),

@@ -11,14 +11,6 @@ RANKINGS = Rankings(RUNS, RESOURCES)
 RETRIEVED = any_of(RANKINGS.tasks)
 
 
-if not CONFIG.submit_small_jobs:
-
-    localrules:
-        retrieval_choose,
-        retrieval_fuse,
-        retrieval_score,
-
-
 RANKING_MESSAGES = {
     "retrieve": "Ranking the documents of every query of {wildcards.dataset} with {wildcards.model}.",
     "rerank": "Reordering the first hits of {wildcards.dataset} with {wildcards.model}.",
@@ -147,6 +139,7 @@ rule retrieval_fuse:
     wildcard_constraints:
         dataset=RETRIEVED,
         experiment="fuse",
+    localrule: SMALL_JOBS_ARE_LOCAL
     conda:
         ENVIRONMENT
     params:
@@ -222,6 +215,7 @@ rule retrieval_choose:
     wildcard_constraints:
         dataset=RETRIEVED,
         experiment="choice",
+    localrule: SMALL_JOBS_ARE_LOCAL
     conda:
         ENVIRONMENT
     params:
@@ -249,6 +243,7 @@ rule retrieval_score:
     wildcard_constraints:
         dataset=RETRIEVED,
         experiment=any_of(planning.PLANNERS["retrieval"].STAGES),
+    localrule: SMALL_JOBS_ARE_LOCAL
     conda:
         ENVIRONMENT
     params:

@@ -8,12 +8,6 @@
 # An interrupted download leaves <file>.part; the next attempt resumes it.
 
 
-if not CONFIG.submit_small_jobs:
-
-    localrules:
-        fetch_source,
-
-
 # What the target `fetch` downloads: files (each .smk file adds those that it reads), and the settings of weights that
 # belong to no run.
 FETCHED, FETCHED_WEIGHTS = [], []
@@ -32,6 +26,7 @@ use rule base as fetch_source with:
         source="|".join(PROJECT.sources),
         file=SOURCE_PARAMS.file_pattern(),
     retries: 1
+    localrule: SMALL_JOBS_ARE_LOCAL
     params:
         script="fetch_source",
         registries=source_files(PROJECT.papers),

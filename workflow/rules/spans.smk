@@ -23,14 +23,6 @@ RELEASED_FOLDER = RUNS.folder(**RELEASED, seed=0)
 FETCHED += SPAN_RUNS.released_files
 
 
-if not CONFIG.submit_small_jobs:
-
-    localrules:
-        spans_choose,
-        spans_join,
-        spans_score,
-
-
 rule spans_features:
     input:
         data=data("{dataset}", "contracts", "questions", "training_examples"),
@@ -169,6 +161,7 @@ rule spans_choose:
     wildcard_constraints:
         dataset=SPAN_DATASETS,
         experiment="choice",
+    localrule: SMALL_JOBS_ARE_LOCAL
     conda:
         ENVIRONMENT
     params:
@@ -444,6 +437,7 @@ rule spans_join:
     wildcard_constraints:
         dataset=SPAN_DATASETS,
         experiment="join",
+    localrule: SMALL_JOBS_ARE_LOCAL
     conda:
         ENVIRONMENT
     params:
@@ -469,6 +463,7 @@ rule spans_score:
     wildcard_constraints:
         dataset=SPAN_DATASETS,
         experiment=any_of(planning.PLANNERS["spans"].STAGES),
+    localrule: SMALL_JOBS_ARE_LOCAL
     conda:
         ENVIRONMENT
     params:

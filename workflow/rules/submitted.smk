@@ -9,12 +9,6 @@ from lextables.planning.submitted_jobs import SubmittedJobs
 SUBMITTED = SubmittedJobs(PROJECT)
 
 
-if not CONFIG.submit_small_jobs:
-
-    localrules:
-        given,
-
-
 rule given:
     input:
         data=SUBMITTED.tables,
@@ -28,6 +22,7 @@ rule given:
     wildcard_constraints:
         dataset=any_of(PROJECT.tasks),
         experiment="given",
+    localrule: SMALL_JOBS_ARE_LOCAL
     conda:
         ENVIRONMENT
     resources:

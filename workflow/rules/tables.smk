@@ -15,13 +15,6 @@ wildcard_constraints:
     paper=any_of(CONFIG.papers),
 
 
-if not CONFIG.submit_small_jobs:
-
-    localrules:
-        table,
-        figure,
-
-
 use rule base as table with:
     input:
         published=TABLES.published,
@@ -46,6 +39,7 @@ use rule base as table with:
     wildcard_constraints:
         # Only existing tables, so that a misspelt file name is not reported as an error of the rule.
         table=any_of(TABLES.names("table")),
+    localrule: SMALL_JOBS_ARE_LOCAL
     params:
         script="table",
         code=lambda wildcards: fingerprint_of("table.py", *TABLES.modules(wildcards)),
@@ -73,6 +67,7 @@ use rule table as figure with:
         f"{RESULTS}/benchmarks/figure/{{paper}}/{{table}}.tsv"
     wildcard_constraints:
         table=any_of(TABLES.names("figure")),
+    localrule: SMALL_JOBS_ARE_LOCAL
 
 
 # The named targets <paper> and <paper>_<table>.
