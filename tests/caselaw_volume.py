@@ -4,15 +4,13 @@ import io
 import json
 import lzma
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
-from pathlib import Path
-from typing import Any
 
 Opinion = tuple[str, Sequence[str]]
 
 
-def metadata(case_id: int, citation: str = "", **changes: Any) -> dict[str, Any]:
+def metadata(case_id, citation="", **changes):
     """Return the entry of a case in CasesMetadata.json; the default citation is ``<case_id> Test 1``."""
     citation = citation or f"{case_id} Test 1"
     record = {
@@ -30,7 +28,7 @@ def metadata(case_id: int, citation: str = "", **changes: Any) -> dict[str, Any]
     return {**record, **changes}
 
 
-def label(page: int | str, index: int = 1) -> str:
+def label(page, index=1):
     """Return the HTML that marks the start of a page."""
     return (
         f'<a id="p{page}" href="#p{page}" data-label="{page}" data-citation-index="{index}" '
@@ -38,7 +36,7 @@ def label(page: int | str, index: int = 1) -> str:
     )
 
 
-def html(*opinions: Opinion, head: str = "") -> str:
+def html(*opinions, head=""):
     """Return a case body from opinions whose paragraphs are already HTML."""
     articles = "".join(
         f'<article class="opinion" data-type="{kind}">{"".join(_paragraph(p) for p in paragraphs)}</article>'
@@ -47,7 +45,7 @@ def html(*opinions: Opinion, head: str = "") -> str:
     return f'<section class="casebody"><section class="head-matter"><p>{head}</p></section>{articles}</section>'
 
 
-def _paragraph(text: str) -> str:
+def _paragraph(text):
     return (
         text
         if text.startswith(("<aside", "<blockquote", '<p class="author"'))
@@ -55,9 +53,7 @@ def _paragraph(text: str) -> str:
     )
 
 
-def write_zip(
-    path: Path, cases: Mapping[str, tuple[dict[str, Any], str | bytes]]
-) -> Path:
+def write_zip(path, cases):
     """Write a volume; ``cases`` maps any name to a metadata entry and the content of its html/ file."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(
@@ -69,14 +65,14 @@ def write_zip(
     return path
 
 
-def bulk_row(case_id: int, body: str, **changes: Any) -> dict[str, Any]:
+def bulk_row(case_id, body, **changes):
     """Return a row of the bulk export; ``body`` is the content of <casebody>."""
     namespace = "http://nrs.harvard.edu/urn-3:HLS.Libr.US_Case_Law.Schema.Case_Body:v1"
     data = f'<casebody firstpage="1" lastpage="2" xmlns="{namespace}">{body}</casebody>'
     return {**metadata(case_id), "casebody": {"status": "ok", "data": data}, **changes}
 
 
-def write_bulk(path: Path, rows: Sequence[dict[str, Any] | bytes]) -> Path:
+def write_bulk(path, rows):
     """Write a bulk export file, compressed if its name ends in .xz."""
     lines = b"\n".join(
         row if isinstance(row, bytes) else json.dumps(row).encode() for row in rows
@@ -85,12 +81,12 @@ def write_bulk(path: Path, rows: Sequence[dict[str, Any] | bytes]) -> Path:
     return path
 
 
-def text_of(paragraph: str) -> str:
+def text_of(paragraph):
     """Return plain text as HTML."""
     return escape(paragraph, quote=False)
 
 
-def damaged(path: Path, name: str) -> Path:
+def damaged(path, name):
     """Change bytes inside the compressed data of one member of a zip."""
     raw = bytearray(path.read_bytes())
     with zipfile.ZipFile(io.BytesIO(bytes(raw))) as archive:

@@ -12,7 +12,6 @@ import sys
 import threading
 import time
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -51,9 +50,7 @@ class EdgarServer(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(
-        self, pages: Mapping[str, bytes], per_second: int = 10, *, packs: bool = True
-    ) -> None:
+    def __init__(self, pages, per_second=10, *, packs=True):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.pages, self.per_second, self.packs = dict(pages), per_second, packs
         self.log: list[Seen] = []
@@ -65,16 +62,16 @@ class EdgarServer(ThreadingHTTPServer):
         self.arrivals: deque[float] = deque()
 
     @property
-    def base(self) -> str:
+    def base(self):
         """Base URL that a client uses in place of ``https://www.sec.gov/Archives/``."""
         return f"http://127.0.0.1:{self.server_port}{PREFIX}"
 
-    def answered(self) -> list[str]:
+    def answered(self):
         """Return the paths of the pages that were sent completely, in order."""
         with self.lock:
             return [seen.path for seen in self.log if seen.status == 200]
 
-    def busiest_second(self) -> int:
+    def busiest_second(self):
         """Return the largest number of requests within one second."""
         times = sorted(seen.at for seen in self.log)
         return max(
@@ -82,7 +79,7 @@ class EdgarServer(ThreadingHTTPServer):
             for i, start in enumerate(times)
         )
 
-    def over_the_limit(self, now: float) -> bool:
+    def over_the_limit(self, now):
         """Record a request; return whether it exceeds the limit."""
         with self.lock:
             self.arrivals.append(now)
@@ -90,7 +87,7 @@ class EdgarServer(ThreadingHTTPServer):
                 self.arrivals.popleft()
             return len(self.arrivals) > self.per_second
 
-    def handle_error(self, request: object, client_address: object) -> None:
+    def handle_error(self, request, client_address):
         """Ignore clients that disconnect: some tests kill them."""
 
 
@@ -99,7 +96,7 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
 
-    def do_GET(self) -> None:
+    def do_GET(self):
         now = time.monotonic()
         path = self.path.removeprefix(PREFIX)
         over = self.server.over_the_limit(now)
@@ -122,7 +119,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(answer.body)
         self.close_connection = bool(answer.declared)
 
-    def _answer(self, path: str, over: bool) -> Bad:
+    def _answer(self, path, over):
         if not re.search(
             r"[^\s@]+@[^\s@]+\.[^\s@]+", self.headers.get("User-Agent", "")
         ):
@@ -143,14 +140,12 @@ class _Handler(BaseHTTPRequestHandler):
             )
         return Bad(200, body)
 
-    def log_message(self, format: str, *args: object) -> None:
+    def log_message(self, format, *args):
         """Write no log to standard error."""
 
 
 @contextmanager
-def serving(
-    pages: Mapping[str, bytes], per_second: int = 10, *, packs: bool = True
-) -> Iterator[EdgarServer]:
+def serving(pages, per_second=10, *, packs=True):
     """Run an `EdgarServer` until the end of the ``with`` block."""
     with EdgarServer(pages, per_second, packs=packs) as server:
         thread = threading.Thread(
@@ -165,7 +160,7 @@ def serving(
             thread.join()
 
 
-def index_page(rows: Iterable[str]) -> bytes:
+def index_page(rows):
     """Return a ``master.idx`` with ``rows``, each ``CIK|Company Name|Form Type|Date Filed|Filename``."""
     head = (
         "Description:           Master Index of EDGAR Dissemination Feed",
@@ -178,23 +173,23 @@ def index_page(rows: Iterable[str]) -> bytes:
     return "\n".join((*head, *rows, "")).encode()
 
 
-def row(cik: int, company: str, form: str, filed: str, accession: str) -> str:
+def row(cik, company, form, filed, accession):
     """Return one line of the index."""
     return f"{cik}|{company}|{form}|{filed}|{submission_path(cik, accession)}"
 
 
-def submission_path(cik: int, accession: str) -> str:
+def submission_path(cik, accession):
     """Return the path of a full submission text below the base URL."""
     return f"edgar/data/{cik}/{accession}.txt"
 
 
 def document(
-    type_: str,
-    sequence: int | str,
-    body: str | bytes,
-    description: str = "",
-    filename: str = "",
-) -> bytes:
+    type_,
+    sequence,
+    body,
+    description="",
+    filename="",
+):
     """Return one document of a submission."""
     head = [f"<TYPE>{type_}", f"<SEQUENCE>{sequence}"]
     head += [f"<FILENAME>{filename}"] * bool(filename) + [
@@ -210,14 +205,14 @@ def document(
     )
 
 
-def submission(accession: str, *documents: bytes) -> bytes:
+def submission(accession, *documents):
     """Return a full submission text."""
     head = f"<SEC-DOCUMENT>{accession}.txt : 20200102\n<SEC-HEADER>{accession}.hdr.sgml : 20200102\n"
     filer = "FILER:\n\n\tCOMPANY DATA:\t\n\t\tCOMPANY CONFORMED NAME:\t\t\tACME CORP\n</SEC-HEADER>\n"
     return (head + filer).encode() + b"".join(documents) + b"</SEC-DOCUMENT>\n"
 
 
-def small_quarter(year: int, number: int, filings: int) -> dict[str, bytes]:
+def small_quarter(year, number, filings):
     """Return pages of a quarter with ``filings`` 8-Ks; each has one exhibit EX-10.1 and a press release."""
     month, rows, pages = number * 3 - 2, [], {}
     for n in range(filings):
@@ -248,7 +243,7 @@ def small_quarter(year: int, number: int, filings: int) -> dict[str, bytes]:
 CONTACT = "Jane Doe jane.doe@university.edu"
 
 
-def client(server: EdgarServer, folder: Path, tries: int = 4) -> Pages:
+def client(server, folder, tries=4):
     """Return a client of the server with a cache in ``folder``."""
     pace, limits = (
         Pace(folder / "pace", per_second=500),
@@ -277,9 +272,7 @@ collect(Quarter(int(year), 1), pages, path, forms=["8-K"], exhibits=["EX-10"])
 """
 
 
-def start_job(
-    server: EdgarServer, folder: Path, year: int, per_second: float = 9
-) -> subprocess.Popen:
+def start_job(server, folder, year, per_second=9):
     """Start a process that reads a line and then collects the first quarter of ``year``."""
     job = subprocess.Popen(
         [
@@ -304,7 +297,7 @@ def start_job(
     return job
 
 
-def go(job: subprocess.Popen) -> None:
+def go(job):
     """Tell a started job to collect."""
     job.stdin.write(b"go\n")
     job.stdin.close()

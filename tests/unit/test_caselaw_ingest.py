@@ -1,7 +1,5 @@
 """Writing of volumes to one table of opinions."""
 
-from pathlib import Path
-
 import pytest
 
 from caselaw_volume import html, label, metadata, write_bulk, write_zip
@@ -10,14 +8,14 @@ from lextables.pipeline import dataset
 from lextables.pipeline.errors import BadInput
 
 
-def volume(path: Path) -> Path:
+def volume(path):
     body = html(
         ("majority", [f"{label(1)}One, “two” §3.", "Four."]), ("dissent", ["No."])
     )
     return write_zip(path, {str(n): (metadata(n), body) for n in (1, 2)})
 
 
-def test_the_table_has_the_declared_schema(tmp_path: Path) -> None:
+def test_the_table_has_the_declared_schema(tmp_path):
     done = write_opinions(
         [volume(tmp_path / "7.zip")], tmp_path / "o.parquet", set_aside=False
     )
@@ -29,14 +27,14 @@ def test_the_table_has_the_declared_schema(tmp_path: Path) -> None:
     assert rows[0]["text"] == "One, “two” §3.\nFour."
 
 
-def test_the_same_volume_gives_the_same_bytes(tmp_path: Path) -> None:
+def test_the_same_volume_gives_the_same_bytes(tmp_path):
     path = volume(tmp_path / "7.zip")
     for name in ("a", "b"):
         write_opinions([path], tmp_path / name, set_aside=False)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
-def test_an_invalid_volume_stops_the_job_unless_it_is_set_aside(tmp_path: Path) -> None:
+def test_an_invalid_volume_stops_the_job_unless_it_is_set_aside(tmp_path):
     (tmp_path / "7.zip").write_bytes(b"no zip")
     with pytest.raises(BadInput, match=r"7\.zip: it cannot be unzipped"):
         write_opinions([tmp_path / "7.zip"], tmp_path / "o.parquet", set_aside=False)
@@ -47,7 +45,7 @@ def test_an_invalid_volume_stops_the_job_unless_it_is_set_aside(tmp_path: Path) 
     assert list(dataset.read(tmp_path / "o.parquet")) == []
 
 
-def test_other_volumes_of_a_shard_are_kept_if_one_is_invalid(tmp_path: Path) -> None:
+def test_other_volumes_of_a_shard_are_kept_if_one_is_invalid(tmp_path):
     good = volume(tmp_path / "8.zip")
     (tmp_path / "7.zip").write_bytes(b"no zip")
     done = write_opinions(
@@ -61,7 +59,7 @@ def test_other_volumes_of_a_shard_are_kept_if_one_is_invalid(tmp_path: Path) -> 
     assert alone.faults == ()
 
 
-def test_a_volume_without_cases_is_reported(tmp_path: Path) -> None:
+def test_a_volume_without_cases_is_reported(tmp_path):
     path = write_zip(tmp_path / "7.zip", {})
     done = write_opinions([path], tmp_path / "o.parquet", set_aside=False)
     assert [str(fault) for fault in done.faults] == [
@@ -69,7 +67,7 @@ def test_a_volume_without_cases_is_reported(tmp_path: Path) -> None:
     ]
 
 
-def test_nothing_is_kept_of_a_volume_that_fails_halfway(tmp_path: Path) -> None:
+def test_nothing_is_kept_of_a_volume_that_fails_halfway(tmp_path):
     path = write_bulk(tmp_path / "7.jsonl.xz", [])
     good = write_bulk(tmp_path / "g.jsonl.xz", [metadata(1) | _body()] * 1).read_bytes()
     path.write_bytes(good + b"\xfd7zXZ\0 broken")
@@ -78,15 +76,13 @@ def test_nothing_is_kept_of_a_volume_that_fails_halfway(tmp_path: Path) -> None:
     assert list(dataset.read(tmp_path / "o.parquet")) == []
 
 
-def _body() -> dict:
+def _body():
     data = '<casebody><opinion type="majority"><p>Text.</p></opinion></casebody>'
     return {"casebody": {"status": "ok", "data": data}}
 
 
 @pytest.mark.parametrize("set_aside", [False, True])
-def test_a_volume_under_two_numbers_is_read_once(
-    tmp_path: Path, set_aside: bool
-) -> None:
+def test_a_volume_under_two_numbers_is_read_once(tmp_path, set_aside):
     first, second = volume(tmp_path / "7.zip"), volume(tmp_path / "8.zip")
     done = write_opinions([first, second], tmp_path / "o.parquet", set_aside=set_aside)
     assert [row["opinion_id"] for row in dataset.read(tmp_path / "o.parquet")] == [
@@ -104,8 +100,8 @@ def test_a_volume_under_two_numbers_is_read_once(
 
 
 def test_cases_of_a_volume_that_is_left_out_are_read_from_another(
-    tmp_path: Path,
-) -> None:
+    tmp_path,
+):
     row = metadata(1) | _body()
     broken = write_bulk(tmp_path / "7.jsonl.xz", [row])
     broken.write_bytes(broken.read_bytes() + b"\xfd7zXZ\0 broken")
@@ -114,7 +110,7 @@ def test_cases_of_a_volume_that_is_left_out_are_read_from_another(
     assert (done.opinions, done.left_out, done.set_aside) == (1, 0, (broken,))
 
 
-def test_many_bad_cases_are_counted_and_ten_of_a_volume_named(tmp_path: Path) -> None:
+def test_many_bad_cases_are_counted_and_ten_of_a_volume_named(tmp_path):
     body = html(("majority", ["One."]))
     for name in ("7", "8"):
         cases = {str(n): (metadata(n, court=None), body) for n in range(1, 24)}

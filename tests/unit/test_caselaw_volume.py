@@ -3,9 +3,7 @@
 import json
 import lzma
 import zipfile
-from collections.abc import Callable
 from contextlib import nullcontext
-from pathlib import Path
 
 import pytest
 
@@ -25,16 +23,14 @@ from lextables.sources.archives import Bounds
 GOOD = html(("majority", ["A good opinion."]))
 
 
-def read(path: Path, bounds: Bounds | None = None) -> tuple[list[Opinion], list[Fault]]:
+def read(path, bounds=None):
     items = list(read_volume(path, bounds) if bounds else read_volume(path))
     return [i for i in items if isinstance(i, Opinion)], [
         i for i in items if isinstance(i, Fault)
     ]
 
 
-def one(
-    tmp_path: Path, body: str, **changes: object
-) -> tuple[list[Opinion], list[Fault]]:
+def one(tmp_path, body, **changes):
     return read(
         write_zip(
             tmp_path / "1.zip", {"case": (metadata(1, "7 Test 10", **changes), body)}
@@ -42,9 +38,7 @@ def one(
     )
 
 
-def beside_good(
-    tmp_path: Path, body: str | bytes, **changes: object
-) -> tuple[list[Opinion], list[Fault]]:
+def beside_good(tmp_path, body, **changes):
     """Read a volume with the tested case between two valid cases; return its opinions and all faults."""
     cases = {
         "before": (metadata(1), GOOD),
@@ -56,7 +50,7 @@ def beside_good(
     return [o for o in opinions if o.case_id == 2], faults
 
 
-def test_text_pages_and_footnotes_are_read(tmp_path: Path) -> None:
+def test_text_pages_and_footnotes_are_read(tmp_path):
     paragraphs = [
         '<p class="author">ROE, J.</p>',
         f"The   first {label(11)} page\n ends<a class='footnotemark' href='#f'>1</a>.",
@@ -93,13 +87,13 @@ def test_text_pages_and_footnotes_are_read(tmp_path: Path) -> None:
     )
 
 
-def test_a_footnote_heading_ends_the_body(tmp_path: Path) -> None:
+def test_a_footnote_heading_ends_the_body(tmp_path):
     paragraphs = [f"{label(10)}Text. [Footnote 1] More.", "[Footnote 1]", "A note."]
     (opinion,), _ = one(tmp_path, html(("majority", paragraphs)))
     assert opinion.text[: opinion.body_end] == "Text. [Footnote 1] More."
 
 
-def test_the_first_page_of_an_opinion_is_inferred(tmp_path: Path) -> None:
+def test_the_first_page_of_an_opinion_is_inferred(tmp_path):
     body = html(
         ("majority", ["Starts before its first label.", f"Then {label(12)} goes on."]),
         ("dissent", ["Has no label."]),
@@ -115,13 +109,13 @@ def test_the_first_page_of_an_opinion_is_inferred(tmp_path: Path) -> None:
     assert all(o.pages[0].offset == 0 for o in opinions)
 
 
-def test_a_case_on_one_page_needs_no_label(tmp_path: Path) -> None:
+def test_a_case_on_one_page_needs_no_label(tmp_path):
     (opinion,), faults = one(tmp_path, GOOD)
     assert faults == []
     assert opinion.pages == (Page("10", 0),)
 
 
-def test_the_official_citation_comes_first(tmp_path: Path) -> None:
+def test_the_official_citation_comes_first(tmp_path):
     citations = [
         {"type": "parallel", "cite": "5 Other 6"},
         {"type": "official", "cite": "7  Test 10"},
@@ -197,9 +191,7 @@ BAD_CASES = {
 
 
 @pytest.mark.parametrize("name", BAD_CASES)
-def test_an_invalid_case_is_reported_and_the_others_are_kept(
-    tmp_path: Path, name: str
-) -> None:
+def test_an_invalid_case_is_reported_and_the_others_are_kept(tmp_path, name):
     body, changes, sentence = BAD_CASES[name]
     _, faults = beside_good(tmp_path, body, **changes)
     assert [str(fault) for fault in faults] == [f"7.zip, html/0002-01.html{sentence}"]
@@ -273,9 +265,7 @@ WRONG_METADATA = [
 
 
 @pytest.mark.parametrize(("changes", "sentence"), WRONG_METADATA)
-def test_a_case_with_wrong_metadata_is_left_out(
-    tmp_path: Path, changes: dict, sentence: str
-) -> None:
+def test_a_case_with_wrong_metadata_is_left_out(tmp_path, changes, sentence):
     kept, (fault,) = beside_good(tmp_path, GOOD, **changes)
     assert kept == []
     case_id = changes.get("id", 2)
@@ -290,7 +280,7 @@ def test_a_case_with_wrong_metadata_is_left_out(
 
 
 @pytest.mark.parametrize("entry", [None, [], "case", 7, {}])
-def test_an_entry_that_is_no_case_is_left_out(tmp_path: Path, entry: object) -> None:
+def test_an_entry_that_is_no_case_is_left_out(tmp_path, entry):
     path = tmp_path / "7.zip"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr(
@@ -304,7 +294,7 @@ def test_an_entry_that_is_no_case_is_left_out(tmp_path: Path, entry: object) -> 
 
 
 @pytest.mark.parametrize("date", ["1990", "1990-05", "2000-02-29", "1066-12-31"])
-def test_every_form_of_date_is_read_as_published(tmp_path: Path, date: str) -> None:
+def test_every_form_of_date_is_read_as_published(tmp_path, date):
     (opinion,), faults = one(tmp_path, GOOD, decision_date=date)
     assert (opinion.date, faults) == (date, [])
 
@@ -317,7 +307,7 @@ def test_every_form_of_date_is_read_as_published(tmp_path: Path, date: str) -> N
         ({"court": None}, "First."),
     ],
 )
-def test_a_repeated_id_is_left_out(tmp_path: Path, other: dict, kept: str) -> None:
+def test_a_repeated_id_is_left_out(tmp_path, other, kept):
     """Of entries with one file name, the zip has one text: the last."""
     cases = {
         "1": (metadata(1), html(("majority", ["First."]))),
@@ -342,8 +332,8 @@ def test_a_repeated_id_is_left_out(tmp_path: Path, other: dict, kept: str) -> No
 
 
 def test_the_second_case_of_an_id_is_kept_if_the_first_is_left_out(
-    tmp_path: Path,
-) -> None:
+    tmp_path,
+):
     cases = {"1": (metadata(1), html()), "2": (metadata(2, id=1), GOOD)}
     opinions, faults = read(write_zip(tmp_path / "7.zip", cases))
     assert [(o.case_id, o.text) for o in opinions] == [(1, "A good opinion.")]
@@ -361,9 +351,7 @@ def test_the_second_case_of_an_id_is_kept_if_the_first_is_left_out(
         str.upper,
     ],
 )
-def test_a_volume_that_was_packed_again_is_read(
-    tmp_path: Path, renamed: Callable[[str], str]
-) -> None:
+def test_a_volume_that_was_packed_again_is_read(tmp_path, renamed):
     members = {
         "metadata/CasesMetadata.json": json.dumps([metadata(1)]),
         "html/0001-01.html": GOOD,
@@ -380,7 +368,7 @@ def test_a_volume_that_was_packed_again_is_read(
     ]
 
 
-def test_a_zip_of_two_volumes_is_set_aside(tmp_path: Path) -> None:
+def test_a_zip_of_two_volumes_is_set_aside(tmp_path):
     with zipfile.ZipFile(tmp_path / "7.zip", "w") as archive:
         for top in ("1", "2"):
             archive.writestr(f"{top}/metadata/CasesMetadata.json", "[]")
@@ -402,9 +390,7 @@ def test_a_zip_of_two_volumes_is_set_aside(tmp_path: Path) -> None:
         (("0", "1"), ["11", "0", "1"]),
     ],
 )
-def test_labels_that_are_no_plain_numbers(
-    tmp_path: Path, labels: tuple[str, str], pages: list[str]
-) -> None:
+def test_labels_that_are_no_plain_numbers(tmp_path, labels, pages):
     paragraphs = ["Text.", f"{label(labels[0])}More.", f"{label(labels[1])}Last."]
     (opinion,), faults = one(
         tmp_path, html(("majority", paragraphs)), first_page="11", last_page="13"
@@ -413,7 +399,7 @@ def test_labels_that_are_no_plain_numbers(
     assert faults == []
 
 
-def test_valid_parts_of_an_invalid_case_are_kept(tmp_path: Path) -> None:
+def test_valid_parts_of_an_invalid_case_are_kept(tmp_path):
     kept, _ = beside_good(tmp_path, *BAD_CASES["control characters"][:1])
     assert [o.text for o in kept] == ["A B C"]
     kept, _ = beside_good(tmp_path, BAD_CASES["pages out of order"][0], last_page="9")
@@ -427,7 +413,7 @@ def test_valid_parts_of_an_invalid_case_are_kept(tmp_path: Path) -> None:
     ]
 
 
-def test_the_first_of_repeated_page_labels_is_used(tmp_path: Path) -> None:
+def test_the_first_of_repeated_page_labels_is_used(tmp_path):
     body = html(
         ("majority", [f"{label(1)}a {label(2)}b {label(2)}c {label(3)}d {label(4)}e"])
     )
@@ -436,7 +422,7 @@ def test_the_first_of_repeated_page_labels_is_used(tmp_path: Path) -> None:
     assert len(faults) == 1
 
 
-def test_missing_html_is_replaced_by_json(tmp_path: Path) -> None:
+def test_missing_html_is_replaced_by_json(tmp_path):
     path = tmp_path / "7.zip"
     record = {
         "casebody": {
@@ -479,9 +465,7 @@ def test_missing_html_is_replaced_by_json(tmp_path: Path) -> None:
         (NESTED, "[[[["),
     ],
 )
-def test_an_invalid_json_twin_removes_only_its_case(
-    tmp_path: Path, record: object, sentence: str
-) -> None:
+def test_an_invalid_json_twin_removes_only_its_case(tmp_path, record, sentence):
     with zipfile.ZipFile(tmp_path / "7.zip", "w") as archive:
         archive.writestr(
             "metadata/CasesMetadata.json", json.dumps([metadata(1), metadata(2)])
@@ -493,7 +477,7 @@ def test_an_invalid_json_twin_removes_only_its_case(
     assert str(fault).startswith(f"7.zip, html/0001-01.html: {sentence}")
 
 
-def test_a_damaged_member_removes_only_its_case(tmp_path: Path) -> None:
+def test_a_damaged_member_removes_only_its_case(tmp_path):
     long = html(("majority", [f"Paragraph {n} of a long opinion." for n in range(200)]))
     cases = {str(n): (metadata(n), long if n == 2 else GOOD) for n in (1, 2, 3)}
     path = damaged(write_zip(tmp_path / "7.zip", cases), "html/0002-01.html")
@@ -512,7 +496,7 @@ def test_a_damaged_member_removes_only_its_case(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_zip_bomb_is_not_opened(tmp_path: Path, bounds: Bounds, fault: str) -> None:
+def test_a_zip_bomb_is_not_opened(tmp_path, bounds, fault):
     bomb = html(("majority", ["A" * 4_000_000]))
     cases = {str(n): (metadata(n), bomb if n == 2 else GOOD) for n in (1, 2, 3)}
     opinions, faults = read(write_zip(tmp_path / "7.zip", cases), bounds)
@@ -522,7 +506,7 @@ def test_a_zip_bomb_is_not_opened(tmp_path: Path, bounds: Bounds, fault: str) ->
     ]
 
 
-def test_a_volume_that_claims_too_many_bytes_is_set_aside(tmp_path: Path) -> None:
+def test_a_volume_that_claims_too_many_bytes_is_set_aside(tmp_path):
     path = write_zip(tmp_path / "7.zip", {"1": (metadata(1), GOOD)})
     opinions, faults = read(path, Bounds(volume=100))
     assert opinions == []
@@ -530,7 +514,7 @@ def test_a_volume_that_claims_too_many_bytes_is_set_aside(tmp_path: Path) -> Non
     assert "7.zip: it claims to expand to" in str(faults[0])
 
 
-def test_a_case_with_a_false_file_size_is_left_out(tmp_path: Path) -> None:
+def test_a_case_with_a_false_file_size_is_left_out(tmp_path):
     path = write_zip(
         tmp_path / "7.zip",
         {"1": (metadata(1), GOOD), "2": (metadata(2), "A" * 500_000)},
@@ -561,9 +545,7 @@ def test_a_case_with_a_false_file_size_is_left_out(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_an_invalid_volume_is_set_aside_and_named(
-    tmp_path: Path, name: str, content: bytes, sentence: str
-) -> None:
+def test_an_invalid_volume_is_set_aside_and_named(tmp_path, name, content, sentence):
     (tmp_path / name).write_bytes(content)
     opinions, faults = read(tmp_path / name)
     assert opinions == []
@@ -572,13 +554,13 @@ def test_an_invalid_volume_is_set_aside_and_named(
     assert str(faults[-1]).endswith("; the volume is set aside.")
 
 
-def test_a_missing_volume_is_reported(tmp_path: Path) -> None:
+def test_a_missing_volume_is_reported(tmp_path):
     (fault,) = read_volume(tmp_path / "7.zip")
     assert isinstance(fault, Fault)
     assert fault.lost == "volume"
 
 
-def test_a_zip_without_metadata_is_set_aside(tmp_path: Path) -> None:
+def test_a_zip_without_metadata_is_set_aside(tmp_path):
     with zipfile.ZipFile(tmp_path / "7.zip", "w") as archive:
         archive.writestr("html/0001-01.html", GOOD)
     (fault,) = read_volume(tmp_path / "7.zip")
@@ -597,7 +579,7 @@ BULK = (
 
 
 @pytest.mark.parametrize("name", ["7.jsonl", "7.jsonl.xz"])
-def test_the_bulk_export_is_read(tmp_path: Path, name: str) -> None:
+def test_the_bulk_export_is_read(tmp_path, name):
     opinions, faults = read(
         write_bulk(tmp_path / name, [bulk_row(1, BULK), bulk_row(2, BULK)])
     )
@@ -611,7 +593,7 @@ def test_the_bulk_export_is_read(tmp_path: Path, name: str) -> None:
     assert opinions[0].text[opinions[0].body_end :] == "\nA note & more."
 
 
-def test_an_xz_file_with_several_streams_is_read(tmp_path: Path) -> None:
+def test_an_xz_file_with_several_streams_is_read(tmp_path):
     row = json.dumps(bulk_row(1, BULK)).encode() + b"\n"
     streams = (
         lzma.compress(row)
@@ -630,7 +612,7 @@ ENTITY = (
 )
 
 
-def body(data: str | None, status: str = "ok") -> dict:
+def body(data, status="ok"):
     return {"status": status, "data": data}
 
 
@@ -663,9 +645,7 @@ def body(data: str | None, status: str = "ok") -> dict:
         ),
     ],
 )
-def test_an_invalid_row_is_reported_and_the_others_are_kept(
-    tmp_path: Path, row: dict | bytes, sentence: str
-) -> None:
+def test_an_invalid_row_is_reported_and_the_others_are_kept(tmp_path, row, sentence):
     opinions, faults = read(
         write_bulk(tmp_path / "7.jsonl", [bulk_row(1, BULK), row, bulk_row(3, BULK)])
     )
@@ -678,7 +658,7 @@ def test_an_invalid_row_is_reported_and_the_others_are_kept(
     )
 
 
-def test_a_line_longer_than_the_limit_is_rejected(tmp_path: Path) -> None:
+def test_a_line_longer_than_the_limit_is_rejected(tmp_path):
     path = write_bulk(tmp_path / "7.jsonl.xz", [bulk_row(1, BULK), b"x" * 3_000_000])
     _, faults = read(path, Bounds(member=1 << 20))
     assert [f.lost for f in faults] == ["volume"]

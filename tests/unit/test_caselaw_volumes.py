@@ -2,7 +2,6 @@
 
 import json
 import time
-from pathlib import Path
 
 import pytest
 
@@ -14,7 +13,7 @@ ANY = Collection(frozenset({"us", "ill", "ill-2d", "f2d"}))
 LISTED = Collection(frozenset({"us"}), {"us": {12: ["12"], 1: ["1"], 3: ["3", "3-2"]}})
 
 
-def volume(number: str, reporter: str = "us", folder: str = "") -> dict:
+def volume(number, reporter="us", folder=""):
     """An entry of VolumesMetadata.json with the fields that are read."""
     return {
         "volume_number": number,
@@ -23,9 +22,7 @@ def volume(number: str, reporter: str = "us", folder: str = "") -> dict:
     }
 
 
-def mirror(
-    folder: Path, *, listed: list | None = None, held: tuple[str, ...] = ()
-) -> Path:
+def mirror(folder, *, listed=None, held=()):
     for name in held:
         path = folder / "caselaw" / f"{name}.zip"
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -33,7 +33,7 @@ from lextables.pipeline.errors import BadInput
 QUARTER = Quarter(2020, 1)
 
 
-def quarter_of(*submissions: tuple[str, str, str, bytes | None]) -> dict[str, bytes]:
+def quarter_of(*submissions):
     """Pages of 2020-QTR1 from (accession, form, date, page or None for one that is listed and missing)."""
     rows = [
         row(7, "ACME CORP", form, filed, accession)
@@ -289,7 +289,7 @@ def test_only_one_filing_is_in_memory_at_a_time(tmp_path):
 # The index
 
 
-def read_index(page: bytes, forms=("8-K",)):
+def read_index(page, forms=("8-K",)):
     faults = Faults()
     return filings(
         page.splitlines(keepends=True), forms, "master.idx", faults

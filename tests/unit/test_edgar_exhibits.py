@@ -15,7 +15,7 @@ from lextables.corpora.edgar.exhibits import (
 )
 
 
-def read(page: bytes, *families: str):
+def read(page, *families):
     return list(documents(io.BytesIO(page), in_families(families or ("EX-10",))))
 
 

@@ -192,7 +192,7 @@ def test_errors_of_a_reader_s_caller_and_of_the_disk_are_not_damage(tmp_path):
         [row["id"] / 0 for row in dataset.read(tmp_path / "x.parquet")]
 
 
-def consumed(root: Path) -> None:
+def consumed(root):
     """Read the results of `site_results` as the tables and the report do."""
     read_part("acord", root / "acord.yaml", root)
     datasets.read(root / "data/acord/census.json")

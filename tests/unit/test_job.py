@@ -6,12 +6,11 @@ import subprocess
 import sys
 import textwrap
 import time
-from pathlib import Path
 
 import pytest
 
 
-def run(log: Path | str, body: str, before: str = "") -> subprocess.CompletedProcess:
+def run(log, body, before=""):
     """Run ``before``, then ``body`` inside `job`, as a script does."""
     lines = textwrap.indent(textwrap.dedent(body), "    ")
     imports = "from lextables.pipeline.errors import BadInput\nfrom lextables.pipeline.job import job\n"
@@ -21,7 +20,7 @@ def run(log: Path | str, body: str, before: str = "") -> subprocess.CompletedPro
     )
 
 
-def last_line(log: Path) -> str:
+def last_line(log):
     """Return the last line of a log without its time."""
     return log.read_text().splitlines()[-1].split(" ", 2)[2]
 

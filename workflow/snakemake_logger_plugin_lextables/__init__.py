@@ -43,12 +43,8 @@ class LogHandler(LogHandlerBase):
 
     def __post_init__(self) -> None:
         asked = self.common_settings
-        details = (
-            asked.verbose
-            or asked.printshellcmds
-            or asked.debug_dag
-            or asked.show_failed_logs
-        )
+        details = asked.verbose or asked.printshellcmds
+        details = details or asked.debug_dag or asked.show_failed_logs
         # Of a dry run with these quiet options, such as a plan, Snakemake shows only its preparations.
         plan = asked.quiet == {Quietness.RULES, Quietness.PROGRESS}
         # If no plugin writes to the screen, Snakemake does.
@@ -73,17 +69,17 @@ class LogHandler(LogHandlerBase):
             self.handleError(record)
 
     def _emit(self, record: LogRecord, event: LogEvent | None) -> None:
+        """Show or note an event; other log records have ``event`` None."""
         if event is LogEvent.RUN_INFO:
             self._begin(record.stats["total"])
         elif event is LogEvent.JOB_INFO:
-            self.started[record.jobid] = (
-                record.created,
-                record.rule_msg or record.rule_name,
-            )
+            message = record.rule_msg or record.rule_name
+            self.started[record.jobid] = (record.created, message)
             if record.rule_msg or record.output:  # other rules only collect files
-                self._show(self.started[record.jobid][1])
+                self._show(message)
         elif event is LogEvent.PROGRESS and self.bar is not None:
-            self.bar.n, self.bar.total = record.done, record.total
+            self.bar.n = record.done
+            self.bar.total = record.total
         elif event is LogEvent.JOB_FINISHED:
             self.failures.pop(record.job_id, None)
             started, _ = self.started.get(record.job_id, (record.created, ""))
@@ -100,77 +96,79 @@ class LogHandler(LogHandlerBase):
         elif event is None:
             self.expected = getattr(record, "expected", self.expected)
             self.guessed = getattr(record, "guessed", self.guessed)
-            wanted = (
-                getattr(record, "show", False) or record.msg == NOTHING_TO_BE_DONE_MSG
-            )
-            if wanted or record.levelno >= WARNING:
+            is_wanted = record.levelno >= WARNING or getattr(record, "show", False)
+            if is_wanted or record.msg == NOTHING_TO_BE_DONE_MSG:
                 self._show(record.msg)
 
     def _error(self, exception: str, text: str) -> None:
+        """Note an error of the run itself, unless another event says more."""
+        bad_input = BAD_INPUT.search(text)
         if exception == "KeyboardInterrupt":
             self.stopped = text
-        elif bad_input := BAD_INPUT.search(text):
+        elif bad_input:
             self.errors.append(bad_input[1])
         elif exception == "LockException":
             self.errors.append(LOCKED)
-        # The event of a failed job, and causes of the end of a run, are more informative.
-        elif exception != "RuleException" and not (
-            exception == "WorkflowError" and self._causes()
-        ):
+        elif exception == "RuleException":
+            pass  # the event of the failed job says more
+        elif exception == "WorkflowError" and self._causes():
+            pass  # so do the causes of the end of the run
+        elif self.writes_to_stream:  # else Snakemake shows it
             if text.startswith("Traceback"):
-                text = (
-                    f"{text.strip().splitlines()[-1]} (--verbose shows the traceback)"
-                )
-            if self.writes_to_stream:  # else Snakemake shows it
-                self.errors.append(text)
+                last_line = text.strip().splitlines()[-1]
+                text = f"{last_line} (--verbose shows the traceback)"
+            self.errors.append(text)
 
     def _causes(self) -> list[str]:
-        return (
-            [self.stopped] if self.stopped else [*self.errors, *self.failures.values()]
-        )
+        if self.stopped:
+            return [self.stopped]
+        return [*self.errors, *self.failures.values()]
 
     def _show(self, text: str) -> None:
-        if self.writes_to_stream:
-            stamp = f"{time.strftime('%H:%M:%S')}  " if self.bar is not None else ""
-            tqdm.write(f"{stamp}{text}", file=self.stream)
+        if not self.writes_to_stream:
+            return
+        if self.bar is not None:
+            text = f"{time.strftime('%H:%M:%S')}  {text}"
+        tqdm.write(text, file=self.stream)
 
     def _begin(self, total: int) -> None:
+        """Show the number of jobs, and the progress bar of a real run."""
         self._show(f"{total} jobs to run.")
         if self.common_settings.dryrun or not self.writes_to_stream:
             return
-        terminal = self.stream.isatty()
+        is_terminal = self.stream.isatty()
+        file, form = io.StringIO(), LINE
+        if is_terminal:
+            file, form = self.stream, BAR
         self.bar = tqdm(
-            total=total,
-            file=self.stream if terminal else io.StringIO(),
-            bar_format=BAR if terminal else LINE,
-            dynamic_ncols=True,
-            leave=False,
+            total=total, file=file, bar_format=form, dynamic_ncols=True, leave=False
         )
-        threading.Thread(
-            target=self._tick, args=(self.bar, terminal), daemon=True
-        ).start()
+        ticking = (self.bar, is_terminal)
+        threading.Thread(target=self._tick, args=ticking, daemon=True).start()
 
     def _tick(self, bar: tqdm, terminal: bool) -> None:
+        """Update the remaining time until the run is over."""
         while not self.over.wait(1 if terminal else INTERVAL):
-            now, elapsed = time.time(), bar.format_dict["elapsed"]
-            running = {
-                job: now - started
-                for job, (started, _) in [*self.started.items()]
-                if job not in self.finished
-            }
-            left = seconds_left(
-                elapsed, self.expected, dict(self.finished), running, self.guessed
-            )
-            # The remaining time of a late job is unknown.  Short jobs do not count as late.
-            late = any(
-                seconds > max(INTERVAL, self.expected.get(job, 0))
-                for job, seconds in running.items()
-            )
-            least = "at least " if late else ""
-            bar.set_postfix_str(
-                f"{least}{tqdm.format_interval(left)} left" if left else "",
-                refresh=False,
-            )
+            now = time.time()
+            elapsed = bar.format_dict["elapsed"]
+            finished = dict(self.finished)
+            running = {}
+            is_late = False
+            for job, (started, _) in [*self.started.items()]:
+                if job in finished:
+                    continue
+                seconds = now - started
+                running[job] = seconds
+                # The remaining time of a late job is unknown.  Short jobs do not count as late.
+                if seconds > max(INTERVAL, self.expected.get(job, 0)):
+                    is_late = True
+            left = seconds_left(elapsed, self.expected, finished, running, self.guessed)
+            text = ""
+            if left:
+                text = f"{tqdm.format_interval(left)} left"
+                if is_late:
+                    text = f"at least {text}"
+            bar.set_postfix_str(text, refresh=False)
             if terminal:
                 bar.refresh()
             else:
@@ -179,23 +177,24 @@ class LogHandler(LogHandlerBase):
     def close(self) -> None:
         """Remove the bar, and write the number of finished jobs and the reasons of failures."""
         self.over.set()
-        if self.bar is not None:
-            done, total, seconds = (
-                self.bar.n,
-                self.bar.total,
-                self.bar.format_dict["elapsed"],
-            )
-            self.bar.close()
-            self._show(
-                f"{done} of {total} jobs done in {tqdm.format_interval(seconds)}."
-            )
-            if done == total:
-                self.stopped, self.errors, self.failures = "", [], {}
+        bar = self.bar
+        if bar is not None:
+            elapsed = tqdm.format_interval(bar.format_dict["elapsed"])
+            bar.close()
+            self._show(f"{bar.n} of {bar.total} jobs done in {elapsed}.")
             self.bar = None
+            if bar.n == bar.total:
+                self._forget_errors()
         for sentence in dict.fromkeys([*self.notes, *self._causes()]):
             print(sentence, file=self.stream, flush=True)
-        self.stopped, self.errors, self.failures, self.notes = "", [], {}, []
+        self._forget_errors()
+        self.notes = []
         super().close()
+
+    def _forget_errors(self) -> None:
+        self.stopped = ""
+        self.errors = []
+        self.failures = {}
 
 
 def seconds_left(
@@ -211,24 +210,23 @@ def seconds_left(
     are those of other models or data.  ``finished`` and ``running`` are the seconds that jobs took here, or
     have taken so far.
     """
-    times = {
-        job: seconds
-        for job, seconds in {**finished, **running}.items()
-        if job in expected
-    }
-    known = times.keys() & finished.keys() - {*guessed}
+    times = {**finished, **running}
+    times = {job: times[job] for job in times if job in expected}
     prior = PRIOR * sum(expected.values())
     if not (prior and times):
         return None
-    pace = (prior + sum(expected[job] for job in known)) / (
-        prior + sum(times[job] for job in known)
-    )
-    # A running job that takes longer than expected says nothing about the others.
-    left = sum(
-        expected[job] - min(times.get(job, 0) * pace, RUNNING * expected[job])
-        for job in expected.keys() - finished.keys()
-    )
-    return left / pace / max(1.0, sum(times.values()) / elapsed)
+    expected_of_known = seconds_of_known = prior
+    for job in times.keys() & finished.keys() - {*guessed}:
+        expected_of_known += expected[job]
+        seconds_of_known += times[job]
+    pace = expected_of_known / seconds_of_known
+    left = 0.0
+    for job in expected.keys() - finished.keys():
+        # A running job that takes longer than expected says nothing about the others.
+        done = min(times.get(job, 0) * pace, RUNNING * expected[job])
+        left += expected[job] - done
+    jobs_at_once = max(1.0, sum(times.values()) / elapsed)
+    return left / pace / jobs_at_once
 
 
 def cause(record: LogRecord, started: float) -> str:
@@ -237,15 +235,15 @@ def cause(record: LogRecord, started: float) -> str:
     A log that is older than the job's start belongs to an earlier run.
     """
     for log in map(Path, record.log):
-        if log.is_file() and log.stat().st_mtime >= started:
-            *_, last = log.read_text(
-                encoding="utf-8", errors="replace"
-            ).splitlines() or [""]
-            if failed := FAILED.fullmatch(last):
-                return failed[1]
-    executor = shorten(record.rule_msg or "", 300)
-    what = (
-        executor
-        or "the job ended without an error message (killed, or out of memory or time)"
-    )
+        if not log.is_file() or log.stat().st_mtime < started:
+            continue
+        text = log.read_text(encoding="utf-8", errors="replace")
+        failed = FAILED.fullmatch(text.rstrip("\n").rpartition("\n")[2])
+        if failed:
+            return failed[1]
+    what = shorten(record.rule_msg or "", 300)
+    if not what:
+        what = (
+            "the job ended without an error message (killed, or out of memory or time)"
+        )
     return f"{record.rule_name}: {what}; its log is {', '.join(record.log)}."

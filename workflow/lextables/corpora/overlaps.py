@@ -52,25 +52,22 @@ def run_hashes(text: str, hashes: WordHashes) -> tuple[int, np.ndarray]:
     no run.
     """
     tokens = WORD.findall(unicodedata.normalize("NFKC", text).lower())
-    word_hashes = np.fromiter(
-        map(hashes.__getitem__, tokens), dtype=np.uint64, count=len(tokens)
-    )
-    runs = max(len(word_hashes) - RUN + 1, 0)
+    word_hashes = np.array([hashes[token] for token in tokens], np.uint64)
+    runs = max(len(tokens) - RUN + 1, 0)
     # A word is new in a run if its previous occurrence is before the run.
     order = np.argsort(word_hashes, kind="stable")
-    repeated = word_hashes[order][1:] == word_hashes[order][:-1]
-    previous = np.full(len(word_hashes), -1)
+    in_order = word_hashes[order]
+    repeated = in_order[1:] == in_order[:-1]
+    previous = np.full(len(tokens), -1)
     previous[order[1:][repeated]] = order[:-1][repeated]
-    total, distinct, start = (
-        np.zeros(runs, np.uint64),
-        np.zeros(runs, np.uint8),
-        np.arange(runs),
-    )
+    total = np.zeros(runs, np.uint64)
+    distinct = np.zeros(runs, np.uint8)
+    start = np.arange(runs)
     for place, multiplier in enumerate(MULTIPLIERS):
         total += word_hashes[place : place + runs] * multiplier
         distinct += previous[place : place + runs] < start
     total[distinct < DISTINCT] = 0
-    return len(word_hashes), total
+    return len(tokens), total
 
 
 @dataclass
@@ -99,26 +96,24 @@ class Split:
     @property
     def starts(self) -> np.ndarray:
         """The index of each unit's first run, and the end; int64 (units + 1,)."""
-        return np.concatenate(
-            [[0], np.cumsum(np.array(self.words, np.int64) - RUN + 1)]
-        )
+        runs = np.array(self.words, np.int64) - RUN + 1
+        return np.concatenate([[0], np.cumsum(runs)])
 
     def hashes(self) -> np.ndarray:
         """The hashes of all runs in order, mapped from disk."""
-        return (
-            np.memmap(self.path, np.uint64, "r")
-            if self.units
-            else np.zeros(0, np.uint64)
-        )
+        if not self.units:
+            return np.zeros(0, np.uint64)
+        return np.memmap(self.path, np.uint64, "r")
 
     def chunks(self) -> list[Path]:
         """Files with the sorted, different hashes of each `CHUNK` runs; written when they are first used."""
-        hashes, files = self.hashes(), []
+        hashes = self.hashes()
+        files = []
         for start in range(0, len(hashes), CHUNK):
             file = self.path.with_suffix(f".{start}.npy")
+            files.append(file)
             if not file.exists():
                 np.save(file, np.unique(hashes[start : start + CHUNK]))
-            files.append(file)
         return files
 
     def contains(self, hashes: np.ndarray) -> np.ndarray:
@@ -126,10 +121,9 @@ class Split:
         present = np.zeros(len(hashes), bool)
         for file in self.chunks():
             chunk = np.load(file, mmap_mode="r")
-            present |= (
-                chunk[np.minimum(np.searchsorted(chunk, hashes), len(chunk) - 1)]
-                == hashes
-            )
+            places = np.searchsorted(chunk, hashes)
+            nearest = chunk[np.minimum(places, len(chunk) - 1)]
+            present = present | (nearest == hashes)
         return present & (hashes != 0)
 
     def batches(self) -> Iterator[slice]:
@@ -151,18 +145,18 @@ def index(
 
     Texts are (split, unit, text).
     """
-    hashes, splits = WordHashes(), {}
-    with ExitStack() as files:
+    hashes = WordHashes()
+    splits: dict[str, Split] = {}
+    files = {}
+    with ExitStack() as stack:
         for split, unit, text in texts:
             if split not in splits:
                 path = folder / f"{dataset}.{len(splits)}.runs"
-                splits[split] = (
-                    Split(dataset, split, path),
-                    files.enter_context(path.open("wb")),
-                )
-            entry, file = splits[split]
-            entry.add(unit, *run_hashes(text, hashes), file)
-    return [entry for _, (entry, _) in sorted(splits.items())]
+                splits[split] = Split(dataset, split, path)
+                files[split] = stack.enter_context(path.open("wb"))
+            words, runs = run_hashes(text, hashes)
+            splits[split].add(unit, words, runs, files[split])
+    return [splits[split] for split in sorted(splits)]
 
 
 def compare(splits: Sequence[Split]) -> Iterator[pd.DataFrame]:
@@ -181,6 +175,7 @@ def compare(splits: Sequence[Split]) -> Iterator[pd.DataFrame]:
 def _compare_batch(
     split: Split, batch: slice, others: Sequence[Split]
 ) -> Iterator[pd.DataFrame]:
+    """Yield the frames of `compare` for a batch of units of a split."""
     starts = split.starts[batch.start : batch.stop + 1]
     runs = np.array(split.hashes()[starts[0] : starts[-1]])
     starts = starts - starts[0]
@@ -188,14 +183,14 @@ def _compare_batch(
     different, places = np.unique(runs, return_inverse=True)
     for dataset, group in itertools.groupby(others, key=lambda other: other.dataset):
         group = list(group)
-        compared = [
-            (other.split, [other], other.contains(different)[places]) for other in group
-        ]
+        compared = []
+        in_any = np.zeros(len(runs), bool)
+        for other in group:
+            is_shared = other.contains(different)[places]
+            in_any = in_any | is_shared
+            compared.append((other.split, [other], is_shared))
         if dataset != split.dataset and len(group) > 1:
-            any_split = np.logical_or.reduce(
-                [is_shared for _, _, is_shared in compared]
-            )
-            compared.append((ALL, group, any_split))
+            compared.append((ALL, group, in_any))
         for name, candidates, is_shared in compared:
             shared = shared_words(is_shared, starts, word_counts)
             (at,) = np.nonzero(shared)
@@ -230,9 +225,9 @@ def shared_words(
     depth = np.zeros(word_counts.sum() + 1, np.int64)
     depth[first_word] += 1
     depth[first_word + RUN] -= 1
-    return np.add.reduceat(
-        np.cumsum(depth[:-1]) > 0, np.cumsum(word_counts) - word_counts, dtype=np.int64
-    )
+    is_found = np.cumsum(depth[:-1]) > 0
+    starts_of_units = np.cumsum(word_counts) - word_counts
+    return np.add.reduceat(is_found, starts_of_units, dtype=np.int64)
 
 
 def _nearest(
@@ -243,38 +238,36 @@ def _nearest(
     others: Sequence[Split],
 ) -> pd.DataFrame:
     """Return the name of the nearest unit among those of ``others``, and its share of the runs, by unit."""
-    samples, shares = [], {}
+    samples = []
+    shares = {}
     for unit in units:
         part = slice(starts[unit], starts[unit + 1])
         shared = np.unique(runs[part][is_shared[part]])
-        kept = shared[
-            np.linspace(0, len(shared) - 1, min(SAMPLE, len(shared))).astype(int)
-        ]
+        size = min(SAMPLE, len(shared))
+        kept = shared[np.linspace(0, len(shared) - 1, size).astype(int)]
         samples.append(pd.DataFrame({"hash": kept, "unit": unit}))
         shares[unit] = is_shared[part].mean() / len(kept)
     if not samples:
         return pd.DataFrame(columns=["nearest", "nearest_share"])
     sample = pd.concat(samples)
-    wanted, places = np.unique(sample.hash), []
+    wanted = np.unique(sample.hash)
+    places = []
     for number, other in enumerate(others):
         hashes, other_starts = other.hashes(), other.starts
         for first in range(0, len(hashes), CHUNK):
             at = first + np.flatnonzero(np.isin(hashes[first : first + CHUNK], wanted))
             owner = np.searchsorted(other_starts, at, side="right") - 1
-            places.append(
-                pd.DataFrame({"hash": hashes[at], "other": number, "owner": owner})
-            )
+            columns = {"hash": hashes[at], "other": number, "owner": owner}
+            places.append(pd.DataFrame(columns))
     matches = sample.merge(pd.concat(places).drop_duplicates(), on="hash")
     counts = matches.groupby(["unit", "other", "owner"]).size().reset_index(name="runs")
     best = counts.sort_values(
         ["unit", "runs", "other", "owner"], ascending=[True, False, True, True]
     )
     best = best.drop_duplicates("unit").set_index("unit")
-    names = [
-        others[other].units[owner]
-        for other, owner in zip(best.other, best.owner, strict=True)
-    ]
-    return pd.DataFrame(
-        {"nearest": names, "nearest_share": best.runs * pd.Series(shares)},
-        index=best.index,
-    )
+    names = []
+    for other, owner in zip(best.other, best.owner, strict=True):
+        names.append(others[other].units[owner])
+    nearest_share = best.runs * pd.Series(shares)
+    columns = {"nearest": names, "nearest_share": nearest_share}
+    return pd.DataFrame(columns, index=best.index)

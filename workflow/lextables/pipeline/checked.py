@@ -196,6 +196,7 @@ def _plain_key(key: int | str) -> str:
 
 
 def _shown(value: Any) -> str:
+    """Return a value for a message: without secrets, at most `LONGEST` characters."""
     if value is None:
         return "nothing"
     try:

@@ -374,6 +374,7 @@ def published(values: JsonObject) -> JsonObject:
 
 
 def _without_places(entry: type[BaseModel], values: JsonObject) -> JsonObject:
+    """Return `published` values of an entry with the fields of ``entry``."""
     shown = {}
     for name, value in values.items():
         field = entry.model_fields.get(name)

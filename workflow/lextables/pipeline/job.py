@@ -142,6 +142,7 @@ def _heartbeat(log: Path, logger: logging.Logger) -> Iterator[None]:
     over = threading.Event()
 
     def beat() -> None:
+        """Write the lines until the job is over."""
         before, since = _processor_seconds(), time.monotonic()
         while not over.wait(LOOK):
             # Continue after errors such as a full disk or processes that just ended.

@@ -102,6 +102,7 @@ def _check(others: list[Owner], run: Owner, results: Path) -> str:
 
 
 def _clean(state: Path, results: Path, clean: Callable[[], None]) -> str:
+    """Remove what killed runs left; return a message, or empty if there was no lock."""
     stale = _stale(state)
     for lock in stale:
         lock.unlink()

@@ -100,6 +100,7 @@ class _UniqueKeys(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
     def construct_mapping(
         self, node: yaml.MappingNode, deep: bool = False
     ) -> dict[Hashable, Any]:
+        """Return the mapping of a node; raise `MarkedYAMLError` for a repeated key."""
         seen = set()
         for key, _ in node.value:
             if not isinstance(key, yaml.ScalarNode):

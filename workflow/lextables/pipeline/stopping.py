@@ -62,6 +62,7 @@ class Stopping:
             sys.exit(STOPPED)  # Snakemake then cancels the jobs on the cluster
 
     def _obey(self) -> None:
+        """Announce each signal, and end the jobs of this machine at Ctrl-C."""
         while True:
             number = self._signals.get()
             if (

@@ -120,6 +120,7 @@ class File(Entry):
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
+        """Raise `ValueError` for keys that contradict each other, or that are missing."""
         if self.digest and self.unpinned:
             raise ValueError(
                 "a file has a 'digest', or the reason why it is 'unpinned', not both"

@@ -328,6 +328,7 @@ def _attempt(
     check_space: Callable[[int], None],
     client: Client,
 ) -> Digests:
+    """Make one attempt of a `download`; return the digests of the complete file."""
     received, version = part.resumable(address)
     if size is not None:
         check_space(size - received)

@@ -127,6 +127,7 @@ def _is_mark(element: Element) -> bool:
 
 
 def _part(opinion: Element, kind: str) -> Part:
+    """Return one opinion: its body, and its footnotes at the end of the text."""
     body, notes, author = _Text(), _Text(), ""
     for element in opinion:
         if not isinstance(element.tag, str):
@@ -185,6 +186,7 @@ class _Text:
         self._element(element, pages)
 
     def _element(self, element: Element, pages: bool) -> None:
+        """Add the text of an element, without footnote marks; note its pages if ``pages``."""
         self._add(element.text)
         for child in element:
             if isinstance(child.tag, str) and not _is_mark(child):
@@ -197,6 +199,7 @@ class _Text:
             self._add(child.tail)
 
     def _add(self, text: str | None) -> None:
+        """Add a text with collapsed white space, after the break that is due."""
         if not text:
             return
         words = CONTROL.sub(" ", text).split()

@@ -119,6 +119,7 @@ class _Attempt:
                 yield from self._of_volume(volume)
 
     def _of_volume(self, volume: Path) -> Iterator[dict[str, Any]]:
+        """Yield the rows of a volume; raise `_LostVolume` if it cannot be read."""
         left_out = 0
         for item in read_volume(volume, self._bounds, self._seen):
             if isinstance(item, Opinion):

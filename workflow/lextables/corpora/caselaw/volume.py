@@ -161,6 +161,7 @@ def _cases(metadata: bytes) -> list[Any]:
 def _read_zip(
     path: Path, bounds: Bounds, seen: dict[int, str]
 ) -> Iterator[Opinion | Fault]:
+    """Yield opinions and faults of a zip of static.case.law."""
     try:
         with zipfile.ZipFile(path) as archive:
             members = _Members(archive, bounds)
@@ -182,6 +183,7 @@ def _read_zip(
 def _zip_case(
     path: Path, members: _Members, metadata: Any, number: int, seen: dict[int, str]
 ) -> Iterator[Opinion | Fault]:
+    """Yield the opinions and faults of one case; ``number`` is its place in the metadata."""
     name = metadata.get("file_name") if isinstance(metadata, dict) else None
     if not isinstance(name, str):
         yield Fault(path.name, f"{METADATA}, case {number}", "it names no file", "case")
@@ -252,6 +254,7 @@ def _json_body(record: Any) -> Casebody:
 def _read_bulk(
     path: Path, bounds: Bounds, seen: dict[int, str]
 ) -> Iterator[Opinion | Fault]:
+    """Yield opinions and faults of a file of the bulk export."""
     try:
         for number, line in enumerate(lines(path, bounds), 1):
             if line.strip():
@@ -265,6 +268,7 @@ def _read_bulk(
 def _bulk_case(
     path: Path, where: str, line: bytes, seen: dict[int, str]
 ) -> Iterator[Opinion | Fault]:
+    """Yield the opinions and faults of one row of the bulk export."""
     try:
         record = _parsed(line)
         text, faults = _cleaned(_bulk_body(record))
@@ -337,6 +341,7 @@ def _fault_of(body: Casebody) -> str:
 def _opinions(
     path: Path, where: str, case: Case, body: Casebody, seen: dict[int, str]
 ) -> Iterator[Opinion | Fault]:
+    """Yield the opinions of a valid case, and a `Fault` for what is dropped or unusual."""
     why = _fault_of(body)
     if why:
         yield Fault(path.name, where, why, "case")
@@ -346,12 +351,12 @@ def _opinions(
     if majorities > 1:
         what = f"it has {majorities} majority opinions, so none serves as a premise"
         yield Fault(path.name, where, what, "nothing")
-    on_one_page = case.first_page == case.last_page
-    labelled = bool(body.head_page) or any(part.pages for part in body.parts)
-    if not labelled and not on_one_page:
+    has_pages = case.first_page == case.last_page or bool(body.head_page)
+    has_pages = has_pages or any(part.pages for part in body.parts)
+    if not has_pages:
         yield Fault(path.name, where, "it spans several pages and labels none", "pages")
     columns = _columns(case)
-    last_label = body.head_page
+    running = body.head_page or casebody.page_label(case.first_page)
     for position, part in enumerate(body.parts):
         if not part.text:
             continue
@@ -360,15 +365,13 @@ def _opinions(
         if len(strays) > MISPRINTS * len(part.pages):
             yield Fault(path.name, place, "its pages are out of order", "pages")
             pages = ()
-        elif labelled or on_one_page:
+        elif has_pages:
             if strays:
                 what = f"page label {', '.join(strays)} is out of order and is dropped"
                 yield Fault(path.name, place, what, "nothing")
-            pages = _from_start(
-                pages, last_label or casebody.page_label(case.first_page)
-            )
+            pages = _from_start(pages, running)
         if part.pages:
-            last_label = (pages or part.pages)[-1].label
+            running = (pages or part.pages)[-1].label
         yield Opinion(
             **columns,
             position=position,

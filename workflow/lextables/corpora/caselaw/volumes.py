@@ -61,17 +61,12 @@ class Collection:
         """
         reporter, _, span = text.partition(":")
         if reporter not in self.reporters:
+            what = f"has {reporter!r}, which is not a reporter of static.case.law"
+            do = "see https://static.case.law"
             near = get_close_matches(reporter, sorted(self.reporters), 3)
-            advice = (
-                f"use one such as {', '.join(near)}"
-                if near
-                else "see https://static.case.law"
-            )
-            raise _bad_range(
-                text,
-                f"has {reporter!r}, which is not a reporter of static.case.law",
-                advice,
-            )
+            if near:
+                do = f"use one such as {', '.join(near)}"
+            raise _bad_range(text, what, do)
         if not span:
             return self._all_volumes(text)
         start, _, end = span.partition("-")
@@ -87,16 +82,11 @@ class Collection:
         if last > max(listed):
             beyond = f"goes beyond volume {max(listed)}, the last of {reporter}"
             raise _bad_range(text, beyond, "use existing volumes")
-        in_range = {
-            number: names
-            for number, names in sorted(listed.items())
-            if first <= number <= last
-        }
-        if not in_range:
-            raise _bad_range(
-                text, f"contains no volume of {reporter}", "use existing volumes"
-            )
-        return in_range
+        numbers = [number for number in sorted(listed) if first <= number <= last]
+        if not numbers:
+            what = f"contains no volume of {reporter}"
+            raise _bad_range(text, what, "use existing volumes")
+        return {number: listed[number] for number in numbers}
 
     def knows(self, reporter: str) -> bool:
         """Return whether the volumes of a reporter are known, from the list or from a mirror."""
@@ -105,11 +95,11 @@ class Collection:
     def _all_volumes(self, reporter: str) -> Volumes:
         if self.knows(reporter):
             return self.listed.get(reporter) or self.mirrored[reporter]
-        raise _bad_range(
-            reporter,
-            f"needs the volumes of {reporter!r} in a mirror, or the collection's {LIST}",
-            f"give a range such as {reporter}:1-100, or fetch the list as in config.yaml",
+        what = (
+            f"needs the volumes of {reporter!r} in a mirror, or the collection's {LIST}"
         )
+        do = f"give a range such as {reporter}:1-100, or fetch the list as in config.yaml"
+        raise _bad_range(reporter, what, do)
 
 
 def _bad_range(text: str, what: str, do: str) -> BadInput:
@@ -122,27 +112,26 @@ def known(mirrors: Sequence[Path], fetched: Path) -> Collection:
     The first `VolumesMetadata.json` is used; volumes in a mirror are added to it.  A fetched list that cannot
     be read counts as missing.  Raises `BadInput` for such a list in a mirror.
     """
-    folders = [*(mirror / "caselaw" for mirror in mirrors), fetched]
-    path = next(
-        (folder / LIST for folder in folders if (folder / LIST).is_file()), None
-    )
     listed = {}
-    if path and not (path.parent == fetched and is_damaged(path)):
-        listed = _listed(path)
+    for folder in [*(mirror / "caselaw" for mirror in mirrors), fetched]:
+        path = folder / LIST
+        if path.is_file():
+            if folder != fetched or not is_damaged(path):
+                listed = _listed(path)
+            break
+    names = REPORTERS.read_text(encoding="utf-8").splitlines()[1:]
+    reporters = {*names, *listed}
     mirrored: dict[str, dict[int, list[str]]] = {}
-    reporters = set(REPORTERS.read_text(encoding="utf-8").splitlines()[1:]) | set(
-        listed
-    )
-    for folder in folders[:-1]:
-        for inner in sorted(folder.iterdir()) if folder.is_dir() else ():
-            stems = [file.stem for file in inner.glob("*.zip")]
-            numbers = [stem for stem in stems if whole_number(stem) is not None]
-            if numbers:
-                reporters.add(inner.name)
-            for name in numbers:
-                mirrored.setdefault(inner.name, {})[int(name)] = [name]
-                if inner.name in listed:
-                    listed[inner.name].setdefault(int(name), [name])
+    for mirror in mirrors:
+        for file in sorted(mirror.glob("caselaw/*/*.zip")):
+            number = whole_number(file.stem)
+            if number is None:
+                continue
+            reporter = file.parent.name
+            reporters.add(reporter)
+            mirrored.setdefault(reporter, {})[number] = [file.stem]
+            if reporter in listed:
+                listed[reporter].setdefault(number, [file.stem])
     return Collection(frozenset(reporters), listed, mirrored)
 
 
@@ -164,19 +153,18 @@ def is_damaged(path: Path) -> bool:
 def _listed(path: Path) -> dict[str, dict[int, list[str]]]:
     """The volumes in a `VolumesMetadata.json` that have a number ("Index" has none)."""
     again = "fetch it again from static.case.law"
-    listed = typed(
-        list[_Volume], json_value(path.read_bytes(), str(path), again), str(path), again
-    )
+    content = json_value(path.read_bytes(), str(path), again)
+    listed = typed(list[_Volume], content, str(path), again)
     by_reporter: dict[str, dict[int, list[str]]] = {}
     for volume in listed:
         number = whole_number(volume.volume_number)
         if number is not None:
             numbers = by_reporter.setdefault(volume.reporter_slug, {})
             numbers.setdefault(number, []).append(volume.volume_folder)
-    return {
-        reporter: {number: sorted(names) for number, names in numbers.items()}
-        for reporter, numbers in by_reporter.items()
-    }
+    for numbers in by_reporter.values():
+        for names in numbers.values():
+            names.sort()
+    return by_reporter
 
 
 def shards(
@@ -191,16 +179,11 @@ def shards(
     volumes_by_reporter: dict[str, dict[int, Sequence[str]]] = {}
     for text in collection.expanded(ranges):
         reporter = text.partition(":")[0]
-        chosen, volumes = (
-            volumes_by_reporter.setdefault(reporter, {}),
-            collection.volumes(text),
-        )
-        if twice := sorted(chosen.keys() & volumes.keys()):
-            raise BadInput(
-                f"caselaw has {reporter}/{twice[0]} twice",
-                where="config",
-                do="list each volume once",
-            )
+        chosen = volumes_by_reporter.setdefault(reporter, {})
+        volumes = collection.volumes(text)
+        for number in sorted(chosen.keys() & volumes.keys()):
+            what = f"caselaw has {reporter}/{number} twice"
+            raise BadInput(what, where="config", do="list each volume once")
         chosen.update(volumes)
     by_name: dict[str, list[str]] = {}
     shard: list[str] = []
@@ -217,7 +200,8 @@ def _parts(volumes: Volumes, size: int) -> Iterator[list[str]]:
 
     Cutting by number means that a volume added later changes only one part.
     """
-    first, part = 0, list[str]()
+    first = 0
+    part: list[str] = []
     for number, names in sorted(volumes.items()):
         if part and number >= first + size:
             yield part

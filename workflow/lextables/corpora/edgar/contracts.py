@@ -326,6 +326,7 @@ def contracts(
 def _row(
     filing: Filing, address: str, document: Document, sequence: int, faults: Faults
 ) -> Row | None:
+    """Return the row of an exhibit; None, and a fault, if it has no text."""
     where = f"{address}, {document.type}, sequence {sequence}"
     try:
         contract = contract_text(document.body)

@@ -263,6 +263,7 @@ class _Flow:
         self.cells: list[tuple[int, int]] = []
 
     def of(self, root: LexborNode) -> str:
+        """Return the text of a tree."""
         # An explicit stack, because some filings nest thousands deep.
         open_: list[tuple[LexborNode, str, bool]] = []
         node: LexborNode | None = root
@@ -288,6 +289,7 @@ class _Flow:
         return "".join(self.out)
 
     def _enter(self, tag: str, breaks: bool) -> None:
+        """Note the gaps before a tag; ``breaks``: a page begins at it."""
         # Inside a table a rule underlines a figure.
         if breaks or (tag == "hr" and not self.cells):
             self._page()
@@ -303,6 +305,7 @@ class _Flow:
         self.pre += tag == "pre"
 
     def _leave(self, tag: str, breaks: bool) -> None:
+        """Note the gaps after a tag; ``breaks``: a page ends at it."""
         self.pre -= tag == "pre"
         if tag in ("td", "th"):
             written, gap = self.cells.pop()
@@ -324,6 +327,7 @@ class _Flow:
         self.gap = 0
 
     def _write(self, text: str) -> None:
+        """Write the words of a text after the widest gap that is due."""
         if self.pre:
             if text:
                 self.out += (_GAP[self.gap], text.replace("\r\n", "\n"))

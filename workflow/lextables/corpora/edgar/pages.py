@@ -195,6 +195,8 @@ class Pages:
         return cached
 
     def _fetch(self, address: str, cached: Path) -> None:
+        """Fetch a page to the cache; raise `Gone`, or `BadInput` if it cannot be had."""
+
         def hold(failure: BaseException, seconds: float) -> None:
             if isinstance(failure, _Refused):
                 self.pace.hold(seconds)
@@ -214,6 +216,7 @@ class Pages:
             raise BadInput(f"the server {failure}", where=address, do=do) from failure
 
     def _ask(self, address: str, cached: Path) -> None:
+        """Make one request; raise `Gone`, `TemporaryFailure` or `DownloadFailed`."""
         self.pace.wait()
         with self.client.ask(
             self.session.get, address, allow_redirects=False
@@ -237,6 +240,7 @@ class Pages:
         raise DownloadFailed(status)
 
     def _write_cached(self, answer: requests.Response, cached: Path) -> None:
+        """Write the body of an answer to the cache; raise `TemporaryFailure` if it is cut."""
         encoding = answer.headers.get("Content-Encoding", "identity").strip().lower()
         if encoding not in ("gzip", "x-gzip", "identity", ""):
             raise TemporaryFailure(f"sent a page encoded as {quoted(encoding)}")

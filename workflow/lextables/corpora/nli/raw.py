@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
@@ -73,16 +74,13 @@ class Form:
     def pairs(self, stream: IO[bytes], name: str) -> Iterator[Pair]:
         """Yield the pairs of a file. Raises `BadInput` with the place of the first fault."""
         for where, record in self.records(stream, name):
-            premise, hypothesis, label = (
-                value(record, key, str, where)
-                for key in (self.premise, self.hypothesis, self.label)
-            )
+            premise = value(record, self.premise, str, where)
+            hypothesis = value(record, self.hypothesis, str, where)
+            label = value(record, self.label, str, where)
             if label not in self.spelt:
-                raise BadInput(
-                    f"{self.label!r} is {label!r}, not one of {', '.join(map(repr, self.spelt))}",
-                    where=where,
-                    do=RESTORE,
-                )
+                allowed = ", ".join(map(repr, self.spelt))
+                what = f"{self.label!r} is {label!r}, not one of {allowed}"
+                raise BadInput(what, where=where, do=RESTORE)
             yield Pair(premise, hypothesis, self.spelt[label])
 
 
@@ -93,14 +91,15 @@ def of_documents(stream: IO[bytes], name: str) -> Iterator[tuple[str, Record]]:
     in the authors' code; the published files have one each.
     """
     content = json_object(stream, name)
-    hypotheses = {
-        key: value(label, "hypothesis", str, f"{name}, label {key}")
-        for key, label in value(content, "labels", dict, name).items()
-    }
+    hypotheses = {}
+    for key, label in value(content, "labels", dict, name).items():
+        where = f"{name}, label {key}"
+        hypotheses[key] = value(label, "hypothesis", str, where)
     for number, document in enumerate(value(content, "documents", list, name), 1):
         where = f"{name}, document {number}"
         text = value(document, "text", str, where)
-        if not (sets := value(document, "annotation_sets", list, where)):
+        sets = value(document, "annotation_sets", list, where)
+        if not sets:
             raise BadInput("has no annotation set", where=where, do=RESTORE)
         chosen = value(sets[0], "annotations", dict, where)
         for key, hypothesis in hypotheses.items():
@@ -191,11 +190,11 @@ class Spool:
         Call it once, before reading.
         """
         with ExitStack() as opened_files:
-            files = [
-                opened_files.enter_context(path.open("w", encoding="utf-8"))
-                for path in self._texts
-            ]
-            out = opened_files.enter_context(self._examples.open("w", encoding="utf-8"))
+            files = []
+            for path in [*self._texts, self._examples]:
+                file = path.open("w", encoding="utf-8")
+                files.append(opened_files.enter_context(file))
+            out = files.pop()
             for row, premise, hypothesis, times in examples:
                 ids = {
                     "text_id": _write_text(files, premise),
@@ -208,9 +207,9 @@ class Spool:
         with self._examples.open(encoding="utf-8") as lines:
             for line in lines:
                 row, times = json.loads(line)
-                suffixes = (
-                    [f".{repeat:02d}" for repeat in range(times)] if times > 1 else [""]
-                )
+                suffixes = [""]
+                if times > 1:
+                    suffixes = [f".{repeat:02d}" for repeat in range(times)]
                 for suffix in suffixes:
                     yield row | {"example_id": row["example_id"] + suffix}
 
@@ -257,15 +256,14 @@ def read(name: str, published: Published) -> Rows:
     counted. All files are read completely before the first row; the rows are then streamed from disk. Raises
     `BadInput` for the first fault.
     """
-    parts, head = PARTS[name](published.given), ENTAILMENT if name == "docnli" else NLI
-    spool, notes = Spool(), Counter[str]()
+    parts = PARTS[name](published.given)
+    head = ENTAILMENT if name == "docnli" else NLI
+    spool = Spool()
+    notes: Counter[str] = Counter()
     # Examples are sorted by their ids, which begin with the part's name.
     ordered = sorted(parts, key=lambda part: part.name)
-    spool.fill(
-        example
-        for part in ordered
-        for example in _examples(part, published, head, notes)
-    )
+    examples = (_examples(part, published, head, notes) for part in ordered)
+    spool.fill(chain.from_iterable(examples))
     texts = spool.texts(TokenCounter().sequence_length)
     return Rows({"examples": spool.examples(), "heads": [head], "texts": texts}, notes)
 
@@ -273,17 +271,16 @@ def read(name: str, published: Published) -> Rows:
 def _examples(
     part: Part, published: Published, head: Row, notes: Counter[str]
 ) -> Iterator[tuple[Row, str, str, int]]:
+    """Yield the examples of a published file as `Spool.fill` takes them; count ``notes``."""
     with stream_of(published.file(part.file), part.inside) as (stream, name):
         for number, pair in enumerate(part.form.pairs(stream, name), 1):
             if pair.label is None:
                 notes[f"pairs without a label in {part.name}"] += 1
                 continue
-            for kind, text in (
-                ("premises", pair.premise),
-                ("hypotheses", pair.hypothesis),
-            ):
-                if not text.strip():
-                    notes[f"{kind} without a word in {part.name}"] += 1
+            if not pair.premise.strip():
+                notes[f"premises without a word in {part.name}"] += 1
+            if not pair.hypothesis.strip():
+                notes[f"hypotheses without a word in {part.name}"] += 1
             row = {
                 "example_id": f"{part.name}-{number:07d}",
                 "split": part.split,
@@ -294,6 +291,7 @@ def _examples(
 
 
 def _anli(settings: Mapping[str, Mapping[str, int]]) -> Iterator[Part]:
+    """Yield the parts of the data set `anli`; ``settings`` has the repeats of each round."""
     for split in SPLITS:
         yield Part("snli", split, SNLI, "snli", f"snli_1.0_{split}.jsonl")
         yield Part("fever", split, FEVER_NLI, "fever", f"{split}_fitems.jsonl")
