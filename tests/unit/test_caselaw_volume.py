@@ -204,11 +204,8 @@ WRONG_METADATA = [
     ({"id": None}, "id = nothing is not allowed"),
     ({"id": True}, "id = True is not allowed"),
     ({"id": 3.0}, "id = 3.0 is not allowed"),
-    ({"id": 1.9}, "id = 1.9 is not allowed"),
     ({"id": 0}, "id = 0 is not allowed"),
-    ({"id": -5}, "id = -5 is not allowed"),
     ({"id": "007"}, "id = '007' is not allowed"),
-    ({"id": [2]}, "id = [2] is not allowed"),
     ({"id": 1 << 63}, "id = 9223372036854775808 is not allowed"),
     ({"id": 10**30}, "id = 1e+30 is not allowed"),
     ({"decision_date": None}, "decision_date = nothing is not allowed"),
@@ -216,20 +213,14 @@ WRONG_METADATA = [
         {"decision_date": ""},
         "decision_date: a date is a day",
     ),
-    ({"decision_date": 1990}, "decision_date = 1990 is not allowed"),
-    ({"decision_date": "99-99-9999"}, "decision_date: a date is a day"),
     (
         {"decision_date": "2001-02-30"},
         "decision_date: a date is a day",
     ),
-    ({"decision_date": "1900-02-29"}, "decision_date: a date is a day"),
     (
         {"decision_date": "2001-13"},
         "decision_date: a date is a day",
     ),
-    ({"decision_date": "2001-00"}, "decision_date: a date is a day"),
-    ({"decision_date": "0000"}, "decision_date: a date is a day"),
-    ({"decision_date": "2001-1-1"}, "decision_date: a date is a day"),
     ({"decision_date": "2001-W01-1"}, "decision_date: a date is a day"),
     ({"decision_date": "2001-01-01\n"}, "decision_date: a date is a day"),
     ({"decision_date": "١٩٩٠"}, "decision_date: a date is a day"),
@@ -237,21 +228,14 @@ WRONG_METADATA = [
         {"decision_date": "9" * 6000},
         "decision_date: a date is a day",
     ),
-    ({"court": None}, "court = nothing is not allowed"),
-    ({"court": ["Court"]}, "court = ['Court'] is not allowed"),
     ({"court": {}}, "court.name is missing"),
-    ({"court": {"name": None}}, "court.name = nothing is not allowed"),
     ({"court": NESTED}, "court = [[[["),
     ({"jurisdiction": {"name": "Ill."}}, "jurisdiction.name_long is missing"),
     ({"name": 3}, "name = 3 is not allowed"),
-    ({"name_abbreviation": None}, "name_abbreviation = nothing is not allowed"),
-    ({"first_page": None}, "first_page = nothing is not allowed"),
-    ({"last_page": 12}, "last_page = 12 is not allowed"),
     (
         {"first_page": "1" * 51},
         "first_page = '1111",
     ),
-    ({"citations": None}, "citations = nothing is not allowed"),
     ({"citations": ["7 Test 10"]}, "citations.0 = '7 Test 10' is not allowed"),
     (
         {"citations": [{"type": "official", "cite": None}]},
@@ -304,7 +288,6 @@ def test_every_form_of_date_is_read_as_published(tmp_path, date):
     [
         ({}, "First."),
         ({"file_name": "0001-01"}, "Second."),
-        ({"court": None}, "First."),
     ],
 )
 def test_a_repeated_id_is_left_out(tmp_path, other, kept):
@@ -422,59 +405,14 @@ def test_the_first_of_repeated_page_labels_is_used(tmp_path):
     assert len(faults) == 1
 
 
-def test_missing_html_is_replaced_by_json(tmp_path):
-    path = tmp_path / "7.zip"
-    record = {
-        "casebody": {
-            "opinions": [
-                {"type": "majority", "author": None, "text": "One.\n\n Two\x07."}
-            ]
-        }
-    }
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr(
-            "metadata/CasesMetadata.json",
-            json.dumps([metadata(1), metadata(2), metadata(3)]),
-        )
-        archive.writestr("json/0001-01.json", json.dumps(record))
-        archive.writestr("html/0003-01.html", GOOD)
-    opinions, faults = read(path)
-    assert [o.text for o in opinions] == ["One.\nTwo .", "A good opinion."]
-    assert [str(f) for f in faults] == [
-        "7.zip, html/0001-01.html: the file is missing, so its text comes from json/; the rest is kept.",
-        "7.zip, html/0002-01.html: the file is missing, and so is its json/ twin; the case is left out.",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("record", "sentence"),
-    [
-        (
-            {"casebody": {"opinions": None}},
-            "casebody.opinions = nothing is not allowed",
-        ),
-        (
-            {"casebody": {"opinions": [{"type": 3, "text": "A."}]}},
-            "casebody.opinions.0.type = 3 is not allowed",
-        ),
-        (
-            {"casebody": {"opinions": [{"type": "majority"}]}},
-            "casebody.opinions.0.text is missing",
-        ),
-        ({}, "casebody is missing"),
-        (NESTED, "[[[["),
-    ],
-)
-def test_an_invalid_json_twin_removes_only_its_case(tmp_path, record, sentence):
+def test_a_case_without_its_html_is_left_out(tmp_path):
     with zipfile.ZipFile(tmp_path / "7.zip", "w") as archive:
-        archive.writestr(
-            "metadata/CasesMetadata.json", json.dumps([metadata(1), metadata(2)])
-        )
-        archive.writestr("json/0001-01.json", json.dumps(record))
+        cases = json.dumps([metadata(1), metadata(2)])
+        archive.writestr("metadata/CasesMetadata.json", cases)
         archive.writestr("html/0002-01.html", GOOD)
     opinions, (fault,) = read(tmp_path / "7.zip")
     assert [o.case_id for o in opinions] == [2]
-    assert str(fault).startswith(f"7.zip, html/0001-01.html: {sentence}")
+    assert str(fault) == f"7.zip, html/0001-01.html: the file is missing; {LEFT_OUT}."
 
 
 def test_a_damaged_member_removes_only_its_case(tmp_path):

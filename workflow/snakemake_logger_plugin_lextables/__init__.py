@@ -141,7 +141,11 @@ class LogHandler(LogHandlerBase):
         if is_terminal:
             file, form = self.stream, BAR
         self.bar = tqdm(
-            total=total, file=file, bar_format=form, dynamic_ncols=True, leave=False
+            total=total,
+            file=file,
+            bar_format=form,
+            dynamic_ncols=True,
+            leave=False,
         )
         ticking = (self.bar, is_terminal)
         threading.Thread(target=self._tick, args=ticking, daemon=True).start()

@@ -84,7 +84,13 @@ class Split:
     words: list[int] = field(default_factory=list)
     short: int = 0
 
-    def add(self, unit: str, words: int, runs: np.ndarray, file: BinaryIO) -> None:
+    def add(
+        self,
+        unit: str,
+        words: int,
+        runs: np.ndarray,
+        file: BinaryIO,
+    ) -> None:
         """Add a unit, and its runs to the open file."""
         if len(runs):
             self.units.append(unit)
@@ -257,7 +263,11 @@ def _nearest(
         for first in range(0, len(hashes), CHUNK):
             at = first + np.flatnonzero(np.isin(hashes[first : first + CHUNK], wanted))
             owner = np.searchsorted(other_starts, at, side="right") - 1
-            columns = {"hash": hashes[at], "other": number, "owner": owner}
+            columns = {
+                "hash": hashes[at],
+                "other": number,
+                "owner": owner,
+            }
             places.append(pd.DataFrame(columns))
     matches = sample.merge(pd.concat(places).drop_duplicates(), on="hash")
     counts = matches.groupby(["unit", "other", "owner"]).size().reset_index(name="runs")

@@ -35,7 +35,12 @@ Schema = Mapping[str, Any]
 
 
 def checked(
-    kind: Any, values: Any, *, where: str, do: str = "", quotes: str = QUOTES
+    kind: Any,
+    values: Any,
+    *,
+    where: str,
+    do: str = "",
+    quotes: str = QUOTES,
 ) -> Any:
     """Return ``values`` as the type ``kind`` or that of a `TypeAdapter`.
 

@@ -149,7 +149,12 @@ class UserRow(BaseModel):
     )
     trained_on: tuple[Word, ...] | None = None
 
-    @field_validator("trained_on", "file", mode="before", check_fields=False)
+    @field_validator(
+        "trained_on",
+        "file",
+        mode="before",
+        check_fields=False,
+    )
     @classmethod
     def _listed(cls, value: Any) -> Any:
         return listed(value, str)
@@ -408,7 +413,12 @@ def load(values: JsonObject, known_papers: list[str], root: Path) -> Config:
     """
     removed.check(values, "config")
     do = "correct it in config.yaml or after --config"
-    config = checked(Config, dict(values), where="config", do=do)
+    config = checked(
+        Config,
+        dict(values),
+        where="config",
+        do=do,
+    )
     for key, value in values.items():
         if without_url_secrets(str(value)) != str(value):
             what = f"{key} = {value!r} has a password or a key in a URL, which would be written to logs"

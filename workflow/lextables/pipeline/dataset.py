@@ -249,7 +249,11 @@ def read(
 def row_hash(row: Row) -> str:
     """The first 16 hex digits of the SHA-256 of a row as canonical JSON."""
     text = json.dumps(
-        row, sort_keys=True, ensure_ascii=False, default=str, separators=(",", ":")
+        row,
+        sort_keys=True,
+        ensure_ascii=False,
+        default=str,
+        separators=(",", ":"),
     )
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -262,7 +266,11 @@ def census(table: Table, path: str | Path) -> JsonObject:
     """
     with parquet_file(path) as file:
         total = file.metadata.num_rows
-    marks = {"first": 0, "middle": total // 2, "last": total - 1}
+    marks = {
+        "first": 0,
+        "middle": total // 2,
+        "last": total - 1,
+    }
     histograms: dict[str, Counter[str]] = {label: Counter() for label in table.labels}
     hashes: dict[str, str] = {}
     all_rows = hashlib.sha256()
@@ -298,7 +306,14 @@ def write_all(
 def write_census(path: str | Path, record: JsonObject) -> None:
     """Write a census as indented JSON, readable for people and ``diff``."""
     write_text(
-        path, json.dumps(record, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+        path,
+        json.dumps(
+            record,
+            indent=2,
+            sort_keys=True,
+            ensure_ascii=False,
+        )
+        + "\n",
     )
 
 

@@ -29,7 +29,13 @@ class BadInput(Exception):
     passwords are removed from the sentence.
     """
 
-    def __init__(self, what: str, *, where: str = "", do: str = "") -> None:
+    def __init__(
+        self,
+        what: str,
+        *,
+        where: str = "",
+        do: str = "",
+    ) -> None:
         self.what = _short(what)
         self.where = _short(where)
         self.do = _short(do)

@@ -55,7 +55,10 @@ _DECODER = JSONDecoder(object_pairs_hook=_unique)
 
 
 def json_prefix(
-    text: str, start: int, where: str, do: str = RESTORE
+    text: str,
+    start: int,
+    where: str,
+    do: str = RESTORE,
 ) -> tuple[Any, int]:
     """Return the JSON value that begins at ``start``, and where it ends.
 
@@ -98,7 +101,10 @@ def json_value(content: str | bytes, where: str, do: str = RESTORE) -> Any:
 
 
 def utf8(
-    content: bytes, where: str, do: str = RESTORE, encoding: str = "utf-8-sig"
+    content: bytes,
+    where: str,
+    do: str = RESTORE,
+    encoding: str = "utf-8-sig",
 ) -> str:
     """Return bytes as text, by default without a byte order mark; raises `BadInput` if they are not UTF-8."""
     try:
@@ -115,12 +121,23 @@ def _adapter(kind: Any) -> TypeAdapter:
     return TypeAdapter(kind)
 
 
-def typed(kind: Any, value: Any, where: str = "", do: str = RESTORE) -> Any:
+def typed(
+    kind: Any,
+    value: Any,
+    where: str = "",
+    do: str = RESTORE,
+) -> Any:
     """Return a JSON value as ``kind``, such as a `Strict` model.
 
     Raises `BadInput` for the first wrong value, with its key.
     """
-    return checked(_adapter(kind), value, where=where, do=do, quotes="")
+    return checked(
+        _adapter(kind),
+        value,
+        where=where,
+        do=do,
+        quotes="",
+    )
 
 
 # Files of the results

@@ -184,14 +184,22 @@ def versions() -> dict[str, str]:
 
 
 def identity(
-    data: Any, code: str, device: str, start: Iterable[str] = ()
+    data: Any,
+    code: str,
+    device: str,
+    start: Iterable[str] = (),
 ) -> JsonObject:
     """Return the identity of a run's checkpoints in addition to its settings: data, code, libraries, device.
 
     For checkpoints ``device`` is its kind (`models.device.kind`): a retry may get another GPU.
     ``start`` is the content of the weights of other runs that it starts from.
     """
-    found = {"data": data, "code": code, "libraries": versions(), "device": device}
+    found = {
+        "data": data,
+        "code": code,
+        "libraries": versions(),
+        "device": device,
+    }
     contents = list(start)
     if contents:
         found["start"] = contents

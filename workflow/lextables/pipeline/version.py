@@ -29,7 +29,11 @@ def made_by() -> JsonObject:
     ``commit`` and ``modified`` are None where the project is no git checkout of its own, such as an
     unpacked archive, or where git is not installed.
     """
-    record: JsonObject = {"version": __version__, "commit": None, "modified": None}
+    record: JsonObject = {
+        "version": __version__,
+        "commit": None,
+        "modified": None,
+    }
     # The first line is where the checkout begins: an archive may lie inside the checkout of something else.
     top, _, commit = _git("rev-parse", "--show-toplevel", "HEAD").partition("\n")
     if commit and ROOT.samefile(top):
@@ -63,7 +67,10 @@ def _git(*arguments: str) -> str:
     command = ["git", "--no-optional-locks", "-C", str(ROOT), *arguments]
     try:
         return subprocess.run(
-            command, capture_output=True, text=True, check=True
+            command,
+            capture_output=True,
+            text=True,
+            check=True,
         ).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
         return ""

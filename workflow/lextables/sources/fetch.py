@@ -395,7 +395,10 @@ def _from_addresses(
 
 
 def _check_download(
-    release: Candidate, digests: Digests, path: Path, name: str
+    release: Candidate,
+    digests: Digests,
+    path: Path,
+    name: str,
 ) -> None:
     """Raise `WrongContent` or `WrongKind` if a download is not the file ``name``."""
     if not release.digest:

@@ -124,7 +124,12 @@ def json_object(stream: IO[bytes], name: str) -> Record:
     return _object(stream.read(), name)
 
 
-def value(record: Any, key: str, kind: type, where: str) -> Any:
+def value(
+    record: Any,
+    key: str,
+    kind: type,
+    where: str,
+) -> Any:
     """Return ``record[key]``, which must be of type ``kind``.
 
     Raises `BadInput` if the record is no object, the key is missing, or the type differs.

@@ -292,7 +292,10 @@ def _name_of(names: Iterable[str], file: str) -> str:
 
 
 def _candidates(
-    registered: File, name: str, file: str, values: Mapping[str, str]
+    registered: File,
+    name: str,
+    file: str,
+    values: Mapping[str, str],
 ) -> Iterator[Candidate]:
     """Yield the published bytes of ``file``, if there are any, and its variants.
 

@@ -175,7 +175,13 @@ class Client:
 
         Raises `TemporaryFailure` if no answer comes, and `DownloadFailed` for an answer that cannot be used.
         """
-        ask = partial(get, address, stream=True, timeout=self.timeouts, **options)
+        ask = partial(
+            get,
+            address,
+            stream=True,
+            timeout=self.timeouts,
+            **options,
+        )
         try:
             return _within(max(self.timeouts), ask)
         except (requests.ConnectionError, TimeoutError, requests.Timeout) as error:
@@ -188,7 +194,10 @@ class Client:
             ) from error
 
     def body(
-        self, answer: requests.Response, start: int = 0, decoded: bool = False
+        self,
+        answer: requests.Response,
+        start: int = 0,
+        decoded: bool = False,
     ) -> Iterator[bytes]:
         """Yield the bytes of an answer, from byte ``start`` of the file, as they are sent or ``decoded``.
 
@@ -353,7 +362,12 @@ def _attempt(
         )
 
 
-def _start(answer: requests.Response, part: Part, received: int, version: str) -> int:
+def _start(
+    answer: requests.Response,
+    part: Part,
+    received: int,
+    version: str,
+) -> int:
     """Return the offset of the first byte of the body, or raise for an error status."""
     status = f"answered {answer.status_code} {quoted(answer.reason)}"
     if answer.status_code == 206:
@@ -413,7 +427,11 @@ def retry_after(value: str) -> float:
 
 
 def _receive(
-    body: Iterator[bytes], part: Part, start: int, total: int | None, digests: Digests
+    body: Iterator[bytes],
+    part: Part,
+    start: int,
+    total: int | None,
+    digests: Digests,
 ) -> Digests:
     """Append the body to the ``start`` bytes in ``part`` and return the digests of the file."""
     if start:

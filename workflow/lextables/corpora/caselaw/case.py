@@ -71,26 +71,6 @@ class Case(CaseKey):
     court: Court
 
 
-class JsonOpinion(Strict):
-    """An opinion of a file in json/."""
-
-    type: str | None
-    author: str | None = None
-    text: str
-
-
-class JsonBody(Strict):
-    """The opinions of a file in json/."""
-
-    opinions: list[JsonOpinion]
-
-
-class JsonCase(Strict):
-    """A file in json/, which has the text of a case without page labels."""
-
-    casebody: JsonBody
-
-
 Checked = TypeVar("Checked", bound=BaseModel)
 
 

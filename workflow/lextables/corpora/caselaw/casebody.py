@@ -69,7 +69,10 @@ def from_xml(data: str) -> Casebody:
     if _ENTITIES.search(data):
         raise Unreadable("its XML declares entities, which are refused")
     parser = etree.XMLParser(
-        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        huge_tree=False,
     )
     try:
         root = etree.fromstring(data.encode(), parser)

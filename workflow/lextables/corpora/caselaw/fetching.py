@@ -67,7 +67,13 @@ class Source:
             with suppress(Unreadable):  # it is fetched again
                 return ids_of(metadata.read_bytes())
         file = resolve(self.registry, "caselaw", f"{volume}/{metadata.name}")
-        fetch(file, metadata, mirrors=self.mirrors, client=client, say=self.say)
+        fetch(
+            file,
+            metadata,
+            mirrors=self.mirrors,
+            client=client,
+            say=self.say,
+        )
         try:
             return ids_of(metadata.read_bytes())
         except Unreadable as error:
@@ -93,7 +99,11 @@ class Source:
 
 
 def fetch_volumes(
-    volumes: Sequence[str], source: Source, *, skip: bool, cases: Set[int] | None = None
+    volumes: Sequence[str],
+    source: Source,
+    *,
+    skip: bool,
+    cases: Set[int] | None = None,
 ) -> JsonObject:
     """Fetch ``volumes`` (`<reporter>/<volume>`), each with a provenance file.
 

@@ -18,11 +18,10 @@ from lextables.corpora.caselaw.case import (
     LONGEST_LABEL,
     Case,
     CaseKey,
-    JsonCase,
     Unreadable,
     checked,
 )
-from lextables.corpora.caselaw.casebody import CONTROL, Casebody, Part
+from lextables.corpora.caselaw.casebody import CONTROL, Casebody
 from lextables.corpora.caselaw.opinion import MAJORITY, Fault, Opinion, Page
 from lextables.pipeline.errors import BadInput
 from lextables.sources.archives import (
@@ -48,7 +47,7 @@ def read_volume(
 ) -> Iterator[Opinion | Fault]:
     """Yield the opinions of a volume in order, and a `Fault` for each fault in it.
 
-    A ``.zip`` is a volume of static.case.law (metadata/CasesMetadata.json, html/, json/); ``.jsonl``
+    A ``.zip`` is a volume of static.case.law (metadata/CasesMetadata.json, html/); ``.jsonl``
     and ``.jsonl.xz`` are the former bulk export (one case per line, its body in XML).  A case whose id is in
     ``seen`` is left out; the ids of the others are added to it, with their places.  Memory: one case, the
     volume's metadata and ``seen``.  A fault that loses the volume is the last item; opinions yielded
@@ -181,7 +180,11 @@ def _read_zip(
 
 
 def _zip_case(
-    path: Path, members: _Members, metadata: Any, number: int, seen: dict[int, str]
+    path: Path,
+    members: _Members,
+    metadata: Any,
+    number: int,
+    seen: dict[int, str],
 ) -> Iterator[Opinion | Fault]:
     """Yield the opinions and faults of one case; ``number`` is its place in the metadata."""
     name = metadata.get("file_name") if isinstance(metadata, dict) else None
@@ -194,11 +197,10 @@ def _zip_case(
         yield case
         return
     try:
-        body, faults = _zip_body(members, name)
+        text, faults = _cleaned(_decoded(members.read(where)))
+        body = casebody.from_html(text)
     except KeyError:
-        yield Fault(
-            path.name, where, "the file is missing, and so is its json/ twin", "case"
-        )
+        yield Fault(path.name, where, "the file is missing", "case")
     except zipfile.BadZipFile as error:
         yield Fault(path.name, where, f"the file is damaged ({error})", "case")
     except (OverBounds, Unreadable) as error:
@@ -209,7 +211,10 @@ def _zip_case(
 
 
 def _new_case(
-    path: Path, where: str, metadata: Any, seen: dict[int, str]
+    path: Path,
+    where: str,
+    metadata: Any,
+    seen: dict[int, str],
 ) -> Case | Fault:
     """The checked metadata of a case, or the fault for which it is left out."""
     try:
@@ -229,28 +234,6 @@ def _with_id(where: str, metadata: Any) -> str:
     return where
 
 
-def _zip_body(members: _Members, name: str) -> tuple[Casebody, list[str]]:
-    """The body from html/, which has the page labels, or else from json/, which has none."""
-    try:
-        raw = members.read(f"html/{name}.html")
-    except KeyError:
-        record = _parsed(members.read(f"json/{name}.json"))
-        return _json_body(record), ["the file is missing, so its text comes from json/"]
-    text, repairs = _cleaned(_decoded(raw))
-    return casebody.from_html(text), repairs
-
-
-def _json_body(record: Any) -> Casebody:
-    parts = []
-    for opinion in checked(JsonCase, record).casebody.opinions:
-        lines = CONTROL.sub(" ", opinion.text).split("\n")
-        paragraphs = [" ".join(line.split()) for line in lines]
-        text = "\n".join(filter(None, paragraphs))
-        kind, author = opinion.type or "", opinion.author or ""
-        parts.append(Part(kind, author, text, (), len(text)))
-    return Casebody("", tuple(parts))
-
-
 def _read_bulk(
     path: Path, bounds: Bounds, seen: dict[int, str]
 ) -> Iterator[Opinion | Fault]:
@@ -266,7 +249,10 @@ def _read_bulk(
 
 
 def _bulk_case(
-    path: Path, where: str, line: bytes, seen: dict[int, str]
+    path: Path,
+    where: str,
+    line: bytes,
+    seen: dict[int, str],
 ) -> Iterator[Opinion | Fault]:
     """Yield the opinions and faults of one row of the bulk export."""
     try:
@@ -339,7 +325,11 @@ def _fault_of(body: Casebody) -> str:
 
 
 def _opinions(
-    path: Path, where: str, case: Case, body: Casebody, seen: dict[int, str]
+    path: Path,
+    where: str,
+    case: Case,
+    body: Casebody,
+    seen: dict[int, str],
 ) -> Iterator[Opinion | Fault]:
     """Yield the opinions of a valid case, and a `Fault` for what is dropped or unusual."""
     why = _fault_of(body)

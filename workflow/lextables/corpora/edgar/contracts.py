@@ -108,7 +108,12 @@ class Faults:
         self.counts: Counter[str] = Counter()
         self.sentences: defaultdict[str, list[str]] = defaultdict(list)
 
-    def add(self, kind: str, where: str, what: str) -> None:
+    def add(
+        self,
+        kind: str,
+        where: str,
+        what: str,
+    ) -> None:
         """Count and log an error of ``kind``."""
         sentence = f"{where}: {what}."
         self.counts[kind] += 1
@@ -185,7 +190,10 @@ class Filing:
 
 
 def filings(
-    lines: Iterable[bytes], forms: Collection[str], where: str, faults: Faults
+    lines: Iterable[bytes],
+    forms: Collection[str],
+    where: str,
+    faults: Faults,
 ) -> list[Filing]:
     """Return the filings of ``forms`` in an index, each once, by date and accession number.
 
@@ -289,7 +297,10 @@ def collect(
 
 
 def contracts(
-    chosen: Iterable[Filing], pages: Pages, exhibits: Collection[str], faults: Faults
+    chosen: Iterable[Filing],
+    pages: Pages,
+    exhibits: Collection[str],
+    faults: Faults,
 ) -> Iterator[Row]:
     """Yield a row of `TABLE` for each exhibit of the types ``exhibits``, in the order of the filings.
 
@@ -324,7 +335,11 @@ def contracts(
 
 
 def _row(
-    filing: Filing, address: str, document: Document, sequence: int, faults: Faults
+    filing: Filing,
+    address: str,
+    document: Document,
+    sequence: int,
+    faults: Faults,
 ) -> Row | None:
     """Return the row of an exhibit; None, and a fault, if it has no text."""
     where = f"{address}, {document.type}, sequence {sequence}"
@@ -375,5 +390,11 @@ def _announce(quarter: Quarter, chosen: Collection[Filing], pages: Pages) -> Non
 def _progress(chosen: Collection[Filing], quarter: Quarter) -> Iterator[Filing]:
     # One line per minute in the job's log.
     return iter(
-        tqdm(chosen, f"EDGAR {quarter}", unit=" filings", mininterval=60, miniters=1)
+        tqdm(
+            chosen,
+            f"EDGAR {quarter}",
+            unit=" filings",
+            mininterval=60,
+            miniters=1,
+        )
     )

@@ -52,7 +52,13 @@ _PAGE_NUMBER = re.compile(
 )
 _CONTROL = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f]")
 
-_PLAIN = str.maketrans({"\u00a0": " ", "\u2028": "\n", "\x85": "\n"})
+_PLAIN = str.maketrans(
+    {
+        "\u00a0": " ",
+        "\u2028": "\n",
+        "\x85": "\n",
+    }
+)
 _STRUCK = ("strike", "s", "del")
 _HIDDEN = re.compile(r"display:none|visibility:hidden|line-through")
 _DROPPED = set("script style head title template noscript ix:header -comment".split())
@@ -63,7 +69,12 @@ _BLOCKS = set(
     """.split()
 )
 _SPACE, _LINE, _PARAGRAPH = 1, 2, 3
-_GAP = {0: "", _SPACE: " ", _LINE: "\n", _PARAGRAPH: "\n\n"}
+_GAP = {
+    0: "",
+    _SPACE: " ",
+    _LINE: "\n",
+    _PARAGRAPH: "\n\n",
+}
 
 
 class CutShort(Exception):
@@ -150,7 +161,12 @@ def _document(head: dict[str, str], body: list[bytes]) -> Document:
         sequence=whole_number(head.get("SEQUENCE", ""), digits=6),
         filename=head.get("FILENAME", ""),
         description=head.get("DESCRIPTION", ""),
-        body=re.sub(rb"</TEXT>\s*\Z", b"", b"".join(body), flags=re.IGNORECASE),
+        body=re.sub(
+            rb"</TEXT>\s*\Z",
+            b"",
+            b"".join(body),
+            flags=re.IGNORECASE,
+        ),
     )
 
 

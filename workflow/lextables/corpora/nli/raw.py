@@ -110,7 +110,11 @@ def of_documents(stream: IO[bytes], name: str) -> Iterator[tuple[str, Record]]:
             )
 
 
-_LETTERS = {"e": ENTAIL, "n": NEUTRAL, "c": CONTRADICT}
+_LETTERS = {
+    "e": ENTAIL,
+    "n": NEUTRAL,
+    "c": CONTRADICT,
+}
 SNLI = Form(
     premise="sentence1",
     hypothesis="sentence2",
@@ -135,9 +139,17 @@ FEVER_NLI = Form(
         "hidden": None,
     },
 )
-ANLI = Form(premise="context", hypothesis="hypothesis", label="label", spelt=_LETTERS)
+ANLI = Form(
+    premise="context",
+    hypothesis="hypothesis",
+    label="label",
+    spelt=_LETTERS,
+)
 CONTROL = Form(
-    premise="premise", hypothesis="hypothesis", label="label", spelt=_LETTERS
+    premise="premise",
+    hypothesis="hypothesis",
+    label="label",
+    spelt=_LETTERS,
 )
 DOCNLI = Form(
     premise="premise",
@@ -150,7 +162,11 @@ CONTRACT_NLI = Form(
     premise="text",
     hypothesis="hypothesis",
     label="choice",
-    spelt={"Entailment": ENTAIL, "NotMentioned": NEUTRAL, "Contradiction": CONTRADICT},
+    spelt={
+        "Entailment": ENTAIL,
+        "NotMentioned": NEUTRAL,
+        "Contradiction": CONTRADICT,
+    },
     records=of_documents,
 )
 
@@ -219,7 +235,11 @@ class Spool:
             with path.open(encoding="utf-8") as lines:
                 texts = dict(json.loads(line) for line in lines)
             for name, text in sorted(texts.items()):
-                yield {"text_id": name, "text": text, "tokens": length(text)}
+                yield {
+                    "text_id": name,
+                    "text": text,
+                    "tokens": length(text),
+                }
 
 
 def _write_text(files: list[IO[str]], text: str) -> str:
@@ -265,11 +285,21 @@ def read(name: str, published: Published) -> Rows:
     examples = (_examples(part, published, head, notes) for part in ordered)
     spool.fill(chain.from_iterable(examples))
     texts = spool.texts(TokenCounter().sequence_length)
-    return Rows({"examples": spool.examples(), "heads": [head], "texts": texts}, notes)
+    return Rows(
+        {
+            "examples": spool.examples(),
+            "heads": [head],
+            "texts": texts,
+        },
+        notes,
+    )
 
 
 def _examples(
-    part: Part, published: Published, head: Row, notes: Counter[str]
+    part: Part,
+    published: Published,
+    head: Row,
+    notes: Counter[str],
 ) -> Iterator[tuple[Row, str, str, int]]:
     """Yield the examples of a published file as `Spool.fill` takes them; count ``notes``."""
     with stream_of(published.file(part.file), part.inside) as (stream, name):
@@ -303,10 +333,22 @@ def _anli(settings: Mapping[str, Mapping[str, int]]) -> Iterator[Part]:
     yield Part("mnli", TRAIN, SNLI, "mnli", "multinli_1.0_train.jsonl")
     for genres in ("matched", "mismatched"):
         file = f"multinli_1.0_dev_{genres}.jsonl"
-        yield Part("mnli", DEV, SNLI, "mnli", file, suffix=f"_{genres}")
+        yield Part(
+            "mnli",
+            DEV,
+            SNLI,
+            "mnli",
+            file,
+            suffix=f"_{genres}",
+        )
 
 
-def _splits(source: str, form: Form, file: str, inside: str = "") -> list[Part]:
+def _splits(
+    source: str,
+    form: Form,
+    file: str,
+    inside: str = "",
+) -> list[Part]:
     """A part for each split, whose name stands for ``{}`` in the name of a file or of a zip's member."""
     return [
         Part(source, split, form, file.format(split), inside.format(split))
