@@ -4,8 +4,10 @@ import numpy as np
 from scipy.stats import t
 
 
-def interval(estimate: float, left_out: np.ndarray) -> tuple[float, float] | None:
-    """Return the 95 % interval, within 0 and 1, of a score and the scores without one unit each (units,).
+def interval(
+    estimate: float, left_out: np.ndarray, largest: float = 1
+) -> tuple[float, float] | None:
+    """Return the 95 % interval, within 0 and ``largest``, of a score and the scores without one unit each (units,).
 
     It begins below the smaller of the estimate and the bias-corrected estimate, and ends above the larger.
     None without two different scores.
@@ -17,4 +19,4 @@ def interval(estimate: float, left_out: np.ndarray) -> tuple[float, float] | Non
     pseudo_values = units * estimate - (units - 1) * left_out
     half = t.ppf(0.975, units - 1) * pseudo_values.std(ddof=1) / np.sqrt(units)
     first, last = sorted((estimate, pseudo_values.mean()))
-    return max(first - half, 0), min(last + half, 1)
+    return max(first - half, 0), min(last + half, largest)

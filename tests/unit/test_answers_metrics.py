@@ -1,5 +1,7 @@
 """Scores of answers and of marks, compared with calculations by hand and with scikit-learn."""
 
+import math
+from dataclasses import replace
 from math import log
 
 import numpy as np
@@ -11,6 +13,7 @@ from sklearn.metrics import (
     recall_score,
 )
 
+import jackknife
 from answer_rows import shares
 from lextables.metrics import answers, marks
 from lextables.metrics.answers import Answered
@@ -38,35 +41,39 @@ def by_key(rows):
 
 
 def test_shares_are_smoothed_towards_the_uniform_distribution():
-    assert smoothed(shares([1, 0], [1, 1]), 0.1) == pytest.approx(
-        np.array([[0.95, 0.05], [0.5, 0.5]])
-    )
-    assert smoothed(shares([3, 0, 1]), 0.1) == pytest.approx(
-        np.array([[0.675 + 0.1 / 3, 0.1 / 3, 0.225 + 0.1 / 3]])
-    )
+    found = smoothed(shares([1, 0], [1, 1]), 0.1)
+    assert found == pytest.approx(np.array([[0.95, 0.05], [0.5, 0.5]]))
+    third = 0.1 / 3
+    found = smoothed(shares([3, 0, 1]), 0.1)
+    assert found == pytest.approx(np.array([[0.675 + third, third, 0.225 + third]]))
 
 
-def test_the_loss_equals_a_calculation_by_hand():
-    # With two options, both terms are equal: -(0.95 ln 0.8 + 0.05 ln 0.2).
-    found = binary_cross_entropy(np.array([[0.95, 0.05]]), np.array([[0.8, 0.2]]))
-    assert found == pytest.approx([-(0.95 * log(0.8) + 0.05 * log(0.2))])
-    # With three options, the loss is the mean of their terms.
-    target, given = (0.9 + 0.1 / 3, 0.1 / 3, 0.1 / 3), (0.7, 0.2, 0.1)
-    by_hand = (
-        -sum(
-            y * log(p) + (1 - y) * log(1 - p)
-            for y, p in zip(target, given, strict=True)
-        )
-        / 3
-    )
-    assert binary_cross_entropy(np.array([target]), np.array([given])) == pytest.approx(
-        [by_hand]
-    )
+THIRD = 0.1 / 3
 
 
-def test_epsilon_limits_the_loss():
-    worst = binary_cross_entropy(np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]]))
-    assert worst == pytest.approx([-log(EPSILON)], rel=1e-6)
+@pytest.mark.parametrize(
+    ("target", "given", "loss"),
+    [
+        # With two options, both terms are equal.
+        ([0.95, 0.05], [0.8, 0.2], -(0.95 * log(0.8) + 0.05 * log(0.2))),
+        # With three options, the loss is the mean of their terms.
+        (
+            [0.9 + THIRD, THIRD, THIRD],
+            [0.7, 0.2, 0.1],
+            -(
+                (0.9 + THIRD) * log(0.7)
+                + (0.1 - THIRD) * log(0.3)
+                + THIRD * (log(0.2) + log(0.1))
+                + (1 - THIRD) * (log(0.8) + log(0.9))
+            )
+            / 3,
+        ),
+        ([1.0, 0.0], [0.0, 1.0], -log(EPSILON)),
+    ],
+)
+def test_the_loss_equals_a_calculation_by_hand(target, given, loss):
+    found = binary_cross_entropy(np.array([target]), np.array([given]))
+    assert found == pytest.approx([loss], rel=1e-6)
 
 
 def test_the_target_has_the_lowest_loss():
@@ -79,142 +86,107 @@ def test_the_target_has_the_lowest_loss():
 
 
 def test_log_loss_and_accuracy():
-    assert answers.log_loss(YES_NO, 0.1) == pytest.approx(
-        [-log(0.8), -log(0.5), -log(0.4)]
-    )
+    losses = [-log(0.8), -log(0.5), -log(0.4)]
+    assert answers.log_loss(YES_NO, 0.1) == pytest.approx(losses)
     # In the second document both options are correct; the third prediction is wrong.
     assert answers.accuracy(YES_NO, 0.1).tolist() == [1, 1, 0]
     # Three equal probabilities: people chose two of the options in the first document, one in the second.
     assert answers.accuracy(THREE, 0.1) == pytest.approx([2 / 3, 1 / 3])
 
 
-def test_scores_are_means_over_pairs_by_question_category_and_all():
-    found = by_key(answers.scores_and_units([YES_NO, THREE], 0.1)[0])
-    one, two = answers.cross_entropy(YES_NO, 0.1), answers.cross_entropy(THREE, 0.1)
-    assert found["cross entropy", "all"] == (
-        pytest.approx(np.concatenate([one, two]).mean()),
-        5,
-    )
-    assert found["cross entropy", "category: A"] == (pytest.approx(one.mean()), 3)
-    assert found["cross entropy", "question: q2"] == (pytest.approx(two.mean()), 2)
-    assert found["accuracy", "all"] == (
-        pytest.approx((1 + 1 + 0 + 2 / 3 + 1 / 3) / 5),
-        5,
-    )
-
-
-def test_the_jackknife_interval_leaves_out_each_document_with_all_its_pairs():
+def test_scores_are_means_over_pairs_with_the_jackknife_over_documents():
     found = by_key(answers.scores_and_units([YES_NO, THREE], 0.1)[0])
     one, two = answers.log_loss(YES_NO, 0.1), answers.log_loss(THREE, 0.1)
-    whole = np.concatenate([one, two]).mean()
+    mean = np.concatenate([one, two]).mean()
+    assert found["log loss", "all"] == (pytest.approx(mean), 5)
+    assert found["log loss", "category: A"] == (pytest.approx(one.mean()), 3)
+    assert found["log loss", "question: q2"] == (pytest.approx(two.mean()), 2)
+    accuracy = (1 + 1 + 0 + 2 / 3 + 1 / 3) / 5
+    assert found["accuracy", "all"] == (pytest.approx(accuracy), 5)
+    # Each document is left out with all its pairs.
     without = [
         (one[1] + one[2] + two[1]) / 3,
         (one[0] + one[2] + two.sum()) / 4,
         (one[:2].sum() + two[0]) / 3,
     ]
-    left = np.array(without)
-    low, high = marks.jackknife_interval(whole, left, (0, np.inf))
+    low, high = jackknife.interval(mean, np.array(without), math.inf)
     assert found["log loss, low", "all"] == (pytest.approx(low), 3)
     assert found["log loss, high", "all"] == (pytest.approx(high), 3)
-    alone = Answered("q", "A", np.array(["d"]), shares([1, 0]), np.array([[0.9, 0.1]]))
-    assert not [
-        key
-        for key in by_key(answers.scores_and_units([alone], 0.1)[0])
-        if "low" in key[0]
-    ]
+
+
+def certain(*right):
+    """A question about documents whose predictions are right or wrong."""
+    given = np.array([[0.9, 0.1] if each else [0.1, 0.9] for each in right])
+    names = np.array([*"abcd"][: len(right)])
+    return Answered("q", "A", names, shares(*[[1, 0]] * len(right)), given)
 
 
 def test_the_interval_of_an_accuracy_ends_at_one_and_two_documents_are_units():
-    predicted = np.array([[0.9, 0.1], [0.9, 0.1], [0.9, 0.1], [0.1, 0.9]])
-    last_wrong = Answered(
-        "q", "A", np.array(["a", "b", "c", "d"]), shares(*[[1, 0]] * 4), predicted
-    )
-    found = by_key(answers.scores_and_units([last_wrong], 0.1)[0])
+    found = by_key(answers.scores_and_units([certain(1, 1, 1, 0)], 0.1)[0])
     assert found["accuracy, high", "all"] == (1.0, 4)
-    two = Answered(
-        "q", "A", np.array(["c", "d"]), shares([1, 0], [1, 0]), predicted[2:]
-    )
-    units = answers.scores_and_units([two], 0.1)[1]
-    values = {
-        row["unit"]: row["value"]
-        for row in units
-        if (row["metric"], row["group"]) == ("accuracy", "all")
-    }
-    assert values == pytest.approx({"c": 1, "d": 0})
+    rows, units = answers.scores_and_units([certain(1, 0)], 0.1)
+    values = {}
+    for row in units:
+        if (row["metric"], row["group"]) == ("accuracy", "all"):
+            values[row["unit"]] = row["value"]
+    assert values == pytest.approx({"a": 1, "b": 0})
+    rows, units = answers.scores_and_units([certain(1)], 0.1)
+    assert not units and not any("low" in row["metric"] for row in rows)
 
 
 # Marks
 
 
-def test_the_threshold_maximises_f1():
-    right = np.array([True, False, True, False, False])
-    given = np.array([0.9, 0.8, 0.7, 0.2, 0.0])
-    assert (
-        marks.threshold(right, given) == 0.7
-    )  # 2 hits and 1 error: F1 is 0.8; at 0.9 it is 2/3
-    # The last paragraph is correct, but its probability is 0.
-    assert marks.threshold(right[::-1], given) == 0.7
-    # Paragraphs with equal probabilities are marked together.
-    assert (
-        marks.threshold(np.array([True, False, False]), np.array([0.5, 0.5, 0.1]))
-        == 0.5
-    )
-    # Of several thresholds with the same F1, the highest is returned.
-    assert (
-        marks.threshold(
-            np.array([True, False, False, True]), np.array([0.4, 0.3, 0.2, 0.1])
-        )
-        == 0.4
-    )
-
-
 @pytest.mark.parametrize(
-    ("right", "given"),
-    [([], []), ([False, False], [0.5, 0.6]), ([True, False], [0.0, 0.0])],
+    ("right", "given", "threshold"),
+    [
+        # Two hits and one error: F1 is 0.8; at 0.9 it is 2/3.
+        ([1, 0, 1, 0, 0], [0.9, 0.8, 0.7, 0.2, 0.0], 0.7),
+        # The last paragraph is correct, but its probability is 0.
+        ([0, 0, 1, 0, 1], [0.9, 0.8, 0.7, 0.2, 0.0], 0.7),
+        # Paragraphs with equal probabilities are marked together.
+        ([1, 0, 0], [0.5, 0.5, 0.1], 0.5),
+        # Of several thresholds with the same F1, the highest is returned.
+        ([1, 0, 0, 1], [0.4, 0.3, 0.2, 0.1], 0.4),
+        ([], [], marks.NOTHING),
+        ([0, 0], [0.5, 0.6], marks.NOTHING),
+        ([1, 0], [0.0, 0.0], marks.NOTHING),
+    ],
 )
-def test_nothing_is_marked_without_positive_labels_or_probabilities(right, given):
-    assert (
-        marks.threshold(np.array(right, dtype=bool), np.array(given)) == marks.NOTHING
-    )
+def test_the_threshold_maximises_f1(right, given, threshold):
+    found = marks.threshold(np.array(right, dtype=bool), np.array(given))
+    assert found == threshold
 
 
 def drawn(seed=0, documents=6, paragraphs=40):
     rng = np.random.default_rng(seed)
     of = np.repeat(np.arange(documents), paragraphs)
     right = rng.random(len(of)) < 0.2
-    return Marked(
-        f"q{seed}",
-        "AB"[seed % 2],
-        of,
-        right,
-        np.round(0.5 * right + rng.random(len(of)), 2),
-    )
+    given = np.round(0.5 * right + rng.random(len(of)), 2)
+    return Marked(f"q{seed}", "AB"[seed % 2], of, right, given)
+
+
+FOLDS = np.array([0, 0, 1, 1, 2, 2])
 
 
 def test_a_documents_threshold_is_chosen_on_other_folds():
-    question, folds = drawn(), np.array([0, 0, 1, 1, 2, 2])
-    chosen = marks.marked(question, folds)
+    question = drawn()
+    chosen = marks.marked(question, FOLDS)
     for fold in range(3):
-        here = folds[question.documents] == fold
+        here = FOLDS[question.documents] == fold
         cut = marks.threshold(question.right[~here], question.probabilities[~here])
         assert (chosen[here] == (question.probabilities[here] >= cut)).all()
     # The labels of a document do not change marks in the fold of the document.
-    turned = Marked(
-        "q",
-        "A",
-        question.documents,
-        question.right ^ (question.documents == 0),
-        question.probabilities,
-    )
-    here = folds[question.documents] == 0
-    assert (marks.marked(turned, folds)[here] == chosen[here]).all()
+    turned = replace(question, right=question.right ^ (question.documents == 0))
+    here = FOLDS[question.documents] == 0
+    assert (marks.marked(turned, FOLDS)[here] == chosen[here]).all()
 
 
 def test_scores_of_marks_equal_those_of_scikit_learn():
-    questions, folds = [drawn(seed) for seed in range(3)], np.array([0, 0, 1, 1, 2, 2])
-    found = by_key(marks.scores_and_units(questions, folds, range(len(folds)))[0])
+    questions = [drawn(seed) for seed in range(3)]
+    found = by_key(marks.scores_and_units(questions, FOLDS, range(6))[0])
     one = questions[1]
-    chosen = marks.marked(one, folds)
+    chosen = marks.marked(one, FOLDS)
     expected = {
         "precision": precision_score(one.right, chosen),
         "recall": recall_score(one.right, chosen),
@@ -232,47 +204,36 @@ def test_scores_of_marks_equal_those_of_scikit_learn():
         assert found[metric, "all"] == (pytest.approx(np.mean(each)), 3)
         assert found[metric, "category: A"] == (pytest.approx(np.mean(each[::2])), 2)
     right = np.concatenate([question.right for question in questions])
-    pooled = np.concatenate([marks.marked(question, folds) for question in questions])
+    pooled = np.concatenate([marks.marked(question, FOLDS) for question in questions])
     assert found["F1", "pooled"] == (pytest.approx(f1_score(right, pooled)), 720)
 
 
 def test_the_jackknife_interval_of_marks_leaves_out_each_document():
     questions, folds = [drawn(seed) for seed in range(3)], np.arange(6)
-    found = by_key(marks.scores_and_units(questions, folds, range(len(folds)))[0])
-    left = []
-    for document in range(6):
-        kept = [question.documents != document for question in questions]
-        left.append(
-            np.mean(
-                [
-                    recall_score(
-                        question.right[keep], marks.marked(question, folds)[keep]
-                    )
-                    for question, keep in zip(questions, kept, strict=True)
-                ]
-            )
-        )
-    low, high = marks.jackknife_interval(
-        found["recall", "all"][0], np.array(left), (0, 1)
-    )
+    rows, units = marks.scores_and_units(questions, folds, [*"abcdef"])
+    found = by_key(rows)
+    without = np.zeros((6, 3))
+    for at, question in enumerate(questions):
+        chosen = marks.marked(question, folds)
+        for document in range(6):
+            kept = question.documents != document
+            recall = recall_score(question.right[kept], chosen[kept])
+            without[document, at] = recall
+    recall = found["recall", "all"][0]
+    low, high = jackknife.interval(recall, without.mean(axis=1))
     assert found["recall, low", "all"] == (pytest.approx(low), 6)
     assert found["recall, high", "all"] == (pytest.approx(high), 6)
+    assert {row["unit"] for row in units} == {*"abcdef"}
+    assert not [row for row in units if row["group"].startswith("question")]
 
 
 def test_a_question_without_marks_has_no_recall():
-    nothing = Marked(
-        "q9",
-        "B",
-        np.array([0, 0, 1]),
-        np.zeros(3, dtype=bool),
-        np.array([0.1, 0.2, 0.3]),
-    )
-    found = by_key(
-        marks.scores_and_units([drawn(), nothing], np.arange(6), range(6))[0]
-    )
-    assert np.isnan(found["F1", "question: q9"][0]) and np.isnan(
-        found["recall", "question: q9"][0]
-    )
+    documents, right = np.array([0, 0, 1]), np.zeros(3, dtype=bool)
+    nothing = Marked("q9", "B", documents, right, np.array([0.1, 0.2, 0.3]))
+    rows, _ = marks.scores_and_units([drawn(), nothing], np.arange(6), range(6))
+    found = by_key(rows)
+    assert np.isnan(found["F1", "question: q9"][0])
+    assert np.isnan(found["recall", "question: q9"][0])
     assert found["accuracy", "question: q9"] == (1, 3)
     assert found["F1", "all"] == (found["F1", "question: q0"][0], 1)
     assert found["precision", "all"][1] == 2

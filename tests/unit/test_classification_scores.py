@@ -18,10 +18,10 @@ from lextables.metrics.classification import (
     METRICS,
     MOST_UNITS,
     Head,
-    dealt,
     left_out,
     minority_precisions,
     scores_and_jackknives,
+    unit_groups,
 )
 from lextables.pipeline.dataset import write
 from lextables.pipeline.errors import BadInput
@@ -310,15 +310,15 @@ def test_an_example_without_a_unit_counts_as_one_unit():
 
 
 def test_many_units_are_left_out_in_groups():
-    assert dealt(MOST_UNITS).tolist() == list(range(MOST_UNITS))
-    sizes = np.bincount(dealt(MOST_UNITS + 1))
+    assert unit_groups(MOST_UNITS).tolist() == list(range(MOST_UNITS))
+    sizes = np.bincount(unit_groups(MOST_UNITS + 1))
     assert len(sizes) == GROUPS and np.ptp(sizes) == 1
     n = 5000
     right, chosen = (
         np.random.default_rng(seed).random((n, 1)) < 0.3 for seed in (0, 1)
     )
     head = Head("h", None, None, right, chosen, chosen.astype(float), np.arange(n))
-    groups = dealt(n)
+    groups = unit_groups(n)
     assert groups[:8].tolist() != sorted(
         groups[:8]
     )  # neighbouring units are in different groups

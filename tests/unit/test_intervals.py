@@ -8,7 +8,6 @@ from lextables.metrics.intervals import (
     jackknife_interval,
     mean_interval,
     percentile_interval,
-    pseudo_values,
     share_interval,
 )
 
@@ -71,11 +70,6 @@ def test_two_units_have_an_interval():
     assert jackknife_interval(0.5, np.array([1.0, 0.0])) == ends
 
 
-def test_the_pseudo_values_of_a_mean_are_the_values_of_its_units():
-    values = np.array([1.0, 2.0, 6.0])
-    assert pseudo_values(3.0, (9 - values) / 2) == pytest.approx(values)
-
-
 def test_a_percentile_interval_leaves_out_a_fortieth_at_each_end():
     assert percentile_interval(np.arange(41.0)) == pytest.approx((1, 39))
     assert percentile_interval(np.ones(5)) is None
@@ -93,11 +87,11 @@ def test_mean_intervals_over_few_queries_cover_the_true_mean(queries):
         )
 
     truth = draw(1_000_000).mean()
-    found = [
-        interval
-        for row in draw((600, queries))
-        if (interval := mean_interval(row.tolist(), (0, 1)))
-    ]
-    covered = np.mean([low <= truth <= high for low, high in found])
+    covered = []
+    for row in draw((600, queries)):
+        interval = mean_interval(row.tolist(), (0, 1))
+        if interval:
+            low, high = interval
+            covered.append(low <= truth <= high)
     # A percentile bootstrap covers the true mean with probability 0.71 for 3 queries and 0.83 for 5.
-    assert covered > 0.91
+    assert np.mean(covered) > 0.91

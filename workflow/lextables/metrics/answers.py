@@ -6,19 +6,13 @@ their choices.  Each score is a mean over pairs of a document and a question.
 
 import itertools
 import math
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 import krippendorff
 import numpy as np
 
-from lextables.metrics.classification import by_key
-from lextables.metrics.intervals import (
-    interval_rows,
-    jackknife_interval,
-    pseudo_values,
-    unit_rows,
-)
+from lextables.metrics.intervals import Jackknife, by_key, score_row
 from lextables.metrics.ratio import ratio
 from lextables.models.soft_labels import EPSILON, binary_cross_entropy, smoothed
 from lextables.pipeline.dataset import Row
@@ -106,15 +100,13 @@ def scores_and_units(
     for name, metric in METRICS.items():
         values = [metric(question, alpha) for question in questions]
         for group, members in groups(questions).items():
-            pairs = np.concatenate([values[index] for index in members])
-            documents = np.concatenate(
-                [questions[index].documents for index in members]
-            )
-            names, without = _left_out(pairs, documents)
-            value = float(pairs.mean())
-            rows += _rows(name, group, value, len(pairs), without)
-            if len(names) > 1 and not group.startswith("question: "):
-                units += unit_rows(name, group, names, pseudo_values(value, without))
+            pairs = np.concatenate([values[at] for at in members])
+            documents = np.concatenate([questions[at].documents for at in members])
+            score = _jackknife(name, group, pairs, documents)
+            rows.append(score_row(name, group, score.value, len(pairs)))
+            rows += score.ends()
+            if score.units > 1 and not group.startswith("question: "):
+                units += score.contributions()
     return by_key(rows), by_key(units)
 
 
@@ -127,22 +119,22 @@ def groups(questions: Sequence[Answered]) -> Mapping[str, list[int]]:
     return members
 
 
-def _left_out(
-    values: np.ndarray, documents: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distinct documents, and the mean without each of them (NaN where no value remains)."""
+def _jackknife(
+    metric: str, group: str, values: np.ndarray, documents: np.ndarray
+) -> Jackknife:
+    """The mean of the ``values`` of pairs, and without each document (NaN where no value remains)."""
     names, of_document = np.unique(documents, return_inverse=True)
     without = values.sum() - np.bincount(of_document, weights=values)
     remaining = len(values) - np.bincount(of_document)
-    return names, ratio(without, remaining)
-
-
-def _rows(
-    name: str, group: str, value: float, pairs: int, without: np.ndarray
-) -> Iterator[Row]:
-    yield {"metric": name, "group": group, "value": value, "n": pairs}
-    interval = jackknife_interval(value, without, (0.0, LARGEST.get(name, np.inf)))
-    yield from interval_rows(name, group, interval, len(without))
+    return Jackknife(
+        metric=metric,
+        group=group,
+        value=float(values.mean()),
+        without=ratio(without, remaining),
+        units=len(names),
+        names=names,
+        within=(0.0, LARGEST.get(metric, np.inf)),
+    )
 
 
 # Agreement of coders, who are interchangeable: who gave an answer is not recorded.
@@ -154,14 +146,11 @@ def alpha(units: Sequence[Unit]) -> float:
     An answer is any hashable value, such as the set of chosen options.  Units with a single answer are
     ignored.  NaN where all answers are equal, or no unit has two answers.
     """
-    codes = {
-        answer: code
-        for code, answer in enumerate(dict.fromkeys(itertools.chain(*units)))
-    }
-    counts = np.zeros((len(units), len(codes)), dtype=np.int64)
+    answers = list(dict.fromkeys(itertools.chain(*units)))
+    counts = np.zeros((len(units), len(answers)), dtype=np.int64)
     for row, unit in zip(counts, units, strict=True):
         for answer in unit:
-            row[codes[answer]] += 1
+            row[answers.index(answer)] += 1
     counts = counts[counts.sum(axis=1) > 1]
     if np.count_nonzero(counts.sum(axis=0)) < 2:
         return math.nan
@@ -172,12 +161,8 @@ def alpha(units: Sequence[Unit]) -> float:
 
 def agreement(unit: Unit) -> float:
     """Return the share of pairs of a unit's answers that are equal; NaN where there is no pair."""
-    pairs = list(itertools.combinations(unit, 2))
-    return (
-        sum(first == second for first, second in pairs) / len(pairs)
-        if pairs
-        else math.nan
-    )
+    equal = [first == second for first, second in itertools.combinations(unit, 2)]
+    return sum(equal) / len(equal) if equal else math.nan
 
 
 def cramers_v(first: Sequence[int], second: Sequence[int]) -> float:
@@ -187,17 +172,16 @@ def cramers_v(first: Sequence[int], second: Sequence[int]) -> float:
     1 that each variable determines the other.  NaN where a variable has a single value or there are fewer
     than two cases.
     """
-    row_codes, column_codes = (
-        np.unique(values, return_inverse=True)[1] for values in (first, second)
-    )
-    cases = len(row_codes)
-    if cases < 2 or row_codes.max(initial=0) == 0 or column_codes.max(initial=0) == 0:
+    names, row_codes = np.unique(first, return_inverse=True)
+    other_names, column_codes = np.unique(second, return_inverse=True)
+    cases, rows, columns = len(first), len(names), len(other_names)
+    if cases < 2 or rows < 2 or columns < 2:
         return math.nan
-    table = np.zeros((row_codes.max() + 1, column_codes.max() + 1))
+    table = np.zeros((rows, columns))
     np.add.at(table, (row_codes, column_codes), 1)
     expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / cases
     phi = float(((table - expected) ** 2 / expected).sum()) / cases
-    rows, columns = table.shape
     phi = max(0.0, phi - (rows - 1) * (columns - 1) / (cases - 1))
-    largest = min(size - (size - 1) ** 2 / (cases - 1) for size in (rows, columns)) - 1
+    corrected = [size - (size - 1) ** 2 / (cases - 1) for size in table.shape]
+    largest = min(corrected) - 1
     return math.sqrt(phi / largest) if largest > 0 else math.nan

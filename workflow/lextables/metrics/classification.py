@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lextables.metrics.intervals import interval_rows, jackknife_interval
+from lextables.metrics.intervals import Jackknife, by_key, score_row
 from lextables.metrics.ratio import ratio
 from lextables.pipeline.dataset import Row
 from lextables.pipeline.errors import BadInput
@@ -95,10 +95,10 @@ def aupr(head: Head, weights: np.ndarray) -> np.ndarray:
     The rarer side (the examples with or without the answer) is determined for each row of weights.  An
     answer that no example has, or all have, has no curve and is left out.
     """
-    sides = zip(head.right.T, head.ranking.T, strict=True)
-    return nanmean(
-        np.stack([minority_precisions(right, score, weights) for right, score in sides])
-    )
+    precisions = []
+    for right, score in zip(head.right.T, head.ranking.T, strict=True):
+        precisions.append(minority_precisions(right, score, weights))
+    return nanmean(np.stack(precisions))
 
 
 def random_aupr(head: Head, weights: np.ndarray) -> np.ndarray:
@@ -118,12 +118,10 @@ METRICS: dict[str, Metric] = {
 }
 
 
-def _counts(head: Head, weights: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield the weight per answer that is both right and chosen, right, and chosen, each (rows, answers)."""
-    return (
-        _summed(weights, mask)
-        for mask in (head.right & head.chosen, head.right, head.chosen)
-    )
+def _counts(head: Head, weights: np.ndarray) -> list[np.ndarray]:
+    """The weight per answer that is both right and chosen, right, and chosen, each (rows, answers)."""
+    masks = (head.right & head.chosen, head.right, head.chosen)
+    return [_summed(weights, mask) for mask in masks]
 
 
 def _summed(weights: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -195,62 +193,52 @@ def matched(
     for a prediction whose number of scores differs from the number of answers.
     """
     heads_by_id = {head["head_id"]: head for head in heads}
-    examples_of: dict[str, dict[str, Row]] = defaultdict(dict)
+    examples_of: dict[str, dict[str, Row]] = {name: {} for name in heads_by_id}
     for row in examples:
-        if row["head_id"] not in heads_by_id:
-            raise BadInput(
-                f"head {row['head_id']!r} is not among the heads", where=_where(row)
-            )
-        answers = len(heads_by_id[row["head_id"]]["answers"])
+        head_id = row["head_id"]
+        if head_id not in heads_by_id:
+            what = f"head {head_id!r} is not among the heads"
+            raise BadInput(what, where=_where(row))
+        answers = len(heads_by_id[head_id]["answers"])
         for label in row["labels"]:
             if not 0 <= label < answers:
-                raise BadInput(
-                    f"label {label} where head {row['head_id']!r} has {answers} answers",
-                    where=_where(row),
-                )
-        examples_of[row["head_id"]][row["example_id"]] = row
-    predictions_of: dict[str, dict[str, Row]] = defaultdict(dict)
+                what = f"label {label} where head {head_id!r} has {answers} answers"
+                raise BadInput(what, where=_where(row))
+        examples_of[head_id][row["example_id"]] = row
+    predictions_of: dict[str, dict[str, Row]] = {name: {} for name in heads_by_id}
     for row in predictions:
-        if row["example_id"] in examples_of.get(row["head_id"], ()):
-            _check_prediction(
-                row,
-                len(heads_by_id[row["head_id"]]["answers"]),
-                predictions_of[row["head_id"]],
-            )
-            predictions_of[row["head_id"]][row["example_id"]] = row
+        head_id, example = row["head_id"], row["example_id"]
+        if example in examples_of.get(head_id, ()):
+            answers = len(heads_by_id[head_id]["answers"])
+            _check_prediction(row, answers, predictions_of[head_id])
+            predictions_of[head_id][example] = row
     matches = []
-    for head_id, head in sorted(heads_by_id.items()):
-        if missing := sorted(
-            examples_of[head_id].keys() - predictions_of[head_id].keys()
-        ):
-            raise BadInput(
-                f"{len(missing)} examples of head {head_id!r} have no prediction, the first {missing[0]!r}",
-                where="predictions",
-            )
+    for head_id in sorted(heads_by_id):
         ids = sorted(examples_of[head_id])
-        matches.append(
-            (
-                head,
-                [examples_of[head_id][i] for i in ids],
-                [predictions_of[head_id][i] for i in ids],
+        predicted = predictions_of[head_id]
+        missing = [name for name in ids if name not in predicted]
+        if missing:
+            what = (
+                f"{len(missing)} examples of head {head_id!r} have no prediction, "
+                f"the first {missing[0]!r}"
             )
-        )
+            raise BadInput(what, where="predictions")
+        scored = [examples_of[head_id][name] for name in ids]
+        predictions_of_head = [predicted[name] for name in ids]
+        matches.append((heads_by_id[head_id], scored, predictions_of_head))
     return matches
 
 
 def _check_prediction(row: Row, answers: int, before: Mapping[str, Row]) -> None:
+    """Raise `BadInput` for another number of scores, and for a second prediction of an example."""
+    head = f"head {row['head_id']!r}"
     for name in ("logits", "probabilities"):
         if row.get(name) is not None and len(row[name]) != answers:
-            raise BadInput(
-                f"{len(row[name])} scores where head {row['head_id']!r} has {answers} answers",
-                where=_where(row),
-            )
+            what = f"{len(row[name])} scores where {head} has {answers} answers"
+            raise BadInput(what, where=_where(row))
     if row["example_id"] in before:
-        raise BadInput(
-            f"head {row['head_id']!r} has two predictions",
-            where=_where(row),
-            do="score one model at one number of updates",
-        )
+        do = "score one model at one number of updates"
+        raise BadInput(f"{head} has two predictions", where=_where(row), do=do)
 
 
 def _where(row: Row) -> str:
@@ -261,9 +249,8 @@ def logits(row: Row) -> np.ndarray:
     """Return a prediction's logits (answers,), or the log odds of its probabilities where it has none."""
     if row.get("logits") is not None:
         return np.asarray(row["logits"], dtype=np.float64)
-    clipped = np.clip(
-        np.asarray(row["probabilities"], dtype=np.float64), _CERTAIN, 1 - _CERTAIN
-    )
+    probabilities = np.asarray(row["probabilities"], dtype=np.float64)
+    clipped = np.clip(probabilities, _CERTAIN, 1 - _CERTAIN)
     return np.log(clipped) - np.log1p(-clipped)
 
 
@@ -278,44 +265,39 @@ def answered(
     """Return the heads, sorted by id, each with its examples; arguments as in `scores_and_jackknives`."""
     answered_heads = []
     for head, rows, predicted in matched(predictions, examples, heads):
-        shape = (len(rows), len(head["answers"]))
+        answers = len(head["answers"])
+        shape = (len(rows), answers)
         right = np.zeros(shape, dtype=bool)
+        units = []
         for index, row in enumerate(rows):
-            if not multi_label and len(row["labels"]) != 1:
-                raise BadInput(
-                    f"{len(row['labels'])} right answers where head {head['head_id']!r} takes one",
-                    where=_where(row),
-                    do="mark the task as multi-label",
+            labels = row["labels"]
+            if not multi_label and len(labels) != 1:
+                what = (
+                    f"{len(labels)} right answers where head {head['head_id']!r} "
+                    "takes one"
                 )
-            right[index, list(row["labels"])] = True
-        probabilities = _finite(
-            [row["probabilities"] for row in predicted], predicted, shape
-        )
+                do = "mark the task as multi-label"
+                raise BadInput(what, where=_where(row), do=do)
+            right[index, list(labels)] = True
+            name = row[unit] if unit else None
+            units.append(row["example_id"] if name is None else name)
+        given = [row["probabilities"] for row in predicted]
+        probabilities = _finite(given, predicted, shape)
         if multi_label:
             chosen = probabilities > 0.5
         else:
-            chosen = one_of(
-                _finite([logits(row) for row in predicted], predicted, shape).argmax(
-                    axis=1
-                ),
-                shape[1],
-            )
-        names = [None if unit is None else row[unit] for row in rows]
-        units = [
-            row["example_id"] if name is None else name
-            for name, row in zip(names, rows, strict=True)
-        ]
-        answered_heads.append(
-            Head(
-                head["head_id"],
-                head.get("question"),
-                head.get("category"),
-                right,
-                chosen,
-                probabilities,
-                np.array(units, dtype=str),
-            )
+            scores = _finite([logits(row) for row in predicted], predicted, shape)
+            chosen = one_of(scores.argmax(axis=1), answers)
+        answered_head = Head(
+            head_id=head["head_id"],
+            question=head.get("question"),
+            category=head.get("category"),
+            right=right,
+            chosen=chosen,
+            ranking=probabilities,
+            units=np.array(units, dtype=str),
         )
+        answered_heads.append(answered_head)
     return answered_heads
 
 
@@ -328,11 +310,11 @@ def _finite(
     values: Sequence[Sequence[float]], rows: Sequence[Row], shape: tuple[int, int]
 ) -> np.ndarray:
     array = np.array(values, dtype=np.float64).reshape(shape)
-    if not (finite := np.isfinite(array).all(axis=1)).all():
+    finite = np.isfinite(array).all(axis=1)
+    if not finite.all():
         row = rows[int(np.argmin(finite))]
-        raise BadInput(
-            f"a score of head {row['head_id']!r} is not a number", where=_where(row)
-        )
+        what = f"a score of head {row['head_id']!r} is not a number"
+        raise BadInput(what, where=_where(row))
     return array
 
 
@@ -341,10 +323,11 @@ def _finite(
 
 def by_head(metric: Metric, heads: Sequence[Head]) -> dict[str, float]:
     """Return {head id: the metric over all examples of the head}."""
-    return {
-        head.head_id: float(metric(head, np.ones((1, len(head.units))))[0])
-        for head in heads
-    }
+    values = {}
+    for head in heads:
+        weights = np.ones((1, len(head.units)))
+        values[head.head_id] = float(metric(head, weights)[0])
+    return values
 
 
 def averaged(
@@ -354,27 +337,23 @@ def averaged(
 
     n is the number of averaged items: a head's examples, a question's heads, and else questions.
     """
-    rows = [
-        score_row(metric, f"head: {h.head_id}", values[h.head_id], len(h.units))
-        for h in heads
-    ]
+    rows = []
+    of_question = {}
+    for head in heads:
+        name = f"head: {head.head_id}"
+        rows.append(score_row(metric, name, values[head.head_id], len(head.units)))
+        of_question[_question(head)] = head
     groups: dict[str, list[float]] = defaultdict(list)
-    of_question = {_question(head): head for head in heads}
     for question, of_heads in by_question(heads, values).items():
-        if of_question[question].question is not None:
-            rows.append(score_row(metric, question, mean(of_heads), len(of_heads)))
-        groups["all"].append(mean(of_heads))
-        if (category := of_question[question].category) is not None:
-            groups[f"category: {category}"].append(mean(of_heads))
+        value, head = mean(of_heads), of_question[question]
+        if head.question is not None:
+            rows.append(score_row(metric, question, value, len(of_heads)))
+        groups["all"].append(value)
+        if head.category is not None:
+            groups[f"category: {head.category}"].append(value)
     for group, means in groups.items():
-        rows.append(
-            score_row(
-                metric,
-                group,
-                mean(means),
-                sum(not math.isnan(value) for value in means),
-            )
-        )
+        defined = [value for value in means if not math.isnan(value)]
+        rows.append(score_row(metric, group, mean(means), len(defined)))
     return rows
 
 
@@ -382,25 +361,20 @@ def by_question(
     heads: Sequence[Head], values: Mapping[str, float]
 ) -> dict[str, list[float]]:
     """Return {question: the values of its heads that are not NaN}, which may be empty."""
-    of_question: dict[str, list[float]] = {_question(head): [] for head in heads}
+    of_question: dict[str, list[float]] = {}
     for head in heads:
-        if not math.isnan(values[head.head_id]):
-            of_question[_question(head)].append(values[head.head_id])
+        question = of_question.setdefault(_question(head), [])
+        value = values[head.head_id]
+        if not math.isnan(value):
+            question.append(value)
     return of_question
 
 
 def _question(head: Head) -> str:
     """Return the group of a head's question; a head without one is a question of its own."""
-    return (
-        f"head: {head.head_id}"
-        if head.question is None
-        else f"question: {head.question}"
-    )
-
-
-def score_row(metric: str, group: str, value: float, n: int) -> Row:
-    """Return a row of `run.SCORES`."""
-    return {"metric": metric, "group": group, "value": value, "n": n}
+    if head.question is None:
+        return f"head: {head.head_id}"
+    return f"question: {head.question}"
 
 
 def mean(values: Iterable[float]) -> float:
@@ -418,12 +392,10 @@ def weighted(
     """
     values: dict[str, list[np.ndarray]] = defaultdict(list)
     for head in heads:
-        values[_question(head)].append(
-            metric(head, weights[:, np.searchsorted(units, head.units)])
-        )
-    return nanmean(
-        np.stack([nanmean(np.stack(of_heads)) for of_heads in values.values()])
-    )
+        of_examples = weights[:, np.searchsorted(units, head.units)]
+        values[_question(head)].append(metric(head, of_examples))
+    questions = [nanmean(np.stack(of_heads)) for of_heads in values.values()]
+    return nanmean(np.stack(questions))
 
 
 # Intervals.
@@ -441,19 +413,14 @@ def left_out(
     ``groups`` int (units,), from 0: the group of each unit.
     """
     numbers = np.unique(groups)
-    batches = [
-        weighted(
-            metric,
-            heads,
-            units,
-            (groups != numbers[at : at + batch, None]).astype(np.float64),
-        )
-        for at in range(0, len(numbers), batch)
-    ]
-    return np.concatenate([np.empty(0), *batches])
+    values = [np.empty(0)]
+    for at in range(0, len(numbers), batch):
+        weights = groups != numbers[at : at + batch, None]
+        values.append(weighted(metric, heads, units, weights.astype(np.float64)))
+    return np.concatenate(values)
 
 
-def dealt(units: int, most: float = MOST_UNITS) -> np.ndarray:
+def unit_groups(units: int, most: float = MOST_UNITS) -> np.ndarray:
     """Return the group of each unit, int (units,): its own, or one of `GROUPS` above ``most`` units.
 
     Units are assigned at random, since neighbours may be similar.  Group sizes differ by one at most.
@@ -461,27 +428,6 @@ def dealt(units: int, most: float = MOST_UNITS) -> np.ndarray:
     if units <= most:
         return np.arange(units)
     return np.random.default_rng(0).permutation(units) % GROUPS
-
-
-@dataclass(frozen=True)
-class Jackknife:
-    """The value of a metric for a group of heads, and its values ``without`` each unit, float64 (k,).
-
-    ``units`` is the number of sampled units.  ``names`` (k,) are the units, or names of the groups that were
-    left out instead; equal names mean the same units in two runs.
-    """
-
-    metric: str
-    group: str
-    value: float
-    without: np.ndarray
-    units: int
-    names: Sequence[str]
-
-    def ends(self) -> list[Row]:
-        """Return the 95 % interval as two rows of scores (empty if undefined); n is the number of units."""
-        interval = jackknife_interval(self.value, self.without, within=(0, 1))
-        return interval_rows(self.metric, self.group, interval, self.units)
 
 
 def jackknives(
@@ -496,36 +442,35 @@ def jackknives(
 
     With more than ``most`` units, `GROUPS` random groups are left out instead.
     """
-    among: dict[str, list[Head]] = {"all": list(heads)}
+    members_of: dict[str, list[Head]] = {"all": list(heads)}
     for head in heads:
         if head.category is not None:
-            among.setdefault(f"category: {head.category}", []).append(head)
+            members_of.setdefault(f"category: {head.category}", []).append(head)
     if of_heads:
-        among |= {f"head: {head.head_id}": [head] for head in heads}
-    for group, members in among.items():
-        units = (
-            np.unique(np.concatenate([head.units for head in members]))
-            if members
-            else np.empty(0)
-        )
-        if not len(units):
-            continue
-        value = float(weighted(metric, members, units, np.ones((1, len(units))))[0])
-        groups = dealt(len(units), most)
-        without = left_out(metric, members, units, groups)
-        names = units if len(without) == len(units) else _named(units, groups)
-        yield Jackknife(name, group, value, without, len(units), names)
+        for head in heads:
+            members_of[f"head: {head.head_id}"] = [head]
+    for group, members in members_of.items():
+        of_examples = [head.units for head in members]
+        units = np.unique(np.concatenate([np.empty(0, dtype=str), *of_examples]))
+        if len(units):
+            everything = np.ones((1, len(units)))
+            value = float(weighted(metric, members, units, everything)[0])
+            groups = unit_groups(len(units), most)
+            without = left_out(metric, members, units, groups)
+            names = units
+            if len(without) < len(units):
+                names = _group_names(units, groups)
+            yield Jackknife(name, group, value, without, len(units), names)
 
 
-def _named(units: np.ndarray, groups: np.ndarray) -> list[str]:
+def _group_names(units: np.ndarray, groups: np.ndarray) -> list[str]:
     """Return a name for each group, a digest of its units."""
-    joined = (
-        "\n".join(map(str, units[groups == number])) for number in np.unique(groups)
-    )
-    return [
-        f"{GROUPED}{hashlib.sha256(names.encode()).hexdigest()[:16]}"
-        for names in joined
-    ]
+    names = []
+    for number in np.unique(groups):
+        members = "\n".join(map(str, units[groups == number]))
+        digest = hashlib.sha256(members.encode()).hexdigest()
+        names.append(f"{GROUPED}{digest[:16]}")
+    return names
 
 
 def scores_and_jackknives(
@@ -552,30 +497,19 @@ def scores_and_jackknives(
 
     Also returns the jackknives of each metric for ``all``, categories and heads.
     """
-    if unknown := [name for name in metrics if name not in METRICS]:
-        raise BadInput(
-            f"there is no metric {unknown[0]!r}",
-            where="metrics",
-            do=f"use {', '.join(METRICS)}",
-        )
+    for name in metrics:
+        if name not in METRICS:
+            do = f"use {', '.join(METRICS)}"
+            raise BadInput(f"there is no metric {name!r}", where="metrics", do=do)
     answered_heads = answered(
         predictions, examples, heads, multi_label=multi_label, unit=unit
     )
-    rows, jackknifed = [], []
+    rows: list[Row] = []
+    jackknifed: list[Jackknife] = []
     for name in dict.fromkeys(metrics):
         rows += averaged(name, answered_heads, by_head(METRICS[name], answered_heads))
         jackknifed += jackknives(name, METRICS[name], answered_heads, of_heads=True)
-    rows += [
-        row
-        for jackknife in jackknifed
-        if not jackknife.group.startswith("head: ")
-        for row in jackknife.ends()
-    ]
+    for jackknife in jackknifed:
+        if not jackknife.group.startswith("head: "):
+            rows += jackknife.ends()
     return by_key(rows), jackknifed
-
-
-def by_key(rows: Iterable[Row]) -> list[Row]:
-    """Return rows of scores or units, sorted by the key of their table."""
-    return sorted(
-        rows, key=lambda row: (row["metric"], row["group"], row.get("unit", ""))
-    )

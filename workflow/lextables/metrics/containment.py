@@ -19,10 +19,12 @@ import numpy as np
 
 from lextables.metrics.intervals import (
     RESAMPLES,
+    by_key,
     interval_rows,
     percentile_interval,
     pseudo_values,
     resampled_weights,
+    score_row,
     unit_rows,
 )
 from lextables.metrics.ratio import ratio
@@ -54,10 +56,12 @@ def denies(output: str) -> bool:
 
 
 def _jaccard(gold: str, output: str) -> float:
-    first, second = (
-        set(text.translate(_REMOVED).lower().split(" ")) for text in (gold, output)
-    )
+    first, second = _words(gold), _words(output)
     return len(first & second) / len(first | second)
+
+
+def _words(text: str) -> set[str]:
+    return set(text.translate(_REMOVED).lower().split(" "))
 
 
 def values(totals: np.ndarray) -> dict[str, np.ndarray]:
@@ -85,7 +89,8 @@ def scores(
     ``outputs`` maps questions to their `counts`, ``contracts`` questions to contracts.  Intervals are 95 %
     percentile bootstrap intervals over contracts.  Raises `BadInput` for a question without an output.
     """
-    if missing := sorted(contracts.keys() - outputs.keys()):
+    missing = sorted(contracts.keys() - outputs.keys())
+    if missing:
         what = f"{len(missing)} questions have no output, the first {missing[0]!r}"
         raise BadInput(
             what, where="the predictions", do="write one for each test question"
@@ -94,33 +99,25 @@ def scores(
     names, unit = np.unique(
         [contracts[question] for question in questions], return_inverse=True
     )
+    counted = [outputs[question] for question in questions]
     by_contract = np.zeros((len(names), COUNTS))
-    np.add.at(
-        by_contract,
-        unit,
-        np.array([outputs[question] for question in questions], dtype=np.float64),
-    )
+    np.add.at(by_contract, unit, np.array(counted, dtype=np.float64))
     total = by_contract.sum(axis=0)
     overall, without = values(total), values(total - by_contract)
-    drawn = [
-        values(weights @ by_contract)
-        for weights in resampled_weights(len(names), seed, resamples)
-    ]
+    drawn: dict[str, list[np.ndarray]] = {metric: [] for metric in METRICS}
+    for weights in resampled_weights(len(names), seed, resamples):
+        for metric, batch in values(weights @ by_contract).items():
+            drawn[metric].append(batch)
     rows: list[Row] = []
     units: list[Row] = []
     for metric in sorted(METRICS):
         value = float(overall[metric])
-        interval = percentile_interval(
-            np.concatenate([batch[metric] for batch in drawn])
-        )
-        rows.append(
-            {"metric": metric, "group": "all", "value": value, "n": len(questions)}
-        )
+        interval = percentile_interval(np.concatenate(drawn[metric]))
+        rows.append(score_row(metric, "all", value, len(questions)))
         rows += interval_rows(metric, "all", interval, len(names))
-        units += unit_rows(
-            metric, "all", names.tolist(), pseudo_values(value, without[metric])
-        )
-    return sorted(rows, key=lambda row: row["metric"]), units
+        contributions = pseudo_values(value, without[metric])
+        units += unit_rows(metric, "all", names.tolist(), contributions)
+    return by_key(rows), units
 
 
 def gold_texts(answers: Iterable[Row]) -> dict[str, list[str]]:

@@ -9,7 +9,8 @@ scipy.special and statsmodels are imported where they are used: most tables need
 takes longer than making the table.  `scipy.stats` loads more slowly still.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -30,15 +31,13 @@ def mean_interval(
     For a paired interval of a difference between two systems pass the differences per query.  ``within``
     are the smallest and the largest possible mean.  None when fewer than two values remain or all are equal.
     """
-    finite = np.asarray(
-        [value for value in values if not np.isnan(value)], dtype=np.float64
-    )
-    if len(finite) < 2 or np.ptp(finite) == 0:
+    finite = np.asarray(values, dtype=np.float64)
+    finite = finite[~np.isnan(finite)]
+    units = len(finite)
+    if units < 2 or np.ptp(finite) == 0:
         return None
-    mean, half = (
-        float(finite.mean()),
-        _half_width(finite.std(ddof=1) / np.sqrt(len(finite)), len(finite)),
-    )
+    mean = float(finite.mean())
+    half = _half_width(finite.std(ddof=1) / np.sqrt(units), units)
     return max(mean - half, within[0]), min(mean + half, within[1])
 
 
@@ -56,13 +55,13 @@ def jackknife_interval(
     units = len(finite)
     if units < 2 or np.ptp(finite) < _ROUNDING:
         return None
-    bias = (units - 1) * (float(finite.mean()) - estimate)
-    half = _half_width(
-        np.sqrt((units - 1) / units * np.sum((finite - finite.mean()) ** 2)), units
-    )
-    return max(estimate - max(bias, 0) - half, within[0]), min(
-        estimate - min(bias, 0) + half, within[1]
-    )
+    mean = float(finite.mean())
+    bias = (units - 1) * (mean - estimate)
+    error = np.sqrt((units - 1) / units * np.sum((finite - mean) ** 2))
+    half = _half_width(error, units)
+    low = estimate - max(bias, 0) - half
+    high = estimate - min(bias, 0) + half
+    return max(low, within[0]), min(high, within[1])
 
 
 def _half_width(error: float, units: int) -> float:
@@ -121,11 +120,25 @@ def interval_rows(
     metric: str, group: str, interval: tuple[float, float] | None, n: int
 ) -> list[Row]:
     """Return the ends of an interval over ``n`` units as rows of `run.SCORES`; none if it is undefined."""
-    ends = zip((LOW, HIGH), interval or (), strict=False)
+    if interval is None:
+        return []
+    low, high = interval
     return [
-        {"metric": metric + end, "group": group, "value": value, "n": n}
-        for end, value in ends
+        score_row(metric + LOW, group, low, n),
+        score_row(metric + HIGH, group, high, n),
     ]
+
+
+def score_row(metric: str, group: str, value: float, n: int) -> Row:
+    """Return a row of `run.SCORES`."""
+    return {"metric": metric, "group": group, "value": value, "n": n}
+
+
+def by_key(rows: Iterable[Row]) -> list[Row]:
+    """Return rows of scores or units, sorted by the key of their table."""
+    return sorted(
+        rows, key=lambda row: (row["metric"], row["group"], row.get("unit", ""))
+    )
 
 
 # What each unit adds to a score
@@ -151,5 +164,33 @@ def unit_rows(
 ) -> Iterator[Row]:
     """Yield rows of the table `units.UNITS`; units without a value (NaN) are left out."""
     for unit, value in zip(units, values.tolist(), strict=True):
-        if value == value:
+        if not np.isnan(value):
             yield {"metric": metric, "group": group, "unit": str(unit), "value": value}
+
+
+@dataclass(frozen=True)
+class Jackknife:
+    """The value of a metric for a group, and its values ``without`` each unit, float64 (k,).
+
+    ``units`` is the number of sampled units.  ``names`` (k,) are the units, or names of the groups that were
+    left out instead; equal names mean the same units in two runs.  ``within`` are the smallest and the
+    largest possible value.
+    """
+
+    metric: str
+    group: str
+    value: float
+    without: np.ndarray
+    units: int
+    names: Sequence[str]
+    within: tuple[float, float] = (0.0, 1.0)
+
+    def ends(self) -> list[Row]:
+        """Return the 95 % interval as two rows of scores (empty if undefined); n is the number of units."""
+        interval = jackknife_interval(self.value, self.without, self.within)
+        return interval_rows(self.metric, self.group, interval, self.units)
+
+    def contributions(self) -> list[Row]:
+        """Return what each unit contributes, as rows of `units.UNITS`."""
+        values = pseudo_values(self.value, self.without)
+        return list(unit_rows(self.metric, self.group, self.names, values))

@@ -12,13 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from lextables.metrics.answers import groups
-from lextables.metrics.classification import by_key, nanmean, weighted_precisions
-from lextables.metrics.intervals import (
-    interval_rows,
-    jackknife_interval,
-    pseudo_values,
-    unit_rows,
-)
+from lextables.metrics.classification import nanmean, weighted_precisions
+from lextables.metrics.intervals import Jackknife, by_key, score_row
 from lextables.metrics.ratio import ratio
 from lextables.pipeline.dataset import Row
 
@@ -87,13 +82,10 @@ def counted(question: Marked, chosen: np.ndarray, documents: int) -> np.ndarray:
     ``chosen`` bool (n,): the paragraphs that the model marks.
     """
     right = question.right
-    outcomes = (right & chosen, ~right & chosen, right & ~chosen, ~right & ~chosen)
-    return np.stack(
-        [
-            np.bincount(question.documents[mask], minlength=documents)
-            for mask in outcomes
-        ]
-    )
+    counts = []
+    for outcome in (right & chosen, ~right & chosen, right & ~chosen, ~right & ~chosen):
+        counts.append(np.bincount(question.documents[outcome], minlength=documents))
+    return np.stack(counts)
 
 
 # Thresholds.
@@ -106,16 +98,14 @@ def threshold(right: np.ndarray, probabilities: np.ndarray) -> float:
     """
     order = np.argsort(-probabilities, kind="stable")
     scores, hits = probabilities[order], np.cumsum(right[order])
-    f1_scores = 2 * hits / (np.arange(1, len(hits) + 1) + max(int(right.sum()), 1))
+    marked = np.arange(1, len(hits) + 1)
+    f1_scores = 2 * hits / (marked + max(int(right.sum()), 1))
     # Paragraphs of equal probability are marked together.
-    ends = np.flatnonzero(
-        np.append(np.diff(scores) != 0, True)[: len(scores)] & (scores > 0)
-    )
-    return (
-        float(scores[ends[f1_scores[ends].argmax()]])
-        if f1_scores[ends].any()
-        else NOTHING
-    )
+    is_last = np.append(np.diff(scores) != 0, True)[: len(scores)]
+    ends = np.flatnonzero(is_last & (scores > 0))
+    if not f1_scores[ends].any():
+        return NOTHING
+    return float(scores[ends[f1_scores[ends].argmax()]])
 
 
 def marked(question: Marked, folds: np.ndarray) -> np.ndarray:
@@ -127,9 +117,9 @@ def marked(question: Marked, folds: np.ndarray) -> np.ndarray:
     chosen = np.zeros(len(question.probabilities), dtype=bool)
     for fold in np.unique(of_paragraph):
         inside = of_paragraph == fold
-        chosen[inside] = question.probabilities[inside] >= threshold(
-            question.right[~inside], question.probabilities[~inside]
-        )
+        right, probabilities = question.right[~inside], question.probabilities[~inside]
+        limit = threshold(right, probabilities)
+        chosen[inside] = question.probabilities[inside] >= limit
     return chosen
 
 
@@ -150,107 +140,65 @@ def scores_and_units(
     sorted by its key, for all groups except questions.
     """
     names = np.asarray(documents)
-    by_folds = np.stack(
-        [
-            counted(question, marked(question, folds), len(folds))
-            for question in questions
-        ],
-        axis=-1,
-    )
-    at_best = [
-        question.probabilities >= threshold(question.right, question.probabilities)
-        for question in questions
-    ]
-    best = [
-        counted(question, chosen, len(folds))
-        for question, chosen in zip(questions, at_best, strict=True)
-    ]
-    rows = [
-        row
-        for name, metric in METRICS.items()
-        for row in _scored(name, metric, by_folds, questions, names)
-    ]
-    rows += _scored(BEST, f1, np.stack(best, axis=-1), questions, names)
-    rows += _averaged(
-        AREA,
-        np.array([average_precision(question) for question in questions]),
-        questions,
-    )
-    return by_key(row for row in rows if "unit" not in row), by_key(
-        row for row in rows if "unit" in row
-    )
+    by_folds, at_best = [], []
+    for question in questions:
+        chosen = marked(question, folds)
+        by_folds.append(counted(question, chosen, len(folds)))
+        limit = threshold(question.right, question.probabilities)
+        best = question.probabilities >= limit
+        at_best.append(counted(question, best, len(folds)))
+    counts_of = dict.fromkeys(METRICS, np.stack(by_folds, axis=-1))
+    counts_of[BEST] = np.stack(at_best, axis=-1)
+    rows, units = [], []
+    for metric, counts in counts_of.items():
+        for score, n in _scores(metric, counts, questions, names):
+            rows.append(score_row(metric, score.group, score.value, n))
+            if not math.isnan(score.value):
+                rows += score.ends()
+                if not score.group.startswith("question: "):
+                    units += score.contributions()
+    areas = np.array([average_precision(question) for question in questions])
+    for group, members in groups(questions).items():
+        n = _count(group, members, questions, areas)
+        rows.append(score_row(AREA, group, float(nanmean(areas[members])), n))
+    return by_key(rows), by_key(units)
+
+
+def _count(
+    group: str, members: Sequence[int], questions: Sequence[Marked], values: np.ndarray
+) -> int:
+    """The paragraphs of a question, or the questions of a group with a value."""
+    if group.startswith("question: "):
+        return len(questions[members[0]].right)
+    return int((~np.isnan(values[members])).sum())
 
 
 def average_precision(question: Marked) -> float:
     """Return the area under the stepwise precision-recall curve; NaN where no paragraph is right."""
-    if not question.right.any():
+    right, probabilities = question.right, question.probabilities
+    if not right.any():
         return math.nan
-    return float(
-        weighted_precisions(
-            question.right, question.probabilities, np.ones((1, len(question.right)))
-        )[0]
-    )
+    weights = np.ones((1, len(right)))
+    return float(weighted_precisions(right, probabilities, weights)[0])
 
 
-def _scored(
-    name: str,
-    metric: Metric,
-    counts: np.ndarray,
-    questions: Sequence[Marked],
-    names: np.ndarray,
-) -> Iterator[Row]:
-    """Yield the rows of a metric, from ``counts`` (4, documents, questions), and those of its units."""
+def _scores(
+    metric: str, counts: np.ndarray, questions: Sequence[Marked], names: np.ndarray
+) -> Iterator[tuple[Jackknife, int]]:
+    """Yield the score and the n of each group, from ``counts`` (4, documents, questions)."""
+    function = METRICS.get(metric, f1)
     answered = counts.any(axis=(0, 2))
     counts, names = counts[:, answered], names[answered]
     total = counts.sum(axis=1)
     without = total[:, None] - counts
-    yield from _averaged(name, metric(total), questions, metric(without), names)
-    pooled = float(metric(total.sum(axis=1)))
-    yield from _rows(
-        name, "pooled", pooled, int(total.sum()), metric(without.sum(axis=2)), names
-    )
+    values, values_without = function(total), function(without)
 
+    def score(group: str, value: np.ndarray, left_out: np.ndarray) -> Jackknife:
+        return Jackknife(metric, group, float(value), left_out, len(left_out), names)
 
-def _averaged(
-    name: str,
-    values: np.ndarray,
-    questions: Sequence[Marked],
-    without: np.ndarray | None = None,
-    names: Sequence[str] = (),
-) -> Iterator[Row]:
-    """Yield the rows of questions and means; ``without`` (documents, questions): leave-one-out values."""
     for group, members in groups(questions).items():
-        single = group.startswith("question: ")
-        n = (
-            len(questions[members[0]].right)
-            if single
-            else int((~np.isnan(values[members])).sum())
-        )
-        left_out = None if without is None else nanmean(without[:, members], axis=1)
-        yield from _rows(
-            name,
-            group,
-            float(nanmean(values[members])),
-            n,
-            left_out,
-            () if single else names,
-        )
-
-
-def _rows(
-    name: str,
-    group: str,
-    value: float,
-    n: int,
-    left_out: np.ndarray | None,
-    names: Sequence[str],
-) -> Iterator[Row]:
-    """Yield the rows of a score, its interval, and the contributions of the units ``names``."""
-    yield {"metric": name, "group": group, "value": value, "n": n}
-    if left_out is None or math.isnan(value):
-        return
-    yield from interval_rows(
-        name, group, jackknife_interval(value, left_out, (0, 1)), len(left_out)
-    )
-    if len(names):
-        yield from unit_rows(name, group, names, pseudo_values(value, left_out))
+        left_out = nanmean(values_without[:, members], axis=1)
+        n = _count(group, members, questions, values)
+        yield score(group, nanmean(values[members]), left_out), n
+    pooled, left_out = function(total.sum(axis=1)), function(without.sum(axis=2))
+    yield score("pooled", pooled, left_out), int(total.sum())

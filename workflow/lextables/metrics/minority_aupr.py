@@ -26,7 +26,6 @@ import numpy as np
 
 from lextables.metrics import STRICT, classification
 from lextables.metrics.classification import (
-    NAN,
     Jackknife,
     averaged,
     by_key,
@@ -44,6 +43,7 @@ from lextables.pipeline.dataset import Row
 from lextables.pipeline.errors import BadInput
 
 DATA_TYPES = ("main", "abridged")
+Curve = tuple[np.ndarray, np.ndarray]  # recalls and precisions
 
 
 @dataclass(frozen=True)
@@ -111,21 +111,19 @@ def binarised(head: Answered) -> Iterator[tuple[np.ndarray, np.ndarray] | None]:
 
 def head_aupr(head: Answered) -> float:
     """Return the head's AUPR, the mean over its answers; NaN where none has a curve."""
-    from sklearn.metrics import (
-        average_precision_score,
-    )  # slow to import, and tables import this module
+    # Slow to import, and tables import this module.
+    from sklearn.metrics import average_precision_score
 
-    return mean(
-        NAN if side is None else float(average_precision_score(*side))
-        for side in binarised(head)
-    )
+    sides = [side for side in binarised(head) if side]
+    return mean(float(average_precision_score(*side)) for side in sides)
 
 
 def random_aupr(head: Answered) -> float:
     """Return the expected AUPR of random scores: the mean share of the minority sides (Table 3)."""
-    return mean(
-        NAN if side is None else float(side[0].mean()) for side in binarised(head)
-    )
+    return mean(float(side[0].mean()) for side in binarised(head) if side)
+
+
+METRICS = {"AUPR": head_aupr, "random AUPR": random_aupr}
 
 
 def head_auprs(
@@ -151,21 +149,21 @@ def answered(
     `classification.matched` describes which rows are ignored and which are refused.
     """
     labelled = ({**row, "labels": [row["label"]]} for row in examples)
-    return [
-        Answered(
-            head["head_id"],
-            head["question"],
-            head["category"],
-            np.array([row["label"] for row in rows], dtype=np.int64),
-            np.array([logits(row) for row in predicted], dtype=np.float32).reshape(
-                len(rows), len(head["answers"])
-            ),
-            np.array([row["data_type"] for row in rows], dtype=str),
+    heads_of_examples = []
+    for head, rows, predicted in matched(predictions, labelled, heads):
+        scores = np.array([logits(row) for row in predicted], dtype=np.float32)
+        answered_head = Answered(
+            head_id=head["head_id"],
+            question=head["question"],
+            category=head["category"],
+            labels=np.array([row["label"] for row in rows], dtype=np.int64),
+            logits=scores.reshape(len(rows), len(head["answers"])),
+            data_types=np.array([row["data_type"] for row in rows], dtype=str),
             # An example without a contract is a unit of its own.
-            np.array([row[unit] or row["example_id"] for row in rows], dtype=str),
+            units=np.array([row[unit] or row["example_id"] for row in rows], dtype=str),
         )
-        for head, rows, predicted in matched(predictions, labelled, heads)
-    ]
+        heads_of_examples.append(answered_head)
+    return heads_of_examples
 
 
 def scores_and_jackknives(
@@ -196,46 +194,44 @@ def scores_and_jackknives(
     answered_heads = answered(predictions, examples, heads, unit)
     if not partial:
         _refuse_gaps(answered_heads)
-    rows = []
-    for metric, function in (("AUPR", head_aupr), ("random AUPR", random_aupr)):
+    rows: list[Row] = []
+    for metric, function in METRICS.items():
+        values = {head.head_id: function(head) for head in answered_heads}
+        rows += averaged(metric, answered_heads, values)
+    jackknifed = list(jackknives("AUPR", classification.aupr, answered_heads, math.inf))
+    for jackknife in jackknifed:
+        rows += jackknife.ends()
+    for metric, f1 in (("micro F1", micro_f1), ("macro F1", macro_f1)):
         rows += averaged(
-            metric,
-            answered_heads,
-            {head.head_id: function(head) for head in answered_heads},
+            metric, answered_heads, classification.by_head(f1, answered_heads)
         )
-    for metric, function in (("micro F1", micro_f1), ("macro F1", macro_f1)):
-        rows += averaged(
-            metric, answered_heads, classification.by_head(function, answered_heads)
-        )
-    jackknifed = [*jackknives("AUPR", classification.aupr, answered_heads, math.inf)]
-    rows += [row for jackknife in jackknifed for row in jackknife.ends()]
-    for metric, function in (("micro F1", micro_f1), ("macro F1", macro_f1)):
-        jackknifed += jackknives(metric, function, answered_heads, math.inf)
+        jackknifed += jackknives(metric, f1, answered_heads, math.inf)
     rows += _by_data_type(answered_heads, partial)
-    rows += _curve_rows(answered_heads)
+    recalls, precisions, n = averaged_curve(answered_heads)
+    for recall, precision in zip(recalls, precisions, strict=True):
+        rows.append(
+            score_row("precision", f"recall: {recall:.9f}", float(precision), n)
+        )
     sides = [side for head in answered_heads for side in binarised(head)]
     rows.append(
-        score_row(
-            "answers left out",
-            "all",
-            float(sum(side is None for side in sides)),
-            len(sides),
-        )
+        score_row("answers left out", "all", float(sides.count(None)), len(sides))
     )
     return by_key(rows), jackknifed
 
 
 def _refuse_gaps(heads: Iterable[Answered], among: str = "test examples") -> None:
+    """Raise `BadInput` for an answer that no example has, or all."""
     for head in heads:
-        for answer in range(head.logits.shape[1]):
-            count, total = int((head.labels == answer).sum()), len(head.labels)
+        total = len(head.labels)
+        counts = np.bincount(head.labels, minlength=head.logits.shape[1])
+        for answer, count in enumerate(counts.tolist()):
             if count in (0, total):
-                raise BadInput(
-                    f"answer {answer} of head {head.head_id!r} has {count} of the {total} {among},"
-                    " and so no AUPR",
-                    where="examples",
-                    do="score other data, or mark these as partial",
+                what = (
+                    f"answer {answer} of head {head.head_id!r} has {count} of the "
+                    f"{total} {among}, and so no AUPR"
                 )
+                do = "score other data, or mark these as partial"
+                raise BadInput(what, where="examples", do=do)
 
 
 def _by_data_type(heads: Sequence[Answered], partial: bool) -> list[Row]:
@@ -244,40 +240,33 @@ def _by_data_type(heads: Sequence[Answered], partial: bool) -> list[Row]:
     Computed as in the released code and, with the suffix `, strict`, as in the text, where answers without an
     example of the data type are left out.
     """
-    abridged = {
-        head.question for head in heads if (head.data_types == "abridged").any()
-    }
-    printed = [
-        head for head in heads if head.only(head.data_types == "abridged").complete
-    ]
+    printed, questions = [], set()
+    for head in heads:
+        abridged = head.data_types == "abridged"
+        if abridged.any():
+            questions.add(head.question)
+        if head.only(abridged).complete:
+            printed.append(head)
+    strict = [head for head in heads if head.question in questions]
     rows = []
-    for suffix, of_table in (
-        ("", printed),
-        (STRICT, [head for head in heads if head.question in abridged]),
-    ):
-        for data_type in DATA_TYPES:
+    for data_type in DATA_TYPES:
+        for suffix, of_table in (("", printed), (STRICT, strict)):
             restricted = [head.only(head.data_types == data_type) for head in of_table]
             if not suffix and not partial:
                 _refuse_gaps(restricted, f"{data_type} test examples")
-            for metric, function in (("AUPR", head_aupr), ("random AUPR", random_aupr)):
-                of_questions = by_question(
-                    restricted, {head.head_id: function(head) for head in restricted}
-                )
-                means = [mean(values) for values in of_questions.values() if values]
-                rows.append(
-                    score_row(
-                        metric + suffix,
-                        f"data type: {data_type}",
-                        mean(means),
-                        len(means),
-                    )
-                )
+            for metric, function in METRICS.items():
+                values = {head.head_id: function(head) for head in restricted}
+                of_questions = by_question(restricted, values).values()
+                means = [mean(of_heads) for of_heads in of_questions if of_heads]
+                group = f"data type: {data_type}"
+                row = score_row(metric + suffix, group, mean(means), len(means))
+                rows.append(row)
     return rows
 
 
 def mean_curve(
-    curves: Sequence[tuple[np.ndarray, np.ndarray]],
-) -> tuple[np.ndarray, np.ndarray]:
+    curves: Sequence[Curve],
+) -> Curve:
     """Return the mean of stepwise precision-recall curves, (recalls, precisions), recalls rising from 0.
 
     The recalls are the union over all curves.  Between two of its own recalls a curve takes the precision of
@@ -285,17 +274,15 @@ def mean_curve(
     mean is the mean of the areas (released `pr_curves_average`).
     """
     recalls = np.unique(np.concatenate([recall for recall, _ in curves]))
-    return recalls, np.mean(
-        [precision[np.searchsorted(recall, recalls)] for recall, precision in curves],
-        axis=0,
-    )
+    precisions = []
+    for recall, precision in curves:
+        precisions.append(precision[np.searchsorted(recall, recalls)])
+    return recalls, np.mean(precisions, axis=0)
 
 
-def curve(positive: np.ndarray, score: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def curve(positive: np.ndarray, score: np.ndarray) -> Curve:
     """Return one stepwise curve, (recalls, precisions), recalls rising from 0 (precision 1) to 1."""
-    from sklearn.metrics import (
-        precision_recall_curve,
-    )  # slow to import: see `head_aupr`
+    from sklearn.metrics import precision_recall_curve  # slow to import
 
     precision, recall, _ = precision_recall_curve(positive, score)
     recalls, first = np.unique(recall[::-1], return_index=True)
@@ -304,21 +291,12 @@ def curve(positive: np.ndarray, score: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 def averaged_curve(heads: Iterable[Answered]) -> tuple[np.ndarray, np.ndarray, int]:
     """Return the curve averaged over questions, as (recalls, precisions, number of questions)."""
-    by_question: dict[str, list[tuple[np.ndarray, np.ndarray]]] = defaultdict(list)
+    curves_of: dict[str, list[Curve]] = defaultdict(list)
     for head in heads:
-        if sides := [curve(*side) for side in binarised(head) if side is not None]:
-            by_question[head.question].append(mean_curve(sides))
-    if not by_question:
+        sides = [curve(*side) for side in binarised(head) if side]
+        if sides:
+            curves_of[head.question].append(mean_curve(sides))
+    if not curves_of:
         return np.empty(0), np.empty(0), 0
-    recalls, precisions = mean_curve(
-        [mean_curve(curves) for curves in by_question.values()]
-    )
-    return recalls, precisions, len(by_question)
-
-
-def _curve_rows(heads: Iterable[Answered]) -> list[Row]:
-    recalls, precisions, n = averaged_curve(heads)
-    return [
-        score_row("precision", f"recall: {recall:.9f}", float(precision), n)
-        for recall, precision in zip(recalls, precisions, strict=True)
-    ]
+    curves = [mean_curve(of_heads) for of_heads in curves_of.values()]
+    return *mean_curve(curves), len(curves)
