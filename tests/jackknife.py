@@ -7,7 +7,9 @@ from scipy.stats import t
 def interval(
     estimate: float, left_out: np.ndarray, largest: float = 1
 ) -> tuple[float, float] | None:
-    """Return the 95 % interval, within 0 and ``largest``, of a score and the scores without one unit each (units,).
+    """Return the 95 % interval, within 0 and ``largest``, of a score.
+
+    ``left_out`` (units,) are the scores without one unit each.
 
     It begins below the smaller of the estimate and the bias-corrected estimate, and ends above the larger.
     None without two different scores.

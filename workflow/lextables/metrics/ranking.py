@@ -25,33 +25,29 @@ def by_name(metric: str) -> Metric:
 
     Raises `BadInput` for any other name.
     """
-    name, _, cutoff = metric.rpartition("@")
-    if not cutoff.isdigit() or int(cutoff) < 1:
-        raise BadInput(
-            f"the metric {metric!r} has no cutoff",
-            where="metrics",
-            do="write it as NDCG@10",
-        )
+    name, _, digits = metric.rpartition("@")
+    if not digits.isdigit() or int(digits) < 1:
+        what = f"the metric {metric!r} has no cutoff"
+        raise BadInput(what, where="metrics", do="write it as NDCG@10")
+    cutoff = int(digits)
+    stars = re.fullmatch(r"([1-9])-star precision", name)
     if name == "NDCG":
-        return lambda qrels, run: ndcg(qrels, run, (int(cutoff),))[int(cutoff)]
+        return lambda qrels, run: ndcg(qrels, run, (cutoff,))[cutoff]
     if name == "Recall":
-        return partial(recall, cutoff=int(cutoff))
-    if stars := re.fullmatch(r"([1-9])-star precision", name):
-        return partial(star_precision_printed, stars=int(stars[1]), cutoff=int(cutoff))
-    raise BadInput(
-        f"there is no metric {metric!r}",
-        where="metrics",
-        do="choose from NDCG@k, Recall@k and <n>-star precision@k",
-    )
+        return partial(recall, cutoff=cutoff)
+    if stars:
+        return partial(star_precision_printed, stars=int(stars[1]), cutoff=cutoff)
+    do = "choose from NDCG@k, Recall@k and <n>-star precision@k"
+    raise BadInput(f"there is no metric {metric!r}", where="metrics", do=do)
 
 
 def strict_reading(metric: str) -> Metric | None:
     """Return the metric as the paper's text defines it; None if the published tables agree with the text."""
-    if parsed := re.fullmatch(r"([1-9])-star precision@(\d+)", metric):
-        return partial(
-            star_precision_strict, stars=int(parsed[1]), cutoff=int(parsed[2])
-        )
-    return None
+    parsed = re.fullmatch(r"([1-9])-star precision@(\d+)", metric)
+    if not parsed:
+        return None
+    stars, cutoff = int(parsed[1]), int(parsed[2])
+    return partial(star_precision_strict, stars=stars, cutoff=cutoff)
 
 
 def recall(qrels: Qrels, run: Hits, cutoff: int) -> dict[str, float]:
@@ -75,21 +71,19 @@ def ndcg(
     trec_eval sorts hits by score and breaks ties by its own rule, so ranks are passed as scores.  A query
     without hits scores 0.
     """
-    scored = {
-        query: {doc: -float(rank) for rank, doc in enumerate(hits)}
-        for query, hits in run.items()
-    }
+    scored = {}
+    for query, hits in run.items():
+        scored[query] = {doc: -float(rank) for rank, doc in enumerate(hits)}
+    judged = {query: dict(gains) for query, gains in qrels.items()}
     measure = "ndcg_cut." + ",".join(str(cutoff) for cutoff in cutoffs)
-    values = pytrec_eval.RelevanceEvaluator(
-        {q: dict(d) for q, d in qrels.items()}, {measure}
-    ).evaluate(scored)
-    return {
-        cutoff: {
-            query: values.get(query, {}).get(f"ndcg_cut_{cutoff}", 0.0)
-            for query in sorted(qrels)
+    values = pytrec_eval.RelevanceEvaluator(judged, {measure}).evaluate(scored)
+    by_cutoff: dict[int, dict[str, float]] = {}
+    for cutoff in cutoffs:
+        name = f"ndcg_cut_{cutoff}"
+        by_cutoff[cutoff] = {
+            query: values.get(query, {}).get(name, 0.0) for query in sorted(qrels)
         }
-        for cutoff in cutoffs
-    }
+    return by_cutoff
 
 
 def star_precision_printed(
@@ -101,16 +95,18 @@ def star_precision_printed(
     below ``cutoff``, without the normalisation of Eq. 2.  NaN where the query has no such clause; means leave
     those queries out.
     """
-    return {
-        query: _printed(qrels[query], run.get(query, ())[:cutoff], stars - 1)
-        for query in sorted(qrels)
-    }
+    values = {}
+    for query in sorted(qrels):
+        gains, top = qrels[query], run.get(query, ())[:cutoff]
+        values[query] = NAN
+        if any(gain >= stars - 1 for gain in gains.values()):
+            values[query] = _hits(gains, top, stars) / len(top) if top else 0.0
+    return values
 
 
-def _printed(gains: Mapping[str, int], top: Sequence[str], least: int) -> float:
-    if not any(gain >= least for gain in gains.values()):
-        return NAN
-    return sum(gains.get(doc, 0) >= least for doc in top) / len(top) if top else 0.0
+def _hits(gains: Mapping[str, int], top: Sequence[str], stars: int) -> int:
+    """The number of hits with at least this many stars."""
+    return sum(gains.get(doc, 0) >= stars - 1 for doc in top)
 
 
 def star_precision_strict(
@@ -123,8 +119,9 @@ def star_precision_strict(
     """
     values = {}
     for query in sorted(qrels):
-        gains, least = qrels[query], stars - 1
-        relevant = sum(gain >= least for gain in gains.values())
-        hits = sum(gains.get(doc, 0) >= least for doc in run.get(query, ())[:cutoff])
-        values[query] = hits / min(cutoff, relevant) if relevant else NAN
+        gains, top = qrels[query], run.get(query, ())[:cutoff]
+        relevant = sum(gain >= stars - 1 for gain in gains.values())
+        values[query] = NAN
+        if relevant:
+            values[query] = _hits(gains, top, stars) / min(cutoff, relevant)
     return values

@@ -31,18 +31,18 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, groupby, repeat
-from operator import contains, itemgetter
-from typing import Any
+from operator import itemgetter
 
 import numpy as np
 
 from lextables.metrics import STRICT
 from lextables.metrics.intervals import (
     RESAMPLES,
+    by_key,
     interval_rows,
     percentile_interval,
     resampled_weights,
+    score_row,
 )
 from lextables.pipeline.dataset import Row
 from lextables.pipeline.errors import BadInput
@@ -84,28 +84,27 @@ def gold(questions: Iterable[Row], answers: Iterable[Row]) -> Gold:
     """
     ordered = sorted(questions, key=itemgetter("question_id"))
     if not ordered:
-        raise BadInput(
-            "there is no question to score", where="questions", do="check the split"
-        )
-    spans: dict[str, list[tuple[int, str]]] = {
-        row["question_id"]: [] for row in ordered
-    }
+        what = "there is no question to score"
+        raise BadInput(what, where="questions", do="check the split")
+    spans: dict[str, list[tuple[int, str]]] = {}
+    for row in ordered:
+        spans[row["question_id"]] = []
     for row in answers:
-        if row["question_id"] in spans:
+        question = row["question_id"]
+        if question in spans:
             if not row["text"]:
-                place = f"answers, question {row['question_id']!r}"
-                raise BadInput(
-                    f"the gold span {row['index']} is empty", where=place, do="drop it"
-                )
-            spans[row["question_id"]].append((row["index"], row["text"]))
+                what = f"the gold span {row['index']} is empty"
+                where = f"answers, question {question!r}"
+                raise BadInput(what, where=where, do="drop it")
+            spans[question].append((row["index"], row["text"]))
+    texts = []
+    for of_question in spans.values():
+        texts.append(tuple(text for _, text in sorted(of_question)))
     return Gold(
-        tuple(row["question_id"] for row in ordered),
+        tuple(spans),
         tuple(row["contract_id"] for row in ordered),
         tuple(row["category"] for row in ordered),
-        tuple(
-            tuple(text for _, text in sorted(spans[row["question_id"]]))
-            for row in ordered
-        ),
+        tuple(texts),
     )
 
 
@@ -134,16 +133,14 @@ def nbest_rows(rows: Iterable[Row], where: str = "predictions") -> Nbest:
 
     Raises `BadInput` for a probability that is not a number from 0 to 1.
     """
-    ordered = sorted(rows, key=itemgetter("question_id", "rank"))
-    groups = {
-        key: list(group)
-        for key, group in groupby(ordered, key=itemgetter("question_id"))
-    }
+    groups: dict[str, list[Row]] = {}
+    for row in sorted(rows, key=itemgetter("question_id", "rank")):
+        groups.setdefault(row["question_id"], []).append(row)
     return nbest_columns(groups, "released_text", "start", "end", where)
 
 
 def nbest_columns(
-    groups: Mapping[str, Sequence[Mapping[str, Any]]],
+    groups: Mapping[str, Sequence[Row]],
     text: str,
     start: str,
     end: str,
@@ -156,51 +153,51 @@ def nbest_columns(
     Raises `BadInput` as `nbest_rows` does.
     """
     question_ids = tuple(sorted(groups))
-    rows = list(
-        chain.from_iterable(groups[question_id] for question_id in question_ids)
-    )
-    sizes = np.array(
-        [len(groups[question_id]) for question_id in question_ids], dtype=np.int64
-    )
-    confidence = np.array([row["probability"] for row in rows], dtype=np.float64)
-    wrong = np.flatnonzero(~((confidence >= 0) & (confidence <= 1)))
-    if len(wrong):
-        at = int(np.searchsorted(np.cumsum(sizes), wrong[0], side="right"))
-        place = f"{where}, question {question_ids[at]!r}, prediction {wrong[0] - sizes[:at].sum()}"
-        value = rows[wrong[0]]["probability"]
-        raise BadInput(
-            f"the probability {value!r} is not a number from 0 to 1", where=place
-        )
+    rows: list[Row] = []
+    for question_id in question_ids:
+        for number, row in enumerate(groups[question_id]):
+            value = row["probability"]
+            if value is None or not 0 <= value <= 1:
+                what = f"the probability {value!r} is not a number from 0 to 1"
+                place = f"{where}, question {question_id!r}, prediction {number}"
+                raise BadInput(what, where=place)
+            rows.append(row)
 
     def offsets(key: str) -> np.ndarray:
-        values = (row.get(key) for row in rows)
-        return np.array(
-            [NO_PLACE if value is None else value for value in values], dtype=np.int64
-        )
+        values = [row.get(key) for row in rows]
+        known = [NO_PLACE if value is None else value for value in values]
+        return np.array(known, dtype=np.int64)
 
-    texts, slices = ([row[name] for row in rows] for name in (text, "text"))
+    sizes = [len(groups[question_id]) for question_id in question_ids]
     return Nbest(
-        question_ids, sizes, texts, slices, confidence, offsets(start), offsets(end)
+        question_ids=question_ids,
+        sizes=np.array(sizes, dtype=np.int64),
+        texts=[row[text] for row in rows],
+        slices=[row["text"] for row in rows],
+        confidence=np.array([row["probability"] for row in rows], dtype=np.float64),
+        start=offsets(start),
+        end=offsets(end),
     )
 
 
 def check_questions(nbest: Nbest, gold: Gold) -> None:
     """Raise `BadInput` unless the questions with predictions are those of ``gold``."""
-    missing = sorted(set(gold.question_ids).difference(nbest.question_ids))
-    extra = sorted(set(nbest.question_ids).difference(gold.question_ids))
-    for ids, fault, do in (
+    asked, predicted = set(gold.question_ids), set(nbest.question_ids)
+    predict = "predict every question, if only with the empty prediction"
+    for names, fault, do in (
+        (asked - predicted, "asked and not predicted", predict),
         (
-            missing,
-            "asked and not predicted",
-            "predict every question, if only with the empty prediction",
+            predicted - asked,
+            "predicted and not asked",
+            "score the predictions on their own split",
         ),
-        (extra, "predicted and not asked", "score the predictions on their own split"),
     ):
-        if ids:
-            count = f"{len(ids)} question{'s are' if len(ids) > 1 else ' is'}"
-            raise BadInput(
-                f"{count} {fault}, first {ids[0]!r}", where="predictions", do=do
+        if names:
+            count = (
+                "1 question is" if len(names) == 1 else f"{len(names)} questions are"
             )
+            what = f"{count} {fault}, first {min(names)!r}"
+            raise BadInput(what, where="predictions", do=do)
 
 
 # The words of a span, and which predictions count.
@@ -253,19 +250,19 @@ def last_by_text(nbest: Nbest) -> np.ndarray:
     writes where a question has nothing else, counts as a prediction.
     """
     indices: list[int] = []
-    first = 0
-    for size in nbest.sizes.tolist():
-        last = dict(
-            zip(
-                nbest.texts[first : first + size],
-                range(first, first + size),
-                strict=True,
-            )
-        )
+    for predictions in _by_question(nbest):
+        last = {nbest.texts[index]: index for index in predictions}
         last.pop("", None)
         indices += last.values()
-        first += size
     return np.array(indices, dtype=np.int64)
+
+
+def _by_question(nbest: Nbest) -> Iterator[range]:
+    """Yield the indices of the predictions of each question."""
+    first = 0
+    for size in nbest.sizes.tolist():
+        yield range(first, first + size)
+        first += size
 
 
 def most_probable_by_span(nbest: Nbest) -> np.ndarray:
@@ -275,22 +272,18 @@ def most_probable_by_span(nbest: Nbest) -> np.ndarray:
     or with the start `EMPTY`, is the empty prediction and left out.
     """
     indices: list[int] = []
-    starts, ends, confidence = (
-        nbest.start.tolist(),
-        nbest.end.tolist(),
-        nbest.confidence.tolist(),
-    )
-    first = 0
-    for size in nbest.sizes.tolist():
-        best: dict[Any, int] = {}
-        for index in range(first, first + size):
+    starts, ends = nbest.start.tolist(), nbest.end.tolist()
+    confidence = nbest.confidence.tolist()
+    for predictions in _by_question(nbest):
+        best: dict[str | tuple[int, int], int] = {}
+        for index in predictions:
             text, start = nbest.slices[index], starts[index]
-            if text and start != EMPTY:
-                span = text if start == NO_PLACE else (start, ends[index])
-                if span not in best or confidence[index] > confidence[best[span]]:
-                    best[span] = index
+            if not text or start == EMPTY:
+                continue
+            span = text if start == NO_PLACE else (start, ends[index])
+            if span not in best or confidence[index] > confidence[best[span]]:
+                best[span] = index
         indices += best.values()
-        first += size
     return np.array(indices, dtype=np.int64)
 
 
@@ -319,9 +312,7 @@ def paper_matches(nbest: Nbest, gold: Gold, relaxed: str | None) -> Matches:
     Matching is relaxed (a prediction that contains the gold text, case-sensitively, also matches) for every
     question whose id contains ``relaxed`` anywhere, so also for a contract with that word in its title.
     """
-    is_relaxed = [
-        bool(relaxed) and relaxed in question_id for question_id in gold.question_ids
-    ]
+    is_relaxed = [bool(relaxed) and relaxed in name for name in gold.question_ids]
     return _matches(nbest, last_by_text(nbest), gold, is_relaxed, paper_words)
 
 
@@ -342,34 +333,27 @@ def _matches(
     """Match the predictions with the indices ``indices``; ``is_relaxed`` by question."""
     question = np.repeat(np.arange(len(gold.spans)), nbest.sizes)[indices]
     confidence = nbest.confidence[indices]
-    ends = np.searchsorted(question, np.arange(len(gold.spans) + 1)).tolist()
+    texts = [nbest.texts[index] for index in indices.tolist()]
+    starts = np.searchsorted(question, np.arange(len(gold.spans) + 1)).tolist()
     best: list[float] = []
     matched = np.zeros(len(indices), dtype=bool)
-    for number, (spans, first, last) in enumerate(
-        zip(gold.spans, ends, ends[1:], strict=False)
-    ):
+    for number, spans in enumerate(gold.spans):
         # Predictions for questions without gold spans match nothing.
-        texts = (
-            [nbest.texts[index] for index in indices[first:last].tolist()]
-            if spans
-            else []
-        )
-        predicted = [words(text) for text in texts]
+        if not spans:
+            continue
+        rows = range(starts[number], starts[number + 1])
+        predicted = {row: words(texts[row]) for row in rows}
         for span in spans:
             gold_words = words(span)
-            rows = [
-                first + at
-                for at, (text, predicted_words) in enumerate(
-                    zip(texts, predicted, strict=True)
-                )
-                if similar(gold_words, predicted_words)
-                or (is_relaxed[number] and span in text)
-            ]
-            matched[rows] = True
-            best.append(float(confidence[rows].max()) if rows else UNMATCHED)
-    gold_question = np.repeat(
-        np.arange(len(gold.spans)), [len(spans) for spans in gold.spans]
-    )
+            found = []
+            for row in rows:
+                contains = is_relaxed[number] and span in texts[row]
+                if contains or similar(gold_words, predicted[row]):
+                    found.append(row)
+            matched[found] = True
+            best.append(float(confidence[found].max()) if found else UNMATCHED)
+    sizes = [len(spans) for spans in gold.spans]
+    gold_question = np.repeat(np.arange(len(gold.spans)), sizes)
     return Matches(
         gold_question, np.array(best), question[~matched], confidence[~matched]
     )
@@ -384,9 +368,8 @@ def sweep(low_thresholds: Sequence[float] = LOW_THRESHOLDS) -> np.ndarray:
     0.99 down to 0.01 as ``np.arange(0.99, 0, -0.01)`` makes them, which puts 93 of the 99 slightly below
     the two-digit number (0.93 is 0.9299999999999999); then ``low_thresholds``.
     """
-    return np.concatenate(
-        [np.arange(0.99, 0, -0.01), np.asarray(low_thresholds, dtype=np.float64)]
-    )
+    low = np.asarray(low_thresholds, dtype=np.float64)
+    return np.concatenate([np.arange(0.99, 0, -0.01), low])
 
 
 def threshold_group(threshold: float) -> str:
@@ -443,9 +426,8 @@ def counts(
     def above(question: np.ndarray, confidence: np.ndarray) -> np.ndarray:
         # Column k counts items that first pass at threshold k; an extra column those that never pass.
         first = size - np.searchsorted(thresholds[::-1], confidence, side="left")
-        cells = np.bincount(
-            unit[question] * (size + 1) + first, minlength=units * (size + 1)
-        )
+        cell = unit[question] * (size + 1) + first
+        cells = np.bincount(cell, minlength=units * (size + 1))
         return np.cumsum(cells.reshape(units, size + 1)[:, :size], axis=1)
 
     return Counts(
@@ -457,9 +439,8 @@ def counts(
 
 def overall_counts(matches: Matches, gold: Gold, thresholds: np.ndarray) -> Counts:
     """Return the counts over all questions, as a single row."""
-    return counts(
-        matches, np.zeros(len(gold.question_ids), dtype=np.int64), 1, thresholds
-    )
+    unit = np.zeros(len(gold.question_ids), dtype=np.int64)
+    return counts(matches, unit, 1, thresholds)
 
 
 def substring_groups(gold: Gold) -> np.ndarray:
@@ -469,13 +450,12 @@ def substring_groups(gold: Gold) -> np.ndarray:
     contract's title: all questions about a contract with Insurance in its title count as questions about
     insurance.  A category's own questions always belong to it (MAUD's ids misspell two of its types).
     """
-    keys, own = gold.question_ids, np.array(gold.categories)
-    return np.array(
-        [
-            np.fromiter(map(contains, keys, repeat(name)), bool) | (own == name)
-            for name in gold.category_names
-        ]
-    )
+    categories = np.array(gold.categories)
+    groups = []
+    for name in gold.category_names:
+        in_id = np.array([name in question_id for question_id in gold.question_ids])
+        groups.append(in_id | (categories == name))
+    return np.array(groups)
 
 
 def paper_counts(
@@ -485,17 +465,16 @@ def paper_counts(
     size = len(gold.question_ids)
     single = counts(matches, np.arange(size), size, thresholds)
     groups = np.vstack([np.ones((1, size)), substring_groups(gold)])
-    # Sums of small integers are exact in floating point, whose matrix product is fast.
-    summed = [
-        np.rint(groups @ by_question).astype(np.int64)
-        for by_question in (
-            single.true_positives,
-            single.false_positives,
-            single.gold_spans,
-        )
-    ]
-    return ["all", *(f"category: {name}" for name in gold.category_names)], Counts(
-        *summed
+
+    def summed(by_question: np.ndarray) -> np.ndarray:
+        # Sums of small integers are exact in floating point, whose matrix product is fast.
+        return np.rint(groups @ by_question).astype(np.int64)
+
+    names = ["all", *(f"category: {name}" for name in gold.category_names)]
+    return names, Counts(
+        summed(single.true_positives),
+        summed(single.false_positives),
+        summed(single.gold_spans),
     )
 
 
@@ -508,10 +487,9 @@ def processed(precision: np.ndarray) -> np.ndarray:
     """
     backwards = precision[..., ::-1]
     best = np.fmax.accumulate(backwards, axis=-1)
+    best = np.where(np.isnan(backwards[..., :1]), np.nan, best)
     # Contiguous: numpy sums a reversed view in another order, which changes the last bit.
-    return np.ascontiguousarray(
-        np.where(np.isnan(backwards[..., :1]), np.nan, best)[..., ::-1]
-    )
+    return np.ascontiguousarray(best[..., ::-1])
 
 
 def aupr(curve: Curve) -> np.ndarray:
@@ -540,9 +518,10 @@ def precision_at_recall(curve: Curve, recall: float) -> np.ndarray:
 
 def paper_values(curve: Curve) -> dict[str, np.ndarray]:
     """Return the released metrics: {metric: float64 [...]}."""
-    return {AUPR: aupr(curve)} | {
-        name: precision_at_recall(curve, x) for name, x in RECALLS.items()
-    }
+    values = {AUPR: aupr(curve)}
+    for name, recall in RECALLS.items():
+        values[name] = precision_at_recall(curve, recall)
+    return values
 
 
 def contract_intervals(
@@ -559,32 +538,19 @@ def contract_intervals(
     """
     names, unit = np.unique(gold.contracts, return_inverse=True)
     by_unit = counts(matches, unit, len(names), thresholds)
-    parts = [
-        part.astype(np.float64)
-        for part in (
-            by_unit.true_positives,
-            by_unit.false_positives,
-            by_unit.gold_spans,
-        )
-    ]
-    return interval_over_contracts(parts, seed, resamples)
-
-
-def interval_over_contracts(
-    parts: Sequence[np.ndarray], seed: int, resamples: int
-) -> dict[str, tuple[float, float] | None]:
-    """Return `contract_intervals` from the ``parts`` of `Counts`, float64 [contracts, ...]."""
+    hits = by_unit.true_positives.astype(np.float64)
+    misses = by_unit.false_positives.astype(np.float64)
+    gold_spans = by_unit.gold_spans.astype(np.float64)
     values: dict[str, list[np.ndarray]] = {name: [] for name in METRICS}
-    for weights in resampled_weights(len(parts[0]), seed, resamples):
+    for weights in resampled_weights(len(names), seed, resamples):
         drawn = weights.astype(np.float64)
-        for name, batch in paper_values(
-            Counts(*(drawn @ part for part in parts)).curve()
-        ).items():
+        resampled = Counts(drawn @ hits, drawn @ misses, drawn @ gold_spans)
+        for name, batch in paper_values(resampled.curve()).items():
             values[name].append(batch)
-    return {
-        name: percentile_interval(np.concatenate(batches))
-        for name, batches in values.items()
-    }
+    intervals = {}
+    for name, batches in values.items():
+        intervals[name] = percentile_interval(np.concatenate(batches))
+    return intervals
 
 
 # Strict mode: every confidence is a threshold.
@@ -603,10 +569,10 @@ def strict_curve(gold_confidence: np.ndarray, miss_confidence: np.ndarray) -> Cu
     tp = len(hits) - np.searchsorted(hits, thresholds, side="left")
     fp = len(misses) - np.searchsorted(misses, thresholds, side="left")
     best = np.maximum.accumulate((tp / (tp + fp))[::-1])[::-1]
-    return Curve(
-        best,
-        tp / len(gold_confidence) if len(gold_confidence) else np.full(len(tp), NAN),
-    )
+    recall = np.full(len(tp), NAN)
+    if len(gold_confidence):
+        recall = tp / len(gold_confidence)
+    return Curve(best, recall)
 
 
 def strict_values(
@@ -616,7 +582,8 @@ def strict_values(
     if not len(gold_confidence):
         return dict.fromkeys(METRICS, NAN)
     curve = strict_curve(gold_confidence, miss_confidence)
-    values = {AUPR: float(np.sum(np.diff(curve.recall, prepend=0.0) * curve.precision))}
+    widths = np.diff(curve.recall, prepend=0.0)
+    values = {AUPR: float(np.sum(widths * curve.precision))}
     for name, recall in RECALLS.items():
         attained = curve.precision[curve.recall >= recall]
         values[name] = float(attained[0]) if len(attained) else 0.0
@@ -674,9 +641,7 @@ def scores(
     rows: list[Row] = []
 
     def add(metric: str, group: str, value: float, n: int) -> None:
-        rows.append(
-            {"metric": metric, "group": group, "value": float(value), "n": int(n)}
-        )
+        rows.append(score_row(metric, group, float(value), int(n)))
 
     groups, counted = paper_counts(paper, gold_spans, thresholds)
     curve = counted.curve()
@@ -687,22 +652,14 @@ def scores(
         for metric, value in strict_values(gold_confidence, miss_confidence).items():
             add(metric + STRICT, group, value, len(gold_confidence))
     contracts = len(set(gold_spans.contracts))
-    for metric, interval in contract_intervals(
-        paper, gold_spans, thresholds, seed, resamples
-    ).items():
+    intervals = contract_intervals(paper, gold_spans, thresholds, seed, resamples)
+    for metric, interval in intervals.items():
         rows += interval_rows(metric, "all", interval, contracts)
+    # The first point of the curve belongs to no threshold.
+    precision, recall = curve.precision[0, 1:], curve.recall[0, 1:]
     predicted = counted.true_positives[0] + counted.false_positives[0]
     for index, threshold in enumerate(thresholds):
-        add(
-            "precision",
-            threshold_group(threshold),
-            curve.precision[0, index + 1],
-            predicted[index],
-        )
-        add(
-            "recall",
-            threshold_group(threshold),
-            curve.recall[0, index + 1],
-            counted.gold_spans[0],
-        )
-    return sorted(rows, key=itemgetter("metric", "group"))
+        group = threshold_group(threshold)
+        add("precision", group, precision[index], predicted[index])
+        add("recall", group, recall[index], counted.gold_spans[0])
+    return by_key(rows)

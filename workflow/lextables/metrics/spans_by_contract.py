@@ -38,9 +38,12 @@ def by_contract(
 
 def area_by_unit(by_unit: Counts) -> np.ndarray:
     """Return each unit's contribution to the overall AUPR, float64 (units,), from its counts."""
-    parts = (by_unit.true_positives, by_unit.false_positives, by_unit.gold_spans)
-    totals = [part.sum(axis=0) for part in parts]
-    without = [total - part for total, part in zip(totals, parts, strict=True)]
-    return pseudo_values(
-        float(aupr(Counts(*totals).curve())), aupr(Counts(*without).curve())
+    hits, misses = by_unit.true_positives, by_unit.false_positives
+    gold_spans = by_unit.gold_spans
+    total = Counts(hits.sum(axis=0), misses.sum(axis=0), gold_spans.sum(axis=0))
+    without = Counts(
+        total.true_positives - hits,
+        total.false_positives - misses,
+        total.gold_spans - gold_spans,
     )
+    return pseudo_values(float(aupr(total.curve())), aupr(without.curve()))
