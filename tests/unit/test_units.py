@@ -11,6 +11,7 @@ from lextables.metrics.spans_by_contract import by_contract
 from lextables.pipeline.dataset import read, write
 from lextables.pipeline.units import UNITS
 from lextables.tasks.classification.scoring import score
+from lextables.tasks.classification.settings import ScoreSettings
 from lextables.tasks.retrieval import scoring
 from lextables.tasks.retrieval.collection import Collection, prediction_rows
 
@@ -97,14 +98,10 @@ def scored(rows, tmp_path, metrics, evaluator="general"):
     census.write_text(
         '{"sources": [{"source": "maud", "file": "a.csv", "variant": "published", "comparable": true}]}'
     )
-    task = {
-        "evaluator": evaluator,
-        "metrics": metrics,
-        "unit": "unit",
-        "multi_label": False,
-        "views": {},
-    }
-    return score(*rows, ["test"], task, census)
+    settings = ScoreSettings(
+        evaluator=evaluator, metrics=metrics, unit="unit", multi_label=False
+    )
+    return score(*rows, ["test"], settings, census)
 
 
 def test_units_of_a_classifier(tmp_path):
