@@ -4,7 +4,7 @@ This is checked before anything runs.  The content of the files is checked by th
 (`lextables.tasks.submitted`).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,34 +33,33 @@ def find(config: Config, papers: Mapping[str, Paper], contents: Contents) -> Fou
     ``papers`` are all papers of the registry.  Raises `BadInput` for an unknown paper, data set or format,
     for a file that is missing, empty or listed twice, and for two rows with the same name.
     """
-    data_sets = {name for paper in config.papers for name in papers[paper].tasks}
+    planned: set[str] = set()
+    for paper in config.papers:
+        planned.update(papers[paper].tasks)
     rows: dict[str, list[SubmittedFiles]] = {}
     places: dict[str, str] = {}
     for extra in config.extra_predictions:
         where = f"config, extra_predictions, {extra.name}"
         name, form = fits(extra, papers, where)
-        if name not in data_sets:
+        if name not in planned:
             continue
-        if any(other.key == extra.key for other in rows.get(name, ())):
-            raise BadInput(
-                f"the row appears twice for {name}",
-                where=where,
-                do="list each row once, with a list of files for several seeds",
-            )
+        of_data_set = rows.setdefault(name, [])
+        if extra.key in {other.key for other in of_data_set}:
+            what = f"the row appears twice for {name}"
+            do = "list each row once, with a list of files for several seeds"
+            raise BadInput(what, where=where, do=do)
         digests: dict[str, str] = {}
         for file in extra.file:
             digest = _content(file, contents, where)
-            if other := digests.get(digest):
-                raise BadInput(
-                    f"the files {other!r} and {file!r} have the same content",
-                    where=where,
-                    do="list a different file for each seed",
+            if digest in digests:
+                what = (
+                    f"the files {digests[digest]!r} and {file!r} have the same content"
                 )
+                do = "list a different file for each seed"
+                raise BadInput(what, where=where, do=do)
             digests[digest] = file
             places[digest] = str(Path(file).resolve())
-        rows.setdefault(name, []).append(
-            SubmittedFiles(extra.name, extra.key, form, tuple(digests))
-        )
+        of_data_set.append(SubmittedFiles(extra.name, extra.key, form, tuple(digests)))
     return Found(rows, places)
 
 
@@ -73,54 +72,50 @@ def fits(
     in a table, which are only used for training, do not count.
     """
     of_paper = {name: _tasks_in_tables(paper) for name, paper in papers.items()}
-    tasks = {
-        name: task for scored in of_paper.values() for name, task in scored.items()
-    }
-    names = list(of_paper[extra.paper]) if extra.paper in papers else [extra.paper]
-    if not set(names) <= tasks.keys():
-        choices = ", ".join(
-            sorted({*tasks, *(name for name, scored in of_paper.items() if scored)})
+    tasks: dict[str, Any] = {}
+    for scored in of_paper.values():
+        tasks.update(scored)
+    names = list(of_paper.get(extra.paper, [extra.paper]))
+    if not tasks.keys() >= set(names):
+        with_scores = [name for name, scored in of_paper.items() if scored]
+        what = (
+            f"paper = {extra.paper!r} is neither a paper nor a data set of the registry"
         )
-        raise BadInput(
-            f"paper = {extra.paper!r} is neither a paper nor a data set of the registry",
-            where=where,
-            do=f"choose from {choices}",
-        )
-    forms = {name: PLANNERS[tasks[name].task].forms(tasks[name]) for name in names}
-    allowed = sorted({form for problem in forms.values() for form in problem})
+        do = f"choose from {', '.join(sorted({*tasks, *with_scores}))}"
+        raise BadInput(what, where=where, do=do)
+    allowed: set[str] = set()
+    form_of = {}
+    for name in names:
+        forms = PLANNERS[tasks[name].task].forms(tasks[name])
+        allowed.update(forms)
+        form = _form(extra, forms)
+        if form:
+            form_of[name] = form
     if not allowed:
-        raise BadInput(
-            f"{extra.paper} has no scores of predictions",
-            where=where,
-            do="remove the entry",
-        )
-    form_of = {
-        name: form for name, problem in forms.items() if (form := _form(extra, problem))
-    }
+        what = f"{extra.paper} has no scores of predictions"
+        raise BadInput(what, where=where, do="remove the entry")
     if extra.paper in form_of:
         return extra.paper, form_of[extra.paper]
-    if not form_of and extra.format:
-        raise BadInput(
-            f"format = {extra.format!r} is not a format for {extra.paper}",
-            where=where,
-            do=f"choose from {', '.join(allowed)}",
-        )
     if not form_of:
-        problem = "the format is not clear from the files' names"
-        raise BadInput(
-            problem
-            if len(extra.file) > 1
-            else f"the format is not clear from the name {extra.file[0]!r}",
-            where=where,
-            do=f"add a format: {' or '.join(allowed)}",
-        )
+        raise _unknown_form(extra, sorted(allowed), where)
     if len(form_of) > 1:
-        raise BadInput(
-            f"paper = {extra.paper!r} has several data sets with predictions in this format",
-            where=where,
-            do=f"use one of {', '.join(sorted(form_of))} instead",
-        )
+        what = f"paper = {extra.paper!r} has several data sets with predictions in this format"
+        do = f"use one of {', '.join(sorted(form_of))} instead"
+        raise BadInput(what, where=where, do=do)
     return next(iter(form_of.items()))
+
+
+def _unknown_form(
+    extra: ExtraPredictions, allowed: Sequence[str], where: str
+) -> BadInput:
+    if extra.format:
+        what = f"format = {extra.format!r} is not a format for {extra.paper}"
+        return BadInput(what, where=where, do=f"choose from {', '.join(allowed)}")
+    named = "the files' names"
+    if len(extra.file) == 1:
+        named = f"the name {extra.file[0]!r}"
+    what = f"the format is not clear from {named}"
+    return BadInput(what, where=where, do=f"add a format: {' or '.join(allowed)}")
 
 
 def _tasks_in_tables(paper: Paper) -> dict[str, Any]:
@@ -134,30 +129,27 @@ def _form(extra: ExtraPredictions, forms: Mapping[str, Iterable[str]]) -> str | 
     if extra.format:
         return extra.format if extra.format in forms else None
     endings = {Path(file.lower().removesuffix(PACKED)).suffix for file in extra.file}
-    return next(
-        (form for form, suffixes in forms.items() if endings <= set(suffixes)), None
-    )
+    for form, suffixes in forms.items():
+        if endings <= set(suffixes):
+            return form
+    return None
 
 
 def _content(file: str, contents: Contents, where: str) -> str:
     """The digest of a file that exists and is not empty."""
     path = Path(file)
-    fault = ""
     try:
         if path.is_dir():
-            fault = "is a folder; give the file in it"
+            what, do = "is a folder", "give the file in it"
         elif not path.exists():
-            fault = "does not exist; give an existing file"
+            what, do = "does not exist", "give an existing file"
         elif not path.is_file():
-            fault = "is not a file; give a file"
+            what, do = "is not a file", "give a file"
         elif not path.stat().st_size:
-            fault = "is empty; write it again"
+            what, do = "is empty", "write it again"
         else:
             return contents.file(path)
-    except (
-        OSError,
-        ValueError,
-    ) as error:  # for example a name that is too long or has a NUL
-        fault = f"cannot be read ({getattr(error, 'strerror', None) or error}); give another file"
-    what, _, do = fault.partition("; ")
+    except (OSError, ValueError) as error:  # a name that is too long, or has a NUL
+        reason = getattr(error, "strerror", None) or error
+        what, do = f"cannot be read ({reason})", "give another file"
     raise BadInput(f"the file {file!r} {what}", where=where, do=do)

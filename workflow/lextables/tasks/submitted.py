@@ -1,4 +1,8 @@
-"""Reading files of submitted predictions: text, rows, numbers and probabilities, shared by the four tasks."""
+"""Reading files of submitted predictions, for all tasks: text, rows and probabilities.
+
+A task has a model of its rows (`SubmittedRow`), and for each format a function that returns a
+file's records.
+"""
 
 import hashlib
 import io
@@ -6,11 +10,14 @@ import json
 import math
 import os
 import zlib
-from collections import Counter, defaultdict
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+from pydantic import ValidationInfo as Info
 
 from lextables.pipeline.dataset import Row, Table
 from lextables.pipeline.errors import BadInput
@@ -21,12 +28,13 @@ from lextables.sources.archives import OverBounds, gunzipped
 # Environment variable with {digest: path} as JSON.  Settings identify a file by its content, so that moving
 # it reruns nothing; jobs look up the path here.
 PLACES = "LEXTABLES_SUBMITTED"
-PROBABILITY, PROBABILITIES = "probability", "probabilities"
 ROUNDING = 0.01  # largest deviation of a sum of probabilities from one
 LONGEST_INDEX = 9  # digits
 _GZIP = b"\x1f\x8b"
 _ZIP = b"PK\x03\x04"  # also of Excel workbooks
 _OTHER_SEPARATORS = (";", "\t")
+
+Records = Iterator[tuple[str, dict[str, Any]]]  # (place in the file, {name: value})
 
 
 @dataclass(frozen=True)
@@ -42,37 +50,31 @@ class File:
             if line.strip():
                 yield f"{self.name}, line {number}", line.rstrip("\n")
 
-    def records(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield (place, object) for each line of JSON lines."""
+    def json_lines(self) -> Records:
+        """Yield the object of each line of JSON lines."""
         for place, line in self.lines():
             record = parsed(line, place)
             if not isinstance(record, dict):
-                raise BadInput(
-                    "is not a JSON object",
-                    where=place,
-                    do='write it as {"name": value, …}',
-                )
+                do = 'write it as {"name": value, …}'
+                raise BadInput("is not a JSON object", where=place, do=do)
             yield place, record
 
-    def table(self, *needed: str) -> Iterator[tuple[str, dict[str, str]]]:
-        """Yield (place, {column: cell}) for each row of a csv file with a header.
+    def table(self, *needed: str) -> Records:
+        """Yield {column: cell} for each row of a csv file with a header.
 
         Raises `BadInput` for a repeated column, or if one of ``needed`` is missing.
         """
-        rows = records.csv_rows(self.text.encode().splitlines(keepends=True), self.name)
+        lines = self.text.encode().splitlines(keepends=True)
+        rows = records.csv_rows(lines, self.name)
         place, cells = next(rows)
         header = [cell.strip() for cell in cells]
-        if (column := _repeated(header)) is not None:
-            raise BadInput(
-                f"the column {column!r} appears twice",
-                where=place,
-                do="remove one of the two",
-            )
+        column, times = Counter(header).most_common(1)[0]
+        if times > 1:
+            raise repeated(f"the column {column!r}", place)
         if len(header) == 1 and any(mark in header[0] for mark in _OTHER_SEPARATORS):
             what = "the columns are not separated by commas (Excel uses semicolons in some languages)"
-            raise BadInput(
-                what, where=place, do="save it with commas, and with points in numbers"
-            )
+            do = "save it with commas, and with points in numbers"
+            raise BadInput(what, where=place, do=do)
         for column in needed:
             if column not in header:
                 do = f"name the columns in the first row: {', '.join(needed)}"
@@ -93,107 +95,206 @@ class Submitted:
     table: Table | None = None
 
 
-class Distributions:
-    """Probabilities of the choices of each item, collected from the lines of a file.
+# Values of rows.
 
-    An item is an example or a question about a document; ``kind`` and its keys name it in messages.
-    ``choices`` are the answers or options that it has.
+
+def number(value: Any, name: str) -> float:
+    """Return a finite number from JSON or the text of a cell; `ValueError` for anything else."""
+    # Python reads 1_000, other readers do not; booleans are not numbers.
+    is_text = isinstance(value, str)
+    refused = isinstance(value, bool) or (is_text and "_" in value)
+    try:
+        result = math.nan if refused else float(value)
+    except (TypeError, ValueError, OverflowError):
+        result = math.nan
+    if not math.isfinite(result):
+        raise ValueError(f"the {name} {value!r} is not a finite number")
+    return result
+
+
+def probability(value: Any, where: str) -> float:
+    """Return a number from 0 to 1, read as in `number`; `BadInput` for anything else."""
+    do = "correct it"
+    try:
+        result = number(value, "probability")
+    except ValueError as error:
+        raise BadInput(str(error), where=where, do=do) from None
+    if not 0 <= result <= 1:
+        if 1 < result <= 100:
+            do = "divide per cent by 100"
+        what = f"the probability {value!r} is not a number from 0 to 1"
+        raise BadInput(what, where=where, do=do)
+    return result
+
+
+def _number_of_field(value: Any, field: Info) -> float:
+    return number(value, field.field_name)
+
+
+Number = Annotated[float, BeforeValidator(_number_of_field)]
+# By choice, or a list with one for each choice in their order.
+Probabilities = dict[str, Any] | list[Any]
+KINDS = {"string_type": "text", "dict_type": "a list or an object"}
+
+
+class SubmittedRow(BaseModel):
+    """A row of a file of predictions; other columns are ignored."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+RowType = TypeVar("RowType", bound=SubmittedRow)
+
+
+def read_rows(
+    records: Records, row: type[RowType], do: str = ""
+) -> Iterator[tuple[str, RowType]]:
+    """Yield (place, row) for each record; `BadInput` names the place and the key of the first error.
+
+    ``do`` is the advice, by default to write the key's value as the model says.
+    """
+    for place, record in records:
+        try:
+            yield place, row.model_validate(record)
+        except ValidationError as error:
+            what, advice = _sentence(error.errors()[0])
+            raise BadInput(what, where=place, do=do or advice) from None
+
+
+def _sentence(fault: Mapping[str, Any]) -> tuple[str, str]:
+    """Return what is wrong, by one of pydantic's errors, and how to correct it."""
+    if fault["type"] == "value_error":
+        return str(fault["ctx"]["error"]), "correct it"
+    if not fault["loc"]:
+        return "is not an object", 'write it as {"name": value, …}'
+    name = fault["loc"][0]
+    if fault["type"] == "missing" or fault["input"] is None:
+        return f"{name} is missing", "add it"
+    kind = KINDS.get(fault["type"], "a value of this column")
+    return f"{name} is not {kind}", f"write it as {kind}"
+
+
+# Checks of all rows.
+
+
+def known(name: str, names: Collection[str]) -> str:
+    """Return ``name`` as it is in ``names``: unchanged, or else without white space around it."""
+    if name in names:
+        return name
+    return name.strip()
+
+
+def identified(name: str, names: Collection[str], kind: str, place: str) -> str:
+    """Return the id of something of this ``kind`` in the data set; `BadInput` if it has none."""
+    found = known(name, names)
+    if found not in names:
+        what = f"the data set has no {kind} {found!r}"
+        raise BadInput(what, where=place, do="correct its id")
+    return found
+
+
+def repeated(what: str, place: str) -> BadInput:
+    """Return the error of something that a file has twice."""
+    return BadInput(f"{what} appears twice", where=place, do="remove one of the two")
+
+
+def check_complete(
+    expected: Collection[Any], found: Collection[Any], things: str, name: str
+) -> None:
+    """Raise `BadInput` if a file (``name``) has no prediction for one of the ``expected`` ``things``."""
+    missing = sorted(set(expected) - set(found))
+    if missing:
+        counted = f"{len(missing)} of the {len(expected)} {things}"
+        what = f"no prediction for {counted}, the first {_named(missing[0])}"
+        raise BadInput(what, where=name, do="predict each of them")
+
+
+def _named(item: Any) -> str:
+    keys = item if isinstance(item, tuple) else (item,)
+    return " of ".join(map(repr, keys))
+
+
+@dataclass
+class Distribution:
+    """The probabilities of the choices of an item, collected from the rows of a file.
+
+    The item is an example, or a question about a document: its ``kind`` and ``key`` name it in
+    messages.  ``choices`` are its answers or options (``choice``).  With ``by_index`` they may
+    also be named by their index, from 0.
     """
 
-    def __init__(self, kind: str, choice: str) -> None:
-        self.kind, self.choice = kind, choice
-        self.values: dict[Hashable, dict[int, float]] = defaultdict(dict)
-        self._places: dict[Hashable, str] = {}
+    kind: str
+    key: Any
+    choice: str
+    choices: Sequence[str]
+    place: str
+    by_index: bool = False
+    values: dict[int, float] = field(default_factory=dict)
 
-    def add(
-        self,
-        item: Hashable,
-        choices: Sequence[str],
-        values: Mapping[str, Any] | list[Any],
-        place: str,
-        *,
-        by_index: bool = False,
-    ) -> None:
-        """Add the probabilities of a line: by choice, or a list with one for each choice.
+    @property
+    def name(self) -> str:
+        """The item in messages."""
+        return f"{self.kind} {_named(self.key)}"
 
-        With ``by_index`` a choice may also be named by its index, from 0.  Raises `BadInput` for an unknown
-        or repeated choice, and for a list of the wrong length.
+    def add(self, probabilities: Probabilities, place: str) -> None:
+        """Add the probabilities of a row: by choice, or a list with one for each choice.
+
+        Raises `BadInput` for an unknown or repeated choice, and for a list of the wrong length.
         """
-        self._places.setdefault(item, place)
-        if isinstance(values, list):
-            if len(values) != len(choices):
-                what = f"{len(values)} probabilities for {self._name(item)}, which has {len(choices)} choices"
-                do = f"give one for each, in this order: {_listed(choices)}"
+        if isinstance(probabilities, list):
+            count, needed = len(probabilities), len(self.choices)
+            if count != needed:
+                what = (
+                    f"{count} probabilities for {self.name}, which has {needed} choices"
+                )
+                do = f"give one for each, in this order: {_listed(self.choices)}"
                 raise BadInput(what, where=place, do=do)
-            indexed = list(enumerate(values))
-        else:
-            indexed = [
-                (self._index(item, choices, name, place, by_index), value)
-                for name, value in values.items()
-            ]
-        for index, value in indexed:
-            share = probability_of(value, place)
-            if index in self.values[item]:
-                what = f"the {self.choice} {choices[index]!r} of {self._name(item)} appears twice"
-                raise BadInput(what, where=place, do="remove one of the two")
-            self.values[item][index] = share
+            probabilities = dict(zip(self.choices, probabilities, strict=True))
+        for name, value in probabilities.items():
+            index = self._index(name, place)
+            share = probability(value, place)
+            if index in self.values:
+                what = f"the {self.choice} {self.choices[index]!r} of {self.name}"
+                raise repeated(what, place)
+            self.values[index] = share
 
-    def of(
-        self, item: Hashable, choices: Sequence[str], *, sum_to_one: bool = True
-    ) -> list[float]:
-        """Return the probabilities of an item in the order of its choices.
+    def complete(self, *, sum_to_one: bool = True) -> list[float]:
+        """Return the probabilities in the order of the choices.
 
         Raises `BadInput` if one is missing or, with ``sum_to_one``, if they do not add up to one.
         """
-        probabilities, place = self.values[item], self._places[item]
-        if missing := [
-            choice for index, choice in enumerate(choices) if index not in probabilities
-        ]:
-            what = f"the {self.choice} {missing[0]!r} of {self._name(item)} has no probability"
-            raise BadInput(what, where=place, do="give one for each choice")
-        if sum_to_one and abs((total := sum(probabilities.values())) - 1) > ROUNDING:
-            what = f"the probabilities of {self._name(item)} add up to {total:g} instead of 1"
-            raise BadInput(
-                what, where=place, do="give the probabilities of all choices"
-            )
-        return [probabilities[index] for index in range(len(choices))]
+        for index, choice in enumerate(self.choices):
+            if index not in self.values:
+                what = f"the {self.choice} {choice!r} of {self.name} has no probability"
+                raise BadInput(what, where=self.place, do="give one for each choice")
+        total = sum(self.values.values())
+        if sum_to_one and abs(total - 1) > ROUNDING:
+            what = f"the probabilities of {self.name} add up to {total:g} instead of 1"
+            do = "give the probabilities of all choices"
+            raise BadInput(what, where=self.place, do=do)
+        return [self.values[index] for index in range(len(self.choices))]
 
-    def _index(
-        self,
-        item: Hashable,
-        choices: Sequence[str],
-        name: str,
-        place: str,
-        by_index: bool,
-    ) -> int:
-        if name in choices:
-            return choices.index(name)
-        alike = [
-            at for at, choice in enumerate(choices) if choice.strip() == name.strip()
-        ]
-        if len(alike) == 1:
-            return alike[0]
-        if (
-            by_index
-            and name.isdecimal()
-            and len(name) <= LONGEST_INDEX
-            and int(name) < len(choices)
-        ):
-            return int(name)
-        do = f"choose from {_listed(choices)}" + (
-            ", or give its index, from 0" if by_index else ""
-        )
-        raise BadInput(
-            f"{self._name(item)} has no {self.choice} {name!r}", where=place, do=do
-        )
-
-    def _name(self, item: Hashable) -> str:
-        keys = item if isinstance(item, tuple) else (item,)
-        return f"{self.kind} {' of '.join(map(repr, keys))}"
+    def _index(self, name: str, place: str) -> int:
+        if name in self.choices:
+            return self.choices.index(name)
+        plain = [choice.strip() for choice in self.choices]
+        if plain.count(name.strip()) == 1:
+            return plain.index(name.strip())
+        do = f"choose from {_listed(self.choices)}"
+        if self.by_index:
+            do += ", or give its index, from 0"
+            is_index = name.isdecimal() and len(name) <= LONGEST_INDEX
+            if is_index and int(name) < len(self.choices):
+                return int(name)
+        what = f"{self.name} has no {self.choice} {name!r}"
+        raise BadInput(what, where=place, do=do)
 
 
-def _listed(choices: Sequence[str]) -> str:
+def _listed(choices: Iterable[str]) -> str:
     return ", ".join(map(repr, choices))
+
+
+# Text of files.
 
 
 def opened(content: str) -> File:
@@ -205,13 +306,11 @@ def opened(content: str) -> File:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise BadInput(
-            f"cannot be read ({error.strerror})", where=path.name, do="restore it"
-        ) from None
+        what = f"cannot be read ({error.strerror})"
+        raise BadInput(what, where=path.name, do="restore it") from None
     if f"sha256:{hashlib.sha256(data).hexdigest()}" != content:
-        raise BadInput(
-            "was changed during the run", where=path.name, do="repeat the command"
-        )
+        what = "was changed during the run"
+        raise BadInput(what, where=path.name, do="repeat the command")
     return File(path.name, text_of(data, path.name))
 
 
@@ -223,22 +322,18 @@ def text_of(data: bytes, name: str) -> str:
         except OverBounds as error:
             raise BadInput(str(error), where=name, do="decompress it") from None
         except (OSError, EOFError, zlib.error) as error:
-            raise BadInput(
-                f"gzip cannot decompress it ({error})",
-                where=name,
-                do="compress it again",
-            ) from None
+            what = f"gzip cannot decompress it ({error})"
+            raise BadInput(what, where=name, do="compress it again") from None
     if data.startswith(_ZIP):
         what = "is a zip file or an Excel workbook, not text"
         raise BadInput(what, where=name, do="save it as csv, or unpack it")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        place = f"{name}, line {len(error.object[: error.start + 1].splitlines())}"
-        byte = error.object[error.start]
-        raise BadInput(
-            f"the byte 0x{byte:02x} is not UTF-8", where=place, do="save it as UTF-8"
-        ) from None
+        line = len(error.object[: error.start + 1].splitlines())
+        what = f"the byte 0x{error.object[error.start]:02x} is not UTF-8"
+        place = f"{name}, line {line}"
+        raise BadInput(what, where=place, do="save it as UTF-8") from None
     if "\0" in text:
         what = "contains the character NUL, as text in UTF-16 does"
         raise BadInput(what, where=name, do="save it as UTF-8")
@@ -252,74 +347,5 @@ def parsed(text: str, where: str) -> Any:
     return json_value(text, where, "write it again")
 
 
-def _repeated(names: Iterable[str]) -> str | None:
-    return next((name for name, times in Counter(names).items() if times > 1), None)
-
-
-def named(record: Mapping[str, Any], name: str, where: str) -> str:
-    """Return the value of ``name`` in a record, which must be text."""
-    value = record.get(name)
-    if not isinstance(value, str):
-        fault = "missing" if value is None else "not text"
-        raise BadInput(f"{name} is {fault}", where=where, do="write it as text")
-    return value
-
-
-def probabilities_of(
-    record: Mapping[str, Any], where: str, choice: str
-) -> Mapping[str, Any] | list[Any]:
-    """Return the list or object `PROBABILITIES` of a record."""
-    values = record.get(PROBABILITIES)
-    if not isinstance(values, dict | list):
-        fault = "missing" if values is None else "neither a list nor an object"
-        do = f'write it as {{"{choice}": probability, …}}'
-        raise BadInput(f"{PROBABILITIES} is {fault}", where=where, do=do)
-    return values
-
-
-def known(name: str, names: Collection[str]) -> str:
-    """Return ``name`` as it is in ``names``: unchanged, or else without white space around it."""
-    if name in names:
-        return name
-    return name.strip()
-
-
-def is_number(text: str) -> bool:
-    """Whether `number` reads the text of a cell."""
-    try:
-        number(text, "", "")
-    except BadInput:
-        return False
-    return True
-
-
-def number(value: Any, name: str, where: str) -> float:
-    """Return a finite number from JSON or the text of a cell."""
-    text = isinstance(value, str)
-    try:
-        # Python reads 1_000, other readers do not; booleans are not numbers.
-        result = (
-            math.nan
-            if isinstance(value, bool) or (text and "_" in value)
-            else float(value)
-        )
-    except (TypeError, ValueError, OverflowError):
-        result = math.nan
-    if not math.isfinite(result):
-        raise BadInput(
-            f"the {name} {value!r} is not a finite number", where=where, do="correct it"
-        )
-    return result
-
-
-def probability_of(value: Any, where: str) -> float:
-    """Return a number from 0 to 1, read as in `number`."""
-    result = number(value, PROBABILITY, where)
-    if not 0 <= result <= 1:
-        what = f"the probability {value!r} is not a number from 0 to 1"
-        raise BadInput(
-            what,
-            where=where,
-            do="divide per cent by 100" if 1 < result <= 100 else "correct it",
-        )
-    return result
+# A function for each format that returns a file's records.
+Forms = Mapping[str, Callable[[File], Records]]

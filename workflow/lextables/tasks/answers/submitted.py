@@ -3,39 +3,40 @@
 An option is named by its text, or by its index among the question's options, from 0.
 """
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.answers.collection import (
     PREDICTIONS,
-    Collection,
     load,
     pairs,
     prediction_rows,
 )
 from lextables.tasks.submitted import (
-    PROBABILITY,
-    Distributions,
+    Distribution,
     File,
+    Forms,
+    Probabilities,
+    Records,
     Submitted,
+    SubmittedRow,
+    check_complete,
+    identified,
     known,
-    named,
-    probabilities_of,
+    read_rows,
 )
 
 __all__ = ["PREDICTIONS", "predictions"]
-DOCUMENT, QUESTION, OPTION = "document_id", "question_id", "option"
 
 
-class Line(NamedTuple):
-    """One line of a file; ``probabilities`` are by option, or in the order of the question's options."""
+class AnswerRow(SubmittedRow):
+    """An answer, or the probability of one of its options."""
 
-    place: str
-    document: str
-    question: str
-    probabilities: Mapping[str, Any] | list[Any]
+    document_id: str
+    question_id: str
+    probabilities: Probabilities
 
 
 def predictions(
@@ -48,64 +49,32 @@ def predictions(
     although the file has other predictions for its document or the document has a text.
     """
     collection = load(data, task["names"])
-    answers, skipped = Distributions("question", "option"), set()
-    for line in FORMS[form](file):
-        line = line._replace(question=known(line.question, collection.questions))
-        if line.question not in collection.questions:
-            what = f"the data set has no question {line.question!r}"
-            raise BadInput(what, where=line.place, do="correct its id")
-        line = line._replace(
-            document=known(line.document, collection.shares[line.question])
-        )
-        if line.document not in collection.shares[line.question]:
-            skipped.add((line.document, line.question))
+    answers: dict[tuple[str, str], Distribution] = {}
+    skipped = set()
+    for place, row in read_rows(FORMS[form](file), AnswerRow):
+        name = identified(row.question_id, collection.questions, "question", place)
+        document = known(row.document_id, collection.shares[name])
+        if document not in collection.shares[name]:
+            skipped.add((document, name))
             continue
-        options = collection.questions[line.question].options
-        item = line.question, line.document
-        answers.add(item, options, line.probabilities, line.place, by_index=True)
-    _check_complete(
-        collection,
-        {(document, question) for question, document in answers.values},
-        file.name,
-    )
-    rows = {
-        (document, question): answers.of(
-            (question, document), collection.questions[question].options
-        )
-        for question, document in answers.values
-    }
+        options, key = collection.questions[name].options, (name, document)
+        new = Distribution("question", key, "option", options, place, by_index=True)
+        answers.setdefault(key, new).add(row.probabilities, place)
+    if not answers:
+        what = "no document of the data set is answered"
+        raise BadInput(what, where=file.name, do="correct the ids")
+    documents = collection.paragraphs.keys() | {document for _, document in answers}
+    wanted = [(name, each) for each, name in pairs(collection.shares, documents)]
+    check_complete(wanted, answers, "answered pairs", file.name)
+    rows = {}
+    for (name, document), distribution in answers.items():
+        rows[document, name] = distribution.complete()
     return Submitted(prediction_rows(rows), len(skipped))
 
 
-def _check_complete(
-    collection: Collection, answered: Set[tuple[str, str]], name: str
-) -> None:
-    documents = collection.paragraphs.keys() | {document for document, _ in answered}
-    expected = pairs(collection.shares, documents)
-    if missing := sorted(set(expected) - answered):
-        document, question = missing[0]
-        what = f"no answer to {len(missing)} of {len(expected)} pairs, the first {question!r} of {document!r}"
-        raise BadInput(what, where=name, do="answer all questions about a document")
-    if not answered:
-        raise BadInput(
-            "no document of the data set is answered", where=name, do="correct the ids"
-        )
+def _csv(file: File) -> Records:
+    for place, row in file.table("document_id", "question_id", "option", "probability"):
+        yield place, {**row, "probabilities": {row["option"]: row["probability"]}}
 
 
-def _csv(file: File) -> Iterator[Line]:
-    for place, row in file.table(DOCUMENT, QUESTION, OPTION, PROBABILITY):
-        yield Line(place, row[DOCUMENT], row[QUESTION], {row[OPTION]: row[PROBABILITY]})
-
-
-def _jsonl(file: File) -> Iterator[Line]:
-    for place, record in file.records():
-        values = probabilities_of(record, place, OPTION)
-        yield Line(
-            place,
-            named(record, DOCUMENT, place),
-            named(record, QUESTION, place),
-            values,
-        )
-
-
-FORMS = {"csv": _csv, "jsonl": _jsonl}
+FORMS: Forms = {"csv": _csv, "jsonl": File.json_lines}

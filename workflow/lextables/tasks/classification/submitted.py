@@ -1,34 +1,36 @@
 """Submitted probabilities: JSON lines, or csv with a row for each answer or a row for each example."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from lextables.metrics.classification import logits
 from lextables.pipeline.dataset import read
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.classification.schema import PREDICTIONS
 from lextables.tasks.submitted import (
-    PROBABILITY,
-    Distributions,
+    Distribution,
     File,
+    Forms,
+    Probabilities,
+    Records,
     Submitted,
+    SubmittedRow,
+    check_complete,
+    identified,
     known,
-    named,
-    probabilities_of,
+    read_rows,
 )
 
 __all__ = ["PREDICTIONS", "predictions"]
-EXAMPLE, HEAD, ANSWER = "example_id", "head_id", "answer"
 
 
-class Line(NamedTuple):
-    """One line of a file; ``probabilities`` are by answer, or in the order of the head's answers."""
+class ExampleRow(SubmittedRow):
+    """The prediction for an example, or the probability of one of its answers."""
 
-    place: str
-    example: str
-    head: str | None
-    probabilities: Mapping[str, Any] | list[Any]
+    example_id: str
+    head_id: str | None = None
+    probabilities: Probabilities
 
 
 def predictions(
@@ -46,71 +48,57 @@ def predictions(
     answers = {
         row["head_id"]: row["answers"] for row in read(heads, ["head_id", "answers"])
     }
-    example_of = {
-        row["example_id"]: row
-        for row in read(examples, ["example_id", "split", "head_id"])
-    }
-    scored_heads = task["heads"] or answers
-    test_ids = {
-        name
-        for name, row in example_of.items()
-        if row["split"] in task["test"] and row["head_id"] in scored_heads
-    }
-    shares, skipped = Distributions("example", "answer"), set()
-    for line in FORMS[form](file):
-        line = line._replace(example=known(line.example, example_of))
-        if line.example not in example_of:
-            what = f"the data set has no example {line.example!r}"
-            raise BadInput(what, where=line.place, do="correct its id")
-        head = example_of[line.example]["head_id"]
-        if line.head is not None and known(line.head, [head]) != head:
-            what = f"example {line.example!r} belongs to the head {head!r}, not to {line.head!r}"
-            raise BadInput(what, where=line.place, do="correct one of the two")
-        if line.example in test_ids:
-            shares.add(line.example, answers[head], line.probabilities, line.place)
-        else:
-            skipped.add(line.example)
-    if missing := sorted(test_ids - shares.values.keys()):
-        raise BadInput(
-            f"no prediction for {len(missing)} of the {len(test_ids)} test examples, the first "
-            f"{missing[0]!r}",
-            where=file.name,
-            do="predict each of them",
-        )
+    head_of, test = {}, set()
+    for row in read(examples, ["example_id", "split", "head_id"]):
+        head_of[row["example_id"]] = row["head_id"]
+        if row["split"] in task["test"] and row["head_id"] in (
+            task["heads"] or answers
+        ):
+            test.add(row["example_id"])
+
+    distributions: dict[str, Distribution] = {}
+    skipped = set()
+    for place, row in read_rows(FORMS[form](file), ExampleRow):
+        example = identified(row.example_id, head_of, "example", place)
+        head = head_of[example]
+        if row.head_id is not None and known(row.head_id, [head]) != head:
+            what = f"example {example!r} belongs to the head {head!r}, not to {row.head_id!r}"
+            raise BadInput(what, where=place, do="correct one of the two")
+        if example not in test:
+            skipped.add(example)
+            continue
+        new = Distribution("example", example, "answer", answers[head], place)
+        distributions.setdefault(example, new).add(row.probabilities, place)
+    check_complete(test, distributions, "test examples", file.name)
+
     exclusive = task["loss"] == "cross_entropy" and not task["multi_label"]
     rows = []
-    for example in shares.values:
-        head = example_of[example]["head_id"]
-        values = shares.of(example, answers[head], sum_to_one=exclusive)
-        row = {"head_id": head, "example_id": example, "probabilities": values}
-        rows.append(row | {"logits": logits(row).tolist()})
+    for example, distribution in distributions.items():
+        row = {
+            "head_id": head_of[example],
+            "example_id": example,
+            "probabilities": distribution.complete(sum_to_one=exclusive),
+        }
+        rows.append({**row, "logits": logits(row).tolist()})
     rows.sort(key=lambda row: (row["head_id"], row["example_id"]))
     return Submitted(rows, len(skipped))
 
 
-def _csv(file: File) -> Iterator[Line]:
-    """A row for each answer (columns `ANSWER` and `PROBABILITY`), or for each example (a column an answer).
+def _csv(file: File) -> Records:
+    """A row for each answer (columns `answer` and `probability`), or for each example (a column an answer).
 
     In the second form, cells of answers of other heads are empty.
     """
-    for place, row in file.table(EXAMPLE):
-        example, head = row.pop(EXAMPLE), row.pop(HEAD, None)
-        if row.keys() >= {ANSWER, PROBABILITY}:
-            yield Line(place, example, head, {row[ANSWER]: row[PROBABILITY]})
+    for place, row in file.table("example_id"):
+        record = {
+            "example_id": row.pop("example_id"),
+            "head_id": row.pop("head_id", None),
+        }
+        if row.keys() >= {"answer", "probability"}:
+            probabilities = {row["answer"]: row["probability"]}
         else:
-            yield Line(
-                place,
-                example,
-                head,
-                {name: cell for name, cell in row.items() if cell.strip()},
-            )
+            probabilities = {name: cell for name, cell in row.items() if cell.strip()}
+        yield place, {**record, "probabilities": probabilities}
 
 
-def _jsonl(file: File) -> Iterator[Line]:
-    for place, record in file.records():
-        values = probabilities_of(record, place, ANSWER)
-        head = named(record, HEAD, place) if HEAD in record else None
-        yield Line(place, named(record, EXAMPLE, place), head, values)
-
-
-FORMS = {"csv": _csv, "jsonl": _jsonl}
+FORMS: Forms = {"csv": _csv, "jsonl": File.json_lines}

@@ -5,32 +5,51 @@ Documents are ordered by score; ties by id descending, as in trec_eval.
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import unquote
 
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.retrieval.collection import PREDICTIONS, load, prediction_rows
-from lextables.tasks.submitted import File, Submitted, is_number, known, named, number
+from lextables.tasks.submitted import (
+    File,
+    Forms,
+    Number,
+    Records,
+    Submitted,
+    SubmittedRow,
+    check_complete,
+    identified,
+    known,
+    number,
+    read_rows,
+    repeated,
+)
 
 __all__ = ["PREDICTIONS", "predictions"]
 TREC = ("query", "Q0", "document", "rank", "score", "tag")
 MARKS = ("Q0", "0")
 AFTER_SECOND = 4  # fields
-COLUMNS = ("query_id", "document_id", "score")
 _WORD = re.compile(r"\S+")
 
 
-class Hit(NamedTuple):
-    """One line of a file; ``rank`` is None if the form has none."""
+class HitRow(SubmittedRow):
+    """A hit; only a TREC run has ranks."""
 
-    place: str
-    query: str
-    document: str
-    score: float
-    rank: float | None = None
+    query_id: str
+    document_id: str
+    score: Number
+
+
+class RankedHitRow(HitRow):
+    """A hit of a TREC run."""
+
+    rank: Number
+
+
+Hits = dict[str, tuple[str, HitRow]]  # {document id: (place in the file, hit)}
 
 
 def predictions(
@@ -44,55 +63,42 @@ def predictions(
     """
     collection = load(data, task)
     test, skipped = collection.of("test"), 0
-    hits: dict[str, dict[str, Hit]] = defaultdict(dict)
-    for line in FORMS[form](file):
-        query = _decoded(line.query, collection.queries)
-        hit = line._replace(
-            query=query, document=_decoded(line.document, collection.documents)
-        )
-        if hit.query not in collection.queries:
-            what = f"the data set has no query {hit.query!r}"
-            raise BadInput(what, where=hit.place, do="correct its id")
-        if hit.query not in test:
+    hits: dict[str, Hits] = defaultdict(dict)
+    row_type = RankedHitRow if form == "trec" else HitRow
+    for place, row in read_rows(FORMS[form](file), row_type):
+        query = _decoded(row.query_id, collection.queries)
+        query = identified(query, collection.queries, "query", place)
+        if query not in test:
             skipped += 1
             continue
-        if hit.document not in collection.documents:
-            what = f"the data set has no document {hit.document!r}"
-            raise BadInput(what, where=hit.place, do="correct its id")
-        if hit.document in hits[hit.query]:
-            what = f"the document {hit.document!r} appears twice for the query {hit.query!r}"
-            raise BadInput(what, where=hit.place, do="remove one of the two")
-        hits[hit.query][hit.document] = hit
-    if missing := sorted(test.keys() - hits.keys()):
-        raise BadInput(
-            f"no hit for {len(missing)} of the {len(test)} test queries, the first {missing[0]!r}",
-            where=file.name,
-            do="rank at least one document for each of them",
-        )
+        document = _decoded(row.document_id, collection.documents)
+        document = identified(document, collection.documents, "document", place)
+        if document in hits[query]:
+            what = f"the document {document!r} for the query {query!r}"
+            raise repeated(what, place)
+        hits[query][document] = (place, row)
+    check_complete(test, hits, "test queries", file.name)
     ranking = {}
     for query, of_query in hits.items():
-        _check_ranks(of_query.values())
-        best_first = sorted(
-            of_query.values(), key=lambda hit: (hit.score, hit.document), reverse=True
-        )
-        ranking[query] = [(hit.document, hit.score) for hit in best_first]
+        if form == "trec":
+            _check_ranks(query, of_query.values())
+        scores = [(row.score, document) for document, (_, row) in of_query.items()]
+        best_first = sorted(scores, reverse=True)
+        ranking[query] = [(document, score) for score, document in best_first]
     return Submitted(prediction_rows(ranking), skipped)
 
 
-def _check_ranks(hits: Iterable[Hit]) -> None:
+def _check_ranks(query: str, hits: Iterable[tuple[str, RankedHitRow]]) -> None:
     """Raise `BadInput` if a hit has a better rank than one with a higher score."""
-    ranked = sorted(
-        (hit for hit in hits if hit.rank is not None),
-        key=lambda hit: (hit.rank, -hit.score),
-    )
-    for better, worse in pairwise(ranked):
+    ranked = sorted(hits, key=lambda hit: (hit[1].rank, -hit[1].score))
+    for (_, better), (place, worse) in pairwise(ranked):
         if worse.score > better.score:
-            raise BadInput(
-                f"rank {worse.rank:g} of the query {worse.query!r} has the score {worse.score:g}, "
-                f"higher than {better.score:g} of rank {better.rank:g}",
-                where=worse.place,
-                do="give the best document the highest score",
+            what = (
+                f"rank {worse.rank:g} of the query {query!r} has the score {worse.score:g}, "
+                f"higher than {better.score:g} of rank {better.rank:g}"
             )
+            do = "give the best document the highest score"
+            raise BadInput(what, where=place, do=do)
 
 
 def _decoded(name: str, names: Collection[str]) -> str:
@@ -104,15 +110,14 @@ def _decoded(name: str, names: Collection[str]) -> str:
     return found
 
 
-def _trec(file: File) -> Iterator[Hit]:
+def _trec(file: File) -> Records:
     """Yield the hits of lines of six fields, as trec_eval reads them: any white space separates fields.
 
     Trec_eval ignores what follows the tag.  The ids of queries here may contain blanks (`_fields`).
     """
+    names = ("query_id", "document_id", "rank", "score")
     for place, line in file.lines():
-        query, document, rank, score = _fields(line, place)
-        rank_number = number(rank, "rank", place)
-        yield Hit(place, query, document, number(score, "score", place), rank_number)
+        yield place, dict(zip(names, _fields(line, place), strict=True))
 
 
 def _fields(line: str, place: str) -> tuple[str, str, str, str]:
@@ -128,45 +133,46 @@ def _fields(line: str, place: str) -> tuple[str, str, str, str]:
     if len(cells) == len(TREC) and all(cells[:-1]):
         query, _, document, rank, score, _ = cells
         return query, document, rank, score
-    starts = [match.start() for match in _WORD.finditer(line)]
-    words = line.split()
+    words = [match[0] for match in _WORD.finditer(line)]
     if len(words) < len(TREC):
         what = f"has {len(words)} fields instead of {len(TREC)}"
         raise BadInput(what, where=place, do=f"give {', '.join(TREC)}")
-    # The words that may be the second field: four words follow it.
-    second = range(1, len(words) - AFTER_SECOND)
-    marks = [at for mark in MARKS for at in second if words[at].upper() == mark]
-    if len(words) == len(TREC):
-        marks.insert(0, 1)
-    if not marks and words[-1 - AFTER_SECOND].isdecimal():
-        marks = [len(words) - 1 - AFTER_SECOND]
-    if not marks:
+    second = _second_field(words)
+    if second is None:
         what = "has no Q0 that is followed by document, rank, score and tag"
-        raise BadInput(
-            what, where=place, do=f"give {', '.join(TREC)}, separated by tabs"
-        )
-    with_numbers = [
-        at for at in marks if is_number(words[at + 2]) and is_number(words[at + 3])
-    ]
-    at = [*with_numbers, *marks][0]
-    document, rank, score = words[at + 1 : at + 4]
-    return line[: starts[at]].strip(), document, rank, score
+        do = f"give {', '.join(TREC)}, separated by tabs"
+        raise BadInput(what, where=place, do=do)
+    document, rank, score = words[second + 1 : second + 4]
+    start = [match.start() for match in _WORD.finditer(line)][second]
+    return line[:start].strip(), document, rank, score
 
 
-def _csv(file: File) -> Iterator[Hit]:
-    for place, row in file.table(*COLUMNS):
-        yield Hit(
-            place,
-            row["query_id"],
-            row["document_id"],
-            number(row["score"], "score", place),
-        )
+def _second_field(words: Sequence[str]) -> int | None:
+    """Return the position of the second field among the words of a line; None if there is none."""
+    candidates = range(1, len(words) - AFTER_SECOND)
+    marks = []
+    if len(words) == len(TREC):
+        marks.append(1)
+    for mark in MARKS:
+        marks += [at for at in candidates if words[at].upper() == mark]
+    if not marks and words[candidates[-1]].isdecimal():
+        marks.append(candidates[-1])
+    for at in marks:
+        if _is_number(words[at + 2]) and _is_number(words[at + 3]):
+            return at
+    return marks[0] if marks else None
 
 
-def _jsonl(file: File) -> Iterator[Hit]:
-    for place, record in file.records():
-        query, document = (named(record, name, place) for name in COLUMNS[:2])
-        yield Hit(place, query, document, number(record.get("score"), "score", place))
+def _is_number(text: str) -> bool:
+    try:
+        number(text, "")
+    except ValueError:
+        return False
+    return True
 
 
-FORMS = {"trec": _trec, "csv": _csv, "jsonl": _jsonl}
+def _csv(file: File) -> Records:
+    return file.table("query_id", "document_id", "score")
+
+
+FORMS: Forms = {"trec": _trec, "csv": _csv, "jsonl": File.json_lines}

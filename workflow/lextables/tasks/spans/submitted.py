@@ -15,7 +15,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import accumulate
 from numbers import Real
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, model_validator
 
 from lextables.metrics.spans import Nbest, nbest_columns
 from lextables.pipeline.dataset import Row, read
@@ -24,7 +26,16 @@ from lextables.tasks.spans.outputs import OUTPUTS, by_question, least_shown, quo
 from lextables.tasks.spans.schema import NBEST as PREDICTIONS
 from lextables.tasks.spans.schema import NOTHING_ELSE
 from lextables.tasks.spans.squad import PARTING, collapsed
-from lextables.tasks.submitted import File, Submitted, known, named, parsed
+from lextables.tasks.submitted import (
+    File,
+    Submitted,
+    SubmittedRow,
+    check_complete,
+    identified,
+    parsed,
+    read_rows,
+    repeated,
+)
 
 __all__ = ["PREDICTIONS", "predictions"]
 FORM = 'write it as {"question id": [{"text": "…", "probability": 0.5}, …], …}'
@@ -34,6 +45,41 @@ MAX_LOGIT = sys.float_info.max
 _POSITIONS = ("token_doc_start", "token_doc_end")
 _WORD = re.compile(f"[^{PARTING}]+")
 _SHOWN = 60
+
+
+def _json_probability(value: Any) -> float:
+    """Return a JSON number from 0 to 1; an integer in JSON may be larger than any float."""
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if not is_number or not 0 <= value <= 1:
+        raise ValueError(f"the probability {value!r} is not a number from 0 to 1")
+    return value
+
+
+class SpanRow(SubmittedRow):
+    """A released prediction; the positions are those of its first and last word in the contract."""
+
+    text: str
+    probability: Annotated[float, BeforeValidator(_json_probability)]
+    token_doc_start: Any = None
+    token_doc_end: Any = None
+
+    @model_validator(mode="after")
+    def _has_positions(self) -> "SpanRow":
+        positions = (self.token_doc_start, self.token_doc_end)
+        valid = all(
+            type(position) is int and abs(position) < MAX_WORD_INDEX
+            for position in positions
+        )
+        if not valid and positions != (None, None):
+            raise ValueError(f"{' and '.join(_POSITIONS)} are not two whole numbers")
+        return self
+
+
+class OutputRow(SubmittedRow):
+    """The text output for a question."""
+
+    question_id: str
+    output: str
 
 
 def released_nbest(content: Any, where: str) -> Nbest:
@@ -52,34 +98,12 @@ def released_nbest(content: Any, where: str) -> Nbest:
         if not isinstance(entries, list):
             what = f"is a {type(entries).__name__}, not a list of predictions"
             raise BadInput(what, where=place, do=FORM)
-        for rank, entry in enumerate(entries):
-            if fault := _fault(entry):
-                raise BadInput(fault, where=f"{place}, prediction {rank}", do=FORM)
+        numbered = (
+            (f"{place}, prediction {at}", one) for at, one in enumerate(entries)
+        )
+        for _ in read_rows(numbered, SpanRow, FORM):
+            pass
     return nbest_columns(content, "text", *_POSITIONS, where)
-
-
-def _fault(entry: Any) -> str:
-    """Return what is wrong with a released prediction; empty if nothing is."""
-    if not isinstance(entry, Mapping):
-        return f"is a {type(entry).__name__}, not an object with text and probability"
-    if not isinstance(entry.get("text"), str):
-        return "text is not a string"
-    probability = entry.get("probability")
-    # An integer in JSON may be larger than any float.
-    if (
-        not isinstance(probability, Real)
-        or isinstance(probability, bool)
-        or not 0 <= probability <= 1
-    ):
-        return f"the probability {probability!r} is not a number from 0 to 1"
-    positions = [entry.get(name) for name in _POSITIONS]
-    valid = all(
-        type(position) is int and abs(position) < MAX_WORD_INDEX
-        for position in positions
-    )
-    if not valid and positions != [None, None]:
-        return f"{' and '.join(_POSITIONS)} are not two whole numbers"
-    return ""
 
 
 def predictions(
@@ -97,71 +121,63 @@ def predictions(
     probability of the last (`metrics.spans.last_by_text`), strict mode the highest of each position.
     """
     contracts, questions = data
-    asked = {
-        row["question_id"]: row
-        for row in read(questions, ["question_id", "contract_id", "split"])
-    }
-    test = {
-        question: row["contract_id"]
-        for question, row in asked.items()
-        if row["split"] == "test"
-    }
+    contract_of, test = {}, {}
+    for row in read(questions, ["question_id", "contract_id", "split"]):
+        contract_of[row["question_id"]] = row["contract_id"]
+        if row["split"] == "test":
+            test[row["question_id"]] = row["contract_id"]
     if form == "nbest":
         content = parsed(file.text, file.name)
         released_nbest(content, file.name)
+        for question in content:
+            identified(question, contract_of, "question", file.name)
     else:
-        content = _written(file, form, asked)
-    if unknown := sorted(content.keys() - asked.keys()):
-        what = f"the data set has no question {unknown[0]!r}"
-        raise BadInput(what, where=file.name, do="correct its id")
-    if missing := sorted(test.keys() - content.keys()):
-        raise BadInput(
-            f"no prediction for {len(missing)} of the {len(test)} test questions, the first {missing[0]!r}",
-            where=file.name,
-            do="predict each of them, with the empty text if there is no answer",
-        )
+        content = _outputs(file, form, contract_of)
+    check_complete(test, content, "test questions", file.name)
+    others = content.keys() - test.keys()
     if form != "nbest":
-        rows = [
-            {"question_id": question, "output": content[question]}
-            for question in sorted(test)
-        ]
-        return Submitted(rows, len(content) - len(test), OUTPUTS)
-    wanted = set(test.values())
-    texts = {
-        row["contract_id"]: Positions(row["contract_id"], row["text"])
-        for row in read(contracts, ["contract_id", "text"])
-        if row["contract_id"] in wanted
-    }
+        outputs = {question: content[question] for question in test}
+        return Submitted(_output_rows(outputs), len(others), OUTPUTS)
+
+    texts = {}
+    for row in read(contracts, ["contract_id", "text"]):
+        if row["contract_id"] in test.values():
+            texts[row["contract_id"]] = Positions(row["contract_id"], row["text"])
     limit = max(task["n_best"], (task["linear"] or {"n_best": 0})["n_best"])
     rows: list[Row] = []
     for question in sorted(test):
         where = f"{file.name}, question {question!r}"
         rows += _rows(question, content[question], texts[test[question]], limit, where)
-    skipped = sum(len(content[question]) for question in content.keys() - test.keys())
+    skipped = sum(len(content[question]) for question in others)
     if task["evaluator"] == "spans":
         return Submitted(rows, skipped)
-    shown = [
-        {
-            "question_id": name,
-            "output": quoted(texts[test[name]].text, spans, least_shown(spans)),
-        }
-        for name, spans in by_question(rows)
+    outputs = {}
+    for question, spans in by_question(rows):
+        text = texts[test[question]].text
+        outputs[question] = quoted(text, spans, least_shown(spans))
+    return Submitted(_output_rows(outputs), skipped, OUTPUTS)
+
+
+def _output_rows(outputs: Mapping[str, str]) -> list[Row]:
+    return [
+        {"question_id": question, "output": output}
+        for question, output in sorted(outputs.items())
     ]
-    return Submitted(shown, skipped, OUTPUTS)
 
 
-def _written(file: File, form: str, asked: Collection[str]) -> dict[str, str]:
-    """Return {question: output} of a csv or JSON lines file; `BadInput` for a question that appears twice."""
-    content: dict[str, str] = {}
-    for place, record in (
-        file.records() if form == "jsonl" else file.table("question_id", "output")
-    ):
-        question = known(named(record, "question_id", place), asked)
-        if question in content:
-            what = f"the question {question!r} appears twice"
-            raise BadInput(what, where=place, do="remove one of the two")
-        content[question] = named(record, "output", place)
-    return content
+def _outputs(file: File, form: str, questions: Collection[str]) -> dict[str, str]:
+    """Return {question: output} of a csv or JSON lines file."""
+    outputs: dict[str, str] = {}
+    if form == "jsonl":
+        records = file.json_lines()
+    else:
+        records = file.table("question_id", "output")
+    for place, row in read_rows(records, OutputRow):
+        question = identified(row.question_id, questions, "question", place)
+        if question in outputs:
+            raise repeated(f"the question {question!r}", place)
+        outputs[question] = row.output
+    return outputs
 
 
 def _rows(
@@ -171,22 +187,21 @@ def _rows(
     limit: int,
     where: str,
 ) -> Iterator[Row]:
+    """Yield the spans of a question as rows of `PREDICTIONS`, with their positions in the contract."""
     if not entries:
         do = "predict it, with the empty text if there is no answer"
         raise BadInput("has no prediction", where=where, do=do)
     texts = {entry["text"] for entry in entries if entry["text"].strip()}
-    if (count := len(texts)) > limit:
-        what = f"has {count} spans, more than the {limit} that are kept"
-        raise BadInput(
-            what, where=where, do=f"give the {limit} with the highest probabilities"
-        )
+    if len(texts) > limit:
+        what = f"has {len(texts)} spans, more than the {limit} that are kept"
+        do = f"give the {limit} with the highest probabilities"
+        raise BadInput(what, where=where, do=do)
     only_nothing_else = texts == {NOTHING_ELSE}
     for rank, entry in enumerate(entries):
         text, start, end = entry["text"], -1, -1
         if text in texts and not only_nothing_else:
-            start, end = contract.find(
-                text, entry.get(_POSITIONS[0]), f"{where}, prediction {rank}"
-            )
+            place = f"{where}, prediction {rank}"
+            start, end = contract.find(text, entry.get(_POSITIONS[0]), place)
         row = {
             "question_id": question,
             "rank": rank,
@@ -227,11 +242,12 @@ class Positions:
         Raises `BadInput` for a span that does not occur in the contract.
         """
         words = collapsed(span).strip(" ")
-        near = (
-            self._from[word] if word is not None and 0 <= word < len(self._from) else 0
-        )
+        near = 0
+        if word is not None and 0 <= word < len(self._from):
+            near = self._from[word]
         at = self._joined.find(words, near)
-        at = at if at >= 0 else self._joined.find(words)
+        if at < 0:
+            at = self._joined.find(words)
         if at < 0 or not words:
             what = (
                 f"the text {_short(span)} is not in the contract {self.contract_id!r}"
