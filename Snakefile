@@ -17,7 +17,6 @@ ROOT = Path(workflow.current_basedir.get_path_or_uri(secret_free=True))
 
 
 include: "workflow/rules/common.smk"
-include: "workflow/rules/bases.smk"
 include: "workflow/rules/sources.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/edgar.smk"
@@ -56,8 +55,12 @@ rule data:
         [
             f"{RESULTS}/data/{name}/census.json"
             for paper in CONFIG.papers
-            for name in {paper, *PAPERS[paper].data, *PAPERS[paper].tasks}
-            - ABSENT.keys()
+            for name in {
+                paper,
+                *PROJECT.papers[paper].data,
+                *PROJECT.papers[paper].tasks,
+            }
+            - PROJECT.absent.keys()
         ],
 
 

@@ -133,7 +133,7 @@ rule answers_score:
         f"{RESULTS}/benchmarks/{{dataset}}/score/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.tsv"
     wildcard_constraints:
         dataset=ANSWERED,
-        experiment=any_of(planning.PLANNERS["answers"].STAGES),
+        experiment=any_of(PROJECT.scored_experiments("answers")),
     localrule: SMALL_JOBS_ARE_LOCAL
     conda:
         ENVIRONMENT

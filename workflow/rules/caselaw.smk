@@ -13,7 +13,7 @@ FETCHED += [f"{RESULTS}/sources/caselaw/{shard}.json" for shard in VOLUMES.shard
 
 # The volumes, {RESULTS}/sources/caselaw/<reporter>/<volume>.zip, are not declared as outputs: Snakemake deletes the
 # outputs of a failed job, and the next attempt continues from them.  The shard's record has their digests.
-use rule base as caselaw_volumes with:
+rule caselaw_volumes:
     input:
         NAMED_CASES,
     output:
@@ -25,11 +25,12 @@ use rule base as caselaw_volumes with:
     wildcard_constraints:
         shard="|".join(VOLUMES.shards),
     localrule: SMALL_JOBS_ARE_LOCAL
+    conda:
+        ENVIRONMENT
     resources:
         runtime=VOLUMES.runtime(5),
     params:
-        script="caselaw_volumes",
-        registries=SOURCE_REGISTRIES,
+        registries=source_files(PROJECT.papers),
         volumes=VOLUMES.of_shard,
         pins=VOLUMES.pins,
         content=VOLUMES.content,
@@ -37,9 +38,11 @@ use rule base as caselaw_volumes with:
         skip=CONFIG.bad_volumes == "skip",
     message:
         "Fetching {wildcards.shard} and the volumes after it: a mirror first, then static.case.law."
+    script:
+        "../scripts/caselaw_volumes.py"
 
 
-use rule base as caselaw_opinions with:
+rule caselaw_opinions:
     input:
         f"{RESULTS}/sources/caselaw/{{shard}}.json",
     output:
@@ -49,10 +52,14 @@ use rule base as caselaw_opinions with:
         f"{RESULTS}/logs/caselaw_opinions/{{shard}}.log",
     benchmark:
         f"{RESULTS}/benchmarks/caselaw_opinions/{{shard}}.tsv"
+    conda:
+        ENVIRONMENT
     resources:
         runtime=VOLUMES.runtime(1),
     params:
-        **script_params("caselaw_opinions"),
+        code=code("caselaw_opinions.py"),
         skip=CONFIG.bad_volumes == "skip",
     message:
         "Reading the opinions of {wildcards.shard} and the volumes after it."
+    script:
+        "../scripts/caselaw_opinions.py"

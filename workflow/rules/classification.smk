@@ -297,7 +297,7 @@ rule classification_score:
         f"{RESULTS}/benchmarks/{{dataset}}/score/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.tsv"
     wildcard_constraints:
         dataset=CLASSIFIED,
-        experiment=any_of(planning.PLANNERS["classification"].STAGES),
+        experiment=any_of(PROJECT.scored_experiments("classification")),
     localrule: SMALL_JOBS_ARE_LOCAL
     conda:
         ENVIRONMENT

@@ -62,7 +62,6 @@ try:
         digest_of,
         fingerprint_of,
         package_modules,
-        script_params,
     )
     from lextables.planning.sources import SourceParams
 except ModuleNotFoundError as error:
@@ -82,6 +81,7 @@ configfile: str(ROOT / "config.yaml")
 PROJECT = or_exit(load, ROOT, PROJECT_PATH, DEFAULTS, config)
 RUNS = Runs(PROJECT)
 RESOURCES = JobResources(RUNS)
+SOURCE_PARAMS = SourceParams(PROJECT)
 CONFIG, RESULTS = PROJECT.config, PROJECT.results
 RUN = RUNS.folder()  # pattern of the folders of runs
 RUN_BENCHMARK = f"{RESULTS}/benchmarks/{{dataset}}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.tsv"
@@ -92,41 +92,3 @@ KEPT_VECTORS = f"{RESULTS}/work/vectors"
 
 if STANDALONE:
     command_line.show_configuration(PROJECT)
-
-# Names that rule files still use; functions of lextables/planning take `PROJECT`, `RUNS` and `RESOURCES` instead.
-import hashlib
-import json
-import re
-from contextlib import suppress
-from functools import cache
-from lextables.models.files import model_files
-from lextables.models.weights import place
-from lextables.papers import modules, packages, planning
-from lextables.pipeline.errors import BadInput
-from lextables.pipeline.files import read_record as record_of
-from lextables.sources import registry as sources
-from lextables.corpora.caselaw.ingest import FetchedVolumes
-from lextables.tasks import resources
-from lextables.tasks.plan import Context
-from lextables.sources.fetch import Provenance
-
-PAPERS, MODELS, SOURCES = PROJECT.papers, PROJECT.context.models, PROJECT.sources
-PLANS, SPECS, TASKS = PROJECT.plans, PROJECT.specs, PROJECT.tasks
-GPU, ABSENT, CONTENTS = PROJECT.context.gpu, PROJECT.absent, PROJECT.contents
-PAPER_FILES, PAPER_OF = PROJECT.paper_files, PROJECT.paper_of
-MODEL_THREADS, ON_GPU = RESOURCES.model_threads, RESOURCES.on_gpu
-SOURCE_REGISTRIES = source_files(PAPER_FILES)
-of_task, data, identified = PROJECT.tasks_of_kind, PROJECT.tables, PROJECT.identified
-run_folder, run_of, spec, settings = (
-    RUNS.folder,
-    RUNS.run_of,
-    RUNS.spec_of,
-    RUNS.settings,
-)
-work, needs, choice_of = RUNS.work_folder, RUNS.needed_predictions, RUNS.choice
-weights_of, vectors_of, ASKING = RUNS.start_weights, RUNS.vectors, RUNS.asking
-capped, run_work = RESOURCES.runtime, RESOURCES.run_work
-gpu_job = RESOURCES.of_small_model
-model_job, asking_job = RESOURCES.of_model, RESOURCES.of_asking
-SOURCE_PARAMS = SourceParams(PROJECT)
-source_key = SOURCE_PARAMS.key

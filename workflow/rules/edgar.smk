@@ -6,10 +6,9 @@
 #
 # Jobs of several quarters share one rate limit; three or four concurrent jobs reach it.
 
+from lextables.planning.sources import edgar_contracts
+
 EDGAR = f"{RESULTS}/data/edgar/{{quarter}}"
-
-
-include: "functions/edgar.smk"
 
 
 FETCHED += expand(f"{EDGAR}.parquet", quarter=CONFIG.edgar_quarters)
@@ -17,12 +16,12 @@ FETCHED += expand(f"{EDGAR}.parquet", quarter=CONFIG.edgar_quarters)
 
 rule edgar:
     input:
-        edgar_contracts,
+        lambda wildcards: edgar_contracts(PROJECT),
     localrule: True
 
 
 # Pages are not declared as outputs: Snakemake deletes the outputs of a failed job, and the next attempt needs them.
-use rule base as edgar_quarter with:
+rule edgar_quarter:
     output:
         contracts=f"{EDGAR}.parquet",
         census=f"{EDGAR}.census.json",
@@ -34,8 +33,10 @@ use rule base as edgar_quarter with:
     wildcard_constraints:
         quarter=r"\d{4}-QTR[1-4]",
     localrule: SMALL_JOBS_ARE_LOCAL
+    conda:
+        ENVIRONMENT
     params:
-        **script_params("edgar_quarter"),
+        code=code("edgar_quarter.py"),
         pages=lambda wildcards, output: str(
             Path(output.contracts).parents[2] / "sources/edgar"
         ),
@@ -44,3 +45,5 @@ use rule base as edgar_quarter with:
         exhibits=sorted(CONFIG.edgar_exhibits),
     message:
         "Collecting the contracts of {wildcards.quarter} from EDGAR."
+    script:
+        "../scripts/edgar_quarter.py"

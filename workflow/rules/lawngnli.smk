@@ -8,16 +8,17 @@
 
 from lextables.papers.lawngnli.plan import construction, parser_settings
 from lextables.planning.caselaw import Volumes
+from lextables.tasks.resources import RELEASED_VOLUMES, volume_minutes
 
-LAWNGNLI = or_exit(construction, CONFIG, PAPERS["lawngnli"], MODELS, ROOT)
+LAWNGNLI = or_exit(
+    construction, CONFIG, PROJECT.papers["lawngnli"], PROJECT.context.models, ROOT
+)
 VOLUMES = Volumes(LAWNGNLI.shards, SOURCE_PARAMS, RESOURCES)  # used by caselaw.smk
 LAWNGNLI_DATA = f"{RESULTS}/data/lawngnli"
 LAWNGNLI_RELEASED = CONFIG.lawngnli_data == "released"
 # The released data set is as large as one that is built from so many volumes.
 TEXT_VOLUMES = (
-    resources.RELEASED_VOLUMES
-    if LAWNGNLI_RELEASED
-    else sum(map(len, LAWNGNLI.shards.values()))
+    RELEASED_VOLUMES if LAWNGNLI_RELEASED else sum(map(len, LAWNGNLI.shards.values()))
 )
 SHARDS.update(VOLUMES.shards)
 NAMED_CASES = [f"{LAWNGNLI_DATA}/released/cases.json"] if LAWNGNLI_RELEASED else []
@@ -34,7 +35,7 @@ LAWNGNLI_CITED = f"{LAWNGNLI_DATA}/cited"
 LAWNGNLI_INDEX = f"{LAWNGNLI_DATA}/index"
 
 
-use rule base as lawngnli_index with:
+rule lawngnli_index:
     input:
         [f"{RESULTS}/data/caselaw/{shard}.parquet" for shard in LAWNGNLI.shards],
     output:
@@ -43,15 +44,19 @@ use rule base as lawngnli_index with:
         f"{RESULTS}/logs/lawngnli/index.log",
     benchmark:
         f"{RESULTS}/benchmarks/lawngnli/index.tsv"
+    conda:
+        ENVIRONMENT
     resources:
-        runtime=capped(resources.volume_minutes(TEXT_VOLUMES, 0.01)),
+        runtime=RESOURCES.runtime(volume_minutes(TEXT_VOLUMES, 0.01)),
     params:
-        **script_params("lawngnli_index"),
+        code=code("lawngnli_index.py"),
     message:
         "Indexing the citations and parties of every case."
+    script:
+        "../scripts/lawngnli_index.py"
 
 
-use rule base as lawngnli_candidates with:
+rule lawngnli_candidates:
     input:
         opinions=f"{RESULTS}/data/caselaw/{{shard}}.parquet",
         index=LAWNGNLI_INDEX,
@@ -63,15 +68,19 @@ use rule base as lawngnli_candidates with:
         f"{RESULTS}/logs/lawngnli/candidates/{{shard}}.log",
     benchmark:
         f"{RESULTS}/benchmarks/lawngnli/candidates/{{shard}}.tsv"
+    conda:
+        ENVIRONMENT
     resources:
         runtime=VOLUMES.runtime(2),
     params:
-        **script_params("lawngnli_candidates"),
+        code=code("lawngnli_candidates.py"),
     message:
         "Finding the citations of {wildcards.shard} and their parentheticals (A.1.1)."
+    script:
+        "../scripts/lawngnli_candidates.py"
 
 
-use rule base as lawngnli_parentheticals with:
+rule lawngnli_parentheticals:
     input:
         candidates=f"{LAWNGNLI_SHARD}/candidates.parquet",
         index=LAWNGNLI_INDEX,
@@ -82,16 +91,20 @@ use rule base as lawngnli_parentheticals with:
         f"{RESULTS}/logs/lawngnli/parentheticals/{{shard}}.log",
     benchmark:
         f"{RESULTS}/benchmarks/lawngnli/parentheticals/{{shard}}.tsv"
+    conda:
+        ENVIRONMENT
     resources:
         runtime=VOLUMES.runtime(1),
     params:
-        **script_params("lawngnli_parentheticals"),
+        code=code("lawngnli_parentheticals.py"),
         opinions=f"{RESULTS}/data/caselaw",
     message:
         "Cutting short premises and filtering for accuracy in {wildcards.shard} (A.1.1, A.1.2)."
+    script:
+        "../scripts/lawngnli_parentheticals.py"
 
 
-use rule base as lawngnli_contradictions with:
+rule lawngnli_contradictions:
     input:
         parentheticals=f"{LAWNGNLI_SHARD}/parentheticals.parquet",
     output:
@@ -101,18 +114,22 @@ use rule base as lawngnli_contradictions with:
         f"{RESULTS}/logs/lawngnli/contradictions/{{shard}}.log",
     benchmark:
         f"{RESULTS}/benchmarks/lawngnli/contradictions/{{shard}}.tsv"
+    conda:
+        ENVIRONMENT
     resources:
         runtime=VOLUMES.runtime(3),
     params:
-        **script_params("lawngnli_contradictions"),
-        parser=lambda wildcards: parser_settings(LAWNGNLI, CONTENTS),
-        seed=PAPERS["lawngnli"].seed,
+        code=code("lawngnli_contradictions.py"),
+        parser=lambda wildcards: parser_settings(LAWNGNLI, PROJECT.contents),
+        seed=PROJECT.papers["lawngnli"].seed,
         filtered=CONFIG.difficulty_filters,
     message:
         "Parsing the hypotheses of {wildcards.shard} and generating contradictions (A.1.3, A.1.5, A.1.6)."
+    script:
+        "../scripts/lawngnli_contradictions.py"
 
 
-use rule base as lawngnli_cited with:
+rule lawngnli_cited:
     input:
         parentheticals=expand(
             f"{LAWNGNLI_SHARD}/parentheticals.parquet", shard=LAWNGNLI.shards
@@ -127,15 +144,19 @@ use rule base as lawngnli_cited with:
         f"{RESULTS}/logs/lawngnli/cited.log",
     benchmark:
         f"{RESULTS}/benchmarks/lawngnli/cited.tsv"
+    conda:
+        ENVIRONMENT
     resources:
-        runtime=capped(resources.volume_minutes(TEXT_VOLUMES, 0.01)),
+        runtime=RESOURCES.runtime(volume_minutes(TEXT_VOLUMES, 0.01)),
     params:
-        **script_params("lawngnli_cited"),
+        code=code("lawngnli_cited.py"),
     message:
         "Listing by shard the cases whose opinions are premises."
+    script:
+        "../scripts/lawngnli_cited.py"
 
 
-use rule base as lawngnli_long_premises with:
+rule lawngnli_long_premises:
     input:
         opinions=f"{RESULTS}/data/caselaw/{{shard}}.parquet",
         cited=LAWNGNLI_CITED,
@@ -145,12 +166,16 @@ use rule base as lawngnli_long_premises with:
         f"{RESULTS}/logs/lawngnli/long_premises/{{shard}}.log",
     benchmark:
         f"{RESULTS}/benchmarks/lawngnli/long_premises/{{shard}}.tsv"
+    conda:
+        ENVIRONMENT
     resources:
         runtime=VOLUMES.runtime(2),
     params:
-        **script_params("lawngnli_long_premises"),
+        code=code("lawngnli_long_premises.py"),
     message:
         "Removing citations from the opinions of {wildcards.shard} that are premises (A.1.9)."
+    script:
+        "../scripts/lawngnli_long_premises.py"
 
 
 if LAWNGNLI_RELEASED:
@@ -159,7 +184,7 @@ if LAWNGNLI_RELEASED:
 
 else:
 
-    use rule base as lawngnli_examples with:
+    rule lawngnli_examples:
         input:
             parentheticals=expand(
                 f"{LAWNGNLI_SHARD}/parentheticals.parquet", shard=LAWNGNLI.shards
@@ -191,28 +216,32 @@ else:
             f"{RESULTS}/logs/lawngnli/examples.log",
         benchmark:
             f"{RESULTS}/benchmarks/lawngnli/examples.tsv"
-        threads: MODEL_THREADS
+        conda:
+            ENVIRONMENT
+        threads: RESOURCES.model_threads
         resources:
-            **gpu_job(
-                minutes=resources.volume_minutes(
-                    TEXT_VOLUMES, 0.5 if GPU else 1.0, least=60
+            **RESOURCES.of_small_model(
+                minutes=volume_minutes(
+                    TEXT_VOLUMES, 0.5 if PROJECT.context.gpu else 1.0, least=60
                 )
             ),
         params:
-            **script_params("lawngnli_examples"),
-            encoder=lambda wildcards: identified(LAWNGNLI.encoder),
+            code=code("lawngnli_examples.py"),
+            encoder=lambda wildcards: PROJECT.identified(LAWNGNLI.encoder),
             vectors=KEPT_VECTORS,
             parser=LAWNGNLI.parser["found"],
-            seed=PAPERS["lawngnli"].seed,
+            seed=PROJECT.papers["lawngnli"].seed,
             filtered=CONFIG.difficulty_filters,
             test_share=None if CONFIG.test_share == "auto" else CONFIG.test_share,
             device=CONFIG.device,
         message:
             "Labelling, finding neutral premises, balancing and pairing examples (A.1.4, A.1.7, A.1.8)."
+        script:
+            "../scripts/lawngnli_examples.py"
 
 
 # The parentheticals of all shards as a separate data set.
-use rule base as lawngnli_parenthetical_set with:
+rule lawngnli_parenthetical_set:
     input:
         parentheticals=expand(
             f"{LAWNGNLI_SHARD}/parentheticals.parquet", shard=LAWNGNLI.shards
@@ -232,16 +261,20 @@ use rule base as lawngnli_parenthetical_set with:
         f"{RESULTS}/logs/lawngnli/parenthetical_set.log",
     benchmark:
         f"{RESULTS}/benchmarks/lawngnli/parenthetical_set.tsv"
+    conda:
+        ENVIRONMENT
     resources:
-        runtime=capped(resources.volume_minutes(TEXT_VOLUMES, 0.1)),
+        runtime=RESOURCES.runtime(volume_minutes(TEXT_VOLUMES, 0.1)),
     params:
-        **script_params("lawngnli_parenthetical_set"),
+        code=code("lawngnli_parenthetical_set.py"),
     message:
         "Combining the parentheticals of all shards."
+    script:
+        "../scripts/lawngnli_parenthetical_set.py"
 
 
 # The examples as input of the classification task (Section 4.1).
-use rule base as lawngnli_pairs with:
+rule lawngnli_pairs:
     input:
         examples=f"{LAWNGNLI_DATA}/examples.parquet",
         long_premises=f"{LAWNGNLI_DATA}/long_premises.parquet",
@@ -255,16 +288,20 @@ use rule base as lawngnli_pairs with:
         f"{RESULTS}/logs/lawngnli/pairs.log",
     benchmark:
         f"{RESULTS}/benchmarks/lawngnli/pairs.tsv"
+    conda:
+        ENVIRONMENT
     resources:
-        runtime=capped(resources.volume_minutes(TEXT_VOLUMES, 0.1)),
+        runtime=RESOURCES.runtime(volume_minutes(TEXT_VOLUMES, 0.1)),
     params:
-        **script_params("lawngnli_pairs"),
+        code=code("lawngnli_pairs.py"),
     message:
         "Preparing whole and BM25-filtered premises as model input (Section 4.1)."
+    script:
+        "../scripts/lawngnli_pairs.py"
 
 
 # A sheet for blind annotation.  Rows that two annotators completed go into resources/readings/lawngnli.csv.
-use rule base as lawngnli_to_read with:
+rule lawngnli_to_read:
     input:
         examples=f"{LAWNGNLI_DATA}/examples.parquet",
         census=f"{LAWNGNLI_DATA}/census.json",
@@ -274,11 +311,15 @@ use rule base as lawngnli_to_read with:
         f"{RESULTS}/logs/lawngnli/to_read.log",
     benchmark:
         f"{RESULTS}/benchmarks/lawngnli/to_read.tsv"
+    conda:
+        ENVIRONMENT
     params:
-        **script_params("lawngnli_to_read"),
-        seed=PAPERS["lawngnli"].seed,
+        code=code("lawngnli_to_read.py"),
+        seed=PROJECT.papers["lawngnli"].seed,
     message:
         "Sampling a hundred examples to annotate, by label and negation, for Table 4."
+    script:
+        "../scripts/lawngnli_to_read.py"
 
 
 include: "lawngnli_retrieval.smk"

@@ -9,7 +9,7 @@ from lextables.papers.lawngnli.plan import released_masks
 LAWNGNLI_IDS = f"{RESULTS}/sources/lawngnli_ids"
 
 
-use rule base as lawngnli_released_rows with:
+rule lawngnli_released_rows:
     input:
         f"{LAWNGNLI_IDS}/LawngNLI_minus_case_text.xz",
     output:
@@ -19,13 +19,17 @@ use rule base as lawngnli_released_rows with:
         f"{RESULTS}/logs/lawngnli/released_rows.log",
     benchmark:
         f"{RESULTS}/benchmarks/lawngnli/released_rows.tsv"
+    conda:
+        ENVIRONMENT
     params:
-        **script_params("lawngnli_released_rows"),
+        code=code("lawngnli_released_rows.py"),
     message:
         "Reading the rows of the authors' ID file."
+    script:
+        "../scripts/lawngnli_released_rows.py"
 
 
-use rule base as lawngnli_released_shard with:
+rule lawngnli_released_shard:
     input:
         rows=f"{LAWNGNLI_DATA}/released/rows.parquet",
         volumes=f"{RESULTS}/sources/caselaw/{{shard}}.json",
@@ -36,19 +40,23 @@ use rule base as lawngnli_released_shard with:
         f"{RESULTS}/logs/lawngnli/released/{{shard}}.log",
     benchmark:
         f"{RESULTS}/benchmarks/lawngnli/released/{{shard}}.tsv"
+    conda:
+        ENVIRONMENT
     params:
-        **script_params("lawngnli_released_shard"),
-        parser=lambda wildcards: parser_settings(LAWNGNLI, CONTENTS),
+        code=code("lawngnli_released_shard.py"),
+        parser=lambda wildcards: parser_settings(LAWNGNLI, PROJECT.contents),
     message:
         "Reading the listed opinions of {wildcards.shard} and generating contradictions of their hypotheses."
+    script:
+        "../scripts/lawngnli_released_shard.py"
 
 
-use rule base as lawngnli_released with:
+rule lawngnli_released:
     input:
         rows=f"{LAWNGNLI_DATA}/released/rows.parquet",
         cases=expand(f"{LAWNGNLI_SHARD}/cases.parquet", shard=LAWNGNLI.shards),
         hypotheses=expand(f"{LAWNGNLI_SHARD}/hypotheses.parquet", shard=LAWNGNLI.shards),
-        masks=released_masks(CONFIG, SOURCES, ROOT),
+        masks=released_masks(CONFIG, PROJECT.sources, ROOT),
         ids=f"{LAWNGNLI_IDS}/LawngNLI_minus_case_text.xz.json",
         volumes=[f"{RESULTS}/sources/caselaw/{shard}.json" for shard in LAWNGNLI.shards],
         opinions=[f"{RESULTS}/data/caselaw/{shard}.json" for shard in LAWNGNLI.shards],
@@ -61,11 +69,15 @@ use rule base as lawngnli_released with:
         f"{RESULTS}/logs/lawngnli/released.log",
     benchmark:
         f"{RESULTS}/benchmarks/lawngnli/released.tsv"
+    conda:
+        ENVIRONMENT
     params:
-        **script_params("lawngnli_released"),
+        code=code("lawngnli_released.py"),
         parser=LAWNGNLI.parser["found"],
-        parsers=PAPERS["lawngnli"].parsers,
+        parsers=PROJECT.papers["lawngnli"].parsers,
         # Not an input: its path depends on the project's location, and moving the project must not rerun trainings.
         published_digest=content_of([PROJECT_PATH / "resources/published/lawngnli.csv"]),
     message:
         "Cutting the released premises and comparing the counts with Table 2."
+    script:
+        "../scripts/lawngnli_released.py"

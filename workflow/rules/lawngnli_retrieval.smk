@@ -10,11 +10,13 @@ from lextables.papers.lawngnli.plan import pool_encoder
 
 LAWNGNLI_RETRIEVAL = f"{RESULTS}/data/lawngnli_retrieval"
 LAWNGNLI_RERANKING = f"{RESULTS}/data/lawngnli_reranking"
-LAWNGNLI_POOL_ENCODER = or_exit(pool_encoder, CONFIG, PAPERS["lawngnli"], MODELS, ROOT)
+LAWNGNLI_POOL_ENCODER = or_exit(
+    pool_encoder, CONFIG, PROJECT.papers["lawngnli"], PROJECT.context.models, ROOT
+)
 FETCHED_WEIGHTS.append(LAWNGNLI_POOL_ENCODER)
 
 
-use rule base as lawngnli_retrieval with:
+rule lawngnli_retrieval:
     input:
         examples=f"{LAWNGNLI_DATA}/examples.parquet",
         unfiltered=f"{LAWNGNLI_DATA}/unfiltered.parquet",
@@ -35,16 +37,22 @@ use rule base as lawngnli_retrieval with:
         f"{RESULTS}/logs/lawngnli/retrieval.log",
     benchmark:
         f"{RESULTS}/benchmarks/lawngnli/retrieval.tsv"
-    threads: MODEL_THREADS
+    conda:
+        ENVIRONMENT
+    threads: RESOURCES.model_threads
     resources:
-        **gpu_job(
-            minutes=resources.volume_minutes(TEXT_VOLUMES, 3 if GPU else 15, least=60)
+        **RESOURCES.of_small_model(
+            minutes=volume_minutes(
+                TEXT_VOLUMES, 3 if PROJECT.context.gpu else 15, least=60
+            )
         ),
     params:
-        **script_params("lawngnli_retrieval"),
-        encoder=lambda wildcards: identified(LAWNGNLI_POOL_ENCODER),
-        seed=PAPERS["lawngnli"].seed,
+        code=code("lawngnli_retrieval.py"),
+        encoder=lambda wildcards: PROJECT.identified(LAWNGNLI_POOL_ENCODER),
+        seed=PROJECT.papers["lawngnli"].seed,
         vectors=KEPT_VECTORS,
         device=CONFIG.device,
     message:
         "Encoding the majority opinions and finding the most similar ones of each test hypothesis (Section 4.2)."
+    script:
+        "../scripts/lawngnli_retrieval.py"

@@ -17,7 +17,7 @@ rule overlaps:
         f"{RESULTS}/overlaps/overlaps.html",
 
 
-use rule base as shared_texts with:
+rule shared_texts:
     input:
         OVERLAPS.files,
     output:
@@ -28,18 +28,22 @@ use rule base as shared_texts with:
         f"{RESULTS}/logs/overlaps.log",
     benchmark:
         f"{RESULTS}/benchmarks/overlaps.tsv"
+    conda:
+        ENVIRONMENT
     resources:
         mem_mb=per_attempt(4000),
     params:
-        **script_params("overlaps"),
+        code=code("overlaps.py"),
         data=lambda wildcards, output: f"{output.csv.rpartition('/overlaps/')[0]}/data",
         texts=OVERLAPS.texts,
     message:
         "Comparing the texts of all data sets."
+    script:
+        "../scripts/overlaps.py"
 
 
 # Runs are not inputs: existing ones are used, and none is made for this page.
-use rule base as overlaps_page with:
+rule overlaps_page:
     input:
         csv=f"{RESULTS}/overlaps/overlaps.csv",
         units=f"{RESULTS}/overlaps/units.parquet",
@@ -51,13 +55,17 @@ use rule base as overlaps_page with:
         f"{RESULTS}/logs/overlaps_page.log",
     benchmark:
         f"{RESULTS}/benchmarks/overlaps_page.tsv"
+    conda:
+        ENVIRONMENT
     resources:
         mem_mb=per_attempt(4000),
     params:
-        **script_params("overlaps_page", *OVERLAPS.modules),
+        code=code("overlaps_page.py", *OVERLAPS.modules),
         root=lambda wildcards, output: output.html.rpartition("/overlaps/")[0],
         benchmarks=lambda wildcards, output: OVERLAPS.benchmarks,
         benchmarks_digest=lambda wildcards: digest_of(OVERLAPS.benchmarks),
         runs_digest=lambda wildcards: OVERLAPS.scores_digest(),
     message:
         "Scoring the runs of {RESULTS} on the test units without overlap."
+    script:
+        "../scripts/overlaps_page.py"

@@ -13,7 +13,7 @@ PUBLISH = f"{RESULTS}/publish"
 EXPORTED = f"{PUBLISH}/{{export}}/.complete"
 
 
-use rule base as export with:
+rule export:
     input:
         census=EXPORTS.census,
         predictions=EXPORTS.of_runs("predictions.parquet"),
@@ -27,10 +27,12 @@ use rule base as export with:
         f"{RESULTS}/benchmarks/publish/{{export}}.tsv"
     wildcard_constraints:
         export=any_of(EXPORTS.of_name),
+    conda:
+        ENVIRONMENT
     resources:
         mem_mb=per_attempt(4000),
     params:
-        **script_params("publish_export"),
+        code=code("publish_export.py"),
         about=lambda wildcards, output: EXPORTS.about(wildcards),
         rows=lambda wildcards, output: [*EXPORTS.rows(wildcards).values()],
         source_texts=lambda wildcards, output: EXPORTS.source_texts(wildcards),
@@ -40,9 +42,11 @@ use rule base as export with:
         command=EXPORTS.command,
     message:
         "Exporting {wildcards.export} to the formats of other tools."
+    script:
+        "../scripts/publish_export.py"
 
 
-use rule base as printed with:
+rule printed:
     input:
         published=[PROJECT.published_values(name) for name in PROJECT.papers],
     output:
@@ -52,11 +56,15 @@ use rule base as printed with:
     benchmark:
         f"{RESULTS}/benchmarks/publish/printed.tsv"
     localrule: SMALL_JOBS_ARE_LOCAL
+    conda:
+        ENVIRONMENT
     params:
-        **script_params("publish_printed"),
+        code=code("publish_printed.py"),
         files_digest=lambda wildcards: content_of([*rules.printed.input]),
     message:
         "Exporting the published values of all papers."
+    script:
+        "../scripts/publish_printed.py"
 
 
 rule publish:

@@ -5,7 +5,7 @@
 #   out   {RESULTS}/report/, replaced when the new site is complete; the start page is index.html
 #         {RESULTS}/page/, docs/results.md with its figure and README.md with its summary, for the repository; not part of `all`
 #         {RESULTS}/config.yaml, the effective configuration
-
+#   steps tables, data sets and runs -> pages; tables -> counts of verdicts -> results page
 
 from lextables.planning.report import Report
 
@@ -14,7 +14,7 @@ SITE = Report(PROJECT, TABLES)
 REPORT = f"{RESULTS}/report/.complete"
 
 
-use rule base as report with:
+rule report:
     input:
         **SITE.inputs,
     output:
@@ -24,8 +24,10 @@ use rule base as report with:
     benchmark:
         f"{RESULTS}/benchmarks/report.tsv"
     localrule: SMALL_JOBS_ARE_LOCAL
+    conda:
+        ENVIRONMENT
     params:
-        **script_params("report", *SITE.modules),
+        code=code("report.py", *SITE.modules),
         root=lambda wildcards, input: input.config.rpartition("/")[0],
         source_texts=lambda wildcards, input: TABLES.source_texts,
         earlier=lambda wildcards, input: SITE.earlier,
@@ -36,9 +38,11 @@ use rule base as report with:
         files_digest=lambda wildcards: content_of(PROJECT.paper_files.values()),
     message:
         "Writing the report: a page for every table, run and data set."
+    script:
+        "../scripts/report.py"
 
 
-use rule report as results_page with:
+rule results_page:
     input:
         **SITE.inputs,
         readme=str(PROJECT_PATH / "README.md"),
@@ -51,17 +55,27 @@ use rule report as results_page with:
     benchmark:
         f"{RESULTS}/benchmarks/results_page.tsv"
     localrule: SMALL_JOBS_ARE_LOCAL
+    conda:
+        ENVIRONMENT
     params:
-        **script_params("results_page"),
+        code=code("results_page.py"),
+        root=lambda wildcards, input: input.config.rpartition("/")[0],
+        source_texts=lambda wildcards, input: TABLES.source_texts,
+        earlier=lambda wildcards, input: SITE.earlier,
+        sources_digest=lambda wildcards: digest_of(TABLES.source_texts),
+        earlier_digest=lambda wildcards: digest_of(SITE.earlier),
+        files_digest=lambda wildcards: content_of(PROJECT.paper_files.values()),
         baselines=lambda wildcards, output: SITE.baselines,
         needs=lambda wildcards, output: SITE.needs,
         baselines_digest=lambda wildcards: digest_of(SITE.baselines),
         needs_digest=lambda wildcards: digest_of(SITE.needs),
     message:
         "Writing the results page: copy {RESULTS}/page into the repository to publish it."
+    script:
+        "../scripts/results_page.py"
 
 
-use rule base as effective_config with:
+rule effective_config:
     output:
         f"{RESULTS}/config.yaml",
     log:
@@ -69,8 +83,11 @@ use rule base as effective_config with:
     benchmark:
         f"{RESULTS}/benchmarks/effective_config.tsv"
     localrule: True
+    conda:
+        ENVIRONMENT
     params:
-        script="effective_config",
         config=CONFIG.model_dump(mode="json"),
     message:
         "Saving the effective configuration."
+    script:
+        "../scripts/effective_config.py"

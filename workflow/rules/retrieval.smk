@@ -37,7 +37,7 @@ for ranking_rule in RANKINGS.rules():
         wildcard_constraints:
             dataset=ranking_rule.dataset,
             experiment=ranking_rule.experiment,
-            model=any_of(map(re.escape, ranking_rule.models)),
+            model=any_of(ranking_rule.models),
         conda:
             ENVIRONMENT
         threads: RANKINGS.threads_of(ranking_rule.kind)
@@ -242,7 +242,7 @@ rule retrieval_score:
         f"{RESULTS}/benchmarks/{{dataset}}/score/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.tsv"
     wildcard_constraints:
         dataset=RETRIEVED,
-        experiment=any_of(planning.PLANNERS["retrieval"].STAGES),
+        experiment=any_of(PROJECT.scored_experiments("retrieval")),
     localrule: SMALL_JOBS_ARE_LOCAL
     conda:
         ENVIRONMENT

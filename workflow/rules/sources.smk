@@ -13,7 +13,7 @@
 FETCHED, FETCHED_WEIGHTS = [], []
 
 
-use rule base as fetch_source with:
+rule fetch_source:
     output:
         file=f"{RESULTS}/sources/{{source}}/{{file}}",
         provenance=f"{RESULTS}/sources/{{source}}/{{file}}.json",
@@ -27,11 +27,14 @@ use rule base as fetch_source with:
         file=SOURCE_PARAMS.file_pattern(),
     retries: 1
     localrule: SMALL_JOBS_ARE_LOCAL
+    conda:
+        ENVIRONMENT
     params:
-        script="fetch_source",
         registries=source_files(PROJECT.papers),
         variants=SOURCE_PARAMS.variants,
         pins=SOURCE_PARAMS.pins,
         content=SOURCE_PARAMS.content,
     message:
         "Fetching {wildcards.file} of {wildcards.source}, from a mirror or else from its URLs."
+    script:
+        "../scripts/fetch_source.py"

@@ -25,7 +25,7 @@ FETCHED += SPAN_RUNS.released_files
 
 rule spans_features:
     input:
-        data=data("{dataset}", "contracts", "questions", "training_examples"),
+        data=PROJECT.tables("{dataset}", "contracts", "questions", "training_examples"),
         weights=SPAN_RUNS.tokenizer_weights,
     output:
         train=window_files(SPAN_RUNS.windows, "train"),
@@ -56,8 +56,8 @@ rule spans_features:
 # EDGAR's contracts, or those of the sample.
 def contracts_for_pretraining(wildcards):
     if CONFIG.data == "release":
-        return edgar_contracts(wildcards)
-    return data(wildcards.dataset, "contracts")
+        return edgar_contracts(PROJECT)
+    return PROJECT.tables(wildcards.dataset, "contracts")
 
 
 # Masked language modelling on contracts.
@@ -75,7 +75,7 @@ rule spans_pretrain:
         dataset=SPAN_DATASETS,
     conda:
         ENVIRONMENT
-    threads: MODEL_THREADS
+    threads: RESOURCES.model_threads
     resources:
         **RESOURCES.of_model(RESOURCES.run_work(**PRETRAINED)),
     params:
@@ -117,7 +117,7 @@ rule spans_release:
 rule spans_search:
     input:
         census=f"{RESULTS}/data/{{dataset}}/census.json",
-        data=data("{dataset}", "contracts", "questions"),
+        data=PROJECT.tables("{dataset}", "contracts", "questions"),
         train=SPAN_RUNS.windows_of("train"),
         read=SPAN_RUNS.windows_of("validation"),
         start_weights=RUNS.source_weights,
@@ -134,7 +134,7 @@ rule spans_search:
         experiment="search",
     conda:
         ENVIRONMENT
-    threads: MODEL_THREADS
+    threads: RESOURCES.model_threads
     resources:
         **RESOURCES.of_model(RESOURCES.run_work()),
     params:
@@ -150,7 +150,7 @@ rule spans_search:
 
 rule spans_choose:
     input:
-        data=data("{dataset}", "contracts", "questions", "answers"),
+        data=PROJECT.tables("{dataset}", "contracts", "questions", "answers"),
         searched=RUNS.needed_predictions,
     output:
         f"{RUNS.folder(seed=0)}/run.json",
@@ -176,7 +176,7 @@ rule spans_choose:
 rule spans_train:
     input:
         census=f"{RESULTS}/data/{{dataset}}/census.json",
-        data=data("{dataset}", "contracts", "questions"),
+        data=PROJECT.tables("{dataset}", "contracts", "questions"),
         train=SPAN_RUNS.windows_of("train"),
         start_weights=RUNS.source_weights,
         start_records=RUNS.source_records,
@@ -194,7 +194,7 @@ rule spans_train:
         model=NEURAL_SPAN_MODELS,
     conda:
         ENVIRONMENT
-    threads: MODEL_THREADS
+    threads: RESOURCES.model_threads
     resources:
         **RESOURCES.of_model(RESOURCES.run_work()),
     params:
@@ -211,7 +211,7 @@ rule spans_train:
 # Predictions for the test contracts with fine-tuned, released or a user's weights.
 rule spans_read:
     input:
-        data=data("{dataset}", "contracts", "questions"),
+        data=PROJECT.tables("{dataset}", "contracts", "questions"),
         train=SPAN_RUNS.windows_of("train"),
         read=SPAN_RUNS.windows_of("test"),
         weights=RUNS.source_weights,
@@ -230,7 +230,7 @@ rule spans_read:
         model=NEURAL_SPAN_MODELS,
     conda:
         ENVIRONMENT
-    threads: MODEL_THREADS
+    threads: RESOURCES.model_threads
     resources:
         **RESOURCES.of_model(RESOURCES.run_work()),
     params:
@@ -246,7 +246,7 @@ rule spans_read:
 # Sentence vectors of text units from a frozen encoder, shared by all linear models.
 rule spans_vectors:
     input:
-        data=data("{dataset}", "contracts"),
+        data=PROJECT.tables("{dataset}", "contracts"),
     output:
         SPAN_RUNS.vectors,
     log:
@@ -258,7 +258,7 @@ rule spans_vectors:
         length=r"\d+",
     conda:
         ENVIRONMENT
-    threads: MODEL_THREADS
+    threads: RESOURCES.model_threads
     resources:
         **RESOURCES.of_model(RESOURCES.encoding),
     params:
@@ -274,7 +274,7 @@ rule spans_vectors:
 # Linear baselines: no windows, no pretrained weights, no GPU.
 rule spans_train_linear:
     input:
-        data=data("{dataset}", "contracts", "training_examples"),
+        data=PROJECT.tables("{dataset}", "contracts", "training_examples"),
         vectors=RUNS.vectors(SPAN_RUNS.vectors, length="max_length"),
     output:
         weights=directory(f"{RUN}/weights"),
@@ -289,7 +289,7 @@ rule spans_train_linear:
         model=LINEAR_SPAN_MODELS,
     conda:
         ENVIRONMENT
-    threads: min(2, MODEL_THREADS)
+    threads: min(2, RESOURCES.model_threads)
     resources:
         mem_mb=per_attempt(6000),
     params:
@@ -303,7 +303,7 @@ rule spans_train_linear:
 
 rule spans_read_linear:
     input:
-        data=data("{dataset}", "contracts", "questions"),
+        data=PROJECT.tables("{dataset}", "contracts", "questions"),
         vectors=RUNS.vectors(SPAN_RUNS.vectors, length="max_length"),
         weights=RUNS.source_weights,
         source_records=RUNS.source_records,
@@ -334,7 +334,7 @@ rule spans_read_linear:
 # Language models without training.
 rule spans_ask:
     input:
-        data=data("{dataset}", "contracts", "questions"),
+        data=PROJECT.tables("{dataset}", "contracts", "questions"),
     output:
         predictions=f"{RUN}/predictions.parquet",
         record=f"{RUN}/run.json",
@@ -347,7 +347,7 @@ rule spans_ask:
         experiment="ask",
     conda:
         ENVIRONMENT
-    threads: MODEL_THREADS
+    threads: RESOURCES.model_threads
     resources:
         **RESOURCES.of_asking(720, RESOURCES.run_work()),
     params:
@@ -365,7 +365,7 @@ rule spans_ask:
 # Outputs of language models that are scored as text.
 rule spans_write:
     input:
-        data=data("{dataset}", "contracts", "questions"),
+        data=PROJECT.tables("{dataset}", "contracts", "questions"),
         predictions=RUNS.needed_predictions,
     output:
         predictions=f"{RUN}/predictions.parquet",
@@ -379,7 +379,7 @@ rule spans_write:
         experiment="ask",
     conda:
         ENVIRONMENT
-    threads: MODEL_THREADS
+    threads: RESOURCES.model_threads
     resources:
         **RESOURCES.of_asking(720, RESOURCES.run_work()),
     params:
@@ -397,7 +397,7 @@ rule spans_write:
 # Text outputs: the spans of a linear model above a threshold, or a constant output for every question.
 rule spans_quote:
     input:
-        data=data("{dataset}", "contracts", "questions", "answers"),
+        data=PROJECT.tables("{dataset}", "contracts", "questions", "answers"),
         predictions=RUNS.needed_predictions,
         weights=RUNS.source_weights,
         source_records=RUNS.source_records,
@@ -426,7 +426,7 @@ rule spans_quote:
 rule spans_join:
     input:
         predictions=RUNS.needed_predictions,
-        data=data("{dataset}", "contracts", "questions"),
+        data=PROJECT.tables("{dataset}", "contracts", "questions"),
     output:
         predictions=f"{RUN}/predictions.parquet",
         record=f"{RUN}/run.json",
@@ -452,7 +452,7 @@ rule spans_join:
 rule spans_score:
     input:
         predictions=f"{RUN}/predictions.parquet",
-        data=data("{dataset}", "questions", "answers"),
+        data=PROJECT.tables("{dataset}", "questions", "answers"),
     output:
         scores=f"{RUN}/scores.parquet",
         units=f"{RUN}/units.parquet",
@@ -462,7 +462,7 @@ rule spans_score:
         f"{RESULTS}/benchmarks/{{dataset}}/score/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.tsv"
     wildcard_constraints:
         dataset=SPAN_DATASETS,
-        experiment=any_of(planning.PLANNERS["spans"].STAGES),
+        experiment=any_of(PROJECT.scored_experiments("spans")),
     localrule: SMALL_JOBS_ARE_LOCAL
     conda:
         ENVIRONMENT

@@ -15,7 +15,7 @@ wildcard_constraints:
     paper=any_of(CONFIG.papers),
 
 
-use rule base as table with:
+rule table:
     input:
         published=TABLES.published,
         census=TABLES.census,
@@ -40,8 +40,9 @@ use rule base as table with:
         # Only existing tables, so that a misspelt file name is not reported as an error of the rule.
         table=any_of(TABLES.names("table")),
     localrule: SMALL_JOBS_ARE_LOCAL
+    conda:
+        ENVIRONMENT
     params:
-        script="table",
         code=lambda wildcards: fingerprint_of("table.py", *TABLES.modules(wildcards)),
         root=lambda wildcards, input: input.census.split("/data/")[0],
         rows=lambda wildcards, input: TABLES.rows(wildcards),
@@ -52,6 +53,8 @@ use rule base as table with:
         files_digest=TABLES.content,
     message:
         "Comparing {wildcards.table} of {wildcards.paper} with the published one."
+    script:
+        "../scripts/table.py"
 
 
 use rule table as figure with:

@@ -1,6 +1,5 @@
 """The jobs of the answers task."""
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -64,5 +63,5 @@ class AnswerJobs:
             if run.experiment != experiment or run.paper not in self.tasks:
                 continue
             if spec.settings["kind"] in kinds:
-                models.add(re.escape(run.model))
+                models.add(run.model)
         return any_of(models)

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -92,6 +92,10 @@ class Project:
     def tasks_of_kind(self, kind: str) -> dict[str, Any]:
         """Return {data set: its task} for the tasks of this kind, such as ``spans``."""
         return {name: task for name, task in self.tasks.items() if task.task == kind}
+
+    def scored_experiments(self, kind: str) -> Collection[str]:
+        """Return the experiments of a kind of task whose predictions are scored."""
+        return planning.PLANNERS[kind].STAGES
 
     def tables(self, dataset: str, *names: str) -> list[str]:
         """Return the files of these tables of a data set."""

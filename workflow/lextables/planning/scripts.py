@@ -6,6 +6,7 @@ output, which Snakemake does not compare, and another param has its digest.
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
@@ -33,11 +34,6 @@ def code(script: str, *computed: str) -> Callable[[Wildcards], str]:
         return fingerprint_of(script, *computed)
 
     return of_script
-
-
-def script_params(name: str, *computed: str) -> dict[str, Any]:
-    """Return the params of a rule: its script, and the fingerprint of its `code`."""
-    return {"script": name, "code": code(f"{name}.py", *computed)}
 
 
 @cache
@@ -71,4 +67,4 @@ def content_of(paths: Iterable[str | Path]) -> str:
 
 def any_of(names: Iterable[str]) -> str:
     """Return the pattern of a wildcard: one of these names; without names it never matches."""
-    return "|".join(sorted(names)) or "(?!)"
+    return "|".join(map(re.escape, sorted(names))) or "(?!)"

@@ -7,6 +7,7 @@ from typing import Any
 
 from snakemake.iocontainers import Wildcards
 
+from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import read_record
 from lextables.planning.project import HUB, Project
 from lextables.sources.fetch import Provenance, content_key
@@ -96,3 +97,15 @@ def hub_weights(
         if not location.startswith(f"{project.results}/"):
             by_location[location] = {key: settings.get(key) for key in WEIGHT_SETTINGS}
     return [by_location[location] for location in sorted(by_location)]
+
+
+def edgar_contracts(project: Project) -> list[str]:
+    """Input: the contracts of the configured quarters of EDGAR; `BadInput` without any."""
+    quarters = project.config.edgar_quarters
+    if not quarters:
+        raise BadInput(
+            "edgar_quarters is empty",
+            where="config",
+            do="name quarters, as in --config edgar_quarters='[2020-QTR1]'",
+        )
+    return [f"{project.results}/data/edgar/{quarter}.parquet" for quarter in quarters]
