@@ -6,6 +6,7 @@ contract is split into words at white space and each word is tokenised separatel
 
 import itertools
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -104,94 +105,91 @@ class Layout:
 
 
 def layout(tokenizer: PreTrainedTokenizerBase) -> Layout:
-    """Return the special tokens that ``tokenizer`` puts around a pair, found by encoding one.
+    """Return the special tokens that ``tokenizer`` puts around a pair.
 
-    Raises `BadInput` for a tokenizer without offsets (a slow one), and if sequences do not begin with the
-    classification token: position 0 means "no answer".
+    They are found by encoding one.  Raises `BadInput` for a tokenizer without offsets (a
+    slow one), and if sequences do not begin with the classification token: position 0
+    means "no answer".
     """
     pair = backend(tokenizer).encode("a", "b")
-    parts = [
-        part if not special else None
-        for part, special in zip(
-            pair.sequence_ids, pair.special_tokens_mask, strict=True
-        )
-    ]
-    if {0, 1} - set(parts):
+    parts = []
+    for part, special in zip(pair.sequence_ids, pair.special_tokens_mask, strict=True):
+        parts.append(None if special else part)
+    if 0 not in parts or 1 not in parts:
         raise unfit(tokenizer, "has no token for one of the letters a and b")
-    first, last = parts.index(0), len(parts) - 1 - parts[::-1].index(1)
+    question, contract = parts.index(0), parts.index(1)
     after_question = len(parts) - parts[::-1].index(0)
-    contract = parts.index(1)
-    if not first or pair.ids[0] != tokenizer.cls_token_id:
+    after_contract = len(parts) - parts[::-1].index(1)
+    if question == 0 or pair.ids[0] != tokenizer.cls_token_id:
         raise unfit(tokenizer, "does not begin sequences with its classification token")
     if contract < after_question:
         raise unfit(tokenizer, "puts the second text of a pair before the first")
     ids, types = tuple(pair.ids), tuple(pair.type_ids)
     return Layout(
-        prefix=ids[:first],
+        prefix=ids[:question],
         middle=ids[after_question:contract],
-        suffix=ids[last + 1 :],
-        prefix_types=types[:first],
+        suffix=ids[after_contract:],
+        prefix_types=types[:question],
         middle_types=types[after_question:contract],
-        suffix_types=types[last + 1 :],
-        question_type=types[first],
+        suffix_types=types[after_contract:],
+        question_type=types[question],
         contract_type=types[contract],
     )
 
 
 def tokenise(tokenizer: PreTrainedTokenizerBase, text: str, where: str) -> Tokens:
-    """Return the tokens of a contract with their characters in ``text``, without special tokens.
+    """Return the tokens of a contract, without special tokens.
 
-    Words are separated by blanks, tabs, line ends and U+202F and tokenised separately (transformers 4's
-    SquadExample); the number and kind of separators do not matter.  Raises `BadInput`, with ``where``, for a
-    text without tokens or with more than 5,000,000 characters.
+    Words are separated by blanks, tabs, line ends and U+202F and tokenised separately
+    (transformers 4's SquadExample); the number and kind of separators do not matter.
+    Raises `BadInput`, with ``where``, for a text without tokens or with more than
+    5,000,000 characters.
     """
     if len(text) > MAX_CHARACTERS:
         raise BadInput(
-            f"the contract has {len(text):,} characters, more than the maximum of {MAX_CHARACTERS:,}",
+            f"the contract has {len(text):,} characters, more than the maximum of "
+            f"{MAX_CHARACTERS:,}",
             where=where,
             do="split it or leave it out",
         )
     words = _WORD.finditer(text)
     parts = []
     while batch := list(itertools.islice(words, _WORDS_A_CALL)):
-        # A word has the same tokens everywhere, so each distinct word is tokenised once.
-        distinct = {
-            word: at
-            for at, word in enumerate(dict.fromkeys(word.group() for word in batch))
-        }
-        spaced = [_spaced(word) for word in distinct]
-        encoded = _encode(tokenizer, spaced)
-        ids, of_word = (
-            np.array(encoded.ids, dtype=np.int64),
-            np.array(encoded.word_ids, dtype=np.int64),
-        )
-        # The added space is not a character of the text.
-        added = np.array(
-            [
-                len(with_space) - len(word)
-                for with_space, word in zip(spaced, distinct, strict=True)
-            ]
-        )
-        within = (
-            np.array(encoded.offsets, dtype=np.int64).reshape(-1, 2)
-            - added[of_word][:, None]
-        )
-        within = np.maximum(within, 0)
-        sizes = np.bincount(of_word, minlength=len(distinct))
-        which = np.array([distinct[word.group()] for word in batch])
-        taken = _ranges((np.cumsum(sizes) - sizes)[which], sizes[which])
-        at = np.repeat([word.start() for word in batch], sizes[which])
-        parts.append((ids[taken], at + within[taken, 0], at + within[taken, 1]))
-    if not sum(len(ids) for ids, _, _ in parts):
+        parts.append(_tokenise_words(tokenizer, batch))
+    if not sum(map(len, parts)):
         raise BadInput(
             "the contract is empty", where=where, do="give its text or leave it out"
         )
     return Tokens(
-        *(
-            np.concatenate(column).astype(np.int32)
-            for column in zip(*parts, strict=True)
-        )
+        ids=np.concatenate([part.ids for part in parts]),
+        starts=np.concatenate([part.starts for part in parts]),
+        ends=np.concatenate([part.ends for part in parts]),
     )
+
+
+def _tokenise_words(
+    tokenizer: PreTrainedTokenizerBase, words: Sequence[re.Match[str]]
+) -> Tokens:
+    """Return the tokens of words of one text."""
+    # A word has the same tokens everywhere, so each distinct word is tokenised once.
+    texts = [word.group() for word in words]
+    distinct = {text: number for number, text in enumerate(dict.fromkeys(texts))}
+    spaced = list(map(_spaced, distinct))
+    encoded = _encode(tokenizer, spaced)
+    ids = np.array(encoded.ids, dtype=np.int32)
+    of_word = np.array(encoded.word_ids, dtype=np.int64)
+    # The added space is not a character of the text.
+    added = np.array(list(map(len, spaced))) - np.array(list(map(len, distinct)))
+    offsets = np.array(encoded.offsets, dtype=np.int64).reshape(-1, 2)
+    within = np.maximum(offsets - added[of_word][:, None], 0)
+    sizes = np.bincount(of_word, minlength=len(distinct))
+    which = np.array([distinct[text] for text in texts])
+    first = np.cumsum(sizes) - sizes
+    taken = _ranges(first[which], sizes[which])
+    at = np.repeat([word.start() for word in words], sizes[which])
+    starts = at + within[taken, 0]
+    ends = at + within[taken, 1]
+    return Tokens(ids[taken], starts.astype(np.int32), ends.astype(np.int32))
 
 
 def _spaced(word: str) -> str:
@@ -217,36 +215,39 @@ def answer_tokens(
     start: int,
     end: int,
 ) -> tuple[int, int] | None:
-    """Return the first and the last token of the label of an answer, characters [start, end).
+    """Return the first and the last token of the label of an answer.
 
-    These are the tokens of all words that the answer touches; if the tokens of the answer alone occur among
-    them, their first occurrence (squad_convert_example_to_features and _improve_answer_span in the released
-    conversion).  The answer alone begins without a space, which changes its first token with RoBERTa, so that
-    there nearly all labels are whole words, including punctuation.
+    These are the tokens of all words that the answer, characters [start, end), touches; if
+    the tokens of the answer alone occur among them, their first occurrence
+    (squad_convert_example_to_features and _improve_answer_span in the released
+    conversion).  The answer alone begins without a space, which changes its first token
+    with RoBERTa, so that there nearly all labels are whole words, including punctuation.
 
-    Returns None if the release creates no training example of an answer because it is not in its words with
-    white space collapsed: if it contains white space that does not separate words, such as U+00A0.  The last
-    token is before the first if the words have no token.
+    Returns None if the release creates no training example of an answer because it is not
+    in its words with white space collapsed: if it contains white space that does not
+    separate words, such as U+00A0.  The last token is before the first if the words have no
+    token.
     """
     first, last = words.of_characters(start, end)
     answer = text[start:end]
-    within = [
-        text[words.starts[at] : words.ends[at]] for at in range(max(first, 0), last + 1)
-    ]
-    if first < 0 or " ".join(answer.split()) not in " ".join(within):
+    if first < 0:
+        return None
+    touched = []
+    for word in range(first, last + 1):
+        touched.append(text[words.starts[word] : words.ends[word]])
+    if " ".join(answer.split()) not in " ".join(touched):
         return None
     low, high = int(words.token_from[first]), int(words.token_from[last + 1])
     encoded = _encode(tokenizer, answer)
     alone, here = encoded.ids, tokens.ids[low:high].tolist()
     if tokenizer.unk_token_id in alone:
         # Unknown characters share an id, so their text is compared.
-        alone, here = (
-            encoded.tokens,
-            _encode(tokenizer, [_spaced(word) for word in within]).tokens,
-        )
-    for at in range(len(here) - len(alone) + 1):
-        if alone and here[at] == alone[0] and here[at : at + len(alone)] == alone:
-            return low + at, low + at + len(alone) - 1
+        alone = encoded.tokens
+        here = _encode(tokenizer, list(map(_spaced, touched))).tokens
+    if alone:
+        for at in range(len(here) - len(alone) + 1):
+            if here[at : at + len(alone)] == alone:
+                return low + at, low + at + len(alone) - 1
     return low, high - 1
 
 
@@ -275,53 +276,50 @@ def _encode(tokenizer: PreTrainedTokenizerBase, text: str | list[str]) -> _Encod
         text, is_pretokenized=isinstance(text, list), add_special_tokens=False
     )
     found = _Encoded(encoded.ids, encoded.tokens, encoded.offsets, encoded.word_ids)
-    return (
-        _with_commas_apart(tokenizer, found)
-        if "Albert" in type(tokenizer).__name__
-        else found
-    )
+    if "Albert" in type(tokenizer).__name__:
+        return _with_commas_apart(tokenizer, found)
+    return found
 
 
 def _with_commas_apart(tokenizer: PreTrainedTokenizerBase, found: _Encoded) -> _Encoded:
     """Return the tokens with a comma after a digit as a separate token.
 
-    ALBERT's slow tokenizer, like BERT's, separates it and encodes the text before the comma again; the fast
-    one does not.
+    ALBERT's slow tokenizer, like BERT's, separates it and encodes the text before the
+    comma again; the fast one does not.
     """
     apart = _Encoded([], [], [], [])
     rows = zip(found.ids, found.tokens, found.offsets, found.word_ids, strict=True)
     for token_id, token, (start, end), word in rows:
         pieces, ids = [token], [token_id]
         if len(token) > 1 and token[-1] == "," and token[-2].isdigit():
-            pieces = (
-                backend(tokenizer)
-                .encode(token[:-1].replace(_MARK, ""), add_special_tokens=False)
-                .tokens
-            )
-            if token[0] != _MARK and pieces[0][0] == _MARK:
-                pieces = (
-                    [pieces[0][1:], *pieces[1:]] if len(pieces[0]) > 1 else pieces[1:]
-                )
-            pieces = [*pieces, ","]
+            pieces = _without_comma(tokenizer, token)
+            pieces.append(",")
             ids = tokenizer.convert_tokens_to_ids(pieces)
         # From the end: the first piece may include a space.
-        sizes = [len(piece.replace(_MARK, "")) for piece in pieces[1:]]
-        cuts = [
-            start,
-            *(max(start, end - sum(sizes[at:])) for at in range(len(sizes))),
-            end,
-        ]
+        cuts = [end]
+        for piece in reversed(pieces[1:]):
+            cuts.append(max(start, cuts[-1] - len(piece.replace(_MARK, ""))))
+        cuts.append(start)
         apart.ids.extend(ids)
         apart.tokens.extend(pieces)
-        apart.offsets.extend(itertools.pairwise(cuts))
+        apart.offsets.extend(itertools.pairwise(reversed(cuts)))
         apart.word_ids.extend([word] * len(pieces))
     return apart
 
 
-def backend(tokenizer: PreTrainedTokenizerBase) -> tokenizers.Tokenizer:
-    """Return the fast tokenizer inside, without truncation and padding (transformers sets them at each call).
+def _without_comma(tokenizer: PreTrainedTokenizerBase, token: str) -> list[str]:
+    """Return the tokens of the text of a token before its comma."""
+    number = token[:-1].replace(_MARK, "")
+    pieces = backend(tokenizer).encode(number, add_special_tokens=False).tokens
+    if token[0] != _MARK and pieces[0][0] == _MARK:
+        pieces[0] = pieces[0].removeprefix(_MARK)
+    return [piece for piece in pieces if piece]
 
-    Raises `BadInput` for a slow tokenizer.
+
+def backend(tokenizer: PreTrainedTokenizerBase) -> tokenizers.Tokenizer:
+    """Return the fast tokenizer inside, without truncation and padding.
+
+    Transformers sets these at each call.  Raises `BadInput` for a slow tokenizer.
     """
     if not tokenizer.is_fast:
         raise unfit(tokenizer, "does not report the characters of a token")

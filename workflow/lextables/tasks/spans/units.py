@@ -1,15 +1,15 @@
-"""The units of a contract (sentences, list items and lines), their vectors, and their scores.
+"""The units of a contract (sentences, list items and lines), their vectors and scores.
 
-Answers of CUAD are mostly one sentence or one part of a list: 19 of 20 answers of its longer categories are
-nearly one unit or a few adjacent ones.  Linear models score whether a unit answers a category.  Features of a
-unit are its words and word pairs, the words of neighbouring units (weighted down with distance), its position
-and its length; or the sentence vectors of the unit and its neighbours; or both.
+Answers of CUAD are mostly one sentence or one part of a list: 19 of 20 answers of its longer
+categories are nearly one unit or a few adjacent ones.  Linear models score whether a unit
+answers a category.  Features of a unit are its words and word pairs, the words of neighbouring
+units (weighted down with distance), its position and its length; or the sentence vectors of
+the unit and its neighbours; or both.
 """
 
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -43,41 +43,39 @@ _BREAK = re.compile(
 
 
 def units(text: str) -> list[Span]:
-    """Return the start and end of each unit of ``text``, in order, without surrounding white space.
+    """Return the start and end of each unit of ``text``, without white space around it.
 
-    A colon or semicolon ends a unit only at the end of a line.  A blank line does not end a unit that
-    continues in lower case (a page break).  Only white space is between units.
+    A colon or semicolon ends a unit only at the end of a line.  A blank line does not end a
+    unit that continues in lower case (a page break).  Only white space is between units.
     """
     spans, start = [], 0
     for match in _BREAK.finditer(text):
         end = match.end("stop") if match["stop"] else match.start()
         if end > start and not _runs_on(text, start, match):
-            spans.append((start, end))
+            spans.append(_stripped(text, start, end))
             start = match.end()
-    spans.append((start, len(text)))
-    return [
-        span for span in (_stripped(text, *span) for span in spans) if span[0] < span[1]
-    ]
+    spans.append(_stripped(text, start, len(text)))
+    return [(start, end) for start, end in spans if start < end]
 
 
 def _runs_on(text: str, start: int, match: re.Match[str]) -> bool:
     """Whether the unit that starts at ``start`` continues after this break."""
-    if stop := match["stop"]:
-        if stop[0] in ";:":
-            return "\n" not in match["space"]
+    stop = match["stop"]
+    if stop == ".":
         end = match.end("stop")
-        return stop == "." and bool(
-            _NO_SENTENCE_END.search(text[max(start, end - _LONGEST_TAIL) : end])
-        )
+        tail = text[max(start, end - _LONGEST_TAIL) : end]
+        return _NO_SENTENCE_END.search(tail) is not None
+    if stop:
+        return stop[0] in ";:" and "\n" not in match["space"]
     last, following = text[match.start() - 1], text[match.end() : match.end() + 1]
-    return (
-        bool(match["blank"]) and following.islower() and (last.isalnum() or last == ",")
-    )
+    continues = last.isalnum() or last == ","
+    return bool(match["blank"]) and following.islower() and continues
 
 
 def _stripped(text: str, start: int, end: int) -> Span:
+    """Return the position of text[start:end] without white space around it."""
     part = text[start:end]
-    return start + len(part) - len(part.lstrip()), start + len(part.rstrip())
+    return end - len(part.lstrip()), start + len(part.rstrip())
 
 
 @dataclass(frozen=True)
@@ -99,25 +97,22 @@ class Units:
 
     def words(self) -> list[str]:
         """The text of each unit."""
-        places = zip(
-            self.contract.tolist(), self.start.tolist(), self.end.tolist(), strict=True
-        )
+        columns = (self.contract.tolist(), self.start.tolist(), self.end.tolist())
+        places = zip(*columns, strict=True)
         return [self.texts[contract][start:end] for contract, start, end in places]
 
 
 def units_of(texts: Sequence[str]) -> Units:
     """Return the units of contracts; a contract without words has none."""
-    each = [units(text) for text in texts]
-    sizes = np.array([len(spans) for spans in each], dtype=np.int64)
-    spans = np.array(list(chain.from_iterable(each)), dtype=np.int64).reshape(-1, 2)
+    places, sizes = [], []
+    for text in texts:
+        own = units(text)
+        places += own
+        sizes.append(len(own))
+    spans = np.array(places, dtype=np.int64).reshape(-1, 2)
+    bounds = np.cumsum([0, *sizes], dtype=np.int64)
     contract = np.repeat(np.arange(len(texts)), sizes)
-    return Units(
-        tuple(texts),
-        contract,
-        spans[:, 0],
-        spans[:, 1],
-        np.concatenate([[0], np.cumsum(sizes)]),
-    )
+    return Units(tuple(texts), contract, spans[:, 0], spans[:, 1], bounds)
 
 
 VECTORS = Table(
@@ -189,10 +184,8 @@ BEFORE, AFTER = (1.0, 0.7, 0.5, 0.3), (1.0, 0.7, 0.5)
 BEFORE_WEIGHT, AFTER_WEIGHT, PLACE_WEIGHT = 0.5, 0.4, 0.3
 # Number of bins: first character (log), length (log), and position in the contract.
 STARTS, LENGTHS, TENTHS = 30, 20, 10
-LEAST, LEAST_BESIDE = (
-    3,
-    5,
-)  # minimum number of units with a word, for words of the unit and of its neighbours
+# Least number of units with a word, for words of the unit and of its neighbours.
+LEAST, LEAST_BESIDE = 3, 5
 
 
 def answering(
@@ -200,8 +193,8 @@ def answering(
 ) -> np.ndarray:
     """Return which units answer which category, bool (units, categories).
 
-    ``answers`` maps a contract to the category and position of each answer.  A unit answers if it and the
-    answer share at least half of the shorter one.
+    ``answers`` maps a contract to the category and position of each answer.  A unit
+    answers if it and the answer share at least half of the shorter one.
     """
     is_answer = np.zeros((len(units.start), categories), dtype=bool)
     for contract, spans in answers.items():
@@ -209,9 +202,8 @@ def answering(
         start, end = units.start[own], units.end[own]
         for category, (first, last) in spans:
             shared = np.minimum(end, last) - np.maximum(start, first)
-            is_answer[own, category] |= (shared > 0) & (
-                2 * shared >= np.minimum(end - start, last - first)
-            )
+            shorter = np.minimum(end - start, last - first)
+            is_answer[own, category] |= (shared > 0) & (2 * shared >= shorter)
     return is_answer
 
 
@@ -236,19 +228,22 @@ class UnitModel:
 
 
 def vocabularies(units: Units) -> Vocabularies:
-    """Return the vocabulary of units (words and word pairs) and that of neighbouring units (words)."""
+    """Return the vocabularies of units and of neighbouring units.
+
+    The first has words and word pairs, the second words.
+    """
     texts = units.words()
-    return vocabulary(texts, longest=2, least=LEAST), vocabulary(
-        texts, longest=1, least=LEAST_BESIDE
-    )
+    own = vocabulary(texts, longest=2, least=LEAST)
+    return own, vocabulary(texts, longest=1, least=LEAST_BESIDE)
 
 
 def views(
     units: Units, words: Vocabularies | None, vectors: np.ndarray | None
 ) -> list[View]:
-    """Return the feature matrices of the units, float32 (units, features) each: words, then vectors.
+    """Return the feature matrices of the units: words, then vectors.
 
-    Raises `BadInput` if the numbers of ``vectors`` and units differ.
+    They are float32 (units, features).  Raises `BadInput` if the numbers of ``vectors``
+    and units differ.
     """
     matrices: list[View] = []
     if words is not None:
@@ -257,69 +252,67 @@ def views(
         if len(vectors) != len(units.start):
             fault = f"{len(vectors)} vectors for {len(units.start)} units"
             raise BadInput(fault, where="vectors of units", do="encode them again")
-        place = PLACE_WEIGHT * _place(units).toarray()
-        matrices.append(
-            np.hstack([vectors, *_around(vectors, units), place], dtype=np.float32)
-        )
+        parts = [vectors, *_around(vectors, units), _place(units).toarray()]
+        matrices.append(np.hstack(parts, dtype=np.float32))
     return matrices
 
 
 def features(units: Units, words: Vocabulary, beside: Vocabulary) -> csr_matrix:
     """Return the word features of each unit, float32 (units, features)."""
     texts = units.words()
-    parts = [
-        words.weigh(texts),
-        *_around(beside.weigh(texts), units),
-        PLACE_WEIGHT * _place(units),
-    ]
+    near = _around(beside.weigh(texts), units)
+    parts = [words.weigh(texts), *near, _place(units)]
     return csr_matrix(hstack(parts, dtype=np.float32))
 
 
 def _around(near: View, units: Units) -> tuple[View, View]:
-    """Return the weighted sums of the units before and after each unit, L2-normalised."""
-    before = normalize(
-        sum(weight * _moved(near, units, by) for by, weight in enumerate(BEFORE, 1))
+    """Return the weighted sums of the units before and after each unit, normalised."""
+    before = [weight * _moved(near, units, by) for by, weight in enumerate(BEFORE, 1)]
+    after = [weight * _moved(near, units, -by) for by, weight in enumerate(AFTER, 1)]
+    return (
+        BEFORE_WEIGHT * normalize(sum(before)),
+        AFTER_WEIGHT * normalize(sum(after)),
     )
-    after = normalize(
-        sum(weight * _moved(near, units, -by) for by, weight in enumerate(AFTER, 1))
-    )
-    return BEFORE_WEIGHT * before, AFTER_WEIGHT * after
 
 
 def _moved(near: View, units: Units, by: int) -> View:
-    """Return the row of the unit ``by`` places before each one, zeros beyond the contract's ends."""
-    rows = np.arange(len(units.contract))
-    from_ = rows - by
-    there = (from_ >= 0) & (from_ < len(rows))
-    there[there] &= units.contract[from_[there]] == units.contract[rows[there]]
-    ones = np.ones(int(there.sum()), dtype=np.float32)
-    return (
-        csr_matrix((ones, (rows[there], from_[there])), shape=(len(rows), len(rows)))
-        @ near
-    )
+    """Return the row of the unit ``by`` places before each one.
+
+    There are zeros beyond the contract's ends.
+    """
+    count = len(units.contract)
+    rows = np.arange(count)
+    sources = rows - by
+    exists = (sources >= 0) & (sources < count)
+    rows, sources = rows[exists], sources[exists]
+    same_contract = units.contract[sources] == units.contract[rows]
+    rows, sources = rows[same_contract], sources[same_contract]
+    ones = np.ones(len(rows), dtype=np.float32)
+    moves = csr_matrix((ones, (rows, sources)), shape=(count, count))
+    return moves @ near
 
 
 def _place(units: Units) -> csr_matrix:
-    """Return one-hot bins of each unit's start, tenth of the contract, and length."""
+    """Return one-hot bins of each unit's start, tenth of the contract, and length.
+
+    They have the weight `PLACE_WEIGHT`.
+    """
     number = np.arange(len(units.contract)) - units.bounds[units.contract]
     count = np.diff(units.bounds)[units.contract]
-    steps = (
-        (np.log1p(units.start) * 2, STARTS),
-        (TENTHS * number / np.maximum(count, 1), TENTHS - 1),
-        (np.log1p(units.end - units.start) * 2, LENGTHS),
-    )
-    rows, ones = np.arange(len(number)), np.ones(len(number), dtype=np.float32)
-    return csr_matrix(
-        hstack(
-            [
-                csr_matrix(
-                    (ones, (rows, np.minimum(step, last).astype(np.int64))),
-                    shape=(len(rows), last + 1),
-                )
-                for step, last in steps
-            ]
-        )
-    )
+    bins = [
+        _one_hot(np.log1p(units.start) * 2, STARTS),
+        _one_hot(TENTHS * number / np.maximum(count, 1), TENTHS - 1),
+        _one_hot(np.log1p(units.end - units.start) * 2, LENGTHS),
+    ]
+    return PLACE_WEIGHT * csr_matrix(hstack(bins))
+
+
+def _one_hot(values: np.ndarray, last: int) -> csr_matrix:
+    """Return the bins 0 to ``last`` of rounded-down values, float32 (values, bins)."""
+    rows = np.arange(len(values))
+    columns = np.minimum(values, last).astype(np.int64)
+    ones = np.ones(len(values), dtype=np.float32)
+    return csr_matrix((ones, (rows, columns)), shape=(len(values), last + 1))
 
 
 def fit(
