@@ -406,7 +406,7 @@ def test_select_returns_the_items_in_the_given_order(tmp_path):
         ),
         ({"tokenizer": TOKENIZERS["albert"]}, "were made with tokenizer_sha256"),
         ({"questions": {**TWO, "Term": "when"}}, "were made with questions_sha256"),
-        ({"questions": ASKED}, "have the category 'Term', which has no question"),
+        ({"questions": ASKED}, "were made with questions_sha256"),
     ],
 )
 def test_features_open_only_with_the_same_tokenizer_settings_and_questions(
@@ -620,18 +620,3 @@ def test_parts_open_with_the_settings_and_questions_of_the_run(data, tmp_path):
     assert wordings == WORDINGS
     for part in PARTS:
         WindowDataset(tmp_path / part, marked_contracts.tokenizer(), WINDOWS, wordings)
-
-
-def test_a_category_with_two_different_questions_is_rejected(tmp_path):
-    rows = [
-        {"question_id": "a", "category": "Parties", "question": "Who?"},
-        {"question_id": "b", "category": "Parties", "question": "Which parties?"},
-    ]
-    pq.write_table(pa.Table.from_pylist(rows[:1]), tmp_path / "questions.parquet")
-    assert question_texts(tmp_path / "questions.parquet") == {"Parties": "Who?"}
-    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "questions.parquet")
-    with pytest.raises(
-        BadInput,
-        match=r"^questions.parquet, b: the category 'Parties' has two different questions",
-    ):
-        question_texts(tmp_path / "questions.parquet")

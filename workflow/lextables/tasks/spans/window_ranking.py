@@ -49,22 +49,23 @@ class Passages:
 
 
 def passages(folder: str | Path, texts: Mapping[str, str]) -> Passages:
-    """Return the window texts of a folder of features; ``texts`` maps a contract to its text."""
+    """Return the window texts of a folder of features.
+
+    ``texts`` maps contracts to texts.
+    """
     windows, tokens = open_windows(folder), read_tokens(folder)
+    # A key is the contract and the first token.
     span = int(windows.token_from.max(initial=0)) + 1
-    keys, passage = np.unique(
-        windows.contract.astype(np.int64) * span + windows.token_from,
-        return_inverse=True,
-    )
-    stops = np.zeros(len(keys), dtype=np.int64)
+    keys = windows.contract.astype(np.int64) * span + windows.token_from
+    distinct, passage = np.unique(keys, return_inverse=True)
+    stops = np.zeros(len(distinct), dtype=np.int64)
     np.maximum.at(stops, passage, windows.token_to)
     passage_texts = []
-    for key, stop in zip(keys.tolist(), stops.tolist(), strict=True):
-        name = windows.contracts[key // span]
-        offsets = tokens[name]
-        passage_texts.append(
-            texts[name][int(offsets.starts[key % span]) : int(offsets.ends[stop - 1])]
-        )
+    for key, stop in zip(distinct.tolist(), stops.tolist(), strict=True):
+        contract, first = divmod(key, span)
+        name = windows.contracts[contract]
+        start, end = tokens[name].starts[first], tokens[name].ends[stop - 1]
+        passage_texts.append(texts[name][start:end])
     return Passages(windows, tuple(passage_texts), passage)
 
 
@@ -80,11 +81,13 @@ def answered(passages: Passages) -> dict[str, np.ndarray]:
 
 
 def fit(texts: Sequence[str], labels: Mapping[str, np.ndarray]) -> Ranker:
-    """Return a ranker trained on passages and, for each category, which of them contain an answer.
+    """Return a ranker trained on passages.
 
-    TF-IDF (the `MAX_TERMS` most frequent words and word pairs in at least two passages, sublinear counts) and
-    a class-balanced logistic regression for each category.  The windows of a category with one class keep
-    their order.  Raises `BadInput` if no word is in two passages.
+    ``labels`` states for each category which of them contain an answer, bool (passages,).
+    TF-IDF (the `MAX_TERMS` most frequent words and word pairs in at least two passages,
+    sublinear counts) and a class-balanced logistic regression for each category.  The
+    windows of a category with one class keep their order.  Raises `BadInput` if no word is
+    in two passages.
     """
     vectorizer = TfidfVectorizer(
         ngram_range=(1, 2),
@@ -104,8 +107,8 @@ def fit(texts: Sequence[str], labels: Mapping[str, np.ndarray]) -> Ranker:
     categories = tuple(sorted(labels))
     weights = np.zeros((len(categories), counts.shape[1]), dtype=np.float32)
     for row, category in zip(weights, categories, strict=True):
-        targets = np.asarray(labels[category], dtype=bool)
-        if targets.any() and not targets.all():
+        has_answer = labels[category]
+        if has_answer.any() and not has_answer.all():
             model = SGDClassifier(
                 loss="log_loss",
                 alpha=1e-5,
@@ -114,7 +117,7 @@ def fit(texts: Sequence[str], labels: Mapping[str, np.ndarray]) -> Ranker:
                 class_weight="balanced",
                 random_state=0,
             )
-            row[:] = model.fit(counts, targets).coef_[0]
+            row[:] = model.fit(counts, has_answer).coef_[0]
     names = tuple(vectorizer.get_feature_names_out().tolist())
     return Ranker(names, vectorizer.idf_.astype(np.float32), categories, weights)
 
@@ -139,28 +142,28 @@ def choose(
     texts: Mapping[str, str],
     windows_per_question: int,
 ) -> np.ndarray:
-    """Return the sorted indices (int64, in `open_windows`) of the windows that each question reads.
+    """Return the windows that each question reads, as sorted indices (int64).
 
-    They are the ``windows_per_question`` windows with the highest scores for its category; ties go to earlier
-    ones.  Raises `BadInput` for a category that is unknown to the ranker.
+    They are the ``windows_per_question`` windows of `open_windows` with the highest scores
+    for its category; ties go to earlier ones.  Raises `BadInput` for a category that is
+    unknown to the ranker.
     """
     own = passages(folder, texts)
     windows = own.windows
-    if absent := sorted(set(windows.categories) - set(ranker.categories)):
+    if unknown := sorted(set(windows.categories) - set(ranker.categories)):
         raise BadInput(
-            f"the ranker was not trained on the category {absent[0]!r}",
+            f"the ranker was not trained on the category {unknown[0]!r}",
             where=str(folder),
             do="train it on examples of that category",
         )
-    place = np.array(
-        [ranker.categories.index(category) for category in windows.categories],
-        dtype=np.int64,
-    )
-    likely = scores(ranker, own.texts)[own.passage, place[windows.category]]
+    columns = [ranker.categories.index(category) for category in windows.categories]
+    column = np.array(columns, dtype=np.int64)[windows.category]
+    likely = scores(ranker, own.texts)[own.passage, column]
     order = np.lexsort((windows.window, -likely, windows.example))
     example = windows.example[order]
     first = np.flatnonzero(np.diff(example, prepend=-1))
-    rank = np.arange(len(order)) - np.repeat(first, np.diff(first, append=len(order)))
+    sizes = np.diff(first, append=len(order))
+    rank = np.arange(len(order)) - np.repeat(first, sizes)
     return np.sort(order[rank < windows_per_question]).astype(np.int64)
 
 

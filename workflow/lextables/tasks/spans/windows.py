@@ -1,9 +1,10 @@
-"""Windows of contract tokens, the input of span-extraction models, and the balance of training windows.
+"""Windows of contract tokens, and the balance of training windows.
 
-A window is a slice of a contract's tokens after the tokens of one question.  A folder of features holds each
-contract's tokens once and a table of slices; the sequences for a model are built when they are requested.
-`features.write_features` writes such a folder: for shard k of N `tokens-kk.parquet` and `windows-kk.parquet`,
-and `features.json`, written last, which records how the features were made.
+A window is a slice of a contract's tokens after the tokens of one question.  A folder of
+features holds each contract's tokens once and a table of slices; the sequences for a model are
+built when they are requested.  `features.write_features` writes such a folder: for shard k
+`tokens-kk.parquet` and `windows-kk.parquet`, and `features.json`, written last, which records
+how the features were made.
 """
 
 import hashlib
@@ -121,57 +122,51 @@ class Windows:
 
 
 def max_context(starts: np.ndarray, stops: np.ndarray) -> np.ndarray:
-    """Return the window with the most context for each contract token (int32; -1 for none).
+    """Return the window with the most context for each contract token.
 
-    Windows are half-open token ranges.  The context of a token is the smaller number of tokens on its two
-    sides, plus a hundredth of the window's length; ties go to the earlier window (transformers 4,
-    _new_check_is_max_context).
+    int32; -1 for none.  Windows are half-open token ranges.  The context of a token is the
+    smaller number of tokens on its two sides, plus a hundredth of the window's length; ties
+    go to the earlier window (transformers 4, _new_check_is_max_context).
     """
     best = np.full(int(np.max(stops, initial=0)), -1, dtype=np.int32)
     most = np.full(len(best), -np.inf)
-    for window, (start, stop) in enumerate(
-        zip(starts.tolist(), stops.tolist(), strict=True)
-    ):
-        position = np.arange(start, stop)
-        context = np.minimum(position - start, stop - 1 - position) + 0.01 * (
-            stop - start
-        )
-        better = context > most[start:stop]
-        most[start:stop][better] = context[better]
-        best[start:stop][better] = window
+    for window, (start, stop) in enumerate(zip(starts, stops, strict=True)):
+        before = np.arange(stop - start)
+        context = np.minimum(before, before[::-1]) + 0.01 * (stop - start)
+        better = start + np.flatnonzero(context > most[start:stop])
+        most[better] = context[better - start]
+        best[better] = window
     return best
 
 
 def open_windows(folder: str | Path) -> Windows:
     """Read the table of windows of a folder (32 bytes per window).
 
-    Raises `BadInput` if the folder has no features, or another number of windows than recorded.
+    Raises `BadInput` if the folder has no features, or other windows than recorded.
     """
     folder = Path(folder)
     record = _record(folder)
-    names = ("example_id", "contract_id", "category")
-    table = pa.concat_tables(
-        dataset.read_table(
-            folder / f"windows-{shard:02d}.parquet", read_dictionary=list(names)
-        )
-        for shard in range(record["shards"])
-    )
-    if table.num_rows != (recorded := record["counts"]["windows"]):
+    names = ["example_id", "contract_id", "category"]
+    tables = []
+    for shard in range(record["shards"]):
+        file = folder / f"windows-{shard:02d}.parquet"
+        tables.append(dataset.read_table(file, read_dictionary=names))
+    table = pa.concat_tables(tables)
+    recorded = record["counts"]["windows"]
+    if table.num_rows != recorded:
         raise BadInput(
             f"there are {table.num_rows} windows, but {RECORD} has {recorded}",
             where=str(folder),
             do="write the features again",
         )
-    coded = {name: _coded(table[name]) for name in names}
-    integers = {name: table[name].to_numpy() for name in WINDOWS_INTEGERS}
-    order = np.lexsort(
-        (integers["window"], coded["example_id"][0], coded["contract_id"][0])
-    )
-    return Windows(
-        *(coded[name][1] for name in names),
-        *(coded[name][0][order] for name in names),
-        *(integers[name][order] for name in WINDOWS_INTEGERS),
-    )
+    codes, values = {}, []
+    for name in names:
+        codes[name], distinct = _coded(table[name])
+        values.append(distinct)
+    columns = [*codes.values(), *(table[name].to_numpy() for name in WINDOWS_INTEGERS)]
+    window = table["window"].to_numpy()
+    order = np.lexsort((window, codes["example_id"], codes["contract_id"]))
+    return Windows(*values, *(column[order] for column in columns))
 
 
 def read_tokens(folder: str | Path) -> dict[str, Tokens]:
@@ -179,24 +174,23 @@ def read_tokens(folder: str | Path) -> dict[str, Tokens]:
     folder = Path(folder)
     tokens = {}
     for shard in range(_record(folder)["shards"]):
-        for batch in dataset.batches(
-            folder / f"tokens-{shard:02d}.parquet", size=CONTRACTS_A_BATCH
-        ):
+        file = folder / f"tokens-{shard:02d}.parquet"
+        for batch in dataset.batches(file, size=CONTRACTS_A_BATCH):
             columns = [batch.column(name) for name in ("ids", "starts", "ends")]
             for row, contract_id in enumerate(batch.column("contract_id").to_pylist()):
-                tokens[contract_id] = Tokens(
-                    *(column[row].values.to_numpy().copy() for column in columns)
-                )
+                arrays = [column[row].values.to_numpy().copy() for column in columns]
+                tokens[contract_id] = Tokens(*arrays)
     return dict(sorted(tokens.items()))
 
 
 class WindowDataset(torch.utils.data.Dataset):
     """The sequences of a folder of features, built on request.
 
-    An item is a dict: int64 arrays ``input_ids``, ``attention_mask`` and, if the tokenizer has them,
-    ``token_type_ids``, not padded; ints ``start_positions`` and ``end_positions``.  ``windows`` are those of
-    the folder, ``tokens`` is {contract_id: Tokens}, ``rows`` (int64) has the index in ``windows`` of each
-    item, and ``tokenizer`` is the one that made the tokens.
+    An item is a dict: int64 arrays ``input_ids``, ``attention_mask`` and, if the tokenizer
+    has them, ``token_type_ids``, not padded; ints ``start_positions`` and
+    ``end_positions``.  ``windows`` are those of the folder, ``tokens`` is {contract_id:
+    Tokens}, ``rows`` (int64) has the index in ``windows`` of each item, and ``tokenizer``
+    is the one that made the tokens.
     """
 
     def __init__(
@@ -207,61 +201,32 @@ class WindowDataset(torch.utils.data.Dataset):
         questions: Mapping[str, str],
         select: np.ndarray | None = None,
     ) -> None:
-        """Open a folder; ``select`` are the indices in `open_windows` of the items, in order.
+        """Open a folder; ``select`` are the indices of the items in `open_windows`.
 
-        Raises `BadInput` if the features were made with another tokenizer, other settings or other questions.
+        Raises `BadInput` if the features were made with another tokenizer, other settings
+        or other questions.
         """
-        record = _record(Path(folder))
-        self.windows = open_windows(folder)
-        where = str(Path(folder) / RECORD)
-        if absent := [
-            name for name in self.windows.categories if name not in questions
-        ]:
-            raise BadInput(
-                f"the features have the category {absent[0]!r}, which has no question",
-                where=where,
-            )
-        used = {name: questions[name] for name in self.windows.categories}
-        for name, value in made_with(tokenizer, settings, used).items():
-            if record.get(name) != value:
-                raise BadInput(
-                    f"the features were made with {name} {record.get(name)!r} and are opened with {value!r}",
-                    where=where,
-                    do="write them again",
-                )
-        self.tokenizer = tokenizer
+        self.tokenizer, self.windows = tokenizer, open_windows(folder)
+        used = {name: questions.get(name, "") for name in self.windows.categories}
+        _check_made_with(Path(folder), made_with(tokenizer, settings, used))
         self.tokens = read_tokens(folder)
-        self.rows = (
-            np.arange(len(self.windows))
-            if select is None
-            else np.asarray(select, dtype=np.int64)
-        )
+        self.rows = np.arange(len(self.windows))
+        if select is not None:
+            self.rows = np.asarray(select, dtype=np.int64)
         around = layout(tokenizer)
-        asked = [
-            question_ids(tokenizer, text, settings.max_question_length)
-            for text in used.values()
-        ]
-        self._before = [
-            np.array([*around.prefix, *ids, *around.middle], dtype=np.int64)
-            for ids in asked
-        ]
-        self._before_types = [
-            np.array(
-                [
-                    *around.prefix_types,
-                    *[around.question_type] * len(ids),
-                    *around.middle_types,
-                ]
-            )
-            for ids in asked
-        ]
+        self._before, self._before_types = [], []
+        for text in used.values():
+            ids = question_ids(tokenizer, text, settings.max_question_length)
+            question_types = [around.question_type] * len(ids)
+            types = [*around.prefix_types, *question_types, *around.middle_types]
+            before = [*around.prefix, *ids, *around.middle]
+            self._before.append(np.array(before, dtype=np.int64))
+            self._before_types.append(np.array(types, dtype=np.int64))
         self._after = np.array(around.suffix, dtype=np.int64)
         self._after_types = np.array(around.suffix_types, dtype=np.int64)
         self._contract_type = around.contract_type
         self._typed = "token_type_ids" in tokenizer.model_input_names
-        self._ids = [
-            self.tokens[contract_id].ids for contract_id in self.windows.contracts
-        ]
+        self._ids = [self.tokens[name].ids for name in self.windows.contracts]
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -270,24 +235,21 @@ class WindowDataset(torch.utils.data.Dataset):
         row, windows = self.rows[item], self.windows
         category = windows.category[row]
         before = self._before[category]
-        contract = self._ids[windows.contract[row]][
-            windows.token_from[row] : windows.token_to[row]
-        ]
+        tokens = slice(windows.token_from[row], windows.token_to[row])
+        contract = self._ids[windows.contract[row]][tokens]
         ids = np.concatenate((before, contract, self._after))
         sequence = {
             "input_ids": ids,
             "attention_mask": np.ones(len(ids), dtype=np.int64),
-        }
-        if self._typed:
-            types = np.full(len(ids), self._contract_type, dtype=np.int64)
-            types[: len(before)] = self._before_types[category]
-            types[len(before) + len(contract) :] = self._after_types
-            sequence["token_type_ids"] = types
-        return {
-            **sequence,
             "start_positions": int(windows.start_positions[row]),
             "end_positions": int(windows.end_positions[row]),
         }
+        if self._typed:
+            contract_types = np.full(len(contract), self._contract_type)
+            sequence["token_type_ids"] = np.concatenate(
+                (self._before_types[category], contract_types, self._after_types)
+            )
+        return sequence
 
     def contract_from(self, item: int) -> int:
         """Return the position of the first contract token in the sequence of an item."""
@@ -310,7 +272,7 @@ class Collator:
 
     def __call__(self, items: Sequence[Mapping[str, Any]]) -> dict[str, torch.Tensor]:
         """Return {name: (items, longest) or (items,) tensor}."""
-        fill = {
+        padding = {
             "input_ids": self.pad_id,
             "attention_mask": 0,
             "token_type_ids": self.pad_type,
@@ -318,41 +280,40 @@ class Collator:
         longest = max(len(item["input_ids"]) for item in items)
         batch = {}
         for name in items[0]:
-            if name in fill:
-                rows = np.full((len(items), longest), fill[name], dtype=np.int64)
-                for row, item in zip(rows, items, strict=True):
-                    row[: len(item[name])] = item[name]
+            values = [item[name] for item in items]
+            if name in padding:
+                rows = np.full((len(items), longest), padding[name], dtype=np.int64)
+                for row, value in zip(rows, values, strict=True):
+                    row[: len(value)] = value
                 batch[name] = torch.from_numpy(rows)
             else:
-                batch[name] = torch.tensor(
-                    [item[name] for item in items], dtype=torch.int64
-                )
+                batch[name] = torch.tensor(values, dtype=torch.int64)
         return batch
 
 
 def balanced(
     start_positions: np.ndarray, end_positions: np.ndarray, seed: int
 ) -> np.ndarray:
-    """Return the sorted indices of all answered windows and of as many empty ones, if there are (int64).
+    """Return all answered windows and as many empty ones, as sorted indices (int64).
 
-    A window is answered if it contains an answer of any length.  In the released code (train.py,
-    get_balanced_dataset) answers of one token count as empty and are mostly dropped, and each empty window is
-    drawn independently, while here their number is exact.  The sample depends on ``seed`` and on the number
-    of empty windows.  Raises `BadInput` if no window is answered.
+    A window is answered if it contains an answer of any length.  In the released code
+    (train.py, get_balanced_dataset) answers of one token count as empty and are mostly
+    dropped, and each empty window is drawn independently, while here their number is
+    exact.  The sample depends on ``seed`` and on the number of empty windows.  Raises
+    `BadInput` if no window is answered.
     """
     answered = _answered(start_positions, end_positions)
-    (empty,) = np.nonzero(~answered)
-    (kept,) = np.nonzero(answered)
+    empty, kept = np.flatnonzero(~answered), np.flatnonzero(answered)
     number = min(len(empty), len(kept))
     drawn = np.random.default_rng(seed).choice(empty, number, replace=False)
     return np.sort(np.concatenate((kept, drawn)))
 
 
 def empty_weight(start_positions: np.ndarray, end_positions: np.ndarray) -> float:
-    """Return answered / empty: the weight of empty windows that gives both kinds the same total weight.
+    """Return answered / empty: the weight of empty windows that balances both kinds.
 
-    This is the balance of the CUAD paper's text (Section 4.1, Training); 1.0 if no window is empty.  Raises
-    `BadInput` if no window is answered.
+    This is the balance of the CUAD paper's text (Section 4.1, Training); 1.0 if no window
+    is empty.  Raises `BadInput` if no window is answered.
     """
     answered = _answered(start_positions, end_positions)
     empty = int(np.count_nonzero(~answered))
@@ -360,6 +321,7 @@ def empty_weight(start_positions: np.ndarray, end_positions: np.ndarray) -> floa
 
 
 def _answered(start_positions: np.ndarray, end_positions: np.ndarray) -> np.ndarray:
+    """Return which windows have an answer, bool (windows,)."""
     answered = (np.asarray(start_positions) > 0) & (np.asarray(end_positions) > 0)
     if not answered.any():
         raise BadInput(
@@ -374,10 +336,10 @@ def _coded(column: pa.ChunkedArray) -> tuple[np.ndarray, tuple[str, ...]]:
     """Return the column as int32 indices into its sorted values, and these values."""
     encoded = column.unify_dictionaries().combine_chunks()
     values = encoded.dictionary.to_pylist()
-    order = sorted(range(len(values)), key=values.__getitem__)
-    rank = np.empty(len(values), dtype=np.int32)
-    rank[order] = np.arange(len(values), dtype=np.int32)
-    return rank[encoded.indices.to_numpy()], tuple(values[at] for at in order)
+    ordered = sorted(values)
+    rank_of = {value: rank for rank, value in enumerate(ordered)}
+    ranks = np.array([rank_of[value] for value in values], dtype=np.int32)
+    return ranks[encoded.indices.to_numpy()], tuple(ordered)
 
 
 def made_with(
@@ -392,6 +354,19 @@ def made_with(
         "tokenizer_sha256": sha256(backend(tokenizer).to_str()),
         "questions_sha256": sha256(dict(questions)),
     }
+
+
+def _check_made_with(folder: Path, opened: Mapping[str, Any]) -> None:
+    """Raise `BadInput` if the features in ``folder`` differ from `made_with`."""
+    record = _record(folder)
+    for name, value in opened.items():
+        if record.get(name) != value:
+            raise BadInput(
+                f"the features were made with {name} {record.get(name)!r} and are opened "
+                f"with {value!r}",
+                where=str(folder / RECORD),
+                do="write them again",
+            )
 
 
 class _Record(BaseModel):
@@ -417,12 +392,6 @@ def sha256(value: Any) -> str:
 
 
 def question_texts(questions: str | Path) -> dict[str, str]:
-    """Return {category: question}; `BadInput` for a category with two different questions."""
-    texts: dict[str, str] = {}
-    for row in read(questions, ["question_id", "category", "question"]):
-        if texts.setdefault(row["category"], row["question"]) != row["question"]:
-            raise BadInput(
-                f"the category {row['category']!r} has two different questions",
-                where=f"{Path(questions).name}, {row['question_id']}",
-            )
-    return texts
+    """Return {category: question} of the table ``questions``."""
+    rows = read(questions, ["category", "question"])
+    return {row["category"]: row["question"] for row in rows}
