@@ -141,44 +141,6 @@ def test_table_c2_leaves_out_queries_without_the_score(data):
     )
 
 
-def test_table_c3_counts_ratings_and_queries(data):
-    cells = computed(data, "table_c3")
-    assert cells["Limitation of Liability", "4-star"].value == 2
-    assert cells["Total", "Total ratings"].value == 8
-    assert cells["Total", "Number of Queries"].value == 3
-    assert cells["Term", "Total ratings"].value == 0
-
-
-def test_figure_c1_counts_clauses_and_pairs(data):
-    cells = computed(data, "figure_c1")
-    assert cells["words a clause", "Mean"].value == (10 + 120 + 130 + 40) / 4
-    assert cells[
-        "words a clause, each query-clause pair", "Mean"
-    ].value == pytest.approx(430 / 6)
-    assert (
-        cells["0-99 words", "Clauses"].value,
-        cells["100-199 words", "Clauses"].value,
-    ) == (2, 2)
-
-
-def test_tables_2_e1_and_c1_contain_texts(data):
-    assert (
-        computed(data, "table2")["Affirmative Covenants", "Example Query"].value
-        == "Insurance"
-    )
-    assert (
-        computed(data, "table2")["Term & Termination", "Example Query"].reason
-        == "no query of this category"
-    )
-    assert (
-        computed(data, "table_e1")["as-is / Medium", "Query"].value
-        == '"as-is" clause medium'
-    )
-    c1 = computed(data, "table_c1")
-    assert c1["3", "Query"].value == "Insurance"
-    assert c1["4", "Query"].reason == "sample data"
-
-
 def test_table_d3_has_strict_scores_sizes_and_reasons(data):
     cells = computed(
         data,
@@ -334,18 +296,6 @@ def test_a_category_has_an_interval_if_it_has_several_queries(data):
         "Term / not fine-tuned", "NDCG@5"
     ]
     assert term.low < term.value < term.high
-
-
-def test_table_e2_shows_single_queries(data):
-    cells = computed(
-        data,
-        "table_e2",
-        system("BM25", runs=["first"]),
-        system("BM25", "GPT4o", reason="an API"),
-    )
-    assert cells["BM25 / as-is / Long", "4-star precision@5"].value == 0.5
-    assert cells["BM25 / as-is / Long", "4-star precision@5"].low is None
-    assert cells["BM25 + GPT-4o / as-is / Short", "NDCG@5"].reason == "an API"
 
 
 def test_a_users_model_never_fills_a_published_row_with_a_similar_name(data):

@@ -223,13 +223,6 @@ def test_descriptions_and_released_category_names_are_compared_by_words(data):
     assert verdicts(data, "table4")["ROFR/ROFO/ROFN", "Category"].verdict == "match"
 
 
-def test_table_3_counts_contracts_by_type(data):
-    cells = computed(data, "table3")
-    assert cells["Agency Agreement", "Number of Contracts"].value == 2
-    assert cells["Supply Agreement", "Number of Contracts"].value == 0
-    assert cells["Total", "Number of Contracts"].value == 3
-
-
 def test_figure_2_has_statistics_of_the_data_set(data):
     cells = computed(data, "figure2")
     found = {

@@ -279,32 +279,6 @@ def lines(data, table, *systems, comparable=False):
     return build(given.published, tables.cells(table, given), comparable)
 
 
-def test_table1_counts_by_category_and_data_type(data):
-    cells = computed(data, "table1")
-    assert cells[CLOSING, "Main Dataset"].value == 4
-    assert cells[CLOSING, "Rare Answers Dataset"].value == 2
-    assert cells[CLOSING, "All Datasets"].value == 8
-    assert cells["Material Adverse Effect", "All Datasets"].value == 0
-    assert cells["All Categories", "Abridged Dataset"].value == 4
-    assert cells["All Categories", "All Datasets"].value == len(ROWS)
-
-
-def test_table2_counts_by_split_and_the_overlap_between_splits(data):
-    cells = computed(data, "table2")
-    assert cells["main", "test"].value == 8
-    assert cells["rare", "train"].value == 2
-    assert cells["overall", "dev"].value == 1
-    assert cells["overall", "overall"].value == len(ROWS)
-    several = ("In more than one split", "In test and in train or dev")
-    of_head = "In more than one split for one and the same head"
-    assert [cells["contracts", column].value for column in (*several, of_head)] == [
-        2,
-        1,
-        0,
-    ]
-    assert [cells["texts", column].value for column in (*several, of_head)] == [1, 1, 1]
-
-
 def test_table9_counts_tokens_with_and_without_special_tokens(data):
     cells = computed(data, "table9")
     share, without = (
@@ -546,21 +520,6 @@ def test_figure3_has_published_differences_and_a_line_by_training_size(data):
         text in drawing
         for text in ("ours, RoBERTa", "ours, MiniLM", "Training examples", "AUPR")
     )
-
-
-def test_figure3_shows_another_model_in_an_additional_row(data):
-    runs = {share: [run(data, f"o{share}", -1 / int(share))] for share in ("5", "100")}
-    cells = computed(
-        data,
-        "figure3",
-        system("RoBERTa", reason="gated"),
-        system("MiniLM", runs, additional=True),
-    )
-    row = "AUPR on all training examples less that on a subset (points)"
-    assert cells[row, "5% of the training examples"].reason == "gated"
-    assert cells[
-        f"{row}: MiniLM", "5% of the training examples"
-    ].value == pytest.approx(19)
 
 
 def test_table12_counts_spans_and_adds_a_column_for_joined_spans(data):

@@ -178,82 +178,41 @@ def table(name="table1", **values):
     return {"tables": {name: {"title": "A", "where": "B"} | values}}
 
 
-NAME = "(allowed: small letters, digits and _, with a letter first)"
-TABLE_NAME = (
-    "(allowed: the paper's number, such as table3, table_c1 or figure2, or a word,"
+@pytest.mark.parametrize(
+    "name",
+    [
+        *"results table Table1 table-1 table_1 table1_2 table../x tablec1".split(),
+        *("figure", "table٣", "table 1", "table1\n"),
+    ],
 )
-LINE = "(allowed: a text in one line, without blanks around it)"
-TITLE = "(allowed: a text in one line, without blanks around it and without a colon at its beginning)"
+def test_names_of_tables_that_pages_cannot_show_are_refused(tmp_path, name):
+    with pytest.raises(BadInput, match=r"^ledgar\.yaml: tables\..* is not an allowed"):
+        packages.load(written(tmp_path, PAPER | table(name)))
 
 
 @pytest.mark.parametrize(
-    ("change", "key", "allowed"),
+    ("change", "key"),
     [
-        *(
-            (table(name), f"tables.{name} is not an allowed name", TABLE_NAME)
-            for name in (
-                "results",
-                "table",
-                "Table1",
-                "table 1",
-                "table-1",
-                "table_1",
-                "table1_2",
-                "table../x",
-                "tablec1",
-                "figure",
-                "table٣",
-            )
-        ),
-        (table("table1\n"), "tables.'table1\\n' is not an allowed name", TABLE_NAME),
-        (table(title=""), "tables.table1.title = '' is not allowed", LINE),
-        (table(title=" A"), "tables.table1.title = ' A' is not allowed", LINE),
-        (table(where="a\nb"), "tables.table1.where = 'a\\nb' is not allowed", LINE),
-        (table(notes=[""]), "tables.table1.notes.0 = '' is not allowed", LINE),
-        (
-            table(kind="pie"),
-            "tables.table1.kind = 'pie' is not allowed",
-            "(allowed: 'bars_before_after' or",
-        ),
-        (table(kind="bubbles"), "table1: a figure, and no table, has a kind", ""),
-        (table("figure1"), "figure1: a figure, and no table, has a kind", ""),
-        (
-            table(file="ranks"),
-            "table table1 shows the file of 'ranks', which is not a config key",
-            "",
-        ),
-        ({"title": ": A"}, "title = ': A' is not allowed", TITLE),
-        ({"title": ""}, "title = '' is not allowed", TITLE),
-        ({"citation": ""}, "citation = '' is not allowed", LINE),
-        (
-            {"tasks": {"a.b": PAPER["tasks"]["clauses"]}},
-            "tasks.a.b is not an allowed name",
-            NAME,
-        ),
-        (
-            {"data": {"A": {"files": {"all": "a/b"}}}},
-            "data.A is not an allowed name",
-            NAME,
-        ),
-        (
-            {"texts": {"../a": {"table": "t", "unit": "u"}}},
-            "texts.../a is not an allowed name",
-            NAME,
-        ),
-        (
-            {"publish": {"apart": {"a b": {"title": "A"}}}},
-            "publish.apart.a b is not an allowed",
-            NAME,
-        ),
+        (table(title=""), "tables.table1.title"),
+        (table(title=" A"), "tables.table1.title"),
+        (table(where="a\nb"), "tables.table1.where"),
+        (table(notes=[""]), "tables.table1.notes.0"),
+        (table(kind="pie"), "tables.table1.kind"),
+        (table(kind="bubbles"), "table1: a figure, and no table, has a kind"),
+        (table("figure1"), "figure1: a figure, and no table, has a kind"),
+        (table(file="ranks"), "table table1 shows the file of 'ranks'"),
+        ({"title": ": A"}, "title"),
+        ({"citation": ""}, "citation"),
+        ({"tasks": {"a.b": PAPER["tasks"]["clauses"]}}, "tasks.a.b"),
+        ({"data": {"A": {"files": {"all": "a/b"}}}}, "data.A"),
+        ({"texts": {"../a": {"table": "t", "unit": "u"}}}, "texts.../a"),
+        ({"publish": {"apart": {"a b": {"title": "A"}}}}, "publish.apart.a b"),
     ],
 )
-def test_names_and_texts_that_pages_cannot_show_are_refused(
-    tmp_path, change, key, allowed
-):
+def test_names_and_texts_that_pages_cannot_show_are_refused(tmp_path, change, key):
     with pytest.raises(BadInput) as error:
         packages.load(written(tmp_path, PAPER | change))
     assert str(error.value).startswith(f"ledgar.yaml: {key}")
-    assert allowed in str(error.value)
 
 
 @pytest.mark.parametrize(
