@@ -9,10 +9,9 @@ import difflib
 import math
 import statistics
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from lextables.metrics import STRICT
 from lextables.metrics.intervals import mean_interval
@@ -21,14 +20,19 @@ from lextables.pipeline.dataset import Row, read
 from lextables.tables.cells import Cell, Score
 from lextables.tables.inputs import Inputs
 from lextables.tables.scored import score_cell, strict_cells
+from lextables.tables.systems import System, number_cells, published_cell, runs_of
 
 STARS = (3, 4, 5)
 METRICS = ("NDCG@5", "NDCG@10", *(f"{stars}-star precision@5" for stars in STARS))
 SHORT_NAMES = {metric: metric.replace("precision", "prec") for metric in METRICS}
+LONG_NAMES = {metric: metric for metric in METRICS}
+SHORT = "short"  # form of the queries in most tables
+NOT_HERE = "the query is not in these data"
 SIZE = (
     "no verdict: a size is not a score. Ours is the number of parameters in resources/models.yaml; Section "
     "4.1 states 22.7M for the MiniLM cross-encoder"
 )
+BIN = 100  # words
 Table = Callable[["Results"], list[Cell]]
 STATISTICS: dict[str, Callable[[Sequence[int]], float]] = {
     "Min": min,
@@ -50,48 +54,71 @@ class Results(Inputs):
         return list(read(self.data / "queries.parquet"))
 
     @cached_property
+    def test_queries(self) -> list[Row]:
+        """The queries of the test split, sorted by their ids."""
+        queries = [query for query in self.queries if query["split"] == "test"]
+        return sorted(queries, key=lambda query: query["query_id"])
+
+    @cached_property
     def judgements(self) -> list[Row]:
         return list(read(self.data / "judgements.parquet"))
 
     @cached_property
     def words(self) -> dict[str, int]:
         """{clause id: number of words}."""
-        return {
-            row["clause_id"]: row["words"]
-            for row in read(self.data / "clauses.parquet", ["clause_id", "words"])
-        }
+        clauses = read(self.data / "clauses.parquet", ["clause_id", "words"])
+        return {row["clause_id"]: row["words"] for row in clauses}
+
+    @property
+    def published_rows(self) -> list[str]:
+        return list(dict.fromkeys(cell.row for cell in self.published))
 
     def by_query(
         self, folders: Sequence[str], metric: str, group: str = "all"
     ) -> dict[str, float]:
-        """{test query of a group: score}, the mean over runs that differ in their seed."""
-        return {
-            query["query_id"]: statistics.fmean(
-                self.values(folders, metric, f"query: {query['query_id']}", 1)
-            )
-            for query in sorted(self.queries, key=lambda query: query["query_id"])
-            if (metric, f"query: {query['query_id']}") in self.scores[folders[0]]
-            and group
-            in ("all", f"category: {query['category']}", f"query: {query['query_id']}")
-        }
+        """Return {scored query of a group: score}, the mean over runs that differ in their seed."""
+        scores = {}
+        for query in sorted(self.queries, key=lambda query: query["query_id"]):
+            of_query = f"query: {query['query_id']}"
+            groups = ("all", f"category: {query['category']}", of_query)
+            if group in groups and (metric, of_query) in self.scores[folders[0]]:
+                values = self.values(folders, metric, of_query, 1)
+                scores[query["query_id"]] = statistics.fmean(values)
+        return scores
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Scores of a system that a table shows.
+
+    ``columns`` are {metric: its column}, and ``group`` and ``scale`` are as in `Score`.
+    ``style`` is the form of the queries, and ``strict`` whether strict scores are shown
+    where they differ.  ``name`` is the system's name in comparisons, by default the row.
+    Single queries are not compared.
+    """
+
+    columns: Mapping[str, str]
+    group: str = "all"
+    style: str = SHORT
+    scale: float = 1
+    strict: bool = True
+    name: str = ""
+
+
+# The data set
 
 
 def table2(results: Results) -> list[Cell]:
     """Sample queries: the query of the category with the most similar wording to the published one."""
     cells = []
     for printed in results.published:
-        pool = [q["short"] for q in results.queries if q["category"] in printed.row]
-        nearest = max(
-            pool, key=lambda text: (_likeness(text, printed.value), text), default=None
-        )
-        cells.append(
-            Cell(
-                printed.row,
-                printed.column,
-                nearest,
-                reason="" if nearest else "no query of this category",
-            )
-        )
+        likeness = {}
+        for query in results.queries:
+            if query["category"] in printed.row:
+                text = query["short"]
+                likeness[text] = (_likeness(text, printed.value), text)
+        nearest = max(likeness, key=likeness.get, default=None)
+        cells.append(published_cell(printed, nearest, "no query of this category"))
     return cells
 
 
@@ -107,14 +134,7 @@ def table_c1(results: Results) -> list[Cell]:
     for printed in results.published:
         query = query_of.get(printed.row)
         value = query[values[printed.column]] if query else None
-        cells.append(
-            Cell(
-                printed.row,
-                printed.column,
-                value,
-                reason="" if query else "sample data",
-            )
-        )
+        cells.append(published_cell(printed, value, "sample data"))
     return cells
 
 
@@ -123,37 +143,36 @@ def table_c2(results: Results) -> list[Cell]:
     counts = Counter((row["query_id"], row["stars"]) for row in results.judgements)
     cells = []
     for stars in range(1, 6):
-        clause_counts = [n for (_, k), n in counts.items() if k == stars]
+        row = f"{stars}-star"
+        clauses = [number for (_, rated), number in counts.items() if rated == stars]
         for column, statistic in STATISTICS.items():
-            enough = len(clause_counts) >= (2 if column == "Std. Dev." else 1)
-            value = float(statistic(clause_counts)) if enough else None
-            reason = "" if enough else "too few queries have a clause of this score"
-            cells.append(Cell(f"{stars}-star", column, value, reason=reason))
+            needed = 2 if column == "Std. Dev." else 1
+            if len(clauses) >= needed:
+                cells.append(Cell(row, column, float(statistic(clauses))))
+            else:
+                missing = "too few queries have a clause of this score"
+                cells.append(Cell(row, column, None, reason=missing))
     return cells
 
 
 def table_c3(results: Results) -> list[Cell]:
     """Queries and rated clauses by category."""
-    category = {query["query_id"]: query["category"] for query in results.queries}
-    queries = Counter(category.values())
-    counts = Counter(
-        (category[row["query_id"]], row["stars"]) for row in results.judgements
-    )
+    columns = ["Number of Queries", *(f"{n}-star" for n in range(5, 0, -1))]
+    columns.append("Total ratings")
+    counts: Counter[tuple[str, str]] = Counter()
+    category_of = {}
+    for query in results.queries:
+        category_of[query["query_id"]] = query["category"]
+        for row in (query["category"], "Total"):
+            counts[row, "Number of Queries"] += 1
+    for judgement in results.judgements:
+        for row in (category_of[judgement["query_id"]], "Total"):
+            counts[row, f"{judgement['stars']}-star"] += 1
+            counts[row, "Total ratings"] += 1
+    categories = [row for row in results.published_rows if row != "Total"]
     cells = []
-    for name in [
-        *dict.fromkeys(cell.row for cell in results.published if cell.row != "Total"),
-        "Total",
-    ]:
-        own = [c for c in queries if name in (c, "Total")]
-        values = {"Number of Queries": sum(queries[c] for c in own)}
-        values |= {
-            f"{stars}-star": sum(counts[c, stars] for c in own)
-            for stars in range(5, 0, -1)
-        }
-        values["Total ratings"] = sum(
-            counts[c, stars] for c in own for stars in range(1, 6)
-        )
-        cells += [Cell(name, column, float(value)) for column, value in values.items()]
+    for row in (*categories, "Total"):
+        cells += number_cells(row, {column: counts[row, column] for column in columns})
     return cells
 
 
@@ -167,57 +186,44 @@ def figure_c1(results: Results) -> list[Cell]:
         ("words a clause", once),
         ("words a clause, each query-clause pair", pairs),
     ):
-        for column in ("Mean", "Median", "Min", "Max"):
-            cells.append(
-                Cell(row, column, float(STATISTICS[column](lengths)), decimals=0)
-            )
-    width = 100
-    bins = Counter(length // width for length in once)
-    for bin_ in range(max(bins) + 1):
-        cells.append(
-            Cell(
-                f"{bin_ * width}-{(bin_ + 1) * width - 1} words",
-                "Clauses",
-                float(bins[bin_]),
-                decimals=0,
-            )
-        )
+        columns = ("Mean", "Median", "Min", "Max")
+        values = {column: STATISTICS[column](lengths) for column in columns}
+        cells += number_cells(row, values, 0)
+    bins = Counter(length // BIN for length in once)
+    for at in range(max(bins) + 1):
+        row = f"{at * BIN}-{(at + 1) * BIN - 1} words"
+        cells += number_cells(row, {"Clauses": bins[at]}, 0)
     return cells
 
 
-def _system_row(system: Mapping[str, Any]) -> str:
+# Systems
+
+
+def _system_row(system: System) -> str:
     return f"{system['retriever']} / {system['reranker']}"
 
 
 def _metric_cells(
-    results: Results,
-    system: Mapping[str, Any],
-    row: str,
-    columns: Mapping[str, str],
-    *,
-    group: str = "all",
-    style: str = "short",
-    scale: float = 1,
-    strict: bool = True,
-    name: str = "",
+    results: Results, system: System, row: str, scored: Scored
 ) -> list[Cell]:
-    """One cell per metric for one system, and its strict reading where it differs.
-
-    ``name`` is the system's name in comparisons, if the row says more.  Single queries are not compared.
-    """
-    runs = tuple(system["runs"].get(style, ()))
-    kind, _, member = group.partition(": ")
-    single_query = kind == "query"
+    """Return one cell per metric for one system, and its strict score where it differs."""
+    runs = runs_of(system, scored.style)
+    kind, _, member = scored.group.partition(": ")
+    is_single_query = kind == "query"
     cells = []
-    for metric, column in columns.items():
-        measure = ", ".join(
-            filter(None, (column, member, style if single_query else ""))
-        )
-        score = Score(measure, name or row, metric, group, "queries", scale)
+    for metric, column in scored.columns.items():
+        measure = column
+        if member:
+            measure += f", {member}"
+        if is_single_query:
+            measure += f", {scored.style}"
+        name = scored.name or row
+        score = Score(measure, name, metric, scored.group, "queries", scored.scale)
         interval = None
         if runs:
-            queries = results.by_query(runs, metric, group).values()
-            interval = mean_interval([value * scale for value in queries], (0, scale))
+            queries = results.by_query(runs, metric, scored.group).values()
+            values = [value * scored.scale for value in queries]
+            interval = mean_interval(values, (0, scored.scale))
         cell = score_cell(
             results,
             system,
@@ -227,10 +233,12 @@ def _metric_cells(
             runs=runs,
             interval=interval,
             trained=system["tuned"],
-            compared=not single_query,
+            compared=not is_single_query,
             baseline=system["retriever"],
         )
-        cells += [cell, *(strict_cells(results, cell, score) if strict else [])]
+        cells.append(cell)
+        if scored.strict:
+            cells += strict_cells(results, cell, score)
     return cells
 
 
@@ -239,74 +247,59 @@ def table_d3(results: Results) -> list[Cell]:
     cells = []
     for system in results.rows:
         row = _system_row(system)
-        cells += _metric_cells(results, system, row, SHORT_NAMES)
-        if any(printed.row == row for printed in results.published):
+        cells += _metric_cells(results, system, row, Scored(SHORT_NAMES))
+        if row in results.published_rows:
             cells.append(_size(row, system["parameters"]))
     return cells
 
 
 def _size(row: str, parameters: int | None) -> Cell:
-    """The sum of the parameters of a system's models in `resources/models.yaml`.
+    """Return the sum of the parameters of a system's models in `resources/models.yaml`.
 
     It is not a score, so it has no verdict.
     """
     if parameters is None:
-        return Cell(
-            row, "Size", None, reason="no verdict: the size is not public", judged=False
-        )
-    size = (
-        f"{parameters / 1e6:.0f}M" if parameters < 1e9 else f"{parameters / 1e9:.2f}B"
-    )
+        missing = "no verdict: the size is not public"
+        return Cell(row, "Size", None, reason=missing, judged=False)
+    if parameters < 1e9:
+        size = f"{parameters / 1e6:.0f}M"
+    else:
+        size = f"{parameters / 1e9:.2f}B"
     return Cell(row, "Size", size, reason=SIZE, judged=False)
 
 
 def table3(results: Results) -> list[Cell]:
     """The part of Table D-3 without the bi-encoder, in percent."""
-    printed = {cell.row for cell in results.published}
-    systems = [s for s in results.rows if _system_row(s) in printed or s["additional"]]
-    return [
-        cell
-        for system in systems
-        for cell in _metric_cells(
-            results, system, _system_row(system), SHORT_NAMES, scale=100
-        )
-    ]
-
-
-def _by_category(
-    results: Results, system: Mapping[str, Any], name: str, label: str = ""
-) -> list[Cell]:
-    """The cells of a system called ``name``; its rows by category end in ``label``."""
-    categories = list(
-        dict.fromkeys(cell.row.split(" / ")[0] for cell in results.published)
-    )
-    test_categories = {
-        query["category"] for query in results.queries if query["split"] == "test"
-    }
-    columns = {metric: metric for metric in METRICS}
     cells = []
-    for category in categories:
-        row = f"{category} / {label}" if label else category
-        if category in test_categories or not system["runs"]:
-            cells += _metric_cells(
-                results,
-                system,
-                row,
-                columns,
-                group=f"category: {category}",
-                strict=False,
-                name=name,
-            )
-        else:
-            cells += [
-                Cell(row, column, None, reason="no test query of this category")
-                for column in columns
-            ]
+    for system in results.rows:
+        row = _system_row(system)
+        if row in results.published_rows or system["additional"]:
+            scored = Scored(SHORT_NAMES, scale=100)
+            cells += _metric_cells(results, system, row, scored)
     return cells
 
 
-def _label(system: Mapping[str, Any]) -> str:
-    """The name of an additional row in a table of rerankers; a first stage alone has its own name."""
+def _by_category(
+    results: Results, system: System, name: str, label: str = ""
+) -> list[Cell]:
+    """Return the cells of a system called ``name``; its rows by category end in ``label``."""
+    categories = [row.partition(" / ")[0] for row in results.published_rows]
+    tested = {query["category"] for query in results.test_queries}
+    cells = []
+    for category in dict.fromkeys(categories):
+        row = f"{category} / {label}" if label else category
+        if category in tested or not system["runs"]:
+            group = f"category: {category}"
+            scored = Scored(LONG_NAMES, group, strict=False, name=name)
+            cells += _metric_cells(results, system, row, scored)
+        else:
+            missing = "no test query of this category"
+            cells += [Cell(row, column, None, reason=missing) for column in METRICS]
+    return cells
+
+
+def _label(system: System) -> str:
+    """Return the name of an additional row in a table of rerankers; a first stage alone has its own name."""
     return system["reranker"] if system["reranked"] else system["retriever"]
 
 
@@ -314,10 +307,11 @@ def table_d1(results: Results) -> list[Cell]:
     """BM25 with each reranker by category; the paper has one of them."""
     cells = []
     for system in results.rows:
+        name = _label(system)
         if system["reranker"] == results.entry.names["printed"]:
-            cells += _by_category(results, system, _label(system))
+            cells += _by_category(results, system, name)
         elif system["additional"]:
-            cells += _by_category(results, system, _label(system), _label(system))
+            cells += _by_category(results, system, name, name)
     return cells
 
 
@@ -325,133 +319,117 @@ def table_d2(results: Results) -> list[Cell]:
     """BM25 with the cross-encoder by category, before and after fine-tuning; ours with their names."""
     cells = []
     for system in results.rows:
-        state = "fine-tuned" if system["tuned"] else "not fine-tuned"
-        if system["reranker"] == results.entry.names["printed"]:
-            cells += _by_category(results, system, state, state)
-        elif system["additional"]:
-            label = (
-                f"{_label(system)}, {state}" if system["reranked"] else _label(system)
-            )
-            cells += _by_category(results, system, label, label)
+        name = _state(system)
+        if system["reranker"] != results.entry.names["printed"]:
+            if not system["additional"]:
+                continue
+            state, name = name, _label(system)
+            if system["reranked"]:
+                name += f", {state}"
+        cells += _by_category(results, system, name, name)
     return cells
 
 
-def _fine_tuning(results: Results, systems: Iterable[Mapping[str, Any]]) -> list[Cell]:
-    """Before and after fine-tuning in percent, the change, and its paired interval.
+def _state(system: System) -> str:
+    return "fine-tuned" if system["tuned"] else "not fine-tuned"
 
-    The change of a model is relative to itself before fine-tuning, which for a bi-encoder is a row without a
-    reranker; a cross-encoder without a relevance head before is compared with the retriever whose hits it
-    reorders.
+
+def _fine_tuning(results: Results, systems: Sequence[System]) -> list[Cell]:
+    """Return scores before and after fine-tuning in percent, the change, and its paired interval.
+
+    The change of a model is relative to itself before fine-tuning, which for a bi-encoder
+    is a row without a reranker; a cross-encoder without a relevance head before is compared
+    with the retriever whose hits it reorders.
     """
-    systems = list(systems)
-    bare = {
-        system["retriever"]: system
-        for system in systems
-        if system["reranker"] == "None"
-    }
-    untuned = {_tuned_from(system): system for system in systems if not system["tuned"]}
+    bare, untuned = {}, {}
+    for system in systems:
+        if system["reranker"] == "None":
+            bare[system["retriever"]] = system
+        if not system["tuned"]:
+            untuned[_tuned_from(system)] = system
     cells = []
     for system in systems:
         if system["reranker"] == "None" and not system["tuned"]:
             continue
-        row = f"{_system_row(system)} / {'fine-tuned' if system['tuned'] else 'not fine-tuned'}"
-        cells += _metric_cells(results, system, row, SHORT_NAMES, scale=100)
+        row = f"{_system_row(system)} / {_state(system)}"
+        cells += _metric_cells(results, system, row, Scored(SHORT_NAMES, scale=100))
         if not system["tuned"] or system["fused"]:
             continue
-        before = untuned.get(_tuned_from(system))
-        over = "" if before else " over the retriever"
-        before = before or bare[system["retriever"]]
+        before, over = untuned.get(_tuned_from(system)), ""
+        if not before:
+            before, over = bare[system["retriever"]], " over the retriever"
         for metric, column in SHORT_NAMES.items():
-            cells.append(
-                _change(results, system, before, row, metric, f"{column} change{over}")
-            )
+            place = row, f"{column} change{over}"
+            cells.append(_change(results, system, before, metric, place))
     return cells
 
 
-def _tuned_from(system: Mapping[str, Any]) -> tuple[str | None, str]:
-    """The key that a system shares with itself before fine-tuning: its retriever and its model."""
-    return None if system["reranker"] == "None" else system["retriever"], system[
-        "model"
-    ]
+def _tuned_from(system: System) -> tuple[str | None, str]:
+    """Return the key that a system shares with itself before fine-tuning: its retriever and its model."""
+    is_retriever = system["reranker"] == "None"
+    return None if is_retriever else system["retriever"], system["model"]
 
 
 def _change(
     results: Results,
-    after: Mapping[str, Any],
-    before: Mapping[str, Any],
-    row: str,
+    after: System,
+    before: System,
     metric: str,
-    column: str,
+    place: tuple[str, str],
 ) -> Cell:
-    folders = (
-        tuple(after["runs"].get("short", ())),
-        tuple(before["runs"].get("short", ())),
-    )
-    if not all(folders):
-        return Cell(row, column, None, reason=after["reason"] or before["reason"])
-    old = results.by_query(folders[1], metric)
+    """Return the cell at ``place`` (row, column) with the mean change of the test queries."""
+    runs, runs_before = runs_of(after, SHORT), runs_of(before, SHORT)
+    if not runs or not runs_before:
+        return Cell(*place, None, reason=after["reason"] or before["reason"])
+    old = results.by_query(runs_before, metric)
 
-    def changes(runs: Sequence[str]) -> list[float]:
-        new = results.by_query(runs, metric)
-        return [
-            100 * (new[query] - old[query])
-            for query in sorted(new)
-            if not math.isnan(new[query])
-        ]
+    def changes(folders: Sequence[str]) -> list[float]:
+        new = results.by_query(folders, metric)
+        gains = [100 * (new[query] - old[query]) for query in sorted(new)]
+        return [gain for gain in gains if not math.isnan(gain)]
 
-    gains = changes(folders[0])
+    gains = changes(runs)
     low, high = mean_interval(gains, (-100, 100)) or (None, None)
-    seeds = tuple(statistics.fmean(changes([run])) for run in folders[0])
     return Cell(
-        row,
-        column,
+        *place,
         statistics.fmean(gains),
         low,
         high,
         decimals=1,
-        runs=folders[0] + folders[1],
-        seeds=seeds,
+        runs=runs + runs_before,
+        seeds=tuple(statistics.fmean(changes([run])) for run in runs),
         averages=after["averages"],
     )
 
 
 def table_d4(results: Results) -> list[Cell]:
     """Fine-tuning, over both retrievers."""
-    printed = {cell.row.split(" / ")[1] for cell in results.published}
-    return _fine_tuning(
-        results,
-        (
-            s
-            for s in results.rows
-            if s["additional"] or s["reranker"] in printed | {"None"}
-        ),
-    )
+    rerankers = {row.split(" / ")[1] for row in results.published_rows} | {"None"}
+    systems = []
+    for system in results.rows:
+        if system["additional"] or system["reranker"] in rerankers:
+            systems.append(system)
+    return _fine_tuning(results, systems)
 
 
 def figure2(results: Results) -> list[Cell]:
     """The bars of Figure 2: BM25 with the cross-encoder, before and after fine-tuning."""
     prefix = f"{results.entry.names['retriever']} / "
-    return [
-        cell
-        for cell in table_d4(results)
-        if cell.row.startswith(prefix) and STRICT not in cell.column
-    ]
+    cells = [cell for cell in table_d4(results) if cell.row.startswith(prefix)]
+    return [cell for cell in cells if STRICT not in cell.column]
 
 
 def table_d5(results: Results) -> list[Cell]:
     """Pointwise and pairwise reranking over BM25 by language models, and the baselines."""
-    printed = {cell.row for cell in results.published}
     cells = []
     for system in results.rows:
-        row = f"{_system_row(system)} / {'pairwise' if system['pairwise'] else 'pointwise'}"
-        if system["baseline"]:
-            row = _system_row(system)
-        if (
-            row in printed
-            or system["baseline"]
-            or (system["additional"] and system["asked"])
-        ):
-            cells += _metric_cells(results, system, row, SHORT_NAMES, scale=100)
+        row = _system_row(system)
+        is_shown = system["baseline"] or (system["additional"] and system["asked"])
+        if not system["baseline"]:
+            row += " / pairwise" if system["pairwise"] else " / pointwise"
+        if is_shown or row in results.published_rows:
+            scored = Scored(SHORT_NAMES, scale=100)
+            cells += _metric_cells(results, system, row, scored)
     return cells
 
 
@@ -463,80 +441,62 @@ def table_e1(results: Results) -> list[Cell]:
         name, style = printed.row.split(" / ")
         query = query_of.get(results.paper.format_queries[name])
         value = query[style.lower()] if query else None
-        cells.append(
-            Cell(
-                printed.row,
-                printed.column,
-                value,
-                reason="" if query else "the query is not in these data",
-            )
-        )
+        cells.append(published_cell(printed, value, NOT_HERE))
     return cells
 
 
 def table_e2(results: Results) -> list[Cell]:
     """Retrieval for the two queries in three formats; additional rows follow the paper's.
 
-    The paper writes ``BM25 + Cross-Encoder``; an additional row has a slash, which model names cannot
-    contain.
+    The paper writes ``BM25 + Cross-Encoder``; an additional row has a slash, which model
+    names cannot contain.
     """
-    names = results.entry.names
-    columns = {metric: metric for metric in METRICS}
-    test_ids = {
-        query["query_id"] for query in results.queries if query["split"] == "test"
-    }
+    tested = {query["query_id"] for query in results.test_queries}
     cells = []
     for system in results.rows:
-        label = None
-        if system["retriever"] == names["retriever"]:
-            published, additional = (
-                names["rerankers"].get(system["reranker"]),
-                system["additional"],
-            )
-            label = published or (_system_row(system) if additional else None)
-        elif system["additional"] and system["reranker"] == "None":
-            label = system["retriever"]
-        if label is None:
-            continue
-        for name, query_id in results.paper.format_queries.items():
+        label = _label_in_e2(results, system)
+        for name, query_id in results.paper.format_queries.items() if label else ():
             for style in ("Short", "Medium", "Long"):
                 row = f"{label} / {name} / {style}"
-                if query_id in test_ids:
-                    cells += _metric_cells(
-                        results,
-                        system,
-                        row,
-                        columns,
-                        group=f"query: {query_id}",
-                        style=style.lower(),
-                        strict=False,
-                    )
+                if query_id in tested:
+                    group = f"query: {query_id}"
+                    scored = Scored(LONG_NAMES, group, style.lower(), strict=False)
+                    cells += _metric_cells(results, system, row, scored)
                 else:
                     cells += [
-                        Cell(row, column, None, reason="the query is not in these data")
-                        for column in METRICS
+                        Cell(row, each, None, reason=NOT_HERE) for each in METRICS
                     ]
     return cells
 
 
+def _label_in_e2(results: Results, system: System) -> str | None:
+    """Return the name of a system in Table E-2; None if it is not shown."""
+    names = results.entry.names
+    if system["retriever"] == names["retriever"]:
+        published = names["rerankers"].get(system["reranker"])
+        if published or not system["additional"]:
+            return published
+        return _system_row(system)
+    if system["additional"] and system["reranker"] == "None":
+        return system["retriever"]
+    return None
+
+
 TABLES: dict[str, Table] = {
-    table.__name__: table
-    for table in (
-        table2,
-        table_c1,
-        table_c2,
-        table_c3,
-        figure_c1,
-        table3,
-        table_d1,
-        table_d2,
-        table_d3,
-        table_d4,
-        table_d5,
-        table_e1,
-        table_e2,
-        figure2,
-    )
+    "table2": table2,
+    "table_c1": table_c1,
+    "table_c2": table_c2,
+    "table_c3": table_c3,
+    "figure_c1": figure_c1,
+    "table3": table3,
+    "table_d1": table_d1,
+    "table_d2": table_d2,
+    "table_d3": table_d3,
+    "table_d4": table_d4,
+    "table_d5": table_d5,
+    "table_e1": table_e1,
+    "table_e2": table_e2,
+    "figure2": figure2,
 }
 
 
