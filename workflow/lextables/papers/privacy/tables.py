@@ -8,12 +8,11 @@ import io
 import math
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 
 from lextables.metrics.answers import agreement as agreement_of
 from lextables.metrics.answers import alpha, cramers_v
@@ -25,6 +24,7 @@ from lextables.sources.records import csv_rows, whole_number
 from lextables.tables.cells import Cell, Score
 from lextables.tables.inputs import Inputs
 from lextables.tables.scored import score_cell
+from lextables.tables.systems import System, number_cells
 from lextables.tasks.submitted import text_of
 
 ALL = "All questions"
@@ -42,7 +42,6 @@ HIGHER = MARKING.values()
 UNITS = "policies"
 
 Table = Callable[["Results"], list[Cell]]
-System = Mapping[str, Any]
 Answer = frozenset[int]
 
 
@@ -57,6 +56,11 @@ class Results(Inputs):
         """{row: system}."""
         return {system["row"]: system for system in self.rows}
 
+    @property
+    def published_places(self) -> set[tuple[str, str]]:
+        """(row, column) of each published cell."""
+        return {(cell.row, cell.column) for cell in self.published}
+
     @cached_property
     def sites(self) -> list[Row]:
         return list(read(self.data / "sites.parquet"))
@@ -64,11 +68,10 @@ class Results(Inputs):
     @cached_property
     def questions(self) -> dict[str, str]:
         """{question id: the published name of its category}, in the order of their names."""
-        rows = read(self.data / "questions.parquet", ["question_id", "category"])
-        category_of = {
-            row["question_id"]: self.paper.categories[row["category"]] for row in rows
-        }
-        return dict(sorted(category_of.items(), key=lambda item: _order(item[0])))
+        category_of = {}
+        for row in read(self.data / "questions.parquet", ["question_id", "category"]):
+            category_of[row["question_id"]] = self.paper.categories[row["category"]]
+        return {name: category_of[name] for name in sorted(category_of, key=_order)}
 
     @property
     def categories(self) -> list[str]:
@@ -81,14 +84,11 @@ class Results(Inputs):
     @cached_property
     def answers(self) -> dict[str, dict[str, list[Answer]]]:
         """{question: {site: the set of options that each coder chose}}, without empty sets."""
-        answers: dict[str, dict[str, list[Answer]]] = {
-            name: defaultdict(list) for name in self.questions
-        }
+        answers = {name: defaultdict(list) for name in self.questions}
         for row in self.responses:
             if row["options"]:
-                answers[row["question_id"]][row["site"]].append(
-                    frozenset(row["options"])
-                )
+                options = frozenset(row["options"])
+                answers[row["question_id"]][row["site"]].append(options)
         return answers
 
     def of_category(self, category: str) -> list[str]:
@@ -107,75 +107,66 @@ def _order(question: str) -> tuple[str, int]:
 
 def table1(results: Results) -> list[Cell]:
     """Counts by the number of coders of a policy."""
-    coders = {row["site"]: row["coders"] for row in results.sites}
-    of_site: dict[str, Counter[str]] = {
-        "Policies": Counter(site for site, most in coders.items() if most),
-        "Paragraphs": Counter(
-            {row["site"]: row["paragraphs"] for row in results.sites}
-        ),
-        "Words": Counter({row["site"]: row["words"] for row in results.sites}),
-        "Highlight Annotations": Counter(
-            row["site"] for row in read(results.data / "highlights.parquet", ["site"])
-        ),
-        "Policy Classifications": Counter(row["site"] for row in results.responses),
-        "Confidence Scores": Counter(
-            row["site"] for row in results.responses if row["confidence"] is not None
-        ),
-    }
-    readers = {row["reader_id"] for row in results.responses}
-    totals = {
-        "Questions": results.questions,
-        "Categories": results.categories,
-        "Total Coders": readers,
-    }
-    cells = [Cell(row, "All", float(len(values))) for row, values in totals.items()]
-    for row, counts in of_site.items():
-        for column, counted in (
-            ("2+ coders", lambda n: n > 1),
-            ("1 coder", lambda n: n == 1),
-        ):
-            value = sum(n for site, n in counts.items() if counted(coders[site]))
-            cells.append(Cell(row, column, float(value)))
+    counts: dict[str, Counter[str]] = {}
+    counts["Policies"] = Counter(row["site"] for row in results.sites if row["coders"])
+    for name, column in (("Paragraphs", "paragraphs"), ("Words", "words")):
+        counts[name] = Counter({row["site"]: row[column] for row in results.sites})
+    highlights = read(results.data / "highlights.parquet", ["site"])
+    counts["Highlight Annotations"] = Counter(row["site"] for row in highlights)
+    responses = results.responses
+    counts["Policy Classifications"] = Counter(row["site"] for row in responses)
+    sure = [row["site"] for row in responses if row["confidence"] is not None]
+    counts["Confidence Scores"] = Counter(sure)
+    readers = {row["reader_id"] for row in responses}
+    cells = [
+        Cell("Questions", "All", float(len(results.questions))),
+        Cell("Categories", "All", float(len(results.categories))),
+        Cell("Total Coders", "All", float(len(readers))),
+    ]
+    for row, of_sites in counts.items():
+        numbers = {"2+ coders": 0, "1 coder": 0}
+        for site in results.sites:
+            if site["coders"]:
+                column = "1 coder" if site["coders"] == 1 else "2+ coders"
+                numbers[column] += of_sites[site["site"]]
+        cells += number_cells(row, numbers)
     policies = sum(row["paragraphs"] > 0 for row in results.sites)
-    cells.append(
-        Cell("Policies with an available text", "All", float(policies), decimals=0)
-    )
-    return cells
+    row = "Policies with an available text"
+    return cells + number_cells(row, {"All": policies}, 0)
 
 
 def table_agreement(results: Results) -> list[Cell]:
     """Krippendorff's alpha and the share of equal answers, by question, by category and over all.
 
-    An answer is the set of options that a coder chose.  A category's alpha is the mean of its questions'.
+    An answer is the set of options that a coder chose.  A category's alpha is the mean of
+    its questions'.
     """
-    alphas = {
-        name: alpha(list(units.values())) for name, units in results.answers.items()
-    }
-    defined = [value for value in alphas.values() if not math.isnan(value)]
-    cells = [
-        _summary_cell(defined, of, ALL, f"{ALPHA}, {name}", 2)
-        for name, of in (("least", min), ("greatest", max), ("mean", statistics.fmean))
-    ]
-    cells.append(
-        _summary_cell(
-            _agreements(results, results.questions),
-            _per_cent,
-            ALL,
-            "Absolute agreement",
-            0,
-        )
-    )
-    apart = sum(1 - share for share in _agreements(results, results.questions))
-    rows = {category: results.of_category(category) for category in results.categories}
-    rows |= {question: [question] for question in results.questions}
-    for row, questions in {ALL: list(results.questions), **rows}.items():
-        values = [alphas[name] for name in questions if not math.isnan(alphas[name])]
+    alphas = {}
+    for name, units in results.answers.items():
+        value = alpha(list(units.values()))
+        if not math.isnan(value):
+            alphas[name] = value
+    cells = []
+    of = {"least": min, "greatest": max, "mean": statistics.fmean}
+    for name, function in of.items():
+        values = list(alphas.values())
+        cells.append(_summary_cell(values, function, ALL, f"{ALPHA}, {name}", 2))
+    every = _agreements(results, results.questions)
+    disagreement = sum(1 - share for share in every)
+    cells.append(_summary_cell(every, _per_cent, ALL, "Absolute agreement", 0))
+    rows = {ALL: list(results.questions)}
+    for category in results.categories:
+        rows[category] = results.of_category(category)
+    for question in results.questions:
+        rows[question] = [question]
+    for row, questions in rows.items():
+        values = [alphas[name] for name in questions if name in alphas]
         shares = _agreements(results, questions)
-        of_all = _part(len(shares) - sum(shares), apart)
+        part = _part(len(shares) - sum(shares), disagreement)
         cells += [
             _summary_cell(values, statistics.fmean, row, ALPHA, 2),
             _summary_cell(shares, _per_cent, row, AGREEMENT, 1),
-            Cell(row, "Share of all disagreement (%)", 100 * of_all, decimals=1),
+            Cell(row, "Share of all disagreement (%)", 100 * part, decimals=1),
             Cell(row, "Answers of two coders or more", float(len(shares)), decimals=0),
         ]
     return cells
@@ -184,11 +175,10 @@ def table_agreement(results: Results) -> list[Cell]:
 def _summary_cell(
     values: Sequence[float], of: Callable, row: str, column: str, decimals: int
 ) -> Cell:
-    """A cell with ``of(values)``; without values, with the reason."""
-    value = of(values) if values else None
-    return Cell(
-        row, column, value, decimals=decimals, reason="" if values else ONE_ANSWER
-    )
+    """Return a cell with ``of(values)``; without values, with the reason."""
+    if not values:
+        return Cell(row, column, None, decimals=decimals, reason=ONE_ANSWER)
+    return Cell(row, column, of(values), decimals=decimals)
 
 
 def _part(part: float, whole: float) -> float:
@@ -199,16 +189,15 @@ def _per_cent(shares: Sequence[float]) -> float:
     return 100 * statistics.fmean(shares)
 
 
-def _agreements(
-    results: Results, questions: Sequence[str] | Mapping[str, Any]
-) -> list[float]:
-    """The share of equal answers for each question and site with at least two coders."""
-    shares = [
-        agreement_of(unit)
-        for name in questions
-        for unit in results.answers[name].values()
-    ]
-    return [share for share in shares if not math.isnan(share)]
+def _agreements(results: Results, questions: Iterable[str]) -> list[float]:
+    """Return the share of equal answers for each question and site with at least two coders."""
+    shares = []
+    for name in questions:
+        for unit in results.answers[name].values():
+            share = agreement_of(unit)
+            if not math.isnan(share):
+                shares.append(share)
+    return shares
 
 
 def figure1(results: Results) -> list[Cell]:
@@ -218,24 +207,15 @@ def figure1(results: Results) -> list[Cell]:
         return [Cell("All sites", "Documents", None, reason=reason)]
     sites = [row for row in results.sites if row["documents"]]
     rank = traffic_ranks(results.file, [row["site"] for row in sites])
+    sites.sort(key=lambda row: (rank.get(row["site"], math.inf), row["site"]))
     cells = []
-    for row in sorted(
-        sites, key=lambda row: (rank.get(row["site"], math.inf), row["site"])
-    ):
-        values = {
-            "Traffic rank": rank.get(row["site"]),
-            "Documents": row["documents"],
-            "Words": row["words"],
-        }
-        cells += [
-            Cell(row["site"], column, float(value), decimals=0)
-            for column, value in values.items()
-            if value is not None
-        ]
-    cells.append(
-        Cell("All sites", "Without a rank", float(len(sites) - len(rank)), decimals=0)
-    )
-    return cells
+    for row in sites:
+        values = {"Documents": row["documents"], "Words": row["words"]}
+        if row["site"] in rank:
+            values = {"Traffic rank": rank[row["site"]], **values}
+        cells += number_cells(row["site"], values, 0)
+    without = {"Without a rank": len(sites) - len(rank)}
+    return cells + number_cells("All sites", without, 0)
 
 
 def traffic_ranks(path: str | Path, sites: Collection[str]) -> dict[str, int]:
@@ -245,7 +225,9 @@ def traffic_ranks(path: str | Path, sites: Collection[str]) -> dict[str, int]:
     rank of its parent domain; other sites are left out.  Raises `BadInput` for a row that is not a rank and a
     domain.
     """
-    domains = {domain for site in sites for domain in _domains(site)}
+    domains: set[str] = set()
+    for site in sites:
+        domains.update(_domains(site))
     listed: dict[str, int] = {}
     name = Path(path).name
     content = text_of(file_or_only_member(Path(path), ".csv"), name)
@@ -261,11 +243,12 @@ def traffic_ranks(path: str | Path, sites: Collection[str]) -> dict[str, int]:
         domain = cells[1].strip().lower()
         if domain in domains:
             listed.setdefault(domain, rank)
-    ranks = {
-        site: [listed[domain] for domain in _domains(site) if domain in listed]
-        for site in sites
-    }
-    return {site: of_domains[0] for site, of_domains in ranks.items() if of_domains}
+    ranks = {}
+    for site in sites:
+        ranked = [domain for domain in _domains(site) if domain in listed]
+        if ranked:
+            ranks[site] = listed[ranked[0]]
+    return ranks
 
 
 def _domains(site: str) -> list[str]:
@@ -276,20 +259,18 @@ def _domains(site: str) -> list[str]:
 
 def figure3(results: Results) -> list[Cell]:
     """The share of equal answers by the coders' mean confidence (Likert scale), rounded to halves."""
-    confidence: dict[tuple[str, str], list[float]] = defaultdict(list)
+    confidences: dict[tuple[str, str], list[float]] = defaultdict(list)
     for row in results.responses:
         if row["confidence"] is not None:
-            confidence[row["question_id"], row["site"]].append(
-                1 + 4 * row["confidence"]
-            )
+            key = row["question_id"], row["site"]
+            confidences[key].append(1 + 4 * row["confidence"])
     shares: dict[float, list[float]] = defaultdict(list)
     for question, units in results.answers.items():
         for site, unit in units.items():
-            share, confidences = agreement_of(unit), confidence.get((question, site))
-            if confidences and not math.isnan(share):
-                shares[math.floor(2 * statistics.fmean(confidences) + 0.5) / 2].append(
-                    share
-                )
+            share, marks = agreement_of(unit), confidences.get((question, site))
+            if marks and not math.isnan(share):
+                mean = math.floor(2 * statistics.fmean(marks) + 0.5) / 2
+                shares[mean].append(share)
     cells = []
     for mean, of_mean in sorted(shares.items()):
         row = f"Coders / {mean:.1f}"
@@ -306,27 +287,24 @@ def figure5(results: Results) -> list[Cell]:
 
     A site's answer is the most frequent one of its coders; ties are resolved by order.
     """
-    answer = {
-        question: {
-            site: Counter(unit).most_common(1)[0][0] for site, unit in units.items()
-        }
-        for question, units in results.answers.items()
-    }
+    answer: dict[str, dict[str, Answer]] = {}
+    for question, units in results.answers.items():
+        answer[question] = {}
+        for site, unit in units.items():
+            ((most_frequent, _),) = Counter(unit).most_common(1)
+            answer[question][site] = most_frequent
     values = {}
     for first, second in combinations(results.questions, 2):
         sites = [site for site in answer[first] if site in answer[second]]
-        codes = [
-            _coded([answer[name][site] for site in sites]) for name in (first, second)
-        ]
-        values[first, second] = cramers_v(*codes)
+        first_codes = _coded([answer[first][site] for site in sites])
+        second_codes = _coded([answer[second][site] for site in sites])
+        values[first, second] = cramers_v(first_codes, second_codes)
     cells = []
-    for at, second in enumerate(results.questions):
-        cells += [
-            Cell(second, first, values[first, second], decimals=2)
-            for first in list(results.questions)[:at]
-            if not math.isnan(values[first, second])
-        ]
-        cells.append(Cell(second, second, 1.0, decimals=2))
+    for second in results.questions:
+        for first in results.questions:
+            value = 1.0 if first == second else values.get((first, second), math.nan)
+            if not math.isnan(value):
+                cells.append(Cell(second, first, value, decimals=2))
     return cells + _means(results, values)
 
 
@@ -336,23 +314,19 @@ def _coded(answers: Sequence[Answer]) -> list[int]:
 
 
 def _means(results: Results, values: Mapping[tuple[str, str], float]) -> list[Cell]:
-    """The mean over the pairs of a category's questions, and over all pairs across categories."""
+    """Return the mean over the pairs of a category's questions, and over all pairs across categories."""
     pooled: dict[str, list[float]] = defaultdict(list)
     for (first, second), value in values.items():
-        category = results.questions[first]
-        within = category == results.questions[second]
+        row = "Pairs across categories"
+        if results.questions[first] == results.questions[second]:
+            row = f"Pairs within {results.questions[first]}"
         if not math.isnan(value):
-            pooled[
-                f"Pairs within {category}" if within else "Pairs across categories"
-            ].append(value)
-    return [
-        Cell(row, column, value, decimals=decimals)
-        for row, pairs in sorted(pooled.items())
-        for column, value, decimals in (
-            ("Mean", statistics.fmean(pairs), 2),
-            ("Pairs", float(len(pairs)), 0),
-        )
-    ]
+            pooled[row].append(value)
+    cells = []
+    for row, pairs in sorted(pooled.items()):
+        cells.append(Cell(row, "Mean", statistics.fmean(pairs), decimals=2))
+        cells.append(Cell(row, "Pairs", float(len(pairs)), decimals=0))
+    return cells
 
 
 # Models
@@ -397,41 +371,34 @@ def _all_questions(results: Results) -> list[str]:
 def _by_group(
     results: Results, metric: str, groups: Mapping[str, str], decimals: int
 ) -> list[Cell]:
-    """A row per group, {row: group}, and a column per model: the published ones, then additional ones."""
-    called = {row: column for column, row in results.entry.names.items()}
-    printed = dict.fromkeys(cell.column for cell in results.published)
-    columns = {column: results.entry.names.get(column, column) for column in printed}
-    columns |= {
-        called.get(row, row): row
-        for row in results.systems
-        if called.get(row, row) not in printed
+    """Return a row per group, {row: group}, and a column per model.
+
+    Published models come first, then additional ones.
+    """
+    names = results.entry.names
+    called = {row: column for column, row in names.items()}
+    columns = {
+        cell.column: names.get(cell.column, cell.column) for cell in results.published
     }
-    printed_cells = {(cell.row, cell.column) for cell in results.published}
-    cells = [
-        _score(
-            results,
-            results.systems.get(name),
-            row,
-            column,
-            decimals,
-            Score(row, column, metric, group, UNITS, lower=metric != ACCURACY),
-        )
-        for row, group in groups.items()
-        for column, name in columns.items()
-    ]
-    # An additional row has only cells with a value, unless none of its runs ran.
-    idle = {
-        column
-        for column, name in columns.items()
-        if name in results.systems and not results.systems[name]["runs"]
-    }
-    return [
-        cell
-        for cell in cells
-        if cell.value is not None
-        or cell.column in idle
-        or (cell.row, cell.column) in printed_cells
-    ]
+    for row in results.systems:
+        columns.setdefault(called.get(row, row), row)
+    cells = []
+    for row, group in groups.items():
+        for column, name in columns.items():
+            score = Score(row, column, metric, group, UNITS, lower=metric != ACCURACY)
+            cell = _score(
+                results, results.systems.get(name), row, column, decimals, score
+            )
+            # An additional row has only cells with a value, unless none of its runs ran.
+            is_idle = name in results.systems and not results.systems[name]["runs"]
+            if is_idle or _is_shown(results, cell):
+                cells.append(cell)
+    return cells
+
+
+def _is_shown(results: Results, cell: Cell) -> bool:
+    """Whether a cell has a value or is a published one."""
+    return cell.value is not None or (cell.row, cell.column) in results.published_places
 
 
 def _score(
@@ -462,52 +429,32 @@ def _score(
 def table3(results: Results) -> list[Cell]:
     """Marking of paragraphs, over all questions."""
     columns = {"acc.": ACCURACY, "recall": "recall", "f1": F1, "precision": "precision"}
-    rows = dict.fromkeys([*_printed_rows(results), *results.systems])
-    printed_cells = {(cell.row, cell.column) for cell in results.published}
-    cells = [
-        _score(
-            results,
-            results.systems.get(row),
-            row,
-            column,
-            2,
-            Score(column, row, metric, "all", UNITS, 100),
-        )
-        for row in rows
-        for column, metric in columns.items()
-    ]
-    return [
-        cell
-        for cell in cells
-        if cell.value is not None or (cell.row, cell.column) in printed_cells
-    ]
+    cells = []
+    for row in dict.fromkeys([*_printed_rows(results), *results.systems]):
+        for column, metric in columns.items():
+            score = Score(column, row, metric, "all", UNITS, 100)
+            cell = _score(results, results.systems.get(row), row, column, 2, score)
+            if _is_shown(results, cell):
+                cells.append(cell)
+    return cells
 
 
 def marking_by_question(results: Results) -> list[Cell]:
     """Marking of paragraphs by question: the published model's four scores, and F1 of the others."""
-    printed_cells = {(cell.row, cell.column) for cell in results.published}
     printed = results.entry.names["printed"]
     columns = {column: (printed, metric) for column, metric in MARKING.items()}
-    columns |= {
-        f"F1, {name}": (name, F1) for name in results.systems if name != printed
-    }
-    cells = [
-        _score(
-            results,
-            results.systems.get(name),
-            row,
-            column,
-            4,
-            Score(f"{metric}, {row}", name, metric, f"question: {row}", UNITS),
-        )
-        for row in _all_questions(results)
-        for column, (name, metric) in columns.items()
-    ]
-    return [
-        cell
-        for cell in cells
-        if cell.value is not None or (cell.row, cell.column) in printed_cells
-    ]
+    for name in results.systems:
+        if name != printed:
+            columns[f"F1, {name}"] = (name, F1)
+    cells = []
+    for row in _all_questions(results):
+        group = f"question: {row}"
+        for column, (name, metric) in columns.items():
+            score = Score(f"{metric}, {row}", name, metric, group, UNITS)
+            cell = _score(results, results.systems.get(name), row, column, 4, score)
+            if _is_shown(results, cell):
+                cells.append(cell)
+    return cells
 
 
 TABLES: dict[str, Table] = {
@@ -526,4 +473,4 @@ TABLES: dict[str, Table] = {
 
 def cells(table: str, inputs: Inputs) -> list[Cell]:
     """Return the computed cells of ``table``."""
-    return TABLES[table](Results(**vars(inputs) | {"name": table}))
+    return TABLES[table](Results(**vars(inputs)))
