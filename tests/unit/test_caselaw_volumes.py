@@ -183,15 +183,11 @@ NO_FOLDER = {"volume_number": "1", "reporter_slug": "us"}
     [
         ("[", "is no JSON ("),
         ("{}", "{} is not allowed"),
-        ("[1]", "0 = 1 is not allowed"),
-        ('[{"volume_number": 3}]', "0.volume_number = 3 is not allowed"),
         (json.dumps([NO_FOLDER]), "0.volume_folder is missing"),
         (
             json.dumps([{**NO_FOLDER, "volume_folder": n} for n in ("1", 1)]),
             "1.volume_folder = 1 is not allowed",
         ),
-        ("[" * 100_000, "it is nested too deeply"),
-        ("[" + "1" * 6000 + "]", "it has a number of too many digits"),
     ],
 )
 def test_a_list_with_an_invalid_layout_raises(tmp_path, text, fault):
@@ -205,16 +201,7 @@ def test_a_list_with_an_invalid_layout_raises(tmp_path, text, fault):
 
 @pytest.mark.parametrize(
     "damaged",
-    [
-        "",
-        "<!DOCTYPE html>",
-        "[",
-        "{}",
-        "null",
-        "[1]",
-        '[{"volume_number": "1"}]',
-        json.dumps([volume("1") | {"volume_folder": []}]),
-    ],
+    ["", "<!DOCTYPE html>", json.dumps([volume("1") | {"volume_folder": []}])],
 )
 def test_a_damaged_list_counts_as_missing_if_it_was_fetched(tmp_path, damaged):
     fetched = mirror(tmp_path) / "caselaw"

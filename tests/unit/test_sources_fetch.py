@@ -7,13 +7,11 @@ import threading
 import time
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import SimpleNamespace
 
 import pytest
 import yaml
 
 from lextables.pipeline.errors import BadInput
-from lextables.sources import transfer
 from lextables.sources.fetch import (
     ManualDownload,
     NotFetched,
@@ -733,16 +731,3 @@ def test_the_content_key_depends_on_bytes_and_not_on_their_location(tmp_path, pi
     assert key(fetched=b"a", place="http://x") == without_mirror
     assert key(b"a", fetched=b"a", place="http://x") == without_mirror
     assert key(b"b", fetched=b"a", place="http://x") != without_mirror
-
-
-@pytest.mark.parametrize("announced", ["", "many", "9" * 6000, "٧"])
-def test_a_length_that_is_no_number_is_ignored(announced):
-    answer = SimpleNamespace(headers={"Content-Length": announced})
-    assert transfer._total(answer, 0, 7) == 7
-
-
-@pytest.mark.parametrize(
-    ("value", "seconds"), [("9", 9.0), ("9" * 6000, float("inf")), ("soon", 0.0)]
-)
-def test_the_seconds_of_retry_after_have_any_length(value, seconds):
-    assert transfer.retry_after(value) == seconds
