@@ -17,11 +17,9 @@ The released code lacks this step.  Where the paper is not specific, we chose:
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-import faiss
 import numpy as np
 
 from lextables.models.okapi import OkapiBM25
@@ -37,8 +35,8 @@ from lextables.pipeline import dataset
 TOP = 30
 QUERY_BATCH = 1024
 ENCODE_BATCH = 4096
-# A margin for faiss's float32 rounding: inner products are taken again in float64 before they are ranked.
-_SPARE = 8
+MAX_PRODUCTS = 1 << 26  # inner products in memory at a time, 256 MB
+# A margin for the rounding of float32.
 _ROUNDING = 1e-4
 # The columns of the table of parentheticals that describe a premise, and not who cites it or how.
 PREMISE_FIELDS = (
@@ -129,25 +127,19 @@ def neutral_premises(
     most 4,096 texts at once, in an order that the rows' order does not change.  Memory: the rows' short
     premises, a copy of them as words, and the float32 embeddings of one jurisdiction's candidates.
     """
-    # {jurisdiction: its queries, and its premises (cited case, text) with their lowest example ids}
-    places: dict[str, tuple[list[_Query], dict[tuple[int, str], Any]]] = defaultdict(
-        lambda: ([], {})
-    )
+    queries: dict[str, list[_Query]] = defaultdict(list)
+    premises: dict[str, dict[tuple[int, str], Any]] = defaultdict(dict)
     for row in rows:
-        queries, premises = places[row["cited_jurisdiction"]]
-        queries.append(
-            _Query(
-                row["example_id"],
-                row["citing_case_id"],
-                row["cited_case_id"],
-                row["hypothesis"],
-            )
-        )
-        key = (row["cited_case_id"], row["short_premise"])
-        premises[key] = min(premises.get(key, row["example_id"]), row["example_id"])
+        example_id, place = row["example_id"], row["cited_jurisdiction"]
+        cases = row["citing_case_id"], row["cited_case_id"]
+        queries[place].append(_Query(example_id, *cases, row["hypothesis"]))
+        key = row["cited_case_id"], row["short_premise"]
+        lowest = premises[place].get(key, example_id)
+        premises[place][key] = min(lowest, example_id)
     pairings: dict[Any, Pairing | None] = {}
-    for _, (queries, premises) in sorted(places.items(), key=itemgetter(0)):
-        pairings.update(_pairings(queries, premises, network, encode, top))
+    for place in sorted(queries):
+        found = _pairings(queries[place], premises[place], network, encode, top)
+        pairings.update(found)
     return dict(sorted(pairings.items()))
 
 
@@ -178,38 +170,70 @@ def _pairings(
     encode: Encode,
     top: int,
 ) -> Iterator[tuple[Any, Pairing | None]]:
+    """Yield the (example id, pairing) of the hypotheses of one jurisdiction.
+
+    ``examples`` are {(cited case, premise): its lowest example id}.
+    """
     premises = sorted(examples, key=lambda key: (examples[key], key))
     texts = [text for _, text in premises]
     searchable = [spaced(text) for text in texts]
+    positions_of = defaultdict(list)  # {cited case: positions of its premises}
+    for position, (case_id, _) in enumerate(premises):
+        positions_of[case_id].append(position)
     bm25 = OkapiBM25(texts)
-    nearest = _Nearest(
-        _embed(encode, texts),
-        np.array([case_id for case_id, _ in premises], dtype=np.int64),
-    )
-    for query, positions, similarities in nearest.search(queries, network, encode, top):
-        hypothesis_bigrams = bigrams(query.hypothesis)
-        allowed = [
-            i
-            for i, p in enumerate(positions)
-            if overlap(hypothesis_bigrams, searchable[p]) < MAX_OVERLAP
-        ]
-        if not allowed:
-            yield query.example_id, None
-            continue
-        # In the order of example ids, so that it settles the sums of floats and the first of the best.
-        allowed.sort(key=lambda i: positions[i])
-        scores = bm25.scores(query.hypothesis, [positions[i] for i in allowed])
-        best = int(np.argmax(scores))
-        source = examples[premises[positions[allowed[best]]]]
-        yield (
-            query.example_id,
-            Pairing(
-                source,
-                float(similarities[allowed[best]]),
-                float(scores[best]),
-                len(allowed),
-            ),
-        )
+    embeddings = _embed(encode, texts)
+    by_id = sorted(queries, key=lambda query: query.example_id)
+    size = min(QUERY_BATCH, max(1, MAX_PRODUCTS // len(texts)))
+    for start in range(0, len(by_id), size):
+        batch = by_id[start : start + size]
+        vectors = _checked(encode, [query.hypothesis for query in batch])
+        products = vectors @ embeddings.T
+        for query, vector, row in zip(batch, vectors, products, strict=True):
+            for case_id in _excluded_cases(query, network):
+                row[positions_of.get(case_id, [])] = -np.inf
+            similarities = _nearest(row, vector, embeddings, top)
+            hypothesis = bigrams(query.hypothesis)
+            # In the order of example ids, which decides between equal scores.
+            allowed = []
+            for position in sorted(similarities):
+                if overlap(hypothesis, searchable[position]) < MAX_OVERLAP:
+                    allowed.append(position)
+            if not allowed:
+                yield query.example_id, None
+                continue
+            scores = bm25.scores(query.hypothesis, allowed)
+            best = int(np.argmax(scores))
+            found = allowed[best]
+            source, score = examples[premises[found]], float(scores[best])
+            pairing = Pairing(source, similarities[found], score, len(allowed))
+            yield query.example_id, pairing
+
+
+def _nearest(
+    products: np.ndarray, query: np.ndarray, embeddings: np.ndarray, top: int
+) -> dict[int, float]:
+    """Return {position: inner product} of the ``top`` candidates nearest to a query.
+
+    ``products`` are in float32, with minus infinity for excluded candidates.  Those that
+    rounding could place among the nearest are computed again in float64.  Ties go to the
+    lower position.
+    """
+    candidates = np.flatnonzero(np.isfinite(products))
+    if len(candidates) > top:
+        last = float(np.partition(products[candidates], -top)[-top])
+        least = last - _ROUNDING * max(1.0, abs(last))
+        candidates = candidates[products[candidates] >= least]
+    # Row by row: equal embeddings then have equal products in every batch.
+    vectors = embeddings[candidates].astype(np.float64)
+    exact = np.einsum("ij,j->i", vectors, query.astype(np.float64))
+    order = np.argsort(-exact, kind="stable")[:top]
+    return dict(zip(candidates[order].tolist(), exact[order].tolist(), strict=True))
+
+
+def _excluded_cases(query: _Query, network: CitationNetwork) -> set[int]:
+    """Return the cases whose premises a hypothesis may not get."""
+    neighbours = network.neighbours(query.citing_case_id).tolist()
+    return {query.citing_case_id, query.cited_case_id, *neighbours}
 
 
 def _embed(encode: Encode, texts: list[str]) -> np.ndarray:
@@ -234,93 +258,3 @@ def _checked(encode: Encode, texts: list[str]) -> np.ndarray:
     if not np.isfinite(vectors).all():
         raise ValueError("the encoder gave a value that is not finite")
     return vectors
-
-
-class _Nearest:
-    """Exact nearest candidates by inner product, with some cases left out for each query."""
-
-    def __init__(self, embeddings: np.ndarray, case_ids: np.ndarray) -> None:
-        self.embeddings, self.case_ids = embeddings, case_ids
-        self.index = faiss.IndexFlatIP(embeddings.shape[1])
-        self.index.add(embeddings)
-        self.cases, self.counts = np.unique(case_ids, return_counts=True)
-
-    def search(
-        self,
-        queries: Iterable[_Query],
-        network: CitationNetwork,
-        encode: Encode,
-        top: int,
-    ) -> Iterator[tuple[_Query, list[int], np.ndarray]]:
-        """Yield each query with the positions of its nearest allowed candidates and their inner products.
-
-        At most ``top`` each, best first.  A flat index cannot leave out other candidates for each query
-        of a batch, so as many more are fetched as the query has to leave out; where a tie or rounding
-        could still hide one, the query is asked again, twice as deep.
-        """
-        waiting: dict[int, list[tuple[_Query, np.ndarray | None]]] = {}
-        for query in sorted(queries, key=lambda query: query.example_id):
-            count = top + self._candidate_count(_left_out(query, network)) + _SPARE
-            waiting.setdefault(self._depth(count), []).append((query, None))
-        while waiting:
-            depth = min(waiting)
-            entries = waiting.pop(depth)
-            for start in range(0, len(entries), QUERY_BATCH):
-                batch = entries[start : start + QUERY_BATCH]
-                # A query asked again brings its vector along: all of this depth do, or none.
-                new = [query.hypothesis for query, vector in batch if vector is None]
-                fresh = iter(_checked(encode, new)) if new else iter(())
-                vectors = np.stack(
-                    [next(fresh) if vector is None else vector for _, vector in batch]
-                )
-                products, positions = self.index.search(vectors, depth)
-                for (query, _), vector, hits, lowest in zip(
-                    batch, vectors, positions, products[:, -1], strict=True
-                ):
-                    ranked, exact = self._ranked(
-                        vector, hits, _left_out(query, network), top
-                    )
-                    if depth == len(self.case_ids) or _settled(
-                        exact, float(lowest), top
-                    ):
-                        yield query, ranked, exact
-                    else:
-                        waiting.setdefault(self._depth(2 * depth), []).append(
-                            (query, vector.copy())
-                        )
-
-    def _candidate_count(self, cases: np.ndarray) -> int:
-        """Return how many candidates come from ``cases``."""
-        at = np.minimum(np.searchsorted(self.cases, cases), len(self.cases) - 1)
-        return int(self.counts[at[self.cases[at] == cases]].sum())
-
-    def _depth(self, count: int) -> int:
-        """Round up to a power of two, so that queries of similar depth share a batch."""
-        return min(1 << (count - 1).bit_length(), len(self.case_ids))
-
-    def _ranked(
-        self, query: np.ndarray, hits: np.ndarray, cases: np.ndarray, top: int
-    ) -> tuple[list[int], np.ndarray]:
-        allowed = np.sort(hits[~np.isin(self.case_ids[hits], cases)])
-        # Row by row: equal embeddings then have equal products in every batch.
-        products = np.einsum(
-            "ij,j->i",
-            self.embeddings[allowed].astype(np.float64),
-            query.astype(np.float64),
-        )
-        order = np.argsort(-products, kind="stable")[:top]
-        return allowed[order].tolist(), products[order]
-
-
-def _left_out(query: _Query, network: CitationNetwork) -> np.ndarray:
-    """Return the ids, each once, of the cases whose premises a hypothesis may not get."""
-    own = [query.citing_case_id, query.cited_case_id]
-    return np.unique(np.append(network.neighbours(query.citing_case_id), own))
-
-
-def _settled(products: np.ndarray, lowest_fetched: float, top: int) -> bool:
-    """Return whether nothing below the fetched candidates can belong to the ``top``, rounding allowed for."""
-    if len(products) < top:
-        return False
-    worst = float(products[-1])
-    return worst - lowest_fetched > _ROUNDING * max(1.0, abs(worst))
