@@ -9,7 +9,8 @@ trees must be those of benepar_en3.
 import csv
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from operator import itemgetter
 from pathlib import Path
@@ -64,58 +65,46 @@ def write_shard(
     `HYPOTHESES`.
     """
     named = list(dataset.read(rows))
-    case_by_id = {
-        row["case_id"]: row
-        for row in cases(
-            volumes,
-            {row[key] for row in named for key in ("citing_case_id", "cited_case_id")},
-        )
-    }
+    case_ids: set[int] = set()
+    for row in named:
+        case_ids.update((row["citing_case_id"], row["cited_case_id"]))
+    case_by_id = {row["case_id"]: row for row in cases(volumes, case_ids)}
     dataset.write(CASES, case_by_id.values(), cases_path)
     # Both twins are of one parenthetical.
-    of_shard = sorted(
-        (row for row in named if row["citing_case_id"] in case_by_id),
-        key=itemgetter("example_id", "is_twin"),
-    )
-    read = [
-        (row, _parenthetical(row, case_by_id[row["citing_case_id"]]))
-        for row in of_shard
-    ]
-    converted = iter(
-        hypotheses([(row, text) for row, text in read if text is not None], parser)
-    )
-    dataset.write(
-        HYPOTHESES,
-        (_hypothesis(row, text, converted, case_by_id) for row, text in read),
-        texts,
-    )
+    of_shard = [row for row in named if row["citing_case_id"] in case_by_id]
+    of_shard.sort(key=itemgetter("example_id", "is_twin"))
+    parentheticals = []
+    for row in of_shard:
+        parentheticals.append(_parenthetical(row, case_by_id[row["citing_case_id"]]))
+    pairs = list(zip(of_shard, parentheticals, strict=True))
+    fitting = [(row, text) for row, text in pairs if text is not None]
+    converted = iter(hypotheses(fitting, parser))
+    written = []
+    for row, text in pairs:
+        hypothesis, fault = None, NO_FIT
+        if text is not None:
+            hypothesis = next(converted)
+            fault = NO_CLAUSE if hypothesis is None else None
+        case = case_by_id[row["citing_case_id"]]
+        written.append(
+            {
+                "example_id": row["example_id"],
+                "is_twin": row["is_twin"],
+                "citing_case_id": row["citing_case_id"],
+                "citing_jurisdiction": case["jurisdiction"],
+                "hypothesis": hypothesis,
+                "fault": fault,
+            }
+        )
+    dataset.write(HYPOTHESES, written, texts)
 
 
 def _parenthetical(row: Row, case: Row) -> str | None:
+    """The parenthetical of a row; None if its offsets do not fit."""
     if row["opinion"] >= len(case["opinions"]):
         return None
-    return parenthetical(
-        case["opinions"][row["opinion"]]["text"], row["start"], row["end"]
-    )
-
-
-def _hypothesis(
-    row: Row,
-    text: str | None,
-    converted: Iterator[str | None],
-    case_by_id: Mapping[int, Row],
-) -> dict[str, Any]:
-    hypothesis = None if text is None else next(converted)
-    return {
-        **{key: row[key] for key in ("example_id", "is_twin", "citing_case_id")},
-        "citing_jurisdiction": case_by_id[row["citing_case_id"]]["jurisdiction"],
-        "hypothesis": hypothesis,
-        "fault": None
-        if hypothesis is not None
-        else NO_FIT
-        if text is None
-        else NO_CLAUSE,
-    }
+    opinion = case["opinions"][row["opinion"]]
+    return parenthetical(opinion["text"], row["start"], row["end"])
 
 
 def hypotheses(rows: Sequence[tuple[Row, str]], parser: Parser) -> list[str | None]:
@@ -125,106 +114,115 @@ def hypotheses(rows: Sequence[tuple[Row, str]], parser: Parser) -> list[str | No
     """
     nlp = _words()
     edits = _edits()
-    texts = [_expanded(nlp, text) if row["expanded"] else text for row, text in rows]
-    texts = [
-        text.replace("did not", "do not") if row["index"] == DO_NOT else text
-        for (row, _), text in zip(rows, texts, strict=True)
-    ]
-    changed = [
-        at for at, (row, _) in enumerate(rows) if row["flipped"] and row["contradicted"]
-    ]
-    trees = parser.parse(_expanded(nlp, texts[at]) for at in changed)
-    results: list[str | None] = [*texts]
-    for at, sentences in zip(changed, trees, strict=True):
-        results[at] = _edited(
-            _contradicted(sentences, rows[at][0], parser),
-            edits.get(rows[at][0]["index"], ()),
-        )
+    results: list[str | None] = []
+    to_change = []  # (place in results, row, text to parse)
+    for row, text in rows:
+        if row["expanded"]:
+            text = _expanded(nlp, text)
+        if row["index"] == DO_NOT:
+            text = text.replace("did not", "do not")
+        if row["flipped"] and row["contradicted"]:
+            to_change.append((len(results), row, _expanded(nlp, text)))
+        results.append(text)
+    trees = parser.parse(text for _, _, text in to_change)
+    for (place, row, _), sentences in zip(to_change, trees, strict=True):
+        changed = _contradicted(sentences, row, parser)
+        if changed is not None:
+            for edit in edits.get(row["index"], ()):
+                changed = edit.applied(changed)
+        results[place] = changed
     return results
 
 
 @cache
 def _words() -> Any:
-    return spacy_pipeline(
-        SPACY_MODEL, ["ner", "lemmatizer", "tagger", "attribute_ruler"]
-    )
+    components = ["ner", "lemmatizer", "tagger", "attribute_ruler"]
+    return spacy_pipeline(SPACY_MODEL, components)
+
+
+@dataclass(frozen=True)
+class _Edit:
+    """``text`` in the place of some characters; without a place it goes to the end."""
+
+    start: int | None
+    end: int | None
+    text: str
+
+    def applied(self, text: str) -> str:
+        """Return ``text`` after the edit."""
+        start = len(text) if self.start is None else self.start
+        end = len(text) if self.end is None else self.end
+        return text[:start] + self.text + text[end:]
 
 
 @cache
-def _edits() -> Mapping[int, Sequence[tuple[slice, str]]]:
+def _edits() -> Mapping[int, Sequence[_Edit]]:
+    """{index of a row: its edits, the last one in the text first}."""
     edits = defaultdict(list)
     with EDITS.open(newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):
-            place = slice(
-                *(int(row[end]) if row[end] else None for end in ("start", "end"))
-            )
-            edits[int(row["index"])].append((place, row["text"]))
+            start, end = (int(row[at]) if row[at] else None for at in ("start", "end"))
+            edits[int(row["index"])].append(_Edit(start, end, row["text"]))
     return edits
 
 
-def _edited(text: str | None, edits: Sequence[tuple[slice, str]]) -> str | None:
-    """A text with an index's edits, the last one first; without a place they go to its end."""
-    for place, new in edits if text is not None else ():
-        at = len(text) if place.start is None else place.start
-        text = text[:at] + new + text[len(text) if place.stop is None else place.stop :]
-    return text
-
-
 def _expanded(nlp: Any, text: str) -> str:
-    """A text without "holding that " before it, its words as spaCy's norms have them ("Id." is "Idaho")."""
+    """A text without "holding that " before it, its words as spaCy's norms have them.
+
+    A mistake of these norms: "Id." is "Idaho".
+    """
     sentences = []
     for sentence in nlp(re.sub("^[a-z]*ing that ", "", text)).sents:
-        words = (
-            token.text_with_ws
-            if token.is_punct or token.lower_ == token.norm_
-            else f" {token.norm_.title() if token.is_title else token.norm_}{token.whitespace_}"
-            for token in sentence
-        )
-        sentences.append(
-            "".join(words).replace("  ", " ").replace("can not", "cannot").strip()
-        )
+        words = "".join(_norm(token) for token in sentence)
+        words = words.replace("  ", " ").replace("can not", "cannot")
+        sentences.append(words.strip())
     return " ".join(sentences)
 
 
+def _norm(token: Any) -> str:
+    """The norm of a spaCy token, with a space before it if it differs from the token."""
+    if token.is_punct or token.lower_ == token.norm_:
+        return token.text_with_ws
+    norm = token.norm_.title() if token.is_title else token.norm_
+    return f" {norm}{token.whitespace_}"
+
+
 def _contradicted(sentences: Sequence[Tree], row: Row, parser: Parser) -> str | None:
+    """The text with the clause of one sentence changed; None if it is not found."""
     if row["sentence"] >= len(sentences):
         return None
-    changed = _clause(sentences[row["sentence"]], row["clause"], parser)
+    changed = _changed(sentences[row["sentence"]], row["clause"], parser)
     if changed is None:
         return None
-    others = enumerate(sentences)
-    return " ".join(
-        changed if at == row["sentence"] else tree.text.rstrip() for at, tree in others
-    )
+    texts = [tree.text.rstrip() for tree in sentences]
+    texts[row["sentence"]] = changed
+    return " ".join(texts)
 
 
-def _clause(tree: Tree, path: Sequence[int], parser: Parser) -> str | None:
-    """The sentence with one clause changed: the one under the root that ``path`` leads to, an S a step."""
+def _changed(tree: Tree, path: Sequence[int], parser: Parser) -> str | None:
+    """The sentence with the clause changed to which ``path`` leads, an S a step from the root."""
     node, steps = tree.root, iter(path)
     while True:
         children = _chain(node)[1]
         labels = [_chain(child)[0] for child in children]
-        at = {
-            name: [i for i, of in enumerate(labels) if of == (name,)]
-            for name in ("NP", "VP", "ADJP", "S")
-        }
-        if len(at["NP"]) == 1:
-            subject = children[at["NP"][0]]
+        if labels.count(("NP",)) == 1:
+            subject = children[labels.index(("NP",))]
             if tree.tokens[subject.start].text.lower() in _NOT:
                 return None
             words = _text(tree.tokens[subject.start : subject.end])
             for old, new in (("no one", "someone"), ("No one", "Someone")):
                 if old in words:
-                    return _replaced(
-                        tree, subject.start, words, words.replace(old, new, 1)
-                    )
-            for name in ("VP", "ADJP"):
-                if len(at[name]) == 1:
-                    return _phrase(tree, children, labels, at[name][0], parser)
+                    someone = words.replace(old, new, 1)
+                    return _replaced(tree, subject.start, words, someone)
+            for label in (("VP",), ("ADJP",)):
+                if labels.count(label) == 1:
+                    place = labels.index(label)
+                    return _negated_phrase(tree, children, labels, place, parser)
         step = next(steps, None)
-        if step is None or step >= len(at["S"]):
+        clauses = [i for i, label in enumerate(labels) if label == ("S",)]
+        if step is None or step >= len(clauses):
             return None
-        node = children[at["S"][step]]
+        node = children[clauses[step]]
 
 
 def _chain(node: Node) -> tuple[tuple[str, ...], tuple[Node, ...]]:
@@ -238,68 +236,69 @@ def _chain(node: Node) -> tuple[tuple[str, ...], tuple[Node, ...]]:
     return tuple(labels), node.children
 
 
-def _phrase(
+def _negated_phrase(
     tree: Tree,
     children: Sequence[Node],
     labels: Sequence[tuple[str, ...]],
-    i: int,
+    place: int,
     parser: Parser,
 ) -> str | None:
     """The sentence with its predicate negated; with an adverb before it, it is parsed again by itself."""
-    start, adjective = children[i].start, labels[i] == ("ADJP",)
-    tokens = tree.tokens[start : children[i].end]
-    if i and labels[i - 1] in ((), ("ADVP",)):
-        start = children[i - 1].start
-        phrase = next(
-            iter(parser.parse([_text(tree.tokens[start : children[i].end])]))
-        )[0]
-        tokens, adjective = phrase.tokens, _chain(phrase.root)[0] == ("ADJP",)
-    negated = _negated(tokens, adjective)
-    return (
-        None
-        if negated is None
-        else _replaced(tree, start, _text(tokens), negated).replace("can not", "cannot")
-    )
+    start, end = children[place].start, children[place].end
+    tokens = tree.tokens[start:end]
+    is_adjective = labels[place] == ("ADJP",)
+    if place and labels[place - 1] in ((), ("ADVP",)):
+        start = children[place - 1].start
+        (sentences,) = parser.parse([_text(tree.tokens[start:end])])
+        tokens = sentences[0].tokens
+        is_adjective = _chain(sentences[0].root)[0] == ("ADJP",)
+    negated = _negated(tokens, is_adjective)
+    if negated is None:
+        return None
+    changed = _replaced(tree, start, _text(tokens), negated)
+    return changed.replace("can not", "cannot")
 
 
 def _replaced(tree: Tree, start: int, old: str, new: str) -> str:
+    """The sentence with ``new`` in the place of ``old`` at token ``start``."""
     before = _text(tree.tokens[:start])
     return before + new + tree.text[len(before + old) :]
 
 
-def _negated(tokens: Sequence[Token], adjective: bool) -> str | None:
+def _negated(tokens: Sequence[Token], is_adjective: bool) -> str | None:
     """The words of a predicate with "not" added or removed (`negate2` of the released code)."""
-    tags = _ADJECTIVES if adjective else _VERBS
-    n = next((at for at, token in enumerate(tokens) if token.tag in tags), None)
-    if n is None:
+    tags = _ADJECTIVES if is_adjective else _VERBS
+    places = [place for place, token in enumerate(tokens) if token.tag in tags]
+    if not places:
         return None
-    word, before, after = tokens[n], tokens[:n], tokens[n + 1 :]
-    following, next_tag = (after[0].text, after[0].tag) if after else ("", "")
-    if not adjective and (word.text, following) == ("can", "not"):
-        return f"{_text(tokens[: n + 1])} {_text(after[1:])}"
+    place = places[0]
+    word, before, after = tokens[place], tokens[:place], tokens[place + 1 :]
+    following = after[0].text if after else ""
+    if not is_adjective and (word.text, following) == ("can", "not"):
+        return f"{_text(tokens[: place + 1])} {_text(after[1:])}"
     if before and before[-1].text in _NOT:
-        return _text(before[:-1]) + _text(tokens[n:])
+        return _text(before[:-1]) + _text(tokens[place:])
     if following in _NOT:
-        verb = after[1] if len(after) > 1 and after[1].tag == "VB" else None
-        if adjective or verb is None or word.text not in _DO.values():
-            return _text(tokens[: n + 1]) + _text(after[1:])
-        return f"{_text(before)}{inflect(verb.text, tense_of(word.text))}{verb.space}{_text(after[2:])}"
-    if adjective:
-        return f"{_text(before)}not {_text(tokens[n:])}"
-    if (
-        word.tag == "MD"
-        or word.text in _BE
-        or (word.text in _HAVE and next_tag == "VBN")
-        or (word.text in _DO.values() and next_tag == "VB")
-    ):
-        new = f"{word.text} not"
-    else:
-        new = (
-            f"{_DO[word.tag]} not {_lemma(word.text)}"
-            if word.tag in _DO
-            else f"not {word.text}"
-        )
+        has_verb = len(after) > 1 and after[1].tag == "VB"
+        if is_adjective or not has_verb or word.text not in _DO.values():
+            return _text(tokens[: place + 1]) + _text(after[1:])
+        verb = inflect(after[1].text, tense_of(word.text))
+        return f"{_text(before)}{verb}{after[1].space}{_text(after[2:])}"
+    if is_adjective:
+        return f"{_text(before)}not {_text(tokens[place:])}"
+    new = _with_not(word, after[0].tag if after else "")
     return f"{_text(before)}{new}{word.space}{_text(after)}"
+
+
+def _with_not(verb: Token, next_tag: str) -> str:
+    """A verb with "not", before a word with the tag ``next_tag``."""
+    has_participle = verb.text in _HAVE and next_tag == "VBN"
+    has_infinitive = verb.text in _DO.values() and next_tag == "VB"
+    if verb.tag == "MD" or verb.text in _BE or has_participle or has_infinitive:
+        return f"{verb.text} not"
+    if verb.tag in _DO:
+        return f"{_DO[verb.tag]} not {_lemma(verb.text)}"
+    return f"not {verb.text}"
 
 
 def _lemma(form: str) -> str:
