@@ -45,26 +45,6 @@ def test_a_bracket_string_is_read_without_its_wrapper_and_function_tags():
 def test_the_given_white_space_is_kept():
     tree = from_brackets("(S (NP (NN tax)) (VP (VBZ applies)))", ["  ", "\n"])
     assert tree.text == "tax  applies\n"
-    with pytest.raises(ValueError, match="1 spaces for 2 words"):
-        from_brackets("(S (NP (NN tax)) (VP (VBZ applies)))", [" "])
-
-
-@pytest.mark.parametrize(
-    ("brackets", "text"),
-    [
-        ("(NP (NP (NN state) (POS 's)) (NN law))", "state's law"),
-        ("(NP (NN law) (HYPH -) (NN making))", "law-making"),
-        ("(NP ($ $) (CD 500))", "$500"),
-        ("(S (VP (MD can) (RB not) (VP (VB be))))", "cannot be"),
-        ("(NP (NN notice) (, ,) (NN hearing))", "notice, hearing"),
-        (
-            "(S (NP (NN tax)) (VP (VBZ is) (PRN (-LRB- -LRB-) (JJ void) (-RRB- -RRB-))))",
-            "tax is (void)",
-        ),
-    ],
-)
-def test_words_are_spaced_as_in_english(brackets, text):
-    assert from_brackets(brackets).text == text
 
 
 def test_children_must_cover_their_parent():

@@ -12,28 +12,6 @@ CLAUSES = frozenset({"S", "FRAG", "NP", "X"})
 
 _SEPARATORS = frozenset({",", ":", ".", "CC", "CONJP", "ADVP", "HYPH"})
 _WRAPPERS = frozenset({"", "TOP", "ROOT", "S1"})
-_CLOSING = frozenset(
-    {
-        ",",
-        ".",
-        ";",
-        ":",
-        "?",
-        "!",
-        ")",
-        "]",
-        "}",
-        "%",
-        "'s",
-        "’s",
-        "'",
-        "’",
-        "''",
-        "”",
-        "n't",
-        "n’t",
-    }
-)
 _OPENING = frozenset({"(", "[", "{", "$", "``", "“", "‘", "-LRB-"})
 _ESCAPES = {
     "-LRB-": "(",
@@ -98,11 +76,11 @@ class Tree:
         return tuple(token.lower for token in self.tokens[node.start : node.end])
 
 
-def from_nltk(parse, spaces: Sequence[str] | None = None) -> Tree:
+def from_nltk(parse, spaces: Sequence[str]) -> Tree:
     """Return the tree of an `nltk.Tree` whose leaves are words under their tags.
 
-    ``spaces`` is the white space after each word; without it the words are spaced as English is.
-    Function tags (``NP-SBJ``) and wrapping roots (``TOP``) are dropped.
+    ``spaces`` is the white space after each word.  Function tags (``NP-SBJ``) and
+    wrapping roots (``TOP``) are dropped.
     """
     words: list[str] = []
     tags: list[str] = []
@@ -120,13 +98,8 @@ def from_nltk(parse, spaces: Sequence[str] | None = None) -> Tree:
     root = read(parse)
     while root.label in _WRAPPERS and len(root.children) == 1:
         root = root.children[0]
-    if spaces is None:
-        spaces = _spacing(words, tags)
-    if len(spaces) != len(words):
-        raise ValueError(f"{len(spaces)} spaces for {len(words)} words")
-    return Tree(
-        tuple(Token(*token) for token in zip(words, tags, spaces, strict=True)), root
-    )
+    tokens = zip(words, tags, spaces, strict=True)
+    return Tree(tuple(Token(*token) for token in tokens), root)
 
 
 def flat(tokens: Sequence[Token], label: str = "X") -> Tree:
@@ -139,22 +112,6 @@ def _plain(label: str) -> str:
     if label.startswith("-"):
         return label
     return label.split("-")[0].split("=")[0].split("|")[0]
-
-
-def _spacing(words: Sequence[str], tags: Sequence[str]) -> list[str]:
-    """Return the white space after each word, as English is written."""
-    after = []
-    for i, word in enumerate(words):
-        following, tag = (words[i + 1], tags[i + 1]) if i + 1 < len(words) else ("", "")
-        hyphen = "HYPH" in (tags[i], tag)
-        joined = (
-            hyphen
-            or following in _CLOSING
-            or word in _OPENING
-            or (word.lower(), following) == ("can", "not")
-        )
-        after.append("" if not following or joined else " ")
-    return after
 
 
 # Reading the tree.
