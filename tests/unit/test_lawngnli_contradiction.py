@@ -76,35 +76,6 @@ def test_applying_a_rule_twice_restores_the_negation(row):
     )
 
 
-def test_the_golden_file_covers_rules_kinds_and_rejections():
-    assert len(GOLDEN) >= 120
-    assert {row["rule"] for row in CHANGED} == {
-        "indefinite_pronoun",
-        "verb_phrase",
-        "adjective_phrase",
-    }
-    assert {row["kind"] for row in CHANGED} == {
-        "negative subject",
-        "negative subject removed",
-        "not in the subject removed",
-        "neither to either",
-        "either to neither",
-        "not added",
-        "not removed",
-        "never removed",
-        "do not added",
-        "do not removed",
-        "no longer to still",
-        "still to no longer",
-        "sometimes to never",
-        "need not to must",
-        "comparative no removed",
-        "negative object removed",
-        "negative phrase removed",
-    }
-    assert len({row["rejected"] for row in REFUSED}) >= 20
-
-
 @pytest.mark.parametrize("row", TREES, ids=lambda row: row["tree"])
 def test_hand_written_trees_are_contradicted_or_rejected(row):
     outcome = apply(row["tree"])

@@ -61,11 +61,6 @@ RECEIVING = frozenset(
 )
 """Verbs whose passive participle keeps an object: "respondents denied counsel"."""
 
-PAYING = frozenset(
-    "ask lend loan offer owe pay promise send serve show teach tell".split()
-)
-"""Verbs of that kind whose subject may as well be the one who gives."""
-
 PREDICATING = frozenset(
     "adjudge call consider declare deem designate elect find hold label name style term".split()
 )
@@ -96,11 +91,6 @@ VERBS_ALONE = frozenset(
     "sue violate".split()
 )
 """Verbs whose forms taggers take for plural nouns, and that are no nouns."""
-
-LINKING = frozenset(
-    "appear be become fall feel get go grow lie look plead prove remain seem stand stay turn".split()
-)
-"""Verbs that take an adjective themselves; others before one are passive: "search deemed valid"."""
 
 AUTHORITIES = frozenset(
     "agency attorney authority board city commission commissioner committee congress council county "

@@ -1,0 +1,286 @@
+"""Rule 3 of the contradiction algorithm: predicates without a finite verb (A.1.5, item 3)."""
+
+from lextables.papers.lawngnli.hypotheses import morphology
+from lextables.papers.lawngnli.hypotheses.clause_words import (
+    acts,
+    head_noun,
+    is_finite,
+    labels_above,
+    outside,
+    participle_of,
+    word_before,
+)
+from lextables.papers.lawngnli.hypotheses.polarity import (
+    Change,
+    Rejected,
+    is_limited,
+    is_only_if,
+)
+from lextables.papers.lawngnli.hypotheses.tree import (
+    Clause,
+    Tree,
+    delete,
+    insert,
+    replace,
+)
+from lextables.papers.lawngnli.hypotheses.vocabulary import (
+    ADVERBIAL,
+    BE,
+    CONDITIONS,
+    DESCRIBING,
+    DISPOSITIONS,
+    DO,
+    FOCUS,
+    HAVE,
+    JUDGING,
+    LIKE_PREPOSITIONS,
+    MODALS,
+    NOT,
+    OPENERS,
+    PARTIAL,
+    POSSIBLY,
+    VERBAL,
+    VERDICTS,
+)
+
+ELLIPSES = ("...", ". . .", ". .", "…")
+
+
+def adjective_phrase(tree: Tree, clause: Clause) -> Change | Rejected | None:
+    """Contradict an adjective phrase or past participle that is the predicate.
+
+    The first "not" or "never" before its head is removed, or else "not" is put before it
+    and its adverbs.
+    """
+    tokens = tree.tokens
+    head = predicate_head(tree, clause)
+    if head is None:
+        return None
+    form = tokens[head].lower
+    if form.endswith("ing") and form not in JUDGING:
+        return Rejected("present participle")
+    is_verb = tokens[head].tag.startswith("VB") and morphology.is_verb(form)
+    if is_verb and not morphology.is_participle(form):
+        return Rejected("bare verb")
+    if tokens[0].tag == "CC" or form in LIKE_PREPOSITIONS:
+        return Rejected("no independent clause")
+    if tree.text.rstrip("\"'”’ ").endswith(ELLIPSES):
+        return Rejected("end left out")  # the predicate may be in what follows
+    joined = tokens[head + 1].lower if head + 1 < len(tokens) else ""
+    noun = head_noun(tree, clause.subject)
+    if joined in ("and", "or") and acts(tree, noun, morphology.AGENTS):
+        # "Defendant planned and intended to kill".
+        return Rejected("past tense or participle")
+    if tokens[head].text[:1].isupper() or form == "cited":
+        return Rejected("title")
+    start = head if clause.predicate.label == "VP" else clause.predicate.start
+    while start > clause.subject.start + 1 and tokens[start - 1].tag.startswith("RB"):
+        start -= 1
+    negations = [i for i in range(start, head) if tokens[i].lower in NOT]
+    if _is_unclear(tree, clause, start, head):
+        return Rejected("structure unclear")
+    if not is_predicate(tree, clause, head, bool(negations)):
+        return Rejected("noun phrase that states nothing")
+    words = [token.lower for token in tokens]
+    if (PARTIAL | POSSIBLY).intersection(words[clause.node.start : head]):
+        return Rejected("adverb of some cases")
+    if negations:
+        if words[negations[0] + 1] in FOCUS:
+            return Rejected("not only")
+        if "but" in words[head:]:
+            return Rejected("not … but")
+        return Change((delete(negations[0]),), "not removed", True)
+    if is_limited(tree, head):
+        return Rejected("at best")
+    if is_only_if(tree, clause, head):
+        return Rejected("only if")
+    after = [words[i] for i in outside(clause, head + 1, "SBAR")]
+    if "only" in after or FOCUS.intersection(words[clause.subject.start : head]):
+        return Rejected("only beside the predicate")
+    for i in range(start, head):
+        if words[i] == "still":
+            edit = replace(i, "no", "longer")
+            return Change((edit,), "still to no longer", False)
+    return Change((insert(start, "not"),), "not added", False)
+
+
+def predicate_head(tree: Tree, clause: Clause) -> int | None:
+    """Return the adjective or participle of a predicate without a finite verb, or None."""
+    if clause.predicate.label != "ADJP":
+        return participle_of(tree, clause)
+    for i in range(clause.predicate.start, clause.predicate.end):
+        if tree.tokens[i].tag in ("JJ", "JJR", "JJS", "VBN", "VBD"):
+            return i
+    return None
+
+
+def _is_unclear(tree: Tree, clause: Clause, start: int, head: int) -> bool:
+    """Return whether the parser has probably mistaken the predicate.
+
+    The phrase runs from ``start`` to its head.
+    """
+    tokens = tree.tokens
+    if word_before(tree, start) == "," or not tokens[start - 1].space:
+        return True
+    subject = tokens[clause.subject.start : start]
+    if any(token.lower in NOT for token in subject):
+        return True
+    if not tokens[start].tag.startswith(("JJ", "RB", "VB", "DT")):
+        return True
+    if tokens[start - 1].lower in BE:
+        return True
+    return (
+        _completes(tree, clause, start)
+        or _acts_before(tree, clause, start)
+        or _has_later_predicate(tree, head)
+    )
+
+
+def is_predicate(tree: Tree, clause: Clause, head: int, is_negated: bool) -> bool:
+    """Return whether a participle or adjective is a predicate.
+
+    Else it only describes its noun.  It is one if a clause of reason or condition follows,
+    if it tells what was decided or judges, and, a participle, if its subject is one who
+    acts: "defendant questioned in jail".
+    """
+    tokens = tree.tokens
+    token = tokens[head]
+    first = tokens[clause.subject.start].lower
+    if token.lower in DESCRIBING or first in ("all", "each", "every"):
+        return False
+    after = tokens[head + 1 : clause.node.end]
+    if any(word.lower in CONDITIONS for word in after):
+        return True
+    tag = after[0].tag if after else ""
+    if not token.tag.startswith("VB"):
+        if tag in ("", ".", ",", ":"):
+            is_described = morphology.is_noun(token.lower)  # "age minimum"
+            return not is_described or tokens[head - 1].tag.startswith("RB")
+        return token.lower in JUDGING or token.lower.endswith(("able", "ible"))
+    has_agent = bool(after) and after[0].lower == "by" and not is_negated
+    people = morphology.AGENTS
+    if has_agent:
+        people = morphology.AGENTS - morphology.AUTHORITIES
+    noun = head_noun(tree, clause.subject)
+    is_adjacent = not any(t.tag.startswith("NN") for t in tokens[noun + 1 : head])
+    if is_adjacent and morphology.singular(tokens[noun].text) in people:
+        return True
+    base = morphology.lemma(token.lower, "VBN")
+    if base in morphology.PREDICATING:
+        # "Found invalid", and not "note held in trust".
+        return tag in ("DT", "JJ", "NN", "TO", "VBN")
+    return base in VERDICTS | morphology.RECEIVING and not has_agent
+
+
+def _acts_before(tree: Tree, clause: Clause, end: int) -> bool:
+    """Return whether a finite verb stands in the subject.
+
+    "Warden censored newspapers critical of him".
+    """
+    tokens = tree.tokens
+    for i in range(clause.subject.start + 1, end):
+        is_verb = tokens[i].tag in ("VBD", "VBZ", "VBP", "MD")
+        if tokens[i].tag == "VBN" and acts(tree, i - 1, morphology.AGENTS):
+            is_verb = True
+        is_below = labels_above(clause.node, i) & {"SBAR", "S"}
+        if is_verb and not is_below and tokens[i - 1].space:
+            return True
+    return False
+
+
+def _completes(tree: Tree, clause: Clause, start: int) -> bool:
+    """Return whether the adjective at ``start`` is what a verb makes.
+
+    "Factors making relief just".
+    """
+    for token in tree.tokens[clause.node.start : start]:
+        if (
+            token.tag == "VBG"
+            and morphology.lemma(token.lower, "VBG") in morphology.MAKING
+        ):
+            return True
+    return False
+
+
+def _has_later_predicate(tree: Tree, head: int) -> bool:
+    """Return whether another predicate follows the participle or adjective at ``head``.
+
+    Then that was a modifier, and the clause a mistake of the parser: "goods seized at the
+    border were …", "aircraft used in commerce held subject to tax", "time spent on bond not
+    creditable".  The predicate may be a finite verb that no subordinator opens, a negation,
+    a word of disposition or an adjective after a noun.  What follows a semicolon is another
+    sentence.
+    """
+    tokens = tree.tokens
+    opened = 0  # subordinate clauses whose verb has not come
+    for i in range(head + 1, len(tokens)):
+        token, before = tokens[i], tokens[i - 1]
+        tag = tokens[i + 1].tag if i + 1 < len(tokens) else ""
+        below = labels_above(tree.root, i)
+        if token.text == ";":
+            return False
+        if _opens_clause(tree, i, tag, "SBAR" in below):
+            if tag != "VBG":
+                opened += 1
+            continue
+        is_not = token.lower in NOT
+        if before.lower in ("and", "or", "but") and not is_not:
+            continue
+        finite = is_finite(token, before) and token.tag != "VB"
+        if not finite and _follows_auxiliary(tree, max(head + 1, i - 3), i):
+            continue
+        if is_not and before.lower not in OPENERS:
+            return True
+        is_verb = token.tag in ("VBD", "VBN")
+        if finite or (is_verb and not morphology.is_participle(token.lower)):
+            if not opened:
+                return True
+            opened -= 1
+        elif is_verb:
+            if tag.startswith(("NN", "JJ")) and before.tag in _BEFORE_MODIFIERS:
+                continue
+            if before.lower in OPENERS | ADVERBIAL:
+                opened -= 1
+            elif opened:
+                opened -= token.tag == "VBD"
+            else:
+                is_past = token.tag == "VBD" and "SBAR" not in below
+                if is_past or morphology.lemma(token.lower, "VBN") in DISPOSITIONS:
+                    return True
+        elif token.tag in ("JJ", "JJR") and not opened and not below & {"SBAR", "S"}:
+            is_last = _is_after_noun(tree, i, tag)
+            if is_last and token.lower not in LIKE_PREPOSITIONS:
+                return True
+    return False
+
+
+_BEFORE_MODIFIERS = ("DT", "JJ", "IN", "PRP$", "POS", "CC", "TO", "HYPH")
+
+
+def _opens_clause(tree: Tree, i: int, next_tag: str, is_below: bool) -> bool:
+    """Return whether token ``i`` opens a clause; ``is_below`` if an SBAR holds it."""
+    token, before = tree.tokens[i], tree.tokens[i - 1]
+    is_adverbial = token.lower in ADVERBIAL and is_below
+    if token.lower == "as":  # "allowed as damages should be small"
+        is_adverbial = before.lower in ("far", "long", "soon")
+        if next_tag in ("DT", "EX", "NNP", "PRP", "PRP$"):
+            is_adverbial = True
+    return (token.lower in OPENERS or is_adverbial) and token.tag != "DT"
+
+
+def _follows_auxiliary(tree: Tree, start: int, end: int) -> bool:
+    """Return whether an auxiliary stands between two tokens."""
+    for token in tree.tokens[start:end]:
+        if token.tag.startswith(VERBAL) and token.lower in MODALS | BE | HAVE | DO:
+            return True
+    return False
+
+
+def _is_after_noun(tree: Tree, i: int, next_tag: str) -> bool:
+    """Return whether the adjective at ``i`` follows a noun and has none after it."""
+    if next_tag not in ("", "IN", "TO", "WRB", ".", ":"):
+        return False
+    before = tree.tokens[:i]
+    while before[-1].tag.startswith("RB"):
+        before = before[:-1]
+    return before[-1].tag.startswith(("NN", "CD"))

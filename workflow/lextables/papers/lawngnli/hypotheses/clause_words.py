@@ -1,0 +1,356 @@
+"""What the words of a clause are: its subject's noun, and its verb's form.
+
+Taggers take many participles of headlines for past tenses, and some past tenses for
+participles ("conviction reversed", "employee confessed").  `verb_form` decides.
+"""
+
+from collections.abc import Sequence
+from enum import Enum
+from itertools import pairwise
+
+from lextables.papers.lawngnli.hypotheses import morphology
+from lextables.papers.lawngnli.hypotheses.tree import (
+    Clause,
+    Node,
+    Token,
+    Tree,
+    Verbs,
+    core,
+    path_to,
+    verbs,
+)
+from lextables.papers.lawngnli.hypotheses.vocabulary import (
+    ADVERBIAL,
+    BE,
+    BESIDE,
+    DO,
+    FINITE,
+    HAVE,
+    LAWS,
+    MEASURES,
+    MODALS,
+    NOMINATIVE,
+    NOT,
+    OPENERS,
+    QUOTES,
+    REDUCED,
+    STATING,
+    SUBORDINATORS,
+    TIMES,
+)
+
+
+class VerbForm(Enum):
+    """What the first verb of a predicate is."""
+
+    FINITE = "a finite verb"
+    PARTICIPLE = "a participle without an auxiliary"
+    UNCLEAR = "a past tense or a participle"
+
+
+# Places in a clause.
+
+
+def labels_above(node: Node, i: int) -> set[str]:
+    """Return the labels of the constituents of ``node`` that hold token ``i``."""
+    return {inner.label for inner in path_to(node, i)[1:-1]}
+
+
+def outside(clause: Clause, start: int, *below: str) -> list[int]:
+    """Return the tokens from ``start`` on that no node labelled ``below`` holds.
+
+    They are indices, up to the end of the clause.
+    """
+    places = []
+    for i in range(start, clause.node.end):
+        if labels_above(clause.node, i).isdisjoint(below):
+            places.append(i)
+    return places
+
+
+def word_before(tree: Tree, i: int) -> str:
+    """Return the lower-cased token before ``i``, quotation marks skipped."""
+    for token in reversed(tree.tokens[:i]):
+        if token.text not in QUOTES:
+            return token.lower
+    return ""
+
+
+# The subject.
+
+
+def head_noun(tree: Tree, subject: Node) -> int:
+    """Return the index of the last noun or pronoun of the subject's core."""
+    base = core(subject)
+    for i in reversed(range(base.start, base.end)):
+        if tree.tokens[i].tag.startswith(("NN", "PRP")):
+            return i
+    return base.end - 1
+
+
+def acts(tree: Tree, noun: int, agents: frozenset[str]) -> bool:
+    """Return whether a noun is one of ``agents``, or the name of one.
+
+    A name has a capital and is not that of a law.
+    """
+    token = tree.tokens[noun]
+    singular = morphology.singular(token.text)
+    if singular in agents:
+        return True
+    if noun == 0 and singular != token.lower:
+        return False
+    is_name = token.tag.startswith("NNP") and token.text[:1].isupper()
+    return is_name and singular not in LAWS
+
+
+# The verbs.
+
+
+def is_auxiliary(word: str, following: str) -> bool:
+    """Return whether a verb is the auxiliary of a verb with the tag ``following``."""
+    if word in BE:
+        return following in ("VBN", "VBG", "VBD", "VB")
+    if word in HAVE:
+        return following in ("VBN", "VBD")
+    if word in DO:
+        # "Did not set aside" is often tagged so.
+        return following in ("VB", "VBP", "VBN", "VBD")
+    return word in MODALS or word == "need" or word in REDUCED
+
+
+def is_finite(token: Token, before: Token) -> bool:
+    """Return whether a token can only be a finite verb, even if it is tagged as a noun."""
+    has_tag = token.tag in ("MD", "VBZ", "VBP")
+    if has_tag or token.lower in FINITE | {"has", "had", "have"}:
+        return before.lower != "to"
+    if token.tag not in ("NNS", "NNPS"):
+        return False
+    return morphology.lemma(token.lower, "VBZ") in morphology.VERBS_ALONE
+
+
+def verbs_of(tree: Tree, clause: Clause) -> Verbs | None:
+    """Return the verbs of the predicate, corrected where parsers commonly err.
+
+    A reduced relative that was taken for the predicate is left out: "inmate subjected to
+    discipline is entitled".
+    """
+    if clause.predicate.label != "VP":
+        return None
+    group = verbs(tree, clause.predicate, is_auxiliary, NOT)
+    if group is None or not _may_be_reduced(tree, clause, group):
+        return group
+    later = later_finite(tree, clause, group, FINITE)
+    if not later:
+        return group
+    between = {token.lower for token in tree.tokens[group.main : later[0]]}
+    if between & (SUBORDINATORS | {"after", "before", "since", "until"}):
+        return group
+    return Verbs((later[0],))
+
+
+def _may_be_reduced(tree: Tree, clause: Clause, group: Verbs) -> bool:
+    """Return whether the verb may be a participle, and a later finite verb the predicate."""
+    if verb_form(tree, clause, group) is not VerbForm.FINITE:
+        return True
+    form = tree.tokens[group.first].lower
+    if form in HAVE or len(group.chain) > 1 or not morphology.is_participle(form):
+        return False
+    return not acts(tree, head_noun(tree, clause.subject), morphology.AGENTS)
+
+
+def later_finite(
+    tree: Tree, clause: Clause, group: Verbs, words: frozenset[str]
+) -> list[int]:
+    """Return where the finite verbs ``words`` follow, in no clause below or coordination."""
+    own = {*group.chain, *group.peers, *group.main_peers}
+    places = []
+    for i in outside(clause, group.main + 1, "SBAR", "S", "PRN"):
+        token = tree.tokens[i]
+        has_tag = token.tag in ("MD", "VBZ", "VBP", "VBD")
+        if token.lower in words and has_tag and i not in own:
+            places.append(i)
+    return places
+
+
+def verb_in_subject(tree: Tree, clause: Clause) -> bool:
+    """Return whether a finite verb is parsed as the subject: "Amendment bars suit"."""
+    base = core(clause.subject)
+    for before, token in pairwise(tree.tokens[base.start : base.end]):
+        if token.tag not in ("NNS", "NNPS") or not morphology.is_verb(token.lower):
+            continue
+        if before.lower in ("amendment", "clause", "section"):
+            return True
+        if is_finite(token, before):
+            return True
+    return False
+
+
+def verb_as_noun(tree: Tree, start: int, end: int) -> bool:
+    """Return whether a finite verb is taken for a noun: "company engaged in plans sues"."""
+    for before, token in pairwise(tree.tokens[start - 1 : end]):
+        if token.tag in ("NNS", "NNPS") and is_finite(token, before):
+            return True
+    return False
+
+
+def participle_of(tree: Tree, clause: Clause) -> int | None:
+    """Return the index of the participle that is the predicate's only verb, or None."""
+    group = verbs_of(tree, clause)
+    if group is None or verb_form(tree, clause, group) is not VerbForm.PARTICIPLE:
+        return None
+    return group.first
+
+
+def verb_form(tree: Tree, clause: Clause, group: Verbs) -> VerbForm:
+    """Return whether the phrase has a finite verb, or is a participle.
+
+    The form decides where it can be one of the two only; else what follows the verb: an
+    agent, an object or none; else, for verbs that need no object, whether the subject is
+    one that acts.
+    """
+    token = tree.tokens[group.first]
+    word = token.lower
+    if word in ("having", "being"):
+        return VerbForm.PARTICIPLE
+    if len(group.chain) > 1 or word in HAVE:
+        return VerbForm.FINITE
+    if token.tag not in ("VBN", "VBD", "VBG"):
+        return VerbForm.FINITE
+    if not morphology.is_past(word):
+        is_present = morphology.finite_tag(word, token.tag) == "VBZ"
+        return VerbForm.FINITE if is_present else VerbForm.PARTICIPLE
+    noun = head_noun(tree, clause.subject)
+    if tree.tokens[noun].lower in NOMINATIVE or not morphology.is_participle(word):
+        return VerbForm.FINITE
+    return _past_form(tree, clause, group.first, noun)
+
+
+def _past_form(tree: Tree, clause: Clause, verb: int, noun: int) -> VerbForm:
+    """Return the form of a verb that can be past tense or participle.
+
+    ``noun`` is the subject's.
+    """
+    tokens = tree.tokens
+    base = morphology.lemma(tokens[verb].lower, "VBD")
+    if base in morphology.INTRANSITIVE:
+        return VerbForm.FINITE
+    after = _nodes_after(tree, clause, verb)
+    if not after:
+        return _form_without_object(tree, clause, verb, noun)
+    following = after[0]
+    word = tokens[following.start].lower
+    if word == "by":
+        return VerbForm.PARTICIPLE
+    is_governed = word.removeprefix("up") == morphology.GOVERNING.get(base)
+    if is_governed and tokens[following.start + 1].tag not in ("IN", "TO"):
+        return VerbForm.FINITE
+    label = _label(tree, following)
+    agent = acts(tree, noun, morphology.AGENTS)
+    grants = acts(tree, noun, morphology.AUTHORITIES)
+    if _is_object(tree, following, label):
+        return _form_before_object(base, agent, grants)
+    if label in ("ADJP", "JJ"):
+        return VerbForm.PARTICIPLE
+    if base in morphology.ATTEMPTING and any(
+        tokens[node.start].lower == "to" for node in after[1:]
+    ):
+        return VerbForm.FINITE  # "Congress endeavored, in the Act, to correct it"
+    if label == "S" and word == "to":
+        intends = agent and base in morphology.INTENDING
+        if intends or base in morphology.ATTEMPTING:
+            return VerbForm.FINITE
+        return VerbForm.PARTICIPLE
+    is_clause = label in ("S", "SBAR")
+    keeps_object = base in morphology.RECEIVING and word not in ADVERBIAL
+    if keeps_object and label in ("S", "SBAR", "VP") and word not in ("that", "to"):
+        return VerbForm.PARTICIPLE if agent else VerbForm.UNCLEAR
+    if is_clause and word not in ADVERBIAL | {"for"}:
+        is_told = base in morphology.TELLING
+        return VerbForm.PARTICIPLE if is_told else VerbForm.FINITE
+    for node in after:
+        if node.label == "SBAR" and tokens[node.start].lower == "that":
+            # Else as in "impressed with the idea that".
+            return VerbForm.FINITE if base in STATING else VerbForm.UNCLEAR
+    if _has_later_object(after):
+        return VerbForm.UNCLEAR
+    return _form_without_object(tree, clause, verb, noun)
+
+
+def _form_before_object(base: str, acts: bool, grants: bool) -> VerbForm:
+    """Return the form of the verb ``base`` before an object.
+
+    ``acts`` and ``grants`` tell whether the subject is one that acts or grants.
+    """
+    if grants:
+        return VerbForm.FINITE
+    if base in morphology.PREDICATING:
+        return VerbForm.UNCLEAR if acts else VerbForm.PARTICIPLE
+    if base in morphology.RECEIVING:
+        return VerbForm.PARTICIPLE if acts else VerbForm.UNCLEAR
+    return VerbForm.FINITE
+
+
+def _form_without_object(tree: Tree, clause: Clause, verb: int, noun: int) -> VerbForm:
+    """Return the form of a verb that has no object."""
+    token = tree.tokens[verb]
+    if morphology.lemma(token.lower, "VBD") in morphology.ABSOLUTE:
+        agent = acts(tree, noun, morphology.AGENTS)
+        return VerbForm.FINITE if agent else VerbForm.PARTICIPLE
+    # A past tense without its object is the tagger's mistake, but only in a headline.
+    if token.tag == "VBD" and _is_full_style(tree, clause.subject):
+        return VerbForm.UNCLEAR
+    return VerbForm.PARTICIPLE
+
+
+def _nodes_after(tree: Tree, clause: Clause, verb: int) -> list[Node]:
+    """Return the nodes beside and after a verb, without adverbs and quotation marks."""
+    nodes = []
+    for node in path_to(clause.node, verb)[-2].children:
+        first = tree.tokens[node.start]
+        is_beside = node.label in BESIDE and first.text != "["
+        is_mark = node.is_leaf and first.lower in QUOTES
+        if node.start > verb and not is_beside and not is_mark:
+            nodes.append(node)
+    return nodes
+
+
+def _label(tree: Tree, node: Node) -> str:
+    """Return the label of a node, corrected where parsers commonly err."""
+    first = tree.tokens[node.start]
+    if node.label == "PRN":
+        return "NP"
+    if node.label == "VP" and first.tag == "VB":
+        return "NP"  # "exception barred claim", a noun taken for a verb
+    if node.label in ("TO", "VP") and first.lower == "to":
+        return "S"
+    return node.label
+
+
+def _is_object(tree: Tree, node: Node, label: str) -> bool:
+    """Return whether a node with this label is a noun phrase and not a measure of time."""
+    first = tree.tokens[node.start].lower
+    is_amount = label == "ADJP" and first in ("less", "more", "fewer")
+    if not is_amount and label != "NP" and not label.startswith("NN"):
+        return False
+    words = set(tree.words(node))
+    has_measure = tree.tokens[node.start].tag == "CD" and words & MEASURES
+    return not has_measure and not words <= TIMES
+
+
+def _has_later_object(after: Sequence[Node]) -> bool:
+    """Return whether an object follows a preposition: "assigned to wife one-half interest"."""
+    labels = [node.label for node in after]
+    return ("PP", "NP") in pairwise(labels)
+
+
+def _is_full_style(tree: Tree, subject: Node) -> bool:
+    """Return whether the subject has the article or the like that headlines leave out."""
+    first = tree.tokens[core(subject).start]
+    has_article = first.tag in ("DT", "PDT", "PRP$", "EX")
+    return has_article and first.lower not in ("no", "all", "any")
+
+
+def opens_clause(token: Token) -> bool:
+    """Return whether a token opens a clause of its own with a finite verb."""
+    tags = ("IN", "WDT", "WP", "WP$", "WRB")
+    return token.lower in OPENERS and token.tag in tags

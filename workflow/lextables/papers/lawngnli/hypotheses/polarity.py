@@ -1,0 +1,182 @@
+"""Changes of a sentence's negation, and the words that change with it.
+
+"did not find any error" becomes "found some error".
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from lextables.papers.lawngnli.hypotheses.clause_words import (
+    labels_above,
+    outside,
+    word_before,
+)
+from lextables.papers.lawngnli.hypotheses.tree import (
+    Clause,
+    Edit,
+    Tree,
+    delete,
+    replace,
+)
+from lextables.papers.lawngnli.hypotheses.vocabulary import (
+    ASSERTED,
+    LIMITS,
+    MODALS,
+    NOT,
+    UNDER_NEGATION,
+    WEAK,
+    WHICHEVER,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A hypothesis that the algorithm does not take, and why; it leaves the data set (A.1.3)."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """The edits of one rule to one sentence; ``negated`` if they remove a negation."""
+
+    edits: tuple[Edit, ...]
+    kind: str
+    negated: bool
+
+
+def cased(model: str, words: str) -> tuple[str, ...]:
+    """Return ``words``, the first with the capital and the bracketed letter of ``model``."""
+    is_bracketed = model[2:3] == "]"
+    letter = model[1] if is_bracketed else model[0]
+    first = words[0].upper() if letter.isupper() else words[0]
+    if is_bracketed:
+        first = f"[{first}]"
+    return tuple((first + words[1:]).split(" "))
+
+
+def without_negation(
+    tree: Tree, clause: Clause, i: int, edits: Sequence[Edit], kind: str
+) -> Change | Rejected:
+    """Return the change that removes a negation by ``edits``.
+
+    The words after token ``i`` that need the negation change too.  After a modal "any"
+    stands by itself ("may consider any evidence") and is left.  In a clause below it may
+    mean some or all, which is rejected: "not shown that any teacher preached".
+    """
+    tokens = tree.tokens
+    predicate = tokens[clause.subject.end : clause.predicate.start + 2]
+    has_modal = any(token.lower in MODALS for token in predicate)
+    all_edits = list(edits)
+    for j in range(i + 1, clause.node.end):
+        word, before = tokens[j].lower, tokens[j - 1].lower
+        if word not in UNDER_NEGATION:
+            continue
+        if word == "until":
+            if "not" not in [token.lower for token in tokens[i + 1 : j]]:
+                all_edits.append(replace(j, "before"))
+        elif "SBAR" in labels_above(clause.node, j):
+            if before in ("that", "whether"):
+                return Rejected("any in a clause below")
+        elif not word.startswith("any") or not (has_modal or before in WHICHEVER):
+            new = UNDER_NEGATION[word]
+            all_edits.append(delete(j) if new is None else replace(j, new))
+    return Change(tuple(all_edits), kind, True)
+
+
+def with_negation(
+    tree: Tree,
+    clause: Clause,
+    verbs: tuple[int, int],
+    edits: Sequence[Edit],
+    kind: str,
+) -> Change:
+    """Return the change that adds a negation by ``edits``.
+
+    ``verbs`` are the first and the main verb.  After the main one "some" changes to "any",
+    after the first "already" to "yet"; "some 40 million people" are about as many, and
+    stay.
+    """
+    first, main = verbs
+    all_edits = list(edits)
+    for i in outside(clause, first + 1, "SBAR"):
+        word, following = tree.tokens[i].lower, tree.tokens[i + 1 : i + 2]
+        is_number = any(token.tag == "CD" for token in following)
+        is_after = i > main or word == "already"
+        if word in ASSERTED and is_after and not is_number:
+            all_edits.append(replace(i, ASSERTED[word]))
+    return Change(tuple(all_edits), kind, False)
+
+
+def change_either(tree: Tree, clause: Clause, i: int, end: int) -> Change | Rejected:
+    """Change "neither … nor" to "either … or", or back, from token ``i`` to ``end``."""
+    old, joiner, new, new_joiner = "either", "or", "neither", "nor"
+    is_negated = tree.tokens[i].lower == "neither"
+    if is_negated:
+        old, joiner, new, new_joiner = new, new_joiner, old, joiner
+    edits = [replace(i, *cased(tree.tokens[i].text, new))]
+    for j in range(i + 1, end):
+        if tree.tokens[j].lower == joiner:
+            edits.append(replace(j, new_joiner))
+    kind = f"{old} to {new}"
+    if is_negated:
+        return without_negation(tree, clause, i, edits, kind)
+    return Change(tuple(edits), kind, False)
+
+
+# What a new negation would be read with.
+
+
+def is_contrasted(tree: Tree, places: Iterable[int]) -> bool:
+    """Return whether a negation at one of ``places`` is set against what is said.
+
+    "A tax, not a penalty".
+    """
+    tokens = tree.tokens
+    for i in places:
+        if tokens[i].lower not in NOT:
+            continue
+        joiners = (",", "but", "and", "or", "if", "though", "although")
+        if word_before(tree, i) in joiners:
+            return True
+        if "but" in [token.lower for token in tokens[i:]]:
+            return True
+    words = [token.lower for token in tokens]
+    return any(
+        word in ("though", "although") and following in NOT
+        for word, following in pairwise(words)
+    )
+
+
+def says_how_often(tree: Tree, places: Iterable[int]) -> bool:
+    """Return whether a phrase says in how many cases: "at times", "in some States"."""
+    for i in places:
+        word, following = tree.tokens[i].lower, tree.tokens[i + 1].lower
+        if (word, following) == ("at", "times"):
+            return True
+        is_share = following in WEAK | {"some", "occasion", "occasions"}
+        if word in ("in", "on", "under") and is_share:
+            return True
+    return False
+
+
+def is_limited(tree: Tree, start: int) -> bool:
+    """Return whether "at best" or the like follows.
+
+    A negation would deny the limit alone.
+    """
+    words = [token.lower for token in tree.tokens[start:]]
+    return any(word == "at" and last in LIMITS for word, last in pairwise(words))
+
+
+def is_only_if(tree: Tree, clause: Clause, start: int) -> bool:
+    """Return whether "only if", "only by" or the like follows.
+
+    "Not lawful only if" may be read both ways.
+    """
+    for only, after in pairwise(tree.tokens[start : clause.node.end]):
+        is_joined = after.tag in ("IN", "WRB", "RP") and after.lower not in ("to", "of")
+        if only.lower == "only" and is_joined:
+            return True
+    return False

@@ -1,0 +1,132 @@
+"""Rule 1 of the contradiction algorithm: indefinite pronouns of the subject (A.1.5, item 1)."""
+
+from lextables.papers.lawngnli.hypotheses.adjective_phrases import (
+    is_predicate,
+    predicate_head,
+)
+from lextables.papers.lawngnli.hypotheses.clause_words import (
+    VerbForm,
+    verb_form,
+    verbs_of,
+)
+from lextables.papers.lawngnli.hypotheses.polarity import (
+    Change,
+    Rejected,
+    cased,
+    change_either,
+    is_contrasted,
+    with_negation,
+    without_negation,
+)
+from lextables.papers.lawngnli.hypotheses.tree import (
+    Clause,
+    Edit,
+    Node,
+    Token,
+    Tree,
+    core,
+    replace,
+)
+from lextables.papers.lawngnli.hypotheses.verb_phrases import negation_of
+from lextables.papers.lawngnli.hypotheses.vocabulary import PRONOUNS, VERBAL
+
+
+def indefinite_pronoun(tree: Tree, clause: Clause) -> Change | Rejected | None:
+    """Change the first contradictable indefinite pronoun of the subject.
+
+    Pronouns and the determiners of the same form: "some", "any" and "no", "someone" and
+    the like, "either … or" and "neither … nor", "not all".  Only the noun phrase's own
+    words count, and the word before, which parsers often leave outside the phrase.  Those
+    of the phrases and clauses that follow its noun do not: "persons with some interest"
+    says nothing of "some persons".
+    """
+    tokens = tree.tokens
+    group = verbs_of(tree, clause)
+    if group is not None and tokens[group.first - 1].lower == "to":
+        return Rejected("bare verb")  # "no power in courts to act"
+    if group is None or verb_form(tree, clause, group) is VerbForm.PARTICIPLE:
+        head = predicate_head(tree, clause)
+        if head is None or tokens[head].tag == "VBG":
+            return None
+        if not is_predicate(tree, clause, head, is_negated=True):
+            return None
+    verb = tokens[clause.predicate.start if group is None else group.first]
+    base = core(clause.subject)
+    first = max(clause.node.start, clause.subject.start - 1)
+    for i in range(first, base.end):
+        outcome = _contradicted(tree, clause, base, i, verb)
+        if outcome is not None:
+            return outcome
+    return None
+
+
+def _contradicted(
+    tree: Tree, clause: Clause, base: Node, i: int, verb: Token
+) -> Change | Rejected | None:
+    """Return the outcome for the word at ``i``; None if it is no such pronoun.
+
+    ``base`` is the core of the subject, ``verb`` the first of the predicate.
+    """
+    tokens = tree.tokens
+    text, word, following = tokens[i].text, tokens[i].lower, tokens[i + 1].lower
+    joiners = [child for child in clause.subject.children if child.label == "CC"]
+    is_joined = base is not clause.subject and len(joiners) > 0
+    match word:
+        case "neither" | "either":
+            if tokens[i + 1].tag.startswith(VERBAL):
+                return Rejected("inverted clause")
+            return change_either(tree, clause, i, clause.subject.end)
+        case "no" | "none" | "nobody" | "nothing" if is_joined:
+            return Rejected("negation in a coordinated subject")
+        case "no" | "any" if following in ("doubt", "wonder", "number"):
+            return Rejected(f"{word} {following}")
+        case "no" if following == "one":
+            edit = Edit(i, i + 2, cased(text, "someone"))
+        case "no":
+            edit = replace(i, *cased(text, "some"))
+        case "none" if following != "of":
+            return Rejected("none alone")
+        case "none" if verb.tag == "VBZ" or verb.lower == "was":
+            edit = replace(i, *cased(text, "one"))
+        case "none" | "nobody" | "nothing":
+            edit = replace(i, *cased(text, PRONOUNS[word]))
+        case "not" if following != "guilty":
+            edit = Edit(i, i + 2, cased(text, tokens[i + 1].text))
+            kind = "not in the subject removed"
+            return without_negation(tree, clause, i, [edit], kind)
+        case "some" if "others" in [token.lower for token in tokens[i:]]:
+            return Rejected("some and others")
+        case "some" | "any":
+            if _holds_clause(tree, clause.subject):
+                return Rejected("structure unclear")
+            if is_joined:
+                return None
+            negative = "no" if i + 1 < base.end else "none"
+            return _negative_subject(tree, clause, replace(i, *cased(text, negative)))
+        case _ if word in PRONOUNS:
+            edit = replace(i, *cased(text, PRONOUNS[word]))
+            return _negative_subject(tree, clause, edit)
+        case _:
+            return None
+    last = clause.subject.end - 1
+    return without_negation(tree, clause, last, [edit], "negative subject removed")
+
+
+def _holds_clause(tree: Tree, subject: Node) -> bool:
+    """Return whether an article or pronoun follows a noun: "any damages he can prove"."""
+    for i in range(subject.start + 1, subject.end):
+        follows_noun = tree.tokens[i - 1].tag.startswith("NN")
+        if follows_noun and tree.tokens[i].tag in ("DT", "PRP", "PRP$"):
+            return True
+    return False
+
+
+def _negative_subject(tree: Tree, clause: Clause, edit: Edit) -> Change | Rejected:
+    """Return the change to a negative subject; before a negated verb it is rejected."""
+    group = verbs_of(tree, clause)
+    if group is not None and negation_of(tree, clause, group) is not None:
+        return Rejected("double negation")  # "no rights are not waived"
+    end = clause.subject.end
+    if is_contrasted(tree, range(end, clause.node.end)):
+        return Rejected("contrasted with a negation")
+    return with_negation(tree, clause, (end - 1, end - 1), [edit], "negative subject")

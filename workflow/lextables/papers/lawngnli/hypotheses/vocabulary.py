@@ -1,0 +1,185 @@
+"""Words that the contradiction rules know, in lower case."""
+
+NOT = frozenset({"not", "n't", "n’t", "never"})
+FOCUS = frozenset({"only", "merely", "just", "simply", "solely"})
+NEGATIVE_ADVERBS = frozenset(
+    {"hardly", "scarcely", "barely", "rarely", "seldom", "little", "few", "nowhere"}
+)
+# "Often must" and "often must not" may both be true, and so may "perhaps" and "perhaps not".
+PARTIAL = frozenset({"often", "frequently", "long", "occasionally"})
+POSSIBLY = frozenset(
+    "allegedly arguably maybe perhaps possibly presumably purportedly reportedly supposedly".split()
+)
+# Quantifiers Q for which "Q are" and "Q are not" may both be true; a share only where it ends its phrase,
+# "30 percent of voters", and not in "a 30 percent limit".
+WEAK = frozenset({"few", "many", "several", "certain", "various", "numerous", "half"})
+SHARES = frozenset({"percent", "%"})
+LIMITS = frozenset({"best", "least", "most", "worst"})  # after "at"
+
+# Each of the first is contradicted by the second; "anyone" and the like by the same as "someone".
+PRONOUNS = {
+    "someone": "no one",
+    "anyone": "no one",
+    "somebody": "nobody",
+    "anybody": "nobody",
+    "something": "nothing",
+    "anything": "nothing",
+    "nobody": "somebody",
+    "nothing": "something",
+    "none": "some",
+}
+NEGATIVE_PRONOUNS = frozenset({"nobody", "nothing", "none"})
+NEGATIVES = NEGATIVE_PRONOUNS | {"no", "neither", "nor", "nowhere"}
+QUOTES = frozenset({'"', "'", "''", "``", "`", "“", "”", "‘", "’", "[", "]"})
+# Words that occur only under a negation, and their replacements without it; None: dropped.
+UNDER_NEGATION = {
+    "any": "some",
+    "anyone": "someone",
+    "anybody": "somebody",
+    "anything": "something",
+    "until": "before",
+    "yet": "already",
+    "ever": None,
+}
+# The other way round; "before" says the same under a negation as "until".
+ASSERTED = {
+    "some": "any",
+    "someone": "anyone",
+    "somebody": "anybody",
+    "something": "anything",
+    "already": "yet",
+}
+# After these words "any" means whichever, with a negation or without.
+WHICHEVER = frozenset({"without", "than", "if", "before", "as"})
+
+VERBAL = ("VB", "MD")
+COMPLEMENTS = frozenset({"NP", "ADJP", "UCP"})
+# Words that may be between a verb and its object.
+BESIDE = ("ADVP", "RB", ",", "PRN", "PRT", "RP")
+BE = frozenset(
+    {"be", "am", "is", "are", "was", "were", "been", "being", "'s", "'re", "'m"}
+)
+HAVE = frozenset({"have", "has", "had", "having"})
+DO = frozenset({"do", "does", "did"})
+MODALS = frozenset(
+    {
+        "can",
+        "could",
+        "may",
+        "might",
+        "must",
+        "shall",
+        "should",
+        "will",
+        "would",
+        "cannot",
+        "ought",
+    }
+)
+AUXILIARIES = MODALS | BE | HAVE | DO
+REDUCED = {"ca": "can", "wo": "will", "sha": "shall"}
+FINITE = MODALS | {"am", "is", "are", "was", "were"}
+# Verbs with which "may" means possibility, not permission: "may not" does not deny that.
+STATES = frozenset(
+    "affect appear arise be become cause constitute contain create depend deter encourage exist facilitate "
+    "give have impair imply include increase indicate involve justify lead mean occur pose present prevent "
+    "raise reduce reflect remain require result seem suggest support turn undermine violate warrant".split()
+)
+NOMINATIVE = frozenset("he i it she they we".split())
+# Names of these are no one's who acts.
+LAWS = frozenset(
+    "act amendment article bill clause code constitution convention doctrine exemption form order "
+    "proviso rule section statute table title treaty".split()
+)
+COLLECTIVES = frozenset(
+    "counsel data half majority media minority number people personnel police rest staff".split()
+)
+TIMES = frozenset(
+    "day earlier last later month next once term this time today twice week year yesterday".split()
+)
+MEASURES = frozenset(
+    "days feet foot hours inches miles months percent times weeks yards years".split()
+)
+# Adverbs that link a sentence to the one before; a negation comes after them, before other adverbs.
+LINKS = frozenset(
+    "accordingly consequently hence here however instead likewise moreover nevertheless nonetheless now "
+    "otherwise similarly then there therefore thus".split()
+)
+# Adverbs of a whole sentence; a negation comes after them.
+SENTENCE_ADVERBS = frozenset(
+    "apparently certainly clearly evidently likely obviously plainly probably surely undoubtedly "
+    "unquestionably".split()
+)
+SUBORDINATORS = frozenset(
+    "although because if that though unless when where whether which while who".split()
+)
+CONDITIONS = frozenset(
+    "although because if once though unless until when where while".split()
+)
+ADVERBIAL = frozenset(
+    "after although as because before if since so though unless until when where while".split()
+)
+# Words that open a clause of their own with a finite verb.
+OPENERS = frozenset(
+    "although because how if once that though unless what when whenever where whereas whether which "
+    "while who whom whose why".split()
+)
+# Verbs by whose participle headlines say what a court or an agency did.
+DISPOSITIONS = frozenset(
+    "admit affirm allow approve award ban bar convict deem deny disapprove dismiss disqualify enforce "
+    "enjoin entitle exclude exempt find forbid grant hold impose invalidate justify limit order "
+    "overrule permit preclude presume prohibit protect reject remand require reverse set strike "
+    "suppress suspend sustain toll uphold vacate violate void waive".split()
+)
+# Words after "no" in phrases that negate the verb: "in no way", "by no means".
+MANNERS = frozenset(
+    {"way", "time", "event", "case", "means", "circumstances", "sense", "respect"}
+)
+# Words in "-ing" that may start an adverbial before a clause.
+PREPOSITIONS = frozenset(
+    "according assuming barring concerning considering during following notwithstanding pending "
+    "regarding".split()
+)
+# How parentheticals start that say what a court did; parsers take these verbs for adjectives or nouns too.
+REPORTS = frozenset(
+    "affirming allowing applying approving arguing awarding citing collecting concluding construing "
+    "declining denying describing discussing distinguishing enforcing excluding explaining finding granting "
+    "holding interpreting invalidating listing noting observing overruling permitting providing quoting "
+    "reasoning recognizing refusing rejecting remanding requiring reversing stating striking suggesting "
+    "summarizing surveying sustaining upholding vacating".split()
+)
+# Adjectives that start a prepositional phrase: "date relative to filing deadline".
+LIKE_PREPOSITIONS = frozenset(
+    {"relative", "prior", "subsequent", "pursuant", "due", "such", "same"}
+)
+
+
+# Verbs of which a clause with "that" may be the object, other words between.
+STATING = frozenset(
+    "acknowledge add admit agree allege argue assert assume believe claim conclude contend decide declare "
+    "determine emphasize ensure establish explain feel find hold imply indicate insist know make mean note "
+    "observe order point prove provide realize reason recognize require rule say see show state stress "
+    "suggest think understand".split()
+)
+# Participles that state a decision; others only describe: "money paid for a grove".
+VERDICTS = DISPOSITIONS - {
+    "find",
+    "impose",
+    "limit",
+    "set",
+    "strike",
+    "toll",
+} | frozenset(
+    "adjudge authorize bind construe consider declare disallow estop foreclose immunize moot need permit "
+    "pre-empt preempt read reinstate revoke satisfy warrant".split()
+)
+# Adjectives that judge; of others a phrase may only describe: "provisions consistent with the Act".
+JUDGING = frozenset(
+    "adequate appropriate binding compelling constitutional controlling discretionary effective enough "
+    "excessive exempt guilty immaterial immune improper inadequate inappropriate ineffective insufficient "
+    "invalid irrelevant lawful mandatory moot necessary overbroad premature proper sufficient unclear "
+    "unconstitutional unlawful unnecessary valid void".split()
+)
+DESCRIBING = frozenset(
+    "attributable comparable payable possible right subject traceable".split()
+)
