@@ -53,17 +53,10 @@ rule spans_features:
         "../scripts/spans_features.py"
 
 
-# EDGAR's contracts, or those of the sample.
-def contracts_for_pretraining(wildcards):
-    if CONFIG.data == "release":
-        return edgar_contracts(PROJECT)
-    return PROJECT.tables(wildcards.dataset, "contracts")
-
-
 # Masked language modelling on contracts.
 rule spans_pretrain:
     input:
-        contracts=contracts_for_pretraining,
+        contracts=SPAN_RUNS.pretraining_contracts,
     output:
         weights=directory(f"{PRETRAINED_FOLDER}/weights"),
         record=f"{PRETRAINED_FOLDER}/run.json",

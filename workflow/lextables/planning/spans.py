@@ -8,6 +8,7 @@ from snakemake.iocontainers import Wildcards
 
 from lextables.pipeline.errors import BadInput
 from lextables.planning.runs import Runs
+from lextables.planning.sources import edgar_contracts
 from lextables.tasks.plan import Spec
 from lextables.tasks.spans.plan import SpanTask
 from lextables.tasks.spans.settings import CuttingSettings
@@ -131,6 +132,13 @@ class SpanRuns:
         """Input: the weights of another run whose tokenizer cuts the windows, if any."""
         sources = self._reader_of_windows(wildcards).sources
         return [self.runs.file(source, "weights") for source in sources]
+
+    def pretraining_contracts(self, wildcards: Wildcards) -> list[str]:
+        """Input: EDGAR's contracts, or those of the sample."""
+        project = self.runs.project
+        if project.config.data == "release":
+            return edgar_contracts(project)
+        return project.tables(wildcards.dataset, "contracts")
 
     def encoding(self, wildcards: Wildcards) -> dict[str, Any]:
         """Param: the settings of the vectors of units.
