@@ -9,16 +9,16 @@ import pytest
 from snakemake.iocontainers import Wildcards
 from snakemake.rules import Rule
 
+import planned_project
 from lextables import ROOT
 from lextables.models.resolve import MIRROR
 from lextables.models.spending import Limits
 from lextables.models.weights import PLACES
-from lextables.pipeline import registry
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import Run
 from lextables.planning import scripts
 from lextables.planning.job_resources import JobResources, per_attempt
-from lextables.planning.project import load, source_files
+from lextables.planning.project import source_files
 from lextables.planning.runs import Runs
 from lextables.planning.sources import SourceParams, hub_weights
 from lextables.tasks.plan import Spec
@@ -28,14 +28,10 @@ from lextables.tasks.resources import Work
 @pytest.fixture
 def planned(monkeypatch, tmp_path):
     """Plans with a configuration; the working folder is new."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv(PLACES, "{}")
-    monkeypatch.setenv("LEXTABLES_SUBMITTED", "{}")
 
     def plan(**config):
-        defaults = registry.mapping(ROOT / "config.yaml")
-        path = Path(os.path.relpath(ROOT))
-        return load(ROOT, path, defaults, {"papers": ["maud"], **config})
+        chosen = {"papers": ["maud"], **config}
+        return planned_project.load(monkeypatch, tmp_path, **chosen)
 
     return plan
 

@@ -1,16 +1,10 @@
 """Inputs and params of the rules of tables, the report, exports and overlaps."""
 
-import os
-from pathlib import Path
-
 import pytest
 from snakemake.iocontainers import Wildcards
 
-from lextables import ROOT
-from lextables.models.weights import PLACES
-from lextables.pipeline import registry
+import planned_project
 from lextables.planning.overlaps import Overlaps
-from lextables.planning.project import load
 from lextables.planning.publish import Exports
 from lextables.planning.report import Report, identity
 from lextables.planning.tables import Tables, run_folders
@@ -21,14 +15,9 @@ DATA = "results/sample/data"
 @pytest.fixture
 def planned(monkeypatch, tmp_path):
     """Plans with a configuration; the working folder is new."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv(PLACES, "{}")
-    monkeypatch.setenv("LEXTABLES_SUBMITTED", "{}")
 
     def plan(*papers, **config):
-        defaults = registry.mapping(ROOT / "config.yaml")
-        path = Path(os.path.relpath(ROOT))
-        return load(ROOT, path, defaults, {"papers": [*papers], **config})
+        return planned_project.load(monkeypatch, tmp_path, papers=[*papers], **config)
 
     return plan
 

@@ -1,0 +1,171 @@
+"""Checks and messages of a command, and the expected cost of its jobs."""
+
+import json
+from types import SimpleNamespace
+
+import pytest
+from snakemake.iocontainers import Wildcards
+
+import planned_project
+from lextables.models.resolve import Model
+from lextables.pipeline.errors import BadInput
+from lextables.planning import command_line
+from lextables.planning.estimate import (
+    VOLUME_BYTES,
+    Estimates,
+    targets_of_plan,
+)
+from lextables.planning.job_resources import JobResources
+from lextables.planning.runs import Runs
+from lextables.tasks.plan import Spec
+
+
+@pytest.fixture
+def project(monkeypatch, tmp_path):
+    return planned_project.load(monkeypatch, tmp_path, papers=["maud"])
+
+
+@pytest.fixture
+def estimates(project):
+    shards = {"us-1": ["us/1", "us/2"]}
+    return Estimates(project, JobResources(Runs(project)), shards)
+
+
+def job(rule, number=1, norun=False, **wildcards):
+    return SimpleNamespace(
+        rule=SimpleNamespace(name=rule),
+        wildcards=Wildcards(fromdict=wildcards),
+        jobid=number,
+        is_norun=norun,
+    )
+
+
+def test_a_faulty_configuration_ends_the_run_with_its_message():
+    def fail(what):
+        raise BadInput(what, where="config")
+
+    with pytest.raises(SystemExit, match="config: wrong"):
+        command_line.or_exit(fail, "wrong")
+    assert command_line.or_exit(max, 1, 2) == 2
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("cuad_table2", "papers leaves cuad out; add it there"),
+        ("maud_table_4", "there is no such target; nearest: maud_table4"),
+        ("zzz", "nearest: snakemake --list-target-rules"),
+        ("capsules", "was removed in 1.0"),
+    ],
+)
+def test_an_unknown_target_ends_the_run(project, target, message):
+    with pytest.raises(SystemExit, match=message):
+        command_line.check_targets(project, {target}, {"maud", "maud_table4"})
+
+
+def test_known_targets_and_files_are_accepted(project, tmp_path):
+    (tmp_path / "file").touch()
+    targets = {"maud", "file", "results/any.csv"}
+    command_line.check_targets(project, targets, {"maud"})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "no_cores", "message"),
+    [
+        (["--config", "a=1", "-C", "b=2"], False, "--config is given twice"),
+        ([], True, "--cores 0"),
+    ],
+)
+def test_an_option_without_effect_ends_the_run(
+    monkeypatch, arguments, no_cores, message
+):
+    monkeypatch.setattr("sys.argv", ["bin/snakemake", *arguments])
+    with pytest.raises(SystemExit, match=message):
+        command_line.check_options(no_cores)
+
+
+def test_skipped_volumes_are_named(tmp_path, caplog, monkeypatch):
+    folders = [tmp_path / "sources/caselaw", tmp_path / "data/caselaw"]
+    for folder in folders:
+        folder.mkdir(parents=True)
+    absent = [f"us/{number}" for number in range(11)]
+    (folders[0] / "us-1.json").write_text(json.dumps({"absent": absent}))
+    (folders[0] / "us-2.json").write_text(json.dumps({"absent": ["us/98"]}))
+    (folders[1] / "us-2.json").write_text(json.dumps({"set_aside": ["us/99"]}))
+    shown = []
+    monkeypatch.setattr(command_line, "show_last", shown.append)
+    command_line.show_skipped_volumes(str(tmp_path), ["us-1", "us-2", "us-3"])
+    (text,) = shown
+    assert "us/9 and 2 more; --forcerun" in text
+    command_line.show_skipped_volumes(str(tmp_path), ["us-3"])
+    assert len(shown) == 1
+
+
+@pytest.mark.parametrize(
+    ("made", "kind"),
+    [
+        (job("table", paper="maud", table="x"), ("table", "maud", "")),
+        (job("maud_data"), ("data", "maud", "")),
+        (
+            job("maud_retrieve_dense_1", dataset="maud", model="m"),
+            ("retrieve_dense", "maud", "m"),
+        ),
+        (
+            job("spans_vectors", dataset="cuad", encoder="e"),
+            ("spans_vectors", "cuad", "e"),
+        ),
+        (job("fetch_source", source="maud", file="f"), ("fetch_source", "maud", "")),
+        (job("other_data"), ("other_data", "", "")),
+    ],
+)
+def test_the_kind_of_a_job_is_that_of_the_records(estimates, made, kind):
+    assert estimates.kind(made) == kind
+
+
+def test_seconds_are_those_of_the_most_similar_records(estimates, monkeypatch):
+    records = {("a", "d", "m"): [4.0, 8.0], ("a",): [0.2], (): [50.0]}
+    monkeypatch.setattr(Estimates, "_recorded_seconds", lambda self: records)
+    jobs = [
+        job("a", 1, dataset="d", model="m"),
+        job("a", 2, dataset="other"),
+        job("b", 3),
+        job("all", 4, norun=True),
+    ]
+    assert estimates.seconds(jobs) == ({1: 6.0, 2: 1.0, 3: 50.0}, {2, 3})
+
+
+def test_bytes_of_downloads(estimates):
+    volumes = job("caselaw_volumes", shard="us-1")
+    assert estimates.transferred(volumes) == (2 * VOLUME_BYTES, 2 * VOLUME_BYTES)
+    assert estimates.transferred(job("table")) == (0, 0)
+    size, download = estimates.transferred(
+        job("fetch_source", source="privacy", file="questions.ndjson")
+    )
+    assert size > 0 and download == 0  # the sample is here
+
+
+def test_weights_that_are_not_here_are_downloaded(estimates, monkeypatch):
+    model = Model(use="x", kind="encoder", hub="a/b", licence="MIT", parameters=10)
+    monkeypatch.setitem(estimates.project.context.models, "known", model)
+    monkeypatch.setitem(estimates.project.weight_paths, "here/now", {"folder": "x"})
+    places = [
+        ("a/b", "hub", "known"),
+        ("c/d", "hub", "unknown"),
+        ("here/now", "hub", "known"),
+        ("results/x/weights", "hub", "known"),
+        ("e/f", "mirror", "known"),
+    ]
+    specs = []
+    for location, found, name in places:
+        specs.append(Spec({"weights": location, "found": found, "model": name}))
+    assert estimates.downloads_of(specs) == {"a/b": 40, "c/d": None}
+
+
+def test_a_plan_is_of_the_other_targets_and_needs_a_dry_run():
+    run = SimpleNamespace(is_dry_run=True, targets={"plan", "maud"})
+    assert targets_of_plan(run, ["all"]) == []
+    run.targets = {"plan"}
+    assert targets_of_plan(run, ["all"]) == ["all"]
+    run.is_dry_run = False
+    with pytest.raises(BadInput, match="a plan needs a dry run"):
+        targets_of_plan(run, ["all"])
