@@ -191,7 +191,7 @@ def test_encoders_but_not_bm25_can_read_documents_by_paragraphs():
         if "documents" in spec.settings
     }
     assert (read["bi-encoder-minilm"], read["by-paragraphs"]) == ("whole", "paragraphs")
-    assert rows["MiniLM by paragraphs / None"].runs and "bm25" not in read
+    assert rows["MiniLM by paragraphs / None"].runs and read["bm25"] == "whole"
     task["retrievers"]["bm25"]["documents"] = ["paragraphs"]
     with pytest.raises(ValidationError, match="bm25: bm25 reads documents whole"):
         RetrievalTask.model_validate(task)

@@ -9,8 +9,10 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
 from transformers import BertConfig, BertModel, set_seed
 
+from killed import killed
 from lextables.models import bi_encoder, cross_encoder
 from lextables.models.bi_encoder_training import GradedSoftmax
+from lextables.models.checkpoints import Checkpoints
 from lextables.pipeline.dataset import read, write
 from lextables.tasks.retrieval import bi_encoder_tuning, cross_encoder_tuning, training
 from lextables.tasks.retrieval.bi_encoder_tuning import graded_batches
@@ -165,24 +167,13 @@ def test_a_search_in_mixed_precision_scores_as_the_saved_model(
     } == scores
 
 
-class Killed(Exception):
-    pass
-
-
 @pytest.mark.parametrize("kind", TUNINGS)
-def test_a_resumed_training_has_the_same_weights(kind, settings, tmp_path, monkeypatch):
+def test_a_resumed_training_has_the_same_weights(kind, settings, tmp_path):
     _, whole = train(kind, settings, tmp_path / "whole")
     assert train(kind, settings, tmp_path / "other", seed=1)[1] != whole
 
-    def killed(model, folder):
-        raise Killed
-
-    with monkeypatch.context() as patched:
-        patched.setattr(training, "save", killed)
-        with pytest.raises(Killed):
-            train(kind, settings, tmp_path / "cut")
-    (work,) = (tmp_path / "cut/work").iterdir()
-    (work / "checkpoint-4/whole").unlink()
+    with killed(Checkpoints, "on_save", call=2):
+        train(kind, settings, tmp_path / "cut")
     record, cut = train(kind, settings, tmp_path / "cut")
     assert record["resumed_from_update"] == 2
     assert cut == whole

@@ -14,30 +14,26 @@ from lextables.pipeline.run import chosen, counts_of, identity, recorded
 from lextables.tasks.retrieval import collection, training
 from lextables.tasks.retrieval.collection import ranked
 
+params, wildcards = snakemake.params, snakemake.wildcards
+searching = wildcards.experiment == "search"
 with job(snakemake.log[0]) as log:
-    choice, where = chosen(snakemake.input.choice), device.pick(snakemake.params.device)
-    settings, searching = (
-        snakemake.params.settings | choice,
-        snakemake.wildcards.experiment == "search",
-    )
+    choice, where = chosen(snakemake.input.choice), device.pick(params.device)
+    settings = {**params.settings, **choice}
     with recorded(snakemake.output.record, settings) as record:
-        record |= {"device": device.describe(where)} | (
-            {"choice": choice} if choice else {}
-        )
-        tuning = import_module(
-            f"lextables.tasks.retrieval.{snakemake.params.tuning}_tuning"
-        )
-        data = collection.load(snakemake.input.data, snakemake.params.task)
-        owner = identity(
-            counts_of(snakemake.input.census), snakemake.params.code, device.kind(where)
-        )
-        seed, work = int(snakemake.wildcards.seed), Path(snakemake.params.work)
+        record["device"] = device.describe(where)
+        if choice:
+            record["choice"] = choice
+        tuning = import_module(f"lextables.tasks.retrieval.{params.tuning}_tuning")
+        data = collection.load(snakemake.input.data, params.task)
+        counts = counts_of(snakemake.input.census)
+        owner = identity(counts, params.code, device.kind(where))
+        seed, work = int(wildcards.seed), Path(params.work)
         run = training.Training(tuning, data, settings, seed, where, work, owner)
         if searching:
             hits = [ranked(path) for path in snakemake.input.candidates]
-            record |= training.search(run, hits, snakemake.output.predictions)
+            record.update(training.search(run, hits, snakemake.output.predictions))
         else:
-            record |= training.train(run, snakemake.output.weights)
+            record.update(training.train(run, snakemake.output.weights))
         log.info("%s", record)
     if searching:
         clear(work)

@@ -39,19 +39,17 @@ def finetune(
         documents=settings["documents"],
         seed=seed,
     )
-    queries = {query: number for number, query in enumerate(texts)}
-    documents = {
-        document: number for number, document in enumerate(sorted(collection.documents))
-    }
-    gains = {
-        (queries[query], documents[document]): gain
-        for query in queries
-        for document, gain in collection.judged[query].items()
-    }
+    query_number = {query: number for number, query in enumerate(texts)}
+    documents = sorted(collection.documents)
+    document_number = {name: number for number, name in enumerate(documents)}
+    gains = {}
+    for query, number in query_number.items():
+        for document, gain in collection.judged[query].items():
+            gains[number, document_number[document]] = gain
     names = "learning_rate temperature updates batch_size bf16 save_every".split()
     resumed = bi_encoder_training.finetune(
         model,
-        [(queries[query], documents[document]) for query, document in batches],
+        [(query_number[query], document_number[name]) for query, name in batches],
         list(texts.values()),
         [collection.documents[document] for document in documents],
         gains,
@@ -89,30 +87,27 @@ def graded_batches(
     say nothing about order.
     """
     generator = np.random.default_rng(seed)
-    graded = {query: of for query, of in sorted(judged.items()) if any(of.values())}
-    order = _endless(list(graded), generator)
-    streams = {query: _by_gain(of, generator) for query, of in graded.items()}
-    return [
-        (query, next(streams[query][place % len(streams[query])]))
-        for _ in range(updates * batch_size // documents)
-        for query in [next(order)]
-        for place in range(documents)
-    ]
+    relevant = {query: of for query, of in sorted(judged.items()) if any(of.values())}
+    order = _endless(list(relevant), generator)
+    streams = {query: _by_gain(of, generator) for query, of in relevant.items()}
+    pairs = []
+    for _ in range(updates * batch_size // documents):
+        query = next(order)
+        for place in range(documents):
+            of_gain = streams[query][place % len(streams[query])]
+            pairs.append((query, next(of_gain)))
+    return pairs
 
 
 def _by_gain(
     judged: Mapping[str, float], generator: np.random.Generator
 ) -> list[Iterator[str]]:
     """Return an endless iterator over the documents of each gain, the highest gain first."""
-    return [
-        _endless(
-            sorted(
-                document for document, its_gain in judged.items() if its_gain == gain
-            ),
-            generator,
-        )
-        for gain in sorted(set(judged.values()), reverse=True)
-    ]
+    documents: dict[float, list[str]] = {}
+    for document, gain in sorted(judged.items()):
+        documents.setdefault(gain, []).append(document)
+    gains = sorted(documents, reverse=True)
+    return [_endless(documents[gain], generator) for gain in gains]
 
 
 def _endless(names: Sequence[str], generator: np.random.Generator) -> Iterator[str]:

@@ -1,8 +1,8 @@
 """The runs of a retrieval task: retrievers, alone or with a reranker; both may be fine-tuned."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, TypeVar
 
 from pydantic import PositiveFloat, PositiveInt, field_validator, model_validator
 
@@ -32,7 +32,10 @@ from lextables.tasks.plan import (
 USER_MAX_LENGTH = 512
 BM25 = {"k1": 0.9, "b": 0.4}  # Anserini's defaults
 Reading = Literal["whole", "paragraphs", "filtered"]
+RowType = TypeVar("RowType", bound=Entry)
 Found = dict[str, tuple[Run, ...]] | Missing
+READ_WHOLE = ("bm25", "fusion", "linear")  # kinds
+NO_ENCODER = "feedback needs a fusion whose last system is a bi-encoder"
 NO_PROMPT = (
     "the paper does not state its prompt; a row with another prompt is additional"
 )
@@ -81,6 +84,23 @@ class Retriever(Entry):
     lenient: bool = False
     also_trained_on: tuple[str, ...] = ()
 
+    def fault(self) -> str:
+        """What is wrong with the fields of this kind; empty if nothing is."""
+        if bool(self.of) != (self.kind == "fusion"):
+            return "only a fusion has `of`, and it needs it"
+        is_trainable = self.topics and self.penalty and not self.reranked
+        if self.kind == "linear" and not is_trainable:
+            return "a linear retriever needs topics, a penalty and reranked: false"
+        if self.kind in READ_WHOLE and self.documents != ("whole",):
+            return f"{self.kind} reads documents whole"
+        if self.kind == "okapi" and "paragraphs" in self.documents:
+            return "okapi reads documents whole or filtered"
+        if len(self.shares) not in (0, len(self.of)):
+            return "`shares` needs a value for each system in `of`, or none"
+        if self.feedback and not self.of:
+            return NO_ENCODER
+        return ""
+
     @property
     def reranked_reading(self) -> str:
         """How documents are read for the hits that rerankers get."""
@@ -88,11 +108,13 @@ class Retriever(Entry):
 
     def conditions(self, forms: Sequence[str]) -> dict[str, tuple[str, str]]:
         """{condition of a run: (the form of the queries, how documents are read)}."""
-        return {
-            form if read == self.documents[0] else f"{form}-{read}": (form, read)
-            for form in forms
-            for read in self.documents
-        }
+        conditions = {}
+        for form in forms:
+            for read in self.documents:
+                is_first = read == self.documents[0]
+                name = form if is_first else f"{form}-{read}"
+                conditions[name] = (form, read)
+        return conditions
 
 
 class Reranker(Entry):
@@ -121,14 +143,13 @@ class Reranker(Entry):
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
+        """Raise `ValueError` if a kind lacks a field, or has one of another kind."""
         if bool(self.model) == (self.kind == "okapi"):
             raise ValueError(
                 f"the reranker {self.row!r} needs a model; only okapi has none"
             )
-        if any(
-            bool(part) != (self.kind == "classifier")
-            for part in (self.of, self.head, self.by)
-        ):
+        is_classifier = self.kind == "classifier"
+        if {bool(self.of), bool(self.head), bool(self.by)} != {is_classifier}:
             raise ValueError(
                 f"the reranker {self.row!r}: only a classifier has of, head and by, and it needs all"
             )
@@ -216,7 +237,8 @@ class RetrievalTask(Entry):
     @field_validator("metrics", "choose_by")
     @classmethod
     def _known(cls, names: Any) -> Any:
-        for name in (names,) if isinstance(names, str) else names:
+        listed = (names,) if isinstance(names, str) else names
+        for name in listed:
             try:
                 by_name(name)
             except BadInput as error:
@@ -225,63 +247,45 @@ class RetrievalTask(Entry):
 
     @model_validator(mode="after")
     def _first_stages(self) -> Self:
-        if not self.asking and any(
-            one.kind == "language-model" for one in self.rerankers.values()
-        ):
+        """Raise `ValueError` for keys that are used twice, and for a wrong first stage."""
+        kinds = {reranker.kind for reranker in self.rerankers.values()}
+        if "language-model" in kinds and not self.asking:
             raise ValueError(
                 "rerankers that are language models need `asking` with the names of prompts"
             )
         tuned = {
             key for key, tuned in self.finetuned.items() if tuned.kind == "bi-encoder"
         }
-        if twice := tuned & self.retrievers.keys():
+        twice = tuned & self.retrievers.keys()
+        if twice:
             raise ValueError(
                 f"{min(twice)} is the key of a retriever and of a fine-tuned model; rename one of them"
             )
-        single = tuned | {
-            key
-            for key, retriever in self.retrievers.items()
-            if retriever.kind != "fusion"
-        }
         for key, retriever in self.retrievers.items():
-            if bool(retriever.of) != (retriever.kind == "fusion"):
-                raise ValueError(
-                    f"retrievers.{key}: only a fusion has `of`, and it needs it"
-                )
-            learns = retriever.topics and retriever.penalty and not retriever.reranked
-            if retriever.kind == "linear" and not learns:
-                raise ValueError(
-                    f"retrievers.{key}: a linear retriever needs topics, a penalty and reranked: false"
-                )
-            if retriever.documents != ("whole",) and retriever.kind in (
-                "bm25",
-                "fusion",
-                "linear",
-            ):
-                raise ValueError(
-                    f"retrievers.{key}: {retriever.kind} reads documents whole"
-                )
-            if "paragraphs" in retriever.documents and retriever.kind == "okapi":
-                raise ValueError(
-                    f"retrievers.{key}: okapi reads documents whole or filtered"
-                )
-            if len(retriever.shares) not in (0, len(retriever.of)):
-                raise ValueError(
-                    f"retrievers.{key}: `shares` needs a value for each system in `of`, or none"
-                )
-            last = self.retrievers.get(retriever.of[-1]) if retriever.of else None
-            encodes = retriever.of and (
-                not last or (last.kind, last.documents) == ("bi-encoder", ("whole",))
-            )
-            if retriever.feedback and not encodes:
-                raise ValueError(
-                    f"retrievers.{key}: feedback needs a fusion whose last system is a bi-encoder"
-                )
-            if unknown := set(retriever.of) - single:
-                raise ValueError(
-                    f"retrievers.{key}: {min(unknown)} is no other retriever or fine-tuned bi-encoder"
-                )
+            fault = retriever.fault() or self._fault_of_fusion(retriever, tuned)
+            if fault:
+                raise ValueError(f"retrievers.{key}: {fault}")
         return self
+
+    def _fault_of_fusion(self, fusion: Retriever, tuned: Set[str]) -> str:
+        """What is wrong with the systems of a fusion; empty if nothing is."""
+        if not fusion.of:
+            return ""
+        last = self.retrievers.get(fusion.of[-1])
+        encodes = last is None or (last.kind, last.documents) == (
+            "bi-encoder",
+            ("whole",),
+        )
+        if fusion.feedback and not encodes:
+            return NO_ENCODER
+        single = set(tuned)
+        for key, retriever in self.retrievers.items():
+            if retriever.kind != "fusion":
+                single.add(key)
+        unknown = set(fusion.of) - single
+        if unknown:
+            return f"{min(unknown)} is no other retriever or fine-tuned bi-encoder"
+        return ""
 
 
 class RetrievalPlanner(Planner):
@@ -311,30 +315,20 @@ class RetrievalPlanner(Planner):
         self.found: list[Row] = []
 
     def rows(self) -> list[Row]:
-        retrievers = dict(self.task.retrievers)
-        of_vectors = (
-            one.documents for one in retrievers.values() if one.kind == "bi-encoder"
-        )
-        documents = next(of_vectors, ("whole",))
-        encoders = self.user_panels(
-            Retriever, ["bi-encoder"], kind="bi-encoder", documents=documents
-        )
-        retrievers.update(encoders)
-        fusions = {
-            key: retrievers.pop(key)
-            for key in [*retrievers]
-            if retrievers[key].kind == "fusion"
-        }
-        first = {
-            key: self.retrieve(key, retriever) for key, retriever in retrievers.items()
-        }
+        """The rows of retrievers, then those of fine-tuned retrievers and of fusions."""
+        retrievers, fusions = self.retrievers(), {}
+        first: dict[str, Found] = {}
         for key, retriever in retrievers.items():
+            if retriever.kind == "fusion":
+                fusions[key] = retriever
+            else:
+                first[key] = self.retrieve(key, retriever)
+        for key, retriever in retrievers.items():
+            if key in fusions:
+                continue
             self.found.append(self.system(retriever, None, first[key]))
-            if (
-                retriever.kind == "embedding-api"
-                or not retriever.reranked
-                or retriever.index == "corpus"
-            ):
+            is_api = retriever.kind == "embedding-api"
+            if is_api or not retriever.reranked or retriever.index == "corpus":
                 continue
             hits = self.hits_to_rerank(retriever, first[key])
             self.zero_shot(key, retriever, hits)
@@ -346,6 +340,18 @@ class RetrievalPlanner(Planner):
         for key, fusion in fusions.items():
             self.found.append(self.system(fusion, None, self.fuse(key, fusion, first)))
         return self.found
+
+    def retrievers(self) -> dict[str, Retriever]:
+        """The retrievers of the registry, then the user's, which read documents like the first encoder."""
+        retrievers = dict(self.task.retrievers)
+        documents = [
+            retriever.documents
+            for retriever in retrievers.values()
+            if retriever.kind == "bi-encoder"
+        ]
+        fields = {"kind": "bi-encoder", "documents": [*documents, ("whole",)][0]}
+        retrievers.update(self.user_panels(Retriever, ["bi-encoder"], **fields))
+        return retrievers
 
     def submitted_row(self, extra: SubmittedFiles) -> Row:
         """The row of submitted predictions, for the first form of the queries only."""
@@ -375,118 +381,111 @@ class RetrievalPlanner(Planner):
         additional: bool = False,
         pairwise: bool = False,
     ) -> Row:
-        missing = isinstance(outcome, Missing)
-        first_stage = (
-            retriever
-            if isinstance(retriever, Retriever)
-            else Retriever(row="", kind="bi-encoder")
-        )
-        readings = {
-            name: read
-            for name, (_, read) in first_stage.conditions(self.task.forms).items()
-        }
-        # The row of a retriever has the runs of the readings that need no GPU.
-        left_out = not (reranker or self.context.gpu) and {*first_stage.needs_gpu} & {
-            *readings.values()
-        }
-        second, fused = (
-            reranker.row if reranker else "None",
-            getattr(retriever, "of", ()),
-        )
-        parts = [*map(self.first_stage, fused)] or [retriever, reranker]
-        models = [self.model_of(system) for system in parts if system and system.model]
-        tuned = any(isinstance(system, Finetuned) for system in parts)
-        learnt = any(
-            getattr(system, "kind", None) in ("linear", "classifier")
-            for system in parts
-        )
+        """The row of a retriever, alone or with a reranker: its runs, or the reason without them."""
+        is_plain = isinstance(retriever, Retriever)
+        first_stage = retriever if is_plain else Retriever(row="", kind="bi-encoder")
+        conditions = first_stage.conditions(self.task.forms)
+        readings = {name: read for name, (_, read) in conditions.items()}
+        left_out = set(first_stage.needs_gpu) & set(readings.values())
+        reason, runs = "", outcome
+        if isinstance(outcome, Missing):
+            reason, runs = outcome.reason, {}
+        elif left_out and not (reranker or self.context.gpu):
+            # The row of a retriever has the runs of the readings that need no GPU.
+            reason = NO_GPU
+        if reranker:
+            readings = dict.fromkeys(self.task.forms, first_stage.reranked_reading)
+        second = reranker.row if reranker else "None"
+        last = reranker or retriever
+        parts = self.parts(retriever, reranker)
+        kinds = {part.kind for part in parts}
+        is_tuned = any(isinstance(part, Finetuned) for part in parts)
         return Row(
             f"{retriever.row} / {second}",
             additional=additional or retriever.additional,
-            asked=getattr(reranker, "kind", None) == "language-model",
-            reason=outcome.reason if missing else NO_GPU if left_out else "",
-            parameters=self.context.parameters(*models),
-            trained=tuned or learnt,
-            averages=self.task.averages if tuned else 1,
-            baseline=getattr(retriever, "baseline", False) and reranker is None,
-            lenient=getattr(retriever, "lenient", False),
-            runs={} if missing else outcome,
+            asked=last.kind == "language-model",
+            reason=reason,
+            parameters=self.context.parameters(*self.models_of(parts)),
+            trained=is_tuned or bool(kinds & {"linear", "classifier"}),
+            averages=self.task.averages if is_tuned else 1,
+            baseline=first_stage.baseline and reranker is None,
+            lenient=first_stage.lenient,
+            runs=runs,
             about={
                 "retriever": retriever.row,
                 "reranker": second,
                 "reranked": reranker is not None,
-                "tuned": tuned,
-                "fused": bool(fused),
+                "tuned": is_tuned,
+                "fused": bool(first_stage.of),
                 "pairwise": pairwise,
                 "documents": first_stage.reranked_reading,
-                "read": dict.fromkeys(self.task.forms, first_stage.reranked_reading)
-                if reranker
-                else readings,
-                "model": (reranker or retriever).model,
+                "read": readings,
+                "model": last.model,
             },
         )
 
-    def model_of(self, system: Retriever | Reranker | Finetuned) -> str:
-        """The registered model of a system; a classifier has a key in the panel of another task instead."""
-        if getattr(system, "kind", None) == "classifier" and system.of in self.others:
-            return self.others[system.of].task.models[system.model].model
-        return system.model
+    def parts(
+        self, retriever: Retriever | Finetuned, reranker: Reranker | Finetuned | None
+    ) -> list[Retriever | Reranker | Finetuned]:
+        """The systems that a row consists of: those of a fusion, or its two stages."""
+        if isinstance(retriever, Retriever) and retriever.of:
+            return [self.first_stage(key) for key in retriever.of]
+        return [retriever, reranker] if reranker else [retriever]
+
+    def models_of(self, parts: Sequence[Retriever | Reranker | Finetuned]) -> list[str]:
+        """The registered models of systems.
+
+        A classifier has a key in the panel of another task instead.
+        """
+        models = []
+        for part in parts:
+            if part.kind == "classifier" and part.of in self.others:
+                models.append(self.others[part.of].task.models[part.model].model)
+            elif part.model:
+                models.append(part.model)
+        return models
 
     def wanted(self, form: str) -> list[str] | None:
         """The queries that are ranked in this form; None for all."""
         return None if form == self.MAIN else sorted(self.task.form_queries)
 
     def retrieve(self, key: str, retriever: Retriever) -> Found:
-        settings: dict[str, Any] = {
-            "kind": retriever.kind,
-            "pool": self.task.pool,
-            "top": self.task.top,
-        }
+        """The runs of a retriever without training, by condition."""
+        settings: dict[str, Any] = {"kind": retriever.kind, "pool": self.task.pool}
+        settings["top"] = self.task.top
         if retriever.kind == "bm25":
-            settings |= {"index": retriever.index or "corpus"} | BM25
+            settings.update(BM25, index=retriever.index or "corpus")
         elif retriever.kind == "linear":
-            settings |= {
-                "topics": retriever.topics,
-                "penalty": retriever.penalty,
-            } | BM25
+            settings.update(BM25, topics=retriever.topics, penalty=retriever.penalty)
         if retriever.model:
             weights = self.context.weights(retriever.model)
             if isinstance(weights, Missing):
                 return weights
-            settings |= model_settings(retriever.model, weights)
-            settings |= {"max_length": self.max_length(retriever.model)}
-            settings |= (
-                {"api": self.context.config.llm}
-                if retriever.kind == "embedding-api"
-                else {}
-            )
+            settings.update(model_settings(retriever.model, weights))
+            settings["max_length"] = self.max_length(retriever.model)
+            if retriever.kind == "embedding-api":
+                settings["api"] = self.context.config.llm
         found = {}
         for condition, (form, read) in retriever.conditions(self.task.forms).items():
             if read in retriever.needs_gpu and not self.context.gpu:
                 continue
-            of_form = {
-                "form": form,
-                "documents": read,
-                "queries": self.wanted(form),
-            }
-            found[condition] = (
-                self.add(self.run("retrieve", key, condition), settings | of_form),
-            )
+            of_form = {"form": form, "documents": read, "queries": self.wanted(form)}
+            run = self.run("retrieve", key, condition)
+            found[condition] = (self.add(run, {**settings, **of_form}),)
         return found
 
     def hits_to_rerank(self, retriever: Retriever, found: Found) -> Found:
         """{form: the runs whose hits rerankers get}."""
         if isinstance(found, Missing):
             return found
-        conditions = retriever.conditions(self.task.forms)
-        last = {
-            form: condition
-            for condition, (form, read) in conditions.items()
-            if read == retriever.reranked_reading
-        }
-        if not found.keys() >= {*last.values()}:
-            return Missing(NO_GPU)
-        return {form: found[condition] for form, condition in last.items()}
+        hits = {}
+        for condition, (form, read) in retriever.conditions(self.task.forms).items():
+            if read != retriever.reranked_reading:
+                continue
+            if condition not in found:
+                return Missing(NO_GPU)
+            hits[form] = found[condition]
+        return hits
 
     def first_stage(self, key: str) -> Retriever | Finetuned:
         """The system of a fusion with this key."""
@@ -498,55 +497,48 @@ class RetrievalPlanner(Planner):
         for part in parts:
             if isinstance(part, Missing):
                 return part
-        forms = [
-            form for form in self.task.forms if all(form in part for part in parts)
-        ]
-        shares = fusion.shares or (1.0,) * len(parts)
-        return {
-            form: self.fused(
-                key, form, [part[form] for part in parts], shares, fusion.feedback
-            )
-            for form in forms
-        }
+        fused = {}
+        for form in self.task.forms:
+            of_form = [part[form] for part in parts if form in part]
+            if len(of_form) == len(parts):
+                fused[form] = self.fused(key, form, of_form, fusion)
+        return fused
 
     def fused(
         self,
         key: str,
         form: str,
         parts: Sequence[tuple[Run, ...]],
-        shares: Sequence[float],
-        feedback: int | None,
+        fusion: Retriever,
     ) -> tuple[Run, ...]:
-        longest = max(parts, key=len)
+        """The runs of a fusion for a form of the queries, one per seed."""
         fused = []
-        for place, run in enumerate(longest):
+        for place, run in enumerate(max(parts, key=len)):
             needs = tuple(runs[place % len(runs)] for runs in parts)
-            settings = {
+            settings: dict[str, Any] = {
                 "kind": "fusion",
                 "form": form,
                 "queries": self.wanted(form),
                 "of": [needed.folder for needed in needs],
-                "shares": list(shares),
+                "shares": list(fusion.shares or (1.0,) * len(parts)),
                 "top": self.task.top,
             }
             stage, sources = "fuse", ()
-            if feedback:
+            if fusion.feedback:
                 encoder = self.specs[needs[-1]]
                 stage, sources = "feedback", encoder.sources
-                of_feedback = {"kind": "feedback", "feedback": feedback}
-                settings = {**encoder.settings, **settings, **of_feedback}
+                settings = {**encoder.settings, **settings, "kind": stage}
+                settings["feedback"] = fusion.feedback
             made = self.run(stage, key, form, run.seed)
             fused.append(self.add(made, settings, needs=needs, sources=sources))
         return tuple(fused)
 
     def max_length(self, model: str) -> int | None:
-        return (
-            self.context.models[model].max_length
-            if model in self.context.models
-            else None
-        )
+        registered = self.context.models.get(model)
+        return registered.max_length if registered else None
 
     def zero_shot(self, key: str, retriever: Retriever, first: Found) -> None:
+        """Add the rows of rerankers that are not trained here, for a retriever's hits."""
         rerankers = dict(self.task.rerankers)
         # Not additional here, so that a reason is shown if their weights are missing.
         encoders = self.user_panels(
@@ -557,40 +549,48 @@ class RetrievalPlanner(Planner):
         for name, reranker in rerankers.items():
             if reranker.kind == "classifier":
                 self.classified(key, name, retriever, reranker, first)
-                continue
-            if reranker.kind == "language-model":
+            elif reranker.kind == "language-model":
                 self.asked(key, name, retriever, reranker, first)
-                continue
-            weights = self.context.weights(reranker.model) if reranker.model else None
-            if isinstance(weights, Missing) or isinstance(first, Missing):
-                if retriever.additional or reranker.additional:
-                    continue  # an additional row without a value is not shown
-                outcome: Found = weights if isinstance(weights, Missing) else first
             else:
-                settings: dict[str, Any] = {
-                    "kind": reranker.kind,
-                    "documents": retriever.reranked_reading,
-                }
-                settings |= {"pool": "judged", "top": self.task.top}
-                if weights:
-                    settings |= model_settings(reranker.model, weights)
-                    settings |= {
-                        "max_length": self.max_length(reranker.model) or USER_MAX_LENGTH
-                    }
-                outcome = {
-                    form: (
-                        self.add(
-                            self.run("rerank", f"{key}+{name}", form),
-                            settings | {"form": form, "queries": self.wanted(form)},
-                            needs=hits,
-                        ),
-                    )
-                    for form, hits in first.items()
-                }
-            additional = reranker.additional or name not in self.task.rerankers
-            self.found.append(
-                self.system(retriever, reranker, outcome, additional=additional)
-            )
+                self.compared(key, name, retriever, reranker, first)
+
+    def compared(
+        self,
+        key: str,
+        name: str,
+        retriever: Retriever,
+        reranker: Reranker,
+        first: Found,
+    ) -> None:
+        """Add the row of a reranker that compares texts: an encoder or BM25."""
+        settings: dict[str, Any] = {
+            "kind": reranker.kind,
+            "documents": retriever.reranked_reading,
+            "pool": "judged",
+            "top": self.task.top,
+        }
+        outcome = first
+        if reranker.model:
+            weights = self.context.weights(reranker.model)
+            if isinstance(weights, Missing):
+                outcome = weights
+            else:
+                longest = self.max_length(reranker.model) or USER_MAX_LENGTH
+                settings.update(model_settings(reranker.model, weights))
+                settings["max_length"] = longest
+        if isinstance(outcome, Missing):
+            if retriever.additional or reranker.additional:
+                return  # an additional row without a value is not shown
+        else:
+            outcome = {}
+            for form, hits in first.items():
+                of_form = {"form": form, "queries": self.wanted(form)}
+                run = self.run("rerank", f"{key}+{name}", form)
+                added = self.add(run, {**settings, **of_form}, needs=hits)
+                outcome[form] = (added,)
+        additional = reranker.additional or name not in self.task.rerankers
+        row = self.system(retriever, reranker, outcome, additional=additional)
+        self.found.append(row)
 
     def asked(
         self,
@@ -605,49 +605,34 @@ class RetrievalPlanner(Planner):
         A published row is not run, because its prompt is unknown; an additional row has our prompt.  A model
         that is not in the paper reranks only BM25's hits.
         """
-        if retriever.additional or (reranker.additional and retriever.kind != "bm25"):
+        is_bm25 = retriever.kind == "bm25"
+        if retriever.additional or (reranker.additional and not is_bm25):
             return
-        ways = {"pointwise": self.task.forms} | (
-            {"pairwise": [self.MAIN]} if retriever.kind == "bm25" else {}
-        )
-        for way in ways if not reranker.additional else ():
-            self.found.append(
-                self.system(
-                    retriever, reranker, Missing(NO_PROMPT), pairwise=way == "pairwise"
-                )
-            )
+        ways = {"pointwise": self.task.forms}
+        if is_bm25:
+            ways["pairwise"] = (self.MAIN,)
+        if not reranker.additional:
+            for way in ways:
+                pairwise, missing = way == "pairwise", Missing(NO_PROMPT)
+                row = self.system(retriever, reranker, missing, pairwise=pairwise)
+                self.found.append(row)
         model = self.language_model(reranker.model)
         if isinstance(model, Missing) or isinstance(first, Missing):
             return  # an additional row without a value is not shown
         if not reranker.additional:
-            reranker = reranker.model_copy(
-                update={
-                    "row": additional_name(reranker.row, NOT_THEIRS),
-                    "additional": True,
-                }
-            )
+            reranker = _additional(reranker, NOT_THEIRS)
         for way, forms in ways.items():
-            outcome: Found = {
-                form: (
-                    self.add(
-                        self.run(ASK, f"{key}+{name}", f"{form}-{way}"),
-                        model
-                        | self.question(way)
-                        | {"form": form, "queries": self.wanted(form)},
-                        needs=first[form],
-                    ),
-                )
-                for form in forms
-            }
-            self.found.append(
-                self.system(
-                    retriever,
-                    reranker,
-                    outcome,
-                    additional=True,
-                    pairwise=way == "pairwise",
-                )
+            outcome = {}
+            for form in forms:
+                of_form = {"form": form, "queries": self.wanted(form)}
+                settings = {**model, **self.question(way), **of_form}
+                run = self.run(ASK, f"{key}+{name}", f"{form}-{way}")
+                outcome[form] = (self.add(run, settings, needs=first[form]),)
+            pairwise = way == "pairwise"
+            row = self.system(
+                retriever, reranker, outcome, additional=True, pairwise=pairwise
             )
+            self.found.append(row)
 
     def question(self, way: str) -> dict[str, Any]:
         """The settings of a language model for this way of asking."""
@@ -671,36 +656,32 @@ class RetrievalPlanner(Planner):
     ) -> None:
         """The row of a classifier that reranks a retriever's hits, with one run per seed of its training."""
         trained = self.classifiers(reranker)
-        if isinstance(trained, Missing) or isinstance(first, Missing):
+        missing = _missing(trained, first)
+        if missing:
             if not (retriever.additional or reranker.additional):
-                missing = trained if isinstance(trained, Missing) else first
                 self.found.append(self.system(retriever, reranker, missing))
             return
-        outcome = {
-            form: tuple(
-                self.add(
-                    self.run("rerank-classified", f"{key}+{name}", form, training.seed),
-                    self.classifier_settings(reranker, training)
-                    | {"documents": retriever.reranked_reading, "form": form},
-                    needs=hits,
-                    weights_of=training,
+        outcome = {}
+        for form, hits in first.items():
+            runs = []
+            for training in trained:
+                settings = self.classifier_settings(reranker, training)
+                settings.update(documents=retriever.reranked_reading, form=form)
+                run = self.run(
+                    "rerank-classified", f"{key}+{name}", form, training.seed
                 )
-                for training in trained
-            )
-            for form, hits in first.items()
-        }
+                runs.append(self.add(run, settings, needs=hits, weights_of=training))
+            outcome[form] = tuple(runs)
         if self.context.grid != PAPER_GRID and not reranker.additional:
-            difference = [
-                Difference(f"grid={PAPER_GRID}", f"{self.context.grid} budget")
-            ]
+            needs, ours = f"grid={PAPER_GRID}", f"{self.context.grid} budget"
+            difference = [Difference(needs, ours)]
             if not retriever.additional:
                 missing = Missing(reason_not_run(difference))
                 self.found.append(self.system(retriever, reranker, missing))
-            row = additional_name(reranker.row, difference)
-            reranker = reranker.model_copy(update={"row": row, "additional": True})
-        self.found.append(
-            self.system(retriever, reranker, outcome, additional=reranker.additional)
-        )
+            reranker = _additional(reranker, difference)
+        additional = reranker.additional
+        row = self.system(retriever, reranker, outcome, additional=additional)
+        self.found.append(row)
 
     def classifiers(self, reranker: Reranker) -> tuple[Run, ...] | Missing:
         """The trainings of a classifier, one per seed."""
@@ -725,29 +706,22 @@ class RetrievalPlanner(Planner):
         """The rows of fine-tuned cross-encoders; each retriever's hits select the best trial."""
         for name, tuned in self.finetuned("cross-encoder").items():
             weights = self.context.weights(tuned.model)
-            if isinstance(weights, Missing) or isinstance(first, Missing):
-                missing = weights if isinstance(weights, Missing) else first
-                self.found.append(
-                    self.system(retriever, tuned, missing, additional=tuned.additional)
-                )
+            missing = _missing(weights, first)
+            additional = tuned.additional
+            if missing:
+                row = self.system(retriever, tuned, missing, additional=additional)
+                self.found.append(row)
                 continue
-            grid = self.grid(tuned)
             runs = self.reranked(key, name, tuned, weights, first[self.MAIN])
-            differences = [] if tuned.additional else self.differences(grid, len(runs))
-            if differences:
-                missing = Missing(reason_not_run(differences))
-                self.found.append(self.system(retriever, tuned, missing))
-                tuned = tuned.model_copy(
-                    update={
-                        "row": additional_name(tuned.row, differences),
-                        "additional": True,
-                    }
-                )
-            self.found.append(
-                self.system(
-                    retriever, tuned, {self.MAIN: runs}, additional=tuned.additional
-                )
-            )
+            if not additional:
+                differences = self.differences(self.grid(tuned), len(runs))
+                if differences:
+                    missing = Missing(reason_not_run(differences))
+                    self.found.append(self.system(retriever, tuned, missing))
+                    tuned, additional = _additional(tuned, differences), True
+            outcome = {self.MAIN: runs}
+            row = self.system(retriever, tuned, outcome, additional=additional)
+            self.found.append(row)
 
     def grid(self, tuned: Finetuned) -> RetrievalGrid:
         return tuned.grids.get(self.context.grid) or self.task.grids[self.context.grid]
@@ -809,44 +783,31 @@ class RetrievalPlanner(Planner):
         In a grid with several trials, the best trial is selected by reranking ``hits``, or without hits by
         ranking all candidates; ``chosen`` is then the name of the model.
         """
-        grid = self.grid(tuned)
-        settings = model_settings(tuned.model, weights) | grid.training()
-        settings |= {"grid": self.context.grid, "kind": tuned.kind}
+        grid, budget = self.grid(tuned), self.context.grid
+        settings = {**model_settings(tuned.model, weights), **grid.training()}
+        settings.update(grid=budget, kind=tuned.kind)
         if tuned.kind == "bi-encoder":
-            settings |= {"temperature": tuned.temperature, "documents": tuned.documents}
-        trials = [
-            Trial(
-                rate_name(rate), {"learning_rate": rate, "updates": list(grid.updates)}
-            )
-            for rate in grid.learning_rates
-        ]
-        choice, trained = None, name
-        if len(trials) * len(grid.updates) > 1:
-            found = self.search(
-                name,
-                self.context.grid,
-                settings,
-                trials,
-                self.seeds(grid),
-                needs=self.candidates(),
-            )
-            trained = chosen
-            choice = self.add(
-                self.run("choice", trained, self.context.grid),
-                {
-                    "grid": self.context.grid,
-                    "trials": [trial.settings for trial in trials],
-                },
-                needs=(*hits, *found),
-            )
-        return [
-            self.add(
-                self.run("train", trained, self.context.grid, seed),
-                settings | ({} if choice else trials[0].settings),
-                choice=choice,
-            )
-            for seed in self.seeds(grid)
-        ]
+            settings["temperature"] = tuned.temperature
+            settings["documents"] = tuned.documents
+        trials = []
+        for rate in grid.learning_rates:
+            tried = {"learning_rate": rate, "updates": list(grid.updates)}
+            trials.append(Trial(rate_name(rate), tried))
+        seeds = self.seeds(grid)
+        if len(trials) * len(grid.updates) == 1:
+            settings.update(trials[0].settings)
+            runs = [self.run("train", name, budget, seed) for seed in seeds]
+            return [self.add(run, settings) for run in runs]
+        found = self.search(
+            name, budget, settings, trials, seeds, needs=self.candidates()
+        )
+        choice = self.add(
+            self.run("choice", chosen, budget),
+            {"grid": budget, "trials": [trial.settings for trial in trials]},
+            needs=(*hits, *found),
+        )
+        runs = [self.run("train", chosen, budget, seed) for seed in seeds]
+        return [self.add(run, settings, choice=choice) for run in runs]
 
     def candidates(self) -> tuple[Run, ...]:
         """The runs whose hits a search reranks: those of the published retrievers that are reranked."""
@@ -859,10 +820,23 @@ class RetrievalPlanner(Planner):
 
     def differences(self, grid: RetrievalGrid, seeds: int) -> list[Difference]:
         """The differences of fine-tuning under ``grid`` from the paper's settings."""
-        words = [
-            f"{grid.updates[-1]} updates of {grid.batch_size} pairs of {grid.max_length} tokens"
-        ]
-        return self.budget(grid, words) + fewer_seeds(seeds, self.task.averages)
+        pairs = f"{grid.batch_size} pairs of {grid.max_length} tokens"
+        budget = self.budget(grid, [f"{grid.updates[-1]} updates of {pairs}"])
+        return budget + fewer_seeds(seeds, self.task.averages)
+
+
+def _missing(*outcomes: Any) -> Missing | None:
+    """The first of ``outcomes`` that is missing, if any."""
+    for outcome in outcomes:
+        if isinstance(outcome, Missing):
+            return outcome
+    return None
+
+
+def _additional(system: RowType, differences: Sequence[Difference]) -> RowType:
+    """The additional system with these differences from the published one."""
+    row = additional_name(system.row, differences)
+    return system.model_copy(update={"row": row, "additional": True})
 
 
 TASK = RetrievalTask

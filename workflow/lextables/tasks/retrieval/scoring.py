@@ -2,7 +2,7 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 from lextables.metrics import STRICT
 from lextables.metrics.ranking import by_name, strict_reading
 from lextables.pipeline.dataset import Row, read
-from lextables.tasks.retrieval.collection import Collection, reorder
+from lextables.tasks.retrieval.collection import Collection, Task, reorder
 
 
 def scores(
@@ -25,34 +25,43 @@ def scores(
     that the paper's text defines differently from its tables also has the reading `, strict`, the text's.
     Groups are ``all``, each value of the task's columns ``groups``, and each query.
     """
-    task = collection.task
-    queries = {
-        name: row
-        for name, row in collection.of("test").items()
-        if only is None or name in only
-    }
+    task, test = collection.task, collection.of("test")
+    queries = {name: test[name] for name in test if only is None or name in only}
     qrels = {name: dict(collection.judged[name]) for name in queries}
     run: dict[str, list[str]] = defaultdict(list)
-    for row in sorted(predictions, key=lambda row: (row["query_id"], row["rank"])):
+    for row in sorted(predictions, key=itemgetter("query_id", "rank")):
         query, document = row["query_id"], row["document_id"]
         if query in qrels and (task["pool"] == "all" or document in qrels[query]):
             run[query].append(document)
     values: dict[str, Mapping[str, float]] = {}
     for metric in task["metrics"]:
         values[metric] = by_name(metric)(qrels, run)
-        if strict := strict_reading(metric):
+        strict = strict_reading(metric)
+        if strict:
             values[metric + STRICT] = strict(qrels, run)
     rows = []
     for metric, of_queries in values.items():
-        rows += _grouped(metric, of_queries, lambda query: "all")
-        for column in task["groups"]:
-            rows += _grouped(
-                metric,
-                of_queries,
-                lambda query, column=column: f"{column}: {queries[query][column]}",
-            )
-        rows += _grouped(metric, of_queries, lambda query: f"query: {query}")
-    return sorted(rows, key=lambda row: (row["metric"], row["group"]))
+        members: dict[str, list[float]] = defaultdict(list)
+        for query, value in sorted(of_queries.items()):
+            for group in (*_groups(queries[query], task), f"query: {query}"):
+                members[group].append(value)
+        for group, of_group in members.items():
+            mean, n = _mean(of_group)
+            rows.append({"metric": metric, "group": group, "value": mean, "n": n})
+    return sorted(rows, key=itemgetter("metric", "group"))
+
+
+def _groups(query: Row, task: Task) -> list[str]:
+    """Return the groups of a query: ``all``, and its value of each column in the task's ``groups``."""
+    return ["all", *(f"{column}: {query[column]}" for column in task["groups"])]
+
+
+def _mean(values: Iterable[float]) -> tuple[float, int]:
+    """Return the mean of the values that are defined, NaN without any, and their number."""
+    defined = [value for value in values if not math.isnan(value)]
+    if not defined:
+        return math.nan, 0
+    return math.fsum(defined) / len(defined), len(defined)
 
 
 def by_query(scored: Iterable[Row], collection: Collection) -> list[Row]:
@@ -66,27 +75,10 @@ def by_query(scored: Iterable[Row], collection: Collection) -> list[Row]:
     for row in scored:
         kind, _, query = row["group"].partition(": ")
         if kind == "query" and not math.isnan(row["value"]):
-            columns = (
-                f"{column}: {queries[query][column]}"
-                for column in collection.task["groups"]
-            )
             unit = {"metric": row["metric"], "unit": query, "value": row["value"]}
-            rows += [unit | {"group": group} for group in ("all", *columns)]
+            for group in _groups(queries[query], collection.task):
+                rows.append({**unit, "group": group})
     return sorted(rows, key=itemgetter("metric", "group", "unit"))
-
-
-def _grouped(
-    metric: str, of_queries: Mapping[str, float], group: Callable[[str], str]
-) -> list[Row]:
-    members: dict[str, list[float]] = defaultdict(list)
-    for query, value in sorted(of_queries.items()):
-        members[group(query)].append(value)
-    rows = []
-    for name, values in members.items():
-        defined = [value for value in values if not math.isnan(value)]
-        mean = math.fsum(defined) / len(defined) if defined else math.nan
-        rows.append({"metric": metric, "group": name, "value": mean, "n": len(defined)})
-    return rows
 
 
 def choose(
@@ -102,37 +94,29 @@ def choose(
     Ties go to fewer updates, then to the lower rate.
     """
     metric = collection.task["choose_by"]
-    qrels = {
-        query_id: dict(collection.judged[query_id])
-        for query_id in collection.of("validation")
-    }
+    validation = collection.of("validation")
+    qrels = {query_id: dict(collection.judged[query_id]) for query_id in validation}
     values: dict[tuple[float, int], list[float]] = defaultdict(list)
     for (rate, _), path in sorted(runs.items()):
         for updates, relevance in _by_updates(path).items():
             candidates = _candidates(relevance) if hits is None else hits
-            reordered = reorder(
-                {query: candidates.get(query, ()) for query in qrels}, relevance
-            )
-            run = {
-                query: [document for document, _ in ranking]
-                for query, ranking in reordered.items()
-            }
-            of_queries = by_name(metric)(qrels, run)
-            values[rate, updates].append(sum(of_queries.values()) / len(of_queries))
+            of_queries = {query: candidates.get(query, ()) for query in qrels}
+            run = {}
+            for query, ranking in reorder(of_queries, relevance).items():
+                run[query] = [document for document, _ in ranking]
+            scores = by_name(metric)(qrels, run)
+            values[rate, updates].append(sum(scores.values()) / len(scores))
     name = f"validation {metric}"
-    means = [
-        {
-            "learning_rate": rate,
-            "updates": updates,
-            name: sum(each) / len(each),
-            "seeds": len(each),
-        }
-        for (rate, updates), each in sorted(values.items())
-    ]
+    means = []
+    for (rate, updates), scores in sorted(values.items()):
+        trial = {"learning_rate": rate, "updates": updates, "seeds": len(scores)}
+        means.append({**trial, name: sum(scores) / len(scores)})
     best = min(
-        means, key=lambda row: (-row[name], row["updates"], row["learning_rate"])
+        means,
+        key=lambda trial: (-trial[name], trial["updates"], trial["learning_rate"]),
     )
-    return {"learning_rate": best["learning_rate"], "updates": [best["updates"]]}, means
+    choice = {"learning_rate": best["learning_rate"], "updates": [best["updates"]]}
+    return choice, means
 
 
 def _candidates(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
@@ -143,6 +127,7 @@ def _candidates(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
 
 
 def _by_updates(path: str | Path) -> dict[int, dict[tuple[str, str], float]]:
+    """Return {updates: {(query id, document id): score}} of a file of `collection.TRIED`."""
     scores: dict[int, dict[tuple[str, str], float]] = defaultdict(dict)
     for row in read(path):
         scores[row["updates"]][row["query_id"], row["document_id"]] = row["score"]

@@ -9,6 +9,7 @@ training with the chosen settings keeps them.  How a kind of model is trained is
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -59,19 +60,13 @@ def pair_scores(
     hits: Pairs,
 ) -> dict[tuple[str, str], float]:
     """Return {(query id, document id): score} of every hit; ``texts`` are those of the queries."""
-    pairs = [
-        (query_id, document) for query_id in sorted(hits) for document in hits[query_id]
-    ]
+    pairs = []
+    for query_id in sorted(hits):
+        pairs += [(query_id, document) for document in hits[query_id]]
     if not pairs:
         return {}
-    scores = tuning.score(
-        model,
-        [
-            (texts[query_id], collection.documents[document])
-            for query_id, document in pairs
-        ],
-    )
-    return dict(zip(pairs, map(float, scores), strict=True))
+    read = [(texts[query], collection.documents[name]) for query, name in pairs]
+    return dict(zip(pairs, map(float, tuning.score(model, read)), strict=True))
 
 
 @dataclass(frozen=True)
@@ -106,34 +101,36 @@ def search(run: Training, candidates: Sequence[Pairs], output: str) -> dict[str,
 
     ``candidates`` are the hits of retrievers.  Returns what `run.json` records of the training.
     """
-    texts = run.collection.texts(run.collection.task["forms"][0], ("validation",))
-    pools = {
-        query_id: sorted(
-            {document for hits in candidates for document in hits.get(query_id, ())}
-        )
-        for query_id in texts
-    }
+    form = run.collection.task["forms"][0]
+    texts = run.collection.texts(form, ("validation",))
+    pools = {}
+    for query_id in texts:
+        pool: set[str] = set()
+        for hits in candidates:
+            pool.update(hits.get(query_id, ()))
+        pools[query_id] = sorted(pool)
+
+    def part(updates: int) -> Path:
+        return run.work / f"scores-{updates}.parquet"
 
     def visit(model: torch.nn.Module, updates: int) -> None:
         scores = pair_scores(run.tuning, model, run.collection, texts, pools)
         rows = (
-            {"updates": updates, "query_id": q, "document_id": d, "score": value}
-            for (q, d), value in sorted(scores.items())
+            {"updates": updates, "query_id": query, "document_id": name, "score": score}
+            for (query, name), score in sorted(scores.items())
         )
-        write(TRIED, rows, run.work / f"scores-{updates}.parquet")
+        write(TRIED, rows, part(updates))
 
     _, record = _train(run, visit)
-    parts = [
-        run.work / f"scores-{updates}.parquet"
-        for updates in sorted(run.settings["updates"])
-    ]
-    write(TRIED, (row for part in parts for row in read(part)), output)
+    parts = [read(part(updates)) for updates in sorted(run.settings["updates"])]
+    write(TRIED, chain.from_iterable(parts), output)
     return record
 
 
 def train(run: Training, output: str) -> dict[str, Any]:
     """Train and save the model to ``output``; return what `run.json` records of the training."""
-    if record := checkpoints.finished(run.work, output):
+    record = checkpoints.finished(run.work, output)
+    if record:
         return record
     model, record = _train(run, lambda model, updates: None)
     save(model, output)
@@ -149,6 +146,7 @@ def save(model: Any, folder: str | Path) -> None:
 def _train(
     run: Training, visit: Callable[[torch.nn.Module, int], None]
 ) -> tuple[torch.nn.Module, dict[str, Any]]:
+    """Return the trained model and the record; ``visit`` gets the model at each number of updates."""
     model = run.tuning.load(run.settings, run.device, run.seed)
 
     def visit_unchanged(updates: int) -> None:
@@ -162,4 +160,4 @@ def _train(
     record = run.tuning.finetune(
         model, run.collection, run.settings, run.seed, run.work, visit_unchanged
     )
-    return model, record | {"work": run.work.name}
+    return model, {**record, "work": run.work.name}
