@@ -101,8 +101,8 @@ def fit_many(
 
     def fit(output: int) -> tuple[np.ndarray, float]:
         targets = labels[:, output]
-        if targets.all() or not targets.any():
-            return np.zeros(features.shape[1]), NEVER if not targets.any() else -NEVER
+        if _is_constant(targets):
+            return np.zeros(features.shape[1]), _sure_logit(targets)
         model = SGDClassifier(
             loss="log_loss",
             alpha=alpha,
@@ -138,11 +138,11 @@ def fit_dense(features: np.ndarray, labels: np.ndarray, *, penalty: float) -> Li
         single = weights.astype(np.float32)
         logits = features @ single[:-1] + single[-1]
         value = np.logaddexp(0, logits) - logits * targets
+        squares = (weights[:-1] ** 2).sum()
+        total = value.sum(dtype=np.float64) + squares / (2 * penalty)
         errors = 1 / (1 + np.exp(-logits)) - targets
-        slope = np.vstack(
-            [features.T @ errors + weights[:-1] / penalty, errors.sum(axis=0)]
-        )
-        total = value.sum(dtype=np.float64) + (weights[:-1] ** 2).sum() / (2 * penalty)
+        of_weights = features.T @ errors + weights[:-1] / penalty
+        slope = np.vstack([of_weights, errors.sum(axis=0)])
         return total, slope.ravel().astype(np.float64)
 
     result = minimize(
@@ -171,16 +171,16 @@ def fit_few(
     (rows, terms) are used unchanged.  ``penalty`` is scikit-learn's C; smaller values regularise more.  With
     labels of one class, that class is always predicted.
     """
-    columns = features.shape[1] + (words.shape[1] if words is not None else 0)
-    if labels.all() or not labels.any():
-        sure = -NEVER if len(labels) and labels.all() else NEVER
-        return Linear(np.zeros((columns, 1)), np.array([sure]))
+    if _is_constant(labels):
+        width = features.shape[1]
+        if words is not None:
+            width += words.shape[1]
+        return _constant_model(width, labels)
     mean, scale = features.mean(axis=0), features.std(axis=0)
     scale[scale == 0] = 1
-    scaled = (features - mean) / scale
-    columns = (
-        scaled if words is None else csr_matrix(hstack([csr_matrix(scaled), words]))
-    )
+    columns = (features - mean) / scale
+    if words is not None:
+        columns = csr_matrix(hstack([csr_matrix(columns), words]))
     model = LogisticRegression(C=penalty, max_iter=STEPS).fit(columns, labels)
     weights = model.coef_[0].copy()
     weights[: len(scale)] /= scale
@@ -202,19 +202,31 @@ def fit_weighed(
     ``dense`` (rows, columns) is used unchanged.  The weights apply to the original features.  ``penalty`` is
     scikit-learn's C.  With labels of one class, that class is always predicted.
     """
-    columns = words.shape[1] + dense.shape[1]
-    if labels.all() or not labels.any():
-        return Linear(
-            np.zeros((columns, 1)), np.array([-NEVER if labels.all() else NEVER])
-        )
+    if _is_constant(labels):
+        return _constant_model(words.shape[1] + dense.shape[1], labels)
     ratio = _log_odds(words[labels], smoothing) - _log_odds(words[~labels], smoothing)
     scale = np.concatenate([np.abs(ratio), np.ones(dense.shape[1])])
-    scaled = words.multiply(scale[: words.shape[1]])
-    scaled = (
-        csr_matrix(hstack([scaled, csr_matrix(dense)])) if words.shape[1] else dense
-    )
-    model = LogisticRegression(C=penalty, max_iter=STEPS).fit(scaled, labels)
+    columns = dense
+    if words.shape[1]:
+        scaled = words.multiply(scale[: words.shape[1]])
+        columns = csr_matrix(hstack([scaled, csr_matrix(dense)]))
+    model = LogisticRegression(C=penalty, max_iter=STEPS).fit(columns, labels)
     return Linear((model.coef_[0] * scale)[:, None], model.intercept_)
+
+
+def _is_constant(labels: np.ndarray) -> bool:
+    """Whether all labels are of one class."""
+    return bool(labels.all() or not labels.any())
+
+
+def _sure_logit(labels: np.ndarray) -> float:
+    """Return the logit of the only class among labels; `NEVER` without labels."""
+    return -NEVER if labels.any() else NEVER
+
+
+def _constant_model(width: int, labels: np.ndarray) -> Linear:
+    """Return the model of ``width`` features that always predicts the only class."""
+    return Linear(np.zeros((width, 1)), np.array([_sure_logit(labels)]))
 
 
 def _log_odds(words: csr_matrix, smoothing: float) -> np.ndarray:
@@ -243,14 +255,13 @@ def fit_near(
     for _ in range(NEWTON_STEPS):
         predicted = probabilities(before + columns @ change)
         gradient = columns.T @ (predicted - labels) + penalties * change
-        hessian = (
-            columns * (predicted * (1 - predicted))[:, None]
-        ).T @ columns + np.diag(penalties)
+        variance = predicted * (1 - predicted)
+        weighted = columns * variance[:, None]
+        hessian = weighted.T @ columns + np.diag(penalties)
         change -= np.linalg.solve(hessian, gradient)
     weights = change[:-1] / scale
-    return Linear(
-        near.weights + weights[:, None], near.intercept + change[-1] - mean @ weights
-    )
+    intercept = near.intercept + change[-1] - mean @ weights
+    return Linear(near.weights + weights[:, None], intercept)
 
 
 def fit_shares(
@@ -263,18 +274,17 @@ def fit_shares(
     intercept is not penalised.  One output per answer.
     """
     rows, answers = shares.shape
-    repeated = np.vstack(
-        [np.repeat(features, answers, axis=0), np.zeros((answers, features.shape[1]))]
-    )
+    without_features = np.zeros((answers, features.shape[1]))
+    repeated = np.vstack([np.repeat(features, answers, axis=0), without_features])
+    labels = np.tile(np.arange(answers), rows + 1)
     weights = np.concatenate([shares.ravel(), np.full(answers, pseudo / answers)])
     model = LogisticRegression(C=penalty, max_iter=STEPS)
-    model.fit(repeated, np.tile(np.arange(answers), rows + 1), sample_weight=weights)
+    model.fit(repeated, labels, sample_weight=weights)
     if answers > 2:
         return Linear(model.coef_.T, model.intercept_)
-    return Linear(
-        np.column_stack([-model.coef_[0], model.coef_[0]]) / 2,
-        np.array([-1, 1]) / 2 * model.intercept_,
-    )
+    of_second = model.coef_[0]
+    weights = np.column_stack([-of_second, of_second]) / 2
+    return Linear(weights, np.array([-1, 1]) / 2 * model.intercept_)
 
 
 # Hashed n-grams of texts, without a vocabulary in memory or on disk
@@ -318,19 +328,19 @@ def overlap_shares(
     """
     (words, bigrams), (second_words, second_bigrams) = firsts, seconds
     shared = words.multiply(second_words)
-    return np.column_stack(
-        [
-            _share(shared.sum(axis=1), second_words.sum(axis=1)),
-            _share(
-                bigrams.multiply(second_bigrams).sum(axis=1), second_bigrams.sum(axis=1)
-            ),
-            _share(shared @ rare, second_words @ rare),
-        ]
-    )
+    shared_bigrams = bigrams.multiply(second_bigrams)
+    shares = [
+        _share(shared.sum(axis=1), second_words.sum(axis=1)),
+        _share(shared_bigrams.sum(axis=1), second_bigrams.sum(axis=1)),
+        _share(shared @ rare, second_words @ rare),
+    ]
+    return np.column_stack(shares)
 
 
 def _share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
-    part, whole = (np.asarray(each, dtype=np.float64).ravel() for each in (part, whole))
+    """Return the quotients of numbers, float64 (rows,); 0 where the whole is 0."""
+    part = np.asarray(part, dtype=np.float64).ravel()
+    whole = np.asarray(whole, dtype=np.float64).ravel()
     return np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0)
 
 
@@ -345,10 +355,9 @@ def save(
     path: str | Path,
 ) -> None:
     """Write arrays and lists of names (without line breaks) to ``path`` (.npz), atomically."""
-    packed = {
-        key: np.frombuffer("\n".join(values).encode(), dtype=np.uint8)
-        for key, values in names.items()
-    }
+    packed = {}
+    for key, values in names.items():
+        packed[key] = np.frombuffer("\n".join(values).encode(), dtype=np.uint8)
     with replacing(path) as temporary, temporary.open("wb") as out:
         np.savez_compressed(out, **arrays, **packed)
 
@@ -359,6 +368,5 @@ def load(
     """Return the arrays and the ``names`` that `save` wrote; nothing is unpickled."""
     with damage_named(path), np.load(path, allow_pickle=False) as file:
         arrays = {key: file[key] for key in file.files if key not in names}
-        return arrays, {
-            key: tuple(file[key].tobytes().decode().split("\n")) for key in names
-        }
+        packed = {key: file[key].tobytes().decode() for key in names}
+    return arrays, {key: tuple(text.split("\n")) for key, text in packed.items()}

@@ -36,12 +36,10 @@ class Template:
     @property
     def fields(self) -> frozenset[str]:
         """Names of the fields for texts."""
-        names = (
-            name
-            for part in self.parts
-            for name in _Template(part.content).get_identifiers()
-        )
-        return frozenset(names) - {FENCE}
+        names: set[str] = set()
+        for part in self.parts:
+            names.update(_Template(part.content).get_identifiers())
+        return frozenset(names - {FENCE})
 
     def plain(self) -> list[list[str]]:
         """Return the template as JSON values for a run's settings; `plain_template` is the inverse."""
@@ -53,25 +51,21 @@ class Template:
         Raises `BadInput` if a field has no text, or a text no field.
         """
         if odd := self.fields ^ texts.keys():
-            what = "has no text" if min(odd) in self.fields else "is missing"
-            raise BadInput(
-                f"${{{min(odd)}}} {what}",
-                where="a prompt",
-                do="use the task's names of fields",
-            )
+            name, do = min(odd), "use the task's names of fields"
+            what = "has no text" if name in self.fields else "is missing"
+            raise BadInput(f"${{{name}}} {what}", where="a prompt", do=do)
         values = {name: _TURN.sub(r"\g<0> ", text) for name, text in texts.items()}
         values[FENCE] = fence(*texts.values())
-        return tuple(
-            Message(role, _Template(content).substitute(values))
-            for role, content in self.parts
-        )
+        messages = []
+        for role, content in self.parts:
+            messages.append(Message(role, _Template(content).substitute(values)))
+        return tuple(messages)
 
 
 def load(path: str | Path) -> Template:
     """Read a prompt's file; `BadInput` if it has no text, too many parts or a ``$`` without a field."""
-    *system, user = (
-        part.strip() for part in _PARTS.split(Path(path).read_text(encoding="utf-8"))
-    )
+    text = Path(path).read_text(encoding="utf-8")
+    *system, user = (part.strip() for part in _PARTS.split(text))
     if len(system) > 1 or not user or not all(system):
         raise BadInput(
             "a prompt has a part for the user, and at most one before it for the system",
@@ -90,9 +84,8 @@ def load(path: str | Path) -> Template:
 
 def fence(*texts: str) -> str:
     """Return a line of ``=`` that is longer than any run of them in ``texts``."""
-    longest = max(
-        (len(run) for text in texts for run in re.findall("=+", text)), default=0
-    )
+    lines = re.findall("=+", "\n".join(texts))
+    longest = max(map(len, lines), default=0)
     return "=" * max(_SHORTEST_FENCE, longest + 1)
 
 
@@ -112,27 +105,31 @@ def fitted(
 
     Texts of the fields ``cut`` are shortened to their first n words, with the largest n that fits.
     """
+
+    def fits(prompt: Prompt) -> bool:
+        window = model.window
+        return window is None or model.tokens(prompt) + answer_tokens <= window
+
     prompt = template.filled(**texts)
-    if (
-        not cut
-        or model.window is None
-        or model.tokens(prompt) + answer_tokens <= model.window
-    ):
+    if not cut or fits(prompt):
         return prompt, False
-    ends = {
-        name: [0, *(word.end() for word in re.finditer(r"\S+", texts[name]))]
-        for name in cut
-    }
+    # Where the first n words of each text end.
+    ends = {}
+    for name in cut:
+        words = re.finditer(r"\S+", texts[name])
+        ends[name] = [0, *(word.end() for word in words)]
 
     def of_words(most: int) -> Prompt:
-        parts = {
-            name: texts[name][: of[min(most, len(of) - 1)]] for name, of in ends.items()
-        }
-        return template.filled(**texts | parts)
+        shortened = dict(texts)
+        for name, of_name in ends.items():
+            shortened[name] = texts[name][: of_name[min(most, len(of_name) - 1)]]
+        return template.filled(**shortened)
 
     least, most = 0, max(map(len, ends.values()))
     while least < most - 1:
         middle = (least + most) // 2
-        fits = model.tokens(of_words(middle)) + answer_tokens <= model.window
-        least, most = (middle, most) if fits else (least, middle)
+        if fits(of_words(middle)):
+            least = middle
+        else:
+            most = middle
     return of_words(least), True
