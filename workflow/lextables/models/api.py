@@ -40,9 +40,8 @@ KEY = "OPENAI_API_KEY"
 ATTEMPTS = 8
 TIMEOUT = 600.0  # seconds for a complete answer; long texts take minutes on a server without a GPU
 CONNECT_TIMEOUT = 30.0  # seconds
-MAX_BYTES = (
-    32 << 20
-)  # of an unpacked answer; 256 embeddings of 4,096 dimensions take 23 MB
+# Of an unpacked answer; 256 embeddings of 4,096 dimensions take 23 MB.
+MAX_BYTES = 32 << 20
 EXTRA_TOKENS = 256  # upper bound of the tokens that a server adds around a prompt
 CHARACTERS_PER_TOKEN = 4  # of English text, approximately
 # Errors raised before a request reaches the server.
@@ -52,11 +51,8 @@ _NOT_SENT = (
     httpx2.ProxyError,
     httpx2.UnsupportedProtocol,
 )
-_RETRY_HEADERS = (
-    "retry-after",
-    "retry-after-ms",
-    "x-should-retry",
-)  # those that the client reads
+# Those that the client reads.
+_RETRY_HEADERS = ("retry-after", "retry-after-ms", "x-should-retry")
 _NO_MONEY = "insufficient_quota"
 _WRONG_FORM = (
     KeyError,
@@ -67,15 +63,14 @@ _WRONG_FORM = (
     OverflowError,
     RecursionError,
 )
+_WRONG_KEY = ("rejects the key", f"set {KEY} to a key of this server")
+_REDIRECTED = ("redirects the request", "set llm to the final address")
 # {status: what the server does, how to fix it}
 _REJECTIONS = {
-    **dict.fromkeys(
-        (401, 403), ("rejects the key", f"set {KEY} to a key of this server")
-    ),
+    401: _WRONG_KEY,
+    403: _WRONG_KEY,
     404: ("has no such model or path", "correct the model's name, or llm"),
-    **dict.fromkeys(
-        range(300, 400), ("redirects the request", "set llm to the final address")
-    ),
+    **dict.fromkeys(range(300, 400), _REDIRECTED),
 }
 Answer = TypeVar("Answer")
 _log = logging.getLogger("lextables")
@@ -106,10 +101,9 @@ class MeteredTransport(httpx2.BaseTransport):
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         """Return the answer; raises `BadInput` before sending if the call could exceed the budget."""
         # A text never has more tokens than bytes.
-        tokens = len(request.content) + EXTRA_TOKENS
-        most = cost(
-            self._price, tokens, json.loads(request.content).get("max_tokens", 0)
-        )
+        sent = len(request.content) + EXTRA_TOKENS
+        received = json.loads(request.content).get("max_tokens", 0)
+        most = cost(self._price, sent, received)
         number, start = self._ledger.reserve(most)
         charged = FREE
         try:
@@ -131,11 +125,8 @@ class MeteredTransport(httpx2.BaseTransport):
         """Return the cost of an answer, ``most`` if unknown; errors, web pages and empty answers are free."""
         if not response.is_success:
             _log.warning("%s: status %d", response.url, response.status_code)
-        if (
-            not response.is_success
-            or not response.content
-            or response.content.startswith(b"<")
-        ):
+            return FREE
+        if not response.content or response.content.startswith(b"<"):
             return FREE
         try:
             return cost_of(response.json()["usage"], self._price)
@@ -163,11 +154,8 @@ class MeteredTransport(httpx2.BaseTransport):
             ) from None
         if answer.is_success and body.startswith(b"{") and not body.endswith(b"}"):
             raise httpx2.RemoteProtocolError("incomplete answer", request=request)
-        headers = {
-            name: answer.headers[name]
-            for name in _RETRY_HEADERS
-            if name in answer.headers
-        }
+        names = [name for name in _RETRY_HEADERS if name in answer.headers]
+        headers = {name: answer.headers[name] for name in names}
         if _NO_MONEY.encode() in body:
             headers["x-should-retry"] = "false"
         return httpx2.Response(
@@ -180,10 +168,8 @@ async def _body(answer: httpx2.Response) -> bytes:
     body, where = bytearray(), str(answer.request.url)
     encoding = answer.headers.get("content-encoding", "gzip").lower()
     if encoding not in ("gzip", "identity"):
-        raise BadInput(
-            f"the answer has the encoding {encoding:.40}, which was not requested",
-            where=where,
-        )
+        what = f"the answer has the encoding {encoding:.40}, which was not requested"
+        raise BadInput(what, where=where)
     try:
         async for chunk in answer.aiter_bytes():
             body += chunk
@@ -191,9 +177,8 @@ async def _body(answer: httpx2.Response) -> bytes:
                 what = f"the answer has more than {MAX_BYTES >> 20} MiB"
                 raise BadInput(what, where=where, do="set llm to another server")
     except httpx2.DecodingError as error:
-        raise BadInput(
-            f"the answer is no valid gzip data ({error})", where=where
-        ) from None
+        what = f"the answer is no valid gzip data ({error})"
+        raise BadInput(what, where=where) from None
     return bytes(body).strip()
 
 
@@ -208,11 +193,8 @@ class Api:
         if not key and spending.on_loopback(base):
             key = "none"
         if not key:
-            raise BadInput(
-                f"{model} needs a key for {base}",
-                where=where,
-                do="set it, or leave llm empty",
-            )
+            what, do = f"{model} needs a key for {base}", "set it, or leave llm empty"
+            raise BadInput(what, where=where, do=do)
         if not re.fullmatch("[!-~]+", key):
             what = "the key contains a space, a line break or another invalid character"
             raise BadInput(what, where=where, do="set it to the key only")
@@ -262,9 +244,8 @@ class Api:
             try:
                 for future in as_completed(futures):
                     future.result()
-                    bar.set_postfix_str(
-                        f"{self._ledger.paid.dollars:.4f} dollars", refresh=False
-                    )
+                    paid = f"{self._ledger.paid.dollars:.4f} dollars"
+                    bar.set_postfix_str(paid, refresh=False)
                     bar.update()
             except BaseException:
                 pool.shutdown(cancel_futures=True)
@@ -275,14 +256,13 @@ class Api:
         """Print and log the maximum number, size and cost of the requests that follow."""
         most = cost(self._price, characters // CHARACTERS_PER_TOKEN, requests)
         spent, limit = self._ledger.spent.dollars, self._limits.dollars
-        short = (
-            ", more than is left of the budget"
-            if most.dollars > max(0.0, limit - spent)
-            else ""
-        )
+        short = ""
+        if most.dollars > max(0.0, limit - spent):
+            short = ", more than is left of the budget"
         line = (
-            f"{self._model}: up to {requests:,} requests, including cached ones{short}; about {most.tokens:,}"
-            f" tokens and {most.dollars:.4f} dollars; {spent:.4f} of {limit:g} dollars are spent."
+            f"{self._model}: up to {requests:,} requests, including cached ones{short}; "
+            f"about {most.tokens:,} tokens and {most.dollars:.4f} dollars; "
+            f"{spent:.4f} of {limit:g} dollars are spent."
         )
         print(line)
         _log.info("%s", line)
@@ -291,30 +271,28 @@ class Api:
         return {"api": self._base.rstrip("/"), "path": call.path, "body": call.body}
 
     def _post(self, call: Call, check: Callable[[Any], object]) -> Any:
+        body = dict(call.body)
         try:
-            response = self._client.post(
-                call.path, cast_to=httpx2.Response, body=dict(call.body)
-            )
+            response = self._client.post(call.path, cast_to=httpx2.Response, body=body)
         except openai.APIStatusError as error:
             raise self._status_error(error) from None
         except openai.APIConnectionError as error:
-            raise self._no_answer(
-                str(error.__cause__) or type(error.__cause__).__name__
-            ) from None
+            cause = error.__cause__
+            raise self._no_answer(str(cause) or type(cause).__name__) from None
         text = self._without_key(response.text)
         try:
             answer = json.loads(text)
             if "\\u" in text:  # the key may be written with escapes
-                answer = json.loads(
-                    self._without_key(canonical(answer).decode(errors="surrogatepass"))
-                )
+                plain = canonical(answer).decode(errors="surrogatepass")
+                answer = json.loads(self._without_key(plain))
             check(answer)
         except _WRONG_FORM as error:
             detail = f"{type(error).__name__}: {error}; it begins {text[:60]!r}"
+            do = "set llm to the base address of an OpenAI-compatible API"
             raise BadInput(
                 f"the answer does not have the form of OpenAI's API ({detail})",
                 where=f"{self._model} at {self._base}",
-                do="set llm to the base address of an OpenAI-compatible API; it usually ends in /v1",
+                do=f"{do}; it usually ends in /v1",
             ) from None
         return answer
 
@@ -327,28 +305,22 @@ class Api:
     def _status_error(self, error: openai.APIStatusError) -> BadInput:
         """Return `BadInput` for a status that may be temporary, `Refused` for a permanent one."""
         status, body = error.status_code, error.body
-        code = body.get("code") if isinstance(body, Mapping) else None
-        message = (
-            body.get("message") or body.get("detail") or body
-            if isinstance(body, Mapping)
-            else body
-        )
-        reason = (
-            self._without_key(" ".join(f"{code or ''} {message or ''}".split()))[:200]
-            or "no reason"
-        )
+        code, message = None, body
+        if isinstance(body, Mapping):
+            code = body.get("code")
+            message = body.get("message") or body.get("detail") or body
+        words = " ".join(f"{code or ''} {message or ''}".split())
+        reason = self._without_key(words)[:200] or "no reason"
         if (status in (408, 409, 429) and _NO_MONEY not in reason) or status >= 500:
             wait = error.response.headers.get("retry-after")
-            return self._no_answer(
-                f"status {status} ({reason}{f'; Retry-After: {wait:.40}' if wait else ''})"
-            )
-        what, do = _REJECTIONS.get(
-            status, ("rejects the request", "correct what it names")
-        )
+            if wait:
+                reason += f"; Retry-After: {wait:.40}"
+            return self._no_answer(f"status {status} ({reason})")
+        other = ("rejects the request", "correct what it names")
+        what, do = _REJECTIONS.get(status, other)
         sentence = f"the server {what} (status {status}: {reason})"
-        return Refused(
-            reason, what=sentence, where=f"{self._model} at {self._base}", do=do
-        )
+        where = f"{self._model} at {self._base}"
+        return Refused(reason, what=sentence, where=where, do=do)
 
     def _without_key(self, text: str) -> str:
         return text.replace(self._secret, "(the key)") if self._secret else text
@@ -372,29 +344,19 @@ def embed(
         return np.zeros((0, 0), dtype=np.float32)
     api = Api(base, model, cache, limits)
     unique = sorted(set(texts))
-    batches = [
-        unique[start : start + batch_size]
-        for start in range(0, len(unique), batch_size)
-    ]
-    bodies = [
-        {"model": model, "input": batch, "encoding_format": "float"}
-        for batch in batches
-    ]
-    calls = [Call("/embeddings", body) for body in bodies]
+    calls, asks = [], []
+    for start in range(0, len(unique), batch_size):
+        batch = unique[start : start + batch_size]
+        body = {"model": model, "input": batch, "encoding_format": "float"}
+        call = Call("/embeddings", body)
+        calls.append(call)
+        asks.append(partial(api.ask, call, partial(_vectors, call)))
     api.expect(len(calls), sum(map(len, unique)))
-    answers = api.ask_all(
-        [partial(api.ask, call, partial(_vectors, call)) for call in calls],
-        "batches of texts",
-    )
-    parts = [
-        _vectors(call, answer) for call, answer in zip(calls, answers, strict=True)
-    ]
+    answers = api.ask_all(asks, "batches of texts")
+    parts = [*map(_vectors, calls, answers)]
     if len({part.shape[1] for part in parts}) > 1:
-        raise BadInput(
-            f"{model} returned vectors of different lengths",
-            where=base,
-            do="use another server",
-        )
+        what = f"{model} returned vectors of different lengths"
+        raise BadInput(what, where=base, do="use another server")
     matrix = np.concatenate(parts)
     matrix /= np.linalg.norm(matrix, axis=1, keepdims=True)
     position = {text: index for index, text in enumerate(unique)}
@@ -407,10 +369,7 @@ def _vectors(call: Call, answer: Any) -> np.ndarray:
     if [item["index"] for item in items] != list(range(len(call.body["input"]))):
         raise ValueError("not one vector for each text")
     vectors = np.asarray([item["embedding"] for item in items], dtype=np.float32)
-    if (
-        vectors.ndim != 2
-        or not np.isfinite(vectors).all()
-        or not vectors.any(axis=1).all()
-    ):
+    is_valid = vectors.ndim == 2 and np.isfinite(vectors).all()
+    if not is_valid or not vectors.any(axis=1).all():
         raise ValueError("a vector contains only zeros, or a number that is not finite")
     return vectors

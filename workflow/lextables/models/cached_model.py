@@ -4,6 +4,7 @@ import json
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar
@@ -104,34 +105,38 @@ class CachedModel:
 
     def weigh(self, choices: Sequence[Choice]) -> list[Weighed]:
         """As the model's own `weigh`."""
-        answers = self._answers(
-            choices, self._model.weighing, lambda weighed: [weighed.log_probabilities]
-        )
-        return [Weighed(values and tuple(values)) for (values,) in answers]
+        answers = self._answers(choices, self._model.weighing)
+        weighed = []
+        for (values,) in answers:
+            weighed.append(Weighed(values and tuple(values)))
+        return weighed
 
     def write(self, requests: Sequence[Request]) -> list[Written]:
         """As the model's own `write`."""
-        answers = self._answers(
-            requests, self._model.writing, lambda written: [written.text, written.cut]
-        )
-        return [Written(text, cut) for text, cut in answers]
+        return [
+            Written(*fields) for fields in self._answers(requests, self._model.writing)
+        ]
 
     def _answers(
         self,
         questions: Sequence[Question],
         evaluations: Callable[[Sequence[Question]], Iterator[Callable[[], Answer]]],
-        as_json: Callable[[Answer], list[Any]],
     ) -> list[list[Any]]:
-        keys = [
-            json.loads(json.dumps({"by": self._identity} | asdict(question)))
-            for question in questions
-        ]
+        """Return the fields of each answer; missing ones are evaluated and cached."""
+        keys = []
+        for question in questions:
+            key = {"by": self._identity, **asdict(question)}
+            keys.append(json.loads(json.dumps(key)))
         answers = [self._cache.get(key) for key in keys]
         missing = [place for place, answer in enumerate(answers) if answer is None]
         pending = evaluations([questions[place] for place in missing])
         bar = tqdm(pending, total=len(missing), desc=self.name, disable=not missing)
         for place, evaluate in zip(missing, bar, strict=True):
-            answers[place] = self._cache.get_or_ask(
-                keys[place], lambda evaluate=evaluate: as_json(evaluate())
-            )
+            fields = partial(_fields, evaluate)
+            answers[place] = self._cache.get_or_ask(keys[place], fields)
         return answers
+
+
+def _fields(evaluate: Callable[[], Answer]) -> list[Any]:
+    """Return the fields of an answer as JSON values."""
+    return [*vars(evaluate()).values()]

@@ -58,15 +58,9 @@ class ServerLanguageModel:
         self, settings: Mapping[str, Any], cache: str | Path, limits: Limits
     ) -> None:
         """Open the model of a run's ``settings`` (`cached_model.open_language_model`)."""
-        self.name, self.window, self.device = (
-            settings["model"],
-            settings.get("window"),
-            settings["api"],
-        )
-        self._model, self._endpoint = (
-            settings["weights"],
-            settings.get("endpoint") or "chat",
-        )
+        self.name, self.window = settings["model"], settings.get("window")
+        self.device, self._model = settings["api"], settings["weights"]
+        self._endpoint = settings.get("endpoint") or "chat"
         self._api = Api(settings["api"], self._model, cache, limits)
         self._top, self._lock = 0, threading.Lock()
 
@@ -88,33 +82,32 @@ class ServerLanguageModel:
 
     def weigh(self, choices: Sequence[Choice]) -> list[Weighed]:
         """Return the log-probabilities of each choice's continuations, if the server reports any."""
-        return self._api.ask_all(
-            [partial(self._weighed, choice) for choice in choices], "questions"
-        )
+        asks = [partial(self._weighed, choice) for choice in choices]
+        return self._api.ask_all(asks, "questions")
 
     def write(self, requests: Sequence[Request]) -> list[Written]:
         """Return the generated text for each request."""
-        return self._api.ask_all(
-            [partial(self._written, request) for request in requests], "texts"
-        )
+        asks = [partial(self._written, request) for request in requests]
+        return self._api.ask_all(asks, "texts")
 
     def _call(self, prompt: Prompt, more: str, **options: Any) -> Call:
         """Return the call that continues ``prompt`` and the text ``more`` (empty with `chat`)."""
+        body: dict[str, Any] = {"model": self._model}
         if self._endpoint == "completions":
-            question = {"prompt": plain(prompt) + more}
+            body["prompt"] = plain(prompt) + more
         else:
-            question = {"messages": [message._asdict() for message in prompt]}
-        return Call(PATHS[self._endpoint], {"model": self._model} | question | options)
+            body["messages"] = [message._asdict() for message in prompt]
+        return Call(PATHS[self._endpoint], {**body, **options})
 
     def _written(self, request: Request) -> Written:
-        options = {
-            "max_tokens": request.max_tokens,
-            "temperature": request.temperature,
-            "seed": request.seed,
-        }
-        return read_text(
-            self._api.ask(self._call(request.prompt, "", **options), read_text)
+        call = self._call(
+            request.prompt,
+            "",
+            max_tokens=request.max_tokens,
+            temperature=request.temperature,
+            seed=request.seed,
         )
+        return read_text(self._api.ask(call, read_text))
 
     def _weighed(self, choice: Choice) -> Weighed:
         wanted = [continuation.encode() for continuation in choice.continuations]
@@ -127,43 +120,39 @@ class ServerLanguageModel:
             if tokens is None:
                 return Weighed(None)
             for token, log_probability in tokens.items():
-                text, probability = (
-                    before + token,
-                    reached[before] * math.exp(log_probability),
-                )
+                text = before + token
+                probability = reached[before] * math.exp(log_probability)
                 if self._endpoint == "chat":
-                    if (continuation := _chosen(text, wanted)) is not None:
+                    continuation = _chosen(text, wanted)
+                    if continuation is not None:
                         probabilities[continuation] += probability
                     continue
                 if text in probabilities:
                     probabilities[text] += probability
-                if text and any(
-                    other.startswith(text) and other != text for other in wanted
-                ):
+                if text and any(_extends(other, text) for other in wanted):
                     if text not in reached:
                         reached[text] = 0.0
                         heapq.heappush(pending, (len(text), text))
                     reached[text] += probability
             while pending and not _followed(reached[pending[0][1]], pending[0][1]):
                 heapq.heappop(pending)
-        return Weighed(
-            tuple(
-                math.log(probabilities[text]) if probabilities[text] > 0 else -math.inf
-                for text in wanted
-            )
-        )
+        return Weighed(tuple(_log(probabilities[text]) for text in wanted))
 
     def _next(self, prompt: Prompt, more: str) -> dict[bytes, float] | None:
         """Return the log-probabilities of the most likely tokens after a prompt and the text ``more``.
 
         None if the server reports none; empty if the model only ends its answer.
         """
-        found = self._likeliest(prompt, more)
-        if found is None or not _ended(found[1]):
-            return found and read_tokens(found[1])
+        likeliest = self._likeliest(prompt, more)
+        if likeliest is None:
+            return None
+        call, answer = likeliest
+        if not _ended(answer):
+            return read_tokens(answer)
         for seed in range(SAMPLES):
-            call = found[0]._replace(body={**found[0].body, **SAMPLING, "seed": seed})
-            if not _ended(answer := self._api.ask(call, _check)):
+            body = {**call.body, **SAMPLING, "seed": seed}
+            answer = self._api.ask(call._replace(body=body), _check)
+            if not _ended(answer):
                 return read_tokens(answer)
         return {}
 
@@ -171,7 +160,8 @@ class ServerLanguageModel:
         """Return the call for the most likely tokens and its answer; None if the server reports none."""
         calls = [self._token_call(prompt, more, top) for top in TOPS]
         for call in calls:
-            if (answer := self._api.cached(call, _check)) is not None:
+            answer = self._api.cached(call, _check)
+            if answer is not None:
                 return call, answer
         for number in range(self._top, len(TOPS)):
             try:
@@ -184,10 +174,9 @@ class ServerLanguageModel:
         return None
 
     def _token_call(self, prompt: Prompt, more: str, top: int) -> Call:
-        chat = self._endpoint == "chat"
-        logprobs = (
-            {"logprobs": True, "top_logprobs": top} if chat else {"logprobs": top}
-        )
+        logprobs: dict[str, int] = {"logprobs": top}
+        if self._endpoint == "chat":
+            logprobs = {"logprobs": True, "top_logprobs": top}
         return self._call(prompt, more, max_tokens=1, temperature=0, **logprobs)
 
 
@@ -201,22 +190,24 @@ def _counter() -> TokenCounter | None:
 
 def _tokens(text: str) -> int:
     counter = _counter()
-    return (
-        counter.tokens(text)
-        if counter
-        else math.ceil(len(text.encode()) / BYTES_PER_TOKEN)
-    )
+    if counter:
+        return counter.tokens(text)
+    return math.ceil(len(text.encode()) / BYTES_PER_TOKEN)
+
+
+def _log(probability: float) -> float:
+    return math.log(probability) if probability > 0 else -math.inf
+
+
+def _extends(longer: bytes, text: bytes) -> bool:
+    return longer.startswith(text) and longer != text
 
 
 def _chosen(text: bytes, wanted: Sequence[bytes]) -> bytes | None:
     """Return the continuation that equals a first token, or the only one that begins with it."""
     if text in wanted:
         return text
-    begun = {
-        continuation
-        for continuation in wanted
-        if text and continuation.startswith(text)
-    }
+    begun = {other for other in wanted if text and other.startswith(text)}
     return begun.pop() if len(begun) == 1 else None
 
 
@@ -258,13 +249,11 @@ def read_tokens(answer: Mapping[str, Any]) -> dict[bytes, float] | None:
     sums: dict[bytes, float] = {}
     for token, probability in tokens:
         sums[token] = sums.get(token, 0.0) + probability
-    if (total := sum(sums.values())) > 1 + TOLERANCE:
+    total = sum(sums.values())
+    if total > 1 + TOLERANCE:
         raise ValueError(f"the probabilities of the next token add up to {total:.4g}")
-    return {
-        token: math.log(probability)
-        for token, probability in sums.items()
-        if probability > 0
-    } or None
+    possible = {token: math.log(share) for token, share in sums.items() if share > 0}
+    return possible or None
 
 
 def _ended(answer: Mapping[str, Any]) -> bool:
@@ -272,9 +261,8 @@ def _ended(answer: Mapping[str, Any]) -> bool:
     choice = answer["choices"][0]
     logprobs = choice.get("logprobs") or {}
     empty = logprobs.get("content", logprobs.get("tokens")) == []
-    return (
-        empty and choice.get("finish_reason") == "stop" and not read_text(answer).text
-    )
+    stopped = choice.get("finish_reason") == "stop"
+    return empty and stopped and not read_text(answer).text
 
 
 def _listed(position: Mapping[str, Any]) -> Iterator[tuple[bytes, float]]:
@@ -287,14 +275,12 @@ def _listed(position: Mapping[str, Any]) -> Iterator[tuple[bytes, float]]:
         name = (token.get("id"), _bytes(token))
         repeated = (name, probability) in seen or (token is position and name in seen)
         if not repeated:
-            seen |= {name, (name, probability)}
+            seen.update([name, (name, probability)])
             yield name[1], probability
 
 
 def _probability(log_probability: Any) -> float:
-    number = isinstance(log_probability, int | float) and not isinstance(
-        log_probability, bool
-    )
+    number = type(log_probability) in (int, float)
     if not (number and log_probability <= TOLERANCE):
         raise ValueError(f"{log_probability!r} is no log-probability")
     return math.exp(log_probability)

@@ -8,7 +8,6 @@ and values.
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import takewhile
 from pathlib import Path
 from typing import Any, Literal
 
@@ -70,32 +69,29 @@ class LocalLanguageModel:
 
     def weighing(self, choices: Sequence[Choice]) -> Iterator[Callable[[], Weighed]]:
         """Yield functions that return the answers of `weigh` one by one."""
-        prompts = [self._ids(choice.prompt) for choice in choices]
-        continuations = [
-            [
-                self._continuation_ids(choice.prompt, text)
-                for text in choice.continuations
-            ]
-            for choice in choices
-        ]
-        self._check_length(
-            prompts, [max(map(len, ids), default=1) for ids in continuations]
-        )
-        for prompt, ids in zip(prompts, continuations, strict=True):
-            yield partial(self._weighed, list(prompt), ids)
+        evaluations = []
+        for choice in choices:
+            prompt, continuations = self._ids(choice.prompt), []
+            for text in choice.continuations:
+                continuations.append(self._continuation_ids(choice.prompt, text))
+            longest = max(map(len, continuations), default=1)
+            self._check_length(len(prompt) + longest)
+            evaluations.append(partial(self._weighed, prompt, continuations))
+        yield from evaluations
 
     def writing(self, requests: Sequence[Request]) -> Iterator[Callable[[], Written]]:
         """Yield functions that return the answers of `write` one by one."""
-        prompts = [self._ids(request.prompt) for request in requests]
-        self._check_length(prompts, [request.max_tokens for request in requests])
-        for prompt, request in zip(prompts, requests, strict=True):
-            yield partial(self._written, list(prompt), request)
+        evaluations = []
+        for request in requests:
+            prompt = self._ids(request.prompt)
+            self._check_length(len(prompt) + request.max_tokens)
+            evaluations.append(partial(self._written, prompt, request))
+        yield from evaluations
 
     def _text(self, prompt: Prompt) -> tuple[str, bool]:
         """Return a prompt as text, and whether it needs an initial token (a template contains it)."""
-        if self._chat and (text := self._engine.template(prompt)) is not None:
-            return text, False
-        return plain(prompt), True
+        text = self._engine.template(prompt) if self._chat else None
+        return (plain(prompt), True) if text is None else (text, False)
 
     def _ids(self, prompt: Prompt) -> array:
         return array("i", self._engine.ids(*self._text(prompt)))
@@ -103,66 +99,57 @@ class LocalLanguageModel:
     def _continuation_ids(self, prompt: Prompt, continuation: str) -> list[int]:
         """Return the tokens of a continuation that follow unchanged tokens of the prompt."""
         for before in (self._text(prompt)[0][-SEAM:], "\n", ""):
-            start, full = (
-                self._engine.ids(text, False)
-                for text in (before, before + continuation)
-            )
+            start = self._engine.ids(before, False)
+            full = self._engine.ids(before + continuation, False)
             if len(full) > len(start) and full[: len(start)] == start:
                 return full[len(start) :]
-        raise BadInput(
-            f"{continuation!r} has no token",
-            where=self.name,
-            do="use a non-empty continuation",
-        )
+        what, do = f"{continuation!r} has no token", "use a non-empty continuation"
+        raise BadInput(what, where=self.name, do=do)
 
-    def _check_length(
-        self, prompts: Sequence[Sequence[int]], answers: Sequence[int]
-    ) -> None:
-        longest = max(
-            (len(ids) + more for ids, more in zip(prompts, answers, strict=True)),
-            default=0,
-        )
-        if self.window is not None and longest > self.window:
+    def _check_length(self, tokens: int) -> None:
+        """Raise `BadInput` if a prompt and its answer exceed the window."""
+        if self.window is not None and tokens > self.window:
+            reads = f"and the model reads {self.window:,}"
             raise BadInput(
-                f"a prompt and its answer have {longest:,} tokens, and the model reads {self.window:,}",
+                f"a prompt and its answer have {tokens:,} tokens, {reads}",
                 where=self.name,
                 do="use a model with a larger window, or shorter texts",
             )
 
-    def _after(self, ids: list[int]) -> np.ndarray:
-        same = sum(
-            1
-            for _ in takewhile(
-                lambda pair: pair[0] == pair[1], zip(self._last, ids, strict=False)
-            )
-        )
+    def _after(self, ids: Sequence[int]) -> np.ndarray:
+        """Return the log-probabilities of the token after ``ids``, (vocabulary,)."""
+        shared = 0
+        for token, last in zip(ids, self._last, strict=False):
+            if token != last:
+                break
+            shared += 1
         # If the evaluation fails, the engine's state is unknown.
         self._last = ()
-        log_probabilities = self._engine.after(ids, min(same, len(ids) - 1))
+        log_probabilities = self._engine.after(ids, min(shared, len(ids) - 1))
         self._last = ids
         return log_probabilities
 
     def _weighed(
-        self, prompt: list[int], continuations: Sequence[Sequence[int]]
+        self, prompt: Sequence[int], continuations: Sequence[Sequence[int]]
     ) -> Weighed:
         sums = np.zeros(len(continuations), dtype=np.float32)
-        # In sorted order each prefix shares as much as possible with the previous one.
-        for before in sorted(
-            {tuple(ids[:end]) for ids in continuations for end in range(len(ids))}
-        ):
+        beginnings = set()
+        for ids in continuations:
+            beginnings.update(tuple(ids[:end]) for end in range(len(ids)))
+        # In sorted order each beginning shares as much as possible with the previous one.
+        for before in sorted(beginnings):
             log_probabilities = self._after([*prompt, *before])
             for place, ids in enumerate(continuations):
                 if len(ids) > len(before) and tuple(ids[: len(before)]) == before:
                     sums[place] += log_probabilities[ids[len(before)]]
         return Weighed(tuple(sums.tolist()))
 
-    def _written(self, prompt: list[int], request: Request) -> Written:
+    def _written(self, prompt: Sequence[int], request: Request) -> Written:
         generator = np.random.default_rng(request.seed)
         answer: list[int] = []
         while len(answer) < request.max_tokens:
-            token = _sample(
-                self._after([*prompt, *answer]), request.temperature, generator
-            )
+            log_probabilities = self._after([*prompt, *answer])
+            token = _sample(log_probabilities, request.temperature, generator)
             if token in self._engine.ends:
                 return Written(self._engine.text(answer))
             answer.append(token)
@@ -188,21 +175,19 @@ class CausalModel:
 
     @loading_weights()
     def __init__(self, place: str | Path, device: torch.device) -> None:
-        file = gguf_file(place)
-        options: dict[str, Any] = {"trust_remote_code": False} | (
-            {"gguf_file": file.name} if file else {}
-        )
-        folder = file.parent if file else Path(place)
-        float32 = device.type == "cpu" or file is not None
+        file, folder = gguf_file(place), Path(place)
+        options: dict[str, Any] = {"trust_remote_code": False}
+        dtype = torch.float32 if device.type == "cpu" else "auto"
         with loading.quiet():
-            self._tokenizer = (
-                AutoTokenizer.from_pretrained(folder, **options)
-                if file
-                else loading.load_tokenizer(folder)
-            )
+            if file:
+                folder, dtype = file.parent, torch.float32
+                options["gguf_file"] = file.name
+                self._tokenizer = AutoTokenizer.from_pretrained(folder, **options)
+            else:
+                self._tokenizer = loading.load_tokenizer(folder)
             self._model = AutoModelForCausalLM.from_pretrained(
                 folder,
-                dtype=torch.float32 if float32 else "auto",
+                dtype=dtype,
                 device_map={"": device},
                 **options,
             )
@@ -210,10 +195,8 @@ class CausalModel:
         self._device = device
         self.window = positions(self._model.config)
         ends = self._model.generation_config.eos_token_id
-        ends = [*ends] if isinstance(ends, list) else [ends]
-        self.ends = frozenset(
-            end for end in (*ends, self._tokenizer.eos_token_id) if end is not None
-        )
+        ends = ends if isinstance(ends, list) else [ends]
+        self.ends = frozenset([*ends, self._tokenizer.eos_token_id]) - {None}
         first = self._tokenizer("a").input_ids[:1]
         self._begin = first if first == [self._tokenizer.bos_token_id] else []
         self._cache = DynamicCache(config=self._model.config)
