@@ -501,7 +501,7 @@ def test_an_optimiser_that_runs_out_of_memory_ends_the_training(
             trained(learnt, tmp_path)
         return
     with pytest.raises(
-        BadInput, match="weights, gradients and the optimiser's state do not fit"
+        BadInput, match="weights, gradients and optimiser state do not fit"
     ) as raised:
         trained(learnt, tmp_path)
     assert "a device with more memory" in str(raised.value)

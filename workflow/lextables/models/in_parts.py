@@ -12,6 +12,7 @@ Trainings with other sizes differ by rounding, and by dropout, which is drawn fo
 import logging
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 import torch
@@ -111,12 +112,11 @@ class InParts(Trainer):
         size = self.args.train_batch_size
 
         def add(before: Mapping[str, Any] | None) -> dict[str, Any]:
-            least = min(self.rows, (before or {}).get("micro_batch", size))
-            halved = (before or {}).get("halved_at_update", []) + self.halved
+            earlier = before or {"micro_batch": size, "halved_at_update": []}
             return {
                 "batch_size": size,
-                "micro_batch": least,
-                "halved_at_update": halved,
+                "micro_batch": min(self.rows, earlier["micro_batch"]),
+                "halved_at_update": earlier["halved_at_update"] + self.halved,
             }
 
         noted("micro_batches", add)
@@ -177,34 +177,26 @@ class InParts(Trainer):
 
     def _halve(self, rows: int) -> None:
         least = min(self.rows, rows)
-        if self.compares or least == 1:
+        what = ""
+        if least == 1:
+            what = "one text and its gradients do not fit into the memory of the device"
+        if self.compares:
             what = (
-                f"a batch of {rows} and its gradients"
-                if self.compares
-                else "one text and its gradients"
+                f"a batch of {rows} and its gradients do not fit into the memory "
+                "of the device; this loss needs the whole batch at once"
             )
-            why = "; this loss needs the whole batch at once" if self.compares else ""
-            raise BadInput(
-                f"{what} do not fit into the memory of the device{why}",
-                where="training",
-                do=MORE_MEMORY,
-            )
+        if what:
+            raise BadInput(what, where="training", do=MORE_MEMORY)
         self.rows = least // 2
         self.halved.append(self.state.global_step + 1)
         emptied()
-        _log.warning(
-            "out of memory: from update %d on, micro-batches have %d rows",
-            self.halved[-1],
-            self.rows,
-        )
+        message = "out of memory: from update %d on, micro-batches have %d rows"
+        _log.warning(message, self.halved[-1], self.rows)
 
 
 def _rows(batch: Mapping[str, Any]) -> int:
-    return next(
-        len(value)
-        for value in batch.values()
-        if isinstance(value, torch.Tensor) and value.dim()
-    )
+    tensors = [value for value in batch.values() if isinstance(value, torch.Tensor)]
+    return next(len(tensor) for tensor in tensors if tensor.dim())
 
 
 def _ends(mask: torch.Tensor) -> list[int]:
@@ -230,9 +222,10 @@ def _part(batch: Mapping[str, Any], rows: Sequence[int], width: int) -> dict[str
 
 def random_state(device: torch.device) -> RandomState:
     """Return the states of the processor's generator and of the device's, None if it has no own one."""
-    return torch.get_rng_state(), torch.cuda.get_rng_state(
-        device
-    ) if device.type == "cuda" else None
+    of_device = None
+    if device.type == "cuda":
+        of_device = torch.cuda.get_rng_state(device)
+    return torch.get_rng_state(), of_device
 
 
 def set_random_state(device: torch.device, state: RandomState) -> None:
@@ -274,19 +267,21 @@ def in_parts_that_fit(
     """
     done = 0
     while done < len(rows):
-        start = done
-        size, result = that_fits(
-            size, lambda size, start=start: work(rows[start : start + size])
-        )
+        rest = rows[done:]
+        size, result = that_fits(size, partial(_first_rows, work, rest))
         yield result
         done += size
 
 
+def _first_rows(work: Callable[[Sequence[T]], R], rows: Sequence[T], size: int) -> R:
+    return work(rows[:size])
+
+
 def out_of_memory(error: Exception) -> bool:
     """Whether an error means that memory ran out."""
-    return isinstance(error, torch.OutOfMemoryError | MemoryError) or bool(
-        _MESSAGES.search(str(error))
-    )
+    if isinstance(error, torch.OutOfMemoryError | MemoryError):
+        return True
+    return _MESSAGES.search(str(error)) is not None
 
 
 def emptied() -> None:

@@ -45,6 +45,7 @@ Labels = torch.Tensor | Sequence[torch.Tensor | Sequence[float]]
 Weights = Sequence[torch.Tensor | None]
 
 _ABOUT, _OWN = "heads.json", "heads.safetensors"
+_DAMAGE = (OSError, ValueError, TypeError, KeyError, RuntimeError, SafetensorError)
 
 
 def binary_cross_entropy(
@@ -92,12 +93,10 @@ def balanced_weights(labels: Sequence[int], answers: int) -> torch.Tensor:
     ``class_weight="balanced"``: their mean over the examples is 1.  1 for an answer without examples.
     """
     counts = Counter(labels)
-    return torch.tensor(
-        [
-            len(labels) / (len(counts) * counts[answer]) if answer in counts else 1.0
-            for answer in range(answers)
-        ]
-    )
+    weights = torch.ones(answers)
+    for answer, count in counts.items():
+        weights[answer] = len(labels) / (len(counts) * count)
+    return weights
 
 
 class MultiHead(nn.Module):
@@ -119,9 +118,8 @@ class MultiHead(nn.Module):
         super().__init__()
         self.body, self.own, self.sizes, self.loss = body, own, tuple(sizes), loss
         self.spans = tuple(pairwise(accumulate(self.sizes, initial=0)))
-        self.register_buffer(
-            "weights", _side_by_side(weights, self.sizes), persistent=False
-        )
+        together = _side_by_side(weights, self.sizes)
+        self.register_buffer("weights", together, persistent=False)
 
     @property
     def mixed_precision(self) -> bool:
@@ -173,26 +171,22 @@ class MultiHead(nn.Module):
             chosen = [at for at, other in enumerate(head) if other == number]
             logits = self.answer(torch.stack([texts[at] for at in chosen]), number)
             labels = _chosen(label, chosen, self.sizes[number]).to(logits.device)
-            losses.append(
-                LOSSES[self.loss](logits, labels, self._weights(number)).sum()
-            )
+            weights = None
+            if self.weights is not None:
+                weights = self.weights[slice(*self.spans[number])]
+            losses.append(LOSSES[self.loss](logits, labels, weights).sum())
         return {"loss": torch.stack(losses).sum() / len(head)}
-
-    def _weights(self, head: int) -> torch.Tensor | None:
-        return None if self.weights is None else self.weights[slice(*self.spans[head])]
 
 
 def _side_by_side(weights: Weights | None, sizes: Sequence[int]) -> torch.Tensor | None:
     if weights is None:
         return None
-    parts = [
-        torch.ones(size) if part is None else part
-        for part, size in zip(weights, sizes, strict=True)
-    ]
-    if [len(part) for part in parts] != list(sizes):
-        raise ValueError(
-            f"weights of {[len(part) for part in parts]} answers for heads of {list(sizes)}"
-        )
+    parts = []
+    for part, size in zip(weights, sizes, strict=True):
+        parts.append(torch.ones(size) if part is None else part)
+    lengths = [len(part) for part in parts]
+    if lengths != list(sizes):
+        raise ValueError(f"weights of {lengths} answers for heads of {list(sizes)}")
     return torch.cat(parts).float()
 
 
@@ -249,25 +243,19 @@ def save(
     ``heads`` maps the model's heads, in order, to their answers.  Heads of the kind ``own`` have their own
     file.
     """
-    if (sizes := tuple(map(len, heads.values()))) != model.sizes:
-        raise ValueError(
-            f"heads of {list(sizes)} answers where the model has {list(model.sizes)}"
-        )
-    about = {
-        "kind": "family" if model.own is None else "own",
-        "loss": model.loss,
-        "heads": [
-            {"head_id": head, "answers": list(answers)}
-            for head, answers in heads.items()
-        ],
-    }
+    sizes = [len(answers) for answers in heads.values()]
+    if tuple(sizes) != model.sizes:
+        what = f"heads of {sizes} answers where the model has {list(model.sizes)}"
+        raise ValueError(what)
+    rows = [{"head_id": head, "answers": list(names)} for head, names in heads.items()]
+    kind = "family" if model.own is None else "own"
+    about = {"kind": kind, "loss": model.loss, "heads": rows}
     with replacing_folder(folder) as temporary:
         model.body.save_pretrained(temporary)
         if model.own is not None:
             save_file(model.own.state_dict(), temporary / _OWN)
-        (temporary / _ABOUT).write_text(
-            json.dumps(about, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
-        )
+        text = json.dumps(about, indent=2, ensure_ascii=False) + "\n"
+        (temporary / _ABOUT).write_text(text, encoding="utf-8")
 
 
 def load_trained(
@@ -281,26 +269,13 @@ def load_trained(
     try:
         about = json.loads((folder / _ABOUT).read_text(encoding="utf-8"))
         heads = {head["head_id"]: head["answers"] for head in about["heads"]}
-        model = _trained(
-            folder,
-            about["kind"],
-            [len(answers) for answers in heads.values()],
-            about["loss"],
-        )
-    except (
-        OSError,
-        ValueError,
-        TypeError,
-        KeyError,
-        RuntimeError,
-        SafetensorError,
-    ) as error:
+        sizes = [len(answers) for answers in heads.values()]
+        model = _trained(folder, about["kind"], sizes, about["loss"])
+    except _DAMAGE as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        raise BadInput(
-            f"it is no complete trained classifier ({type(error).__name__}: {lines[0] if lines else ''})",
-            where=str(folder),
-            do="train it again",
-        ) from error
+        reason = f"{type(error).__name__}: {''.join(lines[:1])}"
+        what = f"it is no complete trained classifier ({reason})"
+        raise BadInput(what, where=str(folder), do="train it again") from error
     return model.to(device), heads
 
 
@@ -315,9 +290,8 @@ def _trained(
     _disable_compilation(body)
     own = None
     if kind == "family" and body.config.num_labels != sum(sizes):
-        raise ValueError(
-            f"heads of {sum(sizes)} answers where the weights have {body.config.num_labels}"
-        )
+        found = f"the weights have {body.config.num_labels}"
+        raise ValueError(f"heads of {sum(sizes)} answers where {found}")
     if kind == "own":
         own = nn.ModuleList(_own_head(body.config, size) for size in sizes)
         own.load_state_dict(load_file(folder / _OWN))
@@ -332,10 +306,9 @@ def _in_memory(model: MultiHead) -> MultiHead:
 
 
 def _disable_compilation(body: PreTrainedModel) -> None:
+    # Else ModernBERT in transformers 4 compiles for each length.
     if getattr(body.config, "reference_compile", False) is None:
-        body.config.reference_compile = (
-            False  # else ModernBERT in transformers 4 compiles for each length
-        )
+        body.config.reference_compile = False
 
 
 def _own_head(config, size: int) -> nn.Sequential:
@@ -361,10 +334,9 @@ def _set_sparse_attention(body: nn.Module, length: int) -> None:
         return
     encoder = body.base_model
     least = (5 + 2 * encoder.config.num_random_blocks) * encoder.config.block_size
+    kind = "block_sparse" if length > least else "original_full"
     with torch.random.fork_rng(devices=[]):
-        encoder.set_attention_type(
-            "block_sparse" if length > least else "original_full"
-        )
+        encoder.set_attention_type(kind)
 
 
 def _sparse(body: nn.Module) -> bool:
