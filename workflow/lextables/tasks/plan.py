@@ -121,6 +121,25 @@ class Spec:
         return next(iter(self.sources), None)
 
 
+# Fields of a panel that its row has.
+MARKS = ("additional", "baseline", "lenient")
+# Fields of a row that its plain values have.
+PLAIN = (
+    "row",
+    "additional",
+    "submitted",
+    "asked",
+    "reason",
+    "parameters",
+    "trained",
+    "averages",
+    "baseline",
+    "lenient",
+    "trained_on",
+    "seen",
+)
+
+
 @dataclass(frozen=True)
 class Row:
     """A table row: ``runs`` maps a condition to its runs, one per seed; a row without runs has a ``reason``.
@@ -149,26 +168,13 @@ class Row:
 
     def plain(self) -> dict[str, Any]:
         """The row as plain values, for a rule's params."""
-        names = (
-            *(
-                "row",
-                "additional",
-                "submitted",
-                "asked",
-                "reason",
-                "parameters",
-                "trained",
-                "averages",
-            ),
-            *("baseline", "lenient", "trained_on", "seen"),
-        )
-        runs = {
-            name: [run.folder for run in runs]
-            for name, runs in sorted(self.runs.items())
-        }
-        return (
-            self.about | {name: getattr(self, name) for name in names} | {"runs": runs}
-        )
+        plain = dict(self.about)
+        for name in PLAIN:
+            plain[name] = getattr(self, name)
+        plain["runs"] = {}
+        for condition, runs in sorted(self.runs.items()):
+            plain["runs"][condition] = [run.folder for run in runs]
+        return plain
 
 
 @dataclass(frozen=True)
@@ -184,10 +190,11 @@ class Plan:
 
     def folders(self, table: str) -> list[str]:
         """The sorted folders of the runs in ``table``; empty for a table made from data only."""
-        rows = self.rows.get(table, [])
-        return sorted(
-            {folder for row in rows for runs in row["runs"].values() for folder in runs}
-        )
+        folders: set[str] = set()
+        for row in self.rows.get(table, []):
+            for runs in row["runs"].values():
+                folders.update(runs)
+        return sorted(folders)
 
 
 @dataclass(frozen=True)
@@ -254,18 +261,23 @@ class Context:
 
     def parameters(self, *models: str) -> int | None:
         """The total parameter count of models; None if one is not public."""
-        counts = [
-            self.models[ran].parameters if ran in self.models else None
-            for ran in map(self._ran, models)
-        ]
-        return None if None in counts else sum(counts)
+        total = 0
+        for model in models:
+            registered = self.models.get(self._ran(model))
+            if registered is None or registered.parameters is None:
+                return None
+            total += registered.parameters
+        return total
 
     def _ran(self, model: str) -> str:
         """The model whose weights run under this name: on the sample data, its stand-in."""
         registered = self.models.get(model)
-        weights = self.weights(model) if registered and registered.stand_in else None
-        stands_in = isinstance(weights, Weights) and weights.found == STANDS_IN
-        return registered.stand_in if stands_in else model
+        if registered is None or not registered.stand_in:
+            return model
+        weights = self.weights(model)
+        if isinstance(weights, Weights) and weights.found == STANDS_IN:
+            return registered.stand_in
+        return model
 
 
 class Planner(ABC):
@@ -297,21 +309,17 @@ class Planner(ABC):
 
     def submitted(self) -> list[Row]:
         """The rows of submitted predictions."""
-        return [
-            self.submitted_row(extra)
-            for extra in self.context.submitted.get(self.name, ())
-        ]
+        extras = self.context.submitted.get(self.name, ())
+        return [self.submitted_row(extra) for extra in extras]
 
     def submitted_row(self, extra: SubmittedFiles) -> Row:
         """The row of submitted predictions; their runs check and store them."""
-        runs = tuple(
-            self.add(
-                self.run(SUBMITTED, extra.key, self.MAIN, seed),
-                {"form": extra.form, "content": content},
-            )
-            for seed, content in enumerate(extra.contents)
-        )
-        return Row(extra.row, additional=True, submitted=True, runs={self.MAIN: runs})
+        runs = []
+        for seed, content in enumerate(extra.contents):
+            run = self.run(SUBMITTED, extra.key, self.MAIN, seed)
+            runs.append(self.add(run, {"form": extra.form, "content": content}))
+        shown = {self.MAIN: tuple(runs)}
+        return Row(extra.row, additional=True, submitted=True, runs=shown)
 
     def user_models(self, *kinds: str) -> list[Any]:
         """The user's models of these kinds."""
@@ -351,19 +359,22 @@ class Planner(ABC):
         weights = self.context.weights(model)
         if isinstance(weights, Missing):
             return weights
-        config, registered = self.context.config, self.context.models.get(model)
-        here = weights.found != API
-        if registered and here and not self.context.gpu and config.data != "sample":
+        config = self.context.config
+        is_local = weights.found != API
+        needs_gpu = model in self.context.models and config.data != "sample"
+        if needs_gpu and is_local and not self.context.gpu:
             return Missing(NEEDS_GPU)
-        return model_settings(model, weights) | ({} if here else {"api": config.llm})
+        settings = model_settings(model, weights)
+        if not is_local:
+            settings["api"] = config.llm
+        return settings
 
     def panel_row(self, panel: Panel, **fields: Any) -> Row:
         """The row of a panel, with the given additional ``fields``."""
-        marks = {
-            name: getattr(panel, name) for name in ("additional", "baseline", "lenient")
-        }
-        counted = self.context.parameters(*([panel.model] if panel.model else []))
-        return Row(panel.row, **{"parameters": counted, **marks, **fields})
+        marks = {name: getattr(panel, name) for name in MARKS}
+        models = [panel.model] if panel.model else []
+        marks["parameters"] = self.context.parameters(*models)
+        return Row(panel.row, **{**marks, **fields})
 
     def asked_row(
         self, key: str, panel: Panel, settings: Mapping[str, Any], about: dict[str, Any]
@@ -389,9 +400,9 @@ class Planner(ABC):
 
         ``runs`` are its dependencies (`Spec`); ``weights_of`` is the run whose weights it loads.
         """
-        self.specs[run] = Spec(
-            dict(settings), **({"sources": (weights_of,)} if weights_of else {}), **runs
-        )
+        if weights_of:
+            runs["sources"] = (weights_of,)
+        self.specs[run] = Spec(dict(settings), **runs)
         return run
 
     def seeds(self, grid: Grid) -> tuple[int, ...]:
@@ -407,15 +418,12 @@ class Planner(ABC):
         **runs: Any,
     ) -> list[Run]:
         """Register a training of each trial and seed, scored on validation data; ``runs`` as in `add`."""
-        return [
-            self.add(
-                self.run(SEARCH, model, f"{prefix}-{trial.name}", seed),
-                {**settings, **trial.settings},
-                **runs,
-            )
-            for trial in trials
-            for seed in seeds
-        ]
+        found = []
+        for trial in trials:
+            for seed in seeds:
+                run = self.run(SEARCH, model, f"{prefix}-{trial.name}", seed)
+                found.append(self.add(run, {**settings, **trial.settings}, **runs))
+        return found
 
     def weights_folder(self, run: Run) -> str:
         """Path of a run's weights folder."""
@@ -425,23 +433,19 @@ class Planner(ABC):
         """The published row with its runs; if settings differ, without runs, and an additional row."""
         if row.additional or not row.runs or not differences:
             return [row]
-        empty = replace(row, runs={}, reason=reason_not_run(differences))
-        return [
-            empty,
-            replace(row, row=additional_name(row.row, differences), additional=True),
-        ]
+        published = replace(row, runs={}, reason=reason_not_run(differences))
+        name = additional_name(row.row, differences)
+        return [published, replace(row, row=name, additional=True)]
 
     def budget(self, grid: Grid, descriptions: Sequence[str]) -> list[Difference]:
         """The difference between the grid and the paper's, described by ``descriptions``."""
         if self.context.grid == PAPER_GRID:
             return []
-        descriptions = [*descriptions, *["bfloat16"] * grid.bf16]
-        return [
-            Difference(
-                f"grid={PAPER_GRID}",
-                f"{self.context.grid} budget: {', '.join(descriptions)}",
-            )
-        ]
+        texts = list(descriptions)
+        if grid.bf16:
+            texts.append("bfloat16")
+        ours = f"{self.context.grid} budget: {', '.join(texts)}"
+        return [Difference(f"grid={PAPER_GRID}", ours)]
 
 
 def rate_name(rate: float) -> str:
@@ -452,7 +456,9 @@ def rate_name(rate: float) -> str:
 
 def fewer_seeds(seeds: int, averages: int) -> list[Difference]:
     """The difference of a row with fewer runs than the paper averages."""
-    return [Difference(_count(averages), _count(seeds))] if seeds < averages else []
+    if seeds >= averages:
+        return []
+    return [Difference(_count(averages), _count(seeds))]
 
 
 def _count(seeds: int) -> str:
@@ -461,7 +467,8 @@ def _count(seeds: int) -> str:
 
 def reason_not_run(differences: Sequence[Difference]) -> str:
     """The reason why a published row is not run when settings differ from the paper's."""
-    return f"needs {' and '.join(difference.needs for difference in differences)}, as in the paper"
+    needs = " and ".join(difference.needs for difference in differences)
+    return f"needs {needs}, as in the paper"
 
 
 def additional_name(row: str, differences: Sequence[Difference]) -> str:
@@ -477,23 +484,22 @@ def shown(
     A row is shown if it has all fields of one of the mappings in ``where``; a list there means any of its
     values.  Only runs of ``conditions`` are shown, or all if it is empty.
     """
-    plain = (row.plain() for row in rows)
-    return [
-        row
-        | {
-            "runs": {
-                name: runs
-                for name, runs in row["runs"].items()
-                if name in (conditions or (name,))
-            }
-        }
-        for row in plain
-        if any(
-            all(_is(row.get(field), value) for field, value in fields.items())
-            for fields in where
-        )
-    ]
+    shown_rows = []
+    for row in rows:
+        plain = row.plain()
+        if not any(_has(plain, fields) for fields in where):
+            continue
+        if conditions:
+            runs = plain["runs"]
+            plain["runs"] = {name: runs[name] for name in runs if name in conditions}
+        shown_rows.append(plain)
+    return shown_rows
 
 
-def _is(value: Any, allowed: Any) -> bool:
-    return value in allowed if isinstance(allowed, list | tuple) else value == allowed
+def _has(row: Mapping[str, Any], fields: Mapping[str, Any]) -> bool:
+    """Whether a row has these values of fields; a list means any of its values."""
+    for name, value in fields.items():
+        allowed = value if isinstance(value, list | tuple) else (value,)
+        if row.get(name) not in allowed:
+            return False
+    return True

@@ -30,6 +30,7 @@ from lextables.tasks.plan import (
     additional_name,
 )
 
+NO_ASKING = "language models need asking, with the name of a prompt"
 ANSWER, MARK = "answer", "mark"  # experiments
 ANSWERS, MARKS = "answers", "marks"  # the part of the task that a row is of
 
@@ -139,19 +140,16 @@ class AnswersTask(Entry):
 
     @model_validator(mode="after")
     def _check_language_models(self) -> "AnswersTask":
-        for named, panels in (
-            (self.asking, self.models),
-            (self.asking and self.asking.marks, self.marks),
-        ):
-            if not named and any(
-                panel.kind == "language-model" for panel in panels.values()
-            ):
-                raise ValueError(
-                    "language models need asking, with the name of a prompt"
-                )
-        if not self.pseudo and any(
-            panel.kind != "random" for panel in self.models.values()
-        ):
+        """Raise `ValueError` for language models without prompts, and a prior without documents."""
+        answering = {panel.kind for panel in self.models.values()}
+        marking = {marker.kind for marker in self.marks.values()}
+        asks = self.asking is not None
+        marks = asks and bool(self.asking.marks)
+        if not asks and "language-model" in answering:
+            raise ValueError(NO_ASKING)
+        if not marks and "language-model" in marking:
+            raise ValueError(NO_ASKING)
+        if not self.pseudo and answering - {"random"}:
             raise ValueError(
                 "trained models need a pseudo above 0, if an option has no other answers"
             )
@@ -167,6 +165,7 @@ class AnswersPlanner(Planner):
     task: AnswersTask
 
     def rows(self) -> list[Row]:
+        """The rows of models that answer, then those of models that mark."""
         panels, markers = dict(self.task.models), dict(self.task.marks)
         panels.update(self.user_language_models(Panel))
         if self.task.asking and self.task.asking.marks:
@@ -190,15 +189,14 @@ class AnswersPlanner(Planner):
     def answered(self, key: str, panel: Panel) -> Row:
         """The row of a baseline."""
         settings: dict[str, Any] = {"kind": panel.kind}
-        if panel.kind != "random":
-            settings |= {"pseudo": self.task.pseudo, "smoothing": self.task.smoothing}
+        is_trained = panel.kind != "random"
+        if is_trained:
+            settings["pseudo"] = self.task.pseudo
+            settings["smoothing"] = self.task.smoothing
         if panel.kind in ("linear", "vectors"):
-            settings |= self.task.learning.model_dump(mode="json") | {
-                "folds": self.task.folds
-            }
-        return self.baseline(
-            ANSWER, key, panel, settings, trained=panel.kind != "random"
-        )
+            settings.update(self.task.learning.model_dump(mode="json"))
+            settings["folds"] = self.task.folds
+        return self.baseline(ANSWER, key, panel, settings, trained=is_trained)
 
     def marked(self, key: str, marker: Marker) -> Row:
         """The row of a model that marks paragraphs."""
@@ -207,11 +205,10 @@ class AnswersPlanner(Planner):
         if marker.kind == "language-model":
             return self.marked_when_asked(key, marker)
         settings: dict[str, Any] = {"kind": marker.kind}
-        if marker.kind == "linear":
-            settings |= self.task.marking.model_dump() | {"folds": self.task.folds}
-        return self.baseline(
-            MARK, key, marker, settings, trained=marker.kind == "linear"
-        )
+        is_trained = marker.kind == "linear"
+        if is_trained:
+            settings.update(self.task.marking.model_dump(), folds=self.task.folds)
+        return self.baseline(MARK, key, marker, settings, trained=is_trained)
 
     def baseline(
         self,
@@ -228,8 +225,8 @@ class AnswersPlanner(Planner):
             weights = self.context.weights(panel.model)
             if isinstance(weights, Missing):
                 return self.row(part, panel, reason=weights.reason)
-            settings |= model_settings(panel.model, weights)
-            settings |= {"max_length": self.context.models[panel.model].max_length}
+            settings.update(model_settings(panel.model, weights))
+            settings["max_length"] = self.context.models[panel.model].max_length
         run = self.add(self.run(experiment, key, self.MAIN), settings)
         return self.row(part, panel, runs={self.MAIN: (run,)}, trained=trained)
 
@@ -239,42 +236,34 @@ class AnswersPlanner(Planner):
         if panel.additional and panel.text == "retrieved":
             panel = _named_for(panel, f"{self.task.asking.best} retrieved paragraphs")
         if isinstance(settings, Missing):
-            return [
-                self.row(
-                    ANSWERS,
-                    panel,
-                    reason=panel.unpublished or settings.reason,
-                    asked=True,
-                )
-            ]
+            reason = panel.unpublished or settings.reason
+            return [self.row(ANSWERS, panel, reason=reason, asked=True)]
         rows = []
         if panel.unpublished:
             rows.append(self.row(ANSWERS, panel, reason=panel.unpublished, asked=True))
-            panel = _named_for(panel, OUR_PROMPT).model_copy(
-                update={"additional": True}
-            )
+            panel = _named_for(panel, OUR_PROMPT)
+            panel = panel.model_copy(update={"additional": True})
         run = self.add(self.run(ASK, key, self.MAIN), settings)
-        return [*rows, self.row(ANSWERS, panel, runs={self.MAIN: (run,)}, asked=True)]
+        rows.append(self.row(ANSWERS, panel, runs={self.MAIN: (run,)}, asked=True))
+        return rows
 
     def asking(self, panel: Panel) -> dict[str, Any] | Missing:
         """The settings of a language model, or the reason why it is not run."""
         settings = self.language_model(panel.model)
         if isinstance(settings, Missing):
             return settings
-        window = settings.get("window")
-        if (
-            panel.text == "whole"
-            and window
-            and self.task.tokens
-            and window < self.task.tokens
-        ):
+        window, longest = settings.get("window"), self.task.tokens
+        is_whole = panel.text == "whole"
+        if is_whole and window and longest and window < longest:
             return Missing(
                 f"its context of {window:,} tokens is shorter than the longest document"
             )
         asking = self.task.asking
-        settings |= asking.settings() | {"kind": panel.kind, "text": panel.text}
-        best = {"best": asking.best} if panel.text == "retrieved" else {}
-        return settings | best | {"prompt": self.context.prompt(asking.prompt)}
+        settings.update(asking.settings(), kind=panel.kind, text=panel.text)
+        if not is_whole:
+            settings["best"] = asking.best
+        settings["prompt"] = self.context.prompt(asking.prompt)
+        return settings
 
     def marked_when_asked(self, key: str, marker: Marker) -> Row:
         """The row of a language model that is asked about paragraphs, by a prompt without the options."""
@@ -283,12 +272,9 @@ class AnswersPlanner(Planner):
             marker = _named_for(marker, "without option descriptions")
         if isinstance(settings, Missing):
             return self.row(MARKS, marker, reason=settings.reason, asked=True)
-        settings |= {
-            "kind": marker.kind,
-            "prompt": self.context.prompt(asking.marks),
-            "best": asking.marked,
-        }
-        run = self.add(self.run(MARK, key, self.MAIN), settings | asking.settings())
+        settings.update(asking.settings(), kind=marker.kind, best=asking.marked)
+        settings["prompt"] = self.context.prompt(asking.marks)
+        run = self.add(self.run(MARK, key, self.MAIN), settings)
         return self.row(MARKS, marker, runs={self.MAIN: (run,)}, asked=True)
 
     def row(self, part: str, panel: Panel | Marker, **fields: Any) -> Row:
@@ -298,9 +284,8 @@ class AnswersPlanner(Planner):
 
 def _named_for(panel: Panel | Marker, difference: str) -> Any:
     """The panel with a row name that states the ``difference`` from the paper's requests."""
-    return panel.model_copy(
-        update={"row": additional_name(panel.row, [plan.Difference("", difference)])}
-    )
+    row = additional_name(panel.row, [plan.Difference("", difference)])
+    return panel.model_copy(update={"row": row})
 
 
 TASK = AnswersTask
