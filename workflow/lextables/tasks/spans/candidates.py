@@ -258,7 +258,8 @@ def candidate_features(
         total[contract],
         np.log1p(rank),
     ]
-    columns += [rank < within for within in RANKS]
+    for within in RANKS:
+        columns.append(rank < within)
     columns += [
         length,
         length**2 / 5,
@@ -268,9 +269,12 @@ def candidate_features(
         whole,
         candidates.part,
     ]
-    columns += [last - first == more for more in range(1, LONGEST_RUN)]
-    columns += [np.maximum(0, highest - hinge) for hinge in HINGES]
-    columns += [run * lowest, whole * np.maximum(before, after)]
+    for more in range(1, LONGEST_RUN):
+        columns.append(last - first == more)
+    for hinge in HINGES:
+        columns.append(np.maximum(0, highest - hinge))
+    columns.append(run * lowest)
+    columns.append(whole * np.maximum(before, after))
     return np.column_stack(columns).astype(np.float64)
 
 
@@ -319,11 +323,13 @@ def _tokens(text: str, unit: Span, start: int, end: int) -> list[str]:
     before = _TOKEN.findall(text[first:start].lower())[-BESIDE:]
     after = _TOKEN.findall(text[end:last].lower())[:BESIDE]
     inside = _TOKEN.findall(text[start:end])
-    tokens = [f"{at} before: {word}" for at, word in enumerate(reversed(before))]
-    tokens += [f"before: {word}" for word in before]
-    tokens += [f"{at} after: {word}" for at, word in enumerate(after)]
-    tokens += [f"after: {word}" for word in after]
-    tokens += [f"in: {word.lower()}" for word in inside]
+    tokens = []
+    for at, word in enumerate(reversed(before)):
+        tokens += [f"{at} before: {word}", f"before: {word}"]
+    for at, word in enumerate(after):
+        tokens += [f"{at} after: {word}", f"after: {word}"]
+    for word in inside:
+        tokens.append(f"in: {word.lower()}")
     tokens.append(f"begins: {inside[0].lower()}")
     tokens.append("capitals" if text[start:end].isupper() else "no capitals")
     tokens.append("at the start" if start == unit[0] else "inside")

@@ -41,31 +41,30 @@ QUOTE = "quote"  # the experiment of outputs that quote spans
 
 
 class Panel(plan.Panel):
-    """A model of the panel; ``pretrained`` goes through masked-language-model training on contracts first.
-
-    ``released`` names the file of the authors' fine-tuned weights; ``joined`` adds a row in which spans of
-    adjacent windows are joined.
-
-    A panel of kind `linear` uses words only, or, with the ``features`` vectors or both,
-    embeddings by a sentence encoder, its ``model``; an ``exact`` one marks the answers themselves,
-    even if the evaluator accepts a sentence that contains one.  With ``out_of_fold`` its training also saves
-    predictions for the training contracts, for data sets that use it (`SpanTask`).  One of kind
-    `language-model` is not trained (`Asking`, `Writing`); ``unpublished`` states what is unknown about a
-    published row, which is then not run.  One of kind `fixed` has the same ``output`` for every question,
-    with ${contract} for the contract.
-    """
+    """A model of the panel."""
 
     kind: Literal["encoder", "linear", "language-model", "fixed"] = "encoder"
+    """Fine-tuned, linear, asked without training, or the same output for all questions."""
     model: str = ""
+    """Registered model; of a linear one with vectors, their sentence encoder."""
     features: Literal["words", "vectors", "both"] = "words"
+    """Features of a linear model."""
     exact: bool = False
+    """A linear model marks the answers themselves, even if the evaluator accepts more."""
     out_of_fold: bool = False
+    """Its training also predicts the training contracts, for data sets that use that."""
     family: str = "ours"
+    """By which tables select rows."""
     pretrained: bool = False
+    """Goes through masked-language-model training on contracts first."""
     released: str | None = None
+    """File of the authors' fine-tuned weights."""
     joined: str | None = None
+    """Name of an additional row in which spans of adjacent windows are joined."""
     unpublished: str = ""
+    """What is unknown about a published row, which is then not run."""
     output: str = ""
+    """The output of a fixed model, with ${contract} for the contract."""
 
 
 class SpanGrid(Grid):
@@ -88,64 +87,67 @@ class SpanGrid(Grid):
 
 
 class Asking(Entry):
-    """The prompts of language models: for a passage, and for its presence.
-
-    A grid that is not in ``grids`` has the defaults of `Pieces`.
-    """
+    """The requests to language models that quote spans."""
 
     clause: str
+    """Name of the prompt for a passage."""
     presence: str
+    """Name of the prompt for the presence of a passage."""
     grids: Mapping[str, Pieces] = {}
+    """Limits by grid; another grid has the defaults."""
 
 
 class Writing(Entry):
-    """Requests to language models whose outputs are scored: one ``prompt`` for a contract and a question.
-
-    An additional row of each is asked only about the ``candidates`` of a linear model, a key of the panel:
-    its passages with at least the probability ``least``.  A grid that is not in ``grids`` has the limits
-    of `WritingLimits`.
-    """
+    """The requests to language models whose text outputs are scored."""
 
     prompt: str
+    """Name of the prompt for a contract and a question."""
     candidates: str
+    """Key of a linear model; an additional row is asked about its passages only."""
     least: float = Field(0.01, gt=0, lt=1)
+    """Least probability of these passages."""
     grids: Mapping[str, WritingLimits] = {}
+    """Limits by grid; another grid has the defaults."""
 
 
 class SpanTask(Entry):
-    """The settings of a span-extraction task that a paper fixed.
-
-    ``evaluator`` is `spans`, or `containment` for text outputs that must contain every gold text
-    (`lextables.metrics.containment`).  Then a linear model has a row for each metric of ``thresholds``: it
-    quotes the spans above the probability with the highest value of that metric on its out-of-fold
-    predictions for the training contracts.
-
-    ``held_out`` is the share of the training contracts on which the grid is searched, or `dev` for those of
-    that split.  ``checkpoints`` is the source of the authors' fine-tuned models; ``relaxed`` is a part of a
-    category's name: in such a category a prediction may contain the answer; ``low_thresholds`` are those of
-    the released sweep below 0.01.  ``averages`` is the number of runs whose mean is a published score.
-    ``grids`` and ``pretraining`` are by name of the grid; `paper` has the paper's settings.  ``linear`` is
-    for panels of that kind, and ``asking`` for language models.  ``trainings_of`` is a data set of another
-    paper with the same training contracts and questions: if it is planned, its trainings are used
-    (`planning.share_trainings`).
-    """
+    """The settings of a span-extraction task that a paper fixed."""
 
     task: Literal["spans"]
     evaluator: Literal["spans", "containment"] = "spans"
+    """`containment`: text outputs must contain every gold text."""
     thresholds: tuple[str, ...] = ()
+    """Metrics of text outputs.
+
+    For each, a linear model has a row that quotes the spans above the probability with the
+    highest value of the metric on its out-of-fold predictions."""
     models: Mapping[Key, Panel]
-    n_best: int
-    max_answer_length: int = 512
+    n_best: PositiveInt
+    """Spans of a question, at most."""
+    max_answer_length: PositiveInt = 512
+    """Tokens of a span, at most."""
     held_out: float | str = 0.1
+    """Share of the training contracts on which the grid is searched, or their split."""
     relaxed: str | None = None
+    """Part of a category's name: there a prediction may contain the answer."""
     low_thresholds: tuple[float, ...] = ()
+    """Thresholds of the released sweep below 0.01."""
     checkpoints: str | None = None
+    """Source of the authors' fine-tuned models."""
     averages: PositiveInt = 1
+    """Number of runs whose mean is a published score."""
     grids: Mapping[str, SpanGrid] = {}
+    """By name; `paper` has the paper's settings."""
     pretraining: Mapping[str, Pretraining] = {}
+    """By name of the grid."""
     linear: LinearSettings | None = None
+    """For linear models."""
     trainings_of: str = ""
+    """Data set of another paper with the same training contracts and questions.
+
+    If it is planned, its trainings are used (`papers.planning.share_trainings`)."""
     asking: Asking | Writing | None = None
+    """For language models."""
 
     @property
     def quotes(self) -> bool:
@@ -154,22 +156,22 @@ class SpanTask(Entry):
 
     @model_validator(mode="after")
     def _asks(self) -> Self:
+        """Check that the task has the settings that its models need."""
         kinds = {key: panel.kind for key, panel in self.models.items()}
         if "encoder" in kinds.values() and (self.quotes or not self.grids):
             raise ValueError("encoders need grids, and the evaluator spans")
-        if self.quotes != isinstance(self.asking, Writing) or self.quotes != bool(
-            self.thresholds
-        ):
+        writes = isinstance(self.asking, Writing)
+        if {writes, bool(self.thresholds)} != {self.quotes}:
             raise ValueError(
-                "the evaluator containment, and no other, needs thresholds and asking.prompt"
+                "the evaluator containment, and no other, needs thresholds and "
+                "asking.prompt"
             )
-        if self.quotes and kinds.get(self.asking.candidates) != "linear":
+        if writes and kinds.get(self.asking.candidates) != "linear":
             raise ValueError(
-                f"asking.candidates: {self.asking.candidates} is no linear model of the panel"
+                f"asking.candidates: {self.asking.candidates} is no linear model of the "
+                "panel"
             )
-        if not self.asking and any(
-            panel.kind == "language-model" for panel in self.models.values()
-        ):
+        if not self.asking and "language-model" in kinds.values():
             raise ValueError("language models need asking, with the names of prompts")
         return self
 

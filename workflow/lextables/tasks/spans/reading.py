@@ -33,7 +33,7 @@ from lextables.models.in_parts import in_parts_that_fit
 from lextables.models.loading import load_tokenizer
 from lextables.models.precision import tf32
 from lextables.pipeline.atomic import write_text
-from lextables.pipeline.dataset import write
+from lextables.pipeline.dataset import Row, write
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans import window_ranking
 from lextables.tasks.spans.schema import NBEST, NOTHING_ELSE
@@ -392,7 +392,7 @@ def predict(
     texts: Mapping[str, str],
     settings: NbestSettings,
     batch_size: int = READ_AT_ONCE,
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[Row]:
     """Yield the rows of `NBEST` of the questions, sorted by question and rank.
 
     ``texts`` maps contracts to texts.  Only the windows of ``dataset`` are used, also for
@@ -429,7 +429,7 @@ def predict(
 
 def _finished(
     waiting: dict[int, list[Span]], examples: tuple[str, ...], before: int
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[Row]:
     """Remove the questions below ``before`` from ``waiting`` and yield their rows in order."""
     for example in sorted(index for index in waiting if index < before):
         for rank, span in enumerate(waiting.pop(example)):
@@ -602,7 +602,7 @@ def read_windows(
     settings: NbestSettings,
     weights: str | Path,
     device: torch.device,
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[Row]:
     """Yield the rows of `NBEST` of the model in ``weights``."""
     model = loading.load_span_model(str(weights), device, trained=True)
     return predict(model, dataset, texts, settings)

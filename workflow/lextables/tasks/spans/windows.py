@@ -131,11 +131,13 @@ def max_context(starts: np.ndarray, stops: np.ndarray) -> np.ndarray:
     best = np.full(int(np.max(stops, initial=0)), -1, dtype=np.int32)
     most = np.full(len(best), -np.inf)
     for window, (start, stop) in enumerate(zip(starts, stops, strict=True)):
-        before = np.arange(stop - start)
-        context = np.minimum(before, before[::-1]) + 0.01 * (stop - start)
-        better = start + np.flatnonzero(context > most[start:stop])
-        most[better] = context[better - start]
-        best[better] = window
+        length = stop - start
+        before = np.arange(length)
+        after = before[::-1]
+        context = np.minimum(before, after) + 0.01 * length
+        better = np.flatnonzero(context > most[start:stop])
+        most[start + better] = context[better]
+        best[start + better] = window
     return best
 
 
