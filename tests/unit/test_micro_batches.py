@@ -24,8 +24,10 @@ from lextables.models import (
     loading,
     multi_head,
 )
+from lextables.models.bi_encoder_training import GradedPairs
 from lextables.models.checkpoints import arguments
 from lextables.models.in_parts import in_parts_that_fit
+from lextables.models.settings import UpdateSettings
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import read_json
 from lextables.pipeline.run import recorded
@@ -349,29 +351,18 @@ def sentence_encoder(tmp_path):
 
 
 def test_a_batch_is_not_split_if_the_loss_needs_all_rows(sentence_encoder, tmp_path):
+    pairs = [(0, 0), (0, 1), (1, 1), (1, 0)]
+    gains = {(0, 0): 1, (1, 1): 1}
+    data = GradedPairs(pairs, ["w1", "w2"], ["w3", "w4"], gains)
+    updates = {"updates": [1], "batch_size": 4, "learning_rate": 1e-3}
+    settings = UpdateSettings(**updates, temperature=0.1, optimiser=optimiser())
     with (
         Memory(3).of(sentence_encoder) as model,
         pytest.raises(
             BadInput, match="a batch of 4 .* this loss needs the whole batch"
         ),
     ):
-        bi_encoder_training.finetune(
-            model,
-            [(0, 0), (0, 1), (1, 1), (1, 0)],
-            ["w1", "w2"],
-            ["w3", "w4"],
-            {(0, 0): 1, (1, 1): 1},
-            learning_rate=1e-3,
-            temperature=0.1,
-            updates=[1],
-            batch_size=4,
-            optimiser=optimiser(),
-            bf16=False,
-            seed=0,
-            work=tmp_path / "work",
-            visit=print,
-            save_every=0,
-        )
+        bi_encoder_training.finetune(model, data, settings, 0, tmp_path, print)
 
 
 class Tokens(dict):

@@ -68,33 +68,32 @@ def load(
 
 
 def encode(model: SentenceTransformer, texts: Sequence[str]) -> np.ndarray:
-    """Return a float32 array (texts, dimensions) of unit vectors; equal texts are encoded once.
+    """Return a float32 array (texts, dimensions) of unit vectors.
 
-    All texts of a batch have the same number of tokens.  Without padding encoding is faster, and a text's
-    vector does not depend on the other texts.  Shows progress, since a corpus takes minutes on a CPU.
+    Equal texts are encoded once.  All texts of a batch have the same number of tokens:
+    without padding encoding is faster, and a text's vector does not depend on the other
+    texts.  Shows progress, since a corpus takes minutes on a CPU.
     """
-    return _encoded(
-        model, texts, {"prompt": _prompt(model, model.default_prompt_name)}, unit=True
-    )
+    return _Encoder(model, model.default_prompt_name, unit=True).encode(texts)
 
 
 def encode_alike(model: SentenceTransformer, texts: Sequence[str]) -> np.ndarray:
-    """As `encode`, for comparing all texts with each other by the model's own similarity function.
+    """As `encode`, for comparing all texts by the model's own similarity function.
 
     The vectors are unit vectors only if that is the cosine.
     """
-    options = {"prompt": _prompt(model, model.default_prompt_name)}
-    return _encoded(model, texts, options, unit=model.similarity_fn_name == COSINE)
+    unit = model.similarity_fn_name == COSINE
+    return _Encoder(model, model.default_prompt_name, unit).encode(texts)
 
 
 def encode_queries(model: SentenceTransformer, texts: Sequence[str]) -> np.ndarray:
     """As `encode_alike`, with the model's prompt or route for queries, if it has one."""
-    return _encoded_part(model, texts, "query")
+    return _encoder_of_part(model, "query").encode(texts)
 
 
 def encode_documents(model: SentenceTransformer, texts: Sequence[str]) -> np.ndarray:
-    """As `encode_alike`, with the model's prompt or route for documents, if it has one."""
-    return _encoded_part(model, texts, "document")
+    """As `encode_alike`, with the model's prompt or route for documents, if any."""
+    return _encoder_of_part(model, "document").encode(texts)
 
 
 def cached(
@@ -103,31 +102,26 @@ def cached(
     settings: Mapping[str, Any],
     root: str | Path,
 ) -> Encode:
-    """Return ``encode``, one of the functions above, as a function of texts with a cache below ``root``.
+    """Return ``encode``, one of the functions above, with a cache below ``root``.
 
-    ``settings`` identify the weights of ``model`` by content or revision.  Without either nothing is cached.
+    ``settings`` identify the weights of ``model`` by content or revision.  Without either
+    nothing is cached.
     """
-    pinned = {
-        name: settings[name] for name in ("content", "revision") if settings.get(name)
-    }
-    if not pinned:
-        return partial(encode, model)
-    data = pinned | {
-        "weights": settings["weights"],
-        "length": model.max_seq_length,
-        "as": encode.__name__,
-    }
+    of_texts = partial(encode, model)
+    names = [name for name in ("content", "revision") if settings.get(name)]
+    if not names:
+        return of_texts
+    data = {name: settings[name] for name in (*names, "weights")}
+    data.update({"length": model.max_seq_length, "as": encode.__name__})
     about = identity(data, fingerprint(__name__), device.describe(model.device))
-    return partial(
-        VectorCache(Path(root) / settings["model"], about).encode,
-        encode=partial(encode, model),
-    )
+    cache = VectorCache(Path(root) / settings["model"], about)
+    return partial(cache.encode, encode=of_texts)
 
 
 def batches(lengths: Sequence[int], tokens: int) -> Iterator[np.ndarray]:
-    """Yield positions of texts of equal length, longest first, in batches of at most ``tokens`` tokens.
+    """Yield positions of texts of equal length, longest first, in batches.
 
-    A longer text is a separate batch.
+    A batch has at most ``tokens`` tokens, or one longer text.
     """
     counts = np.asarray(lengths)
     for length in np.unique(counts)[::-1]:
@@ -137,88 +131,79 @@ def batches(lengths: Sequence[int], tokens: int) -> Iterator[np.ndarray]:
             yield positions[start : start + size]
 
 
-def _encoded_part(
-    model: SentenceTransformer, texts: Sequence[str], part: str
-) -> np.ndarray:
-    options = {"prompt": _prompt(model, prompt_name(model, part)), "task": part}
-    return _encoded(model, texts, options, unit=model.similarity_fn_name == COSINE)
-
-
-def _prompt(model: SentenceTransformer, name: str | None) -> str | None:
-    return model.prompts[name] if name else None
-
-
-def _encoded(
-    model: SentenceTransformer,
-    texts: Sequence[str],
-    options: Mapping[str, Any],
-    *,
-    unit: bool,
-) -> np.ndarray:
-    """As `encode`; ``options`` are those of the model's `preprocess`: a prompt, and the task of a route."""
-    model.eval()
-    unique = sorted(set(texts), key=lambda text: (len(text), text))
-    encoder = _Encoder(
-        model, {name: options[name] for name in ("task",) if name in options}, unit
-    )
-    vectors = np.empty((len(unique), model.get_embedding_dimension()), dtype=np.float32)
-    with tqdm(total=len(unique), desc="encoding") as progress:
-        for start in range(0, len(unique), SHARD):
-            part = unique[start : start + SHARD]
-            for positions, found in encoder.vectors(part, options):
-                vectors[start + positions] = found
-                progress.update(len(positions))
-    position = {text: index for index, text in enumerate(unique)}
-    return vectors[[position[text] for text in texts]]
-
-
 @dataclass(frozen=True)
 class _Encoder:
-    """A model, the arguments ``task`` of its `forward`, and whether its vectors become unit vectors."""
+    """A model, and how it encodes: the prompt's name, unit vectors, the task of a route."""
 
     model: SentenceTransformer
-    task: Mapping[str, str]
+    prompt_name: str | None
     unit: bool
+    task: str | None = None
 
-    def vectors(
-        self, texts: Sequence[str], options: Mapping[str, Any]
-    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield positions of some of the texts and their vectors (texts, dimensions), until all are done."""
-        if texts and not self._reads_tokens(texts[0], options):
+    def encode(self, texts: Sequence[str]) -> np.ndarray:
+        """Return the vectors of texts, float32 (texts, dimensions)."""
+        self.model.eval()
+        unique = sorted(set(texts), key=lambda text: (len(text), text))
+        shape = len(unique), self.model.get_embedding_dimension()
+        vectors = np.empty(shape, dtype=np.float32)
+        with tqdm(total=len(unique), desc="encoding") as progress:
+            for start in range(0, len(unique), SHARD):
+                for positions, found in self._vectors(unique[start : start + SHARD]):
+                    vectors[start + positions] = found
+                    progress.update(len(positions))
+        position = {text: index for index, text in enumerate(unique)}
+        return vectors[[position[text] for text in texts]]
+
+    @property
+    def _options(self) -> dict[str, str | None]:
+        """The options of the model's `preprocess`."""
+        name = self.prompt_name
+        options = {"prompt": self.model.prompts[name] if name else None}
+        if self.task:
+            options["task"] = self.task
+        return options
+
+    def _vectors(self, texts: Sequence[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield positions of some of the texts and their vectors, until all are done."""
+        if texts and not self._reads_tokens(texts[0]):
             for start in range(0, len(texts), AT_ONCE):
                 part = list(texts[start : start + AT_ONCE])
-                features = self.model.preprocess(part, **options)
-                yield np.arange(start, start + len(part)), self.forward(features)
+                features = self.model.preprocess(part, **self._options)
+                yield np.arange(start, start + len(part)), self._forward(features)
             return
-        inputs = tokenised(self.model, texts, **options)
+        inputs = tokenised(self.model, texts, **self._options)
+
+        def forward(part: np.ndarray) -> np.ndarray:
+            return self._forward(inputs.batch(part))
 
         def encode(batch: np.ndarray) -> np.ndarray:
-            parts = in_parts_that_fit(
-                batch, len(batch), lambda part: self.forward(inputs.batch(part))
-            )
-            return np.concatenate([*parts])
+            return np.concatenate([*in_parts_that_fit(batch, len(batch), forward)])
 
         most = TOKENS[self.model.device.type]
         all_batches = [*batches(inputs.lengths(), most)]
         results = _in_parallel(encode, all_batches, self.model.device)
         yield from zip(all_batches, results, strict=True)
 
-    def _reads_tokens(self, text: str, options: Mapping[str, Any]) -> bool:
-        """Whether the model is a transformer, and not one of word vectors, for texts with these options."""
-        tokenizer = self.model.tokenizer
-        is_pretrained = isinstance(tokenizer, PreTrainedTokenizerBase)
-        return is_pretrained and "attention_mask" in self.model.preprocess(
-            [text], **options
-        )
+    def _reads_tokens(self, text: str) -> bool:
+        """Whether the model is a transformer, and not one of word vectors."""
+        if not isinstance(self.model.tokenizer, PreTrainedTokenizerBase):
+            return False
+        return "attention_mask" in self.model.preprocess([text], **self._options)
 
     @torch.inference_mode()
-    def forward(self, features: dict[str, Any]) -> np.ndarray:
+    def _forward(self, features: dict[str, Any]) -> np.ndarray:
         """Return the vectors of a batch."""
         features = batch_to_device(features, self.model.device)
-        vectors = self.model(features, **self.task)["sentence_embedding"]
+        route = {"task": self.task} if self.task else {}
+        vectors = self.model(features, **route)["sentence_embedding"]
         if self.unit:
             vectors = normalize(vectors)
         return vectors.float().cpu().numpy()
+
+
+def _encoder_of_part(model: SentenceTransformer, part: str) -> _Encoder:
+    unit = model.similarity_fn_name == COSINE
+    return _Encoder(model, prompt_name(model, part), unit, task=part)
 
 
 def _in_parallel(
@@ -253,86 +238,94 @@ class VectorCache:
     """
 
     def __init__(self, root: str | Path, identity: Mapping[str, Any]) -> None:
-        """Open the folder below ``root`` for ``identity``, as `lextables.pipeline.run.identity` gives it.
+        """Open the folder below ``root`` for an identity of `pipeline.run.identity`.
 
-        Vectors that earlier code or libraries made from the same data on the same device are deleted.
+        Vectors that earlier code or libraries made from the same data on the same device
+        are deleted.
         """
         about = json.dumps(identity, indent=2, sort_keys=True) + "\n"
-        self.folder = Path(root) / hashlib.sha256(about.encode()).hexdigest()[:16]
+        self.folder = Path(root) / _digest(about.encode())
         _drop_earlier(Path(root), identity, keep=self.folder)
         write_text(self.folder / _IDENTITY, about)
         self._shards: dict[bytes, Path] = {}
         for shard in sorted(self.folder.glob("*.npz")):
-            for (keys,) in _read(shard, "keys"):
-                self._shards |= dict.fromkeys(keys.tolist(), shard)
+            keys, _ = _read(shard, with_vectors=False)
+            self._shards.update(dict.fromkeys(keys, shard))
 
     def encode(self, texts: Sequence[str], encode: Encode) -> np.ndarray:
-        """Return a float32 array (texts, dimensions); ``encode`` is called for texts not in the cache."""
+        """Return a float32 array (texts, dimensions).
+
+        ``encode`` is called for texts that are not in the cache.
+        """
         if not texts:
             return encode(texts)
         keys = [_key(text) for text in texts]
         wanted = dict(zip(keys, texts, strict=True))
         vectors = self._stored(wanted)
         # Sorted by length, so that an encoder's batches need little padding.
-        missing = sorted(
-            wanted.keys() - vectors.keys(), key=lambda key: (len(wanted[key]), key)
-        )
+        missing = [key for key in wanted if key not in vectors]
+        missing.sort(key=lambda key: (len(wanted[key]), key))
         starts = range(0, len(missing), SHARD)
-        for start in tqdm(
-            starts, desc=f"parts of {SHARD} texts", disable=len(starts) < 2
-        ):
+        description = f"parts of {SHARD} texts"
+        for start in tqdm(starts, desc=description, disable=len(starts) < 2):
             part = missing[start : start + SHARD]
-            encoded = np.asarray(
-                encode([wanted[key] for key in part]), dtype=np.float32
-            )
+            result = encode([wanted[key] for key in part])
+            encoded = np.asarray(result, dtype=np.float32)
             if encoded.ndim != 2 or len(encoded) != len(part):
-                raise ValueError(
-                    f"the encoder returned shape {encoded.shape} for {len(part)} texts"
-                )
+                what = f"shape {encoded.shape} for {len(part)} texts"
+                raise ValueError(f"the encoder returned {what}")
             self._store(part, encoded)
-            vectors |= zip(part, encoded, strict=True)
+            vectors.update(zip(part, encoded, strict=True))
         return np.stack([vectors[key] for key in keys])
 
     def _stored(self, wanted: Mapping[bytes, str]) -> dict[bytes, np.ndarray]:
+        """Return the vectors of those ``wanted`` that are in the cache."""
         stored: dict[bytes, np.ndarray] = {}
-        for shard in sorted(
-            {self._shards[key] for key in wanted if key in self._shards}
-        ):
-            for keys, vectors in _read(shard, "keys", "vectors"):
-                rows = {
-                    key: row for row, key in enumerate(keys.tolist()) if key in wanted
-                }
-                stored |= zip(rows, vectors[[*rows.values()]], strict=True)
+        shards = {self._shards[key] for key in wanted if key in self._shards}
+        for shard in sorted(shards):
+            for key, vector in zip(*_read(shard, with_vectors=True), strict=True):
+                if key in wanted:
+                    stored[key] = vector.copy()
         return stored
 
     def _store(self, keys: Sequence[bytes], vectors: np.ndarray) -> None:
-        shard = self.folder / f"{hashlib.sha256(b''.join(keys)).hexdigest()[:16]}.npz"
+        shard = self.folder / f"{_digest(b''.join(keys))}.npz"
         with replacing(shard) as temporary, temporary.open("wb") as file:
             np.savez(file, keys=np.array(keys, dtype="V32"), vectors=vectors)
-        self._shards |= dict.fromkeys(keys, shard)
+        self._shards.update(dict.fromkeys(keys, shard))
 
 
 def _key(text: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
-def _read(shard: Path, *arrays: str) -> list[list[np.ndarray]]:
-    """Return [the arrays of a shard], or [] if it is missing or damaged; a damaged shard is deleted."""
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+def _read(
+    shard: Path, *, with_vectors: bool
+) -> tuple[list[bytes], Sequence[np.ndarray]]:
+    """Return keys and vectors of a shard; nothing if it is missing or damaged.
+
+    A damaged shard is deleted.
+    """
     try:
         with np.load(shard) as file:
-            return [[file[name] for name in arrays]]
+            vectors = file["vectors"] if with_vectors else []
+            return file["keys"].tolist(), vectors
     except FileNotFoundError:
-        return []
+        return [], []
     except _DAMAGE as error:
         _log.warning("%s is damaged (%s): its texts are encoded again", shard, error)
         shard.unlink(missing_ok=True)
-        return []
+        return [], []
 
 
 def _drop_earlier(root: Path, identity: Mapping[str, Any], keep: Path) -> None:
+    """Delete the vectors of the same data on the same device, except those to keep."""
     for about in root.glob(f"*/{_IDENTITY}"):
         other = read_json(about, dict[str, Any])
-        if about.parent != keep and all(
-            other[name] == identity[name] for name in ("data", "device")
-        ):
+        same = all(other[name] == identity[name] for name in ("data", "device"))
+        if same and about.parent != keep:
             shutil.rmtree(about.parent, ignore_errors=True)

@@ -1,5 +1,6 @@
 """Cross-encoders: one relevance logit for a query and a clause in one sequence."""
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -23,8 +24,8 @@ from lextables.models import loading
 from lextables.models.checkpoints import AtUpdates, arguments, train
 from lextables.models.files import check_named_code
 from lextables.models.in_parts import InParts, in_parts_that_fit
-from lextables.models.optimiser import Optimiser
 from lextables.models.precision import mixed
+from lextables.models.settings import UpdateSettings
 from lextables.models.tokenised import tokenised
 from lextables.pipeline.errors import loading_weights
 
@@ -101,13 +102,8 @@ class BalancedBatches(DefaultBatchSampler):
     def __init__(
         self, labels: Sequence[float], batch_size: int, batches: int, seed: int
     ) -> None:
-        self.labels, self.batch_size, self.batches, self.seed = (
-            np.asarray(labels),
-            batch_size,
-            batches,
-            seed,
-        )
-        self.drop_last = False
+        self.labels, self.batch_size = np.asarray(labels), batch_size
+        self.batches, self.seed, self.drop_last = batches, seed, False
 
     def __len__(self) -> int:
         return self.batches
@@ -117,18 +113,12 @@ class BalancedBatches(DefaultBatchSampler):
 
     def __iter__(self) -> Iterator[list[int]]:
         generator = np.random.default_rng(self.seed)
-        streams = [
-            _endless(np.flatnonzero(self.labels == label), generator)
-            for label in np.unique(self.labels)
-        ]
-        drawn = 0
+        streams = []
+        for label in np.unique(self.labels):
+            streams.append(_endless(np.flatnonzero(self.labels == label), generator))
+        turns = itertools.cycle(streams)
         for _ in range(self.batches):
-            batch = [
-                next(streams[(drawn + i) % len(streams)])
-                for i in range(self.batch_size)
-            ]
-            drawn += self.batch_size
-            yield batch
+            yield [next(next(turns)) for _ in range(self.batch_size)]
 
 
 def balanced_batches(
@@ -172,44 +162,41 @@ def finetune(
     model: CrossEncoder,
     pairs: Sequence[Pair],
     targets: Sequence[float],
-    *,
-    learning_rate: float,
-    updates: Sequence[int],
-    batch_size: int,
-    optimiser: Optimiser,
-    bf16: bool,
+    settings: UpdateSettings,
     seed: int,
     work: Path,
     visit: Callable[[int], None],
-    save_every: int,
 ) -> int:
-    """Fine-tune in place for max(``updates``) updates; ``visit(n)`` is called after each n of ``updates``.
+    """Fine-tune in place; ``visit(n)`` is called after each n of the settings' updates.
 
-    Cross-entropy with ``targets`` in 0..1, and the ``optimiser``'s settings (ACORD F.2; with a decaying
-    schedule each number of updates would need its own run).  Checkpoints are written to ``work`` every
-    ``save_every`` updates; an interrupted run resumes from there, including batches, optimiser and random
+    The loss is the cross-entropy with ``targets`` in 0..1 (ACORD F.2; with a decaying
+    schedule each number of updates would need its own run).  Checkpoints are written to
+    ``work``; an interrupted run resumes from there, including batches, optimiser and random
     state.  Returns the update from which it resumed (0 without a checkpoint).
     """
-    last = max(updates)
+    last = max(settings.updates)
+    queries, clauses = zip(*pairs, strict=True)
     data = Dataset.from_dict(
-        {
-            "query": [query for query, _ in pairs],
-            "clause": [clause for _, clause in pairs],
-            "label": list(targets),
-        }
+        {"query": queries, "clause": clauses, "label": list(targets)}
     )
-    settings = CrossEncoderTrainingArguments(
-        **arguments(work, last, seed=seed, save_every=save_every, device=model.device),
-        **optimiser.arguments(learning_rate),
-        per_device_train_batch_size=batch_size,
+    training_arguments = CrossEncoderTrainingArguments(
+        **arguments(
+            work,
+            last,
+            seed=seed,
+            save_every=settings.save_every,
+            device=model.device,
+        ),
+        **settings.optimiser.arguments(settings.learning_rate),
+        per_device_train_batch_size=settings.batch_size,
         batch_sampler=partial(balanced_batches, batches=last),
     )
     trainer = _Trainer(
         model=model,
-        args=settings,
+        args=training_arguments,
         train_dataset=data,
-        callbacks=[AtUpdates(updates, visit)],
-        mixed=mixed(bf16, model.device),
-        decayed=optimiser.decayed,
+        callbacks=[AtUpdates(settings.updates, visit)],
+        mixed=mixed(settings.bf16, model.device),
+        decayed=settings.optimiser.decayed,
     )
     return train(trainer, work)

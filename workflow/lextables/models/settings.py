@@ -2,6 +2,9 @@
 
 from typing import Any
 
+from pydantic import NonNegativeInt, PositiveInt
+
+from lextables.models.optimiser import Optimiser
 from lextables.pipeline.registry import Entry
 
 
@@ -39,3 +42,22 @@ class LanguageModelSettings(WeightSettings):
     """Longest prompt and answer together, in tokens; None if unknown."""
     api: str | None = None
     """Base address of the server; None for a model on this machine."""
+
+
+class UpdateSettings(StepSettings):
+    """The updates of a fine-tuning of a sentence or cross-encoder (ACORD, F.2)."""
+
+    learning_rate: float
+    """Highest learning rate of AdamW."""
+    updates: tuple[PositiveInt, ...]
+    """Numbers of updates after which the model is visited; the highest ends the training."""
+    batch_size: PositiveInt
+    """Pairs of an update."""
+    optimiser: Optimiser
+    """AdamW and the course of the learning rate."""
+    bf16: bool = False
+    """Mixed precision with bfloat16 on a CPU; GPUs that support it always use it."""
+    save_every: NonNegativeInt = 0
+    """Updates between checkpoints; 0: none."""
+    temperature: float = 1.0
+    """By which a bi-encoder's cosines are divided in its loss."""

@@ -9,8 +9,9 @@ import torch
 from sentence_transformers import SentenceTransformer
 
 from lextables.models import bi_encoder, bi_encoder_training
-from lextables.models.optimiser import Optimiser
+from lextables.models.bi_encoder_training import GradedPairs
 from lextables.models.own_settings import PRODUCTS
+from lextables.models.settings import UpdateSettings
 from lextables.models.weights import weights_folder
 from lextables.tasks.retrieval.collection import Collection
 
@@ -46,19 +47,16 @@ def finetune(
     for query, number in query_number.items():
         for document, gain in collection.judged[query].items():
             gains[number, document_number[document]] = gain
-    names = "learning_rate temperature updates batch_size bf16 save_every".split()
-    resumed = bi_encoder_training.finetune(
-        model,
-        [(query_number[query], document_number[name]) for query, name in batches],
-        list(texts.values()),
-        [collection.documents[document] for document in documents],
-        gains,
-        **{name: settings[name] for name in names},
-        optimiser=Optimiser(**settings["optimiser"]),
-        seed=seed,
-        work=work,
-        visit=visit,
+    names = UpdateSettings.model_fields.keys() & settings.keys()
+    updates = UpdateSettings(**{name: settings[name] for name in names})
+    pairs = [(query_number[query], document_number[name]) for query, name in batches]
+    data = GradedPairs(
+        pairs,
+        queries=list(texts.values()),
+        documents=[collection.documents[document] for document in documents],
+        gains=gains,
     )
+    resumed = bi_encoder_training.finetune(model, data, updates, seed, work, visit)
     return {"resumed_from_update": resumed, "training_pairs": len(batches)}
 
 

@@ -9,7 +9,7 @@ from sentence_transformers import CrossEncoder
 
 from lextables.models import cross_encoder
 from lextables.models.cross_encoder import score
-from lextables.models.optimiser import Optimiser
+from lextables.models.settings import UpdateSettings
 from lextables.models.weights import weights_folder
 from lextables.tasks.retrieval.collection import Collection
 
@@ -44,10 +44,7 @@ def finetune(
 ) -> dict[str, Any]:
     """Fine-tune on all judged pairs of the training queries, every gain equally often."""
     pairs, targets = training_pairs(collection)
-    names = ("learning_rate", "updates", "batch_size", "bf16", "save_every")
-    options = {name: settings[name] for name in names}
-    options["optimiser"] = Optimiser(**settings["optimiser"])
-    resumed = cross_encoder.finetune(
-        model, pairs, targets, **options, seed=seed, work=work, visit=visit
-    )
+    names = UpdateSettings.model_fields.keys() & settings.keys()
+    updates = UpdateSettings(**{name: settings[name] for name in names})
+    resumed = cross_encoder.finetune(model, pairs, targets, updates, seed, work, visit)
     return {"resumed_from_update": resumed, "training_pairs": len(pairs)}
