@@ -108,9 +108,9 @@ def test_all_values_of_a_column_have_the_same_number_of_decimals(path):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("table,row,column,value,where\n", "row 1: missing column: 'decimals'"),
-        (HEADER.strip() + ",note\n", "row 1: unknown column: 'note'"),
-        (HEADER.strip() + ",row\n", "row 1: repeated column: 'row'"),
+        ("table,row,column,value,where\n", "row 1: the column 'decimals' is missing"),
+        (HEADER.strip() + ",note\nt,r,c,1,0,p,x\n", "row 2: unknown column: 'note'"),
+        (HEADER.strip() + ",row\n", "row 1: a column appears twice"),
         (HEADER + "t,r,c,0.5,1,p\nt,r,c,,,p\n", "row 3: the value is empty"),
         (HEADER + "t,,c,0.5,1,p\n", "row 2: the row is empty"),
         (HEADER + "t,r,c,0.5,1,\n", "row 2: the where is empty"),

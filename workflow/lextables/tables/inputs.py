@@ -18,6 +18,7 @@ from lextables.sources.registry import with_registry_texts
 from lextables.tables.cells import Cell
 from lextables.tables.published import PublishedCell
 
+Record = Mapping[str, Any]  # a JSON object: a planned row, a run's record, a source
 Scores = Mapping[tuple[str, str], tuple[float, int]]
 Units = Mapping[tuple[str, str], Mapping[str, float]]
 # Counts of language model requests in a run's record, as clauses.
@@ -48,7 +49,7 @@ class Inputs:
 
     data: Path
     root: Path
-    rows: Sequence[Mapping[str, Any]]
+    rows: Sequence[Record]
     published: Sequence[PublishedCell]
     paper: Paper
     name: str = ""
@@ -64,40 +65,38 @@ class Inputs:
     @cached_property
     def scores(self) -> dict[str, Scores]:
         """{run folder: scores} of every run that the table shows."""
-        folders = {
-            folder
-            for row in self.rows
-            for runs in row["runs"].values()
-            for folder in runs
-        }
-        return {
-            folder: by_name(read(self.root / folder / "scores.parquet"))
-            for folder in sorted(folders)
-        }
+        folders: set[str] = set()
+        for row in self.rows:
+            for runs in row["runs"].values():
+                folders.update(runs)
+        scores = {}
+        for folder in sorted(folders):
+            scores[folder] = by_name(read(self.root / folder / "scores.parquet"))
+        return scores
 
     def values(
         self, runs: Sequence[str], metric: str, group: str = "all", scale: float = 100
     ) -> tuple[float, ...]:
         """A score of each run times ``scale``, by default in per cent; NaN where a run lacks it."""
-        return tuple(
-            scale * self.scores[run].get((metric, group), (math.nan, 0))[0]
-            for run in runs
-        )
+        missing = (math.nan, 0)
+        scores = [self.scores[run].get((metric, group), missing) for run in runs]
+        return tuple(scale * value for value, _ in scores)
 
     def mean(
         self, runs: Sequence[str], metric: str, group: str = "all", scale: float = 100
     ) -> float | None:
         """The mean of `values`; None where a run lacks the score, and without runs."""
         values = self.values(runs, metric, group, scale)
-        return (
-            None if not values or math.isnan(mean := statistics.fmean(values)) else mean
-        )
+        if not values or any(map(math.isnan, values)):
+            return None
+        return statistics.fmean(values)
 
     def interval(
         self, runs: Sequence[str], metric: str, group: str = "all", scale: float = 100
     ) -> tuple[float | None, float | None]:
         """The ends of a score's stored interval, averaged over runs; None where a run lacks one."""
-        low, high = (self.mean(runs, metric + end, group, scale) for end in (LOW, HIGH))
+        low = self.mean(runs, metric + LOW, group, scale)
+        high = self.mean(runs, metric + HIGH, group, scale)
         return (None, None) if low is None or high is None else (low, high)
 
     def units(self, folder: str) -> Units:
@@ -108,64 +107,54 @@ class Inputs:
         return units
 
 
-def rows_that_ran(
-    rows: Iterable[Mapping[str, Any]], root: Path
-) -> list[dict[str, Any]]:
+def rows_that_ran(rows: Iterable[Record], root: Path) -> list[dict[str, Any]]:
     """Return ``rows`` (`plan.Plan.rows`) without conditions of which a run is not run, but with its reason.
 
     ``root`` is the folder that the folders of runs lie in.
     """
     kept_rows = []
     for row in rows:
-        reasons = {
-            condition: next(
-                filter(None, (not_run.reason(root / run / "run.json") for run in runs)),
-                "",
-            )
-            for condition, runs in row["runs"].items()
-        }
-        reason = "; ".join(
-            dict.fromkeys(filter(None, (row["reason"], *reasons.values())))
-        )
-        runs = {
-            condition: row["runs"][condition]
-            for condition, why_not_run in reasons.items()
-            if not why_not_run
-        }
-        kept_rows.append({**row, "runs": runs, "reason": reason})
+        kept, reasons = {}, dict.fromkeys([row["reason"]])
+        for condition, runs in row["runs"].items():
+            found = [not_run.reason(root / run / "run.json") for run in runs]
+            reason = next(filter(None, found), "")
+            if reason:
+                reasons[reason] = None
+            else:
+                kept[condition] = runs
+        reason = "; ".join(filter(None, reasons))
+        kept_rows.append({**row, "runs": kept, "reason": reason})
     return kept_rows
 
 
-def provenance(census: str | Path, texts: Mapping[str, Any]) -> list[dict[str, Any]]:
+def provenance(census: str | Path, texts: Record) -> list[Record]:
     """The sources in a data set's census, with the registry's current texts (`registry_texts`)."""
     return with_registry_texts(read_json(census, Sources)["sources"], texts)
 
 
-def comparable(sources: Iterable[Mapping[str, Any]]) -> bool:
+def comparable(sources: Iterable[Record]) -> bool:
     """Whether a data set is the paper's, by the provenance of its sources."""
     return all(source["comparable"] for source in sources)
 
 
 def by_name(rows: Iterable[Row]) -> Scores:
     """A run's rows of `run.SCORES` as {(metric, group): (value, n)}; the value is NaN over nothing."""
-    return {
-        (row["metric"], row["group"]): (
-            row["value"] if row["n"] else math.nan,
-            row["n"],
-        )
-        for row in rows
-    }
+    scores = {}
+    for row in rows:
+        value = row["value"] if row["n"] else math.nan
+        scores[row["metric"], row["group"]] = value, row["n"]
+    return scores
 
 
 # Records of runs
 
 
-def record(root: Path, folder: str) -> dict[str, Any]:
+def record(root: Path, folder: str) -> Record:
     """Return the `run.json` of the run in ``folder`` below ``root``."""
     return read_json(root / folder / "run.json")
 
 
-def training(run: Mapping[str, Any]) -> Mapping[str, Any]:
+def training(run: Record) -> Record:
     """Return the record of the training of the (first) run whose weights a run read, or its own record."""
     trained = run.get("trained", run)
     return trained[0] if isinstance(trained, list) else trained
@@ -180,22 +169,21 @@ def with_notes(cells: Iterable[Cell], root: Path) -> Iterator[Cell]:
     notes = cache(lambda folder: notes_of(record(root, folder)))
     done: set[tuple[str, ...]] = set()
     for cell in cells:
-        if (
-            cell.runs in done
-            or cell.value is None
-            or not cell.runs
-            or not all(map(notes, cell.runs))
-        ):
-            yield cell
-            continue
-        done.add(cell.runs)
-        clauses = dict.fromkeys([cell.reason])
-        for folder in cell.runs:
-            clauses |= dict.fromkeys(notes(folder))
-        yield replace(cell, reason="; ".join(filter(None, clauses)))
+        has_value = cell.runs and cell.value is not None
+        if has_value and cell.runs not in done and all(map(notes, cell.runs)):
+            done.add(cell.runs)
+            clauses = [clause for folder in cell.runs for clause in notes(folder)]
+            cell = _with_reasons(cell, clauses)
+        yield cell
 
 
-def notes_of(run: Mapping[str, Any]) -> list[str]:
+def _with_reasons(cell: Cell, clauses: Iterable[str]) -> Cell:
+    """The cell with these reasons after its own, each once."""
+    reasons = dict.fromkeys([cell.reason, *clauses])
+    return replace(cell, reason="; ".join(filter(None, reasons)))
+
+
+def notes_of(run: Record) -> list[str]:
     """Return the notes in the record of a run, as clauses."""
     notes = list(run.get("notes", ()))
     if run.get("asked"):
@@ -205,31 +193,27 @@ def notes_of(run: Mapping[str, Any]) -> list[str]:
 
 def explained(cells: Iterable[Cell], inputs: Inputs) -> Iterator[Cell]:
     """Yield the cells `with_notes`; those of a row whose model has read test texts also say so."""
-    seen = {
-        run: row["seen"]
-        for row in inputs.rows
-        for runs in row["runs"].values()
-        for run in runs
-    }
+    seen = {}
+    for row in inputs.rows:
+        for runs in row["runs"].values():
+            seen.update(dict.fromkeys(runs, row["seen"]))
     for cell in with_notes(cells, inputs.root):
-        clauses = dict.fromkeys(
-            (cell.reason, *(seen.get(run, "") for run in cell.runs))
-        )
-        yield replace(cell, reason="; ".join(filter(None, clauses)))
+        yield _with_reasons(cell, [seen.get(run, "") for run in cell.runs])
 
 
-def in_words(counts: Mapping[str, Any]) -> str:
+def in_words(counts: Record) -> str:
     """Return the counts of a run's requests (`asked` in its record) as one clause."""
-    clauses = [
-        clause.format(counts[name]) for name, clause in COUNTS.items() if name in counts
-    ]
-    if counts.get("first_listed") is not None:
-        first, chance = counts["first_listed"], counts["first_listed_by_chance"]
-        clauses.append(
-            f"the first option won in {100 * first:.1f} % (by chance {100 * chance:.1f} %)"
-        )
-    if counts.get("outside") is not None:
-        clauses.append(
-            f"{100 * counts['outside']:.1f} % of the probability not on any answer"
-        )
+    clauses = []
+    for name, clause in COUNTS.items():
+        if name in counts:
+            clauses.append(clause.format(counts[name]))
+    first = counts.get("first_listed")
+    if first is not None:
+        chance = 100 * counts["first_listed_by_chance"]
+        won = f"the first option won in {100 * first:.1f} %"
+        clauses.append(f"{won} (by chance {chance:.1f} %)")
+    outside = counts.get("outside")
+    if outside is not None:
+        share = f"{100 * outside:.1f} % of the probability"
+        clauses.append(f"{share} not on any answer")
     return f"asked in {', '.join(clauses)}"

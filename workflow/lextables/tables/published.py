@@ -30,6 +30,7 @@ def _printed_number(name: str) -> str:
     return rf"(?P<{name}>[+\-−]?(?:(?:\d{{1,3}}(?:,\d{{3}})+|\d+)(?:\.\d+)?|\.\d+)%?)"
 
 
+Place = tuple[str, str, str]  # the table, the row and the column of a cell
 _PRINTED = re.compile(
     rf"{_printed_number('number')}(?:\s*(?:±|\+/-)\s*{_printed_number('margin')})?"
 )
@@ -81,40 +82,26 @@ def load(path: str | Path) -> list[PublishedCell]:
     same (table, row, column) occurs twice.
     """
     path = Path(path)
-    cells: list[PublishedCell] = []
-    places: dict[tuple[str, str, str], str] = {}
+    cells: dict[Place, PublishedCell] = {}
+    places: dict[Place, str] = {}
     for where, record in _records(path):
-        for name in COLUMNS:
-            if name != "decimals" and not record[name].strip():
-                raise BadInput(
-                    f"the {name} is empty", where=where, do=f"write the {name}"
-                )
-            if record[name] != record[name].strip():
-                raise BadInput(
-                    f"the {name} {record[name]!r} begins or ends with a space",
-                    where=where,
-                    do="trim it",
-                )
+        for name, text in record.items():
+            if not text.strip() and name != "decimals":
+                what = f"the {name} is empty"
+                raise BadInput(what, where=where, do=f"write the {name}")
+            if text != text.strip():
+                what = f"the {name} {text!r} begins or ends with a space"
+                raise BadInput(what, where=where, do="trim it")
         decimals = _decimals(record["value"], record["decimals"], where)
-        cell = PublishedCell(
-            record["table"],
-            record["row"],
-            record["column"],
-            record["value"],
-            decimals,
-            record["where"],
-        )
-        key = (cell.table, cell.row, cell.column)
-        if key in places:
-            raise BadInput(
-                f"the cell {cell.table} / {cell.row!r} / {cell.column!r} is also at {places[key]}",
-                where=where,
-                do="keep one of the two",
-            )
-        places[key] = where
-        cells.append(cell)
+        cell = PublishedCell(**{**record, "decimals": decimals})
+        place = (cell.table, cell.row, cell.column)
+        if place in cells:
+            name = f"{cell.table} / {cell.row!r} / {cell.column!r}"
+            what = f"the cell {name} is also at {places[place]}"
+            raise BadInput(what, where=where, do="keep one of the two")
+        cells[place], places[place] = cell, where
     _check_more_decimals(cells, places)
-    return cells
+    return list(cells.values())
 
 
 def to_csv(published: Iterable[str | Path]) -> str:
@@ -128,91 +115,62 @@ def to_csv(published: Iterable[str | Path]) -> str:
     writer.writerow(TIDY_COLUMNS)
     for path in map(Path, published):
         for cell in load(path):
-            writer.writerow(
-                [path.stem, *(getattr(cell, name) for name in TIDY_COLUMNS[1:])]
-            )
+            values = [getattr(cell, name) for name in TIDY_COLUMNS[1:]]
+            writer.writerow([path.stem, *values])
     return out.getvalue()
 
 
 def _check_more_decimals(
-    cells: Iterable[PublishedCell], places: Mapping[tuple[str, str, str], str]
+    cells: Mapping[Place, PublishedCell], places: Mapping[Place, str]
 ) -> None:
     """A value has more decimals than it shows only where another value of its table shows as many."""
-    decimals_of: dict[str, set[int]] = defaultdict(set)
-    more = []
-    for cell in cells:
-        if cell.decimals is not None:
-            shows = _shown_decimals(cell.value)
-            decimals_of[cell.table].add(shows)
-            if shows < cell.decimals:
-                more.append(cell)
-    for cell in more:
-        if cell.decimals not in decimals_of[cell.table]:
+    shown: dict[str, set[int | None]] = defaultdict(set)
+    for cell in cells.values():
+        shown[cell.table].add(_shown_decimals(cell.value))
+    for place, cell in cells.items():
+        if cell.decimals is not None and cell.decimals not in shown[cell.table]:
             raise BadInput(
-                f"decimals is {cell.decimals}, but no value of {cell.table} shows {cell.decimals} decimals",
-                where=places[cell.table, cell.row, cell.column],
+                f"decimals is {cell.decimals}, but no value of {cell.table} shows "
+                f"{cell.decimals} decimals",
+                where=places[place],
                 do=f"write {_shown_decimals(cell.value)}, the decimals of {cell.value!r}",
             )
 
 
 def _records(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield the place of each record (file and row) and the record by column."""
-    try:
-        with path.open("rb") as file:
-            rows = records.csv_rows(file, str(path))
-            _, header = next(rows)
-            _check_header(header, path)
-            for where, fields in rows:
-                yield where, dict(zip(header, fields, strict=True))
-    except FileNotFoundError as error:
-        raise BadInput(
-            "no such file",
-            where=str(path),
-            do="give the path of a file of published values",
-        ) from error
-
-
-def _check_header(header: list[str], path: Path) -> None:
-    where, do = f"{path}, row 1", f"the columns are {', '.join(COLUMNS)}"
-    for columns, problem in (
-        ([name for name in COLUMNS if name not in header], "missing"),
-        ([name for name in header if name not in COLUMNS], "unknown"),
-        (sorted({name for name in header if header.count(name) > 1}), "repeated"),
-    ):
-        if columns:
-            raise BadInput(
-                f"{problem} column: {', '.join(map(repr, columns))}", where=where, do=do
-            )
+    if not path.exists():
+        do = "give the path of a file of published values"
+        raise BadInput("no such file", where=str(path), do=do)
+    with path.open("rb") as file:
+        for where, record in records.csv_records(file, str(path), COLUMNS):
+            unknown = sorted(record.keys() - set(COLUMNS))
+            if unknown:
+                do = f"the columns are {', '.join(COLUMNS)}"
+                raise BadInput(f"unknown column: {unknown[0]!r}", where=where, do=do)
+            yield where, record
 
 
 def _decimals(value: str, decimals: str, where: str) -> int | None:
     """Return ``decimals`` as a number (``None`` for text), checked against the published ``value``."""
-    shown_decimals = _shown_decimals(value)
-    if shown_decimals is None and not decimals:
-        return None
-    if (
-        shown_decimals is None
-        or not re.fullmatch(r"\d", decimals)
-        or int(decimals) < shown_decimals
-    ):
-        means = (
-            "is text"
-            if shown_decimals is None
-            else f"is a number with {shown_decimals} decimals"
-        )
-        raise BadInput(
-            f"decimals is {decimals!r}, but the value {value!r} {means}",
-            where=where,
-            do="leave decimals empty"
-            if shown_decimals is None
-            else f"write {shown_decimals} as decimals",
-        )
-    return int(decimals)
+    shown = _shown_decimals(value)
+    if shown is None:
+        means, do, fits = "is text", "leave decimals empty", not decimals
+    else:
+        means, do = f"is a number with {shown} decimals", f"write {shown} as decimals"
+        fits = re.fullmatch(r"\d", decimals) and int(decimals) >= shown
+    if not fits:
+        what = f"decimals is {decimals!r}, but the value {value!r} {means}"
+        raise BadInput(what, where=where, do=do)
+    return int(decimals) if decimals else None
 
 
 def _shown_decimals(value: str) -> int | None:
+    """The number of decimals of a published value; None for text."""
     printed = _PRINTED.fullmatch(value)
-    return len(printed["number"].rstrip("%").partition(".")[2]) if printed else None
+    if not printed:
+        return None
+    return len(printed["number"].rstrip("%").partition(".")[2])
 
 
 def _float(printed: str) -> float:

@@ -4,75 +4,80 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from lextables.metrics import STRICT
 from lextables.tables.cells import Cell, Score
 from lextables.tables.inputs import Inputs
 
+System = Mapping[str, Any]  # a row of `plan.Plan.rows`
 Interval = tuple[float | None, float | None]
+
+
+class Options(TypedDict, total=False):
+    """What a cell has instead of the default."""
+
+    runs: Sequence[str]
+    """Folders of the runs, by default those of the first condition that the table shows."""
+    interval: Interval
+    """Sampling interval in the table's unit, by default `Inputs.interval`."""
+    decimals: int
+    """Precision of an additional cell."""
+    trained: bool
+    """Whether the values differ by seed, by default whether the system was trained here."""
+    compared: bool
+    """Whether paired tests compare systems by this score, by default yes."""
+    baseline: str
+    """Name under which a baseline marks published values, by default the system's row."""
+    missing: str
+    """Reason of a cell whose score a run lacks; without one the value is NaN."""
+    no_runs: str
+    """Reason of a cell without runs, if the system has none."""
 
 
 def score_cell(
     inputs: Inputs,
-    system: Mapping[str, Any],
+    system: System,
     row: str,
     column: str,
     score: Score,
-    *,
-    runs: Sequence[str] | None = None,
-    values: Sequence[float] | None = None,
-    interval: Interval | None = None,
-    decimals: int | None = None,
-    trained: bool | None = None,
-    compared: bool = True,
-    baseline: str = "",
-    missing: str = "",
-    no_runs: str = "",
+    **options: Unpack[Options],
 ) -> Cell:
     """Return the cell of one score of a system: the mean over runs that differ in their seed.
 
-    Parameters
-    ----------
-    system : row of `plan.Plan.rows`.
-    score : which score of the runs; its ``measure`` names what systems are compared by.
-    runs : folders of the runs, by default those of the first condition that the table shows.
-    values : the score of each run in the table's unit, by default `Inputs.values`.
-    interval : sampling interval in the table's unit, by default `Inputs.interval`.
-    trained : whether the values differ by seed, by default whether the system was trained here.
-    compared : whether paired tests compare systems by this score.
-    baseline : the name under which a baseline marks published values, by default the system's row.
-    missing : reason of a cell whose score a run lacks; without one the value is NaN.
-    no_runs : reason of a cell without runs, if the system has none.
+    ``score`` says which score of the runs; its ``measure`` names what systems are compared by.
     """
-    conditions = system["runs"]
-    folders = tuple(next(iter(conditions.values()), ()) if runs is None else runs)
-    is_baseline = system["baseline"] and not system["lenient"]
+    baseline = ""
+    if system["baseline"] and not system["lenient"]:
+        baseline = options.get("baseline") or system["row"]
     cell = Cell(
-        row,
-        column,
-        None,
+        row=row,
+        column=column,
+        value=None,
         measure=score.measure,
         averages=system["averages"],
-        score=score if compared else None,
-        baseline=(baseline or system["row"]) if is_baseline else "",
+        score=score if options.get("compared", True) else None,
+        baseline=baseline,
     )
+    first_condition = next(iter(system["runs"].values()), ())
+    folders = tuple(options.get("runs", first_condition))
     if not folders:
-        return replace(cell, reason=system["reason"] or no_runs)
-    place = score.metric, score.group, score.scale
-    values = inputs.values(folders, *place) if values is None else tuple(values)
-    if missing and (not values or any(map(math.isnan, values))):
+        return replace(cell, reason=system["reason"] or options.get("no_runs", ""))
+    values = inputs.values(folders, score.metric, score.group, score.scale)
+    missing = options.get("missing", "")
+    if missing and any(map(math.isnan, values)):
         return replace(cell, reason=missing, runs=folders)
-    low, high = inputs.interval(folders, *place) if interval is None else interval
-    trained = system["trained"] if trained is None else trained
+    low, high = options.get("interval") or inputs.interval(
+        folders, score.metric, score.group, score.scale
+    )
     return replace(
         cell,
         value=statistics.fmean(values),
         low=low,
         high=high,
-        decimals=decimals,
+        decimals=options.get("decimals"),
         runs=folders,
-        seeds=values if trained else None,
+        seeds=values if options.get("trained", system["trained"]) else None,
     )
 
 
@@ -81,7 +86,11 @@ def strict_cells(inputs: Inputs, cell: Cell, score: Score) -> list[Cell]:
     value = inputs.mean(cell.runs, score.metric + STRICT, score.group, score.scale)
     if value is None or math.isclose(value, cell.value):
         return []
-    decimals = 1 if score.scale == 100 else 3
-    return [
-        Cell(cell.row, cell.column + STRICT, value, decimals=decimals, runs=cell.runs)
-    ]
+    strict = Cell(
+        row=cell.row,
+        column=cell.column + STRICT,
+        value=value,
+        decimals=1 if score.scale == 100 else 3,
+        runs=cell.runs,
+    )
+    return [strict]
