@@ -4,7 +4,9 @@ Seconds and bytes of a job are those of finished jobs of the same rule, data set
 `resources/costs/records.csv`.  A job without such a record is counted, but not in the sums.
 """
 
+import itertools
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,33 +60,24 @@ def estimates(jobs: Sequence[Job], data: str, records: pd.DataFrame) -> pd.DataF
 
     The record with the nearest published size counts, scaled by the ratio of the two sizes.
     """
-    names = ["number", *KEY[1:], "gpu", "mem_mb", "minutes"]
-    columns = [*names, "published", "download", "trained"]
+    shown = ["number", *KEY[1:], "gpu", "mem_mb", "minutes"]
+    columns = [*shown, "published", "download", "trained"]
     rows = [[getattr(job, name) for name in columns] for job in jobs if job.runs]
-    frame = pd.DataFrame(rows, columns=columns)
+    table = pd.DataFrame(rows, columns=columns)
     of_data = records[records["data"] == data]
-    frame = frame.merge(of_data, "left", on=KEY[1:], suffixes=("", "_recorded"))
-    ratio = frame["published"].clip(lower=1) / frame["published_recorded"].clip(lower=1)
+    table = table.merge(of_data, "left", on=KEY[1:], suffixes=("", "_recorded"))
+    recorded = table["published_recorded"].clip(lower=1)
+    ratio = table["published"].clip(lower=1) / recorded
     distance = np.log(ratio.astype(float)).abs()
     ratio = ratio.where(distance <= math.log(REACH) + 1e-9)
-    table = pd.DataFrame(
-        {
-            **{name: frame[name] for name in names},
-            "core_seconds": (frame["seconds"] * ratio).where(
-                ~frame["gpu"].astype(bool)
-            ),
-            "disk_bytes": (frame["bytes"] * ratio).fillna(
-                frame["trained"].astype(float)
-            ),
-            "download_bytes": frame["download"].astype(float),
-        }
-    )
-    nearest = distance.sort_values(kind="stable").index
-    return (
-        table.loc[nearest]
-        .drop_duplicates("number")
-        .sort_values("number", ignore_index=True)
-    )
+    on_gpu = table["gpu"].astype(bool)
+    table["core_seconds"] = (table["seconds"] * ratio).where(~on_gpu)
+    trained = table["trained"].astype(float)
+    table["disk_bytes"] = (table["bytes"] * ratio).fillna(trained)
+    table["download_bytes"] = table["download"].astype(float)
+    nearest = table.loc[distance.sort_values(kind="stable").index]
+    nearest = nearest.drop_duplicates("number")
+    return nearest[[*shown, *SUMS]].sort_values("number", ignore_index=True)
 
 
 def summary(jobs: Sequence[Job], estimated: pd.DataFrame) -> pd.DataFrame:
@@ -95,46 +88,44 @@ def summary(jobs: Sequence[Job], estimated: pd.DataFrame) -> pd.DataFrame:
     """
     by_number = {job.number: job for job in jobs}
     needed = {job.table: _needed(job, by_number) for job in jobs if job.table}
-    uses = pd.Series(
-        [number for numbers in needed.values() for number in numbers], dtype=int
-    ).value_counts()
-    parts: dict[tuple[str, str], set[int]] = {}
-    for paper in sorted({paper for paper, _ in needed}):
-        tables = {
-            table: numbers for (of, table), numbers in needed.items() if of == paper
-        }
-        parts[paper, ""] = set().union(*tables.values())
-        parts |= {(paper, table): tables[table] for table in sorted(tables)}
-    if rest := by_number.keys() - uses.index:
+    uses = Counter(itertools.chain(*needed.values()))
+    papers: dict[str, set[int]] = {}
+    for (paper, _), numbers in needed.items():
+        papers.setdefault(paper, set()).update(numbers)
+    parts = {(paper, ""): numbers for paper, numbers in papers.items()}
+    parts = dict(sorted({**parts, **needed}.items()))
+    rest = by_number.keys() - uses.keys()
+    if rest:
         parts["no table", ""] = set(rest)
     parts["all", ""] = set(by_number)
     rows = []
     for (paper, table), numbers in parts.items():
-        jobs_of = estimated[estimated["number"].isin(numbers)]
-        weights = {
-            k: v
-            for number in jobs_of["number"]
-            for k, v in (by_number[number].weights or {}).items()
-        }
+        to_run = estimated[estimated["number"].isin(numbers)]
+        shared = [number for number in to_run["number"] if uses[number] > 1]
         row = {
             "paper": paper,
             "table": table,
-            "jobs": len(jobs_of),
-            "finished": len(numbers) - len(jobs_of),
-            "shared": int((jobs_of["number"].map(uses).fillna(0) > 1).sum()),
-            "gpu_jobs": int(jobs_of["gpu"].sum()),
+            "jobs": len(to_run),
+            "finished": len(numbers) - len(to_run),
+            "shared": len(shared),
+            "gpu_jobs": int(to_run["gpu"].sum()),
         }
+        weights: dict[str, float | None] = {}
+        for number in to_run["number"]:
+            weights.update(by_number[number].weights or {})
         for name, unit in SUMS.items():
-            values = [
-                *jobs_of[name],
-                *(weights.values() if name in ("download_bytes", "disk_bytes") else ()),
-            ]
-            values = pd.Series(values, dtype=float)
-            row[name] = values.sum() / unit
-            row[f"{name}_unknown"] = int(values.isna().sum())
+            values = to_run[name].tolist()
+            if name in ("download_bytes", "disk_bytes"):
+                values += weights.values()
+            known = pd.Series(values, dtype=float)
+            row[name] = known.sum() / unit
+            row[f"{name}_unknown"] = int(known.isna().sum())
         rows.append(row)
     return pd.DataFrame(rows).rename(
-        columns=lambda name: name.replace("core_seconds", "core_hours")
+        columns={
+            "core_seconds": "core_hours",
+            "core_seconds_unknown": "core_hours_unknown",
+        }
     )
 
 
@@ -142,36 +133,30 @@ def _needed(job: Job, jobs: Mapping[int, Job]) -> set[int]:
     """A job and all jobs that it depends on."""
     needed, waiting = {job.number}, [job.number]
     while waiting:
-        new = set(jobs[waiting.pop()].before) & jobs.keys() - needed
-        needed |= new
-        waiting += new
+        for number in jobs[waiting.pop()].before:
+            if number in jobs and number not in needed:
+                needed.add(number)
+                waiting.append(number)
     return needed
 
 
 def text(lines: pd.DataFrame, estimated: pd.DataFrame) -> str:
     """Return the summary as a table for the screen, and the jobs without a record."""
     names = lines["paper"].where(lines["table"] == "", "  " + lines["table"])
-    cells = pd.DataFrame(
-        {
-            "": names.str.ljust(names.str.len().max()),
-            **{
-                name: lines[name].map("{:,}".format)
-                for name in ("jobs", "finished", "shared")
-            },
-            "GPU jobs": lines["gpu_jobs"].map("{:,}".format),
-            "core hours": _column(lines, "core_hours", lambda value: f"{value:.2g}"),
-            "disk": _column(lines, "disk_bytes", _size),
-            "download": _column(lines, "download_bytes", _size),
-        }
-    )
+    cells = pd.DataFrame({"": names.str.ljust(names.str.len().max())})
+    for name in ("jobs", "finished", "shared"):
+        cells[name] = lines[name].map("{:,}".format)
+    cells["GPU jobs"] = lines["gpu_jobs"].map("{:,}".format)
+    cells["core hours"] = _column(lines, "core_hours", "{:.2g}".format)
+    cells["disk"] = _column(lines, "disk_bytes", _size)
+    cells["download"] = _column(lines, "download_bytes", _size)
     parts = [cells.to_string(index=False), ""]
-    unknown = (
-        estimated[estimated["core_seconds"].isna()]["rule"].value_counts().sort_index()
-    )
-    if len(unknown):
-        kinds = ", ".join(f"{number} {rule}" for rule, number in unknown.items())
+    rules = estimated[estimated["core_seconds"].isna()]["rule"]
+    if len(rules):
+        counts = rules.value_counts().sort_index()
+        kinds = ", ".join(f"{number} {rule}" for rule, number in counts.items())
         parts.append(
-            f"> means at least: {unknown.sum()} jobs have no record and are not counted ({kinds})."
+            f"> means at least: {len(rules)} jobs have no record and are not counted ({kinds})."
         )
     parts.append(
         "Jobs needed by several tables are counted in each, and once in the last line (docs/reference.md)."
@@ -180,37 +165,30 @@ def text(lines: pd.DataFrame, estimated: pd.DataFrame) -> str:
 
 
 def _column(lines: pd.DataFrame, name: str, form: Callable[[float], str]) -> list[str]:
-    pairs = zip(lines[name], lines[f"{name}_unknown"], strict=True)
-    return [
-        f"{'>' if unknown else ''}{form(value)}" if value or unknown else ""
-        for value, unknown in pairs
-    ]
+    """The sums of a column as text, with > where jobs are unknown."""
+    cells = []
+    for value, unknown in zip(lines[name], lines[f"{name}_unknown"], strict=True):
+        mark = ">" if unknown else ""
+        cells.append(f"{mark}{form(value)}" if value or unknown else "")
+    return cells
 
 
 def _size(value: float) -> str:
-    return next(
-        (
-            f"{value / size:.3g} {unit}"
-            for unit, size in (("TB", 1e12), ("GB", 1e9))
-            if value >= size
-        ),
-        f"{value / MEGABYTE:.3g} MB",
-    )
+    for unit, size in (("TB", 1e12), ("GB", 1e9)):
+        if value >= size:
+            return f"{value / size:.3g} {unit}"
+    return f"{value / MEGABYTE:.3g} MB"
 
 
 def write(
     folder: Path, lines: pd.DataFrame, estimated: pd.DataFrame, finished: pd.DataFrame
 ) -> str:
     """Write ``plan.csv``, ``jobs.csv`` and ``records.csv`` to ``folder``; return a sentence about them."""
+    tables = {"plan": lines, "jobs": estimated, "records": finished}
     try:
-        for name, frame in {
-            "plan": lines,
-            "jobs": estimated,
-            "records": finished,
-        }.items():
-            write_text(
-                folder / f"{name}.csv", frame.map(spreadsheet.cell).to_csv(index=False)
-            )
+        for name, table in tables.items():
+            cells = table.map(spreadsheet.cell)
+            write_text(folder / f"{name}.csv", cells.to_csv(index=False))
     except OSError as error:
         return f"The plan is not saved: {folder} is not writable ({error.strerror})."
     return f"{folder}/plan.csv has these lines, jobs.csv every job."
@@ -234,28 +212,17 @@ def records(jobs: Sequence[Job], data: str) -> pd.DataFrame:
         size = sum(_bytes(Path(output)) for output in job.outputs)
         with damage_named(benchmark):
             seconds = pd.read_csv(benchmark, sep="\t")["cpu_time"].sum()
-        rows.append(
-            [
-                data,
-                job.rule,
-                job.dataset,
-                job.model,
-                float(f"{job.published:.3g}"),
-                seconds,
-                size,
-            ]
-        )
-    frame = pd.DataFrame(rows, columns=[*KEY, "published", "seconds", "bytes"])
-    groups = frame.groupby([*KEY, "published"])
-    return (
-        groups.agg(
-            jobs=("seconds", "size"),
-            seconds=("seconds", "median"),
-            bytes=("bytes", "median"),
-        )
-        .round(2)
-        .reset_index()
+        published = float(f"{job.published:.3g}")
+        kind = [data, job.rule, job.dataset, job.model]
+        rows.append([*kind, published, seconds, size])
+    table = pd.DataFrame(rows, columns=[*KEY, "published", "seconds", "bytes"])
+    groups = table.groupby([*KEY, "published"])
+    medians = groups.agg(
+        jobs=("seconds", "size"),
+        seconds=("seconds", "median"),
+        bytes=("bytes", "median"),
     )
+    return medians.round(2).reset_index()
 
 
 def _bytes(path: Path) -> int:

@@ -60,18 +60,19 @@ Section = Funnel | Examples
 
 def edited(before: str, after: str) -> list[Piece]:
     """Return ``after`` in pieces, with the words marked that were added to or removed from ``before``."""
-    old, new = (re.findall(r"\S+\s*", text) for text in (before, after))
+    old, new = re.findall(r"\S+\s*", before), re.findall(r"\S+\s*", after)
+    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
     pieces = []
-    for kind, a, b, c, d in difflib.SequenceMatcher(
-        None, old, new, autojunk=False
-    ).get_opcodes():
+    for kind, start, end, new_start, new_end in matcher.get_opcodes():
+        removed = "".join(old[start:end])
+        added = "".join(new[new_start:new_end])
         if kind == "equal":
-            pieces.append(Piece("".join(new[c:d])))
-        else:
-            removed, added = "".join(old[a:b]), "".join(new[c:d])
-            pieces += [Piece(removed, "taken")] * bool(removed) + [
-                Piece(added, "added")
-            ] * bool(added)
+            pieces.append(Piece(added))
+            continue
+        if removed:
+            pieces.append(Piece(removed, "taken"))
+        if added:
+            pieces.append(Piece(added, "added"))
     return pieces
 
 
