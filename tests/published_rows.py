@@ -10,7 +10,7 @@ import pytest
 
 from lextables.pipeline.dataset import write, write_all, write_census
 from lextables.pipeline.run import SCORES
-from lextables.publish.export import About, PublishedRun, gather
+from lextables.publish.export import About, Origin, PublishedRun, gather
 
 # Registry texts of the source, and the record of its download.
 TEXTS = {"title": "Quill's contracts", "homepage": "https://example.org/quill"}
@@ -66,8 +66,7 @@ def export(
         runs,
         {"quill": TEXTS | texts},
         weights,
-        made_by="0.1.0",
-        command="snakemake publish",
+        Origin("0.1.0", "snakemake publish"),
     )
 
 

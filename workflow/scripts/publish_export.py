@@ -6,7 +6,7 @@ from lextables.pipeline import not_run
 from lextables.pipeline.atomic import write_text
 from lextables.pipeline.job import job
 from lextables.pipeline.version import made_by, words
-from lextables.publish.export import About, PublishedRun, gather
+from lextables.publish.export import About, Origin, PublishedRun, gather
 from lextables.publish.folder import write
 
 with job(snakemake.log[0]):
@@ -22,8 +22,7 @@ with job(snakemake.log[0]):
         runs,
         params.source_texts,
         [Path(path) for path in not_run.made(snakemake.input.weights)],
-        made_by=words(made_by()),
-        command=params.command,
+        Origin(words(made_by()), params.command),
     )
     write(export, Path(snakemake.output[0]).parent)
     write_text(snakemake.output[0], "")

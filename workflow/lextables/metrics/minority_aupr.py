@@ -212,7 +212,9 @@ def scores_and_jackknives(
         rows.append(
             score_row("precision", f"recall: {recall:.9f}", float(precision), n)
         )
-    sides = [side for head in answered_heads for side in binarised(head)]
+    sides: list[object] = []
+    for head in answered_heads:
+        sides += binarised(head)
     rows.append(
         score_row("answers left out", "all", float(sides.count(None)), len(sides))
     )

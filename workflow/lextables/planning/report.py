@@ -45,18 +45,22 @@ class Report:
         """
         results, plans = self.project.results, self.project.plans
         papers = set(self.project.config.papers)
-        names = {name for paper in papers for name in self.data_sets(paper)}
-        runs = [run.folder for plan in plans.values() for run in plan.specs]
+        names: set[str] = set()
         tables: list[str] = []
+        records: list[str] = []
         for paper in self.project.config.papers:
+            names.update(self.data_sets(paper))
             tables += self.tables.files(paper)
+            records += [
+                f"{results}/{run.folder}/run.json" for run in plans[paper].specs
+            ]
         return {
             "config": f"{results}/config.yaml",
             "papers": list(self.project.paper_files.values()),
             "census": self._censuses(self.project.config.papers),
             "data": self._censuses(sorted(names - papers)),
             "tables": tables,
-            "runs": sorted(f"{results}/{folder}/run.json" for folder in runs),
+            "runs": sorted(records),
         }
 
     def _censuses(self, names: Sequence[str]) -> list[str]:
@@ -76,11 +80,9 @@ class Report:
         """Param: {file in the results that other configurations made: its digest}."""
         from lextables.report.results import left_over  # slow to import
 
-        planned = [
-            path
-            for name in ("census", "data", "tables", "runs")
-            for path in self.inputs[name]
-        ]
+        planned: list[str] = []
+        for name in ("census", "data", "tables", "runs"):
+            planned += self.inputs[name]
         return left_over(self.project.results, planned)
 
     @cached_property
@@ -90,8 +92,10 @@ class Report:
         for paper in self.project.config.papers:
             rows = self.project.plans[paper].rows
             for name, table in self.project.papers[paper].tables.items():
-                for row in rows.get(name, []) if table.headline else []:
-                    texts.update(dict.fromkeys(run_folders([row]), row["trained_on"]))
+                if table.headline:
+                    for row in rows.get(name, []):
+                        folders = run_folders([row])
+                        texts.update(dict.fromkeys(folders, row["trained_on"]))
         return texts
 
     @cached_property
@@ -119,7 +123,7 @@ class Report:
     def offers(self) -> list[Offer]:
         """What rows may need, in ascending order."""
         models = self.project.context.models.values()
-        hosts = sorted({host for model in models for host in model.hosts})
+        hosts = sorted(set().union(*(model.hosts for model in models)))
         everything = "a GPU, the model hub and an API key"
         return [
             Offer("other settings alone"),

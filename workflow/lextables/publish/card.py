@@ -14,7 +14,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from lextables.papers.registry import Responsible
 from lextables.pipeline.table_texts import SPLIT, description_of, type_name
-from lextables.publish.export import Export, Format
+from lextables.publish.export import Export, Format, Record
 from lextables.sources.licences import OTHER, licence_of, licences_of
 from lextables.sources.provenance import source_files
 from lextables.sources.registry import SAMPLE
@@ -151,7 +151,7 @@ def licence_text(export: Export) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _attribution(source: Mapping[str, Any]) -> str:
+def _attribution(source: Record) -> str:
     """The title, licence and authors of a source as Markdown."""
     title, authors, homepage = source["title"], source["citation"], source["homepage"]
     if source["variant"] == SAMPLE:

@@ -8,6 +8,7 @@ the top, each other one in a folder of its name:
     <other data set>/data/<table>.parquet, ...
 """
 
+import itertools
 import os
 import shutil
 from collections.abc import Mapping, Sequence
@@ -26,6 +27,9 @@ from lextables.pipeline.table_texts import config_name, description_of, key_of
 from lextables.sources.registry import SAMPLE, with_registry_texts
 
 TABLES = "data"  # the folder of a data set's tables
+Record = Mapping[
+    str, Any
+]  # a JSON object: a census, a task or a source as plain values
 
 
 @dataclass(frozen=True)
@@ -104,8 +108,8 @@ class PublishedSet:
     name: str
     folder: str
     data: Path
-    census: Mapping[str, Any]
-    task: Mapping[str, Any]
+    census: Record
+    task: Record
     runs: Sequence[PublishedRun]
     weights: Sequence[Path] = ()
 
@@ -134,11 +138,18 @@ class Format(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Origin:
+    """How an export was made: by a version of lextables, with a command that reproduces it."""
+
+    made_by: str = ""
+    command: str = ""
+
+
+@dataclass(frozen=True)
 class Export:
     """The content of one export.
 
-    ``made_by`` is the version of lextables, and ``command`` reproduces the export.  ``title`` is that of the
-    paper, or of a data set with an export of its own.
+    ``title`` is that of the paper, or of a data set with an export of its own.
     """
 
     name: str
@@ -147,19 +158,18 @@ class Export:
     publication: Publication
     responsible: Responsible
     sets: Sequence[PublishedSet]
-    sources: Sequence[Mapping[str, Any]]
-    made_by: str
-    command: str
+    sources: Sequence[Record]
+    origin: Origin
 
     @property
     def tables(self) -> list[PublishedTable]:
         """The tables of all its data sets."""
-        return [table for data_set in self.sets for table in data_set.tables]
+        return list(itertools.chain(*(data_set.tables for data_set in self.sets)))
 
     @property
     def runs(self) -> list[PublishedRun]:
         """The runs with exported predictions."""
-        return [run for data_set in self.sets for run in data_set.runs]
+        return list(itertools.chain(*(data_set.runs for data_set in self.sets)))
 
     @property
     def redistribution(self) -> str:
@@ -178,7 +188,7 @@ class About(Entry):
     title: str
     citation: str
     publish: Publication
-    tasks: Mapping[str, Mapping[str, Any]]
+    tasks: Mapping[str, Record]
 
 
 def gather(
@@ -186,11 +196,9 @@ def gather(
     about: About,
     census: Sequence[Path],
     runs: Sequence[PublishedRun],
-    source_texts: Mapping[str, Any],
+    source_texts: Record,
     weights: Sequence[Path] = (),
-    *,
-    made_by: str,
-    command: str,
+    origin: Origin = Origin(),
 ) -> Export:
     """Collect the content of the export ``name``.
 
@@ -222,14 +230,11 @@ def gather(
         responsible=(alone or about.publish).responsible,
         sets=sets,
         sources=_sources(sets, source_texts),
-        made_by=made_by,
-        command=command,
+        origin=origin,
     )
 
 
-def _sources(
-    sets: Sequence[PublishedSet], source_texts: Mapping[str, Any]
-) -> list[Mapping[str, Any]]:
+def _sources(sets: Sequence[PublishedSet], source_texts: Record) -> list[Record]:
     """Return the provenance of all sources, each once."""
     sources = {}
     for data_set in sets:

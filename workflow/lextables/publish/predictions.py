@@ -8,7 +8,6 @@ of a question.
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 import orjson
 
@@ -17,6 +16,7 @@ from lextables.publish.export import Format, PublishedRun, PublishedSet
 from lextables.tasks.answers import collection
 
 FOLDER = "predictions"
+Shares = Mapping[str, Mapping[str, object]]  # of people, by question and document
 PREDICTED = ("example_id", "head_id", "probabilities")
 
 
@@ -77,7 +77,7 @@ def of_answers(data_set: PublishedSet, folder: Path) -> list[Format]:
     return formats
 
 
-def _with_shares(rows: Iterable[Row], shares: Mapping[str, Any]) -> Iterator[Row]:
+def _with_shares(rows: Iterable[Row], shares: Shares) -> Iterator[Row]:
     """Yield the predictions with the shares of people, by question and document."""
     for row in rows:
         chosen = shares[row["question_id"]].get(row["document_id"])

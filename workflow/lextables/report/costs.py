@@ -62,8 +62,7 @@ def estimates(jobs: Sequence[Job], data: str, records: pd.DataFrame) -> pd.DataF
     """
     shown = ["number", *KEY[1:], "gpu", "mem_mb", "minutes"]
     columns = [*shown, "published", "download", "trained"]
-    rows = [[getattr(job, name) for name in columns] for job in jobs if job.runs]
-    table = pd.DataFrame(rows, columns=columns)
+    table = pd.DataFrame([vars(job) for job in jobs if job.runs], columns=columns)
     of_data = records[records["data"] == data]
     table = table.merge(of_data, "left", on=KEY[1:], suffixes=("", "_recorded"))
     recorded = table["published_recorded"].clip(lower=1)

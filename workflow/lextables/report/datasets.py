@@ -91,7 +91,7 @@ def _table(path: Path) -> DataTable:
             (column.name, type_name(column), description_of(column.metadata))
             for column in schema
         ],
-        [[_text(row[name]) for name in schema.names] for row in rows],
+        [list(map(_text, row.values())) for row in rows],
         f"data/{path.parent.name}/{path.name}",
     )
 

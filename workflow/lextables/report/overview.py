@@ -41,15 +41,13 @@ class Block:
 class FirstPage:
     """The content of the first page.
 
-    ``total`` are the outcomes of all published values.  ``versions`` are the library versions by the runs that
-    had them (`wording.versions`).
+    ``total`` are the outcomes of all published values, and ``printed`` is their number.
     """
 
     blocks: Sequence[Block]
     total: wording.Counts
     printed: int
     facts: Facts
-    versions: Sequence[tuple[Sequence[str], str]]
     all: str
     key: str
 
@@ -73,7 +71,6 @@ def first_page(
         total=total,
         printed=sum(total.values()),
         facts=facts(config, parts, runs, made_by, date),
-        versions=wording.versions(runs),
         all=commands.command(config),
         key=render.KEY,
     )
@@ -111,10 +108,10 @@ def facts(
 
 @dataclass(frozen=True)
 class RunGroup:
-    """The runs on one data set, and the longest and the largest of them as text."""
+    """The runs on one data set, and their number as text."""
 
     dataset: str
-    extremes: str
+    summary: str
     runs: Sequence[RunRecord]
 
 
@@ -156,7 +153,7 @@ def paper_page(
         sources=source_files(part.sources),
         datasets=[dataset for dataset in datasets if owner(dataset.name, [part])],
         groups=[
-            RunGroup(name, extremes(group), group) for name, group in runs_of.items()
+            RunGroup(name, summary(group), group) for name, group in runs_of.items()
         ],
         sections=[
             (section, anchor(section), isinstance(section, Funnel))
@@ -185,8 +182,8 @@ def anchor(section: Section) -> str:
     return "-".join("".join(letters).split())
 
 
-def extremes(runs: Sequence[RunRecord]) -> str:
-    """The longest and the largest run as text; no sum, because the runs of one job share its time."""
+def summary(runs: Sequence[RunRecord]) -> str:
+    """Return the number of runs as text, and of those that are not computed by this run."""
     earlier = sum(run.earlier for run in runs)
     submitted = sum(bool(run.submitted) for run in runs)
     parts = []
@@ -195,11 +192,4 @@ def extremes(runs: Sequence[RunRecord]) -> str:
     if submitted:
         parts.append(f"{submitted} submitted")
     text = "1 run" if len(runs) == 1 else f"{len(runs)} runs"
-    if parts:
-        text += f" ({', '.join(parts)})"
-    records = [run.record for run in runs if not run.submitted]
-    if not records:
-        return f"{text}."
-    seconds = max(record["seconds"] for record in records)
-    peak = max(record["peak_memory_mib"] for record in records)
-    return f"{text}: the longest took {duration(seconds)}, the largest {peak:,} MiB."
+    return f"{text} ({', '.join(parts)})" if parts else text

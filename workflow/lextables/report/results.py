@@ -15,7 +15,6 @@ from lextables.pipeline import run as run_module
 from lextables.pipeline.dataset import Census
 from lextables.pipeline.files import damage_named, read_json
 from lextables.pipeline.run import Run
-from lextables.pipeline.version import words as version_words
 from lextables.sources.registry import with_registry_texts
 from lextables.tables import render
 from lextables.tables.cells import Line, from_csv
@@ -108,15 +107,6 @@ class RunRecord(Run):
         """The records of the trainings whose weights it read."""
         trained = self.record.get("trained") or []
         return trained if isinstance(trained, list) else [trained]
-
-    @property
-    def versions(self) -> dict[str, str]:
-        """The versions of lextables, with its commit, and of the libraries that the run had."""
-        versions = dict(self.record["libraries"])
-        made_by = self.record.get("lextables")  # older records lack it
-        if made_by:
-            versions["lextables"] = version_words(made_by)
-        return versions
 
 
 KINDS = (

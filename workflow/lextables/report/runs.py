@@ -184,9 +184,15 @@ def _training(training: Record, settings: Settings) -> Facts:
 
 def _trials(trials: Sequence[Settings]) -> list[list[str]]:
     """The trials of a search as rows of texts, the columns first; empty if there was none."""
-    columns = {name: None for trial in trials for name in trial}
-    rows = [[_short(trial.get(name, "")) for name in columns] for trial in trials]
-    return [[*columns], *rows] if rows else []
+    if not trials:
+        return []
+    columns: dict[str, None] = {}
+    for trial in trials:
+        columns.update(dict.fromkeys(trial))
+    rows = [[*columns]]
+    for trial in trials:
+        rows.append([_short(trial.get(name, "")) for name in columns])
+    return rows
 
 
 def _short(value: object) -> str:

@@ -68,7 +68,10 @@ class Material:
     @property
     def exhibits(self) -> list[tuple[Part, Exhibit]]:
         """The tables of all papers."""
-        return [(part, exhibit) for part in self.parts for exhibit in part.exhibits]
+        exhibits: list[tuple[Part, Exhibit]] = []
+        for part in self.parts:
+            exhibits += [(part, exhibit) for exhibit in part.exhibits]
+        return exhibits
 
 
 def picture(material: Material) -> str:
@@ -205,10 +208,14 @@ def _table(
 def _made(material: Material) -> str:
     """Commits, date and processors of the runs."""
     records = [run.record for run in material.runs if not run.submitted]
-    made_by = [each["lextables"] for each in records if each.get("lextables")]
-    versions = _counted("by lextables", Counter(map(words, made_by)))
-    devices = _counted("on", Counter(record["device"] for record in records))
-    return f"{len(records):,} runs, the last on {material.date}: {versions}; {devices}."
+    versions: Counter[str] = Counter()
+    devices: Counter[str] = Counter()
+    for record in records:
+        devices[record["device"]] += 1
+        if record.get("lextables"):
+            versions[words(record["lextables"])] += 1
+    made = f"{_counted('by lextables', versions)}; {_counted('on', devices)}"
+    return f"{len(records):,} runs, the last on {material.date}: {made}."
 
 
 def _counted(word: str, counts: Counter[str]) -> str:

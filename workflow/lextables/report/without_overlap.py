@@ -121,10 +121,13 @@ def _existing(row: PlannedRow, root: Path) -> dict[str, Any]:
     """The row with the conditions whose runs were all made and scored."""
     runs = {}
     for condition, folders in row["runs"].items():
-        paths = [root / folder / name for folder in folders for name in SCORED]
-        if all(path.is_file() for path in paths):
+        if all(_is_scored(root / folder) for folder in folders):
             runs[condition] = folders
     return {**row, "runs": runs, "reason": row["reason"] or "not run"}
+
+
+def _is_scored(folder: Path) -> bool:
+    return all((folder / name).is_file() for name in SCORED)
 
 
 def _units(benchmark: Benchmark, units: pd.DataFrame, root: Path) -> Units:

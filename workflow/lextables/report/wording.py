@@ -1,7 +1,7 @@
 """Texts that several pages share: sources, models, data, versions, and outcomes of published cells."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from lextables.models.resolve import STANDS_IN
 from lextables.report.commands import Settings
@@ -9,7 +9,6 @@ from lextables.report.results import Part, RunRecord
 from lextables.sources.registry import SAMPLE
 from lextables.tables.cells import Line
 
-NAMED = 3  # runs
 PANELS = {
     "sample": "the small models of the environment",
     "available": "the models available on this machine",
@@ -58,30 +57,6 @@ def models_in_words(config: Settings, runs: Iterable[RunRecord]) -> str:
         names.add(run.weights if stands_in else run.record["settings"].get("model"))
     ran = ", ".join(sorted(filter(None, names)))
     return f"{PANELS[config['models']]}: {ran or 'none was run'}"
-
-
-def versions(runs: Sequence[RunRecord]) -> list[tuple[list[str], str]]:
-    """Group the library versions by the runs that had them: first those of all runs, then the rest.
-
-    Return the libraries with their versions, and the runs as text.
-    """
-    holders: dict[str, list[str]] = defaultdict(list)
-    for run in runs:
-        for library, version in run.versions.items():
-            holders[f"{library} {version}"].append(run.name)
-    groups: dict[tuple[str, ...], list[str]] = defaultdict(list)
-    for library, names in sorted(holders.items()):
-        groups[tuple(names)].append(library)
-    ranked = sorted(groups.items(), key=lambda group: (-len(group[0]), group[1]))
-    versions = []
-    for names, libraries in ranked:
-        text = "; ".join(names)
-        if len(names) == len(runs):
-            text = "All runs"
-        elif len(names) > NAMED:
-            text = f"{len(names)} runs, among them {names[0]}"
-        versions.append((libraries, text))
-    return versions
 
 
 # Outcomes of published cells

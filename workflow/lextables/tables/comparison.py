@@ -123,13 +123,6 @@ class Comparison:
             text += f", and none by {lost} of {tests} with too few units"
         return text
 
-    def pair(self, first: str, second: str) -> Pair | None:
-        """The pair of two systems, tested or not, in either order."""
-        for pair in (*self.pairs, *self.untested):
-            if {pair.one, pair.other} == {first, second}:
-                return pair
-        return None
-
     def untested_against(self, system: str) -> list[str]:
         """The systems that this one was not tested against, best first."""
         others = set()
@@ -145,18 +138,18 @@ def to_csv(pairs: Iterable[Pair]) -> str:
     writer = csv.writer(out, lineterminator="\n")
     names = [field.name for field in fields(Pair)]
     writer.writerow(names)
-    writer.writerows(
-        [spreadsheet.cell(getattr(pair, name)) for name in names] for pair in pairs
-    )
+    for pair in pairs:
+        writer.writerow([spreadsheet.cell(getattr(pair, name)) for name in names])
     return out.getvalue()
 
 
 def from_csv(text: str) -> list[Pair]:
     """Read a file of `to_csv`."""
-    columns = {field.name: field.type for field in fields(Pair)}
+    types = {field.name: field.type for field in fields(Pair)}
     pairs = []
-    for row in map(spreadsheet.texts, spreadsheet.rows(text, columns)):
-        pairs.append(Pair(**{name: kind(row[name]) for name, kind in columns.items()}))
+    for row in map(spreadsheet.texts, spreadsheet.rows(text, types)):
+        values = {name: kind(row[name]) for name, kind in types.items()}
+        pairs.append(Pair(**values))
     return pairs
 
 
@@ -464,7 +457,10 @@ def _groups(
     for first, second in level:
         graph.add_edge(systems.index(first), systems.index(second))
     cliques = sorted(sorted(clique) for clique in networkx.find_cliques(graph))
-    return tuple(tuple(systems[at] for at in clique) for clique in cliques)
+    groups = []
+    for clique in cliques:
+        groups.append(tuple(systems[at] for at in clique))
+    return tuple(groups)
 
 
 SHOWN = 4  # measures with a note

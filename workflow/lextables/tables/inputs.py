@@ -172,7 +172,9 @@ def with_notes(cells: Iterable[Cell], root: Path) -> Iterator[Cell]:
         has_value = cell.runs and cell.value is not None
         if has_value and cell.runs not in done and all(map(notes, cell.runs)):
             done.add(cell.runs)
-            clauses = [clause for folder in cell.runs for clause in notes(folder)]
+            clauses: list[str] = []
+            for folder in cell.runs:
+                clauses += notes(folder)
             cell = _with_reasons(cell, clauses)
         yield cell
 

@@ -4,6 +4,7 @@ Both formats are made from `pivot` and `shown`.  The HTML needs no network and n
 that are not the paper's is shown above the published value, without an arrow.
 """
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -104,7 +105,7 @@ class ShownGrid:
     @property
     def rows(self) -> list[ShownRow]:
         """The rows of all bodies."""
-        return [row for body in self.bodies for row in body.rows]
+        return list(itertools.chain(*(body.rows for body in self.bodies)))
 
     @property
     def named(self) -> bool:
@@ -372,58 +373,56 @@ def page(title: str, body: Markup, style: str = "") -> str:
 
 def laid_out(grid: Grid, numbers: Mapping[str, int]) -> ShownGrid:
     """Return a grid for the macros of `MACROS`; ``numbers`` are those of `reasons`."""
-    parts = (grid.paper, grid.additional)
-    bodies = []
-    for part in parts:
-        rows = [
-            _row(name, cells, grid.columns, numbers) for name, cells in part.items()
-        ]
-        bodies.append(ShownBody(part is grid.additional, rows))
-    cells_of = zip(*(row.cells for body in bodies for row in body.rows), strict=True)
+    paper = _rows(grid.paper, grid.columns, numbers)
+    additional = _rows(grid.additional, grid.columns, numbers)
+    rows = [*paper, *additional]
     columns = []
-    for name, cells in zip(grid.columns, cells_of, strict=True):
-        is_text = any(
-            _is_long(row[name])
-            for part in parts
-            for row in part.values()
-            if name in row
-        )
-        columns.append(
-            ShownColumn(name, "text" if is_text else "", _common_note(cells))
-        )
+    for at, name in enumerate(grid.columns):
+        note = _common_note([row.cells[at] for row in rows])
+        columns.append(ShownColumn(name, "text" if _is_text(grid, name) else "", note))
     notes = [column.note for column in columns]
-    for body in bodies:
-        for at, row in enumerate(body.rows):
-            cells = [
-                _without_note(*pair) for pair in zip(row.cells, notes, strict=True)
-            ]
-            body.rows[at] = replace(row, cells=cells)
-    return ShownGrid(columns, [body for body in bodies if body.rows])
+    bodies = []
+    for is_additional, part in ((False, paper), (True, additional)):
+        if part:
+            shown_rows = [_without_notes(row, notes) for row in part]
+            bodies.append(ShownBody(is_additional, shown_rows))
+    return ShownGrid(columns, bodies)
 
 
-def _row(
-    name: str,
-    lines: Mapping[str, Line],
-    columns: Sequence[str],
-    numbers: Mapping[str, int],
-) -> ShownRow:
-    """A row of a grid; a note on all its cells, or on those that are not run, is the row's."""
-    cells: list[Shown | None] = []
-    for column in columns:
-        cells.append(shown(lines[column], numbers) if column in lines else None)
-    note = _common_note(cells) or _why_not_run(cells)
-    return ShownRow(name, note, [_without_note(cell, note) for cell in cells])
+def _rows(
+    rows: Rows, columns: Sequence[str], numbers: Mapping[str, int]
+) -> list[ShownRow]:
+    """Rows of a grid; a note on all cells of a row, or on those that are not run, is the row's."""
+    shown_rows = []
+    for name, lines in rows.items():
+        cells: list[Shown | None] = []
+        for column in columns:
+            cells.append(shown(lines[column], numbers) if column in lines else None)
+        note = _common_note(cells) or _why_not_run(cells)
+        row = ShownRow(name, note, cells)
+        shown_rows.append(_without_notes(row, [note] * len(cells)))
+    return shown_rows
 
 
-def _without_note(cell: Shown | None, note: int) -> Shown | None:
-    """The cell without its note if this is ``note``."""
-    return replace(cell, note=0) if cell and cell.note == note else cell
+def _without_notes(row: ShownRow, notes: Sequence[int]) -> ShownRow:
+    """A row whose cells have no note that is also the one of their column in ``notes``."""
+    cells = []
+    for cell, note in zip(row.cells, notes, strict=True):
+        if cell and cell.note == note:
+            cell = replace(cell, note=0)
+        cells.append(cell)
+    return replace(row, cells=cells)
 
 
-def _is_long(line: Line) -> bool:
-    """Whether a line has a text that is too long for a column of numbers."""
-    texts = (line.published, line.reproduced, line.ours)
-    return any(len(text) > SHORT for text in texts)
+def _is_text(grid: Grid, column: str) -> bool:
+    """Whether a column has texts instead of values to compare."""
+    for cells in (*grid.paper.values(), *grid.additional.values()):
+        if column in cells:
+            line = cells[column]
+            texts = (line.published, line.reproduced, line.ours)
+            if any(len(text) > SHORT for text in texts):
+                return True
+    return False
 
 
 def _why_not_run(cells: Iterable[Shown | None]) -> int:
