@@ -70,6 +70,7 @@ def score_cell(
     low, high = options.get("interval") or inputs.interval(
         folders, score.metric, score.group, score.scale
     )
+    trained = options["trained"] if "trained" in options else system["trained"]
     return replace(
         cell,
         value=statistics.fmean(values),
@@ -77,7 +78,7 @@ def score_cell(
         high=high,
         decimals=options.get("decimals"),
         runs=folders,
-        seeds=values if options.get("trained", system["trained"]) else None,
+        seeds=values if trained else None,
     )
 
 
