@@ -36,8 +36,9 @@ class Setting(Entry):
 
     @model_validator(mode="after")
     def _check_ours(self) -> Self:
-        stated = (self.ours is not None, self.same is not None)
-        if stated != (not self.key, not self.key):
+        has_text = self.ours is not None and self.same is not None
+        has_none = self.ours is None and self.same is None
+        if not (has_none if self.key else has_text):
             raise ValueError(f"{self.setting!r} needs either a key, or ours and same")
         return self
 
@@ -73,7 +74,8 @@ def _lines(rows: list[Setting], tasks: Mapping[str, Any]) -> Iterator[str]:
         verdict = "yes" if same else "no"
         if row.why:
             verdict += f": {row.why}"
-        yield f"| {row.setting} | {_shown(row.theirs)} | {row.source} | {_shown(ours)} | {verdict} |"
+        cells = (row.setting, _shown(row.theirs), row.source, _shown(ours), verdict)
+        yield f"| {' | '.join(cells)} |"
 
 
 def _at(tasks: Mapping[str, Any], key: str) -> Any:

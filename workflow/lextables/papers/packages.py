@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Union
+from typing import Annotated, Any, Union
 
 from pydantic import Field, create_model
 
@@ -24,11 +24,9 @@ def task_type(kind: str) -> type[Entry]:
 
 def model_of(paper: str, kinds: Iterable[str] = TASKS) -> type[Paper]:
     """The registry class of a paper with tasks of these kinds; planners of other kinds are not imported."""
-    base = (
-        modules.module(paper, "registry").REGISTRY
-        if modules.has(paper, "registry")
-        else Paper
-    )
+    base = Paper
+    if modules.has(paper, "registry"):
+        base = modules.module(paper, "registry").REGISTRY
     types = tuple(map(task_type, kinds))
     task = types[0]
     if len(types) > 1:
@@ -43,19 +41,17 @@ def load(path: str | Path) -> Paper:
     path = Path(path)
     checked(Name, path.stem, where=path.name, do="rename the file")
     values = content(path)
+    model = model_of(path.stem, _kinds(values))
+    return checked(model, values, where=path.name, do=SEE_SCHEMA)
+
+
+def _kinds(values: Any) -> list[str]:
+    """Return the kinds of a paper's tasks; all kinds if the file has an error, which a check will report."""
     try:
         kinds = {task["task"] for task in values["tasks"].values()}
-    except (
-        AttributeError,
-        KeyError,
-        TypeError,
-    ):  # the validation below reports the error
-        kinds = set()
-    if not kinds or not kinds <= {*TASKS}:
-        kinds = {*TASKS}
-    return checked(
-        model_of(path.stem, sorted(kinds)), values, where=path.name, do=SEE_SCHEMA
-    )
+    except (AttributeError, KeyError, TypeError):
+        return sorted(TASKS)
+    return sorted(kinds) if kinds and kinds <= {*TASKS} else sorted(TASKS)
 
 
 def load_all(paths: Mapping[str, str]) -> dict[str, Paper]:
@@ -66,8 +62,7 @@ def load_all(paths: Mapping[str, str]) -> dict[str, Paper]:
         for data_set in {*paper.data, *paper.tasks}:
             other = owners.setdefault(data_set, name)
             if other != name:
-                why = f"the data set {data_set} is also one of {other}"
-                raise BadInput(
-                    why, where=Path(paths[name]).name, do="rename one of them"
-                )
+                what = f"the data set {data_set} is also one of {other}"
+                where = Path(paths[name]).name
+                raise BadInput(what, where=where, do="rename one of them")
     return papers

@@ -35,35 +35,30 @@ def plan(paper: Paper, context: Context, excluded: Collection[str] = ()) -> Plan
     Published rows in ``excluded`` are not run, and additional rows are removed, with the
     runs that no other row needs.
     """
-    planners = {
-        name: PLANNERS[task.task](name, task, context)
-        for name, task in paper.tasks.items()
-    }
+    planners = {}
+    for name, task in paper.tasks.items():
+        planners[name] = PLANNERS[task.task](name, task, context)
     for planner in planners.values():
         planner.others = planners
-    rows: dict[str, list[Row]] = {
-        name: [*planner.rows(), *planner.submitted()]
-        for name, planner in planners.items()
-    }
-    specs = {
-        run: spec
-        for planner in planners.values()
-        for run, spec in planner.specs.items()
-    }
+    rows: dict[str, list[Row]] = {}
+    for name, planner in planners.items():
+        rows[name] = [*planner.rows(), *planner.submitted()]
+    specs: dict[Run, Spec] = {}
+    for planner in planners.values():
+        specs.update(planner.specs)
     every = [row for of_data_set in rows.values() for row in of_data_set]
     needed = _runs_of((row for row in every if row.row not in excluded), specs)
     for run in _runs_of((row for row in every if row.row in excluded), specs) - needed:
         del specs[run]
-    rows = {
-        name: [
-            with_training_data(row, name, _runs_of([row], specs), specs, paper, context)
-            for row in _exclude(of_data_set, excluded)
-        ]
-        for name, of_data_set in rows.items()
-    }
-    tables = {
-        name: _table_rows(table, rows, planners) for name, table in paper.tables.items()
-    }
+    for name, of_data_set in rows.items():
+        kept = []
+        for row in _exclude(of_data_set, excluded):
+            runs = _runs_of([row], specs)
+            kept.append(with_training_data(row, name, runs, specs, paper, context))
+        rows[name] = kept
+    tables = {}
+    for name, table in paper.tables.items():
+        tables[name] = _table_rows(table, rows, planners)
     return Plan(specs, tables, frozenset(row.row for row in every))
 
 
@@ -74,23 +69,24 @@ def share_trainings(
 
     A task names the other data set (`trainings_of`).  Its runs load the weights of the other training.
     """
-    planned = {run: spec for plan in plans.values() for run, spec in plan.specs.items()}
-    return {
-        name: _with_shared(plan, papers[name], planned) for name, plan in plans.items()
-    }
+    planned: dict[Run, Spec] = {}
+    for plan in plans.values():
+        planned.update(plan.specs)
+    shared = {}
+    for name, plan in plans.items():
+        shared[name] = _with_shared(plan, papers[name], planned)
+    return shared
 
 
 def _with_shared(plan: Plan, paper: Paper, planned: Mapping[Run, Spec]) -> Plan:
-    """A paper's plan with the trainings of other papers among ``planned``."""
+    """Return a paper's plan with the trainings of other papers among ``planned``."""
     shared = {}
     for run, spec in plan.specs.items():
         other = getattr(paper.tasks.get(run.paper), "trainings_of", "")
         same = replace(run, paper=other)
-        if (
-            run.experiment == TRAIN
-            and same in planned
-            and planned[same].settings == spec.settings
-        ):
+        if run.experiment != TRAIN or same not in planned:
+            continue
+        if planned[same].settings == spec.settings:
             shared[run] = same
     specs = {}
     for run, spec in plan.specs.items():
@@ -107,41 +103,39 @@ def check_excluded(
 
     A name may begin with its paper's name and a slash; papers that are not planned are not checked.
     """
-    rows = {name: name for plan in plans.values() for name in plan.names}
-    rows |= {
-        f"{paper}/{name}": name for paper, plan in plans.items() for name in plan.names
-    }
+    rows = set()
+    for paper, plan in plans.items():
+        for name in plan.names:
+            rows |= {name, f"{paper}/{name}"}
     for name in names:
         paper = name.partition("/")[0]
         if name in rows or (paper in papers and paper not in plans):
             continue
-        lower = {row.lower(): row for row in rows}
-        near = [repr(lower[row]) for row in get_close_matches(name.lower(), lower, n=3)]
-        do = (
-            f"did you mean {' or '.join(near)}"
-            if near
-            else "take the name from the table"
-        )
-        raise BadInput(
-            f"exclude_rows = {name!r} is no row of {', '.join(plans)}",
-            where="config",
-            do=do,
-        )
+        lower = {row.lower(): row for row in sorted(rows)}
+        near = get_close_matches(name.lower(), lower, n=3)
+        do = "take the name from the table"
+        if near:
+            do = f"did you mean {' or '.join(repr(lower[row]) for row in near)}"
+        what = f"exclude_rows = {name!r} is no row of {', '.join(plans)}"
+        raise BadInput(what, where="config", do=do)
 
 
 def _runs_of(rows: Iterable[Row], specs: Mapping[Run, Spec]) -> set[Run]:
     """The runs of these rows, and the runs that these depend on."""
     needed: set[Run] = set()
-    waiting = [run for row in rows for runs in row.runs.values() for run in runs]
+    waiting = []
+    for row in rows:
+        for runs in row.runs.values():
+            waiting += runs
     while waiting:
-        if (run := waiting.pop()) not in needed:
-            needed.add(run)
-            spec = specs[run]
-            waiting += [
-                *spec.needs,
-                *spec.sources,
-                *([spec.choice] if spec.choice else []),
-            ]
+        run = waiting.pop()
+        if run in needed:
+            continue
+        needed.add(run)
+        spec = specs[run]
+        waiting += [*spec.needs, *spec.sources]
+        if spec.choice:
+            waiting.append(spec.choice)
     return needed
 
 
@@ -177,39 +171,38 @@ def absent_data(
     reasons = {}
     for paper in papers.values():
         for name, entry in paper.data.items():
-            files = [
-                file for several in entry.named(mirrors).values() for file in several
-            ]
-            if entry.auxiliary and (
-                reason := _why_absent(files, config, registry, mirrors)
-            ):
+            if not entry.auxiliary:
+                continue
+            files = []
+            for several in entry.named(mirrors).values():
+                files += [resolve(registry, *file.split("/", 1)) for file in several]
+            if reason := _why_absent(files, config, mirrors):
                 reasons[name] = reason
     return reasons
 
 
 def _why_absent(
-    files: list[str], config: Config, registry: Registry, mirrors: list[Path]
+    files: Iterable[SourceFile], config: Config, mirrors: list[Path]
 ) -> str:
-    """Why at least one of the files is not available; empty if all are."""
-    lacking = [
-        source_file
-        for source_file in (resolve(registry, *file.split("/", 1)) for file in files)
-        if not _fetched(source_file, config)
-        and not in_mirror(source_file, mirrors, source_file.variants_for(config.data))
-    ]
-    for source_file in lacking:
-        if record := manual_download(
-            source_file, mirrors, source_file.variants_for(config.data)
-        ):
+    """Return why at least one of the files is not available; empty if all are."""
+    lacking = []
+    for file in files:
+        variants = file.variants_for(config.data)
+        if not _fetched(file, config) and not in_mirror(file, mirrors, variants):
+            lacking.append(file)
+    for file in lacking:
+        variants = file.variants_for(config.data)
+        if record := manual_download(file, mirrors, variants):
             return record.sentence
-    release = config.data == "release"
-    if not lacking or (release and config.models == "paper"):
+    is_release = config.data == "release"
+    if not lacking or (is_release and config.models == "paper"):
         return ""
-    more = f" and {len(lacking) - 1} more of its files" if len(lacking) > 1 else ""
-    file_names = f"{lacking[0].name}{more}"
-    if not release:
-        return f"the sample has no {file_names}"
-    return f"no mirror has {file_names}; models=paper downloads such data"
+    names = lacking[0].name
+    if len(lacking) > 1:
+        names += f" and {len(lacking) - 1} more of its files"
+    if not is_release:
+        return f"the sample has no {names}"
+    return f"no mirror has {names}; models=paper downloads such data"
 
 
 def _fetched(source_file: SourceFile, config: Config) -> bool:

@@ -35,18 +35,14 @@ CHECKED: dict[str, TypeAdapter | type[BaseModel]] = {
 def schema(name: str) -> str:
     """Return the JSON schema of one of `CHECKED` as YAML."""
     checked = CHECKED[name]
-    described = (
-        checked.json_schema()
-        if isinstance(checked, TypeAdapter)
-        else checked.model_json_schema()
-    )
-    text = yaml.safe_dump(
-        {"$schema": "https://json-schema.org/draft/2020-12/schema"} | described,
-        sort_keys=True,
-        allow_unicode=True,
-        width=100,
-    )
-    return f"# Written by `python -m lextables.papers.schemas`; a test keeps it equal to the code.\n{text}"
+    if isinstance(checked, TypeAdapter):
+        described = checked.json_schema()
+    else:
+        described = checked.model_json_schema()
+    described["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    text = yaml.safe_dump(described, sort_keys=True, allow_unicode=True, width=100)
+    written_by = "# Written by `python -m lextables.papers.schemas`"
+    return f"{written_by}; a test keeps it equal to the code.\n{text}"
 
 
 def path(name: str) -> Path:
