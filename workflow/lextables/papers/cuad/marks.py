@@ -4,15 +4,20 @@ A review shows them by category and confidence, because a model's probabilities 
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from lextables.metrics.spans import check_questions, gold, nbest_rows, strict_matches
+from lextables.metrics.spans import (
+    Matches,
+    check_questions,
+    gold,
+    nbest_rows,
+    strict_matches,
+)
 from lextables.pipeline.dataset import Column, Row, Table
 
 ALL = "all"
@@ -69,20 +74,18 @@ class Band:
     right: int
 
 
-def marked_spans(
-    rows: Iterable[Mapping[str, Any]], minimum: float
-) -> list[Mapping[str, Any]]:
+def marked_spans(rows: Iterable[Row], minimum: float) -> list[Row]:
     """Return the spans of one question that a review marks, rows of `spans.schema.NBEST`.
 
     These are the spans above ``minimum``, most probable first, that do not overlap an earlier one.
     """
-    spans: list[Mapping[str, Any]] = []
+    spans: list[Row] = []
     for row in sorted(rows, key=lambda row: (-row["probability"], row["rank"])):
-        free = all(
-            row["end"] <= other["start"] or other["end"] <= row["start"]
-            for other in spans
-        )
-        if row["start"] >= 0 and row["probability"] > minimum and free:
+        overlaps = False
+        for other in spans:
+            if row["start"] < other["end"] and other["start"] < row["end"]:
+                overlaps = True
+        if row["start"] >= 0 and row["probability"] > minimum and not overlaps:
             spans.append(row)
     return spans
 
@@ -103,73 +106,75 @@ def count(
     for row in predictions:
         rows_of[row["question_id"]].append(row)
     gold_questions = gold(questions, answers)
-    # With the empty prediction, a question without marks is not a missing question.
-    spans = {name: marked_spans(rows, minimum) for name, rows in rows_of.items()}
-    empty = {
-        name: [row for row in rows if row["start"] < 0][:1]
-        for name, rows in rows_of.items()
-    }
-    nbest = nbest_rows(row for name in spans for row in (*spans[name], *empty[name]))
-    check_questions(nbest, gold_questions)
-    matches = strict_matches(nbest, gold_questions, relaxed)
     place = {name: at for at, name in enumerate(gold_questions.question_ids)}
-    marked = [
-        (place[name], row["probability"])
-        for name, rows in spans.items()
-        for row in rows
-    ]
-    mark_question = np.array([question for question, _ in marked], dtype=np.int64)
-    mark_confidence = np.array([confidence for _, confidence in marked])
+    nbest, mark_questions, mark_confidences = [], [], []
+    for name, rows in rows_of.items():
+        spans = marked_spans(rows, minimum)
+        # With the empty prediction, a question without marks is not a missing question.
+        nbest += [*spans, *[row for row in rows if row["start"] < 0][:1]]
+        mark_questions += [place.get(name, -1)] * len(spans)
+        mark_confidences += [row["probability"] for row in spans]
+    rows_nbest = nbest_rows(nbest)
+    check_questions(rows_nbest, gold_questions)
+    marked = _Marked(
+        np.array(mark_questions, dtype=np.int64),
+        np.array(mark_confidences),
+        strict_matches(rows_nbest, gold_questions, relaxed),
+    )
     category = np.array(gold_questions.categories)
     groups = {ALL: np.ones(len(category), dtype=bool)}
-    groups |= {name: category == name for name in gold_questions.category_names}
-
-    def row(name: str, inside: np.ndarray, above: float) -> Row:
-        marks = int((inside[mark_question] & (mark_confidence > above)).sum())
-        wrong = int(
-            (inside[matches.miss_question] & (matches.miss_confidence > above)).sum()
-        )
-        annotated = inside[matches.gold_question]
-        return {
-            "category": name,
-            "above": above,
-            "marked": marks,
-            "right": marks - wrong,
-            "annotated": int(annotated.sum()),
-            "found": int((annotated & (matches.gold_confidence > above)).sum()),
-        }
-
+    for name in gold_questions.category_names:
+        groups[name] = category == name
     levels = [minimum, *(level for level in CONFIDENCES if level > minimum)]
-    return [
-        row(name, inside, above)
-        for name, inside in sorted(groups.items())
-        for above in levels
-    ]
+    rows = []
+    for name, inside in sorted(groups.items()):
+        for above in levels:
+            counts = vars(marked.counts(inside, above))
+            rows.append({"category": name, "above": above, **counts})
+    return rows
+
+
+@dataclass(frozen=True)
+class _Marked:
+    """Arrays of the marks: the question's place and the confidence of each; and their matches."""
+
+    question: np.ndarray
+    confidence: np.ndarray
+    matches: Matches
+
+    def counts(self, inside: np.ndarray, above: float) -> Marks:
+        """Count the marks of more than this confidence in questions that are ``inside``, a mask."""
+        matches = self.matches
+        is_mark = inside[self.question] & (self.confidence > above)
+        is_wrong = inside[matches.miss_question] & (matches.miss_confidence > above)
+        is_annotated = inside[matches.gold_question]
+        is_found = is_annotated & (matches.gold_confidence > above)
+        return Marks(
+            marked=int(is_mark.sum()),
+            right=int(is_mark.sum() - is_wrong.sum()),
+            annotated=int(is_annotated.sum()),
+            found=int(is_found.sum()),
+        )
 
 
 def by_category(rows: Iterable[Row], minimum: float) -> dict[str, Marks]:
     """Return {category: marks above ``minimum``} from rows of `MARKS`."""
-    category_rows = (
-        row for row in rows if row["above"] == minimum and row["category"] != ALL
-    )
-    names = ("marked", "right", "annotated", "found")
-    return {
-        row["category"]: Marks(*(row[name] for name in names)) for row in category_rows
-    }
+    marks = {}
+    for row in rows:
+        if row["above"] == minimum and row["category"] != ALL:
+            counts = (row["marked"], row["right"], row["annotated"], row["found"])
+            marks[row["category"]] = Marks(*counts)
+    return marks
 
 
 def bands(rows: Iterable[Row]) -> list[Band]:
     """Return the marks of all categories by confidence, lowest band first."""
-    counted = sorted(
-        (row for row in rows if row["category"] == ALL), key=lambda row: row["above"]
-    )
-    nothing: Row = {"above": 1.0, "marked": 0, "right": 0}
-    return [
-        Band(
-            low["above"],
-            high["above"],
-            low["marked"] - high["marked"],
-            low["right"] - high["right"],
-        )
-        for low, high in pairwise([*counted, nothing])
-    ]
+    counted = [row for row in rows if row["category"] == ALL]
+    counted.sort(key=lambda row: row["above"])
+    counted.append({"above": 1.0, "marked": 0, "right": 0})
+    found = []
+    for low, high in pairwise(counted):
+        marked = low["marked"] - high["marked"]
+        right = low["right"] - high["right"]
+        found.append(Band(low["above"], high["above"], marked, right))
+    return found

@@ -93,17 +93,15 @@ def findings(
     for question, category in categories.items():
         if question not in candidates:
             raise BadInput("this question has no predictions", where=question)
-        chosen = marks.marked_spans(candidates[question], minimum)
-        spans = [
-            Finding(category, r["start"], r["end"], r["text"], r["probability"])
-            for r in chosen
-        ]
-        empty = sum(
-            row["probability"] for row in candidates[question] if row["start"] < 0
-        )
-        result += sorted(spans, key=lambda span: span.start) or [
-            Finding(category, -1, -1, "", empty)
-        ]
+        spans = []
+        for row in marks.marked_spans(candidates[question], minimum):
+            place = row["start"], row["end"]
+            spans.append(Finding(category, *place, row["text"], row["probability"]))
+        if not spans:
+            empty = [row for row in candidates[question] if row["start"] < 0]
+            probability = sum(row["probability"] for row in empty)
+            spans.append(Finding(category, -1, -1, "", probability))
+        result += sorted(spans, key=lambda span: span.start)
     return result
 
 
@@ -137,15 +135,15 @@ def model_of(record: Mapping[str, Any]) -> str:
     """Describe the model of a run's `run.json` and its training."""
     settings, trained = record["settings"], record.get("trained", {})
     if settings.get("kind") == LINEAR:
-        data = f"{trained['answers']:,} annotated passages in {trained['contracts']} training contracts"
-        return f"linear models over words and trees over their scores, trained on {data} of CUAD"
+        passages = f"{trained['answers']:,} annotated passages"
+        contracts = f"{trained['contracts']} training contracts of CUAD"
+        models = "linear models over words and trees over their scores"
+        return f"{models}, trained on {passages} in {contracts}"
     name = f"{settings['model']} ({settings['found']})"
     if "updates" not in trained:
         return f"{name}, as it was released"
-    windows, percent = (
-        sum(trained["training_windows"].values()),
-        trained["settings"]["percent"],
-    )
+    windows = sum(trained["training_windows"].values())
+    percent = trained["settings"]["percent"]
     share = "" if percent == 100 else f"{percent} % of "
     return (
         f"{name}, fine-tuned on {share}the training contracts of CUAD: "
@@ -186,24 +184,19 @@ def to_csv(items: Iterable[Finding], marked: Mapping[str, Marks]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(FIELDS)
-    for x in items:
-        place = (x.start, x.end) if x.found else ("", "")
-        group = _title(_group(x.category))
-        of_category = marked.get(x.category)
-        shares = (
-            (of_category.precision, of_category.recall) if of_category else (None, None)
-        )
-        formatted = ("" if share is None else f"{share:.4f}" for share in shares)
-        has_span = "yes" if x.found else "no"
-        row = (
-            x.category,
-            group,
-            has_span,
-            f"{x.probability:.4f}",
-            *place,
-            x.text,
-            *formatted,
-        )
+    for finding in items:
+        of_category = marked.get(finding.category, Marks(0, 0, 0, 0))
+        row = [
+            finding.category,
+            _title(_group(finding.category)),
+            "yes" if finding.found else "no",
+            f"{finding.probability:.4f}",
+            finding.start if finding.found else "",
+            finding.end if finding.found else "",
+            finding.text,
+        ]
+        for share in (of_category.precision, of_category.recall):
+            row.append("" if share is None else f"{share:.4f}")
         writer.writerow(map(spreadsheet.cell, row))
     return out.getvalue()
 
@@ -251,15 +244,13 @@ def percent(probability: float) -> str:
 
 def passages(items: Iterable[Finding]) -> list[Passage]:
     """Number the spans in the order of the text, with different lanes for overlapping ones."""
-    ordered = sorted(
-        (x for x in items if x.found), key=lambda x: (x.start, -x.end, x.category)
-    )
-    ends: list[int] = []
+    spans = [finding for finding in items if finding.found]
+    spans.sort(key=lambda finding: (finding.start, -finding.end, finding.category))
+    ends: list[int] = []  # of the last passage in each lane
     placed = []
-    for number, finding in enumerate(ordered, 1):
-        lane = next(
-            (n for n, end in enumerate(ends) if end <= finding.start), len(ends)
-        )
+    for number, finding in enumerate(spans, 1):
+        free = [lane for lane, end in enumerate(ends) if end <= finding.start]
+        lane = free[0] if free else len(ends)
         ends[lane : lane + 1] = [finding.end]
         placed.append(Passage(number, lane, finding))
     return placed
@@ -272,21 +263,16 @@ def segments(
 
     Yields (start, end, passages that cover it, by lane) for the whole text in order.
     """
-    edges = sorted(
-        {
-            0,
-            length,
-            *(x.finding.start for x in placed),
-            *(x.finding.end for x in placed),
-        }
-    )
+    edges = {0, length}
+    for passage in placed:
+        edges |= {passage.finding.start, passage.finding.end}
     open_: list[Passage] = []
     waiting = list(reversed(placed))
-    for start, end in itertools.pairwise(edges):
-        open_ = [x for x in open_ if x.finding.end > start]
+    for start, end in itertools.pairwise(sorted(edges)):
+        open_ = [passage for passage in open_ if passage.finding.end > start]
         while waiting and waiting[-1].finding.start == start:
             open_.append(waiting.pop())
-        yield start, end, tuple(sorted(open_, key=lambda x: x.lane))
+        yield start, end, tuple(sorted(open_, key=lambda passage: passage.lane))
 
 
 def marked(text: str, placed: Sequence[Passage]) -> Markup:
@@ -297,36 +283,33 @@ def marked(text: str, placed: Sequence[Passage]) -> Markup:
     """
     pieces: list[str] = []
     for start, end, over in segments(len(text), placed):
-        pieces += [
-            _NOTE.format(
-                x.number,
-                x.classes,
-                _slug(x.finding.category),
-                escape(x.tooltip),
-                _label(x),
-            )
-            for x in sorted(over, key=lambda x: x.number)
-            if x.finding.start == start
-        ]
-        title = f' title="{escape(chr(10).join(x.tooltip for x in over))}"'
-        for x in over:
-            pieces.append(f'<mark class="{x.classes}"{title}>')
+        for passage in sorted(over, key=lambda passage: passage.number):
+            if passage.finding.start == start:
+                pieces.append(_note(passage))
+        tooltips = "\n".join(passage.tooltip for passage in over)
+        title = f' title="{escape(tooltips)}"'
+        for passage in over:
+            pieces.append(f'<mark class="{passage.classes}"{title}>')
             title = ""
-        pieces += [
-            str(escape(with_plain_letters(text[start:end]))),
-            "</mark>" * len(over),
-        ]
+        pieces.append(str(escape(with_plain_letters(text[start:end]))))
+        pieces.append("</mark>" * len(over))
     return Markup("".join(pieces))
 
 
-_NOTE = (
-    '<a class="note {1}" id="f{0}" href="#c-{2}" title="{3}: back to the list">{4}</a>'
-)
-
-
-def _label(x: Passage) -> Markup:
-    return Markup("<span>{}</span> <b>{}</b>").format(
-        shown(x.finding.category), percent(x.finding.probability)
+def _note(passage: Passage) -> Markup:
+    """Return the link in the margin from a passage to its category in the list."""
+    category, probability = passage.finding.category, passage.finding.probability
+    label = Markup("<span>{}</span> <b>{}</b>").format(
+        shown(category), percent(probability)
+    )
+    return Markup(
+        '<a class="note {}" id="f{}" href="#c-{}" title="{}: back to the list">{}</a>'
+    ).format(
+        passage.classes,
+        passage.number,
+        _slug(category),
+        passage.tooltip,
+        label,
     )
 
 
@@ -540,25 +523,21 @@ def to_html(text: str, items: Sequence[Finding], title: str, about: About) -> st
 
     Raises `ValueError` if a finding's text is not at its offsets.
     """
-    for x in items:
-        if x.found and (x.text != text[x.start : x.end] or not x.text):
-            raise ValueError(
-                f"{x.category}: the contract does not have {x.text!r} at {x.start}"
-            )
+    for finding in items:
+        words = text[finding.start : finding.end]
+        if finding.found and (not words or words != finding.text):
+            what = f"{finding.text!r} at {finding.start}"
+            raise ValueError(f"{finding.category}: the contract does not have {what}")
     placed = passages(items)
     groups = list(_groups(items, placed))
-    # The marks of a passage are highlighted when its note is the link target or has the focus.
-    highlighted = ",".join(
-        f":root:has(#f{x.number}:is(:target, :focus-visible)) .f{x.number}"
-        for x in placed
-    )
 
     def share(category: str, name: str) -> str:
-        value = (
-            getattr(about.marks[category], name) if category in about.marks else None
-        )
+        value = None
+        if category in about.marks:
+            value = getattr(about.marks[category], name)
         return "–" if value is None else percent(value).replace(" ", "\u00a0")
 
+    unsure = [x for group in groups for x in group.none if x.probability < SURE]
     body = _PAGE.render(
         share=share,
         title=title,
@@ -567,8 +546,8 @@ def to_html(text: str, items: Sequence[Finding], title: str, about: About) -> st
         placed=placed,
         text=marked(text, placed),
         found=sum(len(group.found) for group in groups),
-        total=len({x.category for x in items}),
-        unsure=any(x.probability < SURE for group in groups for x in group.none),
+        total=len({finding.category for finding in items}),
+        unsure=unsure,
         half=SURE,
         sure=percent(SURE),
         minimum=percent(about.minimum),
@@ -577,27 +556,40 @@ def to_html(text: str, items: Sequence[Finding], title: str, about: About) -> st
         slug=_slug,
         snippet=snippet,
     )
-    style = (
-        f"{highlighted} {{ background: rgb(var(--c) / .35); }}\n" if highlighted else ""
-    )
-    return render.page(title, Markup(body), STYLE + style)
+    return render.page(title, Markup(body), STYLE + _highlights(placed))
+
+
+def _highlights(placed: Sequence[Passage]) -> str:
+    """Return the style of a passage's marks while its note is the link target or has the focus."""
+    selectors = []
+    for passage in placed:
+        number = passage.number
+        selectors.append(
+            f":root:has(#f{number}:is(:target, :focus-visible)) .f{number}"
+        )
+    if not selectors:
+        return ""
+    return f"{','.join(selectors)} {{ background: rgb(var(--c) / .35); }}\n"
 
 
 def _groups(items: Sequence[Finding], placed: Sequence[Passage]) -> Iterator[_Group]:
-    categories = list(dict.fromkeys(x.category for x in items))
+    spans_of: dict[str, list[Passage]] = defaultdict(list)
+    for passage in placed:
+        spans_of[passage.finding.category].append(passage)
+    members: dict[str, list[str]] = defaultdict(list)
+    for category in dict.fromkeys(finding.category for finding in items):
+        members[_group(category)].append(category)
     for key in (*GROUPS, OTHER[0]):
-        own = [category for category in categories if _group(category) == key]
-        if own:
-            spans = {c: [x for x in placed if x.finding.category == c] for c in own}
+        if key in members:
+            own = members[key]
+            found = {name: spans_of[name] for name in own if name in spans_of}
             none = [x for x in items if not x.found and x.category in own]
-            yield _Group(key, _title(key), {c: spans[c] for c in own if spans[c]}, none)
+            yield _Group(key, _title(key), found, none)
 
 
 def snippet(text: str, length: int = 90) -> str:
     """Return the beginning of a span as one line."""
     line = " ".join(with_plain_letters(text[: 2 * length]).split())
-    return (
-        line
-        if len(line) <= length and len(text) <= 2 * length
-        else f"{line[:length].rstrip()} …"
-    )
+    if len(line) <= length and len(text) <= 2 * length:
+        return line
+    return f"{line[:length].rstrip()} …"

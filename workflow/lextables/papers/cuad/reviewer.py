@@ -4,7 +4,6 @@ import hashlib
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +21,8 @@ from lextables.tasks.plan import WHOLE, Plan
 CONTRACT = "contract"  # id of the user's contract
 LINEAR = "linear"  # `kind` in a linear model's settings, and the condition of its run
 METRIC = "AUPR"  # decides which model is best
-FILES = (
-    "run.json",
-    "predictions.parquet",
-    "scores.parquet",
-)  # read from the run's folder
+# read from the run's folder
+FILES = ("run.json", "predictions.parquet", "scores.parquet")
 READING = "reading"  # how contracts are cut into windows
 WEIGHTS = "weights"  # folder of weights in a run's folder
 LONGEST_NAME = 200  # bytes; a file name may have 255, and digest, suffix and temporary files need some
@@ -70,15 +66,16 @@ class Reviewer:
     @property
     def files(self) -> Iterator[str]:
         """Paths that the review reads, relative to the results."""
-        yield from (f"{self.run.folder}/{name}" for name in files(self.windows))
+        for name in files(self.windows):
+            yield f"{self.run.folder}/{name}"
         if self.weights_of:
             yield f"{self.weights_of.folder}/{WEIGHTS}"
 
     def weights(self, results: str | Path) -> str:
         """Return the folder of the weights in ``results``; "" for an off-the-shelf model."""
-        return (
-            f"{results}/{self.weights_of.folder}/{WEIGHTS}" if self.weights_of else ""
-        )
+        if self.weights_of is None:
+            return ""
+        return f"{results}/{self.weights_of.folder}/{WEIGHTS}"
 
 
 def choose(config: Config, paper: Cuad, plan: Plan, results: str | Path) -> Reviewer:
@@ -88,83 +85,62 @@ def choose(config: Config, paper: Cuad, plan: Plan, results: str | Path) -> Revi
     is none, it is the first model in the paper's list ``review`` that has a run under this configuration.
     Raises `BadInput` if there is no such run.
     """
-    planned = {
-        run.model: run
-        for run, spec in sorted(plan.specs.items(), key=itemgetter(0), reverse=True)
-        if _uses_all_training_data(run) and _can_review(spec.settings)
-    }
+    planned: dict[str, Run] = {}
+    for run in sorted(plan.specs):
+        if _uses_all_training_data(run) and _can_review(plan.specs[run].settings):
+            planned.setdefault(run.model, run)
     requested = config.review_model != "auto"
-    # A model is named by its key or by its row.
-    key = user_rows.key(config.review_model)
-    candidates = (
-        (key.removeprefix(user_rows.PREFIX), key) if requested else paper.review
-    )
-    # Only a configuration that lists a user's off-the-shelf model knows the location of its weights.
-    available = {
-        reviewer.run: (score, reviewer)
-        for score, reviewer in finished(results)
-        if (not requested or reviewer.run.model in candidates)
-        and (reviewer.weights_of or reviewer.run in plan.specs)
-    }
-    if available:
-        best = max(sorted(available), key=lambda run: available[run][0])
-        return _planned(best, plan) if best in plan.specs else available[best][1]
+    candidates = paper.review
+    if requested:
+        # A model is named by its key or by its row.
+        key = user_rows.key(config.review_model)
+        candidates = (key.removeprefix(user_rows.PREFIX), key)
+    best, best_score = None, -1.0
+    for score, reviewer in finished(results):
+        is_candidate = not requested or reviewer.run.model in candidates
+        # Only a configuration that lists a user's off-the-shelf model knows the location
+        # of its weights.
+        has_weights = reviewer.weights_of or reviewer.run in plan.specs
+        if is_candidate and has_weights and score > best_score:
+            best, best_score = reviewer, score
+    if best:
+        return _planned(best.run, plan) if best.run in plan.specs else best
     for key in candidates:
         if key in planned:
             return _planned(planned[key], plan)
-    raise BadInput(
-        f"review_model = {config.review_model!r} has no run under this configuration",
-        where="config",
-        do=f"choose from {', '.join(sorted(planned))}"
-        if planned
-        else "set models to available or paper",
-    )
+    do = "set models to available or paper"
+    if planned:
+        do = f"choose from {', '.join(sorted(planned))}"
+    what = f"review_model = {config.review_model!r} has no run under this configuration"
+    raise BadInput(what, where="config", do=do)
 
 
 def _planned(run: Run, plan: Plan) -> Reviewer:
     spec = plan.specs[run]
-    return Reviewer(
-        run, spec.weights_of, planned=True, windows=_reads_windows(spec.settings)
-    )
+    windows = _reads_windows(spec.settings)
+    return Reviewer(run, spec.weights_of, planned=True, windows=windows)
 
 
 def finished(results: str | Path) -> list[tuple[float, Reviewer]]:
     """Return (AUPR, reviewer) of the runs in ``results`` whose model can read a contract, sorted by run."""
     runs = []
     for record in sorted(Path(results).glob(f"runs/{DATA}/read/*/*/seed*/run.json")):
-        folder = record.parent
-        run, text = _run(folder), record.read_bytes()
+        run, text = _run(record.parent), record.read_bytes()
         settings = read_json(record, RunSettings)["settings"]
+        if not _uses_all_training_data(run) or not _can_review(settings):
+            continue
         source, windows = _weights_of(run, settings), _reads_windows(settings)
-        has_weights = (
-            source is None or (Path(results) / source.folder / WEIGHTS).is_dir()
-        )
-        if (
-            _uses_all_training_data(run)
-            and _can_review(settings)
-            and has_weights
-            and all((folder / name).exists() for name in files(windows))
-        ):
-            scores = list(read(folder / "scores.parquet"))
-            score = next(
-                (
-                    x["value"]
-                    for x in scores
-                    if (x["metric"], x["group"]) == (METRIC, "all")
-                ),
-                None,
-            )
-            if score is not None:
-                digest = hashlib.sha256(text).hexdigest()[:16]
-                runs.append(
-                    (
-                        score,
-                        Reviewer(
-                            run, source, planned=False, record=digest, windows=windows
-                        ),
-                    )
-                )
-    return runs
+        needed = [record.parent / name for name in files(windows)]
+        if source:
+            needed.append(Path(results) / source.folder / WEIGHTS)
+        if not all(path.exists() for path in needed):
+            continue
+        digest = hashlib.sha256(text).hexdigest()[:16]
+        reviewer = Reviewer(run, source, planned=False, record=digest, windows=windows)
+        for row in read(record.parent / "scores.parquet"):
+            if (row["metric"], row["group"]) == (METRIC, "all"):
+                runs.append((row["value"], reviewer))
+    return sorted(runs, key=lambda scored: scored[1].run)
 
 
 def files(windows: bool) -> tuple[str, ...]:
@@ -181,9 +157,9 @@ def _can_review(settings: Mapping[str, Any]) -> bool:
 
     Not linear models that mark whole sentences as parties (the evaluator accepts these) or that need vectors.
     """
-    return _reads_windows(settings) or (
-        settings["relaxed"] is None and settings["features"] == "words"
-    )
+    if _reads_windows(settings):
+        return True
+    return settings["relaxed"] is None and settings["features"] == "words"
 
 
 def _weights_of(run: Run, settings: Mapping[str, Any]) -> Run | None:
@@ -201,7 +177,7 @@ def _run(folder: Path) -> Run:
 
 def _uses_all_training_data(run: Run) -> bool:
     """Whether a run's model was trained on all training contracts, here or elsewhere."""
-    released = run.condition in ("as-released", "as-it-is", LINEAR)
-    return run.experiment == "read" and (
-        released or run.condition.endswith(f"-p{WHOLE}")
-    )
+    if run.experiment != "read":
+        return False
+    released = ("as-released", "as-it-is", LINEAR)
+    return run.condition in released or run.condition.endswith(f"-p{WHOLE}")
