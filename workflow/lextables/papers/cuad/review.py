@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from jinja2 import FileSystemLoader
 from markupsafe import Markup, escape
 
 from lextables.papers.cuad import marks
@@ -24,9 +25,9 @@ from lextables.tables import render
 MINIMUM = 0.1  # spans above this probability are shown
 SURE = 0.5  # spans of at least this probability are shaded
 
-GROUPS = yaml.safe_load(
-    (Path(__file__).parent / "groups.yaml").read_text(encoding="utf-8")
-)
+HERE = Path(__file__).parent
+TEMPLATES = render.TEMPLATES.overlay(loader=FileSystemLoader(HERE))
+GROUPS = yaml.safe_load((HERE / "groups.yaml").read_text(encoding="utf-8"))
 OTHER = ("other", "Other")
 _GROUP_OF = {
     category: key for key, group in GROUPS.items() for category in group["categories"]
@@ -325,191 +326,6 @@ def _slug(category: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", category.lower()).strip("-")
 
 
-STYLE = """
-:root { --general: 27 94 160; --restrictions: 184 44 32; --change: 112 62 168; --money: 138 86 0;
-  --property: 14 112 82; --liability: 173 34 110; --other: 90 90 90; }
-@media (prefers-color-scheme: dark) { :root { --general: 128 186 245; --restrictions: 255 140 125;
-  --change: 200 160 255; --money: 232 184 90; --property: 112 208 168; --liability: 255 138 200;
-  --other: 180 180 180; } }
-.general { --c: var(--general); --line-style: dotted; --thick: .14em; }
-.restrictions { --c: var(--restrictions); --line-style: solid; --thick: .14em; }
-.change { --c: var(--change); --line-style: dashed; --thick: .1em; }
-.money { --c: var(--money); --line-style: double; --thick: .08em; }
-.property { --c: var(--property); --line-style: solid; --thick: .07em; }
-.liability { --c: var(--liability); --line-style: wavy; --thick: .07em; }
-.other { --c: var(--other); --line-style: solid; --thick: .07em; }
-mark, .note span, h3 span { text-decoration: underline var(--line-style) var(--thick) rgb(var(--c));
-  text-decoration-skip-ink: none; text-underline-offset: .22em; }
-main { max-width: 82rem; display: grid; gap: 0 2.5rem; grid-template-columns: 19rem minmax(0, 1fr); }
-header { grid-column: 1 / -1; margin-bottom: 1.5rem; padding-bottom: 1rem;
-  border-bottom: 1.5px solid var(--ink); }
-header p { max-width: 46rem; margin-bottom: .5rem; } h1 { overflow-wrap: anywhere; }
-header details { margin-top: .75rem; } .warning { font-weight: 600; color: var(--off); }
-.unread { max-width: 46rem; overflow-wrap: anywhere; }
-.unread ul { margin: .1rem 0 .5rem; padding-left: 1.25rem; }
-.scores td:last-child { white-space: nowrap; }
-.skip { position: absolute; left: 1rem; top: -4rem; padding: .5rem; background: var(--page); z-index: 3; }
-.skip:focus { top: .5rem; }
-.list { position: sticky; top: 0; align-self: start; max-height: 100vh; overflow-y: auto;
-  padding: .25rem .5rem 2rem 2px; font: .875rem/1.4 var(--sans); scrollbar-width: thin; }
-.list:focus-visible { outline: 2px solid var(--link); }
-.list h2 { font: 600 1.0625rem var(--sans); }
-.list h3 { display: flex; justify-content: space-between; font: 600 .875rem/1.3 var(--sans);
-  margin: 1.1rem 0 .5rem; }
-.list small { font-weight: 400; } .list small, .list .none { color: var(--soft); font-size: .8125rem; }
-.list ul { list-style: none; margin: 0; padding: 0; }
-.list li { margin: 0 0 .5rem; } .list li li { margin: 0; }
-.list li a { display: flex; gap: .5rem; color: inherit; text-decoration: none; padding: .1rem 0; }
-.list li a b { flex: 0 0 2.6rem; text-align: right; font-variant-numeric: tabular-nums; color: rgb(var(--c));
-  font-weight: 600; }
-.list li a b.faint { font-weight: 400; }
-.list li a bdi { color: var(--soft); overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
-.list li a:is(:hover, :focus-visible) bdi { color: var(--ink); text-decoration: underline; }
-.list .none { margin: 0 0 .5rem; } .list :target { background: rgb(var(--c) / .15); }
-.list [id], .note { scroll-margin-top: 25vh; }
-.contract { min-width: 0; }
-.words { font-size: 1.0625rem; line-height: 1.8; white-space: pre-wrap; overflow-wrap: anywhere;
-  padding-right: 12.5rem; }
-mark { color: inherit; background: rgb(var(--c) / .14); padding: .1em 0; }
-mark.faint { background: none; }
-.l1 { text-underline-offset: .42em; }
-.l2 { text-underline-offset: .62em; } .l3 { text-underline-offset: .82em; }
-.note { float: right; clear: right; width: 11.25rem; margin: .3rem -12.5rem .25rem 0; padding-left: .6rem;
-  font: .8125rem/1.35 var(--sans); white-space: normal; overflow-wrap: break-word; color: var(--ink);
-  text-decoration: none; text-align: left; border-left: 2px solid rgb(var(--c)); user-select: none; }
-.note b { color: rgb(var(--c)); white-space: nowrap; font-weight: 600; } .note.faint b { font-weight: 400; }
-.note.faint { border-left-style: dotted; }
-.note:hover span { background: rgb(var(--c) / .15); }
-.note:is(:target, :focus-visible) { outline: 2px solid rgb(var(--c)); outline-offset: 2px; }
-.up, .down { display: none; }
-@media (max-width: 72rem) { main { grid-template-columns: 16rem minmax(0, 1fr); gap: 0 2rem; }
-  .words { padding-right: 0; }
-  .note { float: none; display: inline-block; width: auto; max-width: 100%; margin: 0 .3em 0 .1em;
-    padding: 0 .4em .1em; border: 1px solid rgb(var(--c)); border-radius: .3em; font-size: .75rem; }
-  .note.faint { border-style: dotted; border-width: 1px; } }
-@media (max-width: 52rem) { main { display: block; }
-  .list { position: static; max-height: none; overflow: visible; padding: 0 0 1.5rem; margin-bottom: 1.5rem;
-    border-bottom: 1.5px solid var(--ink); }
-  .down { display: inline; float: right; color: var(--link); }
-  .list li a { padding: .25rem 0; } .words { font-size: 1rem; }
-  .up { display: block; position: fixed; right: 1rem; bottom: 1rem; padding: .4rem .8rem; z-index: 2;
-    font: .875rem var(--sans); background: var(--page); border: 1px solid var(--soft);
-    border-radius: 1rem; } }
-@media print { main { display: block; } .up, .down, .skip { display: none; }
-  .list { position: static; max-height: none; overflow: visible; columns: 2; column-gap: 1.5rem; padding: 0;
-    margin-bottom: 1rem; border-bottom: 1px solid #000; font-size: 8pt; } .list h2 { column-span: all; }
-  .list li { break-inside: avoid; margin-bottom: .2rem; } .list li a { padding: 0; }
-  .list h3 { break-after: avoid; font-size: 8.5pt; margin: .6rem 0 .3rem; }
-  .list small, .list .none { font-size: 7.5pt; } header details { display: none; }
-  .words { padding-right: 0; font-size: 10pt; line-height: 1.7; }
-  .note { float: none; display: inline-block; width: auto; margin: 0 .3em 0 0; padding: 0 .3em;
-    font-size: 7.5pt; border: 1px solid rgb(var(--c)); border-radius: .3em; }
-  .note:is(:target, :focus-visible) { outline: none; } }
-"""
-
-_PAGE = render.TEMPLATES.from_string("""\
-<a class="skip" href="#contract">Skip to the contract</a>
-<header>
-<h1>{{ title }}</h1>
-{% if about.warning %}
-<p class="warning">{{ about.warning }}</p>
-{% endif %}
-<p>{{ found }} of CUAD’s {{ total }} categories were found in this contract, in {{ placed|length }}
-passage{{ "" if placed|length == 1 else "s" }}. They were marked by a model and not checked: it misses
-clauses and marks wrong ones. This is not legal advice.</p>
-<p class="small soft">Model: {{ about.model }}.
-{% if about.scores %}
-On the test contracts of its data set it has
-{% for metric, value in about.scores.items() %}
-{{ metric }} {{ "%.1f"|format(100 * value) }} %
-{%- if not loop.last %},{% else %}.{% endif %}
-
-{% endfor %}
-{% else %}
-Its scores on test contracts are not known.
-{% endif %}
-The confidence is the model’s probability: passages of {{ sure }} or more are shaded, others underlined,
-and passages of {{ minimum }} or less are not shown.
-{% if about.bands %}
-In the test contracts
-{% for x in about.bands if x.marked %}
-{{ percent(x.right / x.marked) }} of the marks of {{ percent(x.low) }} to {{ percent(x.high) }} were right
-{%- if loop.last %}.{% else %},{% endif %}
-
-{% endfor %}
-{% endif %}
-</p>
-{% if about.unread %}
-<div class="small unread"><strong>Not read.</strong>
-<ul>
-{% for sentence in about.unread %}
-<li>{{ sentence }}</li>
-{% endfor %}
-</ul></div>
-{% endif %}
-{% if about.categories %}
-<details><summary>How well it finds each category in the test contracts</summary>
-<p class="small">Right: the share of its marks above {{ minimum }} that match an annotated passage. Found: the
-share of the annotated passages that a mark matches.</p>
-<div class="scroll" role="region" aria-label="Scores by category" tabindex="0">
-<table class="scores">
-<thead><tr><th scope="col">Category</th><th scope="col">AUPR</th><th scope="col">Right</th>
-<th scope="col">Found</th></tr></thead>
-<tbody>
-{% for category, value in about.categories.items() %}
-<tr><th scope="row">{{ shown(category) }}</th><td>{{ "%.1f"|format(100 * value) }} %</td>
-<td>{{ share(category, "precision") }}</td><td>{{ share(category, "recall") }}</td></tr>
-{% endfor %}
-</tbody>
-</table>
-</div>
-</details>
-{% endif %}
-</header>
-<nav class="list" id="list" aria-label="Categories" tabindex="0">
-<a class="down" href="#contract">The contract</a>
-<h2>{{ total }} categories</h2>
-{% for group in groups %}
-<section class="{{ group.key }}">
-<h3><span>{{ group.title }}</span>
-<small>{{ group.found|length }} of {{ group.found|length + group.none|length }}</small></h3>
-<ul>
-{% for category, spans in group.found.items() %}
-<li id="c-{{ slug(category) }}">{{ shown(category) }}
-{% if category in about.marks %}
-<small class="soft">right {{ share(category, "precision") }}, found {{ share(category, "recall") }}</small>
-{% endif %}
-<ul>
-{% for x in spans %}
-<li><a href="#f{{ x.number }}"><b{% if x.finding.probability < half %} class="faint"{% endif %}>
-{{- percent(x.finding.probability) }}</b> <bdi>{{ snippet(x.finding.text) }}</bdi></a></li>
-{% endfor %}
-</ul></li>
-{% endfor %}
-</ul>
-{% if group.none %}
-<p class="none">Not found:
-{% for x in group.none %}
-<span id="c-{{ slug(x.category) }}">{{ shown(x.category) }}
-{%- if x.probability < half %} (unsure){% endif %}</span>
-{%- if not loop.last %},{% else %}.{% endif %}
-
-{% endfor %}
-</p>
-{% endif %}
-</section>
-{% endfor %}
-{% if unsure %}
-<p class="none">Unsure: no span is above {{ minimum }}, but the probability of an empty answer is below
-{{ sure }}.</p>
-{% endif %}
-</nav>
-<article class="contract" id="contract" tabindex="-1" aria-label="The contract">
-<div class="words" dir="auto">{{ text }}</div>
-</article>
-<a class="up" href="#list">Categories</a>""")
-
-
 @dataclass(frozen=True)
 class _Group:
     key: str
@@ -538,7 +354,9 @@ def to_html(text: str, items: Sequence[Finding], title: str, about: About) -> st
         return "–" if value is None else percent(value).replace(" ", "\u00a0")
 
     unsure = [x for group in groups for x in group.none if x.probability < SURE]
-    body = _PAGE.render(
+    template = TEMPLATES.get_template("review.html.j2")
+    style = (HERE / "review.css").read_text(encoding="utf-8")
+    body = template.render(
         share=share,
         title=title,
         about=about,
@@ -556,7 +374,7 @@ def to_html(text: str, items: Sequence[Finding], title: str, about: About) -> st
         slug=_slug,
         snippet=snippet,
     )
-    return render.page(title, Markup(body), STYLE + _highlights(placed))
+    return render.page(title, Markup(body), style + _highlights(placed))
 
 
 def _highlights(placed: Sequence[Passage]) -> str:
